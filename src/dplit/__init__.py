@@ -1,0 +1,7 @@
+"""dplit: differentially private learning, literately."""
+
+from __future__ import annotations
+
+__all__ = ["__version__"]
+
+__version__ = "0.1.0"

@@ -1,0 +1,96 @@
+"""Argument checks whose messages name the argument, the rule and the offending value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def _real(name: str, value: object) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a real number, got {name}={value!r}")
+    number = float(value)
+    if math.isnan(number):
+        raise ValueError(f"{name} must not be NaN, got {name}={value!r}")
+    return number
+
+
+def check_positive(name: str, value: object, *, infinite: bool = False) -> float:
+    """Return ``value`` as a float in (0, inf), or in (0, inf] with ``infinite=True``."""
+    number = _real(name, value)
+    if number <= 0 or (math.isinf(number) and not infinite):
+        rule = "positive" if infinite else "positive and finite"
+        raise ValueError(f"{name} must be {rule}, got {name}={value!r}")
+    return number
+
+
+def check_nonnegative(name: str, value: object) -> float:
+    """Return ``value`` as a float in [0, inf)."""
+    number = _real(name, value)
+    if number < 0 or math.isinf(number):
+        raise ValueError(f"{name} must be nonnegative and finite, got {name}={value!r}")
+    return number
+
+
+def check_probability(name: str, value: object, *, zero: bool = False, one: bool = False) -> float:
+    """Return ``value`` as a float in (0, 1), with the ends that ``zero`` and ``one`` admit."""
+    number = _real(name, value)
+    low = number > 0 or (zero and number == 0)
+    high = number < 1 or (one and number == 1)
+    if not (low and high):
+        rule = f"in {'[' if zero else '('}0, 1{']' if one else ')'}"
+        raise ValueError(f"{name} must be {rule}, got {name}={value!r}")
+    return number
+
+
+def check_interval(name: str, value: object, low: float, high: float) -> float:
+    """Return ``value`` as a float in the open interval (low, high)."""
+    number = _real(name, value)
+    if not low < number < high:
+        raise ValueError(f"{name} must be in ({low:g}, {high:g}), got {name}={value!r}")
+    return number
+
+
+def check_integer(name: str, value: object, *, minimum: int = 1) -> int:
+    """Return ``value`` as an int that is at least ``minimum``."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {name}={value!r}")
+    if int(value) < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {name}={value!r}")
+    return int(value)
+
+
+def check_choice(name: str, value: str, choices: Collection[str]) -> str:
+    """Return ``value`` if it is one of ``choices``."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {sorted(choices)}, got {name}={value!r}")
+    return value
+
+
+def check_rng(rng: object) -> np.random.Generator:
+    """Return ``rng`` if it is a :class:`numpy.random.Generator`; seeds are refused."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy.random.Generator, got rng={rng!r}")
+    return rng
+
+
+def check_finite_array(name: str, value: Any, *, ndim: int | None = None) -> NDArray[Any]:
+    """Return ``value`` as a nonempty numeric array without NaN or infinity, of ``ndim`` axes."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # ragged nested lists
+        raise ValueError(f"{name} must be a rectangular array: {error}") from error
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"{name} must be numeric, got {name} of dtype {array.dtype}")
+    if ndim is not None and array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} axes, got {name} of shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name} must not be empty, got {name} of shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {name} with NaN or infinite entries")
+    return array

@@ -1,0 +1,1 @@
+"""Liao, Needell, Schaeffer and Xue (2025), differentially private random feature model."""
