@@ -1,4 +1,4 @@
-"""The only source of random generators: every stream is named, none depends on the order of cells."""
+"""The only source of random generators: streams are named, none depends on the order of cells."""
 
 from __future__ import annotations
 

@@ -1,0 +1,359 @@
+"""The registry of claims and the records that notebooks emit: statement, verdict and checks.
+
+``src/dplit/<slug>/claims.yml`` lists the claims of one paper; a notebook takes one by its id,
+checks it and shows it. What is shown is a badge with the record as JSON; the build collects them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import norm
+
+from dplit._badge import badge_html
+
+__all__ = [
+    "MIMETYPE",
+    "Claim",
+    "ClaimError",
+    "claim",
+    "load_registry",
+    "load_schema",
+    "load_targets",
+    "slugs",
+]
+
+MIMETYPE = "application/vnd.dplit.claim+json"
+#: Two-sided false-alarm probability of one statistical check; its normal quantile is 4.
+FALSE_ALARM = float(2 * norm.sf(4.0))
+_POWER_QUANTILE = float(norm.isf(0.1))  # the effect seen with probability 0.9
+_POSITIVE = {"equal", "at_most", "at_least", "attains", "statement"}
+_context: dict[str, Any] = {}
+
+
+class ClaimError(AssertionError):
+    """A deterministic check of a claim failed, or a claim was used against its registry entry."""
+
+
+def _yaml_file(slug: str, name: str) -> Any:
+    try:
+        import yaml
+    except ImportError as error:
+        raise ImportError("reading the claims needs PyYAML: pip install 'dplit[book]'") from error
+    path = resources.files("dplit").joinpath(slug, name)
+    return yaml.safe_load(path.read_text(encoding="utf8"))
+
+
+def slugs() -> list[str]:
+    """Return the slugs of the papers that have a registry, sorted."""
+    root = resources.files("dplit")
+    return sorted(p.name for p in root.iterdir() if p.joinpath("claims.yml").is_file())
+
+
+@cache
+def load_registry(slug: str | None = None) -> dict[str, dict[str, Any]]:
+    """Return the registered claims of one paper, or of all papers, as a mapping from id to entry.
+
+    Raises
+    ------
+    ClaimError
+        If an id is registered twice.
+    """
+    entries: dict[str, dict[str, Any]] = {}
+    for name in [slug] if slug else slugs():
+        for raw in _yaml_file(name, "claims.yml"):
+            entry = {"severity": None, "corrected": None, "functions": [], "note": "", **raw}
+            entry["slug"] = name
+            if entry["id"] in entries:
+                raise ClaimError(f"claim id {entry['id']!r} is registered twice")
+            entries[entry["id"]] = entry
+    return entries
+
+
+@cache
+def load_targets(slug: str) -> dict[str, Any]:
+    """Return the numbers printed in a paper (``targets.yml``), with place and reading error."""
+    targets: dict[str, Any] = _yaml_file(slug, "targets.yml")
+    return targets
+
+
+@cache
+def load_schema() -> dict[str, Any]:
+    """Return the JSON schema of a collected record."""
+    text = resources.files("dplit").joinpath("claims.schema.json").read_text(encoding="utf8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def set_context(**parameters: Any) -> None:
+    """Set the run's parameters, which every record of this process repeats."""
+    _context.clear()
+    _context.update(parameters)
+
+
+def claim(identifier: str) -> Claim:
+    """Return an empty record of one registered claim.
+
+    Raises
+    ------
+    KeyError
+        If the id is not registered; the message lists near ids.
+    """
+    registry = load_registry()
+    if identifier not in registry:
+        prefix = identifier.split("-")[0]
+        near = [key for key in registry if key.startswith(prefix)]
+        raise KeyError(f"claim {identifier!r} is not registered; registered: {', '.join(near)}")
+    return Claim(registry[identifier])
+
+
+def _worst(gap: Any) -> tuple[int, ...]:
+    index = np.unravel_index(int(np.argmax(np.atleast_1d(gap))), np.atleast_1d(gap).shape)
+    return tuple(int(i) for i in index)
+
+
+def _quantile(size: int) -> float:
+    """Normal quantile at which ``size`` two-sided comparisons keep the false alarm of one."""
+    return float(norm.isf(FALSE_ALARM / (2 * size)))
+
+
+class Claim:
+    """The checks of one claim, made one after the other; shown as a badge with its record.
+
+    Every check method returns the claim itself, so that checks chain and the last expression of a
+    cell shows the badge. A deterministic check that fails raises :class:`ClaimError` at once; a
+    statistical one (with ``se`` or ``statistical=True``) is recorded as failed and shown.
+    """
+
+    def __init__(self, entry: Mapping[str, Any]) -> None:
+        self.entry = dict(entry)
+        self.checks: list[dict[str, Any]] = []
+        self.reason: str | None = None
+
+    def _add(self, method: str, how: str, ok: bool, **fields: Any) -> Claim:
+        if not how:
+            raise ValueError(f"how must say what was compared, got how={how!r}")
+        check = {"method": method, "how": how, "ok": bool(ok), "statistical": False, **fields}
+        self.checks.append(check)
+        if not ok and not check["statistical"]:
+            raise ClaimError(f"{self.entry['id']}: {method} failed ({how}): {fields}")
+        return self
+
+    def _compare(
+        self,
+        method: str,
+        measured: ArrayLike,
+        expected: ArrayLike,
+        excess: Any,
+        allowed: Any,
+        relation: str,
+        how: str,
+        se: ArrayLike | None,
+    ) -> Claim:
+        """Record that ``excess <= allowed`` everywhere, reporting the entry nearest to failing."""
+        left, right, over, limit = np.broadcast_arrays(measured, expected, excess, allowed)
+        if not (np.isfinite(left).all() and np.isfinite(right).all()):
+            return self._add(method, how, False, measured="not finite", relation=relation)
+        size = max(left.size, 1)
+        detectable = None
+        if se is not None:
+            z = _quantile(size)
+            error = np.broadcast_to(np.asarray(se, dtype=float), left.shape)
+            limit = limit + z * error
+            detectable = float(np.max((z + _POWER_QUANTILE) * error))
+        at = _worst(over - limit)
+        value = np.atleast_1d(left)[at]
+        return self._add(
+            method,
+            how,
+            bool(np.all(over <= limit)),
+            statistical=se is not None,
+            measured=str(value) if np.iscomplexobj(value) else float(value),
+            expected=str(np.atleast_1d(right)[at])
+            if np.iscomplexobj(right)
+            else float(np.atleast_1d(right)[at]),
+            relation=relation,
+            tolerance=float(np.atleast_1d(limit)[at]),
+            detectable=detectable,
+            size=int(size),
+        )
+
+    def equal(
+        self,
+        measured: ArrayLike,
+        expected: ArrayLike,
+        *,
+        rtol: float = 1e-9,
+        atol: float = 0.0,
+        se: ArrayLike | None = None,
+        how: str,
+    ) -> Claim:
+        """Check that two routes agree: within ``atol + rtol |expected|``, or within 4 ``se``.
+
+        With ``se`` (the standard error of ``measured - expected``) the check is statistical and
+        the tolerance is computed from it alone; over several entries the quantile 4 grows so that
+        the false-alarm probability of the whole check stays 6.3e-5.
+        """
+        gap = np.abs(np.asarray(measured) - np.asarray(expected))
+        allowed = 0.0 if se is not None else atol + rtol * np.abs(np.asarray(expected))
+        return self._compare("equal", measured, expected, gap, allowed, "=", how, se)
+
+    def at_most(
+        self,
+        measured: ArrayLike,
+        bound: ArrayLike,
+        *,
+        slack: float = 0.0,
+        se: ArrayLike | None = None,
+        how: str,
+    ) -> Claim:
+        """Check ``measured <= bound + slack`` (plus 4 ``se`` for a statistical check)."""
+        excess = np.asarray(measured) - np.asarray(bound)
+        return self._compare("at_most", measured, bound, excess, slack, "<=", how, se)
+
+    def at_least(
+        self,
+        measured: ArrayLike,
+        bound: ArrayLike,
+        *,
+        slack: float = 0.0,
+        se: ArrayLike | None = None,
+        how: str,
+    ) -> Claim:
+        """Check ``measured >= bound - slack`` (minus 4 ``se`` for a statistical check)."""
+        excess = np.asarray(bound) - np.asarray(measured)
+        return self._compare("at_least", measured, bound, excess, slack, ">=", how, se)
+
+    def attains(self, value: float, bound: float, *, fraction: float = 0.99, how: str) -> Claim:
+        """Check that a configuration attains at least ``fraction`` of a bound that it respects."""
+        ratio = float(value) / float(bound)
+        ok = fraction <= ratio <= 1 + 1e-9
+        relation = f"at least {fraction:g} of the bound"
+        return self._add(
+            "attains", how, ok, measured=float(value), expected=float(bound), relation=relation
+        )
+
+    def refute(
+        self,
+        printed: ArrayLike,
+        measured: ArrayLike,
+        *,
+        relation: str = ">",
+        margin: float = 0.0,
+        se: float | None = None,
+        why: str,
+    ) -> Claim:
+        """Check that a printed value fails: ``measured > printed + margin`` (or ``<``, minus)."""
+        if relation not in (">", "<"):
+            raise ValueError(f"relation must be '>' or '<', got relation={relation!r}")
+        sign = 1.0 if relation == ">" else -1.0
+        needed = margin + (0.0 if se is None else 4.0 * se)
+        gap = sign * (np.asarray(measured, dtype=float) - np.asarray(printed, dtype=float)) - needed
+        at = _worst(-gap)
+        left, right = np.broadcast_arrays(measured, printed)
+        return self._add(
+            "refute",
+            why,
+            bool(np.all(gap > 0)),
+            statistical=se is not None,
+            measured=float(np.atleast_1d(left)[at]),
+            expected=float(np.atleast_1d(right)[at]),
+            relation=relation,
+            tolerance=needed,
+        )
+
+    def reproduce(self, rows: Iterable[Mapping[str, Any]], *, how: str = "") -> Claim:
+        """Compare printed numbers with ours, row by row.
+
+        Each row has ``setting, paper, ours`` and may have ``paper_se, ours_se, reading_error`` (0)
+        and ``miss`` (True where the registry's verdict "partly" names this row as missed). A row is
+        within its band if ``|ours - paper| <= 4 hypot(paper_se, ours_se) + reading_error``.
+        """
+        compared = []
+        for row in rows:
+            full = {"paper_se": 0.0, "ours_se": 0.0, "reading_error": 0.0, "miss": False, **row}
+            band = 4 * float(np.hypot(full["paper_se"], full["ours_se"])) + full["reading_error"]
+            full["within"] = bool(abs(full["ours"] - full["paper"]) <= band)
+            compared.append(
+                {k: v if isinstance(v, (str, bool)) else float(v) for k, v in full.items()}
+            )
+        if not compared:
+            raise ValueError("rows must not be empty")
+        within = [bool(row["within"]) for row in compared]
+        ok = all(row["within"] or row["miss"] for row in compared)
+        how = how or f"{sum(within)} of {len(within)} printed numbers within their error bands"
+        return self._add("reproduce", how, ok, statistical=True, rows=compared)
+
+    def statement(self, text: str, outcome: bool, *, how: str, statistical: bool = False) -> Claim:
+        """Check a sentence whose truth value was computed."""
+        if not isinstance(outcome, (bool, np.bool_)):
+            raise TypeError(f"outcome must be a computed bool, got outcome={outcome!r}")
+        return self._add(
+            "statement", how, bool(outcome), statistical=statistical, expected=text,
+            measured=bool(outcome),
+        )  # fmt: skip
+
+    def excludes(self, text: str, outcome: bool, *, how: str) -> Claim:
+        """Check that a definition excludes an example: ``outcome`` is whether it was excluded."""
+        if not isinstance(outcome, (bool, np.bool_)):
+            raise TypeError(f"outcome must be a computed bool, got outcome={outcome!r}")
+        return self._add("excludes", how, bool(outcome), expected=text, measured=bool(outcome))
+
+    def not_run(self, *, reason: str) -> Claim:
+        """Record that the check could not be made here, and why."""
+        if not reason:
+            raise ValueError("reason must say why the claim was not checked")
+        self.reason = reason
+        return self
+
+    def missing(self) -> str | None:
+        """Return what the registered verdict still needs, or None."""
+        methods = [check["method"] for check in self.checks]
+        verdict, positive = self.entry["verdict"], _POSITIVE.intersection(methods)
+        needs = {
+            "defined": (
+                bool(positive) and "excludes" in methods,
+                "a check and an excluded example",
+            ),
+            "sharp": ("attains" in methods, "a configuration that attains the bound"),
+            "conditional": (
+                bool(positive) and "refute" in methods,
+                "a refutation without the hypothesis and a check with it",
+            ),
+            "erratum": (
+                bool(positive) and "refute" in methods,
+                "a refutation and a check of the corrected statement",
+            ),
+            "reproduced": ("reproduce" in methods or bool(positive), "compared rows or sentences"),
+            "partly": ("reproduce" in methods or bool(positive), "compared rows or sentences"),
+            "not-reproducible": (bool(methods), "a check of what was run"),
+        }
+        met, text = needs.get(verdict, (bool(positive) or "refute" in methods, "a check"))
+        return None if met else f"verdict '{verdict}' needs {text}"
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The record as JSON-ready data; tests, page and anchor are added by the build."""
+        keys = ("id", "slug", "kind", "place", "title", "verdict", "evidence", "severity")
+        record = {key: self.entry[key] for key in (*keys, "corrected", "functions", "note")}
+        reason = self.reason
+        if reason is not None:
+            status = "not_run"
+        else:
+            reason = self.missing()
+            ok = reason is None and all(check["ok"] for check in self.checks)
+            status = "passed" if ok else "failed"
+        record.update(status=status, passed=status == "passed", reason=reason)
+        record.update(checks=self.checks, parameters=dict(_context))
+        return record
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        record = self.record
+        plain = f"{record['id']}: {record['verdict']}, {record['status']}"
+        return {"text/plain": plain, "text/html": badge_html(record), MIMETYPE: record}
