@@ -167,7 +167,7 @@ class Claim:
             error = np.broadcast_to(np.asarray(se, dtype=float), left.shape)
             limit = limit + z * error
             detectable = float(np.max((z + _POWER_QUANTILE) * error))
-        at = _worst(over - limit)
+        at = _worst(over / np.maximum(limit, np.finfo(float).tiny))
         value = np.atleast_1d(left)[at]
         return self._add(
             method,
@@ -200,7 +200,8 @@ class Claim:
         the tolerance is computed from it alone; over several entries the quantile 4 grows so that
         the false-alarm probability of the whole check stays 6.3e-5.
         """
-        gap = np.abs(np.asarray(measured) - np.asarray(expected))
+        with np.errstate(invalid="ignore"):
+            gap = np.abs(np.asarray(measured) - np.asarray(expected))
         allowed = 0.0 if se is not None else atol + rtol * np.abs(np.asarray(expected))
         return self._compare("equal", measured, expected, gap, allowed, "=", how, se)
 
@@ -214,7 +215,8 @@ class Claim:
         how: str,
     ) -> Claim:
         """Check ``measured <= bound + slack`` (plus 4 ``se`` for a statistical check)."""
-        excess = np.asarray(measured) - np.asarray(bound)
+        with np.errstate(invalid="ignore"):
+            excess = np.asarray(measured) - np.asarray(bound)
         return self._compare("at_most", measured, bound, excess, slack, "<=", how, se)
 
     def at_least(
@@ -227,7 +229,8 @@ class Claim:
         how: str,
     ) -> Claim:
         """Check ``measured >= bound - slack`` (minus 4 ``se`` for a statistical check)."""
-        excess = np.asarray(bound) - np.asarray(measured)
+        with np.errstate(invalid="ignore"):
+            excess = np.asarray(bound) - np.asarray(measured)
         return self._compare("at_least", measured, bound, excess, slack, ">=", how, se)
 
     def attains(self, value: float, bound: float, *, fraction: float = 0.99, how: str) -> Claim:

@@ -1,0 +1,224 @@
+"""The records of claims: what passes, what fails, what stops a notebook, what verdicts need."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+
+from dplit import claims
+from dplit.claims import MIMETYPE, Claim, ClaimError
+
+COLLECTED = {"tests": ["tests/x.py::test_x"], "page": "chapters/x", "anchor": "x-thm1"}
+
+
+def entry(verdict: str = "holds", **fields: object) -> dict[str, object]:
+    base = {
+        "id": "x-thm1",
+        "slug": "x",
+        "kind": "theorem",
+        "place": "Theorem 1",
+        "title": "A <b>bound</b>",
+        "verdict": verdict,
+        "evidence": "derived",
+        "severity": None,
+        "corrected": None,
+        "functions": ["dplit.mechanisms.gaussian_delta"],
+        "note": "",
+    }
+    return {**base, **fields}
+
+
+def made(verdict: str = "holds", **fields: object) -> Claim:
+    return Claim(entry(verdict, **fields))
+
+
+def last(c: Claim) -> dict[str, object]:
+    return c.checks[-1]
+
+
+def test_equal_accepts_the_tolerance_and_nothing_above():
+    made().equal(1.0, 1.0 + 0.9e-6, rtol=1e-6, how="two routes")
+    with pytest.raises(ClaimError, match="x-thm1: equal failed"):
+        made().equal(1.0, 1.0 + 1.1e-6, rtol=1e-6, how="two routes")
+
+
+def test_equal_reports_the_entry_nearest_to_failing():
+    c = made().equal([1.0, 2.0, 3.0], [1.0, 2.0, 3.0 + 1e-10], how="three values")
+    assert last(c)["size"] == 3
+    assert last(c)["measured"] == pytest.approx(3.0)
+    assert last(c)["expected"] == pytest.approx(3.0, rel=1e-9)
+
+
+def test_equal_compares_complex_numbers():
+    c = made().equal(1 + 2j, 1 + 2j, how="complex")
+    assert c.record["passed"]
+    jsonschema.validate({**c.record, **COLLECTED}, claims.load_schema())
+    with pytest.raises(ClaimError):
+        made().equal(1 + 2j, 1 - 2j, how="conjugated")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_fail(bad: float):
+    with pytest.raises(ClaimError, match="not finite"):
+        made().equal(bad, bad, how="nan")
+    with pytest.raises(ClaimError, match="not finite"):
+        made().at_most(1.0, bad, how="nan")
+
+
+def test_a_statistical_check_is_recorded_and_does_not_raise():
+    c = made().equal(1.0, 2.0, se=0.1, how="ten standard errors away")
+    assert last(c)["statistical"] is True
+    assert c.record["status"] == "failed"
+    assert made().equal(1.39, 1.0, se=0.1, how="3.9 standard errors").record["passed"]
+    assert not made().equal(1.41, 1.0, se=0.1, how="4.1 standard errors").record["passed"]
+
+
+def test_the_detectable_effect_has_power_nine_tenths():
+    c = made().equal(0.0, 0.0, se=1.0, how="null")
+    draws = np.random.default_rng(0).standard_normal(200_000) + last(c)["detectable"]
+    power = np.mean(np.abs(draws) > last(c)["tolerance"])
+    # standard error 7e-4; false alarm 6e-5 at 4 standard errors; kills a wrong quantile
+    assert abs(power - 0.9) < 4 * np.sqrt(0.09 / 200_000)
+
+
+def test_many_comparisons_keep_the_false_alarm_of_one():
+    one = last(made().equal(0.0, 0.0, se=1.0, how="one"))["tolerance"]
+    many = last(made().equal(np.zeros(1000), 0.0, se=1.0, how="many"))["tolerance"]
+    assert one == pytest.approx(4.0)
+    assert many == pytest.approx(5.44, abs=0.05)
+
+
+def test_inequalities():
+    made().at_most(1.0, 1.0, how="equality").at_least(1.0, 1.0, how="equality")
+    made().at_most(1.05, 1.0, slack=0.1, how="slack").at_least(0.95, 1.0, slack=0.1, how="slack")
+    with pytest.raises(ClaimError):
+        made().at_most([0.5, 1.01], 1.0, how="one entry above")
+    with pytest.raises(ClaimError):
+        made().at_least([0.99, 2.0], 1.0, how="one entry below")
+
+
+def test_attains_needs_ninety_nine_hundredths_and_no_violation():
+    assert made("sharp").attains(0.995, 1.0, how="witness").record["passed"]
+    for value in (0.98, 1.01):
+        with pytest.raises(ClaimError):
+            made("sharp").attains(value, 1.0, how="witness")
+
+
+def test_refute_needs_the_margin_in_the_right_direction():
+    made("erratum").refute(1.0, 1.2, margin=0.1, why="above")
+    made("erratum").refute(1.0, 0.8, relation="<", margin=0.1, why="below")
+    for relation, value in ((">", 1.05), ("<", 0.95), (">", 0.5), ("<", 1.5)):
+        with pytest.raises(ClaimError):
+            made("erratum").refute(1.0, value, relation=relation, margin=0.1, why="not enough")
+    with pytest.raises(ValueError, match="relation must be"):
+        made("erratum").refute(1.0, 2.0, relation=">=", why="unknown relation")
+
+
+def test_reproduce_uses_both_standard_errors_and_the_reading_error():
+    row = {"setting": "N = 1500", "paper": 1.0, "paper_se": 0.03, "ours_se": 0.04, "ours": 1.21}
+    assert not made("reproduced").reproduce([row]).record["passed"]
+    c = made("reproduced").reproduce([{**row, "reading_error": 0.02}])
+    assert c.record["passed"]
+    assert last(c)["rows"][0]["within"] is True
+
+
+def test_a_named_miss_does_not_fail_and_an_unnamed_one_does():
+    rows = [
+        {"setting": "a", "paper": 1.0, "ours": 1.0},
+        {"setting": "b", "paper": 1.0, "ours": 2.0, "miss": True},
+    ]
+    assert made("partly").reproduce(rows).record["passed"]
+    rows[1]["miss"] = False
+    assert not made("partly").reproduce(rows).record["passed"]
+    with pytest.raises(ValueError, match="rows must not be empty"):
+        made("partly").reproduce([])
+
+
+def test_statements_need_a_computed_truth_value():
+    assert made().statement("two is even", 2 % 2 == 0, how="division").record["passed"]
+    with pytest.raises(TypeError, match="computed bool"):
+        made().statement("yes", 1, how="not a bool")
+    with pytest.raises(TypeError, match="computed bool"):
+        made("defined").excludes("yes", "yes", how="not a bool")
+    with pytest.raises(ClaimError):
+        made().statement("two is odd", 2 % 2 == 1, how="division")
+
+
+@pytest.mark.parametrize("verdict", ["defined", "sharp", "conditional", "erratum"])
+def test_verdicts_need_more_than_one_positive_check(verdict: str):
+    c = made(verdict).equal(1.0, 1.0, how="only this")
+    assert c.record["status"] == "failed"
+    assert verdict in str(c.record["reason"])
+
+
+@pytest.mark.parametrize("verdict", ["conditional", "erratum"])
+def test_a_refutation_alone_is_not_enough(verdict: str):
+    c = made(verdict).refute(1.0, 2.0, why="printed too small")
+    assert c.record["status"] == "failed"
+    assert c.at_most(2.0, 2.0, how="corrected").record["passed"]
+
+
+def test_a_claim_without_checks_fails_and_not_run_says_why():
+    assert made().record["status"] == "failed"
+    c = made("not-reproducible").not_run(reason="the digits are not here")
+    assert c.record["status"] == "not_run"
+    assert c.record["passed"] is False
+    with pytest.raises(ValueError, match="reason must say"):
+        made().not_run(reason="")
+    with pytest.raises(ValueError, match="how must say"):
+        made().equal(1.0, 1.0, how="")
+
+
+def test_the_badge_escapes_text_and_carries_the_record():
+    bundle = made(corrected="2 < 3").equal(1.0, 1.0, how="a <i>route</i>")._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html", MIMETYPE}
+    page = bundle["text/html"]
+    assert "<b>bound</b>" not in page
+    assert "<i>route</i>" not in page
+    assert "2 &lt; 3" in page
+    assert "data-claim='x-thm1'" in page
+    assert json.loads(json.dumps(bundle[MIMETYPE])) == bundle[MIMETYPE]
+
+
+@pytest.mark.parametrize("method", ["reproduce", "statement", "excludes", "attains", "refute"])
+def test_every_kind_of_check_satisfies_the_schema(method: str):
+    c = made("erratum", severity="cosmetic", corrected="that")
+    calls = {
+        "reproduce": lambda: c.reproduce([{"setting": "a", "paper": 1.0, "ours": 1.0}]),
+        "statement": lambda: c.statement("s", True, how="h"),
+        "excludes": lambda: c.excludes("s", True, how="h"),
+        "attains": lambda: c.attains(1.0, 1.0, how="h"),
+        "refute": lambda: c.refute(1.0, 2.0, why="h"),
+    }
+    calls[method]()
+    jsonschema.validate({**c.record, **COLLECTED}, claims.load_schema())
+    assert c.record["status"] == "failed"  # none of them alone demonstrates an erratum
+
+
+def test_the_registry_knows_its_claims_and_names_near_ids():
+    registry = claims.load_registry()
+    assert claims.claim("dprf-thm7").entry["place"] == "Theorem 7"
+    assert registry["dprf-thm7"]["slug"] == "random_features"
+    with pytest.raises(KeyError, match="dprf-thm7"):
+        claims.claim("dprf-thm99")
+
+
+@pytest.mark.parametrize("slug", claims.slugs())
+def test_registry_entries_satisfy_the_schema(slug: str):
+    for item in claims.load_registry(slug).values():
+        record = {**Claim(item).record, **COLLECTED}
+        jsonschema.validate(record, claims.load_schema())
+        assert (item["verdict"] == "erratum") == (item["severity"] is not None), item["id"]
+        assert (item["verdict"] == "erratum") == (item["corrected"] is not None), item["id"]
+        assert item["note"], item["id"]
+
+
+def test_parameters_of_the_run_are_repeated_in_every_record():
+    claims.set_context(seed=3, scale="quick")
+    try:
+        assert made().equal(1.0, 1.0, how="h").record["parameters"] == {"seed": 3, "scale": "quick"}
+    finally:
+        claims.set_context()
