@@ -1,0 +1,58 @@
+# Thin rules; the steps are in scripts/. `make VENV=/path/to/venv book` uses an environment as it is.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+JOBS ?= 2
+NAME ?=
+ARGS ?=
+
+BIN := $(VENV)/bin
+RUN := $(BIN)/python -m scripts
+export PYTHONPATH := $(CURDIR)/src
+# one BLAS thread per process: chapters and tests run side by side
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help environment book test lab data chapter paper bench mutate lint sync clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
+
+environment:
+ifeq ($(origin VENV),file)
+	@$(PYTHON) scripts/environment.py $(VENV)
+endif
+
+book: environment ## build the book into _build/html
+	@$(RUN) book --jobs $(JOBS)
+
+test: book ## run all tests, the site's in a browser too
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+lab: environment ## open JupyterLab on the notebooks
+	@$(BIN)/python -m jupyter lab --notebook-dir notebooks $(ARGS)
+
+data: environment ## download the papers' data, checked by checksum
+	@$(BIN)/python -m dplit.datasets
+
+chapter: environment ## run one chapter beside the book: NAME=random_features ARGS="-p scale paper"
+	@$(RUN) chapter "$(NAME)" $(ARGS)
+
+paper: environment ## run all chapters (or NAME=...) at the papers' scale, archive into results/
+	@$(RUN) paper --jobs $(JOBS) $(NAME)
+
+bench: environment ## time the package against its peers
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+mutate: environment ## break every claimed function: its tests must fail
+	@$(RUN) mutate $(NAME)
+
+lint: environment ## ruff and mypy
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --strict src
+
+sync: environment ## write every notebooks/*.ipynb from its .md
+	@$(RUN) sync
+
+clean: ## remove what the build made, not the environment
+	rm -rf _build book/chapters book/tests book/claims.md book/errata.md book/run_times.md

@@ -1,0 +1,1 @@
+"""The steps of the build: run chapters, normalise them, collect claims, write pages, render."""

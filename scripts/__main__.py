@@ -1,0 +1,84 @@
+"""Command line of the build; the Makefile's rules call it."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from scripts.files import BuildError
+from scripts.layout import Layout
+
+
+def say(line: str) -> None:
+    """Print one line of progress at once."""
+    print(line, flush=True)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of ``python -m scripts``."""
+    top = argparse.ArgumentParser(prog="python -m scripts", description=__doc__)
+    commands = top.add_subparsers(dest="command", required=True)
+    book = commands.add_parser("book", help="build the book")
+    book.add_argument("--jobs", type=int, default=2, help="chapters at a time")
+    commands.add_parser("sync", help="write every .ipynb from its .md")
+    chapter = commands.add_parser("chapter", help="run one chapter beside the book")
+    chapter.add_argument("name")
+    chapter.add_argument("arguments", nargs=argparse.REMAINDER, help="papermill's, -p name value")
+    paper = commands.add_parser("paper", help="run at the papers' scale and archive the results")
+    paper.add_argument("names", nargs="*")
+    paper.add_argument("--jobs", type=int, default=2, help="processes of a chapter")
+    mutate = commands.add_parser("mutate", help="break every claimed function; its tests must fail")
+    mutate.add_argument("claims", nargs="*", help="only these claims or chapters")
+    return top
+
+
+def run(arguments: argparse.Namespace, layout: Layout) -> int:
+    """Run one command and return its exit code."""
+    command = arguments.command
+    if command == "book":
+        from scripts import book
+
+        book.build(layout, max(1, arguments.jobs), say)
+    elif command == "sync":
+        from scripts import pairs
+
+        changed = pairs.sync(layout)
+        say(f"wrote {', '.join(changed)}" if changed else "all pairs were in step")
+    elif command == "chapter":
+        from scripts import runs
+
+        runs.chapter(layout, arguments.name, arguments.arguments, say)
+    elif command == "paper":
+        from scripts import runs
+
+        runs.paper(layout, arguments.names, max(1, arguments.jobs), say)
+    elif command == "mutate":
+        from scripts import mutate
+
+        return mutate.main(layout, arguments.claims, say)
+    return 0
+
+
+def _interrupted(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    """Run the command line and return the exit code; a fault is one message, not a traceback."""
+    signal.signal(signal.SIGTERM, _interrupted)
+    layout = Layout(Path(__file__).resolve().parent.parent)
+    try:
+        return run(parser().parse_args(), layout)
+    except BuildError as error:
+        print(f"dplit: {error}", file=sys.stderr, flush=True)
+        return 1
+    except KeyboardInterrupt:
+        print("dplit: interrupted; what was finished stays", file=sys.stderr, flush=True)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

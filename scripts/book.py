@@ -1,0 +1,93 @@
+"""`make book`: pairs, chapters, claims, pages, site; each step only where its inputs changed."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from scripts import chapters, claims, pages, pairs, render
+from scripts.files import BuildError, digest_bytes, digest_file, digest_files, read_json, write_json
+from scripts.layout import Layout
+
+Say = Callable[[str], None]
+
+
+@contextmanager
+def one_at_a_time(layout: Layout) -> Iterator[None]:
+    """Hold the build's lock; the system frees it when this process ends, however it ends.
+
+    Raises
+    ------
+    BuildError
+        If another build runs in this copy of the repository.
+    """
+    try:
+        layout.build.mkdir(parents=True, exist_ok=True)
+        lock = (layout.build / ".lock").open("w")
+    except OSError as error:
+        raise BuildError(f"cannot write {layout.build}: {error.strerror}") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise BuildError(f"another build runs in {layout.root}; wait for it") from error
+        yield
+
+
+def record_parts(layout: Layout) -> dict[str, str]:
+    """Return what the records and the generated pages are made from, with digests."""
+    files: list[Path] = [layout.root / "requirements.txt"]
+    for folder, pattern in ((layout.package, "*"), (layout.tests, "test_*.py")):
+        files += (p for p in folder.rglob(pattern) if p.is_file() and p.suffix != ".pyc")
+    files += (layout.root / "scripts").glob("*")
+    files += layout.chapters.glob("*.ipynb")
+    files += (layout.state / f"{slug}.json" for slug in layout.slugs())
+    parts = digest_files((f for f in files if f.is_file()), layout.root)
+    parts["strict"] = str(claims.is_strict())
+    return parts
+
+
+def _pages_digest(layout: Layout) -> str:
+    names = ["claims.md", "errata.md", "run_times.md"]
+    names += [f"tests/{slug}.md" for slug in layout.slugs()]
+    files = [layout.claims, *(layout.book / name for name in names)]
+    return digest_bytes("".join(digest_file(path) for path in files).encode())
+
+
+def make_records(layout: Layout) -> None:
+    """Collect the claims and write the pages made from them, unless nothing changed."""
+    memory = layout.state / "records.json"
+    parts = record_parts(layout)
+    if read_json(memory) == {**parts, "pages": _pages_digest(layout)}:
+        return
+    pages.write_pages(layout, claims.collect(layout))
+    write_json(memory, {**parts, "pages": _pages_digest(layout)})
+
+
+def build(layout: Layout, width: int, say: Say) -> None:
+    """Bring the book up to date.
+
+    Parameters
+    ----------
+    layout : Layout
+        The copy of the repository.
+    width : int
+        How many chapters run at a time.
+    say : callable
+        Receives the progress, line by line.
+
+    Raises
+    ------
+    BuildError
+        At the first step that cannot end; what was good before it stays.
+    """
+    with one_at_a_time(layout):
+        pairs.check(layout)
+        ran = chapters.run_stale(layout, width, say)
+        chapters.make_pages(layout)
+        make_records(layout)
+        rendered = render.render(layout, say)
+        where = layout.name(layout.html / "index.html")
+        say(f"The book is in {where}" if ran or rendered else f"Nothing changed; see {where}")

@@ -1,0 +1,188 @@
+"""Run the chapters whose parts changed and turn them into pages; keep the last good ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from scripts import digest, execute
+from scripts.execute import Job, Outcome
+from scripts.files import (
+    BuildError,
+    changed_parts,
+    digest_bytes,
+    digest_file,
+    digest_files,
+    read_json,
+    write_bytes,
+    write_json,
+    write_text,
+)
+from scripts.layout import Layout
+from scripts.marks import marked_tests, tests_by_claim
+from scripts.normalise import normalise
+
+Say = Callable[[str], None]
+
+
+def state_file(layout: Layout, slug: str) -> Path:
+    """Return the file that holds what a chapter was last made from."""
+    return layout.state / f"{slug}.json"
+
+
+def load_state(layout: Layout, slug: str) -> dict[str, Any]:
+    """Return what a chapter was last made from, or an empty mapping."""
+    state = read_json(state_file(layout, slug))
+    return state if isinstance(state, dict) else {}
+
+
+def stale(layout: Layout, slug: str) -> list[str]:
+    """Return why a chapter must run again: the names of the parts that changed."""
+    state = load_state(layout, slug)
+    changed = changed_parts(state.get("parts"), digest.chapter_parts(layout, slug))
+    if not changed and digest_file(layout.raw / f"{slug}.ipynb") != state.get("raw"):
+        changed = ["its output"]
+    return changed
+
+
+def _reason(layout: Layout, slug: str, changed: Sequence[str]) -> str:
+    if not load_state(layout, slug):
+        return "first run"
+    names = ", ".join(changed[:3]) + (", ..." if len(changed) > 3 else "")
+    return f"{names} changed"
+
+
+def run_stale(layout: Layout, width: int, say: Say) -> list[str]:
+    """Run every chapter whose parts changed, ``width`` at a time.
+
+    Parameters
+    ----------
+    layout : Layout
+        The copy of the repository.
+    width : int
+        How many chapters run at a time.
+    say : callable
+        Receives one line when a chapter starts and one when it ends.
+
+    Returns
+    -------
+    list of str
+        The chapters that were run.
+
+    Raises
+    ------
+    BuildError
+        If a chapter failed: the others have run, the failed notebook is kept to be read, and the
+        page of its last good run stays.
+    """
+    reasons = {slug: stale(layout, slug) for slug in layout.slugs()}
+    slugs = sorted((slug for slug in reasons if reasons[slug]), key=lambda s: _order(layout, s))
+    if not slugs:
+        return []
+    remove_leftovers(layout.raw)
+    parts = {slug: digest.chapter_parts(layout, slug) for slug in slugs}
+    failures: list[str] = []
+
+    def started(job: Job) -> None:
+        say(f"  {job.name}: running ({_reason(layout, job.name, reasons[job.name])})")
+
+    def ended(outcome: Outcome) -> None:
+        slug = outcome.job.name
+        if outcome.ok:
+            _keep(layout, outcome, parts[slug])
+            say(f"  {slug}: done in {outcome.seconds:.1f} s, {outcome.cpu:.1f} CPU seconds")
+        else:
+            failures.append(keep_failed(layout, outcome, say))
+
+    warm_up(layout)
+    execute.run([_job(layout, slug) for slug in slugs], layout, width, started, ended)
+    if failures:
+        raise BuildError(f"{', '.join(failures)} failed; the last good pages were kept")
+    return slugs
+
+
+def _order(layout: Layout, slug: str) -> tuple[float, str]:
+    """Longest first, so that two at a time end together."""
+    return -float(load_state(layout, slug).get("cpu", 0.0)), slug
+
+
+def warm_up(layout: Layout) -> None:
+    """Build matplotlib's font cache before two kernels do: it says so on stderr, in a cell."""
+    import subprocess
+    import sys
+
+    quiet = [sys.executable, "-c", "import matplotlib.font_manager"]
+    subprocess.run(quiet, env=execute.environment(layout), check=False, capture_output=True)
+
+
+def _job(layout: Layout, slug: str) -> Job:
+    return Job(
+        name=slug,
+        source=layout.notebooks / f"{slug}.ipynb",
+        output=layout.raw / f".{slug}.part.ipynb",
+        log=layout.build / "logs" / f"{slug}.log",
+        extra={"DPLIT_BUILD": "1", "DPLIT_N_JOBS": "1"},
+    )
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a killed run left half-written in a folder."""
+    for path in [*folder.glob(".*.part.ipynb"), *folder.glob(".*.part")]:
+        path.unlink(missing_ok=True)
+
+
+def _keep(layout: Layout, outcome: Outcome, parts: dict[str, str]) -> None:
+    slug = outcome.job.name
+    content = outcome.job.output.read_bytes()
+    outcome.job.output.unlink()
+    state_file(layout, slug).unlink(missing_ok=True)
+    write_bytes(layout.raw / f"{slug}.ipynb", content)
+    (layout.failed / f"{slug}.ipynb").unlink(missing_ok=True)
+    state = {"parts": parts, "raw": digest_bytes(content)}
+    times = {"seconds": round(outcome.seconds, 1), "cpu": round(outcome.cpu, 1)}
+    write_json(state_file(layout, slug), state | times)
+
+
+def keep_failed(layout: Layout, outcome: Outcome, say: Say) -> str:
+    """Keep the notebook of a failed run to be read, say where and why; return its name."""
+    job = outcome.job
+    say(f"  {job.name}: FAILED after {outcome.seconds:.1f} s")
+    for line in execute.explain(outcome):
+        say(f"    {line}")
+    kept = layout.failed / f"{job.name}.ipynb"
+    try:
+        json.loads(job.output.read_bytes())
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        job.output.replace(kept)
+        say(f"    the failing notebook: {layout.name(kept)}")
+    except (OSError, ValueError):
+        job.output.unlink(missing_ok=True)
+        say(f"    no notebook was left; its messages: {layout.name(job.log)}")
+    return job.name
+
+
+def make_pages(layout: Layout) -> list[str]:
+    """Normalise every raw run whose page is out of date; return the chapters that were written."""
+    tested = set(tests_by_claim(marked_tests(layout)))
+    tools = [layout.root / "scripts" / f"{name}.py" for name in ("normalise", "pairs", "digest")]
+    common = digest_files(tools, layout.root)
+    common["tested"] = digest_bytes("\n".join(sorted(tested)).encode())
+    written = []
+    for slug in layout.slugs():
+        raw, page = layout.raw / f"{slug}.ipynb", layout.chapters / f"{slug}.ipynb"
+        memory = layout.state / f"page_{slug}.json"
+        made_from = {**common, "raw": digest_file(raw)}
+        if read_json(memory) == {**made_from, "page": digest_file(page)}:
+            continue
+        notebook = normalise(json.loads(raw.read_bytes()), slug, tested, layout.package)
+        text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        write_text(page, text)
+        write_json(memory, {**made_from, "page": digest_file(page)})
+        written.append(slug)
+    remove_leftovers(layout.chapters)
+    for path in layout.chapters.glob("*.ipynb"):
+        if path.stem not in layout.slugs():
+            path.unlink()
+    return written

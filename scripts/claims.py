@@ -1,0 +1,175 @@
+"""Collect the records of all claims from the executed chapters and hold them against the registry."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from scripts.files import BuildError, read_json, write_json
+from scripts.layout import Layout
+from scripts.marks import marked_tests, tests_by_claim
+from scripts.normalise import CLAIM, records
+
+Record = dict[str, Any]
+
+
+def resolve(name: str) -> Any:
+    """Return the object of a dotted name: a function, class or method of a module.
+
+    Raises
+    ------
+    BuildError
+        If no module prefix can be imported or an attribute is missing.
+    """
+    parts = name.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        module = ".".join(parts[:cut])
+        try:
+            value: Any = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name is not None and (module + ".").startswith(error.name + "."):
+                continue
+            raise
+        try:
+            for part in parts[cut:]:
+                value = getattr(value, part)
+        except AttributeError as error:
+            raise BuildError(f"{name} does not exist ({error})") from error
+        return value
+    raise BuildError(f"{name} does not exist (no such module)")
+
+
+def gather(layout: Layout) -> list[Record]:
+    """Return the records of all executed chapters, with the page and anchor of each."""
+    found = []
+    for slug in layout.slugs():
+        notebook = read_json(layout.chapters / f"{slug}.ipynb")
+        if notebook is None:
+            raise BuildError(f"chapter {slug} has not been run; run: make book")
+        for record in records(notebook, CLAIM):
+            page = f"book/chapters/{slug}.html"
+            found.append({**record, "page": page, "anchor": record["id"]})
+    return found
+
+
+def allowed_not_run(layout: Layout) -> set[str]:
+    """Return the claims that may stay unchecked where the data are complete."""
+    path = layout.root / "scripts" / "allowed_not_run.txt"
+    if not path.exists():
+        return set()
+    lines = (line.partition("#")[0].strip() for line in path.read_text("utf-8").split("\n"))
+    return {line for line in lines if line}
+
+
+def faults(
+    found: Iterable[Record],
+    registry: Mapping[str, Mapping[str, Any]],
+    schema: Mapping[str, Any],
+    *,
+    strict: bool = False,
+    allowed: Iterable[str] = (),
+) -> list[str]:
+    """Return what is wrong with the collected records, one sentence each.
+
+    Parameters
+    ----------
+    found : iterable of dict
+        The records of all chapters, with tests, page and anchor.
+    registry : mapping
+        The registered claims by id.
+    schema : mapping
+        JSON schema of one record.
+    strict : bool
+        Whether a claim that was not run is a fault.
+    allowed : iterable of str
+        Claims that may stay unchecked even then.
+
+    Returns
+    -------
+    list of str
+        Empty where every registered claim is recorded once, passed, tested, and names functions
+        that exist.
+    """
+    import jsonschema
+
+    records_by_id: dict[str, list[Record]] = {}
+    for record in found:
+        records_by_id.setdefault(str(record.get("id")), []).append(record)
+    told = [f"{i} is registered and not recorded" for i in registry if i not in records_by_id]
+    validator = jsonschema.Draft202012Validator(schema)
+    for identifier, same in records_by_id.items():
+        if identifier not in registry:
+            told.append(f"{identifier} is recorded and not registered")
+        if len(same) > 1:
+            told.append(f"{identifier} is recorded {len(same)} times")
+        record = same[0]
+        for error in validator.iter_errors(record):
+            told.append(f"{identifier}: {error.json_path} {error.message[:200]}")
+        told += _record_faults(identifier, record, strict and identifier not in set(allowed))
+    return told
+
+
+def _record_faults(identifier: str, record: Record, strict: bool) -> list[str]:
+    told = []
+    if not record.get("tests"):
+        told.append(f"{identifier} has no test (pytest.mark.claim)")
+    if not record.get("functions"):
+        told.append(f"{identifier} names no function")
+    for name in record.get("functions", []):
+        try:
+            resolve(name)
+        except BuildError as error:
+            told.append(f"{identifier}: {error}")
+    status = record.get("status")
+    if record.get("slug") not in (record.get("page") or ""):
+        told.append(f"{identifier} belongs to {record.get('slug')}, recorded on {record['page']}")
+    if status == "failed":
+        told.append(f"{identifier} failed: {record.get('reason') or _first_failure(record)}")
+    if status == "not_run" and strict:
+        told.append(f"{identifier} was not run: {record.get('reason')}")
+    return told
+
+
+def _first_failure(record: Record) -> str:
+    bad = [check["how"] for check in record.get("checks", []) if not check.get("ok")]
+    return bad[0] if bad else "no reason given"
+
+
+def is_strict() -> bool:
+    """Return whether missing data and skipped tests are faults here (CI)."""
+    return os.environ.get("DPLIT_STRICT", "") not in ("", "0")
+
+
+def collect(layout: Layout) -> list[Record]:
+    """Write ``_build/claims.json``: one record per registered claim, sorted by id.
+
+    Returns
+    -------
+    list of dict
+        The records.
+
+    Raises
+    ------
+    BuildError
+        Listing everything that is wrong; nothing is written then.
+    """
+    from dplit import claims as registry_module
+
+    registry = registry_module.load_registry()
+    tests = tests_by_claim(marked_tests(layout))
+    found = [{**record, "tests": tests.get(record["id"], [])} for record in gather(layout)]
+    found.sort(key=lambda record: str(record["id"]))
+    told = faults(
+        found,
+        registry,
+        registry_module.load_schema(),
+        strict=is_strict(),
+        allowed=allowed_not_run(layout),
+    )
+    told += [f"a test is marked with {i}, which is not registered" for i in tests.keys() - registry]
+    if told:
+        raise BuildError("the claims do not hold together:\n  " + "\n  ".join(told))
+    write_json(layout.claims, found)
+    return found

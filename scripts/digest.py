@@ -1,0 +1,147 @@
+"""What a chapter is made from: its notebook, the modules it imports, data, lock and interpreter."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from scripts.files import BuildError, digest_file, digest_files
+from scripts.layout import Layout
+
+
+def notebook_code(path: Path) -> list[str]:
+    """Return the sources of a notebook's code cells without magic and shell lines.
+
+    Raises
+    ------
+    BuildError
+        If the file is not a notebook.
+    """
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        sources = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BuildError(f"{path} is not a readable notebook ({error}); run: make sync") from error
+    texts = [s if isinstance(s, str) else "".join(s) for s in sources]
+    return ["\n".join(line for line in t.split("\n") if line[:1] not in "%!") for t in texts]
+
+
+def imported_names(source: str, module: str = "", is_package: bool = False) -> Iterator[str]:
+    """Yield the dotted names that a piece of Python may import, at any depth of nesting.
+
+    Parameters
+    ----------
+    source : str
+        Python code.
+    module : str
+        Dotted name of the module that holds the code; resolves relative imports.
+    is_package : bool
+        Whether the module is a package's ``__init__``.
+
+    Examples
+    --------
+    >>> sorted(imported_names("from . import b\\nimport d.e", "p.a"))
+    ['d.e', 'p', 'p.b']
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = module.split(".")
+                keep = len(parts) - node.level + (1 if is_package else 0)
+                base = ".".join([*parts[:keep], *([base] if base else [])])
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def module_file(name: str, package: Path) -> Path | None:
+    """Return the file of a module of the package, or None if the name is not a module of it."""
+    first, *rest = name.split(".")
+    if first != package.name:
+        return None
+    place = package.joinpath(*rest)
+    for candidate in (place / "__init__.py", place.with_suffix(".py")):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def imported_files(sources: Iterable[str], package: Path) -> set[Path]:
+    """Return the files of the package that some code imports, directly or through other modules.
+
+    A module brings its parent packages along, and a package the data files beside its
+    ``__init__`` (``claims.yml``, ``targets.yml``, schemas).
+
+    Parameters
+    ----------
+    sources : iterable of str
+        Python code, for example a notebook's cells.
+    package : Path
+        The package's folder; its name is the package's name.
+    """
+    waiting = [name for source in sources for name in imported_names(source)]
+    seen: set[str] = set()
+    files: set[Path] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        path = module_file(name, package)
+        if path is None:
+            continue
+        files.add(path)
+        is_package = path.name == "__init__.py"
+        if is_package:
+            beside = (p for p in path.parent.iterdir() if p.suffix not in {".py", ".pyc"})
+            files.update(p for p in beside if p.is_file())
+        if "." in name:
+            waiting.append(name.rpartition(".")[0])
+        waiting.extend(imported_names(path.read_text(encoding="utf-8"), name, is_package))
+    return files
+
+
+
+def data_files() -> list[Path]:
+    """Return the data files that loaders would find: in ``DPLIT_DATA`` and in the cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    cache = os.environ.get("DPLIT_CACHE") or os.path.join(base, "dplit")
+    folders = [Path(f) for f in (os.environ.get("DPLIT_DATA", ""), cache) if f]
+    found = (p for f in folders if f.is_dir() for p in f.iterdir())
+    return sorted(p for p in found if p.is_file() and p.suffix != ".md")
+
+
+def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
+    """Return everything that an executed chapter depends on, with digests.
+
+    Parameters
+    ----------
+    layout : Layout
+        The copy of the repository.
+    slug : str
+        The chapter.
+
+    Returns
+    -------
+    dict of str to str
+        Name of each part (a file, "python", a data file's name) and its digest. Two runs with
+        equal parts give equal notebooks.
+    """
+    notebook = layout.notebooks / f"{slug}.ipynb"
+    modules = imported_files(notebook_code(notebook), layout.package)
+    modules |= imported_files([f"import {layout.package.name}.{slug}"], layout.package)
+    files = [notebook, *modules, layout.root / "requirements.txt", layout.root / "scripts/execute.py"]
+    parts = digest_files(files, layout.root)
+    parts["python"] = ".".join(map(str, sys.version_info[:3]))
+    archive = layout.results / f"{slug}.json"
+    if archive.exists():
+        parts[f"results/{slug}.json"] = digest_file(archive)
+    if layout.package / "datasets.py" in modules:
+        parts |= {f"data {path.name}": digest_file(path) for path in data_files()}
+    return parts

@@ -1,0 +1,247 @@
+"""Turn an executed notebook into a page: nothing that differs between equal runs, figures, links."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from scripts.digest import module_file
+from scripts.files import BuildError
+from scripts.pairs import cell_ids
+
+CLAIM = "application/vnd.dplit.claim+json"
+PROVENANCE = "application/vnd.dplit.provenance+json"
+ALT = (40, 300)
+VOLATILE = re.compile(r" at 0x[0-9a-f]{6,}|ipykernel_\d+")
+IMAGES = ("image/svg+xml", "image/png", "image/jpeg")
+
+
+def join(text: str | list[str]) -> str:
+    """Return a notebook's multi-line string as one string."""
+    return text if isinstance(text, str) else "".join(text)
+
+
+def outputs(cells: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield every output of a notebook with its cell."""
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            yield cell, output
+
+
+def records(notebook: dict[str, Any], mimetype: str) -> list[dict[str, Any]]:
+    """Return what a notebook's outputs carry under one MIME type, in order."""
+    found = (output.get("data", {}).get(mimetype) for _, output in outputs(notebook["cells"]))
+    return [value for value in found if value is not None]
+
+
+def clean_metadata(notebook: dict[str, Any]) -> None:
+    """Drop what papermill and kernels note about this run: times, paths, versions, widgets."""
+    for key in ("papermill", "widgets"):
+        notebook["metadata"].pop(key, None)
+    notebook["metadata"].get("language_info", {}).pop("version", None)
+    for cell in notebook["cells"]:
+        for key in ("papermill", "execution", "collapsed", "scrolled"):
+            cell["metadata"].pop(key, None)
+        if cell["metadata"].get("tags") == []:
+            del cell["metadata"]["tags"]
+    pairs = [(cell["cell_type"], join(cell["source"])) for cell in notebook["cells"]]
+    for cell, name in zip(notebook["cells"], cell_ids(pairs), strict=True):
+        cell["id"] = name
+
+
+def clean_outputs(notebook: dict[str, Any]) -> None:
+    """Number the executions, join split streams, refuse errors, stderr and volatile text."""
+    count = 0
+    for number, cell in enumerate(notebook["cells"], start=1):
+        if cell["cell_type"] != "code":
+            continue
+        count += 1
+        cell["execution_count"] = count
+        joined: list[dict[str, Any]] = []
+        for output in cell["outputs"]:
+            kind = output["output_type"]
+            if kind == "error":
+                raise BuildError(f"cell {number} holds an error: {output.get('evalue')}")
+            if kind == "stream" and output["name"] == "stderr":
+                text = join(output["text"]).strip()
+                raise BuildError(f"cell {number} writes to stderr: {text[:300]}")
+            if kind == "execute_result":
+                output["execution_count"] = count
+            same = joined and joined[-1]["output_type"] == "stream" == kind
+            if same and joined[-1]["name"] == output["name"]:
+                joined[-1]["text"] = join(joined[-1]["text"]) + join(output["text"])
+            else:
+                joined.append(output)
+        cell["outputs"] = joined
+        for text in _texts(joined):
+            if found := VOLATILE.search(text):
+                raise BuildError(f"cell {number} shows {found[0].strip()!r}: differs in each run")
+
+
+def _texts(shown: list[dict[str, Any]]) -> Iterator[str]:
+    for output in shown:
+        if output["output_type"] == "stream":
+            yield join(output["text"])
+        for mimetype, value in output.get("data", {}).items():
+            if mimetype in ("text/plain", "text/html") and isinstance(value, (str, list)):
+                yield join(value)
+
+
+def move_figures(notebook: dict[str, Any]) -> list[str]:
+    """Move name, caption and alt text of each figure to its cell, where MyST-NB reads them.
+
+    Returns
+    -------
+    list of str
+        The figures' names.
+
+    Raises
+    ------
+    BuildError
+        If a picture has no name, caption or alt text, if the alt text is not of 40 to 300
+        characters or repeats the caption or another figure's, or if a cell shows two pictures.
+    """
+    names: list[str] = []
+    alts: set[str] = set()
+    for number, cell in enumerate(notebook["cells"], start=1):
+        pictures = [o for o in cell.get("outputs", []) if set(IMAGES) & set(o.get("data", {}))]
+        if not pictures:
+            continue
+        if len(pictures) > 1:
+            raise BuildError(f"cell {number} shows {len(pictures)} figures; one figure per cell")
+        noted = pictures[0].get("metadata", {}).pop("dplit", {}).get("figure", {})
+        figure = {key: str(noted.get(key, "")).strip() for key in ("name", "caption", "alt")}
+        for key, value in figure.items():
+            if not value:
+                raise BuildError(f"cell {number}: the figure has no {key}; use dplit.notebook.show")
+        name, alt = figure["name"], figure["alt"]
+        if not ALT[0] <= len(alt) <= ALT[1]:
+            raise BuildError(f"figure {name}: alt must have 40 to 300 characters, got {len(alt)}")
+        if alt in alts or alt == figure["caption"]:
+            raise BuildError(f"figure {name}: alt must differ from the caption and other figures'")
+        if name in names:
+            raise BuildError(f"figure {name}: the name is used twice")
+        names.append(name)
+        alts.add(alt)
+        cell["metadata"]["mystnb"] = {
+            **cell["metadata"].get("mystnb", {}),
+            "figure": {"name": name, "caption": figure["caption"]},
+            "image": {"alt": alt},
+        }
+    return names
+
+
+def function_links(function: str, package: Path) -> tuple[str, str]:
+    """Return the addresses of a function's API entry and source, seen from a chapter's page.
+
+    Parameters
+    ----------
+    function : str
+        Dotted name of a function, class or method, for example ``dplit.features.fast_cos``.
+    package : Path
+        The package's folder, by which module and name are told apart.
+
+    Raises
+    ------
+    BuildError
+        If no module of the package is a prefix of the name.
+    """
+    module = function
+    while module and module_file(module, package) is None:
+        module = module.rpartition(".")[0]
+    if not module or module == function:
+        raise BuildError(f"{function} is not in a module of {package.name}")
+    inner = function.removeprefix(module + ".")
+    return f"../api.html#{function}", f"../../_modules/{module.replace('.', '/')}.html#{inner}"
+
+
+def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
+    """Return the links of a badge as HTML: functions, their source, tests and the index row."""
+    parts = []
+    for function in record["functions"]:
+        api, source = function_links(function, package)
+        name = html.escape(function.rpartition(".")[2])
+        parts.append(f'<a href="{api}"><code>{name}</code></a> (<a href="{source}">source</a>)')
+    if has_tests:
+        parts.append(f'<a href="../tests/{record["slug"]}.html#test-{record["id"]}">tests</a>')
+    parts.append(f'<a href="../claims.html#row-{record["id"]}">index</a>')
+    return " · ".join(parts)
+
+
+PLACE = re.compile(r"(<span class=['\"]dplit-links['\"]>)(</span>)")
+
+
+def link_badges(notebook: dict[str, Any], tested: set[str], package: Path) -> None:
+    """Put the links into every claim's badge.
+
+    Parameters
+    ----------
+    notebook : dict
+        The notebook; changed in place.
+    tested : set of str
+        Ids of the claims that have tests.
+    package : Path
+        The package's folder.
+    """
+    for _, output in outputs(notebook["cells"]):
+        record = output.get("data", {}).get(CLAIM)
+        if record is None:
+            continue
+        text = join(output["data"].get("text/html", ""))
+        links = badge_links(record, record["id"] in tested, package)
+        place = PLACE.search(text)
+        if place is None:
+            raise BuildError(f"the badge of {record['id']} has no place for its links")
+        output["data"]["text/html"] = text[: place.end(1)] + links + text[place.start(2) :]
+
+
+def add_download(notebook: dict[str, Any], slug: str) -> None:
+    """Append the offer of the clean notebook to the chapter."""
+    text = (
+        f"```{{admonition}} Run it yourself\n:class: dplit-download\n\n"
+        f"{{download}}`Download this chapter as a notebook <../../notebooks/{slug}.ipynb>`, "
+        f"without outputs, or re-run it with other parameters by papermill.\n```"
+    )
+    notebook["cells"].append(
+        {"cell_type": "markdown", "id": f"download-{slug}"[:64], "metadata": {}, "source": text}
+    )
+
+
+def normalise(
+    notebook: dict[str, Any], slug: str, tested: set[str], package: Path
+) -> dict[str, Any]:
+    """Make an executed notebook the page of a chapter; equal runs give equal pages.
+
+    Parameters
+    ----------
+    notebook : dict
+        The notebook as papermill left it; changed in place.
+    slug : str
+        The chapter.
+    tested : set of str
+        Ids of the claims that have tests.
+    package : Path
+        The package's folder, to find the functions' modules.
+
+    Returns
+    -------
+    dict
+        The same notebook.
+
+    Raises
+    ------
+    BuildError
+        Naming the cell, figure or badge that cannot become part of the book.
+    """
+    try:
+        clean_metadata(notebook)
+        clean_outputs(notebook)
+        move_figures(notebook)
+        link_badges(notebook, tested, package)
+        add_download(notebook, slug)
+    except BuildError as error:
+        raise BuildError(f"{slug}: {error}") from error
+    return notebook

@@ -1,0 +1,238 @@
+"""The pages that are written from the records: index, errata, tests, run times."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from scripts.chapters import load_state
+from scripts.claims import Record
+from scripts.files import write_text
+from scripts.layout import Layout
+from scripts.marks import MarkedTest, marked_tests
+
+VERDICTS = {
+    "defined": "the object is computed by our function, and an example is excluded",
+    "holds": "checked by a second route",
+    "sharp": "holds, and a configuration attains at least 0.99 of it",
+    "loose": "holds, and is larger than the truth by the measured ratio",
+    "conditional": "true only under a hypothesis that the paper does not state",
+    "gap": "not refuted, but a step of the printed proof fails",
+    "erratum": "false as printed; refuted by a proof and a computation, and corrected",
+    "reproduced": "the numbers or sentences agree",
+    "partly": "some of the numbers or sentences agree",
+    "not-reproducible": "everything stated was run and does not give the printed result",
+    "reconstruction": "our derivation of a statement whose text is lost",
+}
+STATUS = {"passed": "checked", "failed": "failed", "not_run": "not run here"}
+SEVERITIES = ("privacy-breaking", "result-changing", "cosmetic")
+
+
+def escape(text: Any) -> str:
+    """Return text for HTML that neither MathJax nor a browser reads as markup."""
+    return html.escape(str(text)).replace("$", "&#36;").replace("\\", "&#92;")
+
+
+def raw(text: str) -> str:
+    """Return HTML as a MyST block."""
+    return f"```{{raw}} html\n{text}\n```\n"
+
+
+def chapter_link(record: Record, text: str) -> str:
+    """Return a link from a page of the book's folder to the claim's place in its chapter."""
+    return f'<a href="chapters/{record["slug"]}.html#{record["anchor"]}">{escape(text)}</a>'
+
+
+def _menu(name: str, label: str, values: Iterable[str]) -> str:
+    options = "".join(f'<option value="{escape(v)}">{escape(v)}</option>' for v in values)
+    return (
+        f'<label>{label} <select data-filter="{name}"><option value="">all</option>{options}'
+        f"</select></label> "
+    )
+
+
+def _row(record: Record) -> str:
+    status = STATUS[record["status"]]
+    severity = record["severity"] or ""
+    note = record["note"] or (record["reason"] or "")
+    tests = f'<a href="tests/{record["slug"]}.html#test-{record["id"]}">{len(record["tests"])}</a>'
+    cells = [
+        chapter_link(record, record["id"]),
+        f"{escape(record['place'])}: {escape(record['title'])}",
+        f'<span class="dplit-verdict">{escape(record["verdict"])}</span>'
+        + (f' <span class="dplit-severity">{escape(severity)}</span>' if severity else ""),
+        escape(status),
+        tests,
+        escape(note),
+    ]
+    data = {"paper": record["slug"], "kind": record["kind"], "verdict": record["verdict"]}
+    data |= {"severity": severity, "status": status}
+    attributes = " ".join(f'data-{key}="{escape(value)}"' for key, value in data.items())
+    body = "".join(f"<td>{cell}</td>" for cell in cells)
+    return (
+        f'<tr id="row-{record["id"]}" class="dplit-row dplit-{record["status"]}" {attributes}>'
+        f"{body}</tr>"
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[str], kind: str) -> str:
+    titles = "".join(f'<th scope="col">{title}</th>' for title in head)
+    body = "\n".join(rows)
+    return (
+        f'<div class="dplit-scroll" style="overflow-x:auto"><table class="dplit-table {kind}">'
+        f"<thead><tr>{titles}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def _present(records: Sequence[Record], key: str, order: Iterable[str]) -> list[str]:
+    values = {record[key] for record in records if record[key]}
+    return [v for v in order if v in values] + sorted(values - set(order))
+
+
+def index_page(records: Sequence[Record]) -> str:
+    """Return the index of all claims: counts by verdict and status, then one row per claim."""
+    verdicts = _present(records, "verdict", VERDICTS)
+    states = [s for s in STATUS if any(r["status"] == s for r in records)]
+    counts = Counter((r["verdict"], r["status"]) for r in records)
+    rows = []
+    for verdict in verdicts:
+        cells = [str(counts[verdict, state]) for state in states]
+        cells = [f'<th scope="row">{escape(verdict)}</th>', *(f"<td>{c}</td>" for c in cells)]
+        rows.append(f"<tr>{''.join(cells)}<td>{escape(VERDICTS[verdict])}</td></tr>")
+    head = ["verdict", *(STATUS[state] for state in states), "meaning"]
+    menus = (
+        _menu("paper", "Paper", sorted({r["slug"] for r in records}))
+        + _menu("kind", "Kind", sorted({r["kind"] for r in records}))
+        + _menu("verdict", "Verdict", verdicts)
+        + _menu("severity", "Severity", _present(records, "severity", SEVERITIES))
+        + _menu("status", "Status", [STATUS[state] for state in states])
+    )
+    form = (
+        f'<form class="dplit-filters" data-filters hidden>{menus}'
+        f'<output aria-live="polite" data-count></output></form>'
+    )
+    titles = ["claim", "statement", "verdict", "status", "tests", "note"]
+    return "\n".join(
+        [
+            "# Index of claims\n",
+            "Every numbered statement, figure and table of the papers that this book covers, with our",
+            "verdict and whether the check passed in the run that made these pages.\n",
+            raw(_table(head, rows, "dplit-counts")),
+            "## All claims\n",
+            raw(form),
+            raw(_table(titles, (_row(r) for r in records), "dplit-index")),
+        ]
+    )
+
+
+def _stands(record: Record) -> str:
+    return str(record["note"] or "")
+
+
+def errata_page(records: Sequence[Record]) -> str:
+    """Return the list of errata, gravest first: printed, corrected, severity, what stands."""
+    order = {name: number for number, name in enumerate(SEVERITIES)}
+    errata = [r for r in records if r["verdict"] == "erratum"]
+    errata.sort(key=lambda r: (r["slug"], order.get(r["severity"], len(order)), r["id"]))
+    lines = [
+        "# Errata\n",
+        "Statements that are false as printed. Each is refuted by a proof line and by a computation in",
+        "its chapter, and the corrected statement is checked there too.\n",
+    ]
+    if not errata:
+        lines.append("No erratum is registered.\n")
+    blocks = []
+    for r in errata:
+        blocks.append(
+            f'<section class="dplit-erratum" id="erratum-{r["id"]}">'
+            f"<h2>{escape(r['place'])}: {escape(r['title'])}</h2>"
+            f"<dl><dt>Printed in</dt><dd>{escape(r['slug'])}, {escape(r['place'])}; "
+            f"{chapter_link(r, 'see the chapter')}</dd>"
+            f'<dt>Severity</dt><dd><span class="dplit-severity">{escape(r["severity"])}</span></dd>'
+            f"<dt>Corrected</dt><dd>{escape(r['corrected'])}</dd>"
+            f"<dt>What stands</dt><dd>{escape(_stands(r))}</dd></dl></section>"
+        )
+    return "\n".join([*lines, *(raw(block) for block in blocks)])
+
+
+def tests_page(slug: str, records: Sequence[Record], tests: Sequence[MarkedTest]) -> str:
+    """Return the tests of one chapter's claims: per claim the list, then every source once."""
+    own = {record["id"]: record for record in records if record["slug"] == slug}
+    mine = [test for test in tests if own.keys() & set(test.claims)]
+    anchor = {test.node: f"source-{number}" for number, test in enumerate(mine, start=1)}
+    lines = [
+        "# Tests of this chapter's claims\n",
+        "`make test` runs them; `make mutate` shows that each fails when its function is wrong.\n",
+        "## By claim\n",
+    ]
+    for identifier, record in own.items():
+        items = "".join(
+            f'<li><a href="#{anchor[node]}"><code>{escape(node)}</code></a></li>'
+            for node in record["tests"]
+        )
+        title = escape(f"{record['place']}: {record['title']}")
+        lines.append(
+            raw(
+                f'<div class="dplit-tests" id="test-{identifier}"><p>'
+                f'<a href="../chapters/{slug}.html#{record["anchor"]}">{identifier}</a>, {title}'
+                f"</p><ul>{items}</ul></div>"
+            )
+        )
+    lines.append("## Source\n")
+    file = None
+    for test in mine:
+        if test.file != file:
+            file = test.file
+            lines.append(f"### `{file}`\n")
+        fence = "`" * max(3, 1 + _longest_run(test.source))
+        lines.append(raw(f'<span id="{anchor[test.node]}"></span>'))
+        lines.append(f"{fence}python\n{test.source}\n{fence}\n")
+    return "\n".join(lines)
+
+
+def _longest_run(text: str) -> int:
+    longest = run = 0
+    for character in text:
+        run = run + 1 if character == "`" else 0
+        longest = max(longest, run)
+    return longest
+
+
+def times_page(layout: Layout) -> str:
+    """Return the run times of the chapters: clock and CPU seconds of the last run."""
+    rows = []
+    for slug in layout.slugs():
+        state = load_state(layout, slug)
+        rows.append(f"| [](chapters/{slug}) | {state['seconds']:.1f} | {state['cpu']:.1f} |")
+    return "\n".join(
+        [
+            "---\nnosearch: true\n---\n",
+            "# Run times\n",
+            "Of the run that made these pages; two chapters at a time, one BLAS thread each. This page",
+            "alone differs between two builds of the same commit.\n",
+            "| chapter | seconds | CPU seconds |",
+            "|---|---:|---:|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def write_pages(layout: Layout, records: Sequence[Record]) -> None:
+    """Write all generated pages into the book's folder; an unchanged page is not touched."""
+    tests = marked_tests(layout)
+    pages = {
+        "claims.md": index_page(records),
+        "errata.md": errata_page(records),
+        "run_times.md": times_page(layout),
+    }
+    pages |= {f"tests/{slug}.md": tests_page(slug, records, tests) for slug in layout.slugs()}
+    for name, text in pages.items():
+        path = layout.book / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            write_text(path, text)
+    for path in (layout.book / "tests").glob("*.md"):
+        if path.stem not in layout.slugs():
+            path.unlink()

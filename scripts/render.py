@@ -1,0 +1,102 @@
+"""Render the site beside the last good one and swap it in when it is whole."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from scripts.execute import environment
+from scripts.files import (
+    BuildError,
+    digest_files,
+    read_json,
+    recover_folder,
+    swap_folder,
+    write_json,
+    write_text,
+)
+from scripts.layout import Layout
+
+
+def commit(layout: Layout) -> str:
+    """Return the commit that the tree stands at, marked if files differ, or "unknown"."""
+    command = ["git", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty= with changes"]
+    try:
+        told = subprocess.run(command, cwd=layout.root, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return told.stdout.strip() or "unknown"
+
+
+def inputs(layout: Layout) -> dict[str, str]:
+    """Return everything that the site is made from, with digests."""
+    files = [layout.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt")]
+    files += [p for p in layout.book.rglob("*") if p.is_file() and not _hidden(p, layout.book)]
+    files += layout.package.rglob("*.py")
+    files += layout.notebooks.glob("*.ipynb")
+    files.append(layout.root / "scripts" / "render.py")
+    return {**digest_files(files, layout.root), "commit": commit(layout)}
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
+def configuration(layout: Layout) -> str:
+    """Return ``_config.yml`` with the commit in the pages' footer."""
+    config: dict[str, Any] = yaml.safe_load((layout.root / "_config.yml").read_text("utf-8"))
+    theme = config["sphinx"]["config"].setdefault("html_theme_options", {})
+    note = f'<p class="dplit-commit">Built from commit <code>{commit(layout)}</code>.</p>'
+    theme["extra_footer"] = theme.get("extra_footer", "") + note
+    return str(yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+
+
+def render(layout: Layout, say: Callable[[str], None]) -> bool:
+    """Build the site with every warning an error, unless nothing changed.
+
+    Returns
+    -------
+    bool
+        Whether the site was built.
+
+    Raises
+    ------
+    BuildError
+        With the warnings, if there is one. The last good site stays.
+    """
+    recover_folder(layout.html)
+    memory = layout.state / "site.json"
+    made_from = inputs(layout)
+    if (layout.html / "index.html").exists() and read_json(memory) == made_from:
+        return False
+    say("  rendering the site")
+    stage = layout.build / "stage"
+    shutil.rmtree(stage, ignore_errors=True)
+    write_text(stage / "_config.yml", configuration(layout))
+    start = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", start, "build", "-q", "-W", "-n", "--keep-going"]
+    command += ["--config", str(stage / "_config.yml")]
+    command += ["--path-output", str(stage), "."]
+    done = subprocess.run(
+        command, cwd=layout.root, env=environment(layout), capture_output=True, text=True
+    )
+    site = stage / "_build" / "html"
+    log = layout.build / "logs" / "render.log"
+    write_text(log, done.stdout + done.stderr)
+    if done.returncode or not (site / "index.html").exists():
+        lines = [line for line in (done.stderr + done.stdout).split("\n") if line.strip()]
+        told = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-8:]
+        kept = "the last good site was kept" if layout.html.exists() else "there is no site yet"
+        shown = "\n  ".join(line.replace(str(layout.root) + "/", "") for line in told[:20])
+        raise BuildError(f"the site has faults ({kept}; all of it: {layout.name(log)}):\n  {shown}")
+    memory.unlink(missing_ok=True)
+    swap_folder(site, layout.html)
+    shutil.rmtree(stage, ignore_errors=True)
+    write_json(memory, made_from)
+    return True
