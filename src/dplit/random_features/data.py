@@ -1,0 +1,449 @@
+"""The papers' data prepared as the experiments use them: scaling, encoding, groups, duplicates.
+
+Everything works on a :class:`dplit.datasets.Dataset`, the paper's files and the bundled stand-in
+alike. None of the scalings is private: minima and maxima are taken from the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import check_choice, check_finite_array, check_integer, check_rng
+from dplit.datasets import Dataset
+
+__all__ = [
+    "DuplicateCounts",
+    "FairnessData",
+    "Prepared",
+    "distinct_rows",
+    "duplicate_counts",
+    "fairness_data",
+    "min_max",
+    "one_hot",
+    "prepare",
+    "sensitive_groups",
+    "split",
+]
+
+_Array = NDArray[np.float64]
+_Indices = NDArray[np.intp]
+
+#: Values of the paper's group 1 (the other value is group 2).
+_FIRST_GROUP = {"sex": "male", "smoker": "yes", "colour": "red"}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Inputs and labels of a regression experiment, every column in [0, 1].
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+    y : ndarray of shape (n,)
+    names : tuple of str
+        Names of the d columns.
+    """
+
+    X: _Array
+    y: _Array
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FairnessData:
+    """Inputs of the two models of the fairness experiments, labels and groups.
+
+    Attributes
+    ----------
+    raw : ndarray of shape (n, d)
+        Unscaled numeric columns and indicators: what the random feature model gets.
+    scaled : ndarray of shape (n, d + 1)
+        Min-max scaled columns, indicators and a column of ones: the linear model's rows.
+    y : ndarray of shape (n,)
+    groups : ndarray of int, shape (n,)
+        0 for the paper's group 1, 1 for its group 2.
+    group_names : tuple of str
+    """
+
+    raw: _Array
+    scaled: _Array
+    y: _Array
+    groups: _Indices
+    group_names: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class DuplicateCounts:
+    """How often records and inputs repeat in a data set.
+
+    Attributes
+    ----------
+    n_records : int
+    exact_duplicates : int
+        Records minus distinct records (inputs and label).
+    duplicate_inputs : int
+        Records minus distinct inputs.
+    distinct_inputs : int
+    conflicting_inputs : int
+        Inputs that occur with at least two different labels: no function interpolates them.
+    """
+
+    n_records: int
+    exact_duplicates: int
+    duplicate_inputs: int
+    distinct_inputs: int
+    conflicting_inputs: int
+
+
+def min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> _Array:
+    """Return columns scaled to [0, 1] by their minimum and maximum, in each group separately.
+
+    Parameters
+    ----------
+    columns : array_like of shape (n,) or (n, p)
+        Finite numbers.
+    groups : array_like of shape (n,), optional
+        Group of each row; all rows are one group by default.
+
+    Returns
+    -------
+    ndarray
+        Same shape. A column that is constant within a group becomes 0 there.
+
+    Raises
+    ------
+    ValueError
+        If the input is not finite, is empty, or ``groups`` has another length.
+
+    Examples
+    --------
+    >>> min_max([1.0, 2.0, 3.0])
+    array([0. , 0.5, 1. ])
+    >>> min_max([1.0, 2.0, 10.0, 30.0], groups=[0, 0, 1, 1])
+    array([0., 1., 0., 1.])
+    """
+    values = np.asarray(check_finite_array("columns", columns), dtype=float)
+    members = np.zeros(len(values), dtype=int) if groups is None else np.asarray(groups)
+    if members.shape != (len(values),):
+        raise ValueError(f"groups must have one entry per row, got shape {members.shape}")
+    scaled = np.empty_like(values)
+    for group in np.unique(members):
+        rows = members == group
+        low = values[rows].min(axis=0)
+        width = values[rows].max(axis=0) - low
+        scaled[rows] = (values[rows] - low) / np.where(width > 0, width, 1.0)
+    return scaled
+
+
+def one_hot(dataset: Dataset, *, omit: str | None = None) -> tuple[_Array, tuple[str, ...]]:
+    """Return one indicator column per value of every categorical column, values sorted.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    omit : str, optional
+        Categorical column to encode as a single column of ones: what encoding each group of a
+        sensitive feature on its own makes of that feature.
+
+    Returns
+    -------
+    indicators : ndarray of shape (n, q)
+    names : tuple of str
+        ``"column=value"``.
+
+    Raises
+    ------
+    ValueError
+        If ``omit`` is no categorical column.
+
+    Examples
+    --------
+    >>> from dplit.datasets import load_medical
+    >>> one_hot(load_medical("bundled"))[1]
+    ('sex=1', 'sex=2')
+    """
+    if omit is not None:
+        check_choice("omit", omit, dataset.categorical)
+    columns, names = [], []
+    for column, values in dataset.categorical.items():
+        if column == omit:
+            columns.append(np.ones(len(values)))
+            names.append(f"{column}=own")
+            continue
+        for value in np.unique(values):
+            columns.append((values == value).astype(float))
+            names.append(f"{column}={value}")
+    n = len(dataset.target)
+    return (np.column_stack(columns) if columns else np.empty((n, 0))), tuple(names)
+
+
+def prepare(dataset: Dataset, *, colour: str | None = None) -> Prepared:
+    """Return inputs and labels as in Figures 4 to 6: min-max, one-hot, labels in [0, 1].
+
+    Parameters
+    ----------
+    dataset : Dataset
+    colour : {"red", "white"}, optional
+        Keep the wines of one colour; the colour itself is then no input. Ignored where the data set
+        has no column ``colour`` (medical data, stand-in).
+
+    Returns
+    -------
+    Prepared
+        The medical data have 11 columns (3 numeric, sex 2, smoker 2, region 4), the wine data 11.
+
+    Raises
+    ------
+    ValueError
+        If ``colour`` is neither None, ``"red"`` nor ``"white"``.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer, Xue (2025), Section 4.1, "Real data". Test records are scaled with the
+    training records, as in the published code.
+
+    Examples
+    --------
+    >>> from dplit.datasets import load_medical
+    >>> prepare(load_medical("bundled")).X.shape
+    (442, 11)
+    """
+    keep = np.ones(len(dataset.target), dtype=bool)
+    if colour is not None:
+        check_choice("colour", colour, ("red", "white"))
+        if "colour" in dataset.categorical:
+            keep = dataset.categorical["colour"] == colour
+    numeric = min_max(dataset.numeric[keep])
+    names = tuple(dataset.numeric_names)
+    if "colour" not in dataset.categorical:
+        indicators, extra = one_hot(dataset)
+        numeric, names = np.column_stack([numeric, indicators]), names + extra
+    return Prepared(numeric, min_max(dataset.target[keep]), names)
+
+
+def sensitive_groups(dataset: Dataset, feature: str) -> tuple[_Indices, tuple[str, str]]:
+    """Return the two groups of a sensitive feature: 0 for the paper's group 1, 1 for group 2.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    feature : {"sex", "smoker", "colour"}
+        On the bundled stand-in ``"smoker"`` stands for a body mass index above its median and
+        ``"colour"`` for the column ``sex``.
+
+    Returns
+    -------
+    groups : ndarray of int, shape (n,)
+    names : tuple of two str
+
+    Raises
+    ------
+    ValueError
+        If the feature is unknown or the data set has no such column.
+
+    Examples
+    --------
+    >>> from dplit.datasets import load_medical
+    >>> groups, names = sensitive_groups(load_medical("bundled"), "smoker")
+    >>> names
+    ('bmi above median', 'bmi below median')
+    """
+    check_choice("feature", feature, _FIRST_GROUP)
+    if dataset.source == "bundled":
+        if feature == "smoker":
+            bmi = dataset.numeric[:, dataset.numeric_names.index("bmi")]
+            return (bmi <= np.median(bmi)).astype(np.intp), ("bmi above median", "bmi below median")
+        values = dataset.categorical["sex"]
+        return (values != "1").astype(np.intp), ("sex 1", "sex 2")
+    if feature not in dataset.categorical:
+        raise ValueError(f"feature must be a column of {dataset.name}, got feature={feature!r}")
+    values = dataset.categorical[feature]
+    first = _FIRST_GROUP[feature]
+    other = next(str(value) for value in np.unique(values) if value != first)
+    names = (first, other) if feature != "smoker" else ("smoker", "non-smoker")
+    return (values != first).astype(np.intp), names
+
+
+def fairness_data(
+    dataset: Dataset,
+    feature: str,
+    *,
+    labels: str = "group",
+    scaling: str = "group",
+    encoding: str = "group",
+) -> FairnessData:
+    """Return raw and scaled inputs, labels and groups for the fairness experiments.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    feature : {"sex", "smoker", "colour"}
+        The sensitive feature.
+    labels : {"group", "joint", "norm"}, default="group"
+        Min-max within each group (published code), over all records, or division by the l2 norm
+        (text).
+    scaling : {"group", "joint"}, default="group"
+        Min-max scaling of the linear model's numeric columns.
+    encoding : {"group", "full"}, default="group"
+        Indicators: each group encoded on its own, which turns the sensitive column into a constant
+        (published code), or the full encoding. The colour of a wine is never an input.
+
+    Returns
+    -------
+    FairnessData
+
+    Raises
+    ------
+    ValueError
+        If a choice is unknown.
+
+    Examples
+    --------
+    >>> from dplit.datasets import load_medical
+    >>> data = fairness_data(load_medical("bundled"), "sex")
+    >>> data.raw.shape, data.scaled.shape
+    ((442, 10), (442, 11))
+    """
+    check_choice("labels", labels, ("group", "joint", "norm"))
+    check_choice("scaling", scaling, ("group", "joint"))
+    check_choice("encoding", encoding, ("group", "full"))
+    groups, names = sensitive_groups(dataset, feature)
+    own = groups if scaling == "group" else None
+    numeric = np.asarray(dataset.numeric, dtype=float)
+    omit = feature if encoding == "group" and feature in dataset.categorical else None
+    indicators = np.empty((len(numeric), 0))
+    if "colour" not in dataset.categorical:
+        indicators = one_hot(dataset, omit=omit)[0]
+    if labels == "norm":
+        y = dataset.target / np.linalg.norm(dataset.target)
+    else:
+        y = min_max(dataset.target, groups if labels == "group" else None)
+    ones = np.ones((len(numeric), 1))
+    return FairnessData(
+        raw=np.column_stack([numeric, indicators]),
+        scaled=np.column_stack([min_max(numeric, own), indicators, ones]),
+        y=np.asarray(y, dtype=float),
+        groups=groups,
+        group_names=names,
+    )
+
+
+def distinct_rows(X: ArrayLike) -> tuple[_Indices, _Indices]:
+    """Return the first position of every distinct row, and for each row which distinct row it is.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+
+    Returns
+    -------
+    first : ndarray of int, shape (k,)
+        Increasing positions of the k distinct rows.
+    inverse : ndarray of int, shape (n,)
+        ``X[first[inverse]] == X``.
+
+    Examples
+    --------
+    >>> distinct_rows([[1.0], [0.0], [1.0]])
+    (array([0, 1]), array([0, 1, 0]))
+    """
+    rows = check_finite_array("X", X, ndim=2)
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return np.sort(first), rank[inverse.ravel()]
+
+
+def duplicate_counts(X: ArrayLike, y: ArrayLike) -> DuplicateCounts:
+    """Return how many records, inputs and conflicting inputs a data set repeats.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs, encoded as numbers.
+    y : array_like of shape (n,)
+        Labels.
+
+    Returns
+    -------
+    DuplicateCounts
+
+    Raises
+    ------
+    ValueError
+        If an input is not finite or the lengths differ.
+
+    Examples
+    --------
+    >>> duplicate_counts([[0.0], [0.0], [1.0], [1.0]], [5.0, 5.0, 1.0, 2.0])
+    DuplicateCounts(n_records=4, exact_duplicates=1, duplicate_inputs=2, distinct_inputs=2, \
+conflicting_inputs=1)
+    """
+    inputs = check_finite_array("X", X, ndim=2)
+    target = check_finite_array("y", y, ndim=1)
+    if len(inputs) != len(target):
+        raise ValueError(f"y must have one entry per row of X, got {len(target)} for {len(inputs)}")
+    first, inverse = distinct_rows(inputs)
+    records = np.unique(np.column_stack([inputs, target]), axis=0)
+    low = np.full(len(first), np.inf)
+    high = np.full(len(first), -np.inf)
+    np.minimum.at(low, inverse, target)
+    np.maximum.at(high, inverse, target)
+    return DuplicateCounts(
+        n_records=len(inputs),
+        exact_duplicates=len(inputs) - len(records),
+        duplicate_inputs=len(inputs) - len(first),
+        distinct_inputs=len(first),
+        conflicting_inputs=int(np.sum(high > low)),
+    )
+
+
+def split(
+    n_test: int | tuple[int, ...], *, groups: ArrayLike, rng: np.random.Generator
+) -> tuple[_Indices, _Indices]:
+    """Return random positions of training and test records, drawn in each group separately.
+
+    Parameters
+    ----------
+    n_test : int or tuple of int
+        Number of test records, one per group (groups in increasing order).
+    groups : array_like of int, shape (n,)
+        Group of every record; all equal for a plain split.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    train, test : ndarray of int
+        Together a permutation of 0, ..., n - 1, ordered by group.
+
+    Raises
+    ------
+    ValueError
+        If a group has no record left for training.
+
+    Examples
+    --------
+    >>> train, test = split(1, groups=[0, 0, 0], rng=np.random.default_rng(0))
+    >>> len(train), len(test)
+    (2, 1)
+    """
+    rng = check_rng(rng)
+    members = np.asarray(groups)
+    sizes = (n_test,) if isinstance(n_test, (int, np.integer)) else tuple(n_test)
+    values = np.unique(members)
+    if len(sizes) != len(values):
+        raise ValueError(f"n_test must have one entry per group ({len(values)}), got {n_test!r}")
+    train, test = [], []
+    for value, size in zip(values, sizes, strict=True):
+        rows = np.flatnonzero(members == value)
+        check_integer("n_test", size, minimum=0)
+        if size >= len(rows):
+            raise ValueError(f"n_test must be below the group size {len(rows)}, got {size}")
+        rows = rng.permutation(rows)
+        test.append(rows[:size])
+        train.append(rows[size:])
+    return np.concatenate(train), np.concatenate(test)
