@@ -1,0 +1,50 @@
+"""What the private estimators share: their random streams and the clipping of records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["clip_rows", "spawn_generators"]
+
+
+def spawn_generators(
+    random_state: int | np.random.Generator | np.random.RandomState | None, count: int
+) -> list[np.random.Generator]:
+    """Return ``count`` independent generators that belong to one call of ``fit``.
+
+    ``None`` takes entropy from the operating system. An integer gives the same generators in every
+    call. A ``Generator`` is asked to spawn, so that two fits of one estimator differ while two
+    clones (which copy its state) agree. A ``RandomState`` gives four words of entropy and advances.
+
+    Raises
+    ------
+    TypeError
+        If ``random_state`` is none of these.
+    ValueError
+        If it is a negative integer.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state.spawn(count)
+    if isinstance(random_state, np.random.RandomState):
+        words = random_state.randint(0, 2**32, size=4, dtype=np.uint32)
+        return np.random.default_rng(words).spawn(count)
+    if random_state is None:
+        return np.random.default_rng().spawn(count)
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state must be nonnegative, got random_state={random_state!r}")
+        return np.random.default_rng(int(random_state)).spawn(count)
+    raise TypeError(
+        "random_state must be None, an integer, a Generator or a RandomState, "
+        f"got random_state={random_state!r}"
+    )
+
+
+def clip_rows(X: NDArray[Any], norm: float) -> NDArray[Any]:
+    """Return ``X`` (n, d) with every row longer than ``norm`` scaled back to Euclidean ``norm``."""
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    factor = norm / np.maximum(lengths, norm)
+    return np.asarray(X * factor)
