@@ -167,7 +167,8 @@ class Claim:
             error = np.broadcast_to(np.asarray(se, dtype=float), left.shape)
             limit = limit + z * error
             detectable = float(np.max((z + _POWER_QUANTILE) * error))
-        at = _worst(over / np.maximum(limit, np.finfo(float).tiny))
+        with np.errstate(over="ignore"):
+            at = _worst(over / np.maximum(limit, np.finfo(float).tiny))
         value = np.atleast_1d(left)[at]
         return self._add(
             method,
