@@ -1,0 +1,108 @@
+"""Every page of the built site in a real browser, and every link between them."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts import site_check
+
+SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+PAGES = [str(path.relative_to(SITE)) for path in site_check.pages(SITE)]
+pytestmark = [
+    pytest.mark.site,
+    pytest.mark.skipif(not PAGES, reason="the book is not built; run: make book"),
+]
+needs_browser = pytest.mark.skipif(
+    site_check.chromium() is None, reason="chromium is not installed"
+)
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Any]:
+    with site_check.browser() as started:
+        yield started
+
+
+@needs_browser
+@pytest.mark.parametrize("width", site_check.WIDTHS)
+@pytest.mark.parametrize("page", PAGES)
+def test_page_is_whole_in_light_and_dark(opened: Any, page: str, width: int) -> None:
+    assert site_check.look(opened, (SITE / page).as_uri(), width) == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, "index.html"])
+def test_links_and_anchors_resolve(page: str) -> None:
+    assert site_check.broken_links(SITE / page, SITE) == []
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[str]:
+    """The site over a local server: search reads its summaries by fetch, which file:// forbids."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            return
+
+        def do_GET(self) -> None:
+            if self.path == "/favicon.ico":  # browsers ask for it over http; pages do not
+                self.send_response(204)
+                self.end_headers()
+            else:
+                super().do_GET()
+
+    handler = functools.partial(Quiet, directory=str(SITE))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+@needs_browser
+def test_search_finds_pages_with_summaries(opened: Any, served: str) -> None:
+    page = opened.new_page()
+    told = site_check.listen(page)
+    page.goto(f"{served}/search.html?q=privacy")
+    page.wait_for_selector("#search-results ul.search li a", timeout=20_000)
+    page.wait_for_selector("#search-results ul.search li p.context", timeout=20_000)
+    found = page.locator("#search-results ul.search li").count()
+    page.close()
+    assert told == []
+    assert found >= 2
+
+
+@needs_browser
+def test_index_of_claims_filters(opened: Any) -> None:
+    page = opened.new_page()
+    page.goto((SITE / "book" / "claims.html").as_uri())
+    rows = page.locator("tr.dplit-row")
+    total = rows.count()
+    kinds = page.locator("select[data-filter=kind] option").count()
+    page.select_option("select[data-filter=kind]", index=kinds - 1)
+    shown = sum(rows.nth(i).is_visible() for i in range(total))
+    said = page.locator("[data-count]").inner_text()
+    page.close()
+    assert 0 < shown < total or kinds == 2
+    assert said == f"{shown} of {total} claims"
+
+
+def test_every_chapter_offers_its_clean_notebook() -> None:
+    from bs4 import BeautifulSoup
+
+    chapters = sorted((SITE / "book" / "chapters").glob("*.html"))
+    assert chapters
+    for chapter in chapters:
+        soup = BeautifulSoup(chapter.read_bytes(), "html.parser")
+        offered = soup.select(".dplit-download a[download]")
+        assert len(offered) == 1, chapter.name
+        target = (chapter.parent / str(offered[0]["href"])).resolve()
+        source = SITE.parents[1] / "notebooks" / f"{chapter.stem}.ipynb"
+        assert target.read_bytes() == source.read_bytes()
