@@ -246,7 +246,8 @@ def crossing_records(
     Returns
     -------
     int
-        Both variances are about 1/m and 1/m^2, so they cross once. At 1481 records (N = 2m) the published noise is still the smaller.
+        Both variances are about 1/m and 1/m^2, so they cross once. At 1481 records
+        (N = 2m) the published noise is still the smaller.
 
     Raises
     ------

@@ -1,0 +1,253 @@
+"""Rows that compare printed numbers with ours, as ``Claim.reproduce`` takes them.
+
+A row has setting, paper, paper_se, reading_error, ours, ours_se and miss; it is within its band if
+``|ours - paper| <= 4 hypot(paper_se, ours_se) + reading_error``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dplit._checks import check_choice
+from dplit.random_features.curves import Curves
+from dplit.random_features.parity import GapCurves, ParityScores
+
+__all__ = [
+    "gap_rows",
+    "parity_rows",
+    "reproduction_rows",
+    "row",
+    "share_within",
+    "table1_rows",
+]
+
+
+def row(
+    place: str,
+    paper: float,
+    ours: float,
+    *,
+    paper_se: float = 0.0,
+    ours_se: float = 0.0,
+    reading_error: float = 0.0,
+    miss: bool = False,
+) -> dict[str, Any]:
+    """Return one comparison of a printed number with ours, as ``Claim.reproduce`` takes it.
+
+    Examples
+    --------
+    >>> row("N = 1500", 0.257, 0.2503, paper_se=0.003)["paper"]
+    0.257
+    """
+    return {
+        "setting": place,
+        "paper": float(paper),
+        "paper_se": float(paper_se),
+        "reading_error": float(reading_error),
+        "ours": float(ours),
+        "ours_se": float(ours_se),
+        "miss": bool(miss),
+    }
+
+
+def share_within(rows: Iterable[Mapping[str, Any]]) -> float:
+    """Return the share of rows within 4 combined standard errors plus the reading error.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        As :func:`row` makes them.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If there is no row.
+
+    Examples
+    --------
+    >>> share_within([row("a", 1.0, 1.1), row("b", 1.0, 1.1, reading_error=0.2)])
+    0.5
+    """
+    inside: Sequence[bool] = [
+        abs(r["ours"] - r["paper"])
+        <= 4 * np.hypot(r["paper_se"], r["ours_se"]) + r["reading_error"]
+        for r in rows
+    ]
+    if not inside:
+        raise ValueError("rows must not be empty")
+    return float(np.mean(inside))
+
+
+def _column(entry: Mapping[str, Any], curves: Curves) -> tuple[int, ...]:
+    if "epsilon" in entry and len(curves.epsilons) > 1:
+        return (curves.epsilons.index(entry["epsilon"]),)
+    if "rate" in entry:
+        return (curves.learning_rates.index(entry["rate"]),)
+    return (0,)
+
+
+def reproduction_rows(
+    entries: Sequence[Mapping[str, Any]], curves: Curves, *, one_split: bool, repeats: int = 10
+) -> list[dict[str, Any]]:
+    """Rows that compare numbers of a figure with ours, for ``Claim.reproduce``.
+
+    Parameters
+    ----------
+    entries : sequence of dict
+        From ``targets.yml``: ``method`` (a key of ``curves.errors``, or ``"increment"``), ``at``,
+        ``paper``, ``reading_error`` and, where they apply, ``epsilon`` or ``rate``.
+    curves : Curves
+    one_split : bool
+        Whether the paper's mean belongs to a single split: its standard error is then our standard
+        deviation over splits, else our standard deviation over ``sqrt(repeats)``.
+    repeats : int, default=10
+        Repetitions behind the paper's mean.
+
+    Returns
+    -------
+    list of dict
+        Ours is the closed-form expectation where the method has one. For ``"increment"`` (private
+        minus non-private, which the split does not move) the paper's standard error is that of
+        ``repeats`` draws.
+
+    Examples
+    --------
+    >>> from dplit.random_features.curves import Curves
+    >>> errors = {"ours": np.array([[[1.0]], [[3.0]]])}
+    >>> curves = Curves(np.array([10.0]), "N", errors, (1.0,), (10,))
+    >>> entries = [{"method": "ours", "at": 10, "paper": 2.5, "reading_error": 0.1}]
+    >>> reproduction_rows(entries, curves, one_split=False)[0]["ours"]
+    2.0
+    """
+    rows = []
+    for entry in entries:
+        method, at = entry["method"], list(curves.axis).index(entry["at"])
+        if method == "increment":
+            column = _column(entry, curves)
+            gap = curves.mean("ours_expected") - curves.mean("nonprivate")[:, None]
+            spread = curves.increment()[1][(at, *column)] * math.sqrt(curves.repeats)
+            ours, se = gap[(at, *column)], 0.0
+            paper_se = spread / math.sqrt(repeats)
+        else:
+            column = _column(entry, curves) if curves.errors[method].ndim == 3 else ()
+            best = f"{method}_expected" if f"{method}_expected" in curves.errors else method
+            ours, se = curves.mean(best)[(at, *column)], curves.se(best)[(at, *column)]
+            spread = curves.sd(method)[(at, *column)]
+            paper_se = spread if one_split else spread / math.sqrt(repeats)
+        extra = [f"{key} = {entry[key]:g}" for key in ("epsilon", "rate") if key in entry]
+        place = ", ".join([method, f"at {entry['at']}", *extra])
+        rows.append(
+            row(place, entry["paper"], ours, paper_se=paper_se, ours_se=se,
+                reading_error=entry.get("reading_error", 0.0), miss=entry.get("miss", False))
+        )  # fmt: skip
+    return rows
+
+
+def table1_rows(
+    entries: Sequence[Mapping[str, Any]], medical: Curves, wine: Curves
+) -> list[dict[str, Any]]:
+    """Rows of Table 1 (test errors at epsilon = 1), from the curves of Figure 4.
+
+    Parameters
+    ----------
+    entries : sequence of dict
+        From ``targets.yml``: ``data``, ``method`` (``"pinv"`` or ``"kaczmarz"``), ``at``,
+        ``paper``, ``reading_error``.
+    medical, wine : Curves
+        From :func:`real_curves`.
+
+    Returns
+    -------
+    list of dict
+        The paper's standard error is our standard deviation over splits (it shows one split).
+
+    References
+    ----------
+    Liao, Needell, Schaeffer, Xue (2025), Table 1. ``pinv`` is the minimum-norm least-squares fit,
+    here from the Gram matrix of the distinct rows.
+    """
+    rows = []
+    for entry in entries:
+        curves = {"medical": medical, "wine": wine}[entry["data"]]
+        method = {"pinv": "min_norm_private", "kaczmarz": "ours"}[entry["method"]]
+        at, k = list(curves.axis).index(entry["at"]), curves.epsilons.index(1.0)
+        rows.append(
+            row(f"{entry['data']}, {entry['method']}, N = {entry['at']}", entry["paper"],
+                curves.mean(method)[at, k], paper_se=curves.sd(method)[at, k],
+                ours_se=curves.se(method)[at, k], reading_error=entry["reading_error"],
+                miss=entry.get("miss", False))
+        )  # fmt: skip
+    return rows
+
+
+def gap_rows(
+    entries: Sequence[Mapping[str, Any]], curves: GapCurves, *, repeats: int = 10
+) -> list[dict[str, Any]]:
+    """Rows that compare read-off gaps with the mean published estimate, for ``Claim.reproduce``.
+
+    Parameters
+    ----------
+    entries : sequence of dict
+        From ``targets.yml``: ``model`` (``"rf"`` or ``"rls"``), ``group`` (1 or 2), ``epsilon``,
+        ``paper``, ``reading_error``.
+    curves : GapCurves
+    repeats : int, default=10
+        Splits behind the paper's mean; its standard error is our standard deviation over their
+        square root.
+
+    Returns
+    -------
+    list of dict
+    """
+    rows = []
+    for entry in entries:
+        model = check_choice("model", entry["model"], ("rf", "rls"))
+        at = int(np.argmin(np.abs(curves.epsilons - entry["epsilon"])))
+        values = getattr(curves, model)[:, at, entry["group"] - 1]
+        sd = float(values.std(ddof=1))
+        rows.append(
+            row(f"{curves.feature}, {model}, group {entry['group']}, at {entry['epsilon']:g}",
+                entry["paper"], float(values.mean()), paper_se=sd / math.sqrt(repeats),
+                ours_se=sd / math.sqrt(len(values)), reading_error=entry["reading_error"],
+                miss=entry.get("miss", False))
+        )  # fmt: skip
+    return rows
+
+
+def parity_rows(
+    entries: Sequence[Mapping[str, Any]], scores: Mapping[str, ParityScores], *, repeats: int = 20
+) -> list[dict[str, Any]]:
+    """Rows of Table 2, for ``Claim.reproduce``.
+
+    Parameters
+    ----------
+    entries : sequence of dict
+        From ``targets.yml``: ``feature``, ``model`` (``"targets_grid"``, ``"rls"``, ``"dp_rf"``,
+        ``"dp_rls"``, ...), ``paper``, ``paper_sd`` (where printed), ``reading_error``.
+    scores : mapping of str to ParityScores
+    repeats : int, default=20
+        Repetitions behind the paper's mean.
+
+    Returns
+    -------
+    list of dict
+    """
+    rows = []
+    for entry in entries:
+        values = np.atleast_1d(getattr(scores[entry["feature"]], entry["model"]))
+        se = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+        rows.append(
+            row(f"{entry['feature']}, {entry['model']}", entry["paper"], float(values.mean()),
+                paper_se=entry.get("paper_sd", 0.0) / math.sqrt(repeats), ours_se=se,
+                reading_error=entry["reading_error"], miss=entry.get("miss", False))
+        )  # fmt: skip
+    return rows
