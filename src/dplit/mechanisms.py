@@ -157,8 +157,8 @@ def gaussian_delta(*, epsilon: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
     >>> from dplit.mechanisms import gaussian_delta
     >>> f"{gaussian_delta(epsilon=1.0, sigma=4.0):.6e}"
     '2.924272e-06'
-    >>> gaussian_delta(epsilon=[0.0, 1.0, 30.0], sigma=1.0)
-    array([3.82924923e-001, 1.26936737e-001, 1.91574131e-194])
+    >>> [f"{d:.6g}" for d in gaussian_delta(epsilon=[0.0, 1.0, 30.0], sigma=1.0)]
+    ['0.382925', '0.126937', '4.70933e-193']
     """
     return _elementwise(
         profile_delta, _values("epsilon", epsilon, check_nonnegative), _ratio(sensitivity, sigma)
