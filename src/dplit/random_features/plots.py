@@ -11,8 +11,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dplit.random_features.curves import Curves
+from dplit.random_features.parity import GapCurves, ParityScores
 
-__all__ = ["baseline_figure", "budget_figure", "feature_figure", "record_figure"]
+__all__ = [
+    "baseline_figure",
+    "budget_figure",
+    "feature_figure",
+    "gap_figure",
+    "near_duplicate_figure",
+    "noise_cost_figure",
+    "parity_figure",
+    "record_figure",
+]
 
 #: Label, colour, line style and marker of every method, the same in all figures.
 STYLES: dict[str, tuple[str, str, Any, str]] = {
@@ -144,4 +154,95 @@ def baseline_figure(curves: Curves) -> Figure:
             handles.append(handle)
             labels.append(label)
     fig.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
+    return fig
+
+
+def gap_figure(panels: Mapping[str, GapCurves]) -> Figure:
+    """Excess-risk gaps against epsilon: published estimate, its floor, the truth (Figures 7, 8)."""
+    fig, grid = plt.subplots(1, len(panels), figsize=(7.4, 4.4), sharey=True, squeeze=False)
+    models = (("rf", "random features", "#0072B2", "o"), ("rls", "linear model", "#D55E00", "s"))
+    for axes, (title, gaps) in zip(grid[0], panels.items(), strict=True):
+        for key, label, colour, marker in models:
+            estimate, exact = getattr(gaps, key).mean((0, 2)), getattr(gaps, f"{key}_exact")
+            floor = getattr(gaps, f"{key}_floor").mean((0, 2))
+            axes.plot(
+                gaps.epsilons, estimate, color=colour, marker=marker, linestyle="none",
+                label=f"{label}, published estimate",
+            )  # fmt: skip
+            axes.plot(
+                gaps.epsilons, floor, color=colour, linestyle=":",
+                label=f"{label}, estimate of a zero gap",
+            )  # fmt: skip
+            axes.plot(
+                gaps.epsilons, exact.mean((0, 2)), color=colour, linestyle="-",
+                label=f"{label}, exact gap",
+            )  # fmt: skip
+        axes.set(yscale="log", xlabel="privacy budget ε", title=title)
+    grid[0, 0].set_ylabel("excess risk gap, mean of the groups")
+    _legend_below(fig, grid[0, 0], columns=2)
+    return fig
+
+
+def parity_figure(scores: ParityScores) -> Figure:
+    """Distribution functions of labels and outputs in the two groups (Figure 9)."""
+    fig, grid = plt.subplots(1, 4, figsize=(8.6, 3.6), sharey=True)
+    titles = {
+        "targets": "targets",
+        "dp_rf": "private RF",
+        "rls": "linear",
+        "dp_rls": "private linear",
+    }
+    first = np.asarray(scores.samples["groups"]) == 0
+    for axes, (key, title) in zip(grid, titles.items(), strict=True):
+        for group, colour, dashes, rows in zip(
+            scores.group_names, ("#0072B2", "#D55E00"), ("-", "--"), (first, ~first), strict=True
+        ):
+            values = np.sort(np.asarray(scores.samples[key])[rows])
+            axes.plot(
+                values, np.arange(1, len(values) + 1) / len(values), color=colour,
+                linestyle=dashes, label=group,
+            )  # fmt: skip
+        axes.set(xlabel="output", title=title)
+        axes.tick_params(axis="x", labelrotation=45)
+    grid[0].set_ylabel("share of the group below")
+    _legend_below(fig, grid[0], columns=2)
+    return fig
+
+
+def near_duplicate_figure(
+    scaled: Sequence[float], delta: Sequence[float], points: Mapping[str, tuple[Any, Any]]
+) -> Figure:
+    """True delta at the claimed epsilon against the scaled distance of a near-duplicate pair.
+
+    Parameters
+    ----------
+    scaled, delta : sequence of float
+        Predicted curve.
+    points : mapping of str to (scaled distances, deltas)
+        Measured values by label.
+    """
+    fig, axes = plt.subplots(figsize=(7.0, 3.9))
+    axes.plot(scaled, delta, color="#0072B2", label="predicted")
+    for (label, (x, y)), colour, marker in zip(
+        points.items(), ("#D55E00", "#009E73", "#CC79A7"), ("o", "s", "^"), strict=False
+    ):
+        axes.plot(x, y, color=colour, marker=marker, linestyle="none", label=label)
+    axes.axhline(1e-5, color="#555555", linestyle=(0, (8, 2)), label="claimed δ = 1e-5")
+    axes.set(xscale="log", yscale="log", ylim=(1e-7, 2.0), xlabel="distance h times σ_ω",
+             ylabel="true δ at ε = 1")  # fmt: skip
+    axes.legend(fontsize=9)
+    return fig
+
+
+def noise_cost_figure(
+    components: Sequence[int], printed: Sequence[float], exact: float, vacuous: float
+) -> Figure:
+    """Theorem 12's bound and the exact root mean square against the number of features."""
+    fig, axes = plt.subplots(figsize=(7.0, 3.9))
+    axes.plot(components, printed, color="#D55E00", linestyle="--", marker="s", label="Theorem 12")
+    axes.axhline(exact, color="#0072B2", label="exact root mean square")
+    axes.axhline(vacuous, color="#555555", linestyle=(0, (8, 2)), label="size of the signal")
+    axes.set(xscale="log", yscale="log", xlabel="number of features N",
+             ylabel="error in L2(mu)")  # fmt: skip
+    axes.legend(fontsize=9)
     return fig
