@@ -153,13 +153,12 @@ def one_run_alarm(factor: float) -> bool:
     return found.violated(epsilon=1.0)
 
 
-def one_run_gaussian_alarm(factor: float) -> bool:
-    """Gaussian claimed (1, 1e-5), 1e5 canaries, 2 % guessed at either end."""
-    sigma = gaussian_sigma(epsilon=1.0, delta=1e-5)
-    rng = stream(0, "audit-one-run-gaussian", "noise")
-    coins = rng.random(100_000) < 0.5
-    scores = coins + rng.normal(scale=factor * sigma, size=coins.size)
-    found = audit.one_run_audit(scores, coins, guesses=4_000, delta=1e-5, confidence=SURE)
+def one_run_delta_alarm(factor: float) -> bool:
+    """The same with a claim of (1, 1e-8): the approximate bound pays for m = 1e4 canaries."""
+    rng = stream(0, "audit-one-run-delta", "noise")
+    coins = rng.random(10_000) < 0.5
+    scores = coins + rng.laplace(scale=factor, size=coins.size)
+    found = audit.one_run_audit(scores, coins, guesses=6_000, delta=1e-8, confidence=SURE)
     return found.violated(epsilon=1.0)
 
 
@@ -183,7 +182,7 @@ ALARMS: list[Callable[[float], bool]] = [
     gaussian_alarm,
     delta_alarm,
     one_run_alarm,
-    one_run_gaussian_alarm,
+    one_run_delta_alarm,
     chi_square_alarm,
     gamma_alarm,
     norm_alarm,
@@ -336,6 +335,19 @@ def test_one_run_bound_inverts_the_p_value() -> None:
     assert found.correct == coins[top].sum() + (~coins[low]).sum()
     at = audit.one_run_p_value(found.correct, 101, 400, epsilon=found.epsilon_lower, delta=1e-6)
     assert at == pytest.approx(0.05, rel=1e-6)
+
+
+def test_one_run_cannot_be_surer_than_its_delta_term_allows() -> None:
+    """The p-value is at least 2 m delta / v: with all guesses right the bound may still be 0."""
+    coins = np.arange(1000) % 2 == 0
+    for delta, silent in ((1e-5, True), (1e-9, False)):
+        found = audit.one_run_audit(
+            coins.astype(float), coins, guesses=1000, delta=delta, confidence=SURE
+        )
+        assert found.correct == 1000
+        assert (found.epsilon_lower == 0.0) == silent
+        floor = audit.one_run_p_value(1000, 1000, 1000, epsilon=0.0, delta=delta)
+        assert floor >= 2.0 * 1000 * delta / 1000
 
 
 def test_one_run_says_nothing_about_coin_tosses() -> None:

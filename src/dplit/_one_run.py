@@ -85,6 +85,9 @@ def one_run_p_value(
         P(B + F >= v) = P(B >= v) + sum_i P(F = i) P(v > B >= v - i)
                      <= P(B >= v) + 2 m delta max_i P(v > B >= v - i) / i.
 
+    The second term is at least ``2 m delta P(B < v) / v``: to be sure at level a, delta must be
+    well below ``a v / (2 m)``, however many guesses are right.
+
     References
     ----------
     Steinke, Nasr and Jagielski, Privacy auditing with one (1) training run, NeurIPS 2023,
