@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help environment book test lab data chapter paper bench mutate lint sync clean
+.PHONY: help environment book test again lab data chapter paper bench mutate lint sync clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
@@ -29,6 +29,9 @@ book: environment ## build the book into _build/html
 
 test: book ## run all tests, the site's in a browser too
 	@$(BIN)/python -m pytest -q $(ARGS)
+
+again: book ## build a second time in the folder AGAIN=... and compare byte for byte
+	@$(RUN) again "$(AGAIN)"
 
 lab: environment ## open JupyterLab on the notebooks
 	@$(BIN)/python -m jupyter lab --notebook-dir notebooks $(ARGS)

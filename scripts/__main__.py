@@ -23,6 +23,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
     book = commands.add_parser("book", help="build the book")
     book.add_argument("--jobs", type=int, default=2, help="chapters at a time")
+    again = commands.add_parser("again", help="build a second time elsewhere and compare")
+    again.add_argument("folder", type=Path, help="an empty folder for the second build")
     commands.add_parser("sync", help="write every .ipynb from its .md")
     chapter = commands.add_parser("chapter", help="run one chapter beside the book")
     chapter.add_argument("name")
@@ -42,6 +44,10 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         from scripts import book
 
         book.build(layout, max(1, arguments.jobs), say)
+    elif command == "again":
+        from scripts import again
+
+        again.compare(layout, arguments.folder.absolute(), say)
     elif command == "sync":
         from scripts import pairs
 

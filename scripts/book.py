@@ -36,6 +36,17 @@ def one_at_a_time(layout: Layout) -> Iterator[None]:
         yield
 
 
+def check_pairs(layout: Layout) -> None:
+    """Refuse notebook pairs that differ; pairs that were found equal are not compared again."""
+    memory = layout.state / "pairs.json"
+    files = [p for p in layout.notebooks.glob("*") if p.suffix in (".md", ".ipynb")]
+    files += [layout.root / "scripts" / "pairs.py", layout.root / "requirements.txt"]
+    seen = digest_files(files, layout.root)
+    if read_json(memory) != seen:
+        pairs.check(layout)
+        write_json(memory, seen)
+
+
 def record_parts(layout: Layout) -> dict[str, str]:
     """Return what the records and the generated pages are made from, with digests."""
     files: list[Path] = [layout.root / "requirements.txt"]
@@ -84,7 +95,7 @@ def build(layout: Layout, width: int, say: Say) -> None:
         At the first step that cannot end; what was good before it stays.
     """
     with one_at_a_time(layout):
-        pairs.check(layout)
+        check_pairs(layout)
         ran = chapters.run_stale(layout, width, say)
         chapters.make_pages(layout)
         make_records(layout)

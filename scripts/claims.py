@@ -1,4 +1,4 @@
-"""Collect the records of all claims from the executed chapters and hold them against the registry."""
+"""Collect the records of all claims from the chapters and hold them against the registry."""
 
 from __future__ import annotations
 

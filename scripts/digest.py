@@ -107,7 +107,6 @@ def imported_files(sources: Iterable[str], package: Path) -> set[Path]:
     return files
 
 
-
 def data_files() -> list[Path]:
     """Return the data files that loaders would find: in ``DPLIT_DATA`` and in the cache."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
@@ -136,7 +135,12 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     notebook = layout.notebooks / f"{slug}.ipynb"
     modules = imported_files(notebook_code(notebook), layout.package)
     modules |= imported_files([f"import {layout.package.name}.{slug}"], layout.package)
-    files = [notebook, *modules, layout.root / "requirements.txt", layout.root / "scripts/execute.py"]
+    files = [
+        notebook,
+        *modules,
+        layout.root / "requirements.txt",
+        layout.root / "scripts/execute.py",
+    ]
     parts = digest_files(files, layout.root)
     parts["python"] = ".".join(map(str, sys.version_info[:3]))
     archive = layout.results / f"{slug}.json"

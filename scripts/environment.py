@@ -1,4 +1,4 @@
-"""Make the environment of the book: a venv with the hashed lock and this package, whole or not at all.
+"""Make the book's environment: a venv with the hashed lock and this package, whole or not at all.
 
 Runs under the system's Python, so it uses the standard library only. The marker that says that the
 environment is whole holds the digest of what it was made from, and is written last.

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from scripts.layout import Layout
 
-
 THREADS = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

@@ -34,7 +34,9 @@ def write_bytes(path: Path, content: bytes) -> None:
     temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        handle, temporary = tempfile.mkstemp(
+            prefix=f".{path.name}.", suffix=".part", dir=path.parent
+        )
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()

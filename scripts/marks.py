@@ -1,4 +1,4 @@
-"""Which tests check which claim: the ``pytest.mark.claim`` marks, read without importing the tests."""
+"""Which tests check which claim: ``pytest.mark.claim``, read without importing the tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scripts.layout import Layout
 
 @dataclass(frozen=True)
 class MarkedTest:
-    """One test function: file (relative to the root), qualified name, claims, source, first line."""
+    """One test: file (relative to the root), qualified name, claims, source, first line."""
 
     file: str
     name: str

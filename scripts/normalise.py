@@ -1,4 +1,4 @@
-"""Turn an executed notebook into a page: nothing that differs between equal runs, figures, links."""
+"""Turn an executed notebook into a page: nothing volatile, described figures, linked badges."""
 
 from __future__ import annotations
 

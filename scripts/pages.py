@@ -117,8 +117,8 @@ def index_page(records: Sequence[Record]) -> str:
     return "\n".join(
         [
             "# Index of claims\n",
-            "Every numbered statement, figure and table of the papers that this book covers, with our",
-            "verdict and whether the check passed in the run that made these pages.\n",
+            "Every numbered statement, figure and table of the papers that this book covers, with",
+            "our verdict and whether the check passed in the run that made these pages.\n",
             raw(_table(head, rows, "dplit-counts")),
             "## All claims\n",
             raw(form),
@@ -138,8 +138,8 @@ def errata_page(records: Sequence[Record]) -> str:
     errata.sort(key=lambda r: (r["slug"], order.get(r["severity"], len(order)), r["id"]))
     lines = [
         "# Errata\n",
-        "Statements that are false as printed. Each is refuted by a proof line and by a computation in",
-        "its chapter, and the corrected statement is checked there too.\n",
+        "Statements that are false as printed. Each is refuted by a proof line and by a",
+        "computation in its chapter, and the corrected statement is checked there too.\n",
     ]
     if not errata:
         lines.append("No erratum is registered.\n")
@@ -210,8 +210,8 @@ def times_page(layout: Layout) -> str:
         [
             "---\nnosearch: true\n---\n",
             "# Run times\n",
-            "Of the run that made these pages; two chapters at a time, one BLAS thread each. This page",
-            "alone differs between two builds of the same commit.\n",
+            "Of the run that made these pages; two chapters at a time, one BLAS thread each. This",
+            "page alone differs between two builds of the same commit.\n",
             "| chapter | seconds | CPU seconds |",
             "|---|---:|---:|",
             *rows,

@@ -1,4 +1,4 @@
-"""Notebook pairs: ``<slug>.md`` is the source, ``<slug>.ipynb`` is made from it and never edited."""
+"""Notebook pairs: ``<slug>.md`` is the source, ``<slug>.ipynb`` is made from it alone."""
 
 from __future__ import annotations
 

@@ -27,104 +27,7 @@ LOCAL = ("file:", "data:", "blob:", "http://127.0.0.1")
 #: Lowest contrast of text against its background that still counts as legible (WCAG, large text).
 CONTRAST = 3.0
 
-LOOK = r"""
-async (minimum) => {
-  const told = [];
-  const short = (text) => text.trim().replace(/\s+/g, " ").slice(0, 60);
-  const name = (e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "")
-    + (typeof e.className === "string" && e.className ? "." + e.className.trim().split(/\s+/)[0] : "");
-  if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
-  await document.fonts.ready;
-  const images = [...document.images];
-  for (const image of images) {
-    image.loading = "eager";
-    try { await image.decode(); } catch (e) { /* seen below */ }
-    const file = decodeURIComponent(image.src.split("/").pop());
-    if (!image.complete || image.naturalWidth === 0) told.push(`image not decoded: ${file}`);
-    const alt = (image.getAttribute("alt") || "").trim();
-    if (!alt || /[\\/]|\.(svg|png|jpe?g)$/.test(alt)) told.push(`image without alt text: ${file}`);
-  }
-  const formulas = [...document.querySelectorAll(".math")];
-  const raw = formulas.filter((f) => !f.querySelector("mjx-container"));
-  for (const f of raw) told.push(`maths not rendered: ${short(f.textContent)}`);
-  for (const f of document.querySelectorAll("mjx-merror, [data-mjx-error]"))
-    told.push(`maths error: ${short(f.textContent)}`);
-  const items = window.MathJax && MathJax.startup.document ? [...MathJax.startup.document.math] : [];
-  for (const item of items) item.root.walkTree((node) => {
-    const red = node.isKind("mtext") && node.attributes.get("mathcolor") === "red";
-    if (red || node.isKind("merror")) told.push(`maths error: ${short(item.math)}`);
-  });
-  for (const e of document.querySelectorAll(".traceback, .output.stderr, .system-message, .problematic"))
-    told.push(`error shown: ${short(e.textContent)}`);
-  const skip = "code, pre, script, style, noscript, textarea, mjx-container, .math, .headerlink";
-  const tex = /\$[^$\s][^$\n]*\$|\\[a-zA-Z]{2,}|\\[()[\]]|\{(ref|numref|eq|cite|glue|math|prf|doc|download)[:}]|Traceback \(most/;
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const words = [];
-  while (walker.nextNode()) {
-    const parent = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || !parent || parent.closest(skip)) continue;
-    words.push([walker.currentNode, parent]);
-    if (tex.test(walker.currentNode.data)) told.push(`raw markup: ${short(walker.currentNode.data)}`);
-  }
-  const root = document.documentElement;
-  if (root.scrollWidth > root.clientWidth + 1) {
-    const wide = [...document.body.querySelectorAll("*")]
-      .filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1)
-      .filter((e) => ![...e.children].some((c) => c.getBoundingClientRect().right > root.clientWidth + 1));
-    told.push(`wider than the screen: ${root.scrollWidth} px, ${wide.slice(0, 2).map(name).join(", ")}`);
-  }
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const memory = new Map();
-  const parse = (colour) => {
-    if (!memory.has(colour)) {
-      canvas.clearRect(0, 0, 1, 1);
-      canvas.fillStyle = colour;
-      canvas.fillRect(0, 0, 1, 1);
-      const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-      memory.set(colour, [r, g, b, a / 255]);
-    }
-    return memory.get(colour);
-  };
-  const light = ([r, g, b]) => {
-    const part = [r, g, b].map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * part[0] + 0.7152 * part[1] + 0.0722 * part[2];
-  };
-  const over = (top, base) => [0, 1, 2].map((i) => top[3] * top[i] + (1 - top[3]) * base[i]).concat(1);
-  const backgroundOf = (element) => {
-    const layers = [];
-    for (let e = element; e; e = e.parentElement) {
-      const colour = parse(getComputedStyle(e).backgroundColor);
-      if (colour[3] > 0) layers.push(colour);
-      if (colour[3] === 1) break;
-    }
-    const paper = document.documentElement.dataset.theme === "dark" ? [20, 24, 30, 1] : [255, 255, 255, 1];
-    return layers.reverse().reduce((base, top) => over(top, base), paper);
-  };
-  for (const theme of ["light", "dark"]) {
-    root.dataset.theme = theme;
-    root.dataset.mode = theme;
-    const style = document.createElement("style");
-    style.textContent = "*, *::before, *::after { transition: none !important; animation: none !important; }";
-    document.head.append(style);
-    const seen = new Set();
-    for (const [node, parent] of words) {
-      if (seen.has(parent) || !parent.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
-      seen.add(parent);
-      const behind = backgroundOf(parent);
-      const front = over(parse(getComputedStyle(parent).color), behind);
-      const [low, high] = [light(front), light(behind)].sort((a, b) => a - b);
-      const ratio = (high + 0.05) / (low + 0.05);
-      if (ratio < minimum) told.push(`illegible (${theme}): ${short(node.data)} (${name(parent)}, ${ratio.toFixed(1)}:1)`);
-    }
-    for (const image of document.querySelectorAll("main img, article img")) {
-      const inverted = getComputedStyle(image).filter.includes("invert");
-      if (light(backgroundOf(image)) < 0.4 && !inverted && /\.svg/.test(image.src))
-        told.push(`dark lines on a dark ground (${theme}): ${image.alt.slice(0, 60)}`);
-    }
-  }
-  return [...new Set(told)];
-}
-"""
+LOOK = Path(__file__).with_name("site_look.js").read_text(encoding="utf-8")
 
 
 def chromium() -> str | None:
@@ -227,6 +130,10 @@ def _page(path: Path) -> tuple[frozenset[str], tuple[tuple[str, str], ...]]:
     return _parsed(path, path.stat().st_mtime_ns)
 
 
+def _has_anchor(page: Path, name: str) -> bool:
+    return not name or name in _page(page)[0]
+
+
 def broken_links(page: Path, site: Path) -> list[str]:
     """Return the links of one page that lead nowhere: files, anchors, foreign scripts and pictures.
 
@@ -255,7 +162,6 @@ def broken_links(page: Path, site: Path) -> list[str]:
             told.append(f"dead link: {address}")
         elif not target.is_relative_to(site.absolute()):
             told.append(f"link out of the site: {address}")
-        elif parts.fragment and target.suffix == ".html":
-            if unquote(parts.fragment) not in _page(target)[0]:
-                told.append(f"dead anchor: {address}")
+        elif target.suffix == ".html" and not _has_anchor(target, unquote(parts.fragment)):
+            told.append(f"dead anchor: {address}")
     return told

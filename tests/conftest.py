@@ -19,7 +19,15 @@ if str(ROOT) not in sys.path:
 
 # A deadline measures the machine, not the code; under DPLIT_STRICT the examples are fixed too.
 hypothesis.settings.register_profile("dplit", deadline=None, derandomize=STRICT)
-hypothesis.settings.load_profile("dplit")
+# a mutant needs one counterexample, not the smallest one
+hypothesis.settings.register_profile(
+    "mutate",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+)
+hypothesis.settings.load_profile("mutate" if os.environ.get("DPLIT_MUTATE") else "dplit")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,222 @@
+"""Runs beside the book: one chapter with other parameters, all chapters at the papers' scale."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scripts import chapters, digest, execute
+from scripts.book import check_pairs, one_at_a_time
+from scripts.execute import Job, Outcome
+from scripts.files import BuildError, digest_bytes, read_json, write_bytes, write_json
+from scripts.layout import Layout
+from scripts.normalise import CLAIM, PROVENANCE, outputs, records
+
+Say = Callable[[str], None]
+TAKES_ONE = ("-y", "--parameters_yaml", "-f", "--parameters_file", "-b", "--parameters_base64")
+TAKES_TWO = ("-p", "--parameters", "-r", "--parameters_raw")
+
+
+def check_arguments(arguments: Sequence[str]) -> list[str]:
+    """Return papermill's parameter arguments, refused unless they are whole.
+
+    Raises
+    ------
+    BuildError
+        If an argument is not one that passes parameters, or lacks its name or value.
+    """
+    rest = list(arguments)
+    while rest:
+        flag = rest.pop(0)
+        needed = 2 if flag in TAKES_TWO else 1 if flag in TAKES_ONE else 0
+        if not needed or len(rest) < needed:
+            raise BuildError(
+                'ARGS must be papermill parameters such as "-p epsilon 0.5 -p scale paper", '
+                f"got {' '.join(arguments)!r}"
+            )
+        del rest[:needed]
+    return list(arguments)
+
+
+def run_name(slug: str, arguments: Sequence[str]) -> str:
+    """Return the name of a run's file: the chapter and its parameters, short and safe.
+
+    Examples
+    --------
+    >>> run_name("margin", ["-p", "epsilon", "0.5"])
+    'margin--epsilon-0.5'
+    """
+    if not arguments:
+        return slug
+    values = [a for a in arguments if a not in (*TAKES_ONE, *TAKES_TWO)]
+    text = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(values)).strip("-")
+    if len(text) > 60:
+        text = text[:50] + "-" + hashlib.sha256(" ".join(values).encode()).hexdigest()[:8]
+    return f"{slug}--{text}"
+
+
+def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> None:
+    """Run one chapter with parameters; the executed notebook goes to ``_build/runs``.
+
+    Raises
+    ------
+    BuildError
+        If there is no such chapter, an argument is malformed or the notebook fails.
+    """
+    layout.check_slug(slug)
+    name = run_name(slug, check_arguments(arguments))
+    target = layout.build / "runs" / f"{name}.ipynb"
+    with one_at_a_time(layout):
+        check_pairs(layout)
+        chapters.remove_leftovers(target.parent)
+        job = Job(
+            name=name,
+            source=layout.notebooks / f"{slug}.ipynb",
+            output=target.parent / f".{name}.part.ipynb",
+            log=layout.build / "logs" / f"{name}.log",
+            arguments=arguments,
+            extra={"DPLIT_BUILD": "1"},
+        )
+        _run_one(layout, job, say)
+        content = job.output.read_bytes()
+        write_bytes(target, content)
+        job.output.unlink()
+    told = records(json.loads(content), CLAIM)
+    if told:
+        passed = sum(record["status"] == "passed" for record in told)
+        say(f"  {passed} of {len(told)} claims passed")
+    say(f"The run is in {layout.name(target)}")
+
+
+def _run_one(layout: Layout, job: Job, say: Say) -> Outcome:
+    ends: list[Outcome] = []
+    execute.run([job], layout, 1, lambda j: say(f"  {j.name}: running"), ends.append)
+    outcome = ends[0]
+    if not outcome.ok:
+        raise BuildError(f"{chapters.keep_failed(layout, outcome, say)} failed")
+    say(f"  {job.name}: done in {outcome.seconds:.1f} s, {outcome.cpu:.1f} CPU seconds")
+    return outcome
+
+
+def glued(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers that a notebook glued, by name."""
+    found = {}
+    for _, output in outputs(notebook["cells"]):
+        name = output.get("metadata", {}).get("scrapbook", {}).get("name")
+        text = output.get("data", {}).get("application/papermill.record/text/plain")
+        if name and text is not None:
+            found[name] = _literal(text if isinstance(text, str) else "".join(text))
+    return found
+
+
+def _literal(text: str) -> Any:
+    try:
+        return float(text) if text in ("nan", "inf", "-inf") else ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def archive(slug: str, notebook: dict[str, Any], parts: dict[str, str], cpu: float) -> Any:
+    """Return what is archived of a run at the paper's scale.
+
+    Raises
+    ------
+    BuildError
+        If the run recorded no claims, or one of them failed.
+    """
+    told = records(notebook, CLAIM)
+    failed = [record["id"] for record in told if record["status"] == "failed"]
+    if not told or failed:
+        what = f"claims failed: {', '.join(failed)}" if failed else "it recorded no claims"
+        raise BuildError(f"{slug} at the paper's scale is not archived: {what}")
+    provenance = records(notebook, PROVENANCE)
+    return {
+        "slug": slug,
+        "digest": parts_digest(parts),
+        "cpu_seconds": round(cpu, 1),
+        "numbers": glued(notebook),
+        "claims": sorted(told, key=lambda record: str(record["id"])),
+        "provenance": provenance[-1] if provenance else {},
+    }
+
+
+def parts_digest(parts: dict[str, str]) -> str:
+    """Return one digest of everything that a run at the paper's scale depends on."""
+    kept = {name: value for name, value in parts.items() if not name.startswith("results/")}
+    return digest_bytes(json.dumps(kept, sort_keys=True).encode())
+
+
+def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
+    """Run chapters at the papers' scale and archive numbers, records and provenance.
+
+    A chapter whose archive was made from the present notebook, modules, data and lock is skipped,
+    so that an interrupted ``make paper`` goes on where it stopped.
+
+    Parameters
+    ----------
+    layout : Layout
+        The copy of the repository.
+    slugs : sequence of str
+        The chapters; all if empty.
+    jobs : int
+        Processes within a chapter.
+    say : callable
+        Receives the progress.
+
+    Raises
+    ------
+    BuildError
+        If a chapter fails, or its run would replace an archive that checked more claims. The
+        archives of the others are written.
+    """
+    failures = []
+    with one_at_a_time(layout):
+        check_pairs(layout)
+        for slug in [layout.check_slug(s) for s in slugs] or layout.slugs():
+            try:
+                _paper_chapter(layout, slug, jobs, say)
+            except BuildError as error:
+                say(f"  {error}")
+                failures.append(slug)
+    if failures:
+        raise BuildError(f"{', '.join(failures)} failed at the papers' scale")
+
+
+def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
+    target = layout.results / f"{slug}.json"
+    parts = digest.chapter_parts(layout, slug)
+    old = read_json(target) or {}
+    if old.get("digest") == parts_digest(parts):
+        say(f"  {slug}: archived in {layout.name(target)}, nothing changed since")
+        return
+    runs = layout.build / "runs"
+    chapters.remove_leftovers(runs)
+    job = Job(
+        name=f"{slug}--paper",
+        source=layout.notebooks / f"{slug}.ipynb",
+        output=runs / f".{slug}--paper.part.ipynb",
+        log=layout.build / "logs" / f"{slug}--paper.log",
+        arguments=["-p", "scale", "paper"],
+        extra={"DPLIT_BUILD": "1", "DPLIT_N_JOBS": str(jobs)},
+    )
+    outcome = _run_one(layout, job, say)
+    content = job.output.read_bytes()
+    write_bytes(runs / f"{slug}--paper.ipynb", content)
+    job.output.unlink()
+    new = archive(slug, json.loads(content), parts, outcome.cpu)
+    lost = _not_run(new) - _not_run(old)
+    if old and lost:
+        raise BuildError(
+            f"{layout.name(target)} was kept: it checked {', '.join(sorted(lost))}, this run could "
+            "not; is the data missing (make data)?"
+        )
+    write_json(target, new)
+    say(f"  {slug}: archived in {layout.name(target)}")
+
+
+def _not_run(archived: dict[str, Any]) -> set[str]:
+    return {r["id"] for r in archived.get("claims", []) if r["status"] == "not_run"}
