@@ -1,0 +1,161 @@
+"""The hand-written pages: commands, files, citations and modules that they name exist."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from pathlib import Path
+from typing import Any
+
+import dplit
+import pytest
+import yaml
+
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "book/intro.md",
+    "book/how_to_read.md",
+    "book/notation.md",
+    "book/data.md",
+    "book/api.md",
+]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def commands(text: str) -> list[str]:
+    """Return the commands that a page tells its reader to type, without comments."""
+    blocks = [body for language, body in FENCE.findall(text) if language == "console"]
+    typed = [line[2:] for block in blocks for line in block.split("\n") if line.startswith("$ ")]
+    quoted = re.findall(r"`((?:make|papermill|python -m|pip) [^`]+)`", FENCE.sub("", text))
+    return [re.sub(r"\s+#.*", "", line).strip() for line in [*typed, *quoted]]
+
+
+def make_targets(root: Path) -> set[str]:
+    rules = (root / "Makefile").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z]+):", rules, re.MULTILINE))
+
+
+def declared_parameters(notebook: Path) -> dict[str, str]:
+    """Return the names and types in a notebook's parameters cell."""
+    import nbformat
+
+    book = nbformat.read(notebook, as_version=4)
+    cell = next(c for c in book.cells if "parameters" in c.metadata.get("tags", []))
+    return dict(re.findall(r"^(\w+): (\w+) =", cell.source, re.MULTILINE))
+
+
+def bibliography(root: Path) -> dict[str, str]:
+    text = (root / "book" / "references.bib").read_text(encoding="utf-8")
+    entries = re.split(r"^@\w+\{", text, flags=re.MULTILINE)[1:]
+    return {entry.split(",", 1)[0]: entry for entry in entries}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_make_target_that_a_page_names_is_a_rule(root: Path, page: str) -> None:
+    text = (root / page).read_text(encoding="utf-8")
+    named = {line.split()[1] for line in commands(text) if line.startswith("make ")}
+    assert named <= make_targets(root)
+
+
+def test_the_readme_names_every_rule_that_a_reader_needs(root: Path) -> None:
+    text = (root / "README.md").read_text(encoding="utf-8")
+    named = {line.split()[1] for line in commands(text) if line.startswith("make ")}
+    assert make_targets(root) - {"help", "environment", "sync"} <= named
+
+
+@pytest.mark.parametrize("page", ["README.md", "book/how_to_read.md"])
+def test_papermill_commands_name_notebooks_and_parameters_that_exist(root: Path, page: str) -> None:
+    text = (root / page).read_text(encoding="utf-8")
+    lines = [line for line in commands(text) if line.startswith("papermill ")]
+    assert lines
+    for line in lines:
+        words = line.split()
+        parameters = declared_parameters(root / words[1])
+        for flag, name, value in zip(words, words[1:], words[2:], strict=False):
+            if flag == "-p":
+                assert parameters[name] == "float"
+                float(value)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_chapter_command_names_a_notebook(root: Path, page: str) -> None:
+    text = (root / page).read_text(encoding="utf-8")
+    for name in re.findall(r"make \w+ NAME=(\w+)", text):
+        assert (root / "notebooks" / f"{name}.md").is_file()
+
+
+def test_files_that_the_readme_shows_or_names_exist(root: Path) -> None:
+    text = FENCE.sub("", (root / "README.md").read_text(encoding="utf-8"))
+    shown = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+    named = re.findall(r"`((?:[\w/]+/)?[\w-]+\.(?:md|yml|cff|toml))`|`(LICENSE[\w-]*)`", text)
+    wanted = [*shown, *(a or b for a, b in named)]
+    assert len(wanted) >= 6
+    missing = [name for name in wanted if not (root / name).is_file()]
+    assert missing == []
+
+
+def test_every_citation_has_an_entry(root: Path) -> None:
+    known = bibliography(root)
+    sources = [*(root / "book").glob("*.md"), *(root / "notebooks").glob("*.md")]
+    for path in sources:
+        text = path.read_text(encoding="utf-8")
+        for keys in re.findall(r"\{cite:\w+\}`([^`]+)`", text):
+            assert {key.strip() for key in keys.split(",")} <= known.keys(), path.name
+
+
+def test_digital_object_identifiers_are_well_formed_and_used_once(root: Path) -> None:
+    text = (root / "book" / "references.bib").read_text(encoding="utf-8")
+    found = re.findall(r"doi\s*=\s*\{(.*?)\}", text)
+    assert len(found) == len(set(found)) >= 20
+    assert [doi for doi in found if not re.fullmatch(r"10\.\d{4,5}/\S+", doi)] == []
+
+
+def test_citation_file_refers_to_the_five_papers(root: Path) -> None:
+    cff: dict[str, Any] = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
+    assert cff["version"] == dplit.__version__
+    known = bibliography(root)
+    five = ["nie2017", "showkatbakhsh2018", "chatalic2022", "bassily2022", "liao2025"]
+    assert len(cff["references"]) == len(five)
+    for reference, key in zip(cff["references"], five, strict=True):
+        assert f"{{{reference['doi']}}}" in known[key]
+        for author in reference["authors"]:
+            assert author["family-names"] in known[key]
+
+
+def test_package_page_documents_every_public_module(root: Path) -> None:
+    documented = set(
+        re.findall(r"automodule:: (\S+)", (root / "book" / "api.md").read_text(encoding="utf-8"))
+    )
+    public = {
+        module.name
+        for module in pkgutil.walk_packages(dplit.__path__, "dplit.")
+        if not any(part.startswith("_") for part in module.name.split("."))
+    }
+    packages = {name for name in public if any(other.startswith(name + ".") for other in public)}
+    assert public - packages <= documented
+    assert documented <= public
+
+
+def test_checksums_on_the_data_page_are_those_of_the_loaders(root: Path) -> None:
+    from dplit.datasets import FILES
+
+    text = (root / "book" / "data.md").read_text(encoding="utf-8")
+    for file in FILES.values():
+        row = re.search(rf"\* - `{re.escape(file.name)}`\n  - `(\w+)`", text)
+        assert row is not None
+        assert row[1] == file.sha256
+
+
+def test_verdicts_on_the_reading_page_are_those_of_the_schema(root: Path) -> None:
+    from dplit.claims import load_schema
+
+    text = (root / "book" / "how_to_read.md").read_text(encoding="utf-8")
+    table = text.split("## The verdicts")[1].split("## The checks")[0]
+    explained = re.findall(r"^\| ([a-z-]+) \|", table, re.MULTILINE)[1:]
+    schema = load_schema()
+    fields = schema["items"]["properties"] if "items" in schema else schema["properties"]
+    assert sorted(explained) == sorted(fields["verdict"]["enum"])
+    severities = [name for name in fields["severity"]["enum"] if name]
+    assert all(f"*{name.capitalize()}*" in table for name in severities)
