@@ -7,6 +7,7 @@ import json
 import jsonschema
 import numpy as np
 import pytest
+from scipy import stats
 
 from dplit import claims
 from dplit.claims import MIMETYPE, Claim, ClaimError
@@ -89,6 +90,14 @@ def test_many_comparisons_keep_the_false_alarm_of_one():
     many = last(made().equal(np.zeros(1000), 0.0, se=1.0, how="many"))["tolerance"]
     assert one == pytest.approx(4.0)
     assert many == pytest.approx(5.44, abs=0.05)
+
+
+def test_few_repetitions_use_student_quantiles():
+    few = last(made().equal(0.0, 0.0, se=1.0, df=4, how="five repetitions"))
+    assert few["tolerance"] == pytest.approx(stats.t.isf(stats.norm.sf(4.0), 4))
+    assert few["tolerance"] > 15
+    many = last(made().equal(0.0, 0.0, se=1.0, df=10**6, how="many"))
+    assert many["tolerance"] == pytest.approx(4.0, abs=1e-3)
 
 
 def test_inequalities():

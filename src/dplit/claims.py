@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from dplit._badge import badge_html
 
@@ -32,7 +32,7 @@ __all__ = [
 MIMETYPE = "application/vnd.dplit.claim+json"
 #: Two-sided false-alarm probability of one statistical check; its normal quantile is 4.
 FALSE_ALARM = float(2 * norm.sf(4.0))
-_POWER_QUANTILE = float(norm.isf(0.1))  # the effect seen with probability 0.9
+_POWER = 0.9
 _POSITIVE = {"equal", "at_most", "at_least", "attains", "statement"}
 _context: dict[str, Any] = {}
 
@@ -118,9 +118,12 @@ def _worst(gap: Any) -> tuple[int, ...]:
     return tuple(int(i) for i in index)
 
 
-def _quantile(size: int) -> float:
-    """Normal quantile at which ``size`` two-sided comparisons keep the false alarm of one."""
-    return float(norm.isf(FALSE_ALARM / (2 * size)))
+def _quantiles(size: int, df: int | None) -> tuple[float, float]:
+    """Quantile at which ``size`` two-sided comparisons keep the false alarm of one, and power's."""
+    tail = FALSE_ALARM / (2 * size)
+    if df is None:
+        return float(norm.isf(tail)), float(norm.ppf(_POWER))
+    return float(t.isf(tail, df)), float(t.ppf(_POWER, df))
 
 
 class Claim:
@@ -155,6 +158,7 @@ class Claim:
         relation: str,
         how: str,
         se: ArrayLike | None,
+        df: int | None,
     ) -> Claim:
         """Record that ``excess <= allowed`` everywhere, reporting the entry nearest to failing."""
         left, right, over, limit = np.broadcast_arrays(measured, expected, excess, allowed)
@@ -163,10 +167,10 @@ class Claim:
         size = max(left.size, 1)
         detectable = None
         if se is not None:
-            z = _quantile(size)
+            z, power = _quantiles(size, df)
             error = np.broadcast_to(np.asarray(se, dtype=float), left.shape)
             limit = limit + z * error
-            detectable = float(np.max((z + _POWER_QUANTILE) * error))
+            detectable = float(np.max((z + power) * error))
         with np.errstate(over="ignore"):
             at = _worst(over / np.maximum(limit, np.finfo(float).tiny))
         value = np.atleast_1d(left)[at]
@@ -193,18 +197,20 @@ class Claim:
         rtol: float = 1e-9,
         atol: float = 0.0,
         se: ArrayLike | None = None,
+        df: int | None = None,
         how: str,
     ) -> Claim:
         """Check that two routes agree: within ``atol + rtol |expected|``, or within 4 ``se``.
 
         With ``se`` (the standard error of ``measured - expected``) the check is statistical and
         the tolerance is computed from it alone; over several entries the quantile 4 grows so that
-        the false-alarm probability of the whole check stays 6.3e-5.
+        the false-alarm probability of the whole check stays 6.3e-5. Where ``se`` was estimated from
+        few repetitions, ``df`` (their number minus one) puts Student's quantile in its place.
         """
         with np.errstate(invalid="ignore"):
             gap = np.abs(np.asarray(measured) - np.asarray(expected))
         allowed = 0.0 if se is not None else atol + rtol * np.abs(np.asarray(expected))
-        return self._compare("equal", measured, expected, gap, allowed, "=", how, se)
+        return self._compare("equal", measured, expected, gap, allowed, "=", how, se, df)
 
     def at_most(
         self,
@@ -213,12 +219,13 @@ class Claim:
         *,
         slack: float = 0.0,
         se: ArrayLike | None = None,
+        df: int | None = None,
         how: str,
     ) -> Claim:
         """Check ``measured <= bound + slack`` (plus 4 ``se`` for a statistical check)."""
         with np.errstate(invalid="ignore"):
             excess = np.asarray(measured) - np.asarray(bound)
-        return self._compare("at_most", measured, bound, excess, slack, "<=", how, se)
+        return self._compare("at_most", measured, bound, excess, slack, "<=", how, se, df)
 
     def at_least(
         self,
@@ -227,12 +234,13 @@ class Claim:
         *,
         slack: float = 0.0,
         se: ArrayLike | None = None,
+        df: int | None = None,
         how: str,
     ) -> Claim:
         """Check ``measured >= bound - slack`` (minus 4 ``se`` for a statistical check)."""
         with np.errstate(invalid="ignore"):
             excess = np.asarray(bound) - np.asarray(measured)
-        return self._compare("at_least", measured, bound, excess, slack, ">=", how, se)
+        return self._compare("at_least", measured, bound, excess, slack, ">=", how, se, df)
 
     def attains(self, value: float, bound: float, *, fraction: float = 0.99, how: str) -> Claim:
         """Check that a configuration attains at least ``fraction`` of a bound that it respects."""
