@@ -1,0 +1,376 @@
+"""Min-norm interpolation, ridge and Kaczmarz in Gram coordinates: never an N-vector too many.
+
+With features A (m x N) and Gram matrix G = A A*, every fit of this chapter is c = A* a for a dual
+vector a of length m: the interpolator has a = G^{-1} y, ridge a = (G + alpha I)^{-1} y, and a
+Kaczmarz step changes one entry of a. The paper writes ridge as (1/m)||A c - y||^2 +
+lambda ||c||^2; ``alpha`` here is scikit-learn's, without the 1/m: alpha = m * lambda.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import get_lapack_funcs
+
+from dplit._checks import check_choice, check_finite_array, check_positive, check_probability
+from dplit.random_features._matrices import (
+    feature_matrix,
+    gram_matrix,
+    label_vector,
+    square_matrix,
+)
+
+__all__ = [
+    "Method",
+    "find_duplicate_rows",
+    "gram_matrix",
+    "kaczmarz",
+    "min_norm_dual",
+    "min_norm_fit",
+    "relative_residual",
+    "ridge_fit",
+]
+
+Method = Literal["cholesky", "pinv", "eigh"]
+_Array = NDArray[Any]
+
+#: Relative residual above which labels are said to lie outside the range of the features.
+CONSISTENT = 1e-8
+
+
+def _smallest(n_records: int) -> float:
+    """Relative eigenvalue below which a Gram matrix is singular; N-term sums round at 1e-13."""
+    return max(n_records, 1000) * float(np.finfo(float).eps)
+
+
+def find_duplicate_rows(X: ArrayLike, y: ArrayLike) -> list[tuple[int, int]]:
+    """Pairs of equal rows that carry different labels: no function interpolates them.
+
+    Parameters
+    ----------
+    X : array_like of shape (m, d)
+        Inputs, or features.
+    y : array_like of shape (m,)
+        Labels.
+
+    Returns
+    -------
+    list of (int, int)
+        For every conflicting row its position and that of the first row equal to it, in order of
+        the later position. Empty when interpolation is feasible.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the arrays are not finite and numeric or their lengths differ.
+
+    Examples
+    --------
+    >>> find_duplicate_rows([[0.0], [1.0], [0.0], [0.0]], [1.0, 2.0, 1.0, 3.0])
+    [(0, 3)]
+    """
+    rows = check_finite_array("X", X, ndim=2)
+    labels = label_vector(y, len(rows))
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    original = first[inverse.ravel()]
+    later = np.flatnonzero(labels != labels[original])
+    return [(int(original[j]), int(j)) for j in later]
+
+
+def _refuse(gram: _Array, y: _Array, residual: float) -> None:
+    """Raise the error of labels that the features cannot interpolate, naming a pair if one is."""
+    diagonal = gram.diagonal().real
+    distance2 = diagonal[:, None] + diagonal[None, :] - 2.0 * gram.real
+    equal = np.triu(distance2 <= 1e-12 * diagonal.max(), 1) & (y[:, None] != y[None, :])
+    if equal.any():
+        i, j = (int(k) for k in np.argwhere(equal)[0])
+        raise ValueError(
+            f"infeasible: rows {i} and {j} of the features are equal to working precision "
+            "and their labels differ, "
+            f"got y[{i}]={y[i]!r} and y[{j}]={y[j]!r}"
+        )
+    raise ValueError(
+        "infeasible: y must lie in the range of the singular Gram matrix, "
+        f"got a relative residual of {residual:.3g}"
+    )
+
+
+def _eigh_dual(gram: _Array, y: _Array, cutoff: float | None, allow_residual: bool) -> _Array:
+    values, vectors = np.linalg.eigh(gram)
+    relative = _smallest(len(gram)) if cutoff is None else cutoff
+    keep = values > relative * values[-1]
+    basis = vectors[:, keep]
+    coordinates = basis.conj().T @ y
+    if not allow_residual:
+        residual = float(np.linalg.norm(y - basis @ coordinates))
+        scale = float(np.linalg.norm(y))
+        if residual > CONSISTENT * scale:
+            _refuse(gram, y, residual / scale)
+    return np.asarray(basis @ (coordinates / values[keep]))
+
+
+def _cholesky_dual(gram: _Array, y: _Array) -> _Array | None:
+    """Solve by Cholesky, or return None where the matrix is singular to working precision."""
+    try:
+        factor, lower = cho_factor(gram, lower=True, check_finite=False)
+    except LinAlgError:
+        return None
+    pocon: Any = get_lapack_funcs("pocon", (factor,))
+    rcond, _ = pocon(factor, np.linalg.norm(gram, 1), uplo="L")
+    if rcond <= _smallest(len(gram)):
+        return None
+    return np.asarray(cho_solve((factor, lower), y, check_finite=False))
+
+
+def min_norm_dual(
+    gram: ArrayLike,
+    y: ArrayLike,
+    *,
+    method: Literal["cholesky", "eigh"] = "cholesky",
+    cutoff: float | None = None,
+    allow_residual: bool = False,
+) -> _Array:
+    """Dual vector ``a`` with ``G a = y`` of smallest norm: ``A* a`` is the min-norm interpolator.
+
+    Parameters
+    ----------
+    gram : array_like of shape (m, m)
+        Hermitian positive semidefinite Gram matrix ``A A*``.
+    y : array_like of shape (m,)
+        Labels.
+    method : {"cholesky", "eigh"}, default="cholesky"
+        "cholesky" falls back to "eigh" when the estimated reciprocal condition number is at most
+        max(m, 1000) times machine precision.
+    cutoff : float or None
+        "eigh" drops eigenvalues up to ``cutoff`` times the largest; None is max(m, 1000) times
+        machine precision.
+    allow_residual : bool, default=False
+        With True the least-squares fit of smallest norm is returned when no interpolator exists.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+
+    Raises
+    ------
+    ValueError
+        If the shapes disagree, or if no interpolator exists (relative residual above 1e-8) and
+        ``allow_residual`` is False; two equal rows with different labels are named.
+
+    Examples
+    --------
+    >>> min_norm_dual([[2.0, 0.0], [0.0, 4.0]], [1.0, 1.0])
+    array([0.5 , 0.25])
+    """
+    G = square_matrix(gram)
+    labels = label_vector(y, len(G))
+    check_choice("method", method, ("cholesky", "eigh"))
+    if cutoff is not None:
+        check_probability("cutoff", cutoff, zero=True)
+    if method == "cholesky":
+        dual = _cholesky_dual(G, labels)
+        if dual is not None:
+            return dual
+    return _eigh_dual(G, labels, cutoff, allow_residual)
+
+
+def min_norm_fit(
+    features: ArrayLike,
+    y: ArrayLike,
+    *,
+    method: Method = "cholesky",
+    cutoff: float | None = None,
+    allow_residual: bool = False,
+) -> _Array:
+    """Coefficients of smallest norm that interpolate the labels: ``c = A* (A A*)^{-1} y``.
+
+    Parameters
+    ----------
+    features : array_like of shape (m, N)
+        Feature matrix A, real or complex, with N >= m.
+    y : array_like of shape (m,)
+        Labels.
+    method : {"cholesky", "pinv", "eigh"}, default="cholesky"
+        Gram matrix and Cholesky with a safe path for singular Gram matrices; the pseudo-inverse
+        of A (the naive way, ten times slower); or the eigenvalues of the Gram matrix.
+    cutoff, allow_residual
+        As in :func:`min_norm_dual`; for "pinv" ``cutoff`` is numpy's ``rcond`` on singular values.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+        ``A c = y`` to a relative residual of 1e-8 (unless ``allow_residual``).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not numeric, not finite or of the wrong shape, if N < m, or if no
+        interpolator exists: two equal rows with different labels are named.
+
+    Notes
+    -----
+    The paper's closed form in section 2.4 is this one; its section 2.1 prints ``A (A A*)^{-1}``,
+    whose dimensions do not match.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
+    September 9, 2025, equation (4).
+
+    Examples
+    --------
+    >>> min_norm_fit([[1.0, 1.0]], [2.0])
+    array([1., 1.])
+    """
+    A = feature_matrix(features)
+    labels = label_vector(y, len(A))
+    check_choice("method", method, ("cholesky", "pinv", "eigh"))
+    if A.shape[1] < A.shape[0]:
+        raise ValueError(
+            "features must have at least as many columns as rows (N >= m), "
+            f"got features of shape {A.shape}"
+        )
+    if method == "pinv":
+        inverse = np.linalg.pinv(A) if cutoff is None else np.linalg.pinv(A, rcond=cutoff)
+        coef = inverse @ labels
+        residual = relative_residual(A, labels, coef)
+        if residual > CONSISTENT and not allow_residual:
+            _refuse(gram_matrix(A), labels, residual)
+        return np.asarray(coef)
+    dual = min_norm_dual(
+        gram_matrix(A), labels, method=method, cutoff=cutoff, allow_residual=allow_residual
+    )
+    return np.asarray(dual @ A.conj())
+
+
+def ridge_fit(features: ArrayLike, y: ArrayLike, *, alpha: float) -> _Array:
+    """Minimiser of ``||A c - y||^2 + alpha ||c||^2`` (scikit-learn's alpha, not divided by m).
+
+    Parameters
+    ----------
+    features : array_like of shape (m, N)
+        Real or complex; any N >= 1.
+    y : array_like of shape (m,)
+        Labels.
+    alpha : float
+        Penalty, positive and finite; the paper's lambda is ``alpha / m``.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not numeric, not finite or of the wrong shape, or ``alpha`` not positive.
+
+    Notes
+    -----
+    Solved in the smaller space: ``A* (A A* + alpha I)^{-1} y`` for N > m, else
+    ``(A* A + alpha I)^{-1} A* y``. As alpha tends to 0 the first tends to the min-norm fit with
+    an error of order alpha.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer and Xue (2025), equation (5).
+
+    Examples
+    --------
+    >>> ridge_fit([[1.0, 1.0]], [3.0], alpha=1.0)
+    array([1., 1.])
+    """
+    A = feature_matrix(features)
+    labels = label_vector(y, len(A))
+    penalty = check_positive("alpha", alpha)
+    wide = A.shape[1] > A.shape[0]
+    gram = gram_matrix(A if wide else A.conj().T)
+    gram[np.diag_indices_from(gram)] += penalty
+    factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+    if wide:
+        return np.asarray(cho_solve(factor, labels, check_finite=False) @ A.conj())
+    return np.asarray(cho_solve(factor, A.conj().T @ labels, check_finite=False))
+
+
+def kaczmarz(gram: ArrayLike, y: ArrayLike, rows: ArrayLike) -> _Array:
+    """Dual vector of the Kaczmarz iterate after visiting the given rows, from zero.
+
+    Parameters
+    ----------
+    gram : array_like of shape (m, m)
+        Gram matrix ``A A*`` with a positive diagonal.
+    y : array_like of shape (m,)
+        Labels.
+    rows : array_like of int, shape (T,)
+        The row of every step, in order. Randomised Kaczmarz draws them at random.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        ``A* a`` equals the naive iterate. One step costs m multiplications instead of N.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array has the wrong type or shape, a row is out of range or its norm is zero.
+
+    Notes
+    -----
+    ``c <- c + A_j* (y_j - A_j c) / ||A_j||^2`` is ``a_j <- a_j + (y_j - (G a)_j) / G_jj``.
+
+    Examples
+    --------
+    >>> kaczmarz([[1.0, 0.5], [0.5, 1.0]], [1.0, 1.0], [0, 1])
+    array([1. , 0.5])
+    """
+    G = square_matrix(gram)
+    labels = label_vector(y, len(G))
+    order = np.asarray(rows)
+    if order.dtype.kind not in "iu" or order.ndim != 1:
+        raise TypeError(f"rows must be a vector of integers, got rows of dtype {order.dtype}")
+    if order.size and (order.min() < 0 or order.max() >= len(G)):
+        raise ValueError(f"rows must be in [0, {len(G)}), got {order.min()} to {order.max()}")
+    norms2 = G.diagonal().real.copy()
+    if not (norms2[order] > 0).all():
+        raise ValueError("gram must have a positive diagonal, got a row of norm zero")
+    dual = np.zeros(len(G), dtype=np.result_type(G, labels))
+    for j in order.tolist():
+        dual[j] += (labels[j] - G[j] @ dual) / norms2[j]
+    return dual
+
+
+def relative_residual(features: ArrayLike, y: ArrayLike, coef: ArrayLike) -> float:
+    """Residual ``||A c - y|| / ||y||`` of a fit: 0 for an interpolator, 1 for c = 0.
+
+    Parameters
+    ----------
+    features : array_like of shape (m, N)
+    y : array_like of shape (m,)
+        Labels, not all zero.
+    coef : array_like of shape (N,)
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array has the wrong type or shape, or all labels are zero.
+
+    Examples
+    --------
+    >>> relative_residual([[1.0]], [2.0], [1.0])
+    0.5
+    """
+    A = feature_matrix(features)
+    labels = label_vector(y, len(A))
+    c = check_finite_array("coef", coef, ndim=1)
+    if len(c) != A.shape[1]:
+        raise ValueError(f"coef must have {A.shape[1]} entries, got {len(c)}")
+    scale = float(np.linalg.norm(labels))
+    if scale == 0.0:
+        raise ValueError("y must not be all zero, got ||y||=0")
+    return float(np.linalg.norm(A @ c - labels)) / scale

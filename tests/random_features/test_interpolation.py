@@ -1,0 +1,212 @@
+"""Interpolation, ridge and Kaczmarz against naive routes, and the errors of bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from benchmarks import bench_interpolation
+from dplit.random_features.interpolation import (
+    find_duplicate_rows,
+    gram_matrix,
+    kaczmarz,
+    min_norm_dual,
+    min_norm_fit,
+    relative_residual,
+    ridge_fit,
+)
+from dplit.streams import stream
+
+
+def _problem(m=30, n=80, *, complex_features=True, name="interpolation"):
+    rng = stream(0, name, "data")
+    A = rng.standard_normal((m, n))
+    if complex_features:
+        A = A + 1j * rng.standard_normal((m, n))
+    return A, rng.standard_normal(m)
+
+
+@pytest.mark.parametrize("complex_features", [False, True])
+def test_gram_matrix_is_the_hermitian_product(complex_features):
+    A, _ = _problem(complex_features=complex_features)
+    gram = gram_matrix(A)
+    np.testing.assert_allclose(gram, A @ A.conj().T, rtol=1e-13, atol=1e-12)
+    assert np.array_equal(gram, gram.conj().T)
+
+
+@pytest.mark.claim("dprf-eq4")
+@pytest.mark.parametrize("complex_features", [False, True])
+@pytest.mark.parametrize("method", ["cholesky", "pinv", "eigh"])
+def test_min_norm_fit_interpolates_and_equals_the_pseudo_inverse(method, complex_features):
+    A, y = _problem(complex_features=complex_features)
+    c = min_norm_fit(A, y, method=method)
+    np.testing.assert_allclose(A @ c, y, atol=1e-11)
+    np.testing.assert_allclose(c, np.linalg.pinv(A) @ y, atol=1e-12)
+
+
+@pytest.mark.claim("dprf-eq4")
+def test_min_norm_fit_is_the_shortest_interpolator():
+    """Adding anything from the null space of A lengthens the solution (Pythagoras)."""
+    A, y = _problem()
+    c = min_norm_fit(A, y)
+    null = np.linalg.svd(A)[2][30:].conj().T
+    direction = null @ stream(0, "null", "data").standard_normal(50)
+    np.testing.assert_allclose(A @ (c + direction), y, atol=1e-10)
+    expected = np.hypot(np.linalg.norm(c), np.linalg.norm(direction))
+    assert np.linalg.norm(c + direction) == pytest.approx(expected, rel=1e-12)
+
+
+def test_duplicates_with_equal_labels_take_the_safe_path():
+    A, y = _problem()
+    A[7], y[7] = A[3], y[3]
+    c = min_norm_fit(A, y)
+    np.testing.assert_allclose(c, min_norm_fit(np.delete(A, 7, 0), np.delete(y, 7)), atol=1e-11)
+    np.testing.assert_allclose(c, min_norm_fit(A, y, method="pinv"), atol=1e-11)
+
+
+@pytest.mark.parametrize("method", ["cholesky", "pinv", "eigh"])
+def test_duplicates_with_different_labels_are_named(method):
+    A, y = _problem(m=20, n=5000)
+    A[7], y[7] = A[3], y[3] + 1.0
+    with pytest.raises(ValueError, match="infeasible: rows 3 and 7"):
+        min_norm_fit(A, y, method=method)
+
+
+def test_duplicates_with_different_labels_average_where_a_residual_is_allowed():
+    A, y = _problem()
+    A[7], y[7] = A[3], y[3] + 1.0
+    c = min_norm_fit(A, y, allow_residual=True)
+    assert (A @ c)[3] == pytest.approx(y[3] + 0.5, abs=1e-10)
+    pinv = min_norm_fit(A, y, method="pinv", cutoff=1e-12, allow_residual=True)
+    np.testing.assert_allclose(c, pinv, atol=1e-11)
+
+
+def test_dependent_rows_with_inconsistent_labels_are_refused():
+    A, y = _problem()
+    A[5] = A[0] + A[1]
+    with pytest.raises(ValueError, match="range of the singular Gram matrix"):
+        min_norm_fit(A, y)
+    y[5] = y[0] + y[1]
+    np.testing.assert_allclose(A @ min_norm_fit(A, y), y, atol=1e-10)
+
+
+def test_cutoff_drops_small_eigenvalues():
+    gram = np.diag([1.0, 1e-4])
+    dual = min_norm_dual(gram, [1.0, 1.0], method="eigh", cutoff=1e-3, allow_residual=True)
+    np.testing.assert_array_equal(dual, [1.0, 0.0])
+    np.testing.assert_allclose(min_norm_dual(gram, [1.0, 1.0], method="eigh"), [1.0, 1e4])
+
+
+@pytest.mark.claim("dprf-eq5")
+@pytest.mark.parametrize("shape", [(30, 80), (80, 30)])
+def test_ridge_fit_is_scikit_learns_ridge(shape):
+    A, y = _problem(*shape, complex_features=False)
+    peer = Ridge(alpha=0.7, fit_intercept=False).fit(A, y)
+    np.testing.assert_allclose(ridge_fit(A, y, alpha=0.7), peer.coef_, atol=1e-12)
+
+
+@pytest.mark.claim("dprf-eq5")
+@pytest.mark.parametrize("shape", [(30, 80), (80, 30)])
+def test_ridge_fit_of_complex_features_zeroes_the_gradient(shape):
+    """The objective of equation (5) with lambda = alpha/m has zero gradient at the fit."""
+    A, y = _problem(*shape)
+    c = ridge_fit(A, y, alpha=0.7)
+    np.testing.assert_allclose(A.conj().T @ (A @ c - y) + 0.7 * c, 0, atol=1e-11)
+
+
+@pytest.mark.claim("dprf-eq5")
+def test_ridge_tends_to_the_min_norm_fit_linearly_in_alpha():
+    A, y = _problem()
+    exact = min_norm_fit(A, y)
+    gaps = [np.linalg.norm(ridge_fit(A, y, alpha=a) - exact) for a in (1e-3, 1e-4, 1e-5)]
+    np.testing.assert_allclose(np.divide(gaps[:-1], gaps[1:]), 10.0, rtol=1e-3)
+
+
+@pytest.mark.parametrize("complex_features", [False, True])
+def test_gram_kaczmarz_gives_the_naive_iterates(complex_features):
+    A, y = _problem(complex_features=complex_features)
+    rows = stream(0, "kaczmarz", "public").integers(30, size=200)
+    c = np.zeros(80, dtype=A.dtype)
+    for step, j in enumerate(rows, start=1):
+        c += (y[j] - A[j] @ c) / np.vdot(A[j], A[j]) * A[j].conj()
+        if step in (1, 30, 200):
+            ours = kaczmarz(gram_matrix(A), y, rows[:step]) @ A.conj()
+            np.testing.assert_allclose(ours, c, atol=1e-10)
+
+
+def test_kaczmarz_converges_to_the_min_norm_fit_but_not_in_m_steps():
+    """Published settings stop after m steps: early stopping, not interpolation."""
+    A, y = bench_interpolation.problem(60, 600)
+    rows = stream(0, "kaczmarz", "public").integers(60, size=60 * 60)
+    gram, exact = gram_matrix(A), min_norm_fit(A, y)
+    early, late = (kaczmarz(gram, y, rows[:steps]) @ A for steps in (60, 3600))
+    assert relative_residual(A, y, early) > 0.3
+    assert relative_residual(A, y, late) < 1e-8
+    np.testing.assert_allclose(late, exact, atol=1e-8)
+
+
+def test_relative_residual():
+    assert relative_residual([[1.0, 0.0]], [4.0], [1.0, 5.0]) == 0.75
+
+
+def test_conflicting_rows_are_listed_with_the_first_equal_row():
+    X = [[1.0, 2.0], [0.0, 0.0], [1.0, 2.0], [1.0, 2.0], [0.0, 0.0]]
+    assert find_duplicate_rows(X, [1.0, 2.0, 1.0, 3.0, 0.0]) == [(0, 3), (1, 4)]
+    assert find_duplicate_rows(X[:3], [1.0, 2.0, 1.0]) == []
+
+
+@pytest.mark.parametrize(
+    ("features", "y", "error", "message"),
+    [
+        ([[np.nan, 1.0]], [1.0], ValueError, "features must be finite"),
+        ([[1.0, np.inf]], [1.0], ValueError, "features must be finite"),
+        ([[1.0, 2.0]], [np.nan], ValueError, "y must be finite"),
+        ([1.0, 2.0], [1.0], ValueError, "features must have 2 axes"),
+        ([["a", "b"]], [1.0], TypeError, "features must be numeric"),
+        (np.empty((0, 3)), [], ValueError, "features must not be empty"),
+        ([[1.0, 2.0]], [1.0, 2.0], ValueError, "one label per record"),
+        ([[1.0, 2.0]], [[1.0]], ValueError, "y must have 1 axes"),
+        ([[1.0], [2.0]], [1.0, 2.0], ValueError, r"N >= m.*\(2, 1\)"),
+    ],
+)
+def test_min_norm_fit_names_bad_input(features, y, error, message):
+    with pytest.raises(error, match=message):
+        min_norm_fit(features, y)
+
+
+def test_other_bad_input_is_named():
+    A, y = _problem(3, 4, complex_features=False)
+    with pytest.raises(ValueError, match="method must be one of"):
+        min_norm_fit(A, y, method="svd")
+    with pytest.raises(ValueError, match="alpha must be positive"):
+        ridge_fit(A, y, alpha=0.0)
+    with pytest.raises(ValueError, match="gram must be square"):
+        min_norm_dual(A, y)
+    with pytest.raises(ValueError, match="cutoff must be in"):
+        min_norm_dual(A @ A.T, y, method="eigh", cutoff=2.0)
+    with pytest.raises(TypeError, match="rows must be a vector of integers"):
+        kaczmarz(A @ A.T, y, [0.5])
+    with pytest.raises(ValueError, match=r"rows must be in \[0, 3\)"):
+        kaczmarz(A @ A.T, y, [3])
+    with pytest.raises(ValueError, match="positive diagonal"):
+        kaczmarz([[0.0]], [1.0], [0])
+    with pytest.raises(ValueError, match="coef must have 4 entries"):
+        relative_residual(A, y, [1.0])
+    with pytest.raises(ValueError, match="y must not be all zero"):
+        relative_residual(A, 0 * y, np.ones(4))
+
+
+def test_benchmark_solvers_agree_and_rows_are_complete():
+    rows = bench_interpolation.run(20, 60)
+    assert [row["target"] for row in rows] == [8.0, 3.0]
+    assert {"name", "ours", "peer", "ours_seconds", "ratio", "ratio_min", "ratio_max"} < set(
+        rows[0]
+    )
+    times = bench_interpolation.table1_times((60, 200), n_records=20, repeats=1)
+    error = {(t["n_components"], t["method"]): t["error"] for t in times}
+    for n in (60, 200):
+        assert error[n, "pinv"] < 1e-12
+        assert error[n, "lstsq"] < 1e-12
+        assert error[n, "kaczmarz m"] == pytest.approx(error[n, "gram kaczmarz m"], rel=1e-9)
+        assert error[n, "kaczmarz 50m"] < 0.05 < error[n, "kaczmarz m"]
