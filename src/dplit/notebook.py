@@ -211,6 +211,7 @@ def check_parameters(
         parameters[name] = namespace[name] = value
     if os.environ.get("DPLIT_BUILD"):
         warnings.simplefilter("error")
+        warnings.filterwarnings("default", module="ipykernel|jupyter_client|traitlets|zmq")
     shared = {key: value for key, value in parameters.items() if key != "n_jobs"}
     claims.set_context(**shared)
     style()

@@ -119,7 +119,7 @@ def budget_figure(panels: Mapping[str, Curves]) -> Figure:
         for method in ("nonprivate", "constant"):
             _plain(axes, curves, method)
         axes.set(yscale="log", xlabel=curves.axis_name, title=title)
-    grid[0, 0].set_ylabel("mean squared test error")
+        axes.set_ylabel("mean squared test error")
     _legend_below(fig, grid[0, 0])
     return fig
 
@@ -146,8 +146,8 @@ def baseline_figure(curves: Curves) -> Figure:
     for axes, title in ((left, "non-private"), (right, f"private, ε = {curves.epsilons[0]:g}")):
         for method in ("zero", "constant"):
             _plain(axes, curves, method)
-        axes.set(yscale="log", xlabel=curves.axis_name, title=title)
-    left.set_ylabel("mean squared test error")
+        axes.set(yscale="log", xlabel=curves.axis_name, ylabel="mean squared test error")
+        axes.set_title(title)
     handles, labels = left.get_legend_handles_labels()
     for handle, label in zip(*right.get_legend_handles_labels(), strict=True):
         if label not in labels:
