@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dplit.random_features._nested import NestedGram, dual_steps, min_norm_dual, nested_grams
+from dplit.random_features._nested import (
+    NestedGram,
+    gradient_dual,
+    min_norm_dual_distinct,
+    nested_grams,
+)
+from dplit.random_features.interpolation import kaczmarz
 from dplit.random_features.scales import (
     correct_scale,
     gamma_scale,
@@ -25,9 +31,8 @@ def _mean_square(residual: _Array) -> _Array:
     return np.asarray(np.mean(residual**2, axis=0))
 
 
-def _ours(block: NestedGram, y: tuple[_Array, _Array], X: _Array, rows: _Indices, s: Setting,
-          normals: _Array, exact: bool) -> dict[str, _Array]:  # fmt: skip
-    residual = y[1] - block.cross @ dual_steps(block.gram, y[0], rows)
+def _ours(block: NestedGram, residual: _Array, exact: _Array | None, s: Setting,
+          normals: _Array) -> dict[str, _Array]:  # fmt: skip
     sigma = np.array([
         published_scale(block.n_components, epsilon=e, delta=s.delta, sensitivity=s.sensitivity)
         for e in s.epsilons
@@ -41,17 +46,15 @@ def _ours(block: NestedGram, y: tuple[_Array, _Array], X: _Array, rows: _Indices
         "ours_expected": _mean_square(residual) + sigma**2 * spread,
         "corrected_expected": _mean_square(residual) + correct**2 * spread,
     }
-    if exact:
-        residual = y[1] - block.cross @ min_norm_dual(block.gram, y[0], X)
-        errors["min_norm"] = _mean_square(residual)
-        errors["min_norm_private"] = _mean_square(residual[:, None] - noise)
+    if exact is not None:
+        errors["min_norm"] = _mean_square(exact)
+        errors["min_norm_private"] = _mean_square(exact[:, None] - noise)
+        errors["min_norm_private_expected"] = errors["min_norm"] + sigma**2 * spread
     return errors
 
 
-def _gamma(block: NestedGram, y: tuple[_Array, _Array], rows: _Indices, s: Setting,
-           normals: _Array, norms: _Array,
+def _gamma(block: NestedGram, residual: _Array, s: Setting, normals: _Array, norms: _Array,
            rng: np.random.Generator) -> dict[str, _Array]:  # fmt: skip
-    residual = y[1] - block.cross @ dual_steps(block.gram, y[0], rows)
     n = block.n_components
     scale = s.sensitivity / np.sqrt(n) / np.array(s.epsilons)
     radius = scale * rng.gamma(n, size=len(s.epsilons))
@@ -66,7 +69,7 @@ def _sgd(block: NestedGram, y: tuple[_Array, _Array], rows: _Indices, s: Setting
          normals: _Array) -> dict[str, _Array]:  # fmt: skip
     m = len(y[0])
     plain = np.column_stack([
-        y[1] - block.cross @ dual_steps(block.gram, y[0], rows, rate / m)
+        y[1] - block.cross @ gradient_dual(block.gram, y[0], rows, rate / m)
         for rate in s.learning_rates
     ])  # fmt: skip
     sigma = np.array([
@@ -113,15 +116,19 @@ def method_errors(
     for k, block in enumerate(blocks):
         at = k * per_block
         rows, sgd_rows = rows_rng.integers(m, size=(2, m))
+        residual = y[1] - block.cross @ kaczmarz(block.gram, y[0], rows)
+        best = None
+        if exact:
+            best = y[1] - block.cross @ min_norm_dual_distinct(block.gram, y[0], X[0])
         errors: dict[str, _Array] = {}
         for method in methods:
             use = slice(at, at + widths[method])
             at += widths[method]
             normals, norms = block.responses[:, use], np.sqrt(block.direction_norms2[use])
             if method == "ours":
-                errors |= _ours(block, y, X[0], rows, setting, normals, exact)
+                errors |= _ours(block, residual, best, setting, normals)
             elif method == "gamma":
-                errors |= _gamma(block, y, rows, setting, normals, norms, radius_rng)
+                errors |= _gamma(block, residual, setting, normals, norms, radius_rng)
             else:
                 errors |= _sgd(block, y, sgd_rows, setting, normals)
         errors["zero"] = _mean_square(y[1])

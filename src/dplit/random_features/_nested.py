@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from dplit.features import phased_cosine_features
 from dplit.random_features.duplicates import distinct_rows
+from dplit.random_features.interpolation import min_norm_dual
 
 _Array = NDArray[np.float64]
 _BLOCK = 1024
@@ -80,22 +80,18 @@ def nested_grams(
         )
 
 
-def dual_steps(
-    gram: _Array, y: _Array, rows: NDArray[np.intp], step: float | None = None
-) -> _Array:
-    """Return the dual vector after single-record steps from zero.
+def gradient_dual(gram: _Array, y: _Array, rows: NDArray[np.intp], step: float) -> _Array:
+    """Return the dual vector of stochastic gradient descent from zero on half the squared loss.
 
-    Step t adds ``step * (y_i - <c, phi_i>) phi_i`` with i = rows[t]: stochastic gradient descent on
-    half the squared loss, or randomised Kaczmarz with step 1 / ||phi_i||^2 where ``step`` is None.
+    Step t adds ``step * (y_i - <c, phi_i>) phi_i`` with i = rows[t].
     """
     dual = np.zeros(len(y))
-    for i in rows:
-        size = 1.0 / gram[i, i] if step is None else step
-        dual[i] += size * (y[i] - gram[i] @ dual)
+    for i in rows.tolist():
+        dual[i] += step * (y[i] - gram[i] @ dual)
     return dual
 
 
-def min_norm_dual(gram: _Array, y: _Array, X: _Array) -> _Array:
+def min_norm_dual_distinct(gram: _Array, y: _Array, X: _Array) -> _Array:
     """Return the dual vector of the minimum-norm least-squares fit where rows may repeat.
 
     Equal rows of X have equal features: the least-squares fit interpolates the mean of their
@@ -104,5 +100,5 @@ def min_norm_dual(gram: _Array, y: _Array, X: _Array) -> _Array:
     first, inverse = distinct_rows(X)
     means = np.bincount(inverse, weights=y) / np.bincount(inverse)
     dual = np.zeros(len(y))
-    dual[first] = cho_solve(cho_factor(gram[np.ix_(first, first)]), means)
+    dual[first] = min_norm_dual(gram[np.ix_(first, first)], means)
     return dual
