@@ -214,11 +214,13 @@ def projection(features: _Array, y: _Array, *, cutoff: float = 1e-10) -> _Array:
     F = check_finite_array("features", features, ndim=2)
     cutoff = check_nonnegative("cutoff", cutoff)
     if F.shape[0] > F.shape[1]:
-        cross = F.T @ F
+        moment = F.T @ y
         try:
-            return np.asarray(F @ cho_solve(cho_factor(cross), F.T @ y))
+            fitted = np.asarray(F @ cho_solve(cho_factor(F.T @ F), moment))
         except np.linalg.LinAlgError:
-            pass
+            fitted = np.zeros(len(F))
+        if np.linalg.norm(F.T @ fitted - moment) <= 1e-9 * np.linalg.norm(moment):
+            return fitted  # the normal equations hold: the factorisation was sound
     values, vectors = np.linalg.eigh(F @ F.T)
     kept = vectors[:, values > cutoff * values[-1]]
     return np.asarray(kept @ (kept.T @ y))
