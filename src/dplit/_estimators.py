@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["clip_rows", "spawn_generators"]
+from dplit._checks import check_finite_array
+
+__all__ = ["check_regression", "clip_rows", "spawn_generators"]
 
 
 def spawn_generators(
@@ -48,3 +50,15 @@ def clip_rows(X: NDArray[Any], norm: float) -> NDArray[Any]:
     lengths = np.linalg.norm(X, axis=1, keepdims=True)
     factor = norm / np.maximum(lengths, norm)
     return np.asarray(X * factor)
+
+
+def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return real finite records (n, d) and labels (n,) in float64."""
+    rows = check_finite_array("X", X, ndim=2)
+    labels = check_finite_array("y", y, ndim=1)
+    for name, array in (("X", rows), ("y", labels)):
+        if array.dtype.kind == "c":
+            raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
+    if len(rows) != len(labels):
+        raise ValueError(f"y must have {len(rows)} entries, got y of shape {labels.shape}")
+    return rows.astype(np.float64), labels.astype(np.float64)
