@@ -1,0 +1,239 @@
+"""Attacks on released coefficients: labels from imaginary parts, membership from predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import (
+    check_finite_array,
+    check_integer,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+)
+from dplit.audit import delta_lower_bound, epsilon_lower_bound
+from dplit.random_features.interpolation import kaczmarz
+from dplit.streams import stream
+
+__all__ = ["MembershipAudit", "membership_audit", "prediction_statistics", "recover_labels"]
+
+_Array = NDArray[np.float64]
+
+
+def recover_labels(released: ArrayLike, features: ArrayLike) -> _Array:
+    """Labels that the imaginary part of complex interpolation coefficients gives away.
+
+    Parameters
+    ----------
+    released : array_like of shape (N,)
+        Complex coefficients ``c + z`` with ``c = A* (A A*)^{-1} y``, real labels and real noise.
+    features : array_like of shape (m, N)
+        The complex feature matrix ``A`` of the (known) inputs.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Least-squares solution y of ``Im(A* (A A*)^{-1} y) = Im(released)``: the labels, up to
+        rounding, if that linear map has rank m and the noise is real.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite, has the wrong number of axes or the shapes disagree.
+
+    Notes
+    -----
+    Adding real noise leaves Im(released) = Im(c), a linear function of the labels.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer, Xue (2025), Algorithm 1, step 2 (``z`` real, ``c`` complex).
+
+    Examples
+    --------
+    >>> A = np.exp(1j * np.array([[0.3, 1.0, 2.0], [0.1, 2.5, 0.7]]))
+    >>> c = A.conj().T @ np.linalg.solve(A @ A.conj().T, np.array([0.5, -0.25]))
+    >>> recover_labels(c + np.array([10.0, -3.0, 4.0]), A).round(12)
+    array([ 0.5 , -0.25])
+    """
+    coef = check_finite_array("released", released, ndim=1)
+    A = check_finite_array("features", features, ndim=2)
+    if A.shape[1] != len(coef):
+        raise ValueError(f"features must have {len(coef)} columns, got shape {A.shape}")
+    leak = np.linalg.pinv(A).imag
+    return np.asarray(np.linalg.lstsq(leak, coef.imag, rcond=None)[0])
+
+
+def prediction_statistics(
+    gram: ArrayLike, y: ArrayLike, record: int, *, sigma: float, n_runs: int, seed: int, name: str
+) -> _Array:
+    """Private predictions at one record, with its label 0 and with its label 1.
+
+    Every run draws the hidden order of m Kaczmarz steps and the Gaussian noise of the release.
+
+    Parameters
+    ----------
+    gram : array_like of shape (m, m)
+        Gram matrix of the (public) feature rows.
+    y : array_like of shape (m,)
+        Labels; that of ``record`` is replaced.
+    record : int
+        Index j of the record whose label changes.
+    sigma : float
+        Standard deviation of the noise per coefficient, nonnegative.
+    n_runs : int
+        Independent runs on each side.
+    seed : int
+    name : str
+        Names the streams: role ``public`` for the order of steps, ``noise`` for the noise.
+
+    Returns
+    -------
+    ndarray of shape (2, n_runs)
+        ``<c_hat, phi_j>`` for labels 0 and 1. One order of steps serves both sides of a run; the
+        noise is drawn for each.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    In Gram coordinates ``<c, phi_j> = (G a)_j``, and the noise adds ``N(0, sigma^2 G_jj)``: no
+    vector of length N is needed. Kaczmarz is linear in the labels for a given order.
+
+    Examples
+    --------
+    >>> prediction_statistics(np.eye(3), [0.0, 0.5, 1.0], 0, sigma=0.0, n_runs=2, seed=0,
+    ...                       name="example").shape
+    (2, 2)
+    """
+    G = np.asarray(check_finite_array("gram", gram, ndim=2), dtype=float)
+    labels = np.array(check_finite_array("y", y, ndim=1), dtype=float)
+    m = len(labels)
+    if G.shape != (m, m):
+        raise ValueError(f"gram must have shape {(m, m)}, got {G.shape}")
+    if not 0 <= check_integer("record", record, minimum=0) < m:
+        raise ValueError(f"record must be below {m}, got record={record}")
+    sigma, n_runs = check_nonnegative("sigma", sigma), check_integer("n_runs", n_runs)
+    labels[record] = 0.0
+    impulse = np.zeros(m)
+    impulse[record] = 1.0
+    found = np.empty((2, n_runs))
+    for run in range(n_runs):
+        rows = stream(seed, name, "public", run).integers(0, m, size=m)
+        zero = float(G[record] @ kaczmarz(G, labels, rows))
+        one = zero + float(G[record] @ kaczmarz(G, impulse, rows))
+        noise = sigma * np.sqrt(G[record, record])
+        found[:, run] = [zero, one] + noise * stream(seed, name, "noise", run).standard_normal(2)
+    return found
+
+
+@dataclass(frozen=True)
+class MembershipAudit:
+    """Outcome of a membership test on fresh runs.
+
+    Attributes
+    ----------
+    threshold : float
+        The test says "label 1" above it; chosen on pilot runs.
+    hits_in, hits_out, runs : int
+        Runs above the threshold with label 1 and with label 0, of ``runs`` each.
+    delta_bound : float
+        Lower bound on delta at the audited epsilon.
+    epsilon_bound : float
+        Lower bound on epsilon at the audited delta.
+    """
+
+    threshold: float
+    hits_in: int
+    hits_out: int
+    runs: int
+    delta_bound: float
+    epsilon_bound: float
+
+
+def _best_threshold(pilot: _Array, epsilon: float) -> float:
+    """Threshold with the largest ``TPR - e^epsilon FPR`` on the pilot runs."""
+    candidates = np.sort(pilot.ravel())
+    tpr = np.mean(pilot[1][None, :] > candidates[:, None], axis=1)
+    fpr = np.mean(pilot[0][None, :] > candidates[:, None], axis=1)
+    return float(candidates[np.argmax(tpr - np.exp(epsilon) * fpr)])
+
+
+def membership_audit(
+    gram: ArrayLike,
+    y: ArrayLike,
+    record: int,
+    *,
+    sigma: float,
+    epsilon: float,
+    delta: float,
+    n_runs: int = 1000,
+    n_pilot: int = 200,
+    confidence: float = 0.9999,
+    seed: int,
+    name: str,
+) -> MembershipAudit:
+    """Audit a released Kaczmarz fit by one label: is it 0 or 1?
+
+    Parameters
+    ----------
+    gram, y, record, sigma, seed, name
+        As in :func:`prediction_statistics`.
+    epsilon, delta : float
+        The claim that is audited; epsilon positive, delta in [0, 1).
+    n_runs : int, default=1000
+        Fresh runs on each side, after ``n_pilot`` runs that choose the threshold.
+    n_pilot : int, default=200
+    confidence : float, default=0.9999
+        Probability with which each bound is below the truth.
+
+    Returns
+    -------
+    MembershipAudit
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    ``delta(epsilon) >= TPR - e^epsilon FPR`` for every test; the limits are Clopper-Pearson's.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer, Xue (2025), Figures 5 and 6: the pipeline that is audited.
+
+    Examples
+    --------
+    >>> found = membership_audit(np.eye(4), np.zeros(4), 0, sigma=0.01, epsilon=0.5, delta=1e-5,
+    ...                          n_runs=200, seed=0, name="example")
+    >>> found.delta_bound > 0.3
+    True
+    """
+    epsilon = check_positive("epsilon", epsilon)
+    delta = check_probability("delta", delta, zero=True)
+    pilot = prediction_statistics(
+        gram, y, record, sigma=sigma, n_runs=n_pilot, seed=seed, name=f"{name}-pilot"
+    )
+    threshold = _best_threshold(pilot, epsilon)
+    found = prediction_statistics(gram, y, record, sigma=sigma, n_runs=n_runs, seed=seed, name=name)
+    hits_out, hits_in = (int(np.sum(side > threshold)) for side in found)
+    return MembershipAudit(
+        threshold=threshold,
+        hits_in=hits_in,
+        hits_out=hits_out,
+        runs=n_runs,
+        delta_bound=delta_lower_bound(
+            hits_in, hits_out, n_runs, epsilon=epsilon, confidence=confidence
+        ),
+        epsilon_bound=epsilon_lower_bound(
+            hits_in, hits_out, n_runs, delta=delta, confidence=confidence
+        ),
+    )
