@@ -21,7 +21,7 @@ from scripts.files import (
     write_text,
 )
 from scripts.layout import Layout
-from scripts.marks import marked_tests, tests_by_claim
+from scripts.marks import marked_tests, nodes_by_claim
 from scripts.normalise import normalise
 
 Say = Callable[[str], None]
@@ -122,7 +122,6 @@ def _job(layout: Layout, slug: str) -> Job:
         name=slug,
         source=layout.notebooks / f"{slug}.ipynb",
         output=layout.raw / f".{slug}.part.ipynb",
-        log=layout.build / "logs" / f"{slug}.log",
         extra={"DPLIT_BUILD": "1", "DPLIT_N_JOBS": "1"},
     )
 
@@ -159,13 +158,12 @@ def keep_failed(layout: Layout, outcome: Outcome, say: Say) -> str:
         say(f"    the failing notebook: {layout.name(kept)}")
     except (OSError, ValueError):
         job.output.unlink(missing_ok=True)
-        say(f"    no notebook was left; its messages: {layout.name(job.log)}")
     return job.name
 
 
 def make_pages(layout: Layout) -> list[str]:
     """Normalise every raw run whose page is out of date; return the chapters that were written."""
-    tested = set(tests_by_claim(marked_tests(layout)))
+    tested = set(nodes_by_claim(marked_tests(layout)))
     tools = [layout.root / "scripts" / f"{name}.py" for name in ("normalise", "pairs", "digest")]
     common = digest_files(tools, layout.root)
     common["tested"] = digest_bytes("\n".join(sorted(tested)).encode())

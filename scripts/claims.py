@@ -9,7 +9,7 @@ from typing import Any
 
 from scripts.files import BuildError, read_json, write_json
 from scripts.layout import Layout
-from scripts.marks import marked_tests, tests_by_claim
+from scripts.marks import marked_tests, nodes_by_claim
 from scripts.normalise import CLAIM, records
 
 Record = dict[str, Any]
@@ -158,7 +158,7 @@ def collect(layout: Layout) -> list[Record]:
     from dplit import claims as registry_module
 
     registry = registry_module.load_registry()
-    tests = tests_by_claim(marked_tests(layout))
+    tests = nodes_by_claim(marked_tests(layout))
     found = [{**record, "tests": tests.get(record["id"], [])} for record in gather(layout)]
     found.sort(key=lambda record: str(record["id"]))
     told = faults(

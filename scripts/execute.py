@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -15,6 +17,8 @@ from pathlib import Path
 
 from scripts.layout import Layout
 
+#: Bytes that are kept of what papermill says.
+LONGEST_LOG = 100_000
 THREADS = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -61,8 +65,8 @@ class Job:
     ----------
     name : str
         What the reader sees, usually the chapter.
-    source, output, log : Path
-        The notebook, where papermill writes the executed one, and where its messages go.
+    source, output : Path
+        The notebook, and where papermill writes the executed one.
     arguments : sequence of str
         Papermill's own arguments, for example ``["-p", "scale", "paper"]``.
     extra : dict of str to str
@@ -72,19 +76,19 @@ class Job:
     name: str
     source: Path
     output: Path
-    log: Path
     arguments: Sequence[str] = ()
     extra: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended: return code, seconds on the clock and CPU seconds with all its children."""
+    """How a job ended: return code, clock and CPU seconds (with its children), its messages."""
 
     job: Job
     code: int
     seconds: float
     cpu: float
+    messages: str
 
     @property
     def ok(self) -> bool:
@@ -106,28 +110,52 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def start(job: Job, layout: Layout) -> subprocess.Popen[bytes]:
+@dataclass
+class _Running:
+    job: Job
+    process: subprocess.Popen[bytes]
+    begin: float
+    said: bytearray = field(default_factory=bytearray)
+
+
+def _start(job: Job, layout: Layout) -> _Running:
     """Start a job in a session of its own; it ends when this process does."""
-    for path in (job.output, job.log):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    with job.log.open("wb") as log:
-        return subprocess.Popen(
-            command(job, layout),
-            env=environment(layout, **job.extra),
-            cwd=layout.root,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            preexec_fn=_die_with_parent,
-        )
+    job.output.parent.mkdir(parents=True, exist_ok=True)
+    process = subprocess.Popen(
+        command(job, layout),
+        env=environment(layout, **job.extra),
+        cwd=layout.root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=_die_with_parent,
+    )
+    return _Running(job, process, time.monotonic())
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+def _listen(one: _Running) -> bool:
+    """Read what a job says, into memory because the disk may be full; return whether it goes on."""
+    assert one.process.stdout is not None
+    chunk = os.read(one.process.stdout.fileno(), 65536)
+    one.said += chunk
+    del one.said[:-LONGEST_LOG]
+    return bool(chunk)
+
+
+def _finish(one: _Running) -> Outcome:
+    _, status, usage = os.wait4(one.process.pid, 0)
+    one.process.returncode = code = os.waitstatus_to_exitcode(status)
+    assert one.process.stdout is not None
+    one.process.stdout.close()
+    seconds, cpu = time.monotonic() - one.begin, usage.ru_utime + usage.ru_stime
+    return Outcome(one.job, code, seconds, cpu, one.said.decode("utf-8", errors="replace"))
+
+
+def _stop(one: _Running) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(one.process.pid, signal.SIGKILL)
+    _finish(one)
 
 
 def run(
@@ -152,25 +180,21 @@ def run(
         process is interrupted, the jobs that still run are killed.
     """
     waiting = list(jobs)
-    running: dict[int, tuple[Job, subprocess.Popen[bytes], float]] = {}
+    running: list[_Running] = []
     try:
         while waiting or running:
             while waiting and len(running) < width:
-                job = waiting.pop(0)
-                started(job)
-                process = start(job, layout)
-                running[process.pid] = (job, process, time.monotonic())
-            pid, status, usage = os.wait4(-1, 0)
-            if pid not in running:
-                continue
-            job, process, begin = running.pop(pid)
-            process.returncode = code = os.waitstatus_to_exitcode(status)
-            cpu = usage.ru_utime + usage.ru_stime
-            ended(Outcome(job, code, time.monotonic() - begin, cpu))
+                started(waiting[0])
+                running.append(_start(waiting.pop(0), layout))
+            pipes = [one.process.stdout for one in running]
+            ready, _, _ = select.select(pipes, [], [])
+            for one in [r for r in running if r.process.stdout in ready]:
+                if not _listen(one):
+                    running.remove(one)
+                    ended(_finish(one))
     finally:
-        for _, process, _ in running.values():
-            _stop(process)
-            process.wait()
+        for one in running:
+            _stop(one)
 
 
 def explain(outcome: Outcome) -> list[str]:
@@ -185,10 +209,7 @@ def explain(outcome: Outcome) -> list[str]:
                 message = f"{output.get('ename')}: {output.get('evalue')}".split("\n")
                 first = "".join(cell["source"]).strip().split("\n")[0]
                 return [f"cell {number} ({first[:70]})", *message[:8]]
-    try:
-        lines = outcome.job.log.read_text(encoding="utf-8", errors="replace").split("\n")
-    except OSError:
-        lines = []
+    lines = outcome.messages.split("\n")
     told = [line for line in lines if line.strip() and "running over TCP" not in line]
     if outcome.code < 0:
         told.append(f"ended by signal {signal.Signals(-outcome.code).name}")

@@ -94,7 +94,7 @@ def file_tests(path: Path, layout: Layout) -> list[MarkedTest]:
     return found
 
 
-def tests_by_claim(tests: list[MarkedTest]) -> dict[str, list[str]]:
+def nodes_by_claim(tests: list[MarkedTest]) -> dict[str, list[str]]:
     """Return the tests of each claim as pytest names them, sorted."""
     table: dict[str, list[str]] = {}
     for test in tests:

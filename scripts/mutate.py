@@ -22,7 +22,7 @@ from typing import Any
 
 from scripts.files import BuildError, write_json
 from scripts.layout import Layout
-from scripts.marks import marked_tests, tests_by_claim
+from scripts.marks import marked_tests, nodes_by_claim
 from scripts.mutants import KINDS, Tally, plant, targets, watch, wrap
 
 Say = Callable[[str], None]
@@ -186,7 +186,7 @@ def main(layout: Layout, names: Sequence[str], say: Say) -> int:
 
     entries = claims.load_registry()
     chosen = _chosen(entries, names)
-    tests = tests_by_claim(marked_tests(layout))
+    tests = nodes_by_claim(marked_tests(layout))
     told = [f"{identifier} has no tests" for identifier in chosen if identifier not in tests]
     import_all()
     aims = {i: [t for f in entries[i]["functions"] for t in targets(f)] for i in chosen}

@@ -157,7 +157,7 @@ def errata_page(records: Sequence[Record]) -> str:
     return "\n".join([*lines, *(raw(block) for block in blocks)])
 
 
-def tests_page(slug: str, records: Sequence[Record], tests: Sequence[MarkedTest]) -> str:
+def page_of_tests(slug: str, records: Sequence[Record], tests: Sequence[MarkedTest]) -> str:
     """Return the tests of one chapter's claims: per claim the list, then every source once."""
     own = {record["id"]: record for record in records if record["slug"] == slug}
     mine = [test for test in tests if own.keys() & set(test.claims)]
@@ -228,7 +228,7 @@ def write_pages(layout: Layout, records: Sequence[Record]) -> None:
         "errata.md": errata_page(records),
         "run_times.md": times_page(layout),
     }
-    pages |= {f"tests/{slug}.md": tests_page(slug, records, tests) for slug in layout.slugs()}
+    pages |= {f"tests/{slug}.md": page_of_tests(slug, records, tests) for slug in layout.slugs()}
     for name, text in pages.items():
         path = layout.book / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:

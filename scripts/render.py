@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -57,6 +58,19 @@ def configuration(layout: Layout) -> str:
     return str(yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
 
 
+def fault_lines(messages: str) -> list[str]:
+    """Return the lines of Jupyter Book's messages that say what is wrong, each once.
+
+    Examples
+    --------
+    >>> fault_lines("reading\\nOSError: [Errno 28] No space left on device\\nRuntimeError: \\n")
+    ['OSError: [Errno 28] No space left on device']
+    """
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in messages.split("\n")]
+    found = [line for line in lines if re.search(r"WARNING|ERROR|^\w*Error: .", line)]
+    return list(dict.fromkeys(found)) or [line for line in lines if line][-8:]
+
+
 def render(layout: Layout, say: Callable[[str], None]) -> bool:
     """Build the site with every warning an error, unless nothing changed.
 
@@ -90,8 +104,8 @@ def render(layout: Layout, say: Callable[[str], None]) -> bool:
     log = layout.build / "logs" / "render.log"
     write_text(log, done.stdout + done.stderr)
     if done.returncode or not (site / "index.html").exists():
-        lines = [line for line in (done.stderr + done.stdout).split("\n") if line.strip()]
-        told = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-8:]
+        shutil.rmtree(stage, ignore_errors=True)
+        told = fault_lines(done.stderr + done.stdout)
         kept = "the last good site was kept" if layout.html.exists() else "there is no site yet"
         shown = "\n  ".join(line.replace(str(layout.root) + "/", "") for line in told[:20])
         raise BuildError(f"the site has faults ({kept}; all of it: {layout.name(log)}):\n  {shown}")

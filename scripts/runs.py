@@ -77,7 +77,6 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
             name=name,
             source=layout.notebooks / f"{slug}.ipynb",
             output=target.parent / f".{name}.part.ipynb",
-            log=layout.build / "logs" / f"{name}.log",
             arguments=arguments,
             extra={"DPLIT_BUILD": "1"},
         )
@@ -199,7 +198,6 @@ def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
         name=f"{slug}--paper",
         source=layout.notebooks / f"{slug}.ipynb",
         output=runs / f".{slug}--paper.part.ipynb",
-        log=layout.build / "logs" / f"{slug}--paper.log",
         arguments=["-p", "scale", "paper"],
         extra={"DPLIT_BUILD": "1", "DPLIT_N_JOBS": str(jobs)},
     )

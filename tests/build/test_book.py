@@ -1,0 +1,266 @@
+"""The build as a whole, in a toy repository: what runs again, what is kept, what is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts import chapters
+from scripts.layout import Layout
+
+pytestmark = pytest.mark.build
+SLOW_CELL = "\n```{code-cell} ipython3\nimport time\n\ntime.sleep(60)\n```\n"
+
+
+def leftovers(root: Path) -> list[Path]:
+    """Return what a run that ended early may have left half-written."""
+    made = [*(root / "_build").rglob("*"), *(root / "book").rglob("*"), root / "results"]
+    return [p for p in made if ".part" in p.name or p.name in ("stage", "html.old")]
+
+
+def test_first_build_makes_pages_records_and_site(built: Any) -> None:
+    records = json.loads(built.path("_build/claims.json").read_text())
+    assert [record["id"] for record in records] == ["alp-thm1", "bet-thm1"]
+    assert records[0]["status"] == "passed"
+    assert records[0]["tests"] == ["tests/test_alpha.py::test_double_is_a_sum"]
+    page = built.path("_build/html/book/chapters/alpha.html").read_text()
+    assert "../../_modules/dplit/alpha/numbers.html#double" in page
+    assert "../api.html#dplit.alpha.numbers.double" in page
+    assert "../tests/alpha.html#test-alp-thm1" in page
+    assert "unknown</code>" in page  # the toy is not a git checkout
+    assert leftovers(built.root) == []
+
+
+def test_second_build_does_nothing(toy: Any) -> None:
+    before = toy.snapshot()
+    done = toy.run("book")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Nothing changed")
+    assert toy.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "expected"),
+    [
+        ("notebooks/beta.ipynb", "The claim", "A claim", ["beta"]),
+        ("src/dplit/alpha/numbers.py", "2.0 * x", "x * 2.0", ["alpha"]),
+        ("src/dplit/alpha/__init__.py", "Toy", "A toy", ["alpha"]),
+        ("src/dplit/beta/claims.yml", "Twice is", "Two times is", ["beta"]),
+        ("src/dplit/claims.schema.json", "One checked", "A checked", ["alpha", "beta"]),
+        ("src/dplit/streams.py", '"""The only', '"""The one', ["alpha", "beta"]),
+        ("src/dplit/trials.py", '"""', '"""\n', []),
+        ("requirements.txt", "#", "##", ["alpha", "beta"]),
+        ("tests/test_alpha.py", "2.0 + 2.0", "1.0 + 3.0", []),
+        ("book/intro.md", "Toy", "A toy", []),
+        ("scripts/pages.py", '"""', '"""\n', []),
+    ],
+)
+def test_a_change_makes_exactly_the_chapters_stale_that_depend_on_it(
+    toy: Any, file: str, old: str, new: str, expected: list[str]
+) -> None:
+    toy.edit(file, old, new)
+    layout = Layout(toy.root)
+    assert [slug for slug in layout.slugs() if chapters.stale(layout, slug)] == expected
+
+
+def test_data_results_and_outputs_make_chapters_stale(
+    toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = Layout(toy.root)
+    data = toy.path("no_cache/insurance.csv")
+    data.parent.mkdir()
+    monkeypatch.delenv("DPLIT_DATA", raising=False)
+    monkeypatch.setenv("DPLIT_CACHE", str(data.parent))
+    assert chapters.stale(layout, "alpha") == []
+    data.write_text("a data file that appears\n")
+    assert chapters.stale(layout, "alpha") == ["data insurance.csv"]
+    data.unlink()
+    toy.path("_build/papermill/alpha.ipynb").write_text("damaged")
+    assert chapters.stale(layout, "alpha") == ["its output"]
+    assert chapters.stale(layout, "beta") == []
+    toy.path("results").mkdir()
+    toy.path("results/beta.json").write_text("{}")
+    assert chapters.stale(layout, "beta") == ["results/beta.json"]
+
+
+def test_a_changed_module_runs_its_chapter_and_no_other(toy: Any) -> None:
+    toy.edit("src/dplit/alpha/numbers.py", "2.0 * x", "x * 2.0")
+    assert toy.book() == ["alpha"]
+    assert toy.book() == []
+
+
+def test_pairs_that_differ_stop_the_build(toy: Any) -> None:
+    toy.edit("notebooks/alpha.md", "The end", "The very end")
+    done = toy.run("book")
+    assert done.returncode == 1
+    assert "notebooks/alpha.ipynb differs from its source alpha.md" in done.stderr
+    assert "make sync" in done.stderr
+    assert toy.run("sync").stdout == "wrote alpha\n"
+    assert toy.book() == ["alpha"]
+
+
+def test_a_damaged_notebook_stops_the_build(toy: Any) -> None:
+    path = toy.path("notebooks/alpha.ipynb")
+    path.write_text(path.read_text()[:300])
+    done = toy.run("book")
+    assert done.returncode == 1
+    assert "alpha.ipynb differs from its source" in done.stderr
+
+
+@pytest.fixture
+def failing(toy: Any) -> Any:
+    """The toy with a cell in alpha that fails, and its end."""
+    toy.edit("notebooks/alpha.md", "glue_numbers(", 'print(1)\nraise RuntimeError("spilt")\nglue(')
+    assert toy.run("sync").returncode == 0
+    return toy
+
+
+def test_a_failing_cell_keeps_the_last_good_pages(failing: Any) -> None:
+    kept = ("_build/html/book/chapters/alpha.html", "book/chapters/alpha.ipynb")
+    before = {name: failing.path(name).read_bytes() for name in kept}
+    done = failing.run("book")
+    assert done.returncode == 1
+    assert "alpha: FAILED" in done.stdout
+    assert "RuntimeError: spilt" in done.stdout
+    assert "the failing notebook: _build/failed/alpha.ipynb" in done.stdout
+    assert "alpha failed; the last good pages were kept" in done.stderr
+    assert json.loads(failing.path("_build/failed/alpha.ipynb").read_text())["cells"]
+    assert before == {name: failing.path(name).read_bytes() for name in kept}
+    assert leftovers(failing.root) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("glue_numbers(", "import sys; print(1, file=sys.stderr)\nglue_numbers(", "stderr"),
+        ("The end{cite:p}`liao2025`", "The end {ref}`nowhere`", "nowhere"),
+    ],
+    ids=["normalising", "rendering"],
+)
+def test_a_chapter_with_a_fault_stops_the_build_and_is_named(
+    toy: Any, old: str, new: str, message: str
+) -> None:
+    """Where the chapter runs to its end and a later step refuses it."""
+    before = toy.path("_build/html/book/chapters/alpha.html").read_bytes()
+    toy.edit("notebooks/alpha.md", old, new)
+    assert toy.run("sync").returncode == 0
+    done = toy.run("book")
+    assert done.returncode == 1
+    assert "alpha" in done.stdout + done.stderr
+    assert message in done.stdout + done.stderr
+    assert toy.path("_build/html/book/chapters/alpha.html").read_bytes() == before
+    assert leftovers(toy.root) == []
+
+
+def _wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def _runs(root: Path) -> list[int]:
+    """Return the processes that work in a toy repository: papermill and its kernels."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        if f"PYTHONPATH={root}/src".encode() in line and int(folder.name) != os.getpid():
+            found.append(int(folder.name))
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_build_killed_in_the_middle_of_a_chapter_starts_again(
+    toy: Any, number: signal.Signals
+) -> None:
+    """The killed build leaves no process, no half-written page, and the next one goes on."""
+    page = toy.path("book/chapters/alpha.ipynb")
+    before = page.read_bytes()
+    toy.edit("notebooks/alpha.md", "The end", SLOW_CELL + "\nThe end")
+    assert toy.run("sync").returncode == 0
+    process = toy.start("book")
+    part = toy.path("_build/papermill/.alpha.part.ipynb")
+    _wait_for(lambda: part.exists() and "4.0" in part.read_text(errors="replace"))
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert process.returncode != 0
+    _wait_for(lambda: _runs(toy.root) == [])
+    assert page.read_bytes() == before
+    if number == signal.SIGKILL:
+        toy.edit("notebooks/alpha.md", "sleep(60)", "sleep(0)")
+        assert toy.run("sync").returncode == 0
+        assert toy.book() == ["alpha"]
+        assert leftovers(toy.root) == []
+
+
+def test_a_swap_killed_between_its_moves_is_undone(toy: Any) -> None:
+    site = toy.path("_build/html")
+    site.rename(site.with_name("html.old"))
+    before = (site.with_name("html.old") / "index.html").stat().st_ino
+    assert toy.book() == []
+    assert (site / "index.html").stat().st_ino == before
+    assert leftovers(toy.root) == []
+
+
+def test_two_builds_at_a_time_are_refused(toy: Any) -> None:
+    toy.edit("notebooks/alpha.md", "The end", SLOW_CELL + "\nThe end")
+    assert toy.run("sync").returncode == 0
+    first = toy.start("book")
+    _wait_for(lambda: toy.path("_build/papermill/.alpha.part.ipynb").exists())
+    done = toy.run("book")
+    first.terminate()
+    first.communicate(timeout=30)
+    assert done.returncode == 1
+    assert "another build runs in" in done.stderr
+
+
+def _small_files(limit: int) -> Callable[[], None]:
+    def set_limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return set_limit
+
+
+@pytest.mark.parametrize("limit", [1_000, 60_000])
+def test_a_full_disk_leaves_what_was_good(toy: Any, limit: int) -> None:
+    """Whether the executed notebook or the site is what cannot be written."""
+    names = ("_build/html/book/chapters/alpha.html", "book/chapters/alpha.ipynb", "book/claims.md")
+    before = {name: toy.path(name).read_bytes() for name in names}
+    claims = json.loads(toy.path("_build/claims.json").read_text())
+    toy.edit("src/dplit/alpha/numbers.py", "2.0 * x", "x * 2.0")
+    done = toy.run("book", preexec_fn=_small_files(limit))
+    assert done.returncode == 1
+    told = done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert "File too large" in told, told
+    assert before["book/claims.md"] == toy.path("book/claims.md").read_bytes()
+    assert before[names[0]] == toy.path(names[0]).read_bytes()
+    assert json.loads(toy.path("book/chapters/alpha.ipynb").read_text())["cells"]
+    assert json.loads(toy.path("_build/claims.json").read_text()) == claims
+    assert leftovers(toy.root) == []
+    if limit > 10_000:
+        assert toy.book() == []  # the chapter had run; only the site was missing
+
+
+def test_make_passes_an_unknown_chapter_on(toy: Any) -> None:
+    done = toy.run("chapter", "gamma")
+    assert done.returncode == 1
+    assert "NAME must be a chapter (alpha, beta), got NAME='gamma'" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["Makefile", ".ci/run"])
+def test_shell_parts_parse(root: Path, name: str) -> None:
+    command = ["make", "-n", "help"] if name == "Makefile" else ["bash", "-n", name]
+    assert subprocess.run(command, cwd=root, capture_output=True).returncode == 0
