@@ -1,0 +1,247 @@
+"""Eigenvalues of random-feature Gram matrices: Theorem 8's hypotheses and the sharp reference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import (
+    check_choice,
+    check_integer,
+    check_interval,
+    check_positive,
+    check_probability,
+)
+from dplit.random_features._matrices import feature_matrix, gram_matrix, square_matrix
+
+__all__ = [
+    "ConcentrationConditions",
+    "Edges",
+    "Inequality",
+    "concentration_conditions",
+    "gram_spectrum",
+    "marchenko_pastur_edges",
+    "marchenko_pastur_oversampling",
+]
+
+
+class Edges(NamedTuple):
+    """Ends of the limiting spectrum."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Inequality:
+    """One hypothesis ``left >= right``.
+
+    Attributes
+    ----------
+    left, right : float
+    """
+
+    left: float
+    right: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether ``left >= right``."""
+        return self.left >= self.right
+
+
+@dataclass(frozen=True)
+class ConcentrationConditions:
+    """The three hypotheses of Theorem 8 at given constants, and its conclusion.
+
+    Attributes
+    ----------
+    dimension : Inequality
+        ``d >= C1 log(m / failure)``.
+    bandwidth : Inequality
+        ``gamma^2 sigma_omega^2 >= 4 log(2 m / eta)``.
+    components : Inequality
+        ``N >= C2 eta^-2 m log(2 m / failure)``.
+    deviation : float
+        The conclusion: ``||A A*/N - I|| <= deviation`` = 2 eta.
+    probability : float
+        ... with at least this probability, ``1 - 3 failure``.
+    """
+
+    dimension: Inequality
+    bandwidth: Inequality
+    components: Inequality
+    deviation: float
+    probability: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether all three hypotheses hold."""
+        return self.dimension.holds and self.bandwidth.holds and self.components.holds
+
+
+def gram_spectrum(
+    features: ArrayLike | None = None, *, gram: ArrayLike | None = None, scale: float = 1.0
+) -> NDArray[np.float64]:
+    """Eigenvalues of ``scale * A A*`` in increasing order.
+
+    Parameters
+    ----------
+    features : array_like of shape (m, N), optional
+        Feature matrix A. Exactly one of ``features`` and ``gram`` is given.
+    gram : array_like of shape (m, m), optional
+        Hermitian Gram matrix ``A A*``.
+    scale : float, default=1.0
+        Positive factor: 1/N for the paper's unnormalised features.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If both or none of the matrices are given, or an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> gram_spectrum([[1.0, 1.0], [1.0, -1.0]], scale=0.5)
+    array([1., 1.])
+    """
+    if (features is None) == (gram is None):
+        raise TypeError("gram_spectrum takes exactly one of features and gram")
+    if gram is not None:
+        matrix = square_matrix(gram)
+    else:
+        assert features is not None  # the first check
+        matrix = gram_matrix(feature_matrix(features))
+    return np.asarray(check_positive("scale", scale) * np.linalg.eigvalsh(matrix))
+
+
+def marchenko_pastur_edges(ratio: float) -> Edges:
+    """Ends of the spectrum of ``A A*/N`` when the kernel between records is nearly zero.
+
+    Parameters
+    ----------
+    ratio : float
+        m / N, records over features, in (0, 1].
+
+    Returns
+    -------
+    Edges
+        ``(1 - sqrt(ratio))^2`` and ``(1 + sqrt(ratio))^2``, sharp as m and N grow.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``ratio`` is outside (0, 1].
+
+    Examples
+    --------
+    >>> marchenko_pastur_edges(0.25)
+    Edges(lower=0.25, upper=2.25)
+    """
+    root = math.sqrt(check_probability("ratio", ratio, one=True))
+    return Edges((1.0 - root) ** 2, (1.0 + root) ** 2)
+
+
+def marchenko_pastur_oversampling(
+    eta: float, *, side: Literal["norm", "smallest"] = "norm"
+) -> float:
+    """Features per record N/m from which Theorem 8's conclusion holds, kernel nearly zero.
+
+    Parameters
+    ----------
+    eta : float
+        In (0, 1/2).
+    side : {"norm", "smallest"}, default="norm"
+        "norm" for ``||A A*/N - I|| <= 2 eta``; "smallest" for the half that Lemma 9 uses, smallest
+        eigenvalue at least ``1 - 2 eta``.
+
+    Returns
+    -------
+    float
+        ``(sqrt(1 + 2 eta) - 1)^-2`` or ``(1 - sqrt(1 - 2 eta))^-2``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> marchenko_pastur_oversampling(0.375, side="smallest")
+    4.0
+    """
+    spread = 2.0 * check_interval("eta", eta, 0.0, 0.5)
+    check_choice("side", side, ("norm", "smallest"))
+    gap = math.sqrt(1.0 + spread) - 1.0 if side == "norm" else 1.0 - math.sqrt(1.0 - spread)
+    return gap**-2
+
+
+def concentration_conditions(
+    *,
+    n_samples: int,
+    n_components: int,
+    n_features: int,
+    spread: float,
+    eta: float,
+    failure: float,
+    c1: float = 1.0,
+    c2: float = 1.0,
+) -> ConcentrationConditions:
+    """Both sides of the three hypotheses of Theorem 8, and what they would give.
+
+    Parameters
+    ----------
+    n_samples, n_components, n_features : int
+        Records m, features N and input dimension d.
+    spread : float
+        ``gamma^2 sigma_omega^2``: variance of the inputs (all d components together) times
+        variance of the frequencies (per component); positive.
+    eta : float
+        In (0, 1/2); the paper states (0, 1), but everything after the theorem needs 1/2.
+    failure : float
+        The theorem's delta, in (0, 1).
+    c1, c2 : float, default=1.0
+        The constants C1 and C2, which the paper leaves unspecified; positive.
+
+    Returns
+    -------
+    ConcentrationConditions
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
+    September 9, 2025, Assumption 1 and Theorem 8.
+
+    Examples
+    --------
+    >>> paper = concentration_conditions(n_samples=1000, n_components=5000, n_features=5,
+    ...                                  spread=200.0, eta=0.375, failure=0.05)
+    >>> paper.bandwidth.holds, paper.components.holds
+    (True, False)
+    """
+    m = check_integer("n_samples", n_samples, minimum=1)
+    n = check_integer("n_components", n_components, minimum=1)
+    d = check_integer("n_features", n_features, minimum=1)
+    half = check_interval("eta", eta, 0.0, 0.5)
+    probability = check_probability("failure", failure)
+    return ConcentrationConditions(
+        dimension=Inequality(float(d), check_positive("c1", c1) * math.log(m / probability)),
+        bandwidth=Inequality(check_positive("spread", spread), 4.0 * math.log(2 * m / half)),
+        components=Inequality(
+            float(n), check_positive("c2", c2) * m * math.log(2 * m / probability) / half**2
+        ),
+        deviation=2.0 * half,
+        probability=1.0 - 3.0 * probability,
+    )
