@@ -12,6 +12,8 @@ from dplit._checks import check_nonnegative, check_positive, check_probability
 
 __all__ = ["zcdp_delta", "zcdp_epsilon", "zcdp_rho"]
 
+_SMALLEST_ROOT = 1e-290  # its inverse is still a number
+
 
 def _log_delta(rho: float, epsilon: float, beta: float) -> float:
     """Return log delta by the moment of order ``1 + beta``: valid for each beta > 0."""
@@ -19,12 +21,18 @@ def _log_delta(rho: float, epsilon: float, beta: float) -> float:
 
 
 def _increasing_root(function: Callable[[float], float], start: float) -> float:
-    """Return a positive root of an increasing function by bisection in the logarithm."""
+    """Return the root in [1e-290, inf) of an increasing function, or 1e-290 if it is smaller.
+
+    By bisection in the logarithm.  A smaller root occurs where delta is 1 in floating point.
+    """
+    floor = math.log(_SMALLEST_ROOT)
     low = high = math.log(min(start, 1e300))
     while function(math.exp(high)) < 0:
         low, high = high, high + 1
-    while function(math.exp(low)) > 0:
+    while low > floor and function(math.exp(low)) > 0:
         low, high = low - 1, low
+    if low <= floor:
+        return _SMALLEST_ROOT
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if function(math.exp(middle)) < 0 else (low, middle)
@@ -78,7 +86,7 @@ def zcdp_delta(*, epsilon: float, rho: float) -> float:
     beta = _increasing_root(
         lambda b: rho * (1 + 2 * b) - math.log1p(1 / b) - epsilon, 1 + epsilon / (2 * rho)
     )
-    return min(1.0, math.exp(_log_delta(rho, epsilon, beta)))
+    return math.exp(min(0.0, _log_delta(rho, epsilon, beta)))
 
 
 def zcdp_epsilon(*, rho: float, delta: float) -> float:

@@ -1,0 +1,130 @@
+"""Composition through dp-accounting: exact cases, subsampling by quadrature, the unit trap."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dplit import accounting, mechanisms
+
+dp_accounting = pytest.importorskip("dp_accounting")
+
+
+@pytest.mark.parametrize(("sigma", "sensitivity", "steps"), [(2.0, 1.0, 1), (9.0, 1.5, 16)])
+def test_composition_without_sampling_is_the_exact_gaussian(
+    sigma: float, sensitivity: float, steps: int
+) -> None:
+    """An upper bound, within the discretisation."""
+    total = sensitivity * math.sqrt(steps)
+    exact = mechanisms.gaussian_epsilon(delta=1e-6, sigma=sigma, sensitivity=total)
+    arguments: dict[str, Any] = {"sigma": sigma, "sensitivity": sensitivity, "steps": steps}
+    measured = accounting.composed_epsilon(delta=1e-6, **arguments)
+    assert exact <= measured <= exact + 2e-3
+    exact_delta = mechanisms.gaussian_delta(epsilon=1.0, sigma=sigma, sensitivity=total)
+    measured_delta = accounting.composed_delta(epsilon=1.0, **arguments)
+    assert exact_delta * (1 - 1e-9) <= measured_delta <= exact_delta * 1.01
+
+
+def test_one_subsampled_release_agrees_with_quadrature() -> None:
+    """delta of N(0, s^2) against (1 - q) N(0, s^2) + q N(1, s^2), the worse direction of two."""
+    sigma, rate, epsilon = 1.3, 0.2, 0.3
+    z = np.linspace(-20, 21, 400_001)
+    plain = stats.norm.pdf(z, 0, sigma)
+    mixed = (1 - rate) * plain + rate * stats.norm.pdf(z, 1, sigma)
+    excess = [
+        float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * (z[1] - z[0]))
+        for p, q in ((mixed, plain), (plain, mixed))
+    ]
+    measured = accounting.composed_delta(
+        epsilon=epsilon, sigma=2 * sigma, sensitivity=2.0, sampling_rate=rate
+    )
+    assert max(excess) * (1 - 1e-6) <= measured <= max(excess) * 1.01
+
+
+def test_the_replace_one_trap() -> None:
+    """Records of norm at most 1, replaced: sensitivity 2.  Passing sigma itself drops the factor.
+
+    The library, given sigma as noise multiplier, reports the epsilon of half the true shift.
+    """
+    sigma, delta = 4.0, 1e-5
+    exact = mechanisms.gaussian_epsilon(delta=delta, sigma=sigma, sensitivity=2.0)
+    ours = accounting.composed_epsilon(
+        delta=delta, sigma=sigma, sensitivity=2.0, neighboring="replace_one"
+    )
+    assert ours == pytest.approx(exact, abs=1e-3)
+    relation = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE
+    accountant = dp_accounting.pld.PLDAccountant(relation)
+    trap = accountant.compose(dp_accounting.GaussianDpEvent(sigma)).get_epsilon(delta)
+    half = mechanisms.gaussian_epsilon(delta=delta, sigma=sigma, sensitivity=1.0)
+    assert trap == pytest.approx(half, abs=1e-3)
+    assert exact / trap > 2
+
+
+def test_the_opposite_trap_of_dividing_twice() -> None:
+    """The library's REPLACE_ONE doubles the shift itself; with sigma / 2 that makes four.
+
+    This is why the adapter always runs the accountant with add/remove semantics.
+    """
+    sigma, delta = 4.0, 1e-5
+    replace = dp_accounting.pld.PLDAccountant(dp_accounting.NeighboringRelation.REPLACE_ONE)
+    event = accounting.gaussian_event(sigma=sigma, sensitivity=2.0)
+    doubled = replace.compose(event).get_epsilon(delta)
+    exact = mechanisms.gaussian_epsilon(delta=delta, sigma=sigma, sensitivity=4.0)
+    assert doubled == pytest.approx(exact, abs=1e-3)
+
+
+def test_events_have_the_right_structure() -> None:
+    event = accounting.gaussian_event(sigma=3.0, sensitivity=1.5, steps=7, sampling_rate=0.1)
+    assert event.count == 7
+    assert event.event.sampling_probability == 0.1
+    assert event.event.event.noise_multiplier == 2.0
+    plain = accounting.gaussian_event(sigma=3.0, sensitivity=1.5)
+    assert plain == dp_accounting.GaussianDpEvent(2.0)
+
+
+def test_sampling_helps_and_steps_cost() -> None:
+    def epsilon(steps: int, rate: float) -> float:
+        return accounting.composed_epsilon(
+            delta=1e-5, sigma=2.0, sensitivity=1.0, steps=steps, sampling_rate=rate
+        )
+
+    assert epsilon(10, 0.05) < epsilon(20, 0.05) < epsilon(20, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"sigma": 0.0}, ValueError, "sigma must be positive"),
+        ({"sensitivity": -1.0}, ValueError, "sensitivity must be positive"),
+        ({"steps": 0}, ValueError, "steps must be at least 1"),
+        ({"steps": 2.0}, TypeError, "steps must be an integer"),
+        ({"sampling_rate": 0.0}, ValueError, r"sampling_rate must be in \(0, 1\]"),
+        ({"neighboring": "swap"}, ValueError, "neighboring must be one of"),
+        (
+            {"neighboring": "replace_one", "sampling_rate": 0.5},
+            ValueError,
+            "sampling_rate must be 1 under replace_one, got sampling_rate=0.5",
+        ),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        accounting.gaussian_event(**{"sigma": 1.0, "sensitivity": 1.0, **arguments})
+
+
+def test_bad_budgets() -> None:
+    with pytest.raises(ValueError, match=r"delta must be in \(0, 1\)"):
+        accounting.composed_epsilon(delta=0.0, sigma=1.0, sensitivity=1.0)
+    with pytest.raises(ValueError, match="epsilon must be nonnegative"):
+        accounting.composed_delta(epsilon=-1.0, sigma=1.0, sensitivity=1.0)
+
+
+def test_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(ImportError, match=r"pip install 'dplit\[accounting\]'"):
+        accounting.gaussian_event(sigma=1.0, sensitivity=1.0)
