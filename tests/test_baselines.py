@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dplit import _noisy_gradient, _sufficient_statistics, audit, baselines
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from dplit.streams import stream
+from tests.estimator_checks import estimator_checks
 
 SURE = 1.0 - 1e-5
 
@@ -315,25 +315,21 @@ Moments, Descent = baselines.SufficientStatisticsRegressor, baselines.NoisyGradi
 BOUNDS: dict[str, Any] = {"data_norm": 5.0, "bounds": (-4.0, 4.0)}
 
 
-@parametrize_with_checks(
+@estimator_checks(
     [
         Moments(epsilon=1e6, **BOUNDS),
         Moments(epsilon=1e6, neighboring="replace_one", fit_intercept=False, alpha=1.0, **BOUNDS),
         Descent(epsilon=1e6, learning_rate=1.9, **BOUNDS),
         Descent(epsilon=1e6, neighboring="add_remove", public_size=100, radius=20.0, **BOUNDS),
-    ],
-    xfail_strict=True,
+    ]
 )
 def test_scikit_learn_checks_at_a_huge_budget(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@parametrize_with_checks(
+@estimator_checks(
     [Moments(**BOUNDS), Descent(**BOUNDS)],
-    expected_failed_checks=lambda _: {
-        "check_regressors_train": "200 records at epsilon = 1: the noise exceeds the signal"
-    },
-    xfail_strict=True,
+    {"check_regressors_train": "200 records at epsilon = 1: the noise exceeds the signal"},
 )
 def test_scikit_learn_checks_at_the_default_budget(estimator: Any, check: Any) -> None:
     check(estimator)
