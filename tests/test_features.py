@@ -24,14 +24,6 @@ from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 
 KINDS = ("phased_cosine", "cos_sin", "complex")
-of_the_paper = [pytest.mark.claim(name) for name in ("dprf-thm6", "dprf-eq2", "dprf-eq3")]
-
-
-def marked(function: Callable[..., None]) -> Callable[..., None]:
-    """Tie a test to Theorem 6 and equations (2) and (3) of the random-features paper."""
-    for mark in of_the_paper:
-        function = mark(function)
-    return function
 
 
 def small() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -138,7 +130,7 @@ def test_the_road_is_chosen_by_processor_features_not_by_time() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("blocks", [(128, 2048), (5, 4)], ids=["one block", "many blocks"])
-@marked
+@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3")
 def test_maps_are_their_formulas(
     kind: str, blocks: tuple[int, int], road: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,7 +158,7 @@ def test_single_precision_is_kept_and_close(kind: str, road: bool) -> None:
 
 @pytest.mark.parametrize("kind", ["cos_sin", "complex"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@marked
+@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3")
 def test_row_norms_are_exactly_one(kind: str, dtype: Any, road: bool) -> None:
     """Private estimators rest on it: the norm exceeds 1 by rounding only, at any scale of X."""
     rng = stream(0, "test-norm", "data")
@@ -195,7 +187,7 @@ def test_it_is_the_map_of_scikit_learn() -> None:
 # --- frequencies and kernels -----------------------------------------------------------------
 
 
-@marked
+@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3")
 def test_frequencies_have_variance_two_gamma() -> None:
     """2e5 draws, two-sided chi-square at 1e-5; power > 0.999 at a 2.5 % error of the scale.
 
@@ -223,7 +215,7 @@ def test_frequencies_are_nested() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("gamma", [0.05, 0.5])
-@marked
+@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3")
 def test_gram_matrices_are_within_hoeffding_of_the_kernel(kind: str, gamma: float) -> None:
     """Theorem 6 (Bochner) by Monte Carlo: 1e4 frequencies, 55 pairs, real and imaginary part.
 
@@ -252,7 +244,7 @@ def test_gram_matrices_are_within_hoeffding_of_the_kernel(kind: str, gamma: floa
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("normalize", [True, False])
 @pytest.mark.parametrize("block", [1 << 26, 1500])
-@marked
+@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3")
 def test_feature_gram_is_the_gram_matrix_of_the_map(
     kind: Any, normalize: bool, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,7 +323,7 @@ def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@marked
+@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3")
 def test_transformer_is_the_function_at_its_own_frequencies(kind: Any, dtype: Any) -> None:
     X, _, _ = small()
     model = RandomFourierFeatures(12, gamma=0.4, kind=kind, dtype=dtype, random_state=1).fit(X)
@@ -348,7 +340,7 @@ def test_transformer_is_the_function_at_its_own_frequencies(kind: Any, dtype: An
     assert len(model.get_feature_names_out()) == 12
 
 
-@marked
+@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3")
 def test_transformer_draws_variance_two_gamma_and_uniform_phases() -> None:
     """6e4 frequencies, chi-square at 1e-5 (kills the factor 2); 2e4 phases, KS at 1e-5."""
     model = RandomFourierFeatures(20_000, gamma=0.7, random_state=0).fit(np.zeros((1, 3)))
