@@ -11,6 +11,7 @@ import pytest
 
 from dplit.claims import load_targets
 from dplit.random_features.comparison import (
+    crossing_position,
     feature_curves,
     real_curves,
     record_curves,
@@ -170,6 +171,24 @@ def test_record_curves_equal_the_naive_run(figure: str) -> None:
         np.testing.assert_array_equal(both[version].axis, [210.0])
 
 
+@pytest.mark.claim("dprf-fig3")
+def test_curves_cross_where_the_closed_form_says() -> None:
+    """Variances of the closed forms at the marks of Figure 3, interpolated: 1482 for N = 2m (the
+    two steps of 200 records bend the logarithm by less than 0.5 %)."""
+    m = np.arange(1000, 2001, 200)
+    sgd = np.array([sgd_variance(int(k), 1.0, 1e-5, 1 / k) for k in m])
+    errors = {
+        "sgd_expected": np.tile(sgd, (2, 1))[:, :, None],
+        "ours_expected": np.tile(187.777 / m, (2, 1))[:, :, None],
+        "gamma_expected": np.full((2, 6, 1), 16.0),
+    }
+    curves = Curves(m.astype(float), "m", errors, (1.0,), tuple((2 * m).tolist()))
+    assert crossing_position(curves) == pytest.approx(1482, rel=0.005)
+    assert crossing_position(curves, rival="gamma") is None
+    with pytest.raises(ValueError, match="rival must be one of"):
+        crossing_position(curves, rival="lasso")
+
+
 @pytest.fixture
 def duplicated() -> Prepared:
     """Forty records of which two share their inputs and carry different labels."""
@@ -206,7 +225,7 @@ def test_real_curves_equal_the_naive_run(figure: str, duplicated: Prepared) -> N
 
 @pytest.mark.claim("dprf-fig1")
 def test_simulated_errors_scatter_around_their_closed_forms() -> None:
-    """40 repetitions, 12 comparisons within 5.5 standard errors (t law, 39 degrees of freedom: false
+    """40 repetitions, 12 comparisons within 5.5 standard errors (t law with 39 degrees: false
     alarm 4e-5); kills a factor 2 in either."""
     s = replace(SMALL, dimension=5, frequency_sd=40.0, components=(60, 120))
     curves = feature_curves("fig1", seed=0, n_repeats=40, base=s)

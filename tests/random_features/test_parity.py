@@ -74,6 +74,21 @@ def test_gap_curves_equal_a_direct_computation(feature: str) -> None:
     np.testing.assert_array_equal(curves.epsilons, [0.05, 0.3])
 
 
+@pytest.mark.claim("dprf-fig7")
+@pytest.mark.claim("dprf-fig8")
+def test_text_noise_is_that_of_algorithm_1() -> None:
+    """Same streams, other noise: gaps in the ratio of the variances, (0.1632)^-2 at 0.05."""
+    text = replace(SMALL, noise="classical")
+    one, two = (gap_curves(DATA, "sex", seed=4, n_repeats=2, base=s) for s in (SMALL, text))
+    ratio = (
+        2 * math.log(1.25e5) / np.array(SMALL.epsilons) ** 2 / (25 / (2 * np.array([0.05, 0.3])))
+    )
+    expected = np.broadcast_to(ratio[None, :, None], one.rf.shape)
+    np.testing.assert_allclose(two.rf / one.rf, expected, rtol=1e-9)
+    np.testing.assert_allclose(two.rls_exact / one.rls_exact, expected, rtol=1e-9)
+    assert ratio[0] == pytest.approx(0.1632**-2, rel=1e-3)
+
+
 @pytest.fixture(scope="module")
 def two_colours() -> Dataset:
     """A data set with the columns of the wine data and 1600 records of each colour."""

@@ -26,6 +26,7 @@ from dplit.streams import stream
 from dplit.trials import run_trials
 
 __all__ = [
+    "crossing_position",
     "feature_curves",
     "real_curves",
     "record_curves",
@@ -255,6 +256,42 @@ def real_curves(
         errors=_stack(trials), epsilons=s.epsilons, components=s.components,
         learning_rates=s.learning_rates,
     )  # fmt: skip
+
+
+def crossing_position(curves: Curves, *, rival: str = "sgd") -> float | None:
+    """Position on the axis from which a baseline's expected error is below the published model's.
+
+    Parameters
+    ----------
+    curves : Curves
+        With one privacy budget, from :func:`record_curves`.
+    rival : {"sgd", "gamma"}, default="sgd"
+
+    Returns
+    -------
+    float or None
+        Log-linear interpolation of the ratio of the two curves; None if they do not cross.
+
+    Raises
+    ------
+    ValueError
+        If the rival is unknown.
+
+    Examples
+    --------
+    >>> errors = {"ours_expected": np.ones((2, 2, 1)), "sgd_expected": np.ones((2, 2, 1))}
+    >>> errors["sgd_expected"] = errors["sgd_expected"] * [[4.0], [0.25]]
+    >>> crossing_position(Curves(np.array([1.0, 3.0]), "m", errors, (1.0,), (2, 6)))
+    2.0
+    """
+    check_choice("rival", rival, ("sgd", "gamma"))
+    log_ratio = np.log(curves.mean(f"{rival}_expected")[:, 0] / curves.mean("ours_expected")[:, 0])
+    below = np.flatnonzero((log_ratio[:-1] > 0) & (log_ratio[1:] <= 0))
+    if not len(below):
+        return None
+    i = int(below[0])
+    share = log_ratio[i] / (log_ratio[i] - log_ratio[i + 1])
+    return float(curves.axis[i] + share * (curves.axis[i + 1] - curves.axis[i]))
 
 
 def sentences(curves: Curves) -> dict[str, bool]:
