@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from dplit.random_features.curves import Curves
-from dplit.random_features.parity import GapCurves, ParityScores
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dplit.random_features.curves import Curves
+    from dplit.random_features.frontier import Frontier
+    from dplit.random_features.parity import GapCurves, ParityScores
+
 
 __all__ = [
     "baseline_figure",
     "budget_figure",
     "feature_figure",
+    "frontier_figure",
     "gap_figure",
     "near_duplicate_figure",
     "noise_cost_figure",
@@ -245,4 +250,29 @@ def noise_cost_figure(
     axes.set(xscale="log", yscale="log", xlabel="number of features N",
              ylabel="error in L2(mu)")  # fmt: skip
     axes.legend(fontsize=9)
+    return fig
+
+
+def frontier_figure(panels: Mapping[str, Frontier]) -> Figure:
+    """R^2 of the repaired model against its penalty, with baselines at the same privacy."""
+    fig, grid = plt.subplots(1, len(panels), figsize=(7.4, 4.4), sharey=True, squeeze=False)
+    rivals = {
+        "noisy gradient descent": ("#009E73", "-."),
+        "sufficient statistics": ("#CC79A7", ":"),
+        "constant": ("#555555", (0, (8, 2))),
+    }
+    for axes, (title, result) in zip(grid[0], panels.items(), strict=True):
+        axes.plot(result.alphas, result.nonprivate.mean(0), color="#56B4E9", linestyle="--",
+                  marker="d", label="ridge, non-private")  # fmt: skip
+        axes.plot(result.alphas, result.record.mean(0), color="#0072B2", marker="o",
+                  label="private, per-record bound")  # fmt: skip
+        axes.plot(result.alphas, result.crude.mean(0), color="#D55E00",
+                  linestyle=(0, (5, 1, 1, 1)), marker="s",
+                  label="private, crude bound")  # fmt: skip
+        for name, (colour, dashes) in rivals.items():
+            level = float(np.mean(result.baselines[name]))
+            axes.axhline(level, color=colour, linestyle=dashes, label=name)
+        axes.set(xscale="log", xlabel="ridge penalty", title=title, ylim=(-1.0, 1.0))
+    grid[0, 0].set_ylabel("R² on test records")
+    _legend_below(fig, grid[0, 0], columns=2)
     return fig
