@@ -1,0 +1,369 @@
+"""Theorems 10 to 12: the printed bounds, the steps behind them, and what the proofs give.
+
+L = log(2/failure) and l = log(1/failure) throughout; ``norm`` is ``||f||_rho``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from dplit._checks import (
+    check_choice,
+    check_integer,
+    check_interval,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+)
+from dplit.random_features.noise_norms import NoiseVersion, noise_norm_bound
+
+__all__ = [
+    "Theorem11Terms",
+    "Theorem11Version",
+    "theorem10_bound",
+    "theorem11_bound",
+    "theorem11_condition",
+    "theorem11_largest_failing_m",
+    "theorem11_terms",
+    "theorem12_bound",
+]
+
+Theorem11Version = Literal["printed", "line2", "displayed_step", "recovered"]
+
+
+class Theorem11Terms(NamedTuple):
+    """The three terms of Theorem 11, as multiples of ``||f||_rho``."""
+
+    approximation: float
+    estimation: float
+    coefficients: float
+
+
+def _sizes(n_components: int, n_samples: int, eta: float) -> tuple[int, int, float]:
+    n = check_integer("n_components", n_components, minimum=1)
+    m = check_integer("n_samples", n_samples, minimum=1)
+    if n < m:
+        raise ValueError(
+            f"n_components must be at least n_samples, got n_components={n}, n_samples={m}"
+        )
+    return n, m, check_interval("eta", eta, 0.0, 0.5)
+
+
+def theorem11_terms(
+    *,
+    n_components: int,
+    n_samples: int,
+    eta: float,
+    failure: float,
+    version: Theorem11Version = "printed",
+) -> Theorem11Terms:
+    """The three terms of Theorem 11's bound on ``||f - f_sharp||``, at each step of its proof.
+
+    Parameters
+    ----------
+    n_components, n_samples : int
+        Features N >= records m.
+    eta : float
+        In (0, 1/2).
+    failure : float
+        In (0, 1/8): the theorem holds with probability ``1 - 8 failure``.
+    version : {"printed", "line2", "displayed_step", "recovered"}
+        "printed" is the theorem. "line2" is line 2 of (17). "displayed_step" is what line 2 gives
+        by the step that is displayed: its third term is four times the printed one. "recovered"
+        is a proved bound with McDiarmid's actual range and no rounding of constants; it is at most
+        "printed" under :func:`theorem11_condition`.
+
+    Returns
+    -------
+    Theorem11Terms
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    Line 2 of (17) is ``B (14 L sqrt m / sqrt(N (1 - 2 eta)) + 4 sqrt L)`` with
+    ``B^2 = (1 + 2 eta)/m + sqrt(2 l/m)``. The values of ``|f* - f_sharp|^2`` lie in
+    ``[0, N ||c* - c_sharp||^2]``, so McDiarmid's differences are half of the paper's and
+    ``B^2 = (1 + 2 eta)/m + sqrt(l/(2 m))``. Lemmas 14 to 16 give ``sqrt(2 + 64 L^2 + 8 L)`` for
+    14 L and ``sqrt(1 + 4 L + sqrt(2 L))`` for ``4 sqrt L``.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
+    September 9, 2025, Theorem 11 and equations (14) to (17).
+
+    Examples
+    --------
+    >>> setting = dict(n_components=10**6, n_samples=1000, eta=0.375, failure=0.05)
+    >>> [round(sum(theorem11_terms(**setting, version=v)[1:]), 3)
+    ...  for v in ("printed", "line2", "displayed_step", "recovered")]
+    [2.886, 3.08, 6.092, 1.247]
+    """
+    check_choice("version", version, ("printed", "line2", "displayed_step", "recovered"))
+    n, m, eta = _sizes(n_components, n_samples, eta)
+    log = -math.log(check_interval("failure", failure, 0.0, 0.125))
+    L = log + math.log(2.0)
+    lead = math.sqrt(2.0 + 64.0 * L**2 + 8.0 * L) if version == "recovered" else 14.0 * L
+    shrink = math.sqrt(m / (n * (1.0 - 2.0 * eta)))
+    if version in ("printed", "displayed_step"):
+        factor = 2.0 * (2.0 * log / m) ** 0.25
+        tail = factor * 4.0 if version == "displayed_step" else (32.0 * log / m) ** 0.25
+        third = tail * math.sqrt(L)
+    elif version == "line2":
+        factor = math.sqrt((1.0 + 2.0 * eta) / m + math.sqrt(2.0 * log / m))
+        third = factor * 4.0 * math.sqrt(L)
+    else:
+        factor = math.sqrt((1.0 + 2.0 * eta) / m + math.sqrt(log / (2.0 * m)))
+        third = factor * math.sqrt(1.0 + 4.0 * L + math.sqrt(2.0 * L))
+    return Theorem11Terms(lead / math.sqrt(n), factor * lead * shrink, third)
+
+
+def theorem11_bound(
+    *,
+    n_components: int,
+    n_samples: int,
+    eta: float,
+    failure: float,
+    norm: float = 1.0,
+    version: Theorem11Version = "printed",
+) -> float:
+    """Theorem 11's bound on ``||f - f_sharp||`` in ``L^2(mu)``: the sum of its three terms.
+
+    Parameters
+    ----------
+    n_components, n_samples, eta, failure, version
+        As in :func:`theorem11_terms`.
+    norm : float, default=1.0
+        ``||f||_rho``, nonnegative. Since ``|f| <= ||f||_rho``, a bound above ``norm`` is vacuous.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer and Xue (2025), Theorem 11.
+
+    Examples
+    --------
+    >>> round(theorem11_bound(n_components=5000, n_samples=1000, eta=0.375, failure=0.05), 1)
+    27.5
+    """
+    terms = theorem11_terms(
+        n_components=n_components, n_samples=n_samples, eta=eta, failure=failure, version=version
+    )
+    return check_nonnegative("norm", norm) * sum(terms)
+
+
+def theorem11_condition(*, n_samples: int, eta: float, failure: float) -> bool:
+    """Whether ``m log(1/failure) >= 7 (1 + 2 eta)^2``: then "recovered" is at most "printed".
+
+    Parameters
+    ----------
+    n_samples : int
+        Records m; the condition holds for all m >= 14.
+    eta : float
+        In (0, 1/2).
+    failure : float
+        In (0, 1/8).
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    failure < 1/8 gives L >= log 16 and ``1 + 4 L + sqrt(2 L) <= 5.21 L``. The third terms compare
+    as ``5.21 ((1 + 2 eta)/m + sqrt(l/(2m))) <= sqrt(32 l/m)``, that is
+    ``5.21 (1 + 2 eta) <= 1.972 sqrt(m l)``, which ``m l >= 7 (1 + 2 eta)^2`` implies.
+
+    Examples
+    --------
+    >>> theorem11_condition(n_samples=14, eta=0.49, failure=0.12)
+    True
+    """
+    m = check_integer("n_samples", n_samples, minimum=1)
+    log = -math.log(check_interval("failure", failure, 0.0, 0.125))
+    return bool(m * log >= 7.0 * (1.0 + 2.0 * check_interval("eta", eta, 0.0, 0.5)) ** 2)
+
+
+def theorem11_largest_failing_m(*, eta: float, n_samples: int = 40, points: int = 200) -> int:
+    """Largest m for which the recovered bound exceeds the printed one somewhere on a grid.
+
+    Parameters
+    ----------
+    eta : float
+        In (0, 1/2).
+    n_samples : int, default=40
+        Records searched: 1 to this number.
+    points : int, default=200
+        Logarithmic grid for failure, from 1e-16 to 1/8.
+
+    Returns
+    -------
+    int
+        0 if the printed bound is never below the recovered one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    Only the third terms are compared: the other two of the recovered bound never exceed the
+    printed ones (``sqrt(m l) >= sqrt(log 8)`` suffices) and vanish as N grows.
+
+    Examples
+    --------
+    >>> [theorem11_largest_failing_m(eta=eta) for eta in (0.01, 0.2, 0.375, 0.499)]
+    [3, 6, 10, 13]
+    """
+    check_interval("eta", eta, 0.0, 0.5)
+    top = check_integer("n_samples", n_samples, minimum=1)
+    size = check_integer("points", points, minimum=2)
+    failures = np.geomspace(1e-16, 0.125 * (1.0 - 1e-12), size).tolist()
+
+    def third(m: int, failure: float, version: Theorem11Version) -> float:
+        return theorem11_terms(
+            n_components=m, n_samples=m, eta=eta, failure=failure, version=version
+        ).coefficients
+
+    failing = (
+        m
+        for m in range(top, 0, -1)
+        if any(third(m, f, "recovered") > third(m, f, "printed") for f in failures)
+    )
+    return next(failing, 0)
+
+
+def theorem12_bound(
+    *,
+    n_components: int,
+    n_samples: int,
+    epsilon: float,
+    delta: float,
+    eta: float,
+    failure: float,
+    version: NoiseVersion = "printed",
+) -> float:
+    """Theorem 12's bound on the distance of private and non-private model in ``L^2(mu)``.
+
+    Parameters
+    ----------
+    n_components, n_samples : int
+        Features N >= records m.
+    epsilon, delta, eta : float
+        As in Algorithm 1.
+    failure : float
+        In (0, 1/5): the theorem holds with probability ``1 - 5 failure``.
+    version : {"printed", "corrected", "laurent_massart", "exact"}
+        Which bound on ``||z||^2`` is put in the place of Lemma 13.
+
+    Returns
+    -------
+    float
+        A bound on the distance (not squared). It grows like sqrt(N); the truth is constant, see
+        :func:`dplit.random_features.noise_norms.private_excess_exact`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer and Xue (2025), Theorem 12.
+
+    Examples
+    --------
+    >>> round(theorem12_bound(n_components=4000, n_samples=1000, epsilon=1.0, delta=1e-5,
+    ...                       eta=0.375, failure=0.05), 1)
+    197.4
+    """
+    n, m, eta = _sizes(n_components, n_samples, eta)
+    log = -math.log(check_interval("failure", failure, 0.0, 0.2))
+    noise = noise_norm_bound(
+        n_components=n, epsilon=epsilon, delta=delta, eta=eta, failure=failure, version=version
+    )
+    factor = math.sqrt((1.0 + 2.0 * eta) / m) + math.sqrt(math.sqrt(2.0 * log / m))
+    return math.sqrt(n) * factor * math.sqrt(noise)
+
+
+def theorem10_bound(
+    *,
+    n_components: int,
+    n_samples: int,
+    epsilon: float,
+    delta: float,
+    eta: float,
+    failure: float,
+    norm: float = 1.0,
+    version: Literal["printed", "corrected"] = "printed",
+) -> float:
+    """Theorem 10's bound on ``||f - f_hat||`` in ``L^2(mu)``: Theorem 11 plus Theorem 12.
+
+    Parameters
+    ----------
+    n_components, n_samples : int
+        Features N >= records m.
+    epsilon, delta, eta : float
+        As in Algorithm 1.
+    failure : float
+        In (0, 1/9): the theorem is stated with probability ``1 - 9 failure``.
+    norm : float, default=1.0
+        ``||f||_rho``, nonnegative.
+    version : {"printed", "corrected"}
+        "printed" has ``1 - eta`` where Theorem 12 has ``1 - 2 eta``, so it is less than the sum.
+        "corrected" is the sum with the recovered Theorem 11 and a valid noise norm.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer and Xue (2025), Theorem 10 and equation (7).
+
+    Examples
+    --------
+    >>> round(theorem10_bound(n_components=4000, n_samples=1000, epsilon=1.0, delta=1e-5,
+    ...                       eta=0.375, failure=0.05), 1)
+    155.5
+    """
+    check_choice("version", version, ("printed", "corrected"))
+    check_interval("failure", failure, 0.0, 1.0 / 9.0)
+    check_positive("epsilon", epsilon)
+    check_probability("delta", delta)
+    printed = version == "printed"
+    model = theorem11_bound(
+        n_components=n_components, n_samples=n_samples, eta=eta, failure=failure, norm=norm,
+        version="printed" if printed else "recovered",
+    )  # fmt: skip
+    noise = theorem12_bound(
+        n_components=n_components, n_samples=n_samples, epsilon=epsilon, delta=delta, eta=eta,
+        failure=failure, version="printed" if printed else "laurent_massart",
+    )  # fmt: skip
+    misprint = math.sqrt((1.0 - 2.0 * eta) / (1.0 - eta)) if printed else 1.0
+    return model + misprint * noise
