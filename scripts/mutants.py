@@ -149,8 +149,8 @@ def targets(name: str) -> list[str]:
     _, _, value = find(name)
     if not inspect.isclass(value):
         return [name]
-    methods = [f"{name}.{method}" for method in METHODS if hasattr(value, method)]
-    return methods or [f"{name}.__init__"]
+    held = {key for base in value.__mro__[:-1] for key in vars(base)}
+    return [f"{name}.{m}" for m in METHODS if m in held] or [f"{name}.__init__"]
 
 
 def modules() -> Iterator[ModuleType]:

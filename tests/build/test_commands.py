@@ -1,0 +1,277 @@
+"""Environment, single runs, archives, second build, benchmark table, strictness, doctests."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import __main__ as bench
+from scripts import again, environment, execute, runs
+from scripts.execute import Job, Outcome
+from scripts.files import BuildError
+from scripts.layout import Layout
+from scripts.normalise import CLAIM, PROVENANCE
+
+MODULES = sorted(p.stem for p in (Path(__file__).parents[2] / "scripts").glob("[a-z]*.py"))
+
+
+@pytest.mark.parametrize("name", [f"scripts.{m}" for m in MODULES] + ["benchmarks.__main__"])
+def test_examples_in_docstrings_run(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+# --- environment -------------------------------------------------------------------------------
+
+
+OLD = {"lock": "a", "project": "b", "python": "3.11.2", "root": "here"}
+
+
+@pytest.mark.parametrize(
+    ("new", "count"),
+    [({}, 0), ({"project": "c"}, 1), ({"lock": "c"}, 3), ({"python": "3.12.0"}, 3)],
+)
+def test_environment_is_remade_only_as_far_as_needed(new: dict[str, str], count: int) -> None:
+    todo = environment.commands(Path("v"), OLD, {**OLD, **new})
+    assert len(todo) == count
+    if count == 3:
+        assert "--clear" in todo[0]
+        assert "--require-hashes" in todo[1]
+    if count:
+        assert todo[-1][-4:] == ["--no-deps", "--no-build-isolation", "--editable", "."]
+
+
+def test_an_interrupted_installation_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The marker goes first and comes last, so that whatever stands between is made again."""
+    for name in ("requirements.txt", "pyproject.toml"):
+        (tmp_path / name).write_text("")
+    folder = tmp_path / "v"
+    folder.mkdir()
+    ends = iter([0, 1])
+    made: list[list[str]] = []
+
+    def fake(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        assert not (folder / environment.MARKER).exists()
+        made.append(command)
+        return subprocess.CompletedProcess(command, next(ends, 0))
+
+    monkeypatch.setattr(subprocess, "run", fake)
+    (folder / environment.MARKER).write_text("{}")
+    assert environment.make(tmp_path, folder) == 1
+    assert "the environment is not whole" in capsys.readouterr().err
+    assert environment.made_from(folder) == {}
+    assert environment.make(tmp_path, folder) == 0
+    assert len(made) == 5
+    assert environment.made_from(folder) == environment.parts(tmp_path)
+    assert environment.make(tmp_path, folder) == 0
+    assert len(made) == 5
+
+
+def test_kernels_see_this_copys_package_one_thread_and_the_inline_backend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "elsewhere")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    made = execute.environment(Layout(tmp_path), DPLIT_BUILD="1")
+    assert made["PYTHONPATH"].split(":") == [str(tmp_path / "src"), "elsewhere"]
+    assert made["MPLBACKEND"] == "module://matplotlib_inline.backend_inline"
+    assert made["OPENBLAS_NUM_THREADS"] == made["OMP_NUM_THREADS"] == made["DPLIT_BUILD"] == "1"
+
+
+def outcome(tmp_path: Path, code: int, messages: str = "") -> Outcome:
+    job = Job("toy", tmp_path / "toy.ipynb", tmp_path / "out.ipynb")
+    return Outcome(job, code, 1.0, 1.0, messages)
+
+
+def test_a_failure_is_explained_by_its_cell_its_messages_or_its_signal(tmp_path: Path) -> None:
+    said = "Kernel is running over TCP without encryption\n\nOSError: full\n"
+    assert execute.explain(outcome(tmp_path, 1, said)) == ["OSError: full"]
+    assert execute.explain(outcome(tmp_path, -9)) == ["ended by signal SIGKILL"]
+    assert execute.explain(outcome(tmp_path, 3)) == ["exit code 3"]
+    error = {"output_type": "error", "ename": "ValueError", "evalue": "bad\nworse"}
+    cells = [{"source": "a"}, {"source": ["x = 1\n", "y"], "outputs": [error]}]
+    (tmp_path / "out.ipynb").write_text(json.dumps({"cells": cells}))
+    assert execute.explain(outcome(tmp_path, 1)) == ["cell 2 (x = 1)", "ValueError: bad", "worse"]
+
+
+# --- single runs and archives -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["-p", "epsilon"], ["epsilon", "1"], ["-p"], ["--kernel", "x"], ["-p", "a", "1", "2"]],
+)
+def test_arguments_that_are_not_parameters_are_refused(arguments: list[str]) -> None:
+    with pytest.raises(BuildError, match=r"ARGS must be papermill parameters such as"):
+        runs.check_arguments(arguments)
+
+
+def test_parameters_pass_and_name_the_run() -> None:
+    arguments = ["-p", "scale", "paper", "-y", "epsilon: 0.5"]
+    assert runs.check_arguments(arguments) == arguments
+    assert runs.run_name("margin", arguments) == "margin--scale-paper-epsilon-0.5"
+    long = runs.run_name("margin", ["-y", "a: " + "1" * 100])
+    assert len(long) < 80
+    assert long != runs.run_name("margin", ["-y", "a: " + "1" * 101])
+
+
+def glue(name: str, text: str) -> dict[str, Any]:
+    data = {"application/papermill.record/text/plain": text}
+    return {"data": data, "metadata": {"scrapbook": {"name": name}}}
+
+
+def notebook(*statuses: str) -> dict[str, Any]:
+    records = [{"id": f"toy-{i}", "status": status} for i, status in enumerate(statuses)]
+    shown = [{"data": {CLAIM: record}} for record in reversed(records)]
+    shown += [glue("mae", "0.25"), glue("rows", "3"), glue("name", "'x'"), glue("none", "nan")]
+    shown.append({"data": {PROVENANCE: {"seed": "0"}}})
+    return {"cells": [{"cell_type": "code", "outputs": shown}]}
+
+
+def test_an_archive_holds_numbers_records_and_provenance() -> None:
+    made = runs.archive("toy", notebook("passed", "not_run"), {"a": "1"}, 12.34)
+    assert made["numbers"].pop("none") != made["numbers"]
+    assert made["numbers"] == {"mae": 0.25, "rows": 3, "name": "x"}
+    assert [record["id"] for record in made["claims"]] == ["toy-0", "toy-1"]
+    assert made["provenance"] == {"seed": "0"}
+    assert made["cpu_seconds"] == 12.3
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [(notebook("passed", "failed"), "claims failed: toy-1"), (notebook(), "recorded no claims")],
+)
+def test_a_run_that_failed_or_checked_nothing_is_not_archived(
+    made: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(BuildError, match=message):
+        runs.archive("toy", made, {}, 1.0)
+
+
+def test_an_archive_does_not_depend_on_itself() -> None:
+    parts = {"a": "1", "results/toy.json": "2"}
+    assert runs.parts_digest(parts) == runs.parts_digest({**parts, "results/toy.json": "3"})
+    assert runs.parts_digest(parts) != runs.parts_digest({**parts, "a": "3"})
+
+
+@pytest.mark.build
+def test_paper_archives_once_and_keeps_an_archive_that_checked_more(toy: Any) -> None:
+    done = toy.run("paper", "alpha")
+    assert done.returncode == 0, done.stdout + done.stderr
+    path = toy.path("results/alpha.json")
+    archived = json.loads(path.read_text())
+    assert archived["numbers"] == {"alp_double": 4.0}
+    assert archived["claims"][0]["parameters"]["scale"] == "paper"
+    assert "nothing changed since" in toy.run("paper", "alpha").stdout
+    before = path.read_bytes()
+    toy.edit("notebooks/alpha.md", "equal(numbers.double(2.0), 4.0, how", "not_run(reason")
+    assert toy.run("sync").returncode == 0
+    done = toy.run("paper", "alpha")
+    assert done.returncode == 1
+    assert "results/alpha.json was kept: it checked alp-thm1" in done.stdout
+    assert path.read_bytes() == before
+
+
+@pytest.mark.build
+def test_chapter_runs_beside_the_book_and_refuses_bad_parameters(toy: Any) -> None:
+    before = {p: p.read_bytes() for p in toy.path("book/chapters").iterdir()}
+    done = toy.run("chapter", "alpha", "-p", "epsilon", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 of 1 claims passed" in done.stdout
+    assert toy.path("_build/runs/alpha--epsilon-2.ipynb").exists()
+    done = toy.run("chapter", "alpha", "-p", "epsilom", "2")
+    assert done.returncode == 1
+    assert "unknown parameter epsilom" in done.stdout
+    assert "epsilon: float = 1.0" in done.stdout
+    assert before == {p: p.read_bytes() for p in toy.path("book/chapters").iterdir()}
+
+
+# --- second build -------------------------------------------------------------------------------
+
+
+def test_differences_sees_every_byte_but_the_run_times(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name / "book").mkdir(parents=True)
+        (tmp_path / name / "same.html").write_text("x")
+        (tmp_path / name / "book" / "run_times.html").write_text(name)
+    first, second = tmp_path / "a", tmp_path / "b"
+    assert again.differences(first, second) == []
+    (first / "book" / "more.html").write_text("")
+    (second / "same.html").write_text("y")
+    assert again.differences(first, second) == ["book/more.html", "same.html"]
+
+
+def test_the_copy_for_the_second_build_holds_nothing_built(tmp_path: Path) -> None:
+    root = tmp_path / "first"
+    for name in ("_build/html/a", ".venv/b", "book/chapters/c", "book/tests/d", "tests/e", "f"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("")
+    copy = again.copy_tree(Layout(root), tmp_path / "again")
+    names = sorted(str(p.relative_to(copy.root)) for p in copy.root.rglob("*") if p.is_file())
+    assert names == ["f", "tests/e"]
+
+
+# --- benchmarks and strictness ------------------------------------------------------------------
+
+
+def test_the_benchmark_table_says_what_misses_its_target() -> None:
+    result = {
+        "name": "map",
+        "ours": "dplit",
+        "peer": "sklearn",
+        "ours_seconds": 1.0,
+        "peer_seconds": 6.5,
+        "ratio": 6.5,
+        "ratio_min": 6.0,
+        "ratio_max": 7.5,
+        "target": 7.0,
+    }
+    rows = [bench.row(result), bench.row({**result, "target": None})]
+    assert rows[0][-1] == "MISSED"
+    assert rows[1][-1] == ""
+    lines = bench.table(rows).split("\n")
+    assert lines[1].split()[:3] == ["map", "dplit", "sklearn"]
+    assert lines[0].index("ratio") == lines[1].index("6.50")
+
+
+def test_benchmark_modules_are_found_and_filtered() -> None:
+    assert all(name.startswith("bench_") for name in bench.modules([]))
+    assert bench.modules(["no such benchmark"]) == []
+
+
+SKIPPING = """
+import pytest
+
+def test_skips():
+    pytest.skip("nothing here")
+
+@pytest.mark.xfail(reason="known", strict=True)
+def test_expected():
+    assert False
+"""
+
+
+@pytest.mark.parametrize(("strict", "ends"), [("1", "1 failed, 1 xfailed"), ("", "1 skipped")])
+def test_a_skip_is_a_failure_only_where_it_counts(
+    root: Path, tmp_path: Path, strict: str, ends: str
+) -> None:
+    (tmp_path / "conftest.py").write_text((root / "tests" / "conftest.py").read_text())
+    (tmp_path / "test_skipping.py").write_text(SKIPPING)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=."]
+    done = subprocess.run(
+        [*command, "test_skipping.py"],
+        cwd=tmp_path,
+        env={**execute.environment(Layout(root)), "DPLIT_STRICT": strict},
+        capture_output=True,
+        text=True,
+    )
+    assert ends in done.stdout
+    assert ("allows no skips: Skipped: nothing here" in done.stdout) == bool(strict)

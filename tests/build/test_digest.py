@@ -1,0 +1,105 @@
+"""What a chapter imports is found without running it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scripts import digest
+from scripts.files import BuildError
+
+FILES = {
+    "__init__.py": "",
+    "data.json": "{}",
+    "streams.py": "",
+    "features.py": "from dplit.streams import stream\n",
+    "unused.py": "import dplit.features\n",
+    "late.py": "",
+    "erm/__init__.py": "from . import bounds\n",
+    "erm/bounds.py": "from .. import features\nfrom .inner import x\n",
+    "erm/inner.py": "def f():\n    from dplit.late import g\n",
+    "erm/claims.yml": "[]\n",
+    "margin/__init__.py": "",
+    "margin/release.py": "",
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    folder = tmp_path / "dplit"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def found(package: Path, source: str) -> set[str]:
+    return {str(p.relative_to(package)) for p in digest.imported_files([source], package)}
+
+
+SHARED = {"__init__.py", "data.json"}
+WHOLE_ERM = {
+    *SHARED,
+    "erm/__init__.py",
+    "erm/claims.yml",
+    "erm/bounds.py",
+    "erm/inner.py",
+    "features.py",
+    "streams.py",
+    "late.py",
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import numpy", set()),
+        ("import dplit", SHARED),
+        ("import dplit.streams as s", {*SHARED, "streams.py"}),
+        ("from dplit import streams", {*SHARED, "streams.py"}),
+        ("from dplit.features import anything", {*SHARED, "features.py", "streams.py"}),
+        ("def f():\n    import dplit.late", {*SHARED, "late.py"}),
+        ("from dplit.erm.bounds import b", WHOLE_ERM),
+        ("from dplit.erm import *", WHOLE_ERM),
+        ("from dplit.margin import release", {*SHARED, "margin/__init__.py", "margin/release.py"}),
+        ("import dplitters", set()),
+    ],
+)
+def test_imports_are_followed_through_the_package(
+    package: Path, source: str, expected: set[str]
+) -> None:
+    assert found(package, source) == expected
+
+
+def test_magic_lines_are_left_out_of_a_notebooks_code(tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    code = {"cell_type": "code", "source": ["%matplotlib inline\n", "!ls\n", "import dplit"]}
+    path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": "%"}, code]}))
+    assert digest.notebook_code(path) == ["import dplit"]
+
+
+def test_a_damaged_notebook_is_a_clear_message(tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text('{"cells": [')
+    with pytest.raises(BuildError, match=r"a\.ipynb is not a readable notebook .* make sync"):
+        digest.notebook_code(path)
+
+
+def test_data_are_looked_for_where_the_loaders_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, cache = tmp_path / "given", tmp_path / "cache"
+    for folder in (given, cache):
+        folder.mkdir()
+        (folder / f"{folder.name}.csv").write_text("")
+        (folder / "README.md").write_text("")
+    monkeypatch.setenv("DPLIT_DATA", str(given))
+    monkeypatch.setenv("DPLIT_CACHE", str(cache))
+    assert [p.name for p in digest.data_files()] == ["cache.csv", "given.csv"]
+    monkeypatch.delenv("DPLIT_DATA")
+    assert [p.name for p in digest.data_files()] == ["cache.csv"]
+    from dplit import datasets
+
+    assert datasets.cache_folder() == cache

@@ -1,0 +1,128 @@
+"""The pages made from records: index, errata, tests, run times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+
+from scripts import pages
+from scripts.files import write_json
+from scripts.layout import Layout
+from scripts.marks import MarkedTest
+
+
+def record(identifier: str, verdict: str = "holds", **changes: Any) -> dict[str, Any]:
+    whole = {
+        "id": identifier,
+        "slug": "erm",
+        "kind": "theorem",
+        "place": "Theorem 2",
+        "title": "Costs $5 & <more>",
+        "verdict": verdict,
+        "severity": None,
+        "corrected": None,
+        "status": "passed",
+        "reason": None,
+        "note": "a note",
+        "anchor": identifier,
+        "tests": ["tests/test_a.py::test_one"],
+    }
+    return {**whole, **changes}
+
+
+RECORDS = [
+    record("erm-a"),
+    record("erm-b", "erratum", severity="cosmetic", corrected="x < 2", note="the proof"),
+    record("erm-c", "erratum", severity="privacy-breaking", corrected="y", kind="figure"),
+    record("margin-a", slug="margin", status="not_run", note="", reason="no data"),
+]
+
+
+def test_index_has_a_row_for_each_claim_with_what_the_filters_need() -> None:
+    soup = BeautifulSoup(pages.index_page(RECORDS), "html.parser")
+    rows = soup.select("tr.dplit-row")
+    assert [row["id"] for row in rows] == ["row-erm-a", "row-erm-b", "row-erm-c", "row-margin-a"]
+    assert rows[2]["data-severity"] == "privacy-breaking"
+    assert rows[3]["data-status"] == "not run here"
+    assert rows[3].find_all("td")[-1].text == "no data"
+    menus = {str(menu["data-filter"]) for menu in soup.select("select")}
+    assert menus == {"paper", "kind", "verdict", "severity", "status"}
+    for name in menus:
+        offered = {option["value"] for option in soup.select(f"select[data-filter={name}] option")}
+        assert offered == {"", *(row[f"data-{name}"] for row in rows)}
+
+
+def test_index_counts_by_verdict_and_status() -> None:
+    soup = BeautifulSoup(pages.index_page(RECORDS), "html.parser")
+    rows = soup.select("table.dplit-counts tbody tr")
+    counted = {
+        row.th.text: [cell.text for cell in row.find_all("td")[:2]] for row in rows if row.th
+    }
+    assert counted == {"holds": ["1", "1"], "erratum": ["2", "0"]}
+
+
+def test_text_is_neither_markup_nor_a_formula() -> None:
+    text = pages.index_page(RECORDS)
+    assert "Costs &#36;5 &amp; &lt;more&gt;" in text
+    assert "$" not in text
+
+
+def test_errata_come_gravest_first_with_what_was_printed_and_what_stands() -> None:
+    soup = BeautifulSoup(pages.errata_page(RECORDS), "html.parser")
+    found = [section["id"] for section in soup.select("section.dplit-erratum")]
+    assert found == ["erratum-erm-c", "erratum-erm-b"]
+    told = soup.select("#erratum-erm-b dd")
+    assert [part.text for part in told[1:]] == ["cosmetic", "x < 2", "the proof"]
+
+
+def test_errata_page_without_errata_says_so() -> None:
+    assert "No erratum" in pages.errata_page(RECORDS[:1])
+
+
+def test_tests_page_shows_each_source_once_and_links_it_from_its_claims() -> None:
+    shared = MarkedTest("tests/test_a.py", "test_one", ("erm-a", "erm-b"), "x = '```'", 1)
+    other = MarkedTest("tests/test_b.py", "test_two", ("margin-a",), "assert 1", 1)
+    text = pages.page_of_tests("erm", RECORDS, [shared, other])
+    assert text.count("x = '```'") == 1
+    assert "````python" in text
+    assert "assert 1" not in text
+    soup = BeautifulSoup(text, "html.parser")
+    anchors = {tag["id"] for tag in soup.find_all(id=True)}
+    assert {"test-erm-a", "test-erm-b", "test-erm-c", "source-1"} == anchors
+    for link in soup.select("li a"):
+        assert str(link["href"])[1:] in anchors
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    for slug in ("erm", "margin"):
+        (tmp_path / "notebooks").mkdir(exist_ok=True)
+        (tmp_path / "notebooks" / f"{slug}.md").write_text("")
+        write_json(tmp_path / "_build" / "state" / f"{slug}.json", {"seconds": 2.5, "cpu": 1.25})
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_a.py").write_text(
+        "import pytest\n@pytest.mark.claim('erm-a', 'erm-b', 'erm-c', 'margin-a')\n"
+        "def test_one():\n    assert 1\n"
+    )
+    return Layout(tmp_path)
+
+
+def test_pages_are_written_and_left_alone_when_equal(layout: Layout) -> None:
+    stale = layout.book / "tests" / "gone.md"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("")
+    pages.write_pages(layout, RECORDS)
+    names = sorted(str(p.relative_to(layout.book)) for p in layout.book.rglob("*.md"))
+    assert names == ["claims.md", "errata.md", "run_times.md", "tests/erm.md", "tests/margin.md"]
+    before = {p: p.stat().st_mtime_ns for p in layout.book.rglob("*.md")}
+    pages.write_pages(layout, RECORDS)
+    assert before == {p: p.stat().st_mtime_ns for p in layout.book.rglob("*.md")}
+
+
+def test_run_times_are_kept_out_of_the_search(layout: Layout) -> None:
+    text = pages.times_page(layout)
+    assert text.startswith("---\nnosearch: true\n---\n")
+    assert "| [](chapters/erm) | 2.5 | 1.2 |" in text

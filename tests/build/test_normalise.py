@@ -1,0 +1,169 @@
+"""Executed notebooks become pages: nothing volatile, described figures, linked badges."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts import normalise
+from scripts.files import BuildError
+
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "dplit"
+ALT = "A curve that falls from one to zero and stays there for large x."
+SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
+RECORD = {
+    "id": "dprf-thm7",
+    "slug": "random_features",
+    "functions": ["dplit.streams.stream", "dplit.claims.Claim.equal"],
+}
+
+
+def code(*outputs: dict[str, Any], source: str = "x") -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "id": "random",
+        "metadata": {"tags": [], "papermill": {"duration": 1.2}, "execution": {}},
+        "execution_count": 17,
+        "source": source,
+        "outputs": list(outputs),
+    }
+
+
+def stream(text: str, name: str = "stdout") -> dict[str, Any]:
+    return {"output_type": "stream", "name": name, "text": text}
+
+
+def display(data: dict[str, Any], metadata: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"output_type": "display_data", "data": data, "metadata": metadata or {}}
+
+
+def figure(name: str = "fig-a", caption: str = "A curve.", alt: str = ALT) -> dict[str, Any]:
+    noted = {"dplit": {"figure": {"name": name, "caption": caption, "alt": alt}}}
+    return display({"image/svg+xml": SVG, "text/plain": alt}, noted)
+
+
+def badge(links: str = "<span class='dplit-links'></span>") -> dict[str, Any]:
+    return display({"text/html": f"<div>{links}</div>", normalise.CLAIM: RECORD})
+
+
+def notebook(*cells: dict[str, Any]) -> dict[str, Any]:
+    metadata = {"papermill": {"start_time": "now"}, "language_info": {"version": "3.11.7"}}
+    return {"cells": list(cells), "metadata": {**metadata, "widgets": {}}, "nbformat": 4}
+
+
+def page(*cells: dict[str, Any], tested: set[str] | None = None) -> dict[str, Any]:
+    made = normalise.normalise(notebook(*cells), "toy", tested or set(), PACKAGE)
+    return made
+
+
+def test_two_runs_that_differ_in_times_and_ids_give_equal_pages() -> None:
+    first, second = notebook(code(stream("a"), stream("b"))), notebook(code(stream("ab")))
+    second["metadata"]["papermill"]["start_time"] = "later"
+    second["cells"][0].update(id="other", execution_count=3)
+    pages = [normalise.normalise(n, "toy", set(), PACKAGE) for n in (first, second)]
+    assert json.dumps(pages[0]) == json.dumps(pages[1])
+    assert pages[0]["cells"][0]["execution_count"] == 1
+    assert pages[0]["metadata"] == {"language_info": {}}
+    assert pages[0]["cells"][0]["metadata"] == {}
+
+
+def test_streams_are_joined_only_where_they_touch() -> None:
+    made = page(code(stream("a"), stream("b"), display({"text/plain": "x"}), stream("c")))
+    shown = made["cells"][0]["outputs"]
+    assert [output.get("text") for output in shown] == ["ab", None, "c"]
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (stream("careful", "stderr"), "cell 2 writes to stderr: careful"),
+        ({"output_type": "error", "evalue": "bad"}, "cell 2 holds an error: bad"),
+        (stream("<object at 0x7f00deadbeef>"), "differs in each run"),
+        (display({"text/plain": ["<A ", "at 0x7f00deadbeef>"]}), "differs in each run"),
+        (display({"text/html": "ipykernel_123/4.py"}), "differs in each run"),
+    ],
+)
+def test_what_must_not_be_shown_is_refused_with_its_cell(
+    output: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(BuildError, match=f"toy: {message}|toy: cell 2 shows .*{message}"):
+        page(code(), code(output))
+
+
+def test_a_figure_hands_its_text_to_the_cell() -> None:
+    cell = page(code(figure()))["cells"][0]
+    assert cell["metadata"]["mystnb"] == {
+        "figure": {"name": "fig-a", "caption": "A curve."},
+        "image": {"alt": ALT},
+    }
+    assert cell["outputs"][0]["metadata"] == {}
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([code(figure(name=""))], "cell 1: the figure has no name"),
+        ([code(figure(caption=" "))], "cell 1: the figure has no caption"),
+        ([code(display({"image/png": "x"}))], "cell 1: the figure has no name"),
+        ([code(figure(alt="short"))], "alt must have 40 to 300 characters, got 5"),
+        ([code(figure(alt="x" * 301))], "alt must have 40 to 300 characters, got 301"),
+        ([code(figure(caption=ALT))], "alt must differ"),
+        ([code(figure()), code(figure(name="fig-b"))], "figure fig-b: alt must differ"),
+        ([code(figure()), code(figure(alt=ALT + "!"))], "fig-a: the name is used twice"),
+        ([code(figure(), figure(name="fig-b"))], "cell 1 shows 2 figures"),
+    ],
+)
+def test_a_figure_that_is_not_described_is_refused(
+    cells: list[dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(BuildError, match=message):
+        page(*copy.deepcopy(cells))
+
+
+def test_a_badge_links_functions_sources_tests_and_index() -> None:
+    made = page(code(badge()), tested={"dprf-thm7"})
+    shown = made["cells"][0]["outputs"][0]["data"]["text/html"]
+    for address in (
+        "../api.html#dplit.streams.stream",
+        "../../_modules/dplit/streams.html#stream",
+        "../api.html#dplit.claims.Claim.equal",
+        "../../_modules/dplit/claims.html#Claim.equal",
+        "../tests/random_features.html#test-dprf-thm7",
+        "../claims.html#row-dprf-thm7",
+    ):
+        assert f'<a href="{address}">' in shown
+    assert shown.startswith("<div><span class='dplit-links'><a ")
+    assert shown.endswith("</a></span></div>")
+
+
+def test_an_untested_claim_has_no_link_to_tests() -> None:
+    shown = page(code(badge()))["cells"][0]["outputs"][0]["data"]["text/html"]
+    assert "../tests/" not in shown
+
+
+def test_a_badge_without_a_place_for_links_is_refused() -> None:
+    with pytest.raises(BuildError, match="badge of dprf-thm7 has no place for its links"):
+        page(code(badge(links="")))
+
+
+@pytest.mark.parametrize("name", ["numpy.linalg.norm", "dplit.streams", "dplit_other.f"])
+def test_a_function_outside_the_packages_modules_is_refused(name: str) -> None:
+    with pytest.raises(BuildError, match="is not in a module of dplit"):
+        normalise.function_links(name, PACKAGE)
+
+
+def test_the_page_ends_with_the_clean_notebook() -> None:
+    last = page(code())["cells"][-1]
+    assert last["cell_type"] == "markdown"
+    assert "{download}`" in last["source"]
+    assert "<../../notebooks/toy.ipynb>" in last["source"]
+
+
+def test_records_are_found_by_type_and_in_order() -> None:
+    made = notebook(code(badge()), code(display({normalise.PROVENANCE: {"seed": "0"}})))
+    assert normalise.records(made, normalise.CLAIM) == [RECORD]
+    assert normalise.records(made, normalise.PROVENANCE) == [{"seed": "0"}]

@@ -1,0 +1,199 @@
+"""The notebooks' sources: pairs in step, parameters declared, prose before code, short cells."""
+
+from __future__ import annotations
+
+import ast
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+import pytest
+
+from scripts import pairs
+from scripts.execute import environment
+from scripts.files import BuildError
+from scripts.layout import Layout
+
+LAYOUT = Layout(Path(__file__).resolve().parents[2])
+SLUGS = LAYOUT.slugs()
+COMMON = {"scale": "str", "seed": "int", "n_jobs": "int", "data": "str"}
+
+
+def cells(slug: str) -> list[Any]:
+    return list(nbformat.read(LAYOUT.notebooks / f"{slug}.ipynb", as_version=4).cells)
+
+
+def code_cells(slug: str) -> list[Any]:
+    return [cell for cell in cells(slug) if cell.cell_type == "code"]
+
+
+def test_there_are_chapters() -> None:
+    assert SLUGS
+
+
+def test_pairs_are_in_step() -> None:
+    pairs.check(LAYOUT)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_both_files_of_a_pair_hold_the_same_cells(slug: str) -> None:
+    """A second route to `pairs.check`: by content, as jupytext reads the two files."""
+    source = jupytext.read(LAYOUT.notebooks / f"{slug}.md")
+    pair = nbformat.read(LAYOUT.notebooks / f"{slug}.ipynb", as_version=4)
+    assert [(c.cell_type, c.source) for c in pair.cells] == [
+        (c.cell_type, c.source) for c in source.cells
+    ]
+    assert not any(c.get("outputs") or c.get("execution_count") for c in pair.cells)
+    assert len({c.id for c in pair.cells}) == len(pair.cells)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_parameters_come_first_typed_and_commented(slug: str) -> None:
+    first = code_cells(slug)[0]
+    assert first.metadata.get("tags") == ["parameters"]
+    declared = {}
+    for line, node in zip(first.source.split("\n"), ast.parse(first.source).body, strict=True):
+        assert isinstance(node, ast.AnnAssign), line
+        assert "  # " in line, f"no comment: {line}"
+        declared[ast.unparse(node.target)] = ast.unparse(node.annotation)
+    assert declared.items() >= COMMON.items()
+    assert set(declared.values()) <= {"str", "int", "float", "bool"}
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_parameters_are_checked_in_the_next_cell(slug: str) -> None:
+    calls = [n for n in ast.walk(ast.parse(code_cells(slug)[1].source)) if isinstance(n, ast.Call)]
+    checks = [call for call in calls if ast.unparse(call.func).endswith("check_parameters")]
+    assert [ast.unparse(call.args[0]) for call in checks] == [repr(slug)]
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_sentence_stands_before_every_code_cell(slug: str) -> None:
+    kinds = [cell.cell_type for cell in cells(slug)]
+    doubled = [i for i in range(1, len(kinds)) if kinds[i - 1] == kinds[i] == "code"]
+    assert kinds[0] == "markdown"
+    assert doubled == []
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_cells_are_short(slug: str) -> None:
+    lengths = [sum(bool(x.strip()) for x in c.source.split("\n")) for c in code_cells(slug)]
+    assert max(lengths) <= 25
+    assert statistics.median(lengths) <= 5
+
+
+SOURCE = """\
+---
+jupytext:
+  formats: ipynb,md:myst
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+
+# A title
+
+```{code-cell} ipython3
+:tags: [parameters]
+x: int = 1
+```
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Layout:
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "toy.md").write_text(SOURCE)
+    return Layout(tmp_path)
+
+
+def test_sync_writes_a_pair_once_and_always_the_same(small: Layout) -> None:
+    with pytest.raises(BuildError, match=r"toy\.ipynb is missing.*make sync"):
+        pairs.check(small)
+    assert pairs.sync(small) == ["toy"]
+    text = (small.notebooks / "toy.ipynb").read_text()
+    assert pairs.sync(small) == []
+    pairs.check(small)
+    (small.notebooks / "toy.ipynb").unlink()
+    pairs.sync(small)
+    assert (small.notebooks / "toy.ipynb").read_text() == text
+
+
+def test_the_source_wins_whichever_file_is_newer(small: Layout) -> None:
+    pairs.sync(small)
+    path = small.notebooks / "toy.ipynb"
+    path.write_text(path.read_text().replace("A title", "Another title"))
+    with pytest.raises(BuildError, match=r"toy\.ipynb differs from its source toy\.md"):
+        pairs.check(small)
+    assert pairs.sync(small) == ["toy"]
+    assert "A title" in path.read_text()
+    assert (small.notebooks / "toy.md").read_text() == SOURCE
+
+
+def test_cells_keep_their_ids_when_others_change(small: Layout) -> None:
+    pairs.sync(small)
+    before = nbformat.read(small.notebooks / "toy.ipynb", as_version=4).cells
+    source = small.notebooks / "toy.md"
+    source.write_text(SOURCE.replace("# A title", "# Another title"))
+    pairs.sync(small)
+    after = nbformat.read(small.notebooks / "toy.ipynb", as_version=4).cells
+    assert [a.id == b.id for a, b in zip(before, after, strict=True)] == [False, True]
+
+
+def test_a_pair_without_source_and_a_source_without_header_are_named(small: Layout) -> None:
+    pairs.sync(small)
+    (small.notebooks / "old.ipynb").write_text("{}")
+    with pytest.raises(BuildError, match=r"old\.ipynb has no source old\.md"):
+        pairs.check(small)
+    (small.notebooks / "bare.md").write_text("# Only prose\n")
+    with pytest.raises(BuildError, match=r"bare\.md has no kernelspec"):
+        pairs.sync(small)
+
+
+BAD = {
+    "unknown name": (["-p", "epsilom", "0.5"], "unknown parameter epsilom"),
+    "wrong type": (["-p", "seed", "zero"], "seed must be of type int, got seed='zero'"),
+    "out of range": (["-p", "scale", "huge"], "scale must be one of 'quick', 'paper', got"),
+}
+
+
+@pytest.fixture(scope="module", params=SLUGS)
+def refused(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What plain papermill says of a chapter's first two cells with each bad parameter."""
+    folder = tmp_path_factory.mktemp("papermill")
+    whole = nbformat.read(LAYOUT.notebooks / f"{request.param}.ipynb", as_version=4)
+    wanted = [c.id for c in whole.cells if c.cell_type == "code"][:2]
+    whole.cells = [c for c in whole.cells if c.id in wanted]
+    whole.cells.append(nbformat.v4.new_code_cell("print('went on')"))
+    nbformat.write(whole, folder / "first.ipynb")
+    runs = {}
+    for name, (arguments, _) in BAD.items():
+        out = folder / f"{name.replace(' ', '_')}.ipynb"
+        command = [sys.executable, "-m", "papermill", str(folder / "first.ipynb"), str(out)]
+        runs[name] = (
+            subprocess.Popen(
+                [*command, "--no-progress-bar", *arguments],
+                env=environment(LAYOUT),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            ),
+            out,
+        )
+    ends = {}
+    for name, (process, out) in runs.items():
+        said = process.communicate(timeout=120)[1]
+        ends[name] = (process.returncode, said, out.read_text())
+    return ends
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_plain_papermill_stops_at_a_bad_parameter(refused: Any, name: str) -> None:
+    code, said, executed = refused[name]
+    assert code != 0
+    assert BAD[name][1] in said
+    for parameter, kind in COMMON.items():
+        assert f"{parameter}: {kind} =" in said
+    assert "went on\\n" not in executed
