@@ -1,0 +1,293 @@
+"""Ridge sensitivities: never exceeded, attained where claimed, and smaller than the crude bound."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize, minimize_scalar
+
+from dplit.audit import search_neighbours
+from dplit.mechanisms import gaussian_sigma
+from dplit.random_features.interpolation import ridge_fit
+from dplit.random_features.ridge import (
+    crude_sensitivity,
+    record_sensitivity,
+    removal_witness,
+    swap_witness,
+)
+from dplit.streams import stream
+
+SIZES = [(1, 0.3), (1, 2.0), (2, 0.1), (2, 0.5), (2, 2.0), (3, 1.0), (6, 0.5), (12, 3.0)]
+SIZES += [(5, 1e-9), (100, 10.0), (1000, 100.0), (1000, 1e4), (1000, 0.01), (10, 1e9)]
+
+
+def _fit(features, labels, alpha):
+    if len(features) == 0:
+        return np.zeros(features.shape[1])
+    return ridge_fit(features, labels, alpha=alpha)
+
+
+def _removal_distance(witness, alpha):
+    A, y = witness
+    return np.linalg.norm(_fit(A, y, alpha) - _fit(A[:-1], y[:-1], alpha))
+
+
+def _swap_distance(witness, alpha):
+    A, y = witness
+    left, right = np.arange(len(A)) != len(A) - 1, np.arange(len(A)) != len(A) - 2
+    return np.linalg.norm(_fit(A[left], y[left], alpha) - _fit(A[right], y[right], alpha))
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+@pytest.mark.parametrize(("m", "alpha"), SIZES)
+def test_removal_sensitivity_is_attained(m, alpha):
+    witness = removal_witness(alpha=alpha, label_bound=2.0, n_records=m)
+    assert np.abs(witness.features).max() <= 1 + 1e-12
+    assert np.abs(witness.labels).max() <= 2
+    bound = record_sensitivity(alpha=alpha, label_bound=2.0, n_records=m, neighboring="add_remove")
+    assert _removal_distance(witness, alpha) == pytest.approx(bound, rel=1e-6)
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+@pytest.mark.parametrize(("m", "alpha"), SIZES)
+def test_swap_sensitivity_is_nearly_attained(m, alpha):
+    witness = swap_witness(alpha=alpha, label_bound=2.0, n_records=m)
+    assert np.linalg.norm(witness.features, axis=1).max() <= 1 + 1e-12
+    bound = record_sensitivity(alpha=alpha, label_bound=2.0, n_records=m)
+    assert 0.85 * bound <= _swap_distance(witness, alpha) <= bound * (1 + 1e-9)
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+@pytest.mark.parametrize(("m", "alpha"), [(1, 0.3), (1, 7.0), (10, 1e9)])
+def test_swap_sensitivity_is_sharp_for_one_record_and_for_large_penalties(m, alpha):
+    witness = swap_witness(alpha=alpha, label_bound=1.0, n_records=m)
+    bound = record_sensitivity(alpha=alpha, label_bound=1.0, n_records=m)
+    assert 0.999 * bound <= _swap_distance(witness, alpha) <= bound * (1 + 1e-9)
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+def test_removal_of_unit_rows_attains_the_bound_as_well():
+    """Rows of norm exactly 1 (cos/sin features): pairs whose second features cancel."""
+    m, alpha = 21, 3.0
+    A, y = removal_witness(alpha=alpha, label_bound=1.0, n_records=m)
+    second = np.sqrt(1 - np.minimum(A[:, 0] ** 2, 1.0)) * (-1.0) ** np.arange(m)
+    wide = np.column_stack([A[:, 0], second])
+    np.testing.assert_allclose(np.linalg.norm(wide, axis=1), 1.0)
+    bound = record_sensitivity(alpha=alpha, label_bound=1.0, n_records=m, neighboring="add_remove")
+    assert _removal_distance((wide, y), alpha) == pytest.approx(bound, rel=1e-9)
+
+
+def _reduced_maximum(alpha, m):
+    """Maximise F(s, q) of the proof directly over its admissible region."""
+    n = m - 1
+
+    def value(parameters):
+        q = math.exp(-abs(parameters[0])) / alpha**2
+        share = math.sin(parameters[1]) ** 2
+        s = alpha * q + share * max(math.sqrt(q) - alpha * q, 0.0)
+        return -math.sqrt(q) * (1 + math.sqrt(n * max(s - alpha * q, 0.0))) / (1 + s)
+
+    starts = [(a, b) for a in (0.01, 0.5, 2.0, 6.0) for b in (0.1, 0.8, 1.5)]
+    options = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000}
+    return max(-minimize(value, x, method="Nelder-Mead", options=options).fun for x in starts)
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+@pytest.mark.parametrize(
+    ("m", "alpha"), [(1, 0.3), (2, 0.05), (2, 0.3), (4, 0.08), (4, 0.2), (9, 2.0), (500, 40.0)]
+)
+def test_removal_sensitivity_is_the_maximum_of_the_proof(m, alpha):
+    bound = record_sensitivity(alpha=alpha, label_bound=1.0, n_records=m, neighboring="add_remove")
+    found = _reduced_maximum(alpha, m)
+    assert found <= bound * (1 + 1e-9)
+    assert found >= bound * (1 - 1e-5)
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+@pytest.mark.parametrize(("m", "alpha"), [(2, 0.5), (1000, 100.0), (10**6, 3.0), (30, 1e6)])
+def test_one_dimensional_maximum_by_bounded_search(m, alpha):
+    def negative(r):
+        h = alpha + r * r
+        return -(1 + math.sqrt(m - 1) * r / h) / (1 + h)
+
+    top = math.sqrt(alpha)
+    found = -minimize_scalar(negative, bounds=(0, top), method="bounded",
+                             options={"xatol": 1e-12 * top}).fun  # fmt: skip
+    bound = record_sensitivity(alpha=alpha, label_bound=1.0, n_records=m, neighboring="add_remove")
+    assert bound == pytest.approx(found, rel=1e-9)
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+def test_swap_sensitivity_is_the_least_of_three_bounds():
+    """Each of the three is the least somewhere."""
+    cases = {"removal": (1000, 200.0), "mean": (1000, 100.0), "diameter": (5, 1e-9)}
+    for name, (m, alpha) in cases.items():
+        removal = record_sensitivity(
+            alpha=alpha, label_bound=3.0, n_records=m, neighboring="add_remove"
+        )
+        bounds = {
+            "removal": 2 * removal,
+            "mean": 3.0 * (2 + math.sqrt(m / alpha) / 2) / alpha,
+            "diameter": crude_sensitivity(alpha=alpha, label_norm=3.0 * math.sqrt(m)),
+        }
+        found = record_sensitivity(alpha=alpha, label_bound=3.0, n_records=m)
+        assert found == pytest.approx(bounds[name], rel=1e-12)
+        assert found <= min(bounds.values()) * (1 + 1e-12)
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+def test_below_the_simple_bound_and_far_below_the_crude_one():
+    """m = 1000, epsilon = 1: noise variances .0999, .0178, .0032 at alpha = 50, 100, 200."""
+    sigma = gaussian_sigma(epsilon=1.0, delta=1e-5)
+    for alpha, variance, crude in ((50.0, 0.0999, 278), (100.0, 0.0178, 139), (200.0, 0.0032, 70)):
+        swap = record_sensitivity(alpha=alpha, label_bound=1.0, n_records=1000)
+        simple = 2 / (1 + alpha) * (1 + math.sqrt(999 / alpha) / 2)
+        assert swap < 0.73 * simple
+        assert (sigma * swap) ** 2 == pytest.approx(variance, rel=0.02)
+        ball = crude_sensitivity(alpha=alpha, label_norm=math.sqrt(1000))
+        assert (sigma * ball) ** 2 == pytest.approx(crude, rel=0.01)
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+def test_asymptotic_constant_by_algebra():
+    """In units of sqrt(m) alpha^-1.5: max_r r / (1 + r^2)^2 = 9/(16 sqrt 3) = 0.3248 at r^2 = 1/3."""
+    r = mp.findroot(lambda r: mp.diff(lambda t: t / (1 + t * t) ** 2, r), 0.6)
+    assert float(r**2) == pytest.approx(1 / 3)
+    constant = float(r / (1 + r * r) ** 2)
+    assert constant == pytest.approx(9 / (16 * math.sqrt(3)))
+    m, alpha = 10**14, 10**5
+    bound = record_sensitivity(alpha=alpha, label_bound=1.0, n_records=m, neighboring="add_remove")
+    assert bound * alpha**1.5 / math.sqrt(m) == pytest.approx(constant, rel=1e-3)
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+def test_crude_sensitivity_is_attained_and_reproduces_the_papers_delta():
+    assert crude_sensitivity(alpha=1 / 16, label_norm=1.0) == 4.0
+    alpha = 0.25
+    phi = np.array([[math.sqrt(alpha)]])
+    distance = np.linalg.norm(_fit(phi, [3.0], alpha) - _fit(phi, [-3.0], alpha))
+    assert distance == pytest.approx(crude_sensitivity(alpha=alpha, label_norm=3.0))
+
+
+def _records(m, d):
+    """Queries and projections of neighbours (rows: d features and a label in the last column)."""
+
+    def project(data):
+        data = np.array(data)
+        norms = np.linalg.norm(data[:, :d], axis=1, keepdims=True)
+        data[:, :d] /= np.maximum(norms, 1.0)
+        data[:, d] = np.clip(data[:, d], -1.0, 1.0)
+        return data
+
+    def draw(count, rng):
+        return project(rng.standard_normal((count, d + 1)) * rng.choice([0.3, 1.0, 3.0]))
+
+    return project, draw
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+@pytest.mark.parametrize("neighboring", ["add_remove", "replace_one"])
+@pytest.mark.parametrize(("m", "alpha"), [(2, 2.0), (3, 0.3), (5, 1.0)])
+def test_search_over_neighbours_never_exceeds_the_sensitivity(m, alpha, neighboring):
+    """Restarted ascent over all records; it must come near the bound without passing it."""
+    d = 2
+    project, draw = _records(m, d)
+    claimed = record_sensitivity(alpha=alpha, label_bound=1.0, n_records=m, neighboring=neighboring)
+    found = search_neighbours(
+        lambda data: _fit(data[:, :d], data[:, d], alpha),
+        draw,
+        n_records=m,
+        neighboring=neighboring,
+        claimed=claimed,
+        rng=stream(0, "ridge-search", "data"),
+        project=project,
+        restarts=4,
+        steps=250,
+    )
+    assert 0.6 < found.ratio <= 1 + 1e-9
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+@settings(max_examples=60)
+@given(
+    m=st.integers(1, 8),
+    d=st.integers(1, 4),
+    exponent=st.floats(-3, 3),
+    data=st.data(),
+)
+def test_no_swap_or_removal_exceeds_the_sensitivity(m, d, exponent, data):
+    alpha = 10.0**exponent
+    numbers = st.lists(st.floats(-1, 1), min_size=(m + 1) * (d + 1), max_size=(m + 1) * (d + 1))
+    table = np.array(data.draw(numbers)).reshape(m + 1, d + 1)
+    project, _ = _records(m, d)
+    table = project(table * np.r_[np.full(d, 3.0), 1.0])
+    A, y = table[:, :d], table[:, d]
+    swap = record_sensitivity(alpha=alpha, label_bound=1.0, n_records=m)
+    assert _swap_distance((A, y), alpha) <= swap * (1 + 1e-9)
+    removal = record_sensitivity(
+        alpha=alpha, label_bound=1.0, n_records=m + 1, neighboring="add_remove"
+    )
+    assert _removal_distance((A, y), alpha) <= removal * (1 + 1e-9)
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+def test_sensitivities_increase_with_records_and_scale_with_labels():
+    for neighboring in ("replace_one", "add_remove"):
+        for alpha in (0.01, 1.0, 50.0):
+            values = [
+                record_sensitivity(
+                    alpha=alpha, label_bound=1.0, n_records=m, neighboring=neighboring
+                )
+                for m in (1, 2, 3, 5, 10, 100, 10**6)
+            ]
+            assert (np.diff(values) > 0).all()
+        twice = record_sensitivity(
+            alpha=50.0, label_bound=2.0, n_records=10, neighboring=neighboring
+        )
+        once = record_sensitivity(
+            alpha=50.0, label_bound=1.0, n_records=10, neighboring=neighboring
+        )
+        assert twice == pytest.approx(2 * once)
+
+
+def test_sensitivity_to_removal_is_continuous_where_its_formula_changes():
+    for m in (1, 2, 7):
+        switch = m / (2 * m - 1) ** 2
+        below, above = (
+            record_sensitivity(
+                alpha=switch * factor, label_bound=1.0, n_records=m, neighboring="add_remove"
+            )
+            for factor in (1 - 1e-9, 1 + 1e-9)
+        )
+        assert below == pytest.approx(above, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"alpha": 0.0}, ValueError, "alpha must be positive"),
+        ({"alpha": math.inf}, ValueError, "alpha must be positive"),
+        ({"alpha": math.nan}, ValueError, "alpha must not be NaN"),
+        ({"label_bound": -1.0}, ValueError, "label_bound must be positive"),
+        ({"label_bound": "1"}, TypeError, "label_bound must be a real number"),
+        ({"n_records": 0}, ValueError, "n_records must be at least 1"),
+        ({"n_records": 2.0}, TypeError, "n_records must be an integer"),
+    ],
+)
+def test_bad_input_is_named(change, error, message):
+    arguments = {"alpha": 1.0, "label_bound": 1.0, "n_records": 3, **change}
+    for function in (record_sensitivity, removal_witness, swap_witness):
+        with pytest.raises(error, match=message):
+            function(**arguments)
+
+
+def test_other_bad_input_is_named():
+    with pytest.raises(ValueError, match="neighboring must be one of"):
+        record_sensitivity(alpha=1.0, label_bound=1.0, n_records=1, neighboring="replace")
+    with pytest.raises(ValueError, match="label_norm must be positive"):
+        crude_sensitivity(alpha=1.0, label_norm=0.0)
