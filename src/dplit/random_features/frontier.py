@@ -61,7 +61,7 @@ def noise_variance(
     --------
     >>> options = {"n_records": 1000, "label_bound": 1.0, "epsilon": 1.0, "delta": 1e-5}
     >>> round(noise_variance(100.0, **options), 4)
-    0.0363
+    0.0178
     """
     alpha, b = check_positive("alpha", alpha), check_positive("label_bound", label_bound)
     m = check_integer("n_records", n_records)
