@@ -155,7 +155,7 @@ def test_below_the_simple_bound_and_far_below_the_crude_one():
 
 @pytest.mark.claim("dprf-beyond-ridge")
 def test_asymptotic_constant_by_algebra():
-    """In units of sqrt(m) alpha^-1.5: max_r r / (1 + r^2)^2 = 9/(16 sqrt 3) = 0.3248 at r^2 = 1/3."""
+    """In units of sqrt(m) alpha^-1.5: max r / (1 + r^2)^2 = 9/(16 sqrt 3) = .3248, r^2 = 1/3."""
     r = mp.findroot(lambda r: mp.diff(lambda t: t / (1 + t * t) ** 2, r), 0.6)
     assert float(r**2) == pytest.approx(1 / 3)
     constant = float(r / (1 + r * r) ** 2)
