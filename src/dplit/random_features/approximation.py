@@ -325,7 +325,8 @@ def coefficient_norm_bound(
     Notes
     -----
     First display: ``(norm^2 + 4 T^2 L / N + T norm sqrt(2 L / N)) / N``. With
-    ``T = sqrt N norm`` it is ``norm^2 (1 + 4 L + sqrt(2 L)) / N``, and ``1 + 4 L + sqrt(2 L) <= 7.14 L`` for L >= log 2.
+    ``T = sqrt N norm`` it is ``norm^2 (1 + 4 L + sqrt(2 L)) / N``, and
+    ``1 + 4 L + sqrt(2 L) <= 7.14 L`` for L >= log 2.
 
     References
     ----------
