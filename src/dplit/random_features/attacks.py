@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.blas import daxpy
 
 from dplit._checks import (
     check_finite_array,
@@ -15,7 +16,6 @@ from dplit._checks import (
     check_probability,
 )
 from dplit.audit import delta_lower_bound, epsilon_lower_bound
-from dplit.random_features.interpolation import kaczmarz
 from dplit.streams import stream
 
 __all__ = ["MembershipAudit", "membership_audit", "prediction_statistics", "recover_labels"]
@@ -67,6 +67,22 @@ def recover_labels(released: ArrayLike, features: ArrayLike) -> _Array:
     return np.asarray(np.linalg.lstsq(leak, coef.imag, rcond=None)[0])
 
 
+def _label_response(G: _Array, record: int, rows: NDArray[np.intp]) -> _Array:
+    """Weights h with ``<c, phi_record> = h^T y`` after Kaczmarz steps on ``rows``: one pass back.
+
+    A step is ``c <- (I - phi phi^T / ||phi||^2) c + phi y / ||phi||^2``; its adjoint, applied to
+    phi_record from the last step to the first, meets every label once.
+    """
+    inner = G[record].copy()  # inner products of the adjoint state with all rows
+    response = np.zeros(len(G))
+    diagonal = G.diagonal().tolist()
+    for row in reversed(rows.tolist()):
+        weight = inner[row] / diagonal[row]
+        response[row] += weight
+        daxpy(G[row], inner, a=-weight)
+    return response
+
+
 def prediction_statistics(
     gram: ArrayLike, y: ArrayLike, record: int, *, sigma: float, n_runs: int, seed: int, name: str
 ) -> _Array:
@@ -103,8 +119,9 @@ def prediction_statistics(
 
     Notes
     -----
-    In Gram coordinates ``<c, phi_j> = (G a)_j``, and the noise adds ``N(0, sigma^2 G_jj)``: no
-    vector of length N is needed. Kaczmarz is linear in the labels for a given order.
+    For a given order of steps the prediction is linear in the labels, and one pass through the
+    Gram matrix gives its weights; the noise adds ``N(0, sigma^2 G_jj)``. No vector of length N is
+    needed, and no second fit for the other label.
 
     Examples
     --------
@@ -121,13 +138,12 @@ def prediction_statistics(
         raise ValueError(f"record must be below {m}, got record={record}")
     sigma, n_runs = check_nonnegative("sigma", sigma), check_integer("n_runs", n_runs)
     labels[record] = 0.0
-    impulse = np.zeros(m)
-    impulse[record] = 1.0
     found = np.empty((2, n_runs))
     for run in range(n_runs):
         rows = stream(seed, name, "public", run).integers(0, m, size=m)
-        zero = float(G[record] @ kaczmarz(G, labels, rows))
-        one = zero + float(G[record] @ kaczmarz(G, impulse, rows))
+        response = _label_response(G, record, rows)
+        zero = float(response @ labels)
+        one = zero + float(response[record])
         noise = sigma * np.sqrt(G[record, record])
         found[:, run] = [zero, one] + noise * stream(seed, name, "noise", run).standard_normal(2)
     return found
