@@ -1,4 +1,4 @@
-"""The feature map against scikit-learn's ``RBFSampler``: same frequencies, same output, two threads.
+"""The feature map against ``RBFSampler``: same kernel, same output size, two threads each.
 
 Each pair is measured interleaved in one run; times are medians of five, the spread is the range of
 the five ratios. Ours runs two Python threads with one BLAS thread each, the peer one Python thread

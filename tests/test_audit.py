@@ -10,8 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
 from scipy import stats
 
 from dplit import audit
@@ -98,6 +100,41 @@ def test_the_bound_fails_no_more_often_than_it_says() -> None:
         if audit.epsilon_lower_bound(a, b, n, confidence=confidence) > epsilon
     )
     assert 0.0 < failing <= 1.0 - confidence
+
+
+counts = st.integers(1, 400).flatmap(
+    lambda n: st.tuples(st.integers(0, n), st.integers(0, n), st.just(n))
+)
+
+
+@given(counts, st.floats(0.5, 0.9999), st.floats(0.0, 3.0))
+def test_bounds_are_symmetric_and_weaker_the_surer(
+    hits: tuple[int, int, int], confidence: float, epsilon: float
+) -> None:
+    a, b, n = hits
+    for bound in (
+        lambda a, b, c: audit.epsilon_lower_bound(a, b, n, confidence=c),
+        lambda a, b, c: audit.delta_lower_bound(a, b, n, epsilon=epsilon, confidence=c),
+        lambda a, b, c: audit.gaussian_dp_lower_bound(a, b, n, confidence=c),
+    ):
+        value = bound(a, b, confidence)
+        assert value >= 0.0
+        assert bound(b, a, confidence) == pytest.approx(value, abs=1e-9)
+        assert bound(n - a, n - b, confidence) == pytest.approx(value, abs=1e-9)
+        assert bound(a, b, (1.0 + confidence) / 2.0) <= value + 1e-12
+
+
+@given(counts, st.floats(0.5, 0.9999))
+def test_the_epsilon_and_delta_bounds_agree_about_every_claim(
+    hits: tuple[int, int, int], confidence: float
+) -> None:
+    """A claim just below the bound is refuted, one just above is not, by both bounds."""
+    lower = audit.epsilon_lower_bound(*hits, delta=0.01, confidence=confidence)
+    for epsilon in (lower * 0.99, lower * 1.01 + 1e-6):
+        found = audit.audit_hits(*hits, epsilon=epsilon, delta=0.01, confidence=confidence)
+        if lower > 1e-6:
+            assert found.violated == (epsilon < lower)
+        assert found.violated == (found.epsilon_lower > epsilon) or lower <= 1e-6
 
 
 def laplace_alarm(factor: float) -> bool:
@@ -324,6 +361,28 @@ def test_approximate_bound_holds_for_a_mechanism_that_reveals_with_probability_d
         assert truth <= audit.one_run_p_value(correct, m, m, epsilon=epsilon, delta=delta)
         if correct > 30:  # the pure bound is too small for it: the delta term is needed
             assert truth > audit.one_run_p_value(correct, m, m, epsilon=epsilon)
+
+
+@given(
+    st.integers(2, 60).flatmap(lambda r: st.tuples(st.integers(1, r), st.just(r))),
+    st.integers(0, 40),
+    st.floats(0.0, 4.0),
+    st.sampled_from([0.0, 1e-9, 1e-4]),
+)
+def test_one_run_p_value_is_a_probability_that_falls_with_every_right_guess(
+    guessed: tuple[int, int], silent: int, epsilon: float, delta: float
+) -> None:
+    correct, guesses = guessed
+    p = audit.one_run_p_value(correct, guesses, guesses + silent, epsilon=epsilon, delta=delta)
+    one_less = audit.one_run_p_value(
+        correct - 1, guesses, guesses + silent, epsilon=epsilon, delta=delta
+    )
+    assert 0.0 < p <= one_less <= 1.0 or p == pytest.approx(one_less, rel=1e-12)
+    pure = audit.one_run_p_value(correct, guesses, guesses + silent, epsilon=epsilon)
+    assert pure <= p
+    assert pure <= audit.one_run_p_value(
+        correct, guesses, guesses + silent, epsilon=epsilon + 0.1
+    ) * (1 + 1e-12)
 
 
 def test_one_run_bound_inverts_the_p_value() -> None:

@@ -1,0 +1,69 @@
+"""What the private estimators share: random streams, clipping, checked arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.extra.numpy as hnp
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from dplit._estimators import check_regression, clip_rows, spawn_generators
+
+finite = st.floats(-1e6, 1e6, allow_subnormal=False)
+
+
+@given(hnp.arrays(float, hnp.array_shapes(min_dims=2, max_dims=2), elements=finite))
+def test_clipping_bounds_rows_keeps_directions_and_leaves_short_rows_alone(X: np.ndarray) -> None:
+    clipped = clip_rows(X, 2.0)
+    before, after = np.linalg.norm(X, axis=1), np.linalg.norm(clipped, axis=1)
+    assert (after <= 2.0 * (1 + 1e-15)).all()
+    np.testing.assert_array_equal(clipped[before <= 2.0], X[before <= 2.0])
+    long = before > 2.0
+    np.testing.assert_allclose(after[long], 2.0, rtol=1e-14)
+    np.testing.assert_allclose(clipped[long] * before[long, None], 2.0 * X[long], rtol=1e-13)
+
+
+@pytest.mark.parametrize("state", [7, np.int64(7)])
+def test_an_integer_gives_the_same_streams_every_time(state: Any) -> None:
+    first, second = (spawn_generators(state, 2) for _ in range(2))
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a.random(4), b.random(4))
+
+
+@pytest.mark.parametrize("make", [lambda: None, lambda: 3, np.random.default_rng])
+def test_the_streams_of_one_fit_are_different(make: Any) -> None:
+    public, noise = spawn_generators(make(), 2)
+    assert (public.random(8) != noise.random(8)).all()
+
+
+def test_generators_spawn_and_legacy_states_advance() -> None:
+    for state in (np.random.default_rng(1), np.random.RandomState(1)):
+        (first,), (second,) = spawn_generators(state, 1), spawn_generators(state, 1)
+        assert (first.random(8) != second.random(8)).all()
+    untouched = np.random.default_rng(1)
+    spawn_generators(untouched, 3)  # spawning does not consume the generator's own numbers
+    assert untouched.random() == np.random.default_rng(1).random()
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "message"),
+    [
+        (-1, ValueError, "random_state must be nonnegative, got random_state=-1"),
+        (True, TypeError, "random_state must be None, an integer"),
+        (1.5, TypeError, "got random_state=1.5"),
+        ("seed", TypeError, "got random_state='seed'"),
+    ],
+)
+def test_other_states_are_refused(state: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        spawn_generators(state, 1)
+
+
+def test_regression_arrays_come_back_in_float64() -> None:
+    X, y = check_regression([[1, 2], [3, 4]], [True, False])
+    assert (X.dtype, y.dtype) == (np.float64, np.float64)
+    with pytest.raises(TypeError, match="y must be real"):
+        check_regression([[1.0]], [1j])
