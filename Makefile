@@ -28,7 +28,7 @@ book: environment ## build the book into _build/html
 	@$(RUN) book --jobs $(JOBS)
 
 test: book ## run all tests, the site's in a browser too
-	@$(BIN)/python -m pytest -q $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $(ARGS)
 
 again: book ## build a second time in the folder AGAIN=... and compare byte for byte
 	@$(RUN) again "$(AGAIN)"

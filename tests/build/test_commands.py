@@ -253,21 +253,28 @@ import pytest
 def test_skips():
     pytest.skip("nothing here")
 
+@pytest.mark.skipif(True, reason="no browser")
+def test_skipped_by_mark():
+    pass
+
 @pytest.mark.xfail(reason="known", strict=True)
 def test_expected():
     assert False
 """
 
 
-@pytest.mark.parametrize(("strict", "ends"), [("1", "1 failed, 1 xfailed"), ("", "1 skipped")])
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize(
+    ("strict", "ends"), [("1", "1 failed, 1 xfailed, 1 error"), ("", "2 skipped, 1 xfailed")]
+)
 def test_a_skip_is_a_failure_only_where_it_counts(
-    root: Path, tmp_path: Path, strict: str, ends: str
+    root: Path, tmp_path: Path, strict: str, ends: str, workers: str
 ) -> None:
     (tmp_path / "conftest.py").write_text((root / "tests" / "conftest.py").read_text())
     (tmp_path / "test_skipping.py").write_text(SKIPPING)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir=."]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", workers, "--rootdir=."]
     done = subprocess.run(
-        [*command, "test_skipping.py"],
+        [*command, "-p", "no:cacheprovider", "test_skipping.py"],
         cwd=tmp_path,
         env={**execute.environment(Layout(root)), "DPLIT_STRICT": strict},
         capture_output=True,
