@@ -224,6 +224,8 @@ def _line2_with_40_digits(n, m):
 
 
 @pytest.mark.claim("dprf-thm11")
+@pytest.mark.claim("dprf-eq14")
+@pytest.mark.claim("dprf-eq16")
 @pytest.mark.parametrize(
     ("n", "m", "numbers"),
     [
@@ -246,6 +248,8 @@ def test_line_3_of_17_does_not_follow_from_line_2(n, m, numbers):
 
 
 @pytest.mark.claim("dprf-thm11")
+@pytest.mark.claim("dprf-eq14")
+@pytest.mark.claim("dprf-eq16")
 def test_the_recovered_constants_with_40_digits():
     terms = theorem11_terms(
         n_components=5000, n_samples=1000, eta=0.375, failure=0.05, version="recovered"
@@ -289,6 +293,7 @@ def test_the_printed_bound_is_recovered_from_fourteen_records_on():
         assert theorem11_bound(**setting, version="recovered") <= printed
 
 
+@pytest.mark.claim("dprf-eq14")
 @pytest.mark.claim("dprf-thm11")
 @pytest.mark.claim("dprf-thm10")
 def test_bounds_at_the_papers_sizes_are_vacuous():
@@ -355,8 +360,6 @@ def test_one_kernel_function_has_norm_one_and_value_one():
 
 
 @pytest.mark.claim("dprf-lem14")
-@pytest.mark.claim("dprf-eq10")
-@pytest.mark.claim("dprf-eq11")
 def test_truncation_bias_bound_is_attained():
     """alpha = T (1 + 1e-9) with probability p, else 0: bias p T, norm^2 = p T^2."""
     p, T = 0.01, 5.0
@@ -385,7 +388,6 @@ def test_the_printed_threshold_breaks_lemma14():
 
 
 @pytest.mark.claim("dprf-lem15")
-@pytest.mark.claim("dprf-eq12")
 def test_bernstein_bound_holds_in_2000_draws_and_is_its_formula():
     """Exceedances of a bound that may fail with probability .05; none is expected.
 
@@ -404,7 +406,6 @@ def test_bernstein_bound_holds_in_2000_draws_and_is_its_formula():
 
 
 @pytest.mark.claim("dprf-lem15")
-@pytest.mark.claim("dprf-eq12")
 def test_the_printed_threshold_breaks_the_second_display_of_lemma15():
     norm, n = 3.0, 100
     printed = truncation_threshold(n_components=n, norm=norm, version="printed")
@@ -414,7 +415,6 @@ def test_the_printed_threshold_breaks_the_second_display_of_lemma15():
 
 
 @pytest.mark.claim("dprf-lem16")
-@pytest.mark.claim("dprf-eq13")
 def test_the_printed_threshold_breaks_lemma16():
     """alpha = 801 with probability 1.25e-4: one hit in N = 100 gives 64.16 > 50.99."""
     p, value, n, failure = 1.25e-4, 801.0, 100, 0.01
@@ -434,7 +434,6 @@ def test_the_printed_threshold_breaks_lemma16():
 
 
 @pytest.mark.claim("dprf-lem16")
-@pytest.mark.claim("dprf-eq13")
 def test_coefficient_norm_bound_holds_in_2000_draws_and_is_its_formula():
     n, draws = 400, 2000
     alpha = stream(0, "lem16", "data").choice([0.0, 3.0], size=(draws, n), p=[0.9, 0.1])
