@@ -308,6 +308,7 @@ def test_rows_carry_expectations_and_standard_errors() -> None:
     assert free["ours"] == pytest.approx(0.5)
     assert free["paper_se"] == pytest.approx(0.1 * math.sqrt(2) / math.sqrt(10))
     single = reproduction_rows(entries, curves, one_split=True)[0]
+    # sd of the non-private error is .02 sqrt(2), of the increment .08 sqrt(2)
     expected = math.hypot(0.02 * math.sqrt(2), 0.08 * math.sqrt(2) / math.sqrt(10))
     assert single["paper_se"] == pytest.approx(expected)
     entries[0]["method"] = "increment"
@@ -316,6 +317,8 @@ def test_rows_carry_expectations_and_standard_errors() -> None:
         {"data": "wine", "method": "pinv", "at": 2000, "paper": 1.0, "reading_error": 0.005},
         {"data": "medical", "method": "kaczmarz", "at": 2000, "paper": 0.5, "reading_error": 0.005},
     ]
+    increment = reproduction_rows(entries, curves, one_split=True)[0]
+    assert increment["paper_se"] == pytest.approx(0.08 * math.sqrt(2) / math.sqrt(10))
     rows = table1_rows(table, curves, curves)
     assert [r["ours"] for r in rows] == pytest.approx([1.0, 0.5])
     assert [r["paper"] for r in rows] == [1.0, 0.5]

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplit._checks import check_choice
 from dplit.random_features.curves import Curves
+from dplit.random_features.fairness import expected_absolute_error
 from dplit.random_features.parity import GapCurves, ParityScores
 
 __all__ = [
@@ -102,15 +104,33 @@ _BASE = {"ours": "nonprivate", "min_norm_private": "min_norm"}
 def _paper_se(
     curves: Curves, method: str, at: tuple[int, ...], one_split: bool, repeats: int
 ) -> float:
-    """Standard error of the paper's mean of ``repeats`` runs, from our scatter."""
-    spread = float(curves.sd(method)[at])
+    """Standard error of the paper's mean of ``repeats`` runs, from our scatter.
+
+    Relative scatter is pooled over positions and budgets, where it is nearly constant: a standard
+    deviation of five runs alone is too rough to judge a sixth.
+    """
     if not one_split:
+        spread = _relative_sd(curves.errors[method]) * float(curves.mean(method)[at])
         return spread / math.sqrt(repeats)
-    if method not in _BASE:
-        return spread
-    split = float(curves.sd(_BASE[method])[at[0]])
-    noise = float(curves.increment(method, _BASE[method])[1][at]) * math.sqrt(curves.repeats)
-    return math.hypot(split, noise / math.sqrt(repeats))
+    base = _BASE.get(method, method)
+    plain = curves.errors[base]
+    split = _relative_sd(plain) * float(curves.mean(base)[at[: plain.ndim - 1]])
+    if base == method:
+        return split
+    return math.hypot(split, _noise_sd(curves, method, at) / math.sqrt(repeats))
+
+
+def _relative_sd(values: NDArray[np.float64]) -> float:
+    """Root mean square over positions of standard deviation over mean, along axis 0."""
+    return float(np.sqrt(np.mean(values.var(axis=0, ddof=1) / values.mean(axis=0) ** 2)))
+
+
+def _noise_sd(curves: Curves, method: str, at: tuple[int, ...]) -> float:
+    """Standard deviation of one run's increment over its non-private error, pooled likewise."""
+    plain = curves.errors[_BASE[method]][:, :, None]
+    expected = (curves.errors[f"{method}_expected"] - plain).mean(axis=0)
+    scatter = (curves.errors[method] - plain).var(axis=0, ddof=1)
+    return float(np.sqrt(np.mean(scatter / expected**2)) * expected[at])
 
 
 def reproduction_rows(
@@ -141,6 +161,7 @@ def reproduction_rows(
     Examples
     --------
     >>> from dplit.random_features.curves import Curves
+    from dplit.random_features.fairness import expected_absolute_error
     >>> errors = {"ours": np.array([[[1.0]], [[3.0]]])}
     >>> curves = Curves(np.array([10.0]), "N", errors, (1.0,), (10,))
     >>> entries = [{"method": "ours", "at": 10, "paper": 2.5, "reading_error": 0.1}]
@@ -153,9 +174,8 @@ def reproduction_rows(
         if method == "increment":
             column = _column(entry, curves)
             gap = curves.mean("ours_expected") - curves.mean("nonprivate")[:, None]
-            spread = curves.increment()[1][(at, *column)] * math.sqrt(curves.repeats)
             ours, se = gap[(at, *column)], 0.0
-            paper_se = spread / math.sqrt(repeats)
+            paper_se = _noise_sd(curves, "ours", (at, *column)) / math.sqrt(repeats)
         else:
             column = _column(entry, curves) if curves.errors[method].ndim == 3 else ()
             best = f"{method}_expected" if f"{method}_expected" in curves.errors else method
@@ -210,6 +230,14 @@ def table1_rows(
     return rows
 
 
+def _folded_sd(gaps: NDArray[np.float64], floors: NDArray[np.float64]) -> float:
+    """Standard deviation of ``|g + s Z|`` over splits with gaps g and floors ``sqrt(2/pi) s``."""
+    s = floors * math.sqrt(math.pi / 2.0)
+    means = expected_absolute_error(gaps, s)
+    within = np.mean(gaps**2 + s**2 - means**2)
+    return float(np.sqrt(within + np.var(means)))
+
+
 def gap_rows(
     entries: Sequence[Mapping[str, Any]], curves: GapCurves, *, repeats: int = 10
 ) -> list[dict[str, Any]]:
@@ -222,19 +250,23 @@ def gap_rows(
         ``paper``, ``reading_error``.
     curves : GapCurves
     repeats : int, default=10
-        Splits behind the paper's mean; its standard error is our standard deviation over their
-        square root.
+        Splits behind the paper's mean.
 
     Returns
     -------
     list of dict
+        Standard errors are those of the law, not of the scatter of a few splits: the estimate is
+        nearly ``|g + s Z|`` with the exact gap g and s from the floor.
     """
     rows = []
     for entry in entries:
         model = check_choice("model", entry["model"], ("rf", "rls"))
         at = int(np.argmin(np.abs(curves.epsilons - entry["epsilon"])))
-        values = getattr(curves, model)[:, at, entry["group"] - 1]
-        sd = float(values.std(ddof=1))
+        cell = (slice(None), at, entry["group"] - 1)
+        values = getattr(curves, model)[cell]
+        sd = _folded_sd(
+            getattr(curves, f"{model}_exact")[cell], getattr(curves, f"{model}_floor")[cell]
+        )
         rows.append(
             row(f"{curves.feature}, {model}, group {entry['group']}, at {entry['epsilon']:g}",
                 entry["paper"], float(values.mean()), paper_se=sd / math.sqrt(repeats),
