@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from scripts.layout import Layout
 
@@ -114,6 +115,7 @@ def _die_with_parent() -> None:
 class _Running:
     job: Job
     process: subprocess.Popen[bytes]
+    pipe: IO[bytes]
     begin: float
     said: bytearray = field(default_factory=bytearray)
 
@@ -131,13 +133,13 @@ def _start(job: Job, layout: Layout) -> _Running:
         start_new_session=True,
         preexec_fn=_die_with_parent,
     )
-    return _Running(job, process, time.monotonic())
+    assert process.stdout is not None
+    return _Running(job, process, process.stdout, time.monotonic())
 
 
 def _listen(one: _Running) -> bool:
     """Read what a job says, into memory because the disk may be full; return whether it goes on."""
-    assert one.process.stdout is not None
-    chunk = os.read(one.process.stdout.fileno(), 65536)
+    chunk = os.read(one.pipe.fileno(), 65536)
     one.said += chunk
     del one.said[:-LONGEST_LOG]
     return bool(chunk)
@@ -146,8 +148,7 @@ def _listen(one: _Running) -> bool:
 def _finish(one: _Running) -> Outcome:
     _, status, usage = os.wait4(one.process.pid, 0)
     one.process.returncode = code = os.waitstatus_to_exitcode(status)
-    assert one.process.stdout is not None
-    one.process.stdout.close()
+    one.pipe.close()
     seconds, cpu = time.monotonic() - one.begin, usage.ru_utime + usage.ru_stime
     return Outcome(one.job, code, seconds, cpu, one.said.decode("utf-8", errors="replace"))
 
@@ -186,9 +187,8 @@ def run(
             while waiting and len(running) < width:
                 started(waiting[0])
                 running.append(_start(waiting.pop(0), layout))
-            pipes = [one.process.stdout for one in running]
-            ready, _, _ = select.select(pipes, [], [])
-            for one in [r for r in running if r.process.stdout in ready]:
+            ready, _, _ = select.select([one.pipe for one in running], [], [])
+            for one in [r for r in running if r.pipe in ready]:
                 if not _listen(one):
                     running.remove(one)
                     ended(_finish(one))

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -178,11 +178,11 @@ def plant(target: str, change: Callable[[Callable[..., Any]], Callable[..., Any]
                 if value is original:
                     setattr(module, key, new)
         return
-    static = inspect.getattr_static(owner, attribute)
+    static: Any = inspect.getattr_static(owner, attribute)
     if attribute == "__init__":
         setattr(owner, attribute, _changed_init(original, change))
     elif isinstance(static, property):
-        setattr(owner, attribute, property(change(static.fget)))
+        setattr(owner, attribute, property(change(cast(Callable[..., Any], static.fget))))
     elif isinstance(static, (staticmethod, classmethod)):
         setattr(owner, attribute, staticmethod(change(original)))
     else:

@@ -163,8 +163,9 @@ def page_of_tests(slug: str, records: Sequence[Record], tests: Sequence[MarkedTe
     mine = [test for test in tests if own.keys() & set(test.claims)]
     anchor = {test.node: f"source-{number}" for number, test in enumerate(mine, start=1)}
     lines = [
-        "# Tests of this chapter's claims\n",
-        "`make test` runs them; `make mutate` shows that each fails when its function is wrong.\n",
+        f"# Tests: {slug.replace('_', ' ')}\n",
+        "The tests of this chapter's claims. `make test` runs them; `make mutate` shows that each",
+        "fails when its function is wrong.\n",
         "## By claim\n",
     ]
     for identifier, record in own.items():

@@ -143,6 +143,16 @@ def archive(slug: str, notebook: dict[str, Any], parts: dict[str, str], cpu: flo
     }
 
 
+def archive_parts(layout: Layout, slug: str) -> dict[str, str]:
+    """Return what an archive depends on: as a chapter, but only the code of its notebook.
+
+    A run at the paper's scale takes minutes, and prose does not change its numbers.
+    """
+    notebook = layout.notebooks / f"{slug}.ipynb"
+    code = "\n\n".join(digest.notebook_code(notebook)).encode()
+    return {**digest.chapter_parts(layout, slug), layout.name(notebook): digest_bytes(code)}
+
+
 def parts_digest(parts: dict[str, str]) -> str:
     """Return one digest of everything that a run at the paper's scale depends on."""
     kept = {name: value for name, value in parts.items() if not name.startswith("results/")}
@@ -187,7 +197,7 @@ def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
 
 def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
     target = layout.results / f"{slug}.json"
-    parts = digest.chapter_parts(layout, slug)
+    parts = archive_parts(layout, slug)
     old = read_json(target) or {}
     if old.get("digest") == parts_digest(parts):
         say(f"  {slug}: archived in {layout.name(target)}, nothing changed since")

@@ -170,7 +170,9 @@ def test_paper_archives_once_and_keeps_an_archive_that_checked_more(toy: Any) ->
     archived = json.loads(path.read_text())
     assert archived["numbers"] == {"alp_double": 4.0}
     assert archived["claims"][0]["parameters"]["scale"] == "paper"
-    assert "nothing changed since" in toy.run("paper", "alpha").stdout
+    toy.edit("notebooks/alpha.md", "The end", "The very end")
+    assert toy.run("sync").returncode == 0
+    assert "nothing changed since" in toy.run("paper", "alpha").stdout  # prose has no numbers
     before = path.read_bytes()
     toy.edit("notebooks/alpha.md", "equal(numbers.double(2.0), 4.0, how", "not_run(reason")
     assert toy.run("sync").returncode == 0
