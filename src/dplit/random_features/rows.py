@@ -161,7 +161,6 @@ def reproduction_rows(
     Examples
     --------
     >>> from dplit.random_features.curves import Curves
-    from dplit.random_features.fairness import expected_absolute_error
     >>> errors = {"ours": np.array([[[1.0]], [[3.0]]])}
     >>> curves = Curves(np.array([10.0]), "N", errors, (1.0,), (10,))
     >>> entries = [{"method": "ours", "at": 10, "paper": 2.5, "reading_error": 0.1}]
