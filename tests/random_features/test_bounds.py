@@ -170,6 +170,7 @@ def test_frequency_moments_are_the_characteristic_function_of_the_inputs():
     np.testing.assert_allclose(M, (A.conj().T @ A).real / len(X), atol=6 / math.sqrt(len(X)))
 
 
+@pytest.mark.claim("dprf-thm12")
 def test_private_excess_bound_is_the_chi_square_tail_of_the_identity():
     bound = private_excess_bound(np.eye(50), sigma=2.0, failure=0.01)
     log = math.log(100)
