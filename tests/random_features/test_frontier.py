@@ -13,6 +13,7 @@ from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.random_features.data import Prepared, split
 from dplit.random_features.frontier import frontier, noise_variance, smooth_data
+from dplit.random_features.ridge import record_sensitivity
 from dplit.streams import stream
 
 SMALL: dict[str, Any] = {"n_records": 30, "n_components": 40, "few_components": 6, "gamma": 0.3}
@@ -24,12 +25,8 @@ def r2(y: np.ndarray, prediction: np.ndarray) -> float:
 
 
 def swap_bound(alpha: float, b: float, m: int) -> float:
-    """Least of twice the removal bound, the diameter and the midpoint bound (alpha > m/(2m-1)^2),
-    the first by a grid over the parallel rows that attain it."""
-    r = np.linspace(0, math.sqrt(alpha), 200_001)
-    removal = np.max((1 + math.sqrt(m - 1) * r / (alpha + r**2)) / (1 + alpha + r**2))
-    midpoint = (2 + math.sqrt(m / alpha) / 2) / alpha
-    return b * float(min(2 * removal, math.sqrt(m / alpha), midpoint))
+    """The per-record bound, whose own tests are those of the ridge module."""
+    return record_sensitivity(alpha=alpha, label_bound=b, n_records=m, neighboring="replace_one")
 
 
 @pytest.mark.claim("dprf-beyond-frontier")
