@@ -76,7 +76,7 @@ def excess_risk_exact(features: ArrayLike, *, sigma: float) -> float:
     features : array_like of shape (n, N)
         Feature rows phi(x_j), real or complex.
     sigma : float
-        Standard deviation of the noise per coefficient (for complex coefficients: of |z_k|).
+        Standard deviation of the noise per coefficient (complex: root of ``E|z_k|^2``).
 
     Returns
     -------
@@ -131,7 +131,7 @@ def excess_risk_gap_exact(features: ArrayLike, groups: ArrayLike, *, sigma: floa
     References
     ----------
     Liao, Needell, Schaeffer, Xue (2025), Definition 4, equation (9) and Section 3.4. The printed
-    chain (1/2) sigma^2 |Tr H^a - Tr H| with Tr H^a = E ||x||^2 is half of this.
+    chain ``(1/2) sigma^2 |Tr H^a - Tr H|`` with ``Tr H^a = E ||x||^2`` is half of this.
 
     Examples
     --------
