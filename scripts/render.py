@@ -65,8 +65,15 @@ def fault_lines(messages: str) -> list[str]:
     --------
     >>> fault_lines("reading\\nOSError: [Errno 28] No space left on device\\nRuntimeError: \\n")
     ['OSError: [Errno 28] No space left on device']
+    >>> fault_lines("chapters/erm.ipynb:1230002: WARNING: no key")
+    ['chapters/erm.ipynb: cell 123, line 2: WARNING: no key']
     """
-    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in messages.split("\n")]
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", messages)
+    # MyST-NB counts 10000 lines to a cell
+    plain = re.sub(
+        r"\.ipynb:(\d+)(\d{4}):", lambda m: f".ipynb: cell {m[1]}, line {int(m[2])}:", plain
+    )
+    lines = [line.strip() for line in plain.split("\n")]
     found = [line for line in lines if re.search(r"WARNING|ERROR|^\w*Error: .", line)]
     return list(dict.fromkeys(found)) or [line for line in lines if line][-8:]
 
