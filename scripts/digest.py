@@ -107,6 +107,31 @@ def imported_files(sources: Iterable[str], package: Path) -> set[Path]:
     return files
 
 
+def defining_module(module: str, name: str, package: Path) -> str:
+    """Return the module in which a name is defined: itself, or the one it imports the name from.
+
+    Parameters
+    ----------
+    module : str
+        A module of the package that holds the name.
+    name : str
+        A function or class; the first part of a method's name.
+    package : Path
+        The package's folder.
+    """
+    path = module_file(module, package)
+    if path is None:
+        return module
+    is_package = path.name == "__init__.py"
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        if any((alias.asname or alias.name) == name for alias in node.names):
+            base = next(imported_names(ast.unparse(node), module, is_package))
+            return defining_module(base, name, package)
+    return module
+
+
 def data_files() -> list[Path]:
     """Return the data files that loaders would find: in ``DPLIT_DATA`` and in the cache."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from scripts.digest import module_file
+from scripts.digest import defining_module, module_file
 from scripts.files import BuildError
 from scripts.pairs import cell_ids
 
@@ -155,7 +155,8 @@ def function_links(function: str, package: Path) -> tuple[str, str]:
     if not module or module == function:
         raise BuildError(f"{function} is not in a module of {package.name}")
     inner = function.removeprefix(module + ".")
-    return f"../api.html#{function}", f"../../_modules/{module.replace('.', '/')}.html#{inner}"
+    home = defining_module(module, inner.partition(".")[0], package)
+    return f"../api.html#{function}", f"../../_modules/{home.replace('.', '/')}.html#{inner}"
 
 
 def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:

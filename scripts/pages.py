@@ -186,7 +186,7 @@ def page_of_tests(slug: str, records: Sequence[Record], tests: Sequence[MarkedTe
     for test in mine:
         if test.file != file:
             file = test.file
-            lines.append(f"### `{file}`\n")
+            lines.append(f"### `{file.rpartition('/')[2]}`\n")
         fence = "`" * max(3, 1 + _longest_run(test.source))
         lines.append(raw(f'<span id="{anchor[test.node]}"></span>'))
         lines.append(f"{fence}python\n{test.source}\n{fence}\n")

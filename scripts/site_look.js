@@ -39,7 +39,9 @@ async (minimum) => {
   }
   const root = document.documentElement;
   if (root.scrollWidth > root.clientWidth + 1) {
+    const inside = (e) => e && (getComputedStyle(e).overflowX !== "visible" || inside(e.parentElement));
     const wide = [...document.body.querySelectorAll("*")]
+      .filter((e) => !inside(e.parentElement))
       .filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1)
       .filter((e) => ![...e.children].some((c) => c.getBoundingClientRect().right > root.clientWidth + 1));
     told.push(`wider than the screen: ${root.scrollWidth} px, ${wide.slice(0, 2).map(name).join(", ")}`);
