@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
@@ -250,3 +252,26 @@ def test_archived_results_are_found_from_inside_the_project(tmp_path, monkeypatc
     assert notebook.archived("y") is None
     monkeypatch.chdir("/")
     assert notebook.archived("x") is None
+
+
+def test_the_archived_run_stands_beside_this_one(displayed, tmp_path, monkeypatch):
+    (tmp_path / "src/dplit").mkdir(parents=True)
+    (tmp_path / "src/dplit/__init__.py").touch()
+    (tmp_path / "results").mkdir()
+    run, _ = guard()
+    monkeypatch.chdir(tmp_path)
+    notebook.show_archived(run, {})
+    assert "No archived run" in displayed.pop()[0]["text/plain"]
+    row = {"setting": "a", "paper": 1.0, "ours": 1.0}
+    shown = claims.Claim({**claims.load_registry()["dprf-fig1"]}).reproduce([row, row])
+    shown._repr_mimebundle_()
+    old = {**shown.record, "checks": shown.record["checks"] * 2}
+    stored = {"numbers": {"a": 0.25}, "claims": [old], "slug": "x"}
+    (tmp_path / "results/x.json").write_text(json.dumps(stored))
+    notebook.glue_numbers(a=0.5)
+    notebook.show_archived(run, {"a number": "a"})
+    text = displayed[-1][0]["text/plain"]
+    assert "a number | 0.5 | 0.25" in text
+    assert "1 of 1 checks, 2 of 2 numbers | 2 of 2 checks, 4 of 4 numbers" in text
+    with pytest.raises(KeyError):
+        notebook.show_archived(run, {"unknown": "never glued"})

@@ -26,6 +26,7 @@ __all__ = [
     "load_registry",
     "load_schema",
     "load_targets",
+    "shown_records",
     "slugs",
 ]
 
@@ -35,6 +36,7 @@ FALSE_ALARM = float(2 * norm.sf(4.0))
 _POWER = 0.9
 _POSITIVE = {"equal", "at_most", "at_least", "attains", "statement"}
 _context: dict[str, Any] = {}
+_shown: dict[str, dict[str, Any]] = {}
 
 
 class ClaimError(AssertionError):
@@ -95,6 +97,11 @@ def set_context(**parameters: Any) -> None:
     """Set the run's parameters, which every record of this process repeats."""
     _context.clear()
     _context.update(parameters)
+
+
+def shown_records() -> dict[str, dict[str, Any]]:
+    """Return the records that this process has displayed, by id, in order."""
+    return dict(_shown)
 
 
 def claim(identifier: str) -> Claim:
@@ -367,5 +374,6 @@ class Claim:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         record = self.record
+        _shown[record["id"]] = record
         plain = f"{record['id']}: {record['verdict']}, {record['status']}"
         return {"text/plain": plain, "text/html": badge_html(record), MIMETYPE: record}

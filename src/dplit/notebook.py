@@ -9,7 +9,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ __all__ = [
     "notice",
     "provenance",
     "show",
+    "show_archived",
     "show_table",
     "style",
 ]
@@ -39,6 +40,7 @@ __all__ = [
 PROVENANCE_MIMETYPE = "application/vnd.dplit.provenance+json"
 _TYPES: dict[str, tuple[Any, ...]] = {"float": (float, int), "int": (int,), "str": (str,)}
 _INJECTED = "# Parameters"
+_glued: dict[str, float | int | str] = {}
 
 
 class ParameterError(ValueError):
@@ -318,6 +320,7 @@ def glue_numbers(**values: float | int | str) -> None:
             text = repr(plain)
         else:
             text = repr(value)
+        _glued[name] = ast.literal_eval(text)
         display(  # type: ignore[no-untyped-call]
             {prefix + "text/plain": text},
             metadata={"scrapbook": {"name": name, "mime_prefix": prefix}},
@@ -385,6 +388,42 @@ def archived(slug: str) -> dict[str, Any] | None:
         return None
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
     return content
+
+
+def _within(record: dict[str, Any]) -> str:
+    rows = [row for check in record["checks"] for row in check.get("rows", [])]
+    checks = f"{sum(c['ok'] for c in record['checks'])} of {len(record['checks'])} checks"
+    return f"{checks}, {sum(r['within'] for r in rows)} of {len(rows)} numbers" if rows else checks
+
+
+def show_archived(run: Run, numbers: Mapping[str, str]) -> None:
+    """Display the archived run at the paper's scale beside this one.
+
+    Parameters
+    ----------
+    run : Run
+        This run; its chapter names the archive ``results/<slug>.json``.
+    numbers : mapping of str to str
+        Description -> name of a number that this run has glued.
+
+    Raises
+    ------
+    KeyError
+        If this run has not glued a number of that name.
+    """
+    stored = archived(run.slug)
+    if stored is None:
+        notice("No archived run", "results/ has no run of this chapter at the paper's scale.")
+        return
+    old = {record["id"]: record for record in stored["claims"]}
+    rows = [(text, _glued[name], stored["numbers"].get(name)) for text, name in numbers.items()]
+    shown = claims.shown_records()
+    for identifier, record in shown.items():
+        if record["kind"] in ("figure", "table") and identifier in old:
+            compared = (_within(record), _within(old[identifier]))
+            rows.append((f"{record['place']}: {record['title']}", *compared))
+    caption = f"This run ({run.scale}) beside the archived run at the paper's scale."
+    show_table(["what", "this run", "paper's scale"], rows, caption=caption)
 
 
 def provenance(run: Run) -> None:

@@ -69,7 +69,7 @@ def test_predictions_are_those_of_the_naive_iteration(label: int):
     F, y = cosine_problem()
     found = prediction_statistics(F @ F.T, y, 7, sigma=0.0, n_runs=3, seed=1, name="t")
     for run in range(3):
-        rows = stream(1, "t", "public", run).integers(0, 60, size=60)
+        rows = stream(1, "t", "data", run).integers(0, 60, size=60)
         expected = naive_prediction(F, y, 7, float(label), rows)
         assert found[label, run] == pytest.approx(expected, abs=1e-10)
 

@@ -104,7 +104,7 @@ def prediction_statistics(
         Independent runs on each side.
     seed : int
     name : str
-        Names the streams: role ``public`` for the order of steps, ``noise`` for the noise.
+        Names the streams: role ``data`` for the hidden order of steps, ``noise`` for the noise.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def prediction_statistics(
     labels[record] = 0.0
     found = np.empty((2, n_runs))
     for run in range(n_runs):
-        rows = stream(seed, name, "public", run).integers(0, m, size=m)
+        rows = stream(seed, name, "data", run).integers(0, m, size=m)
         response = _label_response(G, record, rows)
         zero = float(response @ labels)
         one = zero + float(response[record])
