@@ -99,7 +99,7 @@ def moment_sensitivity(
     Notes
     -----
     One record contributes ``(x x^T, y x)`` of squared norm ``|x|^4 + y^2 |x|^2``, hence
-    ``r sqrt(r^2 + b^2)`` for adding or removing it. Replacing (x, y) by (z, w) moves the pair by
+    ``r sqrt(r^2 + b^2)`` for adding or removing it. Replacing (x, y) by (z, w) moves the pair by::
 
         |x|^4 + |z|^4 - 2 <x, z>^2 + y^2 |x|^2 + w^2 |z|^2 - 2 y w <x, z>,
 
