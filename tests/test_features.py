@@ -156,6 +156,7 @@ def test_single_precision_is_kept_and_close(kind: str, road: bool) -> None:
     np.testing.assert_allclose(whole, mapped(kind, np.arange(6.0).reshape(2, 3), W, b), rtol=0)
 
 
+@pytest.mark.claim("dprf-fair-claim")
 @pytest.mark.parametrize("kind", ["cos_sin", "complex"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3")
