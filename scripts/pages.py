@@ -128,7 +128,7 @@ def index_page(records: Sequence[Record]) -> str:
 
 
 def _stands(record: Record) -> str:
-    return str(record["note"] or "")
+    return str(record.get("stands") or record["note"] or "")
 
 
 def errata_page(records: Sequence[Record]) -> str:
@@ -148,7 +148,7 @@ def errata_page(records: Sequence[Record]) -> str:
         blocks.append(
             f'<section class="dplit-erratum" id="erratum-{r["id"]}">'
             f"<h2>{escape(r['place'])}: {escape(r['title'])}</h2>"
-            f"<dl><dt>Printed in</dt><dd>{escape(r['slug'])}, {escape(r['place'])}; "
+            f"<dl><dt>Printed in</dt><dd>{escape(r['slug'].replace('_', ' '))}, {escape(r['place'])}; "
             f"{chapter_link(r, 'see the chapter')}</dd>"
             f'<dt>Severity</dt><dd><span class="dplit-severity">{escape(r["severity"])}</span></dd>'
             f"<dt>Corrected</dt><dd>{escape(r['corrected'])}</dd>"
