@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,30 @@ def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
+def first_difference(first: Path, second: Path, width: int = 160) -> str:
+    """Say where two files differ first: for notebooks the cell, then the text around the place.
+
+    Parameters
+    ----------
+    first, second : Path
+        Two files of the same name; either may be missing.
+    width : int
+        Characters that are shown of each.
+    """
+    texts = [path.read_text(errors="replace") if path.is_file() else "" for path in (first, second)]
+    place = ""
+    if first.suffix == ".ipynb" and all(texts):
+        cells = [[json.dumps(c, sort_keys=True) for c in json.loads(t)["cells"]] for t in texts]
+        pairs = zip(*cells, strict=False)
+        number = next((i for i, (a, b) in enumerate(pairs) if a != b), None)
+        if number is not None:
+            texts, place = [cells[0][number], cells[1][number]], f"cell {number + 1}: "
+    short = min(map(len, texts))
+    at = next((i for i in range(short) if texts[0][i] != texts[1][i]), short)
+    shown = [text[max(0, at - width // 2) : at + width // 2] for text in texts]
+    return f"{place}{shown[0]!r} against {shown[1]!r}"
+
+
 def compare(layout: Layout, folder: Path, say: Say) -> None:
     """Build the book again from a copy in ``folder`` and compare.
 
@@ -72,6 +97,8 @@ def compare(layout: Layout, folder: Path, say: Say) -> None:
     told += [f"_build/html/{n}" for n in differences(layout.html, copy.html)]
     if told:
         shown = "\n  ".join(told[:30])
+        where = told[0]
+        shown += "\n  first: " + first_difference(layout.root / where, copy.root / where)
         raise BuildError(f"{len(told)} files differ between two builds:\n  {shown}")
     count = sum(path.is_file() for path in layout.html.rglob("*"))
     chapters = len(layout.slugs())

@@ -148,8 +148,8 @@ def errata_page(records: Sequence[Record]) -> str:
         blocks.append(
             f'<section class="dplit-erratum" id="erratum-{r["id"]}">'
             f"<h2>{escape(r['place'])}: {escape(r['title'])}</h2>"
-            f"<dl><dt>Printed in</dt><dd>{escape(r['slug'].replace('_', ' '))}, {escape(r['place'])}; "
-            f"{chapter_link(r, 'see the chapter')}</dd>"
+            f"<dl><dt>Printed in</dt><dd>{escape(r['slug'].replace('_', ' '))}, "
+            f"{escape(r['place'])}; {chapter_link(r, 'see the chapter')}</dd>"
             f'<dt>Severity</dt><dd><span class="dplit-severity">{escape(r["severity"])}</span></dd>'
             f"<dt>Corrected</dt><dd>{escape(r['corrected'])}</dd>"
             f"<dt>What stands</dt><dd>{escape(_stands(r))}</dd></dl></section>"

@@ -231,3 +231,17 @@ def test_parameters_of_the_run_are_repeated_in_every_record():
         assert made().equal(1.0, 1.0, how="h").record["parameters"] == {"seed": 3, "scale": "quick"}
     finally:
         claims.set_context()
+
+
+def test_records_do_not_hold_the_last_bits_of_a_sum():
+    """Kills records that keep all digits, and a worst entry that rounding errors choose."""
+    noise = 1e-15 * np.array([[0.0, 1.0, 3.0, 2.0], [2.0, 3.0, 0.0, 1.0]])
+    records = []
+    for error in noise:
+        c = made()
+        c.equal(np.array([1.0, 2.0, 3.0, 4.0]) + error, [1.0, 2.0, 3.0, 4.0], how="a vector")
+        c.equal(float(error[1]), 0.0, atol=1e-10, how="a remainder")
+        c.at_most(1 / 3 + error[1], 0.5, how="a bound")
+        records.append(c.record["checks"])
+    assert records[0] == records[1]
+    assert [check["measured"] for check in records[0]] == [1.0, 0.0, 0.333333333]

@@ -206,8 +206,9 @@ def test_numbers_are_glued_as_plain_numbers(displayed):
     import numpy as np
 
     notebook.glue_numbers(a=np.float64(0.5), b=3, c="text")
+    notebook.glue_numbers(d=1 / 3 + 1e-16)
     values = [data["application/papermill.record/text/plain"] for data, _ in displayed]
-    assert values == ["0.5", "3", "'text'"]
+    assert values == ["0.5", "3", "'text'", "0.333333333333"]
     assert displayed[0][1]["scrapbook"]["name"] == "a"
     with pytest.raises(TypeError, match="must be a number or a string"):
         notebook.glue_numbers(a=[1, 2])
@@ -222,6 +223,7 @@ def test_tables_escape_text_and_need_complete_rows(displayed):
     assert "x &amp; y" in page
     assert "0.12<" in page
     assert "yes" in page
+    assert displayed[0][0]["text/plain"] == "a<b | n\nx & y | 0.12\nyes | "
     with pytest.raises(ValueError, match="each row needs 2 entries"):
         notebook.show_table(["a", "b"], [[1]], caption="c")
 

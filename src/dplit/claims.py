@@ -7,6 +7,7 @@ checks it and shows it. What is shown is a badge with the record as JSON; the bu
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
@@ -125,6 +126,29 @@ def _worst(gap: Any) -> tuple[int, ...]:
     return tuple(int(i) for i in index)
 
 
+def _recorded(value: Any, step: float = 0.0) -> Any:
+    """Round what a record shows: to nine digits, and to multiples of a thousandth of a tolerance.
+
+    The last bits of a sum may depend on where its arrays lie in memory; records must not.
+    """
+    if isinstance(value, dict):
+        return {key: _recorded(entry, step) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_recorded(entry, step) for entry in value]
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    coarse = round(value / step) * step if 0 < step < math.inf else value
+    return float(f"{coarse:.9g}")
+
+
+def _recorded_check(check: Mapping[str, Any]) -> dict[str, Any]:
+    step = 1e-3 * float(check.get("tolerance") or 0.0)
+    return {
+        key: _recorded(value, step if key in ("measured", "expected") else 0.0)
+        for key, value in check.items()
+    }
+
+
 def _quantiles(size: int, df: int | None) -> tuple[float, float]:
     """Quantile at which ``size`` two-sided comparisons keep the false alarm of one, and power's."""
     tail = FALSE_ALARM / (2 * size)
@@ -179,7 +203,8 @@ class Claim:
             limit = limit + z * error
             detectable = float(np.max((z + power) * error))
         with np.errstate(over="ignore"):
-            at = _worst(over / np.maximum(limit, np.finfo(float).tiny))
+            ratio = over / np.maximum(limit, np.finfo(float).tiny)
+            at = _worst(np.round(ratio, 3))  # rounding errors must not choose the entry
         value = np.atleast_1d(left)[at]
         return self._add(
             method,
@@ -370,7 +395,8 @@ class Claim:
             ok = reason is None and all(check["ok"] for check in self.checks)
             status = "passed" if ok else "failed"
         record.update(status=status, passed=status == "passed", reason=reason)
-        record.update(checks=self.checks, parameters=dict(_context))
+        checks = [_recorded_check(check) for check in self.checks]
+        record.update(checks=checks, parameters=dict(_context))
         return record
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:

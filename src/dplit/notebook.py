@@ -302,7 +302,7 @@ def show(fig: Figure, *, name: str, caption: str, alt: str) -> None:
 
 
 def glue_numbers(**values: float | int | str) -> None:
-    """Store numbers under names, for use in the text as ``{glue:text}`name:.3g```.
+    """Store numbers, to twelve digits, for use in the text as ``{glue:text}`name:.3g```.
 
     Raises
     ------
@@ -317,7 +317,7 @@ def glue_numbers(**values: float | int | str) -> None:
             plain: Any = value.item() if hasattr(value, "item") else value
             if not isinstance(plain, (int, float)):
                 raise TypeError(f"{name} must be a number or a string, got {name}={value!r}")
-            text = repr(plain)
+            text = repr(float(f"{plain:.12g}") if isinstance(plain, float) else plain)
         else:
             text = repr(value)
         _glued[name] = ast.literal_eval(text)
@@ -328,13 +328,13 @@ def glue_numbers(**values: float | int | str) -> None:
         )
 
 
-def _html_cell(value: Any, pattern: str) -> str:
+def _table_cell(value: Any, pattern: str) -> str:
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, str)) or value is None:
-        return html.escape("" if value is None else str(value))
-    return html.escape(format(float(value), pattern))
+        return "" if value is None else str(value)
+    return format(float(value), pattern)
 
 
 def show_table(
@@ -353,20 +353,21 @@ def show_table(
     """
     from IPython.display import display
 
-    lines = [list(row) for row in rows]
-    for line in lines:
-        if len(line) != len(columns):
-            raise ValueError(f"each row needs {len(columns)} entries, got {line!r}")
+    lines = []
+    for row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"each row needs {len(columns)} entries, got {list(row)!r}")
+        lines.append([_table_cell(value, pattern) for value in row])
     head = "".join(f"<th scope='col'>{html.escape(name)}</th>" for name in columns)
     body = "".join(
-        "<tr>" + "".join(f"<td>{_html_cell(value, pattern)}</td>" for value in line) + "</tr>"
+        "<tr>" + "".join(f"<td>{html.escape(value)}</td>" for value in line) + "</tr>"
         for line in lines
     )
     table = (
         f"<div class='dplit-scroll'><table class='dplit-table'><caption>{html.escape(caption)}"
         f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
-    plain = "\n".join(" | ".join(map(str, line)) for line in [list(columns), *lines])
+    plain = "\n".join(" | ".join(line) for line in [list(columns), *lines])
     display({"text/html": table, "text/plain": plain}, raw=True)  # type: ignore[no-untyped-call]
 
 

@@ -211,6 +211,20 @@ def test_differences_sees_every_byte_but_the_run_times(tmp_path: Path) -> None:
     assert again.differences(first, second) == ["book/more.html", "same.html"]
 
 
+def test_the_first_difference_is_shown_with_its_cell(tmp_path: Path) -> None:
+    for name, value in (("a", "0.5"), ("b", "0.25")):
+        cells = [{"source": "same"}, {"source": "x", "outputs": [value]}]
+        (tmp_path / f"{name}.ipynb").write_text(json.dumps({"cells": cells}))
+        (tmp_path / f"{name}.html").write_text(f"<p>{value}</p>")
+    told = again.first_difference(tmp_path / "a.ipynb", tmp_path / "b.ipynb")
+    assert told.startswith("cell 2: ")
+    assert '"0.5"' in told
+    assert '"0.25"' in told
+    told = again.first_difference(tmp_path / "a.html", tmp_path / "b.html")
+    assert told == "'<p>0.5</p>' against '<p>0.25</p>'"
+    assert "against ''" in again.first_difference(tmp_path / "a.html", tmp_path / "missing.html")
+
+
 def test_the_copy_for_the_second_build_holds_nothing_built(tmp_path: Path) -> None:
     root = tmp_path / "first"
     for name in ("_build/html/a", ".venv/b", "book/chapters/c", "book/tests/d", "tests/e", "f"):
