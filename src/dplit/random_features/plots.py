@@ -233,7 +233,7 @@ def near_duplicate_figure(
     ):
         axes.plot(x, y, color=colour, marker=marker, linestyle="none", label=label)
     axes.axhline(1e-5, color="#555555", linestyle=(0, (8, 2)), label="claimed δ = 1e-5")
-    axes.set(xscale="log", yscale="log", ylim=(1e-7, 2.0), xlabel="distance h times σ_ω",
+    axes.set(xscale="log", yscale="log", ylim=(1e-7, 2.0), xlabel=r"distance $h$ times $\sigma_\omega$",
              ylabel="true δ at ε = 1")  # fmt: skip
     axes.legend(fontsize=9)
     return fig
@@ -248,7 +248,7 @@ def noise_cost_figure(
     axes.axhline(exact, color="#0072B2", label="exact root mean square")
     axes.axhline(vacuous, color="#555555", linestyle=(0, (8, 2)), label="size of the signal")
     axes.set(xscale="log", yscale="log", xlabel="number of features N",
-             ylabel="error in L2(mu)")  # fmt: skip
+             ylabel=r"error in $L_2(\mu)$")  # fmt: skip
     axes.legend(fontsize=9)
     return fig
 
@@ -268,7 +268,7 @@ def frontier_figure(panels: Mapping[str, Frontier]) -> Figure:
                   label="private, per-record bound")  # fmt: skip
         axes.plot(result.alphas, result.crude.mean(0), color="#D55E00",
                   linestyle=(0, (5, 1, 1, 1)), marker="s",
-                  label="private, crude bound")  # fmt: skip
+                  label="private, crude bound (off the scale)")  # fmt: skip
         for name, (colour, dashes) in rivals.items():
             level = float(np.mean(result.baselines[name]))
             axes.axhline(level, color=colour, linestyle=dashes, label=name)
