@@ -233,8 +233,8 @@ def near_duplicate_figure(
     ):
         axes.plot(x, y, color=colour, marker=marker, linestyle="none", label=label)
     axes.axhline(1e-5, color="#555555", linestyle=(0, (8, 2)), label="claimed δ = 1e-5")
-    axes.set(xscale="log", yscale="log", ylim=(1e-7, 2.0), xlabel=r"distance $h$ times $\sigma_\omega$",
-             ylabel="true δ at ε = 1")  # fmt: skip
+    axes.set(xscale="log", yscale="log", ylim=(1e-7, 2.0), ylabel="true δ at ε = 1")
+    axes.set_xlabel(r"distance $h$ times $\sigma_\omega$")
     axes.legend(fontsize=9)
     return fig
 
