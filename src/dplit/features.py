@@ -13,6 +13,9 @@ complex         1/sqrt(N) exp(i <w_k, x>)                       N frequencies
 Inner products of any of them are unbiased for ``exp(-gamma ||x - y||^2)``. Angles are one matrix
 product per block of rows; cosines follow in cache (:mod:`dplit._trigonometry`). Where only sums
 over records or over frequencies are wanted, no more than a block of the map is ever in memory.
+
+Random projections that keep lengths stand beside them: independent signs, and the fast map through
+the Hadamard transform (:mod:`dplit._random_projections`).
 """
 
 from __future__ import annotations
@@ -29,9 +32,16 @@ from dplit._checks import check_choice, check_integer, check_positive, check_rng
 from dplit._estimators import spawn_generators
 from dplit._feature_blocks import Kind, Plan, fill
 from dplit._feature_sums import feature_gram, feature_mean, feature_moments
+from dplit._random_projections import (
+    HadamardProjection,
+    hadamard_projection,
+    hadamard_transform,
+    sign_projection,
+)
 from dplit._trigonometry import fast_cos
 
 __all__ = [
+    "HadamardProjection",
     "RandomFourierFeatures",
     "complex_features",
     "cos_sin_features",
@@ -39,8 +49,11 @@ __all__ = [
     "feature_gram",
     "feature_mean",
     "feature_moments",
+    "hadamard_projection",
+    "hadamard_transform",
     "phased_cosine_features",
     "random_frequencies",
+    "sign_projection",
 ]
 
 

@@ -325,6 +325,8 @@ def test_rows_carry_expectations_and_standard_errors() -> None:
     assert rows[1]["paper_se"] == pytest.approx(expected)
     assert [r["reading_error"] for r in rows] == [0.005, 0.005]
     assert [r["ours_se"] for r in rows] == [0.0, 0.0]
+    assert [r["miss"] for r in rows] == [False, False]
+    assert table1_rows([{**table[0], "miss": True}], curves, curves)[0]["miss"] is True
 
 
 def test_every_target_can_be_looked_up() -> None:
