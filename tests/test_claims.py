@@ -181,6 +181,30 @@ def test_a_claim_without_checks_fails_and_not_run_says_why():
         made().equal(1.0, 1.0, how="")
 
 
+def test_checks_after_not_run_are_recorded_for_information_and_never_raise():
+    """Kills a raise on stand-in data, a status that such checks can turn, and lost checks."""
+    c = made("erratum").not_run(reason="stand-in data")
+    c.equal(1.0, 2.0, how="differs").at_most(np.nan, 1.0, how="not finite")
+    c.attains(0.5, 1.0, how="half").refute(1.0, 0.5, why="holds").statement("no", False, how="no")
+    c.reproduce([{"setting": "a", "paper": 1.0, "ours": 2.0}])
+    assert [check["ok"] for check in c.checks] == [False] * 6
+    assert (c.record["status"], c.record["reason"]) == ("not_run", "stand-in data")
+    jsonschema.validate({**c.record, **COLLECTED}, claims.load_schema())
+    page = c._repr_mimebundle_()["text/html"]
+    assert "6 checks, for information" in page
+    assert "dplit-not_run" in page
+    assert "stand-in data" in page
+    good = made().equal(1.0, 1.0, how="agrees").not_run(reason="stand-in data")
+    assert good.record["status"] == "not_run"
+
+
+def test_a_check_that_fails_before_not_run_still_raises():
+    with pytest.raises(ClaimError, match="x-thm1: equal failed"):
+        made().equal(1.0, 2.0, how="differs").not_run(reason="too late")
+    page = made().equal(1.0, 1.0, how="agrees")._repr_mimebundle_()["text/html"]
+    assert "for information" not in page
+
+
 def test_the_badge_escapes_text_and_carries_the_record():
     bundle = made(corrected="2 < 3").equal(1.0, 1.0, how="a <i>route</i>")._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html", MIMETYPE}
@@ -245,3 +269,12 @@ def test_records_do_not_hold_the_last_bits_of_a_sum():
         records.append(c.record["checks"])
     assert records[0] == records[1]
     assert [check["measured"] for check in records[0]] == [1.0, 0.0, 0.333333333]
+
+
+def test_a_record_keeps_the_printed_value_whatever_the_margin():
+    """Kills rounding to a margin (1e-5 refuted by 0.9 must not read 0), and ugly multiples."""
+    c = made("erratum").refute(1e-5, 1.0, margin=0.9, why="delta")
+    c.at_least(0.987654321, 0.95, slack=0.02, how="rounded below the slack")
+    refuted, rounded = c.record["checks"]
+    assert (refuted["expected"], refuted["measured"]) == (1e-5, 1.0)
+    assert (rounded["expected"], rounded["measured"]) == (0.95, 0.98765)

@@ -169,6 +169,18 @@ def test_a_figure_is_svg_with_name_caption_and_alternative_text(displayed):
     assert not plt.fignum_exists(fig.number)
 
 
+def test_a_figure_of_stand_in_data_says_so_and_tells_no_finding(displayed):
+    notebook.show(figure(), name="fig-a", caption="A line.", alt=ALT, stand_in=True)
+    told = displayed[0][1]["dplit"]["figure"]
+    assert told["caption"] == "A line. Stand-in data, not the paper's."
+    assert "fig-a" in told["alt"]
+    assert ALT not in told["alt"]
+    assert 40 <= len(told["alt"]) <= 300
+    with pytest.raises(ValueError, match="40 to 300"):
+        notebook.show(figure(), name="fig-a", caption="A line.", alt="short", stand_in=True)
+    plt.close("all")
+
+
 def test_the_same_figure_gives_the_same_bytes(displayed):
     for _ in range(2):
         notebook.style()
@@ -224,6 +236,8 @@ def test_tables_escape_text_and_need_complete_rows(displayed):
     assert "0.12<" in page
     assert "yes" in page
     assert displayed[0][0]["text/plain"] == "a<b | n\nx & y | 0.12\nyes | "
+    notebook.show_table(["a"], [[1]], caption="One.", stand_in=True)
+    assert "<caption>One. Stand-in data, not the paper&#x27;s.<" in displayed[1][0]["text/html"]
     with pytest.raises(ValueError, match="each row needs 2 entries"):
         notebook.show_table(["a", "b"], [[1]], caption="c")
 
@@ -275,5 +289,8 @@ def test_the_archived_run_stands_beside_this_one(displayed, tmp_path, monkeypatc
     text = displayed[-1][0]["text/plain"]
     assert "a number | 0.5 | 0.25" in text
     assert "1 of 1 checks, 2 of 2 numbers | 2 of 2 checks, 4 of 4 numbers" in text
+    claims.Claim(shown.entry).not_run(reason="stand-in").reproduce([row])._repr_mimebundle_()
+    notebook.show_archived(run, {})
+    assert "not run | 2 of 2 checks, 4 of 4 numbers" in displayed[-1][0]["text/plain"]
     with pytest.raises(KeyError):
         notebook.show_archived(run, {"unknown": "never glued"})

@@ -44,6 +44,8 @@ def badge_html(record: Mapping[str, Any]) -> str:
     details = ""
     if count:
         label = f"{count} check" + ("s" if count > 1 else "")
+        if record["status"] == "not_run":
+            label += ", for information"
         details = (
             f"<details><summary>{label}</summary><div class='dplit-scroll'>"
             f"<table class='dplit-checks'><tbody>{rows}</tbody></table></div></details>"

@@ -127,7 +127,7 @@ def _worst(gap: Any) -> tuple[int, ...]:
 
 
 def _recorded(value: Any, step: float = 0.0) -> Any:
-    """Round what a record shows: to nine digits, and to multiples of a thousandth of a tolerance.
+    """Round what a record shows: to nine digits, and to decimals below ``step``.
 
     The last bits of a sum may depend on where its arrays lie in memory; records must not.
     """
@@ -137,12 +137,15 @@ def _recorded(value: Any, step: float = 0.0) -> Any:
         return [_recorded(entry, step) for entry in value]
     if not isinstance(value, float) or not math.isfinite(value):
         return value
-    coarse = round(value / step) * step if 0 < step < math.inf else value
-    return float(f"{coarse:.9g}")
+    if 0 < step < math.inf:
+        value = round(value, -math.floor(math.log10(step)))
+    return float(f"{value:.9g}")
 
 
 def _recorded_check(check: Mapping[str, Any]) -> dict[str, Any]:
-    step = 1e-3 * float(check.get("tolerance") or 0.0)
+    # the margin of a refutation is no tolerance: it must not round the printed value away
+    digits = 1e-9 if check["method"] == "refute" else 1e-3
+    step = digits * float(check.get("tolerance") or 0.0)
     return {
         key: _recorded(value, step if key in ("measured", "expected") else 0.0)
         for key, value in check.items()
@@ -162,7 +165,8 @@ class Claim:
 
     Every check method returns the claim itself, so that checks chain and the last expression of a
     cell shows the badge. A deterministic check that fails raises :class:`ClaimError` at once; a
-    statistical one (with ``se`` or ``statistical=True``) is recorded as failed and shown.
+    statistical one (with ``se`` or ``statistical=True``) is recorded as failed and shown. On a
+    claim that was marked :meth:`not_run` first no check raises: see there.
     """
 
     def __init__(self, entry: Mapping[str, Any]) -> None:
@@ -175,7 +179,7 @@ class Claim:
             raise ValueError(f"how must say what was compared, got how={how!r}")
         check = {"method": method, "how": how, "ok": bool(ok), "statistical": False, **fields}
         self.checks.append(check)
-        if not ok and not check["statistical"]:
+        if not ok and not check["statistical"] and self.reason is None:
             raise ClaimError(f"{self.entry['id']}: {method} failed ({how}): {fields}")
         return self
 
@@ -350,7 +354,11 @@ class Claim:
         return self._add("excludes", how, bool(outcome), expected=text, measured=bool(outcome))
 
     def not_run(self, *, reason: str) -> Claim:
-        """Record that the check could not be made here, and why."""
+        """Record that the claim could not be checked here, and why.
+
+        Where it comes first, the same checks may follow, for example on stand-in data: they are
+        recorded for information, none of them raises, and the status stays ``"not_run"``.
+        """
         if not reason:
             raise ValueError("reason must say why the claim was not checked")
         self.reason = reason

@@ -40,6 +40,7 @@ __all__ = [
 PROVENANCE_MIMETYPE = "application/vnd.dplit.provenance+json"
 _TYPES: dict[str, tuple[Any, ...]] = {"float": (float, int), "int": (int,), "str": (str,)}
 _INJECTED = "# Parameters"
+_STAND_IN = "Stand-in data, not the paper's."
 _glued: dict[str, float | int | str] = {}
 
 
@@ -259,7 +260,7 @@ def _require_labels(fig: Figure, name: str) -> None:
             raise ValueError(f"figure {name!r}: every axis needs a label")
 
 
-def show(fig: Figure, *, name: str, caption: str, alt: str) -> None:
+def show(fig: Figure, *, name: str, caption: str, alt: str, stand_in: bool = False) -> None:
     """Display a figure as reproducible SVG with the name, caption and alternative text it needs.
 
     Parameters
@@ -272,6 +273,9 @@ def show(fig: Figure, *, name: str, caption: str, alt: str) -> None:
         What is drawn: settings, trials, band. Markdown.
     alt : str
         What the figure shows, for a reader who does not see it; 40 to 300 characters.
+    stand_in : bool, default=False
+        Whether stand-in data are drawn. The caption then says so, and an alternative text that
+        tells a finding about the paper's data is replaced by one that tells none.
 
     Raises
     ------
@@ -291,6 +295,9 @@ def show(fig: Figure, *, name: str, caption: str, alt: str) -> None:
     if not caption.strip():
         raise ValueError("caption must not be empty")
     _require_labels(fig, name)
+    if stand_in:
+        caption = f"{caption} {_STAND_IN}"
+        alt = f"Stand-in data drawn as {name}: what the paper's data show is not seen here."
     buffer = io.StringIO()
     fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(fig)
@@ -343,8 +350,11 @@ def show_table(
     *,
     caption: str,
     pattern: str = ".4g",
+    stand_in: bool = False,
 ) -> None:
     """Display a table: one heading per column, numbers in ``pattern``, a caption above it.
+
+    With ``stand_in`` the caption says that the numbers do not come from the paper's data.
 
     Raises
     ------
@@ -359,6 +369,7 @@ def show_table(
             raise ValueError(f"each row needs {len(columns)} entries, got {list(row)!r}")
         lines.append([_table_cell(value, pattern) for value in row])
     head = "".join(f"<th scope='col'>{html.escape(name)}</th>" for name in columns)
+    caption = f"{caption} {_STAND_IN}" if stand_in else caption
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(value)}</td>" for value in line) + "</tr>"
         for line in lines
@@ -392,6 +403,8 @@ def archived(slug: str) -> dict[str, Any] | None:
 
 
 def _within(record: dict[str, Any]) -> str:
+    if record["status"] == "not_run":
+        return "not run"
     rows = [row for check in record["checks"] for row in check.get("rows", [])]
     checks = f"{sum(c['ok'] for c in record['checks'])} of {len(record['checks'])} checks"
     return f"{checks}, {sum(r['within'] for r in rows)} of {len(rows)} numbers" if rows else checks
