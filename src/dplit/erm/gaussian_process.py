@@ -74,7 +74,7 @@ class GaussianProcessOracle(CuratedFunction):
 
     The object is the **curator's**: it holds the records. Publish its answers, never the object;
     it refuses to be pickled. To publish a model that answers on its own, use random features for
-    the fit *and* the noise: :class:`~dplit.erm.estimators.PrivateKernelRegressor`.
+    the fit *and* the noise: :class:`~dplit.erm.estimators.PrivateKernelMachine`.
 
     References
     ----------
