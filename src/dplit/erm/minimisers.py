@@ -261,9 +261,11 @@ def _ridge_weights(phi: Array, y: Array, shift: float) -> Array:
     return np.asarray(solve(system, phi.T @ y, assume_a="pos"))
 
 
-def _logistic_weights(phi: Array, y: Array, regularization: float, tol: float) -> Array:
-    """Damped Newton iteration on the primal objective."""
-    m, w = len(y), np.zeros(phi.shape[1])
+def logistic_weights(
+    phi: Array, y: Array, regularization: float, tol: float, start: Array | None = None
+) -> Array:
+    """Damped Newton iteration on the primal objective, from ``start`` or from 0."""
+    m, w = len(y), np.zeros(phi.shape[1]) if start is None else start
 
     def objective(weights: Array) -> float:
         loss = np.logaddexp(0.0, -y * (phi @ weights)).mean()
@@ -376,7 +378,7 @@ def fit_linear(
             f = phi @ w
             slopes = 2.0 * (f - targets)
         else:
-            w = _logistic_weights(phi, targets, penalty, accuracy)
+            w = logistic_weights(phi, targets, penalty, accuracy)
             f = phi @ w
             slopes = -targets * expit(-targets * f)
         gradient = phi.T @ slopes / m + 2.0 * penalty * w

@@ -11,6 +11,8 @@ import math
 from typing import Literal, get_args
 
 from dplit._checks import check_choice, check_integer, check_positive
+from dplit.erm.least_squares import fit_norm_factor
+from dplit.erm.losses import lipschitz_constant
 
 __all__ = [
     "BoundedVersion",
@@ -18,6 +20,7 @@ __all__ = [
     "hamming_distance",
     "lipschitz_deletion",
     "lipschitz_stability",
+    "loss_bound",
     "sharper_from",
 ]
 
@@ -120,6 +123,61 @@ def bounded_stability(
         "strong_convexity", strong_convexity
     )
     return math.sqrt(_CONSTANTS[version] * B / (modulus * check_integer("n_records", n_records)))
+
+
+def loss_bound(
+    loss: str,
+    *,
+    regularization: float,
+    kappa: float = 1.0,
+    label_bound: float = 1.0,
+    tau: float = 0.5,
+) -> float:
+    r"""Number B that Theorem 1 asks for, from the size of a minimiser.
+
+    Parameters
+    ----------
+    loss : {"squared", "hinge", "pinball", "logistic"}
+    regularization : float
+        lambda in front of :math:`\|f\|_K^2`, positive.
+    kappa : float, default=1.0
+    label_bound : float, default=1.0
+        Bound M on targets, for least squares and the pinball loss.
+    tau : float, default=0.5
+        Level of the pinball loss.
+
+    Returns
+    -------
+    float
+        Bound on :math:`L(f_S(x),y)` and on :math:`\lambda\|f_S\|_K^2` for every sample S.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    :math:`\lambda\|f_S\|_K^2\le\mathcal E_S(0)=L_0`, and stationarity gives
+    :math:`\|f_S\|_K\le\kappa C_L/(2\lambda)`; so predictions are at most
+    :math:`\kappa\min\{\sqrt{L_0/\lambda},\kappa C_L/(2\lambda)\}`. Least squares has the smaller
+    :math:`\kappa M\nu(\lambda)`.
+
+    Examples
+    --------
+    >>> loss_bound("hinge", regularization=0.25)
+    3.0
+    """
+    radius, M = check_positive("kappa", kappa), check_positive("label_bound", label_bound)
+    penalty = check_positive("regularization", regularization)
+    if loss == "squared":
+        return (M + radius * M * fit_norm_factor(regularization=penalty, kappa=radius)) ** 2
+    slope = lipschitz_constant(loss, tau=tau)
+    at_zero = {"hinge": 1.0, "logistic": math.log(2.0)}.get(loss, slope * M)
+    largest = radius * min(math.sqrt(at_zero / penalty), radius * slope / (2.0 * penalty))
+    if loss == "pinball":
+        return slope * (M + largest)
+    return 1.0 + largest if loss == "hinge" else math.log1p(math.exp(largest))
 
 
 def lipschitz_stability(
