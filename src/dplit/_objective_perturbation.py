@@ -231,11 +231,12 @@ def _minimise(
         hessian.flat[:: len(w) + 1] += penalty
         step = solve(hessian, gradient, assume_a="pos")
         length, now, slope = 1.0, value(w), float(gradient @ step)
-        while length > 1e-9 and value(w - length * step) > now - 1e-4 * length * slope:
+        limit = now + 1e-15 * abs(now)
+        while length > 1e-9 and value(w - length * step) > limit - 1e-4 * length * slope:
             length *= 0.5
-        if length <= 1e-9:
-            break
         w = w - length * step
+        if length * float(np.linalg.norm(step)) <= 1e-15 * float(np.linalg.norm(w)):
+            break
     return w
 
 
