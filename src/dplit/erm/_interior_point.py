@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 __all__ = ["interior_point_box_qp"]
 
@@ -14,33 +14,34 @@ Array = NDArray[np.float64]
 
 
 class _State:
-    """A strictly interior point p, its multipliers, and the Newton system there."""
+    """A strictly interior point p, q = 1 - p, their multipliers, and the Newton system there."""
 
     def __init__(self, features: Array, linear: Array, scale: float) -> None:
         self.features, self.linear, self.scale = features, linear, scale
         count = len(linear)
-        self.p, self.low, self.high = np.full(count, 0.5), np.ones(count), np.ones(count)
+        self.p, self.q = np.full(count, 0.5), np.full(count, 0.5)
+        self.low, self.high = np.ones(count), np.ones(count)
 
     def factorise(self) -> None:
         """Factor the d x d system that stands for (s A A' + D) and compute the residual."""
-        A, p = self.features, self.p
-        self.residual = self.scale * (A @ (A.T @ p)) - self.linear - self.low + self.high
-        self.diagonal = self.low / p + self.high / (1.0 - p)
+        A = self.features
+        self.residual = self.scale * (A @ (A.T @ self.p)) - self.linear - self.low + self.high
+        self.diagonal = self.low / self.p + self.high / self.q
         small = A.T @ (A / self.diagonal[:, None])
         small.flat[:: A.shape[1] + 1] += 1.0 / self.scale
         self.factor = cho_factor(small, check_finite=False)
 
     def complementarity(self) -> float:
         """Mean product of the variables and their multipliers."""
-        total = self.low @ self.p + self.high @ (1.0 - self.p)
+        total = self.low @ self.p + self.high @ self.q
         return float(total) / (2 * len(self.p))
 
     def steps(self, to_low: Array, to_high: Array) -> tuple[Array, Array, Array]:
         """Newton steps of p and the multipliers that change the two products by the arguments."""
-        A, p = self.features, self.p
-        right = (-self.residual + to_low / p - to_high / (1.0 - p)) / self.diagonal
+        A, p, q = self.features, self.p, self.q
+        right = (-self.residual + to_low / p - to_high / q) / self.diagonal
         dp = right - A @ cho_solve(self.factor, A.T @ right, check_finite=False) / self.diagonal
-        return dp, (to_low - self.low * dp) / p, (to_high + self.high * dp) / (1.0 - p)
+        return dp, (to_low - self.low * dp) / p, (to_high + self.high * dp) / q
 
     def lengths(self, dp: Array, d_low: Array, d_high: Array) -> tuple[float, float]:
         """Largest steps, at most 1, of p and of the multipliers that keep all positive."""
@@ -50,21 +51,22 @@ class _State:
             return float((value[falling] / -change[falling]).min()) if falling.any() else 1.0
 
         return (
-            min(1.0, room(self.p, dp), room(1.0 - self.p, -dp)),
+            min(1.0, room(self.p, dp), room(self.q, -dp)),
             min(1.0, room(self.low, d_low), room(self.high, d_high)),
         )
 
     def advance(self) -> None:
         """Predict with the plain Newton step, then correct and move."""
         self.factorise()
-        p, low, high, mu = self.p, self.low, self.high, self.complementarity()
-        dp, dl, dh = self.steps(-low * p, -high * (1.0 - p))
+        p, q, low, high, mu = self.p, self.q, self.low, self.high, self.complementarity()
+        dp, dl, dh = self.steps(-low * p, -high * q)
         a, b = self.lengths(dp, dl, dh)
-        ahead = (low + b * dl) @ (p + a * dp) + (high + b * dh) @ (1.0 - p - a * dp)
+        ahead = (low + b * dl) @ (p + a * dp) + (high + b * dh) @ (q - a * dp)
         target = mu * min(1.0, float(ahead) / (2 * len(p) * mu)) ** 3
-        dp, dl, dh = self.steps(target - low * p - dp * dl, target - high * (1.0 - p) + dp * dh)
+        dp, dl, dh = self.steps(target - low * p - dp * dl, target - high * q + dp * dh)
         a, b = (0.995 * length for length in self.lengths(dp, dl, dh))
-        self.p, self.low, self.high = p + a * dp, low + b * dl, high + b * dh
+        self.p, self.q = p + a * dp, q - a * dp
+        self.low, self.high = low + b * dl, high + b * dh
 
 
 def interior_point_box_qp(
@@ -111,9 +113,12 @@ def interior_point_box_qp(
     for _ in range(max_iter):
         if best_gap <= tol or stalled > 4:
             break
-        state.advance()
-        now = gap(state.p)
+        try:
+            state.advance()
+        except LinAlgError:  # as near to the edge of the box as rounding allows
+            break
+        now = gap(np.clip(state.p, 0.0, 1.0))
         stalled = 0 if now < 0.9 * best_gap else stalled + 1
         if now < best_gap:
-            best, best_gap = state.p, now
+            best, best_gap = np.clip(state.p, 0.0, 1.0), now
     return best

@@ -24,6 +24,8 @@ from dplit.erm.losses import check_targets, fenchel_young, loss_values
 __all__ = ["LinearMinimiser", "Minimiser", "fit_kernel", "fit_linear", "rkhs_norm"]
 
 Array = NDArray[np.float64]
+#: Interior points that rounding stopped early are finished on the Gram matrix up to this size.
+_POLISHED = 1000
 
 
 @dataclass(frozen=True)
@@ -310,7 +312,21 @@ def _box_weights(
         return duality_gap(loss, y, c, phi @ weights(p), penalty, tau)
 
     p = interior_point_box_qp(rows, linear, scale=1.0 / penalty, gap=gap, tol=tol)
-    return weights(p), gap(p)
+    if gap(p) <= tol or len(y) > _POLISHED:
+        return weights(p), gap(p)
+    low, high = dual_box(loss, y, penalty, tau)
+    c = coordinate_box_qp(
+        phi @ phi.T,
+        y,
+        low,
+        high,
+        start=p * y / penalty if loss == "hinge" else (p - (1.0 - tau)) / penalty,
+        gap=lambda c, f: duality_gap(loss, y, c, f, penalty, tau),
+        tol=tol,
+        max_iter=100,
+    )
+    w = phi.T @ c
+    return w, duality_gap(loss, y, c, phi @ w, penalty, tau)
 
 
 def fit_linear(
