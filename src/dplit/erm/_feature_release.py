@@ -61,7 +61,7 @@ def certified_weights(
     allowed = accuracy * bound
     fit = fit_linear(
         features, targets, loss=loss, regularization=regularization, tau=tau,
-        tol=regularization * allowed**2,
+        tol=max(regularization * allowed**2, 1e-300),
     )  # fmt: skip
     if not fit.distance <= allowed:
         raise RuntimeError(
