@@ -13,14 +13,13 @@ from dplit._checks import check_integer, check_positive
 from dplit.erm.attacks import Reconstruction, reconstruct_record, two_point_attack
 from dplit.erm.kernels import gaussian_kernel
 from dplit.erm.minimisers import fit_kernel
-from dplit.erm.release import release_classifier, release_scalar_shift
+from dplit.erm.release import release_scalar_shift
 from dplit.erm.scales import least_squares_scale
 from dplit.trials import Trial, run_trials
 
 __all__ = [
     "ReconstructionRuns",
     "Target",
-    "pattern_hits",
     "reconstruct_target",
     "reconstruction_runs",
     "reconstruction_target",
@@ -80,51 +79,6 @@ def two_point_hits(
         )
     ]
     return counts[0], counts[1]
-
-
-def pattern_hits(
-    values: ArrayLike,
-    pattern: ArrayLike,
-    *,
-    scale: float,
-    runs: int,
-    rng: np.random.Generator,
-) -> int:
-    r"""How often the released classifier :math:`\mathrm{sgn}(f+b)` shows a pattern of labels.
-
-    Parameters
-    ----------
-    values : array_like of shape (n,)
-        The function at n points.
-    pattern : array_like of shape (n,)
-        Labels -1 and 1.
-    scale : float
-        Laplace scale, positive.
-    runs : int
-        Independent releases, at least 1.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    int
-        Number of releases with exactly these labels.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> pattern_hits([-1.0, 1.0], [1, -1], scale=5.0, runs=99, rng=stream(0, "example", "noise"))
-    0
-    """
-    labels = release_classifier(values, scale=scale, rng=rng, releases=runs)
-    wanted = np.asarray(pattern)
-    if wanted.shape != labels.shape[1:]:
-        raise ValueError(f"pattern must hold {labels.shape[1]} labels, got pattern={pattern!r}")
-    return int((labels == wanted).all(axis=1).sum())
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,8 @@ class Reconstruction:
     Attributes
     ----------
     solutions : ndarray of shape (k, d + 1)
-        Different admissible records that explain the answers to rounding; empty if none does.
+        Different admissible records that explain the answers to rounding, the best first; empty if
+        none does.
     best : ndarray of shape (d + 1,)
         The admissible record with the least residual; NaN if no search ended in the box.
     residual : float
@@ -326,5 +327,6 @@ def reconstruct_record(
     if not admissible.any():
         return Reconstruction(np.empty((0, d + 1)), np.full(d + 1, np.nan), np.inf)
     best = int(np.argmin(np.where(admissible, errors, np.inf)))
-    exact = records[admissible & (errors <= tolerance)]
-    return Reconstruction(_distinct(exact), records[best], float(errors[best]))
+    order = np.argsort(errors, kind="stable")
+    exact = order[(admissible & (errors <= tolerance))[order]]
+    return Reconstruction(_distinct(records[exact]), records[best], float(errors[best]))
