@@ -86,7 +86,8 @@ def coordinate_box_qp(
     gap : callable
         Duality gap of (c, K c).
     tol : float
-        The iteration ends two rounds after the gap is at most ``tol``, or when it stands still.
+        The iteration ends two rounds after the gap is at most ``tol``, or when a hundred rounds
+        have not lowered it by a hundredth.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def coordinate_box_qp(
     """
     c = np.clip(start, low, high)
     gradient = K @ c - y
-    best, best_gap, reached = c.copy(), np.inf, 0
+    best, best_gap, reached, falling = c.copy(), np.inf, 0, 0
     for iteration in range(max_iter):
         _sweep(K, c, gradient, low, high)
         for _ in range(50):
@@ -108,10 +109,11 @@ def coordinate_box_qp(
         if iteration % 10 == 9:
             gradient = K @ c - y
         now = gap(c, gradient + y)
+        falling = iteration if now < 0.99 * best_gap else falling
         if now < best_gap:
             best, best_gap = c.copy(), now
         if best_gap <= tol:
             reached += 1
-        if reached > 2 or best_gap == 0.0:
+        if reached > 2 or best_gap == 0.0 or iteration - falling >= 100:
             break
     return best
