@@ -42,16 +42,16 @@ def _random_case(rng, loss, n=12, m=9, regularization=0.1):
     )
     step = rng.standard_normal(n) * 0.3
     penalty = fit.coefficients @ K[np.ix_(picked, picked)] @ fit.coefficients
-    return dict(  # noqa: C408
-        y=y,
-        population=weights,
-        empirical=np.bincount(picked, minlength=n) / m,
-        fitted=K[:, picked] @ fit.coefficients,
-        stepping=K @ step,
-        target=np.sign(y) * np.minimum(np.abs(y), 1),
-        penalties=(regularization * penalty, regularization * (step @ K @ step)),
-        tau=0.7,
-    )
+    return {
+        "y": y,
+        "population": weights,
+        "empirical": np.bincount(picked, minlength=n) / m,
+        "fitted": K[:, picked] @ fit.coefficients,
+        "stepping": K @ step,
+        "target": np.sign(y) * np.minimum(np.abs(y), 1),
+        "penalties": (regularization * penalty, regularization * (step @ K @ step)),
+        "tau": 0.7,
+    }
 
 
 @pytest.mark.claim("erm-eq3")
