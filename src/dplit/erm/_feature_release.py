@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
 
+from dplit._checks import check_positive
 from dplit.erm.gamma_release import gamma_release
 from dplit.erm.least_squares import least_squares_stability
 from dplit.erm.losses import lipschitz_constant
@@ -18,7 +19,7 @@ from dplit.erm.stability import lipschitz_stability
 from dplit.features import cos_sin_features
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
 
-__all__ = ["Release", "ReleasedWeights", "certified_weights", "release_weights", "unit_sensitivity"]
+__all__ = ["Release", "ReleasedWeights", "add_noise", "certified_weights", "release_weights"]
 
 Release = Literal["gaussian_process", "gamma", "queries"]
 _Array = NDArray[np.float64]
@@ -87,6 +88,26 @@ def weights_from_answers(features: _Array, answers: _Array, *, scale: float) -> 
     return np.asarray(features.T @ solve(inner, answers, assume_a="pos"))
 
 
+def add_noise(
+    weights: _Array, sensitivity: float, asked: _Array | None, *, release: Release,
+    epsilon: float, delta: float, rng: np.random.Generator,
+) -> ReleasedWeights:  # fmt: skip
+    """Release exact weights; ``asked`` are the features of the public points, for queries."""
+    if release == "gaussian_process":
+        sigma = float(gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity))
+        coef = weights + gaussian_noise(len(weights), sigma=sigma, rng=rng)
+        return ReleasedWeights(coef, sensitivity, sigma, float(epsilon), float(delta))
+    if release == "gamma":
+        coef = gamma_release(weights, sensitivity=sensitivity, epsilon=epsilon, rng=rng)
+        return ReleasedWeights(coef, sensitivity, sensitivity / epsilon, float(epsilon), 0.0)
+    if asked is None:
+        raise ValueError("asked must be given with release='queries', got asked=None")
+    scale = query_scale(n_queries=len(asked), sensitivity=sensitivity, epsilon=epsilon)
+    answers = asked @ weights + laplace_noise(len(asked), scale=scale, rng=rng)
+    coef = weights_from_answers(asked, answers, scale=scale)
+    return ReleasedWeights(coef, sensitivity, scale, float(epsilon), 0.0)
+
+
 def release_weights(
     records: _Array, targets: _Array, frequencies: _Array, *, loss: str, tau: float,
     regularization: float, epsilon: float, delta: float, release: Release, n_queries: int,
@@ -98,17 +119,11 @@ def release_weights(
     weights, sensitivity = certified_weights(
         features, targets, loss=loss, regularization=regularization, tau=tau, accuracy=accuracy
     )
-    if release == "gaussian_process":
-        sigma = float(gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity))
-        coef = weights + gaussian_noise(len(weights), sigma=sigma, rng=noise)
-        return ReleasedWeights(coef, sensitivity, sigma, float(epsilon), float(delta))
-    if release == "gamma":
-        coef = gamma_release(weights, sensitivity=sensitivity, epsilon=epsilon, rng=noise)
-        return ReleasedWeights(coef, sensitivity, sensitivity / epsilon, float(epsilon), 0.0)
-    radius = 1.0 if data_norm is None else data_norm
-    points = ball_points(n_queries, records.shape[1], radius=radius, rng=public)
-    asked = cos_sin_features(points, frequencies)
-    scale = query_scale(n_queries=n_queries, sensitivity=sensitivity, epsilon=epsilon)
-    answers = asked @ weights + laplace_noise(n_queries, scale=scale, rng=noise)
-    coef = weights_from_answers(asked, answers, scale=scale)
-    return ReleasedWeights(coef, sensitivity, scale, float(epsilon), 0.0)
+    asked = None
+    if release == "queries":
+        radius = check_positive("data_norm", data_norm)
+        points = ball_points(n_queries, records.shape[1], radius=radius, rng=public)
+        asked = cos_sin_features(points, frequencies)
+    return add_noise(
+        weights, sensitivity, asked, release=release, epsilon=epsilon, delta=delta, rng=noise
+    )

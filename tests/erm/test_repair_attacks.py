@@ -1,0 +1,79 @@
+"""The attacks break the shift and fail against every repair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dplit.audit import gaussian_dp_lower_bound
+from dplit.erm.gaussian_process import largest_power
+from dplit.erm.repair_attacks import PowerAudit, audit_power_curve, reconstruct_through
+from dplit.mechanisms import gaussian_sigma
+
+
+@pytest.mark.claim("erm-beyond-gp", "erm-beyond-gamma", "erm-beyond-queries")
+@pytest.mark.parametrize("release", ["gaussian_process", "gamma", "queries"])
+def test_reconstruction_fails_against_repairs(release):
+    """No record explains the values, and no guess is near; the same attack breaks the shift.
+
+    A guess within 0.05 in all three coordinates by chance: below 1e-3 a run, 1e-9 for all three.
+    """
+    solutions, errors = reconstruct_through(release, seed=0, n_repeats=3)
+    assert (solutions == 0).all()
+    assert not (errors < 0.05).all()
+
+
+@pytest.mark.claim("erm-beyond-gp")
+def test_reconstruction_breaks_the_shift():
+    solutions, errors = reconstruct_through("shift", seed=0, n_repeats=3)
+    assert (solutions == 1).all()
+    assert errors.max() < 1e-8
+
+
+@pytest.mark.claim("erm-beyond-gp")
+def test_reconstruction_succeeds_where_the_noise_vanishes():
+    """The attack on a repair is a real one: at epsilon = 1e12 it finds the record."""
+    _, errors = reconstruct_through("gaussian_process", seed=0, n_repeats=2, epsilon=1e12)
+    assert np.nanmin(errors) < 1e-2
+
+
+@pytest.mark.claim("erm-beyond-gp")
+def test_power_curve_of_the_estimator():
+    """200 runs a side: bound at 0.9999 below mu, above half of it within its error."""
+    audit = audit_power_curve(seed=0, runs=200)
+    assert audit.mu == pytest.approx(1 / gaussian_sigma(epsilon=4.0, delta=1e-5))
+    assert gaussian_dp_lower_bound(*audit.hits(), 200, confidence=0.9999) <= audit.mu
+    # centres -1/2 and 1/2, standard deviation 1/mu: 5 standard errors, false alarm 6e-7
+    spread = 1.0002 / audit.mu
+    for values, centre in ((audit.first, 0.5), (audit.second, -0.5)):
+        assert abs(values.mean() - centre) < 5 * spread / np.sqrt(200)
+        assert abs(values.std() / spread - 1) < 5 / np.sqrt(400)
+    true, false = audit.rates(np.linspace(-1, 1, 5))
+    limit = largest_power(np.clip(false, 0.005, 1), mu=audit.mu)
+    assert (true <= limit + 5 * np.sqrt(2 * 0.25 / 200)).all()
+
+
+def test_rates_and_hits_by_hand():
+    audit = PowerAudit(np.array([0.2, 1.0, -1.0]), np.array([-0.5, 0.1, -2.0]), 1.0)
+    true, false = audit.rates(np.array([0.0, 0.5]))
+    np.testing.assert_allclose(true, [2 / 3, 1 / 3])
+    np.testing.assert_allclose(false, [1 / 3, 0.0])
+    assert audit.hits() == (2, 1)
+    assert audit.hits(0.5) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: reconstruct_through("noise", seed=0), "release must be one of"),
+        (lambda: reconstruct_through("gamma", seed=0, n_records=1), "n_records must be at least 2"),
+        (lambda: reconstruct_through("gamma", seed=0, n_points=4), "n_points must be at least 5"),
+        (lambda: reconstruct_through("gamma", seed=0, epsilon=0.0), "epsilon must be positive"),
+        (lambda: reconstruct_through("gamma", seed=0, n_repeats=0), "n_repeats must be at least"),
+        (lambda: audit_power_curve(seed=0, runs=0), "runs must be at least 1"),
+        (lambda: audit_power_curve(seed=0, runs=1, epsilon=-1.0), "epsilon must be positive"),
+    ],
+)
+def test_bad_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
