@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dplit.erm.kernels import (
     check_gram,
     gaussian_kernel,
+    gram_rows,
     linear_kernel,
     trigonometric_features,
 )
@@ -105,3 +106,12 @@ def test_bad_points_are_named():
         trigonometric_features([[0.0]])
     with pytest.raises(TypeError, match="x must be real"):
         trigonometric_features([1j])
+
+
+def test_rows_of_a_gram_matrix_have_its_inner_products_and_its_rank():
+    X = stream(0, "rows", "data").uniform(-1, 1, (120, 2))
+    for K, largest in ((linear_kernel(X, X), 2), (gaussian_kernel(X, X, width=2.0), 60)):
+        rows = gram_rows(K)
+        assert rows.shape[1] <= largest
+        assert rows @ rows.T == pytest.approx(K, abs=1e-10)
+    assert gram_rows(np.zeros((2, 2))).shape == (2, 0)

@@ -12,9 +12,10 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
+from dplit.erm._solvers import duality_gap
 from dplit.erm.kernels import gaussian_kernel, linear_kernel, trigonometric_features
 from dplit.erm.losses import LOSSES, loss_values
-from dplit.erm.minimisers import duality_gap, fit_kernel, fit_linear, rkhs_norm
+from dplit.erm.minimisers import fit_kernel, fit_linear, rkhs_norm
 from dplit.streams import stream
 
 
@@ -185,6 +186,16 @@ def test_large_linear_problem_is_certified():
     fit = fit_linear(trigonometric_features(x), y, loss="hinge", regularization=20_000**-0.5)
     assert fit.gap <= 1e-10
     assert (np.sign(fit.predictions) == y).mean() > 0.98
+
+
+@pytest.mark.claim("erm-eq1")
+@pytest.mark.parametrize("loss", ["hinge", "pinball"])
+def test_large_gram_matrices_of_low_rank_are_certified(loss):
+    """m = 700: interior points on the factor, then coordinates; the certificate is the Gram's."""
+    K, y = _problem(700, loss)
+    fit = fit_kernel(K, y, loss=loss, regularization=1e-4, tau=0.7)
+    assert fit.gap <= 1e-10
+    assert fit.objective == pytest.approx(_objective(K, y, fit.coefficients, loss, 1e-4, 0.7))
 
 
 def test_norm_in_the_space():

@@ -11,11 +11,18 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dpstrf
 from sklearn.metrics.pairwise import rbf_kernel
 
 from dplit._checks import check_finite_array, check_integer, check_positive
 
-__all__ = ["check_gram", "gaussian_kernel", "linear_kernel", "trigonometric_features"]
+__all__ = [
+    "check_gram",
+    "gaussian_kernel",
+    "gram_rows",
+    "linear_kernel",
+    "trigonometric_features",
+]
 
 #: Rounding that a Gram matrix may carry, relative to its largest diagonal entry.
 GRAM_TOLERANCE = 1e-9
@@ -200,3 +207,35 @@ def check_gram(gram: ArrayLike) -> NDArray[np.float64]:
             f"gram must be positive semidefinite, got an eigenvalue below -{slack:.3g}"
         ) from None
     return K
+
+
+def gram_rows(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows whose inner products are a Gram matrix up to rounding, of as few columns as it takes.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (m, m)
+        A checked Gram matrix.
+
+    Returns
+    -------
+    ndarray, shape (m, r)
+        r is the numerical rank: a Gaussian kernel on a square has some 150 columns for thousands
+        of points.
+
+    Notes
+    -----
+    Cholesky factorisation with pivots (LAPACK ``dpstrf``), which stops when the largest entry that
+    remains on the diagonal is rounding.
+
+    Examples
+    --------
+    >>> gram_rows(np.ones((3, 3)))
+    array([[1.],
+           [1.],
+           [1.]])
+    """
+    lower, pivots, rank, _ = dpstrf(gram, lower=1)
+    rows = np.empty((len(gram), rank))
+    rows[pivots - 1] = np.tril(lower)[:, :rank]
+    return rows

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
 
 from dplit._checks import check_finite_array, check_positive
 from dplit.erm.kernels import check_gram
@@ -109,8 +110,11 @@ class RidgeNeighbours:
         if len(self._gram) != m:
             raise ValueError(f"gram and y must agree, got {len(self._gram)} rows and {m} targets")
         self._alpha = check_positive("regularization", regularization) * m
-        self._factor = cho_factor(self._gram + self._alpha * np.eye(m), check_finite=False)
-        self._inverse: Array = cho_solve(self._factor, np.eye(m), check_finite=False)
+        shifted = self._gram.copy()
+        shifted.flat[:: m + 1] += self._alpha
+        self._factor = cho_factor(shifted, lower=True, check_finite=False)
+        lower, _ = dpotri(self._factor[0], lower=1)  # the inverse from its factor
+        self._inverse: Array = np.tril(lower) + np.tril(lower, -1).T
         self.coefficients: Array = cho_solve(self._factor, self._y, check_finite=False)
         self.predictions: Array = self._gram @ self.coefficients
         self._square = np.einsum("il,li->i", self._inverse, self._inverse)  # (G G)_ii

@@ -16,16 +16,19 @@ from scipy.linalg import cho_factor, cho_solve, solve
 from scipy.special import expit
 
 from dplit._checks import check_finite_array, check_positive, check_probability
-from dplit.erm._box_qp import coordinate_box_qp
-from dplit.erm._interior_point import interior_point_box_qp
+from dplit.erm._solvers import (
+    box_coefficients,
+    box_weights,
+    duality_gap,
+    logistic_coefficients,
+    logistic_weights,
+)
 from dplit.erm.kernels import check_gram
-from dplit.erm.losses import check_targets, fenchel_young, loss_values
+from dplit.erm.losses import check_targets, loss_values
 
 __all__ = ["LinearMinimiser", "Minimiser", "fit_kernel", "fit_linear", "rkhs_norm"]
 
 Array = NDArray[np.float64]
-#: Interior points that rounding stopped early are finished on the Gram matrix up to this size.
-_POLISHED = 1000
 
 
 @dataclass(frozen=True)
@@ -97,53 +100,6 @@ def rkhs_norm(coefficients: ArrayLike, gram: ArrayLike) -> float:
     return math.sqrt(max(float(c @ np.asarray(gram, dtype=np.float64) @ c), 0.0))
 
 
-def dual_box(loss: str, y: Array, penalty: float, tau: float) -> tuple[Array, Array]:
-    """Box of the coefficients for hinge and pinball loss; ``penalty`` is 2 lambda m."""
-    if loss == "hinge":
-        return np.minimum(y, 0.0) / penalty, np.maximum(y, 0.0) / penalty
-    return np.full(len(y), (tau - 1.0) / penalty), np.full(len(y), tau / penalty)
-
-
-def duality_gap(loss: str, y: Array, c: Array, f: Array, penalty: float, tau: float) -> float:
-    """Gap of coefficients c with predictions f = K c; ``penalty`` is 2 lambda m."""
-    slopes = -penalty * c
-    if loss in ("hinge", "logistic"):  # into the domain of the conjugate, against rounding
-        slopes = -y * np.clip(-y * slopes, 0.0, 1.0)
-    elif loss == "pinball":
-        slopes = np.clip(slopes, -tau, 1.0 - tau)
-    return float(fenchel_young(loss, f, y, slopes, tau).mean())
-
-
-def _logistic_coefficients(K: Array, y: Array, penalty: float, start: Array, tol: float) -> Array:
-    """Damped Newton iteration for 2 lambda m c = y sigma(-y K c)."""
-    m, c = len(y), start
-    for _ in range(100):
-        f = K @ c
-        value = np.logaddexp(0.0, -y * f).sum() + 0.5 * penalty * float(c @ f)
-        if duality_gap("logistic", y, c, f, penalty, 0.5) <= tol:
-            break
-        pull, weight = y * expit(-y * f), expit(f) * expit(-f)
-        root = np.sqrt(weight / penalty)
-        right = (weight * f + pull) / penalty
-        B = np.eye(m) + root[:, None] * K * root
-        inner = cho_solve(cho_factor(B, check_finite=False), root * (K @ right))
-        step, length = right - root * inner - c, 1.0
-        change = K @ step
-        slope = float((penalty * c - pull) @ change)
-        while length > 1e-8:
-            g = f + length * change
-            new = c + length * step
-            if np.logaddexp(0.0, -y * g).sum() + 0.5 * penalty * float(new @ g) <= (
-                value + 1e-4 * length * slope + 1e-14 * abs(value)
-            ):
-                break
-            length *= 0.5
-        c = c + length * step
-        if np.abs(step).max() <= 1e-16 * max(1.0, np.abs(c).max()):
-            break
-    return c
-
-
 def solve_gram(
     K: Array,
     y: Array,
@@ -159,7 +115,6 @@ def solve_gram(
     ``start`` are coefficients to begin with, such as those of a neighbouring sample.
     """
     penalty = 2.0 * regularization * len(y)
-    first = np.zeros(len(y)) if start is None else start
     if loss == "squared":
         shifted = K.copy()
         shifted.flat[:: len(y) + 1] += 0.5 * penalty
@@ -167,19 +122,11 @@ def solve_gram(
         c = cho_solve(factor, y, check_finite=False)
         c += cho_solve(factor, y - K @ c - 0.5 * penalty * c, check_finite=False)
     elif loss == "logistic":
-        c = _logistic_coefficients(K, y, penalty, first, 1e-3 * tol)
+        first = np.zeros(len(y)) if start is None else start
+        c = logistic_coefficients(K, y, penalty, first, 1e-3 * tol)
         c = y * np.clip(y * c, 0.0, 1.0 / penalty)
     else:
-        low, high = dual_box(loss, y, penalty, tau)
-        c = coordinate_box_qp(
-            K,
-            y,
-            low,
-            high,
-            start=first,
-            gap=lambda c, f: duality_gap(loss, y, c, f, penalty, tau),
-            tol=tol,
-        )
+        c = box_coefficients(K, y, loss, penalty, tau, tol, start)
     f = K @ c
     gap = duality_gap(loss, y, c, f, penalty, tau)
     risk = float(loss_values(loss, f, y, tau=tau).mean())
@@ -263,72 +210,6 @@ def _ridge_weights(phi: Array, y: Array, shift: float) -> Array:
     return np.asarray(solve(system, phi.T @ y, assume_a="pos"))
 
 
-def logistic_weights(
-    phi: Array, y: Array, regularization: float, tol: float, start: Array | None = None
-) -> Array:
-    """Damped Newton iteration on the primal objective, from ``start`` or from 0."""
-    m, w = len(y), np.zeros(phi.shape[1]) if start is None else start
-
-    def objective(weights: Array) -> float:
-        loss = np.logaddexp(0.0, -y * (phi @ weights)).mean()
-        return float(loss + regularization * weights @ weights)
-
-    for _ in range(100):
-        margin = y * (phi @ w)
-        gradient = 2.0 * regularization * w - phi.T @ (y * expit(-margin)) / m
-        if gradient @ gradient <= 4.0 * regularization * tol:
-            break
-        curvature = expit(margin) * expit(-margin) / m
-        hessian = phi.T @ (phi * curvature[:, None])
-        hessian.flat[:: len(w) + 1] += 2.0 * regularization
-        step = solve(hessian, gradient, assume_a="pos")
-        length, value, slope = 1.0, objective(w), float(gradient @ step)
-        while length > 1e-8 and objective(w - length * step) > (
-            value - 1e-4 * length * slope + 1e-15 * value
-        ):
-            length *= 0.5
-        w = w - length * step
-    return w
-
-
-def _box_weights(
-    phi: Array, y: Array, loss: str, regularization: float, tau: float, tol: float
-) -> tuple[Array, float]:
-    """Weights and duality gap for hinge and pinball loss, from the dual box by interior points."""
-    penalty = 2.0 * regularization * len(y)
-    if loss == "hinge":
-        rows, shift = phi * y[:, None], np.zeros(phi.shape[1])
-        linear = np.ones(len(y))
-    else:  # c = (p - (1 - tau)) / penalty
-        rows = phi
-        shift = -(1.0 - tau) * phi.sum(axis=0) / penalty
-        linear = y - phi @ shift
-
-    def weights(p: Array) -> Array:
-        return np.asarray(rows.T @ p / penalty + shift)
-
-    def gap(p: Array) -> float:
-        c = p * y / penalty if loss == "hinge" else (p - (1.0 - tau)) / penalty
-        return duality_gap(loss, y, c, phi @ weights(p), penalty, tau)
-
-    p = interior_point_box_qp(rows, linear, scale=1.0 / penalty, gap=gap, tol=tol)
-    if gap(p) <= tol or len(y) > _POLISHED:
-        return weights(p), gap(p)
-    low, high = dual_box(loss, y, penalty, tau)
-    c = coordinate_box_qp(
-        phi @ phi.T,
-        y,
-        low,
-        high,
-        start=p * y / penalty if loss == "hinge" else (p - (1.0 - tau)) / penalty,
-        gap=lambda c, f: duality_gap(loss, y, c, f, penalty, tau),
-        tol=tol,
-        max_iter=100,
-    )
-    w = phi.T @ c
-    return w, duality_gap(loss, y, c, phi @ w, penalty, tau)
-
-
 def fit_linear(
     features: ArrayLike,
     y: ArrayLike,
@@ -386,7 +267,7 @@ def fit_linear(
         )
     phi, m = phi.astype(np.float64), len(targets)
     if loss in ("hinge", "pinball"):
-        w, gap = _box_weights(phi, targets, loss, penalty, level, accuracy)
+        w, gap = box_weights(phi, targets, loss, 2.0 * penalty * m, level, accuracy)
         f = phi @ w
     else:
         if loss == "squared":

@@ -11,15 +11,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.lapack import dpstrf
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from dplit._checks import check_choice, check_integer, check_positive, check_rng
-from dplit.erm.kernels import gaussian_kernel
+from dplit.erm._solvers import duality_gap, logistic_weights
+from dplit.erm.kernels import gaussian_kernel, gram_rows
 from dplit.erm.leave_one_out import RidgeNeighbours
 from dplit.erm.losses import LOSSES, check_targets
-from dplit.erm.minimisers import duality_gap, logistic_weights, solve_gram
+from dplit.erm.minimisers import solve_gram
 from dplit.trials import Trial, run_trials
 
 __all__ = [
@@ -142,21 +142,13 @@ def draw_replacements(
     return Replacements(removed, new_points, new_labels)
 
 
-def _factor(K: Array) -> Array:
-    """Rows whose inner products are K up to rounding, as few columns as that allows."""
-    lower, pivots, rank, _ = dpstrf(K, lower=1)
-    rows = np.empty((len(K), rank))
-    rows[pivots - 1] = np.tril(lower)[:, :rank]
-    return rows
-
-
 class _Fits:
     """Fits of subsamples of a pool, each started from the fit of the first one."""
 
     def __init__(self, K: Array, y: Array, loss: str, regularization: float, tau: float) -> None:
         self.K, self.y, self.loss = K, y, loss
         self.regularization, self.tau = regularization, tau
-        self.rows = _factor(K) if loss == "logistic" else None
+        self.rows = gram_rows(K) if loss == "logistic" else None
         self.start: Array | None = None
 
     def fit(self, index: NDArray[np.intp]) -> tuple[Array, float]:
