@@ -167,7 +167,7 @@ def reconstruction_target(
 
 
 def reconstruct_target(
-    target: Target, n_points: int, *, rng: np.random.Generator, restarts: int = 60
+    target: Target, n_points: int, *, rng: np.random.Generator, restarts: int = 40
 ) -> Reconstruction:
     """Attack a target with its first ``n_points`` answers; all but the last record are known.
 
@@ -178,7 +178,7 @@ def reconstruct_target(
         Number of answers used, from 2 to all.
     rng : numpy.random.Generator
         For the starting points.
-    restarts : int, default=60
+    restarts : int, default=40
 
     Returns
     -------
@@ -260,7 +260,7 @@ def reconstruction_runs(
     n_trials: int,
     seed: int,
     name: str = "erm-beyond-reconstruction",
-    restarts: int = 60,
+    restarts: int = 40,
     as_printed: bool = True,
     n_jobs: int | None = 1,
 ) -> ReconstructionRuns:
@@ -275,7 +275,7 @@ def reconstruction_runs(
     seed : int
     name : str, default="erm-beyond-reconstruction"
         Name of the streams.
-    restarts : int, default=60
+    restarts : int, default=40
         Local searches per attack.
     as_printed : bool, default=True
         False: fresh noise at every point, against which the attack must fail.

@@ -162,6 +162,7 @@ class _MissingRecord:
         self, points: _Array, X: _Array, y: _Array, kernel: Kernel, penalty: float
     ) -> None:
         self.X, self.kernel, self.penalty, self.points = X, kernel, penalty, points
+        self.stacked = np.vstack([X, points])
         gram = kernel(X, X)
         self.factor = cho_factor(gram + penalty * np.eye(len(X)))
         self.alpha = cho_solve(self.factor, y)
@@ -171,9 +172,10 @@ class _MissingRecord:
 
     def profile(self, x: _Array) -> tuple[_Array, _Array, _Array]:
         """Return, for k candidates, the profile k~_x on the points, lambda m + k~_x(x) and h(x)."""
-        cross = self.kernel(self.X, x)  # (m - 1, k)
-        shape = self.kernel(self.points, x) - self.solved.T @ cross
-        own = np.diagonal(self.kernel(x, x))
+        known, n = len(self.X), len(self.points)
+        values = self.kernel(np.vstack([self.stacked, x]), x)  # one call: (m - 1 + n + k, k)
+        cross, own = values[:known], np.diagonal(values[known + n :])
+        shape = values[known : known + n] - self.solved.T @ cross
         denominator = self.penalty + own - np.sum(cross * cho_solve(self.factor, cross), axis=0)
         return shape, denominator, cross.T @ self.alpha
 
@@ -198,7 +200,7 @@ def _starts(
     return np.asarray(best[:: 4 if len(best) >= 4 * count else 1][:count])
 
 
-def _search(model: _MissingRecord, target: _Array, starts: _Array, steps: int = 60) -> _Array:
+def _search(model: _MissingRecord, target: _Array, starts: _Array, steps: int = 40) -> _Array:
     """Levenberg and Marquardt's iteration from all starting points at once, shape (k, d)."""
     x, d = starts.copy(), starts.shape[1]
     residuals, _ = model.fit_label(x, target)
