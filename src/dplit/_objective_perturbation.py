@@ -201,7 +201,9 @@ def objective_noise(*, epsilon: float, delta: float, data_norm: float, jacobian:
     return norm2 / mu
 
 
-def _slopes(margins: NDArray[np.float64], loss: str, h: float) -> tuple[NDArray[np.float64], ...]:
+def loss_slopes(
+    margins: NDArray[np.float64], loss: str, h: float
+) -> tuple[NDArray[np.float64], ...]:
     """Return values, first and second derivatives of the loss at margins."""
     if loss == "logistic":
         p = expit(-margins)
@@ -218,12 +220,12 @@ def _minimise(
     w = -b / penalty if len(U) == 0 else np.zeros(len(b))
 
     def value(point: NDArray[np.float64]) -> float:
-        terms = _slopes(U @ point, loss, h)[0].sum()
+        terms = loss_slopes(U @ point, loss, h)[0].sum()
         return float(terms + 0.5 * penalty * point @ point + b @ point)
 
     scale = float(np.linalg.norm(U)) + float(np.linalg.norm(b)) + 1.0
     for _ in range(200):
-        _, first, second = _slopes(U @ w, loss, h)
+        _, first, second = loss_slopes(U @ w, loss, h)
         gradient = U.T @ first + penalty * w + b
         if float(np.linalg.norm(gradient)) <= 1e-13 * scale:
             break

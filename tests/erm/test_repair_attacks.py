@@ -7,8 +7,15 @@ import pytest
 
 from dplit.audit import gaussian_dp_lower_bound
 from dplit.erm.gaussian_process import largest_power
-from dplit.erm.repair_attacks import PowerAudit, audit_power_curve, reconstruct_through
+from dplit.erm.leaks import hinge_pair
+from dplit.erm.repair_attacks import (
+    PowerAudit,
+    audit_power_curve,
+    reconstruct_through,
+    search_questions,
+)
 from dplit.mechanisms import gaussian_sigma
+from dplit.streams import stream
 
 
 @pytest.mark.claim("erm-beyond-gp", "erm-beyond-gamma", "erm-beyond-queries")
@@ -51,6 +58,24 @@ def test_power_curve_of_the_estimator():
     true, false = audit.rates(np.linspace(-1, 1, 5))
     limit = largest_power(np.clip(false, 0.005, 1), mu=audit.mu)
     assert (true <= limit + 5 * np.sqrt(2 * 0.25 / 200)).all()
+
+
+@pytest.mark.claim("erm-beyond-gp")
+def test_questions_reveal_at_most_the_distance():
+    """Asking at the record attains ||d|| / sigma; no other set of points exceeds it."""
+    rng = stream(0, "questions", "data")
+    pair = hinge_pair(20, rng=rng)
+    powers, attained = search_questions(pair, sigma=0.3, counts=[1, 3, 12], n_sets=20, rng=rng)
+    assert powers.shape == (3, 20)
+    assert attained == pytest.approx(pair.sensitivity / 0.3, rel=1e-9)
+    assert powers.max() <= attained * (1 + 1e-9)
+    # One point far away sees K(x, x_m) of the distance.
+    one, _ = search_questions(pair, sigma=0.3, counts=[1], n_sets=1, rng=stream(1, "q", "data"))
+    point = stream(1, "q", "data").uniform(-1, 1, (1, 2))
+    share = float(pair.kernel(point, pair.records[-1:])[0, 0])
+    assert one[0, 0] == pytest.approx(share * attained, rel=1e-9)
+    with pytest.raises(ValueError, match="counts must be at least 1"):
+        search_questions(pair, sigma=0.3, counts=[0], n_sets=2, rng=rng)
 
 
 def test_rates_and_hits_by_hand():

@@ -2,6 +2,7 @@ r"""The attacks on the scalar shift, turned on the repairs through their public 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,13 +12,21 @@ from numpy.typing import NDArray
 from dplit._checks import check_choice, check_integer, check_positive
 from dplit.erm.attacks import reconstruct_record
 from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
+from dplit.erm.gaussian_process import distinguishing_power
+from dplit.erm.leaks import HingePair
 from dplit.erm.minimisers import fit_linear
 from dplit.features import cos_sin_features
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
 
-__all__ = ["RELEASES", "PowerAudit", "audit_power_curve", "reconstruct_through"]
+__all__ = [
+    "RELEASES",
+    "PowerAudit",
+    "audit_power_curve",
+    "reconstruct_through",
+    "search_questions",
+]
 
 _Array = NDArray[np.float64]
 #: The shift is the control that both attacks must break.
@@ -103,6 +112,55 @@ def reconstruct_through(
     )  # fmt: skip
     solutions, errors = zip(*runs, strict=True)
     return np.array(solutions), np.array(errors)
+
+
+def search_questions(
+    pair: HingePair, *, sigma: float, counts: Sequence[int], n_sets: int, rng: np.random.Generator
+) -> tuple[_Array, float]:
+    """Power of random sets of questions to tell two neighbours apart, and of one good question.
+
+    Parameters
+    ----------
+    pair : HingePair
+        Neighbours that attain Theorem 2.
+    sigma : float
+        Factor of the process, positive.
+    counts : sequence of int
+        Numbers of points in a set, each at least 1.
+    n_sets : int
+        Random sets for each number, uniform on the square.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    powers : ndarray of shape (len(counts), n_sets)
+        In standard deviations, as :func:`~dplit.erm.gaussian_process.distinguishing_power`.
+    attained : float
+        The power of asking at the record that differs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.erm.leaks import hinge_pair
+    >>> rng = np.random.default_rng(0)
+    >>> powers, attained = search_questions(hinge_pair(9, rng=rng), sigma=1.0, counts=[1, 5],
+    ...     n_sets=3, rng=rng)
+    >>> powers.shape, bool(powers.max() <= attained)
+    ((2, 3), True)
+    """
+
+    def power(points: _Array) -> float:
+        gram = pair.kernel(points, points)
+        return distinguishing_power(pair.difference(points), gram, sigma=sigma, floor=1e-6 * sigma)
+
+    sets = check_integer("n_sets", n_sets)
+    sizes = [check_integer("counts", count) for count in counts]
+    powers = [[power(rng.uniform(-1.0, 1.0, (q, 2))) for _ in range(sets)] for q in sizes]
+    return np.array(powers), power(pair.records[-1:])
 
 
 @dataclass(frozen=True)
