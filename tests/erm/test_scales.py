@@ -185,6 +185,14 @@ def test_bad_input_is_named(change, error, message):
         least_squares_scale(label_bound=1.0, **{**good, **change})
 
 
+def test_numpy_numbers_are_numbers():
+    """Polynomials times NumPy scalars are arrays: arguments must be turned into floats."""
+    setting = {"epsilon": 0.5, "label_bound": 1.0, "n_records": 10}
+    plain = least_squares_scale(kappa=0.5, regularization=0.1, **setting)
+    scalars = least_squares_scale(kappa=np.float64(0.5), regularization=np.float64(0.1), **setting)
+    assert plain == scalars
+
+
 def test_other_bad_input_is_named():
     good = {"epsilon": 0.5, "kappa": 1.0, "regularization": 0.1, "n_records": 10}
     with pytest.raises(ValueError, match="rule must be one of"):

@@ -230,14 +230,15 @@ def least_squares_scale(
     True
     """
     check_choice("rule", rule, ("printed", "doubled", "sharp"))
+    k = check_positive("kappa", kappa)
     distance = least_squares_stability(
-        regularization=regularization,
+        regularization=check_positive("regularization", regularization),
         n_records=n_records,
         label_bound=label_bound,
-        kappa=kappa,
+        kappa=k,
         version="sharp" if rule == "sharp" else "printed",
     )
-    needed = laplace_scale(epsilon=epsilon, sensitivity=kappa * distance)
+    needed = laplace_scale(epsilon=epsilon, sensitivity=k * distance)
     return 0.5 * needed if rule == "printed" else needed
 
 
