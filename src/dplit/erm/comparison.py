@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Literal
 
 import numpy as np
@@ -21,7 +21,6 @@ from dplit._checks import check_choice, check_integer, check_positive, check_pro
 from dplit.baselines import noisy_gradient_descent, objective_perturbation
 from dplit.erm._feature_release import add_noise, certified_weights
 from dplit.erm.kernels import trigonometric_features
-from dplit.erm.minimisers import fit_linear
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
@@ -51,6 +50,7 @@ METHODS = (
     "not private",
     "constant",
 )
+_Fits = Callable[[int, float], tuple[_Array, float]]
 STEPS, STEP_LENGTH, QUERIES = 20, 0.5, 20
 #: Largest values declared for the ten measurements of the cancer data, means, errors and worst.
 _LARGEST = np.array([40, 50, 250, 4000, 0.25, 0.5, 0.5, 0.25, 0.5, 0.1])
@@ -232,22 +232,18 @@ def _hinge_slope(scores: _Array, y: _Array) -> _Array:
 
 
 def _errors(
-    task: _Task, epsilon: float, delta: float, rng: np.random.Generator
+    task: _Task, fits: _Fits, epsilon: float, delta: float, rng: np.random.Generator
 ) -> tuple[dict[str, float], float]:
     """Return the error of every method, and the expected one of the Gaussian process."""
     m = len(task.y)
     penalty = public_regularization(m, epsilon)
-    weights, sensitivity = certified_weights(
-        task.F, task.y, loss="hinge", regularization=penalty, tau=0.5, accuracy=0.01
-    )
+    weights, sensitivity = fits(m, penalty)
+    free, _ = fits(m, public_regularization(m, np.inf))
     noisy = partial(add_noise, weights, sensitivity, task.asked, epsilon=epsilon, delta=delta)
     perturbed = partial(
         objective_perturbation, task.F, task.y, epsilon=epsilon, data_norm=1.0,
         regularization=penalty, loss="huberised_hinge", rng=rng,
     )  # fmt: skip
-    free = fit_linear(
-        task.F, task.y, loss="hinge", regularization=public_regularization(m, np.inf)
-    ).weights
     descent = noisy_gradient_descent(
         task.F, task.y, epsilon=epsilon, delta=delta, clip=1.0, steps=STEPS,
         learning_rate=STEP_LENGTH, derivative=_hinge_slope, rng=rng,
@@ -274,8 +270,16 @@ def _trial(
     make: Callable[[int, int, int], _Task] = (
         _waves if problem == "waves" else partial(_bundled, problem)
     )
+    tasks = {m: make(m, seed, trial) for m in {m for m, _ in settings}}
+
+    @cache
+    def fits(m: int, penalty: float) -> tuple[_Array, float]:
+        return certified_weights(
+            tasks[m].F, tasks[m].y, loss="hinge", regularization=penalty, tau=0.5, accuracy=0.01
+        )
+
     rng = stream(seed, f"erm-beyond-frontier-{problem}", "noise", trial)
-    return [_errors(make(m, seed, trial), epsilon, delta, rng) for m, epsilon in settings]
+    return [_errors(tasks[m], fits, epsilon, delta, rng) for m, epsilon in settings]
 
 
 def compare(
