@@ -22,6 +22,7 @@ from dplit.erm.least_squares import (
     mirror_pair,
     pair_distance,
 )
+from dplit.erm.least_squares_table import bounds_beside_worst
 from dplit.erm.minimisers import fit_kernel
 from dplit.streams import stream
 
@@ -187,6 +188,21 @@ def test_sharp_bound_is_the_maximum_of_the_proof(m, lam, kappa):
     bound = least_squares_stability(regularization=lam, n_records=m, label_bound=1.0, kappa=kappa)
     assert found == pytest.approx(bound, rel=3e-4)
     assert found <= bound * (1 + 1e-9)
+
+
+@pytest.mark.claim("erm-beyond-ls-sensitivity")
+def test_table_of_bounds_beside_the_worst_pair():
+    table = bounds_beside_worst([0.01, 9.0], n_records=1000, kappa=0.8)
+    assert set(table) == {"worst", "printed", *OURS}
+    for k, lam in enumerate((0.01, 9.0)):
+        rule = {"regularization": lam, "n_records": 1000, "label_bound": 1.0, "kappa": 0.8}
+        pair = mirror_pair(**rule)
+        assert table["worst"][k] == pytest.approx(pair_distance(pair, regularization=lam))
+        for version in ("printed", *OURS):
+            assert table[version][k] == least_squares_stability(**rule, version=version)
+    assert (table["sharp"] / table["worst"]).max() < 1.03
+    numpy_numbers = {name: np.float64(value) for name, value in rule.items() if name != "n_records"}
+    assert least_squares_stability(**numpy_numbers, n_records=1000) == table["sharp"][1]
 
 
 @pytest.mark.claim("erm-beyond-ls-sensitivity")

@@ -14,6 +14,7 @@ from dplit.erm.kernels import gaussian_kernel
 from dplit.erm.losses import LOSSES, lipschitz_constant, loss_values
 from dplit.erm.minimisers import fit_kernel, fit_linear, rkhs_norm
 from dplit.erm.sharp_pairs import (
+    attained_bounds,
     balanced_hinge_pair,
     logistic_pair,
     moved_pinball_pair,
@@ -137,6 +138,19 @@ def test_logistic_loss_approaches_theorem_2():
         assert found.error < 1e-8
     assert (np.diff(ratios) > 0).all()
     assert 0.99 < ratios[-1] < 1
+
+
+@pytest.mark.claim("erm-thm2")
+def test_the_table_of_pairs():
+    rows = attained_bounds()
+    assert len(rows) == 12
+    for row in rows:
+        assert row.bound == pytest.approx(row.by_hand, rel=1e-12)
+        ratio = row.distance / row.bound
+        assert (ratio == pytest.approx(1.0, rel=1e-9)) != row.name.startswith("logistic")
+        assert ratio < 1 + 1e-9
+    assert rows[3].name == "hinge, m = 100, kappa = 1"
+    assert rows[3].distance == pytest.approx(0.1)
 
 
 @pytest.mark.claim("erm-thm2")

@@ -124,10 +124,11 @@ def least_squares_lipschitz(
     """
     check_choice("version", version, get_args(LipschitzVersion))
     nu = fit_norm_factor(regularization=regularization, kappa=kappa)
-    M, root = check_positive("label_bound", label_bound), math.sqrt(regularization)
+    M, radius = check_positive("label_bound", label_bound), float(kappa)
+    root = math.sqrt(regularization)
     if version == "printed":
-        return 2.0 * M * (kappa + 1.0) / root
-    return 2.0 * M * (1.0 + kappa * (1.0 / root if version == "argument" else nu))
+        return 2.0 * M * (radius + 1.0) / root
+    return 2.0 * M * (1.0 + radius * (1.0 / root if version == "argument" else nu))
 
 
 def _largest_turn(penalty: float, kappa: float, norm: float) -> float:
@@ -231,16 +232,17 @@ def least_squares_stability(
     """
     check_choice("version", version, get_args(StabilityVersion))
     nu = fit_norm_factor(regularization=regularization, kappa=kappa)
-    M, m = check_positive("label_bound", label_bound), check_integer("n_records", n_records)
+    M, radius = check_positive("label_bound", label_bound), float(kappa)
+    penalty = float(regularization) * check_integer("n_records", n_records)
     if version == "triangle":
-        return kappa * M * (2.0 + kappa * nu) / (regularization * m)
+        return radius * M * (2.0 + radius * nu) / penalty
     if version == "sharp":
-        return M * min(_largest_turn(regularization * m, kappa, nu), 2.0 * nu)
+        return M * min(_largest_turn(penalty, radius, nu), 2.0 * nu)
     slope: LipschitzVersion = "sharp" if version == "lipschitz" else version
     constant = least_squares_lipschitz(
         regularization=regularization, label_bound=M, kappa=kappa, version=slope
     )
-    return kappa * constant / (regularization * m)
+    return radius * constant / penalty
 
 
 def mirror_distance(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve, solve
+from scipy.optimize import minimize
 from scipy.special import expit
 
 from dplit._checks import check_finite_array, check_positive, check_probability
@@ -23,10 +24,17 @@ from dplit.erm._solvers import (
     logistic_coefficients,
     logistic_weights,
 )
-from dplit.erm.kernels import check_gram
+from dplit.erm.kernels import check_gram, gram_rows
 from dplit.erm.losses import check_targets, loss_values
 
-__all__ = ["LinearMinimiser", "Minimiser", "fit_kernel", "fit_linear", "rkhs_norm"]
+__all__ = [
+    "LinearMinimiser",
+    "Minimiser",
+    "fit_kernel",
+    "fit_linear",
+    "minimum_by_bfgs",
+    "rkhs_norm",
+]
 
 Array = NDArray[np.float64]
 
@@ -202,6 +210,43 @@ def fit_kernel(
     if len(K) != len(targets):
         raise ValueError(f"gram and y must agree, got {len(K)} rows and {len(targets)} targets")
     return solve_gram(K, targets, loss=loss, regularization=penalty, tau=level, tol=accuracy)
+
+
+def minimum_by_bfgs(
+    gram: ArrayLike, y: ArrayLike, *, loss: str, regularization: float, tau: float = 0.5
+) -> float:
+    """Objective that a general-purpose optimiser reaches, as a second route to :func:`fit_kernel`.
+
+    Parameters
+    ----------
+    gram, y, loss, regularization, tau
+        As in :func:`fit_kernel`; small samples.
+
+    Returns
+    -------
+    float
+        Never below the minimum; BFGS knows nothing of duality, and kinks slow it down.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`fit_kernel`.
+
+    Examples
+    --------
+    >>> round(minimum_by_bfgs([[1.0]], [2.0], loss="squared", regularization=1.0), 6)
+    2.0
+    """
+    targets, K = check_targets(loss, y), check_gram(gram)
+    penalty = check_positive("regularization", regularization)
+    rows = gram_rows(K)
+
+    def objective(w: Array) -> float:
+        risk = loss_values(loss, rows @ w, targets, tau=tau).mean()
+        return float(risk + penalty * w @ w)
+
+    found = minimize(objective, np.zeros(rows.shape[1]), method="BFGS", tol=1e-8)
+    return float(found.fun)
 
 
 def _ridge_weights(phi: Array, y: Array, shift: float) -> Array:
