@@ -140,7 +140,8 @@ class Reconstruction:
         Different admissible records that explain the answers to rounding, the best first; empty if
         none does.
     best : ndarray of shape (d + 1,)
-        The admissible record with the least residual; NaN if no search ended in the box.
+        The admissible record with the least residual. If no search ended in the box: the record
+        with the least residual, moved to the nearest point of the box.
     residual : float
         Largest residual of ``best`` over the differences of answers.
     """
@@ -186,6 +187,12 @@ class _MissingRecord:
         squares = np.maximum(np.sum(direction**2, axis=0), np.finfo(float).tiny)
         amount = target @ direction / squares
         return direction * amount - target[:, None], at_x + amount * denominator
+
+    def error(self, record: _Array, target: _Array) -> float:
+        """Return the largest residual of one record (x, y)."""
+        shape, denominator, at_x = self.profile(record[None, :-1])
+        values = shape[:, 0] * (record[-1] - at_x[0]) / denominator[0]
+        return float(np.abs(np.diff(values) - target).max())
 
 
 def _starts(
@@ -327,7 +334,8 @@ def reconstruct_record(
     records, errors = np.column_stack([found, labels]), np.abs(residuals).max(axis=0)
     admissible = ((records >= inside_low) & (records <= inside_high)).all(axis=1)
     if not admissible.any():
-        return Reconstruction(np.empty((0, d + 1)), np.full(d + 1, np.nan), np.inf)
+        guess = np.clip(records[np.argmin(errors)], np.append(left, -M), np.append(right, M))
+        return Reconstruction(np.empty((0, d + 1)), guess, model.error(guess, target))
     best = int(np.argmin(np.where(admissible, errors, np.inf)))
     order = np.argsort(errors, kind="stable")
     exact = order[(admissible & (errors <= tolerance))[order]]

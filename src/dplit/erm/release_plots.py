@@ -99,7 +99,7 @@ def shift_figure(pair: LinePair, *, scale: float, rng: np.random.Generator) -> F
     -------
     Figure
     """
-    fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.6))
+    fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.8))
     ends = np.array([-1.0, 1.0])
     for values, (name, colour, dashes, marker) in zip(pair.values(ends), _SIDES, strict=True):
         noisy = release_scalar_shift(values, scale=scale, rng=rng, releases=20)
@@ -113,10 +113,11 @@ def shift_figure(pair: LinePair, *, scale: float, rng: np.random.Generator) -> F
             markersize=5, label=name,
         )  # fmt: skip
     left.set(xlabel="x", ylabel="released function")
-    right.set(xlabel="released value at 1", ylabel="released value at 1 minus that at −1")
+    right.set(xlabel="released value at 1", ylabel="value at 1 minus value at −1")
     right.set_ylim(-2.6 * pair.distance, 2.6 * pair.distance)
-    for axes in (left, right):
-        axes.legend(loc="upper left", fontsize=8)
+    handles, names = left.get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside lower center", ncols=2, fontsize=8)
+    right.legend(loc="upper left", fontsize=8)
     return fig
 
 
@@ -166,7 +167,7 @@ def reconstruction_figure(printed: ReconstructionRuns, fresh: ReconstructionRuns
     fig, axes = plt.subplots(figsize=(6.4, 3.8))
     axes.plot(
         printed.counts, printed.farthest.T, color="#D55E00", marker="o", markersize=4,
-        linewidth=0.7, alpha=0.8,
+        linewidth=0.7, linestyle="-", alpha=0.8,
     )  # fmt: skip
     axes.plot(
         fresh.counts, fresh.nearest.T, color="#0072B2", marker="s", markersize=4, linewidth=0.7,
