@@ -38,7 +38,8 @@ def test_stability_figure_draws_medians_ranges_and_bounds():
     lines = fig.axes[1].get_lines()
     assert lines[0].get_ydata() == pytest.approx(bounds["hinge"]["Theorem 2"])
     assert any(np.array_equal(line.get_ydata(), [2.0, 0.6]) for line in lines)
-    assert fig.get_supxlabel() == "records m"
+    assert [axes.get_xlabel() for axes in fig.axes] == ["", "", "records m", "records m"]
+    assert [axes.get_ylabel() for axes in fig.axes] == ["distance", "", "distance", ""]
 
 
 def test_least_squares_figure_draws_ratios():

@@ -54,9 +54,13 @@ def stability_figure(
             m, middle, yerr=[middle - low, high - middle], color="#000000", linestyle="none",
             marker="o", capsize=3, label="largest distance met",
         )  # fmt: skip
-        axes.set(xscale="log", yscale="log", title=TITLES[loss])
-    fig.supxlabel("records m")
-    fig.supylabel("distance of the minimisers")
+        axes.set(xscale="log", yscale="log", title=TITLES[loss], xticks=m)
+        axes.set_xticklabels([str(size) for size in m])
+        axes.minorticks_off()
+    for axes in panels[1]:
+        axes.set_xlabel("records m")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("distance")
     handles, labels = panels.flat[0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside lower center", ncols=2)
     return fig
