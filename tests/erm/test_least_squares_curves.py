@@ -9,6 +9,7 @@ from dplit.erm.kernels import trigonometric_features
 from dplit.erm.least_squares_curves import (
     LEAST_SQUARES_SETTINGS,
     least_squares_approximation,
+    least_squares_bounds,
     least_squares_curves,
 )
 from dplit.trials import Trial
@@ -59,6 +60,17 @@ def test_approximation_error_of_the_regression_problem():
         found, risk = least_squares_approximation(penalty)
         assert found == pytest.approx(value, rel=1e-10)
         assert risk == pytest.approx(np.var(0.5 * np.linspace(-1, 1, 100_001)), rel=1e-4)
+
+
+@pytest.mark.claim("erm-ls-rate", "erm-beyond-curves")
+def test_curves_lie_below_the_bound(squared):
+    """Every one of 32 fits: at most 0.6 of the bound."""
+    bounds = least_squares_bounds(squared)
+    assert np.all(squared.plain <= bounds)
+    for (i, j), penalty in np.ndenumerate(squared.regularization):
+        bias, risk = least_squares_approximation(penalty)
+        factor = (1 + 1 / (penalty * SIZES[j])) ** 2
+        assert bounds[i, j] == pytest.approx(factor * (risk + bias) - risk, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from dplit._checks import check_finite_array, check_integer, check_positive
 from dplit.erm.kernels import trigonometric_features
 from dplit.erm.minimisers import fit_linear
 from dplit.erm.noisy_loss import expected_loss_laplace, wrong_sign_probability
-from dplit.erm.rates import theorem4_schedule
+from dplit.erm.rates import excess_bound, theorem4_schedule
 from dplit.erm.scales import noise_scale
 from dplit.trials import Estimate, Trial, run_trials
 
@@ -31,6 +31,7 @@ __all__ = [
     "HingeCurves",
     "Setting",
     "hinge_approximation",
+    "hinge_bounds",
     "hinge_curves",
     "log_slope",
 ]
@@ -240,6 +241,36 @@ def hinge_approximation(regularization: float) -> float:
     mu = np.mean(features**2, axis=0)  # features are orthogonal on the grid
     weights = target / (mu + penalty)
     return float(_hinge_risks(weights, (0.0,))[0][0] + penalty * weights @ weights)
+
+
+def hinge_bounds(curves: HingeCurves) -> Array:
+    r"""Bound by stability on the excess hinge risk with the doubled noise.
+
+    Parameters
+    ----------
+    curves : HingeCurves
+
+    Returns
+    -------
+    ndarray, shape (s, n)
+        By setting and size, with :func:`hinge_approximation` and slopes in [-1, 0] or [0, 1].
+
+    Examples
+    --------
+    >>> hinge_bounds(hinge_curves(1, seed=0, sizes=[64]))[:, 0].round(3)
+    array([0.87 , 0.807, 0.87 , 0.773])
+    """
+    bounds = np.empty(curves.regularization.shape)
+    for (i, j), penalty in np.ndenumerate(curves.regularization):
+        bounds[i, j] = excess_bound(
+            n_records=int(curves.sizes[j]),
+            regularization=float(penalty),
+            epsilon=float(curves.epsilon[i, j]),
+            lipschitz=1.0,
+            width=1.0,
+            approximation=hinge_approximation(float(penalty)),
+        )
+    return bounds
 
 
 def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:

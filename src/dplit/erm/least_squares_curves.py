@@ -18,13 +18,14 @@ from scipy.linalg import cho_factor, cho_solve
 from dplit._checks import check_choice, check_positive
 from dplit.erm.kernels import trigonometric_features
 from dplit.erm.learning_curves import Setting, check_sizes
-from dplit.erm.least_squares_rates import least_squares_noise
+from dplit.erm.least_squares_rates import least_squares_bound, least_squares_noise
 from dplit.trials import Trial, run_trials
 
 __all__ = [
     "LEAST_SQUARES_SETTINGS",
     "LeastSquaresCurves",
     "least_squares_approximation",
+    "least_squares_bounds",
     "least_squares_curves",
 ]
 
@@ -200,3 +201,33 @@ def least_squares_curves(
     return LeastSquaresCurves(
         records, settings, pairs[..., 1], pairs[..., 0], np.array(results), noise
     )
+
+
+def least_squares_bounds(curves: LeastSquaresCurves) -> Array:
+    r"""Bound on the excess squared risk without noise, by leaving one record out.
+
+    Parameters
+    ----------
+    curves : LeastSquaresCurves
+
+    Returns
+    -------
+    ndarray, shape (s, n)
+        By setting and size, with the least approximation error of the regression problem.
+
+    Examples
+    --------
+    >>> curves = least_squares_curves(1, seed=0, sizes=[64, 128])
+    >>> bool((curves.plain[0] < least_squares_bounds(curves)).all())
+    True
+    """
+    bounds = np.empty(curves.regularization.shape)
+    for (i, j), penalty in np.ndenumerate(curves.regularization):
+        bias, risk = least_squares_approximation(float(penalty))
+        bounds[i, j] = least_squares_bound(
+            n_records=int(curves.sizes[j]),
+            regularization=float(penalty),
+            approximation=bias,
+            target_risk=risk,
+        )
+    return bounds

@@ -8,8 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from dplit.erm.generalization import Side, generalization_bound
-from dplit.erm.learning_curves import hinge_approximation
-from dplit.erm.rates import excess_bound
+from dplit.erm.learning_curves import hinge_bounds
 from dplit.erm.sharp_mechanisms import response_gap
 
 if TYPE_CHECKING:
@@ -93,19 +92,11 @@ def hinge_figure(curves: HingeCurves) -> Figure:
         the doubled scale.
     """
     fig, grid = plt.subplots(2, 2, figsize=(7.4, 6.4), sharex=True, sharey=True)
+    bounds = hinge_bounds(curves)
     for i, (axes, setting) in enumerate(zip(grid.flat, curves.settings, strict=True)):
-        bounds = [
-            excess_bound(
-                n_records=int(m),
-                regularization=curves.regularization[i, j],
-                epsilon=curves.epsilon[i, j],
-                lipschitz=1.0,
-                width=1.0,
-                approximation=hinge_approximation(curves.regularization[i, j]),
-            )
-            for j, m in enumerate(curves.sizes)
-        ]
-        axes.plot(curves.sizes, bounds, color="#000000", linestyle=":", label="bound by stability")
+        axes.plot(
+            curves.sizes, bounds[i], color="#000000", linestyle=":", label="bound by stability"
+        )
         for k, noise in enumerate(("none", "printed", "doubled")):
             _curve(axes, curves.sizes, curves.excess[:, i, :, k], noise)
         _records(axes, setting.name)
