@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from dplit.audit import audit_hits
+from dplit.audit import audit_hits, clopper_pearson
 from dplit.erm.line_pairs import hinge_pair
 from dplit.erm.scales import hinge_scale
 from dplit.erm.shift_audit import (
@@ -133,6 +133,20 @@ def test_power_is_the_frequency_of_refutations(loss, runs):
     # the complement's mirror may refute as well, but here only where the first inequality does
     assert 0.05 < exact < 0.95
     assert abs(found - exact) < 4.5 * math.sqrt(exact * (1 - exact) / 2000) + 1e-3
+
+
+@pytest.mark.claim("erm-prop1")
+@pytest.mark.parametrize(("loss", "confidence"), [(2.0, 0.9), (1.5, 0.99), (4.0, 0.9999)])
+def test_power_is_the_sum_over_all_pairs_of_counts(loss, confidence):
+    """Every pair of counts of 60 runs, weighted by its probability, with its two limits."""
+    runs, claim, both = 60, 0.5, 1 - (1 - confidence) / 2
+    limits = [clopper_pearson(k, runs, confidence=both) for k in range(runs + 1)]
+    first = stats.binom.pmf(np.arange(runs + 1), runs, 0.5)
+    second = stats.binom.pmf(np.arange(runs + 1), runs, 0.5 * math.exp(-loss))
+    refuted = np.array([[low > math.exp(claim) * high for _, high in limits] for low, _ in limits])
+    exact = audit_power(loss=loss, epsilon=claim, runs=runs, confidence=confidence)
+    assert exact == pytest.approx(first @ refuted @ second, rel=1e-9)
+    assert 0.01 < exact < 0.99
 
 
 @pytest.mark.claim("erm-prop1")
