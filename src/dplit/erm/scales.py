@@ -269,8 +269,8 @@ def printed_least_squares_loss(*, regularization: float, kappa: float = 1.0) -> 
     :math:`G=\max_\theta2\sin\theta\,(1+\kappa\nu\cos\theta)`, and approaches it. The printed scale
     is :math:`\frac{\kappa^2M(\kappa+1)}{\lambda^{3/2}m\epsilon}`, so the loss is
     :math:`\frac{\sqrt\lambda\,G}{\kappa+1}\epsilon`, which increases with lambda. With
-    :math:`A=\kappa\nu` the best angle has :math:`2A\cos^2\theta+\cos\theta=A`. Since :math:`2\le G\le2+A` and
-    :math:`\nu\le\frac1{2\sqrt\lambda}`, it is at most 1 for
+    :math:`A=\kappa\nu` the best angle has :math:`2A\cos^2\theta+\cos\theta=A`. Since
+    :math:`2\le G\le2+A` and :math:`\nu\le\frac1{2\sqrt\lambda}`, it is at most 1 for
     :math:`\lambda\le\frac14(1+\frac\kappa2)^2` and above 1 for
     :math:`\lambda>\frac14(1+\kappa)^2`.
 
