@@ -110,6 +110,8 @@ def test_the_classifier_is_the_sign_of_the_released_function(loss):
     np.testing.assert_allclose(scores, features @ model.coef_, rtol=1e-12)
     np.testing.assert_array_equal(model.predict(X), np.where(scores > 0, "up", "down"))
     assert model.classes_.tolist() == ["down", "up"]
+    numbers = clone(model).fit(X, np.sign(y))
+    np.testing.assert_array_equal(numbers.predict(X), np.where(scores > 0, 1.0, -1.0))
     turned = clone(model).set_params(classes=("up", "down")).fit(X, names)
     np.testing.assert_array_equal(turned.predict(X), model.predict(X))
     assert np.mean(turned.decision_function(X) * scores < 0) > 0.95

@@ -23,11 +23,11 @@ from dplit.streams import stream
 def test_reconstruction_fails_against_repairs(release):
     """No record explains the values, and no guess is near; the same attack breaks the shift.
 
-    A guess within 0.05 in all three coordinates by chance: below 1e-3 a run, 1e-9 for all three.
+    A guess within 0.05 in all three coordinates by chance: 0.05 ** 3 = 1.3e-4 a run.
     """
     solutions, errors = reconstruct_through(release, seed=0, n_repeats=3)
     assert (solutions == 0).all()
-    assert not (errors < 0.05).all()
+    assert (errors > 0.05).all()
 
 
 @pytest.mark.claim("erm-beyond-gp")
@@ -41,7 +41,7 @@ def test_reconstruction_breaks_the_shift():
 def test_reconstruction_succeeds_where_the_noise_vanishes():
     """The attack on a repair is a real one: at epsilon = 1e12 it finds the record."""
     _, errors = reconstruct_through("gaussian_process", seed=0, n_repeats=2, epsilon=1e12)
-    assert np.nanmin(errors) < 1e-2
+    assert errors.min() < 1e-2
 
 
 @pytest.mark.claim("erm-beyond-gp")

@@ -83,7 +83,7 @@ def reconstruct_through(
     solutions : ndarray of int, shape (n_repeats,)
         Number of records that explain the values to rounding.
     errors : ndarray of shape (n_repeats,)
-        Largest error of the best guess over x and y; NaN if no search ended in the box.
+        Largest error of the best guess in the box over x and y.
 
     Raises
     ------
