@@ -59,7 +59,7 @@ def generalization_figure() -> Figure:
     grid = np.linspace(0.02, 1.6, 80)
     fig, panels = plt.subplots(1, 2, figsize=(7.4, 4.2))
     sides: tuple[Side, Side] = ("over", "under")
-    titles = ("sample mean minus population mean", "population mean minus sample mean")
+    titles = ("sample minus population", "population minus sample")
     for axes, side, title in zip(panels, sides, titles, strict=True):
         printed = [generalization_bound(epsilon=e, side=side, version="printed") for e in grid]
         sharp = [generalization_bound(epsilon=e, side=side) for e in grid]
