@@ -19,7 +19,7 @@ from dplit.erm._solvers import duality_gap, logistic_weights
 from dplit.erm.kernels import gaussian_kernel, gram_rows
 from dplit.erm.leave_one_out import RidgeNeighbours
 from dplit.erm.losses import LOSSES, check_targets
-from dplit.erm.minimisers import solve_gram
+from dplit.erm.minimisers import rkhs_norm, solve_gram
 from dplit.trials import Trial, run_trials
 
 __all__ = [
@@ -143,43 +143,62 @@ def draw_replacements(
 
 
 class _Fits:
-    """Fits of subsamples of a pool, each started from the fit of the first one."""
+    """Fits of the first m records of a pool, and of the samples with one of them replaced.
 
-    def __init__(self, K: Array, y: Array, loss: str, regularization: float, tau: float) -> None:
-        self.K, self.y, self.loss = K, y, loss
-        self.regularization, self.tau = regularization, tau
-        self.rows = gram_rows(K) if loss == "logistic" else None
+    Each starts from the first fit; the Gram matrix is changed in one row and column, not copied.
+    """
+
+    def __init__(
+        self, K: Array, y: Array, m: int, loss: str, regularization: float, tau: float
+    ) -> None:
+        self.K, self.pool_labels, self.m = K, y, m
+        self.loss, self.regularization, self.tau = loss, regularization, tau
+        self.pool_rows = gram_rows(K) if loss == "logistic" else np.empty((len(y), 0))
+        self.block, self.y = K[:m, :m].copy(), y[:m].copy()
+        self.rows = self.pool_rows[:m].copy()
         self.start: Array | None = None
 
-    def fit(self, index: NDArray[np.intp]) -> tuple[Array, float]:
-        """Return the coefficients over the pool and the certified distance to the minimiser."""
-        K, y = self.K[np.ix_(index, index)], self.y[index]
-        if self.rows is None:
-            found = solve_gram(
-                K,
-                y,
-                loss=self.loss,
-                regularization=self.regularization,
-                tau=self.tau,
-                tol=1e-18,
-                start=self.start,
-            )
-            c, distance = found.coefficients, found.distance
-            self.start = c if self.start is None else self.start
-        else:
-            c, distance = self._logistic(K, y, self.rows[index])
-        full = np.zeros(len(self.y))
-        full[index] = c
-        return full, distance
+    def _put(self, place: int, record: int) -> None:
+        """Let a record of the pool stand at a place of the sample."""
+        self.block[place] = self.K[record, : self.m]
+        self.block[:, place] = self.K[: self.m, record]
+        self.block[place, place] = self.K[record, record]
+        self.y[place], self.rows[place] = self.pool_labels[record], self.pool_rows[record]
 
-    def _logistic(self, K: Array, y: Array, rows: Array) -> tuple[Array, float]:
+    def fit(self) -> tuple[Array, float]:
+        """Return coefficients of the sample as it stands and their distance to the minimiser."""
+        if self.loss == "logistic":
+            return self._logistic()
+        found = solve_gram(
+            self.block,
+            self.y,
+            loss=self.loss,
+            regularization=self.regularization,
+            tau=self.tau,
+            tol=1e-18,
+            start=self.start,
+        )
+        self.start = found.coefficients if self.start is None else self.start
+        return found.coefficients, found.distance
+
+    def _logistic(self) -> tuple[Array, float]:
         """Fit in the factor's columns; the certificate is that of the Gram matrix itself."""
-        w = logistic_weights(rows, y, self.regularization, 1e-24, self.start)
+        w = logistic_weights(self.rows, self.y, self.regularization, 1e-24, self.start)
         self.start = w if self.start is None else self.start
-        penalty = 2.0 * self.regularization * len(y)
-        c = y * expit(-y * (rows @ w)) / penalty
-        gap = duality_gap("logistic", y, c, K @ c, penalty, self.tau)
+        penalty = 2.0 * self.regularization * self.m
+        c = self.y * expit(-self.y * (self.rows @ w)) / penalty
+        gap = duality_gap("logistic", self.y, c, self.block @ c, penalty, self.tau)
         return c, math.sqrt(gap / self.regularization)
+
+    def distance(self, base: Array, gone: int, new: int) -> tuple[float, float]:
+        """Return the distance of the fit ``base`` to a neighbour's, and the error of that one."""
+        self._put(gone, new)
+        other, error = self.fit()
+        self._put(gone, gone)
+        difference = np.zeros(len(self.pool_labels))
+        difference[: self.m] = base - other
+        difference[gone], difference[new] = base[gone], -other[gone]
+        return rkhs_norm(difference, self.K), error
 
 
 def replacement_distances(
@@ -236,19 +255,11 @@ def replacement_distances(
         table = near.replacement_distances(K[:m, m:], K.diagonal()[m:], targets[m:])
         values = table[replacements.removed, added - m]
         return Distances(values, np.zeros_like(values))
-    fits = _Fits(K, targets, loss, penalty, tau)
-    base, error = fits.fit(np.arange(m))
-    values, errors = np.empty(len(added)), np.empty(len(added))
-    for k, (gone, new) in enumerate(zip(replacements.removed, added, strict=True)):
-        index = np.arange(m)
-        index[gone] = new
-        other, second = fits.fit(index)
-        difference = base - other
-        support = np.flatnonzero(difference)
-        d = difference[support]
-        values[k] = math.sqrt(max(float(d @ K[np.ix_(support, support)] @ d), 0.0))
-        errors[k] = error + second
-    return Distances(values, errors)
+    fits = _Fits(K, targets, m, loss, penalty, tau)
+    base, error = fits.fit()
+    swaps = zip(replacements.removed.tolist(), added.tolist(), strict=True)
+    values, errors = np.array([fits.distance(base, gone, new) for gone, new in swaps]).T
+    return Distances(values, errors + error)
 
 
 def climb(
