@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from dplit._checks import check_choice, check_integer, check_positive
 from dplit.erm.attacks import reconstruct_record
 from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
-from dplit.erm.gaussian_process import distinguishing_power
+from dplit.erm.gaussian_process import GaussianProcessOracle, distinguishing_power
 from dplit.erm.leaks import HingePair
 from dplit.erm.minimisers import fit_linear
 from dplit.features import cos_sin_features
@@ -32,6 +33,8 @@ _Array = NDArray[np.float64]
 #: The shift is the control that both attacks must break.
 RELEASES = ("shift", "gaussian_process", "gamma", "queries")
 _PENALTY, _WIDTH = 0.05, 0.5
+_RECORD = [[0.3, -0.2]]
+Rng = np.random.Generator
 
 
 def _one_reconstruction(
@@ -190,18 +193,48 @@ class PowerAudit:
         return int(np.sum(self.first > threshold)), int(np.sum(self.second > threshold))
 
 
+def _estimator_values(label: int, runs: int, budget: tuple[float, float], rng: Rng) -> _Array:
+    """Released values at the one record, over fits of the public estimator."""
+    model = PrivateKernelClassifier(
+        regularization=0.5, n_components=1, classes=(-1, 1), random_state=rng, accuracy=1e-4,
+        epsilon=budget[0], delta=budget[1],
+    )  # fmt: skip
+    fits = (model.fit(_RECORD, [label]) for _ in range(runs))
+    return np.array([float(fit.decision_function(_RECORD)[0]) for fit in fits])
+
+
+def _oracle_values(label: int, runs: int, budget: tuple[float, float], rng: Rng) -> _Array:
+    """Answers at the one record, over runs of the curator's oracle."""
+
+    def kernel(X: _Array, Z: _Array) -> _Array:  # without checks: it is called very often
+        return np.asarray(np.exp(-0.5 * ((X[:, None] - Z) ** 2).sum(axis=-1)))
+
+    oracles = (
+        GaussianProcessOracle(
+            kernel, _RECORD, [float(label)], sensitivity=2.0, epsilon=budget[0], delta=budget[1],
+            rng=rng,
+        )
+        for _ in range(runs)
+    )  # fmt: skip
+    return np.array([float(oracle.answer(_RECORD)[0]) for oracle in oracles])
+
+
 def audit_power_curve(
-    *, seed: int, runs: int, epsilon: float = 4.0, delta: float = 1e-5
-) -> PowerAudit:
-    r"""Run the best attack on the Gaussian-process classifier on neighbours that attain Theorem 2.
+    *, seed: int, runs: int, epsilon: float = 4.0, delta: float = 1e-5,
+    through: Literal["estimator", "oracle"] = "estimator",
+) -> PowerAudit:  # fmt: skip
+    r"""Run the best attack on a Gaussian-process release of neighbours that attain Theorem 2.
 
     Parameters
     ----------
     seed : int
     runs : int
-        Fits of the public estimator on each side, at least 1.
+        Releases of each data set, at least 1.
     epsilon, delta : float
-        Its budget.
+        The budget.
+    through : {"estimator", "oracle"}, default="estimator"
+        :class:`~dplit.erm.estimators.PrivateKernelClassifier` or
+        :class:`~dplit.erm.gaussian_process.GaussianProcessOracle`.
 
     Returns
     -------
@@ -215,26 +248,20 @@ def audit_power_curve(
     Notes
     -----
     One record of either class and :math:`\lambda=\frac12`: the hinge minimisers are
-    :math:`\pm\phi(x)`, at distance :math:`2=1/(\lambda m)`.
+    :math:`\pm K_x`, at distance :math:`2=1/(\lambda m)`; the attack asks at x.
 
     Examples
     --------
-    >>> audit = audit_power_curve(seed=0, runs=20)
+    >>> audit = audit_power_curve(seed=0, runs=20, through="oracle")
     >>> len(audit.first), round(audit.mu, 2)
     (20, 0.92)
     """
     count = check_integer("runs", runs)
-    sides = []
-    for label in (1, -1):
-        generator = stream(seed, "erm-beyond-gp-audit", "noise", int(label > 0))
-        model = PrivateKernelClassifier(
-            regularization=0.5, n_components=1, epsilon=epsilon, delta=delta, classes=(-1, 1),
-            random_state=generator, accuracy=1e-4,
-        )  # fmt: skip
-        values = []
-        for _ in range(count):
-            scores = model.fit([[0.3, -0.2]], [label]).decision_function([[0.3, -0.2]])
-            values.append(float(scores[0]) / 2.0)
-        sides.append(np.array(values))
-    mu = 1.0 / float(gaussian_sigma(epsilon=epsilon, delta=delta))
-    return PowerAudit(sides[0], sides[1], mu)
+    check_choice("through", through, ("estimator", "oracle"))
+    values = _estimator_values if through == "estimator" else _oracle_values
+    budget, name = (epsilon, delta), f"erm-audit-{through}"
+    first, second = (
+        values(label, count, budget, stream(seed, name, "noise", int(label > 0))) / 2.0
+        for label in (1, -1)
+    )
+    return PowerAudit(first, second, 1.0 / float(gaussian_sigma(epsilon=epsilon, delta=delta)))

@@ -95,7 +95,7 @@ def process_figure(
     paths : tuple of two ndarray of shape (n_paths, q)
         As :func:`release_paths` gives them.
     audit : PowerAudit
-        Through the public estimator.
+        Attack on the right release.
     leaks : sequence of LeakAudit
         Attacks on implementations, drawn as points.
 
@@ -116,10 +116,10 @@ def process_figure(
     right.plot(rates, largest_power(rates, mu=audit.mu), color="#555555", label="promised curve")
     thresholds = np.linspace(-1.2, 1.2, 13) / audit.mu
     true, false = audit.rates(thresholds)
-    band = 2 * np.sqrt(np.maximum(true * (1 - true), 1e-9) / len(audit.first))
+    bars = [2 * np.sqrt(p * (1 - p) / len(audit.first)) for p in (true, false)]
     right.errorbar(
-        false, true, band, color="#0072B2", marker="o", markersize=4, linestyle="none", capsize=2,
-        label="attack on the estimator",
+        false, true, *bars, color="#0072B2", marker="o", markersize=4, linestyle="none",
+        capsize=2, label="best attack",
     )  # fmt: skip
     for leak, marker in zip(leaks, ("*", "X", "P"), strict=False):
         right.plot(
