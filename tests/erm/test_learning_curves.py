@@ -15,7 +15,7 @@ from dplit.erm.learning_curves import (
     hinge_curves,
     log_slope,
 )
-from dplit.erm.minimisers import fit_kernel
+from dplit.erm.minimisers import fit_kernel, fit_linear
 from dplit.streams import stream
 from dplit.trials import Trial
 
@@ -96,6 +96,15 @@ def test_values_of_the_curves(hinge):
     for setting, expected in ((0, (0.190, 0.258, 0.352)), (1, (0.257, 0.291, 0.345))):
         gap = np.abs(mean[setting, 0] - expected)
         assert np.all(gap < 5 * np.hypot(error[setting, 0], 0.003) + 5e-4)
+
+
+@pytest.mark.claim("erm-beyond-curves")
+def test_a_sample_on_which_two_step_lengths_stall_is_solved():
+    """Deterministic: with separate steps for p and multipliers the gap stays above 1e-4 here."""
+    x, y = _wave_labels(Trial(48, seed=0, name="erm-beyond-curves").stream("data"), 32_768)
+    features = trigonometric_features(x[:8192])
+    fit = fit_linear(features, y[:8192], loss="hinge", regularization=4096**-0.8)
+    assert fit.gap <= 1e-10
 
 
 @pytest.mark.claim("erm-beyond-curves")

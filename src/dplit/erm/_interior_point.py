@@ -43,16 +43,15 @@ class _State:
         dp = right - A @ cho_solve(self.factor, A.T @ right, check_finite=False) / self.diagonal
         return dp, (to_low - self.low * dp) / p, (to_high + self.high * dp) / q
 
-    def lengths(self, dp: Array, d_low: Array, d_high: Array) -> tuple[float, float]:
-        """Largest steps, at most 1, of p and of the multipliers that keep all positive."""
+    def length(self, dp: Array, d_low: Array, d_high: Array) -> float:
+        """Largest common step, at most 1, of p and of the multipliers that keeps all positive."""
 
         def room(value: Array, change: Array) -> float:
             falling = change < 0
             return float((value[falling] / -change[falling]).min()) if falling.any() else 1.0
 
-        return (
-            min(1.0, room(self.p, dp), room(self.q, -dp)),
-            min(1.0, room(self.low, d_low), room(self.high, d_high)),
+        return min(
+            1.0, room(self.p, dp), room(self.q, -dp), room(self.low, d_low), room(self.high, d_high)
         )
 
     def advance(self) -> None:
@@ -60,13 +59,13 @@ class _State:
         self.factorise()
         p, q, low, high, mu = self.p, self.q, self.low, self.high, self.complementarity()
         dp, dl, dh = self.steps(-low * p, -high * q)
-        a, b = self.lengths(dp, dl, dh)
-        ahead = (low + b * dl) @ (p + a * dp) + (high + b * dh) @ (q - a * dp)
+        a = self.length(dp, dl, dh)
+        ahead = (low + a * dl) @ (p + a * dp) + (high + a * dh) @ (q - a * dp)
         target = mu * min(1.0, float(ahead) / (2 * len(p) * mu)) ** 3
         dp, dl, dh = self.steps(target - low * p - dp * dl, target - high * q + dp * dh)
-        a, b = (0.995 * length for length in self.lengths(dp, dl, dh))
+        a = 0.995 * self.length(dp, dl, dh)
         self.p, self.q = p + a * dp, q - a * dp
-        self.low, self.high = low + b * dl, high + b * dh
+        self.low, self.high = low + a * dl, high + a * dh
 
 
 def interior_point_box_qp(
@@ -101,7 +100,8 @@ def interior_point_box_qp(
     Notes
     -----
     Mehrotra's predictor and corrector. Each step solves (s A A' + D) x = r with a diagonal D by
-    the d x d system of Woodbury's identity: of order m d^2 operations, 20 to 30 times.
+    the d x d system of Woodbury's identity: of order m d^2 operations, 20 to 50 times. One step
+    length serves p and the multipliers: with two the residual of a quadratic problem can grow.
 
     References
     ----------
