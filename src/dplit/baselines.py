@@ -1,9 +1,10 @@
-"""Fair private baselines for linear regression on given features.
+"""Fair private baselines for linear models on given features.
 
-Two of the strongest simple methods, with exact calibration and tight sensitivities, so that a
-comparison with them means something: noisy sufficient statistics (one release, then any ridge
-parameter for free) and full-batch noisy gradient descent. Each comes as a function on arrays and
-as a scikit-learn estimator that clips records and labels to bounds the caller must state.
+Strong simple methods, with exact calibration and tight sensitivities, so that a comparison with
+them means something: noisy sufficient statistics (one release, then any ridge parameter for free)
+and full-batch noisy gradient descent, for regression, each as a function on arrays and as a
+scikit-learn estimator that clips records and labels to bounds the caller must state; objective
+perturbation, for classification, as a function.
 """
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ from dplit._noisy_gradient import (
     noisy_gradient_descent,
     squared_loss_derivative,
 )
+from dplit._objective_perturbation import (
+    PerturbedObjective,
+    objective_noise,
+    objective_perturbation,
+    smallest_regularization,
+)
 from dplit._sufficient_statistics import (
     Neighboring,
     PrivateMoments,
@@ -31,11 +38,15 @@ from dplit._sufficient_statistics import (
 
 __all__ = [
     "NoisyGradientRegressor",
+    "PerturbedObjective",
     "PrivateCoefficients",
     "PrivateMoments",
     "SufficientStatisticsRegressor",
     "moment_sensitivity",
     "noisy_gradient_descent",
+    "objective_noise",
+    "objective_perturbation",
+    "smallest_regularization",
     "squared_loss_derivative",
     "sufficient_statistics",
 ]

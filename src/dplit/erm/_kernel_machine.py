@@ -1,0 +1,99 @@
+"""What the private kernel regressor and classifier share."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit._estimators import spawn_generators
+from dplit.erm._feature_release import Release, release_weights
+from dplit.features import cos_sin_features, random_frequencies
+
+__all__ = ["KernelMachine", "RandomState"]
+
+BATCH = 4096
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+class KernelMachine(BaseEstimator):  # type: ignore[misc]
+    """Parameters, features, certified fit, release and statement; no fit of its own."""
+
+    loss: Any
+    regularization: float
+    width: float
+    n_components: int
+    epsilon: float
+    delta: float
+    release: Release
+    n_queries: int
+    data_norm: float | None
+    accuracy: float
+    neighboring: str
+    random_state: RandomState
+
+    def _check_parameters(self, losses: tuple[str, ...]) -> None:
+        """Check what does not depend on the data."""
+        check_choice("loss", self.loss, losses)
+        check_positive("regularization", self.regularization)
+        check_positive("width", self.width)
+        check_integer("n_components", self.n_components)
+        check_positive("epsilon", self.epsilon)
+        check_choice("release", self.release, ("gaussian_process", "gamma", "queries"))
+        if self.release == "gaussian_process":
+            check_probability("delta", self.delta)
+        if self.release == "queries":
+            check_integer("n_queries", self.n_queries)
+            if self.data_norm is None:
+                raise ValueError(
+                    "data_norm must be given with release='queries': where the questions are asked "
+                    "must not depend on the data, got data_norm=None"
+                )
+            check_positive("data_norm", self.data_norm)
+        check_probability("accuracy", self.accuracy)
+        if self.neighboring != "replace_one":
+            raise ValueError(
+                "neighboring must be 'replace_one' (the number of records enters the bound and is "
+                f"public), got neighboring={self.neighboring!r}"
+            )
+
+    def _release_function(
+        self, records: NDArray[np.float64], targets: NDArray[np.float64], tau: float, extra: str
+    ) -> Self:
+        """Fit and release on targets in [-1, 1]; set the private attributes."""
+        public, noise = spawn_generators(self.random_state, 2)
+        self.frequencies_ = random_frequencies(
+            records.shape[1], self.n_components, gamma=0.5 / self.width**2, rng=public
+        )
+        released = release_weights(
+            records, targets, self.frequencies_, loss=self.loss, tau=tau,
+            regularization=self.regularization, epsilon=self.epsilon, delta=self.delta,
+            release=self.release, n_queries=self.n_queries, data_norm=self.data_norm,
+            accuracy=self.accuracy, public=public, noise=noise,
+        )  # fmt: skip
+        self.coef_ = released.coef
+        self.sensitivity_, self.noise_scale_ = released.sensitivity, released.noise_scale
+        self.epsilon_, self.delta_ = released.epsilon, released.delta
+        self.neighboring_ = self.neighboring
+        self.privacy_statement_ = (
+            f"({self.epsilon_:g}, {self.delta_:g})-differential privacy of the whole function for "
+            f"replacing one of {len(records)} records (their number is public; {extra}, inputs "
+            "arbitrary). The noise is floating-point research noise; a fixed random_state voids "
+            "the guarantee."
+        )
+        return self
+
+    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the released function at the rows of X."""
+        check_is_fitted(self)
+        records = validate_data(self, X, dtype=np.float64, reset=False)
+        batches = [
+            cos_sin_features(records[batch], self.frequencies_) @ self.coef_
+            for batch in gen_batches(len(records), BATCH)
+        ]
+        return np.asarray(np.concatenate(batches))

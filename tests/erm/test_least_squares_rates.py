@@ -1,0 +1,140 @@
+"""Least squares: noise, bound and break-even sizes against brute force and simulated fits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dplit.erm.approximation import power_exponent
+from dplit.erm.least_squares_rates import break_even, least_squares_bound, least_squares_noise
+from dplit.erm.rates import rate_exponent
+from dplit.streams import stream
+
+BETAS = [0.1, 0.25, 0.5, 0.9, 1.0]
+
+
+@pytest.mark.claim("erm-ls-rate")
+def test_noise_of_least_squares():
+    setting = {
+        "n_records": 1000,
+        "regularization": 0.04,
+        "epsilon": 0.3,
+        "label_bound": 2.0,
+        "kappa": 1.5,
+    }
+    printed = least_squares_noise(**setting, scale="printed")
+    assert printed == pytest.approx(2 * 4 * 1.5**4 * 2.5**2 / (0.04**3 * 1000**2 * 0.09), rel=1e-12)
+    assert least_squares_noise(**setting, scale="doubled") == pytest.approx(4 * printed)
+    sharp = least_squares_noise(**setting)
+    outer = 1.5**2 * 2 * (2 + 1.5 / (2 * 0.2)) / (0.04 * 1000 * 0.3)
+    assert 0.3 * 2 * outer**2 < sharp <= 2 * outer**2
+
+
+@pytest.mark.claim("erm-ls-rate")
+def test_sharp_noise_in_numbers():
+    """From the maximum over k of its formula, by brute force."""
+    k = np.linspace(0, 1, 200_001)
+    distance = np.max(2 * np.sqrt(k) * (1 + np.sqrt(1 - k) / 0.4) / (40 + k))
+    exact = 2 * (distance / 0.3) ** 2
+    found = least_squares_noise(n_records=1000, regularization=0.04, epsilon=0.3, label_bound=1.0)
+    assert found == pytest.approx(exact, rel=1e-8)
+
+
+@pytest.mark.claim("erm-ls-rate")
+def test_break_evens():
+    assert break_even(trivial_risk=0.125, scale="printed") == 64**3
+    assert break_even(trivial_risk=0.125, scale="doubled") == 256**3
+    sharp = break_even(trivial_risk=0.125)
+    assert 2_000 < sharp < 8192
+    level = (sharp - 1) ** (-1 / 3)
+    before = least_squares_noise(
+        n_records=sharp - 1, regularization=level, epsilon=level, label_bound=1.0
+    )
+    assert before > 0.125
+
+
+def _ridge_excess(rng, n, m, penalty, trials):
+    """Excess risks of ridge fits to samples from a population of n labelled points."""
+    Phi = rng.standard_normal((n, 3))
+    Phi /= np.linalg.norm(Phi, axis=1, keepdims=True)
+    y = np.clip(Phi[:, 0] + rng.uniform(-0.5, 0.5, n), -1, 1)
+    best = np.linalg.lstsq(Phi, y, rcond=None)[0]
+    step = np.linalg.solve(Phi.T @ Phi / n + penalty * np.eye(3), Phi.T @ y / n)
+    least = np.mean((Phi @ best - y) ** 2)
+    bias = np.mean((Phi @ step - y) ** 2) - least + penalty * step @ step
+    excess = []
+    for _ in range(trials):
+        rows = rng.integers(0, n, m)
+        A, b = Phi[rows], y[rows]
+        w = np.linalg.solve(A.T @ A + penalty * m * np.eye(3), A.T @ b)
+        excess.append(np.mean((Phi @ w - y) ** 2) - least)
+    return np.array(excess), least, bias
+
+
+@pytest.mark.claim("erm-ls-rate", "erm-concl-third")
+@pytest.mark.parametrize(("m", "penalty"), [(3, 0.3), (10, 0.02), (30, 0.1), (100, 0.01)])
+def test_least_squares_bound_covers_ridge_fits(m, penalty):
+    """Mean over 400 samples at most the bound plus 4 standard errors: false alarm 3.2e-5 each."""
+    excess, least, bias = _ridge_excess(stream(0, "erm-ls-rate", "data"), 40, m, penalty, 400)
+    bound = least_squares_bound(
+        n_records=m, regularization=penalty, approximation=bias, target_risk=least
+    )
+    assert excess.mean() <= bound + 4 * excess.std() / 20
+
+
+@pytest.mark.claim("erm-ls-rate", "erm-concl-third")
+def test_least_squares_bound_term_by_term():
+    value = least_squares_bound(
+        n_records=20, regularization=0.5, approximation=0.1, target_risk=0.3, kappa=2.0, noise=0.05
+    )
+    assert value == pytest.approx(0.1 + (1.4**2 - 1) * 0.4 + 0.05)
+
+
+@pytest.mark.claim("erm-ls-rate", "erm-concl-third", "erm-concl-fixed-eps")
+@pytest.mark.parametrize("beta", BETAS)
+def test_schedules_of_least_squares_have_their_rates(beta):
+    """All three terms at m from 1e9 to 1e15, the smaller ones too: slopes within 0.01."""
+    for fixed, rate in ((False, "least_squares"), (True, "least_squares_fixed")):
+        sizes, values = [10**12, 10**15, 10**18], []
+        for m in sizes:
+            if fixed:
+                penalty, epsilon = float(m) ** (-2 / (3 + beta)), 0.5
+            else:
+                penalty = float(m) ** (-2 / (3 * (beta + 1)))
+                epsilon = 1 / (penalty * float(m) ** (2 / 3))
+            noise = least_squares_noise(
+                n_records=m,
+                regularization=penalty,
+                epsilon=epsilon,
+                label_bound=1.0,
+                scale="doubled",
+            )
+            values.append(
+                least_squares_bound(
+                    n_records=m,
+                    regularization=penalty,
+                    approximation=penalty**beta,
+                    target_risk=0.1,
+                    noise=noise,
+                )
+            )
+        slope = power_exponent(np.array(sizes, dtype=float), values)
+        assert slope == pytest.approx(-rate_exponent(beta, rate=rate), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: break_even(trivial_risk=0.0), "trivial_risk must be positive"),
+        (lambda: break_even(trivial_risk=1e-12, scale="doubled"), "m <= 1e15"),
+        (
+            lambda: least_squares_bound(
+                n_records=1, regularization=1.0, approximation=-1.0, target_risk=0.0
+            ),
+            "approximation must be nonnegative",
+        ),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

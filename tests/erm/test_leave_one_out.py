@@ -1,0 +1,164 @@
+"""All neighbours of a kernel ridge fit from one factorisation, against refitting each."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplit.erm.kernels import gaussian_kernel
+from dplit.erm.least_squares import least_squares_stability
+from dplit.erm.leave_one_out import RidgeNeighbours
+from dplit.streams import stream
+
+
+def _refit(K, y, index, alpha):
+    """Coefficients over the pool of the fit of some records, with the same lambda m."""
+    c = np.zeros(len(y))
+    c[index] = np.linalg.solve(K[np.ix_(index, index)] + alpha * np.eye(len(index)), y[index])
+    return c
+
+
+def _norm(d, K):
+    return math.sqrt(max(d @ K @ d, 0.0))
+
+
+def _pool(m, q, width, seed=0):
+    rng = stream(seed, "leave-one-out", "data", m)
+    X = rng.uniform(-1, 1, (m + q, 2))
+    return gaussian_kernel(X, X, width=width), rng.uniform(-1, 1, m + q)
+
+
+@pytest.mark.claim("erm-ls-CL", "erm-beyond-ls-sensitivity")
+@settings(max_examples=40)
+@given(
+    m=st.integers(1, 9),
+    q=st.integers(1, 4),
+    exponent=st.floats(-3, 1),
+    width=st.floats(0.1, 4),
+    seed=st.integers(0, 1000),
+)
+def test_every_replacement_is_that_of_a_refit(m, q, exponent, width, seed):
+    """Tolerance: rounding of the refits, of relative order 1e-16 / lambda^2."""
+    K, y = _pool(m, q, width, seed)
+    lam = 10.0**exponent
+    near = RidgeNeighbours(K[:m, :m], y[:m], regularization=lam)
+    table = near.replacement_distances(K[:m, m:], K.diagonal()[m:], y[m:])
+    base = _refit(K, y, list(range(m)), lam * m)
+    assert table.shape == (m, q)
+    assert near.coefficients == pytest.approx(base[:m], rel=1e-8, abs=1e-12)
+    for i in range(m):
+        for j in range(q):
+            index = [m + j if k == i else k for k in range(m)]
+            expected = _norm(base - _refit(K, y, index, lam * m), K)
+            assert table[i, j] == pytest.approx(expected, rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.claim("erm-ls-CL", "erm-beyond-ls-sensitivity")
+@pytest.mark.parametrize(("m", "lam"), [(1, 0.5), (7, 0.01), (30, 0.2)])
+def test_every_deletion_is_that_of_a_refit(m, lam):
+    K, y = _pool(m, 0, 0.6)
+    near = RidgeNeighbours(K, y, regularization=lam)
+    base = _refit(K, y, list(range(m)), lam * m)
+    found = near.deletion_distances()
+    for i in range(m):
+        left = [k for k in range(m) if k != i]
+        other = _refit(K, y, left, lam * m) if left else np.zeros(m)
+        assert found[i] == pytest.approx(_norm(base - other, K), rel=1e-9)
+
+
+@pytest.mark.claim("erm-ls-CL")
+def test_the_identity_of_one_added_record():
+    """f_z = h + (y - h(x)) / (lambda m + k(x)) k with the residual kernel k of the common records.
+
+    The identity is checked in coefficients, and the three facts of the bound: k has norm at most
+    kappa, k(x) >= 0, h has norm at most M nu.
+    """
+    for m, lam in ((2, 0.3), (9, 0.05), (20, 1.5)):
+        K, y = _pool(m, 0, 0.4)
+        alpha, last = lam * m, m - 1
+        h = _refit(K, y, list(range(last)), alpha)
+        weights = np.linalg.solve(K[:last, :last] + alpha * np.eye(last), K[:last, last])
+        residual = np.append(-weights, 1.0)
+        value = K[last] @ residual
+        f = h + (y[last] - K[last] @ h) / (alpha + value) * residual
+        assert f == pytest.approx(_refit(K, y, list(range(m)), alpha), abs=1e-12)
+        assert _norm(residual, K) <= 1 + 1e-12
+        assert value >= 0
+        assert _norm(h, K) <= (1 / (2 * math.sqrt(lam)) if lam <= 1 else 1 / (1 + lam)) + 1e-12
+
+
+@pytest.mark.claim("erm-beyond-ls-sensitivity")
+def test_worst_replacement_is_the_maximum_over_labels_and_below_the_bound():
+    m, q, lam = 20, 30, 0.05
+    K, y = _pool(m, q, 0.5)
+    near = RidgeNeighbours(K[:m, :m], y[:m], regularization=lam)
+    cross, diagonal = K[:m, m:], K.diagonal()[m:]
+    worst = near.worst_replacement(cross, diagonal, label_bound=1.0)
+    for label in np.linspace(-1, 1, 21):
+        table = near.replacement_distances(cross, diagonal, np.full(q, label))
+        assert table.max() <= worst.distance * (1 + 1e-12)
+    i, j = worst.removed, worst.added
+    index = [m + j if k == i else k for k in range(m)]
+    labels = y.copy()
+    labels[m + j] = worst.label
+    base = _refit(K, labels, list(range(m)), lam * m)
+    other = _refit(K, labels, index, lam * m)
+    assert worst.distance == pytest.approx(_norm(base - other, K), rel=1e-10)
+    bound = least_squares_stability(regularization=lam, n_records=m, label_bound=1.0)
+    assert 0.2 * bound < worst.distance <= bound
+
+
+def test_replacing_a_record_by_itself_moves_nothing():
+    K, y = _pool(6, 0, 0.5)
+    near = RidgeNeighbours(K, y, regularization=0.1)
+    assert near.replacement_distances(K, np.ones(6), y).diagonal() == pytest.approx(
+        np.zeros(6), abs=1e-7
+    )
+
+
+def test_repeated_points_are_welcome():
+    x = np.array([0.2, 0.2, 0.2, -0.5])
+    K, y = gaussian_kernel(x, x, width=0.3), np.array([1.0, -1.0, 0.5, 0.0])
+    near = RidgeNeighbours(K[:3, :3], y[:3], regularization=0.01)
+    found = near.replacement_distances(K[:3, 3:], [1.0], y[3:])
+    for i in range(3):
+        index = [3 if k == i else k for k in range(3)]
+        expected = _norm(_refit(K, y, [0, 1, 2], 0.03) - _refit(K, y, index, 0.03), K)
+        assert found[i, 0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([[1.0, 2.0], [2.0, 1.0]], [0.0, 0.0], 1.0), ValueError, "positive semidefinite"),
+        ((np.eye(2), [0.0], 1.0), ValueError, "gram and y must agree, got 2 rows and 1 targets"),
+        ((np.eye(2), [0.0, math.nan], 1.0), ValueError, "y must be finite"),
+        ((np.eye(2), [0.0, 1.0], 0.0), ValueError, "regularization must be positive"),
+    ],
+)
+def test_bad_samples_are_named(arguments, error, message):
+    gram, y, lam = arguments
+    with pytest.raises(error, match=message):
+        RidgeNeighbours(gram, y, regularization=lam)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((np.zeros((3, 1)), [1.0], [0.0]), ValueError, "cross must have 2 rows"),
+        ((np.zeros((2, 2)), [1.0], [0.0, 0.0]), ValueError, "an entry for each column"),
+        ((np.zeros((2, 1)), [1.0], [math.inf]), ValueError, "labels must be finite"),
+        ((np.zeros(2), [1.0], [0.0]), ValueError, "cross must have 2 axes"),
+        ((np.zeros((2, 1)), [1j], [0.0]), TypeError, "diagonal must be real"),
+    ],
+)
+def test_bad_candidates_are_named(arguments, error, message):
+    near = RidgeNeighbours(np.eye(2), [1.0, 0.0], regularization=1.0)
+    with pytest.raises(error, match=message):
+        near.replacement_distances(*arguments)
+    with pytest.raises(ValueError, match="label_bound must be positive"):
+        near.worst_replacement(np.zeros((2, 1)), [1.0], label_bound=0.0)
