@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dplit.projection.curves import budget_curves, row_curves
+from dplit.projection.curves import budget_curves, design_problem, row_curves
 from dplit.projection.exact_law import expected_error
 from dplit.projection.settings import RESPONSES
 from dplit.projection.spectrum import spectrum
@@ -93,6 +93,15 @@ def test_budget_curves_saturate_at_their_closed_forms():
     assert additive[0] == pytest.approx(repaired[0], rel=0.04)
     assert additive[0] == pytest.approx(1 + (3 / 4) ** 2 * curves.snr["snr1"][0, 0], rel=0.05)
     assert curves.floor[0, 0] == pytest.approx(3220, rel=0.03)
+
+
+@pytest.mark.claim("proj-thm2")
+def test_one_data_set_of_the_figure_can_be_taken_out(rows):
+    problem, floor = design_problem(seed=3, k=1, trial=1)
+    assert floor == pytest.approx(rows.floor[1, 0], rel=1e-12)
+    assert problem.snr == pytest.approx(rows.snr["unit"][1, 0], rel=1e-12)
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        design_problem(seed=0, k=0)
 
 
 def test_results_depend_on_the_seed_and_not_on_the_number_of_trials(rows):

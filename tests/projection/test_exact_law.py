@@ -13,6 +13,7 @@ from dplit.projection.exact_law import (
     error_sd,
     expected_error,
     projection_moments,
+    sketch_factors,
     sketch_mean,
     sketch_quantile,
     sketch_tail,
@@ -43,11 +44,14 @@ def _draws(data, lam, rows, size):
 @pytest.mark.parametrize(("lam", "rows"), [(0.0, 12), (3.0, 12), (3.0, 4), (0.5, 5)])
 def test_sketching_factor_has_its_law_on_naive_draws(data, lam, rows):
     """4000 projections; kills n' - d in the place of n' - d + 1, and edges n' = d, d + 1."""
-    X, _ = data
+    X, y = data
     problem = spectrum(*data)
-    C = X.T @ X + lam * np.eye(D)
-    gaps = _draws(data, lam, rows, 4000) - ridge_coefficients(problem, penalty=lam)
-    excess = np.einsum("bi,ij,bj->b", gaps, C, gaps) / ridge_objective(problem, penalty=lam)
+    fits = _draws(data, lam, rows, 4000)
+    factors = sketch_factors(problem, fits, penalty=lam)
+    ridge = ridge_coefficients(problem, penalty=lam)
+    objective = [np.sum((X @ t - y) ** 2) + lam * t @ t for t in (fits[0], fits[1], ridge)]
+    assert factors[:2] == pytest.approx(np.array(objective[:2]) / objective[2], rel=1e-8)
+    excess = factors - 1
     m = rows - D + 1
     assert kstest(m / D * excess, fisher(D, m).cdf).pvalue > ALPHA
     levels = np.array([0.1, 0.5, 0.9])

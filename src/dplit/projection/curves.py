@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from dplit._checks import check_choice, check_positive
+from dplit._checks import check_choice, check_integer, check_positive
 from dplit.projection.exact_law import expected_error
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.samplers import additive_path, projection_errors
@@ -29,6 +29,7 @@ from dplit.trials import Trial, run_trials
 __all__ = [
     "ErrorCurves",
     "budget_curves",
+    "design_problem",
     "row_curves",
 ]
 
@@ -326,3 +327,36 @@ def budget_curves(
     trials = run_trials(work, n_repeats, seed=seed, name="proj-fig2", n_jobs=n_jobs)
     (k,) = setting("fig2").positions
     return _collect(np.array(chosen), trials, [projection_sizes("fig2", k)] * len(chosen))
+
+
+def design_problem(
+    *, seed: int, k: int, response: str = "unit", trial: int = 0
+) -> tuple[Spectrum, float]:
+    """Spectrum of one data set of Figure 1, and the square of its f(X).
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the run.
+    k : int
+        The design has 1000 k rows.
+    response : str, default="unit"
+        Response model.
+    trial : int, default=0
+        Trial of the figure whose data are taken.
+
+    Returns
+    -------
+    problem : Spectrum
+    floor : float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+    """
+    blocks = check_integer("k", k)
+    (name,) = _checked_responses((response,))
+    here = Trial(check_integer("trial", trial, minimum=0), seed, "proj-fig1")
+    *_, (_, moments) = _blocks(here, setting("fig1").n_features, blocks, None)
+    return moments.spectra((name,))[name], moments.floor

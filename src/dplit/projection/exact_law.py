@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 from scipy.stats import betaprime
 
@@ -33,6 +33,7 @@ __all__ = [
     "error_sd",
     "expected_error",
     "projection_moments",
+    "sketch_factors",
     "sketch_mean",
     "sketch_quantile",
     "sketch_tail",
@@ -191,6 +192,42 @@ def projection_moments(
     weights = ridge_objective(problem, penalty=lam) / ((problem.energies + lam) * (m - 2))
     covariance = (problem.basis * weights) @ problem.basis.T
     return ridge_coefficients(problem, penalty=lam), covariance
+
+
+def sketch_factors(problem: Spectrum, coefficients: ArrayLike, *, penalty: float) -> _Array:
+    r"""Sketching factors :math:`\eta_3` of given fits.
+
+    Parameters
+    ----------
+    problem : Spectrum
+    coefficients : array_like of shape (..., d)
+        Fits on projected data.
+    penalty : float
+        Noise variance of the projection, nonnegative.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        :math:`1+(\theta-\theta_{RR})^\top C(\theta-\theta_{RR})/\tau^2`: the regularised
+        objective over its least value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``penalty`` is negative or not finite, or the coefficients are not finite.
+
+    Examples
+    --------
+    >>> from dplit.projection.spectrum import spectrum
+    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
+    >>> sketch_factors(problem, [[2.0], [3.0]], penalty=0.0).round(9)
+    array([1., 2.])
+    """
+    lam = check_nonnegative("penalty", penalty)
+    thetas = check_finite_array("coefficients", coefficients)
+    gaps = problem.rotate(thetas - ridge_coefficients(problem, penalty=lam))
+    excess = gaps**2 @ (problem.energies + lam)
+    return np.asarray(1.0 + excess / ridge_objective(problem, penalty=lam))
 
 
 def sketch_mean(*, n_features: int, n_components: int) -> float:
