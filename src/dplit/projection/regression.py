@@ -22,6 +22,7 @@ __all__ = [
     "least_squares",
     "relative_error",
     "root_snr",
+    "singular_values",
 ]
 
 _Array = NDArray[np.float64]
@@ -59,8 +60,30 @@ def _cutoff(X: _Array) -> float:
     return float(np.finfo(np.float64).eps * max(X.shape))
 
 
-def _singular_values(X: ArrayLike) -> _Array:
-    """Return the singular values of a tall design of full column rank, largest first."""
+def singular_values(X: ArrayLike) -> _Array:
+    """Return the singular values of a design that meets the paper's assumptions.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Design, n > d, rank d.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        Largest first, all positive.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X is not real and finite, n <= d, or the numerical rank is below d.
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import singular_values
+    >>> singular_values([[3.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
+    array([3., 2.])
+    """
     design = _tall(_matrix(X))
     values = np.asarray(svdvals(design), dtype=np.float64)
     rank = int(np.sum(values > _cutoff(design) * values[0]))
@@ -100,7 +123,7 @@ def check_design(X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
     """
     design = _tall(_matrix(X))
     response = _response(y, len(design))
-    _singular_values(design)
+    singular_values(design)
     return design, response
 
 
@@ -237,7 +260,7 @@ def condition_number(X: ArrayLike) -> float:
     >>> round(condition_number([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]]), 12)
     2.0
     """
-    values = _singular_values(X)
+    values = singular_values(X)
     return float(values[0] / values[-1])
 
 
