@@ -173,7 +173,8 @@ def row_variance(
                       row_change=row_change) / target
         )  # fmt: skip
 
-    centre = math.log(check_positive("row_change", row_change) ** 2 * n_components)
+    size = check_integer("n_components", n_components)
+    centre = math.log(check_positive("row_change", row_change) ** 2 * size)
     low, high = centre - 10.0, centre + 10.0
     while gap(low) < 0:
         low -= 5.0
