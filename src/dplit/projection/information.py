@@ -28,7 +28,6 @@ __all__ = [
     "fixed_variance",
     "pinsker_delta",
     "row_dp_epsilon",
-    "row_information",
     "row_mu",
     "sharp_delta",
 ]
@@ -387,32 +386,3 @@ def row_dp_epsilon(*, epsilon: float, delta: float, n_features: int, width: floa
     """
     mu = row_mu(epsilon=epsilon, n_features=n_features, width=width)
     return gdp_epsilon(delta=check_probability("delta", delta), mu=mu)
-
-
-def row_information(*, epsilon: float, n_features: int) -> float:
-    r"""Return the bits that the paper's bound allows additive noise to leak about a whole row.
-
-    Parameters
-    ----------
-    epsilon : float
-        MI-DP budget of one entry in bits, in (0, 1000].
-    n_features : int
-        Number d of entries in a row, at least 1.
-
-    Returns
-    -------
-    float
-        :math:`d\,\epsilon`: entries get independent noise, so d channels are used at once.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import row_information
-    >>> row_information(epsilon=0.5, n_features=800)
-    400.0
-    """
-    return check_integer("n_features", n_features) * _check_bits(epsilon)
