@@ -31,7 +31,7 @@ def _matrices(blocks, name, seed, trial):
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-@pytest.mark.claim("proj-fig1", "proj-secV-statements")
+@pytest.mark.claim("proj-fig1", "proj-secV-statements", "proj-beyond-cost")
 def test_streamed_errors_are_those_of_the_matrices(rows):
     """Kills wrong moments, a wrong noise scale, a wrong f, and rows that are not nested."""
     for at, blocks in enumerate((1, 2)):
