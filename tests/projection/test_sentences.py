@@ -57,7 +57,7 @@ def test_lower_dimension_is_judged_by_the_dimension_and_not_by_the_name():
     assert best_schemes(worse, "unit", noise="repaired") == ["log", "log"]
 
 
-@pytest.mark.claim("proj-secV-statements")
+@pytest.mark.claim("proj-secV-statements", "proj-fig2")
 def test_saturation_is_where_the_printed_noise_vanishes():
     for floor, rows in ((3216.0, 3303), (10.0, 40), (0.5, 1)):
         bits = saturation_epsilon(floor=floor, n_components=rows)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import NullFormatter, ScalarFormatter
 from numpy.typing import ArrayLike
 from scipy.stats import betaprime
 
@@ -48,7 +49,7 @@ def _legend_below(fig: Figure, axes: Axes, columns: int = 2) -> None:
 
 
 def _error_panel(
-    axes: Axes, curves: ErrorCurves, response: str, noise: str, x: Any, every: int
+    axes: Axes, curves: ErrorCurves, response: str, noise: str, x: Any, every: int = 1
 ) -> None:
     """Draw the means of all schemes; bands reach from the least to the largest trial."""
     values = curves.additive[response]
@@ -56,7 +57,15 @@ def _error_panel(
     for scheme in ("log", "linear", "full"):
         values = curves.expected[response, scheme, noise]
         _line(axes, x, values.mean(axis=0), scheme, (values.min(0), values.max(0)), every)
+
+
+def _readable_log_axis(axes: Axes) -> None:
+    """Make the vertical axis logarithmic, with plain numbers where it spans less than a decade."""
     axes.set_yscale("log")
+    if axes.get_ylim()[1] < 20:
+        axes.set_yticks([1, 1.5, 2, 3, 5, 7])
+        axes.yaxis.set_major_formatter(ScalarFormatter())
+        axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def row_figure(curves: ErrorCurves, responses: Sequence[str] = ("unit", "noise")) -> Figure:
@@ -79,7 +88,8 @@ def row_figure(curves: ErrorCurves, responses: Sequence[str] = ("unit", "noise")
     )
     for response, line in zip(responses, grid, strict=True):
         for noise, axes in zip(_TITLES, line, strict=True):
-            _error_panel(axes, curves, response, noise, curves.axis / 1000.0, 1)
+            _error_panel(axes, curves, response, noise, curves.axis / 1000.0)
+            _readable_log_axis(axes)
             axes.set_title(f"{_TITLES[noise]}: {RESPONSES[response].title}", fontsize=9.5)
             axes.set_xlabel("rows n, in thousands")
             axes.set_ylabel("relative error")
