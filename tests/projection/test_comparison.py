@@ -21,7 +21,7 @@ def _compare(**changes):
 @pytest.mark.claim("proj-beyond-statistics")
 def test_sufficient_statistics_win_every_trial():
     result = _compare()
-    assert result.wins == 1.0
+    assert (result.wins, result.ahead) == (1.0, 1.0)
     assert result.mean["sufficient statistics"] < 1.05
     assert min(result.mean[name] for name in METHODS if name != "sufficient statistics") > 1.2
     assert result.mean["projection"] < result.mean["additive noise"]

@@ -43,6 +43,8 @@ class RowBudget:
         Mean relative error of each method of :data:`METHODS` and its standard error.
     wins : float
         Share of the trials in which sufficient statistics had the smallest error.
+    ahead : float
+        Share of the trials in which the projection had a smaller error than additive noise.
     """
 
     epsilon: float
@@ -53,6 +55,7 @@ class RowBudget:
     mean: dict[str, float]
     se: dict[str, float]
     wins: float
+    ahead: float
 
 
 def one_comparison(
@@ -161,8 +164,11 @@ def compare_per_row(
     errors = np.array(run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs))
     mean, se = mean_and_se(errors)
     wins = float(np.mean(errors.argmin(axis=1) == len(METHODS) - 1))
+    names = list(METHODS)
+    plain, projected = (errors[:, names.index(m)] for m in ("additive noise", "projection"))
     return RowBudget(
         float(epsilon), float(delta), n, d, m,
         dict(zip(METHODS, map(float, mean), strict=True)),
         dict(zip(METHODS, map(float, se), strict=True)), wins,
+        float(np.mean(projected < plain)),
     )  # fmt: skip
