@@ -57,11 +57,12 @@ def conversion_figure(*, delta: float, marks: Mapping[str, float]) -> Figure:
     left.plot(bits, [sharp_delta(epsilon=e) for e in bits], label="sharp (flipped bit)")
     left.plot(bits, [_entry_distance(e) for e in bits], label="additive noise, one entry")
     left.plot(bits, bits, label="bit published with probability ε")
-    left.set(xlabel="MI-DP budget in bits", ylabel="δ at ε = 0", ylim=(0, 1.2))
+    left.set(xlabel="MI-DP budget in bits", ylabel="δ at ε = 0", ylim=(0, 1.7))
     for name, (d, width) in ROWS.items():
         curve = [row_dp_epsilon(epsilon=e, delta=slip, n_features=d, width=width) for e in bits]
         right.loglog(bits, curve, label=name)
     right.set(xlabel="MI-DP budget in bits", ylabel=f"ε of differential privacy, δ = {slip:g}")
+    right.set_ylim(top=1e5)
     for axes in (left, right):
         for name, at in marks.items():
             axes.axvline(at, color="#555555", linewidth=0.8)
