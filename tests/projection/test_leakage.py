@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dplit.projection.channels import scale_information
+from dplit.projection.channels import scale_information, scale_total_variation
 from dplit.projection.leakage import (
     EntryChannel,
     augmented,
@@ -138,6 +138,18 @@ def test_outlying_response_gives_the_coherent_channel_of_the_orthogonal_part():
     assert channel.det / channel.bb == pytest.approx(orthogonal, rel=1e-4)
     expected = public_sketch_leakage(variance=1 / orthogonal, n_components=25)
     assert binary_leakage(channel, n_components=25)[0] == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.claim("proj-cor1")
+@pytest.mark.claim("proj-lemma2")
+def test_a_single_column_is_a_scale_channel():
+    """x in {0, 1} beside two ones: variances 2 and 3, by the closed form of the crossing."""
+    channel = single_entry(np.ones((3, 1)), None, variance=0.0, row=0, column=0)
+    for n in (1, 5, 60):
+        distance = binary_total_variation(channel, n_components=n, low=0.0)
+        assert distance == pytest.approx(scale_total_variation(2.0, 3.0, n_samples=n), rel=1e-9)
+        bits, _ = binary_leakage(channel, n_components=n, low=0.0)
+        assert bits == pytest.approx(scale_information([2.0, 3.0], n_samples=n).value, rel=1e-8)
 
 
 def test_parallel_pilot_hides_the_entry():

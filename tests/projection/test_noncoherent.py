@@ -9,6 +9,8 @@ import pytest
 import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.stats import norm
 
 from dplit.projection.channels import scale_information
 from dplit.projection.noncoherent import (
@@ -96,6 +98,22 @@ def test_flash_signalling_approaches_the_bound_slowly():
     grid = [flash_information(100.0, n_components=4, amplitude=a) for a in np.geomspace(2, 200, 40)]
     assert 0.99 * best < max(grid) < best * (1 + 1e-4)
     assert best > 100 * peak_capacity_bracket(100.0, n_components=4).upper
+
+
+@pytest.mark.claim("proj-rem1")
+def test_flash_information_is_the_integral_over_one_sample():
+    """nu = 2, A = 3: on with probability 1/9, by adaptive quadrature over the sample."""
+
+    def integrand(z, own):
+        densities = [norm.pdf(z, scale=math.sqrt(v)) for v in (2.0, 11.0)]
+        mixture = densities[0] * 8 / 9 + densities[1] / 9
+        return densities[own] * math.log2(densities[own] / mixture)
+
+    parts = [2 * quad(integrand, 0, 30, args=(own,), limit=200)[0] for own in (0, 1)]
+    expected = parts[0] * 8 / 9 + parts[1] / 9
+    value = flash_information(2.0, n_components=1, amplitude=3.0)
+    assert value == pytest.approx(expected, rel=1e-7)
+    assert flash_information(2.0, n_components=1) >= value
 
 
 def test_bad_arguments_are_named():
