@@ -51,6 +51,7 @@ def _model(kind, **changes):
     return kind(**{"bounds": (2.0, 4.0), "random_state": 0, **changes})
 
 
+@pytest.mark.claim("proj-beyond-fixed-noise")
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_without_noise_additive_is_least_squares(fit_intercept):
     X, y = _data()
@@ -61,6 +62,7 @@ def test_without_noise_additive_is_least_squares(fit_intercept):
     np.testing.assert_allclose(model.predict(X), peer.predict(X - shift), rtol=1e-9)
 
 
+@pytest.mark.claim("proj-beyond-fixed-noise")
 def test_without_noise_the_projection_is_sketched_least_squares():
     """Mean over 200 fits is the least-squares fit (the law is symmetric); 5 standard errors."""
     X, y = _data()
@@ -74,11 +76,14 @@ def test_without_noise_the_projection_is_sketched_least_squares():
         )
     ])  # fmt: skip
     peer = LinearRegression().fit(X, y)
+    last = _model(RandomProjectionRegressor, epsilon=300.0, n_components=40).fit(X, y)
+    np.testing.assert_allclose(last.predict(X), X @ last.coef_ + last.intercept_, rtol=1e-12)
     gap = fits.mean(axis=0) - [*peer.coef_, peer.intercept_]
     assert np.all(np.abs(gap) < 5 * fits.std(axis=0) / math.sqrt(200))
     assert fits.std(axis=0)[0] > 1e-3
 
 
+@pytest.mark.claim("proj-beyond-fixed-noise")
 @pytest.mark.parametrize("kind", BOTH)
 def test_correction_removes_the_attenuation(kind):
     """Plain fits shrink by n/(n + 3 n sigma^2) or its projected form; corrected ones are right.
