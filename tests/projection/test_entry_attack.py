@@ -56,6 +56,8 @@ def test_hit_rate_is_the_total_variation():
             X, y, variance=variance, n_components=30, row=3, column=1, truth=[-1.0, 1.0],
             levels=[-1.0, 1.0], n_trials=300, rng=stream(0, "attack-hits", "noise"),
         )  # fmt: skip
+        np.testing.assert_array_equal(attack.truth, [-1.0, 1.0])
+        np.testing.assert_array_equal(np.unique(attack.guesses), [-1.0, 1.0])
         hits = np.mean(attack.guesses == attack.truth[:, None])
         channel = single_entry(X, y, variance=variance, row=3, column=1)
         expected = (1 + binary_total_variation(channel, n_components=30)) / 2
