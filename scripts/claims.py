@@ -50,7 +50,7 @@ def gather(layout: Layout) -> list[Record]:
             raise BuildError(f"chapter {slug} has not been run; run: make book")
         for record in records(notebook, CLAIM):
             page = f"book/chapters/{slug}.html"
-            found.append({**record, "page": page, "anchor": record["id"]})
+            found.append({**record, "page": page, "anchor": record["id"].lower()})
     return found
 
 

@@ -14,7 +14,8 @@ import pytest
 from dplit import datasets
 from dplit.datasets import DataError, DataFile
 
-HAVE_DATA = all(datasets.find_file(name) is not None for name in datasets.FILES)
+USED = [name for name, file in datasets.FILES.items() if file.sha256]
+HAVE_DATA = all(datasets.find_file(name) is not None for name in USED)
 needs_data = pytest.mark.skipif(not HAVE_DATA, reason="the papers' data files are not here")
 
 
@@ -141,6 +142,26 @@ def test_downloads_are_checked_and_stored(published: Path, nowhere: Path, capsys
     assert "packed.csv" in capsys.readouterr().out
     (published / "plain.csv").unlink()
     assert len(datasets.download()) == 2  # nothing is fetched again
+
+
+def test_a_file_with_an_md5_only_is_checked_by_it_and_recorded_by_its_sha256(
+    nowhere: Path, monkeypatch
+):
+    content = b"idx"
+    good = hashlib.md5(content).hexdigest()
+    monkeypatch.setitem(datasets.FILES, "x.gz", DataFile("x.gz", "", "", "", md5=good))
+    (nowhere / "data/x.gz").write_bytes(content)
+    assert datasets.find_file("x.gz") == nowhere / "data/x.gz"
+    assert datasets.loaded_files()["x.gz"] == hashlib.sha256(content).hexdigest()
+    (nowhere / "data/x.gz").write_bytes(b"other")
+    with pytest.raises(DataError, match=f"MD5 {good}"):
+        datasets.find_file("x.gz")
+
+
+def test_a_derived_file_without_an_address_is_not_downloaded(nowhere: Path, monkeypatch):
+    pytest.importorskip("pooch")
+    monkeypatch.setattr(datasets, "FILES", {"y.npz": DataFile("y.npz", "0" * 64, "", "")})
+    assert datasets.download() == []
 
 
 def test_a_wrong_download_leaves_nothing_behind(published: Path, nowhere: Path):

@@ -146,7 +146,7 @@ def test_checksums_on_the_data_page_are_those_of_the_loaders(root: Path) -> None
     for file in FILES.values():
         row = re.search(rf"\* - `{re.escape(file.name)}`\n  - `(\w+)`", text)
         assert row is not None
-        assert row[1] == file.sha256
+        assert row[1] == file.checksum[1]
 
 
 def test_verdicts_on_the_reading_page_are_those_of_the_schema(root: Path) -> None:

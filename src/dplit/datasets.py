@@ -29,6 +29,7 @@ __all__ = [
     "Dataset",
     "cache_folder",
     "download",
+    "find_all",
     "find_file",
     "load_medical",
     "load_wine",
@@ -42,16 +43,34 @@ class DataError(RuntimeError):
 
 @dataclass(frozen=True)
 class DataFile:
-    """A published file: its SHA-256, address, licence, and its name inside an archive if any."""
+    """A published file: its checksum, address, licence, and its name inside an archive if any.
+
+    Where the publisher gives an MD5 only, ``sha256`` is empty and ``md5`` identifies the file. A
+    file without an address is derived from published ones and is not downloaded.
+    """
 
     name: str
     sha256: str
     url: str
     licence: str
     member: str | None = None
+    md5: str | None = None
+
+    @property
+    def checksum(self) -> tuple[str, str]:
+        """Name of the hash that identifies the file, and its value."""
+        return ("MD5", self.md5) if self.md5 and not self.sha256 else ("SHA-256", self.sha256)
 
 
 _WINE_URL = "https://archive.ics.uci.edu/static/public/186/wine+quality.zip"
+_MNIST_URL = "https://ossci-datasets.s3.amazonaws.com/mnist"
+_MNIST_LICENCE = "LeCun, Cortes, Burges"
+_MNIST_MD5 = {
+    "train-images-idx3-ubyte.gz": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+    "train-labels-idx1-ubyte.gz": "d53e105ee54ea40749a09fcbcd1e9432",
+    "t10k-images-idx3-ubyte.gz": "9fb629c4189551a2d022fa330f9573f3",
+    "t10k-labels-idx1-ubyte.gz": "ec29112dd5afa0611ce80d1b7f02629c",
+}
 FILES: dict[str, DataFile] = {
     file.name: file
     for file in (
@@ -74,6 +93,16 @@ FILES: dict[str, DataFile] = {
             _WINE_URL,
             "CC BY 4.0",
             member="winequality-white.csv",
+        ),
+        DataFile(
+            "mnist_t10k_4v9.npz",
+            "9ed41a1b2754120795433fdb6f71730113e5f9e994ee0b267ea2d38b1527c00c",
+            "",
+            _MNIST_LICENCE,
+        ),
+        *(
+            DataFile(name, "", f"{_MNIST_URL}/{name}", _MNIST_LICENCE, md5=md5)
+            for name, md5 in _MNIST_MD5.items()
         ),
     )
 }
@@ -127,10 +156,12 @@ def loaded_files() -> dict[str, str]:
 
 def _verified(path: Path, file: DataFile) -> bytes:
     content = path.read_bytes()
-    checksum = hashlib.sha256(content).hexdigest()
-    if checksum != file.sha256:
+    kind, expected = file.checksum
+    hashed = hashlib.md5 if kind == "MD5" else hashlib.sha256  # against damage, not attacks
+    checksum = hashed(content).hexdigest()
+    if checksum != expected:
         raise DataError(
-            f"{path} must have SHA-256 {file.sha256}, got {checksum}: the file is damaged or is "
+            f"{path} must have {kind} {expected}, got {checksum}: the file is damaged or is "
             "another version; remove it and run `make data`"
         )
     return content
@@ -151,13 +182,22 @@ def find_file(name: str) -> Path | None:
     for folder in [*folders, cache_folder()]:
         path = folder / name
         if path.is_file():
-            _verified(path, file)
-            _loaded[name] = file.sha256
+            content = _verified(path, file)
+            _loaded[name] = file.sha256 or hashlib.sha256(content).hexdigest()
             return path
     return None
 
 
-def _find_all(names: tuple[str, ...], source: str) -> list[Path] | None:
+def find_all(names: tuple[str, ...], source: str) -> list[Path] | None:
+    """Return the paths of all named files, or None where the stand-in is wanted or needed.
+
+    Raises
+    ------
+    ValueError
+        If ``source`` is not "auto", "paper" or "bundled".
+    DataError
+        If a file is damaged, or missing with ``source="paper"``.
+    """
     check_choice("source", source, ("auto", "paper", "bundled"))
     if source == "bundled":
         return None
@@ -213,7 +253,7 @@ def load_medical(source: str = "auto") -> Dataset:
     DataError
         If the file is damaged, or missing with ``source="paper"``.
     """
-    paths = _find_all(("insurance.csv",), source)
+    paths = find_all(("insurance.csv",), source)
     if paths is None:
         return _diabetes("medical")
     header, rows = _read_rows(paths[0], ",")
@@ -238,7 +278,7 @@ def load_wine(source: str = "auto") -> Dataset:
     Parameters and errors are those of :func:`load_medical`. The categorical column is ``colour``.
     """
     names = ("winequality-red.csv", "winequality-white.csv")
-    paths = _find_all(names, source)
+    paths = find_all(names, source)
     if paths is None:
         return _diabetes("wine")
     tables, colours = [], []
@@ -299,6 +339,8 @@ def download(folder: Path | None = None) -> list[Path]:
     stored = []
     with tempfile.TemporaryDirectory() as scratch:
         for file in FILES.values():
+            if not file.url:
+                continue
             path = target / file.name
             if path.is_file():
                 _verified(path, file)

@@ -1,0 +1,1 @@
+"""Showkatbakhsh, Karakus and Diggavi (2018), regression by noise and random projections."""

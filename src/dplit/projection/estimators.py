@@ -1,0 +1,381 @@
+"""The two mechanisms as scikit-learn estimators, with noise that does not look at the data.
+
+**The responses are public in this paper.** Both estimators protect the entries of X, and only them:
+whoever sees the fitted model may learn everything about y.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dplit._checks import (
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_probability,
+)
+from dplit._estimators import spawn_generators
+from dplit.mechanisms import gaussian_epsilon
+from dplit.projection.information import additive_sigma, fixed_variance
+from dplit.projection.projection import ProjectionRelease, fit_projection, release_projection
+from dplit.projection.row_privacy import row_epsilon
+
+__all__ = ["AdditiveNoiseRegressor", "RandomProjectionRegressor"]
+
+_Array = NDArray[np.float64]
+#: Larger budgets get the noise of this one.
+MOST_BITS = 300.0
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+class _EntryPrivateRegressor(
+    RegressorMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """What the two estimators share: bounds, clipping, the solution, the statement."""
+
+    epsilon: float
+    delta: float
+    bounds: tuple[ArrayLike, ArrayLike] | None
+    correction: str
+    fit_intercept: bool
+    random_state: RandomState
+    coef_: _Array
+    intercept_: float
+
+    def _limits(self, d: int) -> tuple[_Array, _Array]:
+        """Return middle and half width of the bounds of every column."""
+        if self.bounds is None:
+            raise ValueError(
+                "bounds must be given as (lowest entry, highest entry): bounds read from the data "
+                "are not private, got bounds=None"
+            )
+        if not isinstance(self.bounds, (tuple, list)) or len(self.bounds) != 2:
+            raise ValueError(f"bounds must be a pair (low, high), got bounds={self.bounds!r}")
+        ends = [np.asarray(check_finite_array("bounds", end), dtype=float) for end in self.bounds]
+        if any(end.ndim > 1 or (end.ndim == 1 and len(end) != d) for end in ends):
+            raise ValueError(f"bounds must be numbers or hold one number for each of {d} columns")
+        low, high = (np.broadcast_to(end, d) for end in ends)
+        if not np.all(low < high):
+            raise ValueError(f"bounds must be increasing, got bounds={self.bounds!r}")
+        return low / 2 + high / 2, high / 2 - low / 2
+
+    def _check_parameters(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check_probability("delta", self.delta)
+        check_choice("correction", self.correction, ("none", "attenuation"))
+
+    def _scaled(self, X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array, _Array, _Array]:
+        """Return entries clipped to [-1, 1], responses, middle and half width."""
+        self._check_parameters()
+        records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        middle, half = self._limits(records.shape[1])
+        return np.clip((records - middle) / half, -1.0, 1.0), labels, middle, half
+
+    def _publish(
+        self, release: ProjectionRelease, noise: float, middle: _Array, half: _Array
+    ) -> None:
+        """Solve from a release whose second column of ``y`` (if any) is the public constant."""
+        Z, seen = np.asarray(release.X), np.asarray(release.y)
+        target, shift = seen[:, 0], 0.0
+        weights = np.zeros(0)
+        if self.fit_intercept:  # take the public column out of everything
+            one = seen[:, 1] / np.linalg.norm(seen[:, 1])
+            weights, shift = one @ Z, float(one @ target)
+            Z, target = Z - np.outer(one, weights), target - one * shift
+        amount = (len(Z) - len(seen[0]) + 1) * noise if self.correction == "attenuation" else 0.0
+        theta = fit_projection(ProjectionRelease(Z, target), correction=amount)
+        self.coef_ = theta / half
+        self.intercept_ = -float(middle @ self.coef_)
+        if self.fit_intercept:
+            self.intercept_ += (shift - float(weights @ theta)) / float(np.linalg.norm(seen[:, 1]))
+
+    def _state(self, n_records: int, entry: float, row: float, scheme: str) -> None:
+        """Set the guarantee and its sentence."""
+        self.epsilon_, self.delta_ = float(self.epsilon), float(self.delta)
+        self.neighboring_ = "replace_entry"
+        self.entry_epsilon_, self.row_epsilon_ = entry, row
+        d = self.n_features_in_
+        self.privacy_statement_ = (
+            f"{scheme}: {self.epsilon_:g} bits of mutual-information differential privacy for each "
+            f"ENTRY of X, all other entries being known; in the usual terms ({entry:.4g}, "
+            f"{self.delta_:g})-differential privacy for one entry and ({row:.4g}, {self.delta_:g}) "
+            f"for replacing one ROW of {d} entries, out of {n_records} (their number is public; "
+            "entries clipped to the bounds). THE RESPONSES y ARE TREATED AS PUBLIC AND ARE NOT "
+            "PROTECTED. The noise is floating-point research noise; a fixed random_state voids the "
+            "guarantee."
+        )
+
+    def predict(self, X: ArrayLike) -> _Array:
+        """Predict responses.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records; they are not clipped.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``X @ coef_ + intercept_``.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If ``fit`` was not called.
+        ValueError
+            If ``X`` is not a finite matrix with the fitted number of columns.
+        """
+        check_is_fitted(self)
+        records = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(records @ self.coef_ + self.intercept_)
+
+
+class AdditiveNoiseRegressor(_EntryPrivateRegressor):
+    """Least squares on noisy data; every entry of X is protected, **the responses are not**.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.5
+        Budget in **bits** per entry of X (mutual-information differential privacy), positive. Half
+        a bit is about (10, 1e-5)-differential privacy for one entry, and far more for a row.
+    delta : float, default=1e-5
+        In (0, 1): where the statements in (epsilon, delta)-differential privacy are made. It does
+        not change the noise.
+    bounds : tuple of (float or array_like of shape (n_features,))
+        Lowest and highest entry, for all columns or for each. Entries outside are clipped. Must be
+        given, and chosen without the data.
+    correction : {"none", "attenuation"}, default="none"
+        "attenuation" takes the noise's share off the Gram matrix (post-processing, no cost), at
+        most 0.8 of its smallest eigenvalue.
+    fit_intercept : bool, default=True
+        Whether to fit a constant, through a public column of ones.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of the noise. None takes entropy from the operating system; anything else is for
+        reproduction and voids the privacy guarantee. ``clone`` copies a generator together with
+        its state, so that two clones share their noise.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    sigma_ : float
+        Standard deviation of the noise on entries scaled to [-1, 1].
+    epsilon_ : float
+        Budget in bits per entry.
+    delta_, entry_epsilon_, row_epsilon_ : float
+        (entry_epsilon_, delta_)-differential privacy for one entry, (row_epsilon_, delta_) for one
+        row.
+    neighboring_ : str
+        "replace_entry".
+    privacy_statement_ : str
+        The guarantee in words, with its limits.
+    n_features_in_ : int
+
+    Notes
+    -----
+    The noise is floating-point research noise, not a release.
+
+    References
+    ----------
+    Showkatbakhsh, Karakus, Diggavi (2018), (8)-(10) and Lemma 1.
+
+    Examples
+    --------
+    >>> from dplit.projection.estimators import AdditiveNoiseRegressor
+    >>> X = np.linspace(-1.0, 1.0, 2000).reshape(-1, 1)
+    >>> model = AdditiveNoiseRegressor(epsilon=3.0, bounds=(-1.0, 1.0), random_state=0)
+    >>> model = model.fit(X, 2.0 + 3.0 * X[:, 0])
+    >>> bool(abs(model.predict([[0.5]])[0] - 3.5) < 0.2), model.neighboring_
+    (True, 'replace_entry')
+    >>> "NOT PROTECTED" in model.privacy_statement_
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.5,
+        delta: float = 1e-5,
+        bounds: tuple[Any, Any] | None = None,
+        correction: Literal["none", "attenuation"] = "none",
+        fit_intercept: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.correction = correction
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Add noise to the clipped entries and solve least squares.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+        y : array_like of shape (n_samples,)
+            Finite responses, **used as they are and not protected**.
+
+        Returns
+        -------
+        AdditiveNoiseRegressor
+            The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``bounds`` is missing, a parameter is out of its range, or the data are not finite
+            arrays of matching length.
+        """
+        rows, labels, middle, half = self._scaled(X, y)
+        (noise,) = spawn_generators(self.random_state, 1)
+        self.sigma_ = additive_sigma(epsilon=min(self.epsilon, MOST_BITS))
+        noisy = rows + self.sigma_ * noise.standard_normal(rows.shape)
+        public = np.column_stack([labels, np.ones(len(rows))] if self.fit_intercept else [labels])
+        self._publish(ProjectionRelease(noisy, public), self.sigma_**2, middle, half)
+        entry, row = (
+            _epsilon(self.delta, self.sigma_, change)
+            for change in (2.0, 2.0 * math.sqrt(rows.shape[1]))
+        )
+        self._state(len(rows), entry, row, "Additive noise")
+        return self
+
+
+def _epsilon(delta: float, sigma: float, change: float) -> float:
+    """Epsilon of the Gaussian mechanism; infinite where the noise has all but vanished."""
+    if change**2 > 1e15 * sigma**2:
+        return math.inf
+    return float(gaussian_epsilon(delta=delta, sigma=sigma, sensitivity=change))
+
+
+class RandomProjectionRegressor(_EntryPrivateRegressor):
+    """Least squares on a noisy projection; every entry of X is protected, **the responses not**.
+
+    The noise is ``n_components / (2 ** (2 epsilon) - 1)``, whatever the data: the published
+    variance, which subtracts the energy of the columns, does not keep its promise.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.5
+        Budget in **bits** per entry of X (mutual-information differential privacy), positive.
+    delta : float, default=1e-5
+        In (0, 1): where the statements in (epsilon, delta)-differential privacy are made. It does
+        not change the noise.
+    n_components : int, default=100
+        Rows of the projection. With fewer rows than coefficients the fit is the one of least norm:
+        still private, seldom useful.
+    bounds : tuple of (float or array_like of shape (n_features,))
+        Lowest and highest entry, for all columns or for each. Entries outside are clipped. Must be
+        given, and chosen without the data.
+    correction : {"none", "attenuation"}, default="none"
+        "attenuation" takes the noise's share off the Gram matrix (post-processing, no cost), at
+        most 0.8 of its smallest eigenvalue.
+    fit_intercept : bool, default=True
+        Whether to fit a constant, through a public column of ones that is projected with the rest.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of projection and noise. None takes entropy from the operating system; anything else
+        is for reproduction and voids the privacy guarantee. ``clone`` copies a generator together
+        with its state, so that two clones share their noise.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    sigma_ : float
+        Standard deviation of the noise on the projection of entries scaled to [-1, 1].
+    epsilon_ : float
+        Budget in bits per entry.
+    delta_, entry_epsilon_, row_epsilon_ : float
+        (entry_epsilon_, delta_)-differential privacy for one entry, (row_epsilon_, delta_) for one
+        row; both hold even if the projection were published.
+    neighboring_ : str
+        "replace_entry".
+    privacy_statement_ : str
+        The guarantee in words, with its limits.
+    n_features_in_ : int
+
+    Notes
+    -----
+    The guarantee holds for all X within the bounds and every fixed y, even if the projection is
+    published: given S, an entry is seen through a Gaussian channel of power ``|s_i|^2 / sigma^2``,
+    whose mean is ``2 ** (2 epsilon) - 1``. The noise is floating-point research noise.
+
+    References
+    ----------
+    Showkatbakhsh, Karakus, Diggavi (2018), (12) and (14); the variance is ours.
+
+    Examples
+    --------
+    >>> from dplit.projection.estimators import RandomProjectionRegressor
+    >>> X = np.linspace(-1.0, 1.0, 2000).reshape(-1, 1)
+    >>> model = RandomProjectionRegressor(epsilon=2.0, bounds=(-1.0, 1.0), random_state=0)
+    >>> model = model.fit(X, 2.0 + 3.0 * X[:, 0])
+    >>> bool(abs(model.predict([[0.5]])[0] - 3.5) < 0.5), model.neighboring_
+    (True, 'replace_entry')
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.5,
+        delta: float = 1e-5,
+        n_components: int = 100,
+        bounds: tuple[Any, Any] | None = None,
+        correction: Literal["none", "attenuation"] = "none",
+        fit_intercept: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.n_components = n_components
+        self.bounds = bounds
+        self.correction = correction
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Project the clipped entries and the responses, add noise to the former and solve.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+        y : array_like of shape (n_samples,)
+            Finite responses, **projected without noise and not protected**.
+
+        Returns
+        -------
+        RandomProjectionRegressor
+            The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``bounds`` is missing, a parameter is out of its range, or the data are not finite
+            arrays of matching length.
+        """
+        n = check_integer("n_components", self.n_components)
+        rows, labels, middle, half = self._scaled(X, y)
+        (noise,) = spawn_generators(self.random_state, 1)
+        variance = fixed_variance(epsilon=min(self.epsilon, MOST_BITS), n_components=n)
+        self.sigma_ = math.sqrt(variance)
+        public = np.column_stack([labels, np.ones(len(rows))] if self.fit_intercept else [labels])
+        release = release_projection(rows, public, n_components=n, variance=variance, rng=noise)
+        self._publish(release, variance, middle, half)
+        entry, row = (
+            row_epsilon(delta=self.delta, variance=variance, n_components=n, row_change=change)
+            for change in (2.0, 2.0 * math.sqrt(rows.shape[1]))
+        )
+        self._state(len(rows), entry, row, f"Random projection on {n} rows")
+        return self

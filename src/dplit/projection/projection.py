@@ -1,0 +1,272 @@
+"""The projection mechanism as printed and with noise that does not look at the data."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import (
+    check_finite_array,
+    check_integer,
+    check_nonnegative,
+    check_probability,
+    check_rng,
+)
+from dplit.projection.information import fixed_variance
+from dplit.projection.regression import column_energy_floor
+
+__all__ = [
+    "ProjectionRelease",
+    "fit_projection",
+    "noise_free_epsilon",
+    "printed_variance",
+    "projection_variance",
+    "release_projection",
+]
+
+_Array = NDArray[np.float64]
+
+
+class ProjectionRelease(NamedTuple):
+    """What the trainer gets: ``X`` of shape (n', d) and ``y`` of shape (n',) or (n', k)."""
+
+    X: _Array
+    y: _Array
+
+
+def printed_variance(X: ArrayLike, *, epsilon: float, n_components: int) -> float:
+    r"""Noise variance (13), which depends on the private data.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Data; the paper assumes entries in [-1, 1].
+    epsilon : float
+        Claimed budget in bits, positive.
+    n_components : int
+        Rows n' of the projection.
+
+    Returns
+    -------
+    float
+        :math:`\left(\frac{n'}{2^{2\epsilon}-1}-f^2(X)\right)_+`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X is not a finite matrix or an argument is out of range.
+
+    Warnings
+    --------
+    It does not deliver the claimed budget, for two reasons that this package demonstrates; use
+    :func:`dplit.projection.information.fixed_variance`.
+
+    References
+    ----------
+    Showkatbakhsh, Karakus, Diggavi (2018), (13).
+
+    Examples
+    --------
+    >>> printed_variance([[1.0], [1.0], [0.5]], epsilon=0.5, n_components=4)
+    2.75
+    """
+    floor = column_energy_floor(X) ** 2
+    return max(fixed_variance(epsilon=epsilon, n_components=n_components) - floor, 0.0)
+
+
+def noise_free_epsilon(X: ArrayLike, *, n_components: int) -> float:
+    r"""Smallest budget, in bits, for which (13) adds no noise at all.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Data.
+    n_components : int
+        Rows n' of the projection.
+
+    Returns
+    -------
+    float
+        :math:`\frac12\log_2(1+n'/f^2(X))`; infinite if :math:`f(X)=0`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X is not a finite matrix or ``n_components`` is not a count.
+
+    References
+    ----------
+    Showkatbakhsh, Karakus, Diggavi (2018), Corollary 2.
+
+    Examples
+    --------
+    >>> round(noise_free_epsilon([[1.0], [1.0], [1.0]], n_components=6), 12)
+    1.0
+    """
+    n = check_integer("n_components", n_components)
+    floor = column_energy_floor(X) ** 2
+    return float("inf") if floor == 0 else float(np.log2(1 + n / floor) / 2)
+
+
+def projection_variance(
+    X: ArrayLike, *, epsilon: float, n_components: int, as_printed: bool = False
+) -> float:
+    r"""Noise variance of the projection mechanism.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Data; read only with ``as_printed=True``.
+    epsilon : float
+        Budget in bits per entry, positive.
+    n_components : int
+        Rows n' of the projection.
+    as_printed : bool, default=False
+        False: :math:`c=n'/(2^{2\epsilon}-1)`, which is private for all data. True: (13), for
+        study only.
+
+    Returns
+    -------
+    float
+        Variance of the noise on each entry of S X.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> projection_variance([[1.0], [1.0], [0.5]], epsilon=0.5, n_components=4)
+    4.0
+    """
+    if as_printed:
+        return printed_variance(X, epsilon=epsilon, n_components=n_components)
+    return fixed_variance(epsilon=epsilon, n_components=n_components)
+
+
+def _check_pair(X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
+    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
+    labels = np.asarray(check_finite_array("y", y), dtype=float)
+    if labels.ndim not in (1, 2):
+        raise ValueError(f"y must have 1 or 2 axes, got y of shape {labels.shape}")
+    if len(labels) != len(rows):
+        raise ValueError(f"y must have {len(rows)} entries, got {len(labels)}")
+    return rows, labels
+
+
+def release_projection(
+    X: ArrayLike, y: ArrayLike, *, n_components: int, variance: float, rng: np.random.Generator
+) -> ProjectionRelease:
+    r"""Draw the release (12): :math:`(SX+\sigma N,\ Sy)` with one Gaussian S for both.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Data with entries in [-1, 1]; others are clipped.
+    y : array_like of shape (n,) or (n, k)
+        Responses, and other public columns. They are **not protected**: the definition counts
+        entries of X only.
+    n_components : int
+        Rows n' of the projection.
+    variance : float
+        Noise variance :math:`\sigma^2`, nonnegative.
+    rng : numpy.random.Generator
+        Source of S and N: research noise in floating point, not a release.
+
+    Returns
+    -------
+    ProjectionRelease
+        With ``variance = n'/(2^(2 epsilon) - 1)`` it is epsilon-MI-DP for every entry of X, all
+        data in [-1, 1] and every fixed y, even if S is published.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite, the lengths differ, or an argument is out of range.
+
+    Notes
+    -----
+    Rows are drawn in blocks, so that S never takes more than about 64 MB.
+
+    References
+    ----------
+    Showkatbakhsh, Karakus, Diggavi (2018), (12).
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> release = release_projection([[1.0], [0.5]], [2.0, 1.0], n_components=3, variance=0.0,
+    ...                              rng=stream(0, "example", "noise"))
+    >>> bool(np.allclose(release.y, 2 * release.X[:, 0]))
+    True
+    """
+    rows, labels = _check_pair(X, y)
+    n = check_integer("n_components", n_components)
+    scale = np.sqrt(check_nonnegative("variance", variance))
+    check_rng(rng)
+    data = np.column_stack([np.clip(rows, -1.0, 1.0), labels])
+    block = max(1, int(8e6 // len(rows)))
+    parts = [
+        rng.standard_normal((min(block, n - start), len(rows))) @ data
+        for start in range(0, n, block)
+    ]
+    projected = np.vstack(parts)
+    noisy = projected[:, : rows.shape[1]] + scale * rng.standard_normal((n, rows.shape[1]))
+    seen = projected[:, rows.shape[1] :]
+    return ProjectionRelease(noisy, seen if labels.ndim == 2 else seen[:, 0])
+
+
+def fit_projection(
+    release: ProjectionRelease, *, alpha: float = 0.0, correction: float = 0.0, cap: float = 0.8
+) -> _Array:
+    r"""Coefficients (14) from a release, with two kinds of post-processing that cost no privacy.
+
+    Parameters
+    ----------
+    release : ProjectionRelease
+        What :func:`release_projection` gives.
+    alpha : float, default=0.0
+        Ridge penalty added to the Gram matrix of the release.
+    correction : float, default=0.0
+        Amount taken off the diagonal of the Gram matrix. The noise adds
+        :math:`n'\sigma^2` to it in the mean, so that this value removes the attenuation.
+    cap : float, default=0.8
+        Share in [0, 1) of the smallest eigenvalue that the correction may take at most: the full
+        correction can make the matrix indefinite. A singular matrix is not corrected.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        :math:`(X_{RP}^\top X_{RP}+(\alpha-s)I)^{-1}X_{RP}^\top y_{RP}` with
+        :math:`s=\min(\mathrm{correction},\mathrm{cap}\,\lambda_{\min})`: plain least squares (14)
+        at the defaults, of least norm if n' < d or the release is rank-deficient.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    References
+    ----------
+    Showkatbakhsh, Karakus, Diggavi (2018), (14).
+
+    Examples
+    --------
+    >>> fit_projection(ProjectionRelease(np.array([[1.0], [2.0]]), np.array([3.0, 6.0])))
+    array([3.])
+    """
+    Z, target = _check_pair(release.X, release.y)
+    ridge = check_nonnegative("alpha", alpha)
+    wanted = check_nonnegative("correction", correction)
+    check_probability("cap", cap, zero=True)
+    if ridge == 0 and wanted == 0:
+        return np.asarray(np.linalg.lstsq(Z, target, rcond=None)[0])
+    values, vectors = np.linalg.eigh(Z.T @ Z)
+    regular = values[0] > 1e-12 * values[-1]
+    shift = ridge - (min(wanted, cap * float(values[0])) if regular else 0.0)
+    if shift == 0.0:
+        return np.asarray(np.linalg.lstsq(Z, target, rcond=None)[0])
+    return np.asarray(vectors @ ((vectors.T @ (Z.T @ target)) / (np.maximum(values, 0.0) + shift)))

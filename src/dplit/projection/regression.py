@@ -1,0 +1,342 @@
+r"""Least squares and the quantities in which the paper measures a design and an error.
+
+The relative error :math:`\eta=g(\theta)/g(\theta^\star)` with :math:`g(\theta)=\|X\theta-y\|^2` is
+computed through Pythagoras, never as a ratio of two sums, so that no digits are lost near 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lstsq, svdvals
+
+from dplit._checks import check_finite_array
+
+__all__ = [
+    "check_design",
+    "column_energy_floor",
+    "condition_number",
+    "least_squares",
+    "relative_error",
+    "root_snr",
+    "singular_values",
+]
+
+_Array = NDArray[np.float64]
+
+
+def _matrix(X: ArrayLike) -> _Array:
+    table = check_finite_array("X", X, ndim=2)
+    if table.dtype.kind == "c":
+        raise TypeError(f"X must be real, got X of dtype {table.dtype}")
+    return np.asarray(table, dtype=np.float64)
+
+
+def _response(y: ArrayLike, n_samples: int) -> _Array:
+    response = check_finite_array("y", y, ndim=1)
+    if response.dtype.kind == "c":
+        raise TypeError(f"y must be real, got y of dtype {response.dtype}")
+    if len(response) != n_samples:
+        raise ValueError(f"y must have {n_samples} entries, got y of shape {response.shape}")
+    return np.asarray(response, dtype=np.float64)
+
+
+def _tall(X: _Array) -> _Array:
+    n, d = X.shape
+    if n <= d:
+        raise ValueError(f"X must have more rows than columns, got X of shape {X.shape}")
+    return X
+
+
+def _deficient(rank: int, d: int) -> ValueError:
+    return ValueError(f"X must have full column rank {d}, got X of numerical rank {rank}")
+
+
+def _cutoff(X: _Array) -> float:
+    """Return the relative size below which a singular value of X counts as zero."""
+    return float(np.finfo(np.float64).eps * max(X.shape))
+
+
+def singular_values(X: ArrayLike) -> _Array:
+    """Return the singular values of a design that meets the paper's assumptions.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Design, n > d, rank d.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        Largest first, all positive.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X is not real and finite, n <= d, or the numerical rank is below d.
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import singular_values
+    >>> singular_values([[3.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
+    array([3., 2.])
+    """
+    design = _tall(_matrix(X))
+    values = np.asarray(svdvals(design), dtype=np.float64)
+    rank = int(np.sum(values > _cutoff(design) * values[0]))
+    if rank < design.shape[1]:
+        raise _deficient(rank, design.shape[1])
+    return values
+
+
+def check_design(X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
+    """Check the paper's assumptions on a regression problem and return it in float64.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Design, one row per user; n > d and rank d. Entries may have any size.
+    y : array_like of shape (n,)
+        Responses.
+
+    Returns
+    -------
+    tuple of ndarray
+        X and y as float64 arrays.
+
+    Raises
+    ------
+    TypeError
+        If an array is not real.
+    ValueError
+        If an entry is not finite, shapes disagree, n <= d, or X is numerically rank deficient
+        (for example two constant columns, or one column of zeros); one constant column is fine.
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import check_design
+    >>> check_design([[1.0], [0.5]], [1, 2])[1]
+    array([1., 2.])
+    """
+    design = _tall(_matrix(X))
+    response = _response(y, len(design))
+    singular_values(design)
+    return design, response
+
+
+def least_squares(X: ArrayLike, y: ArrayLike) -> _Array:
+    r"""Return the minimiser of :math:`\|X\theta-y\|^2`.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Design of rank d with n >= d (n = d is allowed here: a projection may leave d rows).
+    y : array_like of shape (n,)
+        Responses.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        The least-squares coefficients.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not real and finite, shapes disagree, or X has rank below d.
+
+    References
+    ----------
+    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, equations (1), (10), (14).
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import least_squares
+    >>> least_squares([[1.0], [1.0]], [1.0, 3.0]).round(12)
+    array([2.])
+    """
+    design = _matrix(X)
+    response = _response(y, len(design))
+    if design.shape[0] < design.shape[1]:
+        raise _deficient(min(design.shape), design.shape[1])
+    solution: tuple[Any, ...] = lstsq(
+        design, response, cond=_cutoff(design), lapack_driver="gelsy", check_finite=False
+    )
+    if int(solution[2]) < design.shape[1]:
+        raise _deficient(int(solution[2]), design.shape[1])
+    return np.asarray(solution[0], dtype=np.float64)
+
+
+def _residual_energy(X: _Array, y: _Array, best: _Array) -> float:
+    """Return the squared residual norm, exactly 0 where it is rounding error of an exact fit."""
+    energy = float(np.sum((y - X @ best) ** 2))
+    scale = float(np.linalg.norm(y) + np.linalg.norm(X) * np.linalg.norm(best))
+    return energy if energy > (_cutoff(X) * scale) ** 2 else 0.0
+
+
+def relative_error(theta: ArrayLike, X: ArrayLike, y: ArrayLike) -> Any:
+    r"""Return the relative error :math:`g(\theta)/g(\theta^\star)` of coefficients.
+
+    Parameters
+    ----------
+    theta : array_like of shape (..., d)
+        One or several coefficient vectors.
+    X : array_like of shape (n, d)
+        Clean design, n > d, rank d.
+    y : array_like of shape (n,)
+        Responses.
+
+    Returns
+    -------
+    float or ndarray of shape (...)
+        At least 1. Where y lies in the column space of X it is infinite, unless theta is the
+        exact solution too, when the smallest :math:`\eta\ge1` of equation (5) is 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`check_design`, or if theta has another last axis than d.
+
+    Notes
+    -----
+    The residual :math:`y-X\theta^\star` is orthogonal to the columns of X, so
+
+    .. math:: \eta = 1+\frac{\|X(\theta-\theta^\star)\|^2}{\|X\theta^\star-y\|^2}.
+
+    References
+    ----------
+    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, equations (1) and (5).
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import relative_error
+    >>> round(relative_error([3.0], [[1.0], [1.0]], [1.0, 3.0]), 12)
+    2.0
+    """
+    design, response = check_design(X, y)
+    coefficients = np.asarray(check_finite_array("theta", theta), dtype=np.float64)
+    if coefficients.ndim == 0 or coefficients.shape[-1] != design.shape[1]:
+        raise ValueError(
+            f"theta must have {design.shape[1]} entries, got theta of shape {coefficients.shape}"
+        )
+    best = least_squares(design, response)
+    residual = _residual_energy(design, response, best)
+    excess = np.sum(((coefficients - best) @ design.T) ** 2, axis=-1)
+    if residual > 0:
+        eta = 1.0 + excess / residual
+    else:
+        zero = (_cutoff(design) * np.linalg.norm(response)) ** 2
+        eta = np.where(excess <= zero, 1.0, math.inf)
+    return float(eta) if np.ndim(eta) == 0 else np.asarray(eta)
+
+
+def condition_number(X: ArrayLike) -> float:
+    r"""Return :math:`\kappa(X)=\sigma_{\max}/\sigma_{\min}` of a design.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Design, n > d, rank d.
+
+    Returns
+    -------
+    float
+        At least 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X is not real and finite, n <= d, or the rank is below d (the number is infinite then).
+
+    References
+    ----------
+    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, equation (6).
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import condition_number
+    >>> round(condition_number([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]]), 12)
+    2.0
+    """
+    values = singular_values(X)
+    return float(values[0] / values[-1])
+
+
+def root_snr(X: ArrayLike, y: ArrayLike) -> float:
+    r"""Return the paper's :math:`r(y)=\|X\theta^\star\|/\|X\theta^\star-y\|`.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Design, n > d, rank d.
+    y : array_like of shape (n,)
+        Responses, not all zero.
+
+    Returns
+    -------
+    float
+        In [0, inf]; infinite where y lies in the column space of X.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`check_design`, or if y is zero (the ratio is 0/0).
+
+    References
+    ----------
+    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, equation (7).
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import root_snr
+    >>> round(root_snr([[1.0], [0.0]], [3.0, 4.0]), 12)
+    0.75
+    """
+    design, response = check_design(X, y)
+    if not response.any():
+        raise ValueError("y must not be zero: explained and unexplained part both vanish")
+    best = least_squares(design, response)
+    residual = _residual_energy(design, response, best)
+    explained = float(np.linalg.norm(design @ best))
+    return explained / math.sqrt(residual) if residual > 0 else math.inf
+
+
+def column_energy_floor(X: ArrayLike, *, squared: bool = False) -> float:
+    r"""Return the paper's :math:`f(X)`, the smallest column energy without the largest entry.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Table of any rank.
+    squared : bool, default=False
+        Return :math:`f^2(X)`, the number that enters the noise (13), instead of :math:`f(X)`.
+
+    Returns
+    -------
+    float
+        Between 0 and ``sqrt(n - 1)`` (or n - 1) for entries in [-1, 1].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X is not a real finite matrix.
+
+    Notes
+    -----
+    :math:`f^2(X)=\min_j\big(\sum_iX_{ij}^2-\max_iX_{ij}^2\big)`; i runs over rows, j over columns.
+
+    References
+    ----------
+    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, Section II (with the indices exchanged).
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import column_energy_floor
+    >>> column_energy_floor([[1.0, 1.0], [0.5, 0.0], [-0.5, 1.0]], squared=True)
+    0.5
+    """
+    squares = np.sort(_matrix(X) ** 2, axis=0)
+    floor = float(np.min(np.sum(squares[:-1], axis=0)))
+    return floor if squared else math.sqrt(floor)

@@ -1,0 +1,125 @@
+"""The attack: its statistic, its law, and its hit rate against the exact total variation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi, kstest
+
+from dplit.projection.counterexamples import paired_columns
+from dplit.projection.entry_attack import (
+    attack_entry,
+    likeliest_entry,
+    rms_attack,
+    rms_attack_quantiles,
+    whitened_gram,
+)
+from dplit.projection.leakage import binary_total_variation, single_entry
+from dplit.projection.projection import ProjectionRelease, release_projection
+from dplit.streams import stream
+
+
+def _data(n=25, d=3):
+    rng = stream(0, "attack", "data")
+    return rng.uniform(-1, 1, (n, d)), rng.standard_normal(n)
+
+
+@pytest.mark.claim("proj-beyond-attack")
+def test_root_mean_square_has_a_chi_law():
+    """1000 naive releases of paired columns, n' = 9: Kolmogorov-Smirnov at 1e-4, and a control."""
+    rng, x = stream(0, "attack-rms", "noise"), 0.4
+    X = paired_columns(x, n_records=12)
+    found = np.array([
+        rms_attack(release_projection(X, np.zeros(12), n_components=9, variance=0.0, rng=rng))
+        for _ in range(1000)
+    ])  # fmt: skip
+    assert kstest(found * 3 / x, chi(9).cdf).pvalue > 1e-4
+    assert kstest(found * 3 / x * 1.1, chi(9).cdf).pvalue < 1e-4
+    low, high = rms_attack_quantiles(x, [0.05, 0.95], n_components=9)
+    inside = np.mean((found > low) & (found < high))
+    assert abs(inside - 0.9) < 4 * math.sqrt(0.09 / 1000)
+    assert rms_attack_quantiles(1.0, 0.5, n_components=10**6) == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.claim("proj-beyond-attack")
+def test_hit_rate_is_the_total_variation():
+    """Two values with equal odds: hit rate (1 + TV)/2; 4 standard errors of 2 x 300 trials.
+
+    Kills a filter that forgets the noise, the response, or the row's other entries.
+    """
+    X, y = _data()
+    y[3] = 8.0
+    for variance in (0.0, 2.0):
+        attack = attack_entry(
+            X, y, variance=variance, n_components=30, row=3, column=1, truth=[-1.0, 1.0],
+            levels=[-1.0, 1.0], n_trials=300, rng=stream(0, "attack-hits", "noise"),
+        )  # fmt: skip
+        np.testing.assert_array_equal(attack.truth, [-1.0, 1.0])
+        np.testing.assert_array_equal(np.unique(attack.guesses), [-1.0, 1.0])
+        hits = np.mean(attack.guesses == attack.truth[:, None])
+        channel = single_entry(X, y, variance=variance, row=3, column=1)
+        expected = (1 + binary_total_variation(channel, n_components=30)) / 2
+        assert abs(hits - expected) < 4 * math.sqrt(0.25 / 600)
+        assert hits > 0.6
+
+
+@pytest.mark.claim("proj-beyond-attack")
+def test_likeliest_entry_is_the_maximum_of_the_full_likelihood():
+    X, y = _data()
+    levels = np.linspace(-1, 1, 21)
+    release = release_projection(
+        X, y, n_components=40, variance=0.3, rng=stream(0, "attack-full", "noise")
+    )
+    Z, logs = np.column_stack([release.X, release.y]), []
+    for level in levels:
+        Y = X.copy()
+        Y[3, 1] = level
+        M = np.column_stack([Y, y])
+        Sigma = M.T @ M + np.diag([0.3, 0.3, 0.3, 0.0])
+        quadratic = np.sum(Z * (Z @ np.linalg.inv(Sigma)))
+        logs.append(-(40 * np.linalg.slogdet(Sigma)[1] + quadratic) / 2)
+    found = likeliest_entry(release, X, y, variance=0.3, row=3, column=1, levels=levels)
+    assert found == levels[int(np.argmax(logs))]
+
+
+@pytest.mark.claim("proj-beyond-attack")
+def test_duplicated_column_is_read_to_the_stated_precision():
+    """Alice's entry 0.5 in column 1, -1 in its near-copy: guesses within 5 % of the range."""
+    from dplit.projection.near_duplicates import near_duplicate_columns
+
+    X = near_duplicate_columns(400, redrawn=0.005, rng=stream(0, "attack-dup", "data"))
+    attack = attack_entry(
+        X, np.zeros(400) + np.eye(400)[1], variance=0.0, n_components=100, row=0, column=0,
+        truth=[0.5], levels=np.linspace(-1, 1, 41), n_trials=40,
+        rng=stream(0, "attack-dup", "noise"),
+    )  # fmt: skip
+    assert abs(attack.guesses.mean() - 0.5) < 0.3
+    assert attack.guesses.std() < 0.5
+
+
+def test_statistic_ignores_the_entry_itself():
+    X, y = _data()
+    release = release_projection(X, y, n_components=5, variance=1.0, rng=stream(0, "a", "noise"))
+    other = X.copy()
+    other[3, 1] = 0.987
+    first, second = (
+        whitened_gram(release, Z, y, variance=1.0, row=3, column=1) for Z in (X, other)
+    )
+    np.testing.assert_allclose(first[1], second[1], rtol=1e-12)
+    np.testing.assert_allclose(first[0], second[0], rtol=1e-12)
+
+
+def test_bad_arguments_are_named():
+    X, y = _data()
+    with pytest.raises(ValueError, match="2 columns"):
+        rms_attack(ProjectionRelease(np.ones((3, 3)), np.ones(3)))
+    with pytest.raises(ValueError, match="size must be nonnegative"):
+        rms_attack_quantiles(-1.0, [0.5], n_components=3)
+    with pytest.raises(TypeError, match="rng must be"):
+        attack_entry(X, y, variance=0.0, n_components=3, row=0, column=0, truth=[1.0],
+                     levels=[1.0], n_trials=1, rng=0)  # fmt: skip
+    with pytest.raises(ValueError, match="n_trials must be at least 1"):
+        attack_entry(X, y, variance=0.0, n_components=3, row=0, column=0, truth=[1.0],
+                     levels=[1.0], n_trials=0, rng=stream(0, "bad", "noise"))  # fmt: skip

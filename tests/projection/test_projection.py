@@ -1,0 +1,244 @@
+"""The mechanism: printed and fixed variance, the release, and fits from it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from dplit.audit import chi_square_noise_test, run_controls
+from dplit.projection.exact_law import sketch_mean
+from dplit.projection.projection import (
+    ProjectionRelease,
+    fit_projection,
+    noise_free_epsilon,
+    printed_variance,
+    projection_variance,
+    release_projection,
+)
+from dplit.projection.regression import column_energy_floor
+from dplit.projection.spectrum import ridge_coefficients, spectrum
+from dplit.streams import stream
+
+
+def _data(n=40, d=3, name="proj-mechanism"):
+    rng = stream(0, name, "data")
+    return rng.uniform(-1, 1, (n, d)), rng.standard_normal(n)
+
+
+@pytest.mark.claim("proj-eq13")
+@pytest.mark.claim("proj-f")
+def test_printed_variance_is_the_formula():
+    X = np.array([[1.0, 0.5], [0.5, 0.5], [-0.5, 1.0], [0.0, -0.5]])
+    by_hand = min(0.25 + 0.25, 0.25 + 0.25 + 0.25)
+    assert column_energy_floor(X) ** 2 == pytest.approx(by_hand)
+    for epsilon, n in ((0.5, 4), (1.0, 9), (0.2, 1)):
+        expected = max(n / (2 ** (2 * epsilon) - 1) - by_hand, 0.0)
+        assert printed_variance(X, epsilon=epsilon, n_components=n) == pytest.approx(expected)
+    assert printed_variance(np.ones((50, 2)), epsilon=0.5, n_components=4) == 0.0
+
+
+@pytest.mark.claim("proj-f")
+@pytest.mark.claim("proj-eq13")
+def test_floor_drops_one_entry_per_column_and_takes_the_smallest_column():
+    rng = stream(0, "proj-floor", "data")
+    X = rng.uniform(-1, 1, (30, 5))
+    slow = min(
+        sum(sorted(X[i, j] ** 2 for i in range(30))[:-1]) for j in range(5)
+    )  # fmt: skip
+    assert column_energy_floor(X) ** 2 == pytest.approx(slow, rel=1e-12)
+    assert printed_variance(X, epsilon=0.5, n_components=40) == pytest.approx(40 - slow)
+
+
+@pytest.mark.claim("proj-eq13")
+@pytest.mark.claim("proj-beyond-fixed-noise")
+def test_only_the_printed_variance_reads_the_data():
+    X, _ = _data()
+    other = X / 2
+    fixed = [projection_variance(Z, epsilon=0.7, n_components=60) for Z in (X, other)]
+    assert fixed[0] == fixed[1] == pytest.approx(60 / (2**1.4 - 1))
+    printed = [
+        projection_variance(Z, epsilon=0.7, n_components=60, as_printed=True) for Z in (X, other)
+    ]
+    assert printed[0] < printed[1] < fixed[0]
+    assert printed[0] == printed_variance(X, epsilon=0.7, n_components=60)
+
+
+@pytest.mark.claim("proj-cor2")
+def test_noise_free_epsilon_is_where_the_printed_variance_vanishes():
+    X, _ = _data()
+    edge = noise_free_epsilon(X, n_components=20)
+    assert printed_variance(X, epsilon=edge * 1.0001, n_components=20) == 0.0
+    assert printed_variance(X, epsilon=edge * 0.999, n_components=20) > 0.0
+    assert noise_free_epsilon([[1.0], [0.0]], n_components=3) == math.inf
+
+
+@pytest.mark.claim("proj-eq12")
+def test_release_is_one_sketch_of_the_columns_and_the_response():
+    """Without noise the release is linear in (X, y) with one S: columns that agree stay equal."""
+    X, y = _data()
+    doubled = np.column_stack([X, X[:, 0] + 2 * X[:, 1]])
+    release = release_projection(
+        doubled / 3, y, n_components=7, variance=0.0, rng=stream(0, "proj-release", "noise")
+    )
+    np.testing.assert_allclose(release.X[:, 3], release.X[:, 0] + 2 * release.X[:, 1], rtol=1e-9)
+    same = release_projection(
+        X, X[:, 1], n_components=7, variance=0.0, rng=stream(0, "proj-release", "noise")
+    )
+    np.testing.assert_allclose(same.y, same.X[:, 1], rtol=1e-12)
+    assert release.X.shape == (7, 4)
+    assert release.y.shape == (7,)
+
+
+@pytest.mark.claim("proj-eq12")
+def test_rows_of_a_release_are_gaussian_with_the_stated_covariance():
+    """30,000 rows, whitened by Sigma: 120,000 unit normals, chi-square at alarm 1e-4 each side.
+
+    Kills variance for standard deviation, noise on y, and N with the wrong shape.
+    """
+    X, y = _data()
+    release = release_projection(
+        X, y, n_components=30_000, variance=2.5, rng=stream(0, "proj-rows", "noise")
+    )
+    M = np.column_stack([X, y])
+    Sigma = M.T @ M + np.diag([2.5, 2.5, 2.5, 0.0])
+    white = np.linalg.solve(np.linalg.cholesky(Sigma), np.column_stack([release.X, release.y]).T)
+
+    def alarm(factor):
+        test = chi_square_noise_test(factor * white, sigma=1.0)
+        return test.violated() or test.excess_p_value < 1e-4
+
+    assert run_controls(alarm).sound
+    assert kstest(white[0], "norm").pvalue > 1e-4
+    correlation = white @ white.T / 30_000 - np.eye(4)
+    assert np.abs(correlation[~np.eye(4, dtype=bool)]).max() < 5 / math.sqrt(30_000)
+
+
+@pytest.mark.claim("proj-eq12")
+def test_blocks_do_not_change_the_law_and_entries_are_clipped():
+    """n' is split at 8e6 / n rows; clipped entries give the release of the clipped table."""
+    rng = stream(0, "proj-blocks", "data")
+    X, y = 3 * rng.uniform(-1, 1, (20_000, 1)), rng.standard_normal(20_000)
+    wild, tame = (
+        release_projection(Z, y, n_components=900, variance=0.0, rng=stream(0, "b", "noise"))
+        for Z in (X, np.clip(X, -1, 1))
+    )
+    np.testing.assert_array_equal(wild.X, tame.X)
+    size = np.sum(np.clip(X, -1, 1) ** 2)
+    assert not chi_square_noise_test(wild.X, sigma=math.sqrt(size)).violated()
+    assert chi_square_noise_test(wild.X, sigma=math.sqrt(size) * 1.2).violated()
+
+
+@pytest.mark.claim("proj-eq12")
+def test_several_public_columns_share_the_sketch():
+    X, y = _data()
+    release = release_projection(
+        X, np.column_stack([y, y]), n_components=5, variance=1.0, rng=stream(0, "p", "noise")
+    )
+    assert release.y.shape == (5, 2)
+    np.testing.assert_allclose(release.y[:, 0], release.y[:, 1], rtol=1e-12)
+
+
+@pytest.mark.claim("proj-eq14")
+def test_fit_solves_the_normal_equations():
+    X, y = _data(20)
+    release = ProjectionRelease(X, y)
+    theta = fit_projection(release)
+    np.testing.assert_allclose(X.T @ (X @ theta - y), 0.0, atol=1e-12)
+    assert np.linalg.norm(X @ theta - y) < np.linalg.norm(X @ (theta + 0.01) - y)
+    ridge = fit_projection(release, alpha=2.0)
+    np.testing.assert_allclose(ridge, ridge_coefficients(spectrum(X, y), penalty=2.0), rtol=1e-9)
+    back = fit_projection(ProjectionRelease(*_ridge_rows(X, y, 0.5)), correction=0.5)
+    np.testing.assert_allclose(back, theta, rtol=1e-9)
+
+
+def _ridge_rows(X, y, alpha):
+    d = X.shape[1]
+    return np.vstack([X, math.sqrt(alpha) * np.eye(d)]), np.append(y, np.zeros(d))
+
+
+@pytest.mark.claim("proj-eq14")
+def test_mean_of_the_fit_is_the_ridge_fit():
+    """1500 naive releases: the coefficients have mean theta_RR(sigma^2); 5 standard errors.
+
+    Kills a penalty of n' sigma^2 and least squares without the noise: they differ by 20 of them.
+    """
+    X, y = _data(30, 2)
+    y = y + 3 * X[:, 0]
+    rng = stream(0, "proj-mean", "noise")
+    fits = np.array([
+        fit_projection(release_projection(X, y, n_components=15, variance=4.0, rng=rng))
+        for _ in range(1500)
+    ])  # fmt: skip
+    se = fits.std(axis=0) / math.sqrt(1500)
+    target = ridge_coefficients(spectrum(X, y), penalty=4.0)
+    assert np.all(np.abs(fits.mean(axis=0) - target) < 5 * se)
+    assert np.any(np.abs(fits.mean(axis=0) - fit_projection(ProjectionRelease(X, y))) > 20 * se)
+
+
+@pytest.mark.claim("proj-eq14")
+def test_correction_is_capped_and_singular_releases_have_the_least_norm():
+    X, y = _data(20)
+    release = ProjectionRelease(X, y)
+    smallest = np.linalg.eigvalsh(X.T @ X)[0]
+    expected = np.linalg.solve(X.T @ X - 0.5 * smallest * np.eye(3), X.T @ y)
+    np.testing.assert_allclose(fit_projection(release, correction=1e9, cap=0.5), expected)
+    wide = ProjectionRelease(X[:2], y[:2])
+    least = np.linalg.pinv(X[:2]) @ y[:2]
+    np.testing.assert_allclose(fit_projection(wide), least, rtol=1e-9)
+    np.testing.assert_allclose(fit_projection(wide, correction=5.0), least, rtol=1e-9)
+
+
+@pytest.mark.claim("proj-cor2")
+def test_at_zero_noise_the_error_is_the_sketching_factor_alone():
+    """2000 naive fits with sigma = 0: mean relative error (n'-1)/(n'-d-1), 5 standard errors."""
+    X, y = _data(60, 3)
+    problem, rng = spectrum(X, y), stream(0, "proj-sketch", "noise")
+    errors = problem.errors(problem.rotate(np.array([
+        fit_projection(release_projection(X, y, n_components=14, variance=0.0, rng=rng))
+        for _ in range(2000)
+    ])))  # fmt: skip
+    expected = sketch_mean(n_features=3, n_components=14)
+    assert abs(errors.mean() - expected) < 5 * errors.std() / math.sqrt(2000)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"X": [[math.nan]] * 40}, ValueError, "X must be finite"),
+        ({"X": np.empty((0, 3))}, ValueError, "X must not be empty"),
+        ({"y": np.ones(3)}, ValueError, "y must have 40 entries"),
+        ({"y": np.ones((40, 1, 1))}, ValueError, "y must have 1 or 2 axes"),
+        ({"n_components": 0}, ValueError, "n_components must be at least 1"),
+        ({"variance": -1.0}, ValueError, "variance must be nonnegative"),
+        ({"rng": 0}, TypeError, "rng must be a numpy.random.Generator"),
+    ],
+)
+def test_bad_arguments_of_a_release_are_named(change, error, message):
+    X, y = _data()
+    given = {"X": X, "y": y, "n_components": 5, "variance": 0.0,
+             "rng": stream(0, "bad", "noise"), **change}  # fmt: skip
+    with pytest.raises(error, match=message):
+        release_projection(given.pop("X"), given.pop("y"), **given)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan])
+def test_bad_budgets_are_named(epsilon):
+    X, _ = _data()
+    for as_printed in (True, False):
+        with pytest.raises(ValueError, match="epsilon must"):
+            projection_variance(X, epsilon=epsilon, n_components=5, as_printed=as_printed)
+
+
+def test_bad_arguments_of_a_fit_are_named():
+    X, y = _data()
+    release = ProjectionRelease(X, y)
+    for change, message in (
+        ({"alpha": -1.0}, "alpha must be nonnegative"),
+        ({"correction": -1.0}, "correction must be nonnegative"),
+        ({"cap": 1.0}, "cap must be in"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit_projection(release, **change)
