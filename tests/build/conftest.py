@@ -175,7 +175,8 @@ def _write(path: Path, text: str) -> None:
 
 def make_toy(root: Path) -> Toy:
     """Write the toy repository: the real scripts, package and configuration, two small chapters."""
-    no_cache = shutil.ignore_patterns("__pycache__", "*.egg-info", "random_features")
+    chapters = [path.parent.name for path in (ROOT / "src" / "dplit").glob("*/claims.yml")]
+    no_cache = shutil.ignore_patterns("__pycache__", "*.egg-info", *chapters)
     for folder in ("scripts", "src", "book/_assets"):
         shutil.copytree(ROOT / folder, root / folder, ignore=no_cache)
     for name in ("_config.yml", "requirements.txt", "pyproject.toml", "book/references.bib"):

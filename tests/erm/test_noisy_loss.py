@@ -32,8 +32,7 @@ def _by_quadrature(function, t, y, s):
     breaks = sorted({0.0, y - t, 1 / y - t})
     edges = [-60 * s + min(breaks), *breaks, 60 * s + max(breaks)]
     return sum(
-        quad(integrand, a, b, epsabs=1e-13, epsrel=1e-12)[0]
-        for a, b in itertools.pairwise(edges)
+        quad(integrand, a, b, epsabs=1e-13, epsrel=1e-12)[0] for a, b in itertools.pairwise(edges)
     )
 
 

@@ -151,7 +151,7 @@ def least_squares_curves(
     Parameters
     ----------
     n_trials, seed, sizes, name, n_jobs
-        As in :func:`hinge_curves`.
+        As in :func:`dplit.erm.learning_curves.hinge_curves`.
 
     Returns
     -------

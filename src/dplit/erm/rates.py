@@ -61,8 +61,7 @@ def rate_exponent(beta: float, *, rate: Rate) -> float:
     ----------
     beta : float
         Exponent of the approximation error, in (0, 1].
-    rate : {"theorem4", "stability", "least_squares", "least_squares_fixed", "classification",
-            "comparison"}
+    rate : str
         "theorem4" :math:`\frac{\beta}{2\beta+1}`; "stability" :math:`\frac\beta{\beta+1}`, at fixed
         epsilon; "least_squares" :math:`\frac{2\beta}{3(\beta+1)}`; "least_squares_fixed"
         :math:`\frac{2\beta}{\beta+3}`, at fixed epsilon; "classification"

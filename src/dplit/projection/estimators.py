@@ -172,8 +172,8 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
     epsilon_ : float
         Budget in bits per entry.
     delta_, entry_epsilon_, row_epsilon_ : float
-        (entry_epsilon_, delta_)-differential privacy for one entry, (row_epsilon_, delta_) for one
-        row.
+        (``entry_epsilon_``, ``delta_``)-differential privacy for one entry,
+        (``row_epsilon_``, ``delta_``) for one row.
     neighboring_ : str
         "replace_entry".
     privacy_statement_ : str
@@ -297,8 +297,8 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
     epsilon_ : float
         Budget in bits per entry.
     delta_, entry_epsilon_, row_epsilon_ : float
-        (entry_epsilon_, delta_)-differential privacy for one entry, (row_epsilon_, delta_) for one
-        row; both hold even if the projection were published.
+        (``entry_epsilon_``, ``delta_``)-differential privacy for one entry,
+        (``row_epsilon_``, ``delta_``) for one row; both hold even if the projection were published.
     neighboring_ : str
         "replace_entry".
     privacy_statement_ : str

@@ -77,7 +77,7 @@ def residual_energy(
     Parameters
     ----------
     X, y, variance, row, column
-        As in :func:`single_entry`.
+        As in :func:`dplit.projection.leakage.single_entry`.
 
     Returns
     -------
