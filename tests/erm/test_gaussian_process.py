@@ -144,7 +144,7 @@ def test_distinguishing_power_by_hand():
 
 
 @pytest.mark.claim("erm-beyond-gp")
-def test_the_pair_of_the_ledger_through_the_solver():
+def test_the_tabulated_pair_through_the_solver():
     """Linear kernel, 51 records at 1: ||d|| = 0.196078; one point shows it all, others less."""
     labels = np.append(np.ones(26), -np.ones(25))
     other = labels.copy()
