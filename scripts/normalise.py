@@ -68,11 +68,13 @@ def clean_outputs(notebook: dict[str, Any]) -> None:
             if kind == "stream" and output["name"] == "stderr":
                 text = join(output["text"]).strip()
                 raise BuildError(f"cell {number} writes to stderr: {text[:300]}")
+            if kind == "stream":  # one string, in however many messages the kernel sent it
+                output["text"] = join(output["text"])
             if kind == "execute_result":
                 output["execution_count"] = count
             same = joined and joined[-1]["output_type"] == "stream" == kind
             if same and joined[-1]["name"] == output["name"]:
-                joined[-1]["text"] = join(joined[-1]["text"]) + join(output["text"])
+                joined[-1]["text"] += output["text"]
             else:
                 joined.append(output)
         cell["outputs"] = joined

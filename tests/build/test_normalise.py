@@ -167,3 +167,15 @@ def test_records_are_found_by_type_and_in_order() -> None:
     made = notebook(code(badge()), code(display({normalise.PROVENANCE: {"seed": "0"}})))
     assert normalise.records(made, normalise.CLAIM) == [RECORD]
     assert normalise.records(made, normalise.PROVENANCE) == [{"seed": "0"}]
+
+
+def test_printed_text_is_the_same_in_one_message_or_in_three() -> None:
+    def stream(text: Any) -> dict[str, Any]:
+        return {"output_type": "stream", "name": "stdout", "text": text}
+
+    pages = []
+    for pieces in (["a\nb\nc\n"], [["a\n", "b\n", "c\n"]], ["a\n", ["b\n"], "c\n"]):
+        cell = {"cell_type": "code", "outputs": [stream(piece) for piece in pieces]}
+        normalise.clean_outputs({"cells": [cell]})
+        pages.append(cell["outputs"])
+    assert pages == [[stream("a\nb\nc\n")]] * 3
