@@ -138,7 +138,7 @@ def test_excess_respects_its_bound(project):
 
 def test_projection_keeps_the_ball_and_clipping_the_norm():
     X, y = _data()
-    loud = {**SETTING, "mu": 0.01}
+    loud = {**SETTING, "mu": 0.01, "step": 0.1}
     inside = noisy_gradient_descent(X, y, **loud, n_draws=5, rng=stream(0, "ball", "noise"))
     assert np.linalg.norm(inside.weights, axis=1).max() <= 1.0 + 1e-12
     free = noisy_gradient_descent(
