@@ -1,4 +1,4 @@
-r"""Algorithm 4, reconstructed: several phased passes and a private choice of the best last point."""
+r"""Algorithm 4, reconstructed: several phased passes, and a private choice of the best one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Phased stochastic gradient descent on the smoothed hinge: the core of Algorithm 4, reconstructed.
+r"""Phased stochastic gradient descent on the smoothed hinge: the core of Algorithm 4.
 
 The appendix that holds Algorithm 4 was not available.  What the text says of it: phased descent of
 Feldman, Koren and Talwar on a smoothed loss, fed with draws from the sample and then
