@@ -191,6 +191,7 @@ def learn_weights(
     n_steps: int = 100,
     beta: float = 0.05,
     n_draws: int = 1,
+    runs: int = 1,
 ) -> Array:
     r"""Steps 3 and 4 of Algorithm 2 on projected records: clip, and learn in the larger ball.
 
@@ -218,6 +219,8 @@ def learn_weights(
         Failure probability of the phased solver.
     n_draws : int, default=1
         Independent draws of the noise; more than one only for ``noisy_gradient``.
+    runs : int, default=1
+        Number of calls on the same records that share the budget.
 
     Returns
     -------
@@ -252,8 +255,9 @@ def learn_weights(
     if factor < 1.0:
         raise ValueError(f"inflation must be at least 1, got {inflation=!r}")
     size, norm = factor * size, factor * norm
-    if solver == "noisy_gradient":
-        mu = gdp_budget(epsilon=epsilon, delta=delta)
+    check_integer("runs", runs)
+    if solver == "noisy_gradient":  # Gaussian mechanisms compose as such, the others add up
+        mu = gdp_budget(epsilon=epsilon, delta=delta) / math.sqrt(runs)
         run = noisy_gradient_descent(
             Z,
             y,
@@ -269,8 +273,8 @@ def learn_weights(
     if n_draws != 1:
         raise ValueError(f"n_draws must be 1 for solver='phased', got {n_draws=!r}")
     result = boosted_descent(
-        Z, y, margin=rho, radius=size, data_norm=norm, epsilon=epsilon, delta=delta, rng=rng,
-        beta=beta, accounting="permutation",
+        Z, y, margin=rho, radius=size, data_norm=norm, epsilon=epsilon / runs, delta=delta / runs,
+        rng=rng, beta=beta, accounting="permutation",
     )  # fmt: skip
     return result.weights[None]
 
