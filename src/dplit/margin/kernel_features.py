@@ -1,6 +1,6 @@
 r"""Random features of a shift-invariant kernel with ``K(x, x) = r^2``, and how far they can err.
 
-The map is the shared cosine-and-sine map of :mod:`dplit.features` times the radius r: every record
+The map is the shared cosine-and-sine map of :mod:`dplit.features` times r: every record
 has norm exactly r, whatever the frequencies are, so that a private learner needs no clipping.
 """
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def gaussian_kernel(
-    X: ArrayLike, Y: ArrayLike | None = None, *, gamma: float, radius: float = 1.0
+    X: ArrayLike, Y: ArrayLike | None = None, *, gamma: float, data_norm: float = 1.0
 ) -> NDArray[np.float64]:
     r"""Gaussian kernel :math:`K(x,x')=r^2e^{-\gamma\|x-x'\|^2}` of all pairs.
 
@@ -41,7 +41,7 @@ def gaussian_kernel(
         Other records; by default X itself.
     gamma : float
         Inverse squared width, positive, as in scikit-learn.
-    radius : float, default=1.0
+    data_norm : float, default=1.0
         The paper's r: the norm of every record in the space of the kernel.
 
     Returns
@@ -52,25 +52,25 @@ def gaussian_kernel(
     Raises
     ------
     ValueError
-        If an array is not finite or ``gamma`` or ``radius`` is not positive.
+        If an array is not finite or ``gamma`` or ``data_norm`` is not positive.
 
     Examples
     --------
     >>> from dplit.margin.kernel_features import gaussian_kernel
-    >>> gaussian_kernel([[0.0], [0.0]], gamma=1.0, radius=2.0)
+    >>> gaussian_kernel([[0.0], [0.0]], gamma=1.0, data_norm=2.0)
     array([[4., 4.],
            [4., 4.]])
     """
     left = check_finite_array("X", X, ndim=2)
     right = left if Y is None else check_finite_array("Y", Y, ndim=2)
-    gamma, r = check_positive("gamma", gamma), check_positive("radius", radius)
+    gamma, r = check_positive("gamma", gamma), check_positive("data_norm", data_norm)
     squares = cdist(np.asarray(left, float), np.asarray(right, float), "sqeuclidean")
     kernel: NDArray[np.float64] = r * r * np.exp(-gamma * squares)
     return kernel
 
 
 def margin_features(
-    X: ArrayLike, frequencies: ArrayLike, *, radius: float = 1.0
+    X: ArrayLike, frequencies: ArrayLike, *, data_norm: float = 1.0
 ) -> NDArray[np.floating[Any]]:
     r"""Map of equation (2): :math:`\hat\psi(x)=\frac r{\sqrt D}(\cos\langle\omega_j,x\rangle,\sin\langle\omega_j,x\rangle)_j`.
 
@@ -80,7 +80,7 @@ def margin_features(
         Finite records; float32 gives a float32 map, which is several times faster.
     frequencies : array_like of shape (n_features, D)
         One frequency per column, drawn from the Fourier transform of the kernel.
-    radius : float, default=1.0
+    data_norm : float, default=1.0
         The paper's r, positive.
 
     Returns
@@ -92,7 +92,7 @@ def margin_features(
     Raises
     ------
     TypeError, ValueError
-        If an array is not numeric, not finite, empty or of the wrong shape, or ``radius`` is not
+        If an array is not numeric, not finite, empty or of the wrong shape, or ``data_norm`` is not
         positive.
 
     Notes
@@ -107,23 +107,23 @@ def margin_features(
     Examples
     --------
     >>> from dplit.margin.kernel_features import margin_features
-    >>> margin_features([[0.0]], [[1.0, 2.0]], radius=2.0).round(3)
+    >>> margin_features([[0.0]], [[1.0, 2.0]], data_norm=2.0).round(3)
     array([[1.414, 1.414, 0.   , 0.   ]])
     """  # noqa: E501
-    r = check_positive("radius", radius)
+    r = check_positive("data_norm", data_norm)
     rows = cos_sin_features(X, frequencies)
     rows *= rows.dtype.type(r)
     return rows
 
 
-def frequencies_of_algorithm3(n_samples: int, *, failure: float) -> int:
+def frequencies_of_algorithm3(n_samples: int, *, beta: float) -> int:
     r"""Number of frequencies of Algorithm 3: :math:`D=\lceil m^2\log(2m/\beta)\rceil`.
 
     Parameters
     ----------
     n_samples : int
         Number m of records, at least 1.
-    failure : float
+    beta : float
         The paper's beta, in (0, 1).
 
     Returns
@@ -138,16 +138,16 @@ def frequencies_of_algorithm3(n_samples: int, *, failure: float) -> int:
     Examples
     --------
     >>> from dplit.margin.kernel_features import frequencies_of_algorithm3
-    >>> frequencies_of_algorithm3(1000, failure=0.05)
+    >>> frequencies_of_algorithm3(1000, beta=0.05)
     10596635
     """
     m = check_integer("n_samples", n_samples)
-    beta = check_probability("failure", failure)
+    beta = check_probability("beta", beta)
     return math.ceil(m * m * math.log(2 * m / beta))
 
 
 def sup_deviation_bound(
-    n_samples: int, n_frequencies: int, *, failure: float, radius: float = 1.0
+    n_samples: int, n_frequencies: int, *, beta: float, data_norm: float = 1.0
 ) -> float:
     r"""Bound of Theorem 4.1 on all Gram entries: :math:`2r^2\sqrt{\log(2m/\beta)/D}`.
 
@@ -157,9 +157,9 @@ def sup_deviation_bound(
         Number m of records, at least 2.
     n_frequencies : int
         Number D of frequencies, at least 1.
-    failure : float
+    beta : float
         The paper's beta, in (0, 1).
-    radius : float, default=1.0
+    data_norm : float, default=1.0
         The paper's r, positive.
 
     Returns
@@ -179,25 +179,25 @@ def sup_deviation_bound(
     Examples
     --------
     >>> from dplit.margin.kernel_features import sup_deviation_bound
-    >>> round(sup_deviation_bound(100, 50, failure=0.05), 4)
+    >>> round(sup_deviation_bound(100, 50, beta=0.05), 4)
     0.8146
     """
     m, count = (
         check_integer("n_samples", n_samples, minimum=2),
         check_integer("n_frequencies", n_frequencies),
     )
-    beta, r = check_probability("failure", failure), check_positive("radius", radius)
+    beta, r = check_probability("beta", beta), check_positive("data_norm", data_norm)
     return 2.0 * r * r * math.sqrt(math.log(2 * m / beta) / count)
 
 
-def union_failure(n_samples: int, *, failure: float) -> float:
+def union_failure(n_samples: int, *, beta: float) -> float:
     r"""What the proof of Theorem 4.1 gives for its failure: :math:`\beta^2(m-1)/(4m)`.
 
     Parameters
     ----------
     n_samples : int
         Number m of records, at least 2.
-    failure : float
+    beta : float
         The paper's beta, in (0, 1).
 
     Returns
@@ -214,40 +214,40 @@ def union_failure(n_samples: int, *, failure: float) -> float:
     Examples
     --------
     >>> from dplit.margin.kernel_features import union_failure
-    >>> round(union_failure(100, failure=0.05), 8)
+    >>> round(union_failure(100, beta=0.05), 8)
     0.00061875
     """
     m = check_integer("n_samples", n_samples, minimum=2)
-    beta = check_probability("failure", failure)
+    beta = check_probability("beta", beta)
     return beta * beta * (m - 1) / (4.0 * m)
 
 
 def hoeffding_bound(
-    n_samples: int, n_frequencies: int, *, failure: float, radius: float = 1.0
+    n_samples: int, n_frequencies: int, *, beta: float, data_norm: float = 1.0
 ) -> float:
     r"""Same union bound spent in full: :math:`r^2\sqrt{2\log(m(m-1)/\beta)/D}`.
 
     Parameters
     ----------
-    n_samples, n_frequencies, failure, radius
+    n_samples, n_frequencies, beta, data_norm
         As for :func:`sup_deviation_bound`.
 
     Returns
     -------
     float
-        Exceeded with probability at most ``failure``; smaller than the theorem's bound.
+        Exceeded with probability at most ``beta``; smaller than the theorem's bound.
 
     Examples
     --------
     >>> from dplit.margin.kernel_features import hoeffding_bound
-    >>> round(hoeffding_bound(200, 50, failure=0.05), 3)
+    >>> round(hoeffding_bound(200, 50, beta=0.05), 3)
     0.737
     """
     m, count = (
         check_integer("n_samples", n_samples, minimum=2),
         check_integer("n_frequencies", n_frequencies),
     )
-    beta, r = check_probability("failure", failure), check_positive("radius", radius)
+    beta, r = check_probability("beta", beta), check_positive("data_norm", data_norm)
     return r * r * math.sqrt(2.0 * math.log(m * (m - 1) / beta) / count)
 
 
@@ -293,7 +293,7 @@ def sup_deviation_draws(
     gamma: float,
     draws: int,
     rng: np.random.Generator,
-    radius: float = 1.0,
+    data_norm: float = 1.0,
 ) -> NDArray[np.float64]:
     """Suprema of the Gram error over independent draws of the frequencies.
 
@@ -309,7 +309,7 @@ def sup_deviation_draws(
         Number of draws, at least 1.
     rng : numpy.random.Generator
         Public randomness.
-    radius : float, default=1.0
+    data_norm : float, default=1.0
         The paper's r.
 
     Returns
@@ -325,10 +325,10 @@ def sup_deviation_draws(
     True
     """
     records = check_finite_array("X", X, ndim=2)
-    kernel = gaussian_kernel(records, gamma=gamma, radius=radius)
+    kernel = gaussian_kernel(records, gamma=gamma, data_norm=data_norm)
     out = np.empty(check_integer("draws", draws))
     for k in range(len(out)):
         frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)
-        gram = radius**2 * feature_gram(records, frequencies)
+        gram = data_norm**2 * feature_gram(records, frequencies)
         out[k] = sup_deviation(gram, kernel)
     return out

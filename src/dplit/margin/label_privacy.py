@@ -244,7 +244,7 @@ def label_private_choice(
     Returns
     -------
     int
-        Index of the chosen predictor.  With probability at least ``1 - failure`` its loss at margin
+        Index of the chosen predictor.  With probability at least ``1 - beta`` its loss at margin
         rho/2 is at most the best loss at margin rho plus :func:`selection_excess`.
 
     Notes
@@ -275,7 +275,7 @@ def label_private_choice(
     )
 
 
-def selection_excess(n_predictors: int, n_samples: int, *, epsilon: float, failure: float) -> float:
+def selection_excess(n_predictors: int, n_samples: int, *, epsilon: float, beta: float) -> float:
     r"""What the choice among finitely many predictors costs: :math:`2\log(n/\beta)/(\varepsilon m)`.
 
     Parameters
@@ -284,7 +284,7 @@ def selection_excess(n_predictors: int, n_samples: int, *, epsilon: float, failu
         Members n of the cover and records m.
     epsilon : float
         Positive privacy loss.
-    failure : float
+    beta : float
         Probability in (0, 1) of a worse choice.
 
     Returns
@@ -299,16 +299,16 @@ def selection_excess(n_predictors: int, n_samples: int, *, epsilon: float, failu
     Examples
     --------
     >>> from dplit.margin.label_privacy import selection_excess
-    >>> round(selection_excess(1001, 1000, epsilon=1.0, failure=0.05), 4)
+    >>> round(selection_excess(1001, 1000, epsilon=1.0, beta=0.05), 4)
     0.0198
     """  # noqa: E501
     n, m = check_integer("n_predictors", n_predictors), check_integer("n_samples", n_samples)
-    log = math.log(n / check_probability("failure", failure))
+    log = math.log(n / check_probability("beta", beta))
     return 2.0 * log / (check_positive("epsilon", epsilon) * m)
 
 
 def relative_deviation_bound(
-    empirical: float, growth: float, n_samples: int, *, failure: float
+    empirical: float, growth: float, n_samples: int, *, beta: float
 ) -> float:
     r"""Relative deviation bound :math:`R\le\hat R+2\sqrt{\hat RV}+4V` on the error of a class.
 
@@ -320,7 +320,7 @@ def relative_deviation_bound(
         Number of different sign patterns of the class on ``2 m`` points, or a bound on it.
     n_samples : int
         Records m.
-    failure : float
+    beta : float
         Probability in (0, 1).
 
     Returns
@@ -336,11 +336,11 @@ def relative_deviation_bound(
     Examples
     --------
     >>> from dplit.margin.label_privacy import relative_deviation_bound
-    >>> round(relative_deviation_bound(0.0, 2001, 1000, failure=0.05), 4)
+    >>> round(relative_deviation_bound(0.0, 2001, 1000, beta=0.05), 4)
     0.0479
     """
     m = check_integer("n_samples", n_samples)
     loss = check_probability("empirical", empirical, zero=True, one=True)
-    beta = check_probability("failure", failure)
+    beta = check_probability("beta", beta)
     rate = math.log(4.0 * check_positive("growth", growth) / beta) / m
     return loss + 2.0 * math.sqrt(loss * rate) + 4.0 * rate

@@ -67,12 +67,12 @@ def polynomial_kernel(
     return kernel
 
 
-def polynomial_radius(radius: float, *, degree: int, offset: float) -> float:
+def polynomial_radius(data_norm: float, *, degree: int, offset: float) -> float:
     r"""Norm of the features on a ball: :math:`(r^2+c)^{p/2}`.
 
     Parameters
     ----------
-    radius : float
+    data_norm : float
         Norm r of the records, positive.
     degree : int
         The paper's p, at least 1.
@@ -94,8 +94,8 @@ def polynomial_radius(radius: float, *, degree: int, offset: float) -> float:
     >>> polynomial_radius(1.0, degree=4, offset=1.0)
     4.0
     """
-    r, c = check_positive("radius", radius), check_nonnegative("offset", offset)
-    return (r * r + c) ** (check_integer("degree", degree) / 2)
+    r, c = check_positive("data_norm", data_norm), check_nonnegative("offset", offset)
+    return float((r * r + c) ** (check_integer("degree", degree) / 2))
 
 
 def monomial_count(n_features: int, *, degree: int, offset: float) -> int:
@@ -244,7 +244,7 @@ def tensor_sketch(
         buckets = rng.integers(0, k, records.shape[1])
         signs = 2.0 * rng.integers(0, 2, records.shape[1]) - 1.0
         hashing = np.zeros((records.shape[1], k))
-        hashing[np.arange(len(buckets)), buckets] = signs
+        hashing[np.arange(buckets.size), buckets] = signs
         product *= np.fft.rfft(records @ hashing, axis=1)
     sketch: Array = np.fft.irfft(product, n=k, axis=1)
     return sketch

@@ -43,7 +43,7 @@ class StreamedProjection:
         Number k of coordinates of the result.
     gamma : float
         Of the Gaussian kernel ``r^2 exp(-gamma ||x - x'||^2)``.
-    radius : float
+    data_norm : float
         The paper's r.
     entropy : int
         Seed of all blocks; public.
@@ -61,7 +61,7 @@ class StreamedProjection:
     n_frequencies: int
     n_components: int
     gamma: float
-    radius: float
+    data_norm: float
     entropy: int
     block: int
 
@@ -120,7 +120,7 @@ class StreamedProjection:
                 np.cos(angles, out=pair[:, :width])
                 np.sin(angles, out=pair[:, width:])
                 out[part] += pair @ signs
-        out *= self.radius / np.sqrt(self.n_frequencies * self.n_components)
+        out *= self.data_norm / np.sqrt(self.n_frequencies * self.n_components)
         return out
 
 
@@ -131,7 +131,7 @@ def streamed_projection(
     *,
     gamma: float,
     rng: np.random.Generator,
-    radius: float = 1.0,
+    data_norm: float = 1.0,
     block: int = 1024,
 ) -> StreamedProjection:
     """Draw a streamed map: nothing but one seed.
@@ -144,7 +144,7 @@ def streamed_projection(
         Of the Gaussian kernel, positive.
     rng : numpy.random.Generator
         Public randomness, which gives the seed; not the stream of the privacy noise.
-    radius : float, default=1.0
+    data_norm : float, default=1.0
         The paper's r, positive.
     block : int, default=1024
         Frequencies in a block; part of the draw (another block size is another map).
@@ -176,11 +176,11 @@ def streamed_projection(
     check_integer("n_frequencies", n_frequencies)
     check_integer("n_components", n_components)
     check_integer("block", block)
-    gamma, radius = check_positive("gamma", gamma), check_positive("radius", radius)
+    gamma, data_norm = check_positive("gamma", gamma), check_positive("data_norm", data_norm)
     entropy = int(check_rng(rng).integers(2**63))
     width = min(block, n_frequencies)
     return StreamedProjection(
-        n_features, n_frequencies, n_components, gamma, radius, entropy, width
+        n_features, n_frequencies, n_components, gamma, data_norm, entropy, width
     )
 
 

@@ -97,7 +97,7 @@ def fit_kernel_hinge(
     y: ArrayLike,
     *,
     margin: float,
-    norm_bound: float,
+    weight_norm: float,
     regularization: float,
     tol: float = 1e-6,
 ) -> KernelFit:
@@ -109,7 +109,7 @@ def fit_kernel_hinge(
         Kernel matrix of the records.
     y : array_like of shape (m,)
         Labels -1 and 1.
-    margin, norm_bound, regularization : float
+    margin, weight_norm, regularization : float
         The paper's rho, Lambda and the factor lambda, positive.
     tol : float, default=1e-6
         Largest accepted duality gap.
@@ -136,7 +136,7 @@ def fit_kernel_hinge(
     Examples
     --------
     >>> from dplit.margin.transfer import fit_kernel_hinge
-    >>> fit = fit_kernel_hinge(np.eye(2), [1, -1], margin=1.0, norm_bound=9.0, regularization=0.1)
+    >>> fit = fit_kernel_hinge(np.eye(2), [1, -1], margin=1.0, weight_norm=9.0, regularization=0.1)
     >>> round(fit.norm, 3), round(fit.hinge, 6)
     (1.414, 0.0)
     """  # noqa: E501
@@ -145,7 +145,7 @@ def fit_kernel_hinge(
     m = len(matrix)
     if matrix.shape != (m, m) or labels.shape != (m,):
         raise ValueError(f"kernel and y must fit, got shapes {matrix.shape} and {labels.shape}")
-    rho, size = check_positive("margin", margin), check_positive("norm_bound", norm_bound)
+    rho, size = check_positive("margin", margin), check_positive("weight_norm", weight_norm)
     weight = check_positive("regularization", regularization)
     signed = labels[:, None] * np.asarray(matrix, float) * labels
     fit = _certified(signed, rho, size, weight, weight, _dual(signed, rho, weight, np.zeros(m)))
@@ -200,7 +200,7 @@ def transfer(
     gamma: float,
     margin: float,
     rng: np.random.Generator,
-    radius: float = 1.0,
+    data_norm: float = 1.0,
 ) -> Transferred:
     r"""Put the reference predictor on random features and measure what it loses.
 
@@ -216,7 +216,7 @@ def transfer(
         Their kernel matrix.
     n_frequencies : int
         Number D of frequencies.
-    gamma, margin, radius : float
+    gamma, margin, data_norm : float
         Kernel, margin and the paper's r.
     rng : numpy.random.Generator
         Public randomness.
@@ -232,7 +232,7 @@ def transfer(
     >>> from dplit.streams import stream
     >>> X, y = np.array([[0.0], [1.0]]), np.array([1.0, -1.0])
     >>> K = gaussian_kernel(X, gamma=1.0)
-    >>> fit = fit_kernel_hinge(K, y, margin=0.5, norm_bound=9.0, regularization=0.1)
+    >>> fit = fit_kernel_hinge(K, y, margin=0.5, weight_norm=9.0, regularization=0.1)
     >>> moved = transfer(fit, X, y, K, n_frequencies=500, gamma=1.0, margin=0.5,
     ...     rng=stream(0, "example", "public"))
     >>> bool(abs(moved.norm - fit.norm) < 0.1)
@@ -241,7 +241,7 @@ def transfer(
     records = check_finite_array("X", X, ndim=2)
     labels = check_signs(y)
     frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)
-    features = margin_features(records, frequencies, radius=radius)
+    features = margin_features(records, frequencies, data_norm=data_norm)
     weights = (fit.alpha * labels) @ features
     scores = features @ weights
     error = np.abs(scores - np.asarray(kernel, float) @ (fit.alpha * labels))

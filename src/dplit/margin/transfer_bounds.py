@@ -54,7 +54,7 @@ class Balance:
 
 
 def reference_regularization(
-    n0: float, *, margin: float, norm_bound: float, radius: float = 1.0
+    n0: float, *, margin: float, weight_norm: float, data_norm: float = 1.0
 ) -> float:
     r"""Regularisation of the reference predictor: :math:`\lambda=r/(\rho\Lambda\sqrt{n_0})`.
 
@@ -62,7 +62,7 @@ def reference_regularization(
     ----------
     n0 : float
         Effective sample size, positive; the paper's argument takes the number m of records.
-    margin, norm_bound, radius : float
+    margin, weight_norm, data_norm : float
         The paper's rho, Lambda and r, positive.
 
     Returns
@@ -74,15 +74,15 @@ def reference_regularization(
     Examples
     --------
     >>> from dplit.margin.transfer_bounds import reference_regularization
-    >>> reference_regularization(400, margin=1.0, norm_bound=10.0)
+    >>> reference_regularization(400, margin=1.0, weight_norm=10.0)
     0.005
     """
-    bound = check_positive("margin", margin) * check_positive("norm_bound", norm_bound)
-    return check_positive("radius", radius) / (bound * math.sqrt(check_positive("n0", n0)))
+    bound = check_positive("margin", margin) * check_positive("weight_norm", weight_norm)
+    return check_positive("data_norm", data_norm) / (bound * math.sqrt(check_positive("n0", n0)))
 
 
 def pairwise_transfer_bound(
-    n_samples: int, *, margin: float, norm_bound: float, radius: float = 1.0
+    n_samples: int, *, margin: float, weight_norm: float, data_norm: float = 1.0
 ) -> tuple[float, float]:
     r"""Loss and norm of the transferred predictor with Algorithm 3's frequencies, for n0 = m.
 
@@ -90,7 +90,7 @@ def pairwise_transfer_bound(
     ----------
     n_samples : int
         Number m of records.
-    margin, norm_bound, radius : float
+    margin, weight_norm, data_norm : float
         The paper's rho, Lambda and r.
 
     Returns
@@ -108,13 +108,13 @@ def pairwise_transfer_bound(
     Examples
     --------
     >>> from dplit.margin.transfer_bounds import pairwise_transfer_bound
-    >>> loss, norm = pairwise_transfer_bound(10_000, margin=0.5, norm_bound=2.0)
+    >>> loss, norm = pairwise_transfer_bound(10_000, margin=0.5, weight_norm=2.0)
     >>> round(loss, 12), round(norm**2, 12)
     (0.1, 12.0)
     """
     m = check_integer("n_samples", n_samples)
-    size = check_positive("norm_bound", norm_bound)
-    ratio = size * check_positive("radius", radius) / check_positive("margin", margin)
+    size = check_positive("weight_norm", weight_norm)
+    ratio = size * check_positive("data_norm", data_norm) / check_positive("margin", margin)
     return 2.5 * ratio / math.sqrt(m), math.sqrt(3.0) * size
 
 
@@ -124,8 +124,8 @@ def pointwise_deviation(
     *,
     norm: float,
     weight_sum: float,
-    failure: float,
-    radius: float = 1.0,
+    beta: float,
+    data_norm: float = 1.0,
 ) -> float:
     r"""Bound on the change of the scores at all records, by Bernstein's inequality.
 
@@ -137,9 +137,9 @@ def pointwise_deviation(
         Norm of the predictor in the space of the kernel.
     weight_sum : float
         Sum of its coefficients :math:`\|\alpha\|_1`.
-    failure : float
+    beta : float
         Probability in (0, 1).
-    radius : float, default=1.0
+    data_norm : float, default=1.0
         The paper's r.
 
     Returns
@@ -158,12 +158,12 @@ def pointwise_deviation(
     Examples
     --------
     >>> from dplit.margin.transfer_bounds import pointwise_deviation
-    >>> round(pointwise_deviation(200, 1797, norm=1.0, weight_sum=14.1, failure=0.05), 4)
+    >>> round(pointwise_deviation(200, 1797, norm=1.0, weight_sum=14.1, beta=0.05), 4)
     0.1235
     """
     m, count = check_integer("n_samples", n_samples), check_integer("n_frequencies", n_frequencies)
-    log = math.log(2 * m / check_probability("failure", failure)) / count
-    r = check_positive("radius", radius)
+    log = math.log(2 * m / check_probability("beta", beta)) / count
+    r = check_positive("data_norm", data_norm)
     first = r * check_positive("norm", norm) * math.sqrt(2.0 * log)
     return first + r * r * check_positive("weight_sum", weight_sum) * log / 3.0
 
@@ -206,9 +206,9 @@ def pointwise_transfer_bound(
     *,
     n0: float,
     margin: float,
-    norm_bound: float,
-    failure: float,
-    radius: float = 1.0,
+    weight_norm: float,
+    beta: float,
+    data_norm: float = 1.0,
 ) -> float:
     r"""Increase of the hinge loss over the best of the ball, with D frequencies and size n0.
 
@@ -218,9 +218,9 @@ def pointwise_transfer_bound(
         Records m and frequencies D.
     n0 : float
         Effective sample size: the reference predictor has ``lambda = r / (rho Lambda sqrt(n0))``.
-    margin, norm_bound, radius : float
+    margin, weight_norm, data_norm : float
         The paper's rho, Lambda and r.
-    failure : float
+    beta : float
         Probability in (0, 1).
 
     Returns
@@ -232,17 +232,15 @@ def pointwise_transfer_bound(
     Examples
     --------
     >>> from dplit.margin.transfer_bounds import pointwise_transfer_bound
-    >>> bound = pointwise_transfer_bound(1000, 10597, n0=1000.0, margin=0.5, norm_bound=1.0,
-    ...     failure=0.05)
+    >>> bound = pointwise_transfer_bound(1000, 10597, n0=1000.0, margin=0.5, weight_norm=1.0,
+    ...     beta=0.05)
     >>> round(bound * 0.5 * 1000**0.5, 3)
     2.248
     """
-    ratio = check_positive("norm_bound", norm_bound) * check_positive("radius", radius)
+    ratio = check_positive("weight_norm", weight_norm) * check_positive("data_norm", data_norm)
     ratio /= check_positive("margin", margin)
     root = math.sqrt(check_positive("n0", n0))
-    moved = pointwise_deviation(
-        n_samples, n_frequencies, norm=1.0, weight_sum=root, failure=failure
-    )
+    moved = pointwise_deviation(n_samples, n_frequencies, norm=1.0, weight_sum=root, beta=beta)
     return ratio * (0.5 / root + moved)
 
 
@@ -251,10 +249,10 @@ def private_term(
     n_components: int,
     *,
     margin: float,
-    norm_bound: float,
+    weight_norm: float,
     epsilon: float,
     delta: float,
-    radius: float = 1.0,
+    data_norm: float = 1.0,
 ) -> float:
     r"""Expected excess hinge loss of noisy gradient descent in a ball, after many steps.
 
@@ -262,8 +260,8 @@ def private_term(
     ----------
     n_samples, n_components : int
         Records m and coordinates p.
-    margin, norm_bound, radius : float
-        Margin, radius of the ball that is searched, norm of the records.
+    margin, weight_norm, data_norm : float
+        Margin, data_norm of the ball that is searched, norm of the records.
     epsilon, delta : float
         Budget, spent exactly through Gaussian DP.
 
@@ -276,10 +274,11 @@ def private_term(
     Examples
     --------
     >>> from dplit.margin.transfer_bounds import private_term
-    >>> round(private_term(10_000, 258_000, margin=0.3, norm_bound=2.0, epsilon=1.0, delta=1e-6), 2)
+    >>> loss = private_term(10_000, 258_000, margin=0.3, weight_norm=2.0, epsilon=1.0, delta=1e-6)
+    >>> round(loss, 2)
     2.86
     """
-    ratio = check_positive("norm_bound", norm_bound) * check_positive("radius", radius)
+    ratio = check_positive("weight_norm", weight_norm) * check_positive("data_norm", data_norm)
     ratio /= check_positive("margin", margin)
     level = check_integer("n_samples", n_samples) * gdp_budget(epsilon=epsilon, delta=delta)
     return ratio * 2.0 * math.sqrt(check_integer("n_components", n_components)) / level
@@ -289,11 +288,11 @@ def balanced_size(
     n_samples: int,
     *,
     margin: float,
-    norm_bound: float,
+    weight_norm: float,
     epsilon: float,
     delta: float,
-    failure: float,
-    radius: float = 1.0,
+    beta: float,
+    data_norm: float = 1.0,
     n0: float | None = None,
 ) -> Balance:
     r"""Reference size n0, and with it the number of direct features, that costs least in total.
@@ -302,11 +301,11 @@ def balanced_size(
     ----------
     n_samples : int
         Number m of records.
-    margin, norm_bound, radius : float
+    margin, weight_norm, data_norm : float
         The paper's rho, Lambda and r.
     epsilon, delta : float
         Budget of noisy gradient descent over the ball of radius 2 Lambda.
-    failure : float
+    beta : float
         Probability in (0, 1) of the approximation's failure.
     n0 : float or None, default=None
         Take this size instead of the best one in [1, m].
@@ -324,22 +323,28 @@ def balanced_size(
     Examples
     --------
     >>> from dplit.margin.transfer_bounds import balanced_size
-    >>> best = balanced_size(10_000, margin=0.3, norm_bound=1.0, epsilon=1.0, delta=1e-6,
-    ...     failure=0.05)
+    >>> best = balanced_size(10_000, margin=0.3, weight_norm=1.0, epsilon=1.0, delta=1e-6,
+    ...     beta=0.05)
     >>> best.n_components < 10_000, best.total < 1.0
     (True, True)
     """
-    m, beta = check_integer("n_samples", n_samples), check_probability("failure", failure)
+    m, beta = check_integer("n_samples", n_samples), check_probability("beta", beta)
     log = math.log(2 * m / beta)
 
     def at(size: float) -> Balance:
         count = math.ceil(size * log)
         loss = pointwise_transfer_bound(
-            m, count, n0=size, margin=margin, norm_bound=norm_bound, failure=beta, radius=radius
+            m,
+            count,
+            n0=size,
+            margin=margin,
+            weight_norm=weight_norm,
+            beta=beta,
+            data_norm=data_norm,
         )
         noise = private_term(
-            m, 2 * count, margin=margin, norm_bound=2.0 * norm_bound, epsilon=epsilon, delta=delta,
-            radius=radius,
+            m, 2 * count, margin=margin, weight_norm=2.0 * weight_norm, epsilon=epsilon,
+            delta=delta, data_norm=data_norm,
         )  # fmt: skip
         return Balance(size, 2 * count, loss, noise)
 
