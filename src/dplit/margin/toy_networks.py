@@ -73,7 +73,7 @@ def spread_points(n_points: int) -> Array:
     Examples
     --------
     >>> spread_points(2).round(3).tolist()
-    [[-0.245, -0.43], [0.265, 0.71]]
+    [[-0.245, -0.43], [-0.735, 0.71]]
     """
     g = 1.324717957244746
     steps = np.arange(check_integer("n_points", n_points)) + 0.5
