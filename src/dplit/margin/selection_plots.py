@@ -1,0 +1,223 @@
+"""Figures on private selection: bounds, dimension, the example on a line, networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from numpy.typing import ArrayLike
+
+from dplit.margin.bounds_em import cover_terms
+from dplit.margin.gibbs import gaussian_prior_bound
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dplit.margin.em_dimension import DimensionCurve
+    from dplit.margin.hinge_line import LineDistribution
+    from dplit.margin.projection_trials import CompressionCurve
+
+__all__ = ["bound_figure", "dimension_figure", "line_figure", "network_figure", "schematic_figure"]
+
+_BLUE, _RED, _GREEN = "#0072B2", "#D55E00", "#009E73"
+_GREY = "#7f7f7f"
+
+
+def bound_figure(margins: Sequence[float], *, epsilon: float, beta: float) -> Figure:
+    """Bounds on the excess training error against the sample size, cover beside Gaussian prior.
+
+    Parameters
+    ----------
+    margins : sequence of float
+        Normalised margins, one panel each.
+    epsilon, beta : float
+        Privacy loss and failure probability.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    sizes = np.geomspace(300, 1e6, 40).round().astype(int)
+    fig, panels = plt.subplots(1, len(margins), figsize=(8.2, 3.4), sharey=True)
+    for axes, a in zip(np.atleast_1d(panels), margins, strict=True):
+        options: list[dict[str, Any]] = [
+            {"normalized_margin": a, "n_samples": int(m), "epsilon": epsilon, "beta": beta}
+            for m in sizes
+        ]
+        cover = [cover_terms(**q).excess for q in options]
+        plain = [gaussian_prior_bound(sharpened=False, **q) for q in options]
+        sharp = [gaussian_prior_bound(**q) for q in options]
+        axes.loglog(sizes, cover, color=_RED, linestyle="--", label="cover")
+        axes.loglog(sizes, plain, color=_BLUE, linestyle="-.", label="Gaussian prior")
+        axes.loglog(sizes, sharp, color=_GREEN, linestyle="-", label="Gaussian prior, sharpened")
+        axes.axhline(1.0, color=_GREY, linestyle=":", linewidth=1.0)
+        axes.set(xlabel="records m", title=f"normalised margin {a:g}")
+    np.atleast_1d(panels)[0].set_ylabel("bound on the excess error")
+    handles, labels = np.atleast_1d(panels)[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
+    return fig
+
+
+def dimension_figure(curves: Sequence[DimensionCurve]) -> Figure:
+    """Errors of the Gaussian-prior mechanism by dimension, below their bounds.
+
+    Parameters
+    ----------
+    curves : sequence of DimensionCurve
+        From :func:`dplit.margin.em_dimension.dimension_curve`, one panel each.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    fig, panels = plt.subplots(1, len(curves), figsize=(8.2, 3.5), sharey=True)
+    for axes, curve in zip(np.atleast_1d(panels), curves, strict=True):
+        names = (("training error", _BLUE, "o", "-"), ("test error", _RED, "s", "--"))
+        for column, (label, colour, marker, dashes) in enumerate(names):
+            mean, se = curve.mean(column)
+            axes.errorbar(
+                curve.dimensions, mean, yerr=2 * se, color=colour, marker=marker,
+                linestyle=dashes, capsize=3, label=label,
+            )  # fmt: skip
+        axes.axhline(curve.bound, color=_GREEN, linestyle="-.", label="95 % bound, training")
+        axes.set_xscale("log")
+        title = f"margin {curve.margin:g}, {curve.n_samples} records"
+        axes.set(xlabel="dimension d", title=title, ylim=(0, None))
+    np.atleast_1d(panels)[0].set_ylabel("zero-one error")
+    handles, labels = np.atleast_1d(panels)[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
+    return fig
+
+
+def line_figure(line: LineDistribution, others: Mapping[str, LineDistribution]) -> Figure:
+    """Masses of the distribution on the line, and the expected hinge of several such.
+
+    Parameters
+    ----------
+    line : LineDistribution
+        Drawn as stems.
+    others : mapping of str to LineDistribution
+        Label and distribution of each hinge curve.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    fig, (left, right) = plt.subplots(1, 2, figsize=(8.2, 3.5), width_ratios=(1, 1.25))
+    places = np.array([-line.radius, -line.gamma, line.gamma, line.radius])
+    near, far = line.near_mass / 2, (1 - line.near_mass) / 2
+    masses = [far, near, near, far]
+    for x, mass in zip(places, masses, strict=True):
+        positive = x > 0
+        left.plot([x, x], [0, mass], color=_BLUE if positive else _RED, linestyle="-")
+        marker, colour = ("^", _BLUE) if positive else ("v", _RED)
+        left.plot([x], [mass], marker=marker, color=colour, markersize=8)
+    left.axhline(0, color="#000000", linewidth=0.8, linestyle="-")
+    left.set_xticks(places, ["-r", "-γ", "+γ", "+r"])
+    left.set(xlabel="x (label +1: ▲, label -1: ▼)", ylabel="mass", ylim=(0, None))
+    for label, each in others.items():
+        weights = np.geomspace(0.3 / each.radius, 4 / each.gamma, 400)
+        (drawn,) = right.plot(weights, each.expected_hinge(weights), label=label)
+        best = each.minimiser
+        colour = drawn.get_color()
+        right.plot([best], each.expected_hinge(best), marker="o", color=colour, markersize=7)
+    right.set_xscale("log")
+    right.set(xlabel="weight w", ylabel="expected hinge, margin 1")
+    right.legend(fontsize=9)
+    return fig
+
+
+def network_figure(
+    curves: Mapping[str, CompressionCurve], errors: Mapping[int, ArrayLike], epsilons: ArrayLike
+) -> Figure:
+    """Compression error by dimension, and errors of the exhaustive selection by budget.
+
+    Parameters
+    ----------
+    curves : mapping of str to CompressionCurve
+        Label and curve.
+    errors : mapping of int to array_like of shape (draws, budgets, 2)
+        For each sample size, expected training and test errors.
+    epsilons : array_like
+        Budgets.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    fig, (left, right) = plt.subplots(1, 2, figsize=(8.2, 3.7))
+    for (label, curve), marker in zip(curves.items(), "os^d", strict=False):
+        left.errorbar(
+            curve.dimensions, curve.mean, yerr=2 * curve.se, marker=marker, capsize=3, label=label
+        )
+    left.set_xscale("log", base=2)
+    left.set_yscale("log")
+    left.set(xlabel="projected dimension k", ylabel="mean change of the output")
+    left.legend(fontsize=9)
+    budgets = np.asarray(epsilons, dtype=float)
+    for (m, values), marker in zip(errors.items(), "os^d", strict=False):
+        mean = np.maximum(np.asarray(values).mean(axis=0), 1e-5)
+        right.loglog(budgets, mean[:, 0], marker=marker, label=f"training, m = {m}")
+        right.loglog(
+            budgets, mean[:, 1], marker=marker, markerfacecolor="none", label=f"test, m = {m}"
+        )
+    right.set(xlabel="epsilon", ylabel="expected error")
+    right.legend(fontsize=9)
+    return fig
+
+
+def _box(axes: Axes, x: float, y: float, text: str, colour: str, size: tuple[float, float]) -> None:
+    width, height = size
+    axes.add_patch(
+        Rectangle((x - width / 2, y - height / 2), width, height, fill=False, edgecolor=colour)
+    )
+    axes.text(x, y, text, ha="center", va="center", fontsize=10.5)
+
+
+def _arrow(axes: Axes, x: float, low: float, high: float, text: str, **style: Any) -> None:
+    axes.add_patch(
+        FancyArrowPatch((x, low), (x, high), arrowstyle="-|>", mutation_scale=11, color="#000000")
+    )
+    axes.text(x + 0.09, (low + high) / 2, text, va="center", fontsize=9, **style)
+
+
+def _column(axes: Axes, x: float, title: str, stages: Sequence[tuple[str, str, str]]) -> None:
+    """Draw boxes from below to above: text, colour, and the dimension on the arrow out of it."""
+    step = 1.0
+    axes.text(x, len(stages) * step + 0.25, title, ha="center", fontsize=11)
+    for level, (text, colour, out) in enumerate(stages):
+        _box(axes, x, level * step, text, colour, (1.3, 0.52))
+        if level < len(stages) - 1:
+            _arrow(axes, x, level * step + 0.26, (level + 1) * step - 0.26, out)
+
+
+def schematic_figure() -> Figure:
+    """Figure 2 redrawn: a network of two hidden layers before and after projections.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    dots = "$\\mathbb{R}^N$"
+    before = [("$x$", _GREY, "$\\mathbb{R}^d$")]
+    after = [("$x$", _GREY, "$\\mathbb{R}^d$")]
+    for j in (1, 2, 3):
+        out = dots if j < 3 else "$\\mathbb{R}$"
+        before.append((f"$W_{j}^\\top$", _BLUE, out))
+        after.append((f"$\\Phi_{j - 1}$", _GREEN, "$\\mathbb{R}^k$"))
+        after.append((f"$\\tilde W_{j}^\\top$", _BLUE, out))
+        if j < 3:
+            before.append(("$\\psi$", _RED, dots))
+            after.append(("$\\psi$", _RED, dots))
+    before.append(("$h(x)$", _GREY, ""))
+    after.append(("$h_\\Phi(x)$", _GREY, ""))
+    fig, axes = plt.subplots(figsize=(5.2, 7.0))
+    _column(axes, 0.0, "before", before)
+    _column(axes, 3.0, "after", after)
+    axes.set(xlim=(-1.2, 4.2), ylim=(-0.5, len(after) + 0.7))
+    axes.axis("off")
+    return fig
