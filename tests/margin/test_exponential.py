@@ -130,6 +130,23 @@ def test_arc_draws_have_the_arc_law():
     assert 0 <= angles.min() <= angles.max() < 2 * np.pi
 
 
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_log_ratio_on_the_circle_against_a_grid():
+    """One record replaced: densities on 100,000 angles; never above epsilon."""
+    X, y = _sample(20)
+    Z, z = X.copy(), y.copy()
+    Z[3], z[3] = [0.2, -0.7], 1
+    ratio = circle.arc_log_ratio(
+        circle.constant_arcs(X, y), circle.constant_arcs(Z, z), epsilon=1.5
+    )
+    angles = (np.arange(100_000) + 0.5) * 2 * np.pi / 100_000
+    W = np.column_stack([np.cos(angles), np.sin(angles)])
+    p = exponential.cover_law(exponential.error_counts(W, X, y), epsilon=1.5)
+    q = exponential.cover_law(exponential.error_counts(W, Z, z), epsilon=1.5)
+    assert ratio == pytest.approx(np.max(np.abs(np.log(p / q))), rel=1e-3)
+    assert ratio <= 1.5
+
+
 def test_arcs_with_zero_and_repeated_records():
     arcs = circle.constant_arcs([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]], [1, 1, 1])
     law = circle.arc_law(arcs, epsilon=1.0)

@@ -81,14 +81,7 @@ def test_error_recursion_bounds_measured_errors(depth):
     ratios = []
     for _ in range(20):
         maps = [sign_projection(len(W), 40, rng=rng) for W in weights]
-        value, eta = X, 0.0
-        for j, (phi, W) in enumerate(zip(maps, weights, strict=True)):
-            columns = W.reshape(len(W), -1)
-            exact, kept = value @ columns, (value @ phi.T) @ (phi @ columns)
-            sizes = np.linalg.norm(value, axis=1)[:, None] * np.linalg.norm(columns, axis=0)
-            eta = max(eta, float(np.max(np.abs(kept - exact) / sizes)))
-            if j < depth - 1:
-                value = networks.sigmoid(kept)
+        eta = networks.projection_distortion(X, weights, maps)
         small = [p @ W for p, W in zip(maps, weights, strict=True)]
         after = networks.compressed_output(X, small, maps)
         gap = np.abs(after - networks.network_output(X, weights)).max()
@@ -98,6 +91,25 @@ def test_error_recursion_bounds_measured_errors(depth):
     assert max(ratios) <= 1 + 1e-9
     if depth == 1:
         assert max(ratios) > 0.999
+
+
+@pytest.mark.claim("margin-thm51")
+def test_distortion_by_loops():
+    weights, X = _network(2, d=5, width=3)
+    rng = stream(0, "distortion", "public")
+    maps = [sign_projection(len(W), 4, rng=rng) for W in weights]
+    worst, (first, last) = 0.0, maps
+    for x in X:
+        hidden = []
+        for w in weights[0].T:
+            kept = (first @ w) @ (first @ x)
+            hidden.append(np.tanh(kept / 2))
+            worst = max(worst, abs(kept - w @ x) / np.linalg.norm(w))
+        v, w = np.array(hidden), weights[1]
+        gap = abs((last @ w) @ (last @ v) - w @ v)
+        worst = max(worst, gap / np.linalg.norm(w) / np.linalg.norm(v))
+    value = networks.projection_distortion(X, weights, maps)
+    assert value == pytest.approx(worst, rel=1e-12)
 
 
 @pytest.mark.claim("margin-thm51")

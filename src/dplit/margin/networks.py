@@ -31,6 +31,7 @@ __all__ = [
     "compression_errors",
     "layer_dimension_budget",
     "network_output",
+    "projection_distortion",
     "random_network",
     "sigmoid",
     "sigmoid_slope",
@@ -307,6 +308,55 @@ def compression_errors(
     after = compressed_output(X, small, maps, slope=slope, form=form)
     gap: Array = np.abs(after - before)
     return gap
+
+
+def projection_distortion(
+    X: ArrayLike,
+    weights: Sequence[ArrayLike],
+    maps: Sequence[ArrayLike],
+    *,
+    slope: float = 1.0,
+    form: Form = "half",
+) -> float:
+    r"""Largest relative change of the inner products that a compressed network computes.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs.
+    weights : sequence of array_like
+        The network before its compression.
+    maps : sequence of array_like
+        One projection for each layer.
+    slope, form
+        As in :func:`dplit.margin.networks.sigmoid`.
+
+    Returns
+    -------
+    float
+        Largest :math:`|\langle\Phi w,\Phi v\rangle-\langle w,v\rangle|/(|w||v|)` over layers, columns
+        w and the inputs v that the layer gets in the compressed network.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a shape does not fit.
+
+    Examples
+    --------
+    >>> projection_distortion([[1.0, 0.0]], [[1.0, 0.0]], [[[1.5, 0.0]]])
+    1.25
+    """
+    value, largest = check_finite_array("X", X, ndim=2).astype(float), 0.0
+    for matrix, phi in zip(_layers(weights), maps, strict=True):
+        columns = matrix.reshape(len(matrix), -1)
+        small = check_finite_array("maps", phi, ndim=2).astype(float)
+        kept = _product(value, small.T) @ (small @ columns)
+        sizes = np.outer(np.linalg.norm(value, axis=1), np.linalg.norm(columns, axis=0))
+        gaps = np.abs(kept - value @ columns) / np.maximum(sizes, np.finfo(float).tiny)
+        largest = max(largest, float(gaps.max()))
+        value = sigmoid(kept, slope=slope, form=form)
+    return largest
 
 
 def compression_bound(
