@@ -334,8 +334,8 @@ def projection_distortion(
     Returns
     -------
     float
-        Largest :math:`|\langle\Phi w,\Phi v\rangle-\langle w,v\rangle|/(|w||v|)` over layers, columns
-        w and the inputs v that the layer gets in the compressed network.
+        Largest :math:`|\langle\Phi w,\Phi v\rangle-\langle w,v\rangle|/(|w||v|)` over layers,
+        columns w and the inputs v that the layer gets in the compressed network.
 
     Raises
     ------
