@@ -255,6 +255,8 @@ def learn_weights(
     if factor < 1.0:
         raise ValueError(f"inflation must be at least 1, got {inflation=!r}")
     size, norm = factor * size, factor * norm
+    check_positive("epsilon", epsilon)
+    check_probability("delta", delta)
     check_integer("runs", runs)
     if solver == "noisy_gradient":  # Gaussian mechanisms compose as such, the others add up
         mu = gdp_budget(epsilon=epsilon, delta=delta) / math.sqrt(runs)
