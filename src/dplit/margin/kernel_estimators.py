@@ -36,9 +36,10 @@ class PrivateKernelMarginClassifier(
         Inverse squared width of the kernel, positive. ``X`` is used as it is: scale it with public
         constants. Choosing ``gamma`` by looking at the data is not covered.
     n_components : int, default=200
-        Number of coordinates in which the noise is drawn; even if ``n_frequencies`` is None.
+        Number of coordinates in which the noise is drawn; rounded up to an even number if
+        ``n_frequencies`` is None.
     n_frequencies : int or None, default=None
-        None: ``n_components / 2`` frequencies, used as they are. A number: so many frequencies,
+        None: half as many frequencies, used as they are. A number: so many frequencies,
         streamed and compressed to ``n_components`` coordinates as in Algorithm 3; lengths are then
         kept by clipping at 2 and the ball is twice as large, so the noise counts four times.
     margin : float or "private", default=0.3
@@ -141,12 +142,7 @@ class PrivateKernelMarginClassifier(
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
         check_positive("gamma", self.gamma)
-        count = check_integer("n_components", self.n_components)
-        if self.n_frequencies is None and count % 2:
-            raise ValueError(
-                "n_components must be even without n_frequencies (a frequency gives a cosine and "
-                f"a sine), got n_components={self.n_components!r}"
-            )
+        check_integer("n_components", self.n_components)
         if self.n_frequencies is not None:
             check_integer("n_frequencies", self.n_frequencies)
         radius = check_positive("radius", self.radius)
@@ -196,10 +192,12 @@ class PrivateKernelMarginClassifier(
     ) -> DirectFeatures | StreamedProjection:
         """Draw the public map."""
         if self.n_frequencies is None:
-            return direct_features(n_features, self.n_components // 2, gamma=self.gamma, rng=rng)
+            count = (self.n_components + 1) // 2
+            return direct_features(n_features, count, gamma=self.gamma, rng=rng, double=True)
         return streamed_projection(
-            n_features, self.n_frequencies, self.n_components, gamma=self.gamma, rng=rng
-        )
+            n_features, self.n_frequencies, self.n_components, gamma=self.gamma, rng=rng,
+            double=True,
+        )  # fmt: skip
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw the features and learn the weights privately.

@@ -26,7 +26,7 @@ from dplit.conversions import gdp_budget
 from dplit.features import random_frequencies
 from dplit.margin.compressed_learner import Solver, learn_weights, printed_dimension
 from dplit.margin.kernel_features import frequencies_of_algorithm3, margin_features
-from dplit.margin.streamed import streamed_projection
+from dplit.margin.streamed import LARGEST, streamed_projection
 
 __all__ = [
     "DirectFeatures",
@@ -61,13 +61,16 @@ class DirectFeatures:
         Public.
     data_norm : float
         The paper's r: the norm of every mapped record.
+    double : bool
+        Whether to compute in float64.
     """
 
     frequencies: Array
     data_norm: float
+    double: bool = False
 
     def transform(self, X: ArrayLike) -> Array:
-        """Map records to 2 D coordinates, computed in single precision.
+        """Map records to 2 D coordinates.
 
         Parameters
         ----------
@@ -77,9 +80,10 @@ class DirectFeatures:
         Returns
         -------
         ndarray of shape (n_samples, 2 D)
-            Rows of norm r within 1e-5.
+            Rows of norm r within 1e-5 (1e-14 in float64).
         """
-        rows = np.asarray(X, np.float32)
+        rows = np.clip(check_finite_array("X", X, ndim=2), -LARGEST, LARGEST)
+        rows = rows.astype(np.float64 if self.double else np.float32)
         mapped: Array = margin_features(rows, self.frequencies, data_norm=self.data_norm).astype(
             np.float64
         )
@@ -93,6 +97,7 @@ def direct_features(
     gamma: float,
     rng: np.random.Generator,
     data_norm: float = 1.0,
+    double: bool = False,
 ) -> DirectFeatures:
     """Draw the map of equation (2) with D frequencies.
 
@@ -106,6 +111,8 @@ def direct_features(
         Public randomness.
     data_norm : float, default=1.0
         The paper's r.
+    double : bool, default=False
+        Whether to compute in float64 instead of float32.
 
     Returns
     -------
@@ -120,7 +127,7 @@ def direct_features(
     (1, 20)
     """
     frequencies = random_frequencies(n_features, n_frequencies, gamma=gamma, rng=rng)
-    return DirectFeatures(frequencies, check_positive("data_norm", data_norm))
+    return DirectFeatures(frequencies, check_positive("data_norm", data_norm), double)
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-#: Largest number of entries of an explicit map.
-LARGEST = 50_000_000
+#: Largest numbers of monomials and of entries of an explicit map.
+MONOMIALS, ENTRIES = 100_000, 50_000_000
 
 
 def polynomial_kernel(
@@ -156,7 +156,7 @@ def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
     Raises
     ------
     ValueError
-        If the map would have more than 50 million entries.
+        If the map would have more than 100,000 columns or 50 million entries.
 
     Notes
     -----
@@ -175,9 +175,10 @@ def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
     """
     records = np.asarray(check_finite_array("X", X, ndim=2), float)
     count = monomial_count(records.shape[1], degree=degree, offset=offset)
-    if count * len(records) > LARGEST:
+    if count > MONOMIALS or count * len(records) > ENTRIES:
         raise ValueError(
-            f"degree must leave at most {LARGEST} entries, got {len(records)} x {count}: "
+            f"degree must leave at most {MONOMIALS} monomials and {ENTRIES} entries, "
+            f"got {len(records)} x {count}: "
             "use tensor_sketch"
         )
     if offset > 0:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_choice, check_finite_array, check_integer, check_positive, check_rng
+from dplit._trigonometry import angle_factor, scaled_cosine_and_sine
 
 __all__ = [
     "StreamedProjection",
@@ -27,6 +28,8 @@ __all__ = [
 Single = NDArray[np.float32]
 #: Rows that meet one block of frequencies at a time.
 ROWS = 1024
+#: Entries are clipped here, so that every angle is finite in single precision.
+LARGEST = 1e15
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class StreamedProjection:
         Seed of all blocks; public.
     block : int
         Frequencies in a block.
+    double : bool
+        Whether to compute in float64: slower, and equal for one record or many to 1e-13.
 
     Notes
     -----
@@ -64,14 +69,19 @@ class StreamedProjection:
     data_norm: float
     entropy: int
     block: int
+    double: bool = False
 
     @property
     def block_bytes(self) -> int:
         """Bytes of one block: frequencies, signs, and the features of 1024 records."""
-        return 4 * self.block * (self.n_features + 2 * self.n_components + 3 * ROWS)
+        return (
+            (8 if self.double else 4)
+            * self.block
+            * (self.n_features + 2 * self.n_components + 3 * ROWS)
+        )
 
     def blocks(self) -> Iterator[tuple[Single, Single]]:
-        """Yield frequencies (d, b) and signs (2 b, k) of every block, in float32."""
+        """Yield frequencies (d, b) and signs (2 b, k) of every block, drawn in float32."""
         for index, start in enumerate(range(0, self.n_frequencies, self.block)):
             count = min(self.block, self.n_frequencies - start)
             rng = np.random.default_rng(np.random.SeedSequence([self.entropy, index]))
@@ -102,23 +112,26 @@ class StreamedProjection:
         ValueError
             If ``X`` is not a finite matrix of ``n_features`` columns.
         """
-        records = np.asarray(check_finite_array("X", X, ndim=2), np.float32)
+        records = check_finite_array("X", X, ndim=2)
+        dtype = np.dtype(np.float64 if self.double else np.float32)
+        records = np.clip(records, -LARGEST, LARGEST).astype(dtype)
         if records.shape[1] != self.n_features:
             raise ValueError(f"X must have {self.n_features} columns, got X of shape {np.shape(X)}")
         n, rows = len(records), min(ROWS, len(records))
         out = np.zeros((n, self.n_components))
-        angle = np.empty(rows * self.block, np.float32)
-        features = np.empty(rows * 2 * self.block, np.float32)
+        angle = np.empty(rows * self.block, dtype)
+        features = np.empty(rows * 2 * self.block, dtype)
         for frequencies, signs in self.blocks():
             width = frequencies.shape[1]
+            weights = frequencies.astype(dtype) * dtype.type(angle_factor(dtype))
+            signs = signs.astype(dtype, copy=False)
             for start in range(0, n, rows):
                 part = slice(start, min(start + rows, n))
                 count = part.stop - start
                 angles = angle[: count * width].reshape(count, width)
                 pair = features[: count * 2 * width].reshape(count, 2 * width)
-                np.matmul(records[part], frequencies, out=angles)
-                np.cos(angles, out=pair[:, :width])
-                np.sin(angles, out=pair[:, width:])
+                np.matmul(records[part], weights, out=angles)
+                scaled_cosine_and_sine(angles, pair[:, :width], pair[:, width:], 1.0)
                 out[part] += pair @ signs
         out *= self.data_norm / np.sqrt(self.n_frequencies * self.n_components)
         return out
@@ -133,6 +146,7 @@ def streamed_projection(
     rng: np.random.Generator,
     data_norm: float = 1.0,
     block: int = 1024,
+    double: bool = False,
 ) -> StreamedProjection:
     """Draw a streamed map: nothing but one seed.
 
@@ -148,6 +162,8 @@ def streamed_projection(
         The paper's r, positive.
     block : int, default=1024
         Frequencies in a block; part of the draw (another block size is another map).
+    double : bool, default=False
+        Whether to compute in float64; the drawn map is the same.
 
     Returns
     -------
@@ -180,7 +196,7 @@ def streamed_projection(
     entropy = int(check_rng(rng).integers(2**63))
     width = min(block, n_frequencies)
     return StreamedProjection(
-        n_features, n_frequencies, n_components, gamma, data_norm, entropy, width
+        n_features, n_frequencies, n_components, gamma, data_norm, entropy, width, double
     )
 
 
