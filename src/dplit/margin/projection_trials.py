@@ -382,7 +382,7 @@ def compression_curve(
     rng : numpy.random.Generator
         Source of randomness.
     n_inputs : int, default=50
-        Inputs on the unit sphere for each draw.
+        Unit vectors in the span of the first layer for each draw: inputs that the network sees.
 
     Returns
     -------
@@ -409,7 +409,8 @@ def compression_curve(
             weights = random_network(
                 n_features=n_features, width=width, depth=depth, weight_norm=weight_norm, rng=rng
             )
-            X = rng.standard_normal((n_inputs, n_features))
+            first = weights[0].reshape(n_features, -1)
+            X = rng.standard_normal((n_inputs, first.shape[1])) @ first.T
             X /= np.linalg.norm(X, axis=1, keepdims=True)
             gaps[t] = compression_errors(X, weights, n_components=k, input_only=input_only, rng=rng)
         mean, se = mean_and_se(gaps.mean(axis=1))

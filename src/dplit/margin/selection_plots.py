@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
@@ -118,7 +119,7 @@ def line_figure(line: LineDistribution, others: Mapping[str, LineDistribution]) 
         left.plot([x], [mass], marker=marker, color=colour, markersize=8)
     left.axhline(0, color="#000000", linewidth=0.8, linestyle="-")
     left.set_xticks(places, ["-r", "-γ", "+γ", "+r"])
-    left.set(xlabel="x (label +1: ▲, label -1: ▼)", ylabel="mass", ylim=(0, None))
+    left.set(xlabel="x (label +1: ▲, label -1: ▼)", ylabel="mass", ylim=(0, 1.15 * max(near, far)))
     for label, each in others.items():
         weights = np.geomspace(0.3 / each.radius, 4 / each.gamma, 400)
         (drawn,) = right.plot(weights, each.expected_hinge(weights), label=label)
@@ -160,7 +161,7 @@ def network_figure(
     left.legend(fontsize=9)
     budgets = np.asarray(epsilons, dtype=float)
     for (m, values), marker in zip(errors.items(), "os^d", strict=False):
-        mean = np.maximum(np.asarray(values).mean(axis=0), 1e-5)
+        mean = np.maximum(np.asarray(values).mean(axis=0), 1e-8)
         right.loglog(budgets, mean[:, 0], marker=marker, label=f"training, m = {m}")
         right.loglog(
             budgets, mean[:, 1], marker=marker, markerfacecolor="none", label=f"test, m = {m}"
@@ -170,29 +171,19 @@ def network_figure(
     return fig
 
 
-def _box(axes: Axes, x: float, y: float, text: str, colour: str, size: tuple[float, float]) -> None:
-    width, height = size
-    axes.add_patch(
-        Rectangle((x - width / 2, y - height / 2), width, height, fill=False, edgecolor=colour)
-    )
-    axes.text(x, y, text, ha="center", va="center", fontsize=10.5)
-
-
-def _arrow(axes: Axes, x: float, low: float, high: float, text: str, **style: Any) -> None:
-    axes.add_patch(
-        FancyArrowPatch((x, low), (x, high), arrowstyle="-|>", mutation_scale=11, color="#000000")
-    )
-    axes.text(x + 0.09, (low + high) / 2, text, va="center", fontsize=9, **style)
-
-
-def _column(axes: Axes, x: float, title: str, stages: Sequence[tuple[str, str, str]]) -> None:
-    """Draw boxes from below to above: text, colour, and the dimension on the arrow out of it."""
-    step = 1.0
-    axes.text(x, len(stages) * step + 0.25, title, ha="center", fontsize=11)
-    for level, (text, colour, out) in enumerate(stages):
-        _box(axes, x, level * step, text, colour, (1.3, 0.52))
-        if level < len(stages) - 1:
-            _arrow(axes, x, level * step + 0.26, (level + 1) * step - 0.26, out)
+def _chain(axes: Axes, y: float, title: str, stages: Sequence[tuple[float, str, str, str]]) -> None:
+    """Draw boxes from left to right: place, text, colour, and the space on the arrow out of it."""
+    axes.text(-0.75, y, title, ha="right", va="center", fontsize=11)
+    for x, text, colour, _ in stages:
+        axes.add_patch(Rectangle((x - 0.36, y - 0.3), 0.72, 0.6, fill=False, edgecolor=colour))
+        axes.text(x, y, text, ha="center", va="center", fontsize=10.5)
+    for (x, _, _, space), (end, *_) in pairwise(stages):
+        axes.add_patch(
+            FancyArrowPatch(
+                (x + 0.36, y), (end - 0.36, y), arrowstyle="-|>", mutation_scale=9, color="#000000"
+            )
+        )
+        axes.text((x + end) / 2, y + 0.36, space, ha="center", fontsize=9)
 
 
 def schematic_figure() -> Figure:
@@ -202,22 +193,22 @@ def schematic_figure() -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    dots = "$\\mathbb{R}^N$"
-    before = [("$x$", _GREY, "$\\mathbb{R}^d$")]
-    after = [("$x$", _GREY, "$\\mathbb{R}^d$")]
+    many, few, real = "$\\mathbb{R}^N$", "$\\mathbb{R}^k$", "$\\mathbb{R}$"
+    before = [(0.0, "$x$", _GREY, "$\\mathbb{R}^d$")]
+    after = list(before)
     for j in (1, 2, 3):
-        out = dots if j < 3 else "$\\mathbb{R}$"
-        before.append((f"$W_{j}^\\top$", _BLUE, out))
-        after.append((f"$\\Phi_{j - 1}$", _GREEN, "$\\mathbb{R}^k$"))
-        after.append((f"$\\tilde W_{j}^\\top$", _BLUE, out))
+        x, out = 3.6 * (j - 1), many if j < 3 else real
+        before.append((x + 2.4, f"$W_{j}^\\top$", _BLUE, out))
+        after.append((x + 1.2, f"$\\Phi_{j - 1}$", _GREEN, few))
+        after.append((x + 2.4, f"$\\tilde W_{j}^\\top$", _BLUE, out))
         if j < 3:
-            before.append(("$\\psi$", _RED, dots))
-            after.append(("$\\psi$", _RED, dots))
-    before.append(("$h(x)$", _GREY, ""))
-    after.append(("$h_\\Phi(x)$", _GREY, ""))
-    fig, axes = plt.subplots(figsize=(5.2, 7.0))
-    _column(axes, 0.0, "before", before)
-    _column(axes, 3.0, "after", after)
-    axes.set(xlim=(-1.2, 4.2), ylim=(-0.5, len(after) + 0.7))
+            before.append((x + 3.6, "$\\psi$", _RED, many))
+            after.append((x + 3.6, "$\\psi$", _RED, many))
+    before.append((10.8, "$h(x)$", _GREY, ""))
+    after.append((10.8, "$h_\\Phi(x)$", _GREY, ""))
+    fig, axes = plt.subplots(figsize=(8.6, 2.1))
+    _chain(axes, 1.6, "before", before)
+    _chain(axes, 0.0, "after", after)
+    axes.set(xlim=(-2.0, 11.4), ylim=(-0.5, 2.4))
     axes.axis("off")
     return fig
