@@ -19,6 +19,7 @@ from dplit.margin.dimension_experiment import (
     dimension_trial,
     margin_data,
     span_coordinates,
+    unprojected_excess,
 )
 from dplit.margin.erm_experiment import (
     excess_table,
@@ -217,3 +218,20 @@ def test_bad_input_is_named():
         excess_table(100, runs=1)
     with pytest.raises(ValueError, match=r"flips must be in \[0, 1\)"):
         margin_data(10, 3, margin=0.3, flips=1.0, rng=stream(0, "f", "data"))
+
+
+@pytest.mark.claim("margin-beyond-proj")
+def test_unprojected_excess_has_two_bounds():
+    """The bound for the rank is rank_bound at the tuned step; 40 draws, five standard errors."""
+    setting = Setting(n_samples=60, n_steps=20, epsilon=2.0)
+    span, full = (
+        unprojected_excess(200, n_draws=40, seed=0, in_span=s, setting=setting)
+        for s in (True, False)
+    )
+    mu = gdp_budget(epsilon=2.0, delta=1e-6)
+    expected = rank_bound(
+        margin=0.3, radius=1.0, data_norm=1.0, n_samples=60, rank=60, mu=mu, n_steps=20
+    )
+    assert span.by_rank == pytest.approx(expected, rel=1e-12)
+    assert span.mean <= span.by_rank < span.by_dimension
+    assert abs(span.mean - full.mean) < 5 * math.hypot(span.se, full.se)

@@ -20,16 +20,19 @@ from dplit.margin.bound_gap import margin_sample
 from dplit.margin.compressed_learner import compress, draw_projection, expand
 from dplit.margin.full_batch import noisy_gradient_descent
 from dplit.margin.losses import hinge_loss, zero_one_loss
+from dplit.streams import stream
 from dplit.trials import Trial, run_trials
 
 __all__ = [
     "METHODS",
     "DimensionCurves",
+    "RankCheck",
     "Setting",
     "dimension_curves",
     "dimension_trial",
     "margin_data",
     "span_coordinates",
+    "unprojected_excess",
 ]
 
 METHODS = (
@@ -236,3 +239,65 @@ def dimension_curves(
         means.append(values.mean(axis=0))
         errors.append(values.std(axis=0, ddof=1) / math.sqrt(len(values)))
     return DimensionCurves(tuple(dimensions), np.array(means), np.array(errors))
+
+
+class RankCheck(NamedTuple):
+    """Mean training hinge of descent without a ball, and what bounds it."""
+
+    mean: float
+    se: float
+    by_rank: float
+    by_dimension: float
+
+
+def unprojected_excess(
+    n_features: int, *, n_draws: int, seed: int, in_span: bool = True,
+    setting: Setting | None = None,
+) -> RankCheck:  # fmt: skip
+    """Training hinge of descent without a ball against its bounds; the least of the ball is 0.
+
+    Parameters
+    ----------
+    n_features : int
+        Dimension d.
+    n_draws : int
+        Draws of the noise, at least 2.
+    seed : int
+    in_span : bool, default=True
+        Whether to work in coordinates of the span of the records, which has the same law.
+    setting : Setting or None, default=None
+
+    Returns
+    -------
+    RankCheck
+        With the bound for q = min(m, d) noisy coordinates and the one for d of them, both at the
+        step length for q.
+
+    Examples
+    --------
+    >>> from dplit.margin.dimension_experiment import Setting, unprojected_excess
+    >>> check = unprojected_excess(300, n_draws=4, seed=0, setting=Setting(n_samples=100))
+    >>> check.mean < check.by_rank < check.by_dimension
+    True
+    """
+    used = setting or Setting()
+    name = f"margin-beyond-proj-{n_features}"
+    X, y = margin_data(
+        used.n_samples, n_features, margin=used.margin, rng=stream(seed, name, "data")
+    )
+    rows = span_coordinates(X)[0] if in_span else X
+    mu = gdp_budget(epsilon=used.epsilon, delta=used.delta)
+    rank = min(X.shape)
+    noise = stream(seed, name, "noise", int(in_span))
+    found = noisy_gradient_descent(
+        rows, y, margin=used.margin, radius=1.0, data_norm=1.0, mu=mu, project=False,
+        n_steps=used.n_steps, rng=noise, n_draws=check_integer("n_draws", n_draws, minimum=2),
+    )  # fmt: skip
+    losses = hinge_loss(y * (found.weights @ rows.T), margin=used.margin).mean(axis=1)
+    by_rank, by_dimension = (
+        0.5 / (found.step * used.n_steps)
+        + 0.5 * found.step * (used.margin**-2 + q * found.sigma**2)
+        for q in (rank, n_features)
+    )
+    spread = float(losses.std(ddof=1)) / math.sqrt(n_draws)
+    return RankCheck(float(losses.mean()), spread, by_rank, by_dimension)
