@@ -145,6 +145,25 @@ def test_compression_error_falls_like_the_root_of_k():
         assert abs(slope + 0.5) < 0.12
 
 
+@pytest.mark.claim("margin-thm51")
+@pytest.mark.parametrize("input_only", [False, True])
+def test_compression_errors_by_the_lifted_network(input_only):
+    """The same maps, drawn by the same generator, multiplied into the weights."""
+    weights, X = _network(3)
+    gap = networks.compression_errors(
+        X, weights, n_components=9, input_only=input_only, rng=stream(0, "lifted", "public")
+    )
+    rng, lifted = stream(0, "lifted", "public"), []
+    for j, W in enumerate(weights):
+        if j and input_only:
+            lifted.append(W)
+        else:
+            phi = sign_projection(len(W), 9, rng=rng)
+            lifted.append(phi.T @ (phi @ W))
+    change = networks.network_output(X, lifted) - networks.network_output(X, weights)
+    np.testing.assert_allclose(gap, np.abs(change), atol=1e-12)
+
+
 def test_input_only_leaves_the_rest():
     """With a map that keeps everything exactly, nothing changes."""
     weights = [np.eye(2)[:1].T @ np.ones((1, 3)), np.ones(3)]
