@@ -179,23 +179,22 @@ def linear_records(n_samples: int, n_features: int, *, strength: float) -> tuple
 def scaling_excess(
     n_samples: int, n_features: int, *, mu: float, runs: int, seed: int
 ) -> tuple[float, float, float]:
-    r"""Excess of a phased pass on linear records of the hardest strength tried.
+    r"""Excess of a phased pass with replacement on linear records, and its bound.
 
     Parameters
     ----------
     n_samples, n_features : int
         Records m and dimension k.
     mu : float
-        Gaussian-DP level of the pass, over a permutation.
+        Gaussian-DP level of one copy of a record.
     runs, seed : int
         Independent runs, at least 2.
 
     Returns
     -------
     tuple of float
-        Mean excess, its standard error, and the part of :func:`dplit.margin.phased.phased_bound`
-        that the noise adds. The strength is :math:`16\sqrt k/(m\mu)`, eight times the distance
-        at which noise hides the mean.
+        Mean excess, its standard error, and :func:`dplit.margin.phased.phased_bound`. The mean of
+        the records has length :math:`16\sqrt k/(m\mu)`: the noise decides.
 
     Examples
     --------
@@ -209,15 +208,12 @@ def scaling_excess(
     X, y = linear_records(m, k, strength=strength)
     rng = stream(seed, f"margin-lem31-{m}-{k}-{mu:.6g}", "noise")
     weights = phased_descent(
-        X, y, margin=1.0, radius=1.0, data_norm=1.0, mu=mu, replacement=False, rng=rng,
+        X, y, margin=1.0, radius=1.0, data_norm=1.0, mu=mu, replacement=True, rng=rng,
         n_draws=check_integer("runs", runs, minimum=2),
     )  # fmt: skip
     excess = strength * (1.0 - weights[:, 0])
-    noisy, quiet = (
-        phased_bound(margin=1.0, radius=1.0, data_norm=1.0, n_draws=m, n_features=k, mu=level)
-        for level in (mu, math.inf)
-    )
-    return float(excess.mean()), float(excess.std(ddof=1)) / math.sqrt(runs), noisy - quiet
+    bound = phased_bound(margin=1.0, radius=1.0, data_norm=1.0, n_draws=m, n_features=k, mu=mu)
+    return float(excess.mean()), float(excess.std(ddof=1)) / math.sqrt(runs), bound
 
 
 def slope(x: Sequence[float], values: Sequence[float], errors: Sequence[float]) -> Estimate:
