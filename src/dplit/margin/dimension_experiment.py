@@ -55,7 +55,7 @@ class Setting(NamedTuple):
     n_steps: int = 50
     n_components: int = 200
     n_test: int = 1000
-    noise_draws: int = 2
+    noise_draws: int = 1
 
 
 class DimensionCurves(NamedTuple):
