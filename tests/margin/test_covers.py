@@ -43,6 +43,14 @@ def test_count_against_brute_force():
     assert len(covers.ball_cover(3, radius=1.0, covering_radius=0.2)) == inside.sum()
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_units_do_not_matter(scale):
+    """The cover of a scaled ball is the scaled cover."""
+    one = covers.ball_cover(2, radius=1.0, covering_radius=0.3)
+    other = covers.ball_cover(2, radius=scale, covering_radius=0.3 * scale)
+    np.testing.assert_allclose(other, scale * one, rtol=1e-12)
+
+
 def test_blocks_are_the_array_in_order_and_bounded():
     options = {"radius": 2.0, "covering_radius": 0.2}
     blocks = list(covers.lattice_blocks(3, block_size=100, **options))

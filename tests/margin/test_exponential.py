@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from dplit.margin import arcs as circle
@@ -174,6 +176,68 @@ def test_algorithm_1_end_to_end():
     cover = covers.ball_cover(2, radius=2.0, covering_radius=0.09)
     assert np.abs(cover - weights).sum(1).min() < 1e-9
     assert np.mean(y * (X @ result.coef) <= 0) < 0.2
+
+
+@pytest.mark.claim("margin-alg1")
+def test_algorithm_1_has_the_enumerated_law():
+    """2000 runs of the public function at d = k = 2, chi-square, false alarm 1e-4.
+
+    Kills a wrong budget, radius or ball inside it: its points are those of the enumerated cover.
+    """
+    X, y = _sample(40, name="end-to-end")
+    cover = covers.ball_cover(2, radius=2.0, covering_radius=0.2)
+    counts = exponential.error_counts(cover, X, y)
+    law = exponential.cover_law(counts, epsilon=0.4)
+    options = {"epsilon": 0.4, "margin": 2.0, "beta": 0.1, "data_norm": 1.0, "weight_norm": 2.0}
+    small = covers.ball_cover(2, radius=4.0, covering_radius=0.2)
+    wide = exponential.error_counts(small, X, y)
+    wide_law = exponential.cover_law(wide, epsilon=0.4)
+    rng, public = stream(0, "end-to-end", "noise"), stream(0, "end-to-end", "public")
+    coefs = np.array(
+        [
+            exponential.margin_selection(X, y, rng=rng, public_rng=public, **options).coef
+            for _ in range(2000)
+        ]
+    )
+    assert np.linalg.norm(coefs, axis=1).max() > 2.5  # the ball has radius 2 Lambda = 4
+    nearest = np.abs(coefs[:50, None] - small).sum(2).min(1)
+    assert nearest.max() < 1e-12
+    assert _levels_agree(wide, wide_law, exponential.error_counts(coefs, X, y)) > 1e-4
+    assert abs(law @ counts - wide_law @ wide) < 0.1 * (law @ counts)  # scale does not matter
+
+
+@pytest.mark.claim("margin-alg1")
+@pytest.mark.parametrize("k", [1, 3, 4])
+def test_rejection_in_other_dimensions(k):
+    """10,000 draws against the enumerated law, repeated points included; false alarm 1e-4 each."""
+    rng = stream(0, f"rejection-{k}", "data")
+    X = rng.standard_normal((15, k))
+    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(15) > 0, 1, -1)
+    shape = {"radius": 1.0, "covering_radius": 0.5}
+    counts = exponential.error_counts(covers.ball_cover(k, **shape), X, y)
+    law = exponential.cover_law(counts, epsilon=0.8)
+    draws, _ = exponential.rejection_draws(
+        X, y, epsilon=0.8, n_draws=10_000, rng=stream(0, f"rejection-{k}", "noise"), **shape
+    )
+    assert _levels_agree(counts, law, exponential.error_counts(draws, X, y)) > 1e-4
+
+
+@pytest.mark.claim("margin-alg1")
+@given(
+    angles=st.lists(st.floats(0, 6.28), min_size=1, max_size=12),
+    signs=st.integers(0, 2**12 - 1),
+)
+def test_arcs_count_errors_at_their_middles(angles, signs):
+    """Any records, repeated and opposite ones too: every arc of some length has its count."""
+    X = np.column_stack([np.cos(angles), np.sin(angles)])
+    y = np.array([1 if signs >> i & 1 else -1 for i in range(len(angles))])
+    arcs = circle.constant_arcs(X, y)
+    assert arcs.length.sum() == pytest.approx(2 * np.pi)
+    assert np.all(arcs.length >= 0)
+    wide = arcs.length > 1e-6
+    middles = (arcs.start + arcs.length / 2)[wide]
+    W = np.column_stack([np.cos(middles), np.sin(middles)])
+    np.testing.assert_array_equal(exponential.error_counts(W, X, y), arcs.errors[wide])
 
 
 def test_records_outside_the_ball_are_clipped():

@@ -10,6 +10,7 @@ from scipy.stats import chisquare, norm
 
 from dplit.margin import gibbs
 from dplit.margin.arcs import arc_law, constant_arcs
+from dplit.margin.em_dimension import sphere_sample
 from dplit.streams import stream
 
 OPTIONS = {"normalized_margin": 0.5, "n_samples": 300, "epsilon": 1.0, "beta": 0.05}
@@ -89,6 +90,53 @@ def test_prior_mass_against_points_on_the_sphere():
     assert s * a / math.sqrt(1 - a * a) == pytest.approx(z, rel=1e-12)
     plain = norm.isf(gibbs.prior_mass(z, normalized_margin=a, sharpened=False))
     assert plain == pytest.approx(z / a, rel=1e-12)
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_conditional_errors_of_the_proof():
+    """Given <w, w*> = s, a unit vector of margin exactly a errs with probability sf(z).
+
+    2e5 Gaussian vectors, 4 standard errors, false alarm 1e-4. Kills s = z a / sqrt(1 - a^2).
+    """
+    z, a = 1.1, 0.4
+    s = norm.isf(gibbs.prior_mass(z, normalized_margin=a))
+    rest = stream(0, "conditional", "data").standard_normal(200_000)
+    seen = np.mean(s * a + math.sqrt(1 - a * a) * rest <= 0)
+    ideal = norm.sf(z)
+    assert abs(seen - ideal) < 4 * math.sqrt(ideal * (1 - ideal) / 200_000)
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_bound_moves_with_its_arguments():
+    """Smaller for more records, budget or margin; larger for smaller failure probability."""
+
+    def bound(**changes):
+        return gibbs.gaussian_prior_bound(**{**OPTIONS, **changes})
+
+    base = bound()
+    assert bound(n_samples=3000) < base / 5
+    assert bound(epsilon=2.0) < base
+    assert bound(normalized_margin=0.8) < base
+    assert bound(beta=1e-6) > base
+    gain = bound(beta=0.05 / math.e) - base
+    assert gain == pytest.approx(2 / 300, rel=1e-6)
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_share_of_draws_above_the_bound():
+    """40 draws at m = 60, d = 80, margin 0.8, beta = 0.05: at most 10 above the bound.
+
+    Binomial(40, 0.05) exceeds 10 with probability below 1e-5.
+    """
+    options = {"normalized_margin": 0.8, "n_samples": 60, "epsilon": 2.0, "beta": 0.05}
+    bound = gibbs.gaussian_prior_bound(**options)
+    over = 0
+    for trial in range(40):
+        data = stream(0, "share", "data", trial)
+        X, y = sphere_sample(60, 80, margin=0.8, rng=data)
+        noise = stream(0, "share", "noise", trial)
+        over += gibbs.gaussian_prior_draw(X, y, epsilon=2.0, rng=noise).error > bound
+    assert over <= 10
 
 
 def test_margin_one_has_no_rest():

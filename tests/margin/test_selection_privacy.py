@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dplit.margin import covers, selection_privacy
 from dplit.margin.exponential import cover_law, error_counts
@@ -90,6 +92,30 @@ def test_audit_is_the_largest_of_its_pairs():
         rhos += [np.log(np.sum(p**2 / q)) / 2, np.log(np.sum(q**2 / p)) / 2]
     assert audit.epsilon == pytest.approx(max(losses), rel=1e-9)
     assert audit.rho == pytest.approx(max(rhos), rel=1e-9)
+
+
+@pytest.mark.claim("margin-beyond-audit")
+@pytest.mark.claim("margin-def21")
+@given(
+    counts=st.lists(st.integers(0, 30), min_size=2, max_size=20),
+    steps=st.lists(st.integers(-1, 1), min_size=20, max_size=20),
+    epsilon=st.floats(0.01, 5.0),
+)
+def test_no_pair_of_neighbours_exceeds_epsilon(counts, steps, epsilon):
+    """Counts that differ by at most 1: log-ratio at most epsilon, divergences within theirs."""
+    moved = [n + s for n, s in zip(counts, steps, strict=False)]
+    assert selection_privacy.log_ratio(counts, moved, epsilon=epsilon) <= epsilon + 1e-9
+    for order in (1.01, 2.0, 30.0):
+        value = selection_privacy.renyi_divergence(counts, moved, epsilon=epsilon, order=order)
+        assert -1e-9 <= value <= order * epsilon**2 / 8 + 1e-9
+
+
+@pytest.mark.claim("margin-beyond-audit")
+def test_the_divergence_bound_is_approached():
+    """Two candidates that change places at epsilon = 0.1: 0.999 of epsilon^2 / 8."""
+    options = {"epsilon": 0.1, "order": 1.001}
+    value = selection_privacy.renyi_divergence([0, 1], [1, 0], **options) / 1.001
+    assert 0.999 * 0.1**2 / 8 < value < 0.1**2 / 8
 
 
 def test_null_control():

@@ -150,7 +150,7 @@ def _blocks(
 
 def _into_ball(points: Array, ball: float) -> Array:
     norms = np.linalg.norm(points, axis=1, keepdims=True)
-    inside: Array = points * np.minimum(1.0, ball / np.maximum(norms, np.finfo(float).tiny))
+    inside: Array = points * (ball / np.maximum(norms, ball))
     return inside
 
 

@@ -276,7 +276,7 @@ def rejection_draws(
         points = generator.integers(-edge, edge + 1, size=(size, k)).astype(float)
         points = points[np.einsum("ij,ij->i", points, points) <= limit] * side
         norms = np.linalg.norm(points, axis=1, keepdims=True)
-        points *= np.minimum(1.0, ball / np.maximum(norms, side))
+        points *= ball / np.maximum(norms, ball)
         accepted = generator.random(len(points)) < np.exp(-0.5 * eps * _counts(points, rows))
         kept.append(points[accepted])
         found, tried = found + int(accepted.sum()), tried + size
@@ -352,7 +352,7 @@ def margin_selection(
     rule = jl_dimension(normalized_margin=a, n_samples=m, beta=beta / 3)
     k = min(d, rule if n_components is None else check_integer("n_components", n_components))
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    rows = rows * np.minimum(1.0, r / np.maximum(norms, np.finfo(float).tiny))
+    rows = rows * (r / np.maximum(norms, r))
     phi = np.eye(d) if k == d else sign_projection(d, k, rng=check_rng(public_rng))
     ball, gamma = 2 * weight_norm, margin / (10 * r)
     size = log_lattice_size(k, radius=ball, covering_radius=gamma)
