@@ -14,7 +14,7 @@ from dplit.conversions import gdp_budget
 from dplit.features import random_frequencies
 from dplit.margin.full_batch import descent_bound, descent_noise
 from dplit.margin.kernel_features import gaussian_kernel, margin_features
-from dplit.margin.transfer import fit_kernel_hinge, transfer
+from dplit.margin.transfer import fit_kernel_hinge, transfer, transfer_curve
 from dplit.margin.transfer_bounds import (
     balanced_size,
     norm_tail,
@@ -127,6 +127,23 @@ def test_transfer_measures_what_it_says():
     assert moved.largest == pytest.approx(error.max(), rel=1e-9)
     assert moved.rms == pytest.approx(np.sqrt(np.mean(error**2)), rel=1e-9)
     assert moved.hinge == pytest.approx(np.maximum(0, 1 - y * (Z @ w) / 0.8).mean(), rel=1e-12)
+
+
+def test_a_curve_is_its_transfers_in_order():
+    X, y = _moons(30)
+    kernel = gaussian_kernel(X, gamma=2.0)
+    fit = fit_kernel_hinge(kernel, y, margin=0.8, weight_norm=9.0, regularization=0.05)
+    options = {"gamma": 2.0, "margin": 0.8}
+    curve = transfer_curve(fit, X, y, kernel, counts=(10, 40), draws=2, **options,
+                           rng=stream(0, "curve", "public"))  # fmt: skip
+    rng = stream(0, "curve", "public")
+    for draw in range(2):
+        for column, count in enumerate((10, 40)):
+            one = transfer(fit, X, y, kernel, n_frequencies=count, rng=rng, **options)
+            assert curve.hinges[draw, column] == one.hinge
+            assert curve.norms[draw, column] == one.norm
+            expected = one.rms * math.sqrt(count) / fit.norm
+            assert curve.ratios[draw, column] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.claim("margin-beyond-rff")

@@ -16,16 +16,19 @@ from sklearn.model_selection import train_test_split
 
 from dplit._checks import check_choice, check_integer
 from dplit.margin.full_batch import noisy_gradient_descent
-from dplit.margin.kernel_data import PROBLEMS, kernel_problem
-from dplit.margin.kernel_learner import FeatureMap, direct_features, privacy_level
-from dplit.margin.streamed import streamed_projection
+from dplit.margin.kernel_data import PROBLEMS, KernelProblem, kernel_problem
+from dplit.margin.kernel_features import gaussian_kernel
+from dplit.margin.kernel_learner import direct_features, privacy_level
+from dplit.margin.streamed import limit_projection, streamed_projection
 from dplit.trials import Trial, run_trials
 
-__all__ = ["BUDGETS", "METHODS", "KernelAccuracies", "kernel_accuracies"]
+__all__ = ["BUDGETS", "LIMIT", "METHODS", "KernelAccuracies", "kernel_accuracies"]
 
 Array = NDArray[np.float64]
 #: Frequencies of the direct methods, then of the compressed one.
 METHODS = ("D = 20", "D = 100", "D = 500", "compressed to 200")
+#: Not in the figure: the law of the compressed features for infinitely many frequencies.
+LIMIT = "limit of compressed"
 DIRECT, STREAMED, COMPRESSED = (20, 100, 500), 20_000, 200
 BUDGETS = (0.5, 1.0, 2.0, 4.0, math.inf)
 DELTA, STEPS, FREE_STEPS, DRAWS = 1e-5, 100, 400, 4
@@ -68,16 +71,23 @@ class KernelAccuracies:
         return values
 
 
-def _map(method: str, d: int, gamma: float, rng: np.random.Generator) -> tuple[FeatureMap, float]:
-    """Return a map with its factor: 1 for direct features, 2 for compressed ones."""
+def _mapped(method: str, problem: KernelProblem, rng: np.random.Generator) -> tuple[Array, float]:
+    """Return the mapped records with their factor: 1 for direct features, 2 for compressed ones."""
+    X, gamma = problem.X, problem.gamma
+    if method == LIMIT:
+        return limit_projection(gaussian_kernel(X, gamma=gamma), COMPRESSED, rng=rng), 2.0
+    d = X.shape[1]
     if method == METHODS[-1]:
-        return streamed_projection(d, STREAMED, COMPRESSED, gamma=gamma, rng=rng), 2.0
-    return direct_features(d, DIRECT[METHODS.index(method)], gamma=gamma, rng=rng), 1.0
+        streamed = streamed_projection(d, STREAMED, COMPRESSED, gamma=gamma, rng=rng)
+        return streamed.transform(X), 2.0
+    direct = direct_features(d, DIRECT[METHODS.index(method)], gamma=gamma, rng=rng)
+    return direct.transform(X), 1.0
 
 
 def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Array:
     data = trial.stream("data")
-    public, noise = (trial.stream(role).spawn(len(METHODS)) for role in ("public", "noise"))
+    names = (*METHODS, LIMIT)
+    public, noise = (trial.stream(role).spawn(len(names)) for role in ("public", "noise"))
     problem = kernel_problem(name, rng=data, source=source)
     train, test = train_test_split(
         np.arange(len(problem.y)), test_size=0.3, stratify=problem.y,
@@ -85,9 +95,8 @@ def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Ar
     )  # fmt: skip
     out = np.empty((len(methods), len(BUDGETS)))
     for row, method in zip(out, methods, strict=True):
-        k = METHODS.index(method)
-        features, factor = _map(method, problem.X.shape[1], problem.gamma, public[k])
-        mapped = features.transform(problem.X)
+        k = names.index(method)
+        mapped, factor = _mapped(method, problem, public[k])
         for column, epsilon in enumerate(BUDGETS):
             free = epsilon == math.inf
             run = noisy_gradient_descent(
@@ -121,7 +130,8 @@ def kernel_accuracies(
     seed : int
         Seed of the run; streams are those of ``margin-exp-kernel`` and the name.
     methods : tuple of str
-        Some of ``METHODS``; a method's numbers do not depend on which others are run.
+        Some of ``METHODS``, or ``LIMIT``, which draws all records jointly from the Gaussian
+        process; a method's numbers do not depend on which others are run.
     source : {"auto", "paper", "bundled"}, default="auto"
         For MNIST.
     n_jobs : int or None, default=1
@@ -148,7 +158,7 @@ def kernel_accuracies(
     check_integer("splits", splits, minimum=2)
     stream_name = f"margin-exp-kernel {name}"
     for method in methods:
-        check_choice("method", method, METHODS)
+        check_choice("method", method, (*METHODS, LIMIT))
     run = partial(_split, name=name, source=source, methods=methods)
     results = np.array(run_trials(run, splits, seed=seed, name=stream_name, n_jobs=n_jobs))
     sample = kernel_problem(name, rng=np.random.default_rng(0), source=source)

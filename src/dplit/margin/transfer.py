@@ -15,16 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from dplit._checks import check_finite_array, check_positive
+from dplit._checks import check_finite_array, check_integer, check_positive
 from dplit.features import random_frequencies
 from dplit.margin._records import check_signs
 from dplit.margin.kernel_features import margin_features
 
 __all__ = [
     "KernelFit",
+    "TransferCurve",
     "Transferred",
     "fit_kernel_hinge",
     "transfer",
+    "transfer_curve",
 ]
 
 Array = NDArray[np.float64]
@@ -251,3 +253,74 @@ def transfer(
         float(np.sqrt(np.mean(error**2))),
         float(error.max()),
     )
+
+
+@dataclass(frozen=True)
+class TransferCurve:
+    """Transfers of one reference predictor over draws and numbers of frequencies.
+
+    Attributes
+    ----------
+    counts : tuple of int
+        Numbers D of frequencies.
+    hinges, norms, ratios : ndarray of shape (draws, len(counts))
+        Hinge losses, norms of the weights, and root mean square changes of the scores in units of
+        ``||f|| / sqrt(D)``, whose mean square is at most 1 for r = 1.
+    """
+
+    counts: tuple[int, ...]
+    hinges: Array
+    norms: Array
+    ratios: Array
+
+
+def transfer_curve(
+    fit: KernelFit,
+    X: ArrayLike,
+    y: ArrayLike,
+    kernel: ArrayLike,
+    *,
+    counts: tuple[int, ...],
+    draws: int,
+    gamma: float,
+    margin: float,
+    rng: np.random.Generator,
+) -> TransferCurve:
+    """Transfer a reference predictor many times.
+
+    Parameters
+    ----------
+    fit, X, y, kernel, gamma, margin
+        As for :func:`transfer`, with r = 1.
+    counts : tuple of int
+        Numbers D of frequencies.
+    draws : int
+        Independent draws for each.
+    rng : numpy.random.Generator
+        Public randomness.
+
+    Returns
+    -------
+    TransferCurve
+
+    Examples
+    --------
+    >>> from dplit.margin.transfer import fit_kernel_hinge, transfer_curve
+    >>> from dplit.streams import stream
+    >>> X, y, K = np.array([[0.0], [9.0]]), np.array([1.0, -1.0]), np.eye(2)
+    >>> fit = fit_kernel_hinge(K, y, margin=0.5, weight_norm=9.0, regularization=0.1)
+    >>> curve = transfer_curve(fit, X, y, K, counts=(10, 20), draws=3, gamma=1.0, margin=0.5,
+    ...     rng=stream(0, "example", "public"))
+    >>> curve.hinges.shape
+    (3, 2)
+    """
+    moved = [
+        [
+            transfer(fit, X, y, kernel, n_frequencies=count, gamma=gamma, margin=margin, rng=rng)
+            for count in counts
+        ]
+        for _ in range(check_integer("draws", draws))
+    ]
+    values = np.array([[(t.hinge, t.norm, t.rms) for t in row] for row in moved])
+    ratios = values[:, :, 2] * np.sqrt(counts) / fit.norm
+    return TransferCurve(tuple(counts), values[:, :, 0], values[:, :, 1], ratios)
