@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chisquare
 
 from dplit._checks import (
     check_choice,
@@ -34,7 +33,6 @@ __all__ = [
     "compression_curve",
     "fast_distortions",
     "least_margins",
-    "level_pvalue",
     "product_errors",
     "sign_failures",
     "sign_products",
@@ -416,51 +414,3 @@ def compression_curve(
         mean, se = mean_and_se(gaps.mean(axis=1))
         results.append((float(k), mean, se, np.quantile(gaps, 0.95)))
     return CompressionCurve(*np.array(results).T)
-
-
-def level_pvalue(counts: ArrayLike, law: ArrayLike, drawn: ArrayLike) -> tuple[float, int]:
-    """Chi-square test of drawn error counts against an enumerated law.
-
-    Parameters
-    ----------
-    counts : array_like of shape (n,)
-        Error counts of all candidates.
-    law : array_like of shape (n,)
-        Their probabilities.
-    drawn : array_like of shape (t,)
-        Error counts of the draws.
-
-    Returns
-    -------
-    pvalue : float
-        Of Pearson's statistic; counts with fewer than five expected draws are merged.
-    levels : int
-        Number of cells.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not a finite vector, or a drawn count is none of the candidates'.
-
-    Examples
-    --------
-    >>> round(level_pvalue([0, 1], [0.5, 0.5], [0] * 60 + [1] * 40)[0], 4)
-    0.0455
-    """
-    values = check_finite_array("counts", counts, ndim=1).astype(float)
-    masses = check_finite_array("law", law, ndim=1).astype(float)
-    seen_counts = check_finite_array("drawn", drawn, ndim=1).astype(float)
-    levels, place = np.unique(values, return_inverse=True)
-    where = np.minimum(np.searchsorted(levels, seen_counts), len(levels) - 1)
-    if np.any(levels[where] != seen_counts):
-        raise ValueError("drawn must hold error counts of candidates only")
-    expected = np.bincount(place, weights=masses) * len(seen_counts)
-    seen = np.bincount(where, minlength=len(levels)).astype(float)
-    big = expected >= 5
-    cells = np.append(expected[big], expected[~big].sum())
-    hits = np.append(seen[big], seen[~big].sum())
-    if cells[-1] < 5 and len(cells) > 1:  # too small a rest joins the cell before it
-        cells[-2], hits[-2] = cells[-2] + cells[-1], hits[-2] + hits[-1]
-        cells, hits = cells[:-1], hits[:-1]
-    result = chisquare(hits, cells * hits.sum() / cells.sum())
-    return float(result.pvalue), len(cells)
