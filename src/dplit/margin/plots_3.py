@@ -83,7 +83,7 @@ def transfer_figure(
     axes.axvline(needed, color="#009E73", linestyle="-.", label="m log(2m/beta)")
     axes.axvline(printed, color="#D55E00", linestyle="--", label="m² log(2m/beta)")
     axes.set(xscale="log", xlabel="number of frequencies D", ylabel="mean hinge loss")
-    axes.legend(loc="upper center", framealpha=1.0)
+    fig.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
     return fig
 
 
