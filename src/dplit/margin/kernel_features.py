@@ -72,7 +72,7 @@ def gaussian_kernel(
 def margin_features(
     X: ArrayLike, frequencies: ArrayLike, *, data_norm: float = 1.0
 ) -> NDArray[np.floating[Any]]:
-    r"""Map of equation (2): :math:`\hat\psi(x)=\frac r{\sqrt D}(\cos\langle\omega_j,x\rangle,\sin\langle\omega_j,x\rangle)_j`.
+    r"""Random Fourier features of equation (2), of norm r.
 
     Parameters
     ----------
@@ -97,19 +97,19 @@ def margin_features(
 
     Notes
     -----
-    The factor in front is lost in the printed equation; :math:`r/\sqrt D` is the one for which
-    :math:`\|\hat\psi(x)\|=r`, as Theorem 4.1 asserts.
+    ``psi(x) = r / sqrt(D) (cos <w_j, x>, sin <w_j, x>)``. The factor in front is lost in the
+    printed equation; this is the one for which every row has norm r, as Theorem 4.1 asserts.
 
     References
     ----------
-    Bassily, Mohri and Suresh (2022), arXiv:2204.10376, equation (2); Rahimi and Recht, NeurIPS 2007.
+    Bassily, Mohri and Suresh (2022), arXiv:2204.10376, equation (2); Rahimi and Recht (2007).
 
     Examples
     --------
     >>> from dplit.margin.kernel_features import margin_features
     >>> margin_features([[0.0]], [[1.0, 2.0]], data_norm=2.0).round(3)
     array([[1.414, 1.414, 0.   , 0.   ]])
-    """  # noqa: E501
+    """
     r = check_positive("data_norm", data_norm)
     rows = cos_sin_features(X, frequencies)
     rows *= rows.dtype.type(r)

@@ -276,7 +276,7 @@ def label_private_choice(
 
 
 def selection_excess(n_predictors: int, n_samples: int, *, epsilon: float, beta: float) -> float:
-    r"""What the choice among finitely many predictors costs: :math:`2\log(n/\beta)/(\varepsilon m)`.
+    r"""What a private choice costs: :math:`2\log(n/\beta)/(\varepsilon m)`.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def selection_excess(n_predictors: int, n_samples: int, *, epsilon: float, beta:
     >>> from dplit.margin.label_privacy import selection_excess
     >>> round(selection_excess(1001, 1000, epsilon=1.0, beta=0.05), 4)
     0.0198
-    """  # noqa: E501
+    """
     n, m = check_integer("n_predictors", n_predictors), check_integer("n_samples", n_samples)
     log = math.log(n / check_probability("beta", beta))
     return 2.0 * log / (check_positive("epsilon", epsilon) * m)

@@ -103,7 +103,9 @@ def fit_kernel_hinge(
     regularization: float,
     tol: float = 1e-6,
 ) -> KernelFit:
-    r"""Minimise :math:`\hat L^\rho(f)+\frac\lambda2\|f\|^2` over :math:`\|f\|\le\Lambda`, no intercept.
+    r"""Regularised minimiser of the hinge loss over a ball, without intercept.
+
+    The objective is :math:`\hat L^\rho(f)+\frac\lambda2\|f\|^2` over :math:`\|f\|\le\Lambda`.
 
     Parameters
     ----------
@@ -141,7 +143,7 @@ def fit_kernel_hinge(
     >>> fit = fit_kernel_hinge(np.eye(2), [1, -1], margin=1.0, weight_norm=9.0, regularization=0.1)
     >>> round(fit.norm, 3), round(fit.hinge, 6)
     (1.414, 0.0)
-    """  # noqa: E501
+    """
     matrix = check_finite_array("kernel", kernel, ndim=2)
     labels = check_signs(y)
     m = len(matrix)
