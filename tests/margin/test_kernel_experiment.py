@@ -12,14 +12,14 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from dplit.margin.bound_gap import BOUNDS, MeasuredErrors
 from dplit.margin.kernel_data import CANCER_RANGES, PROBLEMS, kernel_problem
 from dplit.margin.kernel_experiment import BUDGETS, LIMIT, METHODS, kernel_accuracies
-from dplit.margin.label_experiment import label_table
-from dplit.margin.plots_3 import (
+from dplit.margin.kernel_plots import (
     deviation_figure,
     gap_figure,
     kernel_figure,
     label_figure,
     transfer_figure,
 )
+from dplit.margin.label_experiment import label_table
 from dplit.streams import stream
 
 mpl.use("Agg")

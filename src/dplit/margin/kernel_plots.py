@@ -1,4 +1,4 @@
-"""Figures of the kernel part: sup deviation, transfer, kernel accuracies, labels, bounds."""
+"""Figures of the sections on kernels and labels: sup deviation, transfer, kernel accuracies, labels, bounds."""
 
 from __future__ import annotations
 
