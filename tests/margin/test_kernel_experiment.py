@@ -13,7 +13,6 @@ from dplit.margin.bound_gap import BOUNDS, MeasuredErrors
 from dplit.margin.kernel_data import CANCER_RANGES, PROBLEMS, kernel_problem
 from dplit.margin.kernel_experiment import BUDGETS, LIMIT, METHODS, kernel_accuracies
 from dplit.margin.kernel_plots import (
-    deviation_figure,
     gap_figure,
     kernel_figure,
     label_figure,
@@ -117,11 +116,6 @@ def _labelled(fig):
 
 
 def test_figures_show_what_they_are_given():
-    fig = deviation_figure([10, 100], [0.3, 0.1], [0.9, 0.3], [0.8, 0.25])
-    assert [line.get_ydata().tolist() for line in fig.axes[0].lines] == [
-        [0.9, 0.3], [0.8, 0.25], [0.3, 0.1],
-    ]  # fmt: skip
-    _labelled(fig)
     fig = transfer_figure([10, 100], [[0.3, 0.2], [0.5, 0.2]], 0.15, 9000, 90)
     assert fig.axes[0].lines[0].get_ydata().tolist() == [0.4, 0.2]
     assert fig.axes[0].lines[3].get_xdata()[0] == 9000

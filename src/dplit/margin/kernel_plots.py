@@ -1,4 +1,4 @@
-"""Figures of the sections on kernels and labels: sup deviation, transfer, kernel accuracies, labels, bounds."""
+"""Figures of the sections on kernels and labels: transfer, accuracies, labels, bounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dplit.margin.label_experiment import LabelTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["deviation_figure", "gap_figure", "kernel_figure", "label_figure", "transfer_figure"]
+__all__ = ["gap_figure", "kernel_figure", "label_figure", "transfer_figure"]
 
 #: Colour, line style and marker of the methods, in order.
 _STYLES: tuple[tuple[str, Any, str], ...] = (
@@ -26,32 +26,6 @@ _STYLES: tuple[tuple[str, Any, str], ...] = (
     ("#009E73", "-.", "^"),
     ("#8c6d1f", ":", "D"),
 )
-
-
-def deviation_figure(
-    counts: Sequence[int], quantiles: ArrayLike, bounds: ArrayLike, tight: ArrayLike
-) -> Figure:
-    """Quantiles of the largest Gram error beside the two bounds, by number of frequencies.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        Numbers D of frequencies.
-    quantiles, bounds, tight : array_like
-        95 % quantiles, Theorem 4.1, and the union bound spent in full.
-
-    Returns
-    -------
-    Figure
-    """
-    fig, axes = plt.subplots(figsize=(6.4, 3.6))
-    names = ("Theorem 4.1", "union bound spent in full", "95 % quantile of the draws")
-    values = (bounds, tight, quantiles)
-    for (colour, dashes, marker), name, value in zip(_STYLES, names, values, strict=False):
-        axes.loglog(counts, value, color=colour, linestyle=dashes, marker=marker, label=name)
-    axes.set(xlabel="number of frequencies D", ylabel="largest error of an inner product")
-    axes.legend()
-    return fig
 
 
 def transfer_figure(
