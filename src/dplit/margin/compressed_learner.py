@@ -152,6 +152,12 @@ def compress(X: ArrayLike, projection: Map) -> Array:
     -------
     ndarray of shape (n, k)
         Not clipped: :func:`learn_weights` does that, and predictions do not need it.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed_learner import compress
+    >>> compress([[1.0, 2.0]], np.array([[0.5, 0.5]])).tolist()
+    [[1.5]]
     """
     if isinstance(projection, HadamardProjection):
         return projection.transform(X)
@@ -170,6 +176,12 @@ def expand(weights: ArrayLike, projection: Map) -> Array:
     -------
     ndarray of shape (d,) or (n, d)
         With :math:`\langle\Phi^\top\tilde w,x\rangle=\langle\tilde w,\Phi x\rangle`.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed_learner import expand
+    >>> expand([2.0], np.array([[0.5, 0.5]])).tolist()
+    [1.0, 1.0]
     """
     if isinstance(projection, HadamardProjection):
         return projection.adjoint(weights)

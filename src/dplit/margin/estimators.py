@@ -103,6 +103,15 @@ def margin_weights(
     ------
     TypeError, ValueError
         If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from dplit.margin.estimators import margin_weights
+    >>> Z, labels = np.array([[1.0], [-1.0]] * 500), np.array([1.0, -1.0] * 500)
+    >>> weights, rho = margin_weights(Z, labels, margin=0.5, radius=1.0, data_norm=1.0, n_margins=3,
+    ...     rng=np.random.default_rng(0), epsilon=4.0, delta=1e-6, inflation=1.0)
+    >>> bool(weights[0] > 0), rho
+    (True, 0.5)
     """
     if isinstance(margin, str):
         check_choice("margin", margin, ("private",))
