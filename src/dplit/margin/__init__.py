@@ -1,0 +1,1 @@
+"""Learning with margin guarantees: what the chapter computes. Import the modules by name."""

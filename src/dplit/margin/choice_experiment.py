@@ -1,0 +1,253 @@
+r"""Experiments on the choice of the margin: random instances, a grid, private choices."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dplit._checks import check_integer, check_positive, check_rng
+from dplit.margin._records import Array
+from dplit.margin.dimension_experiment import margin_data
+from dplit.margin.exact_hinge import minimise_hinge
+from dplit.margin.losses import margin_loss, zero_one_loss
+from dplit.margin.margin_choice import (
+    choice_bound,
+    choice_scores,
+    choice_sensitivities,
+    choose_margin,
+    generalized_law,
+    margin_grid,
+    plain_law,
+)
+from dplit.streams import stream
+
+__all__ = [
+    "ChoiceCheck",
+    "MarginTable",
+    "choice_instances",
+    "expected_scores",
+    "margin_table",
+    "private_choices",
+    "u_shape",
+]
+
+
+class ChoiceCheck(NamedTuple):
+    """What random instances say about the generalised exponential mechanism."""
+
+    failure: float
+    largest_log_ratio: float
+
+
+class MarginTable(NamedTuple):
+    """Non-private minimisers at every margin of a grid, arrays of shape (n,)."""
+
+    margins: Array
+    hinge: Array
+    objective: Array
+    margin_loss: Array
+    error: Array
+
+
+def choice_instances(
+    instances: int, *, size: int, epsilon: float, beta: float, rng: np.random.Generator
+) -> ChoiceCheck:
+    r"""Exact failure probabilities and privacy losses of random instances.
+
+    Parameters
+    ----------
+    instances : int
+        Number of instances.
+    size : int
+        Scores per instance; sensitivities are :math:`2^{-j}` shuffled, scores normal with
+        deviations of a few sensitivities.
+    epsilon, beta : float
+        Of the mechanism.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ChoiceCheck
+        Mean probability that the chosen score exceeds
+        :func:`~dplit.margin.margin_choice.choice_bound`, and the largest log-ratio of
+        probabilities between a score vector and 8 neighbours of each (one score up and the others
+        down by their sensitivities, that reversed, and six random corners).
+
+    Examples
+    --------
+    >>> from dplit.margin.choice_experiment import choice_instances
+    >>> check = choice_instances(20, size=5, epsilon=1.0, beta=0.1,
+    ...     rng=np.random.default_rng(0))
+    >>> check.failure <= 0.1, check.largest_log_ratio <= 1.0
+    (True, True)
+    """
+    count, n = check_integer("instances", instances), check_integer("size", size, minimum=2)
+    check_rng(rng)
+    failures, largest = [], 0.0
+    for _ in range(count):
+        widths = rng.permutation(0.5 ** np.arange(n))
+        scores = rng.standard_normal(n) * widths * 4.0 / check_positive("epsilon", epsilon)
+        law = generalized_law(scores, widths, epsilon=epsilon, beta=beta)
+        bound = choice_bound(scores, widths, epsilon=epsilon, beta=beta)
+        failures.append(float(law[scores > bound].sum()))
+        for signs in _corners(n, rng):
+            moved = generalized_law(scores + signs * widths, widths, epsilon=epsilon, beta=beta)
+            largest = max(largest, float(np.abs(np.log(moved / law)).max()))
+    return ChoiceCheck(float(np.mean(failures)), largest)
+
+
+def _corners(n: int, rng: np.random.Generator) -> Array:
+    one = -np.ones(n)
+    one[rng.integers(n)] = 1.0
+    return np.vstack([one, -one, rng.choice([-1.0, 1.0], size=(6, n))])
+
+
+def margin_table(
+    n_samples: int = 2000, n_features: int = 20, *, margin: float = 0.4, flips: float = 0.05,
+    size: int = 11, seed: int = 0,
+) -> MarginTable:  # fmt: skip
+    r"""Objective, margin loss and error of the exact minimiser at every margin of a grid.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Records m and coordinates d.
+    margin, flips : float
+        Margin of the data and share of flipped labels.
+    size : int, default=11
+        Margins 1, 1/2, 1/4, ...
+    seed : int, default=0
+
+    Returns
+    -------
+    MarginTable
+        Objectives are :math:`\min_{\|w\|\le1}\hat L^\rho(w)+2/(\rho\sqrt m)`; margin losses are
+        those of the minimisers stretched to norm 1, which changes no error.
+
+    Examples
+    --------
+    >>> from dplit.margin.choice_experiment import margin_table
+    >>> table = margin_table(200, 3, size=3)
+    >>> table.margins.tolist(), table.error.max() < 0.1
+    ([1.0, 0.5, 0.25], np.True_)
+    """
+    X, y = margin_data(
+        n_samples, n_features, margin=margin, flips=flips,
+        rng=stream(seed, "margin-exp-rho", "data"),
+    )  # fmt: skip
+    grid = margin_grid(radius=1.0, data_norm=1.0, size=size)
+    best = [minimise_hinge(X, y, margin=rho, radius=1.0) for rho in grid]
+    hinge = np.array([found.value for found in best])
+    signed = [y * (X @ found.weights) for found in best]
+    unit = [u / np.linalg.norm(found.weights) for u, found in zip(signed, best, strict=True)]
+    return MarginTable(
+        grid,
+        hinge,
+        choice_scores(hinge, grid, radius=1.0, data_norm=1.0, n_samples=n_samples),
+        np.array([
+            margin_loss(u, margin=rho).mean() for u, rho in zip(unit, grid, strict=True)
+        ]),
+        np.array([zero_one_loss(u).mean() for u in signed]),
+    )  # fmt: skip
+
+
+def expected_scores(
+    table: MarginTable, *, n_samples: int, epsilon: float, beta: float = 0.05,
+    inflation: float = 1.0,
+) -> tuple[float, float]:  # fmt: skip
+    """Mean objective of the chosen margin: generalised mechanism, and the plain one.
+
+    Parameters
+    ----------
+    table : MarginTable
+    n_samples : int
+        Records.
+    epsilon : float
+        Budget of the choice alone.
+    beta : float, default=0.05
+    inflation : float, default=1.0
+        Factor on both lengths in the sensitivities.
+
+    Returns
+    -------
+    tuple of float
+
+    Examples
+    --------
+    >>> from dplit.margin.choice_experiment import expected_scores, margin_table
+    >>> mine, plain = expected_scores(margin_table(200, 3, size=8), n_samples=200, epsilon=1.0)
+    >>> mine < plain
+    True
+    """
+    widths = choice_sensitivities(
+        table.margins, radius=1.0, data_norm=1.0, n_samples=n_samples, inflation=inflation
+    )
+    ours = generalized_law(table.objective, widths, epsilon=epsilon, beta=beta)
+    plain = plain_law(table.objective, widths, epsilon=epsilon)
+    return float(ours @ table.objective), float(plain @ table.objective)
+
+
+def private_choices(
+    n_trials: int, *, epsilon: float, delta: float = 1e-6, n_samples: int = 2000,
+    n_features: int = 20, size: int = 11, seed: int = 0, n_test: int = 4000,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Margins and test errors of the private choice, learners and all.
+
+    Parameters
+    ----------
+    n_trials : int
+        Data sets: margin 0.4, 5 % flipped labels.
+    epsilon, delta : float
+        Budget of learners and choice together.
+    n_samples, n_features, size, seed, n_test : int
+
+    Returns
+    -------
+    tuple of ndarray of shape (n_trials,)
+        Chosen margins, and errors on fresh records; the best possible error is 0.05.
+
+    Examples
+    --------
+    >>> from dplit.margin.choice_experiment import private_choices
+    >>> margins, errors = private_choices(2, epsilon=8.0, n_samples=500, n_features=5, size=3)
+    >>> bool((errors < 0.2).all())
+    True
+    """
+    grid = margin_grid(radius=1.0, data_norm=1.0, size=size)
+    margins, errors = [], []
+    for trial in range(check_integer("n_trials", n_trials)):
+        name = f"margin-private-choice-{epsilon:g}"
+        data = stream(seed, name, "data", trial)
+        X, y = margin_data(n_samples, n_features, margin=0.4, flips=0.05, rng=data)
+        choice = choose_margin(
+            X, y, margins=grid, radius=1.0, data_norm=1.0, epsilon=epsilon, delta=delta,
+            rng=stream(seed, name, "noise", trial), inflation=1.0,
+        )  # fmt: skip
+        T, labels = margin_data(n_test, n_features, margin=0.4, flips=0.05, rng=data)
+        margins.append(choice.margin)
+        errors.append(float(zero_one_loss(labels * (T @ choice.weights)).mean()))
+    return np.array(margins), np.array(errors)
+
+
+def u_shape(values: ArrayLike) -> bool:
+    """Whether values fall to one minimum and rise after it.
+
+    Parameters
+    ----------
+    values : array_like of shape (n,)
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from dplit.margin.choice_experiment import u_shape
+    >>> u_shape([3, 1, 2]), u_shape([1, 3, 2])
+    (True, False)
+    """
+    steps = np.sign(np.diff(np.asarray(values, dtype=float)))
+    return bool(np.all(np.diff(steps) >= 0)) and not math.isnan(float(steps.sum()))

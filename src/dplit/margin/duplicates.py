@@ -1,0 +1,363 @@
+r"""What a record that is drawn several times costs: caps, the exact mixture, a permutation.
+
+A stochastic pass of n draws with replacement from m records meets one record :math:`N_i\sim
+\mathrm{Bin}(n_i,1/m)` times in phase i.  Phase i moves by at most :math:`2G\eta_iN_i` and has noise
+:math:`cG\eta_i` per coordinate: given the draws, the pass is :math:`\mu_1\sqrt{\sum_iN_i^2}`-GDP
+with :math:`\mu_1=2/c`.  The draws do not depend on the data, so their law is the same for
+neighbours, and :math:`\delta(\epsilon)` averages over them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import binom
+
+from dplit._checks import (
+    check_choice,
+    check_integer,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+from dplit.conversions import gdp_budget, gdp_delta
+from dplit.margin._records import Array
+
+__all__ = [
+    "Accounting",
+    "CopyLaw",
+    "copy_cap",
+    "copy_law",
+    "draw_squared_copies",
+    "mixture_delta",
+    "noise_multiplier",
+    "phase_sizes",
+    "single_copy_mu",
+]
+
+Accounting = Literal["permutation", "mixture", "tight_cap", "log_cap"]
+
+
+class CopyLaw(NamedTuple):
+    """Law of the sum of squared copies: values, probabilities, and the mass beyond the values."""
+
+    values: Array
+    probabilities: Array
+    beyond: float
+
+
+def phase_sizes(n_draws: int) -> tuple[int, ...]:
+    r"""Sizes :math:`\lfloor n/2^i\rfloor` of the phases :math:`i=1,\dots,\lfloor\log_2n\rfloor`.
+
+    Parameters
+    ----------
+    n_draws : int
+        Draws n of the whole pass, at least 2.
+
+    Returns
+    -------
+    tuple of int
+        Positive sizes, which sum to at most n - 1. One phase more, :math:`\lceil\log_2n\rceil`,
+        would be empty unless n is a power of two.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``n_draws`` is not an integer of at least 2.
+
+    Examples
+    --------
+    >>> from dplit.margin.duplicates import phase_sizes
+    >>> phase_sizes(20)
+    (10, 5, 2, 1)
+    """
+    n = check_integer("n_draws", n_draws, minimum=2)
+    return tuple(n >> i for i in range(1, n.bit_length()))
+
+
+def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> CopyLaw:
+    r"""Law of :math:`\sum_iN_i^2` of one record over the phases of all runs, exactly.
+
+    Parameters
+    ----------
+    n_samples : int
+        Records m; every run makes m draws with replacement.
+    runs : int, default=1
+        Independent runs.
+    tail : float, default=1e-18
+        Counts of one phase whose upper tail is below this are moved into ``beyond``.
+
+    Returns
+    -------
+    CopyLaw
+        Values 0, 1, 2, ... with their probabilities; together with ``beyond`` they sum to 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    Phases draw independently, so the law is a convolution of the laws of squared binomials.
+
+    Examples
+    --------
+    >>> from dplit.margin.duplicates import copy_law
+    >>> law = copy_law(1000)
+    >>> round(float(law.values @ law.probabilities), 3)  # sum_i n_i (1 - 1/m) / m + (n_i / m)^2
+    1.326
+    """
+    m, count = check_integer("n_samples", n_samples, minimum=2), check_integer("runs", runs)
+    check_probability("tail", tail)
+    law = np.ones(1)
+    for size in phase_sizes(m):
+        top = int(np.argmax(binom.sf(np.arange(size + 1), size, 1.0 / m) <= tail))
+        square = np.zeros(top**2 + 1)
+        square[np.arange(top + 1) ** 2] = binom.pmf(np.arange(top + 1), size, 1.0 / m)
+        law = np.convolve(law, square)
+    once = law
+    for _ in range(count - 1):
+        law = np.convolve(law, once)
+    keep = np.flatnonzero(np.cumsum(law[::-1])[::-1] > tail)[-1] + 1
+    phases = len(phase_sizes(m)) * count
+    beyond = float(law[keep:].sum()) + phases * tail  # upper bound on all mass left out
+    return CopyLaw(np.arange(keep, dtype=np.float64), law[:keep], beyond)
+
+
+def draw_squared_copies(n_samples: int, *, size: int, rng: np.random.Generator) -> Array:
+    r"""Draw :math:`\sum_iN_i^2` by counting copies, the second route to :func:`copy_law`.
+
+    Parameters
+    ----------
+    n_samples : int
+        Records m.
+    size : int
+        Number of passes.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (size,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.margin.duplicates import draw_squared_copies
+    >>> draw_squared_copies(100, size=3, rng=np.random.default_rng(0)).shape
+    (3,)
+    """
+    check_rng(rng)
+    m = check_integer("n_samples", n_samples, minimum=2)
+    total = np.zeros(check_integer("size", size))
+    for draws in phase_sizes(m):
+        total += rng.binomial(draws, 1.0 / m, size=len(total)) ** 2.0
+    return total
+
+
+def mixture_delta(
+    *, epsilon: float, mu: float, n_samples: int, runs: int = 1, law: CopyLaw | None = None
+) -> float:
+    r"""Delta of a pass with replacement whose single copies are :math:`\mu_1`-GDP.
+
+    Parameters
+    ----------
+    epsilon : float
+        Nonnegative.
+    mu : float
+        Level :math:`\mu_1` of one copy: noise :math:`2G\eta_i/\mu_1` in phase i.
+    n_samples, runs : int
+        Records and independent runs, all published.
+    law : CopyLaw or None, default=None
+        Law of the squared copies, to save its computation.
+
+    Returns
+    -------
+    float
+        :math:`\sum_sP(\sum_iN_i^2=s)\,\delta_{\mathrm{Gauss}}(\epsilon;\mu_1\sqrt s)`, rounded up
+        by the mass beyond the law. It holds with the draws published.
+
+    Notes
+    -----
+    The hockey-stick divergence is jointly convex and the draws have one law on both data sets, so
+    the divergence of the mixture is at most the mean of the divergences.
+
+    Examples
+    --------
+    >>> from dplit.margin.duplicates import mixture_delta
+    >>> f"{mixture_delta(epsilon=1.0, mu=0.2367, n_samples=1000):.1e}"
+    '1.8e-03'
+    """
+    counts = copy_law(n_samples, runs=runs) if law is None else law
+    mu = check_positive("mu", mu)
+    pairs = zip(counts.values[1:], counts.probabilities[1:], strict=True)
+    parts = [p * gdp_delta(epsilon=epsilon, mu=mu * math.sqrt(s)) for s, p in pairs if p > 0]
+    return min(1.0, math.fsum(parts) + counts.beyond)
+
+
+def copy_cap(*, n_samples: int, failure: float) -> int:
+    r"""Smallest c with :math:`P(N>c)\le` ``failure`` for :math:`N\sim\mathrm{Bin}(m,1/m)` copies.
+
+    Parameters
+    ----------
+    n_samples : int
+        Records m.
+    failure : float
+        In (0, 1).
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from dplit.margin.duplicates import copy_cap
+    >>> copy_cap(n_samples=1000, failure=5e-7)
+    9
+    """
+    m = check_integer("n_samples", n_samples, minimum=2)
+    limit = check_probability("failure", failure)
+    cap = 1
+    while binom.sf(cap, m, 1.0 / m) > limit:
+        cap += 1
+    return cap
+
+
+def single_copy_mu(
+    *,
+    epsilon: float,
+    delta: float,
+    n_samples: int,
+    accounting: Accounting,
+    runs: int = 1,
+    spare: bool = False,
+) -> float:
+    r"""Level :math:`\mu_1` of one copy that keeps the budget over all runs.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Budget of all runs together under replacement of one record.
+    n_samples : int
+        Records m, which is also the number of draws of a run.
+    accounting : {"permutation", "mixture", "tight_cap", "log_cap"}
+        ``permutation``: each record occurs once, no price. ``mixture``: :func:`mixture_delta`.
+        ``tight_cap``: at most c copies with probability :math:`1-\delta/2`, see :func:`copy_cap`,
+        and the rest of the budget for c copies in one phase. ``log_cap``: c is
+        :math:`\log(1/\delta)`, the order that a textbook tail bound gives, with constant 1.
+    runs : int, default=1
+        Independent runs, all published.
+    spare : bool, default=False
+        For the caps: leave :math:`\delta` minus the *exact* tail to the noise, not
+        :math:`\delta/2`.
+
+    Returns
+    -------
+    float
+        Noise :math:`2G\eta_i/\mu_1` per coordinate in phase i is (epsilon, delta)-private.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range; for ``log_cap`` also unless :math:`\delta<1/m` and
+        :math:`\epsilon\le\log(1/\delta)`, the conditions of Lemma 3.1.
+
+    Examples
+    --------
+    >>> from dplit.margin.duplicates import single_copy_mu
+    >>> budget = {"epsilon": 1.0, "delta": 1e-6, "n_samples": 1000}
+    >>> round(single_copy_mu(**budget, accounting="mixture"), 4)
+    0.083
+    """
+    check_choice("accounting", accounting, get_args(Accounting))
+    check_probability("delta", delta)
+    count = check_integer("runs", runs)
+    if accounting == "permutation":
+        return gdp_budget(epsilon=epsilon, delta=delta) / math.sqrt(count)
+    if accounting == "mixture":
+        return _mixture_mu(epsilon, delta, n_samples, count)
+    return _capped_mu(epsilon, delta, n_samples, accounting, count, spare)
+
+
+def _capped_mu(
+    epsilon: float, delta: float, m: int, accounting: str, runs: int, spare: bool
+) -> float:
+    if accounting == "log_cap":
+        if delta * m >= 1.0 or epsilon > math.log(1.0 / delta):
+            raise ValueError(
+                "accounting='log_cap' needs delta < 1/m and epsilon <= log(1/delta), as Lemma 3.1 "
+                f"does, got epsilon={epsilon!r} and delta={delta!r} for m={m} records"
+            )
+        cap = math.log(1.0 / delta)
+    else:
+        cap = float(copy_cap(n_samples=m, failure=delta / (2 * runs)))
+    tail = runs * float(binom.sf(math.floor(cap), m, 1.0 / m))
+    if tail >= delta:
+        raise ValueError(
+            f"delta must exceed the tail {tail:.3g} of more than {cap:g} copies, got {delta=!r}"
+        )
+    left = delta - tail if spare else delta / 2
+    if not spare and tail > delta / 2:
+        raise ValueError(
+            f"delta must be at least twice the tail {tail:.3g} of more than {cap:g} copies, "
+            f"got {delta=!r}"
+        )
+    return gdp_budget(epsilon=epsilon, delta=left) / (cap * math.sqrt(runs))
+
+
+def _mixture_mu(epsilon: float, delta: float, m: int, runs: int) -> float:
+    """Return the root of the mixture's delta, rounded to the private side."""
+    law = copy_law(m, runs=runs, tail=min(1e-18, delta * 1e-9))
+    top = gdp_budget(epsilon=epsilon, delta=delta)
+
+    def gap(log_mu: float) -> float:
+        mu = math.exp(log_mu)
+        reached = mixture_delta(epsilon=epsilon, mu=mu, n_samples=m, law=law)
+        return math.log(reached / delta) if reached > 0 else -1e3
+
+    high = math.log(top)
+    if gap(high) <= 0:  # few draws: most passes do not meet the record
+        return top
+    root = float(brentq(gap, high - 8.0, high, xtol=1e-12, rtol=1e-12))
+    return math.exp(root - 1e-10)
+
+
+def noise_multiplier(
+    *,
+    epsilon: float,
+    delta: float,
+    n_samples: int,
+    accounting: Accounting,
+    runs: int = 1,
+    spare: bool = False,
+) -> float:
+    r"""How many times more noise an accounting of duplicates asks for than a permutation.
+
+    Parameters
+    ----------
+    epsilon, delta, n_samples, accounting, runs, spare
+        As in :func:`single_copy_mu`.
+
+    Returns
+    -------
+    float
+        :math:`\mu_1` of a permutation over that of the accounting, at least 1.
+
+    Examples
+    --------
+    >>> from dplit.margin.duplicates import noise_multiplier
+    >>> budget = {"epsilon": 1.0, "delta": 1e-6, "n_samples": 1000}
+    >>> [round(noise_multiplier(**budget, accounting=a), 2) for a in ("mixture", "tight_cap")]
+    [2.85, 9.3]
+    """
+    base = single_copy_mu(
+        epsilon=epsilon, delta=delta, n_samples=n_samples, accounting="permutation", runs=runs
+    )
+    used = single_copy_mu(
+        epsilon=epsilon, delta=delta, n_samples=n_samples, accounting=accounting, runs=runs,
+        spare=spare,
+    )  # fmt: skip
+    return base / used

@@ -1,0 +1,362 @@
+"""A linear classifier with a margin guarantee as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit._estimators import clip_rows, spawn_generators
+from dplit.margin._records import Array, check_geometry
+from dplit.margin.compressed_learner import (
+    Projection,
+    Solver,
+    compress,
+    draw_projection,
+    expand,
+    learn_weights,
+    printed_dimension,
+)
+from dplit.margin.margin_choice import choose_margin, margin_grid
+
+__all__ = ["PrivateMarginClassifier", "binary_labels", "margin_weights"]
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+def binary_labels(y: ArrayLike) -> tuple[NDArray[Any], Array]:
+    """Return the two classes, and labels -1 and 1, of a target with exactly two values.
+
+    Parameters
+    ----------
+    y : array_like of shape (n_samples,)
+
+    Returns
+    -------
+    tuple of ndarray
+        Sorted classes, and labels: 1 for the second class.
+
+    Raises
+    ------
+    ValueError
+        If there are not two classes.
+
+    Examples
+    --------
+    >>> from dplit.margin.estimators import binary_labels
+    >>> binary_labels(["no", "yes", "no"])[1].tolist()
+    [-1.0, 1.0, -1.0]
+    """
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    if kind != "binary":
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}."
+        )
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must hold two classes, got 1 class: {classes[0]!r}")
+    return classes, np.where(codes == 1, 1.0, -1.0)
+
+
+def margin_weights(
+    Z: Array,
+    labels: Array,
+    *,
+    margin: float | str,
+    radius: float,
+    data_norm: float,
+    n_margins: int,
+    rng: np.random.Generator,
+    **learner: Any,
+) -> tuple[Array, float]:
+    """Return weights for ``Z`` and the margin, which is given or chosen privately.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (m, k)
+        Projected records or features.
+    labels : ndarray of shape (m,)
+        Labels -1 and 1.
+    margin : float or "private"
+        A margin, or the word.
+    radius, data_norm : float
+        Norm of the comparator and of the records before projection.
+    n_margins : int
+        Size of the grid of :func:`dplit.margin.margin_choice.margin_grid`.
+    rng : numpy.random.Generator
+    **learner
+        ``epsilon``, ``delta``, ``solver``, ``inflation``, ``n_steps``, ``beta`` of
+        :func:`dplit.margin.compressed_learner.learn_weights`.
+
+    Returns
+    -------
+    tuple of ndarray of shape (k,) and float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from dplit.margin.estimators import margin_weights
+    >>> Z, labels = np.array([[1.0], [-1.0]] * 500), np.array([1.0, -1.0] * 500)
+    >>> weights, rho = margin_weights(Z, labels, margin=0.5, radius=1.0, data_norm=1.0, n_margins=3,
+    ...     rng=np.random.default_rng(0), epsilon=4.0, delta=1e-6, inflation=1.0)
+    >>> bool(weights[0] > 0), rho
+    (True, 0.5)
+    """
+    if isinstance(margin, str):
+        check_choice("margin", margin, ("private",))
+        grid = margin_grid(radius=radius, data_norm=data_norm, size=n_margins)
+        choice = choose_margin(
+            Z, labels, margins=grid, radius=radius, data_norm=data_norm, rng=rng, **learner
+        )
+        return choice.weights, choice.margin
+    rho = check_geometry(margin, radius, data_norm)[0]
+    weights = learn_weights(
+        Z, labels, margin=rho, radius=radius, data_norm=data_norm, rng=rng, **learner
+    )
+    return weights[0], rho
+
+
+class PrivateMarginClassifier(
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Private linear classifier that minimises a hinge loss of a margin, projected or not.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget, positive.
+    delta : float, default=1e-6
+        In (0, 1). Neither delta < 1/m nor epsilon <= log(1/delta) is needed: the noise is
+        calibrated to the exact Gaussian profile.
+    margin : float or "private", default="private"
+        Margin of the hinge loss in (0, radius * data_norm], chosen without the data; or "private",
+        to choose it from a grid with half of the budget.
+    radius : float, default=1.0
+        Norm of the comparators. Only ``margin / radius`` matters.
+    data_norm : float or None, default=None
+        Public bound on the norm of a record. Must be given; longer records are clipped.
+    projection : {None, "fast", "sign"}, default=None
+        Learn on the records, or on a random projection of them.
+    n_components : int or None, default=None
+        Projected dimension, at most the number of features; None: the published formula with
+        constant 1, at most the number of features.
+    solver : {"noisy_gradient", "phased"}, default="noisy_gradient"
+        Full-batch gradient descent, or the phased one with boosting.
+    n_steps : int, default=100
+        Steps of the full-batch descent.
+    n_margins : int, default=6
+        Margins of the grid for ``margin="private"``.
+    fit_intercept : bool, default=False
+        Whether to add a constant coordinate ``data_norm`` to every record.
+    beta : float, default=0.05
+        Failure probability of the accuracy guarantees; privacy does not depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of projection and noise. None takes entropy from the operating system; anything else
+        is for reproduction and voids the privacy guarantee. ``clone`` copies a generator together
+        with its state, so that two clones share their noise.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights of the records as they are.
+    intercept_ : float
+    classes_ : ndarray of shape (2,)
+        Sorted classes, assumed public.
+    margin_ : float
+        The margin that was used.
+    epsilon_, delta_ : float
+    neighboring_ : str
+        "replace_one".
+    privacy_statement_ : str
+        The guarantee in words, with its limits.
+    n_features_in_ : int
+
+    Notes
+    -----
+    With a projection both lengths double, as in Algorithm 2. The noise is floating-point research
+    noise, not a release.
+
+    References
+    ----------
+    Bassily, Mohri and Suresh (2022), Algorithms 2 and 4; Appendix F (reconstruction).
+
+    Examples
+    --------
+    >>> from dplit.margin.estimators import PrivateMarginClassifier
+    >>> y = np.repeat(["no", "yes"], 2000)
+    >>> X = np.where(y == "yes", 1.0, -1.0)[:, None] * [0.6, 0.8]
+    >>> model = PrivateMarginClassifier(margin=0.5, data_norm=1.0, random_state=0).fit(X, y)
+    >>> model.score(X, y), model.neighboring_
+    (1.0, 'replace_one')
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        margin: float | str = "private",
+        radius: float = 1.0,
+        data_norm: float | None = None,
+        projection: Projection | None = None,
+        n_components: int | None = None,
+        solver: Solver = "noisy_gradient",
+        n_steps: int = 100,
+        n_margins: int = 6,
+        fit_intercept: bool = False,
+        beta: float = 0.05,
+        random_state: RandomState = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.margin = margin
+        self.radius = radius
+        self.data_norm = data_norm
+        self.projection = projection
+        self.n_components = n_components
+        self.solver = solver
+        self.n_steps = n_steps
+        self.n_margins = n_margins
+        self.fit_intercept = fit_intercept
+        self.beta = beta
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that two classes are needed."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _check_parameters(self) -> float:
+        check_positive("epsilon", self.epsilon)
+        check_probability("delta", self.delta)
+        check_choice("solver", self.solver, get_args(Solver))
+        check_integer("n_steps", self.n_steps)
+        check_integer("n_margins", self.n_margins)
+        check_probability("beta", self.beta)
+        if self.projection is not None:
+            check_choice("projection", self.projection, get_args(Projection))
+        if self.data_norm is None:
+            raise ValueError(
+                "data_norm must be given: a bound read from the data is not private, "
+                "got data_norm=None"
+            )
+        return check_positive("data_norm", self.data_norm)
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Clip the records, project them if asked, and learn privately.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+        y : array_like of shape (n_samples,)
+            Two classes.
+
+        Returns
+        -------
+        PrivateMarginClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``data_norm`` is missing, a parameter is out of its range, the data are not finite
+            arrays of matching length or there are not two classes.
+        """
+        norm = self._check_parameters()
+        records, target = validate_data(self, X, y, dtype=np.float64)
+        classes, labels = binary_labels(target)
+        rows = clip_rows(records, norm)
+        if self.fit_intercept:
+            rows, norm = np.column_stack([rows, np.full(len(rows), norm)]), math.sqrt(2.0) * norm
+        public, noise = spawn_generators(self.random_state, 2)
+        phi = None
+        if self.projection is not None:
+            phi = draw_projection(
+                rows.shape[1], self._components(*rows.shape), kind=self.projection, rng=public
+            )
+        weights, self.margin_ = margin_weights(
+            rows if phi is None else compress(rows, phi), labels, margin=self.margin,
+            radius=self.radius, data_norm=norm, n_margins=self.n_margins, rng=noise,
+            epsilon=self.epsilon, delta=self.delta, solver=self.solver, n_steps=self.n_steps,
+            beta=self.beta, inflation=1.0 if phi is None else 2.0,
+        )  # fmt: skip
+        coef = weights if phi is None else expand(weights, phi)
+        self.coef_ = coef[: records.shape[1]]
+        self.intercept_ = float(coef[-1] * self.data_norm) if self.fit_intercept else 0.0
+        self.classes_ = classes
+        self._state(len(rows))
+        return self
+
+    def _components(self, m: int, d: int) -> int:
+        if self.n_components is not None:
+            return self.n_components
+        return min(
+            d,
+            printed_dimension(n_samples=m, epsilon=self.epsilon, delta=self.delta, beta=self.beta),
+        )
+
+    def _state(self, n_records: int) -> None:
+        self.epsilon_, self.delta_ = float(self.epsilon), float(self.delta)
+        self.neighboring_ = "replace_one"
+        chosen = "chosen privately within the budget" if self.margin == "private" else "given"
+        self.privacy_statement_ = (
+            f"({self.epsilon_:g}, {self.delta_:g})-differential privacy for replacing one of "
+            f"{n_records} records with its label (their number and the two class names are "
+            f"public); records clipped to norm {self.data_norm:g}, margin {self.margin_:g} "
+            f"{chosen}. The noise is floating-point research noise; a fixed random_state voids "
+            "the guarantee."
+        )
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Signed scores; positive means the second class.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records; they are not clipped.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``X @ coef_ + intercept_``.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If ``fit`` was not called.
+        ValueError
+            If ``X`` is not a finite matrix with the fitted number of columns.
+        """
+        check_is_fitted(self)
+        records = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(records @ self.coef_ + self.intercept_)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of ``classes_``.
+        """
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[(scores > 0).astype(int)])

@@ -1,0 +1,303 @@
+r"""A private kernel classifier with a margin, on public random features."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, gen_batches
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dplit._checks import check_integer, check_positive, check_probability
+from dplit._estimators import spawn_generators
+from dplit.margin.compressed_learner import learn_weights
+from dplit.margin.kernel_learner import DirectFeatures, direct_features
+from dplit.margin.margin_choice import choose_margin, margin_grid
+from dplit.margin.streamed import StreamedProjection, streamed_projection
+
+__all__ = ["PrivateKernelMarginClassifier"]
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+_BATCH = 4096
+
+
+class PrivateKernelMarginClassifier(
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    r"""Private classifier of two classes with the kernel ``exp(-gamma ||x - x'||^2)``.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Inverse squared width of the kernel, positive. ``X`` is used as it is: scale it with public
+        constants. Choosing ``gamma`` by looking at the data is not covered.
+    n_components : int, default=200
+        Number of coordinates in which the noise is drawn; rounded up to an even number if
+        ``n_frequencies`` is None.
+    n_frequencies : int or None, default=None
+        None: half as many frequencies, used as they are. A number: so many frequencies,
+        streamed and compressed to ``n_components`` coordinates as in Algorithm 3; lengths are then
+        kept by clipping at 2 and the ball is twice as large, so the noise counts four times.
+    margin : float or "private", default=0.3
+        The paper's rho, in (0, radius]; ``"private"`` chooses among ``radius / 2^j`` with half of
+        the budget for the choice (the other half is shared by the candidates).
+    n_margins : int, default=4
+        Number of candidates of the private choice.
+    radius : float, default=1.0
+        The paper's Lambda: norm of the predictors with which the result competes.
+    n_steps : int, default=100
+        Steps of noisy full-batch gradient descent.
+    epsilon : float, default=1.0
+        Privacy budget, in (0, inf).
+    delta : float, default=1e-5
+        In (0, 1).
+    classes : tuple or None, default=None
+        The two labels, the first for negative values of the function. None takes them from the
+        data, and then they are **assumed public**.
+    neighboring : {"replace_one"}, default="replace_one"
+        Neighbouring relation: the number of records is public.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of the features and of the noise, which get streams of their own. None takes entropy
+        from the operating system; anything else is for reproduction and voids the privacy
+        guarantee. ``clone`` copies a generator together with its state, so that two clones share
+        their noise.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels.
+    coef_ : ndarray of shape (n_components,)
+        Private weights.
+    margin_ : float
+        The margin that was used; private if it was chosen.
+    features_ : object
+        The public map, with a method ``transform``.
+    epsilon_, delta_, neighboring_ : float, float, str
+        The guarantee.
+    privacy_statement_ : str
+        The guarantee in one sentence, with its limits.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Notes
+    -----
+    Mapped records have norm 1 whatever the input is, so that no bound on ``X`` is needed. The
+    budget is spent exactly through Gaussian DP and needs neither ``delta < 1/m`` nor ``epsilon <=
+    log(1/delta)``. The noise is floating-point research noise, not a release.
+
+    References
+    ----------
+    Bassily, Mohri and Suresh (2022), arXiv:2204.10376, Algorithm 3 and Appendix F.
+
+    Examples
+    --------
+    >>> from dplit.margin.kernel_estimators import PrivateKernelMarginClassifier
+    >>> X = np.linspace(-2.0, 2.0, 2000).reshape(-1, 1)
+    >>> model = PrivateKernelMarginClassifier(n_components=40, classes=("out", "in"),
+    ...     random_state=0)
+    >>> model = model.fit(X, np.where(np.abs(X[:, 0]) < 1.0, "in", "out"))
+    >>> model.predict([[-2.0], [0.0]]).tolist(), model.neighboring_
+    (['out', 'in'], 'replace_one')
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma: float = 1.0,
+        n_components: int = 200,
+        n_frequencies: int | None = None,
+        margin: float | Literal["private"] = 0.3,
+        n_margins: int = 4,
+        radius: float = 1.0,
+        n_steps: int = 100,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        classes: tuple[Any, Any] | None = None,
+        neighboring: Literal["replace_one"] = "replace_one",
+        random_state: RandomState = None,
+    ) -> None:
+        self.gamma = gamma
+        self.n_components = n_components
+        self.n_frequencies = n_frequencies
+        self.margin = margin
+        self.n_margins = n_margins
+        self.radius = radius
+        self.n_steps = n_steps
+        self.epsilon = epsilon
+        self.delta = delta
+        self.classes = classes
+        self.neighboring = neighboring
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that there are two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _check_parameters(self) -> None:
+        """Check what does not depend on the data."""
+        check_positive("gamma", self.gamma)
+        check_integer("n_components", self.n_components)
+        if self.n_frequencies is not None:
+            check_integer("n_frequencies", self.n_frequencies)
+        radius = check_positive("radius", self.radius)
+        if isinstance(self.margin, str):
+            if self.margin != "private":
+                raise ValueError(f"margin must be a number or 'private', got {self.margin!r}")
+            check_integer("n_margins", self.n_margins)
+        elif check_positive("margin", self.margin) > radius:
+            raise ValueError(
+                f"margin must be at most radius = {radius:g}: no predictor of the ball has a "
+                f"larger one, got margin={self.margin!r}"
+            )
+        check_integer("n_steps", self.n_steps)
+        check_positive("epsilon", self.epsilon)
+        check_probability("delta", self.delta)
+        if self.neighboring != "replace_one":
+            raise ValueError(
+                "neighboring must be 'replace_one' (the number of records is public), got "
+                f"neighboring={self.neighboring!r}"
+            )
+
+    def _signs(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return -1 for the first class and +1 for the second; set ``classes_``."""
+        check_classification_targets(y)
+        found = np.unique(y)
+        if self.classes is None:
+            if len(found) > 2:
+                raise ValueError(
+                    "Only binary classification is supported. The type of the target is "
+                    f"{type_of_target(y)}."
+                )
+            if len(found) < 2:
+                raise ValueError(
+                    f"y must hold two classes unless classes is given, got one class: {found[0]!r}"
+                )
+            self.classes_ = found
+        else:
+            self.classes_ = np.asarray(self.classes)
+            if self.classes_.shape != (2,) or self.classes_[0] == self.classes_[1]:
+                raise ValueError(f"classes must be two labels, got classes={self.classes!r}")
+            if not np.isin(found, self.classes_).all():
+                raise ValueError(f"y must hold the classes {self.classes!r} only")
+        return np.where(y == self.classes_[1], 1.0, -1.0)
+
+    def _draw_features(
+        self, n_features: int, rng: np.random.Generator
+    ) -> DirectFeatures | StreamedProjection:
+        """Draw the public map."""
+        if self.n_frequencies is None:
+            count = (self.n_components + 1) // 2
+            return direct_features(n_features, count, gamma=self.gamma, rng=rng, double=True)
+        return streamed_projection(
+            n_features, self.n_frequencies, self.n_components, gamma=self.gamma, rng=rng,
+            double=True,
+        )  # fmt: skip
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Draw the features and learn the weights privately.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records, used as they are.
+        y : array_like of shape (n_samples,)
+            Labels of two classes.
+
+        Returns
+        -------
+        PrivateKernelMarginClassifier
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is out of its range, the data are not finite arrays of matching length,
+            or the labels are not of two classes.
+        """
+        self._check_parameters()
+        records, labels = validate_data(self, X, y, dtype=np.float64)
+        signs = self._signs(labels)
+        public, noise = spawn_generators(self.random_state, 2)
+        self.features_ = self._draw_features(records.shape[1], public)
+        rows = self.features_.transform(records)
+        inflation = 1.0 if self.n_frequencies is None else 2.0
+        shared: dict[str, Any] = {
+            "radius": self.radius, "data_norm": 1.0, "epsilon": self.epsilon, "delta": self.delta,
+            "rng": noise, "inflation": inflation, "n_steps": self.n_steps,
+        }  # fmt: skip
+        if isinstance(self.margin, str):
+            grid = margin_grid(radius=self.radius, data_norm=1.0, size=self.n_margins)
+            chosen = choose_margin(rows, signs, margins=grid, **shared)
+            self.coef_, self.margin_ = chosen.weights, chosen.margin
+        else:
+            self.margin_ = float(self.margin)
+            self.coef_ = learn_weights(rows, signs, margin=self.margin_, **shared)[0]
+        self._publish(len(records))
+        return self
+
+    def _publish(self, count: int) -> None:
+        """Set the attributes that state the guarantee."""
+        self.epsilon_, self.delta_ = float(self.epsilon), float(self.delta)
+        self.neighboring_ = self.neighboring
+        labels = "given" if self.classes is not None else "taken from the data as public"
+        margin = "chosen within the budget" if isinstance(self.margin, str) else "given"
+        self.privacy_statement_ = (
+            f"({self.epsilon_:g}, {self.delta_:g})-differential privacy of the weights for "
+            f"replacing one of {count} records (their number is public; the two labels are "
+            f"{labels}, the margin is {margin}, inputs arbitrary). The noise is floating-point "
+            "research noise; a fixed random_state voids the guarantee."
+        )
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Evaluate the released function.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Positive for the second class.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            As for ``predict``.
+        """
+        check_is_fitted(self)
+        records = validate_data(self, X, dtype=np.float64, reset=False)
+        batches = [
+            self.features_.transform(records[batch]) @ self.coef_
+            for batch in gen_batches(len(records), _BATCH)
+        ]
+        return np.asarray(np.concatenate(batches))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Classify by the sign of the released function.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of ``classes_``.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If ``fit`` was not called.
+        ValueError
+            If ``X`` is not a finite matrix with the fitted number of columns.
+        """
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[(scores > 0).astype(int)])

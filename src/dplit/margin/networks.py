@@ -1,0 +1,457 @@
+r"""Feed-forward networks of Section 5, and what projections at every layer change in their output.
+
+:math:`h(x)=W_L^\top\psi(W_{L-1}^\top\cdots\psi(W_1^\top x))` with a sigmoid that is odd. After a
+projection :math:`\Phi_{j-1}` in front of each layer the weights are :math:`\Phi_{j-1}^\top\tilde
+W_j` with small matrices :math:`\tilde W_j`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import (
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_nonnegative,
+    check_positive,
+    check_rng,
+)
+from dplit.features import sign_projection
+
+__all__ = [
+    "SIGMOIDS",
+    "compressed_output",
+    "compression_bound",
+    "compression_errors",
+    "layer_dimension_budget",
+    "network_output",
+    "projection_distortion",
+    "random_network",
+    "sigmoid",
+    "sigmoid_slope",
+]
+
+Array = NDArray[np.float64]
+Form = Literal["tanh", "half", "quarter", "logistic"]
+
+#: Readings of the sigmoid: its argument is slope * a times this factor inside the tanh.
+SIGMOIDS = {"tanh": 1.0, "half": 0.5, "quarter": 0.25, "logistic": 0.5}
+
+
+def sigmoid(a: ArrayLike, *, slope: float = 1.0, form: Form = "half") -> Array:
+    r"""Sigmoid of a layer.
+
+    Parameters
+    ----------
+    a : array_like
+        Arguments, finite.
+    slope : float, default=1.0
+        :math:`\eta`, positive.
+    form : {"half", "tanh", "quarter", "logistic"}, default="half"
+        :math:`\tanh(\eta a/2)=(1-e^{-\eta a})/(1+e^{-\eta a})`, :math:`\tanh(\eta a)`,
+        :math:`\tanh(\eta a/4)`, or the logistic function, which is not odd.
+
+    Returns
+    -------
+    ndarray
+        In the shape of ``a``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``a`` is not finite, the slope is not positive or the form is unknown.
+
+    Examples
+    --------
+    >>> sigmoid([0.0, 2.0], slope=1.0).round(4)
+    array([0.    , 0.7616])
+    """
+    values = check_finite_array("a", a).astype(float)
+    factor = SIGMOIDS[check_choice("form", form, SIGMOIDS)] * check_positive("slope", slope)
+    out: Array = np.tanh(factor * values)
+    return (1.0 + out) / 2 if form == "logistic" else out
+
+
+def sigmoid_slope(*, slope: float = 1.0, form: Form = "half") -> float:
+    r"""Largest derivative of the sigmoid, at 0.
+
+    Parameters
+    ----------
+    slope : float, default=1.0
+        :math:`\eta`, positive.
+    form : {"half", "tanh", "quarter", "logistic"}, default="half"
+        Reading of the sigmoid.
+
+    Returns
+    -------
+    float
+        :math:`\eta/2`, :math:`\eta`, or :math:`\eta/4`: at most :math:`\eta` in every reading.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the slope is not positive or the form is unknown.
+
+    Examples
+    --------
+    >>> sigmoid_slope(slope=4.0)
+    2.0
+    """
+    factor = SIGMOIDS[check_choice("form", form, SIGMOIDS)] * check_positive("slope", slope)
+    return factor / 2 if form == "logistic" else factor
+
+
+def network_output(
+    X: ArrayLike, weights: Sequence[ArrayLike], *, slope: float = 1.0, form: Form = "half"
+) -> Array:
+    """Output of a network without activation in its last layer.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs.
+    weights : sequence of array_like
+        Matrices of shapes (d, N), (N, N), ..., (N, N) and a vector (N,); at least the vector.
+    slope, form
+        As in :func:`dplit.margin.networks.sigmoid`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Real outputs; their sign is the predicted label.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are no weights or a shape does not fit.
+
+    References
+    ----------
+    R. Bassily, M. Mohri, A. T. Suresh, Differentially private learning with margin guarantees,
+    NeurIPS 2022, Section 5.
+
+    Examples
+    --------
+    >>> network_output([[1.0, 0.0]], [[[2.0], [0.0]], [3.0]]).round(4)
+    array([2.2848])
+    """
+    layers = _layers(weights)
+    value = check_finite_array("X", X, ndim=2).astype(float)
+    for matrix in layers[:-1]:
+        value = sigmoid(_product(value, matrix), slope=slope, form=form)
+    return _product(value, layers[-1])
+
+
+def _layers(weights: Sequence[ArrayLike]) -> list[Array]:
+    if len(weights) == 0:
+        raise ValueError("weights must hold at least the output layer, got none")
+    layers = [check_finite_array("weights", w).astype(float) for w in weights]
+    if any(w.ndim != 2 for w in layers[:-1]) or layers[-1].ndim != 1:
+        raise ValueError(f"weights must be matrices and a vector, got {[w.shape for w in layers]}")
+    return layers
+
+
+def _product(value: Array, matrix: Array) -> Array:
+    if value.shape[1] != len(matrix):
+        raise ValueError(f"weights must have {value.shape[1]} rows, got shape {matrix.shape}")
+    out: Array = value @ matrix
+    return out
+
+
+def compressed_output(
+    X: ArrayLike,
+    small: Sequence[ArrayLike],
+    maps: Sequence[ArrayLike | None],
+    *,
+    slope: float = 1.0,
+    form: Form = "half",
+) -> Array:
+    r"""Output of a network that projects the input of each layer: the right side of Figure 2.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs.
+    small : sequence of array_like
+        Matrices :math:`\tilde W_j` of shapes (k, N), ..., and a vector (k,).
+    maps : sequence of array_like or None
+        One :math:`\Phi_{j-1}` of shape (k, d) or (k, N) for each layer; None leaves the layer as it
+        is.
+    slope, form
+        As in :func:`dplit.margin.networks.sigmoid`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Equal to the output of the network with weights :math:`\Phi_{j-1}^\top\tilde W_j`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the numbers of matrices and maps differ, or a shape does not fit.
+
+    Examples
+    --------
+    >>> compressed_output([[1.0, 5.0]], [[2.0]], [[[1.0, 0.0]]])
+    array([2.])
+    """
+    layers = _layers(small)
+    if len(maps) != len(layers):
+        raise ValueError(f"maps must hold one map per layer, got {len(maps)} for {len(layers)}")
+    value = check_finite_array("X", X, ndim=2).astype(float)
+    for j, (matrix, phi) in enumerate(zip(layers, maps, strict=True)):
+        if phi is not None:
+            value = _product(value, check_finite_array("maps", phi, ndim=2).astype(float).T)
+        value = _product(value, matrix)
+        if j < len(layers) - 1:
+            value = sigmoid(value, slope=slope, form=form)
+    return value
+
+
+def random_network(
+    *, n_features: int, width: int, depth: int, weight_norm: float, rng: np.random.Generator
+) -> list[Array]:
+    r"""Network with Gaussian weights scaled to a Frobenius norm.
+
+    Parameters
+    ----------
+    n_features, width, depth : int
+        d, N and L, each at least 1.
+    weight_norm : float
+        Frobenius norm :math:`\Lambda` of each layer, positive.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    list of ndarray
+        Shapes (d, N), (N, N), ..., (N,).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> options = dict(n_features=5, width=3, depth=3, weight_norm=2.0)
+    >>> [w.shape for w in random_network(rng=np.random.default_rng(0), **options)]
+    [(5, 3), (3, 3), (3,)]
+    """
+    d, n = check_integer("n_features", n_features), check_integer("width", width)
+    size, generator = check_positive("weight_norm", weight_norm), check_rng(rng)
+    rows = [d] + [n] * (check_integer("depth", depth) - 1)
+    shapes = [(r, n) for r in rows[:-1]] + [(rows[-1],)]
+    drawn = [generator.standard_normal(shape) for shape in shapes]
+    return [w * (size / np.linalg.norm(w)) for w in drawn]
+
+
+def compression_errors(
+    X: ArrayLike,
+    weights: Sequence[ArrayLike],
+    *,
+    n_components: int,
+    input_only: bool = False,
+    slope: float = 1.0,
+    form: Form = "half",
+    rng: np.random.Generator,
+) -> Array:
+    r"""Change of a network's outputs when sign projections compress its layers.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs.
+    weights : sequence of array_like
+        The network; its compression has the matrices :math:`\tilde W_j=\Phi_{j-1}W_j`.
+    n_components : int
+        Dimension k of every projection, at least 1.
+    input_only : bool, default=False
+        Whether only the input layer is projected.
+    slope, form
+        As in :func:`dplit.margin.networks.sigmoid`.
+    rng : numpy.random.Generator
+        Draws the projections.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Absolute differences of the two outputs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a shape does not fit or k is no positive integer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng, X = np.random.default_rng(0), np.eye(4)
+    >>> compression_errors(X, [np.eye(4)[0]], n_components=9, rng=rng).round(1)
+    array([0. , 0.1, 0.6, 0.3])
+    """
+    layers = _layers(weights)
+    first = sign_projection(len(layers[0]), n_components, rng=check_rng(rng))
+    rest = [
+        None if input_only else sign_projection(len(w), n_components, rng=rng) for w in layers[1:]
+    ]
+    maps: list[Array | None] = [first, *rest]
+    small = [w if phi is None else phi @ w for w, phi in zip(layers, maps, strict=True)]
+    before = network_output(X, layers, slope=slope, form=form)
+    after = compressed_output(X, small, maps, slope=slope, form=form)
+    gap: Array = np.abs(after - before)
+    return gap
+
+
+def projection_distortion(
+    X: ArrayLike,
+    weights: Sequence[ArrayLike],
+    maps: Sequence[ArrayLike],
+    *,
+    slope: float = 1.0,
+    form: Form = "half",
+) -> float:
+    r"""Largest relative change of the inner products that a compressed network computes.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs.
+    weights : sequence of array_like
+        The network before its compression.
+    maps : sequence of array_like
+        One projection for each layer.
+    slope, form
+        As in :func:`dplit.margin.networks.sigmoid`.
+
+    Returns
+    -------
+    float
+        Largest :math:`|\langle\Phi w,\Phi v\rangle-\langle w,v\rangle|/(|w||v|)` over layers,
+        columns w and the inputs v that the layer gets in the compressed network.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a shape does not fit.
+
+    Examples
+    --------
+    >>> projection_distortion([[1.0, 0.0]], [[1.0, 0.0]], [[[1.5, 0.0]]])
+    1.25
+    """
+    value, largest = check_finite_array("X", X, ndim=2).astype(float), 0.0
+    for matrix, phi in zip(_layers(weights), maps, strict=True):
+        columns = matrix.reshape(len(matrix), -1)
+        small = check_finite_array("maps", phi, ndim=2).astype(float)
+        kept = _product(value, small.T) @ (small @ columns)
+        sizes = np.outer(np.linalg.norm(value, axis=1), np.linalg.norm(columns, axis=0))
+        gaps = np.abs(kept - value @ columns) / np.maximum(sizes, np.finfo(float).tiny)
+        largest = max(largest, float(gaps.max()))
+        value = sigmoid(kept, slope=slope, form=form)
+    return largest
+
+
+def compression_bound(
+    *,
+    distortion: float,
+    depth: int,
+    weight_norm: float,
+    data_norm: float,
+    slope: float,
+    rounding: float = 0.0,
+) -> float:
+    r"""Largest change of an output on the event that projections keep inner products.
+
+    Parameters
+    ----------
+    distortion : float
+        :math:`\eta_J`: each :math:`|\langle\Phi w,\Phi v\rangle-\langle w,v\rangle|` is at most
+        :math:`\eta_J|w||v|`, for columns w of the layer and the input v it gets, nonnegative.
+    depth : int
+        Layers L, at least 1.
+    weight_norm, data_norm : float
+        :math:`\Lambda` and r, positive.
+    slope : float
+        Lipschitz constant s of the activation, positive.
+    rounding : float, default=0.0
+        Frobenius distance :math:`\gamma` to which each small matrix is rounded, nonnegative.
+
+    Returns
+    -------
+    float
+        :math:`\Lambda(s\Lambda)^{L-1}r\,((1+\kappa)^L-1)` with
+        :math:`\kappa=\eta_J+\gamma\sqrt{1+\eta_J}/\Lambda`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    With :math:`e_j` the distance of the activations after layer j,
+    :math:`e_j\le s\Lambda(\kappa|\tilde v_{j-1}|+e_{j-1})` and
+    :math:`|\tilde v_{j-1}|\le(s\Lambda)^{j-1}r+e_{j-1}`, so that
+    :math:`e_j\le(s\Lambda)^jr((1+\kappa)^j-1)` by induction.
+
+    Examples
+    --------
+    >>> options = dict(weight_norm=2.0, data_norm=1.0, slope=0.5)
+    >>> round(compression_bound(distortion=0.1, depth=2, **options), 2)
+    0.42
+    """
+    layers, size = check_integer("depth", depth), check_positive("weight_norm", weight_norm)
+    eta, gamma = (
+        check_nonnegative("distortion", distortion),
+        check_nonnegative("rounding", rounding),
+    )
+    growth = (check_positive("slope", slope) * size) ** (layers - 1)
+    reach = size * growth * check_positive("data_norm", data_norm)
+    return reach * math.expm1(layers * math.log1p(eta + gamma * math.sqrt(1 + eta) / size))
+
+
+def layer_dimension_budget(
+    *, margin: float, depth: int, weight_norm: float, data_norm: float, slope: float
+) -> float:
+    r"""Largest :math:`\kappa` at which no output moves by more than the margin.
+
+    Parameters
+    ----------
+    margin : float
+        :math:`\rho`, positive.
+    depth : int
+        Layers L, at least 1.
+    weight_norm, data_norm : float
+        :math:`\Lambda` and r, positive.
+    slope : float
+        Lipschitz constant s of the activation, positive.
+
+    Returns
+    -------
+    float
+        :math:`(1+\rho/(\Lambda(s\Lambda)^{L-1}r))^{1/L}-1`, about that ratio over L. Then
+        :math:`k=O(\kappa^{-2}\log(LNm/\beta))`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> options = dict(depth=2, weight_norm=2.0, data_norm=1.0, slope=0.5)
+    >>> round(layer_dimension_budget(margin=0.42, **options), 4)
+    0.1
+    """
+    layers, size = check_integer("depth", depth), check_positive("weight_norm", weight_norm)
+    growth = (check_positive("slope", slope) * size) ** (layers - 1)
+    reach = size * growth * check_positive("data_norm", data_norm)
+    return math.expm1(math.log1p(check_positive("margin", margin) / reach) / layers)

@@ -1,0 +1,123 @@
+"""Theorem 3.1 with constants: pieces by hand, the Chernoff step by exact binomial tails."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dplit.margin import bounds_em
+from dplit.margin.em_dimension import sphere_sample
+from dplit.streams import stream
+
+TABLE = [
+    (0.2, 10**4, 2329, 12351, 2.4711),
+    (0.5, 10**3, 390, 1714, 3.4359),
+    (0.5, 10**5, 533, 2342, 0.0469),
+    (0.8, 10**4, 237, 932, 0.1872),
+]
+
+
+@pytest.mark.claim("margin-thm31")
+@pytest.mark.parametrize(("a", "m", "k", "log_cover", "excess"), TABLE)
+def test_terms_at_known_settings(a, m, k, log_cover, excess):
+    terms = bounds_em.cover_terms(normalized_margin=a, n_samples=m, epsilon=1.0, beta=0.05)
+    assert terms.n_components == k
+    assert terms.log_cover == pytest.approx(k * math.log(1 + 40 / a), rel=1e-12)
+    assert round(terms.log_cover) == log_cover
+    assert terms.log_budget == pytest.approx(terms.log_cover + math.log(60), rel=1e-12)
+    assert terms.excess == pytest.approx(excess, abs=6e-5)
+
+
+@pytest.mark.claim("margin-thm31")
+@pytest.mark.parametrize("error", [0.0, 0.1, 0.5])
+def test_chernoff_step_solves_its_equation(error):
+    R = bounds_em.chernoff_upper(error, rate=0.02)
+    assert R - math.sqrt(2 * 0.02 * R) == pytest.approx(error, abs=1e-12)
+    assert error + math.sqrt(2 * 0.02 * error) + 0.04 >= R
+
+
+@pytest.mark.claim("margin-thm31")
+def test_chernoff_step_against_binomial_tails():
+    """P(A <= R - sqrt(2 t R)) <= exp(-t m), exactly, over a grid of R: deterministic."""
+    m, t = 400, 0.01
+    for R in np.linspace(0.03, 0.95, 40):
+        low = math.floor(m * (R - math.sqrt(2 * t * R)) + 1e-12)
+        assert binom.cdf(low, m, R) <= math.exp(-t * m)
+
+
+@pytest.mark.claim("margin-thm31")
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_relative_bound_covers_its_two_steps(epsilon):
+    """The closed form is above mechanism tail plus Chernoff, and below 2.2 times that."""
+    for error in (0.0, 0.05, 0.3):
+        t = 40.0 / 1000
+        exact = bounds_em.chernoff_upper(error + 2 * t / epsilon, rate=t)
+        bound = bounds_em.relative_bound(error, log_budget=40.0, n_samples=1000, epsilon=epsilon)
+        assert exact <= bound <= 2.2 * exact
+
+
+@pytest.mark.claim("margin-thm31")
+def test_relative_bound_by_hand():
+    bound = bounds_em.relative_bound(0.2, log_budget=50.0, n_samples=1000, epsilon=0.5)
+    assert bound == pytest.approx(0.2 + math.sqrt(0.02) + 0.6, rel=1e-12)
+
+
+@pytest.mark.claim("margin-thm31")
+def test_margins_survive_projection_and_rounding():
+    """a = 0.8, m = 200, k = 175 by the rule for beta = 0.05: ten draws, no margin lost.
+
+    Each draw fails with probability at most 0.017 by the bound and below 1e-9 in truth. Kills a
+    rounding of the wrong size through the test by hand below.
+    """
+    rng = stream(0, "rounded", "data")
+    w = np.eye(400)[0]
+    for _ in range(10):
+        X, y = sphere_sample(200, 400, margin=0.8, rng=rng)
+        left = bounds_em.rounded_margins(X, y, w, margin=0.8, n_components=175, rng=rng)
+        assert left.shape == (200,)
+        assert 0.2 < left.min() < 1.0
+
+
+def test_rounded_margins_by_hand():
+    """A single axis: signs keep products and lengths exactly."""
+    left = bounds_em.rounded_margins(
+        [[0.0, 2.0]], [-1], [0.0, -3.0], margin=1.5, data_norm=2.0, n_components=7,
+        rng=stream(0, "by-hand", "public"),
+    )  # fmt: skip
+    np.testing.assert_allclose(left, [(6.0 - 0.075 * 2.0) / 1.5], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: bounds_em.cover_terms(
+                normalized_margin=0.5, n_samples=10, epsilon=0.0, beta=0.1
+            ),
+            "epsilon must be positive",
+        ),
+        (
+            lambda: bounds_em.cover_terms(
+                normalized_margin=0.5, n_samples=10, epsilon=1.0, beta=0.0
+            ),
+            "beta must be in",
+        ),
+        (lambda: bounds_em.chernoff_upper(-0.1, rate=0.1), "error must be nonnegative"),
+        (
+            lambda: bounds_em.relative_bound(1.5, log_budget=1.0, n_samples=1, epsilon=1.0),
+            "margin_error must be in",
+        ),
+        (
+            lambda: bounds_em.rounded_margins(
+                [[1.0]], [1], [1.0], margin=2.0, n_components=3, rng=np.random.default_rng(0)
+            ),
+            "margin must be in",
+        ),
+    ],
+)
+def test_bad_input(call, text):
+    with pytest.raises(ValueError, match=text):
+        call()

@@ -1,0 +1,153 @@
+"""Algorithm 2: map and adjoint, clipping that predictions do not see, inflated lengths."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import dplit.margin.compressed_learner as module
+from dplit._estimators import clip_rows
+from dplit.margin.compressed_learner import (
+    compress,
+    compressed_learner,
+    draw_projection,
+    expand,
+    learn_weights,
+    printed_dimension,
+)
+from dplit.margin.dimension_experiment import margin_data
+from dplit.streams import stream
+
+SETTING = {"margin": 0.4, "radius": 1.0, "data_norm": 1.0, "epsilon": 4.0, "delta": 1e-6}
+
+
+def _data(m=2000, d=100, name="compressed"):
+    return margin_data(m, d, margin=0.5, rng=stream(0, name, "data"))
+
+
+def _learn(X, y, **changes):
+    return compressed_learner(X, y, **{
+        **SETTING, "n_components": 60, "public_rng": stream(0, "map", "public"),
+        "rng": stream(0, "weights", "noise"), **changes,
+    })  # fmt: skip
+
+
+@pytest.mark.claim("margin-alg2")
+def test_published_dimension():
+    k = printed_dimension(n_samples=10_000, epsilon=1.0, delta=1e-6, beta=0.05)
+    log = math.log(1e6)
+    assert k == round(1e4 * math.log(2e5) / (log * math.sqrt(log) * math.log(20))) == 793
+    assert printed_dimension(n_samples=2, epsilon=0.01, delta=1e-6, beta=0.05) == 1
+
+
+@pytest.mark.claim("margin-alg2")
+@pytest.mark.parametrize("kind", ["fast", "sign"])
+def test_weights_come_back_as_the_adjoint(kind):
+    rng = stream(0, "adjoint", "public")
+    phi = draw_projection(37, 20, kind=kind, rng=rng)
+    X, w = rng.standard_normal((9, 37)), rng.standard_normal(20)
+    np.testing.assert_allclose(X @ expand(w, phi), compress(X, phi) @ w, rtol=1e-10)
+    both = expand(np.stack([w, 2 * w]), phi)
+    np.testing.assert_allclose(both[1], 2 * both[0], rtol=1e-12)
+    maps = [draw_projection(37, 20, kind=kind, rng=stream(0, "mean", "public", t))
+            for t in range(400)]  # fmt: skip
+    lengths = [np.sum(compress(X[:1], p) ** 2) / np.sum(X[0] ** 2) for p in maps]
+    assert np.mean(lengths) == pytest.approx(1.0, abs=5 * math.sqrt(2 / 20 / 400))
+
+
+@pytest.mark.claim("margin-alg2")
+@pytest.mark.parametrize("kind", ["fast", "sign"])
+def test_clipping_does_not_change_a_prediction(kind):
+    X, y = _data()
+    model = _learn(X, y, projection=kind)
+    projected = compress(X, model.projection)
+    clipped = clip_rows(projected, 0.9)
+    assert not np.allclose(projected, clipped)
+    signs = np.sign(projected @ model.compressed_coef)
+    np.testing.assert_array_equal(np.sign(clipped @ model.compressed_coef), signs)
+    np.testing.assert_array_equal(np.sign(X @ model.coef), signs)
+
+
+@pytest.mark.claim("margin-alg2")
+@pytest.mark.parametrize("solver", ["noisy_gradient", "phased"])
+def test_learner_learns_in_the_doubled_ball(solver):
+    X, y = _data(4000)
+    model = _learn(X, y, solver=solver)
+    assert np.linalg.norm(model.compressed_coef) <= 2.0 + 1e-12
+    assert np.mean(np.sign(X @ model.coef) == y) > 0.9
+    assert (model.epsilon, model.delta) == (4.0, 1e-6)
+    np.testing.assert_allclose(model.coef, expand(model.compressed_coef, model.projection))
+
+
+@pytest.mark.claim("margin-alg2")
+@pytest.mark.parametrize("inflation", [1.0, 2.0])
+def test_solver_is_called_with_inflated_lengths(monkeypatch, inflation):
+    """What privacy rests on: clip radius, ball and noise all at s times their size."""
+    seen = {}
+
+    def spy(Z, y, **kwargs):
+        seen.update(kwargs)
+        return original(Z, y, **kwargs)
+
+    original = module.noisy_gradient_descent
+    monkeypatch.setattr(module, "noisy_gradient_descent", spy)
+    X, y = _data(200)
+    learn_weights(X, y, **SETTING, inflation=inflation, rng=stream(0, "spy", "noise"))
+    assert (seen["radius"], seen["data_norm"], seen["margin"]) == (inflation, inflation, 0.4)
+    assert seen["mu"] == pytest.approx(module.gdp_budget(epsilon=4.0, delta=1e-6))
+    learn_weights(X, y, **SETTING, runs=4, rng=stream(0, "spy", "noise"))
+    assert seen["mu"] == pytest.approx(module.gdp_budget(epsilon=4.0, delta=1e-6) / 2)
+
+
+@pytest.mark.claim("margin-alg2")
+def test_neighbours_stay_neighbours():
+    """The map and the clipping treat records one by one: one changed record changes one row."""
+    X, _ = _data(50)
+    other = X.copy()
+    other[7] = -3 * X[8]
+    phi = draw_projection(100, 30, kind="fast", rng=stream(0, "n", "public"))
+    rows = [clip_rows(compress(clip_rows(Z, 1.0), phi), 2.0) for Z in (X, other)]
+    assert np.flatnonzero(np.any(rows[0] != rows[1], axis=1)).tolist() == [7]
+    assert np.linalg.norm(rows[1], axis=1).max() <= 2.0 + 1e-12
+
+
+def test_draws_and_shared_budgets():
+    X, y = _data(300)
+    weights = learn_weights(X, y, **SETTING, n_draws=3, rng=stream(0, "dr", "noise"))
+    assert weights.shape == (3, 100)
+    one = learn_weights(X, y, **SETTING, solver="phased", runs=2, rng=stream(0, "dr", "noise"))
+    assert one.shape == (1, 100)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_components": 101}, "n_components must be at most the number of features, 100"),
+        ({"n_components": 0}, "n_components must be at least 1"),
+        ({"projection": "none"}, "kind must be one of"),
+        ({"solver": "exact"}, "solver must be one of"),
+        ({"inflation": 0.5}, "inflation must be at least 1"),
+        ({"margin": 2.0}, "margin must be at most"),
+        ({"data_norm": 0.0}, "data_norm must be positive"),
+        ({"delta": 1.0}, "delta must be"),
+        ({"epsilon": 0.0}, "epsilon must be"),
+        ({"y": np.full(2000, 2.0)}, "labels -1 and 1 only"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    X, y = _data()
+    with pytest.raises(ValueError, match=message):
+        _learn(X, change.pop("y", y), **change)
+
+
+def test_public_and_private_randomness_are_kept_apart():
+    X, y = _data(50)
+    rng = stream(0, "one", "noise")
+    with pytest.raises(ValueError, match="rng must not be public_rng"):
+        _learn(X, y, public_rng=rng, rng=rng)
+    with pytest.raises(ValueError, match="n_draws must be 1"):
+        learn_weights(X, y, **SETTING, solver="phased", n_draws=2, rng=rng)
+    with pytest.raises(ValueError, match="delta must be in"):
+        printed_dimension(n_samples=10, epsilon=1.0, delta=0.0, beta=0.1)

@@ -1,0 +1,157 @@
+"""Dimension rules: inverses of the failure bounds, and both against simulated projections."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dplit.features import hadamard_projection, sign_projection
+from dplit.margin import dimensions
+from dplit.streams import stream
+
+
+@pytest.mark.claim("margin-lemA")
+@pytest.mark.parametrize(("a", "m", "k"), [(0.2, 10**4, 2329), (0.5, 1000, 390), (0.8, 10**5, 273)])
+def test_rule_inverts_the_bound(a, m, k):
+    """k dimensions meet the failure probability, one fewer does not."""
+    beta = 0.05 / 3
+    assert dimensions.jl_dimension(normalized_margin=a, n_samples=m, beta=beta) == k
+    options = {"distortion": 0.85 * a, "n_events": dimensions.margin_events(m)}
+    assert dimensions.jl_failure(n_components=k, **options) <= beta
+    assert dimensions.jl_failure(n_components=k - 1, **options) > beta
+
+
+@pytest.mark.claim("margin-lemA")
+def test_failure_bound_by_hand():
+    """k = 100, eta = 0.3: exponent 0.0225 - 0.0045, four events."""
+    assert dimensions.jl_exponent(0.3) == pytest.approx(0.018, rel=1e-12)
+    value = dimensions.jl_failure(n_components=100, distortion=0.3, n_events=4)
+    assert value == pytest.approx(4 * math.exp(-1.8), rel=1e-12)
+    assert dimensions.margin_events(7) == 36
+
+
+@pytest.mark.claim("margin-lemA")
+@pytest.mark.parametrize(("k", "eta"), [(50, 0.4), (100, 0.3)])
+def test_simulated_failures(k, eta):
+    """3000 sign projections; counts within 4 standard errors of 1.35 times the normal
+    approximation and far below the bound: false alarm below 1e-4. Kills a scale of k for sqrt(k).
+    """
+    d, draws = 256, 3000
+    rng = stream(0, f"lemA-{k}", "public")
+    u = np.full(d, 1 / math.sqrt(d))
+    v = np.where(np.arange(d) < 192, u, -u)  # correlation 1/2
+    pair = np.column_stack([u, v])
+    small = np.array([sign_projection(d, k, rng=rng) @ pair for _ in range(draws)])
+    products = np.einsum("tk,tk->t", small[:, :, 0], small[:, :, 1])
+    failures = np.mean(np.abs(products - 0.5) > eta)
+    normal = dimensions.gaussian_failure(n_components=k, distortion=eta, variance=1.25)
+    se = math.sqrt(1.35 * normal / draws)
+    assert failures <= dimensions.jl_failure(n_components=k, distortion=eta, n_events=4)
+    assert normal / 1.35 - 4 * se < failures < 1.35 * normal + 4 * se
+
+
+@pytest.mark.claim("margin-lemA")
+def test_normal_approximation_by_hand():
+    value = dimensions.gaussian_failure(n_components=200, distortion=0.2, variance=2.0)
+    assert value == pytest.approx(2 * norm.sf(2.0), rel=1e-12)
+
+
+@pytest.mark.claim("margin-lemA")
+def test_fast_rule_meets_its_bound():
+    """At its dimension the two terms of the proof are each beta / 2."""
+    eta, d, n, beta = 0.4, 3000, 61, 0.05
+    k = dimensions.hadamard_dimension(distortion=eta, n_features=d, n_vectors=n, beta=beta)
+    t = 2 * math.log(4 * n * 4096 / beta)
+    assert 2 * n * 4096 * math.exp(-t / 2) == pytest.approx(beta / 2, rel=1e-12)
+    second = 2 * n * math.exp(-k * eta**2 / (2 * t * (1 + eta / 3)))
+    assert 0.995 * beta / 2 < second <= beta / 2
+    best = dimensions.hadamard_failure(n_components=k, distortion=eta, n_features=d, n_vectors=n)
+    assert best <= beta
+    grid = np.linspace(0.5 * t, 1.5 * t, 2001)
+    both = 2 * n * 4096 * np.exp(-grid / 2) + 2 * n * np.exp(
+        -k * eta**2 / (2 * grid * (1 + eta / 3))
+    )
+    assert both.min() <= best * (1 + 1e-9) <= 2.0 * both.min()
+
+
+@pytest.mark.claim("margin-lemA")
+def test_fast_rule_by_hand():
+    value = dimensions.hadamard_dimension(distortion=0.5, n_features=1024, n_vectors=3, beta=0.1)
+    raw = 4 * (1 + 0.5 / 3) * math.log(12 * 1024 / 0.1) * math.log(120) / 0.25
+    assert value == math.ceil(raw)
+    bound = dimensions.hadamard_failure(
+        n_components=900, distortion=0.5, n_features=1024, n_vectors=3
+    )
+    rate, log_order = 900 * 0.25 / (1 + 0.5 / 3), math.log(1024)
+    t = log_order + math.sqrt(log_order**2 + rate)
+    assert bound == pytest.approx(2 * 3 * 1024 * math.exp(-t / 2) * 2, rel=1e-9)
+
+
+@pytest.mark.claim("margin-lemA")
+def test_fast_projection_at_its_rule():
+    """d = 4096, 20 points and a comparator, 61 vectors, 15 draws: at most one draw fails.
+
+    Each fails with probability at most 1e-3, so false alarm is below 1.1e-4 by the bound, and in
+    truth far below. The rule's constants are pinned by the tests by hand.
+    """
+    m, eta = 20, 0.8
+    rng = stream(0, "lemA-fast", "data")
+    X = rng.standard_normal((m, 4096))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    w = X[0] + 0.1 * rng.standard_normal(4096)
+    w /= np.linalg.norm(w)
+    vectors = np.vstack([X, w, X + w, X - w])
+    k = dimensions.hadamard_dimension(
+        distortion=eta, n_features=4096, n_vectors=len(vectors), beta=1e-3
+    )
+    assert k < 2100
+    public, failed = stream(0, "lemA-fast", "public"), 0
+    for _ in range(15):
+        small = hadamard_projection(4096, k, rng=public).transform(vectors)
+        squares = (vectors**2).sum(1)
+        failed += bool(np.any(np.abs((small**2).sum(1) - squares) > eta * squares))
+    assert failed <= 1
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: dimensions.jl_exponent(1.0), r"distortion must be in \(0, 1\)"),
+        (lambda: dimensions.jl_failure(n_components=0, distortion=0.5), "n_components must be"),
+        (
+            lambda: dimensions.jl_failure(n_components=5, distortion=0.5, n_events=0),
+            "n_events must be",
+        ),
+        (
+            lambda: dimensions.jl_dimension(normalized_margin=1.2, n_samples=5, beta=0.1),
+            "normalized_margin must be in",
+        ),
+        (
+            lambda: dimensions.jl_dimension(normalized_margin=0.5, n_samples=5, beta=1.0),
+            "beta must be in",
+        ),
+        (
+            lambda: dimensions.gaussian_failure(n_components=5, distortion=0.5, variance=0.0),
+            "variance must be positive",
+        ),
+        (
+            lambda: dimensions.hadamard_dimension(
+                distortion=0.5, n_features=0, n_vectors=1, beta=0.1
+            ),
+            "n_features must be at least 1",
+        ),
+        (
+            lambda: dimensions.hadamard_failure(
+                n_components=1, distortion=0.5, n_features=8, n_vectors=0
+            ),
+            "n_vectors must be at least 1",
+        ),
+        (lambda: dimensions.margin_events(0), "n_samples must be at least 1"),
+    ],
+)
+def test_bad_input(call, text):
+    with pytest.raises(ValueError, match=text):
+        call()

@@ -1,0 +1,92 @@
+"""Closed forms of Appendix G against enumeration and simulation of the prior."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dplit.margin import covers, direct_cover
+from dplit.margin.exponential import cover_law, error_counts
+from dplit.streams import stream
+
+
+@pytest.mark.claim("margin-appG")
+@pytest.mark.parametrize(("d", "m", "epsilon"), [(2, 10, 1.0), (4, 40, 0.5)])
+def test_axis_error_by_enumeration(d, m, epsilon):
+    cover = covers.ball_cover(d, radius=1.0, covering_radius=0.5, shifted=True)
+    X = np.repeat(np.eye(d), m // d, axis=0)
+    counts = error_counts(cover, X, np.ones(m, dtype=int))
+    mean = cover_law(counts, epsilon=epsilon) @ counts / m
+    value = direct_cover.axis_error(n_features=d, n_samples=m, epsilon=epsilon)
+    assert mean == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.claim("margin-appG")
+def test_axis_error_at_large_dimension():
+    value = direct_cover.axis_error(n_features=1000, n_samples=1000, epsilon=1.0)
+    assert value == pytest.approx(1 / (1 + math.sqrt(math.e)), rel=1e-12)
+
+
+@pytest.mark.claim("margin-appG")
+def test_samples_invert_the_error():
+    m = direct_cover.axis_samples(n_features=50, epsilon=0.4, error=0.2)
+    assert m == pytest.approx(2 * 50 / 0.4 * math.log(4), rel=1e-12)
+    assert direct_cover.axis_error(n_features=1, n_samples=7, epsilon=1.0) == pytest.approx(
+        1 / (1 + math.exp(3.5)), rel=1e-12
+    )
+
+
+@pytest.mark.claim("margin-appG")
+@pytest.mark.parametrize("d", [1, 2, 10])
+def test_cap_mass_by_simulation(d):
+    """1e5 uniform points of the ball, 4 standard errors, false alarm 1e-4 each."""
+    rng = stream(0, f"cap-{d}", "data")
+    w = rng.standard_normal((100_000, d))
+    w *= rng.random((100_000, 1)) ** (1 / d) / np.linalg.norm(w, axis=1, keepdims=True)
+    mass = direct_cover.cap_mass(n_features=d, margin=0.5)
+    seen = np.mean(w[:, 0] > 0.5)
+    assert abs(seen - mass) < 4 * math.sqrt(mass * (1 - mass) / 100_000)
+
+
+@pytest.mark.claim("margin-appG")
+def test_cap_mass_in_closed_form():
+    """d = 1: half the interval beyond; d = 3: a cap (1 - rho)^2 (2 + rho) / 4 of the ball."""
+    assert direct_cover.cap_mass(n_features=1, margin=0.5) == pytest.approx(0.25, rel=1e-12)
+    three = (1 - 0.5) ** 2 * 2.5 / 4
+    assert direct_cover.cap_mass(n_features=3, margin=0.5) == pytest.approx(three, rel=1e-12)
+    assert direct_cover.cap_mass(n_features=7, margin=0.0) == pytest.approx(0.5, rel=1e-12)
+    assert direct_cover.cap_mass(n_features=1000, margin=0.5) == pytest.approx(7.39e-65, rel=1e-2)
+
+
+@pytest.mark.claim("margin-appG")
+def test_score_failure_by_two_candidates():
+    """Prior mass 0.2 against 0.8 is a law on five candidates."""
+    law = cover_law([0.0, 9.0, 9.0, 9.0, 9.0], epsilon=0.6)
+    value = direct_cover.score_failure(0.2, n_samples=9, epsilon=0.6)
+    assert value == pytest.approx(1 - law[0], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: direct_cover.axis_error(n_features=3, n_samples=10, epsilon=1.0),
+            "multiple of n_features",
+        ),
+        (
+            lambda: direct_cover.axis_error(n_features=3, n_samples=9, epsilon=0.0),
+            "epsilon must be positive",
+        ),
+        (
+            lambda: direct_cover.axis_samples(n_features=3, epsilon=1.0, error=1.0),
+            "error must be in",
+        ),
+        (lambda: direct_cover.cap_mass(n_features=3, margin=1.0), "margin must be in"),
+        (lambda: direct_cover.score_failure(0.0, n_samples=3, epsilon=1.0), "mass must be in"),
+    ],
+)
+def test_bad_input(call, text):
+    with pytest.raises(ValueError, match=text):
+        call()

@@ -1,0 +1,187 @@
+"""Gaussian prior: exact sampler against importance weights, bound against its derivation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, norm
+
+from dplit.margin import gibbs
+from dplit.margin.arcs import arc_law, constant_arcs
+from dplit.margin.em_dimension import sphere_sample
+from dplit.streams import stream
+
+OPTIONS = {"normalized_margin": 0.5, "n_samples": 300, "epsilon": 1.0, "beta": 0.05}
+
+
+def _records(m, d, name):
+    rng = stream(0, name, "data")
+    X = rng.standard_normal((m, d))
+    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(m) > 0, 1, -1)
+    return X, y
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_sampler_in_the_plane_has_the_law_of_the_arcs():
+    """6000 draws, chi-square on error levels, false alarm 1e-4. Kills epsilon for epsilon / 2."""
+    X, y = _records(12, 2, "gibbs-plane")
+    rng = stream(0, "gibbs-plane", "noise")
+    errors = [gibbs.gaussian_prior_draw(X, y, epsilon=1.0, rng=rng).error for _ in range(6000)]
+    arcs = constant_arcs(X, y)
+    expected = np.bincount(arcs.errors.astype(int), weights=arc_law(arcs, epsilon=1.0)) * 6000
+    seen = np.bincount(np.round(np.array(errors) * 12).astype(int), minlength=len(expected))
+    big = expected >= 5
+    pairs = [np.append(v[big], v[~big].sum()) for v in (seen, expected)]
+    pairs = [v[pairs[1] > 1e-9] for v in pairs]
+    assert chisquare(pairs[0], pairs[1] * pairs[0].sum() / pairs[1].sum()).pvalue > 1e-4
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_the_span_changes_nothing():
+    """d = 40 > m = 4: mean error and mean squared length against importance weights.
+
+    4 standard errors of 4000 draws and 200,000 weights, false alarm 1e-4. Kills a lost orthogonal
+    part (36 of the 40 units of squared length).
+    """
+    X, y = _records(4, 40, "gibbs-span")
+    rng = stream(0, "gibbs-span", "noise")
+    draws = [gibbs.gaussian_prior_draw(X, y, epsilon=2.0, rng=rng) for _ in range(4000)]
+    prior = stream(0, "gibbs-span", "data", 1).standard_normal((200_000, 40))
+    counts = np.count_nonzero((prior @ X.T) * y <= 0, axis=1)
+    weights = np.exp(-counts)
+    expected = weights @ counts / weights.sum() / 4
+    errors = np.array([d.error for d in draws])
+    assert abs(errors.mean() - expected) < 4 * errors.std() / math.sqrt(4000) + 0.002
+    lengths = np.array([d.coef @ d.coef for d in draws])
+    ideal = weights @ (prior**2).sum(1) / weights.sum()
+    assert abs(lengths.mean() - ideal) < 4 * lengths.std() / math.sqrt(4000) + 0.1
+    first = draws[0]
+    assert first.error == np.mean(y * (X @ first.coef) <= 0)
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+@pytest.mark.parametrize(
+    ("a", "m", "plain", "sharp"),
+    [(0.5, 300, 0.1330, 0.1144), (0.7, 500, 0.0607, 0.0444), (0.2, 10**4, 0.0261, 0.0253)],
+)
+def test_bound_at_known_settings(a, m, plain, sharp):
+    options = {"normalized_margin": a, "n_samples": m, "epsilon": 1.0, "beta": 0.05}
+    assert gibbs.gaussian_prior_bound(sharpened=False, **options) == pytest.approx(plain, abs=6e-5)
+    assert gibbs.gaussian_prior_bound(**options) == pytest.approx(sharp, abs=6e-5)
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+@pytest.mark.parametrize("sharpened", [True, False])
+def test_bound_is_the_least_over_z(sharpened):
+    z = np.linspace(0.01, 6, 6001)
+    ratio = (math.sqrt(0.75) if sharpened else 1.0) / 0.5
+    values = 2 * norm.sf(z) + 2 / 300 * (math.log(2 / 0.05) - norm.logsf(z * ratio))
+    bound = gibbs.gaussian_prior_bound(sharpened=sharpened, **OPTIONS)
+    assert bound == pytest.approx(values.min(), rel=1e-6)
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_prior_mass_against_points_on_the_sphere():
+    """At the threshold s the conditional error of a unit vector of margin a is norm.sf(z)."""
+    z, a = 1.3, 0.6
+    s = norm.isf(gibbs.prior_mass(z, normalized_margin=a))
+    assert s * a / math.sqrt(1 - a * a) == pytest.approx(z, rel=1e-12)
+    plain = norm.isf(gibbs.prior_mass(z, normalized_margin=a, sharpened=False))
+    assert plain == pytest.approx(z / a, rel=1e-12)
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_conditional_errors_of_the_proof():
+    """Given <w, w*> = s, a unit vector of margin exactly a errs with probability sf(z).
+
+    2e5 Gaussian vectors, 4 standard errors, false alarm 1e-4. Kills s = z a / sqrt(1 - a^2).
+    """
+    z, a = 1.1, 0.4
+    s = norm.isf(gibbs.prior_mass(z, normalized_margin=a))
+    rest = stream(0, "conditional", "data").standard_normal(200_000)
+    seen = np.mean(s * a + math.sqrt(1 - a * a) * rest <= 0)
+    ideal = norm.sf(z)
+    assert abs(seen - ideal) < 4 * math.sqrt(ideal * (1 - ideal) / 200_000)
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_bound_moves_with_its_arguments():
+    """Smaller for more records, budget or margin; larger for smaller failure probability."""
+
+    def bound(**changes):
+        return gibbs.gaussian_prior_bound(**{**OPTIONS, **changes})
+
+    base = bound()
+    assert bound(n_samples=3000) < base / 5
+    assert bound(epsilon=2.0) < base
+    assert bound(normalized_margin=0.8) < base
+    assert bound(beta=1e-6) > base
+    gain = bound(beta=0.05 / math.e) - base
+    assert gain == pytest.approx(2 / 300, rel=1e-6)
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_share_of_draws_above_the_bound():
+    """40 draws at m = 60, d = 80, margin 0.8, beta = 0.05: at most 10 above the bound.
+
+    Binomial(40, 0.05) exceeds 10 with probability below 1e-5.
+    """
+    options = {"normalized_margin": 0.8, "n_samples": 60, "epsilon": 2.0, "beta": 0.05}
+    bound = gibbs.gaussian_prior_bound(**options)
+    over = 0
+    for trial in range(40):
+        data = stream(0, "share", "data", trial)
+        X, y = sphere_sample(60, 80, margin=0.8, rng=data)
+        noise = stream(0, "share", "noise", trial)
+        over += gibbs.gaussian_prior_draw(X, y, epsilon=2.0, rng=noise).error > bound
+    assert over <= 10
+
+
+def test_margin_one_has_no_rest():
+    """All points on the comparator's line: half of the prior makes no error."""
+    options = {**OPTIONS, "normalized_margin": 1.0}
+    expected = 2 / 300 * (math.log(40) + math.log(2))
+    assert gibbs.gaussian_prior_bound(**options) == pytest.approx(expected, rel=1e-12)
+
+
+def test_giving_up_is_an_error():
+    X, y = np.eye(60), np.ones(60)
+    with pytest.raises(RuntimeError, match="max_proposals=3"):
+        gibbs.gaussian_prior_draw(
+            X, y, epsilon=50.0, rng=stream(0, "give-up", "noise"), max_proposals=3
+        )
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (
+            lambda: gibbs.gaussian_prior_draw([[1.0]], [1], epsilon=1.0, rng=0),
+            TypeError,
+            "rng must be",
+        ),
+        (
+            lambda: gibbs.gaussian_prior_draw(
+                [[1.0]], [0], epsilon=1.0, rng=np.random.default_rng(0)
+            ),
+            ValueError,
+            "y must hold -1 and 1",
+        ),
+        (lambda: gibbs.prior_mass(0.0, normalized_margin=0.5), ValueError, "z must be positive"),
+        (
+            lambda: gibbs.gaussian_prior_bound(**{**OPTIONS, "normalized_margin": 0.0}),
+            ValueError,
+            "normalized_margin must be",
+        ),
+        (
+            lambda: gibbs.gaussian_prior_bound(**{**OPTIONS, "beta": 2.0}),
+            ValueError,
+            "beta must be",
+        ),
+    ],
+)
+def test_bad_input(call, error, text):
+    with pytest.raises(error, match=text):
+        call()

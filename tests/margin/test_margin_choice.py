@@ -1,0 +1,197 @@
+"""Private choice of the margin: laws by enumeration and by draws, sensitivities, experiments."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import dplit.margin.margin_choice as module
+from dplit.margin.choice_experiment import (
+    choice_instances,
+    expected_scores,
+    margin_table,
+    private_choices,
+    u_shape,
+)
+from dplit.margin.dimension_experiment import margin_data
+from dplit.margin.margin_choice import (
+    choice_bound,
+    choice_scores,
+    choice_sensitivities,
+    choose_margin,
+    generalized_law,
+    margin_grid,
+    plain_law,
+)
+from dplit.mechanisms import exponential_mechanism, generalized_exponential_mechanism
+from dplit.streams import stream
+
+SCORES, WIDTHS = np.array([0.7, 0.4, 0.3, 0.45]), np.array([0.02, 0.03, 0.05, 0.09])
+
+
+@pytest.mark.claim("margin-appF")
+def test_law_is_that_of_the_mechanism():
+    """20,000 draws, five standard errors at each index; kills a factor 2 in the exponent."""
+    law = generalized_law(SCORES, WIDTHS, epsilon=1.0, beta=0.1)
+    rng = stream(0, "law", "noise")
+    drawn = [
+        generalized_exponential_mechanism(SCORES, WIDTHS, epsilon=1.0, beta=0.1, rng=rng)
+        for _ in range(20_000)
+    ]
+    shares = np.bincount(drawn, minlength=4) / 20_000
+    np.testing.assert_array_less(np.abs(shares - law), 5 * np.sqrt(law * (1 - law) / 20_000))
+
+
+@pytest.mark.claim("margin-appF")
+def test_law_by_hand_for_two_scores():
+    t = 2 / 0.5 * math.log(2 / 0.2)
+    shifted = [0.3 + t * 0.1, 0.1 + t * 0.4]
+    s = [max(0, shifted[0] - shifted[1]) / 0.5, max(0, shifted[1] - shifted[0]) / 0.5]
+    expected = np.exp(-0.25 * np.array(s))
+    law = generalized_law([0.3, 0.1], [0.1, 0.4], epsilon=0.5, beta=0.2)
+    np.testing.assert_allclose(law, expected / expected.sum(), rtol=1e-12)
+
+
+@pytest.mark.claim("margin-appF")
+def test_plain_law_is_the_exponential_mechanism():
+    """20,000 draws, five standard errors at each index."""
+    law = plain_law(SCORES, WIDTHS, epsilon=1.0)
+    rng = stream(0, "plain", "noise")
+    drawn = [
+        exponential_mechanism(SCORES, epsilon=1.0, sensitivity=0.09, better="lower", rng=rng)
+        for _ in range(20_000)
+    ]
+    shares = np.bincount(drawn, minlength=4) / 20_000
+    np.testing.assert_array_less(np.abs(shares - law), 5 * np.sqrt(law * (1 - law) / 20_000))
+
+
+@pytest.mark.claim("margin-appF")
+def test_guarantee_and_privacy_of_random_instances():
+    check = choice_instances(600, size=10, epsilon=1.0, beta=0.1, rng=stream(0, "gem", "data"))
+    assert 0 < check.failure <= 0.1
+    assert 0.6 < check.largest_log_ratio <= 1.0
+    tight = choice_instances(100, size=2, epsilon=0.5, beta=0.9, rng=stream(0, "two", "data"))
+    assert tight.largest_log_ratio <= 0.5
+
+
+@pytest.mark.claim("margin-appF")
+def test_bound_by_hand():
+    value = choice_bound(SCORES, WIDTHS, epsilon=1.0, beta=0.1)
+    assert value == pytest.approx(min(SCORES + 4 * math.log(40) * WIDTHS), rel=1e-12)
+
+
+@pytest.mark.claim("margin-appF")
+@pytest.mark.parametrize(("inflation", "factor"), [(1.0, 1.0), (2.0, 4.0)])
+def test_sensitivity_of_the_objective_by_search(inflation, factor):
+    """Random weights and replacements in the inflated space: never exceeded, 0.99 attained."""
+    margins = margin_grid(radius=1.0, data_norm=1.0, size=4)
+    widths = choice_sensitivities(
+        margins, radius=1.0, data_norm=1.0, n_samples=50, inflation=inflation
+    )
+    np.testing.assert_allclose(widths, (1 + factor / margins) / 50, rtol=1e-12)
+    for rho, width in zip(margins, widths, strict=True):
+        w = np.array([inflation, 0.0])
+        changes = []
+        for angle in np.linspace(0, np.pi, 40):
+            x = inflation * np.array([np.cos(angle), np.sin(angle)])
+            changes.append(abs(np.diff([max(0, 1 - s * (w @ x) / rho) for s in (1, -1)])[0]) / 50)
+        assert max(changes) <= width + 1e-12
+        assert max(changes) >= 0.99 * width
+
+
+@pytest.mark.claim("margin-exp-rho")
+def test_objective_is_u_shaped_with_its_minimum_below_the_margin():
+    table = margin_table()
+    assert u_shape(table.objective)
+    assert table.margins[int(np.argmin(table.objective))] == 0.25
+    np.testing.assert_allclose(
+        table.objective[:6], [0.702, 0.403, 0.301, 0.462, 0.816, 1.53], atol=0.05
+    )
+    peer = table.hinge + 2 / (table.margins * math.sqrt(2000))
+    np.testing.assert_allclose(table.objective, peer, rtol=1e-12)
+    assert np.ptp(table.error) < 0.01
+    assert table.margin_loss[:2].tolist() == [1.0, 1.0]
+    assert table.margin_loss[2:].max() < 0.08
+    assert 0.03 < table.error[0] < 0.07
+
+
+@pytest.mark.claim("margin-exp-rho")
+def test_paying_each_its_own_sensitivity_is_cheaper():
+    table = margin_table()
+    for epsilon in (0.1, 1.0):
+        mine, plain = expected_scores(table, n_samples=2000, epsilon=epsilon)
+        widths = choice_sensitivities(table.margins, radius=1, data_norm=1, n_samples=2000,
+                                      inflation=1.0)  # fmt: skip
+        law = generalized_law(table.objective, widths, epsilon=epsilon, beta=0.05)
+        assert mine == pytest.approx(float(law @ table.objective), rel=1e-12)
+        assert table.objective.min() <= mine < plain
+    assert expected_scores(table, n_samples=2000, epsilon=1.0)[0] < 0.2809 + 0.03
+
+
+@pytest.mark.claim("margin-exp-rho")
+def test_private_choice_end_to_end():
+    """12 data sets at epsilon = 1: error .05 is the best; .08 is 8 standard deviations away."""
+    margins, errors = private_choices(12, epsilon=1.0)
+    assert set(margins) <= {0.5, 0.25, 0.125}
+    assert errors.mean() < 0.08
+
+
+@pytest.mark.claim("margin-appF")
+def test_budget_is_split_between_learners_and_choice(monkeypatch):
+    seen, chosen = [], {}
+
+    def learner(Z, y, **kwargs):
+        seen.append(kwargs)
+        return original(Z, y, **kwargs)
+
+    def choice(scores, widths, **kwargs):
+        chosen.update(kwargs, widths=widths)
+        return select(scores, widths, **kwargs)
+
+    original, select = module.learn_weights, module.generalized_exponential_mechanism
+    monkeypatch.setattr(module, "learn_weights", learner)
+    monkeypatch.setattr(module, "generalized_exponential_mechanism", choice)
+    X, y = margin_data(300, 4, margin=0.4, rng=stream(0, "split", "data"))
+    result = choose_margin(
+        X, y, margins=[1.0, 0.5], radius=1.0, data_norm=1.0, epsilon=2.0, delta=1e-6,
+        rng=stream(0, "split", "noise"),
+    )  # fmt: skip
+    assert [(c["epsilon"], c["delta"], c["runs"]) for c in seen] == [(1.0, 1e-6, 2)] * 2
+    assert chosen["epsilon"] == 1.0
+    np.testing.assert_allclose(chosen["widths"], [5 / 300, 9 / 300])
+    np.testing.assert_array_equal(result.weights, result.candidates[result.index])
+    assert result.margin == result.margins[result.index]
+
+
+def test_scores_add_the_complexity():
+    value = choice_scores([0.1, 0.2], [1.0, 0.5], radius=2.0, data_norm=3.0, n_samples=100)
+    np.testing.assert_allclose(value, [0.1 + 1.2, 0.2 + 2.4], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: generalized_law([1.0], [1.0, 2.0], epsilon=1, beta=0.1), "one length"),
+        (lambda: generalized_law([1.0], [0.0], epsilon=1, beta=0.1), "smallest entry must be pos"),
+        (lambda: generalized_law([1.0], [1.0], epsilon=0, beta=0.1), "epsilon must be positive"),
+        (lambda: plain_law([math.nan], [1.0], epsilon=1), "scores must be finite"),
+        (lambda: choice_bound([1.0], [1.0], epsilon=1, beta=1.0), "beta must be in"),
+        (lambda: margin_grid(radius=1, data_norm=1, size=0), "size must be at least 1"),
+        (lambda: margin_grid(radius=0, data_norm=1, size=2), "radius must be positive"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_margins_outside_their_range_are_refused():
+    X, y = margin_data(30, 4, margin=0.4, rng=stream(0, "range", "data"))
+    for margins in ([2.0, 1.0], [1.0, 0.0]):
+        with pytest.raises(ValueError, match=r"margin must be at most|must be positive"):
+            choose_margin(
+                X, y, margins=margins, radius=1.0, data_norm=1.0, epsilon=1.0, delta=1e-6,
+                rng=stream(0, "range", "noise"),
+            )  # fmt: skip

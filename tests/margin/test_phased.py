@@ -1,0 +1,235 @@
+"""Phased descent: a naive loop, the sensitivity of every phase, the bound, the boosting."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dplit.conversions import gdp_budget
+from dplit.margin.boosting import boosted_bound, boosted_descent, boosting_runs
+from dplit.margin.dimension_experiment import margin_data
+from dplit.margin.duplicates import single_copy_mu
+from dplit.margin.exact_hinge import minimise_hinge
+from dplit.margin.losses import hinge_sensitivity
+from dplit.margin.phased import _phase, phased_bound, phased_descent, phased_schedule
+from dplit.margin.smoothed_hinge import hinge_prox
+from dplit.streams import stream
+
+SETTING = {"margin": 0.25, "radius": 1.0, "data_norm": 1.0}
+
+
+def _data(m=64, d=4, name="phased"):
+    return margin_data(m, d, margin=0.5, flips=0.1, rng=stream(0, name, "data"))
+
+
+def _naive(X, y, order, plan, rng, radius=1.0, margin=0.25):
+    """Proximal points instead of slopes, one pass at a time, the order and noise being given."""
+    w, at = np.zeros(X.shape[1]), 0
+    for size, step, sigma in zip(plan.sizes, plan.steps, plan.sigmas, strict=True):
+        total = np.zeros_like(w)
+        for i in order[at : at + size]:
+            total += w
+            prox = hinge_prox(w, X[i], y[i], margin=margin, smoothness=plan.smoothness).point
+            w = w - step * plan.smoothness * (w - prox)
+            w = w / max(1.0, np.linalg.norm(w) / radius)
+        w = total / size + (sigma * rng.standard_normal((1, len(w)))[0] if sigma else 0.0)
+        w = w / max(1.0, np.linalg.norm(w) / radius)
+        at += size
+    return w
+
+
+@pytest.mark.claim("margin-alg4")
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("mu", [0.5, math.inf])
+def test_a_pass_is_the_naive_loop(replacement, mu):
+    X, y = _data()
+    weights = phased_descent(
+        X, y, **SETTING, mu=mu, replacement=replacement, rng=stream(0, "loop", "noise")
+    )
+    rng = stream(0, "loop", "noise")
+    order = rng.integers(0, 64, (1, 64)) if replacement else rng.permuted(
+        np.arange(64)[None], axis=1)  # fmt: skip
+    plan = phased_schedule(**SETTING, n_draws=64, n_features=4, mu=mu)
+    peer = _naive(X, y, order[0], plan, rng)
+    np.testing.assert_allclose(weights[0], peer, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.claim("margin-alg4")
+def test_schedule_satisfies_what_the_proofs_use():
+    plan = phased_schedule(**SETTING, n_draws=1000, n_features=50, mu=0.2)
+    assert max(plan.steps) <= 2 / plan.smoothness * (1 + 1e-12)
+    gradient, c = 4.0, 2 / 0.2
+    np.testing.assert_allclose(plan.sigmas, [c * gradient * s for s in plan.steps], rtol=1e-12)
+    np.testing.assert_allclose(np.divide(plan.steps[1:], plan.steps[:-1]), 0.25, rtol=1e-12)
+    eta = 4 * plan.steps[0]
+    assert eta == pytest.approx(2 / gradient / math.sqrt(1000 * (11 / 48 + 4 * c * c * 50 / 1000)))
+
+
+@pytest.mark.claim("margin-alg4")
+def test_no_phase_moves_more_than_its_sensitivity():
+    """Neighbours, the same draws and noise: each phase within 2 G eta_i N_i, and nearly there.
+
+    Deterministic (fixed seeds): 300 pairs; kills a smoothness 5 % too small only through the
+    schedule test, and any step twice as long here.
+    """
+    rng = stream(0, "sensitivity", "data")
+    worst = 0.0
+    for _ in range(300):
+        m, k = int(rng.integers(8, 40)), int(rng.integers(1, 4))
+        X = rng.standard_normal((m, k))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        y = rng.choice([-1.0, 1.0], m)
+        other = y.copy()
+        other[0] = -y[0]
+        plan = phased_schedule(**SETTING, n_draws=m, n_features=k, mu=float(rng.uniform(0.1, 9)))
+        start = rng.standard_normal((1, k)) * 0.3
+        start /= max(1.0, np.linalg.norm(start))
+        at = 0
+        order = rng.integers(0, m, (1, m))
+        if rng.random() < 0.5:
+            order[0, 0] = 0
+        for size, step in zip(plan.sizes, plan.steps, strict=True):
+            block = order[:, at : at + size]
+            ends = [
+                _phase(start.copy(), X, block, labels[block], 0.25, plan.smoothness, step, 1.0)
+                for labels in (y, other)
+            ]
+            copies, moved = int((block == 0).sum()), np.linalg.norm(ends[0] - ends[1])
+            allowed = 2 * 4.0 * step * copies
+            assert moved <= allowed + 1e-12
+            worst = max(worst, moved / allowed if copies else 0.0)
+            at += size
+    assert worst > 0.85
+
+
+@pytest.mark.claim("margin-lem31")
+def test_bound_is_the_closed_form_at_powers_of_two():
+    """4 D G sqrt((11/48 + 4 c^2 k/n)/n), and the floors change it by less than 1.5 %."""
+    for n in (1024, 16384, 1000, 16000, 1023):
+        for mu in (0.2367, math.inf):
+            c = 2 / mu
+            closed = 4 * 4.0 * math.sqrt((11 / 48 + 4 * c * c * 50 / n) / n)
+            value = phased_bound(**SETTING, n_draws=n, n_features=50, mu=mu)
+            assert value == pytest.approx(closed, rel=0.002 if n in (1024, 16384) else 0.015)
+
+
+@pytest.mark.claim("margin-lem31")
+def test_mean_excess_respects_the_bound_and_needs_it():
+    """24 passes on 256 records; the bound is 7 to 30 times larger. Deterministic by seed."""
+    X, y = _data(256, 8, "excess")
+    best = minimise_hinge(X, y, margin=0.25, radius=1.0)
+    for mu in (0.5, 2.0, math.inf):
+        weights = phased_descent(
+            X, y, **SETTING, mu=mu, replacement=True, n_draws=24, rng=stream(0, "ex", "noise")
+        )
+        excess = np.maximum(1 - y * (weights @ X.T) / 0.25, 0).mean(axis=1) - best.lower
+        assert excess.min() >= 0
+        assert excess.mean() <= phased_bound(**SETTING, n_draws=256, n_features=8, mu=mu)
+
+
+def test_draws_are_independent_passes_of_the_ball():
+    X, y = _data(200, 5, "draws")
+    weights = phased_descent(
+        X, y, **SETTING, mu=0.05, replacement=False, n_draws=7, rng=stream(0, "d", "noise")
+    )
+    assert weights.shape == (7, 5)
+    assert np.linalg.norm(weights, axis=1).max() <= 1 + 1e-12
+    assert len(np.unique(weights[:, 0])) == 7
+    each = np.stack([y] * 7)
+    again = phased_descent(
+        X, each, **SETTING, mu=0.05, replacement=False, n_draws=7, rng=stream(0, "d", "noise")
+    )
+    np.testing.assert_array_equal(weights, again)
+
+
+@pytest.mark.claim("margin-alg4")
+def test_boosting_chooses_among_its_candidates():
+    X, y = _data(500, 5, "boost")
+    for accounting in ("mixture", "permutation", "tight_cap", "log_cap"):
+        result = boosted_descent(
+            X, y, **SETTING, epsilon=8.0, delta=1e-6, accounting=accounting,
+            rng=stream(0, "boost", "noise"),
+        )  # fmt: skip
+        assert result.candidates.shape == (6, 5)
+        np.testing.assert_array_equal(result.weights, result.candidates[result.chosen])
+        assert result.n_gradients <= 6 * 499
+        mu = single_copy_mu(epsilon=4.0, delta=1e-6, n_samples=500, accounting=accounting, runs=6)
+        assert result.mu == mu
+    permuted = single_copy_mu(
+        epsilon=4.0, delta=1e-6, n_samples=500, accounting="permutation", runs=6
+    )
+    assert permuted == pytest.approx(gdp_budget(epsilon=4.0, delta=1e-6) / math.sqrt(6))
+
+
+@pytest.mark.claim("margin-alg4")
+def test_selection_prefers_low_losses():
+    """At a large budget the best candidate is chosen: noise 2 Delta / epsilon is far below gaps."""
+    X, y = _data(300, 5, "select")
+    result = boosted_descent(
+        X, y, **SETTING, epsilon=1e5, delta=1e-9, rng=stream(0, "select", "noise")
+    )
+    losses = np.maximum(1 - y * (result.candidates @ X.T) / 0.25, 0).mean(axis=1)
+    assert losses[result.chosen] <= losses.min() + 1e-3
+
+
+@pytest.mark.claim("margin-lem31")
+def test_boosted_bound_adds_up():
+    args = {"n_samples": 4096, "n_features": 20}
+    value = boosted_bound(
+        **SETTING, **args, epsilon=1.0, delta=1e-6, beta=0.05, accounting="permutation"
+    )
+    mu = gdp_budget(epsilon=0.5, delta=1e-6) / math.sqrt(6)
+    one = phased_bound(**SETTING, n_draws=4096, n_features=20, mu=mu)
+    assert value == pytest.approx(2 * one + 4 * (1 + 4) / 4096 * math.log(12 / 0.05), rel=1e-12)
+    width = hinge_sensitivity(margin=0.25, data_norm=1, weight_norm=1, n_samples=4096)
+    assert width == pytest.approx(5 / 4096)
+    assert [boosting_runs(b) for b in (0.5, 0.05, 0.01)] == [2, 6, 8]
+    assert 2.0 ** -boosting_runs(0.05) <= 0.025
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"margin": 1.5}, "margin must be at most"),
+        ({"y": np.zeros(64)}, "labels -1 and 1 only"),
+        ({"mu": 0.0}, "mu must be positive"),
+        ({"y": np.ones((3, 64))}, "n_draws = 1 rows"),
+        ({"n_draws": 0}, "n_draws must be at least 1"),
+    ],
+)
+def test_bad_input_of_a_pass_is_named(change, message):
+    X, y = _data()
+    args = {"y": y, **SETTING, "mu": 1.0, "replacement": True, **change}
+    with pytest.raises(ValueError, match=message):
+        phased_descent(X, args.pop("y"), **args, rng=stream(0, "bad", "noise"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"accounting": "log_cap", "epsilon": 13.9}, r"at most log\(1/delta\)"),
+        ({"accounting": "log_cap", "delta": 0.02}, "delta < 1/m and epsilon <= log"),
+        ({"accounting": "other"}, "accounting must be one of"),
+        ({"delta": 1.0}, r"delta must be in \(0, 1\)"),
+        ({"beta": 0.0}, "beta must be in"),
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"y": np.ones((2, 64))}, "y must have one axis"),
+    ],
+)
+def test_bad_input_of_the_boosting_is_named(change, message):
+    X, y = _data()
+    args = {"y": y, **SETTING, "epsilon": 1.0, "delta": 1e-6, **change}
+    with pytest.raises(ValueError, match=message):
+        boosted_descent(X, args.pop("y"), **args, rng=stream(0, "bad", "noise"))
+
+
+def test_conditions_of_the_lemma_are_not_needed_by_the_exact_accountings():
+    X, y = _data()
+    for accounting in ("mixture", "permutation"):
+        for budget in ({"epsilon": 30.0, "delta": 1e-6}, {"epsilon": 1.0, "delta": 0.1}):
+            result = boosted_descent(
+                X, y, **SETTING, **budget, accounting=accounting, rng=stream(0, "c", "noise")
+            )
+            assert np.isfinite(result.weights).all()

@@ -1,0 +1,114 @@
+"""Theorem 3.2 with constants: each term again, the table, the threshold, the projection itself."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dplit.conversions import gdp_budget, gdp_to_zcdp
+from dplit.features import sign_projection
+from dplit.margin.dimensions import jl_dimension, jl_failure, margin_events
+from dplit.margin.slack import best_slack, jl_distortion, margin_slack, plain_slack, vacuous_below
+from dplit.streams import stream
+
+MU = gdp_budget(epsilon=1.0, delta=1e-6)
+SETTING = {"normalized_margin": 0.3, "mu": MU, "beta": 0.05}
+
+
+@pytest.mark.claim("margin-thm32")
+def test_distortion_inverts_the_failure():
+    for k, m in ((300, 10), (1000, 1000), (50_000, 10**6)):
+        eta = jl_distortion(n_components=k, n_samples=m, beta=0.01)
+        failure = jl_failure(n_components=k, distortion=eta, n_events=margin_events(m))
+        assert failure == pytest.approx(0.01, rel=1e-6)
+    k = jl_dimension(normalized_margin=0.5, n_samples=1000, beta=0.05 / 3)
+    assert jl_distortion(n_components=k, n_samples=1000, beta=0.05 / 3) <= 0.425
+    assert jl_distortion(n_components=k - 1, n_samples=1000, beta=0.05 / 3) > 0.425
+    assert jl_distortion(n_components=10, n_samples=1000, beta=0.05) == math.inf
+
+
+@pytest.mark.claim("margin-thm32")
+def test_terms_by_hand():
+    terms = margin_slack(**SETTING, n_samples=10_000, n_components=9620)
+    eta = jl_distortion(n_components=9620, n_samples=10_000, beta=0.05 / 3)
+    rho_z = gdp_to_zcdp(mu=MU)
+    parts = [
+        eta / 0.3,
+        (1 + eta) / 0.3 * math.sqrt(2 * 9620 / rho_z) / 10_000,
+        2 * (1 + eta) / (0.3 * 100),
+        math.sqrt(math.log(60) / 20_000),
+    ]
+    np.testing.assert_allclose(terms[1:5], parts, rtol=1e-12)
+    assert terms.total == pytest.approx(sum(parts), rel=1e-12)
+    finite = margin_slack(**SETTING, n_samples=10_000, n_components=9620, n_steps=400)
+    assert finite.privacy - terms.privacy == pytest.approx((1 + eta) / 0.3 / 20, rel=1e-9)
+    free = margin_slack(**{**SETTING, "mu": math.inf}, n_samples=10_000, n_components=9620)
+    assert free.privacy == 0.0
+
+
+@pytest.mark.claim("margin-thm32")
+@pytest.mark.parametrize(
+    ("m", "plain", "private"),
+    [(10**3, 0.250, 2.234), (10**4, 0.079, 0.655), (10**5, 0.025, 0.206), (10**6, 0.008, 0.066)],
+)
+def test_table(m, plain, private):
+    assert plain_slack(normalized_margin=0.3, n_samples=m, beta=0.05) == pytest.approx(
+        plain, abs=6e-4
+    )
+    assert best_slack(**SETTING, n_samples=m).total == pytest.approx(private, abs=6e-4)
+
+
+@pytest.mark.claim("margin-thm32")
+def test_best_dimension_beats_a_grid_and_is_flat():
+    best = best_slack(**SETTING, n_samples=10_000)
+    grid = [
+        margin_slack(**SETTING, n_samples=10_000, n_components=int(k)).total
+        for k in np.geomspace(1000, 10**6, 60)
+    ]
+    assert best.total <= min(grid)
+    near = margin_slack(**SETTING, n_samples=10_000, n_components=int(0.97 * best.n_components))
+    assert near.total - best.total < 2e-4
+
+
+@pytest.mark.claim("margin-thm32")
+def test_threshold_of_vacuity():
+    m = vacuous_below(**SETTING)
+    assert m == pytest.approx(4414, abs=3)
+    assert best_slack(**SETTING, n_samples=m).total < 1.0
+    assert best_slack(**SETTING, n_samples=m - 1).total >= 1.0
+
+
+@pytest.mark.claim("margin-thm32")
+def test_projection_event_holds_in_simulation():
+    """20 maps of 200 points: no margin moves by more than the distortion. Failure <= 20 x 0.01."""
+    rng = stream(0, "slack-map", "data")
+    X = rng.standard_normal((200, 600))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    w = X[0]
+    eta = jl_distortion(n_components=500, n_samples=200, beta=0.01)
+    worst = 0.0
+    for trial in range(20):
+        phi = sign_projection(600, 500, rng=stream(0, "slack-map", "public", trial))
+        Z, v = X @ phi.T, phi @ w
+        worst = max(worst, np.abs(Z @ v - X @ w).max(), (Z**2).sum(1).max() - 1, v @ v - 1)
+    assert worst <= eta
+    assert worst > eta / 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"normalized_margin": 0.0}, "normalized_margin must be in"),
+        ({"normalized_margin": 1.2}, "normalized_margin must be in"),
+        ({"mu": 0.0}, "mu must be positive"),
+        ({"beta": 1.0}, "beta must be in"),
+        ({"n_components": 0}, "n_components must be at least 1"),
+        ({"n_samples": 0}, "n_samples must be at least 1"),
+        ({"n_steps": 0}, "n_steps must be at least 1"),
+    ],
+)
+def test_bad_input_is_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        margin_slack(**{**SETTING, "n_samples": 1000, "n_components": 500, **change})

@@ -1,0 +1,113 @@
+"""The envelope against a numeric minimiser, its gradient, its gap, bad input."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from dplit.margin.smoothed_hinge import hinge_prox, smoothed_hinge, smoothed_slope
+from dplit.streams import stream
+
+
+def _instances(count=60):
+    rng = stream(0, "smoothed-hinge", "data")
+    for _ in range(count):
+        k = int(rng.integers(1, 6))
+        w, x = rng.standard_normal((2, k))
+        yield w, x, float(rng.choice([-1.0, 1.0])), *rng.uniform(0.1, 2.0, 1), rng.uniform(0.2, 9)
+
+
+@pytest.mark.claim("margin-alg4")
+def test_prox_is_the_minimiser_along_the_record():
+    """The minimiser lies on w + t y x; a bounded search over t is the second route."""
+    for w, x, y, margin, smooth in _instances():
+        square, score = float(x @ x), float(y * (w @ x))
+
+        def cost(t, score=score, square=square, margin=margin, smooth=smooth):
+            return max(1 - (score + t * square) / margin, 0) + smooth / 2 * t * t * square
+
+        best = minimize_scalar(
+            cost, bounds=(0, 1 / (margin * smooth)), method="bounded", options={"xatol": 1e-10}
+        )
+        found = hinge_prox(w, x, y, margin=margin, smoothness=smooth)
+        assert found.value == pytest.approx(best.fun, abs=1e-7)
+        assert cost(float(y * (found.point - w) @ x / square)) == pytest.approx(found.value)
+        np.testing.assert_allclose(found.point, w + best.x * y * x, atol=1e-5)
+
+
+@pytest.mark.claim("margin-alg4")
+def test_no_direction_beats_the_prox():
+    """300 random points around: none is lower. Deterministic by seed."""
+    rng = stream(0, "prox-around", "data")
+    for w, x, y, margin, smooth in _instances(10):
+        found = hinge_prox(w, x, y, margin=margin, smoothness=smooth)
+        around = found.point + rng.standard_normal((300, len(w))) * 0.1
+        loss = np.maximum(1 - y * (around @ x) / margin, 0)
+        loss += smooth / 2 * ((around - w) ** 2).sum(axis=1)
+        assert loss.min() >= found.value - 1e-12
+
+
+@pytest.mark.claim("margin-alg4")
+def test_slope_is_the_derivative_of_the_envelope():
+    u = np.linspace(-2.0, 2.0, 4001)
+    step = u[1] - u[0]
+    value = smoothed_hinge(u, 1.3, margin=0.7, smoothness=5.0)
+    slope = smoothed_slope(u, 1.3, margin=0.7, smoothness=5.0)
+    numeric = -(value[2:] - value[:-2]) / (2 * step)
+    curvature = 5.0 / 1.3**2
+    np.testing.assert_allclose(slope[1:-1], numeric, atol=curvature * step)
+
+
+@pytest.mark.claim("margin-alg4")
+def test_gap_to_the_hinge_is_at_most_its_bound_and_reaches_it():
+    u = np.linspace(-3.0, 3.0, 1001)
+    hinge = np.maximum(1 - u / 0.5, 0)
+    gap = hinge - smoothed_hinge(u, 2.0, margin=0.5, smoothness=10.0)
+    assert gap.min() >= -1e-12
+    assert gap.max() == pytest.approx((2.0 / 0.5) ** 2 / (2 * 10.0), rel=1e-12)
+
+
+@pytest.mark.claim("margin-alg4")
+def test_steps_up_to_twice_the_inverse_smoothness_do_not_expand():
+    """Two points, one gradient step of each: no distance grows. Step 2.1 / smoothness can."""
+    rng = stream(0, "expand", "data")
+    grew = []
+    for factor in (2.0, 2.2):
+        worst = 0.0
+        for _ in range(400):
+            w, v = rng.standard_normal((2, 1)) * 0.05 + 0.4
+            x, smooth = np.ones(1), 40.0
+            points = []
+            for p in (w, v):
+                c = smoothed_slope(float(p @ x), 1.0, margin=0.5, smoothness=smooth)
+                points.append(p + factor / smooth * float(c) * x)
+            worst = max(worst, np.linalg.norm(points[0] - points[1]) / np.linalg.norm(w - v))
+        grew.append(worst)
+    assert grew[0] <= 1 + 1e-9
+    assert grew[1] > 1.01
+
+
+def test_records_without_length_and_flat_parts():
+    assert smoothed_slope(1.0, 0.0, margin=0.5, smoothness=2.0) == 0.0
+    assert smoothed_slope(0.0, 0.0, margin=0.5, smoothness=2.0) == 2.0
+    assert smoothed_hinge(0.0, 0.0, margin=0.5, smoothness=2.0) == pytest.approx(1.0)
+    assert smoothed_hinge(0.5, 1.0, margin=0.5, smoothness=2.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: smoothed_slope(math.nan, 1, margin=1, smoothness=1), ValueError, "u must be fin"),
+        (lambda: smoothed_slope(0, -1, margin=1, smoothness=1), ValueError, "lengths must be non"),
+        (lambda: smoothed_hinge(0, 1, margin=0, smoothness=1), ValueError, "margin must be pos"),
+        (lambda: smoothed_hinge(0, 1, margin=1, smoothness=0), ValueError, "smoothness must be"),
+        (lambda: hinge_prox([0], [1], 0, margin=1, smoothness=1), ValueError, "y must be -1 or 1"),
+        (lambda: hinge_prox(0, [1], 1, margin=1, smoothness=1), ValueError, "w must have 1 axes"),
+    ],
+)
+def test_bad_input_is_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
