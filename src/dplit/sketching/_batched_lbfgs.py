@@ -19,7 +19,8 @@ _HALVINGS = 8
 
 
 def _dot(a: Array, b: Array) -> Array:
-    return np.einsum("ap,ap->a", a, b)
+    products: Array = np.einsum("ap,ap->a", a, b)
+    return products
 
 
 def _direction(slope: Array, moves: list[Array], turns: list[Array], inverse: Array) -> Array:
