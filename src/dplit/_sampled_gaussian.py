@@ -158,7 +158,7 @@ def sampled_gaussian_delta(
     Notes
     -----
     :math:`\delta(\varepsilon)=E(1-e^{\varepsilon-L})_+` with L the sum of independent losses
-    :math:`\log(1-q+qe^{(2y-1)/(2s^2)})`, :math:`s=\sigma/\Delta`; for "remove" y follows the mixture.
+    :math:`\log(1-q+qe^{(2y-1)/(2s^2)})`, :math:`s=\sigma/\Delta`, y from the mixture ("remove").
     The grid has 65,536 cells, ten standard deviations wide.
 
     References

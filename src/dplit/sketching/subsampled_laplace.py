@@ -27,6 +27,7 @@ from dplit.sketching.masks import MaskLaw, mask_support
 
 __all__ = [
     "enumerated_epsilon",
+    "log_symmetric_mean",
     "magnitudes",
     "masked_norms",
     "record_epsilon",
@@ -129,9 +130,33 @@ def masked_norms(
     return total
 
 
-def _log_symmetric(logs: Array, degree: int) -> Array:
-    """Logarithm of the mean of products of ``degree`` different entries of ``exp(logs)``."""
+def log_symmetric_mean(logs: Array, degree: int) -> Array:
+    r"""Logarithm of the mean product of ``degree`` different positive numbers.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (rows, count)
+        Logarithms of the numbers w.
+    degree : int
+        Number r of factors, 1 to ``count``.
+
+    Returns
+    -------
+    ndarray of shape (rows,)
+        :math:`\log e_r(w)/\binom{count}r`, in O(count r) operations per row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampled_laplace import log_symmetric_mean
+    >>> np.exp(log_symmetric_mean(np.log([[1.0, 2.0, 3.0]]), 2)).round(9).tolist()
+    [3.666666667]
+    """
     rows, count = logs.shape
+    if degree == 1:
+        top = logs.max(axis=1, keepdims=True)
+        first: Array = top[:, 0] + np.log(np.exp(logs - top).mean(axis=1))
+        return first
     table = np.full((rows, degree + 1), -np.inf)
     table[:, 0] = 0.0
     for j in range(count):
@@ -145,7 +170,7 @@ def _log_mgf(sizes: Array, law: MaskLaw, factor: float) -> Array:
     """``log E exp(factor * sum_j h_j sizes_j)`` for each row of sizes."""
     if law.n_kept is not None:
         blocks = sizes.reshape(len(sizes), -1, law.block).sum(axis=2)
-        return _log_symmetric(factor * blocks, law.n_kept // law.block)
+        return log_symmetric_mean(factor * blocks, law.n_kept // law.block)
     if law.scheme == "data":
         sizes = sizes.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
