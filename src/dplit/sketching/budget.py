@@ -14,6 +14,7 @@ with :math:`C_0=m/\|z\|^2\ge1` and the rate :math:`\alpha` of feature subsamplin
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -330,7 +331,7 @@ def threshold_count(*, n_components: int, epsilon: float, nsr_max: float) -> flo
     32000.0
     """
     m, nsr = check_integer("n_components", n_components), check_positive("nsr_max", nsr_max)
-    return float(m * max(1.0 / nsr, 1.0 / (check_positive("epsilon", epsilon) * np.sqrt(nsr))))
+    return float(m * max(1.0 / nsr, 1.0 / (check_positive("epsilon", epsilon) * math.sqrt(nsr))))
 
 
 def frozen_loss(setting: Setting, *, fraction: float) -> float:
@@ -351,8 +352,8 @@ def frozen_loss(setting: Setting, *, fraction: float) -> float:
     Examples
     --------
     >>> from dplit.sketching.budget import Setting, frozen_loss
-    >>> round(frozen_loss(Setting(1e6, 0.1, 320, 5.0), fraction=0.99), 2)
-    1.02
+    >>> round(frozen_loss(Setting(1e6, 0.1, 320, 5.0), fraction=0.9), 4)
+    1.2097
     """
     return float(split_nsr(fraction, setting) / split_nsr(best_fraction(setting), setting))
 

@@ -45,19 +45,20 @@ __all__ = [
 Array = NDArray[np.float64]
 Database = tuple[Hashable, ...]
 Mechanism = Callable[[Database], Array]
-Neighboring = Literal["add_remove", "replace_one"]
+Neighboring = Literal["add_remove", "replace_one", "replace_in_place"]
 
 
 def are_neighbours(first: Database, second: Database, *, neighboring: Neighboring) -> bool:
-    """Whether two data sets differ in one record; the order of records does not matter.
+    """Whether two data sets differ in one record.
 
     Parameters
     ----------
     first, second : tuple
         Records; repeated ones count.
-    neighboring : {"add_remove", "replace_one"}
-        One record more in one of them ("unbounded"), or as many records and at most one different
-        ("bounded").
+    neighboring : {"add_remove", "replace_one", "replace_in_place"}
+        One record more in one of them ("unbounded"); as many records and at most one different
+        ("bounded"); or the same, where places belong to persons: at most one place differs. The
+        order of records matters to the last relation alone.
 
     Returns
     -------
@@ -83,6 +84,9 @@ def are_neighbours(first: Database, second: Database, *, neighboring: Neighborin
     True
     """
     check_choice("neighboring", neighboring, get_args(Neighboring))
+    if neighboring == "replace_in_place":
+        same = len(first) == len(second)
+        return same and sum(a != b for a, b in zip(first, second, strict=True)) <= 1
     left, right = Counter(first), Counter(second)
     surplus, missing = (left - right).total(), (right - left).total()
     if neighboring == "add_remove":
@@ -90,8 +94,10 @@ def are_neighbours(first: Database, second: Database, *, neighboring: Neighborin
     return surplus == missing <= 1
 
 
-def databases(universe: Sequence[Hashable], *, max_size: int) -> list[Database]:
-    """Return all data sets, as multisets, of up to ``max_size`` records of a finite universe.
+def databases(
+    universe: Sequence[Hashable], *, max_size: int, ordered: bool = False
+) -> list[Database]:
+    """Return all data sets of up to ``max_size`` records of a finite universe.
 
     Parameters
     ----------
@@ -99,11 +105,13 @@ def databases(universe: Sequence[Hashable], *, max_size: int) -> list[Database]:
         Possible records.
     max_size : int
         Largest size; the empty data set is included.
+    ordered : bool, default=False
+        Whether records have places; by default one representative of every multiset is listed.
 
     Returns
     -------
     list of tuple
-        One representative of every multiset.
+        All of them, the smaller first.
 
     Examples
     --------
@@ -112,11 +120,14 @@ def databases(universe: Sequence[Hashable], *, max_size: int) -> list[Database]:
     [(), ('a',), ('b',)]
     """
     sizes = range(check_integer("max_size", max_size, minimum=0) + 1)
-    return [
-        multiset
-        for size in sizes
-        for multiset in itertools.combinations_with_replacement(tuple(universe), size)
-    ]
+    records = tuple(universe)
+    found: list[Database] = []
+    for size in sizes:
+        if ordered:
+            found += itertools.product(records, repeat=size)
+        else:
+            found += itertools.combinations_with_replacement(records, size)
+    return found
 
 
 def _law(name: str, value: ArrayLike) -> Array:
@@ -243,7 +254,7 @@ def worst_epsilon(
         From a data set to the law of the outcome.
     sets : iterable of tuple
         All data sets, as :func:`databases` lists them.
-    neighboring : {"add_remove", "replace_one"}
+    neighboring : {"add_remove", "replace_one", "replace_in_place"}
         Which pairs are compared.
 
     Returns
@@ -281,7 +292,7 @@ def worst_delta(
         All data sets.
     epsilon : float
         Nonnegative.
-    neighboring : {"add_remove", "replace_one"}
+    neighboring : {"add_remove", "replace_one", "replace_in_place"}
         Which pairs are compared.
 
     Returns
