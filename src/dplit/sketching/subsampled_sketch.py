@@ -215,11 +215,11 @@ def laplace_subsampled_sum(
     values = check_finite_array("features", features, ndim=2)
     masks = draw_masks(law, len(values), rng=check_rng(mask_rng))
     total = subsampled_sum(values, masks, alpha=law.alpha)
-    if values.dtype.kind != "c":
-        noisy: NDArray[Any] = total + laplace_noise(law.n_components, scale=scale, rng=rng)
-        return noisy
-    pairs = laplace_noise((law.n_components, 2), scale=scale, rng=rng)
-    return total + pairs[:, 0] + 1j * pairs[:, 1]
+    is_complex = values.dtype.kind == "c"
+    noisy: NDArray[Any] = total + laplace_noise(
+        law.n_components, scale=scale, rng=rng, complex=is_complex
+    )
+    return noisy
 
 
 def gaussian_subsampled_sum(

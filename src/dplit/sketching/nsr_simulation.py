@@ -1,0 +1,169 @@
+"""Simulated noise-to-signal ratios: every mask law, noise and way of sampling, in batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import check_choice, check_finite_array, check_integer
+from dplit.mechanisms import cube_noise, gaussian_noise, laplace_noise, polydisc_noise
+from dplit.sketching.masks import MaskLaw, draw_masks
+from dplit.sketching.noise_to_signal import Noise, Reference, Sampling
+from dplit.trials import Estimate, mean_and_se
+
+__all__ = ["draw_noise", "simulated_nsr"]
+
+#: Entries of one batch of masked features.
+_BATCH_ENTRIES = 4_000_000
+
+
+def draw_noise(
+    noise: Noise,
+    shape: tuple[int, int],
+    *,
+    scale: float,
+    complex_valued: bool,
+    rng: np.random.Generator,
+) -> NDArray[Any]:
+    """Noise of several releases at once, of any law of the chapter.
+
+    Parameters
+    ----------
+    noise : {"laplace", "gaussian", "polydisc", "cube"}
+    shape : tuple of int
+        Numbers of releases and of entries.
+    scale : float
+        Laplace scale, Gaussian sigma (per real coordinate), or the inverse of the rate.
+    complex_valued : bool
+        Whether entries are complex; "polydisc" and "cube" always are.
+    rng : numpy.random.Generator
+        Source of the noise.
+
+    Returns
+    -------
+    ndarray of shape ``shape``
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.nsr_simulation import draw_noise
+    >>> kind = dict(scale=1.0, complex_valued=True, rng=np.random.default_rng(0))
+    >>> draw_noise("polydisc", (2, 3), **kind).shape
+    (2, 3)
+    """
+    check_choice("noise", noise, ("laplace", "gaussian", "polydisc", "cube"))
+    if noise == "laplace":
+        return laplace_noise(shape, scale=scale, rng=rng, complex=complex_valued)
+    if noise == "gaussian":
+        return gaussian_noise(shape, sigma=scale, rng=rng, complex=complex_valued)
+    sampler = polydisc_noise if noise == "polydisc" else cube_noise
+    return sampler(shape[1], rate=1.0 / scale, rng=rng, size=shape[0])
+
+
+def _taken(
+    count: int, n: int, sampling: str, beta: float, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which of n records enter each of ``count`` sums."""
+    if beta == 1.0:
+        return np.ones((count, n), dtype=bool)
+    keys = rng.random((count, n))
+    if sampling == "poisson":
+        return keys < beta
+    kept = round(beta * n)
+    if abs(kept - beta * n) > 1e-9 * n or kept < 1:
+        raise ValueError(f"beta * n_samples must be a positive integer, got {beta * n!r}")
+    ranks = keys.argsort(axis=1).argsort(axis=1)
+    return ranks < kept
+
+
+def simulated_nsr(
+    population: ArrayLike,
+    law: MaskLaw,
+    *,
+    noise: Noise,
+    scale: float,
+    n_draws: int,
+    rng: np.random.Generator,
+    n_samples: int | None = None,
+    beta: float = 1.0,
+    reference: Reference = "law",
+    sampling: Sampling = "poisson",
+) -> Estimate:
+    r"""Noise-to-signal ratio of a private, subsampled sketch, by simulation.
+
+    Parameters
+    ----------
+    population : array_like of shape (P, m)
+        Features of all records. With ``reference="law"`` every release draws ``n_samples`` of them
+        with replacement; with ``"data"`` they are the data themselves.
+    law : MaskLaw
+        Law of the masks.
+    noise : {"laplace", "gaussian", "polydisc", "cube"}
+    scale : float
+        As in :func:`draw_noise`.
+    n_draws : int
+        Number of releases, at least 2.
+    rng : numpy.random.Generator
+        Source of records, masks and noise.
+    n_samples : int, optional
+        Number of records, for ``reference="law"`` only.
+    beta : float, default=1.0
+        Sampling rate of the records.
+    reference : {"law", "data"}, default="law"
+    sampling : {"poisson", "without_replacement"}, default="poisson"
+
+    Returns
+    -------
+    Estimate
+        Mean and standard error of :math:`\|s-z\|^2/\|z\|^2`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Chatalic et al. (2022), (20) and Lemma 26.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.masks import mask_law
+    >>> from dplit.sketching.nsr_simulation import simulated_nsr
+    >>> law, rng = mask_law("data", 3, alpha=1.0), np.random.default_rng(0)
+    >>> setting = dict(noise="gaussian", scale=1.0, n_draws=1000, reference="data", rng=rng)
+    >>> bool(abs(simulated_nsr(np.ones((10, 3)), law, **setting).mean - 0.01) < 0.002)
+    True
+    """
+    features = check_finite_array("population", population, ndim=2)
+    draws = check_integer("n_draws", n_draws, minimum=2)
+    check_choice("reference", reference, ("law", "data"))
+    check_choice("sampling", sampling, ("poisson", "without_replacement"))
+    if (n_samples is None) is (reference == "law"):
+        raise ValueError(f"n_samples must be given for reference 'law' only, got {n_samples!r}")
+    n = len(features) if n_samples is None else check_integer("n_samples", n_samples)
+    signal = features.mean(axis=0)
+    errors = []
+    step = max(1, _BATCH_ENTRIES // (n * law.n_components))
+    complex_valued = features.dtype.kind == "c"
+    for start in range(0, draws, step):
+        count = min(step, draws - start)
+        shown = np.broadcast_to(features, (count, *features.shape))
+        if reference == "law":
+            shown = features[rng.integers(len(features), size=(count, n))]
+        masks = draw_masks(law, count * n, rng=rng).reshape(count, n, law.n_components)
+        kept = masks & _taken(count, n, sampling, beta, rng)[:, :, None]
+        added = draw_noise(
+            noise, (count, law.n_components), scale=scale, complex_valued=complex_valued, rng=rng
+        )
+        release = (np.einsum("tnm,tnm->tm", shown, kept) / law.alpha + added) / (beta * n)
+        errors.append(np.sum(np.abs(release - signal) ** 2, axis=1))
+    return mean_and_se(np.concatenate(errors) / np.sum(np.abs(signal) ** 2))
