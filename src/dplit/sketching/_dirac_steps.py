@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from dplit.sketching._batched_lbfgs import minimise
 from dplit.sketching._dirac_batch import DiracBatch
 
-__all__ = ["Box", "add_atoms", "adjust", "drop_lightest", "nonnegative_weights"]
+__all__ = ["Box", "Pool", "add_atoms", "adjust", "drop_lightest", "nonnegative_weights"]
 
 Array = NDArray[Any]
 Box = tuple[Array, Array]
 
 #: Longest move of a coordinate in one step, in widths of the kernel.
 _REACH = 1.0
+#: Largest store of the candidates' cosines and sines.
+_POOL_BYTES = 1 << 27
 
 
 def nonnegative_weights(gram: Array, product: Array, *, sweeps: int = 200) -> Array:
@@ -57,33 +59,58 @@ def nonnegative_weights(gram: Array, product: Array, *, sweeps: int = 200) -> Ar
     return weights
 
 
+class Pool:
+    """Uniform points of the box where new atoms may start, the same for a group's problems.
+
+    Cosines and sines of the candidates are kept between rounds unless they would need more than
+    ``_POOL_BYTES``.
+    """
+
+    def __init__(self, batch: DiracBatch, box: Box, size: int, rng: np.random.Generator) -> None:
+        groups, dimension = len(batch.frequencies), batch.n_features
+        kind = batch.real.dtype
+        self.points = rng.uniform(*box, (groups, size, dimension)).astype(kind)
+        self.rows = np.searchsorted(batch.group, np.arange(groups + 1))
+        self._batch = batch
+        keep = 2 * groups * size * batch.n_components * kind.itemsize <= _POOL_BYTES
+        self._waves = [self._wave(group) for group in range(groups)] if keep else None
+
+    def _wave(self, group: int) -> tuple[Array, Array]:
+        return self._batch.waves(self.points[group], group)
+
+    def scores(self, real: Array, imaginary: Array) -> Array:
+        """Correlation of every candidate with the residuals of its group, of shape (P, size)."""
+        score = np.empty((len(real), self.points.shape[1]), real.dtype)
+        for group in range(len(self.points)):
+            rows = slice(self.rows[group], self.rows[group + 1])
+            cosine, sine = self._waves[group] if self._waves else self._wave(group)
+            score[rows] = real[rows] @ cosine.T + imaginary[rows] @ sine.T
+        score /= np.sqrt(self._batch.n_components, dtype=real.dtype)
+        return score
+
+
 def _starts(
     batch: DiracBatch,
-    pool: Array,
+    pool: Pool,
     residual: tuple[Array, Array],
     share: float,
     count: int,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Candidates that correlate best with each residual, out of a random share of the pool."""
-    real, imaginary = residual
-    score = np.empty((len(real), pool.shape[1]), real.dtype)
-    for group in range(len(pool)):
-        rows = np.flatnonzero(batch.group == group)
-        cosine, sine = batch.waves(pool[group], group)
-        score[rows] = real[rows] @ cosine.T + imaginary[rows] @ sine.T
+    score = pool.scores(*residual)
     score[rng.random(score.shape, dtype=np.float32) > share] = -np.inf
     best = np.argpartition(-score, count - 1, axis=1)[:, :count]
-    value = np.take_along_axis(score, best, 1) / np.sqrt(batch.n_components)
-    points = pool[batch.group[:, None], best]
-    return points.reshape(-1, batch.n_features), value.ravel().astype(real.dtype)
+    value = np.take_along_axis(score, best, 1)
+    points = pool.points[batch.group[:, None], best]
+    return points.reshape(-1, batch.n_features), value.ravel()
 
 
 def add_atoms(
     batch: DiracBatch,
     points: Array,
     weights: Array,
-    pool: Array,
+    pool: Pool,
     box: Box,
     *,
     share: float,
@@ -93,8 +120,8 @@ def add_atoms(
 ) -> Array:
     """Append to each problem the atom that correlates best with its residual.
 
-    ``pool`` has shape (G, N, d). The best ``count`` candidates out of a random ``share`` of it are
-    improved by ascent on ``Re <A(c), r>`` within the box, and the best of them is taken.
+    The best ``count`` candidates out of a random ``share`` of the pool are improved by ascent on
+    ``Re <A(c), r>`` within the box, and the best of them is taken.
     """
     every = np.arange(len(points))
     residual = batch.residual(points, weights, every)

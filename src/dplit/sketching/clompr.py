@@ -10,7 +10,7 @@ Everything here is post-processing of the sketch: it costs no privacy, restarts 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_choice, check_finite_array, check_integer, check_rng
 from dplit.sketching._dirac_batch import DiracBatch
-from dplit.sketching._dirac_steps import Box, add_atoms, adjust, drop_lightest
+from dplit.sketching._dirac_steps import Box, Pool, add_atoms, adjust, drop_lightest
 
 __all__ = [
     "QUANTIZED_FACTOR",
@@ -57,30 +57,60 @@ class DecodedKMeans:
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard the decoder tries; the defaults fail on fewer than 1 % of well-posed problems.
+    """How hard the decoder tries.
 
     Parameters
     ----------
-    n_candidates : int, default=400
-        Uniform points in the box among which a new atom starts.
+    n_candidates : int, optional
+        Uniform points in the box among which a new atom starts; by default ``2e5 / m`` between
+        400 and 2000.
+    n_starts : int, optional
+        Candidates that are improved by ascent, of which the best is taken; by default
+        ``25 k d / m`` between 3 and 12: the fewer numbers per unknown, the more false maxima.
     share : float, default=0.3
         Random share of the candidates that a round sees, so that restarts differ.
-    n_starts : int, default=3
-        Candidates that are improved by ascent; the best is taken.
     atom_iterations, joint_iterations, final_iterations : int, default=12, 5, 150
         Iterations for a new atom, for all atoms after each round, and in the last round.
     joint_tol, final_tol : float, default=1e-3, 1e-5
         Relative decrease of the cost below which an iteration is the last.
     """
 
-    n_candidates: int = 400
+    n_candidates: int | None = None
+    n_starts: int | None = None
     share: float = 0.3
-    n_starts: int = 3
     atom_iterations: int = 12
     joint_iterations: int = 5
     final_iterations: int = 150
     joint_tol: float = 1e-3
     final_tol: float = 1e-5
+
+    def resolved(self, n_components: int, unknowns: int) -> Effort:
+        """Return the effort with the defaults for m frequencies and ``unknowns = k d`` filled in.
+
+        Parameters
+        ----------
+        n_components, unknowns : int
+            Numbers m and k d.
+
+        Returns
+        -------
+        Effort
+            With integers in place of None.
+
+        Examples
+        --------
+        >>> from dplit.sketching.clompr import Effort
+        >>> effort = Effort().resolved(200, 100)
+        >>> effort.n_candidates, effort.n_starts
+        (1000, 12)
+        """
+        candidates = min(max(200_000 // n_components, 400), 2000)
+        starts = min(max(round(25 * unknowns / n_components), 3), 12)
+        return replace(
+            self,
+            n_candidates=candidates if self.n_candidates is None else self.n_candidates,
+            n_starts=starts if self.n_starts is None else self.n_starts,
+        )
 
 
 def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> Array:
@@ -225,8 +255,15 @@ def _pursue(
 ) -> tuple[Array, Array, Array]:
     """CL-OMPR on every problem of the batch: points, weights and squared distances."""
     kind, problems = batch.real.dtype, len(batch.group)
-    groups = len(batch.frequencies)
-    pool = rng.uniform(*box, (groups, effort.n_candidates, batch.n_features)).astype(kind)
+    effort = effort.resolved(batch.n_components, n_clusters * batch.n_features)
+    candidates = check_integer("n_candidates", effort.n_candidates)
+    starts = check_integer("n_starts", effort.n_starts)
+    if not starts <= effort.share * candidates:
+        raise ValueError(
+            f"n_starts must be at most share * n_candidates = {effort.share * candidates:g}, "
+            f"got n_starts={starts}"
+        )
+    pool = Pool(batch, box, candidates, rng)
     points = np.empty((problems, 0, batch.n_features), kind)
     weights, value = np.empty((problems, 0), kind), np.ones(problems, kind)
     for left in range(2 * n_clusters - 1, -1, -1):
@@ -237,7 +274,7 @@ def _pursue(
             pool,
             box,
             share=effort.share,
-            count=effort.n_starts,
+            count=starts,
             max_iter=effort.atom_iterations,
             rng=rng,
         )

@@ -136,9 +136,10 @@ def refine_kmeans(
     lower = np.concatenate([np.full(size, bounds[0]), np.zeros(count)])
     box = Bounds(lower, np.concatenate([np.full(size, bounds[1]), np.full(count, np.inf)]))
     options: Any = {"maxiter": max_iter, "ftol": tol, "gtol": 1e-10, "maxfun": 10 * max_iter}
+    start: Any = np.concatenate([points.ravel(), heavy])
     found = minimize(
         lambda packed: misfit_and_gradient(packed, z / norm, omega, count),
-        np.concatenate([points.ravel(), heavy]),
+        start,
         jac=True,
         method="L-BFGS-B",
         bounds=box,
