@@ -1,6 +1,6 @@
-r"""Where the parts of the noise-to-signal ratio of Fourier sketches matter, and what sampling costs.
+r"""Where each part of a Fourier sketch's noise-to-signal ratio matters, and what sampling costs.
 
-All for Laplace noise and public n. The paper writes these as orders of magnitude; here the constants
+All for Laplace noise and public n. The paper writes these as orders of magnitude; here constants
 are kept, because a factor 8 decides how many records are enough.
 """
 
