@@ -26,6 +26,7 @@ from dplit.sketching.sensitivity import sketch_sensitivity
 __all__ = ["attack_event", "audit_replacement", "noise_level", "quadratic_release"]
 
 Array = NDArray[np.float64]
+_BLOCK = 250_000
 
 
 def noise_level(
@@ -181,6 +182,12 @@ def attack_event(
     return np.asarray(loss > epsilon)
 
 
+def _blocks(runs: int) -> list[int]:
+    """Split runs so that no block of releases needs much memory."""
+    whole, rest = divmod(runs, _BLOCK)
+    return [_BLOCK] * whole + [rest] * (rest > 0)
+
+
 def audit_replacement(
     frequencies: ArrayLike,
     *,
@@ -238,12 +245,15 @@ def audit_replacement(
     level = noise_level(omega, epsilon=epsilon, delta=delta, as_printed=as_printed)
     hits = []
     for rows in (data, neighbour):
-        releases = quadratic_release(
-            rows, omega, epsilon=epsilon, delta=delta, rng=rng, as_printed=as_printed,
-            size=check_integer("runs", runs), noise_factor=noise_factor,
-        )  # fmt: skip
-        event = attack_event(
-            releases, f, g, epsilon=epsilon, delta=delta, level=level * noise_factor
-        )
-        hits.append(int(event.sum()))
+        count = 0
+        for size in _blocks(check_integer("runs", runs)):
+            releases = quadratic_release(
+                rows, omega, epsilon=epsilon, delta=delta, rng=rng, as_printed=as_printed,
+                size=size, noise_factor=noise_factor,
+            )  # fmt: skip
+            event = attack_event(
+                releases, f, g, epsilon=epsilon, delta=delta, level=level * noise_factor
+            )
+            count += int(event.sum())
+        hits.append(count)
     return audit_hits(hits[0], hits[1], runs, epsilon=epsilon, delta=delta, confidence=confidence)
