@@ -38,7 +38,7 @@ def _direction(slope: Array, moves: list[Array], turns: list[Array], inverse: Ar
     if moves:
         top, bottom = _dot(moves[-1], turns[-1]), _dot(turns[-1] * inverse, turns[-1])
         scale = np.divide(top, bottom, out=np.ones_like(top), where=(top > 0) & (bottom > 0))
-        q *= np.clip(scale, 0.05, 20.0)[:, None]
+        q *= scale[:, None]
     for move, turn, ratio, factor in zip(
         moves, turns, reversed(ratios), reversed(factors), strict=True
     ):

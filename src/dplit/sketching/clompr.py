@@ -152,12 +152,12 @@ def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> Array:
     values = check_finite_array("sketch", sketch)
     phases = check_finite_array("dither", dither)
     try:
-        np.broadcast_shapes(values.shape, phases.shape)
+        fits = np.broadcast_shapes(values.shape, phases.shape) == values.shape
     except ValueError:
-        phases = np.empty((0,))
-    if phases.size == 0 or phases.shape[-1] != values.shape[-1]:
+        fits = False
+    if not fits or phases.ndim == 0 or phases.shape[-1] != values.shape[-1]:
         raise ValueError(
-            f"dither must match sketch of shape {values.shape}, got shape {np.shape(dither)}"
+            f"dither must match sketch of shape {values.shape}, got shape {phases.shape}"
         )
     turned: Array = values * np.exp(-1j * phases) / QUANTIZED_FACTOR
     return turned
