@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplit._estimators import clip_rows
-from dplit._trigonometry import angle_factor, scaled_cosine_and_sine
+from dplit._trigonometry import HALF_TANGENT
 
 if TYPE_CHECKING:
     from dplit.sketching.sketches import SketchMap
@@ -24,8 +24,8 @@ LARGE_ANGLE = 1e3
 class Adder(Protocol):
     """Takes blocks of records and keeps the sum of their features."""
 
-    def add(self, block: NDArray[Any]) -> None:
-        """Add the features of the records in ``block`` (rows, d), finite."""
+    def add(self, slab: NDArray[Any], length: float) -> None:
+        """Add the features of the records in ``slab`` (rows, d), finite, of bounded length."""
 
     def total(self) -> NDArray[Any]:
         """Return the sum (m,)."""
@@ -45,9 +45,9 @@ class QuadraticAdder:
         self.map = sketch_map
         self.moments = np.zeros((sketch_map.n_features,) * 2)
 
-    def add(self, block: NDArray[Any]) -> None:
+    def add(self, slab: NDArray[Any], length: float) -> None:
         """Add the second moments of the records, each first brought into the unit ball."""
-        records = clip_rows(block.astype(np.float64), 1.0)
+        records = clip_rows(slab.astype(np.float64), 1.0) if length > 1 else slab.astype(np.float64)
         self.moments += records.T @ records
 
     def total(self) -> NDArray[Any]:
@@ -59,68 +59,75 @@ class QuadraticAdder:
 class PhaseAdder:
     """Sums of cosines and sines, or of their signs, with scratch memory of one block.
 
-    The frequencies of quantized maps are divided by ``2 pi``: signs need turns, not radians.
+    With ``t = tan(x / 2)`` and ``w = 1 / (1 + t^2)`` a sum of cosines is ``2 sum(w) - n`` and a sum
+    of sines ``2 sum(t w)``: where tangents are vectorised, one of them and three passes of plain
+    arithmetic are cheaper than a cosine and a sine. Signs need turns instead of radians.
     """
 
     def __init__(self, sketch_map: SketchMap, dtype: np.dtype[Any], rows: int) -> None:
         m = sketch_map.n_components
-        self.map, self.dtype = sketch_map, dtype
+        self.map, self.dtype, self.rows = sketch_map, dtype, rows
         self.quantized = sketch_map.kind == "quantized"
-        self.factor = 0.5 / np.pi if self.quantized else angle_factor(dtype)
+        self.tangent = HALF_TANGENT and not self.quantized
+        self.factor = 0.5 / np.pi if self.quantized else 0.5 if self.tangent else 1.0
         offset = np.zeros(m) if sketch_map.dither is None else sketch_map.dither
-        self.offset = offset * self.factor
+        self.offset = (offset * self.factor).astype(dtype)
         self.weights = (sketch_map.frequencies * self.factor).astype(dtype)
-        self.lengths = float(np.linalg.norm(sketch_map.frequencies, axis=0).max())
+        self.longest = float(np.linalg.norm(sketch_map.frequencies, axis=0).max())
         self.angle, self.cosine = np.empty((2, rows, m), dtype)
-        exact = dtype == np.float64 and not self.quantized
-        self.sine = np.empty((rows, m), dtype) if exact else self.angle
         self.ones = np.ones((1, rows), dtype)
         self.real, self.imag = np.zeros((2, m))
         self.count = 0
 
-    def _angles(self, block: NDArray[Any]) -> NDArray[Any]:
-        """Return the scaled angles (rows, m), in a way that keeps their digits."""
-        n = len(block)
-        angle: NDArray[Any] = self.angle[:n]
-        longest = float(np.sqrt(np.square(block, dtype=np.float64).sum(axis=1).max()))
-        large = self.dtype == np.float32 and longest * self.lengths > LARGE_ANGLE
-        if self.map.blocks is not None or large:
-            wide = self.map.angles(block)
-            wide *= self.factor
-            period = 1.0 if self.quantized else 2.0 * np.pi * self.factor
-            wide -= period * np.rint(wide / period)
-            np.copyto(angle, wide, casting="same_kind")
-        else:
-            np.matmul(block.astype(self.dtype, copy=False), self.weights, out=angle)
-        if self.quantized:
-            angle += self.offset.astype(self.dtype)
-        return angle
+    def add(self, slab: NDArray[Any], length: float) -> None:
+        """Add the features of the records of a slab, of length at most ``length``."""
+        large = self.dtype == np.float32 and not length * self.longest <= LARGE_ANGLE
+        reduce = large or self.map.blocks is not None
+        records = slab if reduce else slab.astype(self.dtype, copy=False)
+        for start in range(0, len(slab), self.rows):
+            block = records[start : start + self.rows]
+            self._add_block(block, reduce)
+        self.count += len(slab)
 
-    def add(self, block: NDArray[Any]) -> None:
-        """Add cosines and sines (or their signs) of the records' angles."""
+    def _add_block(self, block: NDArray[Any], reduce: bool) -> None:
         n = len(block)
-        if n == 0:
-            return
-        angle, cosine, sine = self._angles(block), self.cosine[:n], self.sine[:n]
+        angle, cosine, ones = self.angle[:n], self.cosine[:n], self.ones[:, :n]
+        if reduce:
+            np.copyto(angle, self._reduced(block), casting="same_kind")
+        else:
+            np.matmul(block, self.weights, out=angle)
         if self.quantized:
+            angle += self.offset
             np.floor(angle, out=cosine)
             angle -= cosine  # turns in [0, 1)
             np.copyto(cosine, np.abs(angle - self.dtype.type(0.5)) >= 0.25)
-            np.copyto(sine, angle <= 0.5)  # the sine is not negative on the first half turn
-        elif self.dtype == np.float32:
-            np.cos(angle, out=cosine)
-            np.sin(angle, out=sine)
+            np.copyto(angle, angle <= 0.5)  # the sine is not negative on the first half turn
+        elif self.tangent:
+            np.tan(angle, out=angle)
+            np.multiply(angle, angle, out=cosine)
+            np.add(cosine, 1.0, out=cosine)
+            np.reciprocal(cosine, out=cosine)  # (1 + cos) / 2
+            np.multiply(angle, cosine, out=angle)  # sin / 2
         else:
-            scaled_cosine_and_sine(angle, cosine, sine, 1.0)
-        self.real += (self.ones[:, :n] @ cosine)[0]
-        self.imag += (self.ones[:, :n] @ sine)[0]
-        self.count += n
+            np.cos(angle, out=cosine)
+            np.sin(angle, out=angle)
+        self.real += (ones @ cosine)[0]
+        self.imag += (ones @ angle)[0]
+
+    def _reduced(self, block: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the scaled angles (rows, m) in float64, reduced to one period."""
+        wide = self.map.angles(block)
+        wide *= self.factor
+        period = 1.0 if self.quantized else 2.0 * np.pi * self.factor
+        wide -= period * np.rint(wide / period)
+        return wide
 
     def total(self) -> NDArray[Any]:
         """Return the complex sum (m,)."""
         total = np.empty(len(self.real), np.complex128)
         total.real, total.imag = self.real, self.imag
         if self.quantized:  # from the number of ones to a sum of signs
-            total.real = np.sqrt(0.5) * (2.0 * self.real - self.count)
-            total.imag = np.sqrt(0.5) * (2.0 * self.imag - self.count)
+            total = np.sqrt(2.0) * total - np.sqrt(0.5) * self.count * (1 + 1j)
+        elif self.tangent:
+            total = 2.0 * total - self.count
         return total

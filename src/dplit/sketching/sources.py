@@ -121,7 +121,7 @@ def sketch_parts(
         Noise; with a plan only. Every holder gets a generator of its own.
     precision : {"float32", "float64"}, default="float32"
         As in :func:`dplit.sketching.sketches.sketch`.
-    block_rows : int, default=256
+    block_rows : int, default=128
         As in :func:`dplit.sketching.sketches.sketch`.
 
     Returns
@@ -208,7 +208,7 @@ def sketch_dask(
         computed again (its worker died) gets the same noise again.
     precision : {"float32", "float64"}, default="float32"
         As in :func:`dplit.sketching.sketches.sketch`.
-    block_rows : int, default=256
+    block_rows : int, default=128
         As in :func:`dplit.sketching.sketches.sketch`.
 
     Returns
