@@ -70,8 +70,8 @@ def test_bad_arguments_are_named():
         attaining_pair(np.ones((2, 3)))
     with pytest.raises(ValueError, match="law must have a fixed number of ones"):
         fourier_cells(np.eye(3), mask_law("data", 3, alpha=0.5))
+    law = mask_law("uniform", 4, n_kept=2)
     with pytest.raises(ValueError, match="frequencies must have 4 columns"):
-        law = mask_law("uniform", 4, n_kept=2)
         quadratic_cells(np.eye(2), law, name="x", rng=stream(0, "t", "noise"))
     with pytest.raises(ValueError, match="n_kept must be at most"):
         table_cells(n_components=4, n_kept=6, n_features=2, rng=stream(0, "t", "noise"))

@@ -170,6 +170,8 @@ def quadratic_cells(
     [False, True, False, True]
     """
     columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
+    if columns.shape[1] != law.n_components:
+        raise ValueError(f"frequencies must have {law.n_components} columns, got {columns.shape}")
     kept = [columns[:, mask] for mask in mask_support(law)[0] if mask.any()]
     reached = {
         (1, "add_remove"): quadratic_q1(columns, law),
