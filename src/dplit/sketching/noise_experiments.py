@@ -150,7 +150,8 @@ def expected_to_succeed(n_components: int, n_clusters: int, n_features: int, *, 
     """
     limit = acceptable_nsr(n_components, n_clusters, n_features)
     enough = n_components >= 2 * n_clusters * n_features
-    return bool(enough and check_nonnegative("nsr", nsr) <= limit)
+    quiet = check_nonnegative("nsr", nsr) <= limit
+    return bool(enough and quiet)
 
 
 @dataclass(frozen=True)
