@@ -33,8 +33,9 @@ Neighboring = Literal["add_remove", "replace_one"]
 RandomState = int | np.random.Generator | np.random.RandomState | None
 _Array = NDArray[np.float64]
 
-#: Largest dimension in which the certificate of S_4 is computed: an eigenproblem of size d^2 / 2.
-_CERTIFIED = 24
+#: Largest dimensions in which the certificate of S_4, an eigenproblem of size d^2 / 2, is computed:
+#: for the best shift, and for one shift.
+_BEST_SHIFT, _ONE_SHIFT = 24, 64
 
 
 def noise_sensitivity(
@@ -56,8 +57,9 @@ def noise_sensitivity(
     float
         :func:`dplit.sketching.release.map_sensitivity` for Fourier features. For quadratic ones
         :math:`\lambda_1` or :math:`\lambda_1+\lambda_2` (Laplace), the certificate of
-        :math:`S_4`, or that times :math:`\sqrt2` (Gaussian); beyond dimension 24
-        :math:`\|\Omega\|_2\max_j\|\omega_j\|` takes the place of the certificate.
+        :math:`S_4`, or that times :math:`\sqrt2` (Gaussian). The certificate takes the best shift
+        up to dimension 24, the shift :math:`\sum_j\|\omega_j\|^4/(d(d+2))`, best for large
+        sketches, up to 64, and gives way to :math:`\|\Omega\|_2\max_j\|\omega_j\|` beyond.
 
     Raises
     ------
@@ -72,11 +74,13 @@ def noise_sensitivity(
     if noise == "laplace":
         added = neighboring == "add_remove"
         return spectral_sensitivity(omega) if added else replace_l1_bound(omega)
-    if sketch_map.n_features <= _CERTIFIED:
+    d, lengths = sketch_map.n_features, np.linalg.norm(omega, axis=0)
+    if d <= _BEST_SHIFT:
         quartic = s4_certificate(omega)
+    elif d <= _ONE_SHIFT:
+        quartic = s4_certificate(omega, shift=float((lengths**4).sum()) / (d * (d + 2)))
     else:
-        longest = float(np.linalg.norm(omega, axis=0).max())
-        quartic = math.sqrt(spectral_sensitivity(omega)) * longest
+        quartic = math.sqrt(spectral_sensitivity(omega)) * float(lengths.max())
     return quartic * (1.0 if neighboring == "add_remove" else math.sqrt(2.0))
 
 

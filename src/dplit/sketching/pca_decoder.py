@@ -184,9 +184,12 @@ def low_rank_gradient(factor: _Array, frequencies: _Array, z: _Array) -> _Array:
 def _scaled(factor: _Array, frequencies: _Array, z: _Array) -> _Array:
     """Return the multiple of the factor whose measurements are nearest to ``z``."""
     seen = ((factor.T @ frequencies) ** 2).sum(axis=0)
-    ratio = float(seen @ z) / max(float(seen @ seen), np.finfo(float).tiny)
-    size = float(np.abs(z).mean()) / max(float(seen.mean()), np.finfo(float).tiny)
-    return np.asarray(factor * np.sqrt(max(ratio, 1e-3 * size, np.finfo(float).tiny)))
+    energy = float(seen @ seen)
+    if energy == 0.0:
+        return factor
+    # at least a thousandth of the size of z, also where z is mostly negative
+    ratio = max(float(seen @ z) / energy, 1e-3 * float(np.abs(z).mean() / seen.mean()))
+    return np.asarray(factor * np.sqrt(ratio)) if ratio > 0 else factor
 
 
 def spectral_start(z: _Array, frequencies: _Array, n_components: int) -> _Array:
@@ -224,8 +227,8 @@ def spectral_start(z: _Array, frequencies: _Array, n_components: int) -> _Array:
     back = (frequencies * (z - z.mean())) @ frequencies.T
     values, vectors = np.linalg.eigh(back)
     values, vectors = values[::-1][:n_components], vectors[:, ::-1][:, :n_components]
-    floor = 1e-3 * max(float(values[0]), np.finfo(float).tiny)
-    return _scaled(vectors * np.sqrt(np.maximum(values, floor)), frequencies, z)
+    lead = float(values[0]) if values[0] > 0 else 1.0
+    return _scaled(vectors * np.sqrt(np.maximum(values / lead, 1e-3)), frequencies, z)
 
 
 def compressive_pca(
