@@ -21,6 +21,7 @@ from dplit.sketching.budget import (
     safe_fraction,
     split_nsr,
     threshold_count,
+    threshold_loss,
 )
 
 settings_of = st.builds(
@@ -134,6 +135,10 @@ def test_loss_of_the_frozen_rule(
         setting = Setting(n0, epsilon, m, 5.0, 1 / m if subsampled else 1.0)
         gamma = printed_asymptote(n=n0, epsilon=epsilon)
         assert frozen_loss(setting, fraction=gamma) == pytest.approx(loss, abs=6e-4)
+        short = threshold_loss(
+            n_components=m, kd=32, epsilon=epsilon, c0=5.0, subsampled=subsampled
+        )
+        assert short == pytest.approx(loss, abs=6e-4)
 
 
 @pytest.mark.claim("sketch-monotone")

@@ -10,10 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplit.sketching.composition import (
-    Database,
-    are_neighbours,
     compose_budgets,
-    databases,
     geometric_count,
     group_guarantee,
     joint,
@@ -24,6 +21,14 @@ from dplit.sketching.composition import (
     privacy_loss,
     worst_delta,
     worst_epsilon,
+)
+from dplit.sketching.neighbours import (
+    Database,
+    are_neighbours,
+    by_value,
+    databases,
+    removals,
+    replacements,
 )
 
 SETS = databases("ab", max_size=3)
@@ -57,6 +62,17 @@ def test_bounded_neighbours_by_permutations() -> None:
     for x, y in itertools.product(databases("abc", max_size=3, ordered=True), repeat=2):
         expected = _by_permutations(x, y, "replace_one")
         assert are_neighbours(x, y, neighboring="replace_one") == expected
+
+
+def test_listed_pairs_are_the_relations() -> None:
+    sets = databases("abc", max_size=3)
+    removed = {(x, y) for x in sets for y in sets
+               if len(x) > len(y) and are_neighbours(x, y, neighboring="add_remove")}  # fmt: skip
+    assert removals(sets) == removed
+    replaced = {(x, y) for x in sets for y in sets
+                if x and are_neighbours(x, y, neighboring="replace_one")}  # fmt: skip
+    assert replacements(sets, "abc") == replaced
+    assert by_value("ab")(("b", "a", "b")) == [("a",), ("b", "b")]
 
 
 def test_neighbours_in_place() -> None:
@@ -147,8 +163,7 @@ def test_shared_randomness_breaks_composition() -> None:
     assert worst_epsilon(together, sets, neighboring="add_remove") == np.inf
 
 
-def _by_value(data: Database) -> list[Database]:
-    return [tuple(r for r in data if r == value) for value in "ab"]
+_by_value = by_value("ab")
 
 
 @pytest.mark.claim("sketch-lem2")

@@ -14,19 +14,19 @@ from dplit.sketching.inverse_count import (
     chapman_robbins_bound,
     cramer_rao_bound,
     floored_inverse,
+    floored_moments,
     inverse_moments,
     printed_nsr_bound,
     released_nsr,
     simulate_released_nsr,
     unbiased_inverse,
+    unbiased_moments,
 )
 from dplit.streams import stream
 
 
 def _moments(n: float, scale: float, n_min: float) -> InverseMoments:
-    return inverse_moments(
-        lambda y: unbiased_inverse(y, scale=scale, n_min=n_min), n=n, scale=scale, kink=n_min
-    )
+    return unbiased_moments(n=n, scale=scale, n_min=n_min)
 
 
 @pytest.mark.claim("sketch-lem27")
@@ -98,7 +98,7 @@ def test_floor_moments_against_scipy() -> None:
      (1e6, 1e6 / 1e4 ** (1 / 3), 5e6 / 1e4 ** (1 / 3), 2.1757)],
 )  # fmt: skip
 def test_floors(n: float, scale: float, floor: float, expected: float) -> None:
-    ours = inverse_moments(lambda y: floored_inverse(y, floor=floor), n=n, scale=scale, kink=floor)
+    ours = floored_moments(n=n, scale=scale, floor=floor)
     assert ours.mean_squared_error / (scale / n) ** 2 == pytest.approx(expected, rel=2e-4)
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "safe_fraction",
     "split_nsr",
     "threshold_count",
+    "threshold_loss",
 ]
 
 Array = NDArray[np.float64]
@@ -272,7 +273,7 @@ def safe_fraction(setting: Setting) -> float:
     0.9937
     """
     a = setting.checked().terms()[0]
-    return 1.0 - min((a + setting.kappa) ** (1.0 / 3.0), 0.5)
+    return 1.0 - min(float(a + setting.kappa) ** (1.0 / 3.0), 0.5)
 
 
 def limit_fraction(*, n_components: int, c0: float) -> float:
@@ -356,6 +357,42 @@ def frozen_loss(setting: Setting, *, fraction: float) -> float:
     1.2097
     """
     return float(split_nsr(fraction, setting) / split_nsr(best_fraction(setting), setting))
+
+
+def threshold_loss(
+    *, n_components: int, kd: int, epsilon: float, c0: float, subsampled: bool = False
+) -> float:
+    """Loss of the paper's rule at the count for which it is made.
+
+    Parameters
+    ----------
+    n_components : int
+        Number m of features.
+    kd : int
+        Number of clusters times dimension; the acceptable ratio is ``m / (1000 kd)``.
+    epsilon : float
+        Budget.
+    c0 : float
+        Signal constant.
+    subsampled : bool, default=False
+        Whether each record contributes a single feature (``alpha = 1 / m``).
+
+    Returns
+    -------
+    float
+        :func:`frozen_loss` of :func:`printed_asymptote`, both at :func:`threshold_count`.
+
+    Examples
+    --------
+    >>> from dplit.sketching.budget import threshold_loss
+    >>> round(threshold_loss(n_components=320, kd=32, epsilon=0.1, c0=5.0), 3)
+    1.004
+    """
+    m = check_integer("n_components", n_components)
+    nsr = m / (1000.0 * check_integer("kd", kd))
+    n0 = threshold_count(n_components=m, epsilon=epsilon, nsr_max=nsr)
+    setting = Setting(n0, epsilon, m, c0, 1.0 / m if subsampled else 1.0)
+    return frozen_loss(setting, fraction=printed_asymptote(n=n0, epsilon=epsilon))
 
 
 def minimax_fraction(setting: Setting, *, counts: ArrayLike) -> float:

@@ -1,4 +1,4 @@
-"""Neighbouring data sets, privacy of finite mechanisms by enumeration, and how budgets compose.
+"""Privacy of finite mechanisms by enumeration, and how budgets compose.
 
 A finite mechanism is a function from a data set (a tuple of records) to the law of its outcome, an
 array of probabilities. Everything about it can be computed by going through all pairs of
@@ -8,28 +8,23 @@ neighbours, which makes definitions and composition lemmas statements about smal
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
-    check_choice,
     check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
     check_probability,
 )
+from dplit.sketching.neighbours import Database, Neighboring, are_neighbours
 
 __all__ = [
-    "Database",
     "Mechanism",
-    "are_neighbours",
     "compose_budgets",
-    "databases",
     "geometric_count",
     "group_guarantee",
     "joint",
@@ -43,91 +38,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-Database = tuple[Hashable, ...]
 Mechanism = Callable[[Database], Array]
-Neighboring = Literal["add_remove", "replace_one", "replace_in_place"]
-
-
-def are_neighbours(first: Database, second: Database, *, neighboring: Neighboring) -> bool:
-    """Whether two data sets differ in one record.
-
-    Parameters
-    ----------
-    first, second : tuple
-        Records; repeated ones count.
-    neighboring : {"add_remove", "replace_one", "replace_in_place"}
-        One record more in one of them ("unbounded"); as many records and at most one different
-        ("bounded"); or the same, where places belong to persons: at most one place differs. The
-        order of records matters to the last relation alone.
-
-    Returns
-    -------
-    bool
-        The relation is symmetric.
-
-    Raises
-    ------
-    ValueError
-        If ``neighboring`` is neither.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definitions 9 and 10.
-
-    Examples
-    --------
-    >>> from dplit.sketching.composition import are_neighbours
-    >>> are_neighbours(("a", "b"), ("b",), neighboring="add_remove")
-    True
-    >>> are_neighbours(("a", "b"), ("b", "c"), neighboring="replace_one")
-    True
-    """
-    check_choice("neighboring", neighboring, get_args(Neighboring))
-    if neighboring == "replace_in_place":
-        same = len(first) == len(second)
-        return same and sum(a != b for a, b in zip(first, second, strict=True)) <= 1
-    left, right = Counter(first), Counter(second)
-    surplus, missing = (left - right).total(), (right - left).total()
-    if neighboring == "add_remove":
-        return surplus + missing == 1
-    return surplus == missing <= 1
-
-
-def databases(
-    universe: Sequence[Hashable], *, max_size: int, ordered: bool = False
-) -> list[Database]:
-    """Return all data sets of up to ``max_size`` records of a finite universe.
-
-    Parameters
-    ----------
-    universe : sequence
-        Possible records.
-    max_size : int
-        Largest size; the empty data set is included.
-    ordered : bool, default=False
-        Whether records have places; by default one representative of every multiset is listed.
-
-    Returns
-    -------
-    list of tuple
-        All of them, the smaller first.
-
-    Examples
-    --------
-    >>> from dplit.sketching.composition import databases
-    >>> databases("ab", max_size=1)
-    [(), ('a',), ('b',)]
-    """
-    sizes = range(check_integer("max_size", max_size, minimum=0) + 1)
-    records = tuple(universe)
-    found: list[Database] = []
-    for size in sizes:
-        if ordered:
-            found += itertools.product(records, repeat=size)
-        else:
-            found += itertools.combinations_with_replacement(records, size)
-    return found
 
 
 def _law(name: str, value: ArrayLike) -> Array:
@@ -253,7 +164,7 @@ def worst_epsilon(
     mechanism : callable
         From a data set to the law of the outcome.
     sets : iterable of tuple
-        All data sets, as :func:`databases` lists them.
+        All data sets, as :func:`dplit.sketching.neighbours.databases` lists them.
     neighboring : {"add_remove", "replace_one", "replace_in_place"}
         Which pairs are compared.
 
@@ -269,7 +180,8 @@ def worst_epsilon(
 
     Examples
     --------
-    >>> from dplit.sketching.composition import databases, geometric_count, worst_epsilon
+    >>> from dplit.sketching.composition import geometric_count, worst_epsilon
+    >>> from dplit.sketching.neighbours import databases
     >>> count = geometric_count(0.5, size=3)
     >>> sets = databases("ab", max_size=3)
     >>> round(worst_epsilon(count, sets, neighboring="add_remove"), 6)
@@ -302,7 +214,8 @@ def worst_delta(
 
     Examples
     --------
-    >>> from dplit.sketching.composition import databases, geometric_count, worst_delta
+    >>> from dplit.sketching.composition import geometric_count, worst_delta
+    >>> from dplit.sketching.neighbours import databases
     >>> count, sets = geometric_count(0.5, size=3), databases("ab", max_size=3)
     >>> round(worst_delta(count, sets, epsilon=0.5, neighboring="add_remove"), 9)
     0.0

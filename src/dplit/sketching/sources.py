@@ -13,15 +13,16 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dplit._checks import check_rng
+from dplit._checks import check_integer, check_rng
+from dplit.sketching.release import ReleasePlan, plan_release
 from dplit.sketching.sketches import BLOCK_ROWS, Sketch, SketchMap, sketch
 
 if TYPE_CHECKING:
     from dplit.sketching._sums import Precision
-    from dplit.sketching.release import ReleasePlan
 
-__all__ = ["merge_all", "sketch_dask", "sketch_files", "sketch_parts"]
+__all__ = ["merge_all", "merged_noise_energy", "sketch_dask", "sketch_files", "sketch_parts"]
 
 
 def merge_all(parts: Iterable[Sketch]) -> Sketch:
@@ -152,6 +153,42 @@ def sketch_parts(
         _part(index, part, sketch_map, precision, block_rows, plan, generator)
         for index, (part, generator) in enumerate(zip(parts, generators, strict=True))
     )
+
+
+def merged_noise_energy(
+    n_holders: int, *, n_shares: int, n_components: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    r"""Energy of the noise that merged releases carry, over that of one release.
+
+    Parameters
+    ----------
+    n_holders : int
+        Number L of holders.
+    n_shares : int
+        1 if each adds a whole Laplace noise, L if each adds a share.
+    n_components : int
+        Number of features, each an independent draw.
+    rng : numpy.random.Generator
+        Stream of noise.
+
+    Returns
+    -------
+    ndarray of shape (n_components,)
+        :math:`|\xi_j|^2/4b^2`; its expectation is L with whole noises and 1 with shares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.sources import merged_noise_energy
+    >>> rng = np.random.default_rng(0)
+    >>> merged_noise_energy(3, n_shares=3, n_components=5, rng=rng).shape
+    (5,)
+    """
+    holders, m = check_integer("n_holders", n_holders), check_integer("n_components", n_components)
+    flat = SketchMap("fourier", np.ones((1, m)))
+    plan = plan_release(flat, epsilon=1.0, count="withheld", n_shares=n_shares)
+    whole = sketch_parts([np.empty((0, 1))] * holders, flat, plan=plan, rng=rng)
+    return np.asarray(np.abs(whole.sum) ** 2 / (4.0 * plan.scale**2))
 
 
 def sketch_files(
