@@ -22,7 +22,7 @@ from dplit.sketching.nsr_regimes import (
     needed_samples,
     subsampling_curve,
 )
-from dplit.sketching.nsr_simulation import draw_noise, simulated_nsr
+from dplit.sketching.nsr_simulation import Case, compare_ratios, draw_noise, simulated_nsr
 from dplit.sketching.signal_constant import (
     mixture_constant,
     separated_constant,
@@ -123,6 +123,30 @@ def test_formulas_against_simulation(scheme, reference, sampling):
     )
     assert abs(found.mean - exact) < 4 * found.se
     assert found.se < 0.03 * exact
+
+
+@pytest.mark.claim("sketch-lem26")
+def test_comparison_of_several_cases():
+    """Six cases, real and complex: simulated within 4.5 standard errors, formulas by hand."""
+    features = {"waves": population(30, 8), "squares": population(30, 8, complex_valued=False)}
+    cases = [
+        Case(name, LAWS["uniform"], noise, 0.5, reference, "poisson")
+        for name, noise, reference in (
+            ("waves", "laplace", "law"),
+            ("waves", "polydisc", "law"),
+            ("waves", "cube", "data"),
+            ("squares", "laplace", "law"),
+            ("squares", "gaussian", "data"),
+            ("waves", "gaussian", "data"),
+        )
+    ]
+    sizes = {"scale": 0.7, "n_samples": 20, "n_draws": 2000}
+    found = compare_ratios(features, cases, **sizes, rng=stream(0, "test-compare", "noise"))
+    assert np.all(np.abs(found.simulated - found.formula) < 4.5 * found.se)
+    z = features["waves"].mean(axis=0)
+    energy = np.sum(np.abs(z) ** 2)
+    by_hand = (8 / (0.25 * 0.5 * energy) - 1) / 20 + 8 * 4 * 0.49 / (100 * energy)
+    assert found.formula[0] == pytest.approx(by_hand, rel=1e-12)
 
 
 @pytest.mark.claim("sketch-lem26")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,13 +11,38 @@ from numpy.typing import ArrayLike, NDArray
 from dplit._checks import check_choice, check_finite_array, check_integer
 from dplit.mechanisms import cube_noise, gaussian_noise, laplace_noise, polydisc_noise
 from dplit.sketching.masks import MaskLaw, draw_masks
-from dplit.sketching.noise_to_signal import Noise, Reference, Sampling
+from dplit.sketching.noise_to_signal import (
+    Noise,
+    Reference,
+    Sampling,
+    noise_to_signal,
+    noise_variance,
+)
 from dplit.trials import Estimate, mean_and_se
 
-__all__ = ["draw_noise", "simulated_nsr"]
+__all__ = ["Case", "Comparison", "compare_ratios", "draw_noise", "simulated_nsr"]
 
 #: Entries of one batch of masked features.
 _BATCH_ENTRIES = 4_000_000
+
+
+class Case(NamedTuple):
+    """One setting of Lemma 26: which features, masks, noise, sampling rate and reference."""
+
+    population: str
+    law: MaskLaw
+    noise: Noise
+    beta: float
+    reference: Reference
+    sampling: Sampling
+
+
+class Comparison(NamedTuple):
+    """Simulated ratios, their standard errors, and the formula's values."""
+
+    simulated: NDArray[np.float64]
+    se: NDArray[np.float64]
+    formula: NDArray[np.float64]
 
 
 def draw_noise(
@@ -167,3 +193,90 @@ def simulated_nsr(
         release = (np.einsum("tnm,tnm->tm", shown, kept) / law.alpha + added) / (beta * n)
         errors.append(np.sum(np.abs(release - signal) ** 2, axis=1))
     return mean_and_se(np.concatenate(errors) / np.sum(np.abs(signal) ** 2))
+
+
+def compare_ratios(
+    populations: Mapping[str, ArrayLike],
+    cases: Iterable[Case],
+    *,
+    scale: float,
+    n_samples: int,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Comparison:
+    """Simulated ratios beside Lemma 26, for several laws, noises and ways to sample.
+
+    Parameters
+    ----------
+    populations : mapping of str to array_like
+        Features to draw from, by name; with reference "data" their first ``n_samples`` rows are
+        the data.
+    cases : iterable of Case
+        What to compare.
+    scale : float
+        Size of the noise, as in :func:`draw_noise`.
+    n_samples : int
+        Number of records.
+    n_draws : int
+        Number of releases for each case.
+    rng : numpy.random.Generator
+        Source of records, masks and noise.
+
+    Returns
+    -------
+    Comparison
+        One entry per case.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a case does not fit its population.
+
+    References
+    ----------
+    Chatalic et al. (2022), Lemma 26.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.masks import mask_law
+    >>> from dplit.sketching.nsr_simulation import Case, compare_ratios
+    >>> case = Case("ones", mask_law("data", 3, alpha=1.0), "gaussian", 1.0, "data", "poisson")
+    >>> sizes = dict(scale=1.0, n_samples=4, n_draws=500, rng=np.random.default_rng(0))
+    >>> compare_ratios({"ones": np.ones((9, 3))}, [case], **sizes).formula.tolist()
+    [0.0625]
+    """
+    rows = []
+    for case in cases:
+        features = check_finite_array("population", populations[case.population], ndim=2)
+        given = case.reference == "data"
+        shown = features[:n_samples] if given else features
+        found = simulated_nsr(
+            shown,
+            case.law,
+            noise=case.noise,
+            scale=scale,
+            n_draws=n_draws,
+            rng=rng,
+            n_samples=None if given else n_samples,
+            beta=case.beta,
+            reference=case.reference,
+            sampling=case.sampling,
+        )
+        m = case.law.n_components
+        variance = noise_variance(
+            case.noise, scale=scale, n_components=m, complex_valued=shown.dtype.kind == "c"
+        )
+        formula = noise_to_signal(
+            n_samples=n_samples,
+            n_components=m,
+            feature_energy=float(np.mean(np.sum(np.abs(shown) ** 2, axis=1))),
+            signal_energy=float(np.sum(np.abs(shown.mean(axis=0)) ** 2)),
+            noise_variance=variance,
+            alpha=case.law.alpha,
+            beta=case.beta,
+            reference=case.reference,
+            sampling=case.sampling,
+        )
+        rows.append((found.mean, found.se, formula))
+    return Comparison(*np.array(rows).T)
