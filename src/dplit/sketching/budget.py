@@ -273,7 +273,8 @@ def safe_fraction(setting: Setting) -> float:
     0.9937
     """
     a = setting.checked().terms()[0]
-    return 1.0 - min(float(a + setting.kappa) ** (1.0 / 3.0), 0.5)
+    cube = float(a + setting.kappa)
+    return 1.0 - min(float(np.cbrt(cube)), 0.5)
 
 
 def limit_fraction(*, n_components: int, c0: float) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dplit._checks import check_integer, check_rng
@@ -319,15 +320,17 @@ def mask_figure(run: MaskRun) -> Figure:
     )  # fmt: skip
     for axes, (title, image, limit) in zip(panels, pictures, strict=False):
         low = 0.0 if title == "masks" else -limit
-        colours = "Greys" if title == "masks" else "cividis"
+        colours = plt.get_cmap("Greys" if title == "masks" else "cividis").with_extremes(bad="w")
         axes.imshow(image, cmap=colours, vmin=low, vmax=limit, aspect="auto")
         axes.set(title=title, xlabel="feature $j$", ylabel="record $i$")
         axes.grid(False)
     sums = panels[3]
     place = np.arange(m)
-    sums.plot(place, run.features.sum(axis=0).real, "o", label="all features", linestyle="none")
-    sums.plot(place, run.total.real, "s", label="with masks", linestyle="none", mfc="none")
+    sums.plot(place, run.features.sum(axis=0).real, "o", label="all", linestyle="none")
+    sums.plot(place, run.total.real, "s", label="masked", linestyle="none", mfc="none")
     sums.plot(place, run.released.real, "^", label="and noise", linestyle="none", mfc="none")
     sums.set(title=f"sum over {n} records", xlabel="feature $j$", ylabel="real part")
-    sums.legend(fontsize=8)
+    for axes in panels:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    fig.legend(loc="outside lower right", ncols=3, fontsize=8.5)
     return fig
