@@ -27,7 +27,7 @@ from dplit.streams import stream
 
 #: Law, frequencies, sketches in the batch, of which the plain decoder does some, and the target.
 CASES = (
-    (MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8), 320, 100, 24, 20.0),
+    (MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8), 320, 99, 33, 20.0),
     (MixtureLaw(10, 10, separation=4.0, frequency_variance=0.06), 1000, 48, 16, 10.0),
 )
 REPEATS = 3
@@ -55,7 +55,9 @@ def _decoding(
     z = np.array([sketch(X, sketch_map).mean for X, _ in sets])
     best = [lloyd_reference(X, law.n_clusters, rng=rng, centers=c).many for X, c in sets]
     options: dict[str, Any] = {"bounds": law.bounds, "rng": rng}
-    pairs, mine, theirs = [], [], []
+    pairs: list[tuple[float, float]] = []
+    mine: list[float] = []
+    theirs: list[float] = []
     for repeat in range(REPEATS):
         fast, batch = _seconds(lambda: decode_kmeans(z, omega, law.n_clusters, **options))
         rows = [(repeat * plain_count + i) % count for i in range(plain_count)]

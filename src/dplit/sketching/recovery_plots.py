@@ -27,7 +27,7 @@ _DASHES = ("solid", "dashed", "dotted")
 _COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#8c6d1f", "#7f7f7f")
 _MARKERS = "o^svDxP*"
 _LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (8, 2)), (0, (3, 1)), "-")
-_RISKS = (1.0, 1.05, 1.2, 1.5, 2.0, 3.0, 5.0)
+_RISKS = (1.0, 1.2, 1.5, 2.0, 3.0, 5.0)
 
 
 def _risk_axis(axes: Axes, top: float) -> None:
@@ -98,10 +98,9 @@ def noise_size_figure(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> F
         shading="nearest",
         rasterized=False,
     )
-    lines = axes.contour(
-        grid.ratios, size, grid.median, levels=_LEVELS, colors="white", linestyles=_DASHES
-    )
-    axes.clabel(lines, fmt=lambda level: f"{level:g}", fontsize=9)
+    axes.contour(grid.ratios, size, grid.median, levels=_LEVELS, colors="black", linestyles=_DASHES)
+    for level, dashes in zip(_LEVELS, _DASHES, strict=True):
+        axes.plot([], [], color="black", linestyle=dashes, label=f"RSSE {level:g}")
     axes.axhline(2.0, color="#D55E00", linestyle="--", linewidth=2.2, label="m = 2kd")
     accepted = [acceptable_nsr(int(m), n_clusters, n_features) for m in grid.sizes]
     rows = size >= 2.0
@@ -122,7 +121,7 @@ def noise_size_figure(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> F
     bar.ax.set_xlabel(" ")
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     bar.ax.yaxis.set_minor_locator(NullLocator())
-    fig.legend(loc="outside lower center", ncols=2, fontsize=9)
+    fig.legend(loc="outside lower center", ncols=3, fontsize=9)
     return fig
 
 
@@ -173,8 +172,10 @@ def size_figure(curves: SizeCurves, *, n_clusters: int, n_features: int) -> Figu
             axes.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:g}"))
             axes.xaxis.set_minor_locator(NullLocator())
             _risk_axis(axes, 6.0)
-    fig.supxlabel("m / kd", fontsize=10.5)
-    fig.supylabel("median RSSE", fontsize=10.5)
+    for axes in grid[-1]:
+        axes.set_xlabel("m / kd")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("median RSSE")
     handles, labels = grid[0, 0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9)
     return fig
