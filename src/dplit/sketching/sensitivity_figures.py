@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -27,12 +28,21 @@ def _median_line(axes: Any, x: Any, runs: NDArray[Any], style: int, label: str) 
     axes.fill_between(x, runs.min(0), runs.max(0), color=_COLOURS[style], alpha=0.15, linewidth=0)
 
 
-def _level(axes: Any, value: float, text: str) -> None:
+def _level(axes: Any, value: float, text: str, side: str = "right") -> None:
     axes.axhline(value, color="#777777", linewidth=1.0, linestyle=(0, (2, 2)))
     axes.annotate(
-        text, (1.0, value), xycoords=("axes fraction", "data"), xytext=(-3, 2),
-        textcoords="offset points", ha="right", va="bottom", fontsize=8,
+        text, (float(side == "right"), value), xycoords=("axes fraction", "data"),
+        xytext=(-3 if side == "right" else 3, 2), textcoords="offset points", ha=side,
+        va="bottom", fontsize=8,
     )  # fmt: skip
+
+
+def _size_axis(axes: Any, ratio: NDArray[Any]) -> None:
+    """Label a logarithmic axis by the sizes themselves."""
+    axes.set_xscale("log")
+    axes.set_xticks(ratio, [f"{value:g}" for value in ratio])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("frequencies per dimension, m/d")
 
 
 def alignment_figure(
@@ -58,13 +68,13 @@ def alignment_figure(
     ratio = np.asarray(sizes) / n_features
     titles = ("Lemma 7: one record, norm 1", "Lemma 12: a replacement, norm 2")
     typical = (4 / (np.pi * np.sqrt(2.0)), np.sqrt(0.5))
-    for axes, runs, title, mean in zip(grid, curves, titles, typical, strict=True):
+    names = ("a typical record", "a typical pair")
+    for at_norm, (axes, runs) in enumerate(zip(grid, curves, strict=True)):
         for at, radius in enumerate(radii):
             _median_line(axes, ratio, runs[:, :, at], at, f"radius {radius:g}")
-        _level(axes, mean, "a typical record")
-        axes.set_xscale("log")
-        axes.set_title(title, fontsize=9.5)
-        axes.set_xlabel("frequencies per dimension, m/d")
+        _level(axes, typical[at_norm], names[at_norm])
+        _size_axis(axes, ratio)
+        axes.set_title(titles[at_norm], fontsize=9.5)
         axes.set_ylabel("reached / bound")
     handles, labels = grid[0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside lower center", ncols=len(radii), fontsize=9)
@@ -100,11 +110,10 @@ def replacement_figure(
                 ratio, np.median(runs[2 * norm + 1], axis=0), color=_COLOURS[at], linewidth=1.0,
                 linestyle=":", marker="x", label=f"{label}: calibration",
             )  # fmt: skip
-        _level(axes, value, text)
+        _level(axes, value, text, "left")
         _level(axes, 1.0, "printed")
-        axes.set_xscale("log")
+        _size_axis(axes, ratio)
         axes.set_title(f"norm {norm + 1}", fontsize=9.5)
-        axes.set_xlabel("frequencies per dimension, m/d")
         axes.set_ylabel("sensitivity / printed value")
     handles, labels = grid[0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
