@@ -22,7 +22,14 @@ from dplit.sketching.nsr_regimes import (
     needed_samples,
     subsampling_curve,
 )
-from dplit.sketching.nsr_simulation import Case, compare_ratios, draw_noise, simulated_nsr
+from dplit.sketching.nsr_simulation import (
+    Case,
+    compare_ratios,
+    draw_noise,
+    ratio_cases,
+    ratio_features,
+    simulated_nsr,
+)
 from dplit.sketching.signal_constant import (
     mixture_constant,
     separated_constant,
@@ -147,6 +154,20 @@ def test_comparison_of_several_cases():
     energy = np.sum(np.abs(z) ** 2)
     by_hand = (8 / (0.25 * 0.5 * energy) - 1) / 20 + 8 * 4 * 0.49 / (100 * energy)
     assert found.formula[0] == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.claim("sketch-lem26")
+def test_the_cases_cover_everything_and_agree():
+    """21 cases, 1,000 releases each, within 4.8 standard errors: false alarm 4e-5."""
+    cases = ratio_cases(8, beta=0.4)
+    assert {case.law.scheme for case in cases} == {"bernoulli", "data", "uniform", "block"}
+    assert {case.noise for case in cases} == {"laplace", "gaussian", "polydisc", "cube"}
+    assert len({(c.law.scheme, c.reference, c.sampling) for c in cases}) == 16
+    features = ratio_features(30, 8, rng=stream(0, "test-features", "data"))
+    np.testing.assert_allclose(np.abs(features["waves"]), 1.0)
+    sizes = {"scale": 0.5, "n_samples": 25, "n_draws": 1000}
+    found = compare_ratios(features, cases, **sizes, rng=stream(0, "test-cases", "noise"))
+    assert np.all(np.abs(found.simulated - found.formula) < 4.8 * found.se)
 
 
 @pytest.mark.claim("sketch-lem26")

@@ -11,15 +11,19 @@ from scipy.special import logsumexp
 
 from dplit.accounting import sampled_gaussian_delta
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
+from dplit.sketching.gaussian_simulation import (
+    simulated_delta,
+    simulated_ratios,
+    simulated_sigma,
+)
 from dplit.sketching.masks import mask_law, mask_support
 from dplit.sketching.subsampled_gaussian import (
+    accountant_delta,
     density_excess,
     fourier_delta,
     fourier_q2,
     fourier_sigma,
     lemma23_sigma,
-    simulated_delta,
-    simulated_sigma,
 )
 from dplit.sketching.subsampled_laplace import masked_norms
 from dplit.streams import stream
@@ -215,6 +219,27 @@ def test_ratios_of_the_table():
     )
     plain = gaussian_sigma(epsilon=0.1, delta=1e-8, sensitivity=8.0)
     assert one_way / plain == pytest.approx(0.95684, abs=1e-4)
+
+
+@pytest.mark.claim("sketch-beyond-subsampled")
+def test_an_outside_accountant_agrees():
+    pytest.importorskip("dp_accounting")
+    law = mask_law("bernoulli", 16, alpha=0.25)
+    sigma = fourier_sigma(law, epsilon=1.0, delta=1e-6)
+    assert accountant_delta(law, epsilon=1.0, sigma=sigma) == pytest.approx(1e-6, rel=0.01)
+    with pytest.raises(ValueError, match="law must be 'bernoulli'"):
+        accountant_delta(mask_law("data", 4, alpha=0.5), epsilon=1.0, sigma=1.0)
+
+
+@pytest.mark.claim("sketch-beyond-subsampled")
+def test_ratios_by_simulation():
+    """Everything kept is a ratio of 1 within 4 standard errors, 30,000 draws."""
+    cases = [(9, 9, 0.5), (9, 3, 0.5), (16, 1, 0.5)]
+    rng = stream(0, "test-ratios", "noise")
+    ratios, errors = simulated_ratios(cases, delta=1e-2, n_draws=30_000, rng=rng)
+    assert abs(ratios[0] - 1) < 4 * errors[0]
+    assert np.all(errors < 0.01)
+    assert ratios[2] > 1.05
 
 
 def test_everything_kept_is_the_plain_gaussian():

@@ -11,12 +11,15 @@ from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.sketching.masks import mask_law, mask_support
 from dplit.sketching.quadratic_sensitivity import replace_l1_exact, replace_search
+from dplit.sketching.quadratic_spending import (
+    lemma20_ratio,
+    lemma20_spending,
+    quadratic_epsilon,
+)
 from dplit.sketching.subsampled_laplace import enumerated_epsilon, record_epsilon
 from dplit.sketching.subsampled_quadratic import (
-    lemma20_ratio,
     masked_quartic,
     masked_spectra,
-    quadratic_epsilon,
     quadratic_q1,
     quadratic_q2,
     replaced_loss,
@@ -139,6 +142,20 @@ def test_the_ratio_decides_sharpness():
         scale = quadratic_q1(frequencies, law)
         found = quadratic_epsilon(frequencies, law, scale=scale, rng=stream(0, "q", "noise"))
         assert 1 / ratio <= found.lower < 1 - 1e-4
+
+
+@pytest.mark.claim("sketch-lem20")
+@pytest.mark.claim("sketch-beyond-lem20")
+def test_spending_collects_what_the_functions_say():
+    frequencies = gaussian(2, 6)
+    laws = [mask_law("uniform", 6, n_kept=r) for r in (2, 5)]
+    found = lemma20_spending(frequencies, laws, rng=stream(0, "q", "noise"))
+    for i, law in enumerate(laws):
+        scale = quadratic_q1(frequencies, law)
+        one = quadratic_epsilon(frequencies, law, scale=scale, rng=stream(1, "q", "noise"))
+        assert found.exact[i] == pytest.approx(one.lower, rel=1e-9)
+        assert found.finer[i] == pytest.approx(one.upper, rel=1e-12)
+        assert found.plain[i] == pytest.approx(1 / lemma20_ratio(frequencies, law), rel=1e-12)
 
 
 @pytest.mark.claim("sketch-beyond-lem20")

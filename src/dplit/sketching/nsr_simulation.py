@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_choice, check_finite_array, check_integer
+from dplit._checks import check_choice, check_finite_array, check_integer, check_rng
 from dplit.mechanisms import cube_noise, gaussian_noise, laplace_noise, polydisc_noise
-from dplit.sketching.masks import MaskLaw, draw_masks
+from dplit.sketching.masks import MaskLaw, draw_masks, mask_law
 from dplit.sketching.noise_to_signal import (
     Noise,
     Reference,
@@ -20,7 +20,15 @@ from dplit.sketching.noise_to_signal import (
 )
 from dplit.trials import Estimate, mean_and_se
 
-__all__ = ["Case", "Comparison", "compare_ratios", "draw_noise", "simulated_nsr"]
+__all__ = [
+    "Case",
+    "Comparison",
+    "compare_ratios",
+    "draw_noise",
+    "ratio_cases",
+    "ratio_features",
+    "simulated_nsr",
+]
 
 #: Entries of one batch of masked features.
 _BATCH_ENTRIES = 4_000_000
@@ -280,3 +288,77 @@ def compare_ratios(
         )
         rows.append((found.mean, found.se, formula))
     return Comparison(*np.array(rows).T)
+
+
+def ratio_features(
+    n_records: int, n_components: int, *, rng: np.random.Generator
+) -> dict[str, NDArray[Any]]:
+    """Features of planar Gaussian records for the comparison: Fourier, and squares of angles.
+
+    Parameters
+    ----------
+    n_records, n_components : int
+        Numbers of records and of features.
+    rng : numpy.random.Generator
+        Source of records and frequencies.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_records, n_components)
+        ``"waves"`` (complex) and ``"squares"`` (real) of the same angles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.nsr_simulation import ratio_features
+    >>> sorted(ratio_features(5, 2, rng=np.random.default_rng(0)))
+    ['squares', 'waves']
+    """
+    records = check_rng(rng).standard_normal((n_records, 2))
+    angles = records @ (0.6 * rng.standard_normal((2, n_components)))
+    return {"waves": np.exp(1j * angles), "squares": angles**2}
+
+
+def ratio_cases(n_components: int, *, beta: float) -> list[Case]:
+    """The 21 settings in which Lemma 26 is compared: every mask law, reference, noise, sampling.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of features, a multiple of 8; a quarter of them is kept.
+    beta : float
+        Sampling rate of the records.
+
+    Returns
+    -------
+    list of Case
+        Four mask laws, two references and two ways to sample with Laplace noise on Fourier
+        features; then the other noises, and real features.
+
+    Examples
+    --------
+    >>> from dplit.sketching.nsr_simulation import ratio_cases
+    >>> len(ratio_cases(8, beta=0.5))
+    21
+    """
+    kept = n_components // 4
+    laws = [mask_law(scheme, n_components, alpha=0.25) for scheme in ("bernoulli", "data")]
+    uniform = mask_law("uniform", n_components, n_kept=kept)
+    laws += [uniform, mask_law("block", n_components, n_kept=kept, block=2)]
+    references: tuple[Reference, ...] = ("law", "data")
+    ways: tuple[Sampling, ...] = ("poisson", "without_replacement")
+    cases = [
+        Case("waves", law, "laplace", beta, reference, way)
+        for law in laws
+        for reference in references
+        for way in ways
+    ]
+    others: tuple[tuple[str, Noise], ...] = (
+        ("waves", "gaussian"),
+        ("waves", "polydisc"),
+        ("waves", "cube"),
+        ("squares", "laplace"),
+        ("squares", "gaussian"),
+    )
+    cases += [Case(name, uniform, noise, beta, "law", "poisson") for name, noise in others]
+    return cases

@@ -10,7 +10,7 @@ the m-fold composition of a Poisson-subsampled Gaussian with noise multiplier :m
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,38 +19,26 @@ from scipy.stats import norm
 
 from dplit._checks import (
     check_choice,
-    check_integer,
     check_nonnegative,
     check_positive,
     check_probability,
-    check_rng,
 )
-from dplit.accounting import sampled_gaussian_delta, sampled_gaussian_sigma
+from dplit.accounting import composed_delta, sampled_gaussian_delta, sampled_gaussian_sigma
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.sketching.amplification import base_epsilon
 from dplit.sketching.masks import MaskLaw
-from dplit.sketching.subsampled_laplace import log_symmetric_mean
 
 __all__ = [
-    "Simulated",
+    "accountant_delta",
     "density_excess",
     "fourier_delta",
     "fourier_q2",
     "fourier_sigma",
     "lemma23_sigma",
-    "simulated_delta",
-    "simulated_sigma",
 ]
 
 Array = NDArray[np.float64]
 Direction = Literal["both", "remove", "add"]
-
-
-class Simulated(NamedTuple):
-    """A simulated number and its standard error."""
-
-    value: float
-    se: float
 
 
 def fourier_q2(law: MaskLaw, *, neighboring: str = "add_remove") -> float:
@@ -152,7 +140,7 @@ def fourier_delta(
     ----------
     law : MaskLaw
         Of scheme ``"bernoulli"`` or ``"data"``, or with all features kept; for the others see
-        :func:`simulated_delta`.
+        :func:`dplit.sketching.gaussian_simulation.simulated_delta`.
     epsilon : float
         Nonnegative privacy loss.
     sigma : float
@@ -201,6 +189,47 @@ def fourier_delta(
         sampling_rate=law.alpha,
         steps=law.n_components,
         direction=direction,
+    )
+
+
+def accountant_delta(law: MaskLaw, *, epsilon: float, sigma: float) -> float:
+    """Delta of subsampled Fourier features by dp-accounting: an outside opinion.
+
+    Parameters
+    ----------
+    law : MaskLaw
+        Of scheme ``"bernoulli"``.
+    epsilon, sigma : float
+        As in :func:`fourier_delta`.
+
+    Returns
+    -------
+    float
+        An upper bound; its grid of losses is fixed at 1e-4, coarser than ours for small losses.
+
+    Raises
+    ------
+    ImportError
+        If the extra ``accounting`` is not installed.
+    TypeError, ValueError
+        If an argument is out of its range or the entries are not independent.
+
+    Examples
+    --------
+    >>> from dplit.sketching.masks import mask_law
+    >>> from dplit.sketching.subsampled_gaussian import accountant_delta
+    >>> law = mask_law("bernoulli", 4, alpha=0.5)
+    >>> print(f"{accountant_delta(law, epsilon=1.0, sigma=8.0):.2e}")
+    1.75e-05
+    """
+    if law.scheme != "bernoulli":
+        raise ValueError(f"law must be 'bernoulli', got scheme={law.scheme!r}")
+    return composed_delta(
+        epsilon=epsilon,
+        sigma=sigma,
+        sensitivity=1.0 / law.alpha,
+        steps=law.n_components,
+        sampling_rate=law.alpha,
     )
 
 
@@ -308,145 +337,3 @@ def density_excess(*, epsilon: float, sigma: float, sensitivity: float) -> float
     around = (grid[max(peak - 1, 0)], grid[min(peak + 1, len(grid) - 1)])
     best = minimize_scalar(negative, bounds=around, method="bounded", options={"xatol": 1e-10})
     return -float(best.fun) / sigma
-
-
-def _check_fixed(law: MaskLaw) -> int:
-    if law.scheme != "uniform" or law.n_kept is None:
-        raise ValueError(f"law must be of scheme 'uniform', got scheme={law.scheme!r}")
-    return law.n_kept
-
-
-def _log_ratio(noise: Array, sigma: float, law: MaskLaw, *, shifted: bool) -> Array:
-    """Log likelihood ratio of mixture and base at points ``sigma * noise`` (plus one mask)."""
-    r, alpha = _check_fixed(law), law.alpha
-    points = sigma * noise
-    if shifted:  # by symmetry every mask gives the same law of the ratio
-        points[:, :r] += 1.0 / alpha
-    constant = -r / (2.0 * alpha**2 * sigma**2)
-    return constant + log_symmetric_mean(points / (alpha * sigma**2), r)
-
-
-def simulated_delta(
-    law: MaskLaw,
-    *,
-    epsilon: float,
-    sigma: float,
-    n_draws: int,
-    rng: np.random.Generator,
-    direction: Literal["remove", "add"] = "remove",
-) -> Simulated:
-    r"""Delta of subsampled Fourier features for a fixed number of ones, by simulation.
-
-    Parameters
-    ----------
-    law : MaskLaw
-        Of scheme ``"uniform"``.
-    epsilon : float
-        Nonnegative privacy loss.
-    sigma : float
-        Standard deviation of the noise per real coordinate of the rescaled sum, positive.
-    n_draws : int
-        Number of draws of the release, at least 2.
-    rng : numpy.random.Generator
-        Source of the draws.
-    direction : {"remove", "add"}, default="remove"
-
-    Returns
-    -------
-    Simulated
-        Mean of :math:`(1-e^\varepsilon/L)_+` over releases with the record (for "add" of
-        :math:`(1-e^\varepsilon L)_+` without it) and its standard error; an estimate, no bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range or the law is not uniform.
-
-    Notes
-    -----
-    Likelihood ratio :math:`L=e^{-m^2/(2r\sigma^2)}e_r(w)/\binom mr` with
-    :math:`w_j=e^{y_j/(\alpha\sigma^2)}` and the elementary symmetric polynomial :math:`e_r`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.masks import mask_law
-    >>> from dplit.sketching.subsampled_gaussian import simulated_delta
-    >>> law, rng = mask_law("uniform", 16, n_kept=1), np.random.default_rng(0)
-    >>> found = simulated_delta(law, epsilon=1.0, sigma=12.0, n_draws=1000, rng=rng)
-    >>> 0 < found.value < 0.1
-    True
-    """
-    epsilon, sigma = check_nonnegative("epsilon", epsilon), check_positive("sigma", sigma)
-    check_choice("direction", direction, ("remove", "add"))
-    draws = check_integer("n_draws", n_draws, minimum=2)
-    noise = check_rng(rng).standard_normal((draws, law.n_components))
-    return _excess(noise, law, epsilon, sigma, direction)
-
-
-def _excess(noise: Array, law: MaskLaw, epsilon: float, sigma: float, direction: str) -> Simulated:
-    logs = _log_ratio(noise, sigma, law, shifted=direction == "remove")
-    loss = logs if direction == "remove" else -logs
-    terms = -np.expm1(np.minimum(epsilon - loss, 0.0))
-    return Simulated(float(terms.mean()), float(terms.std(ddof=1) / math.sqrt(len(terms))))
-
-
-def simulated_sigma(
-    law: MaskLaw,
-    *,
-    epsilon: float,
-    delta: float,
-    n_draws: int,
-    rng: np.random.Generator,
-    direction: Literal["remove", "add"] = "remove",
-) -> Simulated:
-    """Least sigma for a fixed number of ones, by simulation with common random numbers.
-
-    Parameters
-    ----------
-    law : MaskLaw
-        Of scheme ``"uniform"``.
-    epsilon, delta : float
-        Budget under "add_remove", positive; ``n_draws * delta`` should be at least 100.
-    n_draws : int
-        Number of draws of the release, at least 2.
-    rng : numpy.random.Generator
-        Source of the draws.
-    direction : {"remove", "add"}, default="remove"
-
-    Returns
-    -------
-    Simulated
-        Value and standard error (of delta, over the slope of delta in sigma). An estimate: not
-        fit for calibration, where Lemma 23 is the safe choice.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range or the law is not uniform.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.masks import mask_law
-    >>> from dplit.sketching.subsampled_gaussian import simulated_sigma
-    >>> law, rng = mask_law("uniform", 4, n_kept=2), np.random.default_rng(0)
-    >>> found = simulated_sigma(law, epsilon=1.0, delta=0.01, n_draws=20_000, rng=rng)
-    >>> 3.0 < found.value < 4.0
-    True
-    """
-    epsilon, delta = check_positive("epsilon", epsilon), check_probability("delta", delta)
-    draws = check_integer("n_draws", n_draws, minimum=2)
-    noise = check_rng(rng).standard_normal((draws, law.n_components))
-    bound = lemma23_sigma(law, epsilon=epsilon, delta=delta)
-
-    def gap(log_sigma: float) -> float:
-        found = _excess(noise, law, epsilon, math.exp(log_sigma), direction)
-        return math.log(max(found.value, 1e-300)) - math.log(delta)
-
-    top = math.log(bound) + 0.3
-    root = float(brentq(gap, top - 3.0, top, xtol=1e-5))
-    step = 0.02
-    slope = (gap(root + step) - gap(root - step)) / (2 * step)
-    error = _excess(noise, law, epsilon, math.exp(root), direction).se / delta
-    return Simulated(math.exp(root), math.exp(root) * error / abs(slope))

@@ -8,29 +8,23 @@ supports add up. The corrected ones use the two largest eigenvalues.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
 
 from dplit._checks import (
     check_choice,
     check_finite_array,
-    check_integer,
-    check_positive,
-    check_rng,
 )
 from dplit.sketching.masks import MaskLaw, mask_support
 from dplit.sketching.mixture_densities import far_point, log_density
 from dplit.sketching.quadratic_sensitivity import s4_ascent, s4_certificate
 
 __all__ = [
-    "QuadraticEpsilon",
-    "lemma20_ratio",
+    "masked_operators",
     "masked_quartic",
     "masked_spectra",
-    "quadratic_epsilon",
     "quadratic_q1",
     "quadratic_q2",
     "replaced_loss",
@@ -40,16 +34,34 @@ Array = NDArray[np.float64]
 Neighboring = Literal["add_remove", "replace_one"]
 
 
-class QuadraticEpsilon(NamedTuple):
-    """Exact epsilon between an ascent from below and the mean over masks from above."""
+def masked_operators(frequencies: ArrayLike, law: MaskLaw) -> tuple[Array, Array]:
+    r"""Matrices :math:`\Omega_h\Omega_h^\top` of all masks, and the masks' probabilities.
 
-    lower: float
-    upper: float
-    x: Array
+    Parameters
+    ----------
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+    law : MaskLaw
+        With a support that can be listed.
 
+    Returns
+    -------
+    operators : ndarray of shape (S, d, d)
+    probabilities : ndarray of shape (S,)
 
-def _operators(frequencies: ArrayLike, law: MaskLaw) -> tuple[Array, Array]:
-    """Omega_h Omega_h^T of all masks, of shape (S, d, d), and their probabilities."""
+    Raises
+    ------
+    TypeError, ValueError
+        If the frequencies do not fit the law.
+
+    Examples
+    --------
+    >>> from dplit.sketching.masks import mask_law
+    >>> from dplit.sketching.subsampled_quadratic import masked_operators
+    >>> operators, probabilities = masked_operators([[3.0]], mask_law("data", 1, alpha=0.25))
+    >>> operators.ravel().tolist(), probabilities.tolist()
+    ([0.0, 9.0], [0.75, 0.25])
+    """
     columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
     if columns.shape[1] != law.n_components:
         raise ValueError(f"frequencies must have {law.n_components} columns, got {columns.shape}")
@@ -88,7 +100,7 @@ def masked_spectra(frequencies: ArrayLike, law: MaskLaw) -> Array:
     >>> masked_spectra([[2.0, 0.0], [0.0, 1.0]], mask_law("uniform", 2, n_kept=1)).tolist()
     [[4.0, 0.0], [1.0, 0.0]]
     """
-    operators, _ = _operators(frequencies, law)
+    operators, _ = masked_operators(frequencies, law)
     spectra: Array = np.maximum(np.linalg.eigvalsh(operators)[:, ::-1], 0.0)
     return spectra
 
@@ -248,121 +260,6 @@ def quadratic_q2(
     check_choice("neighboring", neighboring, ("add_remove", "replace_one"))
     factor = 1.0 if neighboring == "add_remove" or as_printed else math.sqrt(2.0)
     return factor * float(masked_quartic(frequencies, law).max()) / law.alpha
-
-
-def lemma20_ratio(frequencies: ArrayLike, law: MaskLaw) -> float:
-    r"""Noise that Lemma 20 asks for, over the noise that is needed without subsampling.
-
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column, not all zero.
-    law : MaskLaw
-        With a support that can be listed.
-
-    Returns
-    -------
-    float
-        :math:`\max_h\|\Omega_h\|^2/(\alpha\|\Omega\|^2)`, at least 1. Lemma 20 is sharp if and
-        only if it is 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the frequencies do not fit the law or are all zero.
-
-    Notes
-    -----
-    Write :math:`\lambda=\max_h\|\Omega_h\|^2`. The mean of the nonnegative
-    :math:`\lambda-x^\top\Omega_h\Omega_h^\top x` over masks is
-    :math:`\lambda-\alpha x^\top\Omega\Omega^\top x`; it vanishes for some unit x if and only if
-    :math:`\lambda=\alpha\|\Omega\|^2`, and only then is :math:`E_he^{Q/b}=e^{\lambda/(\alpha b)}`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.masks import mask_law
-    >>> from dplit.sketching.subsampled_quadratic import lemma20_ratio
-    >>> lemma20_ratio(np.eye(2), mask_law("uniform", 2, n_kept=1))
-    2.0
-    """
-    columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
-    whole = check_positive("norm of frequencies", float(np.linalg.norm(columns, 2)))
-    return quadratic_q1(columns, law) / whole**2
-
-
-def quadratic_epsilon(
-    frequencies: ArrayLike,
-    law: MaskLaw,
-    *,
-    scale: float,
-    rng: np.random.Generator,
-    n_starts: int = 30,
-    max_iter: int = 2000,
-) -> QuadraticEpsilon:
-    r"""Exact epsilon of subsampled quadratic features with Laplace noise, under "add_remove".
-
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    law : MaskLaw
-        With a support that can be listed.
-    scale : float
-        Scale b of the noise per coordinate, positive.
-    rng : numpy.random.Generator
-        Source of the random starts.
-    n_starts, max_iter : int
-        Starts of the ascent and steps of each.
-
-    Returns
-    -------
-    QuadraticEpsilon
-        ``lower``: the largest :math:`\log E_he^{Q(x,h)/b}` found, at the record ``x``; ``upper``:
-        :math:`\log E_he^{\|\Omega_h\|^2/(\alpha b)}`, the paper's finer bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    The exponential of a convex quadratic is convex, so the step to the direction of the gradient,
-    :math:`x\leftarrow E_h[e^{Q/b}\Omega_h\Omega_h^\top]x` normalised, never goes down.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemmas 15 and 20.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.masks import mask_law
-    >>> from dplit.sketching.subsampled_quadratic import quadratic_epsilon
-    >>> law = mask_law("uniform", 2, n_kept=1)
-    >>> found = quadratic_epsilon(np.eye(2), law, scale=2.0, rng=np.random.default_rng(0))
-    >>> round(found.lower, 4), round(found.upper, 4)
-    (0.6201, 1.0)
-    """
-    operators, probabilities = _operators(frequencies, law)
-    b = check_positive("scale", scale) * law.alpha
-    x = check_rng(rng).standard_normal((check_integer("n_starts", n_starts), operators.shape[1]))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    before = np.full(len(x), -np.inf)
-    for _ in range(check_integer("max_iter", max_iter)):
-        moved = np.einsum("na,sab,nb->ns", x, operators, x, optimize=True) / b
-        value = logsumexp(moved, axis=1, b=probabilities)
-        if np.all(value <= before + 1e-14):
-            break
-        before = value
-        weights = probabilities * np.exp(moved - value[:, None])
-        x = np.einsum("ns,sab,nb->na", weights, operators, x, optimize=True)
-        x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.finfo(float).tiny)
-    best = int(value.argmax())
-    norms = np.linalg.eigvalsh(operators)[:, -1]
-    upper = float(logsumexp(norms / b, b=probabilities))
-    return QuadraticEpsilon(float(value[best]), upper, x[best])
 
 
 def replaced_loss(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import NullFormatter
 from numpy.typing import ArrayLike
 
 from dplit.mechanisms import gaussian_sigma
@@ -33,7 +34,7 @@ def _line(axes: Axes, index: int, x: Any, y: Any, label: str, every: int) -> Non
         color=_COLOURS[index],
         linestyle=_DASHES[index],
         marker=_MARKERS[index],
-        markevery=(2 * index, every),
+        markevery=(index % every, every),
         label=label,
     )
 
@@ -65,7 +66,7 @@ def noise_figure(epsilons: ArrayLike, betas: Sequence[float]) -> Figure:
         _line(axes, i, budgets, values, rf"$\beta={beta:g}$", max(1, len(budgets) // 8))
     axes.set(xscale="log", yscale="log", xlabel=r"$\varepsilon$")
     axes.set_ylabel(r"$1/(\beta\varepsilon')^2$")
-    axes.legend()
+    axes.legend(handlelength=3.2)
     return fig
 
 
@@ -118,7 +119,7 @@ def total_figure(
             )
     axes.set(xscale="log", yscale="log", xlabel=r"share of the work, $\alpha\beta$")
     axes.set_ylabel("total noise-to-signal ratio")
-    axes.legend(ncols=2, fontsize=8.5)
+    axes.legend(ncols=2, fontsize=8.5, handlelength=3.2)
     return fig
 
 
@@ -189,17 +190,19 @@ def price_figure(
     for i, (scheme, label) in enumerate(kinds):
         laws = [mask_law(scheme, n_components, alpha=float(a)) for a in rates]
         values = [fourier_epsilon(law, scale=scale) for law in laws]
-        _line(left, i, rates, values, label, 3)
-    _line(left, 2, rates, np.ones_like(rates), "fixed number of features", 3)
+        _line(left, i, rates, values, label, 2)
+    _line(left, 2, rates, np.ones_like(rates), "fixed number of features", 2)
     left.set_ylabel(r"exact $\varepsilon$ where 1 was meant")
     left.set_title("Laplace", fontsize=10)
     for i, ((epsilon, delta), values) in enumerate(ratios.items()):
         power = round(np.log10(delta))
-        _line(right, i, rates, values, rf"$({epsilon:g},10^{{{power}}})$", 3)
+        _line(right, i, rates, values, rf"$({epsilon:g},10^{{{power}}})$", 2)
     right.plot(rates, 1.0 / rates, color="black", linewidth=1, label="Lemma 23")
     right.set_ylabel(r"$\sigma$ over that without sampling")
     right.set_title("Gaussian, independent features", fontsize=10)
     for axes in (left, right):
         axes.set(xscale="log", yscale="log", xlabel=r"sampling rate $\alpha$")
-        axes.legend(fontsize=8.5)
+        axes.set_xticks(rates, [f"1/{round(1 / rate)}" for rate in rates])
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.legend(fontsize=8.5, handlelength=3.2)
     return fig
