@@ -81,6 +81,7 @@ def test_density_excess_depends_on_the_unit():
     assert one == pytest.approx(scan.max(), rel=1e-8)
 
 
+@pytest.mark.claim("sketch-lem23")
 @pytest.mark.claim("sketch-beyond-subsampled")
 @pytest.mark.parametrize("direction", ["remove", "add"])
 @pytest.mark.parametrize("epsilon", [0.02, 0.08, 1.0])

@@ -37,6 +37,7 @@ def circle(count: int) -> np.ndarray:
 
 
 @pytest.mark.claim("sketch-lem19")
+@pytest.mark.claim("sketch-lem20")
 def test_added_records_reach_the_largest_eigenvalue():
     """d = 2: the largest of Q over 20,001 directions and all masks, against the eigenvalues."""
     frequencies, law = gaussian(2, 5), mask_law("uniform", 5, n_kept=3)
@@ -88,6 +89,8 @@ def test_structured_masks_of_orthonormal_blocks(kept):
         for direction in ("add", "remove"):
             loss = record_epsilon(values, law, scale=scale, direction=direction)
             np.testing.assert_allclose(loss, 4.0 / scale, rtol=1e-12)
+        spent = quadratic_epsilon(blocks, law, scale=scale, rng=stream(0, "s", "noise"))
+        assert spent.lower == pytest.approx(4.0 / scale, rel=1e-12)
 
 
 @pytest.mark.claim("sketch-lem19")
