@@ -65,8 +65,8 @@ def budget_figure(
     stuck = [frozen_loss(c, fraction=frozen) for c in cases]
     right.loglog(products, true, label="printed, at the true $n$")
     right.loglog(products, stuck, label="printed, frozen at $n_0$")
-    right.axvline(n_frozen * epsilon, color="gray", linestyle=":", lw=1.2)
-    right.text(n_frozen * epsilon * 1.15, 0.62 * max(true), r"$n_0\varepsilon$", fontsize=9)
+    right.axvline(n_frozen * epsilon, ymax=0.7, color="gray", linestyle=":", lw=1.2)
+    right.text(n_frozen * epsilon * 1.15, max(true) ** 0.6, r"$n_0\varepsilon$", fontsize=9)
     right.set(xlabel=r"$n\varepsilon$", ylabel="ratio to the best split")
     right.legend(fontsize=8.5)
     return fig
