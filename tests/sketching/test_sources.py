@@ -186,7 +186,6 @@ def _array(folder: Path, deadly: str) -> Any:
     return dask.array.concatenate(blocks)
 
 
-@pytest.mark.claim("sketch-distributed")
 @pytest.mark.filterwarnings("default")
 def test_two_processes_and_a_worker_that_dies(cluster: Any, tmp_path: Path) -> None:
     """The result is right after a death, noise included; a death for good is a clear error."""
