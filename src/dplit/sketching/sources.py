@@ -119,7 +119,8 @@ def sketch_parts(
         is multiplied by their number) or one share each (``n_shares=len(parts)``, the sum alone is
         seen). Without a plan the result is exact and must not be published.
     rng : numpy.random.Generator, optional
-        Noise; with a plan only. Every holder gets a generator of its own.
+        Noise; with a plan only. Every holder gets a generator of its own, made here: a simulation
+        of holders, who in earnest each draw their own noise.
     precision : {"float32", "float64"}, default="float32"
         As in :func:`dplit.sketching.sketches.sketch`.
     block_rows : int, default=128
@@ -264,6 +265,10 @@ def sketch_dask(
     -----
     The scheduler is the one in force: threads by default, or the workers of a ``Client``. A worker
     that dies is replaced by dask up to ``distributed.scheduler.allowed-failures`` times.
+
+    The caller makes the generators and could subtract the noise: this protects records from
+    readers of the result, not from the caller. Holders who do not trust the caller apply a
+    :class:`dplit.sketching.release.ReleasePlan` with a generator of their own.
     """
     dask: Any = importlib.import_module("dask")
     whole_rows = X.rechunk({1: -1})
