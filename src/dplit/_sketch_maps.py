@@ -293,6 +293,7 @@ def hadamard_blocks(
     -----
     A block maps the row x to :math:`xD_1HD_2HD_3H`, with H the orthonormal Walsh-Hadamard
     matrix and D independent diagonals of signs: orthogonal, and close to Haar for the purpose.
+    Not for orders of 4 or less: there a padded column can even vanish.
 
     References
     ----------
