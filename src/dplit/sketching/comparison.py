@@ -78,7 +78,8 @@ class KMeansComparison:
     delta : float
         Of the Gaussian methods; the others are pure.
     risks : dict of str to ndarray of shape (trials, budgets)
-        Relative risk of every method of :data:`METHODS`.
+        Relative risk of every method of :data:`METHODS`. Private Lloyd has the number of steps that
+        was best for the budget, chosen in hindsight and at no cost: in its favour.
     exact : ndarray of shape (trials,)
         The same for the sketch without noise.
     """
@@ -139,9 +140,9 @@ def private_risks(
     *,
     epsilons: Sequence[float],
     delta: float,
-    n_iter: int,
+    n_iters: Sequence[int],
     trial: Trial,
-) -> tuple[float, _Array]:
+) -> tuple[float, _Array, _Array]:
     """Relative risks of one data set: of the exact sketch, and of all methods and budgets.
 
     Parameters
@@ -152,8 +153,8 @@ def private_risks(
         Budgets, when one record is added or removed.
     delta : float
         In (0, 1), for the Gaussian methods.
-    n_iter : int
-        Steps of private Lloyd.
+    n_iters : sequence of int
+        Numbers of steps of private Lloyd.
     trial : Trial
         Source of the streams.
 
@@ -161,8 +162,10 @@ def private_risks(
     -------
     exact : float
         Risk of the exact sketch over that of Lloyd's algorithm (5 starts).
-    risks : ndarray of shape (6, len(epsilons))
-        The same for the methods of :data:`METHODS`, in order.
+    lloyds : ndarray of shape (2, len(n_iters), len(epsilons))
+        The same for private Lloyd with Laplace and with Gaussian noise.
+    sketches : ndarray of shape (4, len(epsilons))
+        The same for the sketches of :data:`METHODS`, in order.
     """
     X, k, public = problem.X, problem.n_clusters, trial.stream("public")
     _, reference = lloyd(X, k, n_starts=5, rng=public)
@@ -170,27 +173,31 @@ def private_risks(
     noise = trial.stream("noise").spawn(1)[0]
     centres = [
         private_lloyd(
-            X, start, bounds=problem.bounds, epsilon=epsilon, n_iter=n_iter, rng=noise,
+            X, start, bounds=problem.bounds, epsilon=epsilon, n_iter=steps, rng=noise,
             delta=0.0 if law == "laplace" else delta, noise=cast("Any", law),
         ).centers
         for law in ("laplace", "gaussian")
+        for steps in n_iters
         for epsilon in epsilons
     ]  # fmt: skip
     sums = _released_sums(problem, epsilons, delta, trial)
     found = decode_kmeans(sums, problem.frequencies, k, bounds=problem.bounds, rng=public)
     costs = np.asarray(sse(X, np.concatenate([centres, found.centroids]))) / reference
-    lloyds = 2 * len(epsilons)
-    risks = np.concatenate([costs[:lloyds], costs[lloyds + 1 :]])
-    return float(costs[lloyds]), risks.reshape(len(METHODS), len(epsilons))
+    count, shape = len(centres), (2, len(n_iters), len(epsilons))
+    sketches = costs[count + 1 :].reshape(len(_SKETCHES), len(epsilons))
+    return float(costs[count]), costs[:count].reshape(shape), sketches
 
 
 def _gathered(
-    results: list[tuple[float, _Array]], epsilons: Sequence[float], delta: float
+    results: list[tuple[float, _Array, _Array]], epsilons: Sequence[float], delta: float
 ) -> KMeansComparison:
-    risks = np.array([found for _, found in results])
-    by_method = {name: risks[:, index] for index, name in enumerate(METHODS)}
-    exact = np.array([value for value, _ in results])
-    return KMeansComparison(tuple(epsilons), delta, by_method, exact)
+    """Collect the trials; private Lloyd gets, for every budget, its best number of steps."""
+    exact, lloyds, sketches = (np.array(part) for part in zip(*results, strict=True))
+    best = np.median(lloyds, axis=0).argmin(axis=1)  # (2, budgets)
+    columns = np.arange(len(epsilons))
+    rows = [lloyds[:, law, best[law], columns] for law in range(2)]
+    rows += [sketches[:, index] for index in range(len(_SKETCHES))]
+    return KMeansComparison(tuple(epsilons), delta, dict(zip(METHODS, rows, strict=True)), exact)
 
 
 def _mixture_trial(
@@ -199,7 +206,7 @@ def _mixture_trial(
     n_samples: int,
     n_components: int,
     options: dict[str, Any],
-) -> tuple[float, _Array]:
+) -> tuple[float, _Array, _Array]:
     X, _ = law.draw(n_samples, rng=trial.stream("data"))
     omega = law.frequencies(n_components, rng=trial.stream("public").spawn(1)[0])
     problem = ClusterProblem(X, law.n_clusters, law.bounds, omega)
@@ -213,7 +220,7 @@ def kmeans_comparison(
     n_components: int,
     epsilons: Sequence[float],
     delta: float,
-    n_iter: int = 5,
+    n_iters: Sequence[int] = (2, 3, 5, 10),
     n_trials: int,
     seed: int,
     name: str,
@@ -233,8 +240,8 @@ def kmeans_comparison(
         Budgets, rising.
     delta : float
         In (0, 1), for the Gaussian methods.
-    n_iter : int, default=5
-        Steps of private Lloyd.
+    n_iters : sequence of int, default=(2, 3, 5, 10)
+        Numbers of steps of private Lloyd, of which the best is kept for every budget.
     n_trials : int
         Data sets.
     seed, name, n_jobs
@@ -261,7 +268,7 @@ def kmeans_comparison(
     (2, 1)
     """
     check_integer("n_samples", n_samples)
-    options = {"epsilons": list(epsilons), "delta": delta, "n_iter": n_iter}
+    options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
     work = partial(
         _mixture_trial, law=law, n_samples=n_samples, n_components=n_components, options=options
     )
@@ -320,7 +327,7 @@ def digits_problem(
 
 def _digits_trial(
     trial: Trial, n_components: int, scale: float, options: dict[str, Any]
-) -> tuple[float, _Array]:
+) -> tuple[float, _Array, _Array]:
     public = trial.stream("public").spawn(1)[0]
     problem = digits_problem(n_components, scale=scale, rng=public)
     return private_risks(problem, trial=trial, **options)
@@ -332,7 +339,7 @@ def digits_comparison(
     epsilons: Sequence[float],
     delta: float,
     scale: float = 1.0,
-    n_iter: int = 5,
+    n_iters: Sequence[int] = (2, 3, 5, 10),
     n_trials: int,
     seed: int,
     name: str,
@@ -344,7 +351,7 @@ def digits_comparison(
     ----------
     n_components : int
         Size m of the sketches.
-    epsilons, delta, n_iter, n_trials, seed, name, n_jobs
+    epsilons, delta, n_iters, n_trials, seed, name, n_jobs
         As in :func:`kmeans_comparison`; trials differ in frequencies, starts and noise.
     scale : float, default=1.0
         As in :func:`digits_problem`.
@@ -359,7 +366,7 @@ def digits_comparison(
     TypeError, ValueError
         If an argument has the wrong type or range.
     """
-    options = {"epsilons": list(epsilons), "delta": delta, "n_iter": n_iter}
+    options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
     work = partial(_digits_trial, n_components=n_components, scale=scale, options=options)
     results = run_trials(work, n_trials, seed=seed, name=name, n_jobs=n_jobs)
     return _gathered(results, epsilons, delta)

@@ -40,7 +40,7 @@ AUDITED: dict[str, tuple[type[Any], dict[str, Any]]] = {
 #: Where a Gaussian release is audited: far above any sensible delta, to be seen in 200 runs.
 _DELTA = 0.2
 #: Share of the largest loss from which on a pure release counts as a hit.
-_SHARE = 0.6
+_SHARE = 0.8
 
 
 @dataclass(frozen=True)

@@ -254,15 +254,23 @@ def mixture_gradient(
     >>> float(mixture_gradient(np.array([3.0 + 0j]), zero, one, zero, zero)[0][0])
     -4.0
     """
+    return _value_and_slopes(z, frequencies, weights, means, log_variances)[1]
+
+
+def _value_and_slopes(
+    z: NDArray[Any], frequencies: _Array, weights: _Array, means: _Array, log_variances: _Array
+) -> tuple[float, tuple[_Array, _Array, _Array]]:
+    """Return cost and gradients from one evaluation of the components' sketches."""
     variances = np.exp(log_variances)
     real, imaginary = _atoms(frequencies, means, variances)
     rest_real, rest_imaginary = weights @ real - z.real, weights @ imaginary - z.imag
+    value = float(rest_real @ rest_real + rest_imaginary @ rest_imaginary)
     q_real = real * rest_real + imaginary * rest_imaginary
     q_imaginary = imaginary * rest_real - real * rest_imaginary
     share = weights[:, None]
     by_mean = -2.0 * share * (q_imaginary @ frequencies.T)
     by_log = -share * variances * (q_real @ (frequencies**2).T)
-    return 2.0 * q_real.sum(axis=1), by_mean, by_log
+    return value, (2.0 * q_real.sum(axis=1), by_mean, by_log)
 
 
 def _best_common_variance(z: NDArray[Any], omega: _Array, means: _Array) -> tuple[_Array, float]:
@@ -294,12 +302,10 @@ def _descend(
         return flat[:k], flat[k : k + k * d].reshape(k, d), flat[k + k * d :].reshape(k, d)
 
     def objective(flat: _Array) -> tuple[float, _Array]:
-        point = parts(flat)
-        pieces = mixture_gradient(z, omega, *point)
-        gradient = np.concatenate([piece.ravel() for piece in pieces])
-        return mixture_cost(z, omega, *point) / size, gradient / size
+        value, pieces = _value_and_slopes(z, omega, *parts(flat))
+        return value / size, np.concatenate([piece.ravel() for piece in pieces]) / size
 
-    options: Any = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-13, "gtol": 1e-9}
+    options: Any = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-10, "gtol": 1e-8}
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=limits, options=options)
     return float(found.fun) * size, *parts(found.x)
 

@@ -17,6 +17,7 @@ from dplit.features import orthonormal_blocks
 from dplit.sketching._sketch_estimator import noise_sensitivity
 from dplit.sketching.covariance_release import leading_components, noisy_covariance
 from dplit.sketching.gmm_decoder import decode_mixture, gmm_risk
+from dplit.sketching.kmeans_cost import lloyd
 from dplit.sketching.mixtures import MixtureLaw
 from dplit.sketching.pca_decoder import compressive_pca
 from dplit.sketching.release import NoiseKind, plan_release
@@ -50,7 +51,7 @@ PCA_METHODS: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class MixtureComparison:
-    """Mean log-likelihoods on the training records, less that of EM (3 starts, not private).
+    """Mean log-likelihoods on the training records, less that of EM, which is not private.
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ class MixtureComparison:
     exact, truth : ndarray of shape (trials,)
         The same for the sketch without noise, and for the law that the data were drawn from.
     em : ndarray of shape (trials,)
-        EM's own log-likelihoods.
+        EM's own log-likelihoods, from the best of five Lloyd runs on 5,000 records.
     """
 
     epsilons: tuple[float, ...]
@@ -83,13 +84,13 @@ def _mixture_trial(
     public, noise = trial.stream("public"), trial.stream("noise")
     fourier = SketchMap("fourier", law.frequencies(n_components, rng=public))
     exact = sketch(X, fourier)
-    seed = int(public.integers(2**31))
-    model = GaussianMixture(k, covariance_type="diag", n_init=3, random_state=seed)
+    first, _ = lloyd(X[:5000], k, n_starts=5, rng=public)
+    model = GaussianMixture(k, covariance_type="diag", means_init=first, random_state=0)
     em = float(model.fit(X).score(X))
 
     def loss(values: NDArray[Any]) -> float:
         fit = decode_mixture(
-            values / n_samples, fourier.frequencies, k, bounds=law.bounds, rng=public
+            values / n_samples, fourier.frequencies, k, bounds=law.bounds, rng=public, n_starts=2
         )
         return -gmm_risk(X, fit.weights, fit.means, fit.variances) - em
 
