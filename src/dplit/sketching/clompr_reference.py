@@ -137,8 +137,12 @@ def refine_kmeans(
     box = Bounds(lower, np.concatenate([np.full(size, bounds[1]), np.full(count, np.inf)]))
     options: Any = {"maxiter": max_iter, "ftol": tol, "gtol": 1e-10, "maxfun": 10 * max_iter}
     start: Any = np.concatenate([points.ravel(), heavy])
+
+    def objective(packed: Array) -> tuple[float, Array]:
+        return misfit_and_gradient(packed, z / norm, omega, count)
+
     found = minimize(
-        lambda packed: misfit_and_gradient(packed, z / norm, omega, count),
+        objective,
         start,
         jac=True,
         method="L-BFGS-B",
