@@ -85,6 +85,19 @@ def test_centroids_do_not_change_with_the_factor_of_the_sketch(factor):
 
 
 @pytest.mark.claim("sketch-no-n")
+@pytest.mark.parametrize("n_samples", [1, 250, 10**6])
+def test_points_are_found_from_a_sum_of_unknown_length(n_samples):
+    """The true points come out, and weights that add up to n. Kills a factor in either."""
+    points, weights, omega, z = _diracs(5)
+    share = weights / weights.sum()
+    total = n_samples * z / weights.sum()
+    found = decode_kmeans(total, omega, 3, bounds=(-3.5, 3.5), rng=_rng(4), dtype="float64")
+    order, truth = np.argsort(found.centroids[:, 0]), np.argsort(points[:, 0])
+    np.testing.assert_allclose(found.centroids[order], points[truth], atol=5e-3)
+    np.testing.assert_allclose(found.weights[order], n_samples * share[truth], rtol=5e-3)
+
+
+@pytest.mark.claim("sketch-no-n")
 def test_a_doubled_single_precision_sketch_gives_the_same_bytes():
     """A power of two changes no digit: kills any absolute tolerance of the search."""
     points, _, omega, z = _diracs(5)
