@@ -162,6 +162,19 @@ def test_laplace_noise_has_its_scale_and_shape() -> None:
     assert two_sided(stats.norm, signs) > LEVEL
 
 
+def test_complex_laplace_noise_has_independent_parts_of_scale_b() -> None:
+    """False alarm 6e-5.  Kills b x 0.985, E|z|^2 = 2 b^2 for 4 b^2, equal parts, a rotated law."""
+    z = mechanisms.laplace_noise(200_000, scale=0.5, rng=np.random.default_rng(13), complex=True)
+    assert z.shape == (200_000,)
+    for part in (z.real, z.imag):
+        assert_scale(stats.gamma(z.size), float(np.abs(part / 0.5).sum()), 1)
+        assert_shape(part, stats.laplace(scale=0.5))
+    for product in (np.sign(z.real) * np.sign(z.imag), stats.zscore(abs(z.real)) * abs(z.imag)):
+        assert (
+            two_sided(stats.norm, float(product.sum() / product.std() / math.sqrt(z.size))) > LEVEL
+        )
+
+
 @pytest.mark.parametrize("dimension", [1, 2, 7])
 def test_gamma_norm_noise_has_gamma_norms_and_uniform_directions(dimension: int) -> None:
     """False alarm 5e-5 a case.  Kills Gamma(d + 1), rate x 1.015, rate for scale, cube directions.
@@ -208,11 +221,34 @@ def test_polydisc_noise_has_gamma_maximum_and_uniform_remainder(dimension: int) 
         assert stats.pearsonr(np.cos(np.angle(z[:, 0] / z[:, 1])), top).pvalue > LEVEL
 
 
+@pytest.mark.parametrize("dimension", [1, 3])
+def test_cube_noise_has_gamma_maximum_and_uniform_remainder(dimension: int) -> None:
+    """False alarm 5e-5 a case.  Kills Gamma(2m) radii, discs for squares, rate x 1.015.
+
+    {max part <= r} has volume (2r)^(2m), so the maximum has the density r^(2m-1) e^(-rate r); the
+    other 2m - 1 parts are uniform in [-r, r].
+    """
+    rate, n = 3.0, 200_000
+    z = mechanisms.cube_noise(dimension, rate=rate, rng=np.random.default_rng(14), size=n)
+    assert z.shape == (n, dimension)
+    parts = np.sort(np.abs(z.view(float)), axis=1)
+    top = parts[:, -1]
+    assert_scale(stats.gamma(2 * dimension * n), float(rate * top.sum()), 1)
+    assert_shape(top, stats.gamma(2 * dimension, scale=1 / rate))
+    rest = parts[:, -2] / top
+    assert_shape(rest ** (2 * dimension - 1), stats.uniform())
+    assert stats.pearsonr(rest, top).pvalue > LEVEL
+    signs = float(np.sign(z.view(float)).sum()) / math.sqrt(2 * z.size)
+    assert two_sided(stats.norm, signs) > LEVEL
+
+
 SAMPLERS: list[Callable[[np.random.Generator], NDArray[Any]]] = [
     lambda rng: mechanisms.laplace_noise((2, 3), scale=1.0, rng=rng),
     lambda rng: mechanisms.gaussian_noise((2, 3), sigma=1.0, rng=rng),
     lambda rng: mechanisms.gaussian_noise((2, 3), sigma=1.0, rng=rng, complex=True),
+    lambda rng: mechanisms.laplace_noise((2, 3), scale=1.0, rng=rng, complex=True),
     lambda rng: mechanisms.gamma_norm_noise(3, rate=1.0, rng=rng, size=2),
+    lambda rng: mechanisms.cube_noise(3, rate=1.0, rng=rng, size=2),
     lambda rng: mechanisms.polydisc_noise(3, rate=1.0, rng=rng, size=(2,)),
 ]
 
@@ -233,6 +269,8 @@ def test_sizes_none_and_zero() -> None:
     rng = np.random.default_rng(0)
     assert mechanisms.gamma_norm_noise(4, rate=1.0, rng=rng).shape == (4,)
     assert mechanisms.polydisc_noise(4, rate=1.0, rng=rng).shape == (4,)
+    assert mechanisms.cube_noise(4, rate=1.0, rng=rng).shape == (4,)
+    assert mechanisms.laplace_noise((0, 2), scale=1.0, rng=rng, complex=True).shape == (0, 2)
     assert mechanisms.gaussian_noise((), sigma=1.0, rng=rng).shape == ()
     assert mechanisms.gaussian_noise((0, 2), sigma=1.0, rng=rng, complex=True).shape == (0, 2)
 
@@ -246,6 +284,8 @@ def test_sizes_none_and_zero() -> None:
         (lambda r: mechanisms.gaussian_noise(3, sigma=1.0, rng=0), TypeError, "rng must be"),
         (lambda r: mechanisms.laplace_noise(3, scale=-1.0, rng=r), ValueError, "scale must be"),
         (lambda r: mechanisms.laplace_noise(2.5, scale=1.0, rng=r), TypeError, "shape must be"),
+        (lambda r: mechanisms.cube_noise(0, rate=1.0, rng=r), ValueError, "dimension must"),
+        (lambda r: mechanisms.cube_noise(2, rate=-1.0, rng=r), ValueError, "rate must be"),
         (lambda r: mechanisms.gamma_norm_noise(0, rate=1.0, rng=r), ValueError, "dimension must"),
         (lambda r: mechanisms.gamma_norm_noise(2, rate=0.0, rng=r), ValueError, "rate must be"),
         (lambda r: mechanisms.polydisc_noise(2, rate="1", rng=r), TypeError, "rate must be"),

@@ -1,4 +1,4 @@
-"""Samplers of additive noise: Laplace, Gaussian, and the two norm-exponential laws.
+"""Samplers of additive noise: Laplace, Gaussian, and the three norm-exponential laws.
 
 All of them are public through :mod:`dplit.mechanisms`.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dplit._checks import check_integer, check_positive, check_rng
 
-__all__ = ["gamma_norm_noise", "gaussian_noise", "laplace_noise", "polydisc_noise"]
+__all__ = ["cube_noise", "gamma_norm_noise", "gaussian_noise", "laplace_noise", "polydisc_noise"]
 
 RealArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
@@ -25,21 +25,40 @@ def _shape(name: str, shape: Shape) -> tuple[int, ...]:
     return tuple(check_integer(name, entry, minimum=0) for entry in entries)
 
 
-def laplace_noise(shape: Shape, *, scale: float, rng: np.random.Generator) -> RealArray:
-    r"""Return independent Laplace noise with density :math:`e^{-|z|/b}/(2b)`.
+@overload
+def laplace_noise(
+    shape: Shape, *, scale: float, rng: np.random.Generator, complex: Literal[False] = ...
+) -> RealArray: ...
+@overload
+def laplace_noise(
+    shape: Shape, *, scale: float, rng: np.random.Generator, complex: Literal[True]
+) -> ComplexArray: ...
+@overload
+def laplace_noise(
+    shape: Shape, *, scale: float, rng: np.random.Generator, complex: bool
+) -> RealArray | ComplexArray: ...
+def laplace_noise(
+    shape: Shape, *, scale: float, rng: np.random.Generator, complex: bool = False
+) -> RealArray | ComplexArray:
+    r"""Return independent Laplace noise with density :math:`e^{-|z|/b}/(2b)` per real coordinate.
 
     Parameters
     ----------
     shape : int or tuple of int
         Shape of the result.
     scale : float
-        Scale :math:`b` > 0; the standard deviation is :math:`\sqrt2\,b`.
+        Scale :math:`b` > 0; the standard deviation of a real coordinate is :math:`\sqrt2\,b`.
     rng : numpy.random.Generator
         Source of randomness.
+    complex : bool, default=False
+        If True, real and imaginary part are independent, so that :math:`E|z|^2=4b^2` and the
+        density is proportional to :math:`e^{-(|\Re z|+|\Im z|)/b}`. It gives
+        :math:`\Delta/b`-privacy where the sum of the absolute real and imaginary parts moves by at
+        most :math:`\Delta`; a complex vector must be hidden by complex noise.
 
     Returns
     -------
-    ndarray of float64
+    ndarray of float64 or complex128
         Noise of the given shape.  Floating-point noise is for research: its lowest bits can reveal
         what it hides, so a release uses :func:`dplit.secure.secure_laplace`.
 
@@ -58,9 +77,16 @@ def laplace_noise(shape: Shape, *, scale: float, rng: np.random.Generator) -> Re
     >>> from dplit.mechanisms import laplace_noise
     >>> laplace_noise((2, 3), scale=1.0, rng=np.random.default_rng(0)).shape
     (2, 3)
+    >>> laplace_noise(3, scale=1.0, rng=np.random.default_rng(0), complex=True).dtype
+    dtype('complex128')
     """
     dimensions = _shape("shape", shape)
-    return check_rng(rng).laplace(scale=check_positive("scale", scale), size=dimensions)
+    scale = check_positive("scale", scale)
+    rng = check_rng(rng)
+    if not complex:
+        return rng.laplace(scale=scale, size=dimensions)
+    pairs = rng.laplace(scale=scale, size=(*dimensions, 2))
+    return pairs.view(np.complex128)[..., 0]
 
 
 @overload
@@ -225,4 +251,61 @@ def polydisc_noise(
     modulus = radius * np.sqrt(rng.random((*repetitions, dimension)))
     angle = rng.uniform(0.0, 2 * math.pi, size=modulus.shape)
     noise: ComplexArray = modulus * np.exp(1j * angle)
+    return noise
+
+
+def cube_noise(
+    dimension: int, *, rate: float, rng: np.random.Generator, size: Shape | None = None
+) -> ComplexArray:
+    r"""Return noise on :math:`C^m` with density prop. to :math:`e^{-\xi\max(|\Re z_j|,|\Im z_j|)}`.
+
+    Parameters
+    ----------
+    dimension : int
+        Number :math:`m` >= 1 of complex coordinates.
+    rate : float
+        Rate :math:`\xi` > 0.  Added to a vector whose real and imaginary parts move by at most
+        :math:`\Delta` each, the noise gives :math:`\xi\Delta`-privacy.  One-bit features have parts
+        :math:`\pm2^{-1/2}`: for them :math:`\xi=\sqrt2\,\epsilon` where a record is added.
+    rng : numpy.random.Generator
+        Source of randomness.
+    size : int or tuple of int, optional
+        Shape of independent repetitions; None is a single vector.
+
+    Returns
+    -------
+    ndarray of complex128, of shape ``size + (dimension,)``
+        The largest absolute part follows Gamma(:math:`2m`) with rate :math:`\xi`, and
+        :math:`E|z_j|^2=\frac23(2m+1)(2m+2)/\xi^2`.  Research noise, not a release.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``dimension`` < 1, ``rate`` is not positive, ``size`` negative or ``rng`` no Generator.
+
+    Notes
+    -----
+    A radius :math:`R\sim\Gamma(2m+1)` times a point that is uniform in the cube
+    :math:`[-1,1]^{2m}`, as for :func:`polydisc_noise`.
+
+    References
+    ----------
+    M. Hardt and K. Talwar, On the geometry of differential privacy, STOC 2010, arXiv:0907.3754v3
+    (the K-norm mechanism, here for the cube).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.mechanisms import cube_noise
+    >>> cube_noise(4, rate=1.0, rng=np.random.default_rng(0), size=(2, 3)).shape
+    (2, 3, 4)
+    """
+    dimension = check_integer("dimension", dimension)
+    rate = check_positive("rate", rate)
+    rng = check_rng(rng)
+    repetitions = () if size is None else _shape("size", size)
+    radius = rng.gamma(2 * dimension + 1, 1.0 / rate, size=(*repetitions, 1))
+    parts = rng.uniform(-1.0, 1.0, size=(*repetitions, 2 * dimension))
+    parts *= radius
+    noise: ComplexArray = parts.view(np.complex128)
     return noise

@@ -1,10 +1,11 @@
-"""Fair private baselines for linear models on given features.
+"""Fair private baselines: linear models on given features, and k-means.
 
 Strong simple methods, with exact calibration and tight sensitivities, so that a comparison with
 them means something: noisy sufficient statistics (one release, then any ridge parameter for free)
 and full-batch noisy gradient descent, for regression, each as a function on arrays and as a
 scikit-learn estimator that clips records and labels to bounds the caller must state; objective
-perturbation, for classification, as a function.
+perturbation, for classification, as a function; Lloyd's algorithm with noisy sums and counts, for
+clustering, as a function and as an estimator.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dplit._centers import nearest_center
 from dplit._checks import check_finite_array, check_positive
+from dplit._dp_lloyd import (
+    LloydNoise,
+    PrivateCenters,
+    lloyd_noise,
+    private_lloyd,
+    spread_centers,
+)
 from dplit._estimators import clip_rows, spawn_generators
 from dplit._noisy_gradient import (
     PrivateCoefficients,
@@ -29,6 +38,7 @@ from dplit._objective_perturbation import (
     objective_perturbation,
     smallest_regularization,
 )
+from dplit._private_lloyd import PrivateLloyd
 from dplit._sufficient_statistics import (
     Neighboring,
     PrivateMoments,
@@ -37,16 +47,23 @@ from dplit._sufficient_statistics import (
 )
 
 __all__ = [
+    "LloydNoise",
     "NoisyGradientRegressor",
     "PerturbedObjective",
+    "PrivateCenters",
     "PrivateCoefficients",
+    "PrivateLloyd",
     "PrivateMoments",
     "SufficientStatisticsRegressor",
+    "lloyd_noise",
     "moment_sensitivity",
+    "nearest_center",
     "noisy_gradient_descent",
     "objective_noise",
     "objective_perturbation",
+    "private_lloyd",
     "smallest_regularization",
+    "spread_centers",
     "squared_loss_derivative",
     "sufficient_statistics",
 ]

@@ -15,7 +15,8 @@ product per block of rows; cosines follow in cache (:mod:`dplit._trigonometry`).
 over records or over frequencies are wanted, no more than a block of the map is ever in memory.
 
 Random projections that keep lengths stand beside them: independent signs, and the fast map through
-the Hadamard transform (:mod:`dplit._random_projections`).
+the Hadamard transform (:mod:`dplit._random_projections`). The maps that only sketches use, one-bit
+and quadratic, and frequencies in orthonormal blocks, are in :mod:`dplit._sketch_maps`.
 """
 
 from __future__ import annotations
@@ -38,9 +39,17 @@ from dplit._random_projections import (
     hadamard_transform,
     sign_projection,
 )
+from dplit._sketch_maps import (
+    HadamardBlocks,
+    hadamard_blocks,
+    orthonormal_blocks,
+    quadratic_features,
+    quantized_features,
+)
 from dplit._trigonometry import fast_cos
 
 __all__ = [
+    "HadamardBlocks",
     "HadamardProjection",
     "RandomFourierFeatures",
     "complex_features",
@@ -49,9 +58,13 @@ __all__ = [
     "feature_gram",
     "feature_mean",
     "feature_moments",
+    "hadamard_blocks",
     "hadamard_projection",
     "hadamard_transform",
+    "orthonormal_blocks",
     "phased_cosine_features",
+    "quadratic_features",
+    "quantized_features",
     "random_frequencies",
     "sign_projection",
 ]

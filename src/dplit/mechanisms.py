@@ -28,7 +28,13 @@ from dplit._gaussian_profile import (
     profile_epsilon,
     profile_mu,
 )
-from dplit._noise import gamma_norm_noise, gaussian_noise, laplace_noise, polydisc_noise
+from dplit._noise import (
+    cube_noise,
+    gamma_norm_noise,
+    gaussian_noise,
+    laplace_noise,
+    polydisc_noise,
+)
 from dplit._selection import (
     exponential_mechanism,
     generalized_exponential_mechanism,
@@ -37,6 +43,7 @@ from dplit._selection import (
 
 __all__ = [
     "classical_gaussian_sigma",
+    "cube_noise",
     "exponential_mechanism",
     "gamma_norm_noise",
     "gaussian_delta",

@@ -1,0 +1,1 @@
+"""Compressive learning from private sketches: what the chapter computes. Import modules by name."""

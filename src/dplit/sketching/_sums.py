@@ -1,0 +1,133 @@
+"""Sums of sketch features over blocks of records, without forming the map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplit._estimators import clip_rows
+from dplit._trigonometry import HALF_TANGENT
+
+if TYPE_CHECKING:
+    from dplit.sketching.sketches import SketchMap
+
+__all__ = ["LARGE_ANGLE", "Precision", "add_block"]
+
+Precision = Literal["float32", "float64"]
+
+#: Angles (radians) beyond which float32 products lose digits: the block is reduced in float64.
+LARGE_ANGLE = 1e3
+
+
+class Adder(Protocol):
+    """Takes blocks of records and keeps the sum of their features."""
+
+    def add(self, slab: NDArray[Any], length: float) -> None:
+        """Add the features of the records in ``slab`` (rows, d), finite, of bounded length."""
+
+    def total(self) -> NDArray[Any]:
+        """Return the sum (m,)."""
+
+
+def add_block(sketch_map: SketchMap, precision: Precision, rows: int) -> Adder:
+    """Return an empty adder for blocks of at most ``rows`` records."""
+    if sketch_map.kind == "quadratic":
+        return QuadraticAdder(sketch_map)
+    return PhaseAdder(sketch_map, np.dtype(precision), rows)
+
+
+class QuadraticAdder:
+    """Sum of ``(omega_j^T x)^2`` through the matrix of second moments, in float64."""
+
+    def __init__(self, sketch_map: SketchMap) -> None:
+        self.map = sketch_map
+        self.moments = np.zeros((sketch_map.n_features,) * 2)
+
+    def add(self, slab: NDArray[Any], length: float) -> None:
+        """Add the second moments of the records, each first brought into the unit ball."""
+        records = clip_rows(slab.astype(np.float64), 1.0) if length > 1 else slab.astype(np.float64)
+        self.moments += records.T @ records
+
+    def total(self) -> NDArray[Any]:
+        """Return ``omega_j^T (sum x x^T) omega_j``."""
+        omega = self.map.frequencies
+        return np.asarray(np.einsum("jm,jm->m", omega, self.moments @ omega))
+
+
+class PhaseAdder:
+    """Sums of cosines and sines, or of their signs, with scratch memory of one block.
+
+    With ``t = tan(x / 2)`` and ``w = 1 / (1 + t^2)`` a sum of cosines is ``2 sum(w) - n`` and a sum
+    of sines ``2 sum(t w)``: where tangents are vectorised, one of them and three passes of plain
+    arithmetic are cheaper than a cosine and a sine. Signs need turns instead of radians.
+    """
+
+    def __init__(self, sketch_map: SketchMap, dtype: np.dtype[Any], rows: int) -> None:
+        m = sketch_map.n_components
+        self.map, self.dtype, self.rows = sketch_map, dtype, rows
+        self.quantized = sketch_map.kind == "quantized"
+        self.tangent = HALF_TANGENT and not self.quantized
+        self.factor = 0.5 / np.pi if self.quantized else 0.5 if self.tangent else 1.0
+        offset = np.zeros(m) if sketch_map.dither is None else sketch_map.dither
+        self.offset = (offset * self.factor).astype(dtype)
+        self.weights = (sketch_map.frequencies * self.factor).astype(dtype)
+        self.longest = float(np.linalg.norm(sketch_map.frequencies, axis=0).max())
+        self.angle, self.cosine = np.empty((2, rows, m), dtype)
+        self.ones = np.ones((1, rows), dtype)
+        self.real, self.imag = np.zeros((2, m))
+        self.count = 0
+
+    def add(self, slab: NDArray[Any], length: float) -> None:
+        """Add the features of the records of a slab, of length at most ``length``."""
+        large = self.dtype == np.float32 and not length * self.longest <= LARGE_ANGLE
+        reduce = large or self.map.blocks is not None
+        records = slab if reduce else slab.astype(self.dtype, copy=False)
+        for start in range(0, len(slab), self.rows):
+            block = records[start : start + self.rows]
+            self._add_block(block, reduce)
+        self.count += len(slab)
+
+    def _add_block(self, block: NDArray[Any], reduce: bool) -> None:
+        n = len(block)
+        angle, cosine, ones = self.angle[:n], self.cosine[:n], self.ones[:, :n]
+        if reduce:
+            np.copyto(angle, self._reduced(block), casting="same_kind")
+        else:
+            np.matmul(block, self.weights, out=angle)
+        if self.quantized:
+            angle += self.offset
+            np.floor(angle, out=cosine)
+            angle -= cosine  # turns in [0, 1)
+            np.copyto(cosine, np.abs(angle - self.dtype.type(0.5)) >= 0.25)
+            np.copyto(angle, angle <= 0.5)  # the sine is not negative on the first half turn
+        elif self.tangent:
+            np.tan(angle, out=angle)
+            np.multiply(angle, angle, out=cosine)
+            np.add(cosine, 1.0, out=cosine)
+            np.reciprocal(cosine, out=cosine)  # (1 + cos) / 2
+            np.multiply(angle, cosine, out=angle)  # sin / 2
+        else:
+            np.cos(angle, out=cosine)
+            np.sin(angle, out=angle)
+        self.real += (ones @ cosine)[0]
+        self.imag += (ones @ angle)[0]
+
+    def _reduced(self, block: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the scaled angles (rows, m) in float64, reduced to one period."""
+        wide = self.map.angles(block)
+        wide *= self.factor
+        period = 1.0 if self.quantized else 2.0 * np.pi * self.factor
+        wide -= period * np.rint(wide / period)
+        return wide
+
+    def total(self) -> NDArray[Any]:
+        """Return the complex sum (m,)."""
+        total = np.empty(len(self.real), np.complex128)
+        total.real, total.imag = self.real, self.imag
+        if self.quantized:  # from the number of ones to a sum of signs
+            total = np.sqrt(2.0) * total - np.sqrt(0.5) * self.count * (1 + 1j)
+        elif self.tangent:
+            total = 2.0 * total - self.count
+        return total

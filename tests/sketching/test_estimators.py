@@ -1,0 +1,373 @@
+"""The three estimators: against their decoders, from released sketches, statements, bad input."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+
+from dplit.features import orthonormal_blocks
+from dplit.mechanisms import gaussian_epsilon
+from dplit.sketching.estimators import (
+    CompressiveGaussianMixture,
+    CompressiveKMeans,
+    CompressivePCA,
+    noise_sensitivity,
+    spent_epsilon,
+)
+from dplit.sketching.gmm_decoder import log_density
+from dplit.sketching.kmeans_cost import sse
+from dplit.sketching.pca_decoder import pca_risk
+from dplit.sketching.quadratic_sensitivity import s4_ascent, s4_certificate
+from dplit.sketching.release import plan_release
+from dplit.sketching.sketches import Sketch, SketchMap, sketch
+from dplit.sketching.sources import merge_all
+from dplit.streams import stream
+
+ALL = [CompressiveKMeans, CompressiveGaussianMixture, CompressivePCA]
+
+
+def _clusters(n=6000):
+    rng = stream(0, "sketch-estimators", "data")
+    centres = np.array([[-2.0, 0.0], [2.0, 2.0], [1.0, -2.5]])
+    return centres, centres[rng.integers(3, size=n)] + 0.5 * rng.standard_normal((n, 2))
+
+
+def _make(kind, /, **changes):
+    base = {"random_state": 0}
+    if kind is CompressivePCA:
+        return kind(**{"n_components": 1, "data_norm": 4.0, **base, **changes})
+    size = "n_clusters" if kind is CompressiveKMeans else "n_components"
+    return kind(**{size: 3, "bounds": (-4.0, 4.0), **base, **changes})
+
+
+def _estimate(model):
+    name = {CompressiveKMeans: "cluster_centers_", CompressivePCA: "components_"}
+    return getattr(model, name.get(type(model), "means_"))
+
+
+@pytest.mark.claim("sketch-beyond-estimators")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epsilon": None},
+        {"epsilon": 2.0},
+        {"epsilon": 1.0, "noise": "polydisc"},
+        {"epsilon": 1.0, "kind": "quantized", "noise": "cube"},
+        {"epsilon": 1.0, "noise": "gaussian", "delta": 1e-6},
+        {"epsilon": 3.0, "neighboring": "replace_one"},
+    ],
+)
+def test_centres_have_nearly_the_risk_of_lloyd(options):
+    """n = 6,000 and m = 60: within 5 % of Lloyd's risk (1 % at this seed, and 11 others)."""
+    _, X = _clusters()
+    model = _make(CompressiveKMeans, **options).fit(X)
+    best = KMeans(3, n_init=5, random_state=0).fit(X).inertia_ / len(X)
+    assert sse(X, model.cluster_centers_) < 1.05 * best
+    assert model.weights_.sum() == pytest.approx(1.0)
+    assert np.abs(model.weights_ - 1 / 3).max() < 0.1
+
+
+@pytest.mark.claim("sketch-beyond-estimators")
+@pytest.mark.parametrize("options", [{"epsilon": None}, {"epsilon": 3.0, "noise": "polydisc"}])
+def test_mixtures_find_means_and_variances(options):
+    centres, X = _clusters()
+    model = _make(CompressiveGaussianMixture, **options).fit(X)
+    order = [int(np.argmin(((centres - mu) ** 2).sum(axis=1))) for mu in model.means_]
+    assert sorted(order) == [0, 1, 2]
+    np.testing.assert_allclose(model.means_, centres[order], atol=0.1)
+    np.testing.assert_allclose(model.covariances_, 0.25, atol=0.08)
+    assert (
+        model.score(X) > log_density(X, [1 / 3] * 3, centres, np.full((3, 2), 0.25)).mean() - 0.05
+    )
+
+
+@pytest.mark.claim("sketch-beyond-estimators")
+@pytest.mark.parametrize("frequencies", ["orthonormal", "gaussian"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epsilon": None},
+        {"epsilon": 2.0},
+        {"epsilon": 2.0, "neighboring": "replace_one"},
+        {"epsilon": 1.0, "noise": "gaussian", "delta": 1e-6},
+    ],
+)
+def test_components_have_nearly_the_least_risk(frequencies, options):
+    """n = 20,000, d = 5: within 10 % of the optimum; second moments within 10 %."""
+    rng = stream(0, "sketch-estimators-pca", "data")
+    basis = orthonormal_blocks(5, 5, rng=rng)
+    X = (rng.standard_normal((20_000, 5)) * [1.0, 0.8, 0.2, 0.2, 0.2]) @ basis.T
+    model = _make(CompressivePCA, n_components=2, frequencies=frequencies, **options).fit(X)
+    values = np.linalg.eigvalsh(X.T @ X / len(X))
+    assert pca_risk(X, model.components_.T) < 1.1 * values[:3].sum()
+    np.testing.assert_allclose(model.second_moments_, values[:2:-1], rtol=0.1)
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(2), atol=1e-9)
+    Z = model.transform(X)
+    np.testing.assert_allclose(Z, X @ model.components_.T)
+    np.testing.assert_allclose(model.inverse_transform(Z), Z @ model.components_)
+
+
+@pytest.mark.claim("sketch-beyond-estimators")
+@pytest.mark.parametrize("kind", ALL)
+def test_released_noise_spends_exactly_the_budget(kind):
+    """The scale in the published record, against sensitivities written out here."""
+    _, X = _clusters(500)
+    model = _make(kind, epsilon=0.7).fit(X)
+    m = model.sketch_.map.n_components
+    record = model.sketch_.noise
+    if kind is CompressivePCA:
+        parts = (m / 2) / record.scale, 1.0 / record.count_scale
+        assert parts[1] == pytest.approx(0.05 * 0.7, rel=1e-9)
+    else:
+        parts = (math.sqrt(2) * m / record.scale,)
+        assert record.count_scale is None
+        assert model.sketch_.count is None
+    assert sum(parts) == pytest.approx(0.7, rel=1e-9)
+    assert (model.epsilon_, model.delta_, model.neighboring_) == (0.7, 0.0, "add_remove")
+    assert spent_epsilon(model.sketch_, delta=0.0) == pytest.approx(0.7, rel=1e-9)
+    for part in ("(0.7, 0)", "adding or removing one record", "clipped", "voids the guarantee"):
+        assert part in model.privacy_statement_
+
+
+@pytest.mark.claim("sketch-beyond-estimators")
+@pytest.mark.parametrize("kind", ALL)
+def test_gaussian_and_replace_one(kind):
+    _, X = _clusters(500)
+    options = {"epsilon": 0.7, "noise": "gaussian", "delta": 1e-4, "neighboring": "replace_one"}
+    model = _make(kind, **options).fit(X)
+    omega = model.sketch_.map.frequencies
+    size = 2 * math.sqrt(omega.shape[1])
+    if kind is CompressivePCA:
+        size = math.sqrt(2) * s4_certificate(omega)
+        assert model.sketch_.count == 500
+    reached = gaussian_epsilon(delta=1e-4, sigma=model.sketch_.noise.scale, sensitivity=size)
+    assert reached == pytest.approx(0.7, rel=1e-9)
+    assert (model.delta_, model.neighboring_) == (1e-4, "replace_one")
+    assert "replacing one record" in model.privacy_statement_
+
+
+@pytest.mark.claim("sketch-beyond-estimators")
+def test_sensitivities_of_quadratic_maps():
+    """Certified values are never below an ascent, in all three ranges of the dimension."""
+    rng = stream(0, "sketch-estimators-s4", "public")
+    for d, m in ((3, 9), (30, 120), (70, 140)):
+        quadratic = SketchMap("quadratic", orthonormal_blocks(d, m - m % d, rng=rng))
+        blocks = (m - m % d) / d
+        assert noise_sensitivity(quadratic, noise="laplace") == pytest.approx(blocks, rel=1e-9)
+        replaced = noise_sensitivity(quadratic, noise="laplace", neighboring="replace_one")
+        assert replaced == pytest.approx(2 * blocks, rel=1e-9)
+        upper = noise_sensitivity(quadratic, noise="gaussian")
+        lower = s4_ascent(quadratic.frequencies, rng=rng, n_starts=5).value
+        assert lower <= upper <= math.sqrt(blocks) * (1 + 1e-6)
+        both = noise_sensitivity(quadratic, noise="gaussian", neighboring="replace_one")
+        assert both == pytest.approx(math.sqrt(2) * upper, rel=1e-12)
+    with pytest.raises(ValueError, match="noise must be one of"):
+        noise_sensitivity(quadratic, noise="cube")
+
+
+def _release(kind, X, m=60, **options):
+    rng = stream(0, "sketch-estimators-release", "public")
+    if kind is CompressivePCA:
+        public = SketchMap("quadratic", orthonormal_blocks(2, 12, rng=rng))
+        plan = plan_release(public, sensitivity=6.0, split=0.9, **options)
+        return plan.apply(sketch(X / 4.0, public), rng=stream(0, "sketch-est", "noise"))
+    public = SketchMap("fourier", rng.standard_normal((2, m)))
+    plan = plan_release(public, count="withheld", **options)
+    return plan.apply(sketch(X, public), rng=stream(0, "sketch-est", "noise"))
+
+
+@pytest.mark.claim("sketch-beyond-estimators")
+@pytest.mark.parametrize("kind", ALL)
+def test_from_a_released_sketch(kind):
+    centres, X = _clusters()
+    released = _release(kind, X, epsilon=2.0)
+    model = _make(kind).fit_sketch(released)
+    assert model.epsilon_ == pytest.approx(2.0, rel=1e-9)
+    assert model.sketch_ is released
+    assert model.n_features_in_ == 2
+    if kind is CompressivePCA:
+        lead = np.linalg.eigh(X.T @ X)[1][:, -1]
+        assert abs(model.components_[0] @ lead) > 0.95
+    else:
+        gaps = np.linalg.norm(_estimate(model)[:, None] - centres, axis=2)
+        assert gaps.min(axis=0).max() < 0.3
+    one = kind(**{**model.get_params(), "epsilon": 1e-9}).fit_sketch(released)
+    np.testing.assert_array_equal(_estimate(one), _estimate(model))  # the budget is the sketch's
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_exact_sketches_are_learned_from_and_not_kept(kind):
+    _, X = _clusters()
+    exact = sketch(
+        X / 4.0, SketchMap("quadratic", orthonormal_blocks(2, 8, rng=stream(0, "e", "public")))
+    )
+    if kind is not CompressivePCA:
+        exact = sketch(X, SketchMap("fourier", stream(0, "e", "public").standard_normal((2, 60))))
+    for model in (_make(kind).fit_sketch(exact), _make(kind, epsilon=None).fit(X)):
+        assert math.isinf(model.epsilon_)
+        assert model.delta_ == 0.0
+        assert "No privacy" in model.privacy_statement_
+        assert model.sketch_ is None
+        held = [v for v in vars(model).values() if isinstance(v, Sketch)]
+        assert held == []
+
+
+def test_merged_releases_have_the_budget_of_one():
+    _, X = _clusters()
+    public = SketchMap("fourier", stream(0, "merge", "public").standard_normal((2, 60)))
+    plan = plan_release(public, epsilon=2.0, count="withheld")
+    rng = stream(0, "merge", "noise")
+    parts = [plan.apply(sketch(part, public), rng=rng) for part in np.split(X, 3)]
+    assert spent_epsilon(merge_all(parts), delta=0.0) == pytest.approx(2.0, rel=1e-9)
+    shared = plan_release(public, epsilon=2.0, count="withheld", n_shares=3)
+    parts = [shared.apply(sketch(part, public), rng=rng) for part in np.split(X, 3)]
+    whole = merge_all(parts)
+    assert _make(CompressiveKMeans).fit_sketch(whole).epsilon_ == pytest.approx(2.0, rel=1e-9)
+    with pytest.raises(ValueError, match="all 3 shares of its noise, got 2"):
+        _make(CompressiveKMeans).fit_sketch(parts[0].merge(parts[1]))
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_records_outside_the_bounds_are_clipped(kind):
+    _, X = _clusters(500)
+    wild = X.copy()
+    wild[0], wild[1] = [1e9, 0.0], [0.0, -1e9]
+    if kind is CompressivePCA:
+        clipped = wild * np.minimum(1.0, 4.0 / np.linalg.norm(wild, axis=1, keepdims=True))
+    else:
+        clipped = np.clip(wild, -4.0, 4.0)
+    ours, peer = (_make(kind).fit(Z) for Z in (wild, clipped))
+    np.testing.assert_allclose(_estimate(ours), _estimate(peer), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_random_state_decides_what_repeats(kind):
+    _, X = _clusters(300)
+    same = [_estimate(_make(kind, random_state=3).fit(X)) for _ in range(2)]
+    np.testing.assert_array_equal(*same)
+    fresh = [_estimate(_make(kind, random_state=None).fit(X)) for _ in range(2)]
+    assert (fresh[0] != fresh[1]).any()
+    generator = _make(kind, random_state=np.random.default_rng(3))
+    twins = [_estimate(clone(generator).fit(X)) for _ in range(2)]
+    np.testing.assert_array_equal(*twins)  # clone copies the state, as the docstring says
+    again = [_estimate(generator.fit(X)).copy() for _ in range(2)]
+    assert (again[0] != again[1]).any()
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_frequencies_do_not_depend_on_the_data_or_the_noise(kind):
+    _, X = _clusters(300)
+    maps = [
+        _make(kind, epsilon=e).fit(Z).sketch_.map.fingerprint
+        for e, Z in ((1.0, X), (5.0, X), (1.0, 0.1 * X[:50]))
+    ]
+    assert len(set(maps)) == 1
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_only_private_attributes_are_published(kind):
+    _, X = _clusters(300)
+    model = _make(kind).fit(X)
+    public = {name for name in vars(model) if name.endswith("_")}
+    own = {
+        CompressiveKMeans: {"cluster_centers_", "weights_"},
+        CompressiveGaussianMixture: {"weights_", "means_", "covariances_"},
+        CompressivePCA: {"components_", "second_moments_"},
+    }[kind]
+    guarantee = {"epsilon_", "delta_", "neighboring_", "privacy_statement_", "n_features_in_"}
+    assert public == own | guarantee | {"sketch_"}
+    assert model.sketch_.noise is not None
+    rest = set(vars(model)) - public - {"_n_features_out"}
+    assert rest == set(inspect.signature(kind).parameters)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(_estimate(copy), _estimate(model))
+    assert copy.sketch_.map.fingerprint == model.sketch_.map.fingerprint
+
+
+def test_labels_and_probabilities():
+    _, X = _clusters(1000)
+    model = _make(CompressiveGaussianMixture, epsilon=10.0).fit(X)
+    posterior = model.predict_proba(X)
+    np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(posterior.argmax(axis=1), model.predict(X))
+    weighted = np.log(model.weights_) + np.stack([
+        log_density(X, [1.0], m[None], v[None])
+        for m, v in zip(model.means_, model.covariances_, strict=True)
+    ], axis=1)  # fmt: skip
+    np.testing.assert_allclose(
+        posterior, np.exp(weighted - model.score_samples(X)[:, None]), atol=1e-9
+    )
+    np.testing.assert_array_equal(clone(model).fit_predict(X), model.predict(X))
+    centres = _make(CompressiveKMeans, epsilon=10.0)
+    labels = centres.fit_predict(X)
+    np.testing.assert_array_equal(centres.transform(X).argmin(axis=1), labels)
+
+
+COMMON = [
+    ({"epsilon": 0.0}, ValueError, "epsilon must be positive"),
+    ({"epsilon": "1"}, TypeError, "epsilon must be a real number"),
+    ({"delta": 0.1}, ValueError, "delta must be 0 for laplace noise"),
+    ({"noise": "gaussian"}, ValueError, r"delta must be in \(0, 1\)"),
+    ({"noise": "cauchy"}, ValueError, "noise must be one of"),
+    ({"neighboring": "entry"}, ValueError, "neighboring must be one of"),
+    ({"n_frequencies": 0}, ValueError, "n_frequencies must be at least 1"),
+    ({"n_frequencies": 2.5}, TypeError, "n_frequencies must be an integer"),
+    ({"random_state": "seed"}, TypeError, "random_state"),
+]
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize(("change", "error", "message"), COMMON)
+def test_bad_parameters_are_named(kind, change, error, message):
+    _, X = _clusters(50)
+    with pytest.raises(error, match=message):
+        _make(kind, **change).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "message"),
+    [
+        (CompressiveKMeans, {"bounds": None}, "bounds must be given"),
+        (CompressiveKMeans, {"bounds": (1.0, 0.0)}, "bounds must be increasing"),
+        (CompressiveKMeans, {"n_clusters": 0}, "n_clusters must be at least 1"),
+        (CompressiveKMeans, {"n_frequencies": 4}, r"n_clusters must satisfy n_clusters \(d \+ 1\)"),
+        (CompressiveKMeans, {"kind": "cosine"}, "kind must be one of"),
+        (CompressiveKMeans, {"gamma": 0.0}, "gamma must be positive"),
+        (CompressiveKMeans, {"n_restarts": 0}, "n_restarts must be at least 1"),
+        (CompressiveGaussianMixture, {"bounds": None}, "bounds must be given"),
+        (CompressiveGaussianMixture, {"n_frequencies": 7}, "at least 8 entries for 3 components"),
+        (CompressiveGaussianMixture, {"min_variance": 2.0}, "min_variance must be in"),
+        (CompressivePCA, {"data_norm": None}, "data_norm must be given"),
+        (CompressivePCA, {"n_components": 3}, "n_components must be at most 2"),
+        (CompressivePCA, {"n_frequencies": 5}, "n_frequencies must be a multiple of 2"),
+        (CompressivePCA, {"n_components": 2, "n_frequencies": 2}, "at least 3 for 2 components"),
+        (CompressivePCA, {"noise": "polydisc"}, "noise must be one of"),
+        (CompressivePCA, {"frequencies": "hadamard"}, "frequencies must be one of"),
+        (CompressivePCA, {"count_share": 1.0}, "count_share must be in"),
+    ],
+)
+def test_own_bad_parameters_are_named(kind, change, message):
+    _, X = _clusters(50)
+    with pytest.raises(ValueError, match=message):
+        _make(kind, **change).fit(X)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_bad_data_and_bad_sketches_are_named(kind):
+    with pytest.raises(ValueError, match="X contains NaN"):
+        _make(kind).fit([[math.nan, 1.0], [0.0, 1.0]])
+    with pytest.raises(TypeError, match="sketch must be a Sketch"):
+        _make(kind).fit_sketch(np.ones(3))
+    wrong = "fourier" if kind is CompressivePCA else "quadratic"
+    with pytest.raises(ValueError, match="sketch must be of kind"):
+        _make(kind).fit_sketch(sketch(np.zeros((3, 2)), SketchMap(wrong, np.ones((2, 9)))))
+    right = "quadratic" if kind is CompressivePCA else "fourier"
+    broken = Sketch(np.full(9, math.nan), 3, SketchMap(right, np.ones((2, 9))))
+    with pytest.raises(ValueError, match="sketch must be finite"):
+        _make(kind).fit_sketch(broken)

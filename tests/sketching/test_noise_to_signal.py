@@ -1,0 +1,421 @@
+"""Noise-to-signal ratios: formulas against exact enumeration and simulation; the constants."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from dplit.sketching.masks import mask_law, mask_support
+from dplit.sketching.mixtures import MixtureLaw
+from dplit.sketching.noise_to_signal import (
+    noise_to_signal,
+    noise_variance,
+    without_replacement_variance,
+)
+from dplit.sketching.nsr_regimes import (
+    contributions,
+    data_sampling_ratio,
+    fourier_noise_nsr,
+    needed_samples,
+    subsampling_curve,
+)
+from dplit.sketching.nsr_simulation import (
+    Case,
+    compare_ratios,
+    draw_noise,
+    ratio_cases,
+    ratio_features,
+    simulated_nsr,
+)
+from dplit.sketching.signal_constant import (
+    mixture_constant,
+    separated_constant,
+    sketched_constants,
+    typical_constant,
+)
+from dplit.sketching.subsampled_sketch import hybrid_sum
+from dplit.streams import stream
+
+BASE = {
+    "n_samples": 50,
+    "n_components": 20,
+    "feature_energy": 20.0,
+    "signal_energy": 6.0,
+    "noise_variance": 36.0,
+}
+
+
+def population(rows: int, m: int, *, complex_valued: bool = True) -> np.ndarray:
+    rng = stream(0, f"test-nsr-{rows}-{m}", "data")
+    X, frequencies = rng.standard_normal((rows, 2)), 0.6 * rng.standard_normal((2, m))
+    angles = X @ frequencies
+    return np.exp(1j * angles) if complex_valued else angles**2
+
+
+@pytest.mark.claim("sketch-lem26")
+@pytest.mark.claim("sketch-eq20")
+@pytest.mark.parametrize("sampling", ["poisson", "without_replacement"])
+def test_exact_enumeration_of_records_and_masks(sampling):
+    """n = 4 records, m = 2 features: all choices of both, reference the data, no noise."""
+    phi, law = population(4, 2), mask_law("uniform", 2, n_kept=1)
+    masks, probabilities = mask_support(law)
+    z = phi.mean(axis=0)
+    total = 0.0
+    for taken in product((0, 1), repeat=4):
+        weight = 0.5**4 if sampling == "poisson" else (sum(taken) == 2) / 6
+        if not weight:
+            continue
+        for chosen in product(range(2), repeat=4):
+            release = hybrid_sum(phi, masks[list(chosen)], taken, np.zeros(2), alpha=0.5, beta=0.5)
+            error = np.sum(np.abs(release / 4 - z) ** 2)
+            total += weight * np.prod(probabilities[list(chosen)]) * error
+    energy = float(np.sum(np.abs(z) ** 2))
+    ours = noise_to_signal(
+        n_samples=4,
+        n_components=2,
+        feature_energy=float(np.mean(np.sum(np.abs(phi) ** 2, axis=1))),
+        signal_energy=energy,
+        noise_variance=0.0,
+        alpha=0.5,
+        beta=0.5,
+        reference="data",
+        sampling=sampling,
+    )
+    assert ours == pytest.approx(total / energy, rel=1e-12)
+
+
+LAWS = {
+    "bernoulli": mask_law("bernoulli", 8, alpha=0.25),
+    "data": mask_law("data", 8, alpha=0.25),
+    "uniform": mask_law("uniform", 8, n_kept=2),
+    "block": mask_law("block", 8, n_kept=4, block=2),
+}
+
+
+@pytest.mark.claim("sketch-lem26")
+@pytest.mark.parametrize("scheme", list(LAWS))
+@pytest.mark.parametrize("reference", ["law", "data"])
+@pytest.mark.parametrize("sampling", ["poisson", "without_replacement"])
+def test_formulas_against_simulation(scheme, reference, sampling):
+    """3,000 releases within 4 standard errors (16 settings: false alarm 1e-3 over all seeds; the
+    seed is fixed, so 6e-5 each). Kills a variance 2 b^2 per complex entry, and beta for beta^2."""
+    law, phi = LAWS[scheme], population(30, 8)
+    rng = stream(0, f"test-nsr-{scheme}-{reference}-{sampling}", "noise")
+    found = simulated_nsr(
+        phi,
+        law,
+        noise="laplace",
+        scale=2.0,
+        n_draws=3000,
+        rng=rng,
+        n_samples=30 if reference == "law" else None,
+        beta=0.5,
+        reference=reference,
+        sampling=sampling,
+    )
+    energy = float(np.sum(np.abs(phi.mean(axis=0)) ** 2))
+    exact = noise_to_signal(
+        n_samples=30,
+        n_components=8,
+        feature_energy=8.0,
+        signal_energy=energy,
+        noise_variance=noise_variance("laplace", scale=2.0, n_components=8),
+        alpha=law.alpha,
+        beta=0.5,
+        reference=reference,
+        sampling=sampling,
+    )
+    assert abs(found.mean - exact) < 4 * found.se
+    assert found.se < 0.03 * exact
+
+
+@pytest.mark.claim("sketch-lem26")
+def test_comparison_of_several_cases():
+    """Six cases, real and complex: simulated within 4.5 standard errors, formulas by hand."""
+    features = {"waves": population(30, 8), "squares": population(30, 8, complex_valued=False)}
+    cases = [
+        Case(name, LAWS["uniform"], noise, 0.5, reference, "poisson")
+        for name, noise, reference in (
+            ("waves", "laplace", "law"),
+            ("waves", "polydisc", "law"),
+            ("waves", "cube", "data"),
+            ("squares", "laplace", "law"),
+            ("squares", "gaussian", "data"),
+            ("waves", "gaussian", "data"),
+        )
+    ]
+    sizes = {"scale": 0.7, "n_samples": 20, "n_draws": 2000}
+    found = compare_ratios(features, cases, **sizes, rng=stream(0, "test-compare", "noise"))
+    assert np.all(np.abs(found.simulated - found.formula) < 4.5 * found.se)
+    z = features["waves"].mean(axis=0)
+    energy = np.sum(np.abs(z) ** 2)
+    by_hand = (8 / (0.25 * 0.5 * energy) - 1) / 20 + 8 * 4 * 0.49 / (100 * energy)
+    assert found.formula[0] == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.claim("sketch-lem26")
+def test_the_cases_cover_everything_and_agree():
+    """21 cases, 1,000 releases each, within 4.8 standard errors: false alarm 4e-5."""
+    cases = ratio_cases(8, beta=0.4)
+    assert {case.law.scheme for case in cases} == {"bernoulli", "data", "uniform", "block"}
+    assert {case.noise for case in cases} == {"laplace", "gaussian", "polydisc", "cube"}
+    assert len({(c.law.scheme, c.reference, c.sampling) for c in cases}) == 16
+    features = ratio_features(30, 8, rng=stream(0, "test-features", "data"))
+    np.testing.assert_allclose(np.abs(features["waves"]), 1.0)
+    sizes = {"scale": 0.5, "n_samples": 25, "n_draws": 1000}
+    found = compare_ratios(features, cases, **sizes, rng=stream(0, "test-cases", "noise"))
+    assert np.all(np.abs(found.simulated - found.formula) < 4.8 * found.se)
+
+
+@pytest.mark.claim("sketch-lem26")
+@pytest.mark.parametrize(
+    ("noise", "complex_valued"),
+    [
+        ("laplace", True),
+        ("laplace", False),
+        ("gaussian", True),
+        ("gaussian", False),
+        ("polydisc", True),
+        ("cube", True),
+    ],
+)
+def test_variance_of_every_noise(noise, complex_valued):
+    """40,000 releases within 4 standard errors of the mean square: false alarm 6e-5 each."""
+    draws = draw_noise(
+        noise,
+        (40_000, 5),
+        scale=1.7,
+        complex_valued=complex_valued,
+        rng=stream(0, f"test-noise-{noise}-{complex_valued}", "noise"),
+    )
+    squares = np.mean(np.abs(draws) ** 2, axis=1)
+    exact = noise_variance(noise, scale=1.7, n_components=5, complex_valued=complex_valued)
+    assert abs(squares.mean() - exact) < 4 * squares.std() / 200
+    assert squares.std() / 200 < 0.012 * exact
+
+
+@pytest.mark.claim("sketch-lem26")
+def test_special_cases_of_the_ratio():
+    assert noise_to_signal(**BASE) == pytest.approx((20 / 6 - 1) / 50 + 20 * 36 / (2500 * 6))
+    free = {**BASE, "noise_variance": 0.0}
+    assert noise_to_signal(**free, reference="data") == 0.0
+    everything = noise_to_signal(**free, beta=1.0, sampling="without_replacement")
+    assert everything == pytest.approx(noise_to_signal(**free))
+    same = noise_to_signal(**free, alpha=0.5, beta=0.4)
+    assert same == pytest.approx(noise_to_signal(**free, alpha=0.2))  # only the product matters
+    fewer = noise_to_signal(**free, beta=0.4, sampling="without_replacement")
+    assert fewer < noise_to_signal(**free, beta=0.4)
+
+
+@pytest.mark.claim("sketch-lem30")
+@pytest.mark.parametrize("kept", [1, 3, 6, 7])
+def test_variance_without_replacement_by_all_samples(kept):
+    rng = stream(0, "test-lem30", "data")
+    values = rng.standard_normal(7) + 1j * rng.standard_normal(7)
+    means = np.array([values[list(c)].mean() for c in combinations(range(7), kept)])
+    exact = np.mean(np.abs(means - values.mean()) ** 2)
+    ours = without_replacement_variance(values, kept)
+    assert ours == pytest.approx(exact, rel=1e-12, abs=1e-16)
+
+
+@pytest.mark.claim("sketch-eq21")
+@pytest.mark.claim("sketch-fig6")
+def test_noise_part_is_the_calibrated_laplace_variance():
+    """(21) with b from (22), by hand; and the printed (23) without its 8."""
+    n, m, c0, epsilon = 1000, 40, 3.0, 0.7
+    for beta in (1.0, 0.1, 0.01):
+        inner = math.log(1 + (math.exp(epsilon) - 1) / beta)
+        variance = 4 * (math.sqrt(2) * m / inner) ** 2
+        exact = m * variance / (n * beta) ** 2 / (m / c0)
+        arguments = {"epsilon": epsilon, "n_samples": n, "n_components": m, "c0": c0, "beta": beta}
+        assert fourier_noise_nsr(**arguments) == pytest.approx(exact, rel=1e-12)
+        printed = fourier_noise_nsr(**arguments, as_printed=True)
+        assert printed == pytest.approx(exact / 8, rel=1e-12)
+
+
+@pytest.mark.claim("sketch-eq21")
+@pytest.mark.claim("sketch-fig6")
+def test_loss_of_sampling_records_is_monotone_and_as_tabulated():
+    unit = {"n_samples": 1.0, "n_components": 1, "c0": 1.0}
+    for epsilon, expected in ((0.1, (1.936, 16.74, 459.5)), (1.0, (11.887, 376.70, 18018.8))):
+        base = fourier_noise_nsr(epsilon=epsilon, **unit)
+        assert base == pytest.approx(8 / epsilon**2)
+        ratios = [
+            fourier_noise_nsr(epsilon=epsilon, **unit, beta=b) / base for b in (0.1, 0.01, 1e-3)
+        ]
+        np.testing.assert_allclose(ratios, expected, rtol=3e-4)
+        betas = np.geomspace(1e-4, 1, 60)
+        values = [fourier_noise_nsr(epsilon=epsilon, **unit, beta=b) for b in betas]
+        assert np.all(np.diff(values) < 0)
+
+
+@pytest.mark.claim("sketch-eq24")
+def test_contributions_add_up_to_lemma_26():
+    setting = {"epsilon": 0.3, "n_samples": 5000, "n_components": 64, "c0": 4.0}
+    parts = contributions(**setting, alpha=0.25)
+    whole = noise_to_signal(
+        n_samples=5000,
+        n_components=64,
+        feature_energy=64.0,
+        signal_energy=16.0,
+        noise_variance=4 * (math.sqrt(2) * 64 / 0.3) ** 2,
+        alpha=0.25,
+    )
+    assert sum(parts) == pytest.approx(whole, rel=1e-12)
+    assert parts.data == pytest.approx(3 / 5000)
+    assert parts.masks == pytest.approx(4 / 5000 * 3)
+
+
+@pytest.mark.claim("sketch-eq24")
+def test_needed_samples_bring_each_part_to_the_threshold():
+    setting = {"epsilon": 0.3, "n_components": 64, "c0": 4.0, "alpha": 1 / 64}
+    needed = needed_samples(nsr_max=0.02, **setting)
+    for position, count in enumerate(needed):
+        parts = contributions(n_samples=count, **setting)
+        assert parts[position] == pytest.approx(0.02, rel=1e-12)
+
+
+@pytest.mark.claim("sketch-wor-claim")
+def test_sampling_terms_without_replacement():
+    """The ratio of Lemma 26 at equal work, without noise."""
+    n, m = 10_000, 50
+    for c0 in (1.5, 2.0, 5.0, 10.0):
+        common = {
+            "n_samples": n,
+            "n_components": m,
+            "feature_energy": float(m),
+            "signal_energy": m / c0,
+            "noise_variance": 0.0,
+            "reference": "data",
+            "sampling": "without_replacement",
+        }
+        ratio = noise_to_signal(**common, beta=0.1) / noise_to_signal(**common, alpha=0.1)
+        assert data_sampling_ratio(n_samples=n, c0=c0) == pytest.approx(ratio, rel=1e-9)
+
+
+@pytest.mark.claim("sketch-fig7")
+def test_curves_of_figure_7():
+    """Values for C0 = 5, m = 1000, n = 10,000."""
+    setting = {"n_samples": 10_000, "n_components": 1000, "c0": 5.0}
+    features = subsampling_curve([1, 0.1, 0.01, 1e-3], sampled="features", epsilon=1.0, **setting)
+    np.testing.assert_allclose(features, [0.4004, 0.4049, 0.4499, 0.8999], atol=5e-5)
+    data = subsampling_curve([1, 0.1, 0.01, 1e-3], sampled="data", epsilon=1.0, **setting)
+    np.testing.assert_allclose(data, [0.4004, 4.76, 150.7, 7208], rtol=1e-3)
+    assert np.all(data[1:] > features[1:])
+
+
+@pytest.mark.claim("sketch-C0")
+def test_constant_of_a_mixture_against_a_simulation():
+    """300,000 frequencies within 4 standard errors: false alarm 6e-5. Kills tau^2 for 2 tau^2."""
+    rng = stream(0, "test-c0", "public")
+    centers, weights = 3 * rng.standard_normal((3, 2)), np.array([0.5, 0.3, 0.2])
+    spread, rate = 0.4, 0.8
+    omega = rate * rng.standard_normal((300_000, 2))
+    wave = np.exp(1j * omega @ centers.T) @ weights
+    energy = np.abs(wave) ** 2 * np.exp(-(spread**2) * np.sum(omega**2, axis=1))
+    exact = mixture_constant(centers, cluster_std=spread, frequency_std=rate, weights=weights)
+    assert abs(energy.mean() - 1 / exact) < 4 * energy.std() / math.sqrt(300_000)
+
+
+@pytest.mark.claim("sketch-C0")
+def test_separated_clusters_are_the_extreme_case():
+    for k, d in ((1, 3), (5, 2), (50, 10)):
+        far = 1e4 * np.arange(k)[:, None] * np.ones(d)
+        largest = separated_constant(k, d, cluster_std=0.7, frequency_std=0.3)
+        assert mixture_constant(far, cluster_std=0.7, frequency_std=0.3) == pytest.approx(largest)
+        near = stream(0, "test-near", "data").standard_normal((k, d))
+        found = mixture_constant(near, cluster_std=0.7, frequency_std=0.3)
+        assert 1 <= found <= largest * (1 + 1e-12)
+
+
+@pytest.mark.claim("sketch-C0")
+def test_typical_constant_against_random_mixtures():
+    """Sketches of 400 random mixtures within 4 standard errors: false alarm 6e-5."""
+    law = MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8)
+    found = sketched_constants(law, n_components=200, n_draws=400, seed=0, name="test-typical")
+    assert abs(found.mean - 1 / typical_constant(law)) < 4 * found.se
+    assert found.se < 0.02 * found.mean
+    one = MixtureLaw(1, 3, separation=1.0, frequency_variance=0.5)
+    assert typical_constant(one) == pytest.approx(2.0**1.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_samples": 0}, "n_samples must be at least 1"),
+        ({"n_samples": 1, "sampling": "without_replacement"}, "n_samples must be at least 2"),
+        ({"signal_energy": 0.0}, "signal_energy must be positive"),
+        ({"noise_variance": -1.0}, "noise_variance must be nonnegative"),
+        ({"alpha": 0.0}, r"alpha must be in \(0, 1\]"),
+        ({"beta": 1.5}, r"beta must be in \(0, 1\]"),
+        ({"reference": "z"}, "reference must be one of"),
+        ({"sampling": "z"}, "sampling must be one of"),
+    ],
+)
+def test_bad_arguments_of_the_ratio_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        noise_to_signal(**{**BASE, **change})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: noise_variance("cauchy", scale=1.0, n_components=2), "noise must be one of"),
+        (
+            lambda: noise_variance("cube", scale=1.0, n_components=2, complex_valued=False),
+            "complex_valued must be True",
+        ),
+        (lambda: without_replacement_variance([1.0, 2.0], 3), "n_kept must be at most 2"),
+        (lambda: without_replacement_variance([1.0], 1), "n at least 2"),
+        (
+            lambda: contributions(epsilon=1.0, n_samples=10, n_components=2, c0=0.5),
+            "c0 must be at least 1",
+        ),
+        (lambda: data_sampling_ratio(n_samples=10, c0=0.5), "c0 must be at least 1"),
+        (
+            lambda: needed_samples(nsr_max=0.0, epsilon=1.0, n_components=2, c0=2.0),
+            "nsr_max must be positive",
+        ),
+        (
+            lambda: mixture_constant([[0.0]], cluster_std=-1.0, frequency_std=1.0),
+            "cluster_std must be nonnegative",
+        ),
+        (
+            lambda: mixture_constant(
+                [[0.0], [1.0]], cluster_std=1.0, frequency_std=1.0, weights=[0.5, 0.6]
+            ),
+            "weights must be 2 positive numbers with sum 1",
+        ),
+        (
+            lambda: simulated_nsr(
+                np.ones((5, 2)),
+                mask_law("data", 2, alpha=1.0),
+                noise="laplace",
+                scale=1.0,
+                n_draws=10,
+                rng=np.random.default_rng(0),
+            ),
+            "n_samples must be given for reference 'law' only",
+        ),
+        (
+            lambda: simulated_nsr(
+                np.ones((5, 2)),
+                mask_law("data", 2, alpha=1.0),
+                noise="laplace",
+                scale=1.0,
+                n_draws=10,
+                rng=np.random.default_rng(0),
+                beta=0.5,
+                reference="data",
+                sampling="without_replacement",
+            ),
+            "beta . n_samples must be a positive integer",
+        ),
+    ],
+)
+def test_bad_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

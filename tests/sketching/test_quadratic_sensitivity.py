@@ -1,0 +1,190 @@
+"""Quadratic features: exact sensitivities against grids, ascents against certificates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from dplit.features import orthonormal_blocks
+from dplit.sketching import quadratic_sensitivity as qs
+from dplit.streams import stream
+
+Array = NDArray[np.float64]
+
+
+def gaussian(d: int, m: int, trial: int = 0) -> Array:
+    return stream(0, "test-quadratic", "public", trial).standard_normal((d, m)) / np.sqrt(d)
+
+
+def circle(points: int = 20_001) -> Array:
+    angle = np.linspace(0.0, np.pi, points)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def grid_pairs(omega: Array, norm: int, points: int = 601) -> float:
+    """Largest distance over pairs of the circle and the origin (d = 2)."""
+    records = np.vstack([circle(points), np.zeros((1, 2))])
+    features = (records @ omega) ** 2
+    gaps = features[:, None, :] - features[None, :, :]
+    return float(np.linalg.norm(gaps, ord=norm, axis=2).max())
+
+
+@pytest.mark.claim("sketch-lem9")
+@pytest.mark.parametrize("m", [2, 5, 20])
+def test_spectral_sensitivity_is_the_largest_sum_of_squares(m: int) -> None:
+    """Kills the norm for its square, the Frobenius norm, factors 0.5 and 1.05."""
+    omega = gaussian(2, m)
+    sums = ((circle() @ omega) ** 2).sum(axis=1)
+    assert qs.spectral_sensitivity(omega) == pytest.approx(sums.max(), rel=1e-7)
+    assert sums.max() <= qs.spectral_sensitivity(omega) * (1 + 1e-12)
+
+
+@pytest.mark.claim("sketch-lem9")
+def test_orthonormal_blocks_have_sensitivity_m_over_d() -> None:
+    omega = orthonormal_blocks(6, 30, rng=stream(0, "test-blocks", "public"))
+    assert qs.spectral_sensitivity(omega) == pytest.approx(5.0, rel=1e-12)
+
+
+@pytest.mark.claim("sketch-beyond-bdp")
+@pytest.mark.parametrize("trial", range(6))
+def test_exact_replace_one_sensitivity_against_a_grid_of_pairs(trial: int) -> None:
+    """Kills a missing sign vector, a missing zero record, factors 0.5 and 1.05."""
+    omega = gaussian(2, 4 + trial, trial)
+    exact = qs.replace_l1_exact(omega)
+    on_grid = grid_pairs(omega, 1)
+    assert on_grid <= exact * (1 + 1e-12)
+    assert on_grid == pytest.approx(exact, rel=1e-3)
+    assert qs.spectral_sensitivity(omega) <= exact * (1 + 1e-12)
+    assert exact <= qs.replace_l1_bound(omega) * (1 + 1e-12)
+
+
+@pytest.mark.claim("sketch-beyond-bdp")
+def test_two_basis_vectors_are_twice_as_far_as_printed() -> None:
+    identity = np.eye(2)
+    gap = np.array([1.0, -1.0])  # features of e1 minus features of e2
+    assert qs.replace_l1_exact(identity) == pytest.approx(np.abs(gap).sum(), rel=1e-14)
+    assert qs.replace_l1_bound(identity) == pytest.approx(2.0, rel=1e-14)
+    found = qs.replace_search(identity, norm=2, rng=stream(0, "test-basis", "public"))
+    assert found.value == pytest.approx(np.sqrt(2.0), rel=1e-12)
+
+
+@pytest.mark.claim("sketch-beyond-bdp")
+def test_bound_is_exact_for_one_dimension_and_for_rank_one() -> None:
+    row = gaussian(1, 7)
+    assert qs.replace_l1_bound(row) == pytest.approx(qs.replace_l1_exact(row), rel=1e-12)
+    rank_one = np.outer([0.6, 0.8, 0.0], gaussian(1, 7)[0])
+    assert qs.replace_l1_bound(rank_one) == pytest.approx(qs.replace_l1_exact(rank_one), rel=1e-9)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("trial", range(3))
+def test_pair_ascent_reaches_the_maximum_over_a_grid(norm: int, trial: int) -> None:
+    """Kills weights of the wrong norm, a step that goes down, records outside the ball."""
+    omega = gaussian(2, 6, 10 + trial)
+    found = qs.replace_search(omega, norm=norm, rng=stream(0, "test-pairs", "public"))
+    assert found.value >= grid_pairs(omega, norm) * (1 - 1e-9)
+    assert max(np.linalg.norm(found.x), np.linalg.norm(found.y)) <= 1 + 1e-12
+    gap = (found.x @ omega) ** 2 - (found.y @ omega) ** 2
+    assert np.linalg.norm(gap, ord=norm) == pytest.approx(found.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("trial", range(4))
+def test_pair_ascent_never_exceeds_the_bounds(trial: int) -> None:
+    omega = gaussian(5, 12, 20 + trial)
+    rng = stream(0, "test-bounds", "public", trial)
+    first = qs.replace_search(omega, norm=1, rng=rng).value
+    assert first <= qs.replace_l1_exact(omega) * (1 + 1e-12)
+    assert first >= 0.99 * qs.replace_l1_exact(omega)
+    second = qs.replace_search(omega, norm=2, rng=rng).value
+    assert second <= np.sqrt(2.0) * qs.s4_certificate(omega)
+
+
+def test_orthonormal_basis_attains_the_factor_root_two() -> None:
+    omega = orthonormal_blocks(5, 5, rng=stream(0, "test-root", "public"))
+    found = qs.replace_search(omega, norm=2, rng=stream(0, "test-root", "data"))
+    assert found.value == pytest.approx(np.sqrt(2.0) * qs.s4_certificate(omega), rel=1e-6)
+
+
+def test_many_frequencies_tend_to_four_over_pi_and_two_over_root_three() -> None:
+    """Deterministic seed; one orthonormal pair of records and the limits of Gaussian moments.
+
+    False alarm 1e-4: 20000 independent terms, five standard errors.
+    """
+    omega = gaussian(4, 20_000) * 2.0  # standard normal entries
+    gap = omega[0] ** 2 - omega[1] ** 2
+    assert np.abs(gap).mean() == pytest.approx(4 / np.pi, abs=5 * np.abs(gap).std() / 141.4)
+    assert (gap**2).mean() == pytest.approx(4.0, abs=5 * (gap**2).std() / 141.4)
+
+
+@pytest.mark.claim("sketch-lem13")
+@pytest.mark.parametrize("m", [2, 3, 9, 40])
+def test_certificate_and_ascent_meet_in_two_dimensions(m: int) -> None:
+    """Kills the quartic without its root, a missing off-diagonal weight, factors 0.5 and 1.05."""
+    omega = gaussian(2, m)
+    truth = np.sqrt(((circle() @ omega) ** 4).sum(axis=1).max())
+    found = qs.s4_ascent(omega, rng=stream(0, "test-s4", "public", m))
+    assert found.value == pytest.approx(truth, rel=1e-6)
+    assert qs.s4_certificate(omega) == pytest.approx(truth, rel=1e-6)
+    assert qs.s4_certificate(omega) >= found.value
+    assert np.linalg.norm(found.x) == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.claim("sketch-lem13")
+@given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 10**6))
+def test_certificate_is_never_below_a_record(d: int, m: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    omega, records = rng.standard_normal((d, m)), rng.standard_normal((300, d))
+    records /= np.linalg.norm(records, axis=1, keepdims=True)
+    reached = np.sqrt(((records @ omega) ** 4).sum(axis=1).max())
+    certified = qs.s4_certificate(omega)
+    assert certified >= reached
+    assert certified <= qs.s4_certificate(omega, shift=0.0) * (1 + 1e-9)
+    if d == 1:
+        assert certified == pytest.approx(reached, rel=1e-9)
+
+
+@pytest.mark.parametrize("shift", [-0.4, -0.05, 0.0, 0.3, 2.0])
+def test_every_shift_is_a_bound_and_the_best_is_below(shift: float) -> None:
+    omega = gaussian(6, 18)
+    found = qs.s4_ascent(omega, rng=stream(0, "test-shift", "public"))
+    assert qs.s4_certificate(omega, shift=shift) >= found.value
+    assert qs.s4_certificate(omega) <= qs.s4_certificate(omega, shift=shift) * (1 + 1e-9)
+
+
+def test_certificate_is_close_at_the_sizes_of_the_chapter() -> None:
+    """Kills the plain flattening: it is 40 to 85 % above."""
+    for omega in (orthonormal_blocks(8, 80, rng=stream(0, "t", "public")), gaussian(10, 1000)):
+        found = qs.s4_ascent(omega, rng=stream(0, "t", "data"), n_starts=20)
+        assert 1.0 <= qs.s4_certificate(omega) / found.value < 1.1
+        assert qs.s4_certificate(omega, shift=0.0) / found.value > 1.3
+
+
+def test_single_starts_often_miss_the_maximum() -> None:
+    omega = orthonormal_blocks(8, 80, rng=stream(0, "t", "public"))
+    assert qs.s4_ascent(omega, rng=stream(0, "t", "data")).share < 0.6
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: qs.spectral_sensitivity(np.ones(3)), ValueError, "frequencies must have 2 axes"),
+        (lambda: qs.replace_l1_bound(np.ones((2, 2)) * 1j), TypeError, "must be real"),
+        (lambda: qs.s4_certificate(np.full((2, 2), np.nan)), ValueError, "must be finite"),
+        (lambda: qs.replace_l1_exact(np.ones((2, 21))), ValueError, "at most 20 columns"),
+        (lambda: qs.replace_search(np.eye(2), norm=3, rng=RNG), ValueError, "norm must be one"),
+        (lambda: qs.replace_search(np.eye(2), norm=1, rng=0), TypeError, "rng must be"),  # type: ignore[arg-type]
+        (lambda: qs.s4_ascent(np.eye(2), rng=RNG, n_starts=0), ValueError, "n_starts must be"),
+        (lambda: qs.s4_ascent(np.eye(2), rng=RNG, max_iter=1.5), TypeError, "max_iter must be"),  # type: ignore[arg-type]
+    ],
+)
+def test_bad_arguments_are_named(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+RNG = np.random.default_rng(0)

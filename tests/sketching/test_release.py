@@ -1,0 +1,204 @@
+"""Calibration, noise shares and what a released sketch says about itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, kstest, laplace, norm
+
+from dplit.mechanisms import gaussian_delta
+from dplit.sketching.release import ReleasePlan, map_sensitivity, noise_share, plan_release
+from dplit.sketching.sketches import Sketch, SketchMap, sketch
+from dplit.sketching.sources import sketch_parts
+from dplit.streams import stream
+
+
+def _map(kind: str = "fourier", m: int = 8) -> SketchMap:
+    rng = stream(0, "test-release", "public")
+    omega = rng.standard_normal((2, m))
+    return SketchMap(kind, omega, np.zeros(m) if kind == "quantized" else None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["fourier", "quantized"])
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "polydisc", "cube"])
+def test_sensitivities_bound_every_record_and_pair(kind: str, noise: str) -> None:
+    """The norms by their definitions, at 2000 records; one-bit features attain them."""
+    sketch_map = _map(kind)
+    features = sketch_map.transform(stream(0, "test-release", "data").normal(size=(2000, 2)) * 3)
+    norms = {
+        "laplace": lambda z: (np.abs(z.real) + np.abs(z.imag)).sum(axis=1),
+        "gaussian": lambda z: np.linalg.norm(z, axis=1),
+        "polydisc": lambda z: np.abs(z).max(axis=1),
+        "cube": lambda z: np.maximum(np.abs(z.real), np.abs(z.imag)).max(axis=1),
+    }[noise]
+    one = map_sensitivity(sketch_map, noise=noise)  # type: ignore[arg-type]
+    two = map_sensitivity(sketch_map, noise=noise, neighboring="replace_one")  # type: ignore[arg-type]
+    assert norms(features).max() <= one * (1 + 1e-12)
+    assert norms(features[:1000] - features[1000:]).max() <= two * (1 + 1e-12)
+    assert two == 2 * one
+    if kind == "quantized" or noise in ("gaussian", "polydisc"):
+        assert norms(features).max() == pytest.approx(one)
+
+
+def test_quadratic_maps_need_a_given_sensitivity() -> None:
+    with pytest.raises(ValueError, match="sensitivity must be given for quadratic"):
+        plan_release(_map("quadratic"), epsilon=1.0, count="withheld")
+    plan = plan_release(_map("quadratic"), epsilon=2.0, count="withheld", sensitivity=3.0)
+    assert plan.scale == 1.5
+
+
+@pytest.mark.claim("sketch-distributed")
+@pytest.mark.parametrize("shares", [1, 2, 7])
+def test_laplace_shares_sum_to_laplace_noise(shares: int) -> None:
+    """KS test of 4e4 sums against the Laplace law; false alarm 1e-5, kills a factor 1.05."""
+    rng = stream(0, "laplace-shares", "noise", shares)
+    total = sum(
+        noise_share("laplace", 20_000, scale=2.0, complex=True, rng=rng, n_shares=shares)
+        for _ in range(shares)
+    )
+    for part in (total.real, total.imag):  # type: ignore[union-attr]
+        assert kstest(part, laplace(scale=2.0).cdf).pvalue > 1e-5
+    variance = np.mean(np.abs(total) ** 2)
+    se = np.std(np.abs(total) ** 2) / np.sqrt(20_000)
+    assert abs(variance - 4 * 2.0**2) < 4.5 * se
+
+
+@pytest.mark.claim("sketch-distributed")
+@pytest.mark.parametrize("shares", [1, 5])
+def test_gaussian_shares_sum_to_gaussian_noise(shares: int) -> None:
+    """Chi-square of 1e5 coordinates within its 1e-5 quantiles (2 %): kills a factor 1.05."""
+    rng = stream(0, "gaussian-shares", "noise", shares)
+    total = sum(
+        noise_share("gaussian", 50_000, scale=3.0, complex=True, rng=rng, n_shares=shares)
+        for _ in range(shares)
+    )
+    statistic = np.sum(np.abs(total) ** 2) / 9.0
+    low, high = chi2(100_000).ppf([5e-6, 1 - 5e-6])
+    assert low < statistic < high
+    assert kstest(total.real / 3.0, norm.cdf).pvalue > 1e-5  # type: ignore[union-attr]
+
+
+def test_real_noise_for_real_maps() -> None:
+    rng = stream(0, "real-noise", "noise")
+    for noise in ("laplace", "gaussian"):
+        for shares in (1, 3):
+            share = noise_share(noise, 5, scale=1.0, complex=False, rng=rng, n_shares=shares)
+            assert share.dtype == np.float64
+    assert noise_share("polydisc", 5, scale=1.0, complex=True, rng=rng).dtype == np.complex128
+    with pytest.raises(ValueError, match="complex must be True for cube"):
+        noise_share("cube", 5, scale=1.0, complex=False, rng=rng)
+    with pytest.raises(ValueError, match="n_shares must be 1 for polydisc"):
+        noise_share("polydisc", 5, scale=1.0, complex=True, rng=rng, n_shares=2)
+
+
+def test_polydisc_and_cube_scales() -> None:
+    """Largest modulus (part) is Gamma(2 m, scale): mean 2 m scale within 5 standard errors."""
+    m, trials, scale = 10, 4000, 0.5
+    rng = stream(0, "norm-noise", "noise")
+    disc = [np.abs(noise_share("polydisc", m, scale=scale, complex=True, rng=rng)).max()
+            for _ in range(trials)]  # fmt: skip
+    cube = [noise_share("cube", m, scale=scale, complex=True, rng=rng) for _ in range(trials)]
+    largest = [np.abs(z.view(float)).max() for z in cube]
+    for values in (disc, largest):
+        assert abs(np.mean(values) - 2 * m * scale) < 5 * scale * np.sqrt(2 * m / trials)
+
+
+def test_budgets_add_up() -> None:
+    """Laplace: m sqrt 2 / b + 1 / b_count is epsilon; Gaussian: delta at the sum's part."""
+    sketch_map = _map(m=20)
+    plan = plan_release(sketch_map, epsilon=0.7, split=0.9)
+    assert plan.count_scale is not None
+    assert np.sqrt(2) * 20 / plan.scale + 1 / plan.count_scale == pytest.approx(0.7)
+    plan = plan_release(sketch_map, epsilon=0.7, delta=1e-6, noise="gaussian", split=0.9)
+    spent = gaussian_delta(epsilon=0.63, sigma=plan.scale, sensitivity=np.sqrt(20))
+    assert spent == pytest.approx(1e-6, rel=1e-9)
+    assert plan.count_scale == pytest.approx(1 / 0.07)
+    withheld = plan_release(sketch_map, epsilon=0.7, noise="polydisc", count="withheld")
+    assert withheld.scale == pytest.approx(1 / 0.7)
+    public = plan_release(sketch_map, epsilon=0.7, count="public", neighboring="replace_one")
+    assert public.scale == pytest.approx(2 * np.sqrt(2) * 20 / 0.7)
+
+
+def test_count_modes() -> None:
+    X = stream(0, "count-modes", "data").standard_normal((40, 2))
+    exact, rng = sketch(X, _map()), stream(0, "count-modes", "noise")
+    split = plan_release(_map(), epsilon=1.0, split=0.5).apply(exact, rng=rng)
+    assert isinstance(split.count, float)
+    assert split.count != 40
+    withheld = plan_release(_map(), epsilon=1.0, count="withheld").apply(exact, rng=rng)
+    assert withheld.count is None
+    plan = plan_release(_map(), epsilon=1.0, count="public", neighboring="replace_one")
+    assert plan.apply(exact, rng=rng).count == 40
+    assert split.noise is not None
+    assert split.noise.kind == "laplace"
+    assert split.noise.count_scale == 2.0
+
+
+def test_noise_of_an_application_has_the_planned_scale() -> None:
+    """Sum of 2000 releases of the empty sketch: E|xi|^2 = 4 b^2 within 5 s.e.; count 2 b^2."""
+    exact = Sketch(np.zeros(8, complex), 0, _map())
+    plan = plan_release(_map(), epsilon=1.0, split=0.8)
+    rng = stream(0, "application", "noise")
+    released = [plan.apply(exact, rng=rng) for _ in range(2000)]
+    energy = np.array([np.abs(r.sum) ** 2 for r in released])
+    assert abs(energy.mean() - 4 * plan.scale**2) < 5 * energy.std() / np.sqrt(energy.size)
+    counts = np.array([r.count for r in released], dtype=float)
+    assert plan.count_scale is not None
+    assert kstest(counts, laplace(scale=plan.count_scale).cdf).pvalue > 1e-5
+
+
+@pytest.mark.claim("sketch-distributed")
+def test_full_noise_of_every_holder_costs_their_number() -> None:
+    """Variance L sigma_xi^2 with full noise and sigma_xi^2 with shares, within 4.5 s.e. (5 %)."""
+    L, m = 6, 4000
+    sketch_map = SketchMap("fourier", np.ones((1, m)))
+    parts = [np.empty((0, 1))] * L
+    for shares, factor in ((1, L), (L, 1)):
+        plan = plan_release(sketch_map, epsilon=1.0, count="withheld", n_shares=shares)
+        rng = stream(0, "full-noise", "noise", shares)
+        whole = sketch_parts(parts, sketch_map, plan=plan, rng=rng)
+        energy = np.abs(whole.sum) ** 2 / (4 * plan.scale**2)
+        assert abs(energy.mean() - factor) < 4.5 * energy.std() / np.sqrt(m)
+        assert whole.noise is not None
+        assert whole.noise.variance_factor == factor
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": 0.0, "split": 0.5}, "epsilon must be positive"),
+        ({"epsilon": 1.0}, "split must be given for count='split'"),
+        ({"epsilon": 1.0, "split": 1.0}, r"split must be in \(0, 1\)"),
+        ({"epsilon": 1.0, "split": 0.5, "count": "withheld"}, "split must be None"),
+        ({"epsilon": 1.0, "count": "public"}, "must go with neighboring='replace_one'"),
+        (
+            {"epsilon": 1.0, "split": 0.5, "neighboring": "replace_one"},
+            "must go with neighboring='add_remove'",
+        ),
+        ({"epsilon": 1.0, "split": 0.5, "delta": 1e-5}, "delta must be 0 for laplace"),
+        ({"epsilon": 1.0, "split": 0.5, "noise": "gaussian"}, r"delta must be in \(0, 1\)"),
+        ({"epsilon": 1.0, "split": 0.5, "noise": "uniform"}, "noise must be one of"),
+        ({"epsilon": 1.0, "split": 0.5, "sensitivity": -1.0}, "sensitivity must be positive"),
+        ({"epsilon": 1.0, "split": 0.5, "n_shares": 0}, "n_shares must be at least 1"),
+        (
+            {"epsilon": 1.0, "split": 0.5, "noise": "cube", "n_shares": 2},
+            "n_shares must be 1 for cube",
+        ),
+    ],
+)
+def test_bad_plans(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        plan_release(_map(), **options)  # type: ignore[arg-type]
+
+
+def test_noise_twice_and_seeds_are_refused() -> None:
+    exact = Sketch(np.zeros(8, complex), 0, _map())
+    plan = plan_release(_map(), epsilon=1.0, split=0.8)
+    released = plan.apply(exact, rng=stream(0, "twice", "noise"))
+    with pytest.raises(ValueError, match="must carry no noise yet"):
+        plan.apply(released, rng=stream(0, "twice", "noise"))
+    with pytest.raises(TypeError, match="rng must be"):
+        plan.apply(exact, rng=0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="noise must be 'laplace' or 'gaussian' for a real map"):
+        plan_release(_map("quadratic"), epsilon=1.0, count="withheld", noise="cube", sensitivity=1)
+    assert isinstance(plan, ReleasePlan)

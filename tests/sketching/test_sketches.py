@@ -1,0 +1,282 @@
+"""Maps, sums over any source of records, and merging."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplit.features import hadamard_blocks
+from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, sketch
+from dplit.streams import stream
+
+KINDS = ("fourier", "quantized", "quadratic")
+
+
+def _map(kind: str, d: int = 3, m: int = 12, seed: int = 0, scale: float = 1.0) -> SketchMap:
+    rng = stream(seed, "test-sketches", "public")
+    omega = scale * rng.standard_normal((d, m))
+    dither = rng.uniform(0, 2 * np.pi, m) if kind == "quantized" else None
+    return SketchMap(kind, omega, dither)  # type: ignore[arg-type]
+
+
+def _data(n: int, d: int = 3, trial: int = 0) -> np.ndarray:
+    return stream(0, "test-sketches", "data", trial).standard_normal((n, d))
+
+
+def _brute(X: np.ndarray, sketch_map: SketchMap) -> np.ndarray:
+    """Sum of the definition, entry by entry, in plain numpy."""
+    omega = sketch_map.frequencies
+    if sketch_map.kind == "quadratic":
+        X = X / np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True))
+        return ((X @ omega) ** 2).sum(axis=0)
+    if sketch_map.kind == "fourier":
+        return np.exp(1j * X @ omega).sum(axis=0)
+    t = X @ omega + sketch_map.dither
+    one = np.where(np.cos(t) >= 0, 1, -1) + 1j * np.where(np.cos(t - np.pi / 2) >= 0, 1, -1)
+    return one.sum(axis=0) / np.sqrt(2)
+
+
+@pytest.mark.claim("sketch-def1")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 7, 256, 1000])
+def test_sum_is_the_definition(kind: str, n: int) -> None:
+    """float64 route to 1e-11 relative; kills any factor, and a wrong count."""
+    X, sketch_map = _data(n), _map(kind)
+    ours = sketch(X, sketch_map, precision="float64")
+    np.testing.assert_allclose(ours.sum, _brute(X, sketch_map), atol=1e-10 * n)
+    assert ours.count == n
+    np.testing.assert_allclose(ours.mean, _brute(X, sketch_map) / n, atol=1e-10)
+
+
+@pytest.mark.claim("sketch-def4")
+@pytest.mark.claim("sketch-def6")
+@pytest.mark.parametrize("kind", KINDS)
+def test_transform_is_the_definition(kind: str) -> None:
+    X, sketch_map = _data(20), _map(kind)
+    total = sum(_brute(x[None], sketch_map) for x in X)
+    np.testing.assert_allclose(sketch_map.transform(X).sum(axis=0), total, atol=1e-10)
+    single = sketch_map.transform(X[:1])
+    np.testing.assert_allclose(single[0], _brute(X[:1], sketch_map), atol=1e-11)
+
+
+def test_float32_mean_is_within_single_precision() -> None:
+    X, sketch_map = _data(5000), _map("fourier", m=40)
+    exact = sketch(X, sketch_map, precision="float64").mean
+    assert np.abs(sketch(X, sketch_map).mean - exact).max() < 2e-7
+    assert np.abs(sketch(X.astype(np.float32), sketch_map).mean - exact).max() < 1e-6
+
+
+def test_large_angles_are_reduced_in_double_precision() -> None:
+    """At angles of 1e6 a float32 product is off by 0.1 radian; kills the missing reduction."""
+    X, sketch_map = _data(2000), _map("fourier", scale=1e6)
+    exact = sketch(X, sketch_map, precision="float64").mean
+    assert np.abs(sketch(X, sketch_map).mean - exact).max() < 2e-7
+    quantized = _map("quantized", scale=1e6)
+    gap = sketch(X, quantized).sum - sketch(X, quantized, precision="float64").sum
+    assert np.abs(gap).max() < 3.0  # a sign or two at the edge of a quadrant
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_structured_map_equals_its_dense_map(kind: str, precision: str) -> None:
+    blocks = hadamard_blocks(3, 12, rng=stream(0, "structured", "public"), gamma=0.5)
+    dither = np.linspace(0.1, 6, 12) if kind == "quantized" else None
+    fast = SketchMap.structured(kind, blocks, dither)  # type: ignore[arg-type]
+    dense = SketchMap(kind, blocks.matrix, dither)  # type: ignore[arg-type]
+    assert fast.fingerprint == dense.fingerprint
+    X = _data(300)
+    ours = sketch(X, fast, precision=precision)  # type: ignore[arg-type]
+    np.testing.assert_allclose(ours.sum, sketch(X, dense, precision="float64").sum, atol=2e-3)
+
+
+@pytest.mark.claim("sketch-def1")
+@settings(max_examples=30, deadline=None)
+@given(cuts=st.lists(st.integers(0, 200), max_size=5), rows=st.integers(1, 70))
+def test_any_split_and_block_give_the_same_sum(cuts: list[int], rows: int) -> None:
+    X, sketch_map = _data(200), _map("fourier")
+    whole = sketch(X, sketch_map, precision="float64")
+    parts = np.split(X, sorted(cuts))  # empty parts included
+    chunks = sketch(iter(parts), sketch_map, precision="float64", block_rows=rows)
+    np.testing.assert_allclose(chunks.sum, whole.sum, atol=1e-11)
+    merged = sketch(parts[0], sketch_map, precision="float64")
+    for part in parts[1:]:
+        merged = merged.merge(sketch(part, sketch_map, precision="float64"))
+    np.testing.assert_allclose(merged.sum, whole.sum, atol=1e-11)
+    assert merged.count == chunks.count == 200
+
+
+def test_sources_of_every_kind(tmp_path: Path) -> None:
+    X, sketch_map = _data(600), _map("fourier")
+    expected = _brute(X, sketch_map)
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    generator = (X[i : i + 100] for i in range(0, 600, 100))
+    for source in (X, X.tolist(), mapped, generator, [X[:1], X[1:]], np.asfortranarray(X)):
+        ours = sketch(source, sketch_map, precision="float64")
+        np.testing.assert_allclose(ours.sum, expected, atol=1e-10)
+        assert ours.count == 600
+
+
+def test_integers_and_empty_data() -> None:
+    sketch_map = _map("fourier")
+    counts = np.arange(12).reshape(4, 3)
+    np.testing.assert_allclose(
+        sketch(counts, sketch_map, precision="float64").sum, _brute(counts, sketch_map), atol=1e-11
+    )
+    nothing = sketch(np.empty((0, 3)), sketch_map)
+    assert nothing.count == 0
+    assert not nothing.sum.any()
+    assert sketch(iter([]), sketch_map).count == 0
+    with pytest.raises(ValueError, match="count must be known and not zero"):
+        _ = nothing.mean
+
+
+def test_memory_is_that_of_a_block(tmp_path: Path) -> None:
+    """10 MB of records and a map of 160 MB pass through less than 4 MB; kills forming the map."""
+    n, m = 160_000, 128
+    np.save(tmp_path / "big.npy", _data(n, 8).astype(np.float32))
+    mapped = np.load(tmp_path / "big.npy", mmap_mode="r")
+    sketch_map = _map("fourier", d=8, m=m)
+    sketch(mapped[:1000], sketch_map)
+    tracemalloc.start()
+    sketch(mapped, sketch_map)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4e6
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_are_nested(kind: str) -> None:
+    X, sketch_map = _data(50), _map(kind)
+    part = sketch(X, sketch_map.column_slice(5))
+    whole = sketch(X, sketch_map).column_slice(5)
+    np.testing.assert_allclose(whole.sum, part.sum, atol=1e-4)
+    assert whole.map.fingerprint == part.map.fingerprint
+    assert whole.merge(part).count == 100
+
+
+def test_fingerprints_tell_maps_apart() -> None:
+    base = _map("quantized")
+    omega, dither = base.frequencies, base.dither
+    others = [
+        SketchMap("fourier", omega),
+        SketchMap("quadratic", omega),
+        SketchMap("quantized", omega, dither + 1e-12),
+        SketchMap("quantized", omega * (1 + 1e-15), dither),
+        SketchMap("quantized", omega[:, ::-1], dither),
+        base.column_slice(11),
+    ]
+    prints = {base.fingerprint, *(other.fingerprint for other in others)}
+    assert len(prints) == 7
+    assert SketchMap("quantized", omega.copy(), dither.copy()).fingerprint == base.fingerprint
+
+
+def test_map_is_frozen_against_its_source() -> None:
+    omega = np.ones((2, 3))
+    sketch_map = SketchMap("fourier", omega)
+    before = sketch_map.fingerprint
+    omega[:] = 7.0
+    assert sketch_map.frequencies.max() == 1.0
+    assert SketchMap("fourier", sketch_map.frequencies).fingerprint == before
+    with pytest.raises(ValueError, match="read-only"):
+        sketch_map.frequencies[0, 0] = 2.0
+
+
+def test_quadratic_records_outside_the_ball_are_clipped() -> None:
+    sketch_map = _map("quadratic")
+    far = np.array([[30.0, 0.0, 40.0]])
+    unit = np.array([[0.6, 0.0, 0.8]])
+    np.testing.assert_allclose(sketch(far, sketch_map).sum, sketch(unit, sketch_map).sum)
+    np.testing.assert_allclose(sketch_map.transform(far), sketch_map.transform(unit))
+    inside = np.array([[0.3, 0.0, 0.4]])
+    np.testing.assert_allclose(sketch(inside, sketch_map).sum, sketch(unit, sketch_map).sum / 4)
+
+
+def test_nan_is_named_by_chunk_and_row() -> None:
+    chunks = [_data(300), _data(300, trial=1), _data(300, trial=2)]
+    chunks[1][277, 2] = np.nan
+    for kind in KINDS:
+        with pytest.raises(ValueError, match="NaN or infinity in chunk 1, row 277"):
+            sketch(iter(chunks), _map(kind))
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "message"),
+    [
+        (np.ones((3, 2)), ValueError, r"chunk 0 of X must have shape \(n, 3\)"),
+        (np.ones(3), ValueError, "chunk 0 of X must have shape"),
+        (np.ones((2, 3), complex), TypeError, "must be real"),
+        (np.array([["a", "b", "c"]]), TypeError, "must be real"),
+        (3.0, TypeError, "must be an array or an iterable"),
+        ([np.ones((2, 3)), np.ones((2, 4))], ValueError, "chunk 1 of X must have shape"),
+    ],
+)
+def test_bad_records(source: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        sketch(source, _map("fourier"))
+
+
+def test_bad_arguments() -> None:
+    sketch_map = _map("fourier")
+    with pytest.raises(ValueError, match="precision must be one of"):
+        sketch(_data(3), sketch_map, precision="half")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="block_rows must be at least 1"):
+        sketch(_data(3), sketch_map, block_rows=0)
+    with pytest.raises(TypeError, match="sketch_map must be a SketchMap"):
+        sketch(_data(3), np.ones((3, 4)))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="kind must be one of"):
+        SketchMap("cosine", np.ones((1, 1)))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="dither must be given for"):
+        SketchMap("quantized", np.ones((1, 1)))
+    with pytest.raises(ValueError, match="dither must be None for"):
+        SketchMap("fourier", np.ones((1, 1)), np.ones(1))
+    with pytest.raises(ValueError, match="dither must have one entry per frequency"):
+        SketchMap("quantized", np.ones((1, 2)), np.ones(1))
+    with pytest.raises(ValueError, match="frequencies must be finite"):
+        SketchMap("fourier", np.array([[np.inf]]))
+    with pytest.raises(ValueError, match="n_components must be at most 12"):
+        sketch_map.column_slice(13)
+    for kind in KINDS:
+        with pytest.raises(ValueError, match="X must have 3 columns"):
+            _map(kind).transform(np.ones((2, 2)))
+
+
+def _noisy(record: NoiseRecord | None, count: float | None = 3, seed: int = 0) -> Sketch:
+    sketch_map = _map("fourier", seed=seed)
+    return Sketch(np.ones(12, complex), count, sketch_map, record)
+
+
+def test_merging_refuses_what_does_not_fit() -> None:
+    laplace, gauss = NoiseRecord("laplace", 2.0), NoiseRecord("gaussian", 2.0)
+    with pytest.raises(ValueError, match="same map, got fingerprints"):
+        _noisy(None).merge(_noisy(None, seed=1))
+    with pytest.raises(ValueError, match="exact and a noisy"):
+        _noisy(None).merge(_noisy(laplace))
+    with pytest.raises(ValueError, match="must carry the same noise"):
+        _noisy(laplace).merge(_noisy(gauss))
+    with pytest.raises(ValueError, match="must carry the same noise"):
+        _noisy(laplace).merge(_noisy(NoiseRecord("laplace", 2.1)))
+    with pytest.raises(ValueError, match="both counts must be known or none"):
+        _noisy(laplace).merge(_noisy(laplace, count=None))
+
+
+def test_noise_records_count_copies_and_shares() -> None:
+    whole = _noisy(NoiseRecord("laplace", 2.0)).merge(_noisy(NoiseRecord("laplace", 2.0)))
+    assert whole.noise is not None
+    assert whole.noise.variance_factor == 2.0
+    assert whole.noise.complete
+    share = _noisy(NoiseRecord("gaussian", 1.0, n_shares=2), count=None)
+    assert share.noise is not None
+    assert not share.noise.complete
+    both = share.merge(share)
+    assert both.noise is not None
+    assert both.noise.complete
+    assert both.noise.variance_factor == 1.0
+    assert both.count is None
+    with pytest.raises(ValueError, match="at most 2 noise shares"):
+        both.merge(share)
