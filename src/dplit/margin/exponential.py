@@ -319,7 +319,7 @@ def margin_selection(
     public_rng : numpy.random.Generator
         Draws the projection, which may be published.
     rng : numpy.random.Generator
-        Draws the selection.
+        Draws the selection: another stream.
 
     Returns
     -------
@@ -347,6 +347,8 @@ def margin_selection(
     True
     """
     rows, r = labelled_rows(X, y), check_positive("data_norm", data_norm)
+    if check_rng(public_rng) is check_rng(rng):
+        raise ValueError("rng must not be public_rng: the map is public, the selection is not")
     m, d = rows.shape
     a = normalized_margin(margin=margin, data_norm=r, weight_norm=weight_norm)
     check_interval("beta", beta, 0.0, 1.0)
