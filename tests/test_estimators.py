@@ -26,6 +26,17 @@ def test_clipping_bounds_rows_keeps_directions_and_leaves_short_rows_alone(X: np
     np.testing.assert_allclose(clipped[long] * before[long, None], 2.0 * X[long], rtol=1e-13)
 
 
+def test_rows_whose_squares_overflow_keep_their_direction() -> None:
+    """Finite records of any size, without a warning; kills a long record that becomes zero."""
+    X = np.array([[3e200, -4e200], [1.7e308, 1.7e308], [0.3, 0.4], [3e9, 4e9]])
+    expected = [[1.2, -1.6], [2**0.5, 2**0.5], [0.3, 0.4], [1.2, 1.6]]
+    np.testing.assert_allclose(clip_rows(X, 2.0), expected, rtol=1e-14)
+    single = clip_rows(np.array([[3e30, 4e30]], np.float32), 2.0)
+    np.testing.assert_allclose(single, [[1.2, 1.6]], rtol=1e-6)
+    far = clip_rows(np.array([[3e200, 4e200]]), 1e250)  # the bound is larger than the record
+    np.testing.assert_allclose(far, [[3e200, 4e200]], rtol=1e-14)
+
+
 @pytest.mark.parametrize("state", [7, np.int64(7)])
 def test_an_integer_gives_the_same_streams_every_time(state: Any) -> None:
     first, second = (spawn_generators(state, 2) for _ in range(2))

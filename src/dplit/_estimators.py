@@ -46,10 +46,23 @@ def spawn_generators(
 
 
 def clip_rows(X: NDArray[Any], norm: float) -> NDArray[Any]:
-    """Return ``X`` (n, d) with every row longer than ``norm`` scaled back to Euclidean ``norm``."""
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    """Return ``X`` (n, d) with every row longer than ``norm`` scaled back to Euclidean ``norm``.
+
+    A row whose squared length overflows is divided by its largest entry first, so that it keeps its
+    direction.
+    """
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(X, axis=1, keepdims=True)
     factor = norm / np.maximum(lengths, norm)
-    return np.asarray(X * factor)
+    clipped = np.asarray(X * factor)
+    huge = np.isinf(lengths[:, 0])
+    if huge.any():
+        largest = np.abs(X[huge]).max(axis=1, keepdims=True)
+        rows = X[huge] / largest
+        clipped[huge] = rows * np.minimum(
+            norm / np.linalg.norm(rows, axis=1, keepdims=True), largest
+        )
+    return clipped
 
 
 def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -279,6 +279,15 @@ def test_bad_input(changes, text):
         exponential.margin_selection(**{**options, **changes})
 
 
+def test_public_and_private_randomness_are_kept_apart():
+    rng = stream(0, "one", "noise")
+    with pytest.raises(ValueError, match="rng must not be public_rng"):
+        exponential.margin_selection(
+            np.ones((9, 2)), np.ones(9), epsilon=1.0, margin=0.5, beta=0.1, data_norm=2.0,
+            public_rng=rng, rng=rng,
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [

@@ -23,7 +23,6 @@ HUGE = [
     clone(EASY).set_params(n_frequencies=400, n_components=151),
     clone(EASY).set_params(margin="private"),
 ]
-FEW = {"check_classifiers_train": "200 records at epsilon = 1: the noise exceeds the signal"}
 
 
 @estimator_checks(HUGE)
@@ -180,6 +179,22 @@ def test_bad_parameters(changes, message):
     X, y = _rings(50)
     with pytest.raises(ValueError, match=message):
         _model(**changes).fit(X, y)
+
+
+def test_more_coordinates_than_features_are_allowed():
+    X, y = _rings()
+    model = _model(n_frequencies=10, n_components=50, epsilon=1e6).fit(X, y)
+    assert model.coef_.shape == (50,)
+    assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("budget", [{"delta": 0.3}, {"epsilon": 50.0}])
+def test_conditions_of_the_theorem_are_not_needed(budget):
+    """Neither delta < 1/m nor epsilon <= log(1/delta): the Gaussian profile is exact."""
+    X, y = _rings(100)
+    model = _model(**budget).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert (model.epsilon_, model.delta_) == (budget.get("epsilon", 1.0), budget.get("delta", 1e-5))
 
 
 def test_bad_labels():

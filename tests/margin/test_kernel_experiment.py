@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 
+from dplit import datasets
 from dplit.margin.bound_gap import BOUNDS, MeasuredErrors
 from dplit.margin.kernel_data import CANCER_RANGES, PROBLEMS, kernel_problem
 from dplit.margin.kernel_experiment import BUDGETS, LIMIT, METHODS, kernel_accuracies
@@ -22,6 +23,10 @@ from dplit.margin.label_experiment import label_table
 from dplit.streams import stream
 
 mpl.use("Agg")
+
+needs_digits = pytest.mark.skipif(
+    datasets.find_file("mnist_t10k_4v9.npz") is None, reason="the papers' data files are not here"
+)
 
 
 def _problem(name, **options):
@@ -62,6 +67,21 @@ def test_the_stand_in_for_mnist_is_said():
     assert bundled.source == "bundled"
     assert bundled.X.shape == (361, 64)
     np.testing.assert_allclose(np.linalg.norm(bundled.X, axis=1), 1.0)
+
+
+@needs_digits
+@pytest.mark.claim("margin-exp-kernel")
+def test_the_test_digits_of_mnist():
+    """1991 images of 784 pixels, each of length 1 and nonnegative, fours against nines."""
+    problem = _problem("MNIST 4/9", source="auto")
+    if problem.source == "paper":
+        pytest.skip("the training images are here")
+    assert problem.source == "test"
+    assert problem.X.shape == (1991, 784)
+    np.testing.assert_allclose(np.linalg.norm(problem.X, axis=1), 1.0)
+    assert problem.X.min() == 0.0
+    assert (problem.y == 1).sum() == 982
+    assert (problem.gamma, problem.margin, problem.weight_norm) == PROBLEMS["MNIST 4/9"]
 
 
 @pytest.mark.claim("margin-exp-kernel")

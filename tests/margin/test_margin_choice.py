@@ -174,7 +174,10 @@ def test_scores_add_the_complexity():
     ("call", "message"),
     [
         (lambda: generalized_law([1.0], [1.0, 2.0], epsilon=1, beta=0.1), "one length"),
-        (lambda: generalized_law([1.0], [0.0], epsilon=1, beta=0.1), "smallest entry must be pos"),
+        (
+            lambda: generalized_law([1.0], [0.0], epsilon=1, beta=0.1),
+            "entry of sensitivities must be pos",
+        ),
         (lambda: generalized_law([1.0], [1.0], epsilon=0, beta=0.1), "epsilon must be positive"),
         (lambda: plain_law([math.nan], [1.0], epsilon=1), "scores must be finite"),
         (lambda: choice_bound([1.0], [1.0], epsilon=1, beta=1.0), "beta must be in"),
@@ -190,7 +193,9 @@ def test_bad_input_is_named(call, message):
 def test_margins_outside_their_range_are_refused():
     X, y = margin_data(30, 4, margin=0.4, rng=stream(0, "range", "data"))
     for margins in ([2.0, 1.0], [1.0, 0.0]):
-        with pytest.raises(ValueError, match=r"margin must be at most|must be positive"):
+        with pytest.raises(
+            ValueError, match=r"margin must be at most|entry of margins must be pos"
+        ):
             choose_margin(
                 X, y, margins=margins, radius=1.0, data_norm=1.0, epsilon=1.0, delta=1e-6,
                 rng=stream(0, "range", "noise"),

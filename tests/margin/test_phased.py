@@ -225,6 +225,23 @@ def test_bad_input_of_the_boosting_is_named(change, message):
         boosted_descent(X, args.pop("y"), **args, rng=stream(0, "bad", "noise"))
 
 
+def test_the_bound_is_refused_where_the_learner_is():
+    """The lemma's count at budgets for which it does not speak; half of epsilon 20 would pass."""
+    sizes = {"n_samples": 64, "n_features": 4, "beta": 0.1, "accounting": "log_cap"}
+    for budget, message in (
+        ({"epsilon": 20.0, "delta": 1e-6}, r"epsilon must be at most log\(1/delta\)"),
+        ({"epsilon": 1.0, "delta": 0.02}, "delta < 1/m and epsilon <= log"),
+        ({"epsilon": 0.0, "delta": 1e-6}, "epsilon must be positive"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            boosted_bound(**SETTING, **sizes, **budget)
+        X, y = _data()
+        with pytest.raises(ValueError, match=message):
+            boosted_descent(
+                X, y, **SETTING, **budget, accounting="log_cap", rng=stream(0, "l", "noise")
+            )
+
+
 def test_conditions_of_the_lemma_are_not_needed_by_the_exact_accountings():
     X, y = _data()
     for accounting in ("mixture", "permutation"):

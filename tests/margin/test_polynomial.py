@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import polynomial_kernel as peer_kernel
 
+from dplit.margin.compressed_learner import learn_weights
 from dplit.margin.polynomial import (
     monomial_count,
     monomial_features,
@@ -105,6 +106,44 @@ def test_equal_generators_give_equal_sketches():
     np.testing.assert_allclose(whole[:5], part, atol=1e-10)
     odd = tensor_sketch(X, 15, degree=1, offset=0.0, rng=stream(0, "t", "public"))
     assert odd.shape == (12, 15)
+
+
+@pytest.mark.claim("margin-poly")
+@pytest.mark.parametrize("through", ["monomials", "sketch"])
+def test_the_linear_learner_learns_a_quadratic_rule(through):
+    """Inside or outside a circle, 4,000 records at epsilon = 4: above 0.9 where lines get 0.5.
+
+    The norm of the monomials is the bound to which nothing needs to be clipped; a sketch of them
+    has twice that room, as a projection has.
+    """
+    angle, length = stream(0, "polynomial-learner", "data").random((2, 4000))
+    length = np.where(length < 0.5, 0.8 * length, 0.5 + 0.5 * length)
+    X = length[:, None] * np.column_stack([np.cos(2 * np.pi * angle), np.sin(2 * np.pi * angle)])
+    y = np.where(length < 0.5, 1.0, -1.0)
+    kernel = {"degree": 2, "offset": 1.0}
+    radius = polynomial_radius(1.0, **kernel)
+    if through == "monomials":
+        Z = monomial_features(X, **kernel)
+        assert np.linalg.norm(Z, axis=1).max() <= radius
+    else:
+        Z = tensor_sketch(X, 64, **kernel, rng=stream(0, "polynomial-learner", "public"))
+
+    def score(rows, norm, inflation):
+        weights = learn_weights(
+            rows, y, margin=0.5, radius=4.0, data_norm=norm, epsilon=4.0, delta=1e-6,
+            inflation=inflation, rng=stream(0, "polynomial-learner", "noise"),
+        )[0]  # fmt: skip
+        return np.mean(np.sign(rows @ weights) == y)
+
+    assert score(Z, radius, 1.0 if through == "monomials" else 2.0) > 0.9
+    assert score(X, 1.0, 1.0) < 0.65
+
+
+def test_a_sketch_longer_than_the_monomials_is_allowed():
+    X = _records(3, 2)
+    rng = stream(0, "long-sketch", "public")
+    Z = tensor_sketch(X, 4096, degree=2, offset=1.0, rng=rng)
+    np.testing.assert_allclose(Z @ Z.T, polynomial_kernel(X, degree=2, offset=1.0), rtol=0.3)
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,18 @@ def test_memory_is_a_block_not_the_features():
     assert peak < 0.15 * (2000 * 40_000 * 4)
 
 
+def test_more_coordinates_than_features_stay_unbiased():
+    """k = 60 of 2 D = 10 features: products within 5 standard errors over 400 maps."""
+    X = np.array([[0.0, 0.0], [0.5, 0.5]])
+    kappa = float(gaussian_kernel(X, gamma=0.5)[0, 1])
+    rng, products = stream(0, "expand", "public"), []
+    for _ in range(400):
+        Z = streamed_projection(2, 5, 60, gamma=0.5, rng=rng).transform(X)
+        assert Z.shape == (2, 60)
+        products.append(Z[0] @ Z[1])
+    assert abs(np.mean(products) - kappa) < 5 * np.std(products) / np.sqrt(400)
+
+
 def test_huge_entries_stay_finite():
     projection = streamed_projection(2, 50, 10, gamma=1.0, rng=stream(0, "huge", "public"))
     Z = projection.transform([[1e300, -1e300], [0.0, 1.0]])

@@ -75,5 +75,11 @@ def test_bad_input_is_named(problem):
         reference_decode(z, omega, 3, bounds=(-3, 3), rng=1)
     with pytest.raises(ValueError, match="n_restarts must be at least 1"):
         reference_decode(z, omega, 3, bounds=(-3, 3), rng=rng, n_restarts=0)
+    with pytest.raises(
+        ValueError, match=r"n_clusters must satisfy .* <= 2 m = 8, got n_clusters=3"
+    ):
+        reference_decode(z[:4], omega[:2, :4], 3, bounds=(-3, 3), rng=rng)
+    with pytest.raises(ValueError, match=r"sketch must have \d+ entries"):
+        reference_decode(z[:-1], omega, 3, bounds=(-3, 3), rng=rng)
     with pytest.raises(ValueError, match="frequencies must have 2 axes"):
         refine_kmeans(z, omega[0], np.ones((3, 1)), np.ones(3), bounds=(-3, 3))

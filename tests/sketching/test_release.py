@@ -202,3 +202,20 @@ def test_noise_twice_and_seeds_are_refused() -> None:
     with pytest.raises(ValueError, match="noise must be 'laplace' or 'gaussian' for a real map"):
         plan_release(_map("quadratic"), epsilon=1.0, count="withheld", noise="cube", sensitivity=1)
     assert isinstance(plan, ReleasePlan)
+
+
+def test_a_plan_is_for_the_map_that_it_was_calibrated_for() -> None:
+    """A plan for fewer features adds too little noise; kills an application without a check."""
+    omega = np.ones((2, 8))
+    whole = sketch(np.zeros((5, 2)), SketchMap("fourier", omega))
+    rng = stream(0, "other-map", "noise")
+    for other in (
+        SketchMap("fourier", omega[:, :4]),
+        SketchMap("fourier", 2.0 * omega),
+        SketchMap("quantized", omega, np.zeros(8)),
+    ):
+        plan = plan_release(other, epsilon=1.0, count="withheld")
+        with pytest.raises(ValueError, match=r"map for which the noise .*nothing is released"):
+            plan.apply(whole, rng=rng)
+    same = plan_release(SketchMap("fourier", omega.copy()), epsilon=1.0, count="withheld")
+    assert same.apply(whole, rng=rng).noise is not None

@@ -197,6 +197,32 @@ def test_quadratic_records_outside_the_ball_are_clipped() -> None:
     np.testing.assert_allclose(sketch(inside, sketch_map).sum, sketch(unit, sketch_map).sum / 4)
 
 
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["fourier", "quantized", "quadratic"])
+@pytest.mark.parametrize("length", [1e20, 1e60, 1e200, 1.7e308])
+def test_one_record_of_any_length_moves_the_sum_by_no_more_than_its_sensitivity(
+    length: float, kind: str, precision: str
+) -> None:
+    """Angles that float64 cannot count, or that overflow; kills a sum that becomes NaN."""
+    X, sketch_map = _data(40), _map(kind)
+    before = sketch(X, sketch_map, precision=precision).sum  # type: ignore[arg-type]
+    record = np.array([[length, -length, 0.3]])
+    after = sketch(np.vstack([X, record]), sketch_map, precision=precision).sum  # type: ignore[arg-type]
+    moved = np.abs(after - before)
+    if kind == "quadratic":
+        unit = np.array([[np.sqrt(0.5), -np.sqrt(0.5), 0.0]])
+        np.testing.assert_allclose(moved, sketch_map.transform(unit)[0], atol=1e-12)
+    else:
+        np.testing.assert_allclose(moved, 1.0, atol=1e-4)
+
+
+def test_structured_angles_that_overflow_count_as_zero() -> None:
+    blocks = hadamard_blocks(8, 16, rng=stream(0, "overflow", "public"), gamma=100.0)
+    sketch_map = SketchMap.structured("fourier", blocks)
+    moved = sketch(np.full((1, 8), 1.7e308), sketch_map).sum
+    np.testing.assert_allclose(np.abs(moved), 1.0, atol=1e-6)
+
+
 def test_nan_is_named_by_chunk_and_row() -> None:
     chunks = [_data(300), _data(300, trial=1), _data(300, trial=2)]
     chunks[1][277, 2] = np.nan
@@ -263,6 +289,10 @@ def test_merging_refuses_what_does_not_fit() -> None:
         _noisy(laplace).merge(_noisy(NoiseRecord("laplace", 2.1)))
     with pytest.raises(ValueError, match="both counts must be known or none"):
         _noisy(laplace).merge(_noisy(laplace, count=None))
+    with pytest.raises(ValueError, match="must carry the same noise"):
+        _noisy(NoiseRecord("laplace", 2.0, 4.0)).merge(_noisy(NoiseRecord("laplace", 2.0, 5.0)))
+    with pytest.raises(TypeError, match="other must be a Sketch, got int"):
+        _noisy(laplace).merge(3)  # type: ignore[arg-type]
 
 
 def test_noise_records_count_copies_and_shares() -> None:

@@ -97,6 +97,9 @@ def test_files(tmp_path: Path) -> None:
         np.save(path, part)
     ours = sketch_files(paths, _map(), precision="float64")
     np.testing.assert_allclose(ours.sum, sketch_parts(_parts(), _map(), precision="float64").sum)
+    np.save(paths[2], np.array([[0.0, np.nan, 0.0]]))
+    with pytest.raises(ValueError, match=r"part 2: .*row 0; nothing is released"):
+        sketch_files(paths, _map())
     with pytest.raises(FileNotFoundError):
         sketch_files([tmp_path / "none.npy"], _map())
 
@@ -113,6 +116,13 @@ def test_dask_arrays_by_threads() -> None:
     filtered = filtered[filtered[:, 0] > 0]  # chunks of unknown size
     kept = sketch(filtered, _map(), precision="float64")
     np.testing.assert_allclose(kept.sum, sketch(X[X[:, 0] > 0], _map(), precision="float64").sum)
+    none = filtered[filtered[:, 0] > 4]  # every chunk is empty
+    assert sketch(none, _map()).count == 0
+    assert not sketch(none, _map()).sum.any()
+    with pytest.raises(ValueError, match=r"X must have shape \(n, 3\), got 1 axes"):
+        sketch(array.from_array(X[:, 0]), _map())
+    with pytest.raises(ValueError, match=r"chunk 0 of X must have shape \(n, 3\)"):
+        sketch(array.from_array(X[:, :2]), _map())
     X[555, 0] = np.inf
     with pytest.raises(ValueError, match=r"part 5: .*row 55; nothing is released"):
         sketch(array.from_array(X, chunks=(100, 3)), _map())

@@ -186,6 +186,24 @@ ONES = np.ones((2, 3))
             "indices must be integers from 0 to 11",
         ),
         (
+            lambda: subsampled_map_sum(np.ones((2, 3)), sketch_map("fourier"), [[0, 1], [4, 4]]),
+            "indices must be different in every row",
+        ),
+        (
+            lambda: subsampled_map_sum(
+                np.ones((1, 3)), sketch_map("fourier"), np.arange(13)[None] % 12
+            ),
+            "at most 12, got 13 in a row",
+        ),
+        (
+            lambda: hybrid_sum(ONES, ONES, [1, 0], np.zeros(3), alpha=0.0, beta=1.0),
+            "alpha must be positive",
+        ),
+        (
+            lambda: draw_records(7, sampling="poisson", rate=0.0, rng=np.random.default_rng()),
+            r"rate must be in \(0, 1\]",
+        ),
+        (
             lambda: subsampled_map_sum(np.ones((2, 3)), sketch_map("fourier"), [[0.5], [1.0]]),
             "indices must be integers",
         ),

@@ -64,6 +64,13 @@ def boosting_runs(beta: float) -> int:
     return math.ceil(math.log2(2.0 / check_probability("beta", beta)))
 
 
+def _check_budget(epsilon: float, delta: float, accounting: str) -> None:
+    """Refuse a budget for which the lemma does not speak, where its own count is asked for."""
+    check_positive("epsilon", epsilon)
+    if accounting == "log_cap" and epsilon > math.log(1.0 / check_probability("delta", delta)):
+        raise ValueError(f"epsilon must be at most log(1/delta) for 'log_cap', got {epsilon=!r}")
+
+
 def boosted_bound(
     *, margin: float, radius: float, data_norm: float, n_samples: int, n_features: int,
     epsilon: float, delta: float, beta: float, accounting: Accounting,
@@ -100,6 +107,7 @@ def boosted_bound(
     ...     epsilon=1.0, delta=1e-7, beta=0.05, accounting="mixture"), 3)
     0.038
     """
+    _check_budget(epsilon, delta, accounting)
     runs = boosting_runs(beta)
     mu = single_copy_mu(
         epsilon=epsilon / 2, delta=delta, n_samples=n_samples, accounting=accounting, runs=runs
@@ -185,8 +193,7 @@ def boosted_descent(
     budget, m = check_positive("epsilon", epsilon) / 2.0, len(rows)
     runs = boosting_runs(beta)
     check_probability("delta", delta)
-    if accounting == "log_cap" and epsilon > math.log(1.0 / delta):
-        raise ValueError(f"epsilon must be at most log(1/delta) for 'log_cap', got {epsilon=!r}")
+    _check_budget(epsilon, delta, accounting)
     mu = single_copy_mu(epsilon=budget, delta=delta, n_samples=m, accounting=accounting, runs=runs)
     candidates = phased_descent(
         rows, labels, margin=rho, radius=size, data_norm=norm, mu=mu,

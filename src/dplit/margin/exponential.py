@@ -22,6 +22,7 @@ from dplit._checks import (
     check_positive,
     check_rng,
 )
+from dplit._estimators import clip_rows
 from dplit.features import sign_projection
 from dplit.margin.covers import lattice_blocks, lattice_side, log_lattice_size, reach_squared
 from dplit.margin.dimensions import jl_dimension
@@ -318,7 +319,7 @@ def margin_selection(
     public_rng : numpy.random.Generator
         Draws the projection, which may be published.
     rng : numpy.random.Generator
-        Draws the selection.
+        Draws the selection: another stream.
 
     Returns
     -------
@@ -346,13 +347,14 @@ def margin_selection(
     True
     """
     rows, r = labelled_rows(X, y), check_positive("data_norm", data_norm)
+    if check_rng(public_rng) is check_rng(rng):
+        raise ValueError("rng must not be public_rng: the map is public, the selection is not")
     m, d = rows.shape
     a = normalized_margin(margin=margin, data_norm=r, weight_norm=weight_norm)
     check_interval("beta", beta, 0.0, 1.0)
     rule = jl_dimension(normalized_margin=a, n_samples=m, beta=beta / 3)
     k = min(d, rule if n_components is None else check_integer("n_components", n_components))
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    rows = rows * (r / np.maximum(norms, r))
+    rows = clip_rows(rows, r)
     phi = np.eye(d) if k == d else sign_projection(d, k, rng=check_rng(public_rng))
     ball, gamma = 2 * weight_norm, margin / (10 * r)
     size = log_lattice_size(k, radius=ball, covering_radius=gamma)

@@ -41,7 +41,8 @@ class PrivateKernelMarginClassifier(
     n_frequencies : int or None, default=None
         None: half as many frequencies, used as they are. A number: so many frequencies,
         streamed and compressed to ``n_components`` coordinates as in Algorithm 3; lengths are then
-        kept by clipping at 2 and the ball is twice as large, so the noise counts four times.
+        kept by clipping at 2 and the ball is twice as large, so the noise counts four times. With
+        fewer than ``n_components / 2`` of them nothing is compressed: then None is better.
     margin : float or "private", default=0.3
         The paper's rho, in (0, radius]; ``"private"`` chooses among ``radius / 2^j`` with half of
         the budget for the choice (the other half is shared by the candidates).

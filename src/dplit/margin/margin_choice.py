@@ -113,7 +113,7 @@ def choice_scores(
     >>> choice_scores([0.1], [0.5], radius=1.0, data_norm=1.0, n_samples=1600).round(6).tolist()
     [0.2]
     """
-    losses, rhos = _pair(hinges, margins)
+    losses, rhos = _pair(hinges, margins, ("hinges", "margins"))
     m, factor = check_integer("n_samples", n_samples), check_nonnegative("weight", weight)
     return np.asarray(losses + factor * radius * data_norm / (rhos * math.sqrt(m)))
 
@@ -145,7 +145,7 @@ def choice_sensitivities(
     >>> choice_sensitivities([1.0, 0.5], radius=1.0, data_norm=1.0, n_samples=100).tolist()
     [0.05, 0.09]
     """
-    rhos = _pair(margins, margins)[1]
+    rhos = _pair(margins, margins, ("margins", "margins"))[1]
     size, norm = inflation * radius, inflation * data_norm
     return np.array([
         hinge_sensitivity(margin=rho, data_norm=norm, weight_norm=size, n_samples=n_samples)
@@ -316,7 +316,7 @@ def choose_margin(
     >>> choice.margin in (1.0, 0.5, 0.25), choice.candidates.shape
     (True, (3, 2))
     """
-    rhos = _pair(margins, margins)[1]
+    rhos = _pair(margins, margins, ("margins", "margins"))[1]
     rows, labels = clipped_records(Z, y, inflation * check_positive("data_norm", data_norm))
     half = check_positive("epsilon", epsilon) / 2.0
     learnt = np.concatenate([
@@ -340,10 +340,14 @@ def choose_margin(
     return ChosenMargin(learnt[index], float(rhos[index]), index, rhos, learnt)
 
 
-def _pair(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
-    left = check_finite_array("scores", first, ndim=1).astype(np.float64)
-    right = check_finite_array("sensitivities", second, ndim=1).astype(np.float64)
+def _pair(
+    first: ArrayLike,
+    second: ArrayLike,
+    names: tuple[str, str] = ("scores", "sensitivities"),
+) -> tuple[Array, Array]:
+    left = check_finite_array(names[0], first, ndim=1).astype(np.float64)
+    right = check_finite_array(names[1], second, ndim=1).astype(np.float64)
     if left.shape != right.shape:
         raise ValueError(f"two vectors of one length are needed, got {len(left)} and {len(right)}")
-    check_positive("smallest entry", right.min())
+    check_positive(f"smallest entry of {names[1]}", right.min())
     return left, right

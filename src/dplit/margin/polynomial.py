@@ -205,7 +205,8 @@ def tensor_sketch(
     X : array_like of shape (n_samples, n_features)
         Finite records; compress training and test records in one call, or with equal generators.
     n_components : int
-        Number k of coordinates.
+        Number k of coordinates. More than :func:`monomial_count` of them are allowed, and worse
+        than the monomials.
     degree : int
         The paper's p, at least 1.
     offset : float

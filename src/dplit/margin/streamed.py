@@ -153,7 +153,8 @@ def streamed_projection(
     Parameters
     ----------
     n_features, n_frequencies, n_components : int
-        The sizes d, D and k, all at least 1.
+        The sizes d, D and k, all at least 1. A k above 2 D is allowed and compresses nothing: the
+        map stays unbiased, and a learner only draws more noise than on the features themselves.
     gamma : float
         Of the Gaussian kernel, positive.
     rng : numpy.random.Generator

@@ -19,6 +19,10 @@ Precision = Literal["float32", "float64"]
 
 #: Angles (radians) beyond which float32 products lose digits: the block is reduced in float64.
 LARGE_ANGLE = 1e3
+#: Angles beyond which float64 products may overflow.
+LARGEST_ANGLE = 1e300
+#: Entries are clipped here before angles of such records are formed, so that sums do not overflow.
+_LARGEST_ENTRY = np.float64(1e280)
 
 
 class Adder(Protocol):
@@ -81,8 +85,8 @@ class PhaseAdder:
 
     def add(self, slab: NDArray[Any], length: float) -> None:
         """Add the features of the records of a slab, of length at most ``length``."""
-        large = self.dtype == np.float32 and not length * self.longest <= LARGE_ANGLE
-        reduce = large or self.map.blocks is not None
+        largest = LARGE_ANGLE if self.dtype == np.float32 else LARGEST_ANGLE
+        reduce = self.map.blocks is not None or not length * self.longest <= largest
         records = slab if reduce else slab.astype(self.dtype, copy=False)
         for start in range(0, len(slab), self.rows):
             block = records[start : start + self.rows]
@@ -115,11 +119,19 @@ class PhaseAdder:
         self.imag += (ones @ angle)[0]
 
     def _reduced(self, block: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the scaled angles (rows, m) in float64, reduced to one period."""
-        wide = self.map.angles(block)
-        wide *= self.factor
-        period = 1.0 if self.quantized else 2.0 * np.pi * self.factor
-        wide -= period * np.rint(wide / period)
+        """Return the scaled angles (rows, m) in float64, reduced to one period.
+
+        An angle of more turns than float64 can count, or that overflows, becomes 0: its features
+        have modulus 1 like all others, on which the sensitivity rests.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            wide = self.map.angles(np.clip(block, -_LARGEST_ENTRY, _LARGEST_ENTRY))
+            wide *= self.factor
+            period = 1.0 if self.quantized else 2.0 * np.pi * self.factor
+            wide -= period * np.rint(wide / period)
+        lost = ~(np.abs(wide) <= period)
+        if lost.any():
+            wide[lost] = 0.0
         return wide
 
     def total(self) -> NDArray[Any]:

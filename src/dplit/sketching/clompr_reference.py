@@ -211,7 +211,8 @@ def reference_decode(
     Raises
     ------
     TypeError, ValueError
-        If an argument has the wrong type, shape or range.
+        If an argument has the wrong type, shape or range, or the sketch is too short for so many
+        points.
 
     References
     ----------
@@ -233,6 +234,13 @@ def reference_decode(
     omega = check_finite_array("frequencies", frequencies, ndim=2)
     check_integer("n_clusters", n_clusters)
     check_rng(rng)
+    if z.shape != omega.shape[1:]:
+        raise ValueError(f"sketch must have {omega.shape[1]} entries, got shape {z.shape}")
+    if n_clusters * (len(omega) + 1) > 2 * len(z):
+        raise ValueError(
+            f"n_clusters must satisfy n_clusters (d + 1) <= 2 m = {2 * len(z)}, "
+            f"got n_clusters={n_clusters}"
+        )
     runs = [
         _pursue(z, omega, n_clusters, bounds, rng)
         for _ in range(check_integer("n_restarts", n_restarts))

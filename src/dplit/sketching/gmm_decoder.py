@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize, nnls
 from scipy.special import logsumexp
 
-from dplit._boxes import check_box
+from dplit._boxes import Box, check_box
 from dplit._checks import (
     check_finite_array,
     check_integer,
@@ -20,11 +20,13 @@ from dplit._checks import (
     check_rng,
 )
 from dplit._trigonometry import angle_factor, scaled_cosine_and_sine
+from dplit.sketching._mixture_batch import descend_mixtures
 from dplit.sketching.clompr import decode_kmeans
 
 __all__ = [
     "MixtureFit",
     "decode_mixture",
+    "decode_mixtures",
     "gmm_risk",
     "log_density",
     "mixture_cost",
@@ -274,7 +276,10 @@ def _value_and_slopes(
 
 
 def _best_common_variance(z: NDArray[Any], omega: _Array, means: _Array) -> tuple[_Array, float]:
-    """Return weights and the one variance of all coordinates with least cost at these means."""
+    """Return weights and the one variance of all coordinates with least cost at these means.
+
+    No weight is less than a hundredth of the largest: a component of weight 0 has no gradient.
+    """
     best: tuple[float, _Array, float] = (np.inf, np.ones(len(means)), 1.0)
     target = np.concatenate([z.real, z.imag])
     for variance in np.geomspace(1e-4, 0.5, 12):
@@ -282,7 +287,8 @@ def _best_common_variance(z: NDArray[Any], omega: _Array, means: _Array) -> tupl
         weights, distance = nnls(np.hstack([real, imaginary]).T, target)
         if distance < best[0]:
             best = (distance, weights, variance)
-    return best[1], best[2]
+    weights = best[1]
+    return np.maximum(weights, 0.01 * max(float(weights.max()), 1e-6)), best[2]
 
 
 def _descend(
@@ -291,7 +297,6 @@ def _descend(
     """Run L-BFGS-B on all parameters, in the units of the box, from centres."""
     k, d = means.shape
     weights, variance = _best_common_variance(z, omega, means)
-    weights = np.maximum(weights, 0.01 * max(float(weights.max()), 1e-6))
     variance = max(variance, floor)
     start = np.concatenate([weights, means.ravel(), np.full(k * d, np.log(variance))])
     limits = [(0.0, None)] * k + [(-1.0, 1.0)] * (k * d)
@@ -380,20 +385,12 @@ def decode_mixture(
     array([0.3, 0.5])
     """
     target = check_finite_array("z", z, ndim=1).astype(np.complex128)
-    omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
-    k = check_integer("n_clusters", n_clusters)
+    omega = _checked_sizes(target, frequencies, n_clusters)
+    k, d = n_clusters, len(omega)
     check_integer("n_starts", n_starts)
     check_positive("max_iter", max_iter)
     floor = check_probability("min_variance", min_variance)
     check_rng(rng)
-    d, m = omega.shape
-    if target.shape != (m,):
-        raise ValueError(f"z must have {m} entries, got z of shape {target.shape}")
-    if 2 * m < k * (2 * d + 1):
-        raise ValueError(
-            f"z must have at least {-(-k * (2 * d + 1) // 2)} entries for {k} components in "
-            f"dimension {d}, got z of shape {target.shape}"
-        )
     box = check_box(bounds, d)
     if start is None:
         copies = np.repeat(target[None], n_starts, axis=0)
@@ -408,7 +405,110 @@ def decode_mixture(
     fits = [_descend(shifted, unit, box.unit(centres), floor, int(max_iter)) for centres in starts]
     costs = tuple(fit[0] for fit in fits)
     _, weights, means, logs = fits[int(np.argmin(costs))]
+    return _fit(box, weights, means, logs, costs)
+
+
+def _checked_sizes(z: NDArray[Any], frequencies: ArrayLike, n_clusters: int) -> _Array:
+    """Return the frequencies; refuse sketches of another length or too short for the mixture."""
+    omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
+    k = check_integer("n_clusters", n_clusters)
+    d, m = omega.shape
+    if z.shape[-1] != m:
+        raise ValueError(f"z must have {m} entries, got z of shape {z.shape}")
+    if 2 * m < k * (2 * d + 1):
+        raise ValueError(
+            f"z must have at least {-(-k * (2 * d + 1) // 2)} entries for {k} components in "
+            f"dimension {d}, got z of shape {z.shape}"
+        )
+    return omega
+
+
+def _fit(
+    box: Box, weights: _Array, means: _Array, logs: _Array, costs: tuple[float, ...]
+) -> MixtureFit:
+    """Return a fit in the units of the data, its weights normalised."""
     mass = float(weights.sum())
-    share = weights / mass if mass > 0 else np.full(k, 1.0 / k)
-    variances = np.exp(logs) * box.half**2
-    return MixtureFit(share, box.data(means), variances, mass, min(costs), costs)
+    share = weights / mass if mass > 0 else np.full(len(weights), 1.0 / len(weights))
+    return MixtureFit(share, box.data(means), np.exp(logs) * box.half**2, mass, min(costs), costs)
+
+
+def decode_mixtures(
+    z: ArrayLike,
+    frequencies: ArrayLike,
+    n_clusters: int,
+    *,
+    bounds: Any,
+    rng: np.random.Generator,
+    n_starts: int = 3,
+    min_variance: float = 1e-4,
+    max_iter: int = 400,
+) -> tuple[MixtureFit, ...]:
+    """Gaussian mixtures of many sketches, all starts of all of them in one descent.
+
+    Parameters
+    ----------
+    z : array_like of shape (P, m), complex
+        One sketch per row: means of Fourier features, with or without noise, each up to a positive
+        factor.
+    frequencies, n_clusters, bounds, rng, n_starts, min_variance, max_iter
+        As in :func:`decode_mixture`; the same for all sketches.
+
+    Returns
+    -------
+    tuple of MixtureFit
+        One per row.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`decode_mixture`. Nothing is decoded then.
+
+    Notes
+    -----
+    A step is one matrix product for all problems that still move, in place of one call of SciPy
+    each. Minima are those of :func:`decode_mixture`, which is the reference, up to tolerances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.gmm_decoder import decode_mixtures, mixture_sketch
+    >>> rng = np.random.default_rng(0)
+    >>> omega = rng.standard_normal((1, 40))
+    >>> z = [mixture_sketch(omega, [1.0], [[mu]], [[0.5]]) for mu in (-1.0, 2.0)]
+    >>> fits = decode_mixtures(z, omega, 1, bounds=(-4, 4), rng=rng)
+    >>> [round(float(fit.means[0, 0]), 3) for fit in fits]
+    [-1.0, 2.0]
+    """
+    targets = check_finite_array("z", z, ndim=2).astype(np.complex128)
+    omega = _checked_sizes(targets, frequencies, n_clusters)
+    starts, iterations = check_integer("n_starts", n_starts), check_integer("max_iter", max_iter)
+    floor = check_probability("min_variance", min_variance)
+    box = check_box(bounds, len(omega))
+    copies = np.repeat(targets, starts, axis=0)  # (P * starts, m)
+    found = decode_kmeans(
+        copies, omega, n_clusters, bounds=bounds, rng=check_rng(rng), n_restarts=1
+    )
+    sizes = np.abs(copies).max(axis=1)
+    unit = omega * box.half[:, None]
+    shifted = copies * np.exp(-1j * (box.middle @ omega)) / sizes[:, None]
+    means = np.stack([box.unit(centres) for centres in found.centroids])
+    first = [
+        _best_common_variance(row, unit, centres)
+        for row, centres in zip(shifted, means, strict=True)
+    ]
+    fits = descend_mixtures(
+        shifted, unit, np.stack([w for w, _ in first]), means, np.array([v for _, v in first]),
+        floor=floor, max_iter=iterations,
+    )  # fmt: skip
+    costs = fits.costs * sizes**2
+    results = []
+    for begin in range(0, len(copies), starts):
+        own = costs[begin : begin + starts]
+        best = begin + int(np.argmin(own))
+        results.append(
+            _fit(
+                box, sizes[best] * fits.weights[best], fits.means[best], fits.log_variances[best],
+                tuple(own.tolist()),
+            )
+        )  # fmt: skip
+    return tuple(results)

@@ -7,7 +7,7 @@ shared. It is calibrated once by :func:`plan_release` and applied to one sketch 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -199,6 +199,8 @@ class ReleasePlan:
         The relation under which it holds.
     n_shares : int
         Number of workers among which one noise is shared.
+    fingerprint : str or None
+        Of the map for which the scale was calibrated; None fits every map, at the caller's risk.
     """
 
     noise: NoiseKind
@@ -209,6 +211,7 @@ class ReleasePlan:
     delta: float
     neighboring: Neighboring
     n_shares: int = 1
+    fingerprint: str | None = field(default=None, repr=False)
 
     def apply(self, exact: Sketch, *, rng: np.random.Generator) -> Sketch:
         """Return the sketch with this plan's noise (or this worker's share of it) added.
@@ -229,8 +232,13 @@ class ReleasePlan:
         Raises
         ------
         ValueError
-            If the sketch carries noise already.
+            If the sketch carries noise already, or is of another map than the plan.
         """
+        if self.fingerprint not in (None, exact.map.fingerprint):
+            raise ValueError(
+                "exact must be of the map for which the noise was calibrated, got fingerprints "
+                f"{exact.map.fingerprint} and {self.fingerprint}; nothing is released"
+            )
         if exact.noise is not None:
             raise ValueError(f"exact must carry no noise yet, got noise={exact.noise}")
         noise = noise_share(
@@ -335,7 +343,10 @@ def plan_release(
     else:
         scale = laplace_scale(epsilon=part, sensitivity=sensitivity)
     count_scale = None if split is None else laplace_scale(epsilon=(1.0 - split) * epsilon)
-    return ReleasePlan(noise, scale, count, count_scale, epsilon, float(delta), neighboring, shares)
+    return ReleasePlan(
+        noise, scale, count, count_scale, epsilon, float(delta), neighboring, shares,
+        sketch_map.fingerprint,
+    )  # fmt: skip
 
 
 def _check_modes(

@@ -270,6 +270,11 @@ def sketch_dask(
     readers of the result, not from the caller. Holders who do not trust the caller apply a
     :class:`dplit.sketching.release.ReleasePlan` with a generator of their own.
     """
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must have shape (n, {sketch_map.n_features}), got {X.ndim} axes; "
+            "nothing is released"
+        )
     dask: Any = importlib.import_module("dask")
     whole_rows = X.rechunk({1: -1})
     blocks = whole_rows.to_delayed().ravel().tolist()

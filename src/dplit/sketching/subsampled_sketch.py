@@ -111,7 +111,8 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
     Raises
     ------
     TypeError, ValueError
-        If an array has the wrong shape or an index is out of range.
+        If an array has the wrong shape, or an index is out of range or twice in a row: the feature
+        would count twice, which the sensitivity does not allow for.
 
     References
     ----------
@@ -135,6 +136,8 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
         )
     if kept.dtype.kind not in "iu" or kept.min() < 0 or kept.max() >= m:
         raise ValueError(f"indices must be integers from 0 to {m - 1}, got dtype {kept.dtype}")
+    if r > m or not np.diff(np.sort(kept, axis=1), axis=1).all():
+        raise ValueError(f"indices must be different in every row, at most {m}, got {r} in a row")
     if sketch_map.kind == "quadratic":
         records = clip_rows(records, 1.0)
     rows = np.ascontiguousarray(sketch_map.frequencies.T)

@@ -1,0 +1,129 @@
+"""What every learner does with records outside the ball, other labels and margins out of reach."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dplit._estimators import clip_rows
+from dplit.margin._records import check_geometry, clipped_records
+from dplit.margin.boosting import boosted_descent
+from dplit.margin.compressed_learner import compressed_learner, learn_weights
+from dplit.margin.dimension_experiment import margin_data
+from dplit.margin.exponential import margin_selection
+from dplit.margin.full_batch import noisy_gradient_descent
+from dplit.margin.kernel_learner import direct_features, fit_predictor
+from dplit.margin.margin_choice import choose_margin
+from dplit.margin.output_perturbation import perturbed_minimiser
+from dplit.margin.phased import phased_descent
+from dplit.streams import stream
+
+BALL = {"radius": 1.0, "data_norm": 1.0}
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+
+
+def _noise():
+    return {"rng": stream(0, "records", "noise")}
+
+
+def _maps():
+    return {"public_rng": stream(0, "records", "public"), **_noise()}
+
+
+LEARNERS = {
+    "full batch": lambda X, y, margin: (
+        noisy_gradient_descent(X, y, margin=margin, mu=1.0, n_steps=5, **BALL, **_noise()).weights
+    ),
+    "phased": lambda X, y, margin: phased_descent(
+        X, y, margin=margin, mu=1.0, replacement=True, **BALL, **_noise()
+    ),
+    "boosted": lambda X, y, margin: (
+        boosted_descent(X, y, margin=margin, **BALL, **BUDGET, **_noise()).weights
+    ),
+    "output perturbation": lambda X, y, margin: (
+        perturbed_minimiser(
+            X, y, margin=margin, data_norm=1.0, penalty=1.0, mu=1.0, **_noise()
+        ).weights
+    ),
+    "weights": lambda X, y, margin: learn_weights(
+        X, y, margin=margin, n_steps=5, inflation=1.0, **BALL, **BUDGET, **_noise()
+    ),
+    "projected": lambda X, y, margin: (
+        compressed_learner(
+            X, y, margin=margin, n_components=2, n_steps=5, **BALL, **BUDGET, **_maps()
+        ).coef
+    ),
+    "chosen margin": lambda X, y, margin: (
+        choose_margin(
+            X, y, margins=[margin], n_steps=5, inflation=1.0, **BALL, **BUDGET, **_noise()
+        ).weights
+    ),
+    "selection": lambda X, y, margin: (
+        margin_selection(
+            X, y, margin=margin, beta=0.1, data_norm=1.0, n_components=2, epsilon=1.0, **_maps()
+        ).coef
+    ),
+}
+REACH = [name for name in LEARNERS if name != "output perturbation"]  # which knows no ball
+
+
+def _data(m=64):
+    return margin_data(m, 4, margin=0.4, rng=stream(0, "records", "data"))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_records_outside_the_ball_count_as_their_clipped_copies(name):
+    """Lengths up to 1e160, whose squares overflow; kills a learner that trusts its records."""
+    X, y = _data()
+    wild = X * np.array([1.0, 3.0, 1e8, 1e160])[np.arange(64) % 4, None]
+    short = clip_rows(wild, 1.0)
+    assert np.linalg.norm(short, axis=1).max() < 1 + 1e-12
+    ours, expected = LEARNERS[name](wild, y, 0.9), LEARNERS[name](short, y, 0.9)
+    np.testing.assert_allclose(ours, expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("labels", [(0, 1), (-1, 0, 1), (1, 2)])
+def test_labels_other_than_plus_and_minus_one_are_refused(name, labels):
+    X, _ = _data()
+    with pytest.raises(ValueError, match=r"y must hold (the labels )?-1 and 1"):
+        LEARNERS[name](X, np.resize(labels, 64), 0.5)
+
+
+@pytest.mark.parametrize("name", REACH)
+@pytest.mark.parametrize("margin", [0.0, -0.5, 1.001])
+def test_margins_that_no_predictor_reaches_are_refused(name, margin):
+    X, y = _data()
+    with pytest.raises(ValueError, match=r"margins? must be (positive|at most|in \()"):
+        LEARNERS[name](X, y, margin)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_records_that_are_not_finite_are_refused(name):
+    X, y = _data()
+    X[5, 2] = np.nan
+    with pytest.raises(ValueError, match="X must be finite"):
+        LEARNERS[name](X, y, 0.5)
+
+
+def test_features_of_any_record_lie_on_the_sphere():
+    """A kernel learner needs no bound: a record of length 1e160 has features of length 1."""
+    X, y = _data()
+    X[:3] *= 1e160
+    features = direct_features(4, 30, gamma=1.0, rng=stream(0, "records", "public"))
+    np.testing.assert_allclose(np.linalg.norm(features.transform(X), axis=1), 1.0, atol=1e-5)
+    predictor = fit_predictor(X, y, features, margin=0.5, radius=1.0, **BUDGET, **_noise())
+    assert np.isfinite(predictor.scores(X)).all()
+
+
+def test_the_largest_margin_is_that_of_the_ball():
+    assert check_geometry(6.0, 2.0, 3.0) == (6.0, 2.0, 3.0)
+    with pytest.raises(ValueError, match=r"margin must be at most radius \* data_norm = 6"):
+        check_geometry(6.001, 2.0, 3.0)
+
+
+def test_records_inside_the_ball_are_left_as_they_are():
+    X = np.array([[0.6, 0.8], [0.1, 0.0]])
+    rows, labels = clipped_records(X, [1, -1], 1.0)
+    np.testing.assert_array_equal(rows, X)
+    assert labels.tolist() == [1.0, -1.0]
