@@ -91,7 +91,7 @@ def boosted_bound(
     Returns
     -------
     float
-        Twice :func:`phased_bound` plus the price of the selection.
+        Twice :func:`dplit.margin.phased.phased_bound` plus the price of the selection.
 
     Notes
     -----

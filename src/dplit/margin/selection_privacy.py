@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class PrivacyAudit(NamedTuple):
-    """Largest |log-ratio|, and largest Renyi divergence over order, over all pairs tried."""
+    """Largest absolute log-ratio, and largest Renyi divergence over order, over all pairs tried."""
 
     epsilon: float
     rho: float
