@@ -51,6 +51,7 @@ def test_algorithm3_is_its_six_lines(solver):
     epsilon, delta = repaired_budget(epsilon=2.0, delta=0.3, n_samples=40)
     k = printed_dimension(n_samples=40, epsilon=epsilon, delta=delta, beta=0.05)
     assert ours.weights.shape == (k,)
+    assert not ours.features.double  # millions of cosines: single precision unless asked
     blocks = list(ours.features.blocks())
     frequencies = np.hstack([w for w, _ in blocks]).astype(float)
     cosines, sines = (
