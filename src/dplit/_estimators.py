@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from dplit._checks import check_finite_array
 
-__all__ = ["check_regression", "clip_rows", "spawn_generators"]
+__all__ = ["binary_signs", "check_regression", "clip_rows", "spawn_generators"]
 
 
 def spawn_generators(
@@ -75,3 +76,39 @@ def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[
     if len(rows) != len(labels):
         raise ValueError(f"y must have {len(rows)} entries, got y of shape {labels.shape}")
     return rows.astype(np.float64), labels.astype(np.float64)
+
+
+def binary_signs(
+    y: ArrayLike, classes: ArrayLike | None = None
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return the two classes, and -1 for the first of them and 1 for the second.
+
+    With ``classes`` the pair is public, in the given order, and ``y`` may hold only one of them;
+    without, the pair is read off ``y``, sorted, and so is treated as public.
+
+    Raises
+    ------
+    ValueError
+        If ``classes`` is not a pair of different labels, ``y`` holds another label, or ``y`` alone
+        does not show two.
+    """
+    check_classification_targets(y)
+    found = np.unique(np.asarray(y))
+    if classes is None:
+        if len(found) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}."
+            )
+        if len(found) < 2:
+            raise ValueError(
+                f"y must hold two classes unless classes is given, got one class: {found[0]!r}"
+            )
+        pair = found
+    else:
+        pair = np.asarray(classes)
+        if pair.shape != (2,) or pair[0] == pair[1]:
+            raise ValueError(f"classes must be two labels, got classes={classes!r}")
+        if not np.isin(found, pair).all():
+            raise ValueError(f"y must hold the classes {classes!r} only")
+    return pair, np.where(np.asarray(y) == pair[1], 1.0, -1.0)

@@ -16,7 +16,7 @@ from dplit.conversions import gdp_budget, gdp_epsilon
 from dplit.margin.canaries import share_bound
 from dplit.margin.compressed_learner import printed_dimension
 from dplit.margin.dimension_experiment import margin_data
-from dplit.margin.estimators import PrivateMarginClassifier, binary_labels
+from dplit.margin.estimators import PrivateMarginClassifier
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 
@@ -211,7 +211,7 @@ def test_bad_parameters_are_named(change, error, message):
     ("y", "message"),
     [
         (np.arange(50) % 3, "Only binary classification is supported"),
-        (np.ones(50), "two classes, got 1 class"),
+        (np.ones(50), "two classes unless classes is given, got one class"),
         (np.linspace(0, 1, 50), "Unknown label type"),
     ],
 )
@@ -221,7 +221,19 @@ def test_labels_of_other_than_two_classes_are_refused(y, message):
         _model().fit(X, y)
 
 
-def test_binary_labels_sort_the_classes():
-    classes, labels = binary_labels(np.array([7, 3, 7]))
-    assert classes.tolist() == [3, 7]
-    assert labels.tolist() == [1.0, -1.0, 1.0]
+def test_classes_are_sorted_unless_they_are_given():
+    """A public pair fixes the sign, and lets a sample with one label through."""
+    X, y = _data(50)
+    names = np.where(y == np.unique(y)[1], "b", "a")
+    assert _model().fit(X, names).classes_.tolist() == ["a", "b"]
+    turned = _model().set_params(classes=("b", "a"), epsilon=1e6).fit(X, names)
+    assert turned.classes_.tolist() == ["b", "a"]
+    straight = _model().set_params(epsilon=1e6).fit(X, names)
+    assert turned.score(X, names) == straight.score(X, names) > 0.9
+    assert turned.coef_ @ straight.coef_ < 0
+    one = _model().set_params(classes=("a", "b")).fit(X, np.repeat("b", 50))
+    assert set(one.predict(X)) <= {"a", "b"}
+    with pytest.raises(ValueError, match="classes must be two labels"):
+        _model().set_params(classes=("a", "a")).fit(X, names)
+    with pytest.raises(ValueError, match="must hold the classes"):
+        _model().set_params(classes=("a", "c")).fit(X, names)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
 from dplit._checks import check_finite_array, check_probability
+from dplit._estimators import binary_signs
 from dplit.erm._feature_release import Release
 from dplit.erm._kernel_machine import KernelMachine, RandomState
 
@@ -312,29 +312,6 @@ class PrivateKernelClassifier(
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _signs(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        """Return -1 for the first class and +1 for the second; set ``classes_``."""
-        check_classification_targets(y)
-        found = np.unique(y)
-        if self.classes is None:
-            if len(found) > 2:
-                raise ValueError(
-                    "Only binary classification is supported. The type of the target is "
-                    f"{type_of_target(y)}."
-                )
-            if len(found) < 2:
-                raise ValueError(
-                    f"y must hold two classes unless classes is given, got one class: {found[0]!r}"
-                )
-            self.classes_ = found
-        else:
-            self.classes_ = np.asarray(self.classes)
-            if self.classes_.shape != (2,) or self.classes_[0] == self.classes_[1]:
-                raise ValueError(f"classes must be two labels, got classes={self.classes!r}")
-            if not np.isin(found, self.classes_).all():
-                raise ValueError(f"y must hold the classes {self.classes!r} only")
-        return np.where(y == self.classes_[1], 1.0, -1.0)
-
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw frequencies, fit the decision function and release it.
 
@@ -360,7 +337,8 @@ class PrivateKernelClassifier(
         self._check_parameters(("hinge", "logistic"))
         records, labels = validate_data(self, X, y, dtype=np.float64)
         extra = "labels given" if self.classes is not None else "the two labels taken as public"
-        return self._release_function(records, self._signs(labels), 0.5, extra)
+        self.classes_, signs = binary_signs(labels, self.classes)
+        return self._release_function(records, signs, 0.5, extra)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Evaluate the released function.

@@ -8,11 +8,10 @@ from typing import Any, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplit._checks import check_choice, check_integer, check_positive, check_probability
-from dplit._estimators import clip_rows, spawn_generators
+from dplit._estimators import binary_signs, clip_rows, spawn_generators
 from dplit.margin._records import Array, check_geometry
 from dplit.margin.compressed_learner import (
     Projection,
@@ -25,44 +24,9 @@ from dplit.margin.compressed_learner import (
 )
 from dplit.margin.margin_choice import choose_margin, margin_grid
 
-__all__ = ["PrivateMarginClassifier", "binary_labels", "margin_weights"]
+__all__ = ["PrivateMarginClassifier", "margin_weights"]
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
-
-
-def binary_labels(y: ArrayLike) -> tuple[NDArray[Any], Array]:
-    """Return the two classes, and labels -1 and 1, of a target with exactly two values.
-
-    Parameters
-    ----------
-    y : array_like of shape (n_samples,)
-
-    Returns
-    -------
-    tuple of ndarray
-        Sorted classes, and labels: 1 for the second class.
-
-    Raises
-    ------
-    ValueError
-        If there are not two classes.
-
-    Examples
-    --------
-    >>> from dplit.margin.estimators import binary_labels
-    >>> binary_labels(["no", "yes", "no"])[1].tolist()
-    [-1.0, 1.0, -1.0]
-    """
-    check_classification_targets(y)
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
-    if kind != "binary":
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}."
-        )
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"y must hold two classes, got 1 class: {classes[0]!r}")
-    return classes, np.where(codes == 1, 1.0, -1.0)
 
 
 def margin_weights(
@@ -162,6 +126,8 @@ class PrivateMarginClassifier(
         Whether to add a constant coordinate ``data_norm`` to every record.
     beta : float, default=0.05
         Failure probability of the accuracy guarantees; privacy does not depend on it.
+    classes : tuple or None, default=None
+        The two labels, first the negative one. None takes them from the data, as public.
     random_state : int, Generator, RandomState or None, default=None
         Source of projection and noise. None takes entropy from the operating system; anything else
         is for reproduction and voids the privacy guarantee. ``clone`` copies a generator together
@@ -173,7 +139,7 @@ class PrivateMarginClassifier(
         Weights of the records as they are.
     intercept_ : float
     classes_ : ndarray of shape (2,)
-        Sorted classes, assumed public.
+        The classes, sorted unless given; public.
     margin_ : float
         The margin that was used.
     epsilon_, delta_ : float
@@ -217,6 +183,7 @@ class PrivateMarginClassifier(
         n_margins: int = 6,
         fit_intercept: bool = False,
         beta: float = 0.05,
+        classes: tuple[Any, Any] | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.epsilon = epsilon
@@ -231,6 +198,7 @@ class PrivateMarginClassifier(
         self.n_margins = n_margins
         self.fit_intercept = fit_intercept
         self.beta = beta
+        self.classes = classes
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -263,7 +231,7 @@ class PrivateMarginClassifier(
         X : array_like of shape (n_samples, n_features)
             Finite records.
         y : array_like of shape (n_samples,)
-            Two classes.
+            Labels of two classes.
 
         Returns
         -------
@@ -278,7 +246,7 @@ class PrivateMarginClassifier(
         """
         norm = self._check_parameters()
         records, target = validate_data(self, X, y, dtype=np.float64)
-        classes, labels = binary_labels(target)
+        self.classes_, labels = binary_signs(target, self.classes)
         rows = clip_rows(records, norm)
         if self.fit_intercept:
             rows, norm = np.column_stack([rows, np.full(len(rows), norm)]), math.sqrt(2.0) * norm
@@ -297,7 +265,6 @@ class PrivateMarginClassifier(
         coef = weights if phi is None else expand(weights, phi)
         self.coef_ = coef[: records.shape[1]]
         self.intercept_ = float(coef[-1] * self.data_norm) if self.fit_intercept else 0.0
-        self.classes_ = classes
         self._state(len(rows))
         return self
 

@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, gen_batches
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplit._checks import check_integer, check_positive, check_probability
-from dplit._estimators import spawn_generators
-from dplit.margin.compressed_learner import learn_weights
+from dplit._estimators import binary_signs, spawn_generators
+from dplit.margin.estimators import margin_weights
 from dplit.margin.kernel_learner import DirectFeatures, direct_features
-from dplit.margin.margin_choice import choose_margin, margin_grid
 from dplit.margin.streamed import StreamedProjection, streamed_projection
 
 __all__ = ["PrivateKernelMarginClassifier"]
@@ -165,29 +163,6 @@ class PrivateKernelMarginClassifier(
                 f"neighboring={self.neighboring!r}"
             )
 
-    def _signs(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        """Return -1 for the first class and +1 for the second; set ``classes_``."""
-        check_classification_targets(y)
-        found = np.unique(y)
-        if self.classes is None:
-            if len(found) > 2:
-                raise ValueError(
-                    "Only binary classification is supported. The type of the target is "
-                    f"{type_of_target(y)}."
-                )
-            if len(found) < 2:
-                raise ValueError(
-                    f"y must hold two classes unless classes is given, got one class: {found[0]!r}"
-                )
-            self.classes_ = found
-        else:
-            self.classes_ = np.asarray(self.classes)
-            if self.classes_.shape != (2,) or self.classes_[0] == self.classes_[1]:
-                raise ValueError(f"classes must be two labels, got classes={self.classes!r}")
-            if not np.isin(found, self.classes_).all():
-                raise ValueError(f"y must hold the classes {self.classes!r} only")
-        return np.where(y == self.classes_[1], 1.0, -1.0)
-
     def _draw_features(
         self, n_features: int, rng: np.random.Generator
     ) -> DirectFeatures | StreamedProjection:
@@ -222,22 +197,16 @@ class PrivateKernelMarginClassifier(
         """
         self._check_parameters()
         records, labels = validate_data(self, X, y, dtype=np.float64)
-        signs = self._signs(labels)
+        self.classes_, signs = binary_signs(labels, self.classes)
         public, noise = spawn_generators(self.random_state, 2)
         self.features_ = self._draw_features(records.shape[1], public)
         rows = self.features_.transform(records)
         inflation = 1.0 if self.n_frequencies is None else 2.0
-        shared: dict[str, Any] = {
-            "radius": self.radius, "data_norm": 1.0, "epsilon": self.epsilon, "delta": self.delta,
-            "rng": noise, "inflation": inflation, "n_steps": self.n_steps,
-        }  # fmt: skip
-        if isinstance(self.margin, str):
-            grid = margin_grid(radius=self.radius, data_norm=1.0, size=self.n_margins)
-            chosen = choose_margin(rows, signs, margins=grid, **shared)
-            self.coef_, self.margin_ = chosen.weights, chosen.margin
-        else:
-            self.margin_ = float(self.margin)
-            self.coef_ = learn_weights(rows, signs, margin=self.margin_, **shared)[0]
+        self.coef_, self.margin_ = margin_weights(
+            rows, signs, margin=self.margin, radius=self.radius, data_norm=1.0, inflation=inflation,
+            epsilon=self.epsilon, delta=self.delta, n_margins=self.n_margins, n_steps=self.n_steps,
+            rng=noise,
+        )  # fmt: skip
         self._publish(len(records))
         return self
 
