@@ -6,27 +6,22 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import validate_data
 
-from dplit._boxes import check_box
 from dplit._centers import CenterEstimator
 from dplit._checks import check_integer
-from dplit._estimators import spawn_generators
 from dplit.sketching._sketch_estimator import (
+    FourierSketchEstimator,
     Neighboring,
     RandomState,
-    SketchEstimator,
-    fourier_map,
-    frequency_count,
 )
-from dplit.sketching.clompr import decode_kmeans, dequantized_sketch
+from dplit.sketching.clompr import decode_kmeans
 from dplit.sketching.release import NoiseKind
 from dplit.sketching.sketches import Sketch
 
 __all__ = ["CompressiveKMeans"]
 
 
-class CompressiveKMeans(CenterEstimator, SketchEstimator):
+class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
     """Private k-means from one sketch of the data, or from a sketch that was released before.
 
     Parameters
@@ -145,18 +140,8 @@ class CompressiveKMeans(CenterEstimator, SketchEstimator):
             If ``bounds`` is missing, a parameter is out of its range, the sketch is too small for
             so many clusters, or ``X`` is not a finite matrix.
         """
-        self._check_privacy(("laplace", "gaussian", "polydisc", "cube"))
         k = check_integer("n_clusters", self.n_clusters)
-        records = validate_data(self, X, dtype=np.float64)
-        d = records.shape[1]
-        box = check_box(self.bounds, d)
-        public, noise, search = spawn_generators(self.random_state, 3)
-        m = frequency_count(self.n_frequencies, 10 * k * d)
-        sketch_map = fourier_map(self.kind, box.half, m, gamma=self.gamma, rng=public)
-        clipped = np.clip(records, box.low, box.high)
-        released = self._release(clipped, sketch_map, noise, count="withheld")
-        self._state(released, self.epsilon, self.delta, "coordinates clipped to the bounds")
-        return self._decode(released, search)
+        return self._fit_records(X, per_dimension=10 * k)
 
     def fit_sketch(self, sketch: Sketch) -> Self:
         """Decode a sketch that was released before; its noise decides the guarantee.
@@ -177,21 +162,15 @@ class CompressiveKMeans(CenterEstimator, SketchEstimator):
         TypeError, ValueError
             If ``sketch`` is no complete sketch of Fourier features, or ``bounds`` is missing.
         """
-        released = self._accept(sketch, ("fourier", "quantized"))
-        self._state_of(released, "in the sketch that was given")
-        return self._decode(released, spawn_generators(self.random_state, 3)[2])
+        return self._fit_released(sketch)
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         k = check_integer("n_clusters", self.n_clusters)
-        check_box(self.bounds, released.map.n_features)
-        target = released.sum
-        if released.map.dither is not None:
-            target = dequantized_sketch(target, released.map.dither)
         found = decode_kmeans(
-            target,
+            self._target(released),
             released.map.frequencies,
             k,
-            bounds=self.bounds,  # type: ignore[arg-type]
+            bounds=self.bounds,
             rng=rng,
             n_restarts=self.n_restarts,
         )

@@ -10,17 +10,12 @@ from scipy.special import softmax
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dplit._boxes import check_box
 from dplit._checks import check_integer
-from dplit._estimators import spawn_generators
 from dplit.sketching._sketch_estimator import (
+    FourierSketchEstimator,
     Neighboring,
     RandomState,
-    SketchEstimator,
-    fourier_map,
-    frequency_count,
 )
-from dplit.sketching.clompr import dequantized_sketch
 from dplit.sketching.gmm_decoder import decode_mixture, log_density
 from dplit.sketching.release import NoiseKind
 from dplit.sketching.sketches import Sketch
@@ -30,7 +25,7 @@ __all__ = ["CompressiveGaussianMixture"]
 _Array = NDArray[np.float64]
 
 
-class CompressiveGaussianMixture(DensityMixin, SketchEstimator):  # type: ignore[misc]
+class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type: ignore[misc]
     """Private Gaussian mixture with diagonal covariances, from one sketch of the data.
 
     Parameters
@@ -149,18 +144,8 @@ class CompressiveGaussianMixture(DensityMixin, SketchEstimator):  # type: ignore
             If ``bounds`` is missing, a parameter is out of its range, the sketch is too small for
             so many components, or ``X`` is not a finite matrix.
         """
-        self._check_privacy(("laplace", "gaussian", "polydisc", "cube"))
         k = check_integer("n_components", self.n_components)
-        records = validate_data(self, X, dtype=np.float64)
-        d = records.shape[1]
-        box = check_box(self.bounds, d)
-        public, noise, search = spawn_generators(self.random_state, 3)
-        m = frequency_count(self.n_frequencies, 30 * k * d)
-        sketch_map = fourier_map(self.kind, box.half, m, gamma=self.gamma, rng=public)
-        clipped = np.clip(records, box.low, box.high)
-        released = self._release(clipped, sketch_map, noise, count="withheld")
-        self._state(released, self.epsilon, self.delta, "coordinates clipped to the bounds")
-        return self._decode(released, search)
+        return self._fit_records(X, per_dimension=30 * k)
 
     def fit_sketch(self, sketch: Sketch) -> Self:
         """Decode a sketch that was released before; its noise decides the guarantee.
@@ -181,15 +166,10 @@ class CompressiveGaussianMixture(DensityMixin, SketchEstimator):  # type: ignore
         TypeError, ValueError
             If ``sketch`` is no complete sketch of Fourier features, or ``bounds`` is missing.
         """
-        released = self._accept(sketch, ("fourier", "quantized"))
-        self._state_of(released, "in the sketch that was given")
-        return self._decode(released, spawn_generators(self.random_state, 3)[2])
+        return self._fit_released(sketch)
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
-        check_box(self.bounds, released.map.n_features)
-        target = released.sum
-        if released.map.dither is not None:
-            target = dequantized_sketch(target, released.map.dither)
+        target = self._target(released)
         found = decode_mixture(
             target / max(float(np.abs(target).max()), np.finfo(float).tiny),
             released.map.frequencies,

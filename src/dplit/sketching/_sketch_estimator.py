@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, Self, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
+from dplit._boxes import check_box
 from dplit._checks import check_choice, check_integer, check_positive
+from dplit._estimators import spawn_generators
 from dplit.features import random_frequencies
 from dplit.mechanisms import gaussian_epsilon
+from dplit.sketching.clompr import dequantized_sketch
 from dplit.sketching.quadratic_sensitivity import (
     replace_l1_bound,
     s4_certificate,
@@ -21,6 +25,7 @@ from dplit.sketching.release import CountMode, NoiseKind, map_sensitivity, plan_
 from dplit.sketching.sketches import Kind, Sketch, SketchMap, sketch
 
 __all__ = [
+    "FourierSketchEstimator",
     "Neighboring",
     "RandomState",
     "SketchEstimator",
@@ -249,3 +254,44 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
 def frequency_count(value: Any, default: int) -> int:
     """Return the number of frequencies that a parameter asks for."""
     return default if value is None else check_integer("n_frequencies", value)
+
+
+class FourierSketchEstimator(SketchEstimator):
+    """Models decoded from Fourier features of records in a public box."""
+
+    bounds: Any
+    kind: Literal["fourier", "quantized"]
+    gamma: float | None
+    n_frequencies: int | None
+    random_state: RandomState
+
+    def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
+        """Fit the model to a released sketch."""
+        raise NotImplementedError
+
+    def _fit_records(self, X: ArrayLike, *, per_dimension: int) -> Self:
+        """Clip, release and decode; ``per_dimension`` times d frequencies unless they are given."""
+        self._check_privacy(("laplace", "gaussian", "polydisc", "cube"))
+        records = validate_data(self, X, dtype=np.float64)
+        d = records.shape[1]
+        box = check_box(self.bounds, d)
+        public, noise, search = spawn_generators(self.random_state, 3)
+        m = frequency_count(self.n_frequencies, per_dimension * d)
+        sketch_map = fourier_map(self.kind, box.half, m, gamma=self.gamma, rng=public)
+        clipped = np.clip(records, box.low, box.high)
+        released = self._release(clipped, sketch_map, noise, count="withheld")
+        self._state(released, self.epsilon, self.delta, "coordinates clipped to the bounds")
+        return self._decode(released, search)
+
+    def _fit_released(self, released: Any) -> Self:
+        """Check, state and decode a sketch that somebody else released."""
+        accepted = self._accept(released, ("fourier", "quantized"))
+        self._state_of(accepted, "in the sketch that was given")
+        return self._decode(accepted, spawn_generators(self.random_state, 3)[2])
+
+    def _target(self, released: Sketch) -> NDArray[np.complex128]:
+        """Return the sum of features as the decoders want it: one-bit features rotated back."""
+        check_box(self.bounds, released.map.n_features)
+        if released.map.dither is None:
+            return released.sum
+        return dequantized_sketch(released.sum, released.map.dither)
