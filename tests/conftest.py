@@ -62,3 +62,10 @@ def pytest_make_collect_report(
     report = yield
     _refuse(report)
     return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse bytes as the name of a test: packed at another second they differ between workers."""
+    nameless = [item.nodeid for item in items if "\\x" in item.nodeid]
+    if nameless:
+        raise pytest.UsageError(f"{nameless[0]} is named after bytes; give the parameter an id")

@@ -97,12 +97,12 @@ def test_idx_files_are_read_plain_or_packed_and_of_any_number_of_axes(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "must start with 0x000008"),
-        (b"\x00\x00\x0d\x01", "must start with 0x000008"),
-        (b"\x00\x00\x08\x02\x00\x00", "header for its 2 axes"),
-        (b"\x00\x00\x08\x00", "header for its 0 axes"),
-        (_idx(np.zeros((2, 2)))[:-1], r"must hold \(2, 2\) bytes, got 3"),
-        (gzip.compress(_idx(np.zeros(9)))[:-4], "whole gzip file"),
+        pytest.param(b"", "must start with 0x000008", id="empty"),
+        pytest.param(b"\x00\x00\x0d\x01", "must start with 0x000008", id="floats"),
+        pytest.param(b"\x00\x00\x08\x02\x00\x00", "header for its 2 axes", id="cut-header"),
+        pytest.param(b"\x00\x00\x08\x00", "header for its 0 axes", id="no-axes"),
+        pytest.param(_idx(np.zeros((2, 2)))[:-1], r"must hold \(2, 2\) bytes, got 3", id="cut"),
+        pytest.param(gzip.compress(_idx(np.zeros(9)))[:-4], "whole gzip file", id="cut-gzip"),
     ],
 )
 def test_damaged_idx_files_are_refused_and_named(tmp_path, content, message):
