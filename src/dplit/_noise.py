@@ -197,6 +197,20 @@ def gamma_norm_noise(
     return noise
 
 
+def _ball_radius(
+    dimension: int, *, rate: float, rng: np.random.Generator, size: Shape | None
+) -> NDArray[np.float64]:
+    """Radii R of the K-norm mechanism in 2 ``dimension`` real dimensions, of shape (*size, 1).
+
+    A point uniform in the unit ball of the norm, times R, has density prop. to exp(-rate * norm).
+    """
+    dimension = check_integer("dimension", dimension)
+    rate = check_positive("rate", rate)
+    rng = check_rng(rng)
+    repetitions = () if size is None else _shape("size", size)
+    return rng.gamma(2 * dimension + 1, 1.0 / rate, size=(*repetitions, 1))
+
+
 def polydisc_noise(
     dimension: int, *, rate: float, rng: np.random.Generator, size: Shape | None = None
 ) -> ComplexArray:
@@ -243,12 +257,8 @@ def polydisc_noise(
     >>> polydisc_noise(4, rate=1.0, rng=np.random.default_rng(0), size=(2, 3)).shape
     (2, 3, 4)
     """
-    dimension = check_integer("dimension", dimension)
-    rate = check_positive("rate", rate)
-    rng = check_rng(rng)
-    repetitions = () if size is None else _shape("size", size)
-    radius = rng.gamma(2 * dimension + 1, 1.0 / rate, size=(*repetitions, 1))
-    modulus = radius * np.sqrt(rng.random((*repetitions, dimension)))
+    radius = _ball_radius(dimension, rate=rate, rng=rng, size=size)
+    modulus = radius * np.sqrt(rng.random((*radius.shape[:-1], dimension)))
     angle = rng.uniform(0.0, 2 * math.pi, size=modulus.shape)
     noise: ComplexArray = modulus * np.exp(1j * angle)
     return noise
@@ -300,12 +310,8 @@ def cube_noise(
     >>> cube_noise(4, rate=1.0, rng=np.random.default_rng(0), size=(2, 3)).shape
     (2, 3, 4)
     """
-    dimension = check_integer("dimension", dimension)
-    rate = check_positive("rate", rate)
-    rng = check_rng(rng)
-    repetitions = () if size is None else _shape("size", size)
-    radius = rng.gamma(2 * dimension + 1, 1.0 / rate, size=(*repetitions, 1))
-    parts = rng.uniform(-1.0, 1.0, size=(*repetitions, 2 * dimension))
+    radius = _ball_radius(dimension, rate=rate, rng=rng, size=size)
+    parts = rng.uniform(-1.0, 1.0, size=(*radius.shape[:-1], 2 * dimension))
     parts *= radius
     noise: ComplexArray = parts.view(np.complex128)
     return noise
