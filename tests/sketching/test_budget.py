@@ -12,13 +12,13 @@ from scipy.optimize import minimize_scalar
 from dplit.sketching.budget import (
     Setting,
     best_fraction,
-    frozen_loss,
     limit_fraction,
     minimax_fraction,
     printed_asymptote,
     printed_display,
     printed_fraction,
     safe_fraction,
+    split_loss,
     split_nsr,
     threshold_count,
     threshold_loss,
@@ -79,13 +79,13 @@ def test_table_of_splits(
     assert split_nsr(asymptote, setting) == pytest.approx(printed, rel=2e-4)
     assert best_fraction(setting) == pytest.approx(gamma, abs=6e-7)
     assert split_nsr(best_fraction(setting), setting) == pytest.approx(least, rel=2e-4)
-    assert frozen_loss(setting, fraction=asymptote) == pytest.approx(loss, rel=1e-3)
+    assert split_loss(setting, fraction=asymptote) == pytest.approx(loss, rel=1e-3)
     search = minimize_scalar(
         lambda u: float(split_nsr(1 - np.exp(u), setting)), bounds=(-9, -0.01), method="bounded",
         options={"xatol": 1e-10},
     )  # fmt: skip
     assert split_nsr(best_fraction(setting), setting) <= search.fun * (1 + 1e-12)
-    assert 1 <= frozen_loss(setting, fraction=safe_fraction(setting)) < 1 + 3e-6
+    assert 1 <= split_loss(setting, fraction=safe_fraction(setting)) < 1 + 3e-6
 
 
 @pytest.mark.claim("sketch-lem28")
@@ -134,7 +134,7 @@ def test_loss_of_the_frozen_rule(
         n0 = threshold_count(n_components=m, epsilon=epsilon, nsr_max=ratio / 1000)
         setting = Setting(n0, epsilon, m, 5.0, 1 / m if subsampled else 1.0)
         gamma = printed_asymptote(n=n0, epsilon=epsilon)
-        assert frozen_loss(setting, fraction=gamma) == pytest.approx(loss, abs=6e-4)
+        assert split_loss(setting, fraction=gamma) == pytest.approx(loss, abs=6e-4)
         short = threshold_loss(
             n_components=m, kd=32, epsilon=epsilon, c0=5.0, subsampled=subsampled
         )
@@ -163,6 +163,19 @@ def test_safe_rule_and_its_cap() -> None:
     a, kappa = setting.terms()[0], setting.kappa
     assert safe_fraction(setting) == pytest.approx(1 - (a + kappa) ** (1 / 3), rel=1e-12)
     assert safe_fraction(Setting(10, 1e-3, 5, 1.0)) == 0.5
+
+
+@pytest.mark.claim("sketch-lem28")
+def test_safe_rule_loses_only_where_the_count_is_drowned() -> None:
+    """Kills a cube root of A or of kappa alone: at least one of them is then too small."""
+    worst = {}
+    for product in (3.0, 100.0, 1e3, 1e6):
+        cases = [
+            Setting(product / 0.1, 0.1, m, c0) for m in (50, 320, 3200) for c0 in (1.5, 5.0, m)
+        ]
+        worst[product] = max(split_loss(s, fraction=safe_fraction(s)) for s in cases)
+    assert worst[3.0] == pytest.approx(1.2205, abs=1e-3)
+    assert max(worst[100.0], worst[1e3], worst[1e6]) < 1.0003
 
 
 def test_threshold_count() -> None:

@@ -26,13 +26,13 @@ from dplit._checks import check_finite_array, check_integer, check_positive, che
 __all__ = [
     "Setting",
     "best_fraction",
-    "frozen_loss",
     "limit_fraction",
     "minimax_fraction",
     "printed_asymptote",
     "printed_display",
     "printed_fraction",
     "safe_fraction",
+    "split_loss",
     "split_nsr",
     "threshold_count",
     "threshold_loss",
@@ -254,7 +254,7 @@ def printed_display(a: float, *, as_printed: bool = False) -> float:
 
 
 def safe_fraction(setting: Setting) -> float:
-    r"""Simple rule that is right in both regimes: :math:`1-\gamma=\min\{(A+\kappa)^{1/3},1/2\}`.
+    r"""Simple rule for large counts: :math:`1-\gamma=\min\{(A+\kappa)^{1/3},1/2\}`.
 
     Parameters
     ----------
@@ -264,7 +264,8 @@ def safe_fraction(setting: Setting) -> float:
     Returns
     -------
     float
-        Fraction in [1/2, 1).
+        Fraction in [1/2, 1). At m = 50, 320 or 3200 features its :func:`split_loss` is below 1.0003
+        from :math:`n\epsilon=100` on, and reaches 1.22 at :math:`n\epsilon=3`.
 
     Examples
     --------
@@ -336,7 +337,7 @@ def threshold_count(*, n_components: int, epsilon: float, nsr_max: float) -> flo
     return float(m * max(1.0 / nsr, 1.0 / (check_positive("epsilon", epsilon) * math.sqrt(nsr))))
 
 
-def frozen_loss(setting: Setting, *, fraction: float) -> float:
+def split_loss(setting: Setting, *, fraction: float) -> float:
     """Ratio of a fraction's noise-to-signal ratio to the best possible one.
 
     Parameters
@@ -353,8 +354,8 @@ def frozen_loss(setting: Setting, *, fraction: float) -> float:
 
     Examples
     --------
-    >>> from dplit.sketching.budget import Setting, frozen_loss
-    >>> round(frozen_loss(Setting(1e6, 0.1, 320, 5.0), fraction=0.9), 4)
+    >>> from dplit.sketching.budget import Setting, split_loss
+    >>> round(split_loss(Setting(1e6, 0.1, 320, 5.0), fraction=0.9), 4)
     1.2097
     """
     return float(split_nsr(fraction, setting) / split_nsr(best_fraction(setting), setting))
@@ -381,7 +382,7 @@ def threshold_loss(
     Returns
     -------
     float
-        :func:`frozen_loss` of :func:`printed_asymptote`, both at :func:`threshold_count`.
+        :func:`split_loss` of :func:`printed_asymptote`, both at :func:`threshold_count`.
 
     Examples
     --------
@@ -393,7 +394,7 @@ def threshold_loss(
     nsr = m / (1000.0 * check_integer("kd", kd))
     n0 = threshold_count(n_components=m, epsilon=epsilon, nsr_max=nsr)
     setting = Setting(n0, epsilon, m, c0, 1.0 / m if subsampled else 1.0)
-    return frozen_loss(setting, fraction=printed_asymptote(n=n0, epsilon=epsilon))
+    return split_loss(setting, fraction=printed_asymptote(n=n0, epsilon=epsilon))
 
 
 def minimax_fraction(setting: Setting, *, counts: ArrayLike) -> float:

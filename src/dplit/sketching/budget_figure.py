@@ -10,10 +10,10 @@ import numpy as np
 from dplit.sketching.budget import (
     Setting,
     best_fraction,
-    frozen_loss,
     limit_fraction,
     printed_asymptote,
     printed_fraction,
+    split_loss,
 )
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def budget_figure(
     left.set(xlabel=r"$n\varepsilon$", ylabel=r"share of the count, $1-\gamma$")
     left.legend(fontsize=8.5)
     frozen = printed_asymptote(n=n_frozen, epsilon=epsilon)
-    true = [frozen_loss(c, fraction=1 - a) for c, a in zip(cases, closed, strict=True)]
-    stuck = [frozen_loss(c, fraction=frozen) for c in cases]
+    true = [split_loss(c, fraction=1 - a) for c, a in zip(cases, closed, strict=True)]
+    stuck = [split_loss(c, fraction=frozen) for c in cases]
     right.loglog(products, true, label="printed, at the true $n$")
     right.loglog(products, stuck, label="printed, frozen at $n_0$")
     right.axvline(n_frozen * epsilon, ymax=0.7, color="gray", linestyle=":", lw=1.2)
