@@ -379,12 +379,21 @@ def test_random_state_of_the_transformer() -> None:
         ([["text"]], [[1.0]], TypeError, "X must be numeric"),
         ([[1j]], [[1.0]], TypeError, "X must be real"),
         ([[1.0]], [[1j]], TypeError, "frequencies must be real"),
+        ([[-1e200]], [[1e200]], ValueError, "stay below 1.8e.308, got entries up to 1e.200"),
+        (np.float32([[1e20]]), [[1e20]], ValueError, "stay below 3.4e.38"),
     ],
 )
 def test_bad_arrays_are_named(X: Any, W: Any, error: Any, message: str) -> None:
     for call in (features.complex_features, features.cos_sin_features, features.feature_gram):
         with pytest.raises(error, match=message):
             call(X, W)
+
+
+def test_records_of_a_second_map_that_overflow_are_refused() -> None:
+    """Kills a check of the first records only: the cosines would be NaN, and so the Gram matrix."""
+    with pytest.raises(ValueError, match="must stay below"):
+        features.feature_gram([[1.0]], [[1e200]], Y=[[1e200]])
+    assert np.isfinite(features.feature_gram([[1e100]], [[1e200]], Y=[[-1e100]])).all()
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,7 @@ def test_structured_kernel_is_near_the_gaussian_kernel() -> None:
         (lambda r: hadamard_blocks(3, 8, rng=r, gamma=-1.0), "gamma must be positive"),
         (lambda r: quantized_features([[1.0]], [[1.0]], [0.0, 1.0]), "one entry per frequency"),
         (lambda r: quantized_features([[np.nan]], [[1.0]], [0.0]), "X must be finite"),
+        (lambda r: quantized_features([[1e200]], [[1e200]], [0.0]), "must stay below 1.8e.308"),
         (lambda r: quadratic_features([[1.0]], [[1.0], [2.0]]), "one row per column of X"),
         (lambda r: HadamardBlocks(np.ones((1, 3, 2)), np.ones(2), 2).transform([[1.0]]), "2 col"),
     ],

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+
+# What neighbours are: one data set has a record more, or one record is exchanged for another.
+Neighboring = Literal["add_remove", "replace_one"]
 
 
 def _real(name: str, value: object) -> float:
@@ -72,6 +75,12 @@ def check_choice(name: str, value: str, choices: Collection[str]) -> str:
     return value
 
 
+def check_neighboring(value: str) -> Neighboring:
+    """Return ``value`` if it names one of the two neighbouring relations."""
+    check_choice("neighboring", value, get_args(Neighboring))
+    return value  # type: ignore[return-value]
+
+
 def check_rng(rng: object) -> np.random.Generator:
     """Return ``rng`` if it is a :class:`numpy.random.Generator`; seeds are refused."""
     if not isinstance(rng, np.random.Generator):
@@ -94,3 +103,21 @@ def check_finite_array(name: str, value: Any, *, ndim: int | None = None) -> NDA
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {name} with NaN or infinite entries")
     return array
+
+
+def check_angles(
+    X: NDArray[Any], frequencies: NDArray[Any], dtype: np.dtype[Any] | type = np.float64
+) -> None:
+    """Refuse records (n, d) and frequencies (d, m) whose inner products could overflow ``dtype``.
+
+    The bound is ``max |x| * max_j ||omega_j||_1``.
+    """
+    largest = max(float(X.max()), -float(X.min()))
+    with np.errstate(over="ignore"):
+        length = float(np.abs(frequencies).sum(axis=0).max())
+    limit = float(np.finfo(dtype).max)
+    if not largest * length <= limit:
+        raise ValueError(
+            f"inner products of records and frequencies must stay below {limit:.2g}, "
+            f"got entries up to {largest:.2g} times frequencies of l1 norm up to {length:.2g}"
+        )

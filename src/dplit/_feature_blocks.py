@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from dplit._checks import check_finite_array
+from dplit._checks import check_angles, check_finite_array
 from dplit._trigonometry import angle_factor, scaled_cosine, scaled_cosine_and_sine
 
 __all__ = ["Kind", "Plan", "fill", "frequency_blocks", "row_blocks"]
@@ -60,6 +60,7 @@ class Plan:
                 f"frequencies must have one row per column of X ({records.shape[1]}), "
                 f"got frequencies of shape {columns.shape}"
             )
+        check_angles(records, columns, dtype)
         count = columns.shape[1]
         if kind == "phased_cosine":
             if phases is None:
@@ -98,6 +99,7 @@ class Plan:
                 f"Y must be real with {self.X.shape[1]} columns, "
                 f"got Y of shape {records.shape} and dtype {records.dtype}"
             )
+        check_angles(records, self.weights[:-1], self.weights.dtype)
         return replace(self, X=records)
 
     def restrict(self, *, rows: slice = slice(None), frequencies: slice = slice(None)) -> Self:

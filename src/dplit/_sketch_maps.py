@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_finite_array, check_integer, check_positive, check_rng
+from dplit._checks import check_angles, check_finite_array, check_integer, check_positive, check_rng
 from dplit._random_projections import hadamard_transform
 
 __all__ = [
@@ -38,6 +38,7 @@ def _angles(X: ArrayLike, frequencies: ArrayLike) -> NDArray[np.float64]:
             f"frequencies must have one row per column of X ({records.shape[1]}), "
             f"got frequencies of shape {columns.shape}"
         )
+    check_angles(records, columns)
     angles: NDArray[np.float64] = records @ columns
     return angles
 

@@ -182,6 +182,10 @@ ONES = np.ones((2, 3))
             "rate . n_samples must be a positive integer",
         ),
         (
+            lambda: subsampled_map_sum([[1e200]], SketchMap("fourier", [[1e200]]), [[0]]),
+            "must stay below",
+        ),
+        (
             lambda: subsampled_map_sum(np.ones((2, 3)), sketch_map("fourier"), [[0], [12]]),
             "indices must be integers from 0 to 11",
         ),

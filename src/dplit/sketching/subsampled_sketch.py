@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
+    check_angles,
     check_choice,
     check_finite_array,
     check_integer,
@@ -140,6 +141,7 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
         raise ValueError(f"indices must be different in every row, at most {m}, got {r} in a row")
     if sketch_map.kind == "quadratic":
         records = clip_rows(records, 1.0)
+    check_angles(records, sketch_map.frequencies)
     rows = np.ascontiguousarray(sketch_map.frequencies.T)
     total = np.zeros(m, sketch_map.dtype)
     for start in range(0, len(records), _BLOCK_ROWS):
