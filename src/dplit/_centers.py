@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dplit._prediction import fitted_records
 
 __all__ = ["CenterEstimator", "nearest_center"]
 
@@ -71,9 +72,7 @@ class CenterEstimator(
         ValueError
             If ``X`` is not a finite matrix with the fitted number of columns.
         """
-        check_is_fitted(self)
-        records = validate_data(self, X, dtype=np.float64, reset=False)
-        return nearest_center(records, self.cluster_centers_)
+        return nearest_center(fitted_records(self, X), self.cluster_centers_)
 
     def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.intp]:
         """Fit on ``X`` and return the labels of its records, which are not private."""
@@ -93,7 +92,5 @@ class CenterEstimator(
         ndarray of shape (n_samples, n_clusters)
             Euclidean distances.
         """
-        check_is_fitted(self)
-        records = validate_data(self, X, dtype=np.float64, reset=False)
-        gaps = records[:, None, :] - self.cluster_centers_[None]
+        gaps = fitted_records(self, X)[:, None, :] - self.cluster_centers_[None]
         return np.asarray(np.linalg.norm(gaps, axis=2))

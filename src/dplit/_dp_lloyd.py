@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from dplit._boxes import check_box
 from dplit._centers import nearest_center
 from dplit._checks import (
+    Neighboring,
     check_choice,
     check_finite_array,
     check_integer,
+    check_neighboring,
     check_positive,
     check_probability,
     check_rng,
@@ -29,7 +31,6 @@ __all__ = [
     "spread_centers",
 ]
 
-Neighboring = Literal["add_remove", "replace_one"]
 Noise = Literal["laplace", "gaussian"]
 _Array = NDArray[np.float64]
 
@@ -142,7 +143,7 @@ def lloyd_noise(
     epsilon = check_positive("epsilon", epsilon)
     steps = check_integer("n_iter", n_iter)
     check_choice("noise", noise, get_args(Noise))
-    check_choice("neighboring", neighboring, get_args(Neighboring))
+    check_neighboring(neighboring)
     centre = _CENTRE * math.sqrt(d)
     if noise == "laplace":
         if delta != 0:

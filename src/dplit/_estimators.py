@@ -10,12 +10,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from dplit._checks import check_finite_array
 
-__all__ = ["binary_signs", "check_regression", "clip_rows", "spawn_generators"]
+__all__ = ["RandomState", "binary_signs", "check_regression", "clip_rows", "spawn_generators"]
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
-def spawn_generators(
-    random_state: int | np.random.Generator | np.random.RandomState | None, count: int
-) -> list[np.random.Generator]:
+def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Generator]:
     """Return ``count`` independent generators that belong to one call of ``fit``.
 
     ``None`` takes entropy from the operating system. An integer gives the same generators in every

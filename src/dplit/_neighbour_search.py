@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_choice, check_integer, check_positive, check_rng
+from dplit._checks import (
+    Neighboring,
+    check_integer,
+    check_neighboring,
+    check_positive,
+    check_rng,
+)
 
 __all__ = ["NeighbourSearch", "search_neighbours"]
 
-Neighboring = Literal["add_remove", "replace_one"]
 Records = NDArray[Any]
 
 
@@ -107,7 +112,7 @@ def search_neighbours(
     >>> round(found.ratio, 6)
     1.0
     """
-    neighboring = check_choice("neighboring", neighboring, get_args(Neighboring))  # type: ignore[assignment]
+    neighboring = check_neighboring(neighboring)
     check_integer("n_records", n_records, minimum=2 if neighboring == "add_remove" else 1)
     check_integer("restarts", restarts)
     check_integer("steps", steps, minimum=0)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
-    check_choice,
+    Neighboring,
     check_integer,
+    check_neighboring,
     check_positive,
     check_probability,
     check_rng,
 )
 from dplit._estimators import check_regression
-from dplit._sufficient_statistics import Neighboring
 from dplit.mechanisms import gaussian_sigma
 
 __all__ = ["PrivateCoefficients", "noisy_gradient_descent", "squared_loss_derivative"]
@@ -168,7 +168,7 @@ def noisy_gradient_descent(
     """
     rows, labels = check_regression(X, y)
     epsilon, delta = check_positive("epsilon", epsilon), check_probability("delta", delta)
-    check_choice("neighboring", neighboring, get_args(Neighboring))
+    check_neighboring(neighboring)
     steps = check_integer("steps", steps)
     clip = check_positive("clip", clip)
     rate = check_positive("learning_rate", learning_rate) / _size(rows, neighboring, public_size)

@@ -10,13 +10,11 @@ from sklearn.utils.validation import validate_data
 
 from dplit._boxes import check_box
 from dplit._centers import CenterEstimator
-from dplit._checks import check_integer
-from dplit._dp_lloyd import Neighboring, Noise, private_lloyd, spread_centers
-from dplit._estimators import spawn_generators
+from dplit._checks import Neighboring, check_integer
+from dplit._dp_lloyd import Noise, private_lloyd, spread_centers
+from dplit._estimators import RandomState, spawn_generators
 
 __all__ = ["PrivateLloyd"]
-
-RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 class PrivateLloyd(CenterEstimator):

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_choice, check_positive, check_probability, check_rng
+from dplit._checks import (
+    Neighboring,
+    check_neighboring,
+    check_positive,
+    check_probability,
+    check_rng,
+)
 from dplit._estimators import check_regression, clip_rows
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 
-__all__ = ["Neighboring", "PrivateMoments", "moment_sensitivity", "sufficient_statistics"]
-
-Neighboring = Literal["add_remove", "replace_one"]
+__all__ = ["PrivateMoments", "moment_sensitivity", "sufficient_statistics"]
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ def moment_sensitivity(
     2.12132
     """
     r, b = check_positive("data_norm", data_norm), check_positive("label_bound", label_bound)
-    check_choice("neighboring", neighboring, get_args(Neighboring))
+    check_neighboring(neighboring)
     if neighboring == "add_remove":
         return r * math.hypot(r, b)
     return math.sqrt(2.0) * (r * r + b * b / 2.0) if b * b <= 2.0 * r * r else 2.0 * b * r

@@ -17,11 +17,12 @@ second.
 from __future__ import annotations
 
 import importlib
-from typing import Any, Literal
+from typing import Any
 
 from dplit._checks import (
-    check_choice,
+    Neighboring,
     check_integer,
+    check_neighboring,
     check_nonnegative,
     check_positive,
     check_probability,
@@ -36,8 +37,6 @@ __all__ = [
     "sampled_gaussian_delta",
     "sampled_gaussian_sigma",
 ]
-
-Neighboring = Literal["add_remove", "replace_one"]
 
 
 def _dp_accounting(submodule: str = "") -> Any:
@@ -123,7 +122,7 @@ def gaussian_event(
     """
     steps = check_integer("steps", steps)
     sampling_rate = check_probability("sampling_rate", sampling_rate, one=True)
-    check_choice("neighboring", neighboring, ("add_remove", "replace_one"))
+    check_neighboring(neighboring)
     if sampling_rate < 1 and neighboring != "add_remove":
         raise ValueError(f"sampling_rate must be 1 under replace_one, got {sampling_rate=!r}")
     multiplier = noise_multiplier(sigma=sigma, sensitivity=sensitivity)

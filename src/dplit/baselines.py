@@ -14,11 +14,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from dplit._centers import nearest_center
-from dplit._checks import check_finite_array, check_positive
+from dplit._checks import Neighboring, check_finite_array, check_positive
 from dplit._dp_lloyd import (
     LloydNoise,
     PrivateCenters,
@@ -26,7 +25,7 @@ from dplit._dp_lloyd import (
     private_lloyd,
     spread_centers,
 )
-from dplit._estimators import clip_rows, spawn_generators
+from dplit._estimators import RandomState, clip_rows, spawn_generators
 from dplit._noisy_gradient import (
     PrivateCoefficients,
     noisy_gradient_descent,
@@ -38,9 +37,9 @@ from dplit._objective_perturbation import (
     objective_perturbation,
     smallest_regularization,
 )
+from dplit._prediction import LinearRegressor
 from dplit._private_lloyd import PrivateLloyd
 from dplit._sufficient_statistics import (
-    Neighboring,
     PrivateMoments,
     moment_sensitivity,
     sufficient_statistics,
@@ -68,14 +67,9 @@ __all__ = [
     "sufficient_statistics",
 ]
 
-RandomState = int | np.random.Generator | np.random.RandomState | None
 
-
-class _ClippedLinearRegressor(
-    RegressorMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
-):
-    """What the two estimators share: clipping to stated bounds, intercept, prediction, statement.
+class _ClippedLinearRegressor(LinearRegressor):
+    """What the two estimators share: clipping to stated bounds, intercept, statement.
 
     Rows x, clipped to norm r, become ``(x, r) / (r sqrt(2))`` with an intercept and ``x / r``
     without; labels, clipped to the bounds, become ``(y - middle) / half``. Both then have unit
@@ -85,8 +79,6 @@ class _ClippedLinearRegressor(
     data_norm: float | None
     bounds: tuple[float, float] | None
     fit_intercept: bool
-    coef_: NDArray[np.float64]
-    intercept_: float
 
     def _limits(self) -> tuple[float, float, float]:
         """Return row norm, middle and half width of the label bounds; both must be stated."""
@@ -135,30 +127,6 @@ class _ClippedLinearRegressor(
             "The noise is floating-point research noise; a fixed random_state voids the guarantee."
         )
         return self
-
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict labels.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records; they are not clipped.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            ``X @ coef_ + intercept_``.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
-        """
-        check_is_fitted(self)
-        records = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(records @ self.coef_ + self.intercept_)
 
 
 class SufficientStatisticsRegressor(_ClippedLinearRegressor):

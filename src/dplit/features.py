@@ -30,7 +30,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplit._checks import check_choice, check_integer, check_positive, check_rng
-from dplit._estimators import spawn_generators
+from dplit._estimators import RandomState, spawn_generators
 from dplit._feature_blocks import Kind, Plan, fill
 from dplit._feature_sums import feature_gram, feature_mean, feature_moments
 from dplit._random_projections import (
@@ -324,7 +324,7 @@ class RandomFourierFeatures(
         kind: Kind = "phased_cosine",
         normalize: bool = True,
         dtype: Literal["float64", "float32"] = "float64",
-        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        random_state: RandomState = None,
         n_jobs: int | None = 1,
     ) -> None:
         self.n_components = n_components

@@ -7,18 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplit._checks import check_choice, check_integer, check_positive, check_probability
-from dplit._estimators import spawn_generators
+from dplit._estimators import RandomState, spawn_generators
+from dplit._prediction import feature_scores
 from dplit.erm._feature_release import Release, release_weights
 from dplit.features import cos_sin_features, random_frequencies
 
-__all__ = ["KernelMachine", "RandomState"]
-
-BATCH = 4096
-RandomState = int | np.random.Generator | np.random.RandomState | None
+__all__ = ["KernelMachine"]
 
 
 class KernelMachine(BaseEstimator):  # type: ignore[misc]
@@ -90,10 +86,4 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the released function at the rows of X."""
-        check_is_fitted(self)
-        records = validate_data(self, X, dtype=np.float64, reset=False)
-        batches = [
-            cos_sin_features(records[batch], self.frequencies_) @ self.coef_
-            for batch in gen_batches(len(records), BATCH)
-        ]
-        return np.asarray(np.concatenate(batches))
+        return feature_scores(self, X, lambda records: cos_sin_features(records, self.frequencies_))

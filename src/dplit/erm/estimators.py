@@ -10,14 +10,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from dplit._checks import check_finite_array, check_probability
-from dplit._estimators import binary_signs
+from dplit._estimators import RandomState, binary_signs
+from dplit._prediction import SignClassifier
 from dplit.erm._feature_release import Release
-from dplit.erm._kernel_machine import KernelMachine, RandomState
+from dplit.erm._kernel_machine import KernelMachine
 
 __all__ = ["PrivateKernelClassifier", "PrivateKernelMachine"]
 
@@ -219,7 +219,7 @@ class PrivateKernelMachine(
 
 
 class PrivateKernelClassifier(
-    ClassifierMixin,  # type: ignore[misc]
+    SignClassifier,
     KernelMachine,
 ):
     """Private kernel classifier of two classes: the decision function itself is released.
@@ -306,12 +306,6 @@ class PrivateKernelClassifier(
         self.neighboring = neighboring
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Tags:
-        """Say that there are two classes."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw frequencies, fit the decision function and release it.
 
@@ -359,26 +353,3 @@ class PrivateKernelClassifier(
             As for ``predict``.
         """
         return self._scores(X)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Classify by the sign of the released function.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of ``classes_``.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
-        """
-        scores = self._scores(X)
-        return np.asarray(self.classes_[(scores > 0).astype(int)])

@@ -6,12 +6,13 @@ import math
 from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from dplit._checks import check_choice, check_integer, check_positive, check_probability
-from dplit._estimators import binary_signs, clip_rows, spawn_generators
+from dplit._estimators import RandomState, binary_signs, clip_rows, spawn_generators
+from dplit._prediction import SignClassifier, linear_scores
 from dplit.margin._records import Array, check_geometry
 from dplit.margin.compressed_learner import (
     Projection,
@@ -25,8 +26,6 @@ from dplit.margin.compressed_learner import (
 from dplit.margin.margin_choice import choose_margin, margin_grid
 
 __all__ = ["PrivateMarginClassifier", "margin_weights"]
-
-RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 def margin_weights(
@@ -92,7 +91,7 @@ def margin_weights(
 
 
 class PrivateMarginClassifier(
-    ClassifierMixin,  # type: ignore[misc]
+    SignClassifier,
     BaseEstimator,  # type: ignore[misc]
 ):
     """Private linear classifier that minimises a hinge loss of a margin, projected or not.
@@ -201,12 +200,6 @@ class PrivateMarginClassifier(
         self.classes = classes
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        """Say that two classes are needed."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def _check_parameters(self) -> float:
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
@@ -308,22 +301,4 @@ class PrivateMarginClassifier(
         ValueError
             If ``X`` is not a finite matrix with the fitted number of columns.
         """
-        check_is_fitted(self)
-        records = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(records @ self.coef_ + self.intercept_)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Predict classes.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of ``classes_``.
-        """
-        scores = self.decision_function(X)
-        return np.asarray(self.classes_[(scores > 0).astype(int)])
+        return linear_scores(self, X)

@@ -6,24 +6,21 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from dplit._checks import check_integer, check_positive, check_probability
-from dplit._estimators import binary_signs, spawn_generators
+from dplit._estimators import RandomState, binary_signs, spawn_generators
+from dplit._prediction import SignClassifier, feature_scores
 from dplit.margin.estimators import margin_weights
 from dplit.margin.kernel_learner import DirectFeatures, direct_features
 from dplit.margin.streamed import StreamedProjection, streamed_projection
 
 __all__ = ["PrivateKernelMarginClassifier"]
 
-RandomState = int | np.random.Generator | np.random.RandomState | None
-_BATCH = 4096
-
 
 class PrivateKernelMarginClassifier(
-    ClassifierMixin,  # type: ignore[misc]
+    SignClassifier,
     BaseEstimator,  # type: ignore[misc]
 ):
     r"""Private classifier of two classes with the kernel ``exp(-gamma ||x - x'||^2)``.
@@ -132,12 +129,6 @@ class PrivateKernelMarginClassifier(
         self.neighboring = neighboring
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Tags:
-        """Say that there are two classes."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
         check_positive("gamma", self.gamma)
@@ -241,33 +232,4 @@ class PrivateKernelMarginClassifier(
         sklearn.exceptions.NotFittedError, ValueError
             As for ``predict``.
         """
-        check_is_fitted(self)
-        records = validate_data(self, X, dtype=np.float64, reset=False)
-        batches = [
-            self.features_.transform(records[batch]) @ self.coef_
-            for batch in gen_batches(len(records), _BATCH)
-        ]
-        return np.asarray(np.concatenate(batches))
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Classify by the sign of the released function.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of ``classes_``.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
-        """
-        scores = self.decision_function(X)
-        return np.asarray(self.classes_[(scores > 0).astype(int)])
+        return feature_scores(self, X, lambda records: self.features_.transform(records))

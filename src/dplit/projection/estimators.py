@@ -11,8 +11,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from dplit._checks import (
     check_choice,
@@ -21,7 +20,8 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit._estimators import spawn_generators
+from dplit._estimators import RandomState, spawn_generators
+from dplit._prediction import LinearRegressor
 from dplit.mechanisms import gaussian_epsilon
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.projection import ProjectionRelease, fit_projection, release_projection
@@ -33,13 +33,8 @@ _Array = NDArray[np.float64]
 #: Larger budgets get the noise of this one.
 MOST_BITS = 300.0
 
-RandomState = int | np.random.Generator | np.random.RandomState | None
 
-
-class _EntryPrivateRegressor(
-    RegressorMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
-):
+class _EntryPrivateRegressor(LinearRegressor):
     """What the two estimators share: bounds, clipping, the solution, the statement."""
 
     epsilon: float
@@ -48,8 +43,6 @@ class _EntryPrivateRegressor(
     correction: str
     fit_intercept: bool
     random_state: RandomState
-    coef_: _Array
-    intercept_: float
 
     def _limits(self, d: int) -> tuple[_Array, _Array]:
         """Return middle and half width of the bounds of every column."""
@@ -113,30 +106,6 @@ class _EntryPrivateRegressor(
             "PROTECTED. The noise is floating-point research noise; a fixed random_state voids the "
             "guarantee."
         )
-
-    def predict(self, X: ArrayLike) -> _Array:
-        """Predict responses.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records; they are not clipped.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            ``X @ coef_ + intercept_``.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
-        """
-        check_is_fitted(self)
-        records = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(records @ self.coef_ + self.intercept_)
 
 
 class AdditiveNoiseRegressor(_EntryPrivateRegressor):

@@ -8,8 +8,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from dplit._checks import (
     check_choice,
@@ -18,15 +17,14 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit._estimators import spawn_generators
+from dplit._estimators import RandomState, spawn_generators
+from dplit._prediction import feature_scores
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.random_features.interpolation import ridge_fit
 from dplit.random_features.ridge import crude_sensitivity, record_sensitivity
 
 __all__ = ["PrivateRandomFeatureRegressor"]
-
-BATCH = 4096
 
 
 class PrivateRandomFeatureRegressor(
@@ -116,7 +114,7 @@ class PrivateRandomFeatureRegressor(
         bounds: tuple[float, float] | None = None,
         neighboring: Literal["replace_one"] = "replace_one",
         sensitivity: Literal["record", "crude"] = "record",
-        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -232,10 +230,7 @@ class PrivateRandomFeatureRegressor(
         ValueError
             If ``X`` is not a finite matrix with the fitted number of columns.
         """
-        check_is_fitted(self)
-        records = validate_data(self, X, dtype=np.float64, reset=False)
-        batches = [
-            cos_sin_features(records[batch], self.frequencies_) @ self.coef_
-            for batch in gen_batches(len(records), BATCH)
-        ]
-        return np.asarray(np.concatenate(batches) + self.intercept_)
+        scores = feature_scores(
+            self, X, lambda records: cos_sin_features(records, self.frequencies_)
+        )
+        return scores + self.intercept_

@@ -8,24 +8,21 @@ that kind: no random-matrix event, no separation of the records.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from dplit._checks import check_choice, check_integer, check_positive
+from dplit._checks import Neighboring, check_choice, check_integer, check_positive
 
 __all__ = [
-    "Neighboring",
     "Witness",
     "crude_sensitivity",
     "record_sensitivity",
     "removal_witness",
     "swap_witness",
 ]
-
-Neighboring = Literal["replace_one", "add_remove"]
 
 
 class Witness(NamedTuple):

@@ -8,12 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._centers import CenterEstimator
-from dplit._checks import check_integer
-from dplit.sketching._sketch_estimator import (
-    FourierSketchEstimator,
-    Neighboring,
-    RandomState,
-)
+from dplit._checks import Neighboring, check_integer
+from dplit._estimators import RandomState
+from dplit.sketching._sketch_estimator import FourierSketchEstimator
 from dplit.sketching.clompr import decode_kmeans
 from dplit.sketching.release import NoiseKind
 from dplit.sketching.sketches import Sketch

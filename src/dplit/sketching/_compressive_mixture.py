@@ -8,14 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import DensityMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dplit._checks import check_integer
-from dplit.sketching._sketch_estimator import (
-    FourierSketchEstimator,
-    Neighboring,
-    RandomState,
-)
+from dplit._checks import Neighboring, check_integer
+from dplit._estimators import RandomState
+from dplit._prediction import fitted_records
+from dplit.sketching._sketch_estimator import FourierSketchEstimator
 from dplit.sketching.gmm_decoder import decode_mixture, log_density
 from dplit.sketching.release import NoiseKind
 from dplit.sketching.sketches import Sketch
@@ -182,14 +179,9 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
         self.weights_, self.means_, self.covariances_ = found.weights, found.means, found.variances
         return self
 
-    def _records(self, X: ArrayLike) -> _Array:
-        check_is_fitted(self)
-        records: _Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return records
-
     def score_samples(self, X: ArrayLike) -> _Array:
         """Log-likelihood of every record, of shape (n_samples,)."""
-        return log_density(self._records(X), self.weights_, self.means_, self.covariances_)
+        return log_density(fitted_records(self, X), self.weights_, self.means_, self.covariances_)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Mean log-likelihood of the records; ``y`` is ignored."""
@@ -197,7 +189,7 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
 
     def predict_proba(self, X: ArrayLike) -> _Array:
         """Posterior probability of every component, of shape (n_samples, n_components)."""
-        records = self._records(X)
+        records = fitted_records(self, X)
         parts = [
             log_density(records, [1.0], mean[None], variance[None])
             for mean, variance in zip(self.means_, self.covariances_, strict=True)

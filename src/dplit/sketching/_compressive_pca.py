@@ -9,12 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dplit._checks import check_choice, check_integer, check_positive, check_probability
-from dplit._estimators import clip_rows, spawn_generators
+from dplit._checks import (
+    Neighboring,
+    check_choice,
+    check_integer,
+    check_positive,
+    check_probability,
+)
+from dplit._estimators import RandomState, clip_rows, spawn_generators
+from dplit._prediction import fitted_records
 from dplit.features import orthonormal_blocks
 from dplit.sketching._sketch_estimator import (
-    Neighboring,
-    RandomState,
     SketchEstimator,
     frequency_count,
 )
@@ -221,9 +226,7 @@ class CompressivePCA(
 
     def transform(self, X: ArrayLike) -> _Array:
         """Coordinates ``X @ components_.T`` of every record, of shape (n_samples, n_components)."""
-        check_is_fitted(self)
-        records = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(records @ self.components_.T)
+        return np.asarray(fitted_records(self, X) @ self.components_.T)
 
     def inverse_transform(self, Z: ArrayLike) -> _Array:
         """Records ``Z @ components_`` of coordinates, of shape (n_samples, n_features)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, Self, cast, get_args
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,8 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from dplit._boxes import check_box
-from dplit._checks import check_choice, check_integer, check_positive
-from dplit._estimators import spawn_generators
+from dplit._checks import (
+    Neighboring,
+    check_choice,
+    check_integer,
+    check_neighboring,
+    check_positive,
+)
+from dplit._estimators import RandomState, spawn_generators
 from dplit.features import random_frequencies
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.clompr import dequantized_sketch
@@ -26,16 +32,12 @@ from dplit.sketching.sketches import Kind, Sketch, SketchMap, sketch
 
 __all__ = [
     "FourierSketchEstimator",
-    "Neighboring",
-    "RandomState",
     "SketchEstimator",
     "fourier_map",
     "noise_sensitivity",
     "spent_epsilon",
 ]
 
-Neighboring = Literal["add_remove", "replace_one"]
-RandomState = int | np.random.Generator | np.random.RandomState | None
 _Array = NDArray[np.float64]
 
 #: Largest dimensions in which the certificate of S_4, an eigenproblem of size d^2 / 2, is computed:
@@ -73,7 +75,7 @@ def noise_sensitivity(
     """
     if sketch_map.kind != "quadratic":
         return map_sensitivity(sketch_map, noise=noise, neighboring=neighboring)
-    check_choice("neighboring", neighboring, get_args(Neighboring))
+    check_neighboring(neighboring)
     check_choice("noise", noise, ("laplace", "gaussian"))
     omega = sketch_map.frequencies
     if noise == "laplace":
@@ -183,7 +185,7 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
     def _check_privacy(self, choices: tuple[str, ...]) -> None:
         """Refuse parameters that are out of range before the data are looked at."""
         check_choice("noise", self.noise, choices)
-        check_choice("neighboring", self.neighboring, get_args(Neighboring))
+        check_neighboring(self.neighboring)
         if self.epsilon is not None:
             check_positive("epsilon", self.epsilon)
 

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
+    Neighboring,
     check_choice,
     check_finite_array,
     check_integer,
+    check_neighboring,
     check_positive,
     check_probability,
     check_rng,
@@ -22,7 +24,6 @@ from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
 
 __all__ = ["NoisyMoments", "covariance_scale", "leading_components", "noisy_covariance"]
 
-Neighboring = Literal["add_remove", "replace_one"]
 Noise = Literal["gaussian", "laplace"]
 _Array = NDArray[np.float64]
 
@@ -106,7 +107,7 @@ def covariance_scale(
     d = check_integer("n_features", n_features)
     epsilon = check_positive("epsilon", epsilon)
     check_choice("noise", noise, get_args(Noise))
-    check_choice("neighboring", neighboring, get_args(Neighboring))
+    check_neighboring(neighboring)
     replaced = neighboring == "replace_one"
     if noise == "laplace":
         if delta != 0:

@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplit._checks import (
+    Neighboring,
     check_choice,
     check_integer,
+    check_neighboring,
     check_nonnegative,
     check_positive,
     check_probability,
@@ -42,7 +44,6 @@ __all__ = [
 
 NoiseKind = Literal["laplace", "gaussian", "polydisc", "cube"]
 CountMode = Literal["split", "public", "withheld"]
-Neighboring = Literal["add_remove", "replace_one"]
 
 
 def map_sensitivity(
@@ -89,7 +90,7 @@ def map_sensitivity(
     2.0
     """
     check_choice("noise", noise, get_args(NoiseKind))
-    check_choice("neighboring", neighboring, get_args(Neighboring))
+    check_neighboring(neighboring)
     if sketch_map.kind == "quadratic":
         raise ValueError("sensitivity must be given for quadratic features, got sensitivity=None")
     m = sketch_map.n_components
@@ -327,7 +328,7 @@ def plan_release(
     """
     epsilon = check_positive("epsilon", epsilon)
     check_choice("count", count, get_args(CountMode))
-    check_choice("neighboring", neighboring, get_args(Neighboring))
+    check_neighboring(neighboring)
     shares = check_integer("n_shares", n_shares)
     _check_modes(noise, delta, count, split, neighboring)
     if shares > 1 and noise not in ("laplace", "gaussian"):

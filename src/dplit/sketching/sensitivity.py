@@ -13,7 +13,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_choice, check_finite_array, check_integer
+from dplit._checks import (
+    Neighboring,
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_neighboring,
+)
 from dplit.sketching.quadratic_sensitivity import (
     replace_l1_bound,
     s4_certificate,
@@ -22,7 +28,6 @@ from dplit.sketching.quadratic_sensitivity import (
 
 __all__ = ["enumerated_sensitivity", "real_norm", "sketch_sensitivity", "sum_sensitivity"]
 
-Neighboring = Literal["add_remove", "replace_one"]
 MapKind = Literal["fourier", "quantized", "quadratic"]
 _MOST_DATASETS = 200_000
 
@@ -117,7 +122,7 @@ def enumerated_sensitivity(
     3.0
     """
     values = check_finite_array("domain", domain)
-    add = check_choice("neighboring", neighboring, get_args(Neighboring)) == "add_remove"
+    add = check_neighboring(neighboring) == "add_remove"
     n = check_integer("n_records", n_records, minimum=2 if add else 1)
     if len(values) ** n > _MOST_DATASETS:
         raise ValueError(f"n_records must leave at most {_MOST_DATASETS} data sets, got {n}")
@@ -178,7 +183,7 @@ def sum_sensitivity(
     2.0
     """
     rows = check_finite_array("features", features, ndim=2)
-    check_choice("neighboring", neighboring, get_args(Neighboring))
+    check_neighboring(neighboring)
     if neighboring == "add_remove":
         return float(real_norm(rows, norm=norm).max())
     return max(float(real_norm(rows - row, norm=norm).max()) for row in rows)
@@ -236,7 +241,7 @@ def sketch_sensitivity(
     """
     check_choice("kind", kind, get_args(MapKind))
     columns = check_finite_array("frequencies", frequencies, ndim=2)
-    replace = check_choice("neighboring", neighboring, get_args(Neighboring)) == "replace_one"
+    replace = check_neighboring(neighboring) == "replace_one"
     first = _check_norm(norm) == 1
     if kind != "quadratic":
         m = columns.shape[1]

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_finite_array, check_integer, check_rng
+from dplit._checks import Neighboring, check_finite_array, check_integer, check_rng
 from dplit.features import complex_features, orthonormal_blocks, quantized_features
 from dplit.sketching.quadratic_sensitivity import replace_search, s4_ascent
 from dplit.sketching.sensitivity import sketch_sensitivity, sum_sensitivity
@@ -15,7 +15,6 @@ from dplit.sketching.sensitivity import sketch_sensitivity, sum_sensitivity
 __all__ = ["Cell", "opposite_pair", "sensitivity_table"]
 
 Array = NDArray[np.float64]
-Neighboring = Literal["add_remove", "replace_one"]
 _RELATIONS: tuple[Neighboring, ...] = ("add_remove", "replace_one")
 _NORMS: tuple[Literal[1, 2], ...] = (1, 2)
 

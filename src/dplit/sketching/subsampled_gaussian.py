@@ -19,6 +19,7 @@ from scipy.stats import norm
 
 from dplit._checks import (
     check_choice,
+    check_neighboring,
     check_nonnegative,
     check_positive,
     check_probability,
@@ -71,7 +72,7 @@ def fourier_q2(law: MaskLaw, *, neighboring: str = "add_remove") -> float:
     >>> fourier_q2(mask_law("uniform", 8, n_kept=4))
     4.0
     """
-    check_choice("neighboring", neighboring, ("add_remove", "replace_one"))
+    check_neighboring(neighboring)
     most = law.n_components if law.n_kept is None else law.n_kept
     return math.sqrt(most) / law.alpha * (1.0 if neighboring == "add_remove" else 2.0)
 

@@ -8,14 +8,14 @@ supports add up. The corrected ones use the two largest eigenvalues.
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
-    check_choice,
+    Neighboring,
     check_finite_array,
+    check_neighboring,
 )
 from dplit.sketching.masks import MaskLaw, mask_support
 from dplit.sketching.mixture_densities import far_point, log_density
@@ -31,7 +31,6 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-Neighboring = Literal["add_remove", "replace_one"]
 
 
 def masked_operators(frequencies: ArrayLike, law: MaskLaw) -> tuple[Array, Array]:
@@ -154,7 +153,7 @@ def quadratic_q1(
     >>> [quadratic_q1(np.eye(2), law, neighboring=n) for n in ("add_remove", "replace_one")]
     [1.0, 2.0]
     """
-    check_choice("neighboring", neighboring, ("add_remove", "replace_one"))
+    check_neighboring(neighboring)
     count = 1 if neighboring == "add_remove" or as_printed else 2
     spectra = masked_spectra(frequencies, law)
     return float(spectra[:, :count].sum(axis=1).max()) / law.alpha
@@ -257,7 +256,7 @@ def quadratic_q2(
     >>> round(quadratic_q2(np.eye(2), law, neighboring="replace_one"), 6)
     1.414214
     """
-    check_choice("neighboring", neighboring, ("add_remove", "replace_one"))
+    check_neighboring(neighboring)
     factor = 1.0 if neighboring == "add_remove" or as_printed else math.sqrt(2.0)
     return factor * float(masked_quartic(frequencies, law).max()) / law.alpha
 

@@ -8,12 +8,12 @@ two records move the sum further than it says.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_finite_array, check_integer, check_rng
+from dplit._checks import Neighboring, check_finite_array, check_integer, check_rng
 from dplit.features import complex_features, orthonormal_blocks
 from dplit.sketching.masks import MaskLaw, mask_law, mask_support
 from dplit.sketching.quadratic_sensitivity import replace_l1_exact, replace_search
@@ -24,7 +24,6 @@ from dplit.sketching.subsampled_quadratic import masked_quartic, quadratic_q1, q
 __all__ = ["TableCell", "attaining_pair", "fourier_cells", "quadratic_cells", "table_cells"]
 
 Array = NDArray[np.float64]
-Neighboring = Literal["add_remove", "replace_one"]
 _BOTH: tuple[Neighboring, Neighboring] = ("add_remove", "replace_one")
 
 
