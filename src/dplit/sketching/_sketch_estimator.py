@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any, Literal, Self, cast
 
 import numpy as np
@@ -258,7 +259,7 @@ def frequency_count(value: Any, default: int) -> int:
     return default if value is None else check_integer("n_frequencies", value)
 
 
-class FourierSketchEstimator(SketchEstimator):
+class FourierSketchEstimator(SketchEstimator, ABC):
     """Models decoded from Fourier features of records in a public box."""
 
     bounds: Any
@@ -267,9 +268,9 @@ class FourierSketchEstimator(SketchEstimator):
     n_frequencies: int | None
     random_state: RandomState
 
+    @abstractmethod
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         """Fit the model to a released sketch."""
-        raise NotImplementedError
 
     def _fit_records(self, X: ArrayLike, *, per_dimension: int) -> Self:
         """Clip, release and decode; ``per_dimension`` times d frequencies unless they are given."""
