@@ -6,6 +6,13 @@ async (minimum) => {
     + (typeof e.className === "string" && e.className ? "." + e.className.trim().split(/\s+/)[0] : "");
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
   await document.fonts.ready;
+  const end = (e) => e ? e.getBoundingClientRect().right : 0;
+  for (const formula of document.querySelectorAll("span.math"))
+    if (end(formula.querySelector("mjx-math")) > end(formula) + 1 && getComputedStyle(formula).overflowX === "hidden")
+      told.push(`maths cut off: ${short(formula.textContent)}`);
+  for (const formula of document.querySelectorAll("p > span.math"))
+    if (/^[,.;:!?)]/.test(formula.nextSibling?.data || ""))
+      told.push(`punctuation can leave its formula: ${short(formula.parentElement.textContent)}`);
   const images = [...document.images];
   for (const image of images) {
     image.loading = "eager";

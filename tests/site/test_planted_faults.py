@@ -34,6 +34,16 @@ IN_BROWSER = {
         "maths",
     ),
     "unknown command": (r'<span class="math notranslate nohighlight">\(\nosuch\)</span>', "maths"),
+    "formula cut off": (
+        '<p><span class="math notranslate nohighlight" style="overflow: hidden">'
+        rf"\({'a+' * 40}a\)</span></p>",
+        "maths cut off",
+    ),
+    "comma that can leave its formula": (
+        '<div id="late"></div><script>addEventListener("load", () => late.innerHTML = '
+        """'<p><span class="math"><mjx-container></mjx-container></span>, as</p>')</script>""",
+        "punctuation can leave",
+    ),
     "missing picture": ('<img src="missing.png" alt="a picture">', "image not decoded"),
     "picture without alt": (f'<img src="{PIXEL}">', "image without alt"),
     "picture with a path as alt": (f'<img src="{PIXEL}" alt="../figure.svg">', "image without alt"),
