@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dplit.margin.full_batch import noisy_gradient_descent
+from dplit.margin.full_batch import noisy_hinge_descent
 from dplit.streams import stream
 
 #: Records, dimension, draws.
@@ -38,7 +38,7 @@ def _row(m: int, d: int, draws: int) -> dict[str, Any]:
     noise = stream(0, "bench-margin", "noise", d)
 
     def descent() -> None:
-        noisy_gradient_descent(
+        noisy_hinge_descent(
             X, y, margin=0.3, radius=1.0, data_norm=1.0, mu=0.25, n_steps=STEPS, rng=noise,
             n_draws=draws,
         )  # fmt: skip
@@ -54,7 +54,7 @@ def _row(m: int, d: int, draws: int) -> dict[str, Any]:
     mine, theirs = np.array(times).T
     return {
         "name": f"noisy descent (m={m}, d={d}, {draws} draws, {STEPS} steps)",
-        "ours": "noisy_gradient_descent",
+        "ours": "noisy_hinge_descent",
         "peer": "its matrix products alone",
         "ours_seconds": float(np.median(mine)),
         "peer_seconds": float(np.median(theirs)),

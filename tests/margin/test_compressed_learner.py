@@ -91,8 +91,8 @@ def test_solver_is_called_with_inflated_lengths(monkeypatch, inflation):
         seen.update(kwargs)
         return original(Z, y, **kwargs)
 
-    original = module.noisy_gradient_descent
-    monkeypatch.setattr(module, "noisy_gradient_descent", spy)
+    original = module.noisy_hinge_descent
+    monkeypatch.setattr(module, "noisy_hinge_descent", spy)
     X, y = _data(200)
     learn_weights(X, y, **SETTING, inflation=inflation, rng=stream(0, "spy", "noise"))
     assert (seen["radius"], seen["data_norm"], seen["margin"]) == (inflation, inflation, 0.4)

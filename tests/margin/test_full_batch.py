@@ -12,7 +12,7 @@ from dplit.margin.full_batch import (
     descent_bound,
     descent_noise,
     descent_step,
-    noisy_gradient_descent,
+    noisy_hinge_descent,
     rank_bound,
 )
 from dplit.streams import stream
@@ -50,7 +50,7 @@ def _naive(X, y, draws, project, step, sigma, rng, margin=0.3, radius=1.0, n_ste
 @pytest.mark.parametrize("project", [True, False])
 def test_batched_descent_is_the_naive_loop(project):
     X, y = _data(40)
-    run = noisy_gradient_descent(
+    run = noisy_hinge_descent(
         X, y, **SETTING, project=project, n_draws=3, rng=stream(0, "naive", "noise")
     )
     peer = _naive(X, y, 3, project, run.step, run.sigma, stream(0, "naive", "noise"))
@@ -62,8 +62,8 @@ def test_labels_of_each_draw_are_separate_runs():
     labels = np.stack([y, -y, np.roll(y, 1)])
     quiet = {**SETTING, "mu": math.inf}
     rng = stream(0, "labels", "noise")
-    together = noisy_gradient_descent(X, labels, **quiet, n_draws=3, rng=rng).weights
-    alone = [noisy_gradient_descent(X, row, **quiet, rng=rng).weights[0] for row in labels]
+    together = noisy_hinge_descent(X, labels, **quiet, n_draws=3, rng=rng).weights
+    alone = [noisy_hinge_descent(X, row, **quiet, rng=rng).weights[0] for row in labels]
     np.testing.assert_allclose(together, alone, rtol=1e-10)
 
 
@@ -84,7 +84,7 @@ def test_noise_reaches_the_iterates_in_the_stated_size():
     4,000 x 6 draws, relative sd 0.9 %: five of them, false alarm 6e-7; kills noise 5 % off.
     """
     X, y = np.zeros((50, 6)), np.ones(50)
-    run = noisy_gradient_descent(
+    run = noisy_hinge_descent(
         X, y, **SETTING, project=False, n_draws=4000, rng=stream(0, "size", "noise")
     )
     weights = np.arange(20) / 20.0
@@ -123,7 +123,7 @@ def test_rank_bound_of_the_table():
 def test_excess_respects_its_bound(project):
     """Mean of 200 draws against every comparator tried; the bound is a factor 3 away."""
     X, y = _data(300, 20, "bound")
-    run = noisy_gradient_descent(
+    run = noisy_hinge_descent(
         X, y, **SETTING, project=project, n_draws=200, rng=stream(0, "bound", "noise")
     )
     loss = lambda W: np.maximum(1 - (y[:, None] * (X @ W.T)) / 0.3, 0).mean(axis=0)  # noqa: E731
@@ -139,16 +139,16 @@ def test_excess_respects_its_bound(project):
 def test_projection_keeps_the_ball_and_clipping_the_norm():
     X, y = _data()
     loud = {**SETTING, "mu": 0.01, "step": 0.1}
-    inside = noisy_gradient_descent(X, y, **loud, n_draws=5, rng=stream(0, "ball", "noise"))
+    inside = noisy_hinge_descent(X, y, **loud, n_draws=5, rng=stream(0, "ball", "noise"))
     assert np.linalg.norm(inside.weights, axis=1).max() <= 1.0 + 1e-12
-    free = noisy_gradient_descent(
+    free = noisy_hinge_descent(
         X, y, **loud, n_draws=5, project=False, rng=stream(0, "ball", "noise")
     )
     assert np.linalg.norm(free.weights, axis=1).min() > 1.0
     wild = X.copy()
     wild[:5] *= 1e6
     runs = [
-        noisy_gradient_descent(Z, y, **SETTING, rng=stream(0, "clip", "noise")).weights
+        noisy_hinge_descent(Z, y, **SETTING, rng=stream(0, "clip", "noise")).weights
         for Z in (wild, X)
     ]
     np.testing.assert_allclose(*runs, rtol=1e-9)
@@ -156,7 +156,7 @@ def test_projection_keeps_the_ball_and_clipping_the_norm():
 
 def test_a_given_step_is_used_and_noise_is_free_of_the_data():
     X, y = _data()
-    one = noisy_gradient_descent(
+    one = noisy_hinge_descent(
         X, y, **{**SETTING, "n_steps": 2}, step=0.1, project=False, rng=stream(0, "s", "noise")
     )
     noise = stream(0, "s", "noise").standard_normal((2, 6))
@@ -192,4 +192,4 @@ def test_bad_input_is_named(change, error, message):
     X, y = _data()
     args = {"X": X, "y": y, **SETTING, "rng": stream(0, "bad", "noise"), **change}
     with pytest.raises(error, match=message):
-        noisy_gradient_descent(args.pop("X"), args.pop("y"), **args)
+        noisy_hinge_descent(args.pop("X"), args.pop("y"), **args)

@@ -27,7 +27,7 @@ from dplit.margin.erm_experiment import (
     scaling_excess,
     slope,
 )
-from dplit.margin.full_batch import noisy_gradient_descent, rank_bound
+from dplit.margin.full_batch import noisy_hinge_descent, rank_bound
 from dplit.streams import stream
 from dplit.trials import Trial
 
@@ -88,7 +88,7 @@ def test_descent_in_the_span_has_the_same_law():
     np.testing.assert_allclose(basis.T @ basis, np.eye(40), atol=1e-12)
     losses = []
     for rows, trial in ((X, 0), (C, 1)):
-        run = noisy_gradient_descent(
+        run = noisy_hinge_descent(
             rows, y, margin=0.3, radius=1.0, data_norm=1.0, mu=1.0, n_steps=20, n_draws=600,
             project=False, step=0.05, rng=stream(0, "span", "noise", trial),
         )  # fmt: skip
@@ -103,7 +103,7 @@ def test_descent_in_the_span_has_the_same_law():
 def test_rank_bound_holds_where_the_dimension_is_large():
     X, y = margin_data(200, 2000, margin=0.3, rng=stream(0, "rank", "data"))
     C, _ = span_coordinates(X)
-    run = noisy_gradient_descent(
+    run = noisy_hinge_descent(
         C, y, margin=0.3, radius=1.0, data_norm=1.0, mu=1.0, n_steps=60, n_draws=50,
         project=False, rng=stream(0, "rank", "noise"),
     )  # fmt: skip

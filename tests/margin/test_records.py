@@ -11,7 +11,7 @@ from dplit.margin.boosting import boosted_descent
 from dplit.margin.compressed_learner import compressed_learner, learn_weights
 from dplit.margin.dimension_experiment import margin_data
 from dplit.margin.exponential import margin_selection
-from dplit.margin.full_batch import noisy_gradient_descent
+from dplit.margin.full_batch import noisy_hinge_descent
 from dplit.margin.kernel_learner import direct_features, fit_predictor
 from dplit.margin.margin_choice import choose_margin
 from dplit.margin.output_perturbation import perturbed_minimiser
@@ -32,7 +32,7 @@ def _maps():
 
 LEARNERS = {
     "full batch": lambda X, y, margin: (
-        noisy_gradient_descent(X, y, margin=margin, mu=1.0, n_steps=5, **BALL, **_noise()).weights
+        noisy_hinge_descent(X, y, margin=margin, mu=1.0, n_steps=5, **BALL, **_noise()).weights
     ),
     "phased": lambda X, y, margin: phased_descent(
         X, y, margin=margin, mu=1.0, replacement=True, **BALL, **_noise()

@@ -17,7 +17,7 @@ from scipy.stats import norm
 from dplit._checks import check_choice, check_finite_array, check_integer, check_probability
 from dplit.conversions import gdp_budget
 from dplit.margin._records import Array
-from dplit.margin.full_batch import noisy_gradient_descent
+from dplit.margin.full_batch import noisy_hinge_descent
 from dplit.margin.phased import phased_descent
 from dplit.streams import stream
 
@@ -114,7 +114,7 @@ def canary_scores(
     coins: Array = 2.0 * stream(seed, name, "data").integers(0, 2, (count, m)).astype(float) - 1.0
     noise = stream(seed, name, "noise")
     if learner != "phased":
-        weights = noisy_gradient_descent(
+        weights = noisy_hinge_descent(
             np.eye(m), coins, margin=1.0, radius=1.0, data_norm=1.0, mu=mu, n_steps=n_steps,
             rng=noise, project=learner == "ball", n_draws=count,
         ).weights  # fmt: skip

@@ -25,7 +25,7 @@ from dplit.conversions import gdp_budget
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
 from dplit.margin._records import Array, check_geometry, clipped_records
 from dplit.margin.boosting import boosted_descent
-from dplit.margin.full_batch import noisy_gradient_descent
+from dplit.margin.full_batch import noisy_hinge_descent
 
 __all__ = [
     "CompressedLearner",
@@ -272,7 +272,7 @@ def learn_weights(
     check_integer("runs", runs)
     if solver == "noisy_gradient":  # Gaussian mechanisms compose as such, the others add up
         mu = gdp_budget(epsilon=epsilon, delta=delta) / math.sqrt(runs)
-        run = noisy_gradient_descent(
+        run = noisy_hinge_descent(
             Z,
             y,
             margin=rho,

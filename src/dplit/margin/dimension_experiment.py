@@ -18,7 +18,7 @@ from dplit.conversions import gdp_budget
 from dplit.margin._records import Array
 from dplit.margin.bound_gap import margin_sample
 from dplit.margin.compressed_learner import compress, draw_projection, expand
-from dplit.margin.full_batch import noisy_gradient_descent
+from dplit.margin.full_batch import noisy_hinge_descent
 from dplit.margin.losses import hinge_loss, zero_one_loss
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
@@ -149,7 +149,7 @@ def _learn_all(X: Array, y: Array, setting: Setting, trial: Trial) -> list[Array
     ]
     learnt = []
     for rows, level, length, ball, step in cases:
-        weights = noisy_gradient_descent(
+        weights = noisy_hinge_descent(
             rows, y, margin=setting.margin, radius=length, data_norm=length, mu=level,
             project=ball, n_steps=setting.n_steps, step=step, rng=noise,
             n_draws=1 if math.isinf(level) else setting.noise_draws,
@@ -289,7 +289,7 @@ def unprojected_excess(
     mu = gdp_budget(epsilon=used.epsilon, delta=used.delta)
     rank = min(X.shape)
     noise = stream(seed, name, "noise", int(in_span))
-    found = noisy_gradient_descent(
+    found = noisy_hinge_descent(
         rows, y, margin=used.margin, radius=1.0, data_norm=1.0, mu=mu, project=False,
         n_steps=used.n_steps, rng=noise, n_draws=check_integer("n_draws", n_draws, minimum=2),
     )  # fmt: skip

@@ -18,7 +18,7 @@ from dplit.margin._records import Array
 from dplit.margin.dimension_experiment import margin_data
 from dplit.margin.duplicates import Accounting, single_copy_mu
 from dplit.margin.exact_hinge import minimise_hinge
-from dplit.margin.full_batch import descent_bound, noisy_gradient_descent
+from dplit.margin.full_batch import descent_bound, noisy_hinge_descent
 from dplit.margin.losses import hinge_loss
 from dplit.margin.output_perturbation import perturbed_minimiser
 from dplit.margin.phased import phased_bound, phased_descent
@@ -85,7 +85,7 @@ def _alternatives(
     """Yield name, weights and bound (nan: none) of full-batch descent and output perturbation."""
     rho = _SETTING[2]
     for steps in STEPS:
-        run = noisy_gradient_descent(
+        run = noisy_hinge_descent(
             X, y, margin=rho, radius=1.0, data_norm=1.0, mu=mu, n_steps=steps, rng=rng,
             n_draws=runs,
         )  # fmt: skip

@@ -1,7 +1,9 @@
 r"""Noisy full-batch gradient descent on the hinge loss of a margin, many draws at a time.
 
 All draws of the noise descend together, so that a step is two matrix products, whatever the number
-of draws.  Labels may differ between draws as well: an audit flips them.
+of draws.  Labels may differ between draws as well: an audit flips them.  For other losses, one draw
+at a time, there is :func:`dplit.baselines.noisy_gradient_descent`, which clips every gradient; the
+gradients of this one are bounded by the margin and the norm of a record.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ __all__ = [
     "descent_bound",
     "descent_noise",
     "descent_step",
-    "noisy_gradient_descent",
+    "noisy_hinge_descent",
     "rank_bound",
 ]
 
@@ -201,7 +203,7 @@ def rank_bound(
     return size * norm / rho * math.sqrt(1.0 / steps + 4.0 * q / (m * level) ** 2)
 
 
-def noisy_gradient_descent(
+def noisy_hinge_descent(
     X: ArrayLike,
     y: ArrayLike,
     *,
@@ -266,10 +268,10 @@ def noisy_gradient_descent(
 
     Examples
     --------
-    >>> from dplit.margin.full_batch import noisy_gradient_descent
+    >>> from dplit.margin.full_batch import noisy_hinge_descent
     >>> from dplit.streams import stream
     >>> y = np.repeat([1.0, -1.0], 500)
-    >>> run = noisy_gradient_descent(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0,
+    >>> run = noisy_hinge_descent(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0,
     ...     data_norm=1.0, mu=0.25, n_steps=50, rng=stream(0, "example", "noise"))
     >>> bool(run.weights[0] @ [0.6, 0.8] > 0.25)
     True

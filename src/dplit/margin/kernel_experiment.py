@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from dplit._checks import check_choice, check_integer
-from dplit.margin.full_batch import noisy_gradient_descent
+from dplit.margin.full_batch import noisy_hinge_descent
 from dplit.margin.kernel_data import PROBLEMS, KernelProblem, kernel_problem
 from dplit.margin.kernel_features import gaussian_kernel
 from dplit.margin.kernel_learner import direct_features, privacy_level
@@ -99,7 +99,7 @@ def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Ar
         mapped, factor = _mapped(method, problem, public[k])
         for column, epsilon in enumerate(BUDGETS):
             free = epsilon == math.inf
-            run = noisy_gradient_descent(
+            run = noisy_hinge_descent(
                 mapped[train], problem.y[train], margin=problem.margin,
                 radius=factor * problem.weight_norm, data_norm=factor,
                 mu=privacy_level(epsilon=epsilon, delta=DELTA),
