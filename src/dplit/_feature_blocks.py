@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
+from dplit._aligned import aligned_empty
 from dplit._checks import check_angles, check_finite_array
 from dplit._trigonometry import angle_factor, scaled_cosine, scaled_cosine_and_sine
 
-__all__ = ["Kind", "Plan", "fill", "frequency_blocks", "row_blocks"]
+__all__ = ["Kind", "Plan", "blas", "fill", "frequency_blocks", "row_blocks"]
 
 Kind = Literal["phased_cosine", "cos_sin", "complex"]
 
@@ -120,7 +121,7 @@ class Plan:
 
 
 @functools.cache
-def _blas() -> Any:
+def blas() -> Any:
     """Return the handle of numpy's BLAS, whose search among the loaded libraries takes 2 ms."""
     return ThreadpoolController()
 
@@ -138,7 +139,7 @@ def fill(plan: Plan, n_jobs: int | None = 1) -> NDArray[Any]:
         _fill_rows(plan, out, 0, n)
         return out
     share = -(-n // (threads * BLOCK_ROWS)) * BLOCK_ROWS
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+    with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         parts = [
             pool.submit(_fill_rows, plan, out, start, min(start + share, n))
             for start in range(0, n, share)
@@ -155,7 +156,7 @@ def _fill_rows(plan: Plan, out: NDArray[Any], first: int, last: int) -> None:
     pieces = [slice(k, min(k + width, count)) for k in range(0, count, width)]
     blocks = [np.ascontiguousarray(plan.weights[:, piece]) for piece in pieces]
     lifted = np.ones((min(BLOCK_ROWS, last - first), lift), plan.weights.dtype)
-    scratch = np.empty(len(lifted) * width, plan.weights.dtype)
+    scratch = aligned_empty((len(lifted) * width,), plan.weights.dtype)
     for start in range(first, last, BLOCK_ROWS):
         rows = slice(start, min(start + BLOCK_ROWS, last))
         n = rows.stop - start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -221,6 +222,33 @@ def test_structured_angles_that_overflow_count_as_zero() -> None:
     sketch_map = SketchMap.structured("fourier", blocks)
     moved = sketch(np.full((1, 8), 1.7e308), sketch_map).sum
     np.testing.assert_allclose(np.abs(moved), 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_change_no_bit(kind: str) -> None:
+    """Forty-four slabs, a short one at the end; kills sums added as threads finish."""
+    X, sketch_map = _data(700), _map(kind)
+    one = sketch(X, sketch_map, block_rows=1)
+    for n_jobs in (2, 3):
+        found = sketch(iter([X[:99], X[99:]]), sketch_map, block_rows=1, n_jobs=n_jobs)
+        again = sketch(iter([X[:99], X[99:]]), sketch_map, block_rows=1)
+        assert (found.sum.tobytes(), found.count) == (again.sum.tobytes(), 700)
+    np.testing.assert_array_equal(sketch(X, sketch_map, block_rows=1, n_jobs=2).sum, one.sum)
+
+
+def test_threads_name_the_first_bad_record_and_read_few_chunks_ahead() -> None:
+    read = []
+
+    def chunks() -> Iterator[np.ndarray]:
+        for k in range(50):
+            read.append(k)
+            yield np.full((4, 3), np.nan if k in (7, 8) else 0.1 * k)
+
+    with pytest.raises(ValueError, match="chunk 7, row 0"):
+        sketch(chunks(), _map("fourier"), n_jobs=2)
+    assert len(read) <= 7 + 1 + 2 * 2
+    with pytest.raises(ValueError, match="n_jobs"):
+        sketch(_data(5), _map("fourier"), n_jobs=0)
 
 
 def test_nan_is_named_by_chunk_and_row() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dplit._aligned import aligned_empty
 from dplit._estimators import clip_rows
 from dplit._trigonometry import HALF_TANGENT
 
@@ -26,13 +27,16 @@ _LARGEST_ENTRY = np.float64(1e280)
 
 
 class Adder(Protocol):
-    """Takes blocks of records and keeps the sum of their features."""
+    """Sums features over slabs of records, in scratch memory of its own."""
 
-    def add(self, slab: NDArray[Any], length: float) -> None:
-        """Add the features of the records in ``slab`` (rows, d), finite, of bounded length."""
+    #: Shape of a part.
+    shape: tuple[int, int]
 
-    def total(self) -> NDArray[Any]:
-        """Return the sum (m,)."""
+    def part(self, slab: NDArray[Any], length: float) -> NDArray[np.float64]:
+        """Return what adds up over slabs (rows, d) of finite records no longer than ``length``."""
+
+    def total(self, parts: NDArray[np.float64], count: int) -> NDArray[Any]:
+        """Return the sum (m,) of the features of ``count`` records from the sum of the parts."""
 
 
 def add_block(sketch_map: SketchMap, precision: Precision, rows: int) -> Adder:
@@ -47,17 +51,17 @@ class QuadraticAdder:
 
     def __init__(self, sketch_map: SketchMap) -> None:
         self.map = sketch_map
-        self.moments = np.zeros((sketch_map.n_features,) * 2)
+        self.shape = (sketch_map.n_features,) * 2
 
-    def add(self, slab: NDArray[Any], length: float) -> None:
-        """Add the second moments of the records, each first brought into the unit ball."""
+    def part(self, slab: NDArray[Any], length: float) -> NDArray[np.float64]:
+        """Return the second moments of the records, each first brought into the unit ball."""
         records = clip_rows(slab.astype(np.float64), 1.0) if length > 1 else slab.astype(np.float64)
-        self.moments += records.T @ records
+        return np.asarray(records.T @ records)
 
-    def total(self) -> NDArray[Any]:
+    def total(self, parts: NDArray[np.float64], count: int) -> NDArray[Any]:
         """Return ``omega_j^T (sum x x^T) omega_j``."""
         omega = self.map.frequencies
-        return np.asarray(np.einsum("jm,jm->m", omega, self.moments @ omega))
+        return np.asarray(np.einsum("jm,jm->m", omega, parts @ omega))
 
 
 class PhaseAdder:
@@ -78,24 +82,25 @@ class PhaseAdder:
         self.offset = (offset * self.factor).astype(dtype)
         self.weights = (sketch_map.frequencies * self.factor).astype(dtype)
         self.longest = float(np.linalg.norm(sketch_map.frequencies, axis=0).max())
-        self.angle, self.cosine = np.empty((2, rows, m), dtype)
+        self.scratch = aligned_empty((2, rows, m), dtype)
         self.ones = np.ones((1, rows), dtype)
-        self.real, self.imag = np.zeros((2, m))
-        self.count = 0
+        self.shape = (2, m)
 
-    def add(self, slab: NDArray[Any], length: float) -> None:
-        """Add the features of the records of a slab, of length at most ``length``."""
+    def part(self, slab: NDArray[Any], length: float) -> NDArray[np.float64]:
+        """Return the sums (2, m) of cosines and sines, of what stands for them, or of ones."""
+        sums = np.zeros(self.shape)
         largest = LARGE_ANGLE if self.dtype == np.float32 else LARGEST_ANGLE
         reduce = self.map.blocks is not None or not length * self.longest <= largest
         records = slab if reduce else slab.astype(self.dtype, copy=False)
         for start in range(0, len(slab), self.rows):
             block = records[start : start + self.rows]
-            self._add_block(block, reduce)
-        self.count += len(slab)
+            sums += self._block_sums(block, reduce)
+        return sums
 
-    def _add_block(self, block: NDArray[Any], reduce: bool) -> None:
+    def _block_sums(self, block: NDArray[Any], reduce: bool) -> NDArray[Any]:
         n = len(block)
-        angle, cosine, ones = self.angle[:n], self.cosine[:n], self.ones[:, :n]
+        both = self.scratch[:, :n]
+        cosine, angle = both
         if reduce:
             np.copyto(angle, self._reduced(block), casting="same_kind")
         else:
@@ -115,8 +120,7 @@ class PhaseAdder:
         else:
             np.cos(angle, out=cosine)
             np.sin(angle, out=angle)
-        self.real += (ones @ cosine)[0]
-        self.imag += (ones @ angle)[0]
+        return np.asarray((self.ones[:, :n] @ both)[:, 0])
 
     def _reduced(self, block: NDArray[Any]) -> NDArray[np.float64]:
         """Return the scaled angles (rows, m) in float64, reduced to one period.
@@ -134,12 +138,12 @@ class PhaseAdder:
             wide[lost] = 0.0
         return wide
 
-    def total(self) -> NDArray[Any]:
+    def total(self, parts: NDArray[np.float64], count: int) -> NDArray[Any]:
         """Return the complex sum (m,)."""
-        total = np.empty(len(self.real), np.complex128)
-        total.real, total.imag = self.real, self.imag
+        total = np.empty(parts.shape[1], np.complex128)
+        total.real, total.imag = parts
         if self.quantized:  # from the number of ones to a sum of signs
-            total = np.sqrt(2.0) * total - np.sqrt(0.5) * self.count * (1 + 1j)
+            total = np.sqrt(2.0) * total - np.sqrt(0.5) * count * (1 + 1j)
         elif self.tangent:
-            total = 2.0 * total - self.count
+            total = 2.0 * total - count
         return total

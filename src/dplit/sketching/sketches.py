@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any, Literal, Self, cast, get_args
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_choice, check_finite_array, check_integer
@@ -29,7 +30,8 @@ from dplit._sketch_maps import (
     quantized_features,
 )
 from dplit.features import complex_features
-from dplit.sketching._sums import Precision, add_block
+from dplit.sketching._sums import Adder, Precision, add_block
+from dplit.sketching._threads import in_order
 
 __all__ = ["Kind", "NoiseRecord", "Sketch", "SketchMap", "sketch"]
 
@@ -378,6 +380,18 @@ def _chunks(X: Any, sketch_map: SketchMap) -> Iterator[NDArray[Any]]:
         yield chunk
 
 
+def _slabs(X: Any, sketch_map: SketchMap, size: int) -> Iterator[tuple[NDArray[Any], int, int]]:
+    """Yield slabs of at most ``size`` records, each with its chunk and its first row there."""
+    for index, chunk in enumerate(_chunks(X, sketch_map)):
+        for start in range(0, len(chunk), size):
+            yield np.asarray(chunk[start : start + size]), index, start
+
+
+def _part(adder: Adder, slab: NDArray[Any], chunk: int, start: int) -> tuple[NDArray[Any], int]:
+    """Return the part of one slab and its number of records."""
+    return adder.part(slab, _longest(slab, chunk, start)), len(slab)
+
+
 def _longest(slab: NDArray[Any], chunk: int, start: int) -> float:
     """Return the greatest Euclidean length of a slab's records; refuse those that are not finite.
 
@@ -402,6 +416,7 @@ def sketch(
     *,
     precision: Precision = "float32",
     block_rows: int = BLOCK_ROWS,
+    n_jobs: int | None = 1,
 ) -> Sketch:
     r"""Exact sketch :math:`\Sigma(X)=\sum_i\Phi(x_i)` with the number of records.
 
@@ -416,7 +431,10 @@ def sketch(
     precision : {"float32", "float64"}, default="float32"
         Precision of cosines and signs. Sums run in float64 from block to block.
     block_rows : int, default=128
-        Records per block. Memory is O(block_rows * n_components).
+        Records per block. Memory is O(block_rows * n_components) for every thread.
+    n_jobs : int or None, default=1
+        Threads, as joblib counts them. Their number changes no bit of the result: the sums over
+        slabs of 16 blocks are added in order. A dask array has its own workers.
 
     Returns
     -------
@@ -460,11 +478,10 @@ def sketch(
         from dplit.sketching.sources import sketch_dask
 
         return sketch_dask(X, sketch_map, precision=precision, block_rows=rows)
-    adder = add_block(sketch_map, precision, rows)
-    count = 0
-    for index, chunk in enumerate(_chunks(X, sketch_map)):
-        for start in range(0, len(chunk), _SLAB * rows):
-            slab = np.asarray(chunk[start : start + _SLAB * rows])
-            adder.add(slab, _longest(slab, index, start))
-        count += len(chunk)
-    return Sketch(adder.total(), count, sketch_map)
+    threads = effective_n_jobs(n_jobs)
+    adders = [add_block(sketch_map, precision, rows) for _ in range(threads)]
+    total, count = np.zeros(adders[0].shape), 0
+    for part, size in in_order(_part, _slabs(X, sketch_map, _SLAB * rows), adders):
+        total += part
+        count += size
+    return Sketch(adders[0].total(total, count), count, sketch_map)
