@@ -434,7 +434,9 @@ def sketch(
         Records per block. Memory is O(block_rows * n_components) for every thread.
     n_jobs : int or None, default=1
         Threads, as joblib counts them. Their number changes no bit of the result: the sums over
-        slabs of 16 blocks are added in order. A dask array has its own workers.
+        slabs of 16 blocks are added in order. With several threads blocks of 1024 records are
+        faster, since threads wait for each other between the steps of a block. A dask array has its
+        own workers.
 
     Returns
     -------
