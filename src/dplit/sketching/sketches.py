@@ -39,7 +39,7 @@ Kind = Literal["fourier", "quantized", "quadratic"]
 
 #: Records per block: the angles and cosines of one block stay in the second-level cache.
 BLOCK_ROWS = 128
-#: Blocks whose records are checked together.
+#: Blocks whose records are checked together, and whose sums are one part of the total.
 _SLAB = 16
 
 
@@ -455,8 +455,8 @@ def sketch(
     Notes
     -----
     A block costs one matrix product, one tangent (or a cosine and a sine) per entry, three passes
-    of plain arithmetic and two products with a row of ones. Quadratic features are never formed:
-    their sum is :math:`\omega_j^\top(\sum_ix_ix_i^\top)\omega_j`.
+    of plain arithmetic and one product with a row of ones for both sums. Quadratic features are
+    never formed: their sum is :math:`\omega_j^\top(\sum_ix_ix_i^\top)\omega_j`.
 
     References
     ----------
