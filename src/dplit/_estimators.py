@@ -10,15 +10,28 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from dplit._checks import check_finite_array
 
-__all__ = ["RandomState", "binary_signs", "check_regression", "clip_rows", "spawn_generators"]
+__all__ = [
+    "LARGEST_INPUT",
+    "RandomState",
+    "binary_signs",
+    "check_regression",
+    "clamp",
+    "clip_rows",
+    "dp_statement",
+    "spawn_generators",
+]
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
+
+#: Entries of finite records are clamped here, so that no product or square of two overflows.
+LARGEST_INPUT = 1e150
 
 
 def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Generator]:
     """Return ``count`` independent generators that belong to one call of ``fit``.
 
-    ``None`` takes entropy from the operating system. An integer gives the same generators in every
+    ``None`` takes entropy from the operating system, for each generator its own: what is published
+    of one (features, projections, starting points) tells nothing of another (the noise). An integer gives the same generators in every
     call. A ``Generator`` is asked to spawn, so that two fits of one estimator differ while two
     clones (which copy its state) agree. A ``RandomState`` gives four words of entropy and advances.
 
@@ -35,7 +48,7 @@ def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Ge
         words = random_state.randint(0, 2**32, size=4, dtype=np.uint32)
         return np.random.default_rng(words).spawn(count)
     if random_state is None:
-        return np.random.default_rng().spawn(count)
+        return [np.random.default_rng() for _ in range(count)]
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if random_state < 0:
             raise ValueError(f"random_state must be nonnegative, got random_state={random_state!r}")
@@ -46,24 +59,23 @@ def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Ge
     )
 
 
+def clamp(X: NDArray[Any]) -> NDArray[Any]:
+    """Return finite records with entries clamped to ``[-LARGEST_INPUT, LARGEST_INPUT]``."""
+    return np.asarray(np.clip(X, -LARGEST_INPUT, LARGEST_INPUT))
+
+
 def clip_rows(X: NDArray[Any], norm: float) -> NDArray[Any]:
     """Return ``X`` (n, d) with every row longer than ``norm`` scaled back to Euclidean ``norm``.
 
-    A row whose squared length overflows is divided by its largest entry first, so that it keeps its
-    direction.
+    Every row is first divided by a power of two near its largest entry, so that no finite row
+    overflows, underflows, warns or loses its direction, and none takes another route.
     """
-    with np.errstate(over="ignore"):
-        lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    factor = norm / np.maximum(lengths, norm)
-    clipped = np.asarray(X * factor)
-    huge = np.isinf(lengths[:, 0])
-    if huge.any():
-        largest = np.abs(X[huge]).max(axis=1, keepdims=True)
-        rows = X[huge] / largest
-        clipped[huge] = rows * np.minimum(
-            norm / np.linalg.norm(rows, axis=1, keepdims=True), largest
-        )
-    return clipped
+    kind = X.dtype.type
+    top = np.finfo(X.dtype).maxexp - 1
+    largest = np.maximum(np.abs(X).max(axis=1, keepdims=True), kind(norm))
+    unit = np.ldexp(kind(1.0), np.minimum(np.frexp(largest)[1], top))  # (n, 1)
+    lengths, target = np.linalg.norm(X / unit, axis=1, keepdims=True), norm / unit
+    return np.asarray(X * (target / np.maximum(lengths, target)))
 
 
 def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -78,23 +90,50 @@ def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[
     return rows.astype(np.float64), labels.astype(np.float64)
 
 
+def dp_statement(
+    epsilon: float, delta: float, change: str, *, random_state: RandomState = None
+) -> str:
+    """Return the sentences of ``privacy_statement_``.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The guarantee.
+    change : str
+        What neighbours are and what is public, as in "replacing one of 100 records (...)".
+    random_state : int, Generator, RandomState or None
+        The estimator's; anything but None voids the guarantee, and the statement says so.
+    """
+    seed = (
+        "The noise came from the operating system's entropy"
+        if random_state is None
+        else "This fit had a fixed random_state, which voids the guarantee"
+    )
+    return (
+        f"({epsilon:.4g}, {delta:g})-differential privacy for {change}. Outside the guarantee: that "
+        "data which are not finite, empty or of the wrong shape are refused before anything is "
+        f"computed, and time and memory. {seed}; it is floating-point research noise."
+    )
+
+
 def binary_signs(
     y: ArrayLike, classes: ArrayLike | None = None
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the two classes, and -1 for the first of them and 1 for the second.
 
-    With ``classes`` the pair is public, in the given order, and ``y`` may hold only one of them;
-    without, the pair is read off ``y``, sorted, and so is treated as public.
+    With ``classes`` the pair is public, in the given order: nothing is learnt from ``y``, which may
+    hold only one of them, and every other label counts as the first. Without, the pair is read off
+    ``y``, sorted, and so is treated as public.
 
     Raises
     ------
     ValueError
-        If ``classes`` is not a pair of different labels, ``y`` holds another label, or ``y`` alone
-        does not show two.
+        If ``classes`` is not a pair of different labels, or ``y`` alone does not show two.
     """
-    check_classification_targets(y)
-    found = np.unique(np.asarray(y))
+    labels = np.asarray(y)
     if classes is None:
+        check_classification_targets(y)
+        found = np.unique(labels)
         if len(found) > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
@@ -109,6 +148,4 @@ def binary_signs(
         pair = np.asarray(classes)
         if pair.shape != (2,) or pair[0] == pair[1]:
             raise ValueError(f"classes must be two labels, got classes={classes!r}")
-        if not np.isin(found, pair).all():
-            raise ValueError(f"y must hold the classes {classes!r} only")
-    return pair, np.where(np.asarray(y) == pair[1], 1.0, -1.0)
+    return pair, np.where(labels == pair[1], 1.0, -1.0)

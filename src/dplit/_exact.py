@@ -1,0 +1,100 @@
+"""Sums whose bits depend on neither order, position, block, thread nor BLAS.
+
+Floating-point addition is not associative: a record that is removed shifts the blocks of all others
+and moves their sum by more than its own share. Here records are first rounded to a public grid, the
+multiples of a power of two; products and sums of grid points are then exact in float64, so that one
+record moves them by its own (rounded) share and by nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplit._estimators import clip_rows
+
+__all__ = ["GRAM_BITS", "exact_gram", "gram_rounding", "grid_rows", "grid_values", "row_scores"]
+
+Array = NDArray[np.float64]
+
+#: Grid steps, as a power of two, in the largest entry of a factor of :func:`exact_gram`.
+GRAM_BITS = 16
+#: Rows whose products of two factors below ``2^GRAM_BITS`` steps add exactly in float64.
+_EXACT_ROWS = 1 << (53 - 2 * GRAM_BITS)
+#: Records up to which :func:`gram_rounding` holds: the totals stay in 64-bit integers.
+_MOST_ROWS = 1 << (62 - 2 * GRAM_BITS)
+#: Entries of a block of products in :func:`row_scores`.
+_BLOCK = 1 << 16
+
+
+def _step(bound: float, bits: int) -> float:
+    """Return the power of two of which the smallest one above ``bound`` is ``2^bits`` multiples."""
+    return math.ldexp(1.0, math.frexp(bound)[1] - bits)
+
+
+def grid_rows(X: NDArray[Any], norm: float, *, bits: int = GRAM_BITS) -> tuple[Array, float]:
+    """Clip rows (n, d) so that their rounded versions have norm at most ``norm``.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        Whole numbers of at most ``2^bits`` steps.
+    float
+        The step, a power of two between ``norm 2^-bits`` and ``norm 2^(1-bits)``.
+
+    Notes
+    -----
+    Rounding to nearest lengthens a row by at most ``sqrt(d)/2`` steps, so rows are clipped that
+    much earlier (and one step for the rounding of the clipping itself): the sensitivity needs no
+    further term.
+    """
+    step = _step(norm, bits)
+    inner = norm - (math.sqrt(X.shape[1]) / 2.0 + 1.0) * step
+    if inner < norm / 2.0:
+        raise ValueError(f"X must have fewer columns for a grid of {bits} bits, got {X.shape[1]}")
+    return np.asarray(np.rint(clip_rows(X, inner) / step)), step
+
+
+def grid_values(y: NDArray[Any], bound: float, *, bits: int = GRAM_BITS) -> tuple[Array, float]:
+    """Clip numbers to ``[-bound, bound]`` and round them towards zero: whole numbers of steps."""
+    step = _step(bound, bits)
+    return np.asarray(np.trunc(np.clip(y, -bound, bound) / step)), step
+
+
+def exact_gram(A: Array, B: Array) -> Array:
+    """``A^T B`` of whole numbers up to ``2^GRAM_BITS``, (n, p) and (n, q), without rounding.
+
+    Every order of the records gives the same bits. Totals above ``2^53`` are added as integers
+    and rounded once, which :func:`gram_rounding` bounds.
+    """
+    if len(A) <= _EXACT_ROWS:
+        return np.asarray(A.T @ B)
+    if len(A) > _MOST_ROWS:
+        raise ValueError(f"X must have at most {_MOST_ROWS} records")
+    total = np.zeros((A.shape[1], *B.shape[1:]), np.int64)
+    for start in range(0, len(A), _EXACT_ROWS):
+        rows = slice(start, start + _EXACT_ROWS)
+        total += (A[rows].T @ B[rows]).astype(np.int64)
+    return total.astype(np.float64)
+
+
+def gram_rounding(entries: int) -> float:
+    """L2 bound of what the last rounding of :func:`exact_gram` adds to a sensitivity.
+
+    In units of the product of the two bounds: totals below ``2^62`` steps are rounded by at most
+    ``2^8``, of ``2^-32`` each (one step is at most ``2^(1-GRAM_BITS)`` of a bound), on two data
+    sets.
+    """
+    return math.sqrt(entries) * 2.0 ** (1 + 8 + 2 - 2 * GRAM_BITS)
+
+
+def row_scores(X: NDArray[Any], w: NDArray[Any]) -> Array:
+    """``X @ w`` (n,) where no row's bits depend on its place, as they do in a matrix product."""
+    step = max(1, _BLOCK // X.shape[1])
+    scores = np.empty(len(X))
+    for start in range(0, len(X), step):
+        np.add.reduce(X[start : start + step] * w, axis=1, out=scores[start : start + step])
+    return scores
