@@ -31,9 +31,10 @@ def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Ge
     """Return ``count`` independent generators that belong to one call of ``fit``.
 
     ``None`` takes entropy from the operating system, for each generator its own: what is published
-    of one (features, projections, starting points) tells nothing of another (the noise). An integer gives the same generators in every
-    call. A ``Generator`` is asked to spawn, so that two fits of one estimator differ while two
-    clones (which copy its state) agree. A ``RandomState`` gives four words of entropy and advances.
+    of one (features, projections, starting points) tells nothing of another (the noise). An integer
+    gives the same generators in every call. A ``Generator`` is asked to spawn, so that two fits of
+    one estimator differ while two clones (which copy its state) agree. A ``RandomState`` gives four
+    words of entropy and advances.
 
     Raises
     ------
@@ -110,9 +111,9 @@ def dp_statement(
         else "This fit had a fixed random_state, which voids the guarantee"
     )
     return (
-        f"({epsilon:.4g}, {delta:g})-differential privacy for {change}. Outside the guarantee: that "
-        "data which are not finite, empty or of the wrong shape are refused before anything is "
-        f"computed, and time and memory. {seed}; it is floating-point research noise."
+        f"({epsilon:.4g}, {delta:g})-differential privacy for {change}. Outside the guarantee: "
+        "that data which are not finite, empty or of the wrong shape are refused before anything "
+        f"is computed, and time and memory. {seed}; it is floating-point research noise."
     )
 
 
