@@ -25,6 +25,9 @@ def parser() -> argparse.ArgumentParser:
     book.add_argument("--jobs", type=int, default=2, help="chapters at a time")
     again = commands.add_parser("again", help="build a second time elsewhere and compare")
     again.add_argument("folder", type=Path, help="an empty folder for the second build")
+    numbers = commands.add_parser("compare", help="compare the numbers of two builds")
+    numbers.add_argument("old", type=Path, help="a checkout with a finished build")
+    numbers.add_argument("new", type=Path, help="another one")
     commands.add_parser("sync", help="write every .ipynb from its .md")
     chapter = commands.add_parser("chapter", help="run one chapter beside the book")
     chapter.add_argument("name")
@@ -48,6 +51,13 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         from scripts import again
 
         again.compare(layout, arguments.folder.absolute(), say)
+    elif command == "compare":
+        from scripts import compare
+
+        old, new = Layout(arguments.old.absolute()), Layout(arguments.new.absolute())
+        found = compare.differences(old, new)
+        say("\n".join(found) or f"{len(compare.numbers(new))} numbers are equal, bit for bit")
+        return 1 if found else 0
     elif command == "sync":
         from scripts import pairs
 
