@@ -23,9 +23,9 @@ def test_clipping_bounds_rows_keeps_directions_and_leaves_short_rows_alone(X: np
     np.testing.assert_array_equal(clipped[before <= 2.0], X[before <= 2.0])
     long = before > 2.0
     np.testing.assert_allclose(after[long], 2.0, rtol=1e-14)
-    # an entry that becomes subnormal is rounded by up to 2^-1075, here times at most 3e6
+    # an entry that becomes subnormal when divided by at most 2^20 is rounded by 2^-1075 there
     np.testing.assert_allclose(
-        clipped[long] * before[long, None], 2.0 * X[long], rtol=1e-13, atol=1e-317
+        clipped[long] * before[long, None], 2.0 * X[long], rtol=1e-13, atol=2.0**-1054 * 3e6
     )
 
 
@@ -36,6 +36,8 @@ def test_rows_whose_squares_overflow_keep_their_direction() -> None:
     np.testing.assert_allclose(clip_rows(X, 2.0), expected, rtol=1e-14)
     single = clip_rows(np.array([[3e30, 4e30]], np.float32), 2.0)
     np.testing.assert_allclose(single, [[1.2, 1.6]], rtol=1e-6)
+    small = clip_rows(np.array([[3e220, 4e220]]), 1e-100)  # the ratio of the two underflows
+    np.testing.assert_allclose(small, [[0.6e-100, 0.8e-100]], rtol=1e-14)
     far = clip_rows(np.array([[3e200, 4e200]]), 1e250)  # the bound is larger than the record
     np.testing.assert_allclose(far, [[3e200, 4e200]], rtol=1e-14)
 

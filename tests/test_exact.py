@@ -6,7 +6,7 @@ import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from dplit import _exact
 from dplit._exact import exact_gram, gram_rounding, grid_rows, grid_values, row_scores
@@ -19,6 +19,7 @@ norms = st.floats(1e-100, 1e100)
 
 
 @given(matrices, norms)
+@example(np.array([[6.02388022e220]]), 1e-100)
 def test_no_row_on_the_grid_is_longer_than_the_norm(X: np.ndarray, norm: float) -> None:
     """Kills clipping at the norm itself: rounding to nearest then lengthens rows."""
     K, step = grid_rows(X, norm)

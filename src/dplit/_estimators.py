@@ -75,8 +75,9 @@ def clip_rows(X: NDArray[Any], norm: float) -> NDArray[Any]:
     top = np.finfo(X.dtype).maxexp - 1
     largest = np.maximum(np.abs(X).max(axis=1, keepdims=True), kind(norm))
     unit = np.ldexp(kind(1.0), np.minimum(np.frexp(largest)[1], top))  # (n, 1)
-    lengths, target = np.linalg.norm(X / unit, axis=1, keepdims=True), norm / unit
-    return np.asarray(X * (target / np.maximum(lengths, target)))
+    rows = X / unit
+    lengths, target = np.linalg.norm(rows, axis=1, keepdims=True), norm / unit
+    return np.where(lengths <= target, X, rows * (norm / np.maximum(lengths, target)))
 
 
 def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
