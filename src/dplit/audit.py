@@ -21,28 +21,36 @@ from dplit._event_bounds import (
     epsilon_lower_bound,
     gaussian_dp_lower_bound,
 )
+from dplit._nasty_pairs import NeighbourPair, float_sensitivity, nasty_pairs
 from dplit._neighbour_search import NeighbourSearch, search_neighbours
 from dplit._noise_tests import NoiseTest, chi_square_noise_test, gamma_noise_test
 from dplit._one_run import OneRunAudit, one_run_audit, one_run_p_value
+from dplit._side_channels import SideChannel, SideChannelReport, side_channels
 
 __all__ = [
     "Controls",
     "EventAudit",
+    "NeighbourPair",
     "NeighbourSearch",
     "NoiseTest",
     "OneRunAudit",
+    "SideChannel",
+    "SideChannelReport",
     "audit_event",
     "audit_hits",
     "chi_square_noise_test",
     "clopper_pearson",
     "delta_lower_bound",
     "epsilon_lower_bound",
+    "float_sensitivity",
     "gamma_noise_test",
     "gaussian_dp_lower_bound",
+    "nasty_pairs",
     "one_run_audit",
     "one_run_p_value",
     "run_controls",
     "search_neighbours",
+    "side_channels",
 ]
 
 Data = TypeVar("Data")

@@ -1,0 +1,535 @@
+"""Everything that an observer of a release sees beside the noised numbers, compared on neighbours.
+
+A guarantee speaks of all that is seen: an exception, its text and the lines that it passed,
+warnings, what is printed, which attributes there are, their types, shapes and values, the length of
+a pickle. Each must be the same for neighbours, or happen at rates that the guarantee allows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import io
+import math
+import pickle
+import re
+import traceback
+import types
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dplit._checks import check_integer, check_nonnegative, check_probability, check_rng
+from dplit._event_bounds import epsilon_lower_bound
+from dplit._nasty_pairs import NeighbourPair
+
+__all__ = ["SideChannel", "SideChannelReport", "side_channels"]
+
+_Release = Callable[[tuple[NDArray[Any], ...], np.random.Generator], Any]
+_Distance = Callable[[Any, Any], float]
+#: What was seen in one run: a text for every channel.
+_Seen = dict[str, str]
+
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+]?\d+(\.\d*)?(e[-+]?\d+)?j?(?![\w.])|[-+]?\d*\.\d+(e[-+]?\d+)?j?"
+)
+_FLOAT = re.compile(r"\bnan\b|\binf\b|(\d+\.\d*|\.\d+|\d+(?=e[-+]?\d))(e[-+]?\d+)?j?")
+_BLANKS, _ADDRESS = re.compile(r"\s+"), re.compile(r"0x[0-9a-fA-F]+")
+_SIGNS = re.compile(r"[\s,+-]+")
+#: Texts in which numbers are masked where the caller says that noise covers them.
+_TEXTS = {
+    "exception": "exception",
+    "traceback": "exception",
+    "warning texts": "warnings",
+    "printed": "printed",
+}
+
+
+class SideChannel(NamedTuple):
+    """Something beside the noised numbers that tells neighbours apart.
+
+    Attributes
+    ----------
+    pair : str
+        Name of the pair.
+    channel : str
+        Where it is seen: "raises", "warnings", "printed", "pickle", the path of an attribute, ...
+    event : str
+        What is seen there.
+    hits_in, hits_out, runs : int
+        How often on the data and on the neighbour.
+    epsilon_lower : float
+        Smallest epsilon that the counts leave possible; infinite where no noise is at work.
+    violated : bool
+        Whether that is more than the claim.
+    """
+
+    pair: str
+    channel: str
+    event: str
+    hits_in: int
+    hits_out: int
+    runs: int
+    epsilon_lower: float
+    violated: bool
+
+
+@dataclass(frozen=True)
+class SideChannelReport:
+    """What :func:`side_channels` found; printed as a table.
+
+    Attributes
+    ----------
+    findings : tuple of SideChannel
+        Whatever differed, also where the claim allows it.
+    n_pairs, n_raised, pilot : int
+        Pairs that were tried, those among them where every run raised an exception, and runs on
+        each side that looked for differences.
+    epsilon, delta, confidence : float
+        The claim, and the probability with which a true one is not refuted.
+    """
+
+    findings: tuple[SideChannel, ...]
+    n_pairs: int
+    n_raised: int
+    pilot: int
+    epsilon: float
+    delta: float
+    confidence: float
+
+    @property
+    def violated(self) -> bool:
+        """Whether a finding refutes the claim."""
+        return any(finding.violated for finding in self.findings)
+
+    def __str__(self) -> str:
+        """Return the table."""
+        claim = f"({self.epsilon:g}, {self.delta:g})"
+        raised = f" ({self.n_raised} always raise)" if self.n_raised else ""
+        head = f"{self.n_pairs} pairs{raised}, {self.pilot} runs a side, claim {claim}: "
+        if not self.findings:
+            return head + "nothing tells them apart"
+        rows = [
+            (
+                "VIOLATED" if found.violated else "allowed",
+                f"epsilon >= {found.epsilon_lower:.3g}",
+                f"{found.hits_in}/{found.runs} : {found.hits_out}/{found.runs}",
+                found.channel,
+                found.pair,
+                found.event,
+            )
+            for found in self.findings
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+        lines = ["  ".join([*map(str.ljust, row, widths), row[-1]]) for row in rows]
+        return "\n".join([head + f"{len(rows)} differences", *lines])
+
+
+_ARRAYS = (np.ndarray, np.generic, float, complex)
+_NUMBERS = (int, float, complex)
+_NAMED = (bool, str, bytes, type, types.ModuleType, type(None))
+
+
+# --- what is seen in one run -----------------------------------------------------------------
+
+
+def _state(item: Any) -> Mapping[str, Any]:
+    """Return what an object holds: attributes, items, closures, frames; nothing is called."""
+    if isinstance(item, Mapping):
+        return {f"[{key!r}]": value for key, value in item.items()}
+    if isinstance(item, np.ndarray):
+        base = {} if item.base is None else {".base": item.base}
+        return base | ({"[:]": item.ravel().tolist()} if item.dtype.kind == "O" else {})
+    if isinstance(item, (set, frozenset)):
+        item = sorted(item, key=repr)
+    if isinstance(item, tuple) and hasattr(item, "_asdict"):
+        return {f".{name}": value for name, value in item._asdict().items()}
+    if isinstance(item, (list, tuple)):
+        return {f"[{index}]": value for index, value in enumerate(item)}
+    if isinstance(item, np.random.Generator):
+        return {".state": item.bit_generator.state}
+    if isinstance(item, types.FunctionType):
+        cells = [cell.cell_contents for cell in item.__closure__ or () if cell != types.CellType()]
+        return {".closure": cells, ".defaults": [item.__defaults__, item.__kwdefaults__]}
+    if isinstance(item, types.GeneratorType):
+        return {".frame": {} if item.gi_frame is None else dict(item.gi_frame.f_locals)}
+    if isinstance(item, types.MethodType):
+        return {".__self__": item.__self__, ".__func__": item.__func__}
+    slots = [name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ())]
+    names = [*getattr(item, "__dict__", {}), *(name for name in slots if hasattr(item, name))]
+    if names:
+        return {f".{name}": getattr(item, name) for name in names if name != "__dict__"}
+    return {f"<{index}>": value for index, value in enumerate(gc.get_referents(item))}
+
+
+def _leaves(root: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every object that is reachable from a released one, with its path."""
+    plain = (*_NAMED, *_NUMBERS, np.generic)
+    seen: dict[int, Any] = {}  # the objects are kept, so that no number is used twice
+    stack = [("", root)]
+    while stack:
+        path, item = stack.pop()
+        if not isinstance(item, plain) and id(item) in seen:
+            continue
+        seen[id(item)] = item
+        yield path.lstrip("."), item
+        if not isinstance(item, (*plain, types.BuiltinFunctionType, np.ufunc, np.dtype)):
+            stack += [(path + name, value) for name, value in _state(item).items()]
+
+
+def _token(item: Any, noised: bool) -> str:
+    """Return what an observer may know of one object: of a noised one not the numbers."""
+    kind = type(item).__qualname__
+    if isinstance(item, (np.ndarray, np.generic)):
+        array = np.asarray(item)
+        order = "C" if array.flags.c_contiguous else "F" if array.flags.f_contiguous else "strided"
+        kind += f" {array.dtype} {array.shape} {order}"
+        if not noised and array.dtype.kind != "O":
+            values = repr(item) if array.size == 1 else hashlib.md5(array.tobytes()).hexdigest()[:8]
+            return f"{kind} {values}"
+    elif isinstance(item, _NAMED) or (isinstance(item, _NUMBERS) and not noised):
+        return f"{kind} {item!r}"
+    elif not isinstance(item, _NUMBERS):
+        return kind
+    finite = np.asarray(item).dtype.kind not in "fc" or bool(np.isfinite(item).all())
+    return f"{kind} {'finite' if finite else 'NaN or infinite'}"
+
+
+def _is_noised(path: str, noised: Sequence[str]) -> bool:
+    return any(path == name or path.startswith((f"{name}.", f"{name}[")) for name in noised)
+
+
+def _look(released: Any, noised: Sequence[str]) -> _Seen:
+    """Return what can be read off a released object."""
+    leaves = list(_leaves(released))
+    seen = {
+        f"attribute {path or '(itself)'}": _token(item, _is_noised(path, noised))
+        for path, item in leaves
+    }
+    seen["attributes"] = " ".join(path for path, _ in leaves)
+    seen["repr"] = _SIGNS.sub("", _FLOAT.sub("", repr(released)))  # attributes have the numbers
+    try:
+        seen["pickle"] = f"{len(pickle.dumps(released))} bytes"
+    except Exception as problem:  # lambdas and open files cannot be pickled: that too is seen
+        seen["pickle"] = repr(problem)
+    return seen
+
+
+def _run(
+    release: _Release, data: tuple[NDArray[Any], ...], seed: int, noised: Sequence[str]
+) -> tuple[_Seen, Any]:
+    """Run a release once; return what was seen, and what was released (None if it raised)."""
+    printed, released = io.StringIO(), None
+    seen: _Seen = {"raises": "nothing"}
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+    ):
+        warnings.simplefilter("always")
+        try:
+            released = release(tuple(part.copy() for part in data), np.random.default_rng(seed))
+        except Exception as problem:  # whatever it is, the observer sees it
+            seen = {
+                "raises": type(problem).__qualname__,
+                "exception": "".join(traceback.format_exception_only(problem)).strip(),
+                "traceback": traceback.format_exc(),
+            }
+    seen["warnings"] = " ".join(warning.category.__qualname__ for warning in caught)
+    seen["warning texts"] = " | ".join(str(warning.message) for warning in caught)
+    seen["printed"] = printed.getvalue()
+    if seen["raises"] == "nothing":
+        seen |= _look(released, noised)
+    for channel, name in _TEXTS.items():
+        if name in noised and channel in seen:
+            seen[channel] = _NUMBER.sub("#", seen[channel])
+    return {channel: _ADDRESS.sub("0x", text) for channel, text in seen.items()}, released
+
+
+# --- traces of training values ---------------------------------------------------------------
+
+
+def _traces(pair: NeighbourPair, data: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    """Return what may have been kept of the data: as given, clipped to unit rows, centred.
+
+    Numbers of several records are left out: they may be public constants.
+    """
+    found = [np.zeros(0)]
+    with np.errstate(all="ignore"):
+        for part in data[:1] if pair.relation == "replace_entry" else data:
+            if part.dtype.kind == "f":
+                rows = part.reshape(len(part), -1)
+                lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+                for version in (rows, rows - rows.mean(axis=0), rows / lengths):
+                    sizes, counts = np.unique(np.abs(version), return_counts=True)
+                    found += [sizes[counts == 1], -sizes[counts == 1]]
+    values = np.concatenate(found)
+    return values[np.isfinite(values)]
+
+
+def _words(blob: bytes, width: int) -> NDArray[Any]:
+    """Return the words of a number of bytes that begin anywhere in a text of bytes."""
+    windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(blob, np.uint8), width)
+    return np.ascontiguousarray(windows).view(f"u{width}").ravel()
+
+
+def _found_traces(released: Any, values: NDArray[np.float64]) -> int:
+    """Count the training values whose bits are in the pickle or in anything that is reachable.
+
+    Only numbers with a bit in nearly every byte are looked for; in single precision two of them
+    must be there, since one is found in a large pickle by chance.
+    """
+    try:
+        blob = pickle.dumps(released)
+    except Exception:  # not to be pickled: what is reachable remains
+        blob = b""
+    arrays = [
+        item for _, item in _leaves(released) if isinstance(item, (np.ndarray, np.generic, float))
+    ]
+    blob += b"".join(
+        np.asarray(item).tobytes() for item in arrays if np.asarray(item).dtype != object
+    )
+    total = 0
+    for width, least, enough in ((8, 6, 1), (4, 4, 2)):
+        with np.errstate(over="ignore"):
+            bits = values.astype(f"f{width}")
+        busy = np.count_nonzero(bits.view(np.uint8).reshape(-1, width), axis=1) >= least
+        wanted = np.unique(bits[busy].view(f"u{width}"))
+        if len(blob) >= width:
+            hits = int(np.isin(wanted, _words(blob, width)).sum())
+            total += hits if hits >= enough else 0
+    return total
+
+
+# --- comparison ------------------------------------------------------------------------------
+
+
+class _Event(NamedTuple):
+    """A text seen in a channel; None where it differs in every run and never comes back."""
+
+    channel: str
+    text: str | None
+    what: str
+
+
+def _events(left: list[_Seen], right: list[_Seen]) -> list[_Event]:
+    """Return the channels that differ, each with the text whose counts differ most.
+
+    Where one side raises an exception, all other channels but warnings only repeat it.
+    """
+    events: dict[str, _Event] = {}
+    for channel in dict.fromkeys(name for seen in left for name in seen):
+        if not any(channel in seen for seen in right):
+            continue
+        one, two = ([seen.get(channel, "") for seen in side] for side in (left, right))
+        ins, outs = Counter(one), Counter(two)
+        coarse = {"warnings": "", "warning texts": "warnings"}.get(channel, "raises")
+        if ins == outs or coarse in events:
+            continue
+        text: str | None = max(ins | outs, key=lambda key: abs(ins[key] - outs[key]))
+        what = text or "nothing"
+        if channel == "attributes":
+            what = "only on one side: " + " ".join(sorted({*one[0].split()} ^ {*two[0].split()}))
+        if len(one) > 1 and len(set(one + two)) == len(one + two):
+            text, what = None, "differs in every run, and is not named as noised"
+        events[channel] = _Event(channel, text, _BLANKS.sub(" ", what)[:120])
+    return list(events.values())
+
+
+def _certain(pair: NeighbourPair, channel: str, what: str, runs: int) -> SideChannel:
+    """Return a finding that needs no counting."""
+    return SideChannel(pair.name, channel, what, runs, runs, runs, math.inf, True)
+
+
+class _Audit(NamedTuple):
+    """What all pairs of one call share."""
+
+    release: _Release
+    noised: tuple[str, ...]
+    epsilon: float
+    delta: float
+    rng: np.random.Generator
+
+    def runs(self, pair: NeighbourPair, count: int) -> Iterator[tuple[_Seen, Any, _Seen, Any]]:
+        """Yield what is seen and released on both sides, with equal seeds."""
+        for seed in self.rng.integers(2**30, 2**31, count).tolist():
+            sides = (
+                _run(self.release, part, seed, self.noised) for part in (pair.data, pair.neighbour)
+            )
+            (seen, released), (other, again) = sides
+            yield seen, released, other, again
+
+    def certain(
+        self, pair: NeighbourPair, channel: str, what: str, hits: int, runs: int
+    ) -> SideChannel:
+        """Return a finding that needs no counting."""
+        return SideChannel(pair.name, channel, what, hits, hits, runs, math.inf, True)
+
+    def rates(
+        self, pair: NeighbourPair, events: list[_Event], runs: int, confidence: float
+    ) -> Iterator[SideChannel]:
+        """Count events on fresh runs; each bound fails with its share of the probability."""
+        left, right = Counter[int](), Counter[int]()
+        counted = [event for event in events if event.text is not None]
+        for seen, _, other, _ in self.runs(pair, runs if counted else 0):
+            for index, event in enumerate(counted):
+                left[index] += seen.get(event.channel, "") == event.text
+                right[index] += other.get(event.channel, "") == event.text
+        each = 1.0 - (1.0 - confidence) / max(len(counted), 1)
+        for index, event in enumerate(counted):
+            hits = left[index], right[index]
+            lower = epsilon_lower_bound(*hits, runs, delta=self.delta, confidence=each)
+            yield SideChannel(
+                pair.name, event.channel, event.what, *hits, runs, lower, lower > self.epsilon
+            )
+        for event in events:
+            if event.text is None:
+                yield _certain(pair, event.channel, event.what, runs)
+
+    def pilot(
+        self, pair: NeighbourPair, runs: int, distance: _Distance | None, bound: float
+    ) -> tuple[list[_Event], list[SideChannel], bool]:
+        """Return what differs, what is wrong already, and whether every run raised."""
+        left, right, found, kept, farthest = [], [], [], 0, 0.0
+        for seen, released, other, again in self.runs(pair, runs):
+            left.append(seen)
+            right.append(other)
+            if len(left) == 1:  # what is kept does not depend on the seed
+                kept = _found_traces(released, _traces(pair, pair.data))
+                kept += _found_traces(again, _traces(pair, pair.neighbour))
+            if distance is not None and released is not None and again is not None:
+                farthest = float(np.maximum(farthest, distance(released, again)))
+        if kept:
+            found.append(
+                self.certain(pair, "traces", f"{kept} training values are kept", runs, runs)
+            )
+        if not farthest <= bound:
+            what = f"moves by {farthest:.9g}, more than {bound:.9g}"
+            found.append(_certain(pair, "distance", what, runs))
+        raised = all(seen["raises"] != "nothing" for seen in left + right)
+        return _events(left, right), found, raised
+
+
+def _fitted(estimator: Any, data: tuple[NDArray[Any], ...], rng: np.random.Generator) -> Any:
+    """Fit a clone; its seed has a constant number of bytes, and so has its pickle."""
+    seed = int(rng.integers(2**30, 2**31))
+    return clone(estimator).set_params(random_state=seed).fit(*data)
+
+
+def side_channels(
+    release: Any,
+    pairs: Iterable[NeighbourPair],
+    *,
+    noised: Sequence[str] = (),
+    epsilon: float,
+    delta: float = 0.0,
+    confidence: float = 0.9999,
+    pilot: int = 3,
+    runs: int = 100,
+    distance: _Distance | None = None,
+    bound: float = math.inf,
+    rng: np.random.Generator,
+) -> SideChannelReport:
+    """Compare all that an observer of a release sees, beside the noised numbers, on neighbours.
+
+    Parameters
+    ----------
+    release : estimator or callable
+        A scikit-learn estimator with a ``random_state``, of which clones are fitted, or
+        ``release(data, rng)`` that returns anything; ``data`` are the arrays of one side.
+    pairs : iterable of NeighbourPair
+        Such as :func:`nasty_pairs` for the relation of the claim.
+    noised : sequence of str
+        Paths of the attributes that noise covers, with all below them: ``"coef_"``,
+        ``"sketch_.sum"``, ``"[0]"`` for the first entry of a tuple, ``""`` for an array that is
+        itself the release. Only whether they are finite is compared. "exception", "warnings" and
+        "printed" mask the numbers in those texts. **Everything else must agree.**
+    epsilon : float
+        Claimed epsilon, in [0, inf). Counting cannot refute much more than ``log(runs)``: test at
+        a small budget.
+    delta : float, default=0.0
+        Claimed delta, in [0, 1).
+    confidence : float, default=0.9999
+        Probability in (0, 1) with which no rate of an event refutes a true claim.
+    pilot : int, default=3
+        Runs on each side that look for differences, at least 2. An event of probability p is
+        overlooked with probability ``(1 - p) ** pilot``.
+    runs : int, default=100
+        Fresh runs on each side that count what differed, for pairs where anything did.
+    distance : callable, optional
+        ``distance(released, other)`` for the releases of neighbours with equal seeds: equal noise
+        cancels, so that the difference is that of the numbers below the noise.
+    bound : float, default=inf
+        What ``distance`` may not exceed: the sensitivity that calibrates the noise.
+    rng : numpy.random.Generator
+        Source of the seeds of all runs.
+
+    Returns
+    -------
+    SideChannelReport
+        With ``findings``, ``violated``, and a table as its text.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range, or every run on every pair raised an exception:
+        then nothing was tested.
+
+    Notes
+    -----
+    Compared are exceptions (type, text, traceback), warnings (category, text), what is printed, the
+    printed object, the length of its pickle, and all that is reachable from it by attributes,
+    items, slots, closures, frames of generators and bases of views: types, dtypes, shapes, memory
+    order, values. Training values, as given, centred or scaled to length 1, must not be among the
+    bits of the pickle or of what is reachable.
+
+    A difference seen in the pilot becomes an event, one for each channel, whose rates are bounded
+    on fresh runs (:func:`epsilon_lower_bound`, at a confidence shared among all pairs and events).
+    Findings that need no counting have an infinite bound: training values that are kept, a number
+    that differs at equal seeds in every run and never comes back, too large a distance.
+
+    Time and memory are not looked at, nor is code that catches its own warnings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.audit import nasty_pairs, side_channels
+    >>> from dplit.streams import stream
+    >>> def release(data, rng):
+    ...     print("clipped" if abs(data[0]).max() > 1.0 else "as it is")
+    ...     return np.clip(data[0], -1.0, 1.0).sum() + rng.laplace(scale=2.0)
+    >>> pairs = nasty_pairs(1, relation="replace_one")
+    >>> report = side_channels(release, pairs, noised=("",), epsilon=1.0,
+    ...                        rng=stream(0, "example", "noise"))
+    >>> report.violated, {finding.channel for finding in report.findings}
+    (True, {'printed'})
+    """
+    least = check_integer("pilot", pilot, minimum=2)
+    check_integer("runs", runs)
+    sure = check_probability("confidence", confidence)
+    run = partial(_fitted, release) if hasattr(release, "fit") else release
+    audit = _Audit(
+        run, tuple(noised), check_nonnegative("epsilon", epsilon),
+        check_probability("delta", delta, zero=True), check_rng(rng),
+    )  # fmt: skip
+    tried = list(pairs)
+    found: list[SideChannel] = []
+    n_raised = 0
+    for pair in tried:
+        events, certain, raised = audit.pilot(pair, least, distance, bound)
+        found += certain
+        found += audit.rates(pair, events, runs, 1.0 - (1.0 - sure) / len(tried))
+        n_raised += raised
+    if n_raised == len(tried):
+        raise ValueError(f"release must return on one of {n_raised} pairs at least, got exceptions")
+    return SideChannelReport(
+        tuple(found), len(tried), n_raised, least, audit.epsilon, audit.delta, sure
+    )
