@@ -19,25 +19,28 @@ from dplit.audit import (
 )
 from dplit.features import cos_sin_features
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
+from dplit.random_features._certified_ridge import ridge_rounding
 from dplit.random_features.estimator import PrivateRandomFeatureRegressor
 from dplit.random_features.ridge import record_sensitivity
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 
-EASY = PrivateRandomFeatureRegressor(
-    epsilon=1e6, alpha=1.0, gamma=0.02, n_components=200, bounds=(-4.0, 4.0)
-)
+#: Most tests give a penalty for their own ends, at which predictions are noise.
+pytestmark = pytest.mark.filterwarnings("ignore:the noise of a prediction:UserWarning")
+
 DEFAULT = PrivateRandomFeatureRegressor(bounds=(-4.0, 4.0))
+EASY = clone(DEFAULT).set_params(epsilon=1e6)
+CRUDE = clone(EASY).set_params(sensitivity="crude")
 
 
-@estimator_checks([EASY, clone(EASY).set_params(sensitivity="crude")])
+@estimator_checks([EASY, CRUDE])
 def test_scikit_learn_checks_at_a_huge_budget(estimator, check):
     check(estimator)
 
 
 @estimator_checks(
     [DEFAULT],
-    {"check_regressors_train": "200 records at epsilon = 1: the noise exceeds the signal"},
+    {"check_regressors_train": "200 records at epsilon = 1 leave an R^2 below the 0.5 of the check"},
 )
 def test_scikit_learn_checks_at_the_default_budget(estimator, check):
     check(estimator)
@@ -51,7 +54,7 @@ def _data(n=60, d=2, name="estimator"):
 
 def _model(**changes):
     return PrivateRandomFeatureRegressor(
-        **{"bounds": (-1.0, 1.0), "random_state": 0, "gamma": 0.5, **changes}
+        **{"bounds": (-1.0, 1.0), "random_state": 0, "gamma": 0.5, "alpha": 10.0, **changes}
     )
 
 
@@ -79,10 +82,14 @@ def test_noise_is_calibrated_to_the_stated_sensitivity():
         ("crude", math.sqrt(60 / 10)),
     ):
         model = _model(sensitivity=kind, epsilon=0.5, delta=1e-6).fit(X, y)
-        assert model.sensitivity_ == pytest.approx(expected, rel=1e-12)
-        assert model.sigma_ == gaussian_sigma(epsilon=0.5, delta=1e-6, sensitivity=expected)
+        rounding = 2 * ridge_rounding(10.0, 60, 200)
+        assert model.sensitivity_ >= expected + rounding
+        assert model.sensitivity_ == pytest.approx(expected + rounding, rel=2e-12)
+        assert rounding < 1e-8 * expected
+        moved = model.sensitivity_
+        assert model.sigma_ == gaussian_sigma(epsilon=0.5, delta=1e-6, sensitivity=moved)
         assert gaussian_delta(
-            epsilon=model.epsilon_, sigma=model.sigma_, sensitivity=expected
+            epsilon=model.epsilon_, sigma=model.sigma_, sensitivity=moved
         ) == pytest.approx(model.delta_, rel=1e-9)
         assert model.neighboring_ == "replace_one"
         assert "(0.5, 1e-06)" in model.privacy_statement_
@@ -218,7 +225,8 @@ def test_only_private_attributes_are_published():
     model = _model().fit(X, y)
     public = {name for name in vars(model) if name.endswith("_")}
     assert public == {
-        "coef_", "delta_", "epsilon_", "frequencies_", "intercept_", "n_features_in_",
+        "alpha_", "bounds_", "coef_", "delta_", "epsilon_", "frequencies_", "gamma_", "intercept_",
+        "n_features_in_",
         "neighboring_", "privacy_statement_", "sensitivity_", "sigma_",
     }  # fmt: skip
     parameters = set(inspect.signature(PrivateRandomFeatureRegressor).parameters)
@@ -239,7 +247,13 @@ def test_only_private_attributes_are_published():
         ({"epsilon": "1"}, TypeError, "epsilon must be a real number"),
         ({"delta": 0.0}, ValueError, r"delta must be in \(0, 1\)"),
         ({"delta": 1.0}, ValueError, r"delta must be in \(0, 1\)"),
+        (
+            {"bounds": (0.0, 1e200)},
+            ValueError,
+            "bounds must be two increasing numbers of size at most",
+        ),
         ({"alpha": 0.0}, ValueError, "alpha must be positive"),
+        ({"alpha": 1e-14}, ValueError, "alpha must be large enough for 60 records and 200 coef"),
         ({"gamma": -1.0}, ValueError, "gamma must be positive"),
         ({"n_components": 0}, ValueError, "n_components must be at least 1"),
         ({"n_components": 1.5}, TypeError, "n_components must be an integer"),

@@ -208,11 +208,11 @@ def record_sensitivity(
     :math:`k=(1-\cos\theta)/2` it has :math:`\xi^2\le k\|v\|^2`, :math:`Q=4\xi^2(1-k)` and
     :math:`\alpha\|v\|^2+\xi^2\le2|\xi|(b+A\sqrt{1-k})`, which gives the maximum over k.
 
-    A data set with fewer records is one with zero rows, so all bounds increase in m. Each maximum is
-    found where a falling function of one variable is zero, written so that nothing cancels, and
-    rounded up by 1e-12: no penalty is too small or too large for it. Rows of norm r instead of 1 amount to
-    a penalty ``alpha / r^2`` and a factor 1/r, and no bound falls faster than ``alpha^-2``; so that
-    margin also covers rows that rounding made longer than 1, by at most 1e-13.
+    A data set with fewer records is one with zero rows, so all bounds increase in m. Each maximum
+    is found where a falling function of one variable is zero, written so that nothing cancels, and
+    rounded up by 1e-12: no penalty is too small or too large for it. Rows of norm r instead of 1
+    amount to a penalty ``alpha / r^2`` and a factor 1/r, and no bound falls faster than
+    ``alpha^-2``; so that margin also covers rows that rounding made longer than 1 (by under 1e-13).
 
     References
     ----------
