@@ -40,7 +40,7 @@ def test_scikit_learn_checks_at_a_huge_budget(estimator, check):
 
 @estimator_checks(
     [DEFAULT],
-    {"check_regressors_train": "200 records at epsilon = 1 leave an R^2 below the 0.5 of the check"},
+    {"check_regressors_train": "200 records at epsilon = 1 leave R^2 below the check's 0.5"},
 )
 def test_scikit_learn_checks_at_the_default_budget(estimator, check):
     check(estimator)

@@ -9,8 +9,8 @@ n/100. The bias is then, with :math:`h(u)=\log\frac{u}{1+u}+\frac1{1+u}`,
 
 .. math:: B(\alpha)=\frac{h(n/\alpha)-h(n/(100\,\alpha))}{12\log100}.
 
-Where only s = n counted, :math:`\sigma^2\approx\tau^2n\,\alpha^{-3}` would give a penalty in
-proportion to :math:`\tau^{2/5}n^{3/5}`, tau the noise for sensitivity 1: that is its order.
+For many records B grows like :math:`(\alpha/n)^2` and :math:`\sigma^2\approx\tau^2n\,\alpha^{-3}`,
+tau the noise for sensitivity 1: the penalty is in proportion to :math:`\tau^{2/5}n^{3/5}`.
 """
 
 from __future__ import annotations
@@ -67,5 +67,5 @@ def balanced_penalty(n_records: int, n_coefficients: int, unit: float, bound: Bo
         noise = unit * certified_sensitivity(alpha, n_records, n_coefficients, bound)
         return noise * noise + _bias(alpha, n_records)
 
-    best = min((n_records * 2.0**k for k in range(40, -61, -1)), key=risk)
-    return min((best * 2.0 ** (k / 8.0) for k in range(-8, 9)), key=risk)
+    best: float = min((n_records * 2.0**k for k in range(40, -61, -1)), key=risk)
+    return float(min((best * 2.0 ** (k / 8.0) for k in range(-8, 9)), key=risk))
