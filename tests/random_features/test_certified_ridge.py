@@ -104,7 +104,7 @@ def test_no_bit_of_a_row_depends_on_its_place(vectorised, monkeypatch):
     np.testing.assert_array_equal(feature_rows(X[order], W), rows[order])
     for start, stop in ((0, 1), (17, 18), (5, 299)):
         np.testing.assert_array_equal(feature_rows(X[start:stop], W), rows[start:stop])
-    monkeypatch.setattr(certified, "_ROWS", 13)
+    monkeypatch.setattr(certified, "_ANGLES", 13 * 33)
     np.testing.assert_array_equal(feature_rows(X, W), rows)
 
 

@@ -40,6 +40,8 @@ _Array = NDArray[np.float64]
 
 #: Records whose products are added in one matrix product.
 _ROWS = 2048
+#: Angles of a block, which stay in the second-level cache.
+_ANGLES = 1 << 15
 #: Largest angle of a record and a frequency, before any cosine: nothing overflows.
 _LARGEST_ANGLE = 1e300
 
@@ -55,8 +57,9 @@ def feature_rows(X: _Array, frequencies: _Array) -> _Array:
     longest = max(float(np.abs(frequencies).sum(axis=0).max()), 1e-300)
     limit = min(LARGEST_INPUT, _LARGEST_ANGLE / longest)
     rows = np.empty((len(X), 2 * count))
-    for start in range(0, len(X), _ROWS):
-        piece = slice(start, min(start + _ROWS, len(X)))
+    step = max(1, _ANGLES // count)
+    for start in range(0, len(X), step):
+        piece = slice(start, min(start + step, len(X)))
         records = np.clip(X[piece], -limit, limit)
         angle, term = np.zeros((2, len(records), count))
         for column, weight in zip(records.T, weights, strict=True):

@@ -221,7 +221,8 @@ class PrivateRandomFeatureRegressor(
         self._check_parameters()
         low, high = self._limits()
         half, middle = high / 2 - low / 2, low / 2 + high / 2
-        records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        with np.errstate(all="ignore"):  # the sum that looks for NaN may overflow
+            records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         n_records, width = records.shape
         unit = float(gaussian_sigma(epsilon=self.epsilon, delta=self.delta))
         alpha, sensitivity = self._penalty(n_records, unit)
