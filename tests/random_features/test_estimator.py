@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
 from dplit._estimators import spawn_generators
@@ -402,6 +403,16 @@ def test_defaults_beat_the_middle_and_are_near_the_best_penalty(n, epsilon, shif
     print(default, best, trivial)
     assert default >= trivial - 0.02
     assert best < trivial or default >= best - 0.1
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_defaults_serve_real_labels(epsilon):
+    """331 of the bundled diabetes records, as above; the penalty 10 has an R^2 of -3 at 1."""
+    X, y = load_diabetes(return_X_y=True)
+    alphas = (10.0, 20.0, 50.0, 100.0, 200.0)
+    default, best, trivial = _scores(math.sqrt(442) * X, y, (0.0, 350.0), epsilon, alphas)
+    assert default >= trivial + 0.1
+    assert default >= best - 0.1
 
 
 def test_random_state_decides_what_repeats():
