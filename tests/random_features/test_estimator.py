@@ -283,6 +283,14 @@ def test_one_huge_record_is_like_any_other(value, place):
     assert all(getattr(model, name).shape == getattr(usual, name).shape for name in drawn)
 
 
+def test_records_whose_sum_is_undefined_give_no_warning():
+    """Sums of huge entries of both signs are NaN where scikit-learn looks for NaN in them."""
+    X = np.where(np.arange(60)[:, None] % 16 < 8, 1e308, -1e308) * np.ones((60, 8))
+    with np.errstate(all="warn"):
+        model = _model().fit(X, 1e308 * np.sign(X[:, 0]))
+        assert np.isfinite(model.predict(X)).all()
+
+
 @pytest.mark.parametrize("bounds", [(-1e150, 1e150), (0.0, 1e-310), (1.0, 1.0 + 2**-52)])
 def test_extreme_bounds_are_served(bounds):
     X, y = _data()

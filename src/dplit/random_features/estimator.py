@@ -282,5 +282,6 @@ class PrivateRandomFeatureRegressor(
         ValueError
             If ``X`` is not a finite matrix with the fitted number of columns.
         """
-        scores = feature_scores(self, X, lambda records: feature_rows(records, self.frequencies_))
+        with np.errstate(all="ignore"):  # as in fit
+            scores = feature_scores(self, X, lambda rows: feature_rows(rows, self.frequencies_))
         return np.asarray(np.clip(scores + self.intercept_, *self.bounds_))
