@@ -294,6 +294,102 @@ def test_sensitivities_increase_with_records_and_scale_with_labels():
         assert twice == pytest.approx(2 * once)
 
 
+PENALTIES = [3.7 * 10.0**e for e in range(-18, 13, 2)] + [10.0**-e for e in (16.5, 15, 13, 12.5)]
+
+
+def _mp_maximum(function, low, high):
+    """Largest value of a function with one maximum, to 1e-20, by golden section at 40 digits."""
+    ratio = (mp.sqrt(5) - 1) / 2
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    values = function(left), function(right)
+    for _ in range(60):
+        if values[0] > values[1]:
+            high, right, left = right, left, right - ratio * (right - low)
+            values = function(left), values[0]
+        else:
+            low, left, right = left, right, left + ratio * (high - left)
+            values = values[1], function(right)
+    return max(values)
+
+
+def _mp_bounds(alpha, m):
+    """Both sensitivities of the docstring, for b = 1, each maximum at 40 digits."""
+    a = mp.mpf(alpha)
+    A = mp.sqrt(m / a) / 2
+    removal = A
+    if a * (2 * m - 1) ** 2 > m:
+        removal = _mp_maximum(
+            lambda r: (1 + mp.sqrt(m - 1) * r / (a + r * r)) / (1 + a + r * r),
+            mp.mpf(0),
+            mp.sqrt(a),
+        )
+
+    def turn(log_k):  # k from alpha/(4 + 8 alpha) to 1, in its logarithm
+        k = mp.exp(log_k)
+        return 2 * mp.sqrt(k) * (1 + A * mp.sqrt(1 - k)) / (a + k)
+
+    least = min(2 * removal, 2 * A, _mp_maximum(turn, mp.log(a / (4 + 8 * a)), mp.mpf(0)))
+    return {"add_remove": removal, "replace_one": least}
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+@pytest.mark.parametrize("m", [1, 2, 30, 1000, 10**7])
+def test_no_penalty_is_too_small_or_too_large_for_the_formulas(m):
+    """From 1e-18 to 1e12, 40 digits: never below the true maximum, never 1e-11 above it.
+
+    Kills a maximum found in sqrt(1 - k), which is 1e6 too small for penalties below 1e-12.
+    """
+    with mp.workdps(40):
+        for alpha in PENALTIES:
+            for neighboring, exact in _mp_bounds(alpha, m).items():
+                found = record_sensitivity(
+                    alpha=alpha, label_bound=1.0, n_records=m, neighboring=neighboring
+                )
+                assert exact <= found <= exact * (1 + mp.mpf("1e-11"))
+
+
+def _found_swap(alpha, m):
+    """Distances of mirror images (+-p, -q) beside m - 1 rows (0, r) in all, over a grid of scales.
+
+    The closed form of :func:`swap_witness` is free of cancellation, for every penalty.
+    """
+    scale = np.unique(np.minimum(1.0, np.sqrt(alpha) * 10.0 ** np.linspace(-3, 3, 25)))
+    p, q = (np.append(scale, 0.0)[:, None, None], np.append(scale, 0.0)[:, None])
+    q = np.minimum(q, np.sqrt(1 - p**2))
+    r = np.minimum(math.sqrt(m - 1), math.sqrt(alpha) * 10.0 ** np.linspace(-2, 2, 17))
+    h = alpha + r * r
+    slope = 1 + math.sqrt(m - 1) * q * r / h
+    return (2 * (p / alpha) * slope / (1 + p * p / alpha + q * q / h)).max()
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+@pytest.mark.parametrize("m", [1, 2, 30, 1000, 10**7])
+def test_no_witness_exceeds_the_sensitivity_at_any_penalty(m):
+    """Four fifths of the bound are found at every penalty, and never more than all of it."""
+    for alpha in PENALTIES:
+        bound = record_sensitivity(alpha=alpha, label_bound=1.0, n_records=m)
+        assert 0.8 * bound <= _found_swap(alpha, m) <= bound
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+@pytest.mark.parametrize("alpha", [1e-18, 1e-15, 1e-13, 1e-9])
+def test_removal_is_attained_by_an_exact_solution_at_tiny_penalties(alpha):
+    """The witness, fitted with rational numbers' accuracy: mpmath at 60 digits."""
+    A, y = removal_witness(alpha=alpha, label_bound=1.0, n_records=5)
+    with mp.workdps(60):
+        rows = [mp.mpf(float(x)) for x in A[:, 0]]
+
+        def fit(k):
+            top = mp.fsum(x * mp.mpf(float(v)) for x, v in zip(rows[:k], y[:k], strict=True))
+            return top / (mp.fsum(x * x for x in rows[:k]) + mp.mpf(alpha))
+
+        moved = abs(fit(5) - fit(4))
+        bound = record_sensitivity(
+            alpha=alpha, label_bound=1.0, n_records=5, neighboring="add_remove"
+        )
+        assert (1 - mp.mpf("1e-9")) * bound <= moved <= bound
+
+
 def test_sensitivity_to_removal_is_continuous_where_its_formula_changes():
     for m in (1, 2, 7):
         switch = m / (2 * m - 1) ** 2

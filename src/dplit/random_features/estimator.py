@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Literal, Self
 
 import numpy as np
@@ -17,12 +18,16 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit._estimators import RandomState, spawn_generators
+from dplit._estimators import LARGEST_INPUT, RandomState, dp_statement, spawn_generators
 from dplit._prediction import feature_scores
-from dplit.features import cos_sin_features, random_frequencies
+from dplit.features import random_frequencies
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
-from dplit.random_features.interpolation import ridge_fit
-from dplit.random_features.ridge import crude_sensitivity, record_sensitivity
+from dplit.random_features._certified_ridge import feature_rows, ridge_coefficients
+from dplit.random_features._penalty import (
+    LABEL_VARIANCE,
+    balanced_penalty,
+    certified_sensitivity,
+)
 
 __all__ = ["PrivateRandomFeatureRegressor"]
 
@@ -39,17 +44,20 @@ class PrivateRandomFeatureRegressor(
         Privacy budget, in (0, inf).
     delta : float, default=1e-5
         In (0, 1).
-    alpha : float, default=10.0
-        Ridge penalty (scikit-learn's), positive. The noise falls below the signal from about
-        ``n_samples ** (1/3)`` on. Choosing it by looking at the data is not covered.
+    alpha : float or None, default=None
+        Ridge penalty (scikit-learn's), positive. None balances the noise of a prediction against
+        the bias of ridge for labels that use half of their bounds: it reads the number of records,
+        ``epsilon``, ``delta`` and ``n_components``, no data. Choosing it by looking at the data is
+        not covered. Penalties too small for the solve in double precision are refused, whatever
+        the data.
     n_components : int, default=100
         Number of frequencies; each gives a cosine and a sine, so there are twice as many
         coefficients. The noise of a prediction does not depend on it.
-    gamma : float, default=0.1
-        Kernel ``exp(-gamma ||x - x'||^2)``, positive. ``X`` is used as it is: scale it with public
-        constants.
+    gamma : float or None, default=None
+        Kernel ``exp(-gamma ||x - x'||^2)``, positive. None is ``0.5 / n_features``, which suits
+        columns of variance about one. ``X`` is used as it is: scale it with public constants.
     bounds : tuple of float
-        Lowest and highest label; labels outside are clipped. Must be given.
+        Lowest and highest label; labels outside are clipped, and so are predictions. Must be given.
     neighboring : {"replace_one"}, default="replace_one"
         Neighbouring relation: the number of records is public. Under "add_remove" the sensitivity
         over all sizes is infinite, so it is refused.
@@ -70,6 +78,10 @@ class PrivateRandomFeatureRegressor(
         Middle of the label bounds: public, not fitted.
     frequencies_ : ndarray of shape (n_features, n_components)
         Public randomness, drawn without looking at the data.
+    alpha_, gamma_ : float
+        The penalty and the kernel's parameter that were used.
+    bounds_ : tuple of float
+        The label bounds.
     sensitivity_, sigma_ : float
         Bound on the change of the coefficients, and standard deviation of the noise on each.
     epsilon_, delta_, neighboring_ : float, float, str
@@ -82,10 +94,19 @@ class PrivateRandomFeatureRegressor(
     Notes
     -----
     Rows ``(cos <w_k, x>, sin <w_k, x>) / sqrt(n_components)`` have norm exactly 1 for every input,
-    so nothing has to be clipped but the labels, and no hypothesis on the inputs is needed. The
-    noise is calibrated exactly (analytic Gaussian mechanism). It is floating-point research noise,
-    not a release. A prediction carries noise of variance ``sigma_ ** 2``, the same for every input
-    and every group.
+    so nothing has to be clipped but the labels, and no hypothesis on the inputs is needed (entries
+    beyond 1e150 count as 1e150). ``sensitivity_`` holds for the coefficients that the machine
+    computes: the distance of any computed fit from the exact one has a bound in the numbers of
+    records and of coefficients and ``alpha`` alone, which is added for both neighbours, and a row's
+    features do not depend on its place among the others. The noise is calibrated exactly (analytic
+    Gaussian mechanism). It is floating-point research noise, not a release. Before it is clipped a
+    prediction carries noise of variance ``sigma_ ** 2``, the same for every input and every group.
+
+    Where that exceeds 1/12 of the squared half width of the bounds, the variance of labels that use
+    half of them, a constant is better, and ``fit`` warns: for a given ``alpha``, from public
+    numbers. The default never comes to that, because it tends to the constant in the middle of the
+    bounds as the budget or the number of records falls; labels that are almost noise, or fill
+    little of their bounds, can still be predicted a little worse than by a constant.
 
     References
     ----------
@@ -97,7 +118,7 @@ class PrivateRandomFeatureRegressor(
     >>> from dplit.random_features.estimator import PrivateRandomFeatureRegressor
     >>> X = np.linspace(-2.0, 2.0, 2000).reshape(-1, 1)
     >>> model = PrivateRandomFeatureRegressor(
-    ...     bounds=(-1.0, 1.0), alpha=100.0, gamma=0.5, random_state=0
+    ...     bounds=(-1.0, 1.0), random_state=0
     ... ).fit(X, np.sin(X[:, 0]))
     >>> bool(model.score(X, np.sin(X[:, 0])) > 0.8), model.neighboring_
     (True, 'replace_one')
@@ -108,9 +129,9 @@ class PrivateRandomFeatureRegressor(
         *,
         epsilon: float = 1.0,
         delta: float = 1e-5,
-        alpha: float = 10.0,
+        alpha: float | None = None,
         n_components: int = 100,
-        gamma: float = 0.1,
+        gamma: float | None = None,
         bounds: tuple[float, float] | None = None,
         neighboring: Literal["replace_one"] = "replace_one",
         sensitivity: Literal["record", "crude"] = "record",
@@ -127,24 +148,27 @@ class PrivateRandomFeatureRegressor(
         self.random_state = random_state
 
     def _limits(self) -> tuple[float, float]:
-        """Return middle and half width of the label bounds."""
+        """Return the label bounds."""
         if self.bounds is None:
             raise ValueError(
                 "bounds must be given as (lowest label, highest label): bounds read from the data "
                 "are not private, got bounds=None"
             )
         ends = check_finite_array("bounds", self.bounds, ndim=1)
-        if ends.shape != (2,) or not ends[0] < ends[1]:
-            raise ValueError(f"bounds must be two increasing numbers, got bounds={self.bounds!r}")
-        low, high = float(ends[0]), float(ends[1])
-        return low / 2 + high / 2, high / 2 - low / 2
+        if ends.shape != (2,) or not ends[0] / 2 < ends[1] / 2 or abs(ends).max() > LARGEST_INPUT:
+            raise ValueError(
+                f"bounds must be two increasing numbers of size at most {LARGEST_INPUT:g}, "
+                f"got bounds={self.bounds!r}"
+            )
+        return float(ends[0]), float(ends[1])
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
-        check_positive("alpha", self.alpha)
-        check_positive("gamma", self.gamma)
+        for name in ("alpha", "gamma"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
         check_choice("sensitivity", self.sensitivity, ("record", "crude"))
         check_integer("n_components", self.n_components, minimum=1)
         if self.neighboring != "replace_one":
@@ -153,15 +177,24 @@ class PrivateRandomFeatureRegressor(
                 f"to an added one is infinite), got neighboring={self.neighboring!r}"
             )
 
-    def _sensitivity(self, n_records: int, half: float) -> float:
-        if self.sensitivity == "crude":
-            return crude_sensitivity(alpha=self.alpha, label_norm=half * math.sqrt(n_records))
-        return record_sensitivity(
-            alpha=self.alpha,
-            label_bound=half,
-            n_records=n_records,
-            neighboring=self.neighboring,
-        )
+    def _penalty(self, n_records: int, unit: float) -> tuple[float, float]:
+        """Return the penalty and the sensitivity to labels in [-1, 1], from public numbers.
+
+        ``unit`` is the standard deviation of the noise for sensitivity 1.
+        """
+        size = 2 * int(self.n_components)
+        if self.alpha is None:
+            alpha = balanced_penalty(n_records, size, unit, self.sensitivity)
+        else:
+            alpha = float(self.alpha)
+        sensitivity = certified_sensitivity(alpha, n_records, size, self.sensitivity)
+        if math.isinf(sensitivity):
+            raise ValueError(
+                f"alpha must be large enough for {n_records} records and {size} coefficients to be "
+                "solved in double precision, where rounding may be a thousandth of the "
+                f"sensitivity, got alpha={self.alpha!r}"
+            )
+        return alpha, sensitivity
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw frequencies, fit the ridge coefficients and release them with noise.
@@ -181,34 +214,52 @@ class PrivateRandomFeatureRegressor(
         Raises
         ------
         TypeError, ValueError
-            If ``bounds`` is missing, a parameter is out of its range, or the data are not finite
-            arrays of matching length.
+            If ``bounds`` is missing, a parameter is out of its range (``alpha`` too small for these
+            numbers of records and coefficients included), or the data are not finite arrays of
+            matching length.
         """
         self._check_parameters()
-        middle, half = self._limits()
-        records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        low, high = self._limits()
+        half, middle = high / 2 - low / 2, low / 2 + high / 2
+        with np.errstate(all="ignore"):  # the sum that looks for NaN may overflow
+            records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        n_records, width = records.shape
+        unit = float(gaussian_sigma(epsilon=self.epsilon, delta=self.delta))
+        alpha, sensitivity = self._penalty(n_records, unit)
+        sigma = float(
+            gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=sensitivity)
+        )
         public, noise = spawn_generators(self.random_state, 2)
-        self.frequencies_ = random_frequencies(
-            records.shape[1], self.n_components, gamma=self.gamma, rng=public
-        )
-        features = cos_sin_features(records, self.frequencies_)
-        centred = np.clip(labels - middle, -half, half)
-        self.sensitivity_ = self._sensitivity(len(records), half)
-        self.sigma_ = float(
-            gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=self.sensitivity_)
-        )
-        exact = ridge_fit(features, centred, alpha=self.alpha)
-        self.coef_ = exact + gaussian_noise(len(exact), sigma=self.sigma_, rng=noise)
-        self.intercept_ = middle
+        gamma = 0.5 / width if self.gamma is None else float(self.gamma)
+        frequencies = random_frequencies(width, self.n_components, gamma=gamma, rng=public)
+        units = np.clip((np.clip(labels, low, high) - middle) / half, -1.0, 1.0)
+        exact = ridge_coefficients(records, units, frequencies, alpha)
+        self.coef_ = half * (exact + gaussian_noise(len(exact), sigma=sigma, rng=noise))
+        self.intercept_, self.bounds_ = middle, (low, high)
+        self.frequencies_, self.gamma_, self.alpha_ = frequencies, gamma, alpha
+        self.sensitivity_, self.sigma_ = half * sensitivity, half * sigma
         self.epsilon_, self.delta_ = float(self.epsilon), float(self.delta)
         self.neighboring_ = self.neighboring
-        self.privacy_statement_ = (
-            f"({self.epsilon_:g}, {self.delta_:g})-differential privacy for replacing one of "
-            f"{len(records)} records (their number is public; labels clipped to "
-            f"[{middle - half:g}, {middle + half:g}], inputs arbitrary). "
-            "The noise is floating-point research noise; a fixed random_state voids the guarantee."
+        self.privacy_statement_ = dp_statement(
+            self.epsilon_,
+            self.delta_,
+            f"replacing one of {n_records} records (their number is public; labels clipped to "
+            f"[{low:g}, {high:g}], inputs arbitrary)",
+            random_state=self.random_state,
         )
+        self._warn_of_noise(sigma)
         return self
+
+    def _warn_of_noise(self, sigma: float) -> None:
+        """Warn, from public numbers, where a prediction is noise rather than a label."""
+        if sigma**2 > LABEL_VARIANCE:
+            warnings.warn(
+                f"the noise of a prediction has a standard deviation of {sigma:.2g} times half the "
+                "width of the label bounds: a constant predicts better; take a larger alpha "
+                "(None chooses one), a larger epsilon or more records",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict labels.
@@ -221,7 +272,8 @@ class PrivateRandomFeatureRegressor(
         Returns
         -------
         ndarray of shape (n_samples,)
-            ``intercept_`` plus the features times ``coef_``; not clipped to the bounds.
+            ``intercept_`` plus the features times ``coef_``, clipped to ``bounds_``: processing
+            of what is released, at no cost of privacy.
 
         Raises
         ------
@@ -230,7 +282,6 @@ class PrivateRandomFeatureRegressor(
         ValueError
             If ``X`` is not a finite matrix with the fitted number of columns.
         """
-        scores = feature_scores(
-            self, X, lambda records: cos_sin_features(records, self.frequencies_)
-        )
-        return scores + self.intercept_
+        with np.errstate(all="ignore"):  # as in fit
+            scores = feature_scores(self, X, lambda rows: feature_rows(rows, self.frequencies_))
+        return np.asarray(np.clip(scores + self.intercept_, *self.bounds_))

@@ -266,6 +266,9 @@ def ridge_fit(features: ArrayLike, y: ArrayLike, *, alpha: float) -> _Array:
     ------
     TypeError, ValueError
         If an array is not numeric, not finite or of the wrong shape, or ``alpha`` not positive.
+    numpy.linalg.LinAlgError
+        If ``alpha`` is lost in the rounding of the Gram matrix, which depends on the data: the
+        private estimator refuses such penalties from the sizes alone.
 
     Notes
     -----
