@@ -12,7 +12,7 @@ from dplit._boxes import check_box
 from dplit._centers import CenterEstimator
 from dplit._checks import Neighboring, check_integer
 from dplit._dp_lloyd import Noise, private_lloyd, spread_centers
-from dplit._estimators import RandomState, spawn_generators
+from dplit._estimators import RandomState, dp_statement, spawn_generators
 
 __all__ = ["PrivateLloyd"]
 
@@ -135,10 +135,12 @@ class PrivateLloyd(CenterEstimator):
         self.cluster_centers_, self.counts_ = run.centers, run.counts
         self.epsilon_, self.delta_, self.neighboring_ = run.epsilon, run.delta, run.neighboring
         change = "adding or removing" if self.neighboring == "add_remove" else "replacing"
-        self.privacy_statement_ = (
-            f"({run.epsilon:g}, {run.delta:g})-differential privacy for {change} one record "
-            f"(coordinates clipped to bounds within [{box.low.min():g}, {box.high.max():g}]). The "
-            "noise is floating-point research noise; a fixed random_state voids the guarantee."
+        self.privacy_statement_ = dp_statement(
+            run.epsilon,
+            run.delta,
+            f"{change} one record (coordinates clipped to bounds within [{box.low.min():g}, "
+            f"{box.high.max():g}])",
+            random_state=self.random_state,
         )
         self._n_features_out = k
         return self

@@ -25,7 +25,7 @@ from dplit._dp_lloyd import (
     private_lloyd,
     spread_centers,
 )
-from dplit._estimators import RandomState, clip_rows, spawn_generators
+from dplit._estimators import RandomState, clip_rows, dp_statement, spawn_generators
 from dplit._noisy_gradient import (
     PrivateCoefficients,
     noisy_gradient_descent,
@@ -96,16 +96,17 @@ class _ClippedLinearRegressor(LinearRegressor):
         if ends.shape != (2,) or not ends[0] < ends[1]:
             raise ValueError(f"bounds must be two increasing numbers, got bounds={self.bounds!r}")
         low, high = float(ends[0]), float(ends[1])
-        return check_positive("data_norm", self.data_norm), (low + high) / 2, (high - low) / 2
+        return check_positive("data_norm", self.data_norm), low / 2 + high / 2, high / 2 - low / 2
 
     def _unit_records(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return rows in the unit ball and labels in [-1, 1]."""
+        """Return rows in the unit ball and labels in [-1, 1]; clipped before anything else."""
         norm, middle, half = self._limits()
         records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        unit = clip_rows(records / norm, 1.0)
+        unit = clip_rows(np.ascontiguousarray(records), norm) / norm
         if self.fit_intercept:
             unit = np.hstack([unit, np.ones((len(unit), 1))]) / np.sqrt(2.0)
-        return unit, np.clip((labels - middle) / half, -1.0, 1.0)
+        inside = np.clip(labels, middle - half, middle + half)
+        return unit, np.clip((inside - middle) / half, -1.0, 1.0)
 
     def _publish(self, fitted: PrivateMoments | PrivateCoefficients) -> Self:
         """Set the private attributes from a release on unit records."""
@@ -120,11 +121,14 @@ class _ClippedLinearRegressor(LinearRegressor):
         self.delta_ = float(fitted.delta)
         self.neighboring_ = fitted.neighboring
         self.sigma_ = fitted.sigma
-        change = "adding or removing" if self.neighboring_ == "add_remove" else "replacing"
-        self.privacy_statement_ = (
-            f"({self.epsilon_:g}, {self.delta_:g})-differential privacy for {change} one record "
-            f"(rows clipped to norm {norm:g}, labels to [{middle - half:g}, {middle + half:g}]). "
-            "The noise is floating-point research noise; a fixed random_state voids the guarantee."
+        added = self.neighboring_ == "add_remove"
+        change = (
+            f"{'adding or removing one record' if added else 'replacing one record'} (rows clipped "
+            f"to norm {norm:g}, labels to [{middle - half:g}, {middle + half:g}]"
+            f"{'' if added else '; their number is public'})"
+        )
+        self.privacy_statement_ = dp_statement(
+            self.epsilon_, self.delta_, change, random_state=self.random_state
         )
         return self
 
