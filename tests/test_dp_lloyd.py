@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
+from dplit import _dp_lloyd
 from dplit._boxes import check_box
 from dplit.audit import audit_event, run_controls
 from dplit.baselines import (
@@ -152,6 +154,50 @@ def test_sensitivity_search_never_exceeds_and_attains(neighboring):
     allowed = gaussian_delta(epsilon=1.0, sigma=1.0, sensitivity=worst[1])
     assert 0.999 <= worst[0] <= 1 + 1e-12
     assert 0.99e-5 <= allowed <= 1e-5 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 3, 10])
+def test_one_record_moves_the_computed_sums_by_its_own_share(d):
+    """Ties and near ties of patterned records: no removal or order changes another's cluster.
+
+    Kills distances by a float matrix product, whose last bits follow the place of a record.
+    """
+    rng = stream(0, "dp-lloyd-float", "data")
+    centers = rng.uniform(-1, 1, (4, d))
+    centers[3] = centers[0] + 1e-13  # the same after rounding: a tie goes to the first
+    middles = (centers[:2].mean(axis=0), centers[1:3].mean(axis=0))
+    U = np.concatenate([np.tile(rng.uniform(-1, 1, (64, d)), (20, 1)), np.tile(middles, (300, 1))])
+    whole = np.rint(check_box((-1, 1), d).unit(U) * 2.0**_dp_lloyd._BITS)
+    sums, counts = _dp_lloyd._sums(whole, centers)
+    exact = ((U[:, None] - centers[:3]) ** 2).sum(2)
+    near = np.sort(exact, axis=1)
+    clear = near[:, 1] - near[:, 0] > 1e-5 if d > 0 else near[:, 0] >= 0
+    one_hot = _dp_lloyd._sums(whole[clear], centers)[1]
+    np.testing.assert_array_equal(one_hot[:3], np.bincount(exact[clear].argmin(1), minlength=3))
+    assert one_hot[3] == 0
+    order = rng.permutation(len(U))
+    for again in (_dp_lloyd._sums(whole[order], centers),
+                  _dp_lloyd._sums(np.asfortranarray(whole), centers)):  # fmt: skip
+        np.testing.assert_array_equal(again[0], sums)
+        np.testing.assert_array_equal(again[1], counts)
+    for gone in (0, 63, 1280, len(U) - 1):
+        rest, own = (
+            _dp_lloyd._sums(rows, centers)
+            for rows in (np.delete(whole, gone, axis=0), whole[gone : gone + 1])
+        )
+        np.testing.assert_array_equal(sums - rest[0], own[0])
+        np.testing.assert_array_equal(counts - rest[1], own[1])
+        assert np.abs(sums - rest[0]).sum() <= d
+        assert np.abs(counts - rest[1]).sum() == 1
+
+
+@pytest.mark.parametrize("bounds", [(-1.0, 1.0), (-1.7e308, 1.7e308), (0.0, 1e-300)])
+def test_no_finite_record_overflows_or_warns(bounds):
+    X = [[0.0, 1e308], [-1.7e308, 1.7e308], [5e-324, -1.7e308]]
+    with warnings.catch_warnings(), np.errstate(over="raise", invalid="raise", divide="raise"):
+        warnings.simplefilter("error")
+        model = PrivateLloyd(2, bounds=bounds, random_state=0).fit(X)
+    assert np.isfinite(model.cluster_centers_).all()
 
 
 @pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-5)])
@@ -295,7 +341,9 @@ def test_bad_arrays_are_named():
         spread_centers(2, 1, bounds=(0, 1), rng=0)
 
 
-@pytest.mark.parametrize("bounds", [3.0, (0.0, 1.0, 2.0), (0.0, math.inf), ("a", "b")])
+@pytest.mark.parametrize(
+    "bounds", [3.0, (0.0, 1.0, 2.0), (0.0, math.inf), ("a", "b"), (0.0, 5e-324)]
+)
 def test_bad_boxes_are_refused(bounds):
     with pytest.raises((ValueError, TypeError), match="bounds"):
         check_box(bounds, 2)
