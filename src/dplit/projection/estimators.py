@@ -24,7 +24,12 @@ from dplit._estimators import RandomState, clamp, dp_statement, spawn_generators
 from dplit._prediction import LinearRegressor
 from dplit.mechanisms import gaussian_epsilon
 from dplit.projection.information import additive_sigma, fixed_variance
-from dplit.projection.projection import ProjectionRelease, fit_projection, release_projection
+from dplit.projection.projection import (
+    ProjectionRelease,
+    fit_projection,
+    release_projection,
+    useful_correction,
+)
 from dplit.projection.row_privacy import row_epsilon
 
 __all__ = ["AdditiveNoiseRegressor", "RandomProjectionRegressor"]
@@ -65,8 +70,11 @@ class _EntryPrivateRegressor(LinearRegressor):
             one = seen[:, 1] / np.linalg.norm(seen[:, 1])
             weights, shift = one @ Z, float(one @ target)
             Z, target = Z - np.outer(one, weights), target - one * shift
-        amount = (len(Z) - len(seen[0]) + 1) * noise if self.correction == "attenuation" else 0.0
-        theta = fit_projection(ProjectionRelease(Z, target), correction=amount)
+        left = ProjectionRelease(Z, target)
+        share = (len(Z) - len(seen[0]) + 1) / len(Z)  # of the rows: the rest lost its noise
+        corrected = self.correction == "attenuation"
+        amount = useful_correction(left, variance=share * noise) if corrected else 0.0
+        theta = fit_projection(left, correction=amount)
         self.coef_ = theta / box.half
         self.intercept_ = -float(box.middle @ self.coef_)
         if self.fit_intercept:
@@ -104,8 +112,10 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
         Lowest and highest entry, for all columns or for each. Entries outside are clipped. Must be
         given, and chosen without the data.
     correction : {"none", "attenuation"}, default="none"
-        "attenuation" takes the noise's share off the Gram matrix (post-processing, no cost), at
-        most 0.8 of its smallest eigenvalue.
+        "attenuation" takes off the Gram matrix as much of the noise's share as is worth it
+        (:func:`dplit.projection.projection.useful_correction`; nothing where the release is mostly
+        noise), at most 0.8 of its smallest eigenvalue. It reads the release alone, and so costs no
+        privacy; where few directions carry the signal it can still cost accuracy.
     fit_intercept : bool, default=True
         Whether to fit a constant, through a public column of ones.
     random_state : int, Generator, RandomState or None, default=None
@@ -229,8 +239,10 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
         Lowest and highest entry, for all columns or for each. Entries outside are clipped. Must be
         given, and chosen without the data.
     correction : {"none", "attenuation"}, default="none"
-        "attenuation" takes the noise's share off the Gram matrix (post-processing, no cost), at
-        most 0.8 of its smallest eigenvalue.
+        "attenuation" takes off the Gram matrix as much of the noise's share as is worth it
+        (:func:`dplit.projection.projection.useful_correction`; nothing where the release is mostly
+        noise), at most 0.8 of its smallest eigenvalue. It reads the release alone, and so costs no
+        privacy; where few directions carry the signal it can still cost accuracy.
     fit_intercept : bool, default=True
         Whether to fit a constant, through a public column of ones that is projected with the rest.
     random_state : int, Generator, RandomState or None, default=None
