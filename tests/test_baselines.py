@@ -22,6 +22,9 @@ from tests.estimator_checks import estimator_checks
 
 SURE = 1.0 - 1e-5
 
+#: Many of these data sets are too few for their budget; one test asks for the warning itself.
+pytestmark = pytest.mark.filterwarnings("ignore:.*are too few for this budget:UserWarning")
+
 
 def regression(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = stream(seed, "test-baselines", "data")
@@ -299,12 +302,13 @@ HUGE = [
 @pytest.mark.parametrize(("X", "y"), HUGE)
 def test_no_finite_record_overflows_or_warns(X: Any, y: Any) -> None:
     """Warnings are errors here; kills records that are scaled before they are clipped."""
-    Moments, Descent = baselines.SufficientStatisticsRegressor, baselines.NoisyGradientRegressor
     with warnings.catch_warnings(), np.errstate(over="raise", invalid="raise", divide="raise"):
         warnings.simplefilter("error")
-        for make in (Moments, Descent):
+        for make, given in ((Moments, {"alpha": 1.0}), (Descent, {"steps": 9})):
             for intercept in (True, False):
-                model = make(data_norm=0.5, bounds=(-1, 1), fit_intercept=intercept, random_state=0)
+                model = make(
+                    data_norm=0.5, bounds=(-1, 1), fit_intercept=intercept, random_state=0, **given
+                )
                 assert np.isfinite([*model.fit(X, y).coef_, model.intercept_]).all()
         options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "rng": np.random.default_rng(0)}
         moments = baselines.sufficient_statistics(X, y, data_norm=0.5, label_bound=3.0, **options)
@@ -436,7 +440,7 @@ BOUNDS: dict[str, Any] = {"data_norm": 5.0, "bounds": (-4.0, 4.0)}
     [
         Moments(epsilon=1e6, **BOUNDS),
         Moments(epsilon=1e6, neighboring="replace_one", fit_intercept=False, alpha=1.0, **BOUNDS),
-        Descent(epsilon=1e6, learning_rate=1.9, **BOUNDS),
+        Descent(epsilon=1e6, **BOUNDS),
         Descent(epsilon=1e6, neighboring="add_remove", public_size=100, radius=20.0, **BOUNDS),
     ]
 )
@@ -534,6 +538,54 @@ def test_random_state_semantics(make: Any) -> None:
     for bad in (-1, True, "seed"):
         with pytest.raises((ValueError, TypeError), match="random_state must be"):
             fitted(bad)
+
+
+@pytest.mark.filterwarnings("error")
+def test_too_few_records_are_said_and_enough_are_not() -> None:
+    """From public numbers, or (where the number is private) from the released moments.
+
+    With 5 and 20,000 records the released weight of the constant is 3 and 1800 standard deviations
+    from the border.
+    """
+    X, y = regression(20_000, 2)
+    few = (X[:5], y[:5])
+    for make in (Moments, Descent):
+        make(random_state=0, **BOUNDS).fit(X, y)
+        with pytest.warns(UserWarning, match="are too few for this budget"):
+            make(random_state=0, **BOUNDS).fit(*few)
+    Descent(neighboring="add_remove", public_size=10_000, **BOUNDS).fit(*few)
+    with pytest.warns(UserWarning, match="7 records with 3 coefficients are too few"):
+        Descent(neighboring="add_remove", public_size=7, **BOUNDS).fit(X[:100], y[:100])
+    Descent(steps=3, **BOUNDS).fit(*few)
+    Moments(alpha=1.0, **BOUNDS).fit(*few)
+
+
+def test_default_steps_follow_public_numbers_alone() -> None:
+    """``n / (s sqrt(e d))`` steps of length 1, s the noise of one clipped sum; at most 1000."""
+    model = Descent(epsilon=2.0, clip=0.5, **BOUNDS)
+    noise = gaussian_sigma(epsilon=2.0, delta=1e-5, sensitivity=1.0)
+    assert model._steps(300, 4) == math.ceil(300 / (noise * math.sqrt(4 * math.e)))
+    assert model.set_params(learning_rate=0.25)._steps(300, 4) > 3 * 300 / noise / 3.3
+    assert model.set_params(epsilon=1e4)._steps(300, 4) == 1000
+    told = Descent(epsilon=2.0, clip=1.0, neighboring="add_remove", public_size=300, **BOUNDS)
+    assert told._steps(7, 4) == told._steps(10**6, 4) == math.ceil(
+        300 / (noise * math.sqrt(4 * math.e))
+    )
+    X, y = regression(120, 3)
+    options: dict[str, Any] = {"random_state": 1, **BOUNDS}
+    chosen = Descent(**options).fit(X, y)
+    steps = chosen._steps(120, 4)
+    np.testing.assert_array_equal(chosen.coef_, Descent(steps=steps, **options).fit(X, y).coef_)
+    assert (chosen.coef_ != Descent(steps=steps + 1, **options).fit(X, y).coef_).all()
+
+
+@pytest.mark.parametrize("make", [Moments, Descent])
+def test_predictions_stay_within_the_bounds(make: Any) -> None:
+    X, y = regression(40, 2)
+    model = make(epsilon=0.01, data_norm=5.0, bounds=(-1.0, 0.5), random_state=0).fit(X, y)
+    scores = 1e3 * X @ model.coef_ + model.intercept_
+    assert scores.min() < -1.0 < 0.5 < scores.max()  # else the test would see nothing
+    np.testing.assert_array_equal(model.predict(1e3 * X), np.clip(scores, -1.0, 0.5))
 
 
 def test_alpha_of_the_estimator_is_on_the_scale_of_scikit_learn() -> None:

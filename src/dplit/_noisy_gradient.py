@@ -213,7 +213,7 @@ def noisy_gradient_descent(
     check_neighboring(neighboring)
     steps = check_integer("steps", steps)
     clip = check_positive("clip", clip)
-    rate = check_positive("learning_rate", learning_rate) / _size(rows, neighboring, public_size)
+    rate = check_positive("learning_rate", learning_rate) / public_number(len(rows), neighboring, public_size)
     limit = math.inf if radius is None else check_positive("radius", radius)
     check_rng(rng)
     d = rows.shape[1]
@@ -233,7 +233,7 @@ def noisy_gradient_descent(
     return PrivateCoefficients(coef, epsilon, delta, neighboring, sigma)
 
 
-def _size(rows: NDArray[Any], neighboring: str, public_size: int | None) -> int:
+def public_number(n_records: int, neighboring: str, public_size: int | None) -> int:
     """Return the public number of records; where it is private, none may be read from the data."""
     if public_size is not None:
         return check_integer("public_size", public_size)
@@ -242,4 +242,4 @@ def _size(rows: NDArray[Any], neighboring: str, public_size: int | None) -> int:
             "public_size must be given under add_remove, where the number of records is private, "
             "got public_size=None"
         )
-    return len(rows)
+    return n_records
