@@ -281,7 +281,11 @@ def test_one_record_moves_the_computed_gradient_by_at_most_the_clip(kind: str) -
         again = _noisy_gradient._Records.of(np.asfortranarray(X[rows]))
         np.testing.assert_array_equal(again.scores(w) - y[rows], (records.scores(w) - y)[rows])
         gone = np.setdiff1d(np.arange(n), rows)
-        own = _noisy_gradient._Records.of(X[gone]).gradient_sum(slopes[gone], clip) if len(gone) else 0.0
+        own = (
+            _noisy_gradient._Records.of(X[gone]).gradient_sum(slopes[gone], clip)
+            if len(gone)
+            else 0.0
+        )
         np.testing.assert_array_equal(whole - again.gradient_sum(slopes[rows], clip), own)
     each = [
         _noisy_gradient._Records.of(X[i : i + 1]).gradient_sum(slopes[i : i + 1], clip)
@@ -313,7 +317,10 @@ def test_no_finite_record_overflows_or_warns(X: Any, y: Any) -> None:
         options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "rng": np.random.default_rng(0)}
         moments = baselines.sufficient_statistics(X, y, data_norm=0.5, label_bound=3.0, **options)
         assert np.isfinite([*moments.gram.ravel(), *moments.moment, *moments.coef]).all()
-        for slope in (baselines.squared_loss_derivative, lambda s, t: np.exp(s * s) - np.exp(t * t)):
+        for slope in (
+            baselines.squared_loss_derivative,
+            lambda s, t: np.exp(s * s) - np.exp(t * t),
+        ):
             descent = baselines.noisy_gradient_descent(
                 X, y, clip=1.0, steps=5, learning_rate=3.0, derivative=slope, **options
             )
@@ -568,8 +575,10 @@ def test_default_steps_follow_public_numbers_alone() -> None:
     assert model.set_params(learning_rate=0.25)._steps(300, 4) > 3 * 300 / noise / 3.3
     assert model.set_params(epsilon=1e4)._steps(300, 4) == 1000
     told = Descent(epsilon=2.0, clip=1.0, neighboring="add_remove", public_size=300, **BOUNDS)
-    assert told._steps(7, 4) == told._steps(10**6, 4) == math.ceil(
-        300 / (noise * math.sqrt(4 * math.e))
+    assert (
+        told._steps(7, 4)
+        == told._steps(10**6, 4)
+        == math.ceil(300 / (noise * math.sqrt(4 * math.e)))
     )
     X, y = regression(120, 3)
     options: dict[str, Any] = {"random_state": 1, **BOUNDS}

@@ -15,8 +15,8 @@ from sklearn.cluster import KMeans
 
 from dplit import _dp_lloyd
 from dplit._boxes import check_box
-from dplit.audit import audit_event, run_controls
 from dplit._private_lloyd import merge_centers
+from dplit.audit import audit_event, run_controls
 from dplit.baselines import (
     PrivateLloyd,
     lloyd_noise,
@@ -26,7 +26,6 @@ from dplit.baselines import (
 from dplit.mechanisms import gaussian_delta
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
-
 
 #: Many of these data sets are too few for their budget; one test asks for the warning itself.
 pytestmark = pytest.mark.filterwarnings("ignore:the noise of the centres:UserWarning")
@@ -176,10 +175,10 @@ def test_one_record_moves_the_computed_sums_by_its_own_share(d):
     sums, counts = _dp_lloyd._sums(whole, centers)
     exact = ((U[:, None] - centers[:3]) ** 2).sum(2)
     near = np.sort(exact, axis=1)
-    clear = near[:, 1] - near[:, 0] > 1e-5 if d > 0 else near[:, 0] >= 0
-    one_hot = _dp_lloyd._sums(whole[clear], centers)[1]
-    np.testing.assert_array_equal(one_hot[:3], np.bincount(exact[clear].argmin(1), minlength=3))
-    assert one_hot[3] == 0
+    clear = near[:, 1] - near[:, 0] > 1e-5  # no tie
+    found = _dp_lloyd._sums(whole[clear], centers)[1]
+    np.testing.assert_array_equal(found[:3], np.bincount(exact[clear].argmin(1), minlength=3))
+    assert found[3] == 0
     order = rng.permutation(len(U))
     for again in (_dp_lloyd._sums(whole[order], centers),
                   _dp_lloyd._sums(np.asfortranarray(whole), centers)):  # fmt: skip
@@ -294,7 +293,8 @@ def test_merging_reads_the_release_alone():
     np.testing.assert_allclose(found[order, 0], [(-0.5 * 298 - 0.4 * 98) / 396, 0.6], atol=1e-4)
     np.testing.assert_allclose(total[order], [400.0, 43.0])
     same, untouched = merge_centers(centers, counts, 4, scale=1.0, rng=np.random.default_rng(0))
-    assert same is centers and untouched is counts
+    assert same is centers
+    assert untouched is counts
     none = merge_centers(
         centers[[0, 0, 0]], np.zeros(3), 2, scale=1.0, rng=np.random.default_rng(0)
     )

@@ -218,7 +218,7 @@ def _sums(whole: _Array, centers: _Array) -> tuple[_Array, _Array]:
     scores -= (0.5 * 2.0**_BITS / scale) * (points**2).sum(axis=1)
     member = scores.argmax(axis=1)
     columns = [np.bincount(member, weights=column, minlength=k) for column in whole.T]
-    sums = np.stack(columns, axis=1) * 2.0**-_BITS
+    sums = np.stack(columns, axis=1).astype(np.float64) * 2.0**-_BITS
     return sums, np.bincount(member, minlength=k).astype(np.float64)
 
 

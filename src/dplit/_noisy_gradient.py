@@ -18,7 +18,7 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit._estimators import LARGEST_INPUT, check_regression, clamp
+from dplit._estimators import check_regression, clamp
 from dplit._exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows
 from dplit.mechanisms import gaussian_sigma
 
@@ -114,11 +114,10 @@ class _Records(NamedTuple):
 
     def gradient_sum(self, slopes: NDArray[Any], clip: float) -> NDArray[np.float64]:
         """Sum of ``slope x``, every one of norm at most ``clip``: the same bits in every order."""
-        slopes = np.nan_to_num(slopes, nan=0.0, posinf=LARGEST_INPUT, neginf=-LARGEST_INPUT)
-        sizes = np.clip(clamp(slopes) * self.lengths, -clip, clip)
         step = math.ldexp(1.0, math.frexp(clip)[1] - GRAM_BITS)
-        most = math.floor(clip / step)
-        whole = np.clip(np.rint(sizes / step), -most, most)
+        most = math.floor(clip / step) * step
+        whole = np.rint(np.clip(clamp(slopes) * self.lengths, -most, most) / step)
+        whole[np.isnan(whole)] = 0.0
         return exact_gram(self.directions, whole) * (step * self.step)
 
 
@@ -213,7 +212,9 @@ def noisy_gradient_descent(
     check_neighboring(neighboring)
     steps = check_integer("steps", steps)
     clip = check_positive("clip", clip)
-    rate = check_positive("learning_rate", learning_rate) / public_number(len(rows), neighboring, public_size)
+    rate = check_positive("learning_rate", learning_rate) / public_number(
+        len(rows), neighboring, public_size
+    )
     limit = math.inf if radius is None else check_positive("radius", radius)
     check_rng(rng)
     d = rows.shape[1]

@@ -72,11 +72,11 @@ class PrivateLloyd(CenterEstimator):
     Notes
     -----
     No labels of the training records are published, and it is no ``ClusterMixin`` for that reason:
-    ``predict`` labels records that the caller holds. Lloyd steps from k spread centres end in a poor
-    local optimum often; merging costs no privacy, and the noise of a step does not
-    grow with the number of centres. ``fit`` warns where the released counts are so small that the
-    noise on a typical coordinate of the centres exceeds a quarter of the range: it reads the
-    release alone. The noise is floating-point research noise.
+    ``predict`` labels records that the caller holds. Lloyd steps from k spread centres often end in
+    a poor local optimum; merging candidates costs no privacy, and the noise of a step does not grow
+    with their number. ``fit`` warns where the released counts are so small that the noise on a
+    typical coordinate of a centre exceeds a quarter of the range: it reads the release alone. The
+    noise is floating-point research noise.
 
     Examples
     --------
@@ -202,4 +202,4 @@ def merge_centers(
         warnings.simplefilter("ignore")
         peer.fit(centers, sample_weight=weights)
     merged = np.bincount(peer.labels_, weights=counts, minlength=n_clusters)
-    return np.asarray(peer.cluster_centers_), merged
+    return np.asarray(peer.cluster_centers_), merged.astype(np.float64)

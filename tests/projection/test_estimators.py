@@ -114,7 +114,15 @@ def test_statement_says_bits_rows_and_public_responses(kind):
     model.fit(X, y)
     assert (model.epsilon_, model.delta_, model.neighboring_) == (0.5, 1e-6, "replace_entry")
     text = model.privacy_statement_
-    for part in ("0.5 bits", "ENTRY", "ROW of 3", "PUBLIC AND ARE NOT PROTECTED", "1e-06", "not finite", "voids"):
+    for part in (
+        "0.5 bits",
+        "ENTRY",
+        "ROW of 3",
+        "PUBLIC AND ARE NOT PROTECTED",
+        "1e-06",
+        "not finite",
+        "voids",
+    ):
         assert part in text, part
     assert "not" in kind.__doc__.splitlines()[0]
     if kind is AdditiveNoiseRegressor:

@@ -333,4 +333,4 @@ def useful_correction(release: ProjectionRelease, *, variance: float) -> float:
     spread = rho**2 * (1 - 1 / x) ** 2 + rho * (1 / explained - rho)
     errors = (1 - rho / x) ** 2 + crowded / (x**2 - crowded) * spread
     best = float(x[errors.argmin()])
-    return min(whole * (1 - best) * (1 - crowded / best), m * noise)
+    return float(min(whole * (1 - best) * (1 - crowded / best), m * noise))
