@@ -6,6 +6,7 @@ Every seed is fixed; a fresh seed would raise a false alarm with the probability
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,15 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from dplit import _noisy_gradient, _sufficient_statistics, audit, baselines
+from dplit._exact import gram_rounding
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 
 SURE = 1.0 - 1e-5
+
+#: Many of these data sets are too few for their budget; one test asks for the warning itself.
+pytestmark = pytest.mark.filterwarnings("ignore:.*are too few for this budget:UserWarning")
 
 
 def regression(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -79,7 +84,8 @@ def test_moment_sensitivity_is_continuous_where_its_formula_changes() -> None:
 @pytest.mark.parametrize("neighboring", ["add_remove", "replace_one"])
 def test_noise_of_the_moments_has_the_calibrated_scale(neighboring: Any) -> None:
     """5e4 coordinates in the isometric basis, level 1e-5; kills a symmetrisation that halves the
-    variance on the diagonal or leaves it whole off it, and a noise scale that ignores bounds."""
+    variance on the diagonal or leaves it whole off it, a noise scale that ignores bounds, and a
+    calibration without the rounding of totals."""
     d, norm, label = 100, 3.0, 0.2
     X, y = regression(7, d)
     X, y = X * (norm / np.linalg.norm(X, axis=1, keepdims=True)), np.clip(y, -label, label)
@@ -88,7 +94,8 @@ def test_noise_of_the_moments_has_the_calibrated_scale(neighboring: Any) -> None
         delta=1e-6,
         sensitivity=baselines.moment_sensitivity(
             data_norm=1.0, label_bound=1.0, neighboring=neighboring
-        ),
+        )
+        + gram_rounding(d * (d + 1)),
     )
     rng = stream(0, "moment-noise", "noise")
     upper = np.triu_indices(d, 1)
@@ -151,6 +158,55 @@ def test_rows_and_labels_outside_the_bounds_are_clipped() -> None:
     np.testing.assert_allclose(a.moment, b.moment, rtol=1e-12)
 
 
+def no_noise(shape: Any, **_: Any) -> np.ndarray:
+    return np.zeros(shape)
+
+
+def patterned(n: int, d: int, kind: str) -> np.ndarray:
+    """Records that drive float sums apart: a repeated block, one direction, cancelling pairs."""
+    rng = stream(0, "float-search", "data")
+    if kind == "tiled":
+        return np.tile(rng.uniform(-1, 1, (128, d)), (n // 128 + 1, 1))[:n]
+    if kind == "aligned":
+        return np.tile(rng.uniform(0.5, 1, (1, d)), (n, 1)) * rng.uniform(0.9, 1.1, (n, 1))
+    pairs = rng.uniform(-1, 1, (n // 2 + 1, d))
+    return np.stack([pairs, -pairs], axis=1).reshape(-1, d)[:n]
+
+
+@pytest.mark.parametrize("kind", ["tiled", "aligned", "pairs"])
+@pytest.mark.parametrize("n", [2, 129, 4097, 20_000])
+def test_one_record_moves_the_computed_moments_by_its_own_share(
+    monkeypatch: pytest.MonkeyPatch, kind: str, n: int
+) -> None:
+    """Removed first, last or in the middle, in every order and memory layout: exactly.
+
+    Kills sums of records that are not on a grid: they differ in the last bits (asserted).
+    """
+    monkeypatch.setattr(_sufficient_statistics, "gaussian_noise", no_noise)
+    X, y = patterned(n, 5, kind), patterned(n, 1, kind)[:, 0]
+    options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "data_norm": 1.3, "label_bound": 0.7}
+
+    def released(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        model = baselines.sufficient_statistics(
+            rows, labels, **options, rng=stream(0, "float-search", "noise")
+        )
+        return np.append(model.gram, model.moment)
+
+    whole = released(X, y)
+    order = stream(1, "float-search", "data").permutation(n)
+    np.testing.assert_array_equal(released(X[order], y[order]), whole)
+    np.testing.assert_array_equal(released(np.asfortranarray(X), y), whole)
+    units = np.append(np.full(25, 1.3**2), np.full(5, 1.3 * 0.7))
+    bound = baselines.moment_sensitivity(data_norm=1.0, label_bound=1.0)
+    for gone in (0, n // 2, n - 1):
+        rest = released(np.delete(X, gone, axis=0), np.delete(y, gone))
+        own = released(X[gone : gone + 1], y[gone : gone + 1])
+        np.testing.assert_array_equal(whole - rest, own)
+        assert np.linalg.norm((whole - rest) / units) <= bound * (1 + 1e-15)
+    if n == 20_000:
+        assert (X[order].T @ y[order] != X.T @ y).any()
+
+
 def test_audit_of_the_released_moments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two attaining neighbours, claimed (4, 1e-5), projection on their difference, GDP bound.
 
@@ -188,16 +244,87 @@ def test_audit_of_the_released_moments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_clipped_gradient_sum_against_the_loop_over_records() -> None:
+    """Up to the grid: a direction is shortened by 1 + sqrt(3)/2 steps of 2^-15 and rounded by as
+    many halves, a size by half a step of at most 2^-15 of the clip."""
     X, y = regression(40, 3)
     w = np.array([0.5, -0.2, 0.1])
     expected = np.zeros(3)
     for x, label in zip(X, y, strict=True):
         gradient = (x @ w - label) * x
         expected += gradient * min(1.0, 0.7 / np.linalg.norm(gradient))
-    ours = _noisy_gradient._clipped_gradient_sum(
-        X, np.linalg.norm(X, axis=1), y, w, 0.7, baselines.squared_loss_derivative
-    )
-    np.testing.assert_allclose(ours, expected, rtol=1e-12)
+    records = _noisy_gradient._Records.of(X)
+    np.testing.assert_allclose(records.lengths, np.linalg.norm(X, axis=1), rtol=1e-14)
+    scores = records.scores(w)
+    halves = math.sqrt(3.0) / 2.0 * np.linalg.norm(w) * records.lengths
+    assert (np.abs(scores - X @ w) <= 1.01 * halves * 2.0**-15).all()
+    ours = records.gradient_sum(X @ w - y, 0.7)
+    assert np.linalg.norm(ours - expected) <= 40 * 0.7 * 2.0**-15 * (1 + math.sqrt(3.0) + 0.5)
+
+
+@pytest.mark.parametrize("kind", ["tiled", "aligned", "pairs"])
+def test_one_record_moves_the_computed_gradient_by_at_most_the_clip(kind: str) -> None:
+    """The same bits in every order, and the record's own share where it is removed.
+
+    Kills scores by a matrix product of the records and sums off the grid. Sizes from 1e-300 to
+    1e300 and slopes to infinity; NaN counts as 0.
+    """
+    n, clip, w = 4097, 0.3, np.linspace(-1.0, 1.0, 5)
+    X = patterned(n, 5, kind) * 10.0 ** np.linspace(-300, 300, n)[:, None]
+    y = patterned(n, 1, kind)[:, 0]
+    records = _noisy_gradient._Records.of(X)
+    slopes = records.scores(w) - y
+    slopes[5], slopes[6], slopes[7] = np.inf, -np.inf, np.nan
+    whole = records.gradient_sum(slopes, clip)
+    assert np.isfinite(whole).all()
+    order = stream(1, "float-search", "data").permutation(n)
+    for rows in (order, np.arange(1, n), np.arange(n - 1), np.r_[: n // 2, n // 2 + 1 : n]):
+        again = _noisy_gradient._Records.of(np.asfortranarray(X[rows]))
+        np.testing.assert_array_equal(again.scores(w) - y[rows], (records.scores(w) - y)[rows])
+        gone = np.setdiff1d(np.arange(n), rows)
+        own = (
+            _noisy_gradient._Records.of(X[gone]).gradient_sum(slopes[gone], clip)
+            if len(gone)
+            else 0.0
+        )
+        np.testing.assert_array_equal(whole - again.gradient_sum(slopes[rows], clip), own)
+    each = [
+        _noisy_gradient._Records.of(X[i : i + 1]).gradient_sum(slopes[i : i + 1], clip)
+        for i in range(0, n, 16)
+    ]
+    lengths = np.linalg.norm(each, axis=1)
+    assert 0.9999 * clip < lengths.max() <= clip
+
+
+HUGE = [
+    ([[0.0], [1e308]], [0.0, 0.0]),
+    ([[-1.7e308], [1.7e308]], [1e308, -1e308]),
+    ([[5e-324], [0.0]], [5e-324, 1.7e308]),
+    ([[1e160, -1e308], [1e-310, 1e308]], [1e160, 1e-310]),
+]
+
+
+@pytest.mark.parametrize(("X", "y"), HUGE)
+def test_no_finite_record_overflows_or_warns(X: Any, y: Any) -> None:
+    """Warnings are errors here; kills records that are scaled before they are clipped."""
+    with warnings.catch_warnings(), np.errstate(over="raise", invalid="raise", divide="raise"):
+        warnings.simplefilter("error")
+        for make, given in ((Moments, {"alpha": 1.0}), (Descent, {"steps": 9})):
+            for intercept in (True, False):
+                model = make(
+                    data_norm=0.5, bounds=(-1, 1), fit_intercept=intercept, random_state=0, **given
+                )
+                assert np.isfinite([*model.fit(X, y).coef_, model.intercept_]).all()
+        options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "rng": np.random.default_rng(0)}
+        moments = baselines.sufficient_statistics(X, y, data_norm=0.5, label_bound=3.0, **options)
+        assert np.isfinite([*moments.gram.ravel(), *moments.moment, *moments.coef]).all()
+        for slope in (
+            baselines.squared_loss_derivative,
+            lambda s, t: np.exp(s * s) - np.exp(t * t),
+        ):
+            descent = baselines.noisy_gradient_descent(
+                X, y, clip=1.0, steps=5, learning_rate=3.0, derivative=slope, **options
+            )
+            assert np.isfinite(descent.coef).all()
 
 
 @pytest.mark.parametrize(("neighboring", "moved"), [("add_remove", 0.5), ("replace_one", 1.0)])
@@ -215,6 +342,7 @@ def test_the_whole_run_has_the_noise_of_one_gaussian_mechanism(
         learning_rate=rate, neighboring=neighboring, public_size=n, average=False,
         rng=stream(0, "gradient-noise", "noise"),
     )  # fmt: skip
+    moved += 0.5 * gram_rounding(d)
     one = gaussian_sigma(epsilon=0.8, delta=1e-6, sensitivity=moved * steps)
     residuals = model.coef / (rate / n)
     test = audit.chi_square_noise_test(residuals, sigma=one)
@@ -319,7 +447,7 @@ BOUNDS: dict[str, Any] = {"data_norm": 5.0, "bounds": (-4.0, 4.0)}
     [
         Moments(epsilon=1e6, **BOUNDS),
         Moments(epsilon=1e6, neighboring="replace_one", fit_intercept=False, alpha=1.0, **BOUNDS),
-        Descent(epsilon=1e6, learning_rate=1.9, **BOUNDS),
+        Descent(epsilon=1e6, **BOUNDS),
         Descent(epsilon=1e6, neighboring="add_remove", public_size=100, radius=20.0, **BOUNDS),
     ]
 )
@@ -382,8 +510,12 @@ def test_the_guarantee_is_stated(make: Any) -> None:
     X, y = regression(50, 2)
     model = make(epsilon=2.0, delta=1e-7, random_state=0, **BOUNDS).fit(X, y)
     assert (model.epsilon_, model.delta_, model.neighboring_) == (2.0, 1e-7, model.neighboring)
-    for words in ("(2, 1e-07)-differential privacy", "research noise", "[-4, 4]", "norm 5"):
+    for words in (
+        "(2, 1e-07)-differential privacy", "research noise", "[-4, 4]", "norm 5", "not finite",
+        "voids the guarantee",
+    ):  # fmt: skip
         assert words in model.privacy_statement_
+    assert ("number is public" in model.privacy_statement_) == (make is Descent)
     word = "replacing" if model.neighboring_ == "replace_one" else "adding or removing"
     assert word in model.privacy_statement_
     public = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
@@ -413,6 +545,56 @@ def test_random_state_semantics(make: Any) -> None:
     for bad in (-1, True, "seed"):
         with pytest.raises((ValueError, TypeError), match="random_state must be"):
             fitted(bad)
+
+
+@pytest.mark.filterwarnings("error")
+def test_too_few_records_are_said_and_enough_are_not() -> None:
+    """From public numbers, or (where the number is private) from the released moments.
+
+    With 5 and 20,000 records the released weight of the constant is 3 and 1800 standard deviations
+    from the border.
+    """
+    X, y = regression(20_000, 2)
+    few = (X[:5], y[:5])
+    for make in (Moments, Descent):
+        make(random_state=0, **BOUNDS).fit(X, y)
+        with pytest.warns(UserWarning, match="are too few for this budget"):
+            make(random_state=0, **BOUNDS).fit(*few)
+    Descent(neighboring="add_remove", public_size=10_000, **BOUNDS).fit(*few)
+    with pytest.warns(UserWarning, match="7 records with 3 coefficients are too few"):
+        Descent(neighboring="add_remove", public_size=7, **BOUNDS).fit(X[:100], y[:100])
+    Descent(steps=3, **BOUNDS).fit(*few)
+    Moments(alpha=1.0, **BOUNDS).fit(*few)
+
+
+def test_default_steps_follow_public_numbers_alone() -> None:
+    """``n / (s sqrt(e d))`` steps of length 1, s the noise of one clipped sum; at most 1000."""
+    model = Descent(epsilon=2.0, clip=0.5, **BOUNDS)
+    noise = gaussian_sigma(epsilon=2.0, delta=1e-5, sensitivity=1.0)
+    assert model._steps(300, 4) == math.ceil(300 / (noise * math.sqrt(4 * math.e)))
+    assert model.set_params(learning_rate=0.25)._steps(300, 4) > 3 * 300 / noise / 3.3
+    assert model.set_params(epsilon=1e4)._steps(300, 4) == 1000
+    told = Descent(epsilon=2.0, clip=1.0, neighboring="add_remove", public_size=300, **BOUNDS)
+    assert (
+        told._steps(7, 4)
+        == told._steps(10**6, 4)
+        == math.ceil(300 / (noise * math.sqrt(4 * math.e)))
+    )
+    X, y = regression(120, 3)
+    options: dict[str, Any] = {"random_state": 1, **BOUNDS}
+    chosen = Descent(**options).fit(X, y)
+    steps = chosen._steps(120, 4)
+    np.testing.assert_array_equal(chosen.coef_, Descent(steps=steps, **options).fit(X, y).coef_)
+    assert (chosen.coef_ != Descent(steps=steps + 1, **options).fit(X, y).coef_).all()
+
+
+@pytest.mark.parametrize("make", [Moments, Descent])
+def test_predictions_stay_within_the_bounds(make: Any) -> None:
+    X, y = regression(40, 2)
+    model = make(epsilon=0.01, data_norm=5.0, bounds=(-1.0, 0.5), random_state=0).fit(X, y)
+    scores = 1e3 * X @ model.coef_ + model.intercept_
+    assert scores.min() < -1.0 < 0.5 < scores.max()  # else the test would see nothing
+    np.testing.assert_array_equal(model.predict(1e3 * X), np.clip(scores, -1.0, 0.5))
 
 
 def test_alpha_of_the_estimator_is_on_the_scale_of_scikit_learn() -> None:

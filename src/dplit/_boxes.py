@@ -29,8 +29,12 @@ class Box(NamedTuple):
         return self.middle + self.half
 
     def unit(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Return records in the units of the box, clipped to [-1, 1]."""
-        return np.asarray(np.clip((X - self.middle) / self.half, -1.0, 1.0), dtype=np.float64)
+        """Return records in the units of the box, clipped to [-1, 1].
+
+        They are clipped to the box first: no finite record overflows.
+        """
+        inside = np.clip(X, self.low, self.high)
+        return np.asarray(np.clip((inside - self.middle) / self.half, -1.0, 1.0), np.float64)
 
     def data(self, U: NDArray[Any]) -> NDArray[np.float64]:
         """Return points of [-1, 1]^d in the units of the data."""
@@ -59,6 +63,7 @@ def check_box(bounds: Any, n_features: int) -> Box:
             f"got bounds={bounds!r}"
         )
     low, high = (np.broadcast_to(end, n_features) for end in ends)
-    if not np.all(low < high):
+    half = high / 2 - low / 2
+    if not np.all((low < high) & (half > 0)):
         raise ValueError(f"bounds must be increasing, got bounds={bounds!r}")
-    return Box(low / 2 + high / 2, high / 2 - low / 2)
+    return Box(low / 2 + high / 2, half)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,8 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit._estimators import check_regression
+from dplit._estimators import check_regression, clamp
+from dplit._exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows
 from dplit.mechanisms import gaussian_sigma
 
 __all__ = ["PrivateCoefficients", "noisy_gradient_descent", "squared_loss_derivative"]
@@ -72,18 +73,52 @@ def squared_loss_derivative(scores: NDArray[Any], y: NDArray[Any]) -> NDArray[An
     return np.asarray(scores - y)
 
 
-def _clipped_gradient_sum(
-    X: NDArray[Any],
-    lengths: NDArray[Any],
-    y: NDArray[Any],
-    w: NDArray[Any],
-    clip: float,
-    derivative: Derivative,
-) -> NDArray[Any]:
-    """Return the sum over records of ``l'(<x, w>, y) x``, each scaled back to norm ``clip``."""
-    slopes = derivative(X @ w, y)
-    norms = np.abs(slopes) * lengths
-    return np.asarray((slopes * (clip / np.maximum(norms, clip))) @ X)
+class _Records(NamedTuple):
+    """Records as directions on a grid times lengths, whose clipped gradients add exactly.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (n, d)
+        Whole numbers of ``step``, of norm at most 1.
+    step, inner : float
+        Step of the grid, and the norm of a direction before it is rounded.
+    lengths : ndarray of shape (n,)
+        Euclidean norms of the records.
+    """
+
+    directions: NDArray[np.float64]
+    step: float
+    inner: float
+    lengths: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: NDArray[np.float64]) -> _Records:
+        """Split records whose squares may over- or underflow, on the same route for all."""
+        rows = np.ascontiguousarray(clamp(X))
+        powers = np.frexp(np.abs(rows).max(axis=1, keepdims=True))[1]
+        rows = np.ldexp(rows, -powers)  # largest entry in [1/2, 1), or a row of zeros
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        directions, step = grid_rows(rows / np.maximum(norms, 0.25), 1.0)
+        inner = 1.0 - (math.sqrt(X.shape[1]) / 2.0 + 1.0) * step
+        return cls(directions, step, inner, np.ldexp(norms, powers)[:, 0])
+
+    def scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """``<x, w>``, exact up to elementwise factors: no record depends on its place.
+
+        The model, which is public, is rounded to 36 bits; products with directions of norm
+        ``2^15`` steps then add exactly in any order, as does every part of their sum.
+        """
+        unit = math.ldexp(1.0, math.frexp(float(np.linalg.norm(w)))[1] - 36)
+        exact = self.directions @ np.rint(w / unit)
+        return np.asarray(exact * (unit * self.step / self.inner) * self.lengths)
+
+    def gradient_sum(self, slopes: NDArray[Any], clip: float) -> NDArray[np.float64]:
+        """Sum of ``slope x``, every one of norm at most ``clip``: the same bits in every order."""
+        step = math.ldexp(1.0, math.frexp(clip)[1] - GRAM_BITS)
+        most = math.floor(clip / step) * step
+        whole = np.rint(np.clip(clamp(slopes) * self.lengths, -most, most) / step)
+        whole[np.isnan(whole)] = 0.0
+        return exact_gram(self.directions, whole) * (step * self.step)
 
 
 def noisy_gradient_descent(
@@ -131,7 +166,8 @@ def noisy_gradient_descent(
     average : bool, default=True
         Return the mean of the last half of the iterates instead of the last one.
     derivative : callable, default=squared_loss_derivative
-        ``derivative(scores, y)``: the derivative of any loss in the score, record by record.
+        ``derivative(scores, y)``: the derivative of any loss in the score, record by record. It
+        must not raise, whatever the scores; NaN counts as 0.
     rng : numpy.random.Generator
         Source of the noise: research noise in floating point, not a release.
 
@@ -150,6 +186,11 @@ def noisy_gradient_descent(
     One record moves a sum of clipped gradients by at most ``s = C`` (add_remove) or ``2 C``
     (replace_one). Each step is therefore ``s/sigma``-GDP, the T adaptive steps compose exactly to
     ``sqrt(T) s/sigma``-GDP, and ``sigma = gaussian_sigma(sensitivity=s sqrt(T))``.
+
+    The bound holds for what the machine computes: a gradient is the direction of its record times
+    a clipped size, both on a public grid of 16 bits, so that the sum has the same bits in every
+    order; ``2^-21 C sqrt(d)`` is added to s for totals beyond 2^53 steps. Entries and labels are
+    clamped to 1e150 in size.
 
     References
     ----------
@@ -171,16 +212,21 @@ def noisy_gradient_descent(
     check_neighboring(neighboring)
     steps = check_integer("steps", steps)
     clip = check_positive("clip", clip)
-    rate = check_positive("learning_rate", learning_rate) / _size(rows, neighboring, public_size)
+    rate = check_positive("learning_rate", learning_rate) / public_number(
+        len(rows), neighboring, public_size
+    )
     limit = math.inf if radius is None else check_positive("radius", radius)
     check_rng(rng)
-    moved = clip if neighboring == "add_remove" else 2.0 * clip
+    d = rows.shape[1]
+    moved = clip * ((1.0 if neighboring == "add_remove" else 2.0) + gram_rounding(d))
     sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=moved * math.sqrt(steps))
-    lengths = np.linalg.norm(rows, axis=1)
-    w = np.zeros(rows.shape[1])
+    records, labels = _Records.of(rows), clamp(labels)
+    w = np.zeros(d)
     total = np.zeros_like(w)
     for step in range(steps):
-        gradient = _clipped_gradient_sum(rows, lengths, labels, w, clip, derivative)
+        with np.errstate(all="ignore"):  # a warning would tell of a record
+            slopes = derivative(records.scores(w), labels)
+        gradient = records.gradient_sum(slopes, clip)
         w = w - rate * (gradient + sigma * rng.standard_normal(w.shape))
         w = w * (limit / max(limit, float(np.linalg.norm(w)))) if limit < math.inf else w
         total += w if step >= steps // 2 else 0.0
@@ -188,7 +234,7 @@ def noisy_gradient_descent(
     return PrivateCoefficients(coef, epsilon, delta, neighboring, sigma)
 
 
-def _size(rows: NDArray[Any], neighboring: str, public_size: int | None) -> int:
+def public_number(n_records: int, neighboring: str, public_size: int | None) -> int:
     """Return the public number of records; where it is private, none may be read from the data."""
     if public_size is not None:
         return check_integer("public_size", public_size)
@@ -197,4 +243,4 @@ def _size(rows: NDArray[Any], neighboring: str, public_size: int | None) -> int:
             "public_size must be given under add_remove, where the number of records is private, "
             "got public_size=None"
         )
-    return len(rows)
+    return n_records

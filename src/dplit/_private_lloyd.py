@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.cluster import KMeans
 from sklearn.utils.validation import validate_data
 
 from dplit._boxes import check_box
 from dplit._centers import CenterEstimator
 from dplit._checks import Neighboring, check_integer
 from dplit._dp_lloyd import Noise, private_lloyd, spread_centers
-from dplit._estimators import RandomState, spawn_generators
+from dplit._estimators import RandomState, dp_statement, spawn_generators
 
 __all__ = ["PrivateLloyd"]
 
 
+#: Default number of centres for each cluster.
+_PER_CLUSTER = 3
+
+
 class PrivateLloyd(CenterEstimator):
-    """Private k-means by noisy Lloyd steps from a public start.
+    """Private k-means by noisy Lloyd steps from a public start with more centres than clusters.
 
     Parameters
     ----------
@@ -32,9 +39,14 @@ class PrivateLloyd(CenterEstimator):
         Lowest and highest coordinate, numbers or one for each column; records outside are clipped.
         Must be given, and chosen without the data.
     start : array_like of shape (n_clusters, n_features) or None, default=None
-        Public starting centres; None spreads them in the box.
-    n_iter : int, default=5
-        Number of steps.
+        Public starting centres, which are moved and returned as they are; None spreads
+        ``n_candidates`` in the box.
+    n_candidates : int or None, default=None
+        Number of centres that are moved where no ``start`` is given, at least ``n_clusters``. In
+        the end they are merged to ``n_clusters`` by k-means with their released counts as weights.
+        None takes three for each cluster (one, where there is one cluster).
+    n_iter : int, default=3
+        Number of steps, which share the budget.
     noise : {"laplace", "gaussian"}, default="laplace"
         Law of the noise.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
@@ -49,7 +61,7 @@ class PrivateLloyd(CenterEstimator):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Private centres.
     counts_ : ndarray of shape (n_clusters,)
-        Noisy counts of the last step.
+        Noisy counts of the last step, added up where centres were merged.
     epsilon_, delta_, neighboring_ : float, float, str
         The guarantee that the fitted attributes satisfy together.
     privacy_statement_ : str
@@ -60,7 +72,11 @@ class PrivateLloyd(CenterEstimator):
     Notes
     -----
     No labels of the training records are published, and it is no ``ClusterMixin`` for that reason:
-    ``predict`` labels records that the caller holds. The noise is floating-point research noise.
+    ``predict`` labels records that the caller holds. Lloyd steps from k spread centres often end in
+    a poor local optimum; merging candidates costs no privacy, and the noise of a step does not grow
+    with their number. ``fit`` warns where the released counts are so small that the noise on a
+    typical coordinate of a centre exceeds a quarter of the range: it reads the release alone. The
+    noise is floating-point research noise.
 
     Examples
     --------
@@ -80,7 +96,8 @@ class PrivateLloyd(CenterEstimator):
         delta: float = 0.0,
         bounds: tuple[Any, Any] | None = None,
         start: ArrayLike | None = None,
-        n_iter: int = 5,
+        n_candidates: int | None = None,
+        n_iter: int = 3,
         noise: Noise = "laplace",
         neighboring: Neighboring = "add_remove",
         random_state: RandomState = None,
@@ -90,6 +107,7 @@ class PrivateLloyd(CenterEstimator):
         self.delta = delta
         self.bounds = bounds
         self.start = start
+        self.n_candidates = n_candidates
         self.n_iter = n_iter
         self.noise = noise
         self.neighboring = neighboring
@@ -123,7 +141,7 @@ class PrivateLloyd(CenterEstimator):
         public, noise = spawn_generators(self.random_state, 2)
         start = self.start
         if start is None:
-            start = spread_centers(k, d, bounds=self.bounds, rng=public)
+            start = spread_centers(self._candidates(k), d, bounds=self.bounds, rng=public)
         elif np.shape(start) != (k, d):
             raise ValueError(
                 f"start must have shape {(k, d)}, got start of shape {np.shape(start)}"
@@ -132,13 +150,56 @@ class PrivateLloyd(CenterEstimator):
             records, start, bounds=self.bounds, epsilon=self.epsilon, delta=self.delta,
             n_iter=self.n_iter, noise=self.noise, neighboring=self.neighboring, rng=noise,
         )  # fmt: skip
-        self.cluster_centers_, self.counts_ = run.centers, run.counts
+        merged, self.counts_ = merge_centers(
+            box.unit(run.centers), run.counts, k, scale=run.noise.count_scale, rng=public
+        )
+        self.cluster_centers_ = box.data(merged)
+        noisiest = run.noise.sum_scale * math.sqrt(len(run.counts) / k)
+        if noisiest > 0.5 * max(float(self.counts_.mean()), 0.0):
+            warnings.warn(
+                "the noise of the centres is of the size of the box: too few records for "
+                f"{k} clusters of {d} coordinates at epsilon={self.epsilon:g}",
+                UserWarning,
+                stacklevel=2,
+            )
         self.epsilon_, self.delta_, self.neighboring_ = run.epsilon, run.delta, run.neighboring
         change = "adding or removing" if self.neighboring == "add_remove" else "replacing"
-        self.privacy_statement_ = (
-            f"({run.epsilon:g}, {run.delta:g})-differential privacy for {change} one record "
-            f"(coordinates clipped to bounds within [{box.low.min():g}, {box.high.max():g}]). The "
-            "noise is floating-point research noise; a fixed random_state voids the guarantee."
+        self.privacy_statement_ = dp_statement(
+            run.epsilon,
+            run.delta,
+            f"{change} one record (coordinates clipped to bounds within [{box.low.min():g}, "
+            f"{box.high.max():g}])",
+            random_state=self.random_state,
         )
         self._n_features_out = k
         return self
+
+    def _candidates(self, k: int) -> int:
+        """Return the public number of centres that are moved."""
+        if self.n_candidates is None:
+            return _PER_CLUSTER * k if k > 1 else 1
+        return check_integer("n_candidates", self.n_candidates, minimum=k)
+
+
+def merge_centers(
+    centers: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    n_clusters: int,
+    *,
+    scale: float,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Merge released centres to ``n_clusters`` by weighted k-means: post-processing, no cost.
+
+    Weights are the noisy counts less two scales of their noise, so that centres without records
+    count for nothing. Returns centres and the sums of their counts.
+    """
+    if len(centers) <= n_clusters:
+        return centers, counts
+    weights = np.maximum(counts - 2.0 * scale, 1e-3)
+    peer = KMeans(n_clusters, n_init=10, random_state=int(rng.integers(2**31)))
+    with warnings.catch_warnings():  # fewer different centres than clusters
+        warnings.simplefilter("ignore")
+        peer.fit(centers, sample_weight=weights)
+    merged = np.bincount(peer.labels_, weights=counts, minlength=n_clusters)
+    return np.asarray(peer.cluster_centers_), merged.astype(np.float64)

@@ -15,7 +15,8 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit._estimators import check_regression, clip_rows
+from dplit._estimators import check_regression
+from dplit._exact import exact_gram, gram_rounding, grid_rows, grid_values
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 
 __all__ = ["PrivateMoments", "moment_sensitivity", "sufficient_statistics"]
@@ -185,6 +186,9 @@ def sufficient_statistics(
     makes the result equivariant under scaling of X and y with their bounds and balances the two
     parts. The symmetric noise has variance sigma^2 on the diagonal and sigma^2/2 off it, the
     isotropic Gaussian of the Frobenius norm, calibrated exactly for :func:`moment_sensitivity`.
+    That bound also holds for what the machine adds up: clipped records are rounded to a public grid
+    (16 bits of each bound), on which their moments are exact in every order, and totals beyond
+    2^53 steps are rounded once, for which the calibration has a further ``2^-21 sqrt(d^2 + d)``.
 
     References
     ----------
@@ -203,17 +207,23 @@ def sufficient_statistics(
     True
     """
     epsilon, delta = check_positive("epsilon", epsilon), check_probability("delta", delta)
-    unit = moment_sensitivity(data_norm=1.0, label_bound=1.0, neighboring=neighboring)
-    sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=unit)
     r, b = check_positive("data_norm", data_norm), check_positive("label_bound", label_bound)
     ridge = None if alpha is None else check_positive("alpha", alpha)
+    unit = moment_sensitivity(data_norm=1.0, label_bound=1.0, neighboring=neighboring)
     rows, labels = check_regression(X, y)
     check_rng(rng)
-    rows, labels = clip_rows(rows / r, 1.0), np.clip(labels / b, -1.0, 1.0)
     d = rows.shape[1]
+    sigma = gaussian_sigma(
+        epsilon=epsilon, delta=delta, sensitivity=unit + gram_rounding(d * d + d)
+    )
+    rows, step = grid_rows(np.ascontiguousarray(rows), r)
+    labels, label_step = grid_values(labels, b)
     noise = gaussian_noise((d, d), sigma=sigma, rng=rng)
-    gram = r * r * (rows.T @ rows + (noise + noise.T) / 2.0)
-    moment = r * b * (rows.T @ labels + gaussian_noise(d, sigma=sigma, rng=rng))
+    # Noise in steps: all that is rounded after it was added is a function of the noisy sum.
+    noisy = exact_gram(rows, rows) + (noise + noise.T) * (0.5 * (r / step) ** 2)
+    gram = noisy * step * step
+    noise = gaussian_noise(d, sigma=sigma, rng=rng) * (r / step) * (b / label_step)
+    moment = (exact_gram(rows, labels) + noise) * step * label_step
     if ridge is None:
         ridge = sigma * r * r * math.sqrt(2.0 * d)
     coef = _ridge(gram, moment, ridge)

@@ -10,6 +10,8 @@ clustering, as a function and as an estimator.
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from dplit._centers import nearest_center
-from dplit._checks import Neighboring, check_finite_array, check_positive
+from dplit._checks import (
+    Neighboring,
+    check_finite_array,
+    check_neighboring,
+    check_positive,
+)
 from dplit._dp_lloyd import (
     LloydNoise,
     PrivateCenters,
@@ -25,10 +32,11 @@ from dplit._dp_lloyd import (
     private_lloyd,
     spread_centers,
 )
-from dplit._estimators import RandomState, clip_rows, spawn_generators
+from dplit._estimators import RandomState, clip_rows, dp_statement, spawn_generators
 from dplit._noisy_gradient import (
     PrivateCoefficients,
     noisy_gradient_descent,
+    public_number,
     squared_loss_derivative,
 )
 from dplit._objective_perturbation import (
@@ -44,6 +52,7 @@ from dplit._sufficient_statistics import (
     moment_sensitivity,
     sufficient_statistics,
 )
+from dplit.mechanisms import gaussian_sigma
 
 __all__ = [
     "LloydNoise",
@@ -66,6 +75,13 @@ __all__ = [
     "squared_loss_derivative",
     "sufficient_statistics",
 ]
+
+
+#: Largest default number of steps of NoisyGradientRegressor, and the shortest time that learns.
+_MOST_STEPS = 1000
+_SHORTEST = 8.0
+#: Least ratio of the released weight of the constant to the default penalty.
+_LEAST_WEIGHT = 4.0
 
 
 class _ClippedLinearRegressor(LinearRegressor):
@@ -96,20 +112,44 @@ class _ClippedLinearRegressor(LinearRegressor):
         if ends.shape != (2,) or not ends[0] < ends[1]:
             raise ValueError(f"bounds must be two increasing numbers, got bounds={self.bounds!r}")
         low, high = float(ends[0]), float(ends[1])
-        return check_positive("data_norm", self.data_norm), (low + high) / 2, (high - low) / 2
+        return check_positive("data_norm", self.data_norm), low / 2 + high / 2, high / 2 - low / 2
 
     def _unit_records(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return rows in the unit ball and labels in [-1, 1]."""
+        """Return rows in the unit ball and labels in [-1, 1]; clipped before anything else."""
         norm, middle, half = self._limits()
         records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        unit = clip_rows(records / norm, 1.0)
+        unit = clip_rows(np.ascontiguousarray(records), norm) / norm
         if self.fit_intercept:
             unit = np.hstack([unit, np.ones((len(unit), 1))]) / np.sqrt(2.0)
-        return unit, np.clip((labels - middle) / half, -1.0, 1.0)
+        inside = np.clip(labels, middle - half, middle + half)
+        return unit, np.clip((inside - middle) / half, -1.0, 1.0)
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records; they are not clipped.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``X @ coef_ + intercept_``, clipped to ``bounds`` as the labels were.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If ``fit`` was not called.
+        ValueError
+            If ``X`` is not a finite matrix with the fitted number of columns.
+        """
+        return np.asarray(np.clip(super().predict(X), *self._ends))
 
     def _publish(self, fitted: PrivateMoments | PrivateCoefficients) -> Self:
         """Set the private attributes from a release on unit records."""
         norm, middle, half = self._limits()
+        self._ends = (middle - half, middle + half)
         coef, self.intercept_ = fitted.coef * half, middle
         if self.fit_intercept:
             coef = coef / np.sqrt(2.0)
@@ -120,11 +160,14 @@ class _ClippedLinearRegressor(LinearRegressor):
         self.delta_ = float(fitted.delta)
         self.neighboring_ = fitted.neighboring
         self.sigma_ = fitted.sigma
-        change = "adding or removing" if self.neighboring_ == "add_remove" else "replacing"
-        self.privacy_statement_ = (
-            f"({self.epsilon_:g}, {self.delta_:g})-differential privacy for {change} one record "
-            f"(rows clipped to norm {norm:g}, labels to [{middle - half:g}, {middle + half:g}]). "
-            "The noise is floating-point research noise; a fixed random_state voids the guarantee."
+        added = self.neighboring_ == "add_remove"
+        change = (
+            f"{'adding or removing one record' if added else 'replacing one record'} (rows clipped "
+            f"to norm {norm:g}, labels to [{middle - half:g}, {middle + half:g}]"
+            f"{'' if added else '; their number is public'})"
+        )
+        self.privacy_statement_ = dp_statement(
+            self.epsilon_, self.delta_, change, random_state=self.random_state
         )
         return self
 
@@ -172,7 +215,10 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
 
     Notes
     -----
-    The noise is floating-point research noise, not a release.
+    With the default ``alpha`` and an intercept, ``fit`` warns where the released weight of the
+    constant is below 4 alpha: the noise then pulls all predictions towards the middle of the
+    bounds. The warning reads the release alone. The noise is floating-point research noise, not a
+    release.
 
     Examples
     --------
@@ -241,6 +287,10 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
             alpha=None if self.alpha is None else check_positive("alpha", self.alpha) / squared,
             rng=spawn_generators(self.random_state, 1)[0],
         )
+        if self.alpha is None and self.fit_intercept:
+            weight = float(moments.gram[-1, -1])  # half the number of records, with noise
+            if weight < _LEAST_WEIGHT * moments.alpha:
+                _warn_of_noise(f"about {max(2 * weight, 0):.0f} records (released with noise)")
         return self._publish(moments)
 
 
@@ -257,10 +307,13 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     bounds : tuple of float
         Lowest and highest label; labels outside are clipped. Must be given as well.
-    steps : int, default=100
-        Number of gradient steps; the noise of each grows like its square root.
-    clip : float, default=1.0
-        Norm to which gradients are clipped, in unit bounds: 1 clips none at the zero model.
+    steps : int or None, default=None
+        Number of gradient steps; the noise of each grows like its square root. None follows the
+        number of records (where it is public, else ``public_size``), their dimension and the
+        budget, see the notes; at most 1000.
+    clip : float, default=0.3
+        Norm to which gradients are clipped, in unit bounds: 1 clips none at the zero model, 0.3
+        none of a label within a third of the half range of its prediction.
     learning_rate : float, default=1.0
         Step length on the mean gradient in unit bounds, where the loss has curvature at most 1:
         below 2 the noiseless descent converges.
@@ -296,7 +349,12 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
 
     Notes
     -----
-    The noise is floating-point research noise, not a release.
+    Default steps: in T steps of length r the noise adds up to predictions of mean square at most
+    ``r T d (s/n)^2 / 2`` over d coordinates, with s the noise of one release of a clipped gradient
+    sum, and what a model of norm 1 has left to learn is at most ``1/(2 e r T)``, in unit bounds.
+    The two are equal at ``r T = n/(s sqrt(e d))``; no record is read. Where that is below 8, too
+    little for an intercept (curvature 1/2) to be learnt to e^-4, ``fit`` warns. The noise is
+    floating-point research noise, not a release.
 
     Examples
     --------
@@ -316,8 +374,8 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
         delta: float = 1e-5,
         data_norm: float | None = None,
         bounds: tuple[float, float] | None = None,
-        steps: int = 100,
-        clip: float = 1.0,
+        steps: int | None = None,
+        clip: float = 0.3,
         learning_rate: float = 1.0,
         radius: float | None = None,
         average: bool = True,
@@ -362,13 +420,14 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
             parameter is out of its range, or the data are not finite arrays of matching length.
         """
         unit, labels = self._unit_records(X, y)
+        steps = self._steps(*unit.shape) if self.steps is None else self.steps
         fitted = noisy_gradient_descent(
             unit,
             labels,
             epsilon=self.epsilon,
             delta=self.delta,
             clip=self.clip,
-            steps=self.steps,
+            steps=steps,
             learning_rate=self.learning_rate,
             neighboring=self.neighboring,
             public_size=self.public_size,
@@ -377,3 +436,23 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
             rng=spawn_generators(self.random_state, 1)[0],
         )
         return self._publish(fitted)
+
+    def _steps(self, n_records: int, d: int) -> int:
+        """Return the default number of steps, from public numbers; warn where it is too small."""
+        check_neighboring(self.neighboring)
+        rate = check_positive("learning_rate", self.learning_rate)
+        n = public_number(n_records, self.neighboring, self.public_size)
+        moved = check_positive("clip", self.clip) * (1 if self.neighboring == "add_remove" else 2)
+        noise = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved)
+        time = n / (noise * math.sqrt(math.e * d))
+        if time < _SHORTEST:
+            _warn_of_noise(f"{n} records with {d} coefficients")
+        return min(max(math.ceil(time / rate), 1), _MOST_STEPS)
+
+
+def _warn_of_noise(what: str) -> None:
+    warnings.warn(
+        f"{what} are too few for this budget: expect predictions no better than a constant",
+        UserWarning,
+        stacklevel=4,
+    )

@@ -30,6 +30,17 @@ def test_sufficient_statistics_win_every_trial():
 
 
 @pytest.mark.claim("proj-beyond-statistics")
+@pytest.mark.parametrize("sizes", [(1000, 20, 100), (50_000, 20, 100), (300, 20, 40)])
+def test_a_correction_is_never_much_worse_than_none(sizes):
+    """Three data sets each; kills the full correction (4.5 against 3.0 at n = 50,000)."""
+    n, d, m = sizes
+    errors = np.mean([one_comparison(Trial(t, 0, "c"), n, d, m, 3.0, 1e-5) for t in range(3)], 0)
+    by_name = dict(zip(METHODS, errors, strict=True))
+    for name in ("additive noise", "projection"):
+        assert by_name[f"{name}, corrected"] <= 1.02 * by_name[name]
+
+
+@pytest.mark.claim("proj-beyond-statistics")
 def test_errors_at_a_huge_budget_are_those_without_noise():
     """Additive noise and statistics reach 1, the projection its factor (n'-1)/(n'-d-1)."""
     errors = np.mean([one_comparison(Trial(t, 0, "huge"), 500, 2, 40, 1e6, 1e-5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -113,7 +114,15 @@ def test_statement_says_bits_rows_and_public_responses(kind):
     model.fit(X, y)
     assert (model.epsilon_, model.delta_, model.neighboring_) == (0.5, 1e-6, "replace_entry")
     text = model.privacy_statement_
-    for part in ("0.5 bits", "ENTRY", "ROW of 3", "PUBLIC AND ARE NOT PROTECTED", "1e-06"):
+    for part in (
+        "0.5 bits",
+        "ENTRY",
+        "ROW of 3",
+        "PUBLIC AND ARE NOT PROTECTED",
+        "1e-06",
+        "not finite",
+        "voids",
+    ):
         assert part in text, part
     assert "not" in kind.__doc__.splitlines()[0]
     if kind is AdditiveNoiseRegressor:
@@ -138,6 +147,19 @@ def test_entries_are_clipped_to_the_bounds(kind):
     clipped = np.clip(wild, 2.0, 4.0)
     ours, peer = (_model(kind).fit(Z, y) for Z in (wild, clipped))
     np.testing.assert_array_equal(ours.coef_, peer.coef_)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("bounds", [(-0.5, 0.5), (-1.7e308, 1.7e308)])
+def test_no_finite_record_overflows_or_warns(kind, bounds):
+    """Warnings are errors here; kills entries that are scaled before they are clipped."""
+    with warnings.catch_warnings(), np.errstate(over="raise", invalid="raise", divide="raise"):
+        warnings.simplefilter("error")
+        for X in ([[0.0], [1e308]], [[-1.7e308], [1.7e308]], [[5e-324], [0.0]]):
+            for correction in ("none", "attenuation"):
+                for y in ([0.0, 1.0], [1.7e308, -1.7e308]):
+                    model = _model(kind, bounds=bounds, correction=correction).fit(X, y)
+                    assert np.isfinite([*model.coef_, model.intercept_]).all()
 
 
 @pytest.mark.parametrize("kind", BOTH)

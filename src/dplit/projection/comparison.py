@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from dplit._checks import check_integer, check_positive, check_probability
 from dplit.baselines import sufficient_statistics
 from dplit.mechanisms import gaussian_sigma
-from dplit.projection.projection import ProjectionRelease, fit_projection, release_projection
+from dplit.projection.projection import (
+    ProjectionRelease,
+    fit_projection,
+    release_projection,
+    useful_correction,
+)
 from dplit.projection.row_privacy import row_variance
 from dplit.projection.spectrum import spectrum
 from dplit.trials import Trial, mean_and_se, run_trials
@@ -99,9 +104,9 @@ def one_comparison(
     fits = [
         np.zeros(d),
         fit_projection(noisy),
-        fit_projection(noisy, correction=n * sigma**2),
+        fit_projection(noisy, correction=useful_correction(noisy, variance=sigma**2)),
         fit_projection(release),
-        fit_projection(release, correction=n_components * variance),
+        fit_projection(release, correction=useful_correction(release, variance=variance)),
         moments.coef,
     ]
     problem = spectrum(X, y)

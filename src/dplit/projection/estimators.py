@@ -13,18 +13,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
+from dplit._boxes import Box, check_box
 from dplit._checks import (
     check_choice,
-    check_finite_array,
     check_integer,
     check_positive,
     check_probability,
 )
-from dplit._estimators import RandomState, spawn_generators
+from dplit._estimators import RandomState, clamp, dp_statement, spawn_generators
 from dplit._prediction import LinearRegressor
 from dplit.mechanisms import gaussian_epsilon
 from dplit.projection.information import additive_sigma, fixed_variance
-from dplit.projection.projection import ProjectionRelease, fit_projection, release_projection
+from dplit.projection.projection import (
+    ProjectionRelease,
+    fit_projection,
+    release_projection,
+    useful_correction,
+)
 from dplit.projection.row_privacy import row_epsilon
 
 __all__ = ["AdditiveNoiseRegressor", "RandomProjectionRegressor"]
@@ -44,38 +49,19 @@ class _EntryPrivateRegressor(LinearRegressor):
     fit_intercept: bool
     random_state: RandomState
 
-    def _limits(self, d: int) -> tuple[_Array, _Array]:
-        """Return middle and half width of the bounds of every column."""
-        if self.bounds is None:
-            raise ValueError(
-                "bounds must be given as (lowest entry, highest entry): bounds read from the data "
-                "are not private, got bounds=None"
-            )
-        if not isinstance(self.bounds, (tuple, list)) or len(self.bounds) != 2:
-            raise ValueError(f"bounds must be a pair (low, high), got bounds={self.bounds!r}")
-        ends = [np.asarray(check_finite_array("bounds", end), dtype=float) for end in self.bounds]
-        if any(end.ndim > 1 or (end.ndim == 1 and len(end) != d) for end in ends):
-            raise ValueError(f"bounds must be numbers or hold one number for each of {d} columns")
-        low, high = (np.broadcast_to(end, d) for end in ends)
-        if not np.all(low < high):
-            raise ValueError(f"bounds must be increasing, got bounds={self.bounds!r}")
-        return low / 2 + high / 2, high / 2 - low / 2
-
     def _check_parameters(self) -> None:
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
         check_choice("correction", self.correction, ("none", "attenuation"))
 
-    def _scaled(self, X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array, _Array, _Array]:
-        """Return entries clipped to [-1, 1], responses, middle and half width."""
+    def _scaled(self, X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array, Box]:
+        """Return entries clipped to [-1, 1], responses, and the box of the bounds."""
         self._check_parameters()
         records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        middle, half = self._limits(records.shape[1])
-        return np.clip((records - middle) / half, -1.0, 1.0), labels, middle, half
+        box = check_box(self.bounds, records.shape[1])
+        return box.unit(records), clamp(labels.astype(np.float64)), box
 
-    def _publish(
-        self, release: ProjectionRelease, noise: float, middle: _Array, half: _Array
-    ) -> None:
+    def _publish(self, release: ProjectionRelease, noise: float, box: Box) -> None:
         """Solve from a release whose second column of ``y`` (if any) is the public constant."""
         Z, seen = np.asarray(release.X), np.asarray(release.y)
         target, shift = seen[:, 0], 0.0
@@ -84,10 +70,13 @@ class _EntryPrivateRegressor(LinearRegressor):
             one = seen[:, 1] / np.linalg.norm(seen[:, 1])
             weights, shift = one @ Z, float(one @ target)
             Z, target = Z - np.outer(one, weights), target - one * shift
-        amount = (len(Z) - len(seen[0]) + 1) * noise if self.correction == "attenuation" else 0.0
-        theta = fit_projection(ProjectionRelease(Z, target), correction=amount)
-        self.coef_ = theta / half
-        self.intercept_ = -float(middle @ self.coef_)
+        left = ProjectionRelease(Z, target)
+        share = (len(Z) - len(seen[0]) + 1) / len(Z)  # of the rows: the rest lost its noise
+        corrected = self.correction == "attenuation"
+        amount = useful_correction(left, variance=share * noise) if corrected else 0.0
+        theta = fit_projection(left, correction=amount)
+        self.coef_ = theta / box.half
+        self.intercept_ = -float(box.middle @ self.coef_)
         if self.fit_intercept:
             self.intercept_ += (shift - float(weights @ theta)) / float(np.linalg.norm(seen[:, 1]))
 
@@ -96,15 +85,15 @@ class _EntryPrivateRegressor(LinearRegressor):
         self.epsilon_, self.delta_ = float(self.epsilon), float(self.delta)
         self.neighboring_ = "replace_entry"
         self.entry_epsilon_, self.row_epsilon_ = entry, row
-        d = self.n_features_in_
+        change = (
+            f"one entry and ({row:.4g}, {self.delta_:g}) for replacing one ROW of "
+            f"{self.n_features_in_} entries, out of {n_records} (their number is public; entries "
+            "clipped to the bounds). THE RESPONSES y ARE TREATED AS PUBLIC AND ARE NOT PROTECTED"
+        )
         self.privacy_statement_ = (
             f"{scheme}: {self.epsilon_:g} bits of mutual-information differential privacy for each "
-            f"ENTRY of X, all other entries being known; in the usual terms ({entry:.4g}, "
-            f"{self.delta_:g})-differential privacy for one entry and ({row:.4g}, {self.delta_:g}) "
-            f"for replacing one ROW of {d} entries, out of {n_records} (their number is public; "
-            "entries clipped to the bounds). THE RESPONSES y ARE TREATED AS PUBLIC AND ARE NOT "
-            "PROTECTED. The noise is floating-point research noise; a fixed random_state voids the "
-            "guarantee."
+            "ENTRY of X, all other entries being known; in the usual terms "
+            + dp_statement(entry, self.delta_, change, random_state=self.random_state)
         )
 
 
@@ -123,8 +112,10 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
         Lowest and highest entry, for all columns or for each. Entries outside are clipped. Must be
         given, and chosen without the data.
     correction : {"none", "attenuation"}, default="none"
-        "attenuation" takes the noise's share off the Gram matrix (post-processing, no cost), at
-        most 0.8 of its smallest eigenvalue.
+        "attenuation" takes off the Gram matrix as much of the noise's share as is worth it
+        (:func:`dplit.projection.projection.useful_correction`; nothing where the release is mostly
+        noise), at most 0.8 of its smallest eigenvalue. It reads the release alone, and so costs no
+        privacy; where few directions carry the signal it can still cost accuracy.
     fit_intercept : bool, default=True
         Whether to fit a constant, through a public column of ones.
     random_state : int, Generator, RandomState or None, default=None
@@ -207,12 +198,12 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
             If ``bounds`` is missing, a parameter is out of its range, or the data are not finite
             arrays of matching length.
         """
-        rows, labels, middle, half = self._scaled(X, y)
+        rows, labels, box = self._scaled(X, y)
         (noise,) = spawn_generators(self.random_state, 1)
         self.sigma_ = additive_sigma(epsilon=min(self.epsilon, MOST_BITS))
         noisy = rows + self.sigma_ * noise.standard_normal(rows.shape)
         public = np.column_stack([labels, np.ones(len(rows))] if self.fit_intercept else [labels])
-        self._publish(ProjectionRelease(noisy, public), self.sigma_**2, middle, half)
+        self._publish(ProjectionRelease(noisy, public), self.sigma_**2, box)
         entry, row = (
             _epsilon(self.delta, self.sigma_, change)
             for change in (2.0, 2.0 * math.sqrt(rows.shape[1]))
@@ -248,8 +239,10 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
         Lowest and highest entry, for all columns or for each. Entries outside are clipped. Must be
         given, and chosen without the data.
     correction : {"none", "attenuation"}, default="none"
-        "attenuation" takes the noise's share off the Gram matrix (post-processing, no cost), at
-        most 0.8 of its smallest eigenvalue.
+        "attenuation" takes off the Gram matrix as much of the noise's share as is worth it
+        (:func:`dplit.projection.projection.useful_correction`; nothing where the release is mostly
+        noise), at most 0.8 of its smallest eigenvalue. It reads the release alone, and so costs no
+        privacy; where few directions carry the signal it can still cost accuracy.
     fit_intercept : bool, default=True
         Whether to fit a constant, through a public column of ones that is projected with the rest.
     random_state : int, Generator, RandomState or None, default=None
@@ -335,13 +328,13 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
             arrays of matching length.
         """
         n = check_integer("n_components", self.n_components)
-        rows, labels, middle, half = self._scaled(X, y)
+        rows, labels, box = self._scaled(X, y)
         (noise,) = spawn_generators(self.random_state, 1)
         variance = fixed_variance(epsilon=min(self.epsilon, MOST_BITS), n_components=n)
         self.sigma_ = math.sqrt(variance)
         public = np.column_stack([labels, np.ones(len(rows))] if self.fit_intercept else [labels])
         release = release_projection(rows, public, n_components=n, variance=variance, rng=noise)
-        self._publish(release, variance, middle, half)
+        self._publish(release, variance, box)
         entry, row = (
             row_epsilon(delta=self.delta, variance=variance, n_components=n, row_change=change)
             for change in (2.0, 2.0 * math.sqrt(rows.shape[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "printed_variance",
     "projection_variance",
     "release_projection",
+    "useful_correction",
 ]
 
 _Array = NDArray[np.float64]
@@ -270,3 +272,65 @@ def fit_projection(
     if shift == 0.0:
         return np.asarray(np.linalg.lstsq(Z, target, rcond=None)[0])
     return np.asarray(vectors @ ((vectors.T @ (Z.T @ target)) / (np.maximum(values, 0.0) + shift)))
+
+
+def useful_correction(release: ProjectionRelease, *, variance: float) -> float:
+    r"""Amount of the noise's share of the Gram matrix that is worth taking off.
+
+    Parameters
+    ----------
+    release : ProjectionRelease
+        Noisy rows (m, d) and responses (m,).
+    variance : float
+        Variance :math:`\sigma^2` of the noise on every entry, public.
+
+    Returns
+    -------
+    float
+        In :math:`[0,m\sigma^2]`, the ``correction`` for :func:`fit_projection`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the release is not finite or the variance is negative.
+
+    Notes
+    -----
+    The full :math:`m\sigma^2` removes the bias and blows up the noise, which can cost more than it
+    saves. Let all directions of the clean rows carry the same energy a, of :math:`b=a+m\sigma^2`
+    with the noise, :math:`\rho=a/b`, :math:`\gamma=d/m`, and let them explain the share
+    :math:`R^2` of the responses. For Gaussian rows and large m and d, taking off
+    :math:`s=b(1-x)(1-\gamma/x)` solves as if the Gram matrix were :math:`xb`, with the error
+
+    .. math:: \Big(1-\frac\rho x\Big)^2+\frac{\gamma}{x^2-\gamma}
+        \Big[\rho^2\Big(1-\frac1x\Big)^2+\rho\Big(\frac1{R^2}-\rho\Big)\Big]
+
+    in units of the squared coefficients (the usual equivalents of ridge regression, at a negative
+    penalty). It is minimised over :math:`\sqrt\gamma<x\le1`, where x = 1 is the plain fit, with a
+    (from the trace) and :math:`R^2` (adjusted, of the plain fit) read from the release alone.
+
+    Examples
+    --------
+    >>> rows = ProjectionRelease(np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
+    >>> useful_correction(rows, variance=0.0)
+    0.0
+    """
+    Z, target = _check_pair(release.X, release.y)
+    noise = check_nonnegative("variance", variance)
+    m, d = Z.shape
+    energy = float(np.sum(Z * Z)) / d - m * noise
+    total = float(target @ target)
+    if m <= d or energy <= 0 or total == 0:
+        return 0.0
+    left = target - Z @ np.linalg.lstsq(Z, target, rcond=None)[0]
+    adjusted = 1.0 - float(left @ left) / total * m / (m - d)
+    explained = min(adjusted * (energy + m * noise) / energy, 1.0)
+    if explained <= 0:
+        return 0.0
+    whole, crowded = energy + m * noise, d / m
+    rho = energy / whole
+    x = np.linspace(1.0, math.sqrt(crowded), 500, endpoint=False)
+    spread = rho**2 * (1 - 1 / x) ** 2 + rho * (1 / explained - rho)
+    errors = (1 - rho / x) ** 2 + crowded / (x**2 - crowded) * spread
+    best = float(x[errors.argmin()])
+    return float(min(whole * (1 - best) * (1 - crowded / best), m * noise))
