@@ -131,7 +131,7 @@ def test_released_noise_spends_exactly_the_budget(kind):
     assert sum(parts) == pytest.approx(0.7, rel=1e-9)
     assert (model.epsilon_, model.delta_, model.neighboring_) == (0.7, 0.0, "add_remove")
     assert spent_epsilon(model.sketch_, delta=0.0) == pytest.approx(0.7, rel=1e-9)
-    for part in ("(0.7, 0)", "adding or removing one record", "clipped", "voids the guarantee"):
+    for part in ("(0.7, 0)", "sketch_ is covered", "adding or removing one record", "clipped", "voids the guarantee"):
         assert part in model.privacy_statement_
 
 
@@ -216,6 +216,51 @@ def test_exact_sketches_are_learned_from_and_not_kept(kind):
         assert model.sketch_ is None
         held = [v for v in vars(model).values() if isinstance(v, Sketch)]
         assert held == []
+
+
+@pytest.mark.claim("sketch-beyond-estimators")
+@pytest.mark.parametrize("kind", ALL)
+def test_an_exact_count_has_no_privacy_where_records_come_and_go(kind):
+    """The count alone separates n from n - 1: epsilon is infinite, as it was not said before."""
+    _, X = _clusters(500)
+    rng = stream(0, "exact-count", "public")
+    options = {"epsilon": 1.0, "count": "public", "neighboring": "replace_one"}
+    if kind is CompressivePCA:
+        public = SketchMap("quadratic", orthonormal_blocks(2, 12, rng=rng))
+        released = plan_release(public, sensitivity=12.0, **options)
+        released = released.apply(sketch(X / 4.0, public), rng=stream(0, "exact", "noise"))
+    else:
+        public = SketchMap("fourier", rng.standard_normal((2, 60)))
+        released = plan_release(public, **options)
+        released = released.apply(sketch(X, public), rng=stream(0, "exact", "noise"))
+    assert released.count == 500
+    assert math.isinf(spent_epsilon(released, delta=0.0))
+    model = _make(kind).fit_sketch(released)
+    assert math.isinf(model.epsilon_)
+    assert (model.delta_, model.neighboring_) == (0.0, "add_remove")
+    for part in ("No privacy for adding or removing", "number of records exactly", "'replace_one'"):
+        assert part in model.privacy_statement_
+    asked = _make(kind, neighboring="replace_one").fit_sketch(released)
+    assert asked.epsilon_ == pytest.approx(1.0, rel=1e-9)
+    assert "(1, 0)-differential privacy for replacing one record" in asked.privacy_statement_
+    assert spent_epsilon(released, delta=0.0, neighboring="replace_one") == asked.epsilon_
+    bare = Sketch(released.sum, None, public, released.noise)  # without its count: half as much
+    assert spent_epsilon(bare, delta=0.0) == pytest.approx(0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_gaussian_noise_without_a_delta_is_refused(kind):
+    """It has an epsilon for every delta in (0, 1), and said to be no noise at all before."""
+    _, X = _clusters(500)
+    released = _make(kind, epsilon=0.7, noise="gaussian", delta=1e-4).fit(X).sketch_
+    assert spent_epsilon(released, delta=1e-4) >= 0.5
+    for delta in (0.0, 1.0, math.nan):
+        with pytest.raises(ValueError, match=r"delta must be in \(0, 1\) for a sketch with Gaussian"):
+            spent_epsilon(released, delta=delta)
+    with pytest.raises(ValueError, match=r"delta must be in \(0, 1\) for a sketch with Gaussian"):
+        _make(kind).fit_sketch(released)
+    with pytest.raises(ValueError, match="neighboring must be one of"):
+        spent_epsilon(released, delta=1e-4, neighboring="entry")
 
 
 def test_merged_releases_have_the_budget_of_one():

@@ -22,6 +22,7 @@ from dplit.features import orthonormal_blocks
 from dplit.sketching._sketch_estimator import (
     SketchEstimator,
     frequency_count,
+    unit_scale,
 )
 from dplit.sketching.pca_decoder import compressive_pca, degrees_of_freedom
 from dplit.sketching.release import NoiseKind
@@ -69,7 +70,8 @@ class CompressivePCA(
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows, in order of falling second moment.
+        Orthonormal rows, in order of falling second moment; the entry of largest modulus of each is
+        positive.
     second_moments_ : ndarray of shape (n_components,)
         Mean squared lengths along the components, in the units of the data.
     sketch_ : Sketch or None
@@ -181,12 +183,12 @@ class CompressivePCA(
         records = validate_data(self, X, dtype=np.float64)
         public, noise, search = spawn_generators(self.random_state, 3)
         sketch_map = self._draw_map(records.shape[1], public)
-        unit = clip_rows(records / norm, 1.0)
+        unit = clip_rows(records, norm) / norm  # the other way round overflows
         if self.neighboring == "add_remove":
             released = self._release(unit, sketch_map, noise, count="split", split=1.0 - share)
         else:
             released = self._release(unit, sketch_map, noise, count="public")
-        self._state(released, self.epsilon, self.delta, f"rows clipped to norm {norm:g}")
+        self._state_fit(released, f"rows clipped to norm {norm:g}")
         return self._decode(released, search)
 
     def fit_sketch(self, sketch: Sketch) -> Self:
@@ -211,16 +213,16 @@ class CompressivePCA(
         """
         self._norm()
         released = self._accept(sketch, ("quadratic",))
-        self._state_of(released, "in the sketch that was given")
+        self._state_given(released)
         return self._decode(released, spawn_generators(self.random_state, 3)[2])
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         count = 1.0 if released.count is None else max(float(released.count), 1.0)
-        found = compressive_pca(
-            released.sum / count, released.map.frequencies, self.n_components, rng=rng
-        )
+        unit, exponent = unit_scale(released.sum)
+        found = compressive_pca(unit, released.map.frequencies, self.n_components, rng=rng)
         self.components_ = found.components.T.copy()
-        self.second_moments_ = found.eigenvalues * self._norm() ** 2
+        moments = np.ldexp(found.eigenvalues / count, exponent)
+        self.second_moments_ = moments * self._norm() * self._norm()
         self._n_features_out = len(self.components_)
         return self
 

@@ -19,7 +19,7 @@ from dplit._checks import (
     check_neighboring,
     check_positive,
 )
-from dplit._estimators import RandomState, spawn_generators
+from dplit._estimators import RandomState, dp_statement, spawn_generators
 from dplit.features import random_frequencies
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.clompr import dequantized_sketch
@@ -37,6 +37,7 @@ __all__ = [
     "fourier_map",
     "noise_sensitivity",
     "spent_epsilon",
+    "unit_scale",
 ]
 
 _Array = NDArray[np.float64]
@@ -44,6 +45,12 @@ _Array = NDArray[np.float64]
 #: Largest dimensions in which the certificate of S_4, an eigenproblem of size d^2 / 2, is computed:
 #: for the best shift, and for one shift.
 _BEST_SHIFT, _ONE_SHIFT = 24, 64
+#: What the statements say of neighbours, and of sketches without noise.
+_CHANGE: dict[str, str] = {
+    "add_remove": "adding or removing one record",
+    "replace_one": "replacing one record, their number being public",
+}
+_NO_NOISE = "No privacy: learned from a sketch without noise."
 
 
 def noise_sensitivity(
@@ -100,11 +107,13 @@ def spent_epsilon(
     Parameters
     ----------
     released : Sketch
-        Whose noise is complete. Without noise the answer is infinite.
+        Whose noise is complete. Without noise the answer is infinite, and so it is under
+        "add_remove" where the number of records is published exactly, as a release for
+        "replace_one" may do.
     delta : float
         For Gaussian noise, in (0, 1); not used otherwise.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation.
+        Neighbouring relation that is asked about, whichever the sketch was released for.
 
     Returns
     -------
@@ -115,8 +124,9 @@ def spent_epsilon(
     Raises
     ------
     ValueError
-        If shares of the noise are missing.
+        If shares of the noise are missing, or ``delta`` is not in (0, 1) for Gaussian noise.
     """
+    check_neighboring(neighboring)
     record = released.noise
     if record is None:
         return math.inf
@@ -124,6 +134,13 @@ def spent_epsilon(
         raise ValueError(
             f"sketch must carry all {record.n_shares} shares of its noise, got {record.collected}"
         )
+    if record.kind == "gaussian" and not 0.0 < delta < 1.0:
+        raise ValueError(
+            "delta must be in (0, 1) for a sketch with Gaussian noise, whose epsilon depends on "
+            f"it, got delta={delta!r}"
+        )
+    if released.count_is_exact and neighboring == "add_remove":
+        return math.inf
     noise = cast("NoiseKind", record.kind)
     size = noise_sensitivity(released.map, noise=noise, neighboring=neighboring)
     if noise == "gaussian":
@@ -181,6 +198,7 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
     delta: float
     noise: NoiseKind
     neighboring: Neighboring
+    random_state: RandomState
     sketch_: Sketch | None
 
     def _check_privacy(self, choices: tuple[str, ...]) -> None:
@@ -216,21 +234,24 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         )
         return plan.apply(sketch(records, sketch_map), rng=rng)
 
-    def _state(self, released: Sketch, epsilon: float | None, delta: float, clipped: str) -> None:
+    def _state(self, released: Sketch, epsilon: float, delta: float, statement: str) -> None:
         """Set the guarantee and its sentence; an exact sketch is used and never kept."""
         self.sketch_ = None if released.noise is None else released
-        self.epsilon_ = math.inf if epsilon is None else float(epsilon)
-        self.delta_ = 0.0 if math.isinf(self.epsilon_) else float(delta)
+        self.epsilon_ = epsilon
+        self.delta_ = 0.0 if math.isinf(epsilon) else float(delta)
         self.neighboring_ = self.neighboring
-        if math.isinf(self.epsilon_):
-            self.privacy_statement_ = "No privacy: learned from a sketch without noise."
+        self.privacy_statement_ = statement
+
+    def _state_fit(self, released: Sketch, clipped: str) -> None:
+        """Set the guarantee of a sketch that this estimator released."""
+        if self.epsilon is None:
+            self._state(released, math.inf, 0.0, _NO_NOISE)
             return
-        change = "adding or removing" if self.neighboring_ == "add_remove" else "replacing"
-        self.privacy_statement_ = (
-            f"({self.epsilon_:.4g}, {self.delta_:g})-differential privacy for {change} one record "
-            f"({clipped}). Whatever else is learned from sketch_ is covered by the same guarantee. "
-            "The noise is floating-point research noise; a fixed random_state voids the guarantee."
+        change = f"{_CHANGE[self.neighboring]} ({clipped}; sketch_ is covered with what is decoded)"
+        statement = dp_statement(
+            self.epsilon, self.delta, change, random_state=self.random_state
         )
+        self._state(released, float(self.epsilon), self.delta, statement)
 
     def _accept(self, released: Any, kinds: tuple[str, ...]) -> Sketch:
         """Check a sketch that somebody else released."""
@@ -245,13 +266,38 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = released.map.n_features
         return released
 
-    def _state_of(self, released: Sketch, clipped: str) -> None:
+    def _state_given(self, released: Sketch) -> None:
         """Set the guarantee of a sketch that somebody else released."""
         delta = float(self.delta)
         if released.noise is not None and released.noise.kind != "gaussian":
             delta = 0.0
         spent = spent_epsilon(released, delta=delta, neighboring=self.neighboring)
-        self._state(released, spent, delta, clipped)
+        change = _CHANGE[self.neighboring]
+        if released.noise is None:
+            statement = _NO_NOISE
+        elif math.isinf(spent):
+            statement = (
+                f"No privacy for {change}: the sketch publishes the number of records exactly. It "
+                f"was released for {_CHANGE[released.noise.neighboring]}, and "
+                f"neighboring={released.noise.neighboring!r} states that guarantee."
+            )
+        else:
+            statement = (
+                f"({spent:.4g}, {delta:g})-differential privacy for {change}, by the noise that "
+                "the given sketch says it carries: who released it answers for how records were "
+                "clipped and for the entropy of the noise. Decoding adds nothing to the loss."
+            )
+        self._state(released, spent, delta, statement)
+
+
+def unit_scale(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Return values times ``2^-e`` with a largest part in [1/2, 1), and e; zeros stay zeros.
+
+    A power of two changes no digit, and decoders then square whatever is finite.
+    """
+    parts = np.ascontiguousarray(values).view(np.float64)
+    exponent = int(np.frexp(np.abs(parts).max())[1])
+    return np.ldexp(parts, -exponent).view(values.dtype), exponent
 
 
 def frequency_count(value: Any, default: int) -> int:
@@ -266,7 +312,6 @@ class FourierSketchEstimator(SketchEstimator, ABC):
     kind: Literal["fourier", "quantized"]
     gamma: float | None
     n_frequencies: int | None
-    random_state: RandomState
 
     @abstractmethod
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
@@ -283,18 +328,19 @@ class FourierSketchEstimator(SketchEstimator, ABC):
         sketch_map = fourier_map(self.kind, box.half, m, gamma=self.gamma, rng=public)
         clipped = np.clip(records, box.low, box.high)
         released = self._release(clipped, sketch_map, noise, count="withheld")
-        self._state(released, self.epsilon, self.delta, "coordinates clipped to the bounds")
+        self._state_fit(released, "coordinates clipped to the bounds")
         return self._decode(released, search)
 
     def _fit_released(self, released: Any) -> Self:
         """Check, state and decode a sketch that somebody else released."""
         accepted = self._accept(released, ("fourier", "quantized"))
-        self._state_of(accepted, "in the sketch that was given")
+        check_box(self.bounds, accepted.map.n_features)
+        self._state_given(accepted)
         return self._decode(accepted, spawn_generators(self.random_state, 3)[2])
 
     def _target(self, released: Sketch) -> NDArray[np.complex128]:
-        """Return the sum of features as the decoders want it: one-bit features rotated back."""
-        check_box(self.bounds, released.map.n_features)
+        """Return the features' sum as the decoders want it: of size 1, one-bit ones rotated back."""
+        unit, _ = unit_scale(released.sum)
         if released.map.dither is None:
-            return released.sum
-        return dequantized_sketch(released.sum, released.map.dither)
+            return unit
+        return dequantized_sketch(unit, released.map.dither)
