@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal, Self, cast
 
 import numpy as np
@@ -22,7 +24,7 @@ from dplit._checks import (
 from dplit._estimators import RandomState, dp_statement, spawn_generators
 from dplit.features import random_frequencies
 from dplit.mechanisms import gaussian_epsilon
-from dplit.sketching.clompr import dequantized_sketch
+from dplit.sketching.clompr import QUANTIZED_FACTOR, dequantized_sketch
 from dplit.sketching.quadratic_sensitivity import (
     replace_l1_bound,
     s4_certificate,
@@ -34,7 +36,10 @@ from dplit.sketching.sketches import Kind, Sketch, SketchMap, sketch
 __all__ = [
     "FourierSketchEstimator",
     "SketchEstimator",
+    "default_gamma",
+    "default_size",
     "fourier_map",
+    "noise_deviation",
     "noise_sensitivity",
     "spent_epsilon",
     "unit_scale",
@@ -152,6 +157,40 @@ def spent_epsilon(
     return float(spent)
 
 
+def default_gamma(n_features: int) -> float:
+    """Scale of frequencies in units of the half widths of the box: ``min(12.5, 4 + 32 / d) / d``.
+
+    The kernel ``exp(-gamma r^2)`` resolves clusters a tenth of the box wide in few dimensions. In
+    many, every point of the box is about ``r^2 = 2 d / 3`` from every other one, and a decoder that
+    starts at random points hears of a cluster only where ``2 gamma d / 3`` is not large.
+    """
+    return min(12.5, 4.0 + 32.0 / n_features) / n_features
+
+
+def default_size(n_components: int, n_features: int) -> int:
+    """Frequencies per component, times their number: ``k min(10 d, 60 + 3 d)``.
+
+    Noise on the sum costs as much as ``sqrt(m)`` times more records, except for Gaussian noise.
+    """
+    return n_components * min(10 * n_features, 60 + 3 * n_features)
+
+
+def noise_deviation(released: Sketch) -> float:
+    """Standard deviation per real coordinate of the noise that a sketch says it carries."""
+    record = released.noise
+    if record is None:
+        return 0.0
+    size = 2.0 * released.map.n_components  # of the space in which the last two laws are radial
+    radial = math.sqrt((size + 1.0) * (size + 2.0))
+    unit = {
+        "laplace": math.sqrt(2.0),
+        "gaussian": 1.0,
+        "polydisc": radial / 2.0,
+        "cube": radial / math.sqrt(3.0),
+    }[record.kind]
+    return unit * record.scale * math.sqrt(record.variance_factor)
+
+
 def fourier_map(
     kind: Literal["fourier", "quantized"],
     half_widths: _Array,
@@ -160,7 +199,7 @@ def fourier_map(
     gamma: float | None,
     rng: np.random.Generator,
 ) -> SketchMap:
-    """Random Fourier map at a public scale: ``gamma``, or 12.5 / d in the units of the box.
+    """Random Fourier map at a public scale: ``gamma``, or :func:`default_gamma` in box units.
 
     Parameters
     ----------
@@ -183,7 +222,7 @@ def fourier_map(
     check_choice("kind", kind, ("fourier", "quantized"))
     d = len(half_widths)
     if gamma is None:
-        omega = random_frequencies(d, n_frequencies, gamma=12.5 / d, rng=rng)
+        omega = random_frequencies(d, n_frequencies, gamma=default_gamma(d), rng=rng)
         omega = omega / half_widths[:, None]
     else:
         omega = random_frequencies(d, n_frequencies, gamma=gamma, rng=rng)
@@ -207,6 +246,11 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         check_neighboring(self.neighboring)
         if self.epsilon is not None:
             check_positive("epsilon", self.epsilon)
+
+    def _records(self, X: ArrayLike) -> _Array:
+        """Return finite records; scikit-learn's check adds them up, and must not warn of that."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(validate_data(self, X, dtype=np.float64))
 
     def _release(
         self,
@@ -248,9 +292,7 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
             self._state(released, math.inf, 0.0, _NO_NOISE)
             return
         change = f"{_CHANGE[self.neighboring]} ({clipped}; sketch_ is covered with what is decoded)"
-        statement = dp_statement(
-            self.epsilon, self.delta, change, random_state=self.random_state
-        )
+        statement = dp_statement(self.epsilon, self.delta, change, random_state=self.random_state)
         self._state(released, float(self.epsilon), self.delta, statement)
 
     def _accept(self, released: Any, kinds: tuple[str, ...]) -> Sketch:
@@ -317,14 +359,14 @@ class FourierSketchEstimator(SketchEstimator, ABC):
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         """Fit the model to a released sketch."""
 
-    def _fit_records(self, X: ArrayLike, *, per_dimension: int) -> Self:
-        """Clip, release and decode; ``per_dimension`` times d frequencies unless they are given."""
+    def _fit_records(self, X: ArrayLike, size: Callable[[int, int], int], count: int) -> Self:
+        """Clip, release and decode; ``size(count, d)`` frequencies unless they are given."""
         self._check_privacy(("laplace", "gaussian", "polydisc", "cube"))
-        records = validate_data(self, X, dtype=np.float64)
+        records = self._records(X)
         d = records.shape[1]
         box = check_box(self.bounds, d)
         public, noise, search = spawn_generators(self.random_state, 3)
-        m = frequency_count(self.n_frequencies, per_dimension * d)
+        m = frequency_count(self.n_frequencies, size(count, d))
         sketch_map = fourier_map(self.kind, box.half, m, gamma=self.gamma, rng=public)
         clipped = np.clip(records, box.low, box.high)
         released = self._release(clipped, sketch_map, noise, count="withheld")
@@ -338,9 +380,48 @@ class FourierSketchEstimator(SketchEstimator, ABC):
         self._state_given(accepted)
         return self._decode(accepted, spawn_generators(self.random_state, 3)[2])
 
-    def _target(self, released: Sketch) -> NDArray[np.complex128]:
-        """Return the features' sum as the decoders want it: of size 1, one-bit ones rotated back."""
-        unit, _ = unit_scale(released.sum)
+    def _target(self, released: Sketch) -> tuple[NDArray[np.complex128], float]:
+        """Return the features' sum as the decoders want it, and the deviation of its noise.
+
+        Its size is about 1, and one-bit features are rotated back.
+        """
+        unit, exponent = unit_scale(released.sum)
+        with np.errstate(over="ignore"):
+            deviation = float(np.ldexp(noise_deviation(released), -exponent))
         if released.map.dither is None:
-            return unit
-        return dequantized_sketch(unit, released.map.dither)
+            return unit, deviation
+        return dequantized_sketch(unit, released.map.dither), deviation / QUANTIZED_FACTOR
+
+    def _hears(self, released: Sketch, lengths: _Array, deviation: float) -> bool:
+        r"""Whether at least half of what was decoded stands out of the noise; warn if not.
+
+        Parameters
+        ----------
+        released : Sketch
+            The sketch, of m features.
+        lengths : ndarray of shape (k,)
+            Euclidean norms of the components' parts in the sketch.
+        deviation : float
+            Of the noise on each of the 2 m numbers.
+
+        Notes
+        -----
+        The level is :math:`(1+kd/m)(2+1.8\sqrt d)` deviations: the longest of k components that are
+        fitted to nothing but noise stay below 0.9 of it (d from 1 to 100, k to 6, m from 2.5 k d).
+        The answer is a function of the released sketch, and costs nothing.
+        """
+        (d, m), k = released.map.frequencies.shape, len(lengths)
+        level = (1.0 + k * d / m) * (2.0 + 1.8 * math.sqrt(d)) * deviation
+        total = float(lengths.sum())
+        if total > 0.0 and 2.0 * float(lengths[lengths > level].sum()) >= total:
+            return True
+        size = noise_deviation(released)
+        warnings.warn(
+            f"{type(self).__name__}: the noise of standard deviation {size:.3g} on each of {m} "
+            f"frequencies hides {k} components in {d} dimensions; the fit may be no better than "
+            "the middle of the bounds. More records, a larger epsilon, fewer components or "
+            "frequencies, or Gaussian noise with a delta would help",
+            UserWarning,
+            stacklevel=5,
+        )
+        return False
