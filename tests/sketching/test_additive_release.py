@@ -110,3 +110,23 @@ def test_noise_depends_on_the_generator_alone() -> None:
 def test_bad_arguments_are_named(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call(np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_sums_have_the_same_bits_in_every_order(noise: Any) -> None:
+    """A plain sum differs in its last bits; a record moves it by itself and half an ulp, twice."""
+    rng = stream(0, "sum-order", "data")
+    angles = rng.uniform(0, 2 * np.pi, (20_000, 4))
+    features = np.exp(1j * angles)
+    assert (features.sum(axis=0) != features[::-1].sum(axis=0)).any()
+    rng = np.random.default_rng(0)
+    sums = [
+        release.noisy_sum(rows, noise=noise, scale=1e-9, rng=np.random.default_rng(0))
+        for rows in (features, features[::-1], rng.permutation(features))
+    ]
+    np.testing.assert_array_equal(sums[0], sums[1])
+    np.testing.assert_array_equal(sums[0], sums[2])
+    moved = release.exact_sum(features) - release.exact_sum(features[1:])
+    assert np.abs(moved - features[0]).max() <= 2 * np.spacing(np.abs(sums[0]).max())
+    huge = np.array([[1e308, -1e308], [1e308, 1.0]])
+    assert np.isfinite(release.exact_sum(huge)).all()

@@ -32,6 +32,7 @@ def test_scikit_learn_checks_at_a_huge_budget(estimator, check):
         CompressivePCA(1, data_norm=10.0),
     ]
 )
+@pytest.mark.filterwarnings("ignore:.*the noise of standard deviation:UserWarning")
 def test_scikit_learn_checks_at_the_default_budget(estimator, check):
     check(estimator)
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import chi2, kstest, laplace, norm
 
+from dplit.features import hadamard_blocks
 from dplit.mechanisms import gaussian_delta
 from dplit.sketching.release import ReleasePlan, map_sensitivity, noise_share, plan_release
 from dplit.sketching.sketches import Sketch, SketchMap, sketch
@@ -219,3 +224,58 @@ def test_a_plan_is_for_the_map_that_it_was_calibrated_for() -> None:
             plan.apply(whole, rng=rng)
     same = plan_release(SketchMap("fourier", omega.copy()), epsilon=1.0, count="withheld")
     assert same.apply(whole, rng=rng).noise is not None
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_a_release_remembers_its_relation(noise: str) -> None:
+    """An exact count is there under replace_one alone; unlike relations are not merged.
+
+    Kills a record without the relation, and a merge that compares scales only: both plans here
+    have one scale.
+    """
+    options = {"noise": noise, "delta": 1e-6 if noise == "gaussian" else 0.0}
+    exact, rng = sketch(np.zeros((7, 2)), _map()), stream(0, "relation", "noise")
+    replaced = plan_release(  # type: ignore[call-overload]
+        _map(), epsilon=1.0, count="public", neighboring="replace_one", **options
+    )
+    released = replaced.apply(exact, rng=rng)
+    assert released.count_is_exact
+    assert released.noise.neighboring == "replace_one"
+    hidden = replace(replaced, count="withheld").apply(exact, rng=rng)
+    assert not hidden.count_is_exact
+    added = replace(replaced, count="withheld", neighboring="add_remove").apply(exact, rng=rng)
+    assert added.noise.neighboring == "add_remove"
+    assert not plan_release(_map(), epsilon=1.0, split=0.5).apply(exact, rng=rng).count_is_exact
+    assert hidden.merge(hidden).noise.neighboring == "replace_one"
+    with pytest.raises(ValueError, match="must carry the same noise"):
+        hidden.merge(added)
+    whole = released.merge(released)
+    assert (whole.count, whole.count_is_exact) == (14, True)
+
+
+def test_the_sum_of_a_sketch_is_read_only_and_its_own() -> None:
+    """Through pickles, copies, merges and slices; kills a view of the caller's array."""
+    own = np.ones(8, complex)
+    first = Sketch(own, 3, _map())
+    own[:] = 0.0
+    assert first.sum.sum() == 8.0
+    for one in (
+        first,
+        pickle.loads(pickle.dumps(first)),
+        copy.deepcopy(first),
+        replace(first, count=None),
+        first.merge(first),
+        first.column_slice(3),
+        plan_release(_map(), epsilon=1.0, split=0.5).apply(first, rng=stream(0, "ro", "noise")),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            one.sum[0] = 5.0
+
+
+def test_blocks_that_are_not_the_frequencies_are_refused() -> None:
+    """Angles would follow the blocks, and decoders and sensitivities the published matrix."""
+    blocks = hadamard_blocks(3, 8, rng=stream(0, "blocks", "public"))
+    assert SketchMap("fourier", blocks.matrix, None, blocks).blocks is blocks
+    for other in (2.0 * blocks.matrix, blocks.matrix[:, :4], np.ones((3, 8))):
+        with pytest.raises(ValueError, match="blocks must have frequencies as their matrix"):
+            SketchMap("fourier", other, None, blocks)

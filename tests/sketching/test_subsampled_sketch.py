@@ -230,3 +230,16 @@ ONES = np.ones((2, 3))
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("kind", ["fourier", "quantized", "quadratic"])
+def test_no_record_is_refused_for_its_size(kind):
+    """The refusal named the largest entry: an exception that tells a record from another."""
+    public = sketch_map(kind)
+    kept = draw_indices(mask_law("uniform", 12, n_kept=4), 3, rng=stream(0, "big", "public"))
+    X = np.vstack([np.zeros((2, 3)), np.full((1, 3), 1e308)])
+    total = subsampled_map_sum(X, public, kept)
+    rest = subsampled_map_sum(X[:2], public, kept[:2])
+    assert np.abs(total - rest).max() <= 3.0 * np.abs(public.frequencies).max() ** 2 * 12 + 3.0
+    with pytest.raises(ValueError, match="inner products"):
+        subsampled_map_sum(X[:2], SketchMap("fourier", np.full((3, 12), 1e200)), kept[:2])

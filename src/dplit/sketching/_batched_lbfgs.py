@@ -25,11 +25,11 @@ def _dot(a: Array, b: Array) -> Array:
 
 def _direction(slope: Array, moves: list[Array], turns: list[Array], inverse: Array) -> Array:
     """Two-loop recursion, for all problems; pairs that were refused hold zeros."""
-    q = slope.copy()
+    q, tiny = slope.copy(), np.finfo(slope.dtype).tiny  # an inverse below it overflows
     ratios, factors = [], []
     for move, turn in zip(reversed(moves), reversed(turns), strict=True):
         curvature = _dot(move, turn)
-        ratio = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=curvature > 0)
+        ratio = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=curvature > tiny)
         factor = ratio * _dot(move, q)
         q -= factor[:, None] * turn
         ratios.append(ratio)
@@ -37,7 +37,7 @@ def _direction(slope: Array, moves: list[Array], turns: list[Array], inverse: Ar
     q *= inverse
     if moves:
         top, bottom = _dot(moves[-1], turns[-1]), _dot(turns[-1] * inverse, turns[-1])
-        scale = np.divide(top, bottom, out=np.ones_like(top), where=(top > 0) & (bottom > 0))
+        scale = np.divide(top, bottom, out=np.ones_like(top), where=(top > 0) & (bottom > tiny))
         q *= scale[:, None]
     for move, turn, ratio, factor in zip(
         moves, turns, reversed(ratios), reversed(factors), strict=True
@@ -57,7 +57,7 @@ def _search(
     x, value, slope = state
     low, high = box
     new_x, new_value, new_slope = x.copy(), value.copy(), slope.copy()
-    moved = np.zeros(len(which), bool)
+    moved, tiny = np.zeros(len(which), bool), np.finfo(x.dtype).tiny
     open_rows, size = np.arange(len(which)), np.ones(len(which), x.dtype)
     for _ in range(_HALVINGS):
         trial = np.clip(x[open_rows] + size[open_rows, None] * step[open_rows], low, high)
@@ -71,7 +71,7 @@ def _search(
             break
         bad = ~good
         rise = fresh[bad] - value[open_rows[bad]] - gain[bad]
-        shrink = np.divide(-0.5 * gain[bad], rise, out=np.full_like(rise, 0.5), where=rise > 0)
+        shrink = np.divide(-0.5 * gain[bad], rise, out=np.full_like(rise, 0.5), where=rise > tiny)
         open_rows = open_rows[bad]
         size[open_rows] *= np.clip(shrink, 0.1, 0.5)
     return new_x, new_value, new_slope, moved

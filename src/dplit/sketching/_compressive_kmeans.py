@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dplit._boxes import check_box
 from dplit._centers import CenterEstimator
 from dplit._checks import Neighboring, check_integer
 from dplit._estimators import RandomState
-from dplit.sketching._sketch_estimator import FourierSketchEstimator
+from dplit.sketching._sketch_estimator import FourierSketchEstimator, default_size
 from dplit.sketching.clompr import decode_kmeans
 from dplit.sketching.release import NoiseKind
 from dplit.sketching.sketches import Sketch
@@ -33,16 +35,18 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
         Lowest and highest coordinate, numbers or one for each column: records are clipped to this
         box, and centres searched in it. Must be given, and chosen without the data.
     n_frequencies : int or None, default=None
-        Size m of the sketch; None takes 10 k d. Below 2 k d the decoding fails.
+        Size m of the sketch; None takes ``k min(10 d, 60 + 3 d)``. Below 2 k d the decoding fails.
     kind : {"fourier", "quantized"}, default="fourier"
-        Complex exponentials, or two bits per frequency.
+        Complex exponentials, or two bits per frequency, which keep 0.81 of the signal's energy.
     gamma : float or None, default=None
-        Frequencies are drawn from ``N(0, 2 gamma I)``: a public scale, about ``1 / (2 d s^2)`` for
-        clusters of standard deviation s. None takes ``12.5 / d`` in units of the half width of the
-        box, right for clusters that are a tenth of the box wide.
-    noise : {"laplace", "gaussian", "polydisc", "cube"}, default="laplace"
-        Law of the noise. The last two are pure as well and smaller: "polydisc" for "fourier",
-        "cube" for "quantized".
+        Frequencies are drawn from ``N(0, 2 gamma I)``: a public scale. None takes
+        ``min(12.5, 4 + 32 / d) / d`` in units of the half width of the box, at which a decoder that
+        starts anywhere in the box finds clusters anywhere in it. A larger one, as ``1 / (2 d s^2)``
+        for separated clusters of small standard deviation s, resolves more and finds less: in many
+        dimensions, or for small s, decoding then fails even without noise.
+    noise : {"laplace", "gaussian", "polydisc", "cube"}, default="polydisc"
+        Law of the noise. All but "gaussian" are pure; "polydisc" has a quarter of the variance of
+        "laplace", and "cube" a sixth, which is for "quantized".
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
         Neighbouring relation of the guarantee.
     n_restarts : int, default=2
@@ -66,6 +70,13 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
         Number of columns of X.
+
+    Warns
+    -----
+    UserWarning
+        If less than half of what was decoded stands out of the noise; the centre of least weight is
+        then the middle of the box, so that the cost is at most that of the middle alone. The
+        warning is a function of the released sketch and names public numbers only.
 
     Notes
     -----
@@ -99,7 +110,7 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
         n_frequencies: int | None = None,
         kind: Literal["fourier", "quantized"] = "fourier",
         gamma: float | None = None,
-        noise: NoiseKind = "laplace",
+        noise: NoiseKind = "polydisc",
         neighboring: Neighboring = "add_remove",
         n_restarts: int = 2,
         random_state: RandomState = None,
@@ -138,7 +149,7 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
             so many clusters, or ``X`` is not a finite matrix.
         """
         k = check_integer("n_clusters", self.n_clusters)
-        return self._fit_records(X, per_dimension=10 * k)
+        return self._fit_records(X, default_size, k)
 
     def fit_sketch(self, sketch: Sketch) -> Self:
         """Decode a sketch that was released before; its noise decides the guarantee.
@@ -163,16 +174,20 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         k = check_integer("n_clusters", self.n_clusters)
-        found = decode_kmeans(
-            self._target(released),
-            released.map.frequencies,
-            k,
-            bounds=self.bounds,
-            rng=rng,
-            n_restarts=self.n_restarts,
-        )
-        self.cluster_centers_ = found.centroids
-        total = float(found.weights.sum())
-        self.weights_ = found.weights / total if total > 0 else np.full(k, 1.0 / k)
+        target, deviation = self._target(released)
+        d, m = released.map.frequencies.shape
+        middle = check_box(self.bounds, d).middle
+        centres, weights = np.tile(middle, (k, 1)), np.zeros(k)
+        if target.any():
+            found = decode_kmeans(
+                target, released.map.frequencies, k, bounds=self.bounds, rng=rng,
+                n_restarts=self.n_restarts,
+            )  # fmt: skip
+            centres, weights = found.centroids, found.weights
+        if not self._hears(released, weights * math.sqrt(m), deviation):
+            centres[int(np.argmin(weights))] = middle  # never worse than the middle alone
+        self.cluster_centers_ = centres
+        total = float(weights.sum())
+        self.weights_ = weights / total if total > 0 else np.full(k, 1.0 / k)
         self._n_features_out = k
         return self

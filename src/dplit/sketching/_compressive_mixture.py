@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import DensityMixin
 
+from dplit._boxes import check_box
 from dplit._checks import Neighboring, check_integer
 from dplit._estimators import RandomState
 from dplit._prediction import fitted_records
-from dplit.sketching._sketch_estimator import FourierSketchEstimator
+from dplit.sketching._sketch_estimator import FourierSketchEstimator, default_size
 from dplit.sketching.gmm_decoder import decode_mixture, log_density
 from dplit.sketching.release import NoiseKind
 from dplit.sketching.sketches import Sketch
@@ -20,6 +21,11 @@ from dplit.sketching.sketches import Sketch
 __all__ = ["CompressiveGaussianMixture"]
 
 _Array = NDArray[np.float64]
+
+
+def _size(n_components: int, n_features: int) -> int:
+    """Three times as many frequencies as centres alone ask for."""
+    return 3 * default_size(n_components, n_features)
 
 
 class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type: ignore[misc]
@@ -37,15 +43,15 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
         Lowest and highest coordinate, numbers or one for each column: records are clipped to this
         box, and means searched in it. Must be given, and chosen without the data.
     n_frequencies : int or None, default=None
-        Size m of the sketch; None takes 30 k d.
+        Size m of the sketch; None takes ``3 k min(10 d, 60 + 3 d)``.
     kind : {"fourier", "quantized"}, default="fourier"
-        Complex exponentials, or two bits per frequency.
+        Complex exponentials, or two bits per frequency, which keep 0.81 of the signal's energy.
     gamma : float or None, default=None
-        Frequencies are drawn from ``N(0, 2 gamma I)``: a public scale, about ``1 / (2 d s^2)`` for
-        components of standard deviation s. None takes ``12.5 / d`` in units of the half width.
+        Frequencies are drawn from ``N(0, 2 gamma I)``: a public scale, as in
+        :class:`CompressiveKMeans`.
     min_variance : float, default=1e-3
         Least variance of a coordinate, in units of the squared half width of the box.
-    noise : {"laplace", "gaussian", "polydisc", "cube"}, default="laplace"
+    noise : {"laplace", "gaussian", "polydisc", "cube"}, default="polydisc"
         Law of the noise, as in :class:`CompressiveKMeans`.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
         Neighbouring relation of the guarantee.
@@ -70,6 +76,13 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
         Number of columns of X.
+
+    Warns
+    -----
+    UserWarning
+        If less than half of what was decoded stands out of the noise; every component is then the
+        Gaussian with the moments of the uniform law on the box. The warning is a function of the
+        released sketch and names public numbers only.
 
     Notes
     -----
@@ -102,7 +115,7 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
         kind: Literal["fourier", "quantized"] = "fourier",
         gamma: float | None = None,
         min_variance: float = 1e-3,
-        noise: NoiseKind = "laplace",
+        noise: NoiseKind = "polydisc",
         neighboring: Neighboring = "add_remove",
         n_starts: int = 3,
         random_state: RandomState = None,
@@ -142,7 +155,7 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
             so many components, or ``X`` is not a finite matrix.
         """
         k = check_integer("n_components", self.n_components)
-        return self._fit_records(X, per_dimension=30 * k)
+        return self._fit_records(X, _size, k)
 
     def fit_sketch(self, sketch: Sketch) -> Self:
         """Decode a sketch that was released before; its noise decides the guarantee.
@@ -166,17 +179,24 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
         return self._fit_released(sketch)
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
-        target = self._target(released)
-        found = decode_mixture(
-            target / max(float(np.abs(target).max()), np.finfo(float).tiny),
-            released.map.frequencies,
-            self.n_components,
-            bounds=self.bounds,
-            rng=rng,
-            n_starts=self.n_starts,
-            min_variance=self.min_variance,
-        )
-        self.weights_, self.means_, self.covariances_ = found.weights, found.means, found.variances
+        k = check_integer("n_components", self.n_components)
+        target, deviation = self._target(released)
+        omega = released.map.frequencies
+        box = check_box(self.bounds, len(omega))
+        lengths = np.zeros(k)
+        if target.any():
+            found = decode_mixture(
+                target, omega, k, bounds=self.bounds, rng=rng, n_starts=self.n_starts,
+                min_variance=self.min_variance,
+            )  # fmt: skip
+            energies = np.exp(-found.variances @ omega**2).sum(axis=1)
+            lengths = found.mass * found.weights * np.sqrt(energies)
+        if self._hears(released, lengths, deviation):
+            self.weights_, self.means_ = found.weights, found.means
+            self.covariances_ = found.variances
+        else:  # the moments of the uniform law on the box, in every component
+            self.weights_, self.means_ = np.full(k, 1.0 / k), np.tile(box.middle, (k, 1))
+            self.covariances_ = np.tile(box.half**2 / 3.0, (k, 1))
         return self
 
     def score_samples(self, X: ArrayLike) -> _Array:

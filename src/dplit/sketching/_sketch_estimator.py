@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal, Self, cast
 
 import numpy as np
@@ -19,10 +21,10 @@ from dplit._checks import (
     check_neighboring,
     check_positive,
 )
-from dplit._estimators import RandomState, spawn_generators
+from dplit._estimators import RandomState, dp_statement, spawn_generators
 from dplit.features import random_frequencies
 from dplit.mechanisms import gaussian_epsilon
-from dplit.sketching.clompr import dequantized_sketch
+from dplit.sketching.clompr import QUANTIZED_FACTOR, dequantized_sketch
 from dplit.sketching.quadratic_sensitivity import (
     replace_l1_bound,
     s4_certificate,
@@ -34,9 +36,13 @@ from dplit.sketching.sketches import Kind, Sketch, SketchMap, sketch
 __all__ = [
     "FourierSketchEstimator",
     "SketchEstimator",
+    "default_gamma",
+    "default_size",
     "fourier_map",
+    "noise_deviation",
     "noise_sensitivity",
     "spent_epsilon",
+    "unit_scale",
 ]
 
 _Array = NDArray[np.float64]
@@ -44,6 +50,12 @@ _Array = NDArray[np.float64]
 #: Largest dimensions in which the certificate of S_4, an eigenproblem of size d^2 / 2, is computed:
 #: for the best shift, and for one shift.
 _BEST_SHIFT, _ONE_SHIFT = 24, 64
+#: What the statements say of neighbours, and of sketches without noise.
+_CHANGE: dict[str, str] = {
+    "add_remove": "adding or removing one record",
+    "replace_one": "replacing one record, their number being public",
+}
+_NO_NOISE = "No privacy: learned from a sketch without noise."
 
 
 def noise_sensitivity(
@@ -100,11 +112,13 @@ def spent_epsilon(
     Parameters
     ----------
     released : Sketch
-        Whose noise is complete. Without noise the answer is infinite.
+        Whose noise is complete. Without noise the answer is infinite, and so it is under
+        "add_remove" where the number of records is published exactly, as a release for
+        "replace_one" may do.
     delta : float
         For Gaussian noise, in (0, 1); not used otherwise.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation.
+        Neighbouring relation that is asked about, whichever the sketch was released for.
 
     Returns
     -------
@@ -115,8 +129,9 @@ def spent_epsilon(
     Raises
     ------
     ValueError
-        If shares of the noise are missing.
+        If shares of the noise are missing, or ``delta`` is not in (0, 1) for Gaussian noise.
     """
+    check_neighboring(neighboring)
     record = released.noise
     if record is None:
         return math.inf
@@ -124,6 +139,13 @@ def spent_epsilon(
         raise ValueError(
             f"sketch must carry all {record.n_shares} shares of its noise, got {record.collected}"
         )
+    if record.kind == "gaussian" and not 0.0 < delta < 1.0:
+        raise ValueError(
+            "delta must be in (0, 1) for a sketch with Gaussian noise, whose epsilon depends on "
+            f"it, got delta={delta!r}"
+        )
+    if released.count_is_exact and neighboring == "add_remove":
+        return math.inf
     noise = cast("NoiseKind", record.kind)
     size = noise_sensitivity(released.map, noise=noise, neighboring=neighboring)
     if noise == "gaussian":
@@ -135,6 +157,40 @@ def spent_epsilon(
     return float(spent)
 
 
+def default_gamma(n_features: int) -> float:
+    """Scale of frequencies in units of the half widths of the box: ``min(12.5, 4 + 32 / d) / d``.
+
+    The kernel ``exp(-gamma r^2)`` resolves clusters a tenth of the box wide in few dimensions. In
+    many, every point of the box is about ``r^2 = 2 d / 3`` from every other one, and a decoder that
+    starts at random points hears of a cluster only where ``2 gamma d / 3`` is not large.
+    """
+    return min(12.5, 4.0 + 32.0 / n_features) / n_features
+
+
+def default_size(n_components: int, n_features: int) -> int:
+    """Frequencies per component, times their number: ``k min(10 d, 60 + 3 d)``.
+
+    Noise on the sum costs as much as ``sqrt(m)`` times more records, except for Gaussian noise.
+    """
+    return n_components * min(10 * n_features, 60 + 3 * n_features)
+
+
+def noise_deviation(released: Sketch) -> float:
+    """Standard deviation per real coordinate of the noise that a sketch says it carries."""
+    record = released.noise
+    if record is None:
+        return 0.0
+    size = 2.0 * released.map.n_components  # of the space in which the last two laws are radial
+    radial = math.sqrt((size + 1.0) * (size + 2.0))
+    unit = {
+        "laplace": math.sqrt(2.0),
+        "gaussian": 1.0,
+        "polydisc": radial / 2.0,
+        "cube": radial / math.sqrt(3.0),
+    }[record.kind]
+    return unit * record.scale * math.sqrt(record.variance_factor)
+
+
 def fourier_map(
     kind: Literal["fourier", "quantized"],
     half_widths: _Array,
@@ -143,7 +199,7 @@ def fourier_map(
     gamma: float | None,
     rng: np.random.Generator,
 ) -> SketchMap:
-    """Random Fourier map at a public scale: ``gamma``, or 12.5 / d in the units of the box.
+    """Random Fourier map at a public scale: ``gamma``, or :func:`default_gamma` in box units.
 
     Parameters
     ----------
@@ -166,7 +222,7 @@ def fourier_map(
     check_choice("kind", kind, ("fourier", "quantized"))
     d = len(half_widths)
     if gamma is None:
-        omega = random_frequencies(d, n_frequencies, gamma=12.5 / d, rng=rng)
+        omega = random_frequencies(d, n_frequencies, gamma=default_gamma(d), rng=rng)
         omega = omega / half_widths[:, None]
     else:
         omega = random_frequencies(d, n_frequencies, gamma=gamma, rng=rng)
@@ -181,6 +237,7 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
     delta: float
     noise: NoiseKind
     neighboring: Neighboring
+    random_state: RandomState
     sketch_: Sketch | None
 
     def _check_privacy(self, choices: tuple[str, ...]) -> None:
@@ -189,6 +246,11 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         check_neighboring(self.neighboring)
         if self.epsilon is not None:
             check_positive("epsilon", self.epsilon)
+
+    def _records(self, X: ArrayLike) -> _Array:
+        """Return finite records; scikit-learn's check adds them up, and must not warn of that."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(validate_data(self, X, dtype=np.float64))
 
     def _release(
         self,
@@ -216,21 +278,22 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         )
         return plan.apply(sketch(records, sketch_map), rng=rng)
 
-    def _state(self, released: Sketch, epsilon: float | None, delta: float, clipped: str) -> None:
+    def _state(self, released: Sketch, epsilon: float, delta: float, statement: str) -> None:
         """Set the guarantee and its sentence; an exact sketch is used and never kept."""
         self.sketch_ = None if released.noise is None else released
-        self.epsilon_ = math.inf if epsilon is None else float(epsilon)
-        self.delta_ = 0.0 if math.isinf(self.epsilon_) else float(delta)
+        self.epsilon_ = epsilon
+        self.delta_ = 0.0 if math.isinf(epsilon) else float(delta)
         self.neighboring_ = self.neighboring
-        if math.isinf(self.epsilon_):
-            self.privacy_statement_ = "No privacy: learned from a sketch without noise."
+        self.privacy_statement_ = statement
+
+    def _state_fit(self, released: Sketch, clipped: str) -> None:
+        """Set the guarantee of a sketch that this estimator released."""
+        if self.epsilon is None:
+            self._state(released, math.inf, 0.0, _NO_NOISE)
             return
-        change = "adding or removing" if self.neighboring_ == "add_remove" else "replacing"
-        self.privacy_statement_ = (
-            f"({self.epsilon_:.4g}, {self.delta_:g})-differential privacy for {change} one record "
-            f"({clipped}). Whatever else is learned from sketch_ is covered by the same guarantee. "
-            "The noise is floating-point research noise; a fixed random_state voids the guarantee."
-        )
+        change = f"{_CHANGE[self.neighboring]} ({clipped}; sketch_ is covered with what is decoded)"
+        statement = dp_statement(self.epsilon, self.delta, change, random_state=self.random_state)
+        self._state(released, float(self.epsilon), self.delta, statement)
 
     def _accept(self, released: Any, kinds: tuple[str, ...]) -> Sketch:
         """Check a sketch that somebody else released."""
@@ -245,13 +308,38 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = released.map.n_features
         return released
 
-    def _state_of(self, released: Sketch, clipped: str) -> None:
+    def _state_given(self, released: Sketch) -> None:
         """Set the guarantee of a sketch that somebody else released."""
         delta = float(self.delta)
         if released.noise is not None and released.noise.kind != "gaussian":
             delta = 0.0
         spent = spent_epsilon(released, delta=delta, neighboring=self.neighboring)
-        self._state(released, spent, delta, clipped)
+        change = _CHANGE[self.neighboring]
+        if released.noise is None:
+            statement = _NO_NOISE
+        elif math.isinf(spent):
+            statement = (
+                f"No privacy for {change}: the sketch publishes the number of records exactly. It "
+                f"was released for {_CHANGE[released.noise.neighboring]}, and "
+                f"neighboring={released.noise.neighboring!r} states that guarantee."
+            )
+        else:
+            statement = (
+                f"({spent:.4g}, {delta:g})-differential privacy for {change}, by the noise that "
+                "the given sketch says it carries: who released it answers for how records were "
+                "clipped and for the entropy of the noise. Decoding adds nothing to the loss."
+            )
+        self._state(released, spent, delta, statement)
+
+
+def unit_scale(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Return values times ``2^-e`` with a largest part in [1/2, 1), and e; zeros stay zeros.
+
+    A power of two changes no digit, and decoders then square whatever is finite.
+    """
+    parts = np.ascontiguousarray(values).view(np.float64)
+    exponent = int(np.frexp(np.abs(parts).max())[1])
+    return np.ldexp(parts, -exponent).view(values.dtype), exponent
 
 
 def frequency_count(value: Any, default: int) -> int:
@@ -266,35 +354,74 @@ class FourierSketchEstimator(SketchEstimator, ABC):
     kind: Literal["fourier", "quantized"]
     gamma: float | None
     n_frequencies: int | None
-    random_state: RandomState
 
     @abstractmethod
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         """Fit the model to a released sketch."""
 
-    def _fit_records(self, X: ArrayLike, *, per_dimension: int) -> Self:
-        """Clip, release and decode; ``per_dimension`` times d frequencies unless they are given."""
+    def _fit_records(self, X: ArrayLike, size: Callable[[int, int], int], count: int) -> Self:
+        """Clip, release and decode; ``size(count, d)`` frequencies unless they are given."""
         self._check_privacy(("laplace", "gaussian", "polydisc", "cube"))
-        records = validate_data(self, X, dtype=np.float64)
+        records = self._records(X)
         d = records.shape[1]
         box = check_box(self.bounds, d)
         public, noise, search = spawn_generators(self.random_state, 3)
-        m = frequency_count(self.n_frequencies, per_dimension * d)
+        m = frequency_count(self.n_frequencies, size(count, d))
         sketch_map = fourier_map(self.kind, box.half, m, gamma=self.gamma, rng=public)
         clipped = np.clip(records, box.low, box.high)
         released = self._release(clipped, sketch_map, noise, count="withheld")
-        self._state(released, self.epsilon, self.delta, "coordinates clipped to the bounds")
+        self._state_fit(released, "coordinates clipped to the bounds")
         return self._decode(released, search)
 
     def _fit_released(self, released: Any) -> Self:
         """Check, state and decode a sketch that somebody else released."""
         accepted = self._accept(released, ("fourier", "quantized"))
-        self._state_of(accepted, "in the sketch that was given")
+        check_box(self.bounds, accepted.map.n_features)
+        self._state_given(accepted)
         return self._decode(accepted, spawn_generators(self.random_state, 3)[2])
 
-    def _target(self, released: Sketch) -> NDArray[np.complex128]:
-        """Return the sum of features as the decoders want it: one-bit features rotated back."""
-        check_box(self.bounds, released.map.n_features)
+    def _target(self, released: Sketch) -> tuple[NDArray[np.complex128], float]:
+        """Return the features' sum as the decoders want it, and the deviation of its noise.
+
+        Its size is about 1, and one-bit features are rotated back.
+        """
+        unit, exponent = unit_scale(released.sum)
+        with np.errstate(over="ignore"):
+            deviation = float(np.ldexp(noise_deviation(released), -exponent))
         if released.map.dither is None:
-            return released.sum
-        return dequantized_sketch(released.sum, released.map.dither)
+            return unit, deviation
+        return dequantized_sketch(unit, released.map.dither), deviation / QUANTIZED_FACTOR
+
+    def _hears(self, released: Sketch, lengths: _Array, deviation: float) -> bool:
+        r"""Whether at least half of what was decoded stands out of the noise; warn if not.
+
+        Parameters
+        ----------
+        released : Sketch
+            The sketch, of m features.
+        lengths : ndarray of shape (k,)
+            Euclidean norms of the components' parts in the sketch.
+        deviation : float
+            Of the noise on each of the 2 m numbers.
+
+        Notes
+        -----
+        The level is :math:`(1+kd/m)(2+1.8\sqrt d)` deviations: the longest of k components that are
+        fitted to nothing but noise stay below 0.9 of it (d from 1 to 100, k to 6, m from 2.5 k d).
+        The answer is a function of the released sketch, and costs nothing.
+        """
+        (d, m), k = released.map.frequencies.shape, len(lengths)
+        level = (1.0 + k * d / m) * (2.0 + 1.8 * math.sqrt(d)) * deviation
+        total = float(lengths.sum())
+        if total > 0.0 and 2.0 * float(lengths[lengths > level].sum()) >= total:
+            return True
+        size = noise_deviation(released)
+        warnings.warn(
+            f"{type(self).__name__}: the noise of standard deviation {size:.3g} on each of {m} "
+            f"frequencies hides {k} components in {d} dimensions; the fit may be no better than "
+            "the middle of the bounds. More records, a larger epsilon, fewer components or "
+            "frequencies, or Gaussian noise with a delta would help",
+            UserWarning,
+            stacklevel=5,
+        )
+        return False

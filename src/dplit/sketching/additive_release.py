@@ -5,15 +5,28 @@ The noise is complex where the vector is: real noise would leave imaginary parts
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_choice, check_finite_array
+from dplit._estimators import clamp
 from dplit.mechanisms import gaussian_noise, laplace_noise
 
-__all__ = ["gaussian_release", "laplace_release", "noisy_sum"]
+__all__ = ["exact_sum", "gaussian_release", "laplace_release", "noisy_sum"]
+
+
+def exact_sum(rows: NDArray[Any]) -> NDArray[Any]:
+    """Sum of finite rows (n, m), rounded once: the same bits for every order of the rows.
+
+    A plain sum rounds at every step, so that one row more moves the rounding of all the others.
+    Real and imaginary parts are clamped to +-1e150 first, and the sum overflows for no row.
+    """
+    kind = np.complex128 if rows.dtype.kind == "c" else np.float64
+    parts = clamp(np.ascontiguousarray(rows, kind).view(np.float64))
+    return np.array([math.fsum(column) for column in parts.T.tolist()]).view(kind)
 
 
 def laplace_release(value: ArrayLike, *, scale: float, rng: np.random.Generator) -> NDArray[Any]:
@@ -121,7 +134,8 @@ def noisy_sum(
     Returns
     -------
     ndarray of shape (m,)
-        One noise vector on the sum, not one per record.
+        One noise vector on the sum, not one per record. The sum has the same bits for every order
+        of the records.
 
     Raises
     ------
@@ -143,5 +157,5 @@ def noisy_sum(
     rows = check_finite_array("features", features, ndim=2)
     check_choice("noise", noise, get_args(Literal["laplace", "gaussian"]))
     if noise == "laplace":
-        return laplace_release(rows.sum(axis=0), scale=scale, rng=rng)
-    return gaussian_release(rows.sum(axis=0), sigma=scale, rng=rng)
+        return laplace_release(exact_sum(rows), scale=scale, rng=rng)
+    return gaussian_release(exact_sum(rows), sigma=scale, rng=rng)

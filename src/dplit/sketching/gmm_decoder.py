@@ -284,7 +284,10 @@ def _best_common_variance(z: NDArray[Any], omega: _Array, means: _Array) -> tupl
     target = np.concatenate([z.real, z.imag])
     for variance in np.geomspace(1e-4, 0.5, 12):
         real, imaginary = _atoms(omega, means, np.full_like(means, variance))
-        weights, distance = nnls(np.hstack([real, imaginary]).T, target)
+        try:
+            weights, distance = nnls(np.hstack([real, imaginary]).T, target)
+        except RuntimeError:  # too many iterations: another variance will do
+            continue
         if distance < best[0]:
             best = (distance, weights, variance)
     weights = best[1]

@@ -34,7 +34,8 @@ class LowRankFit:
     Attributes
     ----------
     components : ndarray of shape (d, k)
-        Orthonormal eigenvectors, in order of falling eigenvalues.
+        Orthonormal eigenvectors, in order of falling eigenvalues; the entry of largest modulus of
+        each is positive.
     eigenvalues : ndarray of shape (k,)
         Nonnegative, falling.
     cost : float
@@ -302,8 +303,17 @@ def compressive_pca(
     found = [_descend(U, omega, target, size, max_iter) for U in first]
     costs = tuple(low_rank_cost(U, omega, target) for U in found)
     U = found[int(np.argmin(costs))]
+    return _fit(U, costs)
+
+
+def _fit(U: _Array, costs: tuple[float, ...]) -> LowRankFit:
+    """Return a fit from its best factor; of each component the largest entry is positive.
+
+    The sign of a singular vector is free, and differs from one BLAS core to another.
+    """
     left, values, _ = np.linalg.svd(U, full_matrices=False)
-    return LowRankFit(left, values**2, min(costs), costs)
+    lead = np.take_along_axis(left, np.abs(left).argmax(axis=0)[None], axis=0)
+    return LowRankFit(left * np.where(lead < 0, -1.0, 1.0), values**2, min(costs), costs)
 
 
 def _checked_problem(
@@ -386,8 +396,7 @@ def compressive_pcas(
     results = []
     for begin in range(0, len(factors), starts):
         own = costs[begin : begin + starts]
-        left, values, _ = np.linalg.svd(factors[begin + int(np.argmin(own))], full_matrices=False)
-        results.append(LowRankFit(left, values**2, float(own.min()), tuple(own.tolist())))
+        results.append(_fit(factors[begin + int(np.argmin(own))], tuple(own.tolist())))
     return tuple(results)
 
 

@@ -256,7 +256,9 @@ class ReleasePlan:
                 "laplace", 1, scale=self.count_scale, complex=False, rng=rng, n_shares=self.n_shares
             )
             count = float(exact.count + share[0])
-        record = NoiseRecord(self.noise, self.scale, self.count_scale, self.n_shares)
+        record = NoiseRecord(
+            self.noise, self.scale, self.count_scale, self.n_shares, neighboring=self.neighboring
+        )
         return Sketch(exact.sum + noise, count, exact.map, record)
 
 

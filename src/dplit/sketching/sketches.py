@@ -21,7 +21,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_choice, check_finite_array, check_integer
+from dplit._checks import Neighboring, check_choice, check_finite_array, check_integer
 from dplit._estimators import clip_rows
 from dplit._sketch_maps import (
     HadamardBlocks,
@@ -106,6 +106,11 @@ class SketchMap:
                 )
             dither.setflags(write=False)
             object.__setattr__(self, "dither", dither)
+        if self.blocks is not None and not np.array_equal(self.blocks.matrix, frequencies):
+            raise ValueError(
+                "blocks must have frequencies as their matrix: records would be mapped by other "
+                "frequencies than the published ones"
+            )
 
     @classmethod
     def structured(
@@ -247,6 +252,9 @@ class NoiseRecord:
         Number of workers among which one such noise is shared; 1 if every release carries it all.
     collected : int, default=1
         Number of released parts that were merged.
+    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+        The relation for which the scale was calibrated. Under "replace_one" the count is public:
+        such a sketch may carry it without noise, and then hides no record's presence.
 
     Notes
     -----
@@ -259,6 +267,7 @@ class NoiseRecord:
     count_scale: float | None = None
     n_shares: int = 1
     collected: int = 1
+    neighboring: Neighboring = "add_remove"
 
     @property
     def variance_factor(self) -> float:
@@ -271,7 +280,10 @@ class NoiseRecord:
         return self.collected >= self.n_shares
 
     def merge(self, other: NoiseRecord) -> NoiseRecord:
-        """Return the record of the sum of two independent releases; refuse unlike ones."""
+        """Return the record of the sum of two independent releases; refuse unlike ones.
+
+        Unlike are laws, scales, shares and neighbouring relations.
+        """
         if replace(self, collected=1) != replace(other, collected=1):
             raise ValueError(f"sketches must carry the same noise, got {self} and {other}")
         collected = self.collected + other.collected
@@ -296,12 +308,32 @@ class Sketch:
         The public map.
     noise : NoiseRecord or None
         None for an exact sketch, which must not be published.
+
+    Notes
+    -----
+    The sum is copied and made read-only: what a release says about itself stays true.
     """
 
     sum: NDArray[Any]
     count: float | None
     map: SketchMap
     noise: NoiseRecord | None = None
+
+    def __post_init__(self) -> None:
+        total = np.array(self.sum)
+        total.setflags(write=False)
+        object.__setattr__(self, "sum", total)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled or copied sketch; NumPy forgets there that an array was read-only."""
+        self.__dict__.update(state)
+        self.sum.setflags(write=False)
+
+    @property
+    def count_is_exact(self) -> bool:
+        """Whether the number of records is there without noise, so that it hides no record."""
+        hidden = self.noise is not None and self.noise.count_scale is not None
+        return self.count is not None and not hidden
 
     @property
     def mean(self) -> NDArray[Any]:
@@ -355,7 +387,7 @@ class Sketch:
     def column_slice(self, n_components: int) -> Sketch:
         """Return the sketch at the first ``n_components`` frequencies of the same records."""
         part = self.map.column_slice(n_components)
-        return replace(self, sum=self.sum[:n_components].copy(), map=part)
+        return replace(self, sum=self.sum[:n_components], map=part)
 
 
 def _chunks(X: Any, sketch_map: SketchMap) -> Iterator[NDArray[Any]]:

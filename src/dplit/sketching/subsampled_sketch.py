@@ -21,8 +21,9 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit._estimators import clip_rows
+from dplit._estimators import LARGEST_INPUT, clamp, clip_rows
 from dplit.mechanisms import gaussian_noise, laplace_noise
+from dplit.sketching.additive_release import exact_sum
 from dplit.sketching.masks import MaskLaw, draw_masks
 from dplit.sketching.sketches import SketchMap
 
@@ -86,7 +87,7 @@ def subsampled_sum(features: ArrayLike, masks: ArrayLike, *, alpha: float) -> ND
     """
     alpha = check_probability("alpha", alpha, one=True)
     values, chosen = _features_and_masks(features, masks)
-    total: NDArray[Any] = np.einsum("ij,ij->j", values, chosen.astype(values.dtype)) / alpha
+    total: NDArray[Any] = exact_sum(values * chosen) / alpha
     return total
 
 
@@ -127,7 +128,7 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
     >>> subsampled_map_sum([[1.0], [1.0]], quadratic, [[0], [1]]).tolist()
     [2.0, 0.5]
     """
-    records = check_finite_array("X", X, ndim=2).astype(float)
+    records = clamp(check_finite_array("X", X, ndim=2).astype(float))
     kept = check_finite_array("indices", indices, ndim=2)
     m, r = sketch_map.n_components, kept.shape[1]
     if records.shape[1] != sketch_map.n_features or len(kept) != len(records):
@@ -141,7 +142,8 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
         raise ValueError(f"indices must be different in every row, at most {m}, got {r} in a row")
     if sketch_map.kind == "quadratic":
         records = clip_rows(records, 1.0)
-    check_angles(records, sketch_map.frequencies)
+    # the same refusal for all records: frequencies are public, the largest record is not
+    check_angles(np.full((1, 1), LARGEST_INPUT), sketch_map.frequencies)
     rows = np.ascontiguousarray(sketch_map.frequencies.T)
     total = np.zeros(m, sketch_map.dtype)
     for start in range(0, len(records), _BLOCK_ROWS):
