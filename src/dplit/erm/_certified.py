@@ -107,7 +107,8 @@ def _box_minimiser(
         c, gap = box_weights(phi, y, loss, penalty, tau, tol)
         if gap <= tol:
             return np.asarray(phi.T @ c)
-        start = np.clip((c - offset) / slope, 0.0, 1.0)
+        near = np.clip((c - offset) / slope, 0.0, 1.0)
+        start = np.where(np.isfinite(near), near, start)
     except (LinAlgError, ArithmeticError):
         pass
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,11 @@ from dplit.erm._feature_release import Release, release_weights
 from dplit.features import cos_sin_features, random_frequencies
 
 __all__ = ["KernelMachine"]
+
+
+#: Noise of a prediction, for labels in [-1, 1], above which the defaults warn: labels deviate from
+#: their mean by some tenths, and a decision function by up to 1.
+_DROWNED = {"squared": 0.1, "pinball": 0.1, "hinge": 1.0, "logistic": 1.0}
 
 
 class KernelMachine(BaseEstimator):  # type: ignore[misc]
@@ -98,16 +104,25 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _penalty(self, n_records: int, tau: float) -> float:
-        """Return the penalty, and warn where public numbers say that noise will drown the fit."""
-        public = {
+        """Return the penalty; the default warns where public numbers say that noise will win."""
+        public: dict[str, Any] = {
             "loss": self.loss, "tau": tau, "n_records": n_records, "epsilon": self.epsilon,
             "delta": self.delta, "release": self.release, "n_queries": self.n_queries,
             "dimension": 2 * self.n_components,
         }  # fmt: skip
-        penalty = self.regularization
-        if penalty is None:
-            penalty = default_regularization(**public)
-        return float(penalty)
+        if self.regularization is not None:
+            return float(self.regularization)
+        penalty = default_regularization(**public)
+        noise = expected_noise(penalty, **public)
+        if noise > _DROWNED[self.loss]:
+            warnings.warn(
+                f"the noise of a prediction has a standard deviation of {noise:.2g} where labels are "
+                f"scaled to [-1, 1]: with {n_records} records and epsilon={self.epsilon:g} a constant "
+                "may predict as well (this is known from public numbers alone)",
+                UserWarning,
+                stacklevel=3,
+            )
+        return penalty
 
     def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the released function at the rows of X."""
