@@ -396,9 +396,7 @@ def objective_perturbation(
     else:
         b = gaussian_noise(d, sigma=noise, rng=rng)
     smoothness, largest = n * curvature + penalty, _largest_noise(noise, delta, d)
-    distance = _solver_distance(
-        n, d, r=r, penalty=penalty, smoothness=smoothness, largest=largest
-    )
+    distance = _solver_distance(n, d, r=r, penalty=penalty, smoothness=smoothness, largest=largest)
     problem = _Problem(rows * np.where(labels == 1, 1.0, -1.0)[:, None], b, penalty, loss, h)
     coef = _minimise(problem, r=r, smoothness=smoothness, distance=distance)
     coef = coef + gamma_norm_noise(d, rate=hidden / (2.0 * distance), rng=rng.spawn(1)[0])

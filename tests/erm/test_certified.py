@@ -55,7 +55,7 @@ def test_repeated_records_above_a_thousand_never_fail():
 @pytest.mark.claim("erm-beyond-gp")
 @pytest.mark.parametrize("labels", [(-1, -1), (-1, 1), (1, -1), (1, 1)])
 def test_an_accuracy_below_float64_is_refused_whatever_the_labels(labels):
-    """One text for all labels, from public numbers; the data once decided (586 against 3 of 600)."""
+    """One text for all labels, from public numbers; the data once decided (586 to 3 of 600)."""
     model = PrivateKernelClassifier(regularization=0.00905, accuracy=1.2e-9, classes=(-1, 1))
     with pytest.raises(ValueError, match=r"accuracy must be at least 2e-07 for 2 records"):
         model.fit([[-0.629], [-0.113]], labels)
@@ -68,7 +68,7 @@ def test_an_accuracy_below_float64_is_refused_whatever_the_labels(labels):
 @pytest.mark.claim("erm-beyond-gp")
 @pytest.mark.parametrize("last", [-1, 1])
 def test_an_accuracy_met_with_equality_is_met(last):
-    """Six equal records and accuracy 1/2: zero is exactly at the allowed distance, up to rounding."""
+    """Six equal records, accuracy 1/2: zero is exactly at the allowed distance, up to rounding."""
     for seed in range(40):
         PrivateKernelClassifier(
             loss="logistic", accuracy=0.5, regularization=13.5635, n_components=10,
@@ -112,10 +112,10 @@ def test_the_number_of_accelerated_steps_suffices_without_a_certificate():
         y = rng.choice([-1.0, 1.0], m)
         signed, curvature = phi * y[:, None], m / penalty
         steps = box_steps(curvature=curvature, tol=tol)
-        points = []
+        points: list[np.ndarray] = []
         mean = accelerated_box_qp(
             signed, np.ones(m), np.full(m, 0.5), scale=1 / penalty, curvature=curvature,
-            steps=20 * (steps // 20 + 1), done=lambda mean, x: points.append(x) or False,
+            steps=20 * (steps // 20 + 1), done=lambda mean, x, seen=points: seen.append(x) or False,
         )  # fmt: skip
         weights = signed.T @ mean / penalty
         primal = np.maximum(1 - signed @ weights, 0).mean() + 0.05 * weights @ weights
@@ -225,8 +225,10 @@ def test_the_default_penalty_follows_records_and_budget(loss, release):
     public = _public(loss=loss, release=release)
     sizes = [default_regularization(**{**public, "n_records": n}) for n in (10**2, 10**4, 10**6)]
     budgets = [default_regularization(**{**public, "epsilon": e}) for e in (0.1, 1.0, 10.0, 1e7)]
-    assert sizes == sorted(sizes, reverse=True) and budgets == sorted(budgets, reverse=True)
-    assert budgets[-1] >= 1e-3 and sizes[0] > 3 * sizes[-1]
+    assert sizes == sorted(sizes, reverse=True)
+    assert budgets == sorted(budgets, reverse=True)
+    assert sizes[0] > 3 * sizes[-1]
+    assert budgets[-1] >= 1e-3
     noise = [expected_noise(p, **{**public, "n_records": n}) for p, n in
              zip(sizes, (10**2, 10**4, 10**6), strict=True)]  # fmt: skip
     assert noise == sorted(noise, reverse=True)

@@ -53,9 +53,7 @@ def _rounding(loss: str, n_records: int, dimension: int, regularization: float) 
     return _UNIT * slope * (dimension + 16) * (1.0 + length) + mapped
 
 
-def rounding_distance(
-    loss: str, *, n_records: int, dimension: int, regularization: float
-) -> float:
+def rounding_distance(loss: str, *, n_records: int, dimension: int, regularization: float) -> float:
     """Distance to the minimiser below which float64 certifies nothing: a public number."""
     error = _rounding(loss, n_records, dimension, regularization)
     if loss in _BEND:
@@ -74,7 +72,7 @@ def _smooth_minimiser(
 ) -> Array:
     """Newton or the normal equations, then accelerated gradients: strong convexity certifies."""
     convexity = 2.0 * regularization
-    allowed = convexity * distance - _rounding(loss, *phi.shape, regularization)
+    allowed = convexity * distance - _rounding(loss, len(phi), phi.shape[1], regularization)
     gradient = partial(_smooth_gradient, phi=phi, y=y, loss=loss, regularization=regularization)
     try:
         if loss == "squared":
@@ -100,7 +98,7 @@ def _box_minimiser(
 ) -> Array:
     """Interior points and coordinates, then accelerated gradients: the duality gap certifies."""
     penalty = 2.0 * regularization * len(y)
-    tol = regularization * distance**2 - _rounding(loss, *phi.shape, regularization)
+    tol = regularization * distance**2 - _rounding(loss, len(phi), phi.shape[1], regularization)
     signed, linear, offset, slope = unit_box(phi, y, loss, penalty, tau)
     start = np.full(len(y), 0.5)
     try:

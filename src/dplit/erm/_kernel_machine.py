@@ -116,9 +116,9 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         noise = expected_noise(penalty, **public)
         if noise > _DROWNED[self.loss]:
             warnings.warn(
-                f"the noise of a prediction has a standard deviation of {noise:.2g} where labels are "
-                f"scaled to [-1, 1]: with {n_records} records and epsilon={self.epsilon:g} a constant "
-                "may predict as well (this is known from public numbers alone)",
+                f"the noise of a prediction has a standard deviation of {noise:.2g}, for labels in "
+                f"[-1, 1], with {n_records} records and epsilon={self.epsilon:g}: a constant may "
+                "predict as well (only public numbers say so)",
                 UserWarning,
                 stacklevel=3,
             )
