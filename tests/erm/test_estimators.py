@@ -51,6 +51,7 @@ def test_scikit_learn_checks_at_a_huge_budget(estimator, check):
     check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore:the noise of a prediction")
 @estimator_checks(
     [PrivateKernelMachine(bounds=(-4.0, 4.0))],
     {"check_regressors_train": "200 records at epsilon = 1: the noise exceeds the signal"},
@@ -59,6 +60,7 @@ def test_scikit_learn_checks_at_the_default_budget(estimator, check):
     check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore:the noise of a prediction")
 @estimator_checks([PrivateKernelClassifier()])
 def test_scikit_learn_checks_of_the_classifier_at_the_default_budget(estimator, check):
     check(estimator)
@@ -71,12 +73,16 @@ def _data(n=60, d=2, name="kernel-machine"):
 
 
 def _model(**changes):
-    defaults = {"bounds": (-1.0, 1.0), "random_state": 0, "data_norm": 3.0}
+    defaults = {
+        "bounds": (-1.0, 1.0), "random_state": 0, "data_norm": 3.0, "regularization": 0.1,
+        "width": 1.0,
+    }  # fmt: skip
     return PrivateKernelMachine(**{**defaults, **changes})
 
 
 def _classifier(**changes):
-    return PrivateKernelClassifier(**{"random_state": 0, "data_norm": 3.0, **changes})
+    defaults = {"random_state": 0, "data_norm": 3.0, "regularization": 0.1, "width": 1.0}
+    return PrivateKernelClassifier(**{**defaults, **changes})
 
 
 @pytest.mark.claim("erm-beyond-gp", "erm-beyond-gamma")
@@ -93,7 +99,7 @@ def test_without_noise_it_is_the_minimiser_in_its_features(release, loss, tau):
     assert model.intercept_ == 5.0
     new = stream(0, "kernel-machine-new", "data").standard_normal((5000, 2))
     expected = 5 + cos_sin_features(new, model.frequencies_) @ model.coef_
-    np.testing.assert_allclose(model.predict(new), expected, rtol=1e-12)
+    np.testing.assert_allclose(model.predict(new), np.clip(expected, 2, 8), rtol=1e-12)
 
 
 @pytest.mark.claim("erm-beyond-gp")
@@ -367,13 +373,13 @@ def test_only_private_attributes_are_published(release):
     X, y = _data()
     common = {
         "coef_", "delta_", "epsilon_", "frequencies_", "n_features_in_", "neighboring_",
-        "noise_scale_", "privacy_statement_", "sensitivity_",
+        "noise_scale_", "privacy_statement_", "regularization_", "sensitivity_",
     }  # fmt: skip
-    for model, own in ((_model(), "intercept_"), (_classifier(), "classes_")):
+    for model, own in ((_model(), {"intercept_", "bounds_"}), (_classifier(), {"classes_"})):
         model.set_params(release=release)
-        model.fit(X, y if own == "intercept_" else y > 0)
+        model.fit(X, y if "bounds_" in own else y > 0)
         public = {name for name in vars(model) if name.endswith("_")}
-        assert public == common | {own}
+        assert public == common | own
         assert set(vars(model)) - public == set(inspect.signature(type(model)).parameters)
         assert model.coef_.shape == (200,)
         copy = pickle.loads(pickle.dumps(model))
@@ -388,14 +394,6 @@ def test_one_record_is_enough():
         assert both.predict([[1.0, 1.0]])[0] in (0, 1)
 
 
-def test_a_solver_that_cannot_certify_releases_nothing():
-    X, y = _data()
-    model = _model(loss="pinball", accuracy=1e-200)
-    with pytest.raises(RuntimeError, match="nothing was released"):
-        model.fit(X, y)
-    assert not hasattr(model, "coef_")
-
-
 COMMON = [
     ({"epsilon": 0.0}, ValueError, "epsilon must be positive"),
     ({"epsilon": -1.0}, ValueError, "epsilon must be positive"),
@@ -404,7 +402,8 @@ COMMON = [
     ({"delta": 1.0}, ValueError, r"delta must be in \(0, 1\)"),
     ({"regularization": 0.0}, ValueError, "regularization must be positive"),
     ({"regularization": -0.1}, ValueError, "regularization must be positive"),
-    ({"width": 0.0}, ValueError, "width must be positive"),
+    ({"width": 0.0}, ValueError, r"width must be in \(1e-100, 1e\+100\)"),
+    ({"width": 1e-200}, ValueError, r"width must be in \(1e-100, 1e\+100\)"),
     ({"n_components": 0}, ValueError, "n_components must be at least 1"),
     ({"n_components": 1.5}, TypeError, "n_components must be an integer"),
     ({"release": "shift"}, ValueError, "release must be one of"),
@@ -433,6 +432,8 @@ def test_bad_parameters_are_named(change, error, message):
         ({"bounds": (1.0, 1.0)}, ValueError, "bounds must be two increasing numbers"),
         ({"bounds": (0.0, 1.0, 2.0)}, ValueError, "bounds must be two increasing numbers"),
         ({"bounds": (0.0, math.inf)}, ValueError, "bounds must be finite"),
+        ({"bounds": (0.0, 1e200)}, ValueError, "bounds must be at most 1e.150 in size"),
+        ({"bounds": (0.0, 5e-324)}, ValueError, "at least 1e-150 apart"),
         ({"tau": 0.0}, ValueError, r"tau must be in \(0, 1\)"),
         ({"tau": 1.0}, ValueError, r"tau must be in \(0, 1\)"),
         ({"tau": "half"}, TypeError, "tau must be a real number"),
@@ -449,7 +450,6 @@ def test_bad_parameters_of_the_regressor(change, error, message):
     [
         ({}, [0, 1, 2], "Only binary classification is supported"),
         ({}, [1, 1, 1], "two classes unless classes is given, got one class"),
-        ({"classes": (0, 1)}, [0, 1, 2], "y must hold the classes"),
         ({"classes": (0, 0)}, [0, 1, 1], "classes must be two labels"),
         ({"classes": (0, 1, 2)}, [0, 1, 1], "classes must be two labels"),
         ({}, [0.1, 0.2, 0.3], "Unknown label type"),

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 
 from dplit._checks import check_positive
+from dplit.erm._certified import certified_minimiser, rounding_distance
 from dplit.erm.gamma_release import gamma_release
 from dplit.erm.least_squares import least_squares_stability
 from dplit.erm.losses import lipschitz_constant
-from dplit.erm.minimisers import fit_linear
 from dplit.erm.queries import query_scale
 from dplit.erm.stability import lipschitz_stability
 from dplit.features import cos_sin_features
@@ -23,6 +23,7 @@ __all__ = ["Release", "ReleasedWeights", "add_noise", "certified_weights", "rele
 
 Release = Literal["gaussian_process", "gamma", "queries"]
 _Array = NDArray[np.float64]
+_ROUNDED = 1.0 + 1e-13
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,15 @@ class ReleasedWeights:
 
 
 def unit_sensitivity(loss: str, *, regularization: float, n_records: int, tau: float) -> float:
-    """Change of the minimiser when one record changes, for kappa = 1 and labels in [-1, 1]."""
+    """Change of the minimiser when one record changes, for kappa = 1 and labels in [-1, 1].
+
+    Computed features have norm 1 up to some 1e-15, and so has the factor of the bound.
+    """
     if loss == "squared":
-        return least_squares_stability(
+        return _ROUNDED * least_squares_stability(
             regularization=regularization, n_records=n_records, label_bound=1.0
         )
-    return lipschitz_stability(
+    return _ROUNDED * lipschitz_stability(
         lipschitz=lipschitz_constant(loss, tau=tau),
         regularization=regularization,
         n_records=n_records,
@@ -55,21 +59,24 @@ def certified_weights(
 ) -> tuple[_Array, float]:  # fmt: skip
     """Return weights near the minimiser and the sensitivity with the solver's error on both sides.
 
-    The error is bounded by a constant that does not depend on the data; where the certificate does
-    not reach it nothing is released.
+    The error is at most ``accuracy`` times the stability, rounding included, on every data set;
+    an accuracy that float64 cannot certify is refused from public numbers.
     """
     bound = unit_sensitivity(loss, regularization=regularization, n_records=len(targets), tau=tau)
     allowed = accuracy * bound
-    fit = fit_linear(
-        features, targets, loss=loss, regularization=regularization, tau=tau,
-        tol=max(regularization * allowed**2, 1e-300),
-    )  # fmt: skip
-    if not fit.distance <= allowed:
-        raise RuntimeError(
-            f"the solver certifies a distance of {fit.distance:.3g} to the minimiser, accuracy "
-            f"allows {allowed:.3g}: raise accuracy or regularization; nothing was released"
+    least = rounding_distance(
+        loss, n_records=len(targets), dimension=features.shape[1], regularization=regularization
+    )
+    if not allowed >= least:
+        raise ValueError(
+            f"accuracy must be at least {least / bound:.2g} for {len(targets)} records and "
+            f"regularization={regularization:.4g}, which is what float64 can certify (if that is "
+            f"1 or more, raise regularization), got accuracy={accuracy!r}"
         )
-    return fit.weights, bound + 2.0 * allowed
+    weights = certified_minimiser(
+        features, targets, loss=loss, regularization=regularization, tau=tau, distance=allowed
+    )
+    return weights, bound + 2.0 * allowed
 
 
 def ball_points(count: int, dimension: int, *, radius: float, rng: np.random.Generator) -> _Array:

@@ -11,6 +11,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 __all__ = ["interior_point_box_qp"]
 
 Array = NDArray[np.float64]
+#: Rounds without a smaller gap; repeated records make some fifteen short steps before long ones.
+_PATIENCE = 25
 
 
 class _State:
@@ -111,7 +113,7 @@ def interior_point_box_qp(
     state = _State(features, linear, scale)
     best, best_gap, stalled = state.p, gap(state.p), 0
     for _ in range(max_iter):
-        if best_gap <= tol or stalled > 4:
+        if best_gap <= tol or stalled > _PATIENCE:
             break
         try:
             state.advance()

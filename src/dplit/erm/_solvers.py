@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve
+from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from dplit.erm._box_qp import coordinate_box_qp
@@ -34,6 +34,16 @@ def duality_gap(loss: str, y: Array, c: Array, f: Array, penalty: float, tau: fl
     elif loss == "pinball":
         slopes = np.clip(slopes, -tau, 1.0 - tau)
     return float(fenchel_young(loss, f, y, slopes, tau).mean())
+
+
+def primal_dual_gap(
+    phi: Array, y: Array, weights: Array, c: Array, loss: str, regularization: float, tau: float
+) -> float:
+    """Primal objective of any weights minus dual objective of coefficients c."""
+    penalty = 2.0 * regularization * len(y)
+    apart = weights - phi.T @ c
+    terms = duality_gap(loss, y, c, phi @ weights, penalty, tau)
+    return terms + regularization * float(apart @ apart)
 
 
 def logistic_coefficients(K: Array, y: Array, penalty: float, start: Array, tol: float) -> Array:
@@ -84,7 +94,7 @@ def logistic_weights(
         curvature = expit(margin) * expit(-margin) / m
         hessian = phi.T @ (phi * curvature[:, None])
         hessian.flat[:: len(w) + 1] += 2.0 * regularization
-        step = solve(hessian, gradient, assume_a="pos")
+        step = cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
         length, value, slope = 1.0, objective(w), float(gradient @ step)
         while length > 1e-8 and objective(w - length * step) > (
             value - 1e-4 * length * slope + 1e-15 * value
@@ -94,22 +104,40 @@ def logistic_weights(
     return w
 
 
+def ridge_weights(phi: Array, y: Array, shift: float) -> Array:
+    """Solve the normal equations with ``shift`` on the diagonal."""
+    system = phi.T @ phi
+    system.flat[:: system.shape[0] + 1] += shift
+    factor = cho_factor(system, check_finite=False)
+    return np.asarray(cho_solve(factor, phi.T @ y, check_finite=False))
+
+
+def unit_box(
+    rows: Array, y: Array, loss: str, penalty: float, tau: float
+) -> tuple[Array, Array, float, Array]:
+    """The dual over the unit box: rows A, linear term q, and c = offset + slope p.
+
+    It is to minimise ``||A' p||^2 / (2 penalty) - q' p``.
+    """
+    if loss == "hinge":  # c = y p / penalty
+        return rows * y[:, None], np.ones(len(y)), 0.0, y / penalty
+    offset = -(1.0 - tau) / penalty  # c = (p - (1 - tau)) / penalty
+    linear = y - offset * (rows @ rows.sum(axis=0))
+    return rows, linear, offset, np.full(len(y), 1.0 / penalty)
+
+
 def interior_coefficients(
     rows: Array, y: Array, loss: str, penalty: float, tau: float, tol: float
 ) -> Array:
     """Coefficients for hinge and pinball loss by interior points, for feature rows."""
-    if loss == "hinge":  # c = y p / penalty
-        signed, linear, start, slope = rows * y[:, None], np.ones(len(y)), 0.0, y / penalty
-    else:  # c = (p - (1 - tau)) / penalty
-        start, slope = -(1.0 - tau) / penalty, np.full(len(y), 1.0 / penalty)
-        signed, linear = rows, y - start * (rows @ rows.sum(axis=0))
+    signed, linear, offset, slope = unit_box(rows, y, loss, penalty, tau)
 
     def gap(p: Array) -> float:
-        c = start + slope * p
+        c = offset + slope * p
         return duality_gap(loss, y, c, rows @ (rows.T @ c), penalty, tau)
 
     p = interior_point_box_qp(signed, linear, scale=1.0 / penalty, gap=gap, tol=tol)
-    return np.asarray(start + slope * p)
+    return np.asarray(offset + slope * p)
 
 
 def box_coefficients(
@@ -135,10 +163,10 @@ def box_coefficients(
 def box_weights(
     phi: Array, y: Array, loss: str, penalty: float, tau: float, tol: float
 ) -> tuple[Array, float]:
-    """Weights and duality gap for hinge and pinball loss, for feature rows."""
+    """Coefficients and duality gap for hinge and pinball loss, for feature rows."""
     c = interior_coefficients(phi, y, loss, penalty, tau, tol)
     gap = duality_gap(loss, y, c, phi @ (phi.T @ c), penalty, tau)
     if gap > tol and len(y) <= _POLISHED:
         c = box_coefficients(phi @ phi.T, y, loss, penalty, tau, tol, c)
         gap = duality_gap(loss, y, c, phi @ (phi.T @ c), penalty, tau)
-    return phi.T @ c, gap
+    return c, gap

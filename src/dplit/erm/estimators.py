@@ -14,7 +14,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from dplit._checks import check_finite_array, check_probability
-from dplit._estimators import RandomState, binary_signs
+from dplit._estimators import LARGEST_INPUT, RandomState, binary_signs
 from dplit._prediction import SignClassifier
 from dplit.erm._feature_release import Release
 from dplit.erm._kernel_machine import KernelMachine
@@ -34,12 +34,14 @@ class PrivateKernelMachine(
         Least squares, or the quantile of level ``tau``.
     tau : float, default=0.5
         Level of the pinball loss, in (0, 1); least squares ignores it.
-    regularization : float, default=0.1
+    regularization : float or None, default=None
         The paper's lambda: factor of the squared norm beside the mean loss of labels scaled to
-        [-1, 1]; positive. Choosing it by looking at the data is not covered.
-    width : float, default=1.0
-        Kernel ``exp(-||x - x'||^2 / (2 width^2))``, positive. ``X`` is used as it is: scale it
-        with public constants.
+        [-1, 1]; positive. None balances noise against bias from public numbers: the number of
+        records, the budget, the release. Choosing it by looking at the data is not covered.
+    width : float or None, default=None
+        Kernel ``exp(-||x - x'||^2 / (2 width^2))``, in (1e-100, 1e100). ``X`` is used as it is:
+        scale it with public constants. None is 0.35 times the root of the number of columns,
+        which suits columns scaled to [-1, 1].
     n_components : int, default=100
         Number of random frequencies; each gives a cosine and a sine.
     epsilon : float, default=1.0
@@ -47,8 +49,8 @@ class PrivateKernelMachine(
     delta : float, default=1e-5
         In (0, 1); used by the Gaussian process alone. The other releases have delta 0.
     bounds : tuple of float
-        Lowest and highest label; labels outside are clipped, and how many is not published. Must
-        be given.
+        Lowest and highest label, up to 1e150 in size and at least 1e-150 apart; labels outside
+        are clipped, and how many is not published. Must be given.
     release : {"gaussian_process", "gamma", "queries"}, default="gaussian_process"
         Gaussian noise on the coefficients, which is the Gaussian process with the features' kernel;
         noise with a gamma-distributed norm; or Laplace noise on the values at ``n_queries`` public
@@ -58,8 +60,9 @@ class PrivateKernelMachine(
     data_norm : float or None, default=None
         Radius of that ball; must be given with "queries". Rows of X are never clipped.
     accuracy : float, default=0.01
-        Certified distance of the solver to the minimiser, as a fraction of the sensitivity, in
-        (0, 1). Twice this fraction is added to the sensitivity: neither neighbour is exact.
+        Distance of the solver to the minimiser, as a fraction of the sensitivity, in (0, 1), which
+        holds for every data set. Twice this fraction is added to the sensitivity: neither neighbour
+        is exact. What float64 cannot certify for so many records is refused.
     neighboring : {"replace_one"}, default="replace_one"
         Neighbouring relation: the number of records is public.
     random_state : int, Generator, RandomState or None, default=None
@@ -75,8 +78,12 @@ class PrivateKernelMachine(
     intercept_ : float
         Middle of the label bounds: public, not fitted. An unpenalised intercept would have no
         stability bound.
+    bounds_ : tuple of float
+        The bounds, to which predictions are clipped.
     frequencies_ : ndarray of shape (n_features, n_components)
         Public randomness, drawn without looking at the data.
+    regularization_ : float
+        The penalty that was used: public.
     sensitivity_ : float
         Bound on the change of the coefficients for labels in [-1, 1], solver included.
     noise_scale_ : float
@@ -89,10 +96,11 @@ class PrivateKernelMachine(
     n_features_in_ : int
         Number of columns of X.
 
-    Raises
-    ------
-    RuntimeError
-        By ``fit``, if the solver cannot certify ``accuracy``; nothing is released then.
+    Warns
+    -----
+    UserWarning
+        By ``fit``, if ``regularization`` is None and public numbers say that noise will drown the
+        fit.
 
     Notes
     -----
@@ -121,8 +129,8 @@ class PrivateKernelMachine(
         *,
         loss: Literal["squared", "pinball"] = "squared",
         tau: float = 0.5,
-        regularization: float = 0.1,
-        width: float = 1.0,
+        regularization: float | None = None,
+        width: float | None = None,
         n_components: int = 100,
         epsilon: float = 1.0,
         delta: float = 1e-5,
@@ -150,7 +158,7 @@ class PrivateKernelMachine(
         self.random_state = random_state
 
     def _limits(self) -> tuple[float, float]:
-        """Return middle and half width of the label bounds."""
+        """Return the label bounds, between which nothing overflows or vanishes."""
         if self.bounds is None:
             raise ValueError(
                 "bounds must be given as (lowest label, highest label): bounds read from the data "
@@ -160,7 +168,12 @@ class PrivateKernelMachine(
         if ends.shape != (2,) or not ends[0] < ends[1]:
             raise ValueError(f"bounds must be two increasing numbers, got bounds={self.bounds!r}")
         low, high = float(ends[0]), float(ends[1])
-        return low / 2 + high / 2, high / 2 - low / 2
+        if max(-low, high) > LARGEST_INPUT or high - low < 1.0 / LARGEST_INPUT:
+            raise ValueError(
+                f"bounds must be at most {LARGEST_INPUT:g} in size and at least "
+                f"{1.0 / LARGEST_INPUT:g} apart, got bounds={self.bounds!r}"
+            )
+        return low, high
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw frequencies, fit the function and release it.
@@ -181,22 +194,22 @@ class PrivateKernelMachine(
         TypeError, ValueError
             If ``bounds`` is missing, a parameter is out of its range, or the data are not finite
             arrays of matching length.
-        RuntimeError
-            If the solver cannot certify ``accuracy``.
         """
         self._check_parameters(("squared", "pinball"))
         tau = check_probability("tau", self.tau)
-        middle, half = self._limits()
+        low, high = self._limits()
+        middle, half = low / 2.0 + high / 2.0, high / 2.0 - low / 2.0
         records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        targets = np.clip((labels - middle) / half, -1.0, 1.0)
-        extra = f"labels clipped to [{middle - half:g}, {middle + half:g}]"
+        targets = np.clip((np.clip(labels, low, high) - middle) / half, -1.0, 1.0)
+        extra = f"labels clipped to [{low:g}, {high:g}]"
         self._release_function(records, targets, tau, extra)
         self.coef_ = half * self.coef_
         self.intercept_ = middle
+        self.bounds_ = (low, high)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Evaluate the released function.
+        """Evaluate the released function between the bounds of the labels.
 
         Parameters
         ----------
@@ -206,7 +219,7 @@ class PrivateKernelMachine(
         Returns
         -------
         ndarray of shape (n_samples,)
-            ``intercept_`` plus the features times ``coef_``; not clipped to the bounds.
+            ``intercept_`` plus the features times ``coef_``, clipped to ``bounds``.
 
         Raises
         ------
@@ -215,7 +228,7 @@ class PrivateKernelMachine(
         ValueError
             If ``X`` is not a finite matrix with the fitted number of columns.
         """
-        return np.asarray(self._scores(X) + self.intercept_)
+        return np.asarray(np.clip(self._scores(X) + self.intercept_, *self.bounds_))
 
 
 class PrivateKernelClassifier(
@@ -228,14 +241,15 @@ class PrivateKernelClassifier(
     ----------
     loss : {"hinge", "logistic"}, default="hinge"
         Both have slopes of at most 1.
-    regularization : float, default=0.1
-        The paper's lambda: factor of the squared norm beside the mean loss, positive. Choosing it
-        by looking at the data is not covered.
+    regularization : float or None, default=None
+        The paper's lambda: factor of the squared norm beside the mean loss, positive. None and
+        everything else as for :class:`PrivateKernelMachine`.
     width, n_components, epsilon, delta, release, n_queries, data_norm, accuracy
         As for :class:`PrivateKernelMachine`.
     classes : tuple or None, default=None
-        The two labels, the first for negative values of the function. None takes them from the
-        data, and then they are **assumed public**.
+        The two labels, the first for negative values of the function. Where they are given nothing
+        is learnt from ``y``: it may hold one class only, and every other label counts as the first.
+        None takes them from the data, and then they are **assumed public**.
     neighboring : {"replace_one"}, default="replace_one"
         Neighbouring relation: the number of records is public.
     random_state : int, Generator, RandomState or None, default=None
@@ -246,7 +260,7 @@ class PrivateKernelClassifier(
     ----------
     classes_ : ndarray of shape (2,)
         The labels.
-    coef_, frequencies_, sensitivity_, noise_scale_
+    coef_, frequencies_, regularization_, sensitivity_, noise_scale_
         As for :class:`PrivateKernelMachine`.
     epsilon_, delta_, neighboring_ : float, float, str
         The guarantee.
@@ -255,15 +269,17 @@ class PrivateKernelClassifier(
     n_features_in_ : int
         Number of columns of X.
 
-    Raises
-    ------
-    RuntimeError
-        By ``fit``, if the solver cannot certify ``accuracy``; nothing is released then.
+    Warns
+    -----
+    UserWarning
+        By ``fit``, if ``regularization`` is None and public numbers say that noise will drown the
+        fit.
 
     Notes
     -----
-    The sensitivity is ``1 / (lambda m)`` by Theorem 2, which the hinge attains. The noise is
-    floating-point research noise, not a release.
+    The sensitivity is ``1 / (lambda m)`` by Theorem 2, which the hinge attains. ``fit`` refuses no
+    records, as for :class:`PrivateKernelMachine`. The noise is floating-point research noise, not a
+    release.
 
     Examples
     --------
@@ -279,8 +295,8 @@ class PrivateKernelClassifier(
         self,
         *,
         loss: Literal["hinge", "logistic"] = "hinge",
-        regularization: float = 0.1,
-        width: float = 1.0,
+        regularization: float | None = None,
+        width: float | None = None,
         n_components: int = 100,
         epsilon: float = 1.0,
         delta: float = 1e-5,
@@ -314,7 +330,7 @@ class PrivateKernelClassifier(
         X : array_like of shape (n_samples, n_features)
             Finite records, used as they are.
         y : array_like of shape (n_samples,)
-            Labels of two classes.
+            Labels of two classes; with ``classes`` any labels.
 
         Returns
         -------
@@ -324,9 +340,7 @@ class PrivateKernelClassifier(
         ------
         TypeError, ValueError
             If a parameter is out of its range, the data are not finite arrays of matching length,
-            or the labels are not of two classes.
-        RuntimeError
-            If the solver cannot certify ``accuracy``.
+            or ``classes`` is None and the labels are not of two classes.
         """
         self._check_parameters(("hinge", "logistic"))
         records, labels = validate_data(self, X, y, dtype=np.float64)

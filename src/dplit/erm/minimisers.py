@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve, solve
+from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -23,6 +23,7 @@ from dplit.erm._solvers import (
     duality_gap,
     logistic_coefficients,
     logistic_weights,
+    ridge_weights,
 )
 from dplit.erm.kernels import check_gram, gram_rows
 from dplit.erm.losses import check_targets, loss_values
@@ -249,12 +250,6 @@ def minimum_by_bfgs(
     return float(found.fun)
 
 
-def _ridge_weights(phi: Array, y: Array, shift: float) -> Array:
-    system = phi.T @ phi
-    system.flat[:: system.shape[0] + 1] += shift
-    return np.asarray(solve(system, phi.T @ y, assume_a="pos"))
-
-
 def fit_linear(
     features: ArrayLike,
     y: ArrayLike,
@@ -312,11 +307,12 @@ def fit_linear(
         )
     phi, m = phi.astype(np.float64), len(targets)
     if loss in ("hinge", "pinball"):
-        w, gap = box_weights(phi, targets, loss, 2.0 * penalty * m, level, accuracy)
+        c, gap = box_weights(phi, targets, loss, 2.0 * penalty * m, level, accuracy)
+        w = phi.T @ c
         f = phi @ w
     else:
         if loss == "squared":
-            w = _ridge_weights(phi, targets, penalty * m)
+            w = ridge_weights(phi, targets, penalty * m)
             f = phi @ w
             slopes = 2.0 * (f - targets)
         else:
