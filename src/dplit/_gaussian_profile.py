@@ -58,7 +58,7 @@ _SAFETY = 2.0**-47  # allowance of the safe side, per unit of conditioning: 32 u
 _UNIT = 2.0**-53  # rounding error of one operation, relative
 _FAR, _DEPTH = 12.0, 14  # there that many levels of the continued fraction are exact
 _SPLIT = 2.0**27 + 1.0  # cuts a number into two of 26 bits
-_SUBNORMAL = 2e-323  # four of the smallest floats: what a product of tiny factors can lose
+_LEAST = 5e-324  # the smallest float; a product of tiny factors can lose two of it
 _CONVERGED = 1e-6  # a cubic method that still moves by this is exact after the move
 _MAX_STEPS = 60  # seven are used on the whole range
 _BLOCK = 4096  # keeps the ten nodes of every element in cache
@@ -146,7 +146,7 @@ def profile_delta(epsilon: Array, mu: Array) -> Array:
         delta = np.where((x < 0) & (mu >= 1), wide, narrow)
         slope = mu * density / np.maximum(delta, 1e-310)  # d log delta / d log mu = 1 / g
         delta = delta * np.exp(_UNIT * np.minimum(slope, 1e18)) * (1.0 + 8 * _UNIT)
-    safe: Array = np.minimum(delta + _SUBNORMAL, 1.0)
+    safe: Array = np.minimum(delta + np.where(delta > 0, 2 * _LEAST, _LEAST), 1.0)
     return safe
 
 
