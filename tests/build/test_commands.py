@@ -5,8 +5,11 @@ from __future__ import annotations
 import doctest
 import importlib
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +103,42 @@ def test_a_failure_is_explained_by_its_cell_its_messages_or_its_signal(tmp_path:
     cells = [{"source": "a"}, {"source": ["x = 1\n", "y"], "outputs": [error]}]
     (tmp_path / "out.ipynb").write_text(json.dumps({"cells": cells}))
     assert execute.explain(outcome(tmp_path, 1)) == ["cell 2 (x = 1)", "ValueError: bad", "worse"]
+
+
+def test_a_message_shows_every_parameter_of_a_chapter(tmp_path: Path) -> None:
+    """Eight names after the first line; kills a cut after eight lines."""
+    lines = ["unknown parameter epsilno.", *(f"  name{i}: float" for i in range(12))]
+    error = {"output_type": "error", "ename": "ParameterError", "evalue": "\n".join(lines)}
+    cells = [{"source": "check_parameters()", "outputs": [error]}]
+    (tmp_path / "out.ipynb").write_text(json.dumps({"cells": cells}))
+    assert execute.explain(outcome(tmp_path, 1))[2:] == lines[1:]
+
+
+KILLED = """\
+import os, signal, subprocess
+worker = subprocess.Popen(["sleep", "100"])
+print("worker", worker.pid, flush=True, file=open("pid.txt", "w"))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_kernel_is_noticed_though_its_workers_live(tmp_path: Path) -> None:
+    """Kills waiting for the end of the pipe, which a worker of the kernel holds for 100 s."""
+    layout = Layout(tmp_path)
+    layout.notebooks.mkdir(parents=True)
+    cell = {"cell_type": "code", "source": KILLED, "metadata": {}, "outputs": []}
+    notebook = {"cells": [{**cell, "execution_count": None, "id": "a"}], "metadata": {}}
+    source = tmp_path / "killed.ipynb"
+    source.write_text(json.dumps({**notebook, "nbformat": 4, "nbformat_minor": 5}))
+    ends: list[Outcome] = []
+    begin = time.monotonic()
+    execute.run([Job("killed", source, tmp_path / "out.ipynb")], layout, 1, print, ends.append)
+    seconds = time.monotonic() - begin
+    worker = int((layout.notebooks / "pid.txt").read_text().split()[1])
+    os.kill(worker, signal.SIGKILL)  # it lives: the pipe was still open
+    assert seconds < 60
+    assert not ends[0].ok
+    assert any("DeadKernelError" in line for line in execute.explain(ends[0]))
 
 
 # --- single runs and archives -------------------------------------------------------------------
