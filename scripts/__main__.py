@@ -25,6 +25,7 @@ def parser() -> argparse.ArgumentParser:
     book.add_argument("--jobs", type=int, default=2, help="chapters at a time")
     again = commands.add_parser("again", help="build a second time elsewhere and compare")
     again.add_argument("folder", type=Path, help="an empty folder for the second build")
+    commands.add_parser("lock", help="compare what is installed with the lock")
     commands.add_parser("sync", help="write every .ipynb from its .md")
     chapter = commands.add_parser("chapter", help="run one chapter beside the book")
     chapter.add_argument("name")
@@ -48,6 +49,10 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         from scripts import again
 
         again.compare(layout, arguments.folder.absolute(), say)
+    elif command == "lock":
+        from scripts import lock
+
+        lock.check(layout, say)
     elif command == "sync":
         from scripts import pairs
 

@@ -181,7 +181,8 @@ def zcdp_rho(*, epsilon: float, delta: float) -> float:
     Returns
     -------
     float
-        :math:`\rho`, rounded down, such that every :math:`\rho`-zCDP release is :math:`(\epsilon,\delta)`-private.
+        :math:`\rho`, rounded down, such that every :math:`\rho`-zCDP release is
+        :math:`(\epsilon,\delta)`-private.
 
     Raises
     ------

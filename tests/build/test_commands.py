@@ -6,16 +6,19 @@ import doctest
 import importlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks import __main__ as bench
+from dplit._lock import lock_differences
 from scripts import again, environment, execute, runs
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError
@@ -76,6 +79,58 @@ def test_an_interrupted_installation_does_not_count(
     assert environment.made_from(folder) == environment.parts(tmp_path)
     assert environment.make(tmp_path, folder) == 0
     assert len(made) == 5
+
+
+LOCK = """\
+# a comment about numpy==0.1
+numpy=={numpy} \\
+    --hash=sha256:00
+    # via scipy
+appnope==1.0 ; sys_platform == 'nowhere' \\
+    --hash=sha256:00
+no-such-package==1.0
+scipy==0.1
+matplotlib==0.2
+"""
+
+
+def test_what_is_installed_is_compared_with_the_lock_markers_included() -> None:
+    found = lock_differences(LOCK.format(numpy=version("numpy")))
+    assert found == [
+        "no-such-package is missing (lock: ==1.0)",
+        f"scipy is {version('scipy')} (lock: ==0.1)",
+        f"matplotlib is {version('matplotlib')} (lock: ==0.2)",
+    ]
+    assert lock_differences(f"numpy=={version('numpy')}") == []
+
+
+def make_environment(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ``make VENV=... environment`` of the real Makefile in a folder."""
+    makefile = Path(__file__).parents[2] / "Makefile"
+    command = ["make", "-f", str(makefile), f"VENV={sys.prefix}", *arguments, "environment"]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True)
+
+
+def test_a_given_environment_must_be_the_locks_or_be_chosen_on_purpose(tmp_path: Path) -> None:
+    """Kills a ``make VENV=...`` that never looks: it passed with any lock."""
+    root = Path(__file__).parents[2]
+    shutil.copytree(root / "scripts", tmp_path / "scripts")
+    (tmp_path / "src").symlink_to(root / "src")
+    lock = tmp_path / "requirements.txt"
+    lock.write_text(f"numpy=={version('numpy')}\n")
+    done = make_environment(tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    lock.write_text("".join(f"absent-{i}==1\n" for i in range(7)) + "numpy==0.1\n")
+    done = make_environment(tmp_path)
+    assert done.returncode == 2
+    assert (
+        "dplit: this environment is not the one of requirements.txt: absent-0 is missing (lock"
+        in (done.stderr)
+    )
+    assert "; 3 more. Install the lock" in done.stderr
+    done = make_environment(tmp_path, "LOCK=off")
+    assert done.returncode == 0
+    assert "environment: not the lock's (absent-0 is missing" in done.stdout
 
 
 def test_kernels_see_this_copys_package_one_thread_and_the_inline_backend(
