@@ -238,6 +238,7 @@ def sampled_gaussian_sigma(
     1.259
     """
     epsilon = check_positive("epsilon", epsilon)
+    sensitivity = check_positive("sensitivity", sensitivity)
     delta = check_probability("delta", delta)
     if delta < 1e-10:
         raise ValueError(f"delta must be at least 1e-10, got delta={delta!r}")
@@ -259,4 +260,4 @@ def sampled_gaussian_sigma(
     if gap(low) <= 0:
         raise ValueError(f"delta must be small enough for noise to be needed, got delta={delta!r}")
     root = float(brentq(gap, low, high, xtol=5e-8))
-    return check_positive("sensitivity", sensitivity) * math.exp(root + 5e-8)
+    return sensitivity * math.exp(root + 5e-8)

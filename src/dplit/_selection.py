@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from dplit._checks import (
     check_choice,
     check_finite_array,
+    check_flag,
     check_interval,
+    check_iterable,
     check_positive,
     check_rng,
 )
@@ -41,7 +43,7 @@ def _chunks(scores: Iterable[float]) -> Iterator[Array]:
         vector = _real_vector("scores", scores)
         yield from (vector[i : i + _CHUNK] for i in range(0, len(vector), _CHUNK))
         return
-    iterator = iter(scores)
+    iterator = check_iterable("scores", scores)
     piece = list(islice(iterator, _CHUNK))
     yield _real_vector("scores", piece)  # an empty iterable is refused here
     while piece := list(islice(iterator, _CHUNK)):
@@ -205,7 +207,8 @@ def report_noisy_min(
     >>> report_noisy_min([40.0, 1.0, 30.0], epsilon=1.0, sensitivity=1.0, rng=rng)
     1
     """
-    scale = _noise_scale(epsilon, sensitivity, 1 if monotone else 2)
+    factor = 1 if check_flag("monotone", monotone) else 2
+    scale = _noise_scale(epsilon, sensitivity, factor)
     rng = check_rng(rng)
     return _largest(scores, -1.0, scale, lambda n: rng.standard_exponential(n))
 

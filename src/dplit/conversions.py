@@ -11,10 +11,10 @@ Every result is rounded outward: a stated loss is never below the exact one, a b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from dplit._checks import check_nonnegative, check_positive
+from dplit._checks import check_iterable, check_nonnegative, check_positive
 from dplit._rounding import root_down, root_up, round_up
 from dplit._zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
@@ -38,6 +38,10 @@ __all__ = [
 def _ratio(sigma: float, sensitivity: float) -> Fraction:
     numerator = Fraction(check_positive("sensitivity", sensitivity))
     return numerator / Fraction(check_positive("sigma", sigma))
+
+
+def _nonnegative(name: str, values: Iterable[float]) -> Iterator[Fraction]:
+    return (Fraction(check_nonnegative(name, value)) for value in check_iterable(name, values))
 
 
 def gdp_mu(*, sigma: float, sensitivity: float = 1.0) -> float:
@@ -300,7 +304,7 @@ def compose_zcdp(rhos: Iterable[float]) -> float:
     >>> compose_zcdp([0.125] * 8)
     1.0
     """
-    return round_up(sum((Fraction(check_nonnegative("rhos", rho)) for rho in rhos), Fraction(0)))
+    return round_up(sum(_nonnegative("rhos", rhos), Fraction(0)))
 
 
 def compose_gdp(mus: Iterable[float]) -> float:
@@ -331,5 +335,5 @@ def compose_gdp(mus: Iterable[float]) -> float:
     >>> compose_gdp([3.0, 4.0])
     5.0
     """
-    squares = (Fraction(check_nonnegative("mus", mu)) ** 2 for mu in mus)
+    squares = (mu**2 for mu in _nonnegative("mus", mus))
     return root_up(sum(squares, Fraction(0)))
