@@ -1,12 +1,15 @@
-# Thin rules; the steps are in scripts/. `make VENV=/path/to/venv book` uses an environment as it is.
+# Thin rules; the steps are in scripts/. `make VENV=/path/to/venv book` uses an environment as it is; its
+# packages must be those of requirements.txt, unless LOCK=off says that others are meant.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 JOBS ?= 2
+LOCK ?= on
 NAME ?=
 ARGS ?=
 
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m scripts
+export LOCK
 export PYTHONPATH := $(CURDIR)/src
 # one BLAS thread per process: chapters and tests run side by side
 export OMP_NUM_THREADS := 1
@@ -23,6 +26,7 @@ environment:
 ifeq ($(origin VENV),file)
 	@$(PYTHON) scripts/environment.py $(VENV)
 endif
+	@$(RUN) lock
 
 book: environment ## build the book into _build/html
 	@$(RUN) book --jobs $(JOBS)

@@ -28,6 +28,7 @@ def parser() -> argparse.ArgumentParser:
     numbers = commands.add_parser("compare", help="compare the numbers of two builds")
     numbers.add_argument("old", type=Path, help="a checkout with a finished build")
     numbers.add_argument("new", type=Path, help="another one")
+    commands.add_parser("lock", help="compare what is installed with the lock")
     commands.add_parser("sync", help="write every .ipynb from its .md")
     chapter = commands.add_parser("chapter", help="run one chapter beside the book")
     chapter.add_argument("name")
@@ -58,6 +59,10 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         found = compare.differences(old, new)
         say("\n".join(found) or f"{len(compare.numbers(new))} numbers are equal, bit for bit")
         return 1 if found else 0
+    elif command == "lock":
+        from scripts import lock
+
+        lock.check(layout, say)
     elif command == "sync":
         from scripts import pairs
 

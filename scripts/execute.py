@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -20,6 +21,10 @@ from scripts.layout import Layout
 
 #: Bytes that are kept of what papermill says.
 LONGEST_LOG = 100_000
+#: Lines that are shown of an error's message: a chapter's parameters are one line each.
+LONGEST_MESSAGE = 30
+#: Seconds between two looks at whether a job has ended.
+PAUSE = 0.2
 THREADS = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -120,6 +125,7 @@ class _Running:
     pipe: IO[bytes]
     begin: float
     said: bytearray = field(default_factory=bytearray)
+    end: tuple[int, resource.struct_rusage] | None = None
 
 
 def _start(job: Job, layout: Layout) -> _Running:
@@ -147,8 +153,26 @@ def _listen(one: _Running) -> bool:
     return bool(chunk)
 
 
+def _over(one: _Running, spoke: bool) -> bool:
+    """Return whether a job has ended, after reading what it said.
+
+    What counts is the end of papermill, which looks at its kernel every second, and not the end of
+    the pipe: workers of a kernel that was killed hold it open for minutes.
+    """
+    silent = spoke and not _listen(one)
+    process, status, usage = os.wait4(one.process.pid, 0 if silent else os.WNOHANG)
+    if not process:
+        return False
+    one.end = status, usage
+    os.set_blocking(one.pipe.fileno(), False)
+    with contextlib.suppress(BlockingIOError):
+        while _listen(one):
+            pass
+    return True
+
+
 def _finish(one: _Running) -> Outcome:
-    _, status, usage = os.wait4(one.process.pid, 0)
+    status, usage = one.end or os.wait4(one.process.pid, 0)[1:]
     one.process.returncode = code = os.waitstatus_to_exitcode(status)
     one.pipe.close()
     seconds, cpu = time.monotonic() - one.begin, usage.ru_utime + usage.ru_stime
@@ -189,9 +213,9 @@ def run(
             while waiting and len(running) < width:
                 started(waiting[0])
                 running.append(_start(waiting.pop(0), layout))
-            ready, _, _ = select.select([one.pipe for one in running], [], [])
-            for one in [r for r in running if r.pipe in ready]:
-                if not _listen(one):
+            ready, _, _ = select.select([one.pipe for one in running], [], [], PAUSE)
+            for one in list(running):
+                if _over(one, one.pipe in ready):
                     running.remove(one)
                     ended(_finish(one))
     finally:
@@ -210,7 +234,7 @@ def explain(outcome: Outcome) -> list[str]:
             if output.get("output_type") == "error":
                 message = f"{output.get('ename')}: {output.get('evalue')}".split("\n")
                 first = "".join(cell["source"]).strip().split("\n")[0]
-                return [f"cell {number} ({first[:70]})", *message[:8]]
+                return [f"cell {number} ({first[:70]})", *message[:LONGEST_MESSAGE]]
     lines = outcome.messages.split("\n")
     told = [line for line in lines if line.strip() and "running over TCP" not in line]
     if outcome.code < 0:

@@ -109,6 +109,19 @@ def test_inequalities():
         made().at_least([0.99, 2.0], 1.0, how="one entry below")
 
 
+def test_without_slack_the_entry_nearest_to_failing_is_reported_too():
+    """Kills gaps in units of the smallest float, which overflow: the first entry was shown."""
+    c = made().at_most([0.1, 0.9, 0.5], 1.0, how="no slack")
+    assert last(c)["measured"] == 0.9
+    c = made().at_least([9.0, 3.0, 2.0], [1.0, 1.0, 1.5], how="no slack")
+    assert (last(c)["measured"], last(c)["expected"]) == (2.0, 1.5)
+    c = made().at_most([-5e307, -1e300, -2e300], 0.0, how="huge")
+    assert last(c)["measured"] == -1e300
+    c = made().at_most([1.0 - 2e-16, 1.0 - 1e-16], 1.0, how="rounding errors do not choose")
+    assert last(c)["measured"] == 1.0 - 2e-16
+    assert last(made().at_most([0.0, 0.0], 0.0, how="nothing but zeros"))["measured"] == 0.0
+
+
 def test_attains_needs_ninety_nine_hundredths_and_no_violation():
     assert made("sharp").attains(0.995, 1.0, how="witness").record["passed"]
     for value in (0.98, 1.01):

@@ -74,6 +74,33 @@ def test_a_damaged_file_is_refused_and_named(nowhere: Path):
     assert "insurance.csv" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "cure"),
+    [
+        ("insurance.csv", "remove it and run `make data`"),
+        ("mnist_t10k_4v9.npz", r"remove it \(`make data` does not fetch it\)"),
+    ],
+)
+def test_the_cure_of_a_damaged_file_is_one_that_works(nowhere: Path, name: str, cure: str):
+    (nowhere / "data" / name).write_bytes(b"damaged")
+    with pytest.raises(DataError, match=f"{name} must have .*{cure}"):
+        datasets.find_file(name)
+
+
+@pytest.mark.parametrize("kind", ["missing", "file"])
+def test_a_data_folder_that_is_none_is_an_error_and_no_stand_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+):
+    place = tmp_path / "nope"
+    if kind == "file":
+        place.write_text("")
+    monkeypatch.setenv("DPLIT_DATA", str(place))
+    for load in (datasets.load_medical, datasets.load_wine):
+        with pytest.raises(DataError, match=f"DPLIT_DATA must name a folder, got .*{place}"):
+            load("auto")
+    assert datasets.load_medical("bundled").source == "bundled"
+
+
 def test_the_data_folder_comes_before_the_cache(nowhere: Path, monkeypatch):
     content = b"x"
     file = DataFile("x.csv", hashlib.sha256(content).hexdigest(), "", "")
@@ -136,7 +163,7 @@ def published(server, monkeypatch):
 
 def test_downloads_are_checked_and_stored(published: Path, nowhere: Path, capsys):
     pytest.importorskip("pooch")
-    datasets.main()
+    assert datasets.main() == 0
     assert (nowhere / "cache/plain.csv").read_bytes() == b"a,b\n1,2\n"
     assert (nowhere / "cache/packed.csv").read_bytes() == b"c;d\n3;4\n"
     assert "packed.csv" in capsys.readouterr().out
@@ -162,6 +189,35 @@ def test_a_derived_file_without_an_address_is_not_downloaded(nowhere: Path, monk
     pytest.importorskip("pooch")
     monkeypatch.setattr(datasets, "FILES", {"y.npz": DataFile("y.npz", "0" * 64, "", "")})
     assert datasets.download() == []
+
+
+@pytest.mark.parametrize("fault", ["no zip", "cut", "another zip"])
+def test_a_bad_archive_is_named_and_leaves_nothing(published: Path, nowhere: Path, fault: str):
+    pytest.importorskip("pooch")
+    archive = published / "both.zip"
+    if fault == "another zip":
+        with zipfile.ZipFile(archive, "w") as other:
+            other.writestr("other.csv", b"")
+    else:
+        archive.write_bytes(b"<html>" if fault == "no zip" else archive.read_bytes()[:40])
+    with pytest.raises(DataError, match=r"both.zip must be a zip file with packed\.csv"):
+        datasets.download()
+    assert [path.name for path in (nowhere / "cache").iterdir()] == ["plain.csv"]
+
+
+def test_without_a_network_one_line_says_so(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Nobody listens at port 9 of this machine; kills a traceback and an exit code of 0."""
+    pooch = pytest.importorskip("pooch")
+    monkeypatch.setattr(pooch.get_logger(), "disabled", True)  # it holds an older test's stderr
+    address = "http://127.0.0.1:9/far.csv"
+    monkeypatch.setattr(datasets, "FILES", {"far.csv": DataFile("far.csv", "0", address, "")})
+    assert datasets.main() == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert f"dplit: {address} cannot be fetched" in told.err
+    assert "Traceback" not in told.err
 
 
 def test_a_wrong_download_leaves_nothing_behind(published: Path, nowhere: Path):

@@ -103,6 +103,7 @@ def test_idx_files_are_read_plain_or_packed_and_of_any_number_of_axes(tmp_path):
         pytest.param(b"\x00\x00\x08\x00", "header for its 0 axes", id="no-axes"),
         pytest.param(_idx(np.zeros((2, 2)))[:-1], r"must hold \(2, 2\) bytes, got 3", id="cut"),
         pytest.param(gzip.compress(_idx(np.zeros(9)))[:-4], "whole gzip file", id="cut-gzip"),
+        pytest.param(gzip.compress(b"")[:10] + b"\xff" * 20, "whole gzip file", id="bad-gzip"),
     ],
 )
 def test_damaged_idx_files_are_refused_and_named(tmp_path, content, message):

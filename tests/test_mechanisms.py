@@ -344,6 +344,69 @@ def test_exponential_mechanism_does_not_underflow() -> None:
     assert_law(choose, boltzmann(SCORES / 2))
 
 
+HUGE = [
+    ([-1e308, -1e308], 1e300, 1.0),
+    ([1.7e308, -1.7e308, 1.7e308], 1.0, 1.0),
+    ([1e308, 1e308], 1e-300, 1.0),
+    ([1.79e308] * 3, 1e-7, 1e300),
+    ([1e-290, 0.0], 1.0, 1e-300),
+    ([1e308] * 2, 5e-300, 1e-10),
+    ([0.0], 1.0, 1.0),
+]
+
+
+@pytest.mark.parametrize(("scores", "epsilon", "sensitivity"), HUGE)
+def test_selection_takes_any_finite_scores(
+    scores: list[float], epsilon: float, sensitivity: float
+) -> None:
+    """No overflow, no warning, no index -1; a tie is broken by the noise.  False alarm 2e-9 each.
+
+    Kills factor * score, whose overflow leaves no candidate, and sums in which a huge score
+    swallows the noise, so that the first of equal candidates always wins.
+    """
+    budget: dict[str, float] = {"epsilon": epsilon, "sensitivity": sensitivity}
+    top = {i for i, score in enumerate(scores) if score == max(scores)}
+    low = {i for i, score in enumerate(scores) if score == min(scores)}
+    rng = np.random.default_rng(14)
+    runs = range(30)
+    chosen = {mechanisms.exponential_mechanism(scores, rng=rng, **budget) for _ in runs}
+    assert chosen == top
+    chosen = {mechanisms.report_noisy_min(scores, rng=rng, **budget) for _ in runs}
+    assert chosen == low
+
+
+def test_huge_scores_do_not_swallow_the_noise() -> None:
+    """False alarm 1e-5.  Scores near 1e20 that differ by 2^14, noise of scale 2^15."""
+    scores = 1e20 + 2.0**14 * SCORES.round()
+
+    def choose(rng: np.random.Generator) -> int:
+        return mechanisms.exponential_mechanism(scores, epsilon=2.0**-14, sensitivity=1.0, rng=rng)
+
+    assert_law(choose, boltzmann(SCORES.round() / 2))
+
+
+@pytest.mark.parametrize(
+    ("scores", "widths", "epsilon", "beta", "possible"),
+    [
+        ([-1.7e308, 1.7e308], [1e308, 1e308], 1e300, 0.1, {0, 1}),
+        ([-1.7e308, 1.7e308], [5e-324, 1e-300], 1.0, 0.1, {0}),
+        ([1.0, 1.0], [1.7e308, 1.7e308], 1e-300, 5e-324, {0, 1}),
+        ([0.0], [1.0], 1e300, 0.5, {0}),
+        ([1e308] * 3, [1e-300] * 3, 1e9, 0.5, {0, 1, 2}),
+    ],
+)
+def test_generalized_exponential_mechanism_takes_any_finite_scores(
+    scores: list[float], widths: list[float], epsilon: float, beta: float, possible: set[int]
+) -> None:
+    """No NaN, no warning, no index -1; ties are broken by the noise.  False alarm 2e-9 each."""
+    rng = np.random.default_rng(15)
+    run = mechanisms.generalized_exponential_mechanism
+    chosen = {run(scores, widths, epsilon=epsilon, beta=beta, rng=rng) for _ in range(30)}
+    assert chosen <= possible
+    if len(set(scores)) == 1:
+        assert chosen == possible
+
+
 def test_selection_from_a_stream_equals_selection_from_the_array() -> None:
     """Chunk boundaries included; kills an index counted within the chunk."""
     scores = np.random.default_rng(10).normal(size=20_001)

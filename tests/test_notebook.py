@@ -6,9 +6,10 @@ import json
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
-from dplit import claims, notebook
+from dplit import _provenance, claims, notebook
 from dplit.notebook import Between, ParameterError, check_parameters
 
 PARAMETERS = """scale: str = "quick"  # how much
@@ -245,6 +246,20 @@ def test_tables_escape_text_and_need_complete_rows(displayed):
 def test_a_notice_is_escaped(displayed):
     notebook.notice("Stand-in", "a < b")
     assert "a &lt; b" in displayed[0][0]["text/html"]
+
+
+def test_provenance_says_where_the_versions_are_not_those_of_the_lock(tmp_path, monkeypatch):
+    """Kills the digest of a lock beside versions that it does not name."""
+    (tmp_path / "src" / "dplit").mkdir(parents=True)
+    (tmp_path / "src" / "dplit" / "__init__.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    lock, key = tmp_path / "requirements.txt", "not the lock's versions"
+    lock.write_text(f"numpy=={np.__version__} \\\n    --hash=sha256:0\n")
+    assert key not in _provenance.collect_provenance("erm", {})
+    lock.write_text("numpy==1.0 ; python_version > '3' \\\n    --hash=sha256:0\n")
+    facts = _provenance.collect_provenance("erm", {})
+    assert facts[key] == f"numpy is {np.__version__} (lock: ==1.0)"
+    assert facts["numpy"] == np.__version__
 
 
 def test_provenance_names_versions_digests_and_parameters(displayed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
@@ -13,11 +13,16 @@ from numpy.typing import NDArray
 # What neighbours are: one data set has a record more, or one record is exchanged for another.
 Neighboring = Literal["add_remove", "replace_one"]
 
+_LARGEST_INTEGER = 2**63 - 1
+
 
 def _real(name: str, value: object) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a real number, got {name}={value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError as error:  # integers and fractions have no largest value
+        raise ValueError(f"{name} must fit into a float64, got {name} beyond 1e308") from error
     if math.isnan(number):
         raise ValueError(f"{name} must not be NaN, got {name}={value!r}")
     return number
@@ -63,14 +68,36 @@ def check_integer(name: str, value: object, *, minimum: int = 1) -> int:
     """Return ``value`` as an int that is at least ``minimum``."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {name}={value!r}")
+    if abs(int(value)) > _LARGEST_INTEGER:  # its text may be too long to form
+        raise ValueError(f"{name} must be below 2**63, got {int(value).bit_length()} bits")
     if int(value) < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {name}={value!r}")
     return int(value)
 
 
+def check_flag(name: str, value: object) -> bool:
+    """Return ``value`` if it is True or False: a text such as "no" would count as True."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {name}={value!r}")
+    return bool(value)
+
+
+def check_callable(name: str, value: object) -> None:
+    """Refuse ``value`` if it cannot be called."""
+    if not callable(value):
+        raise TypeError(f"{name} must be callable, got {name}={value!r}")
+
+
+def check_iterable(name: str, value: object) -> Iterator[Any]:
+    """Return an iterator over ``value``."""
+    if not isinstance(value, Iterable) or isinstance(value, (str, bytes, Mapping)):
+        raise TypeError(f"{name} must be an iterable of numbers, got {name}={value!r}")
+    return iter(value)
+
+
 def check_choice(name: str, value: str, choices: Collection[str]) -> str:
     """Return ``value`` if it is one of ``choices``."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {sorted(choices)}, got {name}={value!r}")
     return value
 

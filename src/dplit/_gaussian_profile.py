@@ -55,6 +55,10 @@ _SQRT_TWO_PI, _SQRT_8 = math.sqrt(2 * math.pi), math.sqrt(8.0)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
 _SAFETY = 2.0**-47  # allowance of the safe side, per unit of conditioning: 32 ulps
+_UNIT = 2.0**-53  # rounding error of one operation, relative
+_FAR, _DEPTH = 12.0, 14  # there that many levels of the continued fraction are exact
+_SPLIT = 2.0**27 + 1.0  # cuts a number into two of 26 bits
+_LEAST = 5e-324  # the smallest float; a product of tiny factors can lose two of it
 _CONVERGED = 1e-6  # a cubic method that still moves by this is exact after the move
 _MAX_STEPS = 60  # seven are used on the whole range
 _BLOCK = 4096  # keeps the ten nodes of every element in cache
@@ -66,29 +70,84 @@ def _mills(s: Array) -> Array:
     return ratio
 
 
+def _slope_drop(s: Array) -> Array:
+    """Return D = 1 - s M(s), by the continued fraction of M where the difference loses digits."""
+    far = np.maximum(s, _FAR)
+    tail = far
+    for k in range(_DEPTH, 1, -1):
+        tail = far + k / tail  # M(s) = 1 / (s + 1 / tail)
+    drop: Array = np.where(s > _FAR, 1.0 / (1.0 + far * tail), 1.0 - s * _mills(s))
+    return drop
+
+
 def _mills_drop(x: Array, mu: Array) -> Array:
-    """Return h = M(x) - M(x + mu), with an absolute error of a few ulps of mu where mu < 1."""
+    """Return h = M(x) - M(x + mu): where mu < 1 to 4 units of mu, beyond ``_FAR`` to a few of h."""
     width = np.minimum(mu, 1.0)
     s = x[:, None] + width[:, None] * _NODES  # (n, nodes)
-    narrow = width * ((1.0 - s * _mills(s)) @ _WEIGHTS)
+    narrow = width * (_slope_drop(s) @ _WEIGHTS)
     drop: Array = np.where(mu < 1.0, narrow, _mills(x) - _mills(x + mu))
     return drop
 
 
-def profile_delta(epsilon: Array, mu: Array) -> Array:
-    """Return the exact delta at ``epsilon`` >= 0 of a Gaussian release with ratio ``mu`` > 0.
+def _split(a: Array) -> tuple[Array, Array]:
+    big = _SPLIT * a
+    high: Array = big - (big - a)
+    return high, a - high
 
-    Backward stable: the value belongs to a ``mu`` within a few ulps of the given one; its own
-    relative error is a few ulps times ``1 + |x| y``.
+
+def _product_error(a: Array, b: Array, product: Array) -> Array:
+    """Return a b - product exactly (Dekker); numbers within 1e+-150 of 1."""
+    (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
+    error: Array = a_high * b_high - product + a_high * b_low + a_low * b_high + a_low * b_low
+    return error
+
+
+def _position(epsilon: Array, mu: Array) -> tuple[Array, Array]:
+    """Return x = epsilon / mu - mu / 2 rounded, at most 1e100, and what the rounding took.
+
+    The two parts of x cancel where epsilon is large, and phi(x) magnifies the error of x by x.
     """
-    with np.errstate(over="ignore"):  # e^-inf = 0 is the right limit below
-        x = np.minimum(epsilon / mu - mu / 2, 1e100)
-        right = np.maximum(x, -0.5)  # mu < 1 implies x >= -1/2
-        density = np.exp(-right * right / 2) / _SQRT_TWO_PI
-        narrow = density * np.maximum(_mills_drop(right, mu), 0.0)
-        wide = special.ndtr(-x) - np.exp(-x * x / 2) / _SQRT_TWO_PI * _mills(x + mu)
-    delta: Array = np.where((x < 0) & (mu >= 1), wide, narrow)
-    return delta
+    with np.errstate(over="ignore", invalid="ignore"):
+        quotient = np.minimum(epsilon / mu, 1e100)
+        rest = (epsilon - quotient * mu - _product_error(quotient, mu, quotient * mu)) / mu
+        x = quotient - mu / 2
+        back = x - quotient
+        low = (quotient - (x - back)) + (-mu / 2 - back) + rest
+    ordinary = (quotient < 1e100) & (mu < 1e100) & np.isfinite(low)
+    return x, np.where(ordinary, low, 0.0)
+
+
+def _density(x: Array, low: Array) -> Array:
+    """Return phi(x + low) to a few ulps, where it is a normal number."""
+    x, low = np.clip(x, -1e3, 1e3), np.where(np.abs(x) < 1e3, low, 0.0)  # phi(1000) is 0
+    square = x * x
+    rest = _product_error(x, x, square) + 2 * x * low
+    density: Array = np.exp(-square / 2) * np.exp(-rest / 2) / _SQRT_TWO_PI
+    return density
+
+
+def profile_delta(epsilon: Array, mu: Array) -> Array:
+    """Return delta at ``epsilon`` >= 0 of a Gaussian release with ratio ``mu`` > 0, never below it.
+
+    The exact value may belong to a ``mu`` that was rounded to nearest.  Every rounding is allowed
+    for: the bias is a few ulps times ``1 + 1 / g``, below 1e-12 for delta >= 1e-300 and
+    epsilon <= 1000.  The rounding of mu enters through the tangent of the concave log delta.
+    """
+    x, low = _position(epsilon, mu)
+    right = np.maximum(x, -0.5)  # mu < 1 implies x >= -1/2
+    with np.errstate(over="ignore", under="ignore"):
+        density = _density(x, low)
+        drop = _mills_drop(right, mu)
+        lost = np.where(right > _FAR, 8 * drop, 4 * mu)
+        lost = _UNIT * np.where(mu < 1, lost, 8 * (_mills(right) + _mills(x + mu)))
+        narrow = density * np.maximum(drop + lost, 0.0)
+        below, above = special.ndtr(-x), density * _mills(x + mu)
+        wide = below - above + 6 * _UNIT * (below + above)
+        delta = np.where((x < 0) & (mu >= 1), wide, narrow)
+        slope = mu * density / np.maximum(delta, 1e-310)  # d log delta / d log mu = 1 / g
+        delta = delta * np.exp(_UNIT * np.minimum(slope, 1e18)) * (1.0 + 8 * _UNIT)
+    safe: Array = np.minimum(delta + np.where(delta > 0, 2 * _LEAST, _LEAST), 1.0)
+    return safe
 
 
 def _halley(residual: Array, slope: Array, curvature: Array) -> tuple[Array, bool]:
@@ -129,10 +188,10 @@ def profile_epsilon(delta: Array, mu: Array) -> Array:
     """Return the smallest ``epsilon`` >= 0 at which the profile of ``mu`` is at most ``delta``.
 
     Never below it, and above by at most ``2**-46 (epsilon + mu + mu**2 / 2)``.  It is 0 where
-    ``delta`` is at least the profile at 0, and inf where ``delta`` is 0.
+    ``delta`` is at least ``profile_delta`` at 0, and inf where ``delta`` is 0.
     """
     epsilon = np.where(delta > 0, 0.0, np.inf)
-    todo = np.flatnonzero((delta > 0) & (delta < special.erf(mu / _SQRT_8)))
+    todo = np.flatnonzero((delta > 0) & (delta < profile_delta(np.zeros_like(mu), mu)))
     if todo.size:
         epsilon[todo] = _positive_epsilon(delta[todo], mu[todo])
     return epsilon

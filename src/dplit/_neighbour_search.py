@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
     Neighboring,
+    check_callable,
     check_integer,
     check_neighboring,
     check_positive,
@@ -112,6 +113,10 @@ def search_neighbours(
     >>> round(found.ratio, 6)
     1.0
     """
+    for name, function in (("query", query), ("draw", draw), ("project", project)):
+        check_callable(name, function)
+    if check_integer("norm", norm) > 2:
+        raise ValueError(f"norm must be 1 or 2, got norm={norm!r}")
     neighboring = check_neighboring(neighboring)
     check_integer("n_records", n_records, minimum=2 if neighboring == "add_remove" else 1)
     check_integer("restarts", restarts)

@@ -6,12 +6,14 @@ All of them are public through :mod:`dplit.mechanisms`.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplit._checks import check_integer, check_positive, check_rng
+from dplit._checks import check_flag, check_integer, check_positive, check_rng
+from dplit._rounding import round_up
 
 __all__ = ["cube_noise", "gamma_norm_noise", "gaussian_noise", "laplace_noise", "polydisc_noise"]
 
@@ -83,7 +85,7 @@ def laplace_noise(
     dimensions = _shape("shape", shape)
     scale = check_positive("scale", scale)
     rng = check_rng(rng)
-    if not complex:
+    if not check_flag("complex", complex):
         return rng.laplace(scale=scale, size=dimensions)
     pairs = rng.laplace(scale=scale, size=(*dimensions, 2))
     return pairs.view(np.complex128)[..., 0]
@@ -140,7 +142,7 @@ def gaussian_noise(
     dimensions = _shape("shape", shape)
     sigma = check_positive("sigma", sigma)
     rng = check_rng(rng)
-    if not complex:
+    if not check_flag("complex", complex):
         return rng.normal(scale=sigma, size=dimensions)
     pairs = rng.normal(scale=sigma, size=(*dimensions, 2))
     return pairs.view(np.complex128)[..., 0]
@@ -192,7 +194,7 @@ def gamma_norm_noise(
     repetitions = () if size is None else _shape("size", size)
     direction = rng.standard_normal((*repetitions, dimension))
     direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
-    norm = rng.gamma(dimension, 1.0 / rate, size=(*repetitions, 1))
+    norm = rng.gamma(dimension, round_up(1 / Fraction(rate)), size=(*repetitions, 1))
     noise: RealArray = norm * direction
     return noise
 
@@ -208,7 +210,7 @@ def _ball_radius(
     rate = check_positive("rate", rate)
     rng = check_rng(rng)
     repetitions = () if size is None else _shape("size", size)
-    return rng.gamma(2 * dimension + 1, 1.0 / rate, size=(*repetitions, 1))
+    return rng.gamma(2 * dimension + 1, round_up(1 / Fraction(rate)), size=(*repetitions, 1))
 
 
 def polydisc_noise(

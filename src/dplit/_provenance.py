@@ -11,6 +11,7 @@ from typing import Any
 
 import dplit
 from dplit import datasets
+from dplit._lock import lock_differences
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")
 
@@ -50,6 +51,8 @@ def collect_provenance(slug: str, parameters: Mapping[str, Any]) -> dict[str, st
     facts["notebook digest"] = _sha256(notebook) if notebook else "not in a checkout"
     facts["package digest"] = _sha256(*_imported_files())
     facts["lock digest"] = _sha256(lock) if lock else "not in a checkout"
+    if lock and (found := lock_differences(lock.read_text(encoding="utf8"))):
+        facts["not the lock's versions"] = "; ".join(found)
     shown = {key: value for key, value in parameters.items() if key != "n_jobs"}
     facts["parameters"] = ", ".join(f"{key}={value!r}" for key, value in shown.items())
     for name, checksum in sorted(datasets.loaded_files().items()):

@@ -12,6 +12,7 @@ Public through :mod:`dplit.accounting`.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
+from dplit._rounding import round_down
 
 __all__ = ["sampled_gaussian_delta", "sampled_gaussian_sigma"]
 
@@ -148,7 +150,11 @@ def sampled_gaussian_delta(
     Returns
     -------
     float
-        An upper bound; its relative excess is below 1e-4 in the binding direction.
+        An upper bound for results above 1e-10; below, the rounding of the Fourier transform (about
+        1e-13) shows.  In the binding direction and at a delta of 1e-6 the relative excess is about
+        1e-7 per step: below 1e-4 up to 300 steps, 0.1 % at 10,000, 11 % at a million, and a factor
+        of 200 at 1e8.  It grows as delta falls (half a percent at 3,015 steps is seen): up to a few
+        thousand steps the bound is tight, beyond it is only safe.
 
     Raises
     ------
@@ -159,7 +165,8 @@ def sampled_gaussian_delta(
     -----
     :math:`\delta(\varepsilon)=E(1-e^{\varepsilon-L})_+` with L the sum of independent losses
     :math:`\log(1-q+qe^{(2y-1)/(2s^2)})`, :math:`s=\sigma/\Delta`, y from the mixture ("remove").
-    The grid has 65,536 cells, ten standard deviations wide.
+    The grid has 65,536 cells, ten standard deviations wide.  Moving masses to the ends of a cell
+    adds to the variance of every step's loss, and the additions add up: hence the excess.
 
     References
     ----------
@@ -174,7 +181,8 @@ def sampled_gaussian_delta(
     [0.000207, 0.0]
     """
     epsilon = check_nonnegative("epsilon", epsilon)
-    multiplier = check_positive("sigma", sigma) / check_positive("sensitivity", sensitivity)
+    ratio = Fraction(check_positive("sigma", sigma))
+    multiplier = round_down(ratio / Fraction(check_positive("sensitivity", sensitivity)))
     if multiplier < _LEAST_MULTIPLIER:
         raise ValueError(
             f"sigma must be at least sensitivity / 20, got {sigma=!r}, {sensitivity=!r}"
@@ -230,6 +238,7 @@ def sampled_gaussian_sigma(
     1.259
     """
     epsilon = check_positive("epsilon", epsilon)
+    sensitivity = check_positive("sensitivity", sensitivity)
     delta = check_probability("delta", delta)
     if delta < 1e-10:
         raise ValueError(f"delta must be at least 1e-10, got delta={delta!r}")
@@ -251,4 +260,4 @@ def sampled_gaussian_sigma(
     if gap(low) <= 0:
         raise ValueError(f"delta must be small enough for noise to be needed, got delta={delta!r}")
     root = float(brentq(gap, low, high, xtol=5e-8))
-    return check_positive("sensitivity", sensitivity) * math.exp(root + 5e-8)
+    return sensitivity * math.exp(root + 5e-8)

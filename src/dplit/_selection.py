@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from itertools import islice
 from typing import Literal
 
@@ -13,16 +14,20 @@ from numpy.typing import ArrayLike, NDArray
 from dplit._checks import (
     check_choice,
     check_finite_array,
+    check_flag,
     check_interval,
+    check_iterable,
     check_positive,
     check_rng,
 )
+from dplit._rounding import round_up
 
 __all__ = ["exponential_mechanism", "generalized_exponential_mechanism", "report_noisy_min"]
 
 Array = NDArray[np.float64]
 
 _CHUNK = 4096  # scores held at a time
+_LARGE = 1e280  # noise beyond it could overflow beside a score
 
 
 def _real_vector(name: str, value: ArrayLike) -> Array:
@@ -38,11 +43,46 @@ def _chunks(scores: Iterable[float]) -> Iterator[Array]:
         vector = _real_vector("scores", scores)
         yield from (vector[i : i + _CHUNK] for i in range(0, len(vector), _CHUNK))
         return
-    iterator = iter(scores)
+    iterator = check_iterable("scores", scores)
     piece = list(islice(iterator, _CHUNK))
     yield _real_vector("scores", piece)  # an empty iterable is refused here
     while piece := list(islice(iterator, _CHUNK)):
         yield _real_vector("scores", piece)
+
+
+def _noise_scale(epsilon: float, sensitivity: float, factor: int) -> float:
+    """Return ``factor * sensitivity / epsilon``, rounded up."""
+    epsilon, sensitivity = (
+        check_positive("epsilon", epsilon),
+        check_positive("sensitivity", sensitivity),
+    )
+    check_positive("epsilon / sensitivity", epsilon / sensitivity)
+    return check_positive(
+        "sensitivity / epsilon", round_up(factor * Fraction(sensitivity) / Fraction(epsilon))
+    )
+
+
+def _largest(
+    scores: Iterable[float], sign: float, scale: float, draw: Callable[[int], Array]
+) -> int:
+    """Return the index of the largest ``sign * score + scale * noise``, the sums compared exactly.
+
+    A sum is kept as its rounded value and the rounding error (Knuth), so that no score is so large
+    that it swallows the noise.  Where the noise could overflow, all is scaled by a power of two.
+    """
+    unit = 2.0**-64 if scale > _LARGE else 1.0
+    best, chosen, start = (-math.inf, 0.0), -1, 0
+    for chunk in _chunks(scores):
+        score, noise = sign * unit * chunk, unit * scale * draw(len(chunk))
+        total = score + noise
+        back = total - score
+        error = (score - (total - back)) + (noise - back)
+        ties = np.flatnonzero(total == total.max())
+        top = int(ties[error[ties].argmax()])
+        if (value := (float(total[top]), float(error[top]))) > best:
+            best, chosen = value, start + top
+        start += len(chunk)
+    return chosen
 
 
 def exponential_mechanism(
@@ -82,9 +122,10 @@ def exponential_mechanism(
 
     Notes
     -----
-    The maximum of :math:`\pm\epsilon s_i/(2\Delta)+G_i`, with independent standard Gumbel
-    :math:`G_i`, sits at :math:`i` with exactly this probability.  No exponential is formed: nothing
-    underflows for scores of any size.  Floating-point noise is research noise, not a release.
+    The maximum of :math:`\pm s_i+(2\Delta/\epsilon)G_i`, with independent standard Gumbel
+    :math:`G_i`, sits at :math:`i` with exactly this probability.  No exponential is formed and the
+    sums are compared exactly: nothing underflows or overflows for finite scores of any size, and
+    huge ones do not swallow the noise.  Floating-point noise is research noise, not a release.
 
     References
     ----------
@@ -100,18 +141,11 @@ def exponential_mechanism(
     1
     """
     check_choice("better", better, ("higher", "lower"))
-    factor = check_positive("epsilon", epsilon) / check_positive("sensitivity", sensitivity)
-    factor = check_positive("epsilon / sensitivity", factor) / 2
-    factor = factor if better == "higher" else -factor
+    scale = _noise_scale(epsilon, sensitivity, 2)
     rng = check_rng(rng)
-    best, chosen, start = -math.inf, -1, 0
-    for chunk in _chunks(scores):
-        values = factor * chunk + rng.gumbel(size=len(chunk))
-        top = int(values.argmax())
-        if values[top] > best:
-            best, chosen = float(values[top]), start + top
-        start += len(chunk)
-    return chosen
+    return _largest(
+        scores, 1.0 if better == "higher" else -1.0, scale, lambda n: rng.gumbel(size=n)
+    )
 
 
 def report_noisy_min(
@@ -173,18 +207,25 @@ def report_noisy_min(
     >>> report_noisy_min([40.0, 1.0, 30.0], epsilon=1.0, sensitivity=1.0, rng=rng)
     1
     """
-    scale = check_positive("sensitivity", sensitivity) / check_positive("epsilon", epsilon)
-    scale = check_positive("sensitivity / epsilon", scale)
-    scale = scale if monotone else 2 * scale
+    factor = 1 if check_flag("monotone", monotone) else 2
+    scale = _noise_scale(epsilon, sensitivity, factor)
     rng = check_rng(rng)
-    best, chosen, start = math.inf, -1, 0
-    for chunk in _chunks(scores):
-        values = chunk - rng.exponential(scale, size=len(chunk))
-        low = int(values.argmin())
-        if values[low] < best:
-            best, chosen = float(values[low]), start + low
-        start += len(chunk)
-    return chosen
+    return _largest(scores, -1.0, scale, lambda n: rng.standard_exponential(n))
+
+
+def _normalised(q: Array, widths: Array, margin: float) -> Array:
+    """Return the normalised scores, at most the largest float; differences cannot overflow.
+
+    Tiny widths are raised to 1e-300: a larger sensitivity is safe, and a quarter of it is positive.
+    """
+    quarter_q, quarter = q / 4, np.maximum(widths, 1e-300) / 4
+    normalised = np.zeros_like(q)
+    with np.errstate(over="ignore"):
+        for other, width in zip(quarter_q, quarter, strict=True):
+            together = quarter + width
+            gained = margin * ((quarter - width) / together)
+            np.maximum(normalised, (quarter_q - other) / together + gained, out=normalised)
+    return np.minimum(normalised, np.finfo(np.float64).max)
 
 
 def generalized_exponential_mechanism(
@@ -255,11 +296,8 @@ def generalized_exponential_mechanism(
         )
     check_positive("sensitivities", widths.min())
     epsilon = check_positive("epsilon", epsilon)
-    margin = 2 * math.log(len(q) / check_interval("beta", beta, 0.0, 1.0)) / epsilon
-    shifted = q + margin * widths
-    normalised = np.zeros_like(q)
-    for other, width in zip(shifted, widths, strict=True):
-        np.maximum(normalised, (shifted - other) / (widths + width), out=normalised)
+    log_ratio = math.log(len(q)) - math.log(check_interval("beta", beta, 0.0, 1.0))
+    margin = min(2 * log_ratio / epsilon, _LARGE)  # privacy does not depend on it
     return exponential_mechanism(
-        normalised, epsilon=epsilon, sensitivity=1.0, rng=rng, better="lower"
+        _normalised(q, widths, margin), epsilon=epsilon, sensitivity=1.0, rng=rng, better="lower"
     )

@@ -1,23 +1,49 @@
 """zCDP to approximate privacy and back, by the optimal order of the Rényi moments.
 
-All of it is public through :mod:`dplit.conversions`.
+Every order gives a valid bound, so that floats may choose it; the bound of the order that they
+chose is then computed with 50 digits and rounded outward.  All of it is public through
+:mod:`dplit.conversions`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
 
 from dplit._checks import check_nonnegative, check_positive, check_probability
+from dplit._rounding import round_down, round_up
 
 __all__ = ["zcdp_delta", "zcdp_epsilon", "zcdp_rho"]
 
 _SMALLEST_ROOT = 1e-290  # its inverse is still a number
+_LARGEST_LOG = 708.0  # of a root, below the largest float
 
 
-def _log_delta(rho: float, epsilon: float, beta: float) -> float:
+def _precisely(*numbers: float) -> Context:
+    """Return a context of 50 digits and those that sums of numbers of such sizes can lose."""
+    lost = sum(abs(math.frexp(number)[1]) for number in numbers)
+    return Context(prec=50 + 2 * lost // 3, Emin=-(10**9), Emax=10**9)
+
+
+def _outward(value: Decimal, sign: int) -> Fraction:
+    """Move a number by more than its computation can have lost: 1e-40 of it."""
+    return Fraction(value) * (1 + sign * Fraction(1, 10**40))
+
+
+def _log_delta(rho: float, epsilon: float, beta: float) -> Decimal:
     """Return log delta by the moment of order ``1 + beta``: valid for each beta > 0."""
-    return beta * ((1 + beta) * rho - epsilon - math.log1p(1 / beta)) - math.log1p(beta)
+    with localcontext(_precisely(rho, epsilon, beta)):
+        b, one = Decimal(beta), Decimal(1)
+        exponent = (one + b) * Decimal(rho) - Decimal(epsilon) - (one + one / b).ln()
+        return b * exponent - (one + b).ln()
+
+
+def _excess(log_odds: Decimal, beta: float) -> Decimal:
+    """Return what the moment of order ``1 + beta`` adds to ``(1 + beta) rho`` in epsilon."""
+    b, one = Decimal(beta), Decimal(1)
+    return (log_odds - (one + b).ln()) / b - (one + one / b).ln()
 
 
 def _increasing_root(function: Callable[[float], float], start: float) -> float:
@@ -27,7 +53,7 @@ def _increasing_root(function: Callable[[float], float], start: float) -> float:
     """
     floor = math.log(_SMALLEST_ROOT)
     low = high = math.log(min(start, 1e300))
-    while function(math.exp(high)) < 0:
+    while high < _LARGEST_LOG and function(math.exp(high)) < 0:
         low, high = high, high + 1
     while low > floor and function(math.exp(low)) > 0:
         low, high = low - 1, low
@@ -52,8 +78,8 @@ def zcdp_delta(*, epsilon: float, rho: float) -> float:
     Returns
     -------
     float
-        :math:`\delta\in(0,1]`.  Valid for every :math:`\rho`-zCDP release; for a Gaussian release
-        :func:`gdp_delta` is smaller.
+        :math:`\delta\in(0,1]`, rounded up.  Valid for every :math:`\rho`-zCDP release; for a
+        Gaussian release :func:`gdp_delta` is smaller.
 
     Raises
     ------
@@ -86,7 +112,11 @@ def zcdp_delta(*, epsilon: float, rho: float) -> float:
     beta = _increasing_root(
         lambda b: rho * (1 + 2 * b) - math.log1p(1 / b) - epsilon, 1 + epsilon / (2 * rho)
     )
-    return math.exp(min(0.0, _log_delta(rho, epsilon, beta)))
+    if rho * beta * beta > 800:  # log(1 / delta) is more, see the notes
+        return math.nextafter(0.0, 1.0)
+    log_delta = _log_delta(rho, epsilon, beta)
+    with localcontext(_precisely()):
+        return min(1.0, round_up(_outward(min(log_delta, Decimal(0)).exp(), 1)))
 
 
 def zcdp_epsilon(*, rho: float, delta: float) -> float:
@@ -102,8 +132,9 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
     Returns
     -------
     float
-        :math:`\epsilon\ge0`, below the textbook :math:`\rho+2\sqrt{\rho\log(1/\delta)}`.  Valid for
-        every :math:`\rho`-zCDP release; for a Gaussian release :func:`gdp_epsilon` is smaller.
+        :math:`\epsilon\ge0`, rounded up, below the textbook
+        :math:`\rho+2\sqrt{\rho\log(1/\delta)}`.  Valid for every :math:`\rho`-zCDP release; for a
+        Gaussian release :func:`gdp_epsilon` is smaller.
 
     Raises
     ------
@@ -132,8 +163,9 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
     beta = _increasing_root(
         lambda b: rho * b * b + math.log1p(b) - log_odds, math.sqrt(log_odds / rho)
     )
-    epsilon = rho * (1 + beta) + (log_odds - math.log1p(beta)) / beta - math.log1p(1 / beta)
-    return max(0.0, epsilon)
+    with localcontext(_precisely(rho, beta)):
+        main, rest = Decimal(rho) * (1 + Decimal(beta)), _excess(-Decimal(delta).ln(), beta)
+        return round_up(max(_outward(main, 1) + _outward(rest, 1 if rest > 0 else -1), Fraction(0)))
 
 
 def zcdp_rho(*, epsilon: float, delta: float) -> float:
@@ -149,7 +181,8 @@ def zcdp_rho(*, epsilon: float, delta: float) -> float:
     Returns
     -------
     float
-        :math:`\rho` such that every :math:`\rho`-zCDP release is :math:`(\epsilon,\delta)`-private.
+        :math:`\rho`, rounded down, such that every :math:`\rho`-zCDP release is
+        :math:`(\epsilon,\delta)`-private.
 
     Raises
     ------
@@ -175,8 +208,10 @@ def zcdp_rho(*, epsilon: float, delta: float) -> float:
     epsilon, delta = check_positive("epsilon", epsilon), check_probability("delta", delta)
     log_odds = -math.log(delta)
     beta = _increasing_root(
-        lambda b: b * b * (epsilon + math.log1p(1 / b)) / (1 + 2 * b) + math.log1p(b) - log_odds,
+        lambda b: b * (b / (1 + 2 * b)) * (epsilon + math.log1p(1 / b)) + math.log1p(b) - log_odds,
         1 + log_odds / epsilon,
     )
-    excess = (log_odds - math.log1p(beta)) / beta - math.log1p(1 / beta)
-    return (epsilon - excess) / (1 + beta)
+    with localcontext(_precisely(epsilon, beta)):
+        rest = _excess(-Decimal(delta).ln(), beta)
+        exact = (Fraction(epsilon) - _outward(rest, 1 if rest > 0 else -1)) / (1 + Fraction(beta))
+        return round_down(max(exact, Fraction(0)))

@@ -17,6 +17,7 @@ second.
 from __future__ import annotations
 
 import importlib
+from fractions import Fraction
 from typing import Any
 
 from dplit._checks import (
@@ -27,6 +28,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
+from dplit._rounding import round_down
 from dplit._sampled_gaussian import sampled_gaussian_delta, sampled_gaussian_sigma
 
 __all__ = [
@@ -61,7 +63,7 @@ def noise_multiplier(*, sigma: float, sensitivity: float) -> float:
     Returns
     -------
     float
-        The ratio, which has no unit.
+        The ratio, which has no unit, rounded down.
 
     Raises
     ------
@@ -74,7 +76,8 @@ def noise_multiplier(*, sigma: float, sensitivity: float) -> float:
     >>> noise_multiplier(sigma=4.0, sensitivity=2.0)
     2.0
     """
-    ratio = check_positive("sigma", sigma) / check_positive("sensitivity", sensitivity)
+    numerator = Fraction(check_positive("sigma", sigma))
+    ratio = round_down(numerator / Fraction(check_positive("sensitivity", sensitivity)))
     return check_positive("sigma / sensitivity", ratio)
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dplit._checks import check_integer, check_probability, check_rng
+from dplit._checks import check_callable, check_integer, check_probability, check_rng
 from dplit._event_bounds import (
     clopper_pearson,
     delta_lower_bound,
@@ -191,6 +191,8 @@ def audit_event(
     >>> audit.violated
     True
     """
+    check_callable("release", release)
+    check_callable("event", event)
     check_integer("runs", runs)
     check_rng(rng)
     hits_in, hits_out = (
@@ -244,5 +246,6 @@ def run_controls(alarm: Callable[[float], bool], *, planted: float = 0.5) -> Con
     >>> run_controls(lambda factor: factor < 0.9).sound
     True
     """
+    check_callable("alarm", alarm)
     planted = check_probability("planted", planted)
     return Controls(null_alarm=bool(alarm(1.0)), planted_alarm=bool(alarm(planted)))

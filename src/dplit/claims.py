@@ -126,6 +126,18 @@ def _worst(gap: Any) -> tuple[int, ...]:
     return tuple(int(i) for i in index)
 
 
+def _nearest_to_failing(left: Any, right: Any, over: Any, limit: Any) -> tuple[int, ...]:
+    """Return where ``over`` is largest in units of ``limit``.
+
+    Without a limit the unit is a part of the largest number compared. Ratios are rounded: the
+    rounding errors of a run must not choose the entry.
+    """
+    scale = 1e-9 * max(float(np.abs(left).max()), float(np.abs(right).max()))
+    unit = np.maximum(np.where(limit > 0, limit, scale), np.finfo(float).tiny)
+    with np.errstate(over="ignore"):
+        return _worst(np.round(np.clip(over / unit, -1e300, 1e300), 3))
+
+
 def _recorded(value: Any, step: float = 0.0) -> Any:
     """Round what a record shows: to nine digits, and to decimals below ``step``.
 
@@ -206,9 +218,7 @@ class Claim:
             error = np.broadcast_to(np.asarray(se, dtype=float), left.shape)
             limit = limit + z * error
             detectable = float(np.max((z + power) * error))
-        with np.errstate(over="ignore"):
-            ratio = over / np.maximum(limit, np.finfo(float).tiny)
-            at = _worst(np.round(ratio, 3))  # rounding errors must not choose the entry
+        at = _nearest_to_failing(left, right, over, limit)
         value = np.atleast_1d(left)[at]
         return self._add(
             method,

@@ -4,14 +4,18 @@ A release is :math:`\rho`-zCDP if its Rényi divergence of every order :math:`\a
 neighbours is at most :math:`\rho\alpha`, and :math:`\mu`-GDP if telling neighbours apart is at
 least as hard as telling :math:`N(0,1)` from :math:`N(\mu,1)`.  A Gaussian release with
 :math:`\mu=\Delta/\sigma` is exactly :math:`\mu`-GDP and :math:`\mu^2/2`-zCDP.
+
+Every result is rounded outward: a stated loss is never below the exact one, a budget never above.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
 
-from dplit._checks import check_nonnegative, check_positive
+from dplit._checks import check_iterable, check_nonnegative, check_positive
+from dplit._rounding import root_down, root_up, round_up
 from dplit._zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
 
@@ -31,6 +35,15 @@ __all__ = [
 ]
 
 
+def _ratio(sigma: float, sensitivity: float) -> Fraction:
+    numerator = Fraction(check_positive("sensitivity", sensitivity))
+    return numerator / Fraction(check_positive("sigma", sigma))
+
+
+def _nonnegative(name: str, values: Iterable[float]) -> Iterator[Fraction]:
+    return (Fraction(check_nonnegative(name, value)) for value in check_iterable(name, values))
+
+
 def gdp_mu(*, sigma: float, sensitivity: float = 1.0) -> float:
     r"""Return the GDP parameter :math:`\mu=\Delta/\sigma` of a Gaussian release.
 
@@ -44,7 +57,7 @@ def gdp_mu(*, sigma: float, sensitivity: float = 1.0) -> float:
     Returns
     -------
     float
-        The smallest :math:`\mu` for which the release is :math:`\mu`-GDP.
+        The smallest float :math:`\mu` for which the release is :math:`\mu`-GDP.
 
     Raises
     ------
@@ -62,7 +75,7 @@ def gdp_mu(*, sigma: float, sensitivity: float = 1.0) -> float:
     >>> gdp_mu(sigma=4.0, sensitivity=2.0)
     0.5
     """
-    mu = check_positive("sensitivity", sensitivity) / check_positive("sigma", sigma)
+    mu = round_up(_ratio(sigma, sensitivity))
     return check_positive("sensitivity / sigma", mu)
 
 
@@ -79,7 +92,7 @@ def gaussian_rho(*, sigma: float, sensitivity: float = 1.0) -> float:
     Returns
     -------
     float
-        The smallest :math:`\rho` for which the release is :math:`\rho`-zCDP.
+        The smallest float :math:`\rho` for which the release is :math:`\rho`-zCDP.
 
     Raises
     ------
@@ -97,11 +110,12 @@ def gaussian_rho(*, sigma: float, sensitivity: float = 1.0) -> float:
     >>> gaussian_rho(sigma=4.0, sensitivity=2.0)
     0.125
     """
-    return gdp_to_zcdp(mu=gdp_mu(sigma=sigma, sensitivity=sensitivity))
+    rho = round_up(_ratio(sigma, sensitivity) ** 2 / 2)
+    return check_positive("sensitivity**2 / (2 sigma**2)", rho)
 
 
 def gdp_delta(*, epsilon: float, mu: float) -> float:
-    r"""Return the delta at ``epsilon`` that :math:`\mu`-GDP implies (exact).
+    r"""Return the delta at ``epsilon`` that :math:`\mu`-GDP implies (exact, never understated).
 
     Parameters
     ----------
@@ -141,7 +155,7 @@ def gdp_epsilon(*, delta: float, mu: float) -> float:
     Parameters
     ----------
     delta : float
-        Probability in [0, 1].
+        Probability in [1e-300, 1], or 0.
     mu : float
         GDP parameter, positive.
 
@@ -205,7 +219,7 @@ def gdp_to_zcdp(*, mu: float) -> float:
     Returns
     -------
     float
-        :math:`\mu^2/2`: a :math:`\mu`-GDP release is a post-processing of the pair
+        :math:`\mu^2/2`, rounded up: a :math:`\mu`-GDP release is a post-processing of the pair
         :math:`N(0,1),N(\mu,1)`, whose Rényi divergence is :math:`\alpha\mu^2/2`.
 
     Raises
@@ -224,8 +238,8 @@ def gdp_to_zcdp(*, mu: float) -> float:
     >>> gdp_to_zcdp(mu=2.0)
     2.0
     """
-    mu = check_positive("mu", mu)
-    return mu * mu / 2
+    rho = round_up(Fraction(check_positive("mu", mu)) ** 2 / 2)
+    return check_positive("mu**2 / 2", rho)
 
 
 def zcdp_to_gaussian_mu(*, rho: float) -> float:
@@ -239,7 +253,8 @@ def zcdp_to_gaussian_mu(*, rho: float) -> float:
     Returns
     -------
     float
-        :math:`\sqrt{2\rho}`, the noise budget ``sensitivity / sigma``.
+        :math:`\sqrt{2\rho}`, the noise budget ``sensitivity / sigma``, rounded down: the noise
+        ``sensitivity / mu`` spends no more than ``rho``.
 
     Raises
     ------
@@ -258,7 +273,7 @@ def zcdp_to_gaussian_mu(*, rho: float) -> float:
     >>> zcdp_to_gaussian_mu(rho=0.5)
     1.0
     """
-    return math.sqrt(2 * check_positive("rho", rho))
+    return root_down(2 * Fraction(check_positive("rho", rho)))
 
 
 def compose_zcdp(rhos: Iterable[float]) -> float:
@@ -272,7 +287,7 @@ def compose_zcdp(rhos: Iterable[float]) -> float:
     Returns
     -------
     float
-        The sum, correctly rounded.
+        The sum, rounded up (inf if it is no float64).
 
     Raises
     ------
@@ -286,10 +301,10 @@ def compose_zcdp(rhos: Iterable[float]) -> float:
     Examples
     --------
     >>> from dplit.conversions import compose_zcdp
-    >>> compose_zcdp([0.1] * 10)
+    >>> compose_zcdp([0.125] * 8)
     1.0
     """
-    return math.fsum(check_nonnegative("rhos", rho) for rho in rhos)
+    return round_up(sum(_nonnegative("rhos", rhos), Fraction(0)))
 
 
 def compose_gdp(mus: Iterable[float]) -> float:
@@ -303,7 +318,7 @@ def compose_gdp(mus: Iterable[float]) -> float:
     Returns
     -------
     float
-        The root of the sum of squares.
+        The root of the sum of squares, rounded up (inf if it is no float64).
 
     Raises
     ------
@@ -320,4 +335,5 @@ def compose_gdp(mus: Iterable[float]) -> float:
     >>> compose_gdp([3.0, 4.0])
     5.0
     """
-    return math.hypot(*(check_nonnegative("mus", mu) for mu in mus))
+    squares = (mu**2 for mu in _nonnegative("mus", mus))
+    return root_up(sum(squares, Fraction(0)))

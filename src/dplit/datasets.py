@@ -2,7 +2,8 @@
 
 Files are looked for in the folder ``$DPLIT_DATA``, then in the cache that ``make data`` (or
 ``python -m dplit.datasets``) fills; nothing is downloaded otherwise. A file whose checksum differs
-is refused. Where a file is missing, scikit-learn's diabetes data stand in, and say so.
+is refused, and so is a ``$DPLIT_DATA`` that is no folder. Where a file is missing, scikit-learn's
+diabetes data stand in, and say so.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import csv
 import hashlib
 import io
 import os
+import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -160,11 +163,20 @@ def _verified(path: Path, file: DataFile) -> bytes:
     hashed = hashlib.md5 if kind == "MD5" else hashlib.sha256  # against damage, not attacks
     checksum = hashed(content).hexdigest()
     if checksum != expected:
+        cure = "and run `make data`" if file.url else "(`make data` does not fetch it)"
         raise DataError(
             f"{path} must have {kind} {expected}, got {checksum}: the file is damaged or is "
-            "another version; remove it and run `make data`"
+            f"another version; remove it {cure}"
         )
     return content
+
+
+def _folders() -> list[Path]:
+    """Return where files are looked for; a folder that was named and is not there is an error."""
+    given = os.environ.get("DPLIT_DATA")
+    if given and not Path(given).is_dir():
+        raise DataError(f"DPLIT_DATA must name a folder, got DPLIT_DATA={given!r}")
+    return [*([Path(given)] if given else []), cache_folder()]
 
 
 def find_file(name: str) -> Path | None:
@@ -175,11 +187,10 @@ def find_file(name: str) -> Path | None:
     KeyError
         If no data set has a file of this name.
     DataError
-        If the file is there and its checksum differs.
+        If the file is there and its checksum differs, or ``$DPLIT_DATA`` is set and no folder.
     """
     file = FILES[name]
-    folders = [Path(os.environ["DPLIT_DATA"])] if os.environ.get("DPLIT_DATA") else []
-    for folder in [*folders, cache_folder()]:
+    for folder in _folders():
         path = folder / name
         if path.is_file():
             content = _verified(path, file)
@@ -328,7 +339,7 @@ def download(folder: Path | None = None) -> list[Path]:
     ImportError
         If pooch is not installed (extra ``data``).
     DataError
-        If a downloaded file does not have its published checksum. Nothing is kept then.
+        If a file cannot be fetched, or does not have its published checksum: it is not kept then.
     """
     try:
         import pooch
@@ -345,20 +356,36 @@ def download(folder: Path | None = None) -> list[Path]:
             if path.is_file():
                 _verified(path, file)
             else:
-                raw = Path(pooch.retrieve(file.url, known_hash=None, path=scratch)).read_bytes()
-                if file.member is not None:
-                    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-                        raw = archive.read(file.member)
-                path = _store(raw, file, target)
+                try:
+                    fetched = pooch.retrieve(file.url, known_hash=None, path=scratch)
+                except OSError as error:  # requests' errors are, too
+                    raise DataError(f"{file.url} cannot be fetched: {error}") from error
+                path = _store(_member(Path(fetched).read_bytes(), file), file, target)
             stored.append(path)
     return stored
 
 
-def main() -> None:
-    """Download the data files into the cache and print where they are."""
-    for path in download():
-        print(path)
+def _member(raw: bytes, file: DataFile) -> bytes:
+    """Return the file's own bytes: what was downloaded, or its part of an archive."""
+    if file.member is None:
+        return raw
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            return archive.read(file.member)
+    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError) as error:
+        raise DataError(f"{file.url} must be a zip file with {file.member}: {error}") from error
+
+
+def main() -> int:
+    """Download the data files into the cache, print where they are and return an exit code."""
+    try:
+        for path in download():
+            print(path)
+    except (DataError, ImportError, OSError) as error:
+        print(f"dplit: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

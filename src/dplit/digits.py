@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import struct
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     if content[:2] == b"\x1f\x8b":
         try:
             content = gzip.decompress(content)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{path} must be a whole gzip file: {error}") from error
     if len(content) < 4 or content[:3] != bytes([0, 0, _UBYTE]):
         raise DataError(f"{path} must start with 0x000008, got 0x{content[:3].hex()}")

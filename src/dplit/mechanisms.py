@@ -8,6 +8,7 @@ floating-point noise: it is research noise, not a release (see :mod:`dplit.secur
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, overload
 
 import numpy as np
@@ -35,6 +36,7 @@ from dplit._noise import (
     laplace_noise,
     polydisc_noise,
 )
+from dplit._rounding import round_up
 from dplit._selection import (
     exponential_mechanism,
     generalized_exponential_mechanism,
@@ -64,12 +66,12 @@ _SMALLEST_RATIO = float(np.finfo(np.float64).tiny)
 
 
 def _values(name: str, value: Any, check: Callable[[str, object], float]) -> Array:
-    """Return ``value`` as float64, after ``check`` has seen its smallest and largest element."""
+    """Return ``value`` as float64; ``check`` sees its smallest, smallest positive, largest one."""
     if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) > 0:
         array = check_finite_array(name, value)
         if array.dtype.kind not in "iuf":
             raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
-        for extreme in (array.min(), array.max()):
+        for extreme in (array.min(), array.max(), *np.sort(array[array > 0])[:1]):
             check(name, extreme)
         return array.astype(np.float64)
     return np.array(check(name, value.item() if isinstance(value, np.ndarray) else value))
@@ -84,7 +86,7 @@ def _elementwise(function: Callable[[Array, Array], Array], first: Array, second
 
 
 def _ratio(sensitivity: ArrayLike, sigma: ArrayLike) -> Array:
-    """Return mu = sensitivity / sigma, kept inside the range where its powers are numbers."""
+    """Return mu = sensitivity / sigma to nearest, inside the range where its powers are numbers."""
     numerator = _values("sensitivity", sensitivity, check_positive)
     denominator = _values("sigma", sigma, check_positive)
     with np.errstate(over="ignore", under="ignore"):
@@ -106,8 +108,11 @@ def _check_budget_delta(name: str, value: object) -> float:
     return number
 
 
-def _check_closed_probability(name: str, value: object) -> float:
-    return check_probability(name, value, zero=True, one=True)
+def _check_profile_delta(name: str, value: object) -> float:
+    number = check_probability(name, value, zero=True, one=True)
+    if 0 < number < SMALLEST_DELTA:
+        raise ValueError(f"{name} must be 0 or at least {SMALLEST_DELTA:g}, got {name}={value!r}")
+    return number
 
 
 @overload
@@ -117,7 +122,7 @@ def gaussian_delta(
     *, epsilon: ArrayLike, sigma: ArrayLike, sensitivity: ArrayLike = ...
 ) -> Array: ...
 def gaussian_delta(*, epsilon: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
-    r"""Return the exact delta at ``epsilon`` of the Gaussian mechanism.
+    r"""Return the delta at ``epsilon`` of the Gaussian mechanism, never understated.
 
     Parameters
     ----------
@@ -131,10 +136,10 @@ def gaussian_delta(*, epsilon: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
     Returns
     -------
     float or ndarray of float64
-        The smallest :math:`\delta\in[0,1]` such that the release is
-        :math:`(\epsilon,\delta)`-private.  The result is the exact value at a ``sigma`` within a
-        few ulps of the given one (the relative error is below ``1e-12`` for delta >= 1e-300 and
-        epsilon <= 1000).
+        A :math:`\delta\in(0,1]` such that the release is :math:`(\epsilon,\delta)`-private.
+        It is never below the smallest one, and above it by a relative ``1e-12`` at most for
+        delta >= 1e-300 and epsilon <= 1000; everywhere it is the exact value at a ``sigma`` within
+        a few ulps of the given one.  Below 1e-300 it keeps no digits, and it is never 0.
 
     Raises
     ------
@@ -184,7 +189,7 @@ def gaussian_epsilon(*, delta: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
     Parameters
     ----------
     delta : float or array_like
-        Probability in [0, 1].
+        Probability in [1e-300, 1], or 0.
     sigma : float or array_like
         Standard deviation of the noise per real coordinate, positive.
     sensitivity : float or array_like, default=1.0
@@ -227,7 +232,7 @@ def gaussian_epsilon(*, delta: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
     """
     return _elementwise(
         profile_epsilon,
-        _values("delta", delta, _check_closed_probability),
+        _values("delta", delta, _check_profile_delta),
         _ratio(sensitivity, sigma),
     )
 
@@ -320,8 +325,8 @@ def classical_gaussian_sigma(*, epsilon: Any, delta: Any, sensitivity: Any = 1.0
     Returns
     -------
     float or ndarray of float64
-        Standard deviation per real coordinate, in the units of ``sensitivity``.  For
-        ``epsilon`` < 1 the release is :math:`(\epsilon,\delta)`-private.
+        Standard deviation per real coordinate, in the units of ``sensitivity``, rounded up by a few
+        ulps.  For ``epsilon`` < 1 the release is :math:`(\epsilon,\delta)`-private.
 
     Raises
     ------
@@ -348,7 +353,9 @@ def classical_gaussian_sigma(*, epsilon: Any, delta: Any, sensitivity: Any = 1.0
     """
     loss = _values("epsilon", epsilon, check_positive)
     constant = np.sqrt(2 * np.log(1.25 / _values("delta", delta, check_probability)))
-    sigma = constant * _values("sensitivity", sensitivity, check_positive) / loss
+    with np.errstate(over="ignore", under="ignore"):
+        sigma = constant * (_values("sensitivity", sensitivity, check_positive) / loss)
+        sigma = np.nextafter(sigma * (1 + 2.0**-50), np.inf)  # six roundings of half an ulp
     return float(sigma) if np.ndim(sigma) == 0 else sigma
 
 
@@ -366,7 +373,8 @@ def laplace_scale(*, epsilon: float, sensitivity: float = 1.0) -> float:
     -------
     float
         Scale :math:`b` of the noise density :math:`e^{-|z|/b}/(2b)`, whose standard deviation is
-        :math:`\sqrt2\,b`.  The release is :math:`\epsilon`-private, and with less noise it is not.
+        :math:`\sqrt2\,b`, rounded up.  The release is :math:`\epsilon`-private, and with less noise
+        it is not.
 
     Raises
     ------
@@ -383,5 +391,6 @@ def laplace_scale(*, epsilon: float, sensitivity: float = 1.0) -> float:
     >>> laplace_scale(epsilon=0.5, sensitivity=2.0)
     4.0
     """
-    scale = check_positive("sensitivity", sensitivity) / check_positive("epsilon", epsilon)
+    numerator = Fraction(check_positive("sensitivity", sensitivity))
+    scale = round_up(numerator / Fraction(check_positive("epsilon", epsilon)))
     return check_positive("sensitivity / epsilon", scale)

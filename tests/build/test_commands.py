@@ -5,14 +5,20 @@ from __future__ import annotations
 import doctest
 import importlib
 import json
+import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks import __main__ as bench
+from dplit._lock import lock_differences
 from scripts import again, environment, execute, runs
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError
@@ -75,6 +81,58 @@ def test_an_interrupted_installation_does_not_count(
     assert len(made) == 5
 
 
+LOCK = """\
+# a comment about numpy==0.1
+numpy=={numpy} \\
+    --hash=sha256:00
+    # via scipy
+appnope==1.0 ; sys_platform == 'nowhere' \\
+    --hash=sha256:00
+no-such-package==1.0
+scipy==0.1
+matplotlib==0.2
+"""
+
+
+def test_what_is_installed_is_compared_with_the_lock_markers_included() -> None:
+    found = lock_differences(LOCK.format(numpy=version("numpy")))
+    assert found == [
+        "no-such-package is missing (lock: ==1.0)",
+        f"scipy is {version('scipy')} (lock: ==0.1)",
+        f"matplotlib is {version('matplotlib')} (lock: ==0.2)",
+    ]
+    assert lock_differences(f"numpy=={version('numpy')}") == []
+
+
+def make_environment(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ``make VENV=... environment`` of the real Makefile in a folder."""
+    makefile = Path(__file__).parents[2] / "Makefile"
+    command = ["make", "-f", str(makefile), f"VENV={sys.prefix}", *arguments, "environment"]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True)
+
+
+def test_a_given_environment_must_be_the_locks_or_be_chosen_on_purpose(tmp_path: Path) -> None:
+    """Kills a ``make VENV=...`` that never looks: it passed with any lock."""
+    root = Path(__file__).parents[2]
+    shutil.copytree(root / "scripts", tmp_path / "scripts")
+    (tmp_path / "src").symlink_to(root / "src")
+    lock = tmp_path / "requirements.txt"
+    lock.write_text(f"numpy=={version('numpy')}\n")
+    done = make_environment(tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    lock.write_text("".join(f"absent-{i}==1\n" for i in range(7)) + "numpy==0.1\n")
+    done = make_environment(tmp_path)
+    assert done.returncode == 2
+    assert (
+        "dplit: this environment is not the one of requirements.txt: absent-0 is missing (lock"
+        in (done.stderr)
+    )
+    assert "; 3 more. Install the lock" in done.stderr
+    done = make_environment(tmp_path, "LOCK=off")
+    assert done.returncode == 0
+    assert "environment: not the lock's (absent-0 is missing" in done.stdout
+
+
 def test_kernels_see_this_copys_package_one_thread_and_the_inline_backend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +158,42 @@ def test_a_failure_is_explained_by_its_cell_its_messages_or_its_signal(tmp_path:
     cells = [{"source": "a"}, {"source": ["x = 1\n", "y"], "outputs": [error]}]
     (tmp_path / "out.ipynb").write_text(json.dumps({"cells": cells}))
     assert execute.explain(outcome(tmp_path, 1)) == ["cell 2 (x = 1)", "ValueError: bad", "worse"]
+
+
+def test_a_message_shows_every_parameter_of_a_chapter(tmp_path: Path) -> None:
+    """Eight names after the first line; kills a cut after eight lines."""
+    lines = ["unknown parameter epsilno.", *(f"  name{i}: float" for i in range(12))]
+    error = {"output_type": "error", "ename": "ParameterError", "evalue": "\n".join(lines)}
+    cells = [{"source": "check_parameters()", "outputs": [error]}]
+    (tmp_path / "out.ipynb").write_text(json.dumps({"cells": cells}))
+    assert execute.explain(outcome(tmp_path, 1))[2:] == lines[1:]
+
+
+KILLED = """\
+import os, signal, subprocess
+worker = subprocess.Popen(["sleep", "100"])
+print("worker", worker.pid, flush=True, file=open("pid.txt", "w"))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_kernel_is_noticed_though_its_workers_live(tmp_path: Path) -> None:
+    """Kills waiting for the end of the pipe, which a worker of the kernel holds for 100 s."""
+    layout = Layout(tmp_path)
+    layout.notebooks.mkdir(parents=True)
+    cell = {"cell_type": "code", "source": KILLED, "metadata": {}, "outputs": []}
+    notebook = {"cells": [{**cell, "execution_count": None, "id": "a"}], "metadata": {}}
+    source = tmp_path / "killed.ipynb"
+    source.write_text(json.dumps({**notebook, "nbformat": 4, "nbformat_minor": 5}))
+    ends: list[Outcome] = []
+    begin = time.monotonic()
+    execute.run([Job("killed", source, tmp_path / "out.ipynb")], layout, 1, print, ends.append)
+    seconds = time.monotonic() - begin
+    worker = int((layout.notebooks / "pid.txt").read_text().split()[1])
+    os.kill(worker, signal.SIGKILL)  # it lives: the pipe was still open
+    assert seconds < 60
+    assert not ends[0].ok
+    assert any("DeadKernelError" in line for line in execute.explain(ends[0]))
 
 
 # --- single runs and archives -------------------------------------------------------------------

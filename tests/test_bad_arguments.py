@@ -1,0 +1,142 @@
+"""Every argument of the shared functions against values that are none: a clear error, by name."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplit import accounting, audit, baselines, conversions, features, mechanisms
+
+MODULES = (mechanisms, conversions, accounting, audit, features, baselines)
+RNG = np.random.default_rng(0)
+X, Y = np.full((4, 2), 0.25), np.array([0.5, -0.5, 0.5, -0.5])
+W = np.ones((2, 3))
+BUDGET = {"epsilon": 1.0, "delta": 1e-5}
+HITS = {"hits_in": 5, "hits_out": 2, "runs": 10}
+SAMPLED = {"sigma": 2.0, "sensitivity": 1.0, "sampling_rate": 0.5, "steps": 2}
+
+#: One good value for each argument, by function or for all of them.
+GOOD: dict[str, Any] = {
+    **BUDGET, **SAMPLED, **HITS,
+    "rng": RNG, "confidence": 0.9, "neighboring": "add_remove", "direction": "both",
+    "scores": [1.0, 2.0], "sensitivities": [1.0, 2.0], "better": "higher", "beta": 0.1,
+    "monotone": False, "complex": False, "normalize": True, "scale": 1.0, "rate": 1.0, "shape": 3,
+    "dimension": 3, "size": 2, "mu": 1.0, "rho": 0.5, "mus": [1.0], "rhos": [1.0],
+    "release": lambda data, rng: 0.0, "event": lambda value: False, "data": 0, "neighbour": 1,
+    "residuals": [0.1, -0.2, 0.3], "successes": 2, "trials": 5, "correct": 2, "guesses": 2,
+    "canaries": 4, "included": [True, False], "planted": 0.5, "alarm": lambda factor: factor < 1,
+    "X": X, "y": Y, "Y": X, "frequencies": W, "phases": np.zeros(3), "kind": "cos_sin",
+    "n_jobs": 1, "array": X, "n_features": 2, "n_components": 4, "gamma": 1.0, "n_iter": 2,
+    "noise": "laplace", "data_norm": 1.0, "label_bound": 1.0, "centers": X, "clip": 1.0,
+    "learning_rate": 0.1, "jacobian": 1.0, "regularization": 1.0, "smoothing": 0.5, "radius": 1.0,
+    "loss": "huber", "start": X[:2], "bounds": (-1.0, 1.0), "n_clusters": 2, "n_records": 20,
+    "public_size": 4, "alpha": 1.0, "claimed": 1.0, "restarts": 1, "norm": 2,
+    "query": lambda records: records.sum(axis=0), "draw": lambda n, rng: rng.uniform(size=(n, 1)),
+}  # fmt: skip
+FOR_ONE = {
+    "gamma_noise_test": {"shape": 1.0},
+    "lloyd_noise": {"delta": 0.0},
+    "private_lloyd": {"delta": 0.0},
+    "objective_perturbation": {"y": np.sign(Y), "loss": "logistic"},
+    "smallest_regularization": {"loss": "logistic"},
+    "squared_loss_derivative": {"scores": Y},
+    "feature_mean": {"kind": "complex", "phases": None},
+    "feature_gram": {"phases": None},
+    "hadamard_projection": {"n_components": 2},
+    "objective_noise": {"jacobian": 0.5},
+    "feature_moments": {"phases": None},
+}
+BAD: dict[str, Any] = {
+    "nan": math.nan, "inf": math.inf, "minus": -1.0, "minus one": -1, "text": "no", "none": None,
+    "bool": True, "huge": 10**400, "array of nan": np.array([1.0, math.nan]), "empty": [],
+    "object": object(), "mapping": {"a": 1},
+}  # fmt: skip
+
+
+#: What is good for an argument although it is bad for most others.
+ALSO_GOOD: dict[str, set[str]] = {
+    **{name: {"none"} for name in ("size", "Y", "phases", "gamma", "radius", "alpha")},
+    **{name: {"bool"} for name in ("complex", "monotone", "normalize")},
+    "mus": {"empty"}, "rhos": {"empty"}, "data": set(BAD), "neighbour": set(BAD),
+    "residuals": {"minus", "minus one", "bool"}, "array": set(BAD), "public_size": {"none"},
+    "n_jobs": {"none", "minus one"},
+}  # fmt: skip
+#: Errors of NumPy or of joblib, which do not name the argument, or no error: inner functions that
+#: check nothing, and flags that take whatever counts as true.
+UNCHECKED = {
+    *((name, argument) for name in ("nearest_center", "squared_loss_derivative")
+      for argument in ("X", "centers", "scores", "y")),
+    *((name, "normalize") for name in features.__all__), *((n, "n_jobs") for n in features.__all__),
+    ("objective_noise", "epsilon"), ("objective_noise", "jacobian"),
+    *((name, "delta") for name in ("lloyd_noise", "private_lloyd")),
+    *((name, "delta") for name in ("objective_perturbation", "objective_noise")),
+}  # fmt: skip
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for module in (mechanisms, conversions, accounting, audit, features, baselines):
+        for name in module.__all__:
+            if inspect.isfunction(getattr(module, name)):
+                yield name, getattr(module, name)
+
+
+FUNCTIONS = dict(functions())
+
+
+def good_arguments(name: str) -> dict[str, Any]:
+    """Return the call that is right; arguments without a good value keep their defaults."""
+    known = {**GOOD, **FOR_ONE.get(name, {})}
+    names = inspect.signature(FUNCTIONS[name]).parameters
+    return {argument: known[argument] for argument in names if argument in known}
+
+
+def hang(*_: Any) -> None:
+    raise RuntimeError("the call hangs")
+
+
+@pytest.fixture
+def half_a_minute() -> Iterator[None]:
+    before = signal.signal(signal.SIGALRM, hang)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.usefixtures("half_a_minute")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_bad_argument_is_an_error_that_names_it(name: str) -> None:
+    """Every argument takes every bad value: 3,300 calls.
+
+    Kills OverflowError of 10**400, AttributeError of a wrong object, a text that counts as True,
+    an integer that never ends, and messages without the argument.
+    """
+    if name.startswith("composed") or name == "gaussian_event":
+        pytest.importorskip("dp_accounting")
+    good = good_arguments(name)
+    FUNCTIONS[name](**good)
+    for argument in good:
+        for kind, value in BAD.items():
+            if kind in ALSO_GOOD.get(argument, ()) or (name, argument) in UNCHECKED:
+                continue
+            with pytest.raises((TypeError, ValueError)) as caught:
+                FUNCTIONS[name](**{**good, argument: value})
+            assert argument in str(caught.value), (argument, kind)
+
+
+def test_bad_values_in_the_budget_never_pass_as_numbers_of_another_type() -> None:
+    """Integers beyond 4,300 digits, whose text Python refuses to form; complex numbers; bytes."""
+    for value in (10**5000, -(10**5000), complex(1, 1), np.complex128(1), b"1"):
+        with pytest.raises((TypeError, ValueError), match="epsilon must"):
+            mechanisms.laplace_scale(epsilon=value)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="dimension must be"):
+        mechanisms.cube_noise(10**5000, rate=1.0, rng=RNG)
+    with pytest.raises(ValueError, match="dimension must be"):
+        mechanisms.cube_noise(-(10**5000), rate=1.0, rng=RNG)
