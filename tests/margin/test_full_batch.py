@@ -168,7 +168,7 @@ def test_a_given_step_is_used_and_noise_is_free_of_the_data():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"y": np.zeros(200)}, ValueError, "labels -1 and 1 only, got 0"),
+        ({"y": np.zeros(200)}, ValueError, "labels -1 and 1 only$"),
         ({"y": np.arange(200) % 3 - 1}, ValueError, "labels -1 and 1 only"),
         ({"y": np.ones(199)}, ValueError, "y must have 200 entries"),
         ({"y": np.ones((2, 200))}, ValueError, "n_draws = 1 rows"),

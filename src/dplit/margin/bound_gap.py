@@ -195,7 +195,7 @@ class MeasuredErrors:
 
 def _prior(trial: Trial, m: int, a: float, epsilon: float, delta: float) -> float:
     X, y = margin_sample(m, DIMENSIONS["prior"], normalized_margin=a, rng=trial.stream("data"))
-    coef = gaussian_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise")).coef
+    coef = gaussian_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
     return _error(coef, a, trial)
 
 

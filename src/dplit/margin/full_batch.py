@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import check_integer, check_positive, check_rng
-from dplit.margin._records import Array, check_geometry, clipped_records
+from dplit.margin._records import Array, check_geometry, gridded_records
 
 __all__ = [
     "NoisyDescent",
@@ -260,7 +260,9 @@ def noisy_hinge_descent(
     -----
     :math:`w_{t+1}=\Pi(w_t+\eta(\frac1{m\rho}\sum_{i:\,y_i\langle w_t,x_i\rangle<\rho}y_ix_i-
     \sigma z_t))`, with the noise of :func:`descent_noise`.  In expectation the excess is at most
-    :func:`descent_bound` with projection and :func:`rank_bound` without.
+    :func:`descent_bound` with projection and :func:`rank_bound` without. Records are rounded to a
+    grid on which the sum over i has no rounding error, whatever the order of a matrix product: its
+    sensitivity :math:`2r/(m\rho)` holds for what the machine computes.
 
     References
     ----------
@@ -277,7 +279,7 @@ def noisy_hinge_descent(
     True
     """
     rho, size, norm = check_geometry(margin, radius, data_norm)
-    rows, labels = clipped_records(X, y, norm)
+    rows, labels = gridded_records(X, y, norm)
     steps, draws = check_integer("n_steps", n_steps), check_integer("n_draws", n_draws)
     if labels.ndim == 2 and len(labels) != draws:
         raise ValueError(f"y must have n_draws = {draws} rows, got y of shape {labels.shape}")
@@ -299,7 +301,11 @@ def _descend(
     rows: Array, labels: Array, draws: int, rho: float, limit: float, sigma: float, eta: float,
     steps: int, rng: np.random.Generator,
 ) -> Array:  # fmt: skip
-    """Return the mean iterate of each draw: two matrix products a step, all else in place."""
+    """Return the mean iterate of each draw: two matrix products a step, all else in place.
+
+    Noise meets the sum of the gradients before anything else does: that sum is exact, so that what
+    follows, rounding included, is post-processing of a Gaussian mechanism.
+    """
     m, d = rows.shape
     if labels.ndim == 1:  # labels into the records, once
         rows, signs = rows * labels[:, None], None
@@ -317,12 +323,12 @@ def _descend(
         if signs is not None:
             active *= signs
         np.matmul(active, rows, out=move)
-        move *= eta / (m * rho)
-        w += move
         if sigma > 0.0:
             rng.standard_normal(out=noise)
-            noise *= eta * sigma
-            w -= noise
+            noise *= sigma * m * rho
+            move -= noise
+        move *= eta / (m * rho)
+        w += move
         if limit < math.inf:
             norms = np.sqrt(np.einsum("ij,ij->i", w, w))
             w *= (limit / np.maximum(norms, limit))[:, None]
