@@ -19,12 +19,17 @@ from dplit.margin._records import Array, check_geometry, gridded_records
 
 __all__ = [
     "NoisyDescent",
+    "balanced_steps",
     "descent_bound",
     "descent_noise",
     "descent_step",
     "noisy_hinge_descent",
     "rank_bound",
+    "signal_to_noise",
 ]
+
+#: Steps of :func:`balanced_steps`, at least and at most.
+_STEPS = (100, 2000)
 
 
 @dataclass(frozen=True)
@@ -201,6 +206,59 @@ def rank_bound(
     level = check_positive("mu", mu, infinite=True)
     steps = math.inf if n_steps is None else check_integer("n_steps", n_steps)
     return size * norm / rho * math.sqrt(1.0 / steps + 4.0 * q / (m * level) ** 2)
+
+
+def balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
+    r"""Number of steps from which on noise and no longer the descent limits the accuracy.
+
+    Parameters
+    ----------
+    n_samples, noise_dimension : int
+        Records m and noisy coordinates q.
+    mu : float
+        Gaussian-DP level of all steps together.
+
+    Returns
+    -------
+    int
+        :math:`T=(m\mu)^2/(4q)`, where the two terms of :func:`rank_bound` are equal: more steps gain
+        less than a factor :math:`\sqrt2` in the bound. At least 100, which never makes the bound
+        worse, and at most 2000, for the sake of time. Public numbers alone.
+
+    Examples
+    --------
+    >>> from dplit.margin.full_batch import balanced_steps
+    >>> [balanced_steps(n_samples=m, noise_dimension=50, mu=0.25) for m in (100, 1600, 10**5)]
+    [100, 800, 2000]
+    """
+    m, q = check_integer("n_samples", n_samples), check_integer("noise_dimension", noise_dimension)
+    wanted = (m * check_positive("mu", mu)) ** 2 / (4.0 * q)
+    return math.ceil(min(max(wanted, _STEPS[0]), _STEPS[1]))
+
+
+def signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> float:
+    r"""Length of the longest possible gradient over that of the noise on the mean of all of them.
+
+    Parameters
+    ----------
+    n_samples, noise_dimension, mu
+        As in :func:`balanced_steps`.
+
+    Returns
+    -------
+    float
+        :math:`m\mu/(2\sqrt q)`: T gradients of length at most G, each with noise
+        :math:`2G\sqrt T/(m\mu)` on q coordinates. Neither margin nor steps matter.
+
+    Examples
+    --------
+    >>> from dplit.margin.full_batch import signal_to_noise
+    >>> signal_to_noise(n_samples=1000, noise_dimension=25, mu=0.25)
+    25.0
+    """
+    q = check_integer("noise_dimension", noise_dimension)
+    m = check_integer("n_samples", n_samples)
+    return m * check_positive("mu", mu) / (2.0 * math.sqrt(q))
 
 
 def noisy_hinge_descent(
