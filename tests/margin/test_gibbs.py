@@ -209,9 +209,7 @@ def test_neighbours_give_up_equally_often_namely_never():
         masses = arcs.length * np.maximum(np.exp(-0.5 * arcs.errors), 1 / 200)
         laws.append((arcs.start, masses / masses.sum() / arcs.length))
     angles = np.linspace(0, 2 * np.pi, 5001)[:-1]
-    density = [
-        values[np.searchsorted(start, angles, side="right") - 1] for start, values in laws
-    ]
+    density = [values[np.searchsorted(start, angles, side="right") - 1] for start, values in laws]
     ratio = np.abs(np.log(density[0] / density[1])).max()
     assert 0.4 <= ratio <= 1.0
     for seed in range(300):
@@ -237,8 +235,7 @@ def test_huge_records_change_neither_route_nor_law(d):
     X, y = _records(12, d, "gibbs-huge")
     far = X * np.ldexp(1.0, np.where(np.arange(12) % 3 == 0, 1000, -1000))[:, None]
     draws = [
-        gibbs.gaussian_prior_draw(Z, y, epsilon=1.0, rng=np.random.default_rng(1))
-        for Z in (X, far)
+        gibbs.gaussian_prior_draw(Z, y, epsilon=1.0, rng=np.random.default_rng(1)) for Z in (X, far)
     ]
     np.testing.assert_allclose(*draws, rtol=1e-12)
 

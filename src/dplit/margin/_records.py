@@ -76,8 +76,8 @@ def gridded_records(X: ArrayLike, y: ArrayLike, data_norm: float) -> tuple[Array
     """Return records of norm at most ``data_norm`` whose sums have no rounding, and labels.
 
     Entries are multiples of a power of two that is so coarse (``2^-40`` of the norm up to 8,191
-    records, twice that for every doubling of them) that every sum of some of the m records, with any
-    signs, is exact in float64: one record moves it by its own share, of norm at most
+    records, twice that for every doubling of them) that every sum of some of the m records, with
+    any signs, is exact in float64: one record moves it by its own share, of norm at most
     ``data_norm``, in every order and in every block of a matrix product.
     """
     rows, labels = labelled_records(X, y)

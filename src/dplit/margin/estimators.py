@@ -40,7 +40,9 @@ __all__ = ["PrivateMarginClassifier", "margin_weights", "warn_if_noise_rules"]
 _LOUD = 2.0
 
 
-def warn_if_noise_rules(*, n_samples: int, noise_dimension: int, epsilon: float, delta: float) -> None:
+def warn_if_noise_rules(
+    *, n_samples: int, noise_dimension: int, epsilon: float, delta: float
+) -> None:
     """Warn, from public numbers alone, where the noise drowns what a linear learner can learn.
 
     Parameters
@@ -87,8 +89,8 @@ def margin_weights(
     labels : ndarray of shape (m,)
         Labels -1 and 1.
     margin : float or "private"
-        A margin, or the word: then :func:`dplit.margin.margin_choice.choose_by_errors` chooses among
-        :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``.
+        A margin, or the word: then :func:`dplit.margin.margin_choice.choose_by_errors` chooses
+        among :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``.
     radius, data_norm : float
         Norm of the comparator and of the records before projection.
     n_margins : int
@@ -197,8 +199,8 @@ class PrivateMarginClassifier(
 
     Notes
     -----
-    New records are clipped as those of the training were, which matters with an intercept. A warning
-    says, from public numbers alone, where the noise leaves little to learn. The noise is
+    New records are clipped as those of the training were, which matters with an intercept. A
+    warning says, from public numbers alone, where the noise leaves little to learn. The noise is
     floating-point research noise, not a release.
 
     References
@@ -335,7 +337,8 @@ class PrivateMarginClassifier(
             self.epsilon_,
             self.delta_,
             f"replacing one of {n_records} records with its label (their number is public; records "
-            f"are clipped to norm {self.data_norm:g}, the two labels are {labels}, the margin is {chosen})",
+            f"are clipped to norm {self.data_norm:g}, the two labels are {labels}, the margin is "
+            f"{chosen})",
             random_state=self.random_state,
         )
 

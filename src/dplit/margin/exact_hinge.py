@@ -137,14 +137,14 @@ def steady_minimiser(
     Returns
     -------
     ndarray of shape (d,)
-        Within :math:`\sqrt{2\tau/\lambda}` of the minimiser. There is no data set for which it fails.
+        Within :math:`\sqrt{2\tau/\lambda}` of the minimiser, on every data set.
 
     Notes
     -----
     Accelerated projected ascent on the dual over :math:`[0,1/m]^m`, whose gradient has Lipschitz
     constant :math:`mG^2/\lambda` and whose solution has squared norm at most 1/m: after T steps the
-    dual value is within :math:`2G^2/(\lambda(T+1)^2)` of the best, :math:`G=r/\rho`. The time is that
-    of :math:`T=G\sqrt{2/(\lambda\tau)}` steps unless the certificate stops it before.
+    dual value is within :math:`2G^2/(\lambda(T+1)^2)` of the best, :math:`G=r/\rho`. The time is
+    that of :math:`T=G\sqrt{2/(\lambda\tau)}` steps unless the certificate stops it before.
 
     References
     ----------

@@ -221,9 +221,9 @@ def balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
     Returns
     -------
     int
-        :math:`T=(m\mu)^2/(4q)`, where the two terms of :func:`rank_bound` are equal: more steps gain
-        less than a factor :math:`\sqrt2` in the bound. At least 100, which never makes the bound
-        worse, and at most 2000, for the sake of time. Public numbers alone.
+        :math:`T=(m\mu)^2/(4q)`, where the two terms of :func:`rank_bound` are equal: more steps
+        gain less than a factor :math:`\sqrt2` in the bound. At least 100, which never makes the
+        bound worse, and at most 2000, for the sake of time. Public numbers alone.
 
     Examples
     --------

@@ -342,7 +342,8 @@ def choose_margin(
     ])  # fmt: skip
     signed, m, length = labels * (learnt @ rows.T), len(rows), inflation**2 * radius * data_norm
     losses = [
-        bounded_hinge_mean(u, margin=rho, largest=length) for u, rho in zip(signed, rhos, strict=True)
+        bounded_hinge_mean(u, margin=rho, largest=length)
+        for u, rho in zip(signed, rhos, strict=True)
     ]
     scores = choice_scores(
         losses, rhos, radius=radius, data_norm=data_norm, n_samples=m, weight=weight
