@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 
 from dplit.conversions import compose_gdp, gdp_budget
+from dplit.margin._records import gridded_records
+from dplit.margin.dimension_experiment import margin_data
+from dplit.margin.exact_hinge import minimise_hinge
 from dplit.margin.full_batch import (
+    balanced_steps,
     descent_bound,
     descent_noise,
     descent_step,
     noisy_hinge_descent,
     rank_bound,
+    signal_to_noise,
 )
 from dplit.streams import stream
 
@@ -156,6 +161,7 @@ def test_projection_keeps_the_ball_and_clipping_the_norm():
 
 def test_a_given_step_is_used_and_noise_is_free_of_the_data():
     X, y = _data()
+    X = np.rint(512 * X) / 1024  # on the grid, inside the ball: left as they are
     one = noisy_hinge_descent(
         X, y, **{**SETTING, "n_steps": 2}, step=0.1, project=False, rng=stream(0, "s", "noise")
     )
@@ -168,7 +174,7 @@ def test_a_given_step_is_used_and_noise_is_free_of_the_data():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"y": np.zeros(200)}, ValueError, "labels -1 and 1 only, got 0"),
+        ({"y": np.zeros(200)}, ValueError, "labels -1 and 1 only$"),
         ({"y": np.arange(200) % 3 - 1}, ValueError, "labels -1 and 1 only"),
         ({"y": np.ones(199)}, ValueError, "y must have 200 entries"),
         ({"y": np.ones((2, 200))}, ValueError, "n_draws = 1 rows"),
@@ -193,3 +199,96 @@ def test_bad_input_is_named(change, error, message):
     args = {"X": X, "y": y, **SETTING, "rng": stream(0, "bad", "noise"), **change}
     with pytest.raises(error, match=message):
         noisy_hinge_descent(args.pop("X"), args.pop("y"), **args)
+
+
+def _gradient_sum(X, y):
+    """Sum of the signed records as the first step of a learner without noise computes it."""
+    m = len(X)
+    run = noisy_hinge_descent(
+        X, y, margin=0.25, radius=1.0, data_norm=1.0, mu=math.inf, n_steps=2, step=0.25 * m,
+        project=False, rng=stream(0, "sum", "noise"),
+    )  # fmt: skip
+    return 2.0 * run.weights[0]
+
+
+@pytest.mark.claim("margin-thm32")
+@pytest.mark.parametrize("m", [255, 4097, 100_000])
+def test_one_record_moves_the_computed_sum_by_its_own_share_only(m):
+    """Records all alike, one replaced by its negative: the sum moves by twice the record, exactly.
+
+    Kills sums of records off the grid, where the rounding of all later terms moves with the
+    replaced one (2e-14 at 255 records, 6e-12 at 100,000), and sums that depend on the order.
+    """
+    rng = stream(0, "exact-sum", "data")
+    X = np.tile([[0.1, 0.7, 1 / 3]], (m, 1))
+    X[m // 3 :] *= rng.uniform(0.9, 1.0, (m - m // 3, 1))
+    y = np.ones(m)
+    base = _gradient_sum(X, y)
+    for place in (0, 1, m // 2, m - 1):
+        flipped = y.copy()
+        flipped[place] = -1.0
+        moved = base - _gradient_sum(X, flipped)
+        record = gridded_records(X, y, 1.0)[0][place]
+        np.testing.assert_array_equal(moved, 2.0 * record)
+        assert np.linalg.norm(moved) <= 2.0
+    np.testing.assert_array_equal(base, _gradient_sum(X[rng.permutation(m)], y))
+
+
+@pytest.mark.claim("margin-beyond-proj")
+def test_a_record_leaves_the_scores_of_all_others_as_they_are():
+    """Weights times records, one record replaced: no other product changes a bit."""
+    rng = stream(0, "exact-scores", "data")
+    for m, d, draws in ((7, 3, 1), (1001, 30, 1), (1001, 30, 6), (257, 130, 3)):
+        X, w = rng.standard_normal((m, d)), rng.standard_normal((draws, d))
+        other = X.copy()
+        other[m // 2] = 1e8 * rng.standard_normal(d)
+        changed = np.flatnonzero(np.any(w @ X.T != w @ other.T, axis=0))
+        assert changed.tolist() == [m // 2]
+
+
+@pytest.mark.filterwarnings("error")
+def test_huge_and_tiny_records_give_finite_weights_without_a_word():
+    X, y = _data(32)
+    for scale in (1e308, 1e160, 1e-200, 5e-324):
+        far = X.copy()
+        far[0] = np.clip(far[0] / np.abs(far[0]).max(), -1, 1) * scale
+        run = noisy_hinge_descent(far, y, **SETTING, rng=stream(0, "far", "noise"))
+        assert np.isfinite(run.weights).all()
+
+
+@pytest.mark.claim("margin-beyond-proj")
+def test_balanced_steps_equate_the_two_terms_of_the_bound():
+    terms = [
+        rank_bound(margin=0.5, radius=1.0, data_norm=1.0, n_samples=1600, rank=50, mu=level,
+                   n_steps=steps)
+        for level, steps in ((math.inf, 800), (0.25, None))
+    ]  # fmt: skip
+    assert balanced_steps(n_samples=1600, noise_dimension=50, mu=0.25) == 800
+    assert terms[0] == pytest.approx(terms[1], rel=1e-12)
+    assert balanced_steps(n_samples=10, noise_dimension=50, mu=0.25) == 100
+    assert balanced_steps(n_samples=10**9, noise_dimension=5, mu=1.0) == 2000
+
+
+@pytest.mark.claim("margin-thm32")
+def test_signal_to_noise_is_that_of_the_mean_gradient():
+    sigma = descent_noise(margin=0.5, data_norm=1.0, n_samples=1000, mu=0.25, n_steps=40)
+    ratio = signal_to_noise(n_samples=1000, noise_dimension=25, mu=0.25)
+    assert ratio == pytest.approx(2.0 / (sigma * math.sqrt(25 / 40)), rel=1e-12)
+
+
+@pytest.mark.claim("margin-beyond-proj")
+def test_excess_at_the_balanced_steps_does_not_grow_with_the_records():
+    """4,000 and 16,000 records at epsilon 1: excess .02 at most; 100 steps leave .03 at 16,000."""
+    excess = {}
+    for m in (4000, 16_000):
+        X, y = margin_data(m, 20, margin=0.5, flips=0.05, rng=stream(0, "balanced", "data"))
+        mu = gdp_budget(epsilon=1.0, delta=1e-6)
+        best = minimise_hinge(X, y, margin=0.25, radius=1.0).value
+        for steps in (100, balanced_steps(n_samples=m, noise_dimension=20, mu=mu)):
+            w = noisy_hinge_descent(
+                X, y, margin=0.25, radius=1.0, data_norm=1.0, mu=mu, n_steps=steps,
+                rng=stream(0, "balanced", "noise"),
+            ).weights[0]  # fmt: skip
+            excess[m, steps] = np.maximum(1 - y * (X @ w) / 0.25, 0).mean() - best
+    assert excess[4000, 2000] < 0.02
+    assert excess[16_000, 2000] < min(0.005, excess[16_000, 100] / 4)

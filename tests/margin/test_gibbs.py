@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def test_sampler_in_the_plane_has_the_law_of_the_arcs():
     """6000 draws, chi-square on error levels, false alarm 1e-4. Kills epsilon for epsilon / 2."""
     X, y = _records(12, 2, "gibbs-plane")
     rng = stream(0, "gibbs-plane", "noise")
-    errors = [gibbs.gaussian_prior_draw(X, y, epsilon=1.0, rng=rng).error for _ in range(6000)]
+    errors = [gibbs.watched_prior_draw(X, y, epsilon=1.0, rng=rng).error for _ in range(6000)]
     arcs = constant_arcs(X, y)
     expected = np.bincount(arcs.errors.astype(int), weights=arc_law(arcs, epsilon=1.0)) * 6000
     seen = np.bincount(np.round(np.array(errors) * 12).astype(int), minlength=len(expected))
@@ -47,7 +48,7 @@ def test_the_span_changes_nothing():
     """
     X, y = _records(4, 40, "gibbs-span")
     rng = stream(0, "gibbs-span", "noise")
-    draws = [gibbs.gaussian_prior_draw(X, y, epsilon=2.0, rng=rng) for _ in range(4000)]
+    draws = [gibbs.watched_prior_draw(X, y, epsilon=2.0, rng=rng) for _ in range(4000)]
     prior = stream(0, "gibbs-span", "data", 1).standard_normal((200_000, 40))
     counts = np.count_nonzero((prior @ X.T) * y <= 0, axis=1)
     weights = np.exp(-counts)
@@ -135,7 +136,7 @@ def test_share_of_draws_above_the_bound():
         data = stream(0, "share", "data", trial)
         X, y = sphere_sample(60, 80, margin=0.8, rng=data)
         noise = stream(0, "share", "noise", trial)
-        over += gibbs.gaussian_prior_draw(X, y, epsilon=2.0, rng=noise).error > bound
+        over += gibbs.watched_prior_draw(X, y, epsilon=2.0, rng=noise).error > bound
     assert over <= 10
 
 
@@ -146,12 +147,97 @@ def test_margin_one_has_no_rest():
     assert gibbs.gaussian_prior_bound(**options) == pytest.approx(expected, rel=1e-12)
 
 
-def test_giving_up_is_an_error():
-    X, y = np.eye(60), np.ones(60)
-    with pytest.raises(RuntimeError, match="max_proposals=3"):
-        gibbs.gaussian_prior_draw(
-            X, y, epsilon=50.0, rng=stream(0, "give-up", "noise"), max_proposals=3
-        )
+def _tilted(m, flips, seed):
+    """Records in a narrow cone in the plane, the first labels flipped."""
+    rng = stream(seed, "gibbs-tilted", "data")
+    X = np.column_stack([np.ones(m), 0.3 * rng.standard_normal(m)])
+    return X, np.where(np.arange(m) < flips, -1, 1)
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_law_with_a_binding_floor_is_that_of_the_capped_score():
+    """K = 20 caps N at 5.99 of 12: 6000 draws, chi-square on error levels, false alarm 1e-4.
+
+    Kills the floor without effect (no cap), and one at the square root of K.
+    """
+    X, y = _tilted(12, 5, 0)
+    rng = stream(0, "gibbs-floor", "noise")
+    draw = partial(gibbs.watched_prior_draw, X, y, epsilon=1.0, rng=rng, max_proposals=20)
+    errors = np.array([draw().error for _ in range(6000)]) * 12
+    arcs = constant_arcs(X, y)
+
+    def fit(cap):
+        masses = arcs.length * np.exp(-0.5 * np.minimum(arcs.errors, cap))
+        law = np.bincount(arcs.errors.astype(int), weights=masses / masses.sum(), minlength=13)
+        seen = np.bincount(np.round(errors).astype(int), minlength=13)
+        big = 6000 * law >= 5
+        pairs = [np.append(v[big], v[~big].sum()) for v in (seen, 6000 * law)]
+        pairs = [v[pairs[1] > 1e-9] for v in pairs]
+        return chisquare(pairs[0], pairs[1] * pairs[0].sum() / pairs[1].sum()).pvalue
+
+    assert fit(2 * math.log(20)) > 1e-4
+    assert fit(math.inf) < 1e-8
+    assert fit(math.log(20)) < 1e-8
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_the_mean_number_of_proposals_is_public():
+    """60 contradictory records at epsilon 50: a proposal is accepted with probability 1/3 at least.
+
+    Without a floor the first acceptance would take e^750 proposals. The mean of 2000 geometric
+    numbers exceeds 3 + 4 sqrt(6/2000) with probability below 1e-4.
+    """
+    X, y = np.ones((60, 1)), np.resize([1, -1], 60)
+    rng = stream(0, "give-up", "noise")
+    draws = [
+        gibbs.watched_prior_draw(X, y, epsilon=50.0, rng=rng, max_proposals=3).proposals
+        for _ in range(2000)
+    ]
+    assert np.mean(draws) < 3 + 4 * math.sqrt(6 / 2000)
+
+
+@pytest.mark.claim("margin-beyond-gibbs")
+def test_neighbours_give_up_equally_often_namely_never():
+    """Exact law with the floor 1/200 on two neighbours: the log-ratio is at most epsilon, above .4.
+
+    Kills an error after K proposals: 300 draws would meet it with probability above .99.
+    """
+    (X, y), (_, z) = _tilted(30, 12, 0), _tilted(30, 13, 0)
+    laws = []
+    for labels in (y, z):
+        arcs = constant_arcs(X, labels)
+        masses = arcs.length * np.maximum(np.exp(-0.5 * arcs.errors), 1 / 200)
+        laws.append((arcs.start, masses / masses.sum() / arcs.length))
+    angles = np.linspace(0, 2 * np.pi, 5001)[:-1]
+    density = [values[np.searchsorted(start, angles, side="right") - 1] for start, values in laws]
+    ratio = np.abs(np.log(density[0] / density[1])).max()
+    assert 0.4 <= ratio <= 1.0
+    for seed in range(300):
+        rng = stream(seed, "gibbs-neighbours", "noise")
+        draw = gibbs.gaussian_prior_draw(X, z, epsilon=1.0, rng=rng, max_proposals=200)
+        assert draw.shape == (2,)
+
+
+def test_only_weights_are_returned():
+    """The training error and the number of proposals are not private, so they are not released."""
+    X, y = _records(12, 3, "gibbs-release")
+    options = {"epsilon": 1.0}
+    released = gibbs.gaussian_prior_draw(X, y, rng=np.random.default_rng(0), **options)
+    watched = gibbs.watched_prior_draw(X, y, rng=np.random.default_rng(0), **options)
+    assert type(released) is np.ndarray
+    np.testing.assert_array_equal(released, watched.coef)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("d", [3, 40])
+def test_huge_records_change_neither_route_nor_law(d):
+    """Powers of two up to 2^1000 leave every draw as it is; kills products that overflow."""
+    X, y = _records(12, d, "gibbs-huge")
+    far = X * np.ldexp(1.0, np.where(np.arange(12) % 3 == 0, 1000, -1000))[:, None]
+    draws = [
+        gibbs.gaussian_prior_draw(Z, y, epsilon=1.0, rng=np.random.default_rng(1)) for Z in (X, far)
+    ]
+    np.testing.assert_allclose(*draws, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from dplit.margin.margin_choice import (
     choice_bound,
     choice_scores,
     choice_sensitivities,
+    choose_by_errors,
     choose_margin,
     generalized_law,
     margin_grid,
@@ -163,6 +164,67 @@ def test_budget_is_split_between_learners_and_choice(monkeypatch):
     np.testing.assert_allclose(chosen["widths"], [5 / 300, 9 / 300])
     np.testing.assert_array_equal(result.weights, result.candidates[result.index])
     assert result.margin == result.margins[result.index]
+
+
+@pytest.mark.claim("margin-appF")
+@pytest.mark.parametrize("m", [100, 400, 2500])
+def test_the_objective_cannot_choose_a_small_margin(m):
+    """Below c / (c + sqrt m) even a hinge of zero loses against weights zero at margin 1."""
+    edge = 2 / (2 + math.sqrt(m))
+    place = {"radius": 1.0, "data_norm": 1.0, "n_samples": m}
+    for rho, wins in ((edge * 0.999, False), (edge * 1.001, True)):
+        scores = choice_scores([1.0, 0.0], [1.0, rho], **place)
+        assert (scores[1] < scores[0]) == wins
+
+
+def _crooked(m=600):
+    """Classes of unequal size around an offset: a linear hinge predicts the larger one for all."""
+    rng = stream(0, "crooked", "data")
+    y = np.where(rng.random(m) < 0.8, 1.0, -1.0)
+    X = np.column_stack([0.9 * np.ones(m), 0.12 * y, 0.02 * rng.standard_normal(m)])
+    return X, y
+
+
+def test_errors_choose_a_margin_that_the_objective_rejects():
+    """Error of the choice below .05, of the objective's choice .2, at every budget tried."""
+    X, y = _crooked()
+    grid = margin_grid(radius=1.0, data_norm=1.0, size=7)[::2]
+    for epsilon in (20.0, 1e4):
+        common = {"margins": grid, "radius": 1.0, "data_norm": 1.0, "delta": 1e-6, "n_steps": 200,
+                  "epsilon": epsilon, "inflation": 1.0}  # fmt: skip
+        ours, theirs = (
+            choose(X, y, **common, rng=stream(0, "crooked", "noise"))
+            for choose in (choose_by_errors, choose_margin)
+        )
+        wrong = [np.mean(y * (X @ c.weights) <= 0) for c in (ours, theirs)]
+        assert wrong[0] < 0.05
+        assert wrong[1] > 0.15
+
+
+def test_the_budget_of_the_choice_by_errors(monkeypatch):
+    seen, chosen = [], {}
+
+    def learner(Z, y, **kwargs):
+        seen.append(kwargs)
+        return original(Z, y, **kwargs)
+
+    def choice(scores, **kwargs):
+        chosen.update(kwargs, scores=scores)
+        return select(scores, **kwargs)
+
+    original, select = module.learn_weights, module.report_noisy_min
+    monkeypatch.setattr(module, "learn_weights", learner)
+    monkeypatch.setattr(module, "report_noisy_min", choice)
+    X, y = margin_data(300, 4, margin=0.4, rng=stream(0, "split", "data"))
+    result = choose_by_errors(
+        X, y, margins=[1.0, 0.5, 0.1], radius=1.0, data_norm=1.0, epsilon=2.0, delta=1e-6,
+        rng=stream(0, "split", "noise"),
+    )  # fmt: skip
+    assert [(c["epsilon"], c["delta"], c["runs"]) for c in seen] == [(1.6, 1e-6, 3)] * 3
+    assert (chosen["epsilon"], chosen["sensitivity"]) == (0.4, 1.0)
+    errors = [np.count_nonzero(y * (X @ w) <= 0) for w in result.candidates]
+    np.testing.assert_array_equal(chosen["scores"], errors)
+    np.testing.assert_array_equal(result.weights, result.candidates[result.index])
 
 
 def test_scores_add_the_complexity():

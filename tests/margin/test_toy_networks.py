@@ -130,3 +130,8 @@ def test_trials_are_reproducible_and_errors_fall_with_epsilon():
 def test_bad_input(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+def test_an_absurd_number_of_networks_is_refused_at_once():
+    with pytest.raises(ValueError, match="width must be at most 100"):
+        toy_networks.all_networks(width=10**400)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from dplit._checks import check_positive, check_probability
 from dplit.margin._records import Array, check_geometry, clipped_records
 from dplit.margin.duplicates import Accounting, phase_sizes, single_copy_mu
-from dplit.margin.losses import hinge_loss, hinge_sensitivity
+from dplit.margin.losses import bounded_hinge_mean, hinge_sensitivity
 from dplit.margin.phased import phased_bound, phased_descent
 from dplit.mechanisms import report_noisy_min
 
@@ -199,7 +199,8 @@ def boosted_descent(
         rows, labels, margin=rho, radius=size, data_norm=norm, mu=mu,
         replacement=accounting != "permutation", rng=rng, n_draws=runs,
     )  # fmt: skip
-    scores = hinge_loss(labels * (candidates @ rows.T), margin=rho).mean(axis=1)
+    signed = labels * (candidates @ rows.T)
+    scores = bounded_hinge_mean(signed, margin=rho, largest=size * norm)
     width = hinge_sensitivity(margin=rho, data_norm=norm, weight_norm=size, n_samples=m)
     chosen = report_noisy_min(scores, epsilon=budget, sensitivity=width, rng=rng)
     used = runs * sum(phase_sizes(m))

@@ -148,7 +148,7 @@ def informative_from(
     Returns
     -------
     int
-        Found by bisection, to a part in a thousand.
+        Found by bisection.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def informative_from(
     while not below(high):
         high *= 2
     low = high // 2
-    while high - low > max(1, high // 1000):
+    while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if below(middle) else (middle, high)
     return high
@@ -195,7 +195,7 @@ class MeasuredErrors:
 
 def _prior(trial: Trial, m: int, a: float, epsilon: float, delta: float) -> float:
     X, y = margin_sample(m, DIMENSIONS["prior"], normalized_margin=a, rng=trial.stream("data"))
-    coef = gaussian_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise")).coef
+    coef = gaussian_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
     return _error(coef, a, trial)
 
 

@@ -25,7 +25,7 @@ from dplit.conversions import gdp_budget
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
 from dplit.margin._records import Array, check_geometry, clipped_records
 from dplit.margin.boosting import boosted_descent
-from dplit.margin.full_batch import noisy_hinge_descent
+from dplit.margin.full_batch import balanced_steps, noisy_hinge_descent
 
 __all__ = [
     "CompressedLearner",
@@ -200,7 +200,7 @@ def learn_weights(
     rng: np.random.Generator,
     solver: Solver = "noisy_gradient",
     inflation: float = 2.0,
-    n_steps: int = 100,
+    n_steps: int | None = 100,
     beta: float = 0.05,
     n_draws: int = 1,
     runs: int = 1,
@@ -225,8 +225,9 @@ def learn_weights(
     inflation : float, default=2.0
         Factor s >= 1 on both lengths. The paper takes 2; the square root of 1 + distortion is
         enough with the same probability, and 1 for features that keep lengths.
-    n_steps : int, default=100
-        Steps of the noisy gradient descent.
+    n_steps : int or None, default=100
+        Steps of the noisy gradient descent; None:
+        :func:`dplit.margin.full_batch.balanced_steps`.
     beta : float, default=0.05
         Failure probability of the phased solver.
     n_draws : int, default=1
@@ -249,7 +250,9 @@ def learn_weights(
     -----
     The gradients are bounded by :math:`s r/\rho` *surely*, so that a failure of the projection
     costs accuracy and no privacy.  Both lengths double at s = 2: noise against signal is 4 times
-    that of a direct learner.
+    that of a direct learner.  At s = 1 longer records and comparators are scaled back: if the map
+    distorts squared lengths and products by at most :math:`\xi` (of :math:`\Lambda r`), a margin
+    :math:`\rho` is left with :math:`(\rho-\xi\Lambda r)/(1+\xi)`, without a price in noise.
 
     Examples
     --------
@@ -272,6 +275,9 @@ def learn_weights(
     check_integer("runs", runs)
     if solver == "noisy_gradient":  # Gaussian mechanisms compose as such, the others add up
         mu = gdp_budget(epsilon=epsilon, delta=delta) / math.sqrt(runs)
+        if n_steps is None:
+            m, k = np.shape(Z)
+            n_steps = balanced_steps(n_samples=m, noise_dimension=k, mu=mu)
         run = noisy_hinge_descent(
             Z,
             y,

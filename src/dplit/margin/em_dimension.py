@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 
 from dplit._checks import check_finite_array, check_integer, check_interval, check_rng
-from dplit.margin.gibbs import gaussian_prior_bound, gaussian_prior_draw
+from dplit.margin.gibbs import gaussian_prior_bound, watched_prior_draw
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
 __all__ = ["DimensionCurve", "dimension_curve", "dimension_trial", "sphere_error", "sphere_sample"]
@@ -162,7 +162,7 @@ def dimension_trial(
     (3,)
     """
     X, y = sphere_sample(n_samples, n_features, margin=margin, rng=trial.stream("data"))
-    draw = gaussian_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
+    draw = watched_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
     return np.array([draw.error, sphere_error(draw.coef, margin=margin), draw.proposals])
 
 

@@ -24,6 +24,7 @@ from dplit._checks import (
 )
 from dplit._estimators import clip_rows
 from dplit.features import sign_projection
+from dplit.margin._records import scaled_rows
 from dplit.margin.covers import lattice_blocks, lattice_side, log_lattice_size, reach_squared
 from dplit.margin.dimensions import jl_dimension
 from dplit.margin.losses import normalized_margin
@@ -82,7 +83,7 @@ def labelled_rows(X: ArrayLike, y: ArrayLike) -> Array:
     if len(labels) != len(records):
         raise ValueError(f"y must have one label per row of X, got {len(labels)}, {len(records)}")
     if not np.isin(labels, (-1, 1)).all():
-        raise ValueError(f"y must hold -1 and 1 only, got the values {np.unique(labels)[:5]}")
+        raise ValueError("y must hold -1 and 1 only")
     rows: Array = records * labels[:, None].astype(float)
     return rows
 
@@ -117,7 +118,7 @@ def error_counts(W: ArrayLike, X: ArrayLike, y: ArrayLike) -> Array:
     weights, rows = check_finite_array("W", W, ndim=2), labelled_rows(X, y)
     if weights.shape[1] != rows.shape[1]:
         raise ValueError(f"W must have {rows.shape[1]} columns, got W of shape {weights.shape}")
-    return _counts(weights, rows)
+    return _counts(weights, scaled_rows(rows))
 
 
 def _counts(weights: Array, rows: Array) -> Array:
@@ -171,41 +172,42 @@ def streaming_choice(
 ) -> int:
     """Position of the candidate that the exponential mechanism chooses, candidates in a stream.
 
-    Parameters
-    ----------
-    blocks : iterable of ndarray (n, k)
-        Candidates, such as :func:`dplit.margin.covers.lattice_blocks`; each block is dropped
-        before the next one is made.
-    X : array_like of shape (m, k)
-        Features.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    epsilon : float
-        Privacy loss, positive; neighbours replace one record.
-    rng : numpy.random.Generator
-        Source of privacy noise.
+        Parameters
+        ----------
+        blocks : iterable of ndarray (n, k)
+            Candidates, such as :func:`dplit.margin.covers.lattice_blocks`; each block is dropped
+            before the next one is made.
+        X : array_like of shape (m, k)
+            Features.
+        y : array_like of shape (m,)
+            Labels -1 and 1.
+        epsilon : float
+            Privacy loss, positive; neighbours replace one record.
+        rng : numpy.random.Generator
+            Source of privacy noise.
 
-    Returns
-    -------
-    int
-        Position in the stream. It has exactly the law of
-        :func:`dplit.margin.exponential.cover_law`; the choice is epsilon-private.
+        Returns
+        -------
+        int
+            Position in the stream. It has exactly the law of
+            :func:`dplit.margin.exponential.cover_law`; the choice is epsilon-private.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, shapes disagree, there is no candidate or epsilon is not
-        positive.
+        Raises
+        ------
+        TypeError, ValueError
+            If an array is not finite, shapes disagree, there is no candidate or epsilon is not
+            positive.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.margin.covers import lattice_blocks
-    >>> blocks = lattice_blocks(2, radius=1.0, covering_radius=0.5)
-    >>> X, rng = np.tile([[1.0, 0.2]], (200, 1)), np.random.default_rng(0)
-    >>> position = streaming_choice(blocks, X, np.ones(200), epsilon=1.0, rng=rng)
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from dplit.margin._records import scaled_rows
+    from dplit.margin.covers import lattice_blocks
+        >>> blocks = lattice_blocks(2, radius=1.0, covering_radius=0.5)
+        >>> X, rng = np.tile([[1.0, 0.2]], (200, 1)), np.random.default_rng(0)
+        >>> position = streaming_choice(blocks, X, np.ones(200), epsilon=1.0, rng=rng)
     """
-    rows = labelled_rows(X, y)
+    rows = scaled_rows(labelled_rows(X, y))
     scores = chain.from_iterable(_counts(block, rows).tolist() for block in blocks)
     options = {"epsilon": epsilon, "sensitivity": 1.0}
     return exponential_mechanism(scores, better="lower", rng=rng, **options)
@@ -220,7 +222,7 @@ def rejection_draws(
     covering_radius: float,
     n_draws: int,
     rng: np.random.Generator,
-) -> tuple[Array, int]:
+) -> Array:
     r"""Independent draws from the exponential mechanism on the lattice cover, by rejection.
 
     Parameters
@@ -240,11 +242,9 @@ def rejection_draws(
 
     Returns
     -------
-    draws : ndarray of shape (n_draws, k)
-        Points of the cover with exactly its law.
-    proposals : int
-        Lattice points that were tried: the run time depends on the data, the law of the output
-        does not depend on the run time.
+    ndarray of shape (n_draws, k)
+        Points of the cover with exactly its law. How many lattice points were tried is not
+        published; the run time depends on the data.
 
     Raises
     ------
@@ -261,18 +261,17 @@ def rejection_draws(
     >>> import numpy as np
     >>> options = dict(epsilon=1.0, radius=1.0, covering_radius=0.5, n_draws=3)
     >>> rng = np.random.default_rng(0)
-    >>> draws, _ = rejection_draws([[1.0, 0.2]], [1], rng=rng, **options)
-    >>> draws.shape
+    >>> rejection_draws([[1.0, 0.2]], [1], rng=rng, **options).shape
     (3, 2)
     """
-    rows, count = labelled_rows(X, y), check_integer("n_draws", n_draws)
+    rows, count = scaled_rows(labelled_rows(X, y)), check_integer("n_draws", n_draws)
     eps, generator = check_positive("epsilon", epsilon), check_rng(rng)
     k, ball = rows.shape[1], check_positive("radius", radius)
     side = lattice_side(n_components=k, covering_radius=covering_radius)
     limit = reach_squared(ball, covering_radius, side)
     edge, size = int(np.sqrt(limit)), max(1024, (1 << 21) // len(rows))
     kept: list[Array] = []
-    found = tried = 0
+    found = 0
     while found < count:
         points = generator.integers(-edge, edge + 1, size=(size, k)).astype(float)
         points = points[np.einsum("ij,ij->i", points, points) <= limit] * side
@@ -280,8 +279,8 @@ def rejection_draws(
         points *= ball / np.maximum(norms, ball)
         accepted = generator.random(len(points)) < np.exp(-0.5 * eps * _counts(points, rows))
         kept.append(points[accepted])
-        found, tried = found + int(accepted.sum()), tried + size
-    return np.concatenate(kept)[:count], tried
+        found += int(accepted.sum())
+    return np.concatenate(kept)[:count]
 
 
 def margin_selection(

@@ -15,16 +15,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import check_integer, check_positive, check_rng
-from dplit.margin._records import Array, check_geometry, clipped_records
+from dplit.margin._records import Array, check_geometry, gridded_records
 
 __all__ = [
     "NoisyDescent",
+    "balanced_steps",
     "descent_bound",
     "descent_noise",
     "descent_step",
     "noisy_hinge_descent",
     "rank_bound",
+    "signal_to_noise",
 ]
+
+#: Steps of :func:`balanced_steps`, at least and at most.
+_STEPS = (100, 2000)
 
 
 @dataclass(frozen=True)
@@ -203,6 +208,59 @@ def rank_bound(
     return size * norm / rho * math.sqrt(1.0 / steps + 4.0 * q / (m * level) ** 2)
 
 
+def balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
+    r"""Number of steps from which on noise and no longer the descent limits the accuracy.
+
+    Parameters
+    ----------
+    n_samples, noise_dimension : int
+        Records m and noisy coordinates q.
+    mu : float
+        Gaussian-DP level of all steps together.
+
+    Returns
+    -------
+    int
+        :math:`T=(m\mu)^2/(4q)`, where the two terms of :func:`rank_bound` are equal: more steps
+        gain less than a factor :math:`\sqrt2` in the bound. At least 100, which never makes the
+        bound worse, and at most 2000, for the sake of time. Public numbers alone.
+
+    Examples
+    --------
+    >>> from dplit.margin.full_batch import balanced_steps
+    >>> [balanced_steps(n_samples=m, noise_dimension=50, mu=0.25) for m in (100, 1600, 10**5)]
+    [100, 800, 2000]
+    """
+    m, q = check_integer("n_samples", n_samples), check_integer("noise_dimension", noise_dimension)
+    wanted = (m * check_positive("mu", mu)) ** 2 / (4.0 * q)
+    return math.ceil(min(max(wanted, _STEPS[0]), _STEPS[1]))
+
+
+def signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> float:
+    r"""Length of the longest possible gradient over that of the noise on the mean of all of them.
+
+    Parameters
+    ----------
+    n_samples, noise_dimension, mu
+        As in :func:`balanced_steps`.
+
+    Returns
+    -------
+    float
+        :math:`m\mu/(2\sqrt q)`: T gradients of length at most G, each with noise
+        :math:`2G\sqrt T/(m\mu)` on q coordinates. Neither margin nor steps matter.
+
+    Examples
+    --------
+    >>> from dplit.margin.full_batch import signal_to_noise
+    >>> signal_to_noise(n_samples=1000, noise_dimension=25, mu=0.25)
+    25.0
+    """
+    q = check_integer("noise_dimension", noise_dimension)
+    m = check_integer("n_samples", n_samples)
+    return m * check_positive("mu", mu) / (2.0 * math.sqrt(q))
+
+
 def noisy_hinge_descent(
     X: ArrayLike,
     y: ArrayLike,
@@ -260,7 +318,9 @@ def noisy_hinge_descent(
     -----
     :math:`w_{t+1}=\Pi(w_t+\eta(\frac1{m\rho}\sum_{i:\,y_i\langle w_t,x_i\rangle<\rho}y_ix_i-
     \sigma z_t))`, with the noise of :func:`descent_noise`.  In expectation the excess is at most
-    :func:`descent_bound` with projection and :func:`rank_bound` without.
+    :func:`descent_bound` with projection and :func:`rank_bound` without. Records are rounded to a
+    grid on which the sum over i has no rounding error, whatever the order of a matrix product: its
+    sensitivity :math:`2r/(m\rho)` holds for what the machine computes.
 
     References
     ----------
@@ -277,7 +337,7 @@ def noisy_hinge_descent(
     True
     """
     rho, size, norm = check_geometry(margin, radius, data_norm)
-    rows, labels = clipped_records(X, y, norm)
+    rows, labels = gridded_records(X, y, norm)
     steps, draws = check_integer("n_steps", n_steps), check_integer("n_draws", n_draws)
     if labels.ndim == 2 and len(labels) != draws:
         raise ValueError(f"y must have n_draws = {draws} rows, got y of shape {labels.shape}")
@@ -299,7 +359,11 @@ def _descend(
     rows: Array, labels: Array, draws: int, rho: float, limit: float, sigma: float, eta: float,
     steps: int, rng: np.random.Generator,
 ) -> Array:  # fmt: skip
-    """Return the mean iterate of each draw: two matrix products a step, all else in place."""
+    """Return the mean iterate of each draw: two matrix products a step, all else in place.
+
+    Noise meets the sum of the gradients before anything else does: that sum is exact, so that what
+    follows, rounding included, is post-processing of a Gaussian mechanism.
+    """
     m, d = rows.shape
     if labels.ndim == 1:  # labels into the records, once
         rows, signs = rows * labels[:, None], None
@@ -317,12 +381,12 @@ def _descend(
         if signs is not None:
             active *= signs
         np.matmul(active, rows, out=move)
-        move *= eta / (m * rho)
-        w += move
         if sigma > 0.0:
             rng.standard_normal(out=noise)
-            noise *= eta * sigma
-            w -= noise
+            noise *= sigma * m * rho
+            move -= noise
+        move *= eta / (m * rho)
+        w += move
         if limit < math.inf:
             norms = np.sqrt(np.einsum("ij,ij->i", w, w))
             w *= (limit / np.maximum(norms, limit))[:, None]

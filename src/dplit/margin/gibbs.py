@@ -1,7 +1,8 @@
 r"""The exponential mechanism with a Gaussian prior: no projection, no cover, any dimension.
 
 The density is proportional to :math:`e^{-|w|^2/2-\epsilon N(w)/2}` with N(w) the number of
-records that w classifies wrongly. It is sampled exactly, and its error depends on the margin only.
+records that w classifies wrongly. It is sampled by rejection, up to a public floor on the chance
+of acceptance, and its error depends on the margin only.
 """
 
 from __future__ import annotations
@@ -15,9 +16,16 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 from dplit._checks import check_integer, check_positive, check_probability, check_rng
+from dplit.margin._records import scaled_rows
 from dplit.margin.exponential import labelled_rows
 
-__all__ = ["GibbsDraw", "gaussian_prior_bound", "gaussian_prior_draw", "prior_mass"]
+__all__ = [
+    "GibbsDraw",
+    "gaussian_prior_bound",
+    "gaussian_prior_draw",
+    "prior_mass",
+    "watched_prior_draw",
+]
 
 Array = NDArray[np.float64]
 
@@ -26,7 +34,7 @@ _BATCH = 512
 
 
 class GibbsDraw(NamedTuple):
-    """Weights of shape (d,), their training error, and the number of proposals."""
+    """Weights of shape (d,), and two numbers that are **not private**: errors and proposals."""
 
     coef: Array
     error: float
@@ -40,8 +48,8 @@ def gaussian_prior_draw(
     epsilon: float,
     rng: np.random.Generator,
     max_proposals: int = 10**7,
-) -> GibbsDraw:
-    r"""One exact draw from the exponential mechanism with a standard Gaussian prior.
+) -> Array:
+    r"""One draw from the exponential mechanism with a standard Gaussian prior.
 
     Parameters
     ----------
@@ -54,48 +62,78 @@ def gaussian_prior_draw(
     rng : numpy.random.Generator
         Source of privacy noise.
     max_proposals : int, default=10000000
-        Where to give up. Reaching it is an error, not a release.
+        Number K of proposals that are expected at most, whatever the data are.
 
     Returns
     -------
-    GibbsDraw
-        Weights that are :math:`\epsilon`-private, their training error and the number of proposals
-        (neither of the last two is private).
+    ndarray of shape (d,)
+        Weights, purely :math:`\epsilon`-private.
 
     Raises
     ------
     TypeError, ValueError
         If an argument is out of its range.
-    RuntimeError
-        If no proposal was accepted.
 
     Notes
     -----
-    A proposal from the prior is accepted with probability :math:`e^{-\epsilon N(w)/2}`. N depends
-    on the part of w in the span of the data only: proposals are drawn there, in min(m, d)
+    A proposal from the prior is accepted with probability :math:`\max(e^{-\epsilon N(w)/2},1/K)`.
+    That is the exponential mechanism for the score :math:`\min(N,\frac2\epsilon\log K)`, of
+    sensitivity 1 like N: nothing is given up, and a draw needs more than tK proposals with
+    probability at most :math:`e^{-t}` on every data set. The number of proposals is not published.
+    Where a share p of the prior would be accepted without the floor 1/K, the law is within
+    :math:`1/(pK)` of the one without; where p is much less, the draw is one from the prior. N
+    depends on the part of w in the span of the data only: proposals are drawn there, in min(m, d)
     coordinates, and the orthogonal part of an accepted one comes from the prior.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.tile([[1.0, 0.0]], (40, 1))
-    >>> draw = gaussian_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0))
-    >>> draw.coef.shape, draw.error
-    ((2,), 0.0)
+    >>> coef = gaussian_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0))
+    >>> coef.shape, bool(coef[0] > 0)
+    ((2,), True)
     """
-    rows, generator = labelled_rows(X, y), check_rng(rng)
-    factor, limit = (
-        check_positive("epsilon", epsilon) / 2,
-        check_integer("max_proposals", max_proposals),
-    )
+    return watched_prior_draw(X, y, epsilon=epsilon, rng=rng, max_proposals=max_proposals).coef
+
+
+def watched_prior_draw(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    epsilon: float,
+    rng: np.random.Generator,
+    max_proposals: int = 10**7,
+) -> GibbsDraw:
+    """Draw as :func:`gaussian_prior_draw` does, and say what only an experiment may know.
+
+    Parameters
+    ----------
+    X, y, epsilon, rng, max_proposals
+        As in :func:`gaussian_prior_draw`.
+
+    Returns
+    -------
+    GibbsDraw
+        Of its fields only ``coef`` is private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.tile([[1.0, 0.0]], (40, 1))
+    >>> watched_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0)).error
+    0.0
+    """
+    rows, generator = scaled_rows(labelled_rows(X, y)), check_rng(rng)
+    factor = check_positive("epsilon", epsilon) / 2
+    floor = 1.0 / check_integer("max_proposals", max_proposals)
     m, d = rows.shape
     basis, inside = (None, rows.T) if d <= m else np.linalg.qr(rows.T)  # rows = inside.T @ basis.T
     tried = 0
-    while tried < limit:
-        size = min(_BATCH, limit - tried)
-        proposals = generator.standard_normal((size, len(inside)))
+    while True:
+        proposals = generator.standard_normal((_BATCH, len(inside)))
         counts = np.count_nonzero(proposals @ inside <= 0, axis=1)
-        accepted = np.flatnonzero(generator.random(size) < np.exp(-factor * counts))
+        chance = np.maximum(np.exp(-factor * counts), floor)
+        accepted = np.flatnonzero(generator.random(_BATCH) < chance)
         if len(accepted):
             first = int(accepted[0])
             coef, error = proposals[first], float(counts[first]) / m
@@ -103,8 +141,7 @@ def gaussian_prior_draw(
                 free = generator.standard_normal(d)
                 coef = free + basis @ (coef - basis.T @ free)
             return GibbsDraw(coef, error, tried + first + 1)
-        tried += size
-    raise RuntimeError(f"none of max_proposals={limit} proposals was accepted")
+        tried += _BATCH
 
 
 def prior_mass(z: float, *, normalized_margin: float, sharpened: bool = True) -> float:
@@ -169,7 +206,9 @@ def gaussian_prior_bound(
         The least over z of
         :math:`2\bar\Phi(z)+\frac2{\epsilon m}(\log\frac2\beta+\log\frac1{\bar\Phi(s)})`. With
         probability at least :math:`1-\beta` the training error of the draw is at most the margin
-        loss of any comparator plus this; no dimension appears.
+        loss of any comparator plus this; no dimension appears. With the floor 1/K of
+        :func:`gaussian_prior_draw` it holds where the margin loss plus the bound stay below
+        :math:`\frac2{\epsilon m}\log K`.
 
     Raises
     ------

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from dplit._checks import check_integer, check_positive, check_probability
-from dplit._estimators import RandomState, binary_signs, spawn_generators
+from dplit._estimators import RandomState, binary_signs, dp_statement, spawn_generators
 from dplit._prediction import SignClassifier, feature_scores
-from dplit.margin.estimators import margin_weights
+from dplit.margin.estimators import margin_weights, warn_if_noise_rules
 from dplit.margin.kernel_learner import DirectFeatures, direct_features
 from dplit.margin.streamed import StreamedProjection, streamed_projection
 
@@ -35,18 +35,23 @@ class PrivateKernelMarginClassifier(
         ``n_frequencies`` is None.
     n_frequencies : int or None, default=None
         None: half as many frequencies, used as they are. A number: so many frequencies,
-        streamed and compressed to ``n_components`` coordinates as in Algorithm 3; lengths are then
-        kept by clipping at 2 and the ball is twice as large, so the noise counts four times. With
+        streamed and compressed to ``n_components`` coordinates as in Algorithm 3. With
         fewer than ``n_components / 2`` of them nothing is compressed: then None is better.
+    inflation : float, default=1.0
+        Factor s >= 1 at which compressed records are clipped and by which the ball grows; noise
+        grows by its square. Algorithm 2 takes 2, which its proof of accuracy uses. Privacy rests on
+        clipping and holds for every s; at 1 a distortion costs a part of the margin instead.
+        Features that are not compressed keep their length and have no use for it.
     margin : float or "private", default=0.3
-        The paper's rho, in (0, radius]; ``"private"`` chooses among ``radius / 2^j`` with half of
-        the budget for the choice (the other half is shared by the candidates).
-    n_margins : int, default=4
-        Number of candidates of the private choice.
+        The paper's rho, in (0, radius]; ``"private"`` chooses among ``radius / 4^j`` by the number
+        of training errors, with a fifth of epsilon (the candidates share the rest).
+    n_margins : int, default=3
+        Number of candidates of the private choice, j = 1, 2, ...
     radius : float, default=1.0
         The paper's Lambda: norm of the predictors with which the result competes.
-    n_steps : int, default=100
-        Steps of noisy full-batch gradient descent.
+    n_steps : int or None, default=None
+        Steps of noisy full-batch gradient descent. None: as many as it takes for noise to be what
+        limits the accuracy, from public numbers alone; 100 to 2000.
     epsilon : float, default=1.0
         Privacy budget, in (0, inf).
     delta : float, default=1e-5
@@ -106,10 +111,11 @@ class PrivateKernelMarginClassifier(
         gamma: float = 1.0,
         n_components: int = 200,
         n_frequencies: int | None = None,
+        inflation: float = 1.0,
         margin: float | Literal["private"] = 0.3,
-        n_margins: int = 4,
+        n_margins: int = 3,
         radius: float = 1.0,
-        n_steps: int = 100,
+        n_steps: int | None = None,
         epsilon: float = 1.0,
         delta: float = 1e-5,
         classes: tuple[Any, Any] | None = None,
@@ -119,6 +125,7 @@ class PrivateKernelMarginClassifier(
         self.gamma = gamma
         self.n_components = n_components
         self.n_frequencies = n_frequencies
+        self.inflation = inflation
         self.margin = margin
         self.n_margins = n_margins
         self.radius = radius
@@ -145,7 +152,10 @@ class PrivateKernelMarginClassifier(
                 f"margin must be at most radius = {radius:g}: no predictor of the ball has a "
                 f"larger one, got margin={self.margin!r}"
             )
-        check_integer("n_steps", self.n_steps)
+        if check_positive("inflation", self.inflation) < 1.0:
+            raise ValueError(f"inflation must be at least 1, got inflation={self.inflation!r}")
+        if self.n_steps is not None:
+            check_integer("n_steps", self.n_steps)
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
         if self.neighboring != "replace_one":
@@ -192,13 +202,17 @@ class PrivateKernelMarginClassifier(
         public, noise = spawn_generators(self.random_state, 2)
         self.features_ = self._draw_features(records.shape[1], public)
         rows = self.features_.transform(records)
-        inflation = 1.0 if self.n_frequencies is None else 2.0
+        inflation = 1.0 if self.n_frequencies is None else self.inflation
         self.coef_, self.margin_ = margin_weights(
             rows, signs, margin=self.margin, radius=self.radius, data_norm=1.0, inflation=inflation,
             epsilon=self.epsilon, delta=self.delta, n_margins=self.n_margins, n_steps=self.n_steps,
             rng=noise,
         )  # fmt: skip
         self._publish(len(records))
+        warn_if_noise_rules(
+            n_samples=len(rows), noise_dimension=len(self.coef_), epsilon=self.epsilon,
+            delta=self.delta,
+        )  # fmt: skip
         return self
 
     def _publish(self, count: int) -> None:
@@ -207,11 +221,12 @@ class PrivateKernelMarginClassifier(
         self.neighboring_ = self.neighboring
         labels = "given" if self.classes is not None else "taken from the data as public"
         margin = "chosen within the budget" if isinstance(self.margin, str) else "given"
-        self.privacy_statement_ = (
-            f"({self.epsilon_:g}, {self.delta_:g})-differential privacy of the weights for "
-            f"replacing one of {count} records (their number is public; the two labels are "
-            f"{labels}, the margin is {margin}, inputs arbitrary). The noise is floating-point "
-            "research noise; a fixed random_state voids the guarantee."
+        self.privacy_statement_ = dp_statement(
+            self.epsilon_,
+            self.delta_,
+            f"replacing one of {count} records with its label (their number is public; the two "
+            f"labels are {labels}, the margin is {margin}, inputs arbitrary)",
+            random_state=self.random_state,
         )
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_finite_array, check_integer, check_positive
+from dplit._exact import grid_values
 
 __all__ = [
+    "bounded_hinge_mean",
     "hinge_loss",
     "hinge_sensitivity",
     "margin_loss",
@@ -199,6 +201,33 @@ def ramp_loss(u: ArrayLike, *, margin: float) -> Array:
     """
     loss: Array = np.minimum(hinge_loss(u, margin=margin), 1.0)
     return loss
+
+
+def bounded_hinge_mean(u: ArrayLike, *, margin: float, largest: float) -> Array:
+    r"""Mean hinge loss over the last axis, such that one value moves it by its own share only.
+
+    Parameters
+    ----------
+    u : array_like of shape (..., m)
+        Values :math:`y\langle w,x\rangle`, in [-B, B] up to rounding.
+    margin, largest : float
+        Confidence margin :math:`\rho` and the bound B, positive.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Losses are rounded down to multiples of :math:`(1+B/\rho)2^{-24}` or less, of which up to
+        :math:`2^{28}` add without rounding: :func:`hinge_sensitivity` holds for what is computed,
+        up to the last rounding of the mean.
+
+    Examples
+    --------
+    >>> float(bounded_hinge_mean([0.5, -0.5], margin=0.5, largest=1.0))
+    1.0
+    """
+    bound = 1.0 + check_positive("largest", largest) / margin
+    steps, step = grid_values(hinge_loss(u, margin=margin), bound, bits=24)
+    return np.asarray(steps.sum(axis=-1) * (step / steps.shape[-1]))
 
 
 def zero_one_sensitivity(n_samples: int) -> float:

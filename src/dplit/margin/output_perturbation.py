@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import ArrayLike
 
 from dplit._checks import check_integer, check_nonnegative, check_positive, check_rng
 from dplit.margin._records import Array, clipped_records
-from dplit.margin.exact_hinge import minimise_hinge
+from dplit.margin.exact_hinge import minimise_hinge, steady_minimiser
 
 __all__ = ["PerturbedMinimum", "perturbation_sensitivity", "perturbed_minimiser"]
 
@@ -120,9 +121,13 @@ def perturbed_minimiser(
     Raises
     ------
     TypeError, ValueError
-        If an argument is out of range.
-    RuntimeError
-        If the solver misses the tolerance: nothing is released then.
+        If an argument is out of range, or the tolerance below what float64 resolves.
+
+    Notes
+    -----
+    Where the fast solver misses the tolerance, which depends on the records and must not be seen, a
+    slow one takes over whose accuracy is known beforehand for every data set. The noise covers the
+    tolerance, whichever of them was used.
 
     Examples
     --------
@@ -141,7 +146,15 @@ def perturbed_minimiser(
         margin=margin, data_norm=data_norm, penalty=penalty, n_samples=len(rows),
         tolerance=check_positive("tolerance", tolerance),
     )  # fmt: skip
-    best = minimise_hinge(rows, labels, margin=margin, penalty=penalty, tolerance=tolerance)
+    finest = 2.0**-53 * (1.0 + (data_norm / margin) ** 2 / penalty)
+    if tolerance < finest:
+        raise ValueError(f"tolerance must be at least {finest:.2g}, got {tolerance=!r}")
+    options = {"margin": margin, "penalty": penalty, "tolerance": tolerance}
+    try:
+        with np.errstate(all="ignore"):
+            best = minimise_hinge(rows, labels, **options).weights
+    except (RuntimeError, LinAlgError):
+        best = steady_minimiser(rows, labels, data_norm=data_norm, **options)
     sigma = moved / level
     noise = sigma * rng.standard_normal((draws, rows.shape[1])) if sigma > 0.0 else 0.0
-    return PerturbedMinimum(best.weights + np.zeros((draws, 1)) + noise, sigma, float(tolerance))
+    return PerturbedMinimum(best + np.zeros((draws, 1)) + noise, sigma, float(tolerance))

@@ -113,7 +113,7 @@ def all_networks(width: int = 2) -> int:
     Parameters
     ----------
     width : int, default=2
-        Hidden units N, at least 1.
+        Hidden units N, 1 to 100.
 
     Returns
     -------
@@ -123,14 +123,17 @@ def all_networks(width: int = 2) -> int:
     Raises
     ------
     TypeError, ValueError
-        If the width is no positive integer.
+        If the width is no integer from 1 to 100.
 
     Examples
     --------
     >>> all_networks(2), all_networks(3)
     (164025, 66430125)
     """
-    return int((len(_AXIS) ** 2 * len(_OUTPUTS)) ** check_integer("width", width))
+    units = check_integer("width", width)
+    if units > 100:
+        raise ValueError("width must be at most 100")
+    return int((len(_AXIS) ** 2 * len(_OUTPUTS)) ** units)
 
 
 @dataclass(frozen=True)
