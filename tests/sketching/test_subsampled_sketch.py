@@ -66,7 +66,8 @@ def test_computing_only_what_is_kept_changes_nothing(kind, kept):
     masks = np.zeros((1300, 12), dtype=bool)
     np.put_along_axis(masks, indices, True, axis=1)
     slow = subsampled_sum(chosen.transform(X), masks, alpha=kept / 12)
-    np.testing.assert_allclose(subsampled_map_sum(X, chosen, indices), slow, rtol=1e-10, atol=1e-9)
+    gap = np.abs(subsampled_map_sum(X, chosen, indices) - slow)
+    assert (gap <= 12 / kept * masks.sum(axis=0) * chosen.feature_error).all()
 
 
 @pytest.mark.claim("sketch-def20")
@@ -76,7 +77,8 @@ def test_blocks_of_a_structured_map():
     law = mask_law("block", 12, n_kept=3, block=3)
     indices = draw_indices(law, 50, rng=stream(0, "b", "noise"))
     total = subsampled_map_sum(X, blocks, indices)
-    assert total.sum() == pytest.approx(12 / 3 * np.sum(X**2), rel=1e-12)  # each block is a basis
+    whole = 12 / 3 * np.sum(X**2)  # each block is a basis
+    assert abs(total.sum() - whole) <= 50 * 12 * blocks.feature_error.max()
 
 
 @pytest.mark.claim("sketch-def21")
@@ -182,10 +184,6 @@ ONES = np.ones((2, 3))
             "rate . n_samples must be a positive integer",
         ),
         (
-            lambda: subsampled_map_sum([[1e200]], SketchMap("fourier", [[1e200]]), [[0]]),
-            "must stay below",
-        ),
-        (
             lambda: subsampled_map_sum(np.ones((2, 3)), sketch_map("fourier"), [[0], [12]]),
             "indices must be integers from 0 to 11",
         ),
@@ -241,5 +239,11 @@ def test_no_record_is_refused_for_its_size(kind):
     total = subsampled_map_sum(X, public, kept)
     rest = subsampled_map_sum(X[:2], public, kept[:2])
     assert np.abs(total - rest).max() <= 3.0 * np.abs(public.frequencies).max() ** 2 * 12 + 3.0
-    with pytest.raises(ValueError, match="inner products"):
-        subsampled_map_sum(X[:2], SketchMap("fourier", np.full((3, 12), 1e200)), kept[:2])
+
+
+def test_the_largest_finite_record_is_clamped_like_any_other():
+    """Angles beyond the float range were an exception that one record decided."""
+    chosen = SketchMap("fourier", [[1e200]])
+    found = subsampled_map_sum([[1e200]], chosen, [[0]])
+    assert abs(found[0]) == pytest.approx(1.0, abs=2e-6)
+    np.testing.assert_array_equal(found, subsampled_map_sum([chosen.bound], chosen, [[0]]))

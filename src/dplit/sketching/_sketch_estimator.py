@@ -197,6 +197,7 @@ def fourier_map(
     n_frequencies: int,
     *,
     gamma: float | None,
+    bound: _Array | None = None,
     rng: np.random.Generator,
 ) -> SketchMap:
     """Random Fourier map at a public scale: ``gamma``, or :func:`default_gamma` in box units.
@@ -211,6 +212,8 @@ def fourier_map(
         Number m of frequencies.
     gamma : float or None
         Frequencies are drawn from ``N(0, 2 gamma I)``.
+    bound : ndarray of shape (d,), optional
+        Public bound of the entries of records, which may lie far from zero in their box.
     rng : numpy.random.Generator
         Public randomness.
 
@@ -227,7 +230,7 @@ def fourier_map(
     else:
         omega = random_frequencies(d, n_frequencies, gamma=gamma, rng=rng)
     dither = rng.uniform(0.0, 2.0 * np.pi, n_frequencies) if kind == "quantized" else None
-    return SketchMap(cast("Kind", kind), omega, dither)
+    return SketchMap(cast("Kind", kind), omega, dither, bound)
 
 
 class SketchEstimator(BaseEstimator):  # type: ignore[misc]
@@ -367,7 +370,8 @@ class FourierSketchEstimator(SketchEstimator, ABC):
         box = check_box(self.bounds, d)
         public, noise, search = spawn_generators(self.random_state, 3)
         m = frequency_count(self.n_frequencies, size(count, d))
-        sketch_map = fourier_map(self.kind, box.half, m, gamma=self.gamma, rng=public)
+        far = np.maximum(np.abs(box.low), np.abs(box.high))
+        sketch_map = fourier_map(self.kind, box.half, m, gamma=self.gamma, bound=far, rng=public)
         clipped = np.clip(records, box.low, box.high)
         released = self._release(clipped, sketch_map, noise, count="withheld")
         self._state_fit(released, "coordinates clipped to the bounds")

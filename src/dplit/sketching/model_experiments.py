@@ -288,7 +288,7 @@ def _subspace(
         omega = orthonormal_blocks(d, m, rng=public)
     else:
         omega = public.standard_normal((m, d)).T / np.sqrt(d)
-    released = sketch(X, SketchMap("quadratic", omega), precision="float64")
+    released = sketch(X, SketchMap("quadratic", omega))
     if noise != "none":
         size = noise_sensitivity(released.map, noise=cast("NoiseKind", noise))
         plan = plan_release(

@@ -217,7 +217,7 @@ def pipeline_figure(records: NDArray[np.float64], sketch_map: SketchMap) -> Figu
     matplotlib.figure.Figure
         Four panels.
     """
-    mean = sketch(records, sketch_map, precision="float64").mean
+    mean = sketch(records, sketch_map).mean
     fig, (left, middle, disc, right) = plt.subplots(
         1, 4, figsize=(10.5, 3.1), width_ratios=[1, 1.15, 1, 1]
     )

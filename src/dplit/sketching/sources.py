@@ -10,7 +10,7 @@ import functools
 import importlib
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from dplit._checks import check_integer, check_rng
 from dplit.sketching.release import ReleasePlan, plan_release
 from dplit.sketching.sketches import BLOCK_ROWS, Sketch, SketchMap, sketch
-
-if TYPE_CHECKING:
-    from dplit.sketching._sums import Precision
 
 __all__ = ["merge_all", "merged_noise_energy", "sketch_dask", "sketch_files", "sketch_parts"]
 
@@ -69,14 +66,13 @@ def _part(
     index: int,
     X: Any,
     sketch_map: SketchMap,
-    precision: Precision,
     block_rows: int,
     plan: ReleasePlan | None,
     rng: np.random.Generator | None,
 ) -> Sketch:
     """Return the sketch of one part, with its noise; runs on the worker that holds the part."""
     try:
-        exact = sketch(X, sketch_map, precision=precision, block_rows=block_rows)
+        exact = sketch(X, sketch_map, block_rows=block_rows)
     except (TypeError, ValueError) as error:
         raise type(error)(f"part {index}: {error}; nothing is released") from None
     return exact if plan is None or rng is None else plan.apply(exact, rng=rng)
@@ -103,7 +99,6 @@ def sketch_parts(
     *,
     plan: ReleasePlan | None = None,
     rng: np.random.Generator | None = None,
-    precision: Precision = "float32",
     block_rows: int = BLOCK_ROWS,
 ) -> Sketch:
     """Sketch the data of several holders, each adding its noise before the sums meet.
@@ -121,8 +116,6 @@ def sketch_parts(
     rng : numpy.random.Generator, optional
         Noise; with a plan only. Every holder gets a generator of its own, made here: a simulation
         of holders, who in earnest each draw their own noise.
-    precision : {"float32", "float64"}, default="float32"
-        As in :func:`dplit.sketching.sketches.sketch`.
     block_rows : int, default=128
         As in :func:`dplit.sketching.sketches.sketch`.
 
@@ -151,7 +144,7 @@ def sketch_parts(
     """
     generators = _generators(len(parts), plan, rng)
     return merge_all(
-        _part(index, part, sketch_map, precision, block_rows, plan, generator)
+        _part(index, part, sketch_map, block_rows, plan, generator)
         for index, (part, generator) in enumerate(zip(parts, generators, strict=True))
     )
 
@@ -204,7 +197,7 @@ def sketch_files(
     sketch_map : SketchMap
         The public map.
     **options
-        ``plan``, ``rng``, ``precision`` and ``block_rows`` of :func:`sketch_parts`.
+        ``plan``, ``rng`` and ``block_rows`` of :func:`sketch_parts`.
 
     Returns
     -------
@@ -227,7 +220,6 @@ def sketch_dask(
     *,
     plan: ReleasePlan | None = None,
     rng: np.random.Generator | None = None,
-    precision: Precision = "float32",
     block_rows: int = BLOCK_ROWS,
 ) -> Sketch:
     """Sketch a dask array where its chunks lie; only sketches travel.
@@ -244,15 +236,13 @@ def sketch_dask(
     rng : numpy.random.Generator, optional
         Noise; with a plan only. Every task carries a generator of its own, so that a chunk that is
         computed again (its worker died) gets the same noise again.
-    precision : {"float32", "float64"}, default="float32"
-        As in :func:`dplit.sketching.sketches.sketch`.
     block_rows : int, default=128
         As in :func:`dplit.sketching.sketches.sketch`.
 
     Returns
     -------
     Sketch
-        Equal, up to the order of additions, to that of the array in memory.
+        The bits of the array in memory.
 
     Raises
     ------
@@ -281,7 +271,7 @@ def sketch_dask(
     generators = _generators(len(blocks), plan, rng)
     run = dask.delayed(_part, pure=False)
     tasks = [
-        run(index, block, sketch_map, precision, block_rows, plan, generator)
+        run(index, block, sketch_map, block_rows, plan, generator)
         for index, (block, generator) in enumerate(zip(blocks, generators, strict=True))
     ]
     try:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
-    check_angles,
     check_choice,
     check_finite_array,
     check_integer,
@@ -21,8 +20,8 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit._estimators import LARGEST_INPUT, clamp, clip_rows
 from dplit.mechanisms import gaussian_noise, laplace_noise
+from dplit.sketching._sums import feature_adder
 from dplit.sketching.additive_release import exact_sum
 from dplit.sketching.masks import MaskLaw, draw_masks
 from dplit.sketching.sketches import SketchMap
@@ -107,8 +106,9 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
     Returns
     -------
     ndarray of shape (n_components,)
-        Equal to :func:`subsampled_sum` of all features with these masks and alpha = r/m, at
-        r/m of the products and cosines.
+        Equal to :func:`subsampled_sum` of all features with these masks and alpha = r/m, up to
+        the map's ``feature_error``, at r/m of the products and cosines. The features are those of
+        :func:`dplit.sketching.sketches.sketch`, and add exactly in every order.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
     >>> subsampled_map_sum([[1.0], [1.0]], quadratic, [[0], [1]]).tolist()
     [2.0, 0.5]
     """
-    records = clamp(check_finite_array("X", X, ndim=2).astype(float))
+    records = check_finite_array("X", X, ndim=2)
     kept = check_finite_array("indices", indices, ndim=2)
     m, r = sketch_map.n_components, kept.shape[1]
     if records.shape[1] != sketch_map.n_features or len(kept) != len(records):
@@ -140,37 +140,13 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
         raise ValueError(f"indices must be integers from 0 to {m - 1}, got dtype {kept.dtype}")
     if r > m or not np.diff(np.sort(kept, axis=1), axis=1).all():
         raise ValueError(f"indices must be different in every row, at most {m}, got {r} in a row")
-    if sketch_map.kind == "quadratic":
-        records = clip_rows(records, 1.0)
-    # the same refusal for all records: frequencies are public, the largest record is not
-    check_angles(np.full((1, 1), LARGEST_INPUT), sketch_map.frequencies)
-    rows = np.ascontiguousarray(sketch_map.frequencies.T)
-    total = np.zeros(m, sketch_map.dtype)
+    adder = feature_adder(sketch_map, 1)
+    parts, counts = np.zeros(adder.shape, np.int64), np.bincount(kept.ravel(), minlength=m)
     for start in range(0, len(records), _BLOCK_ROWS):
-        where = kept[start : start + _BLOCK_ROWS]
-        angles = np.einsum("nd,nrd->nr", records[start : start + _BLOCK_ROWS], rows[where])
-        if sketch_map.kind == "quadratic":
-            total += np.bincount(where.ravel(), (angles**2).ravel(), m)
-            continue
-        cosines, sines = _parts(angles, sketch_map, where)
-        total += np.bincount(where.ravel(), cosines.ravel(), m)
-        total += 1j * np.bincount(where.ravel(), sines.ravel(), m)
-    scaled: NDArray[Any] = total * (m / r)
+        rows = slice(start, start + _BLOCK_ROWS)
+        parts += adder.scattered(records[rows], kept[rows])
+    scaled: NDArray[Any] = adder.total(parts, counts) * (m / r)
     return scaled
-
-
-def _parts(
-    angles: NDArray[np.float64], sketch_map: SketchMap, where: NDArray[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Real and imaginary parts of Fourier or quantized features at some angles."""
-    if sketch_map.dither is None:
-        return np.cos(angles), np.sin(angles)
-    shifted = angles + sketch_map.dither[where]
-    half = np.sqrt(0.5)
-    return (
-        np.where(np.cos(shifted) >= 0, half, -half),
-        np.where(np.sin(shifted) >= 0, half, -half),
-    )
 
 
 def laplace_subsampled_sum(

@@ -1,0 +1,360 @@
+"""Sums that have the same bits on every way, and one record that moves them by its feature."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dplit.features import orthonormal_blocks
+from dplit.sketching import _sums
+from dplit.sketching._sketch_estimator import noise_sensitivity
+from dplit.sketching.estimators import (
+    CompressiveGaussianMixture,
+    CompressiveKMeans,
+    CompressivePCA,
+)
+from dplit.sketching.float_experiments import (
+    exact_sum,
+    float_curve,
+    float_sensitivity,
+)
+from dplit.sketching.release import map_sensitivity
+from dplit.sketching.sketches import Kind, SketchMap, sketch
+from dplit.sketching.subsampled_sketch import subsampled_map_sum
+from dplit.streams import stream
+
+KINDS: tuple[Kind, ...] = ("fourier", "quantized", "quadratic")
+
+
+@pytest.fixture(params=[True, False], ids=["tangent", "cosine"])
+def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both routes of the trigonometry, whichever this machine takes."""
+    monkeypatch.setattr(_sums, "HALF_TANGENT", request.param)
+
+
+def _map(kind: Kind, d: int = 3, m: int = 24, bound: float | None = None) -> SketchMap:
+    rng = stream(0, "test-exact", "public", d)
+    omega = rng.standard_normal((d, m))
+    dither = rng.uniform(0, 2 * np.pi, m) if kind == "quantized" else None
+    return SketchMap(kind, omega, dither, bound)
+
+
+def _data(n: int, d: int = 3) -> np.ndarray:
+    return stream(0, "test-exact", "data").standard_normal((n, d))
+
+
+@pytest.mark.claim("sketch-beyond-float")
+def test_removing_the_first_record_of_a_pattern_moves_an_entry_by_at_most_one() -> None:
+    """Float32 block sums moved it by 2.22; kills every sum that rounds."""
+    fourier = SketchMap("fourier", np.array([[1.0, 2.0]]))
+    pattern = np.random.default_rng(221).uniform(-3, 3, (128, 1)) * 0.05
+    X = np.tile(pattern, (10_000, 1))
+    moved = np.abs(sketch(X, fourier).sum - sketch(X[1:], fourier).sum)
+    assert moved.max() <= 1.0
+    assert moved.min() >= 0.99
+
+
+@pytest.mark.parametrize("kind", ["fourier", "quantized"])
+def test_a_far_record_changes_no_other_feature(kind: Kind) -> None:
+    """2,047 records and one of length 1000 in a slab; kills a route that follows the longest."""
+    chosen = _map(kind, d=2, m=60, bound=1000.0)
+    near = stream(0, "test-far", "data").uniform(-300, 300, (1, 2))
+    far = np.array([[1000.0, -1000.0]])
+    before = sketch(np.tile(near, (2047, 1)), chosen).sum
+    after = sketch(np.vstack([np.tile(near, (2047, 1)), far]), chosen).sum
+    np.testing.assert_array_equal(after - before, sketch(far, chosen).sum)
+    assert np.abs(after - before).max() <= 1.0
+
+
+@pytest.mark.usefixtures("route")
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_way_gives_the_same_bits(kind: Kind) -> None:
+    """Order, blocks, threads, chunks, merges, single records, columns; kills any rounded sum."""
+    X, chosen = _data(1301), _map(kind)
+    whole = sketch(X, chosen).sum
+    order = stream(0, "test-exact-order", "data").permutation(len(X))
+    ways = {
+        "order": sketch(X[order], chosen).sum,
+        "columns first": sketch(np.asfortranarray(X), chosen).sum,
+        "chunks": sketch(iter([X[:1], X[1:700], X[700:700], X[700:]]), chosen).sum,
+        "list": sketch(X.tolist(), chosen).sum,
+        "merge": sketch(X[:333], chosen).merge(sketch(X[333:], chosen)).sum,
+        "records": np.sum([sketch(x[None], chosen).sum for x in X], axis=0),
+        "kept": subsampled_map_sum(X, chosen, np.tile(np.arange(24), (len(X), 1))),
+    }
+    ways |= {f"blocks of {k}": sketch(X, chosen, block_rows=k).sum for k in (1, 2, 7, 300, 5000)}
+    ways |= {f"{k} threads": sketch(X, chosen, n_jobs=k, block_rows=3).sum for k in (2, 3)}
+    for way, found in ways.items():
+        np.testing.assert_array_equal(found, whole, err_msg=way)
+    for columns in (1, 5, 23):
+        np.testing.assert_array_equal(
+            sketch(X, chosen.column_slice(columns)).sum, whole[:columns], err_msg="sliced map"
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_narrow_types_are_the_numbers_they_hold(kind: Kind) -> None:
+    chosen = _map(kind)
+    for dtype in (np.float32, np.float16, np.longdouble, np.int8, np.uint16, bool):
+        X = (3 * _data(400)).astype(dtype) if dtype is not np.uint16 else np.abs(_data(400)) * 9
+        X = X.astype(dtype)
+        expected = sketch(X.astype(float), chosen).sum
+        np.testing.assert_array_equal(sketch(X, chosen).sum, expected, err_msg=str(dtype))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [2, 9, 65])
+def test_matrix_products_are_exact(kind: Kind, d: int) -> None:
+    """Another order of the coordinates gives BLAS other partial sums; kills one bit too many."""
+    chosen, X = _map(kind, d=d), _data(300, d)
+    order = stream(0, "test-exact-columns", "data").permutation(d)
+    bound = None if chosen.bound is None else chosen.bound[order]
+    other = SketchMap(kind, chosen.frequencies[order], chosen.dither, bound)
+    if kind != "quadratic":  # lengths of records, which clip them to the ball, are added in order
+        X *= np.asarray(chosen.bound)
+    else:
+        X /= 2.0 * np.abs(X).sum(axis=1, keepdims=True)
+    np.testing.assert_array_equal(sketch(X[:, order], other).sum, sketch(X, chosen).sum)
+
+
+@pytest.mark.parametrize("d", [1, 3, 40])
+def test_angles_are_those_of_the_rounded_record(d: int) -> None:
+    """Rational arithmetic of the definition, at the bound; kills a lost half or a wrong step."""
+    chosen = _map("fourier", d=d, m=5)
+    bound = np.asarray(chosen.bound)
+    exponents = _sums._exponents(bound)
+    weights, bits = _sums._turns(chosen.frequencies, exponents)
+    for scale in (1e-9, 1e-3, 1.0):
+        x = scale * bound * stream(0, "test-angles", "data", d).uniform(-1, 1, d)
+        x[0] = scale * bound[0]
+        halves = _sums._halves(x[None], bound, exponents)
+        exact = [
+            sum(Fraction(h) * Fraction(w) for h, w in zip(halves[0], column, strict=True))
+            for column in weights.T
+        ]
+        assert (halves @ weights)[0].tolist() == [float(turn) for turn in exact]
+        assert all(Fraction(float(turn)) == turn for turn in exact)
+        assert all(
+            abs(turn) <= Fraction(2) ** (53 - int(b)) for turn, b in zip(exact, bits, strict=True)
+        )
+        true = [
+            sum(Fraction(a) * Fraction(w) for a, w in zip(x, column, strict=True))
+            for column in chosen.frequencies.T
+        ]
+        gap = np.array(
+            [float(a * Fraction(2 * math.pi) - t) for a, t in zip(exact, true, strict=True)]
+        )
+        assert (np.abs(gap) <= 1.001 * chosen.angle_error).all()
+
+
+def test_defaults_know_angles_to_a_ten_thousandth() -> None:
+    for d in (1, 8, 60):
+        assert _map("fourier", d=d).angle_error.max() < 1e-4
+        turns = np.asarray(_map("fourier", d=d).bound) * np.abs(
+            _map("fourier", d=d).frequencies
+        ).max(axis=1)
+        assert (turns >= 2 * np.pi * 256 / math.sqrt(d)).all()
+        assert (turns <= 2 * np.pi * 1024 / math.sqrt(d)).all()
+
+
+@pytest.mark.usefixtures("route")
+def test_no_modulus_exceeds_one() -> None:
+    """Half a million angles, quadrants' edges among them; kills a radius of 1 or a missing shrink.
+
+    Features are multiples of 2^-22, so that their squared moduli are compared as integers.
+    """
+    turns = np.concatenate([np.linspace(-1.0, 1.0, 500_001), np.arange(-8, 9) / 8.0])
+    turns = np.concatenate([turns, np.nextafter(turns[-17:], 9), np.nextafter(turns[-17:], -9)])
+    values = np.concatenate(
+        [
+            sketch([[1.0]], SketchMap("fourier", 2 * np.pi * part[None], None, 2.0)).sum
+            for part in np.array_split(turns, 8)
+        ]
+    )
+    parts = np.stack([values.real, values.imag]) * 2.0**22
+    whole = parts.astype(np.int64)
+    assert (whole == parts).all()
+    squares = (whole**2).sum(axis=0)
+    assert squares.max() <= 2**44
+    assert squares.max() > 2**44 * (1 - 2.0**-18)
+    assert np.abs(values - np.exp(2j * np.pi * turns)).max() < _sums.FEATURE_ERROR
+
+
+def test_one_bit_features_are_below_the_root_of_a_half() -> None:
+    value = sketch([[0.3]], SketchMap("quantized", [[1.0]], np.zeros(1))).sum[0]
+    assert value.real == value.imag
+    assert value.real * 2**22 == int(value.real * 2**22)
+    assert Fraction(value.real) ** 2 <= Fraction(1, 2) < (Fraction(value.real) + 2**-22) ** 2
+
+
+def test_functions_of_angles_do_not_depend_on_the_place() -> None:
+    """Numpy's bodies and tails of vectors, all offsets up to 70; kills another tail's rounding."""
+    rng = stream(0, "test-place", "data")
+    base = rng.uniform(-np.pi / 2, np.pi / 2, 200).astype(np.float32)
+    for function in (np.tan, np.cos, np.sin):
+        alone = np.array([function(base[k : k + 1])[0] for k in range(200)])
+        for first in range(70):
+            for last in (first + 1, first + 17, 160 - first, 200):
+                np.testing.assert_array_equal(function(base[first:last]), alone[first:last])
+
+
+def test_functions_of_angles_are_within_four_units() -> None:
+    """What the proof of the modulus asks of cosines and sines, and accuracy of tangents."""
+    angles = np.linspace(-np.pi, np.pi, 400_001).astype(np.float32)
+    wide = angles.astype(np.float64)
+    for function in (np.cos, np.sin):
+        assert np.abs(function(angles) - function(wide)).max() <= 4 * 2.0**-24
+    half, wide = angles / np.float32(2), wide / 2
+    assert np.abs(np.tan(half[1:-1]) / np.tan(wide[1:-1]) - 1)[half[1:-1] != 0].max() < 8 * 2.0**-24
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_totals_are_exact_up_to_the_largest_number_of_records(kind: Kind) -> None:
+    """Sums of 2^30 equal features split at an odd place; kills a grid that is too fine."""
+    chosen = _map(kind)
+    adder = _sums.feature_adder(chosen, 8)
+    part = adder.part(np.array([[1.7, 0.0, -0.2]]))
+    n, cut = 1 << 30, 123_456_789
+    whole = adder.total(n * part, n)
+    split = adder.total(cut * part, cut) + adder.total((n - cut) * part, n - cut)
+    np.testing.assert_array_equal(whole, split)
+    np.testing.assert_array_equal(whole - adder.total((n - 1) * part, n - 1), adder.total(part, 1))
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 30])
+@pytest.mark.parametrize("tight", [True, False])
+def test_quadratic_features_stay_below_their_sensitivities(d: int, tight: bool) -> None:
+    """Worst records of every norm; kills a missing shrink of the features, and too large a one."""
+    rng = stream(0, "test-quadratic", "public", d)
+    omega = orthonormal_blocks(d, 3 * d, rng=rng) if tight else rng.standard_normal((d, 4 * d + 1))
+    chosen = SketchMap("quadratic", omega)
+    vectors = np.linalg.eigh(omega @ omega.T)[1]
+    top = 1.5 * vectors[:, ::-1].T  # the longest axes first, outside of the ball
+    columns = omega.T / np.linalg.norm(omega, axis=0)[:, None]
+    features = np.array([sketch(x[None], chosen).sum for x in np.vstack([top, columns, -top])])
+    one = noise_sensitivity(chosen, noise="laplace")
+    assert features.sum(axis=1).max() <= one
+    assert features.sum(axis=1).max() >= one * (1 - 1e-3)
+    two = noise_sensitivity(chosen, noise="laplace", neighboring="replace_one")
+    four = noise_sensitivity(chosen, noise="gaussian")
+    both = noise_sensitivity(chosen, noise="gaussian", neighboring="replace_one")
+    differences = features[:, None] - features[None]
+    assert np.abs(differences).sum(axis=2).max() <= two
+    assert np.linalg.norm(features, axis=1).max() <= four
+    assert np.linalg.norm(differences, axis=2).max() <= both
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "polydisc", "cube"])
+@pytest.mark.parametrize("kind", ["fourier", "quantized"])
+def test_features_stay_below_their_sensitivities(kind: Kind, noise: str) -> None:
+    """Every norm, over records up to the bound, to the last bit; kills a radius of 1."""
+    chosen = _map(kind, m=9)
+    X = _data(2000) * np.asarray(chosen.bound) / 3.0
+    features = np.array([sketch(x[None], chosen).sum for x in X])
+    size = {
+        "laplace": lambda z: (np.abs(z.real) + np.abs(z.imag)).sum(axis=-1),
+        "gaussian": lambda z: np.linalg.norm(z, axis=-1),
+        "polydisc": lambda z: np.abs(z).max(axis=-1),
+        "cube": lambda z: np.maximum(np.abs(z.real), np.abs(z.imag)).max(axis=-1),
+    }[noise]
+    added = map_sensitivity(chosen, noise=noise)  # type: ignore[arg-type]
+    replaced = map_sensitivity(chosen, noise=noise, neighboring="replace_one")  # type: ignore[arg-type]
+    assert 0.7 * added < size(features).max() <= added
+    assert size(features[:700, None] - features[None, -700:]).max() <= replaced
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", [1e20, 1e160, 1.7e308, 5e-324])
+def test_finite_records_of_any_size_neither_raise_nor_warn(kind: Kind, value: float) -> None:
+    chosen = _map(kind)
+    far = np.array([[value, -value, 0.3], [value, value, value], [0.0, -value, 5e-324]])
+    found = sketch(far, chosen).sum
+    assert np.isfinite(found).all()
+    if chosen.bound is not None:
+        inside = np.clip(far, -chosen.bound, chosen.bound)
+        np.testing.assert_array_equal(found, sketch(inside, chosen).sum)
+        single = np.clip(far, -3e38, 3e38).astype(np.float32)
+        assert np.isfinite(sketch(single, chosen).sum).all()
+    subsampled_map_sum(far, chosen, [[0, 1], [2, 3], [4, 23]])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("frequency", [0.0, 1e-320, 1e-150, 1e150, 1e300])
+def test_frequencies_of_any_size_give_features_of_modulus_one(frequency: float) -> None:
+    """Default bounds from the smallest to the largest power of two; kills their overflow."""
+    chosen = SketchMap("fourier", np.array([[frequency, frequency / 2], [1.0, 0.0]]))
+    bound = np.asarray(chosen.bound)
+    assert (bound > 0).all()
+    assert np.isfinite(bound).all()
+    found = np.abs(sketch([bound, -0.3 * bound, [0.0, 0.1]], chosen.column_slice(2)).sum)
+    assert (found <= 3).all()
+    np.testing.assert_allclose(np.abs(sketch([bound], chosen).sum), 1.0, atol=2e-6)
+
+
+def test_bounds_are_public_parts_of_the_map() -> None:
+    omega = np.ones((2, 3))
+    wide, narrow = SketchMap("fourier", omega, None, 50.0), SketchMap("fourier", omega, None, 2.0)
+    assert wide.fingerprint != narrow.fingerprint
+    assert wide.fingerprint == SketchMap("fourier", omega, None, [50.0, 50.0]).fingerprint
+    far, edge = [[3.0, -70.0]], [[2.0, -2.0]]
+    np.testing.assert_array_equal(sketch(far, narrow).sum, sketch(edge, narrow).sum)
+    np.testing.assert_array_equal(sketch(far, wide).sum, sketch([[3.0, -50.0]], wide).sum)
+    assert (narrow.angle_error < wide.angle_error).all()
+    for bad in (0.0, -1.0, [1.0, 2.0, 3.0], math.inf, math.nan):
+        with pytest.raises(ValueError, match="bound must be"):
+            SketchMap("fourier", omega, None, bad)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="bound must be None for kind='quadratic'"):
+        SketchMap("quadratic", omega, None, 1.0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="bound times frequencies must be below 1e300"):
+        SketchMap("fourier", np.array([[1e300]]), None, 1e300)  # type: ignore[arg-type]
+
+
+@pytest.mark.claim("sketch-beyond-float")
+@pytest.mark.parametrize("n", [1, 127, 129, 5000])
+def test_no_search_finds_more_than_one(n: int) -> None:
+    """400 patterns up to the bound, at and beside block edges; kills a search that misses old sums.
+
+    The search is deterministic here, and in single precision it succeeds at 100,000 records.
+    """
+    fourier = SketchMap("fourier", stream(0, "test-search", "public").standard_normal((2, 8)))
+    found = float_sensitivity(
+        exact_sum, fourier, n, n_patterns=400, rng=stream(0, "test-search", "data")
+    )
+    assert 0.999 < found <= 1.0
+    curve = float_curve([1000, 100_000], n_patterns=100, seed=0, name="test-search")
+    assert max(curve.exact) <= 1.0 < curve.single[0] < curve.single[1]
+    assert curve.single[1] > 1.01
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        CompressiveKMeans(2, epsilon=1.0, bounds=(-1, 1), noise="polydisc", random_state=0),
+        CompressiveKMeans(
+            2, epsilon=1.0, bounds=(-1000, 1000), gamma=0.5, kind="quantized", noise="cube",
+            random_state=0,
+        ),
+        CompressiveGaussianMixture(2, epsilon=1.0, bounds=(-1, 1), gamma=1.0, random_state=0),
+        CompressivePCA(1, epsilon=1.0, data_norm=1.0, random_state=0),
+    ],
+    ids=lambda estimator: f"{type(estimator).__name__}-{estimator.noise}",
+)  # fmt: skip
+def test_estimators_take_finite_records_of_any_size(estimator: object) -> None:
+    X = np.vstack([_data(60, 2), [[1.7e308, -1.7e308], [1e160, 5e-324]]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator.fit(X)  # type: ignore[attr-defined]
+    assert np.isfinite(estimator.sketch_.sum).all()  # type: ignore[attr-defined]
+
+
+def test_a_box_far_from_zero_keeps_its_records_apart() -> None:
+    """Frequencies follow the box's width, the grid its place; kills the default bound there."""
+    X = 1e6 + np.repeat([[-0.5, 0.5], [0.5, -0.5]], 200, axis=0)
+    fitted = CompressiveKMeans(2, bounds=(1e6 - 1, 1e6 + 1), epsilon=None, random_state=0).fit(X)
+    found = fitted.cluster_centers_[np.argsort(fitted.cluster_centers_[:, 0])]
+    np.testing.assert_allclose(found, X[[0, 200]], atol=0.05)
