@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import validate_data
 
 from dplit._checks import check_finite_array
 
@@ -19,6 +21,7 @@ __all__ = [
     "clip_rows",
     "dp_statement",
     "spawn_generators",
+    "validated",
 ]
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -78,6 +81,16 @@ def clip_rows(X: NDArray[Any], norm: float) -> NDArray[Any]:
     rows = X / unit
     lengths, target = np.linalg.norm(rows, axis=1, keepdims=True), norm / unit
     return np.where(lengths <= target, X, rows * (norm / np.maximum(lengths, target)))
+
+
+def validated(estimator: BaseEstimator, *arrays: ArrayLike, **rules: Any) -> Any:
+    """Return what scikit-learn's ``validate_data`` returns, in silence.
+
+    It adds up the entries to see whether all are finite, and warns where large entries of two signs
+    meet: one record would decide whether it does.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(estimator, *arrays, **rules)
 
 
 def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:

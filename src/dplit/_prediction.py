@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from dplit._estimators import validated
 
 __all__ = ["LinearRegressor", "SignClassifier", "feature_scores", "fitted_records", "linear_scores"]
 
@@ -28,7 +30,7 @@ def fitted_records(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.float64
         If ``X`` is not a finite matrix with the fitted number of columns.
     """
     check_is_fitted(estimator)
-    records: NDArray[np.float64] = validate_data(estimator, X, dtype=np.float64, reset=False)
+    records: NDArray[np.float64] = validated(estimator, X, dtype=np.float64, reset=False)
     return records
 
 

@@ -9,13 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
-from sklearn.utils.validation import validate_data
 
 from dplit._boxes import check_box
 from dplit._centers import CenterEstimator
 from dplit._checks import Neighboring, check_integer
 from dplit._dp_lloyd import Noise, private_lloyd, spread_centers
-from dplit._estimators import RandomState, dp_statement, spawn_generators
+from dplit._estimators import RandomState, dp_statement, spawn_generators, validated
 
 __all__ = ["PrivateLloyd"]
 
@@ -135,7 +134,7 @@ class PrivateLloyd(CenterEstimator):
             matrix.
         """
         k = check_integer("n_clusters", self.n_clusters)
-        records = validate_data(self, X, dtype=np.float64)
+        records = validated(self, X, dtype=np.float64)
         d = records.shape[1]
         box = check_box(self.bounds, d)
         public, noise = spawn_generators(self.random_state, 2)

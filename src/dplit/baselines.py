@@ -16,7 +16,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
 
 from dplit._centers import nearest_center
 from dplit._checks import (
@@ -32,7 +31,7 @@ from dplit._dp_lloyd import (
     private_lloyd,
     spread_centers,
 )
-from dplit._estimators import RandomState, clip_rows, dp_statement, spawn_generators
+from dplit._estimators import RandomState, clip_rows, dp_statement, spawn_generators, validated
 from dplit._noisy_gradient import (
     PrivateCoefficients,
     noisy_gradient_descent,
@@ -117,7 +116,7 @@ class _ClippedLinearRegressor(LinearRegressor):
     def _unit_records(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return rows in the unit ball and labels in [-1, 1]; clipped before anything else."""
         norm, middle, half = self._limits()
-        records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
         unit = clip_rows(np.ascontiguousarray(records), norm) / norm
         if self.fit_intercept:
             unit = np.hstack([unit, np.ones((len(unit), 1))]) / np.sqrt(2.0)

@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dplit._checks import check_choice, check_integer, check_positive, check_rng
-from dplit._estimators import RandomState, spawn_generators
+from dplit._estimators import RandomState, spawn_generators, validated
 from dplit._feature_blocks import Kind, Plan, fill
 from dplit._feature_sums import feature_gram, feature_mean, feature_moments
 from dplit._random_projections import (
@@ -362,7 +362,7 @@ class RandomFourierFeatures(
             raise ValueError(
                 f"n_components must be even for cos_sin, got n_components={self.n_components!r}"
             )
-        records = validate_data(self, X, dtype=self.dtype)
+        records = validated(self, X, dtype=self.dtype)
         (rng,) = spawn_generators(self.random_state, 1)
         drawn = count // 2 if self.kind == "cos_sin" else count
         self.frequencies_ = random_frequencies(records.shape[1], drawn, gamma=self.gamma, rng=rng)
@@ -392,7 +392,7 @@ class RandomFourierFeatures(
             If ``X`` is not a finite matrix with the fitted number of columns.
         """
         check_is_fitted(self)
-        records = validate_data(self, X, dtype=self.dtype, reset=False)
+        records = validated(self, X, dtype=self.dtype, reset=False)
         phases = self.phases_ if self.kind == "phased_cosine" else None
         plan = Plan.make(
             records, self.frequencies_, phases, kind=self.kind, normalize=self.normalize

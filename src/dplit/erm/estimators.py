@@ -11,10 +11,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from dplit._checks import check_finite_array, check_probability
-from dplit._estimators import LARGEST_INPUT, RandomState, binary_signs
+from dplit._estimators import LARGEST_INPUT, RandomState, binary_signs, validated
 from dplit._prediction import SignClassifier
 from dplit.erm._feature_release import Release
 from dplit.erm._kernel_machine import KernelMachine
@@ -199,7 +198,7 @@ class PrivateKernelMachine(
         tau = check_probability("tau", self.tau)
         low, high = self._limits()
         middle, half = low / 2.0 + high / 2.0, high / 2.0 - low / 2.0
-        records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
         targets = np.clip((np.clip(labels, low, high) - middle) / half, -1.0, 1.0)
         extra = f"labels clipped to [{low:g}, {high:g}]"
         self._release_function(records, targets, tau, extra)
@@ -343,7 +342,7 @@ class PrivateKernelClassifier(
             or ``classes`` is None and the labels are not of two classes.
         """
         self._check_parameters(("hinge", "logistic"))
-        records, labels = validate_data(self, X, y, dtype=np.float64)
+        records, labels = validated(self, X, y, dtype=np.float64)
         extra = "labels given" if self.classes is not None else "the two labels taken as public"
         self.classes_, signs = binary_signs(labels, self.classes)
         return self._release_function(records, signs, 0.5, extra)

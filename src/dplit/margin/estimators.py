@@ -9,7 +9,6 @@ from typing import Any, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from dplit._checks import check_choice, check_integer, check_positive, check_probability
 from dplit._estimators import (
@@ -18,6 +17,7 @@ from dplit._estimators import (
     clip_rows,
     dp_statement,
     spawn_generators,
+    validated,
 )
 from dplit._prediction import SignClassifier, fitted_records
 from dplit.conversions import gdp_budget
@@ -292,7 +292,7 @@ class PrivateMarginClassifier(
             arrays of matching length or there are not two classes.
         """
         norm = self._check_parameters()
-        records, target = validate_data(self, X, y, dtype=np.float64)
+        records, target = validated(self, X, y, dtype=np.float64)
         self.classes_, labels = binary_signs(target, self.classes)
         rows = clip_rows(records, norm)
         if self.fit_intercept:
@@ -362,5 +362,5 @@ class PrivateMarginClassifier(
         ValueError
             If ``X`` is not a finite matrix with the fitted number of columns.
         """
-        rows = clip_rows(fitted_records(self, X), self.data_norm)
+        rows = clip_rows(fitted_records(self, X), check_positive("data_norm", self.data_norm))
         return np.asarray(rows @ self.coef_ + self.intercept_)

@@ -7,10 +7,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from dplit._checks import check_integer, check_positive, check_probability
-from dplit._estimators import RandomState, binary_signs, dp_statement, spawn_generators
+from dplit._estimators import RandomState, binary_signs, dp_statement, spawn_generators, validated
 from dplit._prediction import SignClassifier, feature_scores
 from dplit.margin.estimators import margin_weights, warn_if_noise_rules
 from dplit.margin.kernel_learner import DirectFeatures, direct_features
@@ -197,7 +196,7 @@ class PrivateKernelMarginClassifier(
             or the labels are not of two classes.
         """
         self._check_parameters()
-        records, labels = validate_data(self, X, y, dtype=np.float64)
+        records, labels = validated(self, X, y, dtype=np.float64)
         self.classes_, signs = binary_signs(labels, self.classes)
         public, noise = spawn_generators(self.random_state, 2)
         self.features_ = self._draw_features(records.shape[1], public)

@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
 
 from dplit._boxes import Box, check_box
 from dplit._checks import (
@@ -20,7 +19,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit._estimators import RandomState, clamp, dp_statement, spawn_generators
+from dplit._estimators import RandomState, clamp, dp_statement, spawn_generators, validated
 from dplit._prediction import LinearRegressor
 from dplit.mechanisms import gaussian_epsilon
 from dplit.projection.information import additive_sigma, fixed_variance
@@ -57,7 +56,7 @@ class _EntryPrivateRegressor(LinearRegressor):
     def _scaled(self, X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array, Box]:
         """Return entries clipped to [-1, 1], responses, and the box of the bounds."""
         self._check_parameters()
-        records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
         box = check_box(self.bounds, records.shape[1])
         return box.unit(records), clamp(labels.astype(np.float64)), box
 

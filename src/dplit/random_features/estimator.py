@@ -9,7 +9,6 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from dplit._checks import (
     check_choice,
@@ -18,7 +17,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit._estimators import LARGEST_INPUT, RandomState, dp_statement, spawn_generators
+from dplit._estimators import LARGEST_INPUT, RandomState, dp_statement, spawn_generators, validated
 from dplit._prediction import feature_scores
 from dplit.features import random_frequencies
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
@@ -222,7 +221,7 @@ class PrivateRandomFeatureRegressor(
         low, high = self._limits()
         half, middle = high / 2 - low / 2, low / 2 + high / 2
         with np.errstate(all="ignore"):  # the sum that looks for NaN may overflow
-            records, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+            records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
         n_records, width = records.shape
         unit = float(gaussian_sigma(epsilon=self.epsilon, delta=self.delta))
         alpha, sensitivity = self._penalty(n_records, unit)

@@ -11,7 +11,6 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from dplit._boxes import check_box
 from dplit._checks import (
@@ -21,7 +20,7 @@ from dplit._checks import (
     check_neighboring,
     check_positive,
 )
-from dplit._estimators import RandomState, dp_statement, spawn_generators
+from dplit._estimators import RandomState, dp_statement, spawn_generators, validated
 from dplit.features import random_frequencies
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.clompr import QUANTIZED_FACTOR, dequantized_sketch
@@ -253,7 +252,7 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
     def _records(self, X: ArrayLike) -> _Array:
         """Return finite records; scikit-learn's check adds them up, and must not warn of that."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(validate_data(self, X, dtype=np.float64))
+            return np.asarray(validated(self, X, dtype=np.float64))
 
     def _release(
         self,
