@@ -106,3 +106,23 @@ def test_normalized_margin():
 def test_bad_input(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.claim("margin-appF")
+@pytest.mark.parametrize("m", [7, 5000])
+def test_one_value_moves_the_mean_hinge_by_its_own_share(m):
+    """Every value replaced by the worst one; the mean is that of the losses within a grid step.
+
+    Kills a plain mean, whose last digits move with the rounding of all others.
+    """
+    u = np.random.default_rng(m).uniform(-1, 1, m)
+    mean = losses.bounded_hinge_mean(u, margin=0.3, largest=1.0)
+    plain = losses.hinge_loss(u, margin=0.3).mean()
+    assert 0 <= plain - mean <= (1 + 1 / 0.3) * 2.0**-23
+    width = losses.hinge_sensitivity(margin=0.3, data_norm=1.0, weight_norm=1.0, n_samples=m)
+    high, low = (u.copy() for _ in range(2))
+    high[0], low[0] = -1.0 - 1e-15, 1.0 + 1e-15  # products may exceed B by rounding
+    values = [losses.bounded_hinge_mean(v, margin=0.3, largest=1.0) for v in (high, low)]
+    assert 0.99 * width <= values[0] - values[1] <= width * (1 + 1e-12)
+    shuffled = np.random.default_rng(0).permutation(high)
+    assert losses.bounded_hinge_mean(shuffled, margin=0.3, largest=1.0) == values[0]

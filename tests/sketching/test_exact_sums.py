@@ -334,13 +334,13 @@ def test_no_search_finds_more_than_one(n: int) -> None:
 @pytest.mark.parametrize(
     "estimator",
     [
-        CompressiveKMeans(2, epsilon=1.0, bounds=(-1, 1), noise="polydisc", random_state=0),
+        CompressiveKMeans(2, epsilon=1e6, bounds=(-1, 1), noise="polydisc", random_state=0),
         CompressiveKMeans(
-            2, epsilon=1.0, bounds=(-1000, 1000), gamma=0.5, kind="quantized", noise="cube",
+            2, epsilon=1e6, bounds=(-1000, 1000), gamma=0.5, kind="quantized", noise="cube",
             random_state=0,
         ),
-        CompressiveGaussianMixture(2, epsilon=1.0, bounds=(-1, 1), gamma=1.0, random_state=0),
-        CompressivePCA(1, epsilon=1.0, data_norm=1.0, random_state=0),
+        CompressiveGaussianMixture(2, epsilon=1e6, bounds=(-1, 1), gamma=1.0, random_state=0),
+        CompressivePCA(1, epsilon=1e6, data_norm=1.0, random_state=0),
     ],
     ids=lambda estimator: f"{type(estimator).__name__}-{estimator.noise}",
 )  # fmt: skip

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest, laplace, norm
 
-from dplit.features import hadamard_blocks
 from dplit.mechanisms import gaussian_delta
 from dplit.sketching.release import ReleasePlan, map_sensitivity, noise_share, plan_release
 from dplit.sketching.sketches import Sketch, SketchMap, sketch
@@ -270,12 +269,3 @@ def test_the_sum_of_a_sketch_is_read_only_and_its_own() -> None:
     ):
         with pytest.raises(ValueError, match="read-only"):
             one.sum[0] = 5.0
-
-
-def test_blocks_that_are_not_the_frequencies_are_refused() -> None:
-    """Angles would follow the blocks, and decoders and sensitivities the published matrix."""
-    blocks = hadamard_blocks(3, 8, rng=stream(0, "blocks", "public"))
-    assert SketchMap("fourier", blocks.matrix, None, blocks).blocks is blocks
-    for other in (2.0 * blocks.matrix, blocks.matrix[:, :4], np.ones((3, 8))):
-        with pytest.raises(ValueError, match="blocks must have frequencies as their matrix"):
-            SketchMap("fourier", other, None, blocks)

@@ -36,7 +36,7 @@ from dplit.margin.margin_choice import choose_by_errors, margin_grid
 
 __all__ = ["PrivateMarginClassifier", "margin_weights", "warn_if_noise_rules"]
 
-#: Longest gradient over noise below which no more than the majority class is to be expected.
+#: Longest gradient over noise, below which our simulations sank to the majority class.
 _LOUD = 2.0
 
 
@@ -63,7 +63,7 @@ def warn_if_noise_rules(
         warnings.warn(
             f"the noise of {n_samples} records in {noise_dimension} dimensions at "
             f"epsilon={epsilon:g} is {1 / ratio:.2g} times as long as the longest possible "
-            "gradient: expect no more than the majority class",
+            "gradient: accuracy may be no better than the majority class",
             UserWarning,
             stacklevel=3,
         )
@@ -362,5 +362,6 @@ class PrivateMarginClassifier(
         ValueError
             If ``X`` is not a finite matrix with the fitted number of columns.
         """
-        rows = clip_rows(fitted_records(self, X), check_positive("data_norm", self.data_norm))
+        records = fitted_records(self, X)
+        rows = clip_rows(records, check_positive("data_norm", self.data_norm))
         return np.asarray(rows @ self.coef_ + self.intercept_)

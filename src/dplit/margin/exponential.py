@@ -172,40 +172,39 @@ def streaming_choice(
 ) -> int:
     """Position of the candidate that the exponential mechanism chooses, candidates in a stream.
 
-        Parameters
-        ----------
-        blocks : iterable of ndarray (n, k)
-            Candidates, such as :func:`dplit.margin.covers.lattice_blocks`; each block is dropped
-            before the next one is made.
-        X : array_like of shape (m, k)
-            Features.
-        y : array_like of shape (m,)
-            Labels -1 and 1.
-        epsilon : float
-            Privacy loss, positive; neighbours replace one record.
-        rng : numpy.random.Generator
-            Source of privacy noise.
+    Parameters
+    ----------
+    blocks : iterable of ndarray (n, k)
+        Candidates, such as :func:`dplit.margin.covers.lattice_blocks`; each block is dropped
+        before the next one is made.
+    X : array_like of shape (m, k)
+        Features.
+    y : array_like of shape (m,)
+        Labels -1 and 1.
+    epsilon : float
+        Privacy loss, positive; neighbours replace one record.
+    rng : numpy.random.Generator
+        Source of privacy noise.
 
-        Returns
-        -------
-        int
-            Position in the stream. It has exactly the law of
-            :func:`dplit.margin.exponential.cover_law`; the choice is epsilon-private.
+    Returns
+    -------
+    int
+        Position in the stream. It has exactly the law of
+        :func:`dplit.margin.exponential.cover_law`; the choice is epsilon-private.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If an array is not finite, shapes disagree, there is no candidate or epsilon is not
-            positive.
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite, shapes disagree, there is no candidate or epsilon is not
+        positive.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from dplit.margin._records import scaled_rows
-    from dplit.margin.covers import lattice_blocks
-        >>> blocks = lattice_blocks(2, radius=1.0, covering_radius=0.5)
-        >>> X, rng = np.tile([[1.0, 0.2]], (200, 1)), np.random.default_rng(0)
-        >>> position = streaming_choice(blocks, X, np.ones(200), epsilon=1.0, rng=rng)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.margin.covers import lattice_blocks
+    >>> blocks = lattice_blocks(2, radius=1.0, covering_radius=0.5)
+    >>> X, rng = np.tile([[1.0, 0.2]], (200, 1)), np.random.default_rng(0)
+    >>> position = streaming_choice(blocks, X, np.ones(200), epsilon=1.0, rng=rng)
     """
     rows = scaled_rows(labelled_rows(X, y))
     scores = chain.from_iterable(_counts(block, rows).tolist() for block in blocks)
