@@ -432,6 +432,17 @@ def test_digits_cost_less_than_one_centre_or_the_warning_says_that_they_may_not(
     assert sse(X, model.cluster_centers_) <= middle
 
 
+@few_records
+def test_noise_costs_a_mixture_no_likelihood_without_bound():
+    """300 records at epsilon 1: variances that noise made too small cost 2 nats a record before."""
+    _, X = _clusters(300)
+    middle = log_density(X, [1.0], np.zeros((1, 2)), np.full((1, 2), 16.0 / 3.0)).mean()
+    for seed in range(3):
+        model = _make(CompressiveGaussianMixture, n_starts=1, random_state=seed).fit(X)
+        assert model.score(X) > middle - 0.02
+    assert (model.covariances_ <= 16.0 / 3.0).all()
+
+
 def test_components_have_a_sign():
     """The entry of largest modulus is positive, whatever the signs of the singular vectors."""
     X = stream(0, "sign", "data").standard_normal((3000, 4)) * [0.3, 0.2, 0.1, 0.1]

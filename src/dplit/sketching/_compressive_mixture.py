@@ -28,6 +28,20 @@ def _size(n_components: int, n_features: int) -> int:
     return 3 * default_size(n_components, n_features)
 
 
+def _hidden_variance(deviation: float, sizes: _Array, energies: _Array, omega: _Array) -> _Array:
+    """Return what to add to variances (k, d): their standard errors, and the means' squared.
+
+    A variance that noise made too small costs likelihood without bound, one too large little. The
+    errors are those of one component alone: the derivatives of its sketch ``w a`` are ``i w omega
+    a`` in the mean and ``-w omega^2 a / 2`` in the variance.
+    """
+    squares = omega.T**2
+    with np.errstate(divide="ignore", over="ignore"):
+        noise = (deviation / sizes[:, None]) ** 2  # infinite for weight 0
+        errors = noise / (energies @ squares), 4.0 * noise / (energies @ squares**2)
+    return np.asarray(errors[0] + np.sqrt(errors[1]))
+
+
 class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type: ignore[misc]
     """Private Gaussian mixture with diagonal covariances, from one sketch of the data.
 
@@ -67,7 +81,8 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
     weights_ : ndarray of shape (n_components,)
     means_ : ndarray of shape (n_components, n_features)
     covariances_ : ndarray of shape (n_components, n_features)
-        Variances, as in scikit-learn's ``GaussianMixture(covariance_type="diag")``.
+        Variances, as in scikit-learn's ``GaussianMixture(covariance_type="diag")``, wider by what
+        the noise hides of them and of the means.
     sketch_ : Sketch or None
         The released sketch; None without privacy.
     epsilon_, delta_, neighboring_ : float, float, str
@@ -189,11 +204,16 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
                 target, omega, k, bounds=self.bounds, rng=rng, n_starts=self.n_starts,
                 min_variance=self.min_variance,
             )  # fmt: skip
-            energies = np.exp(-found.variances @ omega**2).sum(axis=1)
-            lengths = found.mass * found.weights * np.sqrt(energies)
+            energies = np.exp(-found.variances @ omega**2)  # |a_lj|^2, (k, m)
+            sizes = found.mass * found.weights
+            lengths = sizes * np.sqrt(energies.sum(axis=1))
         if self._hears(released, lengths, deviation):
             self.weights_, self.means_ = found.weights, found.means
             self.covariances_ = found.variances
+            if deviation > 0.0:
+                added = _hidden_variance(deviation, sizes, energies, omega)
+                most = np.maximum(found.variances, box.half**2 / 3.0)
+                self.covariances_ = np.minimum(found.variances + added, most)
         else:  # the moments of the uniform law on the box, in every component
             self.weights_, self.means_ = np.full(k, 1.0 / k), np.tile(box.middle, (k, 1))
             self.covariances_ = np.tile(box.half**2 / 3.0, (k, 1))
