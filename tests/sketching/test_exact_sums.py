@@ -151,6 +151,19 @@ def test_angles_are_those_of_the_rounded_record(d: int) -> None:
         assert (np.abs(gap) <= 1.001 * chosen.angle_error).all()
 
 
+@pytest.mark.parametrize("d", [1, 3, 40])
+def test_quadratic_angles_are_exact(d: int) -> None:
+    """Rational arithmetic, on records of the ball's surface; kills one bit of frequencies more."""
+    adder = _sums.QuadraticAdder(_map("quadratic", d=d, m=5), 4)
+    records = adder._records(9.0 * _data(4, d))
+    for x, found in zip(records, records @ adder.weights, strict=True):
+        assert np.linalg.norm(x) <= 2.0**25
+        for column, value in zip(adder.weights.T, found, strict=True):
+            products = [Fraction(a) * Fraction(w) for a, w in zip(x, column, strict=True)]
+            assert sum(products) == Fraction(float(value))
+            assert sum(map(abs, products)) < 2  # in units of 2^-52: below 2^53
+
+
 def test_defaults_know_angles_to_a_ten_thousandth() -> None:
     for d in (1, 8, 60):
         assert _map("fourier", d=d).angle_error.max() < 1e-4
@@ -163,11 +176,12 @@ def test_defaults_know_angles_to_a_ten_thousandth() -> None:
 
 @pytest.mark.usefixtures("route")
 def test_no_modulus_exceeds_one() -> None:
-    """Half a million angles, quadrants' edges among them; kills a radius of 1 or a missing shrink.
+    """Half a million angles, quadrants' edges among them; kills a radius of 1 and lost reductions.
 
     Features are multiples of 2^-22, so that their squared moduli are compared as integers.
     """
-    turns = np.concatenate([np.linspace(-1.0, 1.0, 500_001), np.arange(-8, 9) / 8.0])
+    turns = [np.linspace(-1.0, 1.0, 500_001), np.linspace(-99.7, 100.3, 50_001)]
+    turns = np.concatenate([*turns, np.arange(-8, 9) / 8.0])
     turns = np.concatenate([turns, np.nextafter(turns[-17:], 9), np.nextafter(turns[-17:], -9)])
     values = np.concatenate(
         [

@@ -17,6 +17,7 @@ from dplit.sketching.noise_experiments import (
     noisy_sketches,
     sketched_data,
 )
+from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 
 EASY = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
@@ -70,13 +71,16 @@ def test_grid_holds_the_risks_of_its_trials(monkeypatch):
     X, centers = EASY.draw(600, rng=data)
     reference = lloyd_reference(X, 2, rng=data, centers=centers)
     omega = EASY.frequencies(40, rng=stream(3, "grid", "public", 5))
-    z = np.exp(1j * X.astype(float) @ omega).mean(axis=0)
+    fourier = SketchMap("fourier", omega)
+    z = sketch(X, fourier).mean
+    plain = np.exp(1j * X.astype(float) @ omega).mean(axis=0)
+    assert (np.abs(z - plain) <= fourier.feature_error).all()
     g = stream(3, "grid", "noise", 5).standard_normal((40, 2)) @ (1.0, 1j)
     for column, m in enumerate((8, 40)):
         sketches, frequencies, centroids = calls[2 + column]
         np.testing.assert_array_equal(frequencies[0], omega[:, :m])
         expected = noisy_sketches(z[:m], g[:m], [0.0, 0.01, 1.0])
-        np.testing.assert_allclose(sketches[0], expected, atol=1e-6)
+        np.testing.assert_allclose(sketches[0], expected, rtol=1e-12)
         cost = sse(X, centroids[0])
         np.testing.assert_allclose(grid.few[5, column], cost / reference.few, rtol=1e-12)
         np.testing.assert_allclose(grid.many[5, column], cost / reference.many, rtol=1e-12)
