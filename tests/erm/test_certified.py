@@ -15,7 +15,9 @@ from dplit.erm._certified import certified_minimiser, rounding_distance
 from dplit.erm._defaults import default_regularization, default_width, expected_noise
 from dplit.erm._feature_release import certified_weights, unit_sensitivity
 from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
+from dplit.erm.gaussian_process import GaussianProcessOracle
 from dplit.erm.minimisers import fit_linear
+from dplit.erm.queries import QueryOracle
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.streams import stream
 
@@ -104,7 +106,7 @@ def test_a_failing_fast_solver_is_replaced_within_the_distance(loss, failure, mo
 def test_the_number_of_accelerated_steps_suffices_without_a_certificate():
     """The gap of the mean after the proved number of steps, with ``done`` never true.
 
-    Kills half of the curvature bound, and the last point in the place of the mean.
+    Kills a quarter of the steps.
     """
     rng = stream(0, "certified-steps", "data")
     m, penalty, tol = 30, 2.0 * 0.05 * 30, 1e-3
@@ -187,6 +189,32 @@ def test_huge_records_and_labels_speak_of_nothing(release):
             ).fit(X, y)  # fmt: skip
             assert np.isfinite(model.decision_function(X)).all()
     assert len(statements) == 1
+
+
+@pytest.mark.claim("erm-beyond-gp", "erm-beyond-queries")
+@pytest.mark.parametrize("oracle", [GaussianProcessOracle, QueryOracle])
+def test_the_oracles_answer_beside_a_huge_record(oracle):
+    """Unclamped, the plain kernel below warns of overflow (an error here) for one record alone."""
+
+    def kernel(X, Z):
+        return np.exp(-0.5 * ((X[:, None] - Z) ** 2).sum(axis=-1))
+
+    budget = {"delta": 1e-5} if oracle is GaussianProcessOracle else {"n_queries": 3}
+    for record in ([1.5e308, -1e308], [5e-324, 0.0]):
+        answers = oracle(
+            kernel, [[0.0, 0.0], record], [0.5, 0.5], epsilon=1.0,
+            sensitivity=0.1, rng=stream(0, "certified-oracle", "noise"), **budget,
+        ).answer([[0.0, 0.1], [1.0, 1.0]])  # fmt: skip
+        assert np.isfinite(answers).all()
+
+
+def test_a_refused_refit_keeps_the_old_model():
+    X, y = np.eye(4), np.ones(4)
+    model = PrivateKernelMachine(bounds=(-1.0, 1.0), regularization=0.1, random_state=0).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="accuracy must be at least"):
+        model.set_params(loss="pinball", accuracy=1e-12, random_state=1, n_components=3).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), before)
 
 
 @pytest.mark.claim("erm-beyond-gp")

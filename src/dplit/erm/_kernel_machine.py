@@ -80,17 +80,16 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         public, noise = spawn_generators(self.random_state, 2)
         count, columns = records.shape
         width = default_width(columns) if self.width is None else self.width
-        self.regularization_ = self._penalty(count, tau)
-        self.frequencies_ = random_frequencies(
-            columns, self.n_components, gamma=0.5 / width**2, rng=public
-        )
+        penalty = self._penalty(count, tau)
+        gamma = 0.5 / width**2
+        frequencies = random_frequencies(columns, self.n_components, gamma=gamma, rng=public)
         released = release_weights(
-            clamp(records), targets, self.frequencies_, loss=self.loss, tau=tau,
-            regularization=self.regularization_, epsilon=self.epsilon, delta=self.delta,
+            clamp(records), targets, frequencies, loss=self.loss, tau=tau,
+            regularization=penalty, epsilon=self.epsilon, delta=self.delta,
             release=self.release, n_queries=self.n_queries, data_norm=self.data_norm,
             accuracy=self.accuracy, public=public, noise=noise,
         )  # fmt: skip
-        self.coef_ = released.coef
+        self.coef_, self.frequencies_, self.regularization_ = released.coef, frequencies, penalty
         self.sensitivity_, self.noise_scale_ = released.sensitivity, released.noise_scale
         self.epsilon_, self.delta_ = released.epsilon, released.delta
         self.neighboring_ = self.neighboring

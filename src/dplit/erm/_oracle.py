@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_finite_array, check_positive, check_rng
+from dplit._estimators import clamp
 
 __all__ = ["CuratedFunction", "Kernel", "real_points"]
 
@@ -27,7 +28,10 @@ def real_points(name: str, points: ArrayLike, columns: int | None = None) -> _Ar
 
 
 class CuratedFunction:
-    """A function ``sum_i c_i K(x_i, .)`` in the curator's hands, with its own source of noise."""
+    """A function ``sum_i c_i K(x_i, .)`` in the curator's hands, with its own source of noise.
+
+    Records are clamped to 1e150, so that no distance to one of them overflows.
+    """
 
     def __init__(
         self,
@@ -42,7 +46,7 @@ class CuratedFunction:
         if not callable(kernel):
             raise TypeError(f"kernel must be callable, got kernel={kernel!r}")
         self._kernel = kernel
-        self._records = real_points("records", records)
+        self._records = clamp(real_points("records", records))
         weights = check_finite_array("coefficients", coefficients, ndim=1)
         if weights.shape != (len(self._records),):
             raise ValueError(
