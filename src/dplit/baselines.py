@@ -310,9 +310,9 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
         Number of gradient steps; the noise of each grows like its square root. None follows the
         number of records (where it is public, else ``public_size``), their dimension and the
         budget, see the notes; at most 1000.
-    clip : float, default=0.3
-        Norm to which gradients are clipped, in unit bounds: 1 clips none at the zero model, 0.3
-        none of a label within a third of the half range of its prediction.
+    clip : float, default=0.1
+        Norm to which gradients are clipped, in unit bounds: 1 clips none at the zero model. The
+        noise is proportional to it, and a small one makes the fit robust: between mean and median.
     learning_rate : float, default=1.0
         Step length on the mean gradient in unit bounds, where the loss has curvature at most 1:
         below 2 the noiseless descent converges.
@@ -351,9 +351,10 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
     Default steps: in T steps of length r the noise adds up to predictions of mean square at most
     ``r T d (s/n)^2 / 2`` over d coordinates, with s the noise of one release of a clipped gradient
     sum, and what a model of norm 1 has left to learn is at most ``1/(2 e r T)``, in unit bounds.
-    The two are equal at ``r T = n/(s sqrt(e d))``; no record is read. Where that is below 8, too
-    little for an intercept (curvature 1/2) to be learnt to e^-4, ``fit`` warns. The noise is
-    floating-point research noise, not a release.
+    The two are equal at ``r T = n/(s sqrt(e d))``; no record is read. Where that is below 8 (too
+    little for an intercept, of curvature 1/2, to be learnt to e^-4) or below 2/clip (for clipped
+    steps to cross the range of the labels), ``fit`` warns. The noise is floating-point research
+    noise, not a release.
 
     Examples
     --------
@@ -374,7 +375,7 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
         data_norm: float | None = None,
         bounds: tuple[float, float] | None = None,
         steps: int | None = None,
-        clip: float = 0.3,
+        clip: float = 0.1,
         learning_rate: float = 1.0,
         radius: float | None = None,
         average: bool = True,
@@ -441,10 +442,11 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
         check_neighboring(self.neighboring)
         rate = check_positive("learning_rate", self.learning_rate)
         n = public_number(n_records, self.neighboring, self.public_size)
-        moved = check_positive("clip", self.clip) * (1 if self.neighboring == "add_remove" else 2)
+        clip = check_positive("clip", self.clip)
+        moved = clip if self.neighboring == "add_remove" else 2.0 * clip
         noise = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved)
         time = n / (noise * math.sqrt(math.e * d))
-        if time < _SHORTEST:
+        if time < max(_SHORTEST, 2.0 / clip):
             _warn_of_noise(f"{n} records with {d} coefficients")
         return min(max(math.ceil(time / rate), 1), _MOST_STEPS)
 
