@@ -455,8 +455,15 @@ def test_scikit_learn_checks_at_a_huge_budget(estimator: Any, check: Any) -> Non
     check(estimator)
 
 
+@estimator_checks([Descent(**BOUNDS)])
+def test_scikit_learn_checks_of_the_descent_at_the_default_budget(
+    estimator: Any, check: Any
+) -> None:
+    check(estimator)
+
+
 @estimator_checks(
-    [Moments(**BOUNDS), Descent(**BOUNDS)],
+    [Moments(**BOUNDS)],
     {"check_regressors_train": "200 records at epsilon = 1: the noise exceeds the signal"},
 )
 def test_scikit_learn_checks_at_the_default_budget(estimator: Any, check: Any) -> None:
