@@ -78,7 +78,7 @@ __all__ = [
 
 #: Largest default number of steps of NoisyGradientRegressor, and the shortest time that learns.
 _MOST_STEPS = 1000
-_SHORTEST = 8.0
+_SHORTEST = 16.0
 #: Least ratio of the released weight of the constant to the default penalty.
 _LEAST_WEIGHT = 4.0
 
@@ -350,11 +350,10 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
     -----
     Default steps: in T steps of length r the noise adds up to predictions of mean square at most
     ``r T d (s/n)^2 / 2`` over d coordinates, with s the noise of one release of a clipped gradient
-    sum, and what a model of norm 1 has left to learn is at most ``1/(2 e r T)``, in unit bounds.
-    The two are equal at ``r T = n/(s sqrt(e d))``; no record is read. Where that is below 8 (too
-    little for an intercept, of curvature 1/2, to be learnt to e^-4) or below 2/clip (for clipped
-    steps to cross the range of the labels), ``fit`` warns. The noise is floating-point research
-    noise, not a release.
+    sum, and what a model of norm 2 has left to learn is at most ``2/(e r T)``, in unit bounds. The
+    two are equal at ``r T = 2 n/(s sqrt(e d))``; no record is read. Where that is below 16 or below
+    4/clip (for clipped steps to cross the range of the labels twice), ``fit`` warns. The noise is
+    floating-point research noise, not a release.
 
     Examples
     --------
@@ -445,8 +444,8 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
         clip = check_positive("clip", self.clip)
         moved = clip if self.neighboring == "add_remove" else 2.0 * clip
         noise = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved)
-        time = n / (noise * math.sqrt(math.e * d))
-        if time < max(_SHORTEST, 2.0 / clip):
+        time = 2.0 * n / (noise * math.sqrt(math.e * d))
+        if time < max(_SHORTEST, 4.0 / clip):
             _warn_of_noise(f"{n} records with {d} coefficients")
         return min(max(math.ceil(time / rate), 1), _MOST_STEPS)
 
