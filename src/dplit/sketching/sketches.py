@@ -492,9 +492,8 @@ def sketch(
         Records per block. Memory is O(block_rows * n_components) for every thread. It changes no
         bit of the result.
     n_jobs : int or None, default=1
-        Threads, as joblib counts them. Their number changes no bit of the result. With several
-        threads blocks of 1024 records are faster, since threads wait for each other between the
-        steps of a block. A dask array has its own workers.
+        Threads, as joblib counts them. Their number changes no bit of the result. A dask array has
+        its own workers.
 
     Returns
     -------
