@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -63,11 +64,13 @@ class Case:
     distance: Distance | None = None
     options: dict[str, Any] = field(default_factory=dict)
     raised: int = 0  # pairs that are refused for their public size
+    any_label: bool = True  # or the domain holds the labels -1 and 1 and nothing else
 
     def report(self, seed: int = 0, **changes: Any) -> audit.SideChannelReport:
         """Run the tool."""
         options = {"sizes": (129,), "norm": 0.5} | self.options
         pairs = audit.nasty_pairs(2, relation=self.relation, labels=self.labels, **options)
+        pairs = [pair for pair in pairs if self.any_label or "foreign" not in pair.name]
         return audit.side_channels(
             self.release, pairs, noised=self.noised, epsilon=self.epsilon, delta=self.delta,
             distance=self.distance, bound=1.0 + 1e-9 if self.distance else np.inf,
@@ -98,6 +101,7 @@ polydisc, cube, laplace = (partial(moved_sketch, norm) for norm in ("polydisc", 
 half_laplace = partial(moved_sketch, "laplace", share=0.5)
 most_laplace = partial(moved_sketch, "laplace", share=0.95)
 LINEAR = ("coef_", "intercept_")
+LOUD = (*LINEAR, "warnings")  # a warning quotes the noised count
 CENTERS = ("cluster_centers_", "weights_", "sketch_.sum")
 MIXTURE = ("weights_", "means_", "covariances_", "sketch_.sum")
 PCA = ("components_", "second_moments_", "sketch_.sum")
@@ -110,11 +114,11 @@ POLISH = {"sizes": (1025,)}  # above 1000 records solvers take another way
 
 ESTIMATORS = {
     "SufficientStatisticsRegressor": Case(
-        SufficientStatisticsRegressor(**NORM, **BOX), "add_remove", 0.5, LINEAR, 1.0, 1e-5
+        SufficientStatisticsRegressor(**NORM, **BOX), "add_remove", 0.5, LOUD, 1.0, 1e-5
     ),
     "SufficientStatisticsRegressor replace_one": Case(
         SufficientStatisticsRegressor(neighboring="replace_one", **NORM, **BOX),
-        "replace_one", 0.5, LINEAR, 1.0, 1e-5,
+        "replace_one", 0.5, LOUD, 1.0, 1e-5,
     ),
     "NoisyGradientRegressor": Case(
         NoisyGradientRegressor(steps=5, **NORM, **BOX), "replace_one", 0.5, LINEAR, 1.0, 1e-5
@@ -154,7 +158,7 @@ ESTIMATORS = {
     ),
     "PrivateKernelClassifier hinge, fine": Case(
         PrivateKernelClassifier(
-            n_components=5, accuracy=1.2e-9, regularization=0.00905, classes=CLASSES
+            n_components=5, accuracy=1e-4, regularization=0.00905, classes=CLASSES
         ),
         "replace_one", CLASSES, ("coef_",), 1.0, 1e-5, moved, {"n_records": 3},
     ),
@@ -176,13 +180,13 @@ ESTIMATORS = {
     "CompressiveKMeans quantized cube": Case(
         CompressiveKMeans(
             2, n_restarts=1, n_frequencies=8, kind="quantized", noise="cube", gamma=0.5,
-            bounds=(-1000.0, 1000.0),
+            bounds=(-1000.0, 1000.0), neighboring="replace_one",
         ),
         "replace_one", None, CENTERS, distance=cube, options={"norm": 1000.0} | BLOCKS,
     ),
     "CompressiveGaussianMixture": Case(
         CompressiveGaussianMixture(1, n_starts=1, n_frequencies=8, **BOX),
-        "add_remove", None, MIXTURE, distance=laplace, options=BLOCKS,
+        "add_remove", None, MIXTURE, distance=polydisc, options=BLOCKS,
     ),
     "CompressivePCA": Case(
         CompressivePCA(1, **NORM), "add_remove", None, (*PCA, "sketch_.count"),
@@ -201,7 +205,7 @@ ESTIMATORS = {
             **NORM, margin=0.25, solver="phased", projection="fast", fit_intercept=True,
             classes=CLASSES,
         ),
-        "replace_one", CLASSES, LINEAR, 1.0, 1e-5,
+        "replace_one", CLASSES, LINEAR, 1.0, 1e-5, raised=2,
     ),
     "PrivateKernelMarginClassifier": Case(
         PrivateKernelMarginClassifier(
@@ -215,7 +219,7 @@ ESTIMATORS = {
     ),
     "PrivateRandomFeatureRegressor small alpha": Case(
         PrivateRandomFeatureRegressor(n_components=5, alpha=1e-9, **BOX),
-        "replace_one", 0.5, ("coef_",), 1.0, 1e-5, moved,
+        "replace_one", 0.5, ("coef_",), 1.0, 1e-5, moved, raised=4,
     ),
 }  # fmt: skip
 
@@ -296,7 +300,7 @@ RELEASES = {
     "private_lloyd": Case(lloyd, "add_remove", None, ("centers", "counts")),
     "objective_perturbation": Case(perturbed, "replace_one", CLASSES, ("coef",)),
     "gaussian_prior_draw": Case(
-        gibbs, "replace_one", CLASSES, ("coef",), options={"sizes": (13,)}
+        gibbs, "replace_one", CLASSES, ("",), options={"sizes": (13,)}, any_label=False
     ),
     "release_additive": Case(table, "replace_entry", None, ("",), 1.0, 1e-5),
     "release_projection": Case(projected, "replace_entry", 1.0, ("X", "y"), 1.0, 1e-5),
@@ -334,12 +338,19 @@ def test_a_sketch_with_an_exact_count_states_no_more_than_is_true() -> None:
     def release(data: Any, rng: Any) -> Any:
         seed = int(rng.integers(2**30, 2**31))
         released = plan.apply(sketch(data[0], FOURIER), rng=rng)
-        return CompressiveKMeans(1, n_restarts=1, random_state=seed, **BOX).fit_sketch(released)
+        fitted = CompressiveKMeans(1, n_restarts=1, random_state=seed, **BOX)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # so few records are hidden by the noise, as it says
+            return fitted.fit_sketch(released)
 
     stated = release((np.zeros((5, 2)),), stream(0, "side-channels", "noise"))
-    case = Case(release, stated.neighboring_, None, CENTERS, stated.epsilon_, stated.delta_)
-    report = case.report()
-    assert np.isinf(stated.epsilon_) or not report.violated, str(report)
+    assert stated.neighboring_ == "add_remove"
+    assert np.isinf(stated.epsilon_)
+    assert "publishes the number of records exactly" in stated.privacy_statement_
+    kept = Case(release, "replace_one", None, (*CENTERS, "sketch_.count"), 0.5)
+    assert not kept.report().violated
+    leaky = Case(release, "add_remove", None, CENTERS, 0.5)
+    assert leaky.report().violated  # why the statement above is the only true one
 
 
 def test_every_public_estimator_is_listed() -> None:

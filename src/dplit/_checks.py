@@ -146,5 +146,5 @@ def check_angles(
     if not largest * length <= limit:
         raise ValueError(
             f"inner products of records and frequencies must stay below {limit:.2g}, "
-            f"got entries up to {largest:.2g} times frequencies of l1 norm up to {length:.2g}"
+            f"got records that are too large for frequencies of l1 norm up to {length:.2g}"
         )

@@ -74,7 +74,7 @@ def clip_rows(X: NDArray[Any], norm: float) -> NDArray[Any]:
     Every row is first divided by a power of two near its largest entry, so that no finite row
     overflows, underflows, warns or loses its direction, and none takes another route.
     """
-    kind = X.dtype.type
+    X, kind = np.ascontiguousarray(X), X.dtype.type  # rows of other layouts add in another order
     top = np.finfo(X.dtype).maxexp - 1
     largest = np.maximum(np.abs(X).max(axis=1, keepdims=True), kind(norm))
     unit = np.ldexp(kind(1.0), np.minimum(np.frexp(largest)[1], top))  # (n, 1)

@@ -93,7 +93,7 @@ def gram_rounding(entries: int) -> float:
 
 def row_scores(X: NDArray[Any], w: NDArray[Any]) -> Array:
     """``X @ w`` (n,) where no row's bits depend on its place, as they do in a matrix product."""
-    step = max(1, _BLOCK // X.shape[1])
+    X, step = np.ascontiguousarray(X), max(1, _BLOCK // X.shape[1])
     scores = np.empty(len(X))
     for start in range(0, len(X), step):
         np.add.reduce(X[start : start + step] * w, axis=1, out=scores[start : start + step])

@@ -110,7 +110,7 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
     bounds : tuple of (float or array_like of shape (n_features,))
         Lowest and highest entry, for all columns or for each. Entries outside are clipped. Must be
         given, and chosen without the data.
-    correction : {"none", "attenuation"}, default="none"
+    correction : {"none", "attenuation"}, default="attenuation"
         "attenuation" takes off the Gram matrix as much of the noise's share as is worth it
         (:func:`dplit.projection.projection.useful_correction`; nothing where the release is mostly
         noise), at most 0.8 of its smallest eigenvalue. It reads the release alone, and so costs no
@@ -165,7 +165,7 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
         epsilon: float = 0.5,
         delta: float = 1e-5,
         bounds: tuple[Any, Any] | None = None,
-        correction: Literal["none", "attenuation"] = "none",
+        correction: Literal["none", "attenuation"] = "attenuation",
         fit_intercept: bool = True,
         random_state: RandomState = None,
     ) -> None:

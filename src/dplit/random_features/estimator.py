@@ -220,8 +220,7 @@ class PrivateRandomFeatureRegressor(
         self._check_parameters()
         low, high = self._limits()
         half, middle = high / 2 - low / 2, low / 2 + high / 2
-        with np.errstate(all="ignore"):  # the sum that looks for NaN may overflow
-            records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
+        records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
         n_records, width = records.shape
         unit = float(gaussian_sigma(epsilon=self.epsilon, delta=self.delta))
         alpha, sensitivity = self._penalty(n_records, unit)
@@ -281,6 +280,5 @@ class PrivateRandomFeatureRegressor(
         ValueError
             If ``X`` is not a finite matrix with the fitted number of columns.
         """
-        with np.errstate(all="ignore"):  # as in fit
-            scores = feature_scores(self, X, lambda rows: feature_rows(rows, self.frequencies_))
+        scores = feature_scores(self, X, lambda rows: feature_rows(rows, self.frequencies_))
         return np.asarray(np.clip(scores + self.intercept_, *self.bounds_))

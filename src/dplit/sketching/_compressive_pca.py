@@ -17,7 +17,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit._estimators import RandomState, clip_rows, spawn_generators
+from dplit._estimators import RandomState, clip_rows, spawn_generators, validated
 from dplit._prediction import fitted_records
 from dplit.features import orthonormal_blocks
 from dplit.sketching._sketch_estimator import (
@@ -188,7 +188,7 @@ class CompressivePCA(
         self._check_privacy(("laplace", "gaussian"))
         share = check_probability("count_share", self.count_share)
         norm = self._norm()
-        records = self._records(X)
+        records = validated(self, X, dtype=np.float64)
         public, noise, search = spawn_generators(self.random_state, 3)
         sketch_map = self._draw_map(records.shape[1], public)
         unit = clip_rows(records, norm) / norm  # the other way round overflows

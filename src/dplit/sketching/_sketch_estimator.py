@@ -249,11 +249,6 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         if self.epsilon is not None:
             check_positive("epsilon", self.epsilon)
 
-    def _records(self, X: ArrayLike) -> _Array:
-        """Return finite records; scikit-learn's check adds them up, and must not warn of that."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(validated(self, X, dtype=np.float64))
-
     def _release(
         self,
         records: _Array,
@@ -364,7 +359,7 @@ class FourierSketchEstimator(SketchEstimator, ABC):
     def _fit_records(self, X: ArrayLike, size: Callable[[int, int], int], count: int) -> Self:
         """Clip, release and decode; ``size(count, d)`` frequencies unless they are given."""
         self._check_privacy(("laplace", "gaussian", "polydisc", "cube"))
-        records = self._records(X)
+        records = validated(self, X, dtype=np.float64)
         d = records.shape[1]
         box = check_box(self.bounds, d)
         public, noise, search = spawn_generators(self.random_state, 3)
