@@ -50,9 +50,10 @@ Array = NDArray[np.float64]
 
 #: Features are multiples of ``2^-FEATURE_BITS`` (quadratic ones of a power of two times that).
 FEATURE_BITS = 22
-#: Distance of a Fourier feature from that of its rounded angle: the radius, the roundings of the
-#: module's docstring (10u), of the half angle (4u) and of a tangent of four units (8u); with slack.
-FEATURE_ERROR = 2.0**-19
+#: Distance of a Fourier feature from that of its rounded angle, above the sum of: the radius (16u),
+#: the roundings of the module's docstring (10u), three of the half angle (3u of at most pi / 2, and
+#: twice that of the angle: 10u), and a tangent of four units (8u).
+FEATURE_ERROR = 2.0**-18
 #: Turns that a coordinate at its default bound makes at its fastest frequency, times sqrt(d).
 _TURNS = 1024.0
 #: Bits of the low half of an entry, and of the high one.
@@ -176,10 +177,21 @@ class PhaseAdder:
             np.matmul(_halves(block, self.bound, self.exponents), self.weights, out=turns)
             codes = self._codes(turns, spare, self.offset)
             for first in range(0, len(block), _EXACT_ROWS):
-                some = codes[:, first : first + _EXACT_ROWS]
-                found = np.add.reduce(some, axis=1, dtype=np.uint32)
-                sums += found - np.uint32(some.shape[1] * self._zero & 0xFFFFFFFF)
+                sums += self._folded(codes[:, first : first + _EXACT_ROWS])
         return sums
+
+    def _folded(self, codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Return the sums (2, m) of codes (2, n, m), which are destroyed; n at most 256.
+
+        Half of the rows is added to the other half, in long vectors; codes of zero are taken off
+        modulo ``2^32``.
+        """
+        zero, n = np.uint32(codes.shape[1] * self._zero & 0xFFFFFFFF), codes.shape[1]
+        while n > 1:
+            half = n // 2
+            np.add(codes[:, :half], codes[:, n - half : n], out=codes[:, :half])
+            n -= half
+        return np.asarray(codes[:, 0] - zero)
 
     def scattered(self, block: NDArray[Any], where: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return the sums (2, m) of the codes of some features of each record."""
@@ -212,7 +224,8 @@ class PhaseAdder:
         np.rint(turns, out=spare)
         turns -= spare  # in [-1/2, 1/2], exactly
         cosine, angle = both
-        np.multiply(turns, np.pi * (1.0 if HALF_TANGENT else 2.0), out=angle, casting="same_kind")
+        np.copyto(angle, turns, casting="same_kind")
+        angle *= np.float32(np.pi if HALF_TANGENT else 2.0 * np.pi)
         if HALF_TANGENT:
             np.tan(angle, out=angle)
             np.multiply(angle, angle, out=cosine)
