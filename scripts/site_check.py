@@ -91,7 +91,7 @@ def look(opened: Any, url: str, width: int) -> list[str]:
     page = opened.new_page(viewport={"width": width, "height": 900})
     try:
         told = listen(page)
-        page.goto(url, wait_until="load")
+        page.goto(url, wait_until="load", timeout=180_000)  # a busy machine is no fault of a page
         told += page.evaluate(LOOK, CONTRAST)
         return told
     finally:

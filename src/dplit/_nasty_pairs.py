@@ -10,9 +10,15 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_choice, check_integer, check_positive
+from dplit._checks import (
+    check_callable,
+    check_choice,
+    check_integer,
+    check_iterable,
+    check_positive,
+)
 
-__all__ = ["NeighbourPair", "float_sensitivity", "nasty_pairs"]
+__all__ = ["NeighbourPair", "checked_pairs", "float_sensitivity", "nasty_pairs"]
 
 Relation = Literal["add_remove", "replace_one", "replace_entry"]
 _Array = NDArray[np.float64]
@@ -275,7 +281,9 @@ def nasty_pairs(
     """
     d, n = check_integer("n_features", n_features), check_integer("n_records", n_records, minimum=3)
     check_choice("relation", relation, get_args(Relation))
-    counts = [check_integer("sizes", size, minimum=3) for size in sizes]
+    counts = [check_integer("sizes", size, minimum=3) for size in check_iterable("sizes", sizes)]
+    if labels is not None and np.size(labels) != 2:
+        check_positive("labels", labels)
     cases = _cases(d, labels, check_positive("norm", norm), n, counts)
     pairs = []
     for index, case in enumerate(cases):
@@ -285,6 +293,16 @@ def nasty_pairs(
         named = case._replace(name=f"{case.name} ({place})")
         pairs.append(_pair(named, relation, labels, row))
     return [pair for pair in pairs if pair is not None]
+
+
+def checked_pairs(pairs: Iterable[NeighbourPair]) -> list[NeighbourPair]:
+    """Return the pairs as a list that holds one at least."""
+    found = list(check_iterable("pairs", pairs))
+    if not found or not all(isinstance(pair, NeighbourPair) for pair in found):
+        raise TypeError(
+            f"pairs must hold one NeighbourPair at least and nothing else, got {pairs!r}"
+        )
+    return found
 
 
 def float_sensitivity(
@@ -316,8 +334,11 @@ def float_sensitivity(
     >>> float_sensitivity(lambda X: np.clip(X, -1.0, 1.0).sum(axis=0), pairs)
     1.0
     """
+    check_callable("total", total)
+    if not callable(norm) and (type(norm) not in (int, float) or norm not in (1, 2, math.inf)):
+        raise ValueError(f"norm must be 1, 2, inf or a function, got norm={norm!r}")
     largest = 0.0
-    for pair in pairs:
+    for pair in checked_pairs(pairs):
         gap = np.ravel(np.subtract(total(*pair.data), total(*pair.neighbour)))
         size = norm(gap) if callable(norm) else np.linalg.norm(gap, norm)
         largest = float(np.maximum(largest, size))

@@ -27,9 +27,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dplit._checks import check_integer, check_nonnegative, check_probability, check_rng
+from dplit._checks import (
+    check_callable,
+    check_integer,
+    check_iterable,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+    check_rng,
+)
 from dplit._event_bounds import epsilon_lower_bound
-from dplit._nasty_pairs import NeighbourPair
+from dplit._nasty_pairs import NeighbourPair, checked_pairs
 
 __all__ = ["SideChannel", "SideChannelReport", "side_channels"]
 
@@ -514,13 +522,16 @@ def side_channels(
     """
     least = check_integer("pilot", pilot, minimum=2)
     check_integer("runs", runs)
+    bound = check_positive("bound", bound, infinite=True)
     sure = check_probability("confidence", confidence)
+    if not hasattr(release, "fit"):
+        check_callable("release", release)
     run = partial(_fitted, release) if hasattr(release, "fit") else release
     audit = _Audit(
-        run, tuple(noised), check_nonnegative("epsilon", epsilon),
+        run, tuple(check_iterable("noised", noised)), check_nonnegative("epsilon", epsilon),
         check_probability("delta", delta, zero=True), check_rng(rng),
     )  # fmt: skip
-    tried = list(pairs)
+    tried = checked_pairs(pairs)
     found: list[SideChannel] = []
     n_raised = 0
     for pair in tried:
