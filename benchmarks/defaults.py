@@ -7,7 +7,8 @@ model: the mean, the larger class, one centre. Scores are R^2, accuracy, and the
 squared distance to one centre that k centres explain. A default below the trivial model must warn.
 
 All scales are stated, none is read from records: columns are brought into the unit ball by the
-ranges below, and norms and label bounds follow from them. The budget of the two estimators of
+ranges below, or into [-1, 1] where an estimator's defaults ask for that, and norms and label bounds
+follow from them. The budget of the two estimators of
 projections is in bits per entry.
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, product
 from typing import Any
@@ -122,7 +123,7 @@ _REGRESSORS: Sequence[tuple[Any, Mapping[str, Any], Grid]] = (
     (
         PrivateKernelMachine,
         {},
-        {"regularization": (0.003, 0.01, 0.03, 0.1, 0.3), "width": (0.5, 1.0, 2.0)},
+        {"regularization": (0.003, 0.01, 0.03, 0.1, 0.3), "width": (0.35, 0.7, 1.4)},
     ),
     (AdditiveNoiseRegressor, {}, {"correction": ("none", "attenuation")}),
     (
@@ -145,13 +146,15 @@ _CLASSIFIERS: Sequence[tuple[Any, Mapping[str, Any], Grid]] = (
     (
         PrivateKernelClassifier,
         {},
-        {"regularization": (0.003, 0.01, 0.03, 0.1), "width": (0.5, 1.0, 2.0)},
+        {"regularization": (0.003, 0.01, 0.03, 0.1), "width": (0.35, 0.7, 1.4)},
     ),
 )
 _CLUSTERERS: Sequence[tuple[Any, Mapping[str, Any], Grid]] = (
-    (CompressiveKMeans, {}, {"n_frequencies": (None, 300), "gamma": (None, 0.5, 2.0)}),
+    (CompressiveKMeans, {}, {"n_frequencies": (None, 400), "gamma": (None, 0.5, 2.0)}),
     (PrivateLloyd, {}, {"n_iter": (1, 3, 10)}),
 )
+#: Their defaults are for columns in [-1, 1]: a width is given times sqrt(d), a gamma over d.
+_CUBES = (PrivateRandomFeatureRegressor, PrivateKernelMachine, PrivateKernelClassifier)
 _FAMILIES: Sequence[tuple[Callable[[], Iterator[Task]], Any]] = (
     (regressions, _REGRESSORS),
     (classifications, _CLASSIFIERS),
@@ -165,6 +168,19 @@ def _public(task: Task, estimator: Any, told: Mapping[str, Any]) -> dict[str, An
     if estimator in (AdditiveNoiseRegressor, RandomProjectionRegressor):
         facts["bounds"] = (-task.largest, task.largest)  # of entries: responses are public there
     return facts
+
+
+def _settings(task: Task, estimator: Any, grid: Grid) -> list[dict[str, Any]]:
+    """Return the settings to choose from in hindsight, in the units of the records."""
+    d = task.X.shape[1] if estimator in _CUBES else 1
+    units = {"width": d**0.5, "gamma": 1.0 / d}
+    scaled = {
+        name: [value if value is None else value * units.get(name, 1) for value in values]
+        if name in units
+        else values
+        for name, values in grid.items()
+    }
+    return [dict(zip(scaled, at, strict=True)) for at in product(*scaled.values())]
 
 
 def _score(model: Any, task: Task, rows: Array) -> float:
@@ -204,9 +220,12 @@ def rows(words: Sequence[str], budgets: Sequence[float], splits: int) -> Iterato
                 if words and not any(word in f"{task.name} {name}" for word in words):
                     continue
                 make = partial(estimator, **_public(task, estimator, told), epsilon=epsilon)
-                default, warned = _median(task, make, splits)
-                settings = [dict(zip(grid, at, strict=True)) for at in product(*grid.values())]
-                scores = [_median(task, partial(make, **at), splits)[0] for at in settings]
+                scaled = task
+                if estimator in _CUBES:
+                    scaled = replace(task, X=task.X / task.largest)
+                default, warned = _median(scaled, make, splits)
+                settings = _settings(task, estimator, grid)
+                scores = [_median(scaled, partial(make, **at), splits)[0] for at in settings]
                 best, trivial = max(scores), _trivial(task)
                 chosen = settings[int(np.argmax(scores))]
                 verdict = _verdict(default, best, trivial, warned)
