@@ -110,7 +110,8 @@ POLISH = {"sizes": (1025,)}  # above 1000 records solvers take another way
 
 ESTIMATORS = {
     "SufficientStatisticsRegressor": Case(
-        SufficientStatisticsRegressor(**NORM, **BOX), "add_remove", 0.5, LINEAR, 1.0, 1e-5
+        SufficientStatisticsRegressor(**NORM, **BOX),  # its warning tells a noisy count
+        "add_remove", 0.5, (*LINEAR, "warnings"), 1.0, 1e-5,
     ),
     "SufficientStatisticsRegressor replace_one": Case(
         SufficientStatisticsRegressor(neighboring="replace_one", **NORM, **BOX),
@@ -176,6 +177,7 @@ ESTIMATORS = {
     "CompressiveKMeans quantized cube": Case(
         CompressiveKMeans(
             2, n_restarts=1, n_frequencies=8, kind="quantized", noise="cube", gamma=0.5,
+            neighboring="replace_one",
             bounds=(-1000.0, 1000.0),
         ),
         "replace_one", None, CENTERS, distance=cube, options={"norm": 1000.0} | BLOCKS,

@@ -178,7 +178,12 @@ class _Case(NamedTuple):
 
 
 def _cases(
-    d: int, labels: float | Sequence[Any] | None, norm: float, n: int, sizes: Sequence[int]
+    d: int,
+    relation: Relation,
+    labels: float | Sequence[Any] | None,
+    norm: float,
+    n: int,
+    sizes: Sequence[int],
 ) -> Iterator[_Case]:
     """Yield nasty records among ordinary ones, nasty data sets, nasty labels."""
     records, bases = _records(d, norm), _bases(n, d, norm, sizes)
@@ -192,6 +197,8 @@ def _cases(
             y = next(iter(_labels(labels, len(X)).values()), None)
             for what in list(records)[:2]:
                 yield _Case(f"{name}: {what}", X, y, records[what])
+            if relation == "add_remove":
+                yield _Case(f"{name}: one of them", X, y)
     for what, label in _one_label(labels).items():
         yield _Case(what, plain, usual, own, label)
     for name, y in list(_labels(labels, n).items())[1:]:
@@ -276,7 +283,7 @@ def nasty_pairs(
     d, n = check_integer("n_features", n_features), check_integer("n_records", n_records, minimum=3)
     check_choice("relation", relation, get_args(Relation))
     counts = [check_integer("sizes", size, minimum=3) for size in sizes]
-    cases = _cases(d, labels, check_positive("norm", norm), n, counts)
+    cases = _cases(d, relation, labels, check_positive("norm", norm), n, counts)
     pairs = []
     for index, case in enumerate(cases):
         last = len(case.X) - 1
