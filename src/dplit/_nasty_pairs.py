@@ -184,7 +184,12 @@ class _Case(NamedTuple):
 
 
 def _cases(
-    d: int, labels: float | Sequence[Any] | None, norm: float, n: int, sizes: Sequence[int]
+    d: int,
+    relation: Relation,
+    labels: float | Sequence[Any] | None,
+    norm: float,
+    n: int,
+    sizes: Sequence[int],
 ) -> Iterator[_Case]:
     """Yield nasty records among ordinary ones, nasty data sets, nasty labels."""
     records, bases = _records(d, norm), _bases(n, d, norm, sizes)
@@ -198,6 +203,8 @@ def _cases(
             y = next(iter(_labels(labels, len(X)).values()), None)
             for what in list(records)[:2]:
                 yield _Case(f"{name}: {what}", X, y, records[what])
+            if relation == "add_remove":
+                yield _Case(f"{name}: one of them", X, y)
     for what, label in _one_label(labels).items():
         yield _Case(what, plain, usual, own, label)
     for name, y in list(_labels(labels, n).items())[1:]:
@@ -284,7 +291,7 @@ def nasty_pairs(
     counts = [check_integer("sizes", size, minimum=3) for size in check_iterable("sizes", sizes)]
     if labels is not None and np.size(labels) != 2:
         check_positive("labels", labels)
-    cases = _cases(d, labels, check_positive("norm", norm), n, counts)
+    cases = _cases(d, relation, labels, check_positive("norm", norm), n, counts)
     pairs = []
     for index, case in enumerate(cases):
         last = len(case.X) - 1
