@@ -72,10 +72,11 @@ def test_an_accuracy_below_float64_is_refused_whatever_the_labels(labels):
 def test_an_accuracy_met_with_equality_is_met(last):
     """Six equal records, accuracy 1/2: zero is exactly at the allowed distance, up to rounding."""
     for seed in range(40):
-        PrivateKernelClassifier(
+        model = PrivateKernelClassifier(
             loss="logistic", accuracy=0.5, regularization=13.5635, n_components=10,
             classes=(-1, 1), random_state=seed,
         ).fit([[0.3, 0.1]] * 6, [1] * 5 + [last])  # fmt: skip
+        assert np.isfinite(model.coef_).all()
 
 
 @pytest.mark.claim("erm-beyond-gp")
