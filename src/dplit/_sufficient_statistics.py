@@ -216,7 +216,7 @@ def sufficient_statistics(
     sigma = gaussian_sigma(
         epsilon=epsilon, delta=delta, sensitivity=unit + gram_rounding(d * d + d)
     )
-    rows, step = grid_rows(np.ascontiguousarray(rows), r)
+    rows, step = grid_rows(rows, r)
     labels, label_step = grid_values(labels, b)
     noise = gaussian_noise((d, d), sigma=sigma, rng=rng)
     # Noise in steps: all that is rounded after it was added is a function of the noisy sum.

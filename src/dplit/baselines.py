@@ -117,7 +117,7 @@ class _ClippedLinearRegressor(LinearRegressor):
         """Return rows in the unit ball and labels in [-1, 1]; clipped before anything else."""
         norm, middle, half = self._limits()
         records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
-        unit = clip_rows(np.ascontiguousarray(records), norm) / norm
+        unit = clip_rows(records, norm) / norm
         if self.fit_intercept:
             unit = np.hstack([unit, np.ones((len(unit), 1))]) / np.sqrt(2.0)
         inside = np.clip(labels, middle - half, middle + half)
