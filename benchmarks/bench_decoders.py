@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from dplit.sketching.clompr import decode_kmeans
-from dplit.sketching.clompr_reference import reference_decode
-from dplit.sketching.kmeans_cost import lloyd_reference, sse
-from dplit.sketching.mixtures import MixtureLaw
+from dplit.sketching.data import MixtureLaw
+from dplit.sketching.decoders.kmeans import decode_kmeans, lloyd_reference, sse
+from dplit.sketching.decoders.reference import reference_decode
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dplit.margin.full_batch import noisy_hinge_descent
+from dplit.margin.descent import noisy_hinge_descent
 from dplit.streams import stream
 
 #: Records, dimension, draws.

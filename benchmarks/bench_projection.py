@@ -18,8 +18,8 @@ from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
 from dplit.projection.information import additive_sigma, fixed_variance
-from dplit.projection.samplers import additive_draws, projection_draws
-from dplit.projection.spectrum import Spectrum, spectrum
+from dplit.projection.laws import additive_draws, projection_draws
+from dplit.projection.regression import Spectrum, spectrum
 from dplit.streams import stream
 
 N_SAMPLES, N_FEATURES, N_COMPONENTS = 10_000, 800, 5_000

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dplit.margin.kernel_features import margin_features
-from dplit.margin.streamed import streamed_projection
+from dplit.margin.kernels import margin_features, streamed_projection
 from dplit.streams import stream
 
 N_SAMPLES, N_FEATURES, N_FREQUENCIES, N_COMPONENTS = 5000, 30, 10_000, 200

@@ -33,10 +33,9 @@ from sklearn.model_selection import train_test_split
 from dplit.baselines import NoisyGradientRegressor, PrivateLloyd, SufficientStatisticsRegressor
 from dplit.datasets import load_medical, load_wine
 from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
-from dplit.margin.estimators import PrivateMarginClassifier
-from dplit.margin.kernel_estimators import PrivateKernelMarginClassifier
+from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMarginClassifier
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
-from dplit.random_features.estimator import PrivateRandomFeatureRegressor
+from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.sketching.estimators import CompressiveKMeans
 
 Array = NDArray[Any]

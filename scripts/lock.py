@@ -22,7 +22,7 @@ def check(layout: Layout, say: Say) -> None:
         If a package is missing or has another version, and the variable ``LOCK`` is not ``off``.
     """
     try:
-        from dplit._lock import lock_differences
+        from dplit.notebook.provenance import lock_differences
 
         found = lock_differences((layout.root / "requirements.txt").read_text(encoding="utf-8"))
     except ImportError as error:

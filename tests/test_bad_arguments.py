@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplit import accounting, audit, baselines, conversions, features, mechanisms
+from dplit import accounting, audit, baselines, features, mechanisms
+from dplit.accounting import conversions
 
 MODULES = (mechanisms, conversions, accounting, audit, features, baselines)
 RNG = np.random.default_rng(0)

@@ -2,27 +2,105 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils import Tags, gen_batches
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplit._checks import check_finite_array
 
 __all__ = [
     "LARGEST_INPUT",
+    "Box",
+    "CenterEstimator",
+    "LinearRegressor",
     "RandomState",
+    "SignClassifier",
     "binary_signs",
+    "check_box",
     "check_regression",
     "clamp",
     "clip_rows",
     "dp_statement",
+    "feature_scores",
+    "fitted_records",
+    "linear_scores",
+    "nearest_center",
     "spawn_generators",
     "validated",
 ]
+
+
+# Boxes that hold the data: stated by the caller, never read from the records.
+
+
+class Box(NamedTuple):
+    """A box by its middle and its half widths, both of shape (d,)."""
+
+    middle: NDArray[np.float64]
+    half: NDArray[np.float64]
+
+    @property
+    def low(self) -> NDArray[np.float64]:
+        """Lowest corner."""
+        return self.middle - self.half
+
+    @property
+    def high(self) -> NDArray[np.float64]:
+        """Highest corner."""
+        return self.middle + self.half
+
+    def unit(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Return records in the units of the box, clipped to [-1, 1].
+
+        They are clipped to the box first: no finite record overflows.
+        """
+        inside = np.clip(X, self.low, self.high)
+        return np.asarray(np.clip((inside - self.middle) / self.half, -1.0, 1.0), np.float64)
+
+    def data(self, U: NDArray[Any]) -> NDArray[np.float64]:
+        """Return points of [-1, 1]^d in the units of the data."""
+        return np.asarray(self.middle + self.half * U, dtype=np.float64)
+
+
+def check_box(bounds: Any, n_features: int) -> Box:
+    """Return the box of ``bounds = (low, high)``, two numbers or two rows of ``n_features`` each.
+
+    Raises
+    ------
+    ValueError
+        If ``bounds`` is missing, not a pair, of another length, infinite or not increasing.
+    """
+    if bounds is None:
+        raise ValueError(
+            "bounds must be given as (lowest, highest): bounds read from the data are not private, "
+            "got bounds=None"
+        )
+    if not isinstance(bounds, (tuple, list, np.ndarray)) or len(bounds) != 2:
+        raise ValueError(f"bounds must be a pair (low, high), got bounds={bounds!r}")
+    ends = [np.asarray(check_finite_array("bounds", end), dtype=np.float64) for end in bounds]
+    if any(end.ndim > 1 or (end.ndim == 1 and len(end) != n_features) for end in ends):
+        raise ValueError(
+            f"bounds must be numbers or hold one number for each of {n_features} columns, "
+            f"got bounds={bounds!r}"
+        )
+    low, high = (np.broadcast_to(end, n_features) for end in ends)
+    half = high / 2 - low / 2
+    if not np.all((low < high) & (half > 0)):
+        raise ValueError(f"bounds must be increasing, got bounds={bounds!r}")
+    return Box(low / 2 + high / 2, half)
+
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -164,3 +242,198 @@ def binary_signs(
         if pair.shape != (2,) or pair[0] == pair[1]:
             raise ValueError(f"classes must be two labels, got classes={classes!r}")
     return pair, np.where(labels == pair[1], 1.0, -1.0)
+
+
+# How private estimators predict: linear scores, scores in features, the sign of a score.
+
+
+# rows whose features are in memory at a time
+BATCH = 4096
+
+
+def fitted_records(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.float64]:
+    """Return finite records with the columns that ``estimator`` was fitted to.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If it is not fitted.
+    ValueError
+        If ``X`` is not a finite matrix with the fitted number of columns.
+    """
+    check_is_fitted(estimator)
+    records: NDArray[np.float64] = validated(estimator, X, dtype=np.float64, reset=False)
+    return records
+
+
+def linear_scores(estimator: Any, X: ArrayLike) -> NDArray[np.float64]:
+    """Return ``X @ coef_ + intercept_``; raises as `fitted_records`."""
+    return np.asarray(fitted_records(estimator, X) @ estimator.coef_ + estimator.intercept_)
+
+
+def feature_scores(
+    estimator: Any, X: ArrayLike, features: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Return ``features(X) @ coef_``, with the features of one batch in memory at a time.
+
+    ``features`` maps records (n, d) to features (n, N). Raises as `fitted_records`.
+    """
+    records = fitted_records(estimator, X)
+    batches = [
+        features(records[batch]) @ estimator.coef_ for batch in gen_batches(len(records), BATCH)
+    ]
+    return np.concatenate(batches)
+
+
+class LinearRegressor(
+    RegressorMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """A regressor whose release is a linear function in the units of the data."""
+
+    coef_: NDArray[np.float64]
+    intercept_: float
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records; they are not clipped.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``X @ coef_ + intercept_``.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If ``fit`` was not called.
+        ValueError
+            If ``X`` is not a finite matrix with the fitted number of columns.
+        """
+        return linear_scores(self, X)
+
+
+class SignClassifier(ClassifierMixin):  # type: ignore[misc]
+    """A classifier of two classes by the sign of its ``decision_function``."""
+
+    classes_: NDArray[Any]
+    decision_function: Callable[[ArrayLike], NDArray[np.float64]]
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that there are two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Classify by the sign of the released function.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of ``classes_``.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If ``fit`` was not called.
+        ValueError
+            If ``X`` is not a finite matrix with the fitted number of columns.
+        """
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[(scores > 0).astype(int)])
+
+
+# What estimators of cluster centres share: assignment of records, and distances to the centres.
+
+
+def nearest_center(X: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.intp]:
+    """Index of the nearest centre of every record; the first one where two are equally near.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, d)
+        Records.
+    centers : ndarray of shape (k, d)
+        Centres.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Indices in 0, ..., k - 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit._estimators import nearest_center
+    >>> nearest_center(np.array([[0.2], [0.9]]), np.array([[0.0], [1.0]]))
+    array([0, 1])
+    """
+    scores = X @ centers.T
+    scores -= 0.5 * (centers**2).sum(axis=1)
+    return np.asarray(scores.argmax(axis=1), dtype=np.intp)
+
+
+class CenterEstimator(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Labels and distances from ``cluster_centers_``; no ``ClusterMixin``, which wants ``labels_``.
+
+    The labels of the training records are as sensitive as the records and never an attribute.
+    """
+
+    cluster_centers_: NDArray[np.float64]
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Index of the nearest centre of every record.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records; they are not clipped.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels. They are as sensitive as the records that were passed.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If ``fit`` was not called.
+        ValueError
+            If ``X`` is not a finite matrix with the fitted number of columns.
+        """
+        return nearest_center(fitted_records(self, X), self.cluster_centers_)
+
+    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.intp]:
+        """Fit on ``X`` and return the labels of its records, which are not private."""
+        labels: NDArray[np.intp] = self.fit(X).predict(X)
+        return labels
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Distance of every record to every centre, of shape (n_samples, n_clusters).
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records; they are not clipped.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+            Euclidean distances.
+        """
+        gaps = fitted_records(self, X)[:, None, :] - self.cluster_centers_[None]
+        return np.asarray(np.linalg.norm(gaps, axis=2))

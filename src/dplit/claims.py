@@ -6,9 +6,10 @@ checks it and shows it. What is shown is a badge with the record as JSON; the bu
 
 from __future__ import annotations
 
+import html
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -16,8 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm, t
-
-from dplit._badge import badge_html
 
 __all__ = [
     "MIMETYPE",
@@ -27,16 +26,89 @@ __all__ = [
     "load_registry",
     "load_schema",
     "load_targets",
+    "row",
+    "share_within",
     "shown_records",
     "slugs",
 ]
 
+
+# The HTML badge of a claim record; the build turns its ids into links.
+
+
+_STATUS = {"passed": "checked", "failed": "check failed", "not_run": "not run here"}
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.6g}" if isinstance(value, (int, float)) else html.escape(str(value))
+
+
+def _check_row(check: Mapping[str, Any]) -> str:
+    mark = "✓" if check["ok"] else "✗"
+    if "rows" in check:
+        inside = sum(row["within"] for row in check["rows"])
+        compared = f"{inside} of {len(check['rows'])} within"
+    elif check["method"] in ("statement", "excludes"):
+        compared = html.escape(str(check["expected"]))
+    elif "expected" in check:
+        relation = html.escape(check["relation"])
+        compared = f"{_number(check['measured'])} {relation} {_number(check['expected'])}"
+    else:
+        compared = _number(check["measured"])
+    if check.get("detectable"):
+        compared += f" (sees {check['detectable']:.2g} with power 0.9)"
+    how = html.escape(check["how"])
+    return f"<tr><td>{mark}</td><td>{how}</td><td>{compared}</td></tr>"
+
+
+def _span(name: str, text: str | None) -> str:
+    return f"<span class='dplit-{name}'>{html.escape(text)}</span>" if text else ""
+
+
+def badge_html(record: Mapping[str, Any]) -> str:
+    """Return the badge of one record: verdict, status, title and the table of its checks."""
+    rows = "".join(_check_row(check) for check in record["checks"])
+    count = len(record["checks"])
+    details = ""
+    if count:
+        label = f"{count} check" + ("s" if count > 1 else "")
+        if record["status"] == "not_run":
+            label += ", for information"
+        details = (
+            f"<details><summary>{label}</summary><div class='dplit-scroll'>"
+            f"<table class='dplit-checks'><tbody>{rows}</tbody></table></div></details>"
+        )
+    reason = _span("reason", record["reason"])
+    severity = _span("severity", record["severity"])
+    corrected = (
+        f"<p class='dplit-corrected'><b>Corrected.</b> {html.escape(record['corrected'])}</p>"
+        if record["corrected"]
+        else ""
+    )
+    title = html.escape(f"{record['place']}: {record['title']}")
+    return (
+        f"<div class='dplit-claim dplit-{record['status']}' data-claim='{record['id']}' "
+        f"data-verdict='{record['verdict']}'>"
+        f"<span class='dplit-verdict'>{record['verdict']}</span>{severity}"
+        f"<span class='dplit-status'>{_STATUS[record['status']]}</span>"
+        f"<span class='dplit-title'>{title}</span>{reason}{corrected}{details}"
+        f"<span class='dplit-links'></span></div>"
+    )
+
+
 MIMETYPE = "application/vnd.dplit.claim+json"
+
 #: Two-sided false-alarm probability of one statistical check; its normal quantile is 4.
 FALSE_ALARM = float(2 * norm.sf(4.0))
+
 _POWER = 0.9
+
 _POSITIVE = {"equal", "at_most", "at_least", "attains", "statement"}
+
 _context: dict[str, Any] = {}
+
 _shown: dict[str, dict[str, Any]] = {}
 
 
@@ -422,3 +494,64 @@ class Claim:
         _shown[record["id"]] = record
         plain = f"{record['id']}: {record['verdict']}, {record['status']}"
         return {"text/plain": plain, "text/html": badge_html(record), MIMETYPE: record}
+
+
+def row(
+    place: str,
+    paper: float,
+    ours: float,
+    *,
+    paper_se: float = 0.0,
+    ours_se: float = 0.0,
+    reading_error: float = 0.0,
+    miss: bool = False,
+) -> dict[str, Any]:
+    """Return one comparison of a printed number with ours, as ``Claim.reproduce`` takes it.
+
+    Examples
+    --------
+    >>> row("N = 1500", 0.257, 0.2503, paper_se=0.003)["paper"]
+    0.257
+    """
+    return {
+        "setting": place,
+        "paper": float(paper),
+        "paper_se": float(paper_se),
+        "reading_error": float(reading_error),
+        "ours": float(ours),
+        "ours_se": float(ours_se),
+        "miss": bool(miss),
+    }
+
+
+def share_within(rows: Iterable[Mapping[str, Any]]) -> float:
+    """Return the share of rows within 4 combined standard errors plus the reading error.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        As :func:`row` makes them.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If there is no row.
+
+    Examples
+    --------
+    >>> share_within([row("a", 1.0, 1.1), row("b", 1.0, 1.1, reading_error=0.2)])
+    0.5
+    """
+    inside: Sequence[bool] = [
+        abs(r["ours"] - r["paper"])
+        <= 4 * np.hypot(r["paper_se"], r["ours_se"]) + r["reading_error"]
+        for r in rows
+    ]
+    if not inside:
+        raise ValueError("rows must not be empty")
+    return float(np.mean(inside))

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from benchmarks import __main__ as bench
-from dplit._lock import lock_differences
+from dplit.notebook.provenance import lock_differences
 from scripts import again, environment, execute, runs
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError

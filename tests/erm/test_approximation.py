@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dplit.erm.approximation import (
+from dplit.erm.losses import gaussian_kernel
+from dplit.erm.rates import (
     comparison_slack,
     hinge_source_bound,
     power_exponent,
@@ -18,7 +19,6 @@ from dplit.erm.approximation import (
     wave_errors,
     wave_spectrum,
 )
-from dplit.erm.kernels import gaussian_kernel
 from dplit.streams import stream
 
 LAMBDAS = [1e-6, 1e-4, 1e-2, 0.1, 0.19, 0.5, 3.0]

@@ -17,11 +17,10 @@ from dplit.erm.attacks import (
     sign_pattern_probability,
     two_point_attack,
 )
-from dplit.erm.kernels import gaussian_kernel, linear_kernel
-from dplit.erm.line_pairs import close_hinge_pair, hinge_pair
+from dplit.erm.losses import gaussian_kernel, linear_kernel
 from dplit.erm.minimisers import fit_kernel
-from dplit.erm.release import release_scalar_shift
-from dplit.erm.scales import hinge_scale
+from dplit.erm.pairs import close_hinge_pair, hinge_pair
+from dplit.erm.release import hinge_scale, release_scalar_shift
 from dplit.streams import stream
 
 kernel = partial(gaussian_kernel, width=0.5)

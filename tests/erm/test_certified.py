@@ -12,12 +12,17 @@ from scipy.linalg import LinAlgError
 from dplit._accelerated import accelerated_box_qp, box_steps
 from dplit.erm import _certified
 from dplit.erm._certified import certified_minimiser, rounding_distance
-from dplit.erm._defaults import default_regularization, default_width, expected_noise
-from dplit.erm._feature_release import certified_weights, unit_sensitivity
-from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
-from dplit.erm.gaussian_process import GaussianProcessOracle
+from dplit.erm.estimators import (
+    PrivateKernelClassifier,
+    PrivateKernelMachine,
+    certified_weights,
+    default_regularization,
+    default_width,
+    expected_noise,
+    unit_sensitivity,
+)
 from dplit.erm.minimisers import fit_linear
-from dplit.erm.queries import QueryOracle
+from dplit.erm.repairs import GaussianProcessOracle, QueryOracle
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.streams import stream
 

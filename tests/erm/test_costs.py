@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dplit.erm.costs import break_even_dimension, break_even_queries, release_costs
+from dplit.erm.repairs import break_even_dimension, break_even_queries, release_costs
 from dplit.mechanisms import gamma_norm_noise, gaussian_delta, gaussian_sigma
 from dplit.streams import stream
 

@@ -7,15 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from dplit.erm.decomposition import (
+from dplit.erm.losses import gaussian_kernel
+from dplit.erm.minimisers import fit_kernel
+from dplit.erm.release import noise_scale
+from dplit.erm.utility import (
     coin_decomposition,
     error_decomposition,
     privacy_generalization,
     stability_generalization,
 )
-from dplit.erm.kernels import gaussian_kernel
-from dplit.erm.minimisers import fit_kernel
-from dplit.erm.scales import noise_scale
 from dplit.streams import stream
 
 EQ3 = {

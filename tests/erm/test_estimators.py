@@ -18,11 +18,16 @@ from dplit.audit import (
     run_controls,
     search_neighbours,
 )
-from dplit.erm._feature_release import ball_points, certified_weights, weights_from_answers
-from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
-from dplit.erm.gamma_release import gamma_privacy_loss
-from dplit.erm.least_squares import least_squares_stability
+from dplit.erm.estimators import (
+    PrivateKernelClassifier,
+    PrivateKernelMachine,
+    ball_points,
+    certified_weights,
+    weights_from_answers,
+)
 from dplit.erm.minimisers import fit_linear
+from dplit.erm.repairs import gamma_privacy_loss
+from dplit.erm.stability import least_squares_stability
 from dplit.features import cos_sin_features
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream

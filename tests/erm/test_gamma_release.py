@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 
 from dplit.audit import audit_hits, gamma_noise_test, run_controls
-from dplit.erm.gamma_release import gamma_deviation, gamma_privacy_loss, gamma_release
+from dplit.erm.repairs import gamma_deviation, gamma_privacy_loss, gamma_release
 from dplit.streams import stream
 
 

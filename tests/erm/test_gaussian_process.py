@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from dplit.accounting import gdp_delta
 from dplit.audit import chi_square_noise_test, gaussian_dp_lower_bound, run_controls
-from dplit.conversions import gdp_delta
-from dplit.erm.gaussian_process import GaussianProcessOracle, distinguishing_power, largest_power
-from dplit.erm.kernels import gaussian_kernel, linear_kernel
-from dplit.erm.leaks import hinge_pair
+from dplit.erm.attacks import hinge_pair
+from dplit.erm.losses import gaussian_kernel, linear_kernel
 from dplit.erm.minimisers import fit_kernel
+from dplit.erm.repairs import GaussianProcessOracle, distinguishing_power, largest_power
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 

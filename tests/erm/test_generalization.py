@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from dplit.erm.generalization import Gap, exact_gap, generalization_bound, printed_threshold
-from dplit.erm.sharp_mechanisms import (
+from dplit.erm.utility import (
+    Gap,
     draw_subset,
+    exact_gap,
+    generalization_bound,
     inclusion_probability,
+    printed_threshold,
     random_mechanism,
     response_gap,
     response_mechanism,

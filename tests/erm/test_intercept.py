@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dplit.erm.intercept import fit_with_intercept, majority_pair
-from dplit.erm.kernels import linear_kernel
-from dplit.erm.minimisers import fit_kernel
+from dplit.erm.losses import linear_kernel
+from dplit.erm.minimisers import fit_kernel, fit_with_intercept, majority_pair
 from dplit.erm.stability import hamming_distance, lipschitz_stability
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplit.erm.kernels import (
+from dplit.erm.losses import (
     check_gram,
     gaussian_kernel,
     gram_rows,

@@ -8,16 +8,10 @@ import numpy as np
 import pytest
 
 from dplit.audit import clopper_pearson
-from dplit.erm.gaussian_process import largest_power
-from dplit.erm.kernels import gaussian_kernel
-from dplit.erm.leaks import (
-    audit_leak,
-    best_direction,
-    feature_root,
-    hinge_pair,
-    truncated_root,
-)
+from dplit.erm.attacks import audit_leak, best_direction, feature_root, hinge_pair, truncated_root
+from dplit.erm.losses import gaussian_kernel
 from dplit.erm.minimisers import fit_kernel
+from dplit.erm.repairs import largest_power
 from dplit.streams import stream
 
 

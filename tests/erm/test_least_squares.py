@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from dplit.audit import search_neighbours
-from dplit.erm.kernels import gaussian_kernel
-from dplit.erm.least_squares import (
+from dplit.erm.experiments.tables import bounds_beside_worst
+from dplit.erm.losses import gaussian_kernel
+from dplit.erm.minimisers import fit_kernel
+from dplit.erm.stability import (
     far_pair,
     fit_norm_factor,
     least_squares_lipschitz,
@@ -22,8 +24,6 @@ from dplit.erm.least_squares import (
     mirror_pair,
     pair_distance,
 )
-from dplit.erm.least_squares_table import bounds_beside_worst
-from dplit.erm.minimisers import fit_kernel
 from dplit.streams import stream
 
 OURS = ("argument", "lipschitz", "triangle", "sharp")

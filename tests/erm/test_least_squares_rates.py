@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.erm.approximation import power_exponent
-from dplit.erm.least_squares_rates import break_even, least_squares_bound, least_squares_noise
-from dplit.erm.rates import rate_exponent
+from dplit.erm.rates import (
+    break_even,
+    least_squares_bound,
+    least_squares_noise,
+    power_exponent,
+    rate_exponent,
+)
 from dplit.streams import stream
 
 BETAS = [0.1, 0.25, 0.5, 0.9, 1.0]

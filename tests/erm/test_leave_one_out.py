@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplit.erm.kernels import gaussian_kernel
-from dplit.erm.least_squares import least_squares_stability
-from dplit.erm.leave_one_out import RidgeNeighbours
+from dplit.erm.losses import gaussian_kernel
+from dplit.erm.stability import RidgeNeighbours, least_squares_stability
 from dplit.streams import stream
 
 

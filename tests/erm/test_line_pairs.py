@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from dplit.erm.kernels import linear_kernel
-from dplit.erm.line_pairs import close_hinge_pair, hinge_pair, ridge_pair
-from dplit.erm.losses import loss_values
+from dplit.erm.losses import linear_kernel, loss_values
 from dplit.erm.minimisers import fit_kernel
+from dplit.erm.pairs import close_hinge_pair, hinge_pair, ridge_pair
 from dplit.erm.stability import lipschitz_stability
 
 

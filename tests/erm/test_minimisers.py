@@ -13,8 +13,13 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
 from dplit.erm._solvers import duality_gap
-from dplit.erm.kernels import gaussian_kernel, linear_kernel, trigonometric_features
-from dplit.erm.losses import LOSSES, loss_values
+from dplit.erm.losses import (
+    LOSSES,
+    gaussian_kernel,
+    linear_kernel,
+    loss_values,
+    trigonometric_features,
+)
 from dplit.erm.minimisers import fit_kernel, fit_linear, minimum_by_bfgs, rkhs_norm
 from dplit.streams import stream
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dplit.erm.noisy_loss import (
+from dplit.erm.utility import (
     expected_loss_laplace,
     noise_error_bound,
     slope_range,

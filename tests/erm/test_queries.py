@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dplit.audit import audit_hits, gamma_noise_test, run_controls
-from dplit.erm.kernels import gaussian_kernel, linear_kernel
-from dplit.erm.queries import BudgetExhaustedError, QueryOracle, query_scale
+from dplit.erm.losses import gaussian_kernel, linear_kernel
+from dplit.erm.repairs import BudgetExhaustedError, QueryOracle, query_scale
 from dplit.streams import stream
 
 

@@ -7,17 +7,17 @@ import math
 import pytest
 from scipy.optimize import minimize_scalar
 
-from dplit.erm.approximation import power_exponent
-from dplit.erm.decomposition import coin_decomposition
 from dplit.erm.rates import (
     balanced_regularization,
     excess_bound,
+    power_exponent,
     printed_bound,
     rate_exponent,
     safe_lipschitz,
     theorem4_schedule,
 )
-from dplit.erm.scales import noise_scale
+from dplit.erm.release import noise_scale
+from dplit.erm.utility import coin_decomposition
 
 BETAS = [0.1, 0.25, 0.5, 0.9, 1.0]
 

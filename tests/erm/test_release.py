@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dplit.erm.line_pairs import hinge_pair
+from dplit.erm.pairs import hinge_pair
 from dplit.erm.release import (
     release_classifier,
     release_epsilon,

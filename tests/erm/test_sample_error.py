@@ -6,12 +6,7 @@ import math
 
 import pytest
 
-from dplit.erm.sample_error import (
-    coin_tail,
-    hoeffding_bound,
-    mean_coin_error,
-    sample_error_bound,
-)
+from dplit.erm.utility import coin_tail, hoeffding_bound, mean_coin_error, sample_error_bound
 
 
 @pytest.mark.claim("erm-lem2")

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from dplit.erm.least_squares import least_squares_stability, mirror_pair, pair_distance
-from dplit.erm.line_pairs import hinge_pair, ridge_pair
-from dplit.erm.scales import (
+from dplit.erm.pairs import hinge_pair, ridge_pair
+from dplit.erm.release import (
     hinge_scale,
     least_squares_scale,
     noise_scale,
@@ -21,6 +20,7 @@ from dplit.erm.scales import (
     safe_regularization,
     sup_sensitivity,
 )
+from dplit.erm.stability import least_squares_stability, mirror_pair, pair_distance
 
 SETTINGS = [(1.0, 1.0, 0.1, 101, 2.0), (0.75, 0.3, 2.0, 7, 1.0), (3.0, 2.0, 0.01, 1000, 2.0)]
 

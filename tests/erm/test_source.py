@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dplit.erm.kernels import gaussian_kernel, trigonometric_features
-from dplit.erm.source import (
+from dplit.erm.losses import gaussian_kernel, trigonometric_features
+from dplit.erm.rates import (
     operator_spectrum,
     source_norm,
     step_coefficients,

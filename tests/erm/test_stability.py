@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplit.audit import search_neighbours
-from dplit.erm.kernels import gaussian_kernel
-from dplit.erm.losses import LOSSES, lipschitz_constant, loss_values
+from dplit.erm.losses import LOSSES, gaussian_kernel, lipschitz_constant, loss_values
 from dplit.erm.minimisers import fit_kernel, fit_linear, rkhs_norm
-from dplit.erm.sharp_pairs import (
+from dplit.erm.pairs import (
     attained_bounds,
     balanced_hinge_pair,
     logistic_pair,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplit.margin import bounds_em
-from dplit.margin.em_dimension import sphere_sample
+from dplit.margin import exponential as bounds_em
+from dplit.margin.data import sphere_sample
 from dplit.streams import stream
 
 TABLE = [

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-import dplit.margin.compressed_learner as module
+import dplit.margin.compressed as module
 from dplit._estimators import clip_rows
-from dplit.margin.compressed_learner import (
+from dplit.margin.compressed import (
     compress,
     compressed_learner,
     draw_projection,
@@ -17,7 +17,7 @@ from dplit.margin.compressed_learner import (
     learn_weights,
     printed_dimension,
 )
-from dplit.margin.dimension_experiment import margin_data
+from dplit.margin.data import margin_data
 from dplit.streams import stream
 
 SETTING = {"margin": 0.4, "radius": 1.0, "data_norm": 1.0, "epsilon": 4.0, "delta": 1e-6}

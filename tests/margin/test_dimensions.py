@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from dplit.features import hadamard_projection, sign_projection
-from dplit.margin import dimensions
+from dplit.margin import covers as dimensions
 from dplit.streams import stream
 
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dplit.margin import covers, direct_cover
+from dplit.margin import covers
+from dplit.margin import covers as direct_cover
 from dplit.margin.exponential import cover_law, error_counts
 from dplit.streams import stream
 

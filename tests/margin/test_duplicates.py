@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplit.conversions import gdp_budget, gdp_delta
+from dplit.accounting import gdp_budget, gdp_delta
 from dplit.margin.duplicates import (
     copy_cap,
     copy_law,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from dplit.margin import arcs as circle
 from dplit.margin import covers, exponential
+from dplit.margin import exponential as circle
 from dplit.mechanisms import exponential_mechanism
 from dplit.streams import stream
 

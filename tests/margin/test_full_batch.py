@@ -7,11 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from dplit.conversions import compose_gdp, gdp_budget
-from dplit.margin._records import gridded_records
-from dplit.margin.dimension_experiment import margin_data
-from dplit.margin.exact_hinge import minimise_hinge
-from dplit.margin.full_batch import (
+from dplit.accounting import compose_gdp, gdp_budget
+from dplit.margin._solvers import minimise_hinge
+from dplit.margin.data import margin_data
+from dplit.margin.descent import (
     balanced_steps,
     descent_bound,
     descent_noise,
@@ -20,6 +19,7 @@ from dplit.margin.full_batch import (
     rank_bound,
     signal_to_noise,
 )
+from dplit.margin.losses import gridded_records
 from dplit.streams import stream
 
 SETTING = {"margin": 0.3, "radius": 1.0, "data_norm": 1.0, "mu": 0.5, "n_steps": 20}

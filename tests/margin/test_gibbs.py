@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, norm
 
-from dplit.margin import gibbs
-from dplit.margin.arcs import arc_law, constant_arcs
-from dplit.margin.em_dimension import sphere_sample
+from dplit.margin import exponential as gibbs
+from dplit.margin.data import sphere_sample
+from dplit.margin.exponential import arc_law, constant_arcs
 from dplit.streams import stream
 
 OPTIONS = {"normalized_margin": 0.5, "n_samples": 300, "epsilon": 1.0, "beta": 0.05}

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import audit_hits, one_run_audit, run_controls
-from dplit.conversions import gdp_budget, gdp_epsilon
-from dplit.margin.compressed_learner import learn_weights
-from dplit.margin.full_batch import descent_noise, descent_step
-from dplit.margin.kernel_estimators import PrivateKernelMarginClassifier
+from dplit.margin.compressed import learn_weights
+from dplit.margin.descent import descent_noise, descent_step
+from dplit.margin.estimators import PrivateKernelMarginClassifier
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from sklearn.metrics.pairwise import rbf_kernel
 
 from dplit.features import feature_gram, random_frequencies
-from dplit.margin.kernel_features import (
+from dplit.margin.kernels import (
     frequencies_of_algorithm3,
     gaussian_kernel,
     hoeffding_bound,

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplit.conversions import gdp_budget
-from dplit.margin.compressed_learner import learn_weights, printed_dimension
-from dplit.margin.kernel_features import frequencies_of_algorithm3, margin_features
-from dplit.margin.kernel_learner import (
+from dplit.accounting import gdp_budget
+from dplit.margin.compressed import learn_weights, printed_dimension
+from dplit.margin.kernels import (
     algorithm3,
     direct_features,
     fit_predictor,
+    frequencies_of_algorithm3,
+    margin_features,
     meets_hypotheses,
     privacy_level,
     repaired_budget,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from dplit.margin.label_privacy import (
+from dplit.margin.selection import (
     label_private_choice,
     label_private_threshold,
     relative_deviation_bound,

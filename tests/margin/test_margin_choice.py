@@ -7,16 +7,16 @@ import math
 import numpy as np
 import pytest
 
-import dplit.margin.margin_choice as module
-from dplit.margin.choice_experiment import (
+import dplit.margin.selection as module
+from dplit.margin.data import margin_data
+from dplit.margin.experiments.choice import (
     choice_instances,
     expected_scores,
     margin_table,
     private_choices,
     u_shape,
 )
-from dplit.margin.dimension_experiment import margin_data
-from dplit.margin.margin_choice import (
+from dplit.margin.selection import (
     choice_bound,
     choice_scores,
     choice_sensitivities,

@@ -12,13 +12,13 @@ import pytest
 from scipy.stats import norm
 from sklearn.base import clone
 
+from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import run_controls
-from dplit.conversions import gdp_budget, gdp_epsilon
-from dplit.margin.canaries import share_bound
-from dplit.margin.compressed_learner import printed_dimension
-from dplit.margin.dimension_experiment import margin_data
+from dplit.margin.compressed import printed_dimension
+from dplit.margin.data import margin_data
+from dplit.margin.descent import balanced_steps
 from dplit.margin.estimators import PrivateMarginClassifier
-from dplit.margin.full_batch import balanced_steps
+from dplit.margin.experiments.audits import share_bound
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 

@@ -7,14 +7,20 @@ import math
 import numpy as np
 import pytest
 
-from dplit.conversions import gdp_budget
-from dplit.margin.boosting import boosted_bound, boosted_descent, boosting_runs
-from dplit.margin.dimension_experiment import margin_data
+from dplit.accounting import gdp_budget
+from dplit.margin._solvers import minimise_hinge
+from dplit.margin.data import margin_data
+from dplit.margin.descent import (
+    _phase,
+    boosted_bound,
+    boosted_descent,
+    boosting_runs,
+    phased_bound,
+    phased_descent,
+    phased_schedule,
+)
 from dplit.margin.duplicates import single_copy_mu
-from dplit.margin.exact_hinge import minimise_hinge
-from dplit.margin.losses import hinge_sensitivity
-from dplit.margin.phased import _phase, phased_bound, phased_descent, phased_schedule
-from dplit.margin.smoothed_hinge import hinge_prox
+from dplit.margin.losses import hinge_prox, hinge_sensitivity
 from dplit.streams import stream
 
 SETTING = {"margin": 0.25, "radius": 1.0, "data_norm": 1.0}

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import polynomial_kernel as peer_kernel
 
-from dplit.margin.compressed_learner import learn_weights
-from dplit.margin.polynomial import (
+from dplit.margin.compressed import learn_weights
+from dplit.margin.kernels import (
     monomial_count,
     monomial_features,
     polynomial_kernel,

@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 
 from dplit._estimators import clip_rows
-from dplit.margin._records import check_geometry, clipped_records
-from dplit.margin.boosting import boosted_descent
-from dplit.margin.compressed_learner import compressed_learner, learn_weights
-from dplit.margin.dimension_experiment import margin_data
+from dplit.margin.compressed import compressed_learner, learn_weights
+from dplit.margin.data import margin_data
+from dplit.margin.descent import (
+    boosted_descent,
+    noisy_hinge_descent,
+    perturbed_minimiser,
+    phased_descent,
+)
 from dplit.margin.exponential import margin_selection
-from dplit.margin.full_batch import noisy_hinge_descent
-from dplit.margin.kernel_learner import direct_features, fit_predictor
-from dplit.margin.margin_choice import choose_margin
-from dplit.margin.output_perturbation import perturbed_minimiser
-from dplit.margin.phased import phased_descent
+from dplit.margin.kernels import direct_features, fit_predictor
+from dplit.margin.losses import check_geometry, clipped_records
+from dplit.margin.selection import choose_margin
 from dplit.streams import stream
 
 BALL = {"radius": 1.0, "data_norm": 1.0}

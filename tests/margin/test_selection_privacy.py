@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplit.margin import covers, selection_privacy
+from dplit.margin import covers
+from dplit.margin import exponential as selection_privacy
 from dplit.margin.exponential import cover_law, error_counts
 from dplit.streams import stream
 

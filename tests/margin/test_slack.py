@@ -7,10 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from dplit.conversions import gdp_budget, gdp_to_zcdp
+from dplit.accounting import gdp_budget, gdp_to_zcdp
 from dplit.features import sign_projection
-from dplit.margin.dimensions import jl_dimension, jl_failure, margin_events
-from dplit.margin.slack import best_slack, jl_distortion, margin_slack, plain_slack, vacuous_below
+from dplit.margin.compressed import (
+    best_slack,
+    jl_distortion,
+    margin_slack,
+    plain_slack,
+    vacuous_below,
+)
+from dplit.margin.covers import jl_dimension, jl_failure, margin_events
 from dplit.streams import stream
 
 MU = gdp_budget(epsilon=1.0, delta=1e-6)

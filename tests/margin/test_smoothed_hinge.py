@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from dplit.margin.smoothed_hinge import hinge_prox, smoothed_hinge, smoothed_slope
+from dplit.margin.losses import hinge_prox, smoothed_hinge, smoothed_slope
 from dplit.streams import stream
 
 

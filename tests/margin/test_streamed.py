@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from dplit.margin.kernel_features import gaussian_kernel, margin_features
-from dplit.margin.streamed import gram_entry_variance, limit_projection, streamed_projection
+from dplit.margin.kernels import (
+    gaussian_kernel,
+    gram_entry_variance,
+    limit_projection,
+    margin_features,
+    streamed_projection,
+)
 from dplit.streams import stream
 
 

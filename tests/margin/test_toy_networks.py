@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplit.margin import toy_networks
+from dplit.margin import networks as toy_networks
 from dplit.margin.exponential import cover_law
 from dplit.margin.networks import network_output
 from dplit.streams import stream

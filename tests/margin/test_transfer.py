@@ -10,19 +10,21 @@ from scipy.optimize import linprog, minimize
 from sklearn.datasets import make_moons
 from sklearn.svm import LinearSVC
 
-from dplit.conversions import gdp_budget
+from dplit.accounting import gdp_budget
 from dplit.features import random_frequencies
-from dplit.margin.full_batch import descent_bound, descent_noise
-from dplit.margin.kernel_features import gaussian_kernel, margin_features
-from dplit.margin.transfer import fit_kernel_hinge, transfer, transfer_curve
-from dplit.margin.transfer_bounds import (
+from dplit.margin.descent import descent_bound, descent_noise
+from dplit.margin.kernels import gaussian_kernel, margin_features
+from dplit.margin.transfer import (
     balanced_size,
+    fit_kernel_hinge,
     norm_tail,
     pairwise_transfer_bound,
     pointwise_deviation,
     pointwise_transfer_bound,
     private_term,
     reference_regularization,
+    transfer,
+    transfer_curve,
 )
 from dplit.streams import stream
 

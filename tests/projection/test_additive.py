@@ -19,8 +19,8 @@ from dplit.projection.additive import (
     release_additive,
     uniform_attenuation,
 )
-from dplit.projection.additive_experiments import additive_errors, planted_problem
 from dplit.projection.capacity import exact_sigma
+from dplit.projection.experiments.additive import additive_errors, planted_problem
 from dplit.projection.information import additive_sigma
 from dplit.projection.regression import relative_error
 from dplit.streams import stream

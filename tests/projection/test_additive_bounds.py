@@ -12,19 +12,19 @@ from scipy.linalg import hadamard
 from scipy.optimize import brentq, minimize
 from sklearn.linear_model import Ridge
 
-from dplit.projection.additive import release_additive
-from dplit.projection.additive_bounds import (
+from dplit.projection.additive import (
     augmented_problem,
     necessary_epsilon,
     noise_quotient,
     perturbation_bound,
+    release_additive,
     singular_value_tail,
     smallest_epsilon,
     sufficient_ratio,
     theorem1_bound,
     worst_perturbation,
 )
-from dplit.projection.additive_experiments import (
+from dplit.projection.experiments.additive import (
     additive_errors,
     largest_singular_values,
     perturbation_ratios,

@@ -18,8 +18,7 @@ from dplit.projection.capacity import (
     quantised_channel,
     uniform_input_bound,
 )
-from dplit.projection.finite_channels import capacity_bracket, channel_information
-from dplit.projection.information import additive_sigma
+from dplit.projection.information import additive_sigma, capacity_bracket, channel_information
 
 
 def _information(points, weights, sigma):

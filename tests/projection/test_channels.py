@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import chi2, norm
 
-from dplit.projection.channels import (
+from dplit.projection.information import (
     PairFactors,
     pair_information,
     pair_total_variation,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, t
 
-from dplit.projection.channels import scale_information
-from dplit.projection.coefficient_leakage import coefficient_law, coefficient_leakage
-from dplit.projection.counterexamples import single_column
+from dplit.projection.attacks import single_column
+from dplit.projection.information import scale_information
+from dplit.projection.leakage import coefficient_law, coefficient_leakage
 from dplit.projection.projection import fit_projection, release_projection
 from dplit.streams import stream
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplit.projection.channels import scale_information
-from dplit.projection.counterexamples import (
+from dplit.projection.attacks import (
     collinear_bystanders,
     disjoint_columns,
     paired_columns,
@@ -18,6 +17,7 @@ from dplit.projection.counterexamples import (
     shared_sketch_leakage,
     single_column,
 )
+from dplit.projection.information import scale_information
 from dplit.projection.leakage import coherent_bound, entry_channels
 from dplit.projection.projection import noise_free_epsilon, printed_variance, release_projection
 from dplit.projection.regression import column_energy_floor

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dplit.projection.couplings import coupled_additive, coupled_projection
+from dplit.projection.laws import coupled_additive, coupled_projection
 from dplit.streams import stream
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi, kstest
 
-from dplit.projection.counterexamples import paired_columns
-from dplit.projection.entry_attack import (
+from dplit.projection.attacks import (
     attack_entry,
     likeliest_entry,
+    paired_columns,
     rms_attack,
     rms_attack_quantiles,
     whitened_gram,
@@ -87,7 +87,7 @@ def test_likeliest_entry_is_the_maximum_of_the_full_likelihood():
 @pytest.mark.claim("proj-beyond-attack")
 def test_duplicated_column_is_read_to_the_stated_precision():
     """Alice's entry 0.5 in column 1, -1 in its near-copy: guesses within 5 % of the range."""
-    from dplit.projection.near_duplicates import near_duplicate_columns
+    from dplit.projection.attacks import near_duplicate_columns
 
     X = near_duplicate_columns(400, redrawn=0.005, rng=stream(0, "attack-dup", "data"))
     attack = attack_entry(

@@ -16,7 +16,7 @@ from dplit.audit import delta_lower_bound, gaussian_dp_lower_bound, run_controls
 from dplit.mechanisms import gaussian_epsilon
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
 from dplit.projection.information import sharp_delta
-from dplit.projection.row_privacy import row_delta
+from dplit.projection.leakage import row_delta
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 

@@ -9,9 +9,11 @@ import pytest
 from scipy.stats import f as fisher
 from scipy.stats import kstest
 
-from dplit.projection.exact_law import (
+from dplit.projection.experiments.naive import naive_projection_draws
+from dplit.projection.laws import (
     error_sd,
     expected_error,
+    projection_errors,
     projection_moments,
     sketch_factors,
     sketch_mean,
@@ -19,9 +21,7 @@ from dplit.projection.exact_law import (
     sketch_tail,
     tail_asymptote,
 )
-from dplit.projection.naive import naive_projection_draws
-from dplit.projection.samplers import projection_errors
-from dplit.projection.spectrum import ridge_coefficients, ridge_objective, spectrum
+from dplit.projection.regression import ridge_coefficients, ridge_objective, spectrum
 from dplit.streams import stream
 
 N, D = 24, 4

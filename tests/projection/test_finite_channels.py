@@ -14,7 +14,7 @@ from scipy.special import softmax
 from scipy.stats import entropy
 from sklearn.metrics import mutual_info_score
 
-from dplit.projection.finite_channels import (
+from dplit.projection.information import (
     capacity_bracket,
     channel_delta,
     channel_information,

@@ -12,17 +12,21 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from dplit.audit import delta_lower_bound, run_controls, search_neighbours
-from dplit.projection.guarantees import class_scale, public_sketch_leakage, residual_energy
 from dplit.projection.information import fixed_variance, sharp_delta
 from dplit.projection.leakage import (
     EntryChannel,
     binary_leakage,
     coherent_bound,
     entry_channels,
+    levels_leakage,
     single_entry,
 )
-from dplit.projection.levels import levels_leakage
-from dplit.projection.projection import release_projection
+from dplit.projection.projection import (
+    class_scale,
+    public_sketch_leakage,
+    release_projection,
+    residual_energy,
+)
 from dplit.streams import stream
 
 

@@ -12,24 +12,22 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import norm
 
-from dplit.projection.finite_channels import (
-    capacity_bracket,
-    channel_delta,
-    channel_information,
-    erasure_channel,
-    symmetric_channel,
-)
 from dplit.projection.information import (
     additive_sigma,
     binary_information,
+    capacity_bracket,
+    channel_delta,
+    channel_information,
     dp_to_tv,
     entry_dp_epsilon,
     entry_mu,
+    erasure_channel,
     fixed_variance,
     pinsker_delta,
     row_dp_epsilon,
     row_mu,
     sharp_delta,
+    symmetric_channel,
 )
 from dplit.streams import stream
 

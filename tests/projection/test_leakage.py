@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dplit.projection.channels import scale_information, scale_total_variation
+from dplit.projection.information import scale_information, scale_total_variation
 from dplit.projection.leakage import (
     EntryChannel,
     augmented,
@@ -128,7 +128,7 @@ def test_outlying_response_gives_the_coherent_channel_of_the_orthogonal_part():
 
     The limit is the mean over chi-square of a binary Gaussian channel, by another quadrature.
     """
-    from dplit.projection.guarantees import public_sketch_leakage
+    from dplit.projection.projection import public_sketch_leakage
 
     X, y = _data(40, 3)
     y[0] = 1e5

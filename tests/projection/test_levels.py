@@ -7,9 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from dplit.projection.channels import scale_information
-from dplit.projection.leakage import EntryChannel, binary_leakage, coherent_bound, single_entry
-from dplit.projection.levels import levels_leakage, log_likelihoods
+from dplit.projection.information import scale_information
+from dplit.projection.leakage import (
+    EntryChannel,
+    binary_leakage,
+    coherent_bound,
+    levels_leakage,
+    log_likelihoods,
+    single_entry,
+)
 from dplit.streams import stream
 
 

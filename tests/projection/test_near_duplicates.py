@@ -7,12 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from dplit.projection.attacks import near_duplicate_audit, near_duplicate_columns, outlier_leakage
 from dplit.projection.leakage import binary_leakage, binary_total_variation, single_entry
-from dplit.projection.near_duplicates import (
-    near_duplicate_audit,
-    near_duplicate_columns,
-    outlier_leakage,
-)
 from dplit.projection.projection import printed_variance
 from dplit.streams import stream
 

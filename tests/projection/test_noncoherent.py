@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dplit.projection.channels import scale_information
-from dplit.projection.noncoherent import (
+from dplit.projection.capacity import (
     coherent_capacity_bound,
     flash_information,
     noncoherent_bound,
     peak_capacity_bracket,
     peak_law,
 )
+from dplit.projection.information import scale_information
 
 
 @pytest.mark.claim("proj-rem1")

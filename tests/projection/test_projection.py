@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kstest
 
 from dplit.audit import chi_square_noise_test, run_controls
-from dplit.projection.exact_law import sketch_mean
+from dplit.projection.laws import sketch_mean
 from dplit.projection.projection import (
     ProjectionRelease,
     fit_projection,
@@ -19,8 +19,7 @@ from dplit.projection.projection import (
     release_projection,
     useful_correction,
 )
-from dplit.projection.regression import column_energy_floor
-from dplit.projection.spectrum import ridge_coefficients, spectrum
+from dplit.projection.regression import column_energy_floor, ridge_coefficients, spectrum
 from dplit.streams import stream
 
 

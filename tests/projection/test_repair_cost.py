@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.projection.exact_law import expected_error
-from dplit.projection.naive import naive_additive_draws
-from dplit.projection.repair_cost import best_components, uniform_limit
-from dplit.projection.spectrum import Spectrum, spectrum
+from dplit.projection.experiments.naive import naive_additive_draws
+from dplit.projection.laws import expected_error
+from dplit.projection.projection import best_components, uniform_limit
+from dplit.projection.regression import Spectrum, spectrum
 from dplit.streams import stream
 
 

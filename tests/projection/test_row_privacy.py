@@ -9,7 +9,7 @@ import pytest
 
 from dplit.audit import delta_lower_bound, run_controls
 from dplit.mechanisms import gaussian_delta
-from dplit.projection.row_privacy import row_delta, row_epsilon, row_variance
+from dplit.projection.leakage import row_delta, row_epsilon, row_variance
 from dplit.streams import stream
 
 

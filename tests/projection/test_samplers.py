@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from dplit.projection.naive import naive_additive_draws, naive_projection_draws
-from dplit.projection.samplers import (
+from dplit.projection.experiments.naive import naive_additive_draws, naive_projection_draws
+from dplit.projection.laws import (
     additive_draws,
     additive_path,
     bartlett_factor,
@@ -17,7 +17,7 @@ from dplit.projection.samplers import (
     projection_errors,
     wishart_draws,
 )
-from dplit.projection.spectrum import spectrum
+from dplit.projection.regression import spectrum
 from dplit.streams import stream
 
 SIZE = 3000

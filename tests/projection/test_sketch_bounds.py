@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import betaprime
 
-from dplit.projection.exact_law import expected_error, sketch_mean, sketch_quantile, sketch_tail
-from dplit.projection.naive import naive_projection_draws
-from dplit.projection.sketch_bounds import (
+from dplit.projection.bounds import (
     coefficient_bound,
     error_factors,
     explicit_failure,
@@ -21,7 +19,9 @@ from dplit.projection.sketch_bounds import (
     ridge_product_bound,
     sharp_bound,
 )
-from dplit.projection.spectrum import (
+from dplit.projection.experiments.naive import naive_projection_draws
+from dplit.projection.laws import expected_error, sketch_mean, sketch_quantile, sketch_tail
+from dplit.projection.regression import (
     Spectrum,
     ridge_coefficients,
     ridge_error,

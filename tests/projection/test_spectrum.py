@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dplit.projection.spectrum import (
+from dplit.projection.regression import (
     ridge_coefficients,
     ridge_error,
     ridge_objective,

@@ -11,24 +11,22 @@ import sympy as sp
 from scipy import stats
 
 from dplit.features import complex_features, random_frequencies
-from dplit.random_features.approximation import (
+from dplit.random_features.bounds import (
     bernstein_bound,
     best_approximation,
     coefficient_norm_bound,
     rkhs_function,
     rkhs_multiplier,
-    truncation_bias_bound,
-    truncation_threshold,
-)
-from dplit.random_features.bounds import (
     theorem10_bound,
     theorem11_bound,
     theorem11_condition,
     theorem11_largest_failing_m,
     theorem11_terms,
     theorem12_bound,
+    truncation_bias_bound,
+    truncation_threshold,
 )
-from dplit.random_features.noise_norms import (
+from dplit.random_features.release import (
     frequency_moments,
     gamma_norm_bound,
     noise_norm_bound,

@@ -8,16 +8,16 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dplit import _trigonometry
-from dplit.features import cos_sin_features
-from dplit.random_features import _certified_ridge as certified
-from dplit.random_features._certified_ridge import (
+from dplit.features import _trigonometry, cos_sin_features
+from dplit.random_features import _certified as certified
+from dplit.random_features._certified import (
+    balanced_penalty,
+    certified_sensitivity,
     feature_rows,
     ridge_coefficients,
     ridge_rounding,
 )
-from dplit.random_features._penalty import balanced_penalty, certified_sensitivity
-from dplit.random_features.ridge import record_sensitivity
+from dplit.random_features.sensitivity import record_sensitivity
 from dplit.streams import stream
 
 PATTERNS = ("drawn", "equal", "pairs", "close", "huge")

@@ -17,7 +17,7 @@ from dplit.random_features.data import (
     sensitive_groups,
     split,
 )
-from dplit.random_features.duplicates import distinct_rows, duplicate_counts
+from dplit.random_features.interpolation import distinct_rows, duplicate_counts
 
 needs_data = pytest.mark.skipif(
     any(

@@ -22,10 +22,10 @@ from dplit.audit import (
 )
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_delta, gaussian_noise, gaussian_sigma
-from dplit.random_features import estimator as estimator_module
-from dplit.random_features._certified_ridge import ridge_coefficients, ridge_rounding
-from dplit.random_features.estimator import PrivateRandomFeatureRegressor
-from dplit.random_features.ridge import record_sensitivity
+from dplit.random_features import estimators as estimator_module
+from dplit.random_features._certified import ridge_coefficients, ridge_rounding
+from dplit.random_features.estimators import PrivateRandomFeatureRegressor
+from dplit.random_features.sensitivity import record_sensitivity
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 

@@ -12,14 +12,15 @@ from scipy.stats import ks_2samp, kstwobign
 from dplit.features import complex_features, cos_sin_features, phased_cosine_features
 from dplit.random_features.fairness import (
     error_gaps,
+    estimator_floor,
     excess_risk_exact,
     excess_risk_gap_exact,
     expected_absolute_error,
     ks_distance,
     ks_null,
+    published_gap_estimates,
     risk,
 )
-from dplit.random_features.published_gaps import estimator_floor, published_gap_estimates
 
 
 @pytest.mark.claim("dprf-eq1")

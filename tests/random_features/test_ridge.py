@@ -14,7 +14,7 @@ from scipy.optimize import minimize, minimize_scalar
 from dplit.audit import search_neighbours
 from dplit.mechanisms import gaussian_sigma
 from dplit.random_features.interpolation import ridge_fit
-from dplit.random_features.ridge import (
+from dplit.random_features.sensitivity import (
     crude_sensitivity,
     record_sensitivity,
     removal_witness,

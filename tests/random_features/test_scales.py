@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dplit.mechanisms import gamma_norm_noise
-from dplit.random_features.scales import (
+from dplit.random_features.experiments.curves import SETTINGS, differences, setting
+from dplit.random_features.release import (
     correct_scale,
     crossing_records,
     fairness_scale,
@@ -18,7 +19,6 @@ from dplit.random_features.scales import (
     published_scale,
     sgd_scale,
 )
-from dplit.random_features.settings import SETTINGS, differences, setting
 
 DELTA = 1e-5
 

@@ -11,16 +11,14 @@ import pytest
 from scipy.stats import norm
 
 from dplit.features import complex_features, phased_cosine_features, random_frequencies
-from dplit.random_features.counterexamples import (
-    forced_label_pair,
-    measure_pair,
-    near_duplicate_pair,
-)
 from dplit.random_features.interpolation import gram_matrix, min_norm_fit
 from dplit.random_features.sensitivity import (
+    forced_label_pair,
     interpolator_lower_bound,
     label_sensitivities,
     lemma9_bound,
+    measure_pair,
+    near_duplicate_pair,
     near_duplicate_profile,
     near_duplicate_threshold,
     pair_sensitivity,

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from dplit.audit import EventAudit, audit_hits, run_controls
 from dplit.features import complex_features, quantized_features
-from dplit.sketching import additive_release as additive
-from dplit.sketching import joint_release, knorm, privacy_laws
+from dplit.sketching import counts as joint_release
+from dplit.sketching import privacy as privacy_laws
+from dplit.sketching import release as additive
+from dplit.sketching import sensitivity as knorm
+from dplit.sketching.experiments.tables import opposite_pair
 from dplit.sketching.sensitivity import sketch_sensitivity
-from dplit.sketching.sensitivity_table import opposite_pair
 from dplit.streams import stream
 
 RUNS = 400_000

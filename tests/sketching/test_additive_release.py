@@ -10,7 +10,7 @@ from scipy import stats
 
 from dplit import mechanisms
 from dplit.audit import chi_square_noise_test, gamma_noise_test
-from dplit.sketching import additive_release as release
+from dplit.sketching import release
 from dplit.streams import stream
 
 N = 200_000

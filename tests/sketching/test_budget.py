@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from dplit.sketching.budget import (
+from dplit.sketching.counts import (
     Setting,
     best_fraction,
     limit_fraction,

@@ -14,21 +14,20 @@ from sklearn.datasets import load_digits
 
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gaussian_epsilon
-from dplit.sketching._sketch_estimator import noise_deviation
+from dplit.sketching.decoders.kmeans import sse
+from dplit.sketching.decoders.mixtures import log_density
+from dplit.sketching.decoders.pca import pca_risk
 from dplit.sketching.estimators import (
     CompressiveGaussianMixture,
     CompressiveKMeans,
     CompressivePCA,
+    noise_deviation,
     noise_sensitivity,
     spent_epsilon,
 )
-from dplit.sketching.gmm_decoder import log_density
-from dplit.sketching.kmeans_cost import sse
-from dplit.sketching.pca_decoder import pca_risk
-from dplit.sketching.quadratic_sensitivity import s4_ascent, s4_certificate
-from dplit.sketching.release import plan_release
+from dplit.sketching.release import merge_all, plan_release
+from dplit.sketching.sensitivity import s4_ascent, s4_certificate
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, sketch
-from dplit.sketching.sources import merge_all
 from dplit.streams import stream
 
 ALL = [CompressiveKMeans, CompressiveGaussianMixture, CompressivePCA]

@@ -10,21 +10,17 @@ import numpy as np
 import pytest
 
 from dplit.features import orthonormal_blocks
-from dplit.sketching import _sums
-from dplit.sketching._sketch_estimator import noise_sensitivity
+from dplit.sketching import sketches as _sums
 from dplit.sketching.estimators import (
     CompressiveGaussianMixture,
     CompressiveKMeans,
     CompressivePCA,
+    noise_sensitivity,
 )
-from dplit.sketching.float_experiments import (
-    exact_sum,
-    float_curve,
-    float_sensitivity,
-)
+from dplit.sketching.experiments.floats import exact_sum, float_curve, float_sensitivity
 from dplit.sketching.release import map_sensitivity
 from dplit.sketching.sketches import Kind, SketchMap, sketch
-from dplit.sketching.subsampled_sketch import subsampled_map_sum
+from dplit.sketching.subsampling.release import subsampled_map_sum
 from dplit.streams import stream
 
 KINDS: tuple[Kind, ...] = ("fourier", "quantized", "quadratic")

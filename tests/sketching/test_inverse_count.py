@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from dplit.sketching.inverse_count import (
+from dplit.sketching.counts import (
     InverseMoments,
     chapman_robbins_bound,
     cramer_rao_bound,

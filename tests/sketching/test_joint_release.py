@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
-from dplit.sketching import joint_release as jr
+from dplit.sketching import counts as jr
 from dplit.streams import stream
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplit.features import complex_features, quantized_features
-from dplit.sketching import knorm
+from dplit.sketching import sensitivity as knorm
 from dplit.streams import stream
 
 NOISES = ("laplace", "polydisc", "cube")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.sketching.mixtures import MixtureLaw
+from dplit.sketching.data import MixtureLaw
 from dplit.sketching.sketches import SketchMap, sketch
 
 LAW = MixtureLaw(3, 5, separation=2.0, frequency_variance=0.3)

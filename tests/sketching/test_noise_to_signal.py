@@ -8,21 +8,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dplit.sketching.masks import mask_law, mask_support
-from dplit.sketching.mixtures import MixtureLaw
-from dplit.sketching.noise_to_signal import (
-    noise_to_signal,
-    noise_variance,
-    without_replacement_variance,
-)
-from dplit.sketching.nsr_regimes import (
-    contributions,
-    data_sampling_ratio,
-    fourier_noise_nsr,
-    needed_samples,
-    subsampling_curve,
-)
-from dplit.sketching.nsr_simulation import (
+from dplit.sketching.data import MixtureLaw
+from dplit.sketching.experiments.simulations import (
     Case,
     compare_ratios,
     draw_noise,
@@ -30,13 +17,22 @@ from dplit.sketching.nsr_simulation import (
     ratio_features,
     simulated_nsr,
 )
-from dplit.sketching.signal_constant import (
+from dplit.sketching.subsampling.masks import mask_law, mask_support
+from dplit.sketching.subsampling.release import hybrid_sum
+from dplit.sketching.utility import (
+    contributions,
+    data_sampling_ratio,
+    fourier_noise_nsr,
     mixture_constant,
+    needed_samples,
+    noise_to_signal,
+    noise_variance,
     separated_constant,
     sketched_constants,
+    subsampling_curve,
     typical_constant,
+    without_replacement_variance,
 )
-from dplit.sketching.subsampled_sketch import hybrid_sum
 from dplit.streams import stream
 
 BASE = {

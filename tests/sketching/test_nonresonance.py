@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplit.features import complex_features
-from dplit.sketching import nonresonance as nr
+from dplit.sketching import privacy as nr
 from dplit.sketching.sensitivity import real_norm
 from dplit.streams import stream
 

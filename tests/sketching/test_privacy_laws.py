@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from dplit import mechanisms
-from dplit.sketching import privacy_laws as laws
+from dplit.sketching import privacy as laws
 
 EPSILONS = (0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 DELTAS = (1e-5, 1e-6, 1e-8, 1e-10)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dplit.features import orthonormal_blocks
-from dplit.sketching import quadratic_sensitivity as qs
+from dplit.sketching import sensitivity as qs
 from dplit.streams import stream
 
 Array = NDArray[np.float64]

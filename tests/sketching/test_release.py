@@ -11,9 +11,14 @@ import pytest
 from scipy.stats import chi2, kstest, laplace, norm
 
 from dplit.mechanisms import gaussian_delta
-from dplit.sketching.release import ReleasePlan, map_sensitivity, noise_share, plan_release
+from dplit.sketching.release import (
+    ReleasePlan,
+    map_sensitivity,
+    noise_share,
+    plan_release,
+    sketch_parts,
+)
 from dplit.sketching.sketches import Sketch, SketchMap, sketch
-from dplit.sketching.sources import sketch_parts
 from dplit.streams import stream
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dplit.audit import search_neighbours
 from dplit.features import complex_features, quantized_features
 from dplit.sketching import sensitivity
-from dplit.sketching.sensitivity_table import opposite_pair
+from dplit.sketching.experiments.tables import opposite_pair
 from dplit.streams import stream
 
 Array = NDArray[Any]

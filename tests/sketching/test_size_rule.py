@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from dplit.mechanisms import laplace_noise
-from dplit.sketching.noise_experiments import acceptable_nsr
-from dplit.sketching.size_experiments import sum_noise_scale
-from dplit.sketching.size_rule import laplace_nsr, least_budget, required_records, size_range
+from dplit.sketching.experiments.recovery import acceptable_nsr, sum_noise_scale
+from dplit.sketching.utility import laplace_nsr, least_budget, required_records, size_range
 
 
 @pytest.mark.claim("sketch-eq29")

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplit.sketching.release import plan_release
-from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, sketch
-from dplit.sketching.sources import (
+from dplit.sketching.release import (
     merge_all,
     merged_noise_energy,
+    plan_release,
     sketch_dask,
     sketch_files,
     sketch_parts,
 )
+from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, sketch
 from dplit.streams import stream
 
 SIZES = (300, 0, 1, 699)

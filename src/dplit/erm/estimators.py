@@ -6,19 +6,352 @@ what is published is a vector of coefficients and the frequencies: no record, no
 
 from __future__ import annotations
 
+import math
+import warnings
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin
+from scipy.linalg import solve
+from scipy.optimize import minimize_scalar
+from sklearn.base import BaseEstimator, RegressorMixin
 
-from dplit._checks import check_finite_array, check_probability
-from dplit._estimators import LARGEST_INPUT, RandomState, binary_signs, validated
-from dplit._prediction import SignClassifier
-from dplit.erm._feature_release import Release
-from dplit.erm._kernel_machine import KernelMachine
+from dplit._checks import (
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_interval,
+    check_positive,
+    check_probability,
+)
+from dplit._estimators import (
+    LARGEST_INPUT,
+    RandomState,
+    SignClassifier,
+    binary_signs,
+    clamp,
+    dp_statement,
+    feature_scores,
+    spawn_generators,
+    validated,
+)
+from dplit.erm._certified import certified_minimiser, rounding_distance
+from dplit.erm.losses import lipschitz_constant
+from dplit.erm.repairs import gamma_release, query_scale
+from dplit.erm.stability import least_squares_stability, lipschitz_stability
+from dplit.features import cos_sin_features, random_frequencies
+from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
 
-__all__ = ["PrivateKernelClassifier", "PrivateKernelMachine"]
+__all__ = [
+    "KernelMachine",
+    "PrivateKernelClassifier",
+    "PrivateKernelMachine",
+    "Release",
+    "ReleasedWeights",
+    "add_noise",
+    "certified_weights",
+    "default_regularization",
+    "default_width",
+    "expected_noise",
+    "release_weights",
+]
+
+
+# The three releases of a function of random features, behind the estimators and the comparison.
+
+
+Release = Literal["gaussian_process", "gamma", "queries"]
+
+_Array = NDArray[np.float64]
+
+_ROUNDED = 1.0 + 1e-13
+
+
+@dataclass(frozen=True)
+class ReleasedWeights:
+    """Private coefficients with the noise and the guarantee."""
+
+    coef: _Array
+    sensitivity: float
+    noise_scale: float
+    epsilon: float
+    delta: float
+
+
+def unit_sensitivity(loss: str, *, regularization: float, n_records: int, tau: float) -> float:
+    """Change of the minimiser when one record changes, for kappa = 1 and labels in [-1, 1].
+
+    Computed features have norm 1 up to some 1e-15, and so has the factor of the bound.
+    """
+    if loss == "squared":
+        return _ROUNDED * least_squares_stability(
+            regularization=regularization, n_records=n_records, label_bound=1.0
+        )
+    return _ROUNDED * lipschitz_stability(
+        lipschitz=lipschitz_constant(loss, tau=tau),
+        regularization=regularization,
+        n_records=n_records,
+    )
+
+
+def certified_weights(
+    features: _Array, targets: _Array, *, loss: str, regularization: float, tau: float,
+    accuracy: float,
+) -> tuple[_Array, float]:  # fmt: skip
+    """Return weights near the minimiser and the sensitivity with the solver's error on both sides.
+
+    The error is at most ``accuracy`` times the stability, rounding included, on every data set;
+    an accuracy that float64 cannot certify is refused from public numbers.
+    """
+    bound = unit_sensitivity(loss, regularization=regularization, n_records=len(targets), tau=tau)
+    allowed = accuracy * bound
+    least = rounding_distance(
+        loss, n_records=len(targets), dimension=features.shape[1], regularization=regularization
+    )
+    if not allowed >= least:
+        raise ValueError(
+            f"accuracy must be at least {least / bound:.2g} for {len(targets)} records and "
+            f"regularization={regularization:.4g}, which is what float64 can certify (if that is "
+            f"1 or more, raise regularization), got accuracy={accuracy!r}"
+        )
+    weights = certified_minimiser(
+        features, targets, loss=loss, regularization=regularization, tau=tau, distance=allowed
+    )
+    return weights, bound + 2.0 * allowed
+
+
+def ball_points(count: int, dimension: int, *, radius: float, rng: np.random.Generator) -> _Array:
+    """Return points uniform in a ball."""
+    directions = rng.standard_normal((count, dimension))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.asarray(radius * rng.random((count, 1)) ** (1.0 / dimension) * directions)
+
+
+def weights_from_answers(features: _Array, answers: _Array, *, scale: float) -> _Array:
+    """Return the posterior mean of weights from values with Laplace noise of the given scale.
+
+    The prior of a value has variance 1; both are public, so this is post-processing.
+    """
+    inner = features @ features.T + 2.0 * scale**2 * np.eye(len(answers))
+    return np.asarray(features.T @ solve(inner, answers, assume_a="pos"))
+
+
+def add_noise(
+    weights: _Array, sensitivity: float, asked: _Array | None, *, release: Release,
+    epsilon: float, delta: float, rng: np.random.Generator,
+) -> ReleasedWeights:  # fmt: skip
+    """Release exact weights; ``asked`` are the features of the public points, for queries."""
+    if release == "gaussian_process":
+        sigma = float(gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity))
+        coef = weights + gaussian_noise(len(weights), sigma=sigma, rng=rng)
+        return ReleasedWeights(coef, sensitivity, sigma, float(epsilon), float(delta))
+    if release == "gamma":
+        coef = gamma_release(weights, sensitivity=sensitivity, epsilon=epsilon, rng=rng)
+        return ReleasedWeights(coef, sensitivity, sensitivity / epsilon, float(epsilon), 0.0)
+    if asked is None:
+        raise ValueError("asked must be given with release='queries', got asked=None")
+    scale = query_scale(n_queries=len(asked), sensitivity=sensitivity, epsilon=epsilon)
+    answers = asked @ weights + laplace_noise(len(asked), scale=scale, rng=rng)
+    coef = weights_from_answers(asked, answers, scale=scale)
+    return ReleasedWeights(coef, sensitivity, scale, float(epsilon), 0.0)
+
+
+def release_weights(
+    records: _Array, targets: _Array, frequencies: _Array, *, loss: str, tau: float,
+    regularization: float, epsilon: float, delta: float, release: Release, n_queries: int,
+    data_norm: float | None, accuracy: float, public: np.random.Generator,
+    noise: np.random.Generator,
+) -> ReleasedWeights:  # fmt: skip
+    """Fit on the cosine-sine features of the records and release the function."""
+    features = cos_sin_features(records, frequencies)
+    weights, sensitivity = certified_weights(
+        features, targets, loss=loss, regularization=regularization, tau=tau, accuracy=accuracy
+    )
+    asked = None
+    if release == "queries":
+        radius = check_positive("data_norm", data_norm)
+        points = ball_points(n_queries, records.shape[1], radius=radius, rng=public)
+        asked = cos_sin_features(points, frequencies)
+    return add_noise(
+        weights, sensitivity, asked, release=release, epsilon=epsilon, delta=delta, rng=noise
+    )
+
+
+# Defaults of the kernel machines from public numbers: penalty, kernel width, expected noise.
+#
+# The penalty weighs the noise of a prediction, which falls with lambda, against the bias, which
+# is at
+# most lambda times the squared norm of the function to be learnt. That norm is a guess, made on
+# synthetic functions; the number of records is public under ``replace_one``.
+
+
+#: Guesses of the squared norm of the function, for labels in [-1, 1] or -1 and +1.
+_SQUARED_NORM = {"squared": 0.25, "pinball": 1.0, "hinge": 8.0, "logistic": 8.0}
+
+#: Logarithms of the penalties that are considered.
+_RANGE = (math.log(1e-8), math.log(1e3))
+
+
+def default_width(columns: int) -> float:
+    """Width for columns scaled to [-1, 1]: the kernel sees a third of the root of their number."""
+    return 0.35 * math.sqrt(columns)
+
+
+def expected_noise(
+    regularization: float, *, loss: str, tau: float, n_records: int, dimension: int,
+    epsilon: float, delta: float, release: str, n_queries: int,
+) -> float:  # fmt: skip
+    """Standard deviation of the noise of a prediction, for labels in [-1, 1]."""
+    moved = unit_sensitivity(loss, regularization=regularization, n_records=n_records, tau=tau)
+    return moved * _noise_factor(
+        dimension=dimension, epsilon=epsilon, delta=delta, release=release, n_queries=n_queries
+    )
+
+
+def _noise_factor(
+    *, dimension: int, epsilon: float, delta: float, release: str, n_queries: int
+) -> float:
+    """Standard deviation of the noise of a prediction per unit of sensitivity."""
+    if release == "gaussian_process":
+        return float(gaussian_sigma(epsilon=epsilon, delta=delta))
+    if release == "gamma":
+        return math.sqrt(dimension + 1) / epsilon
+    return math.sqrt(2.0) * n_queries / epsilon
+
+
+def default_regularization(
+    *, loss: str, tau: float, n_records: int, dimension: int, epsilon: float, delta: float,
+    release: str, n_queries: int,
+) -> float:  # fmt: skip
+    r"""Penalty that balances noise and bias, and is at least 1 / m.
+
+    The noise costs its variance under the squared loss, and its mean modulus times the Lipschitz
+    constant under the others.
+    """
+    factor = _noise_factor(
+        dimension=dimension, epsilon=epsilon, delta=delta, release=release, n_queries=n_queries
+    )
+    slope = 0.0 if loss == "squared" else lipschitz_constant(loss, tau=tau)
+
+    def cost(exponent: float) -> float:
+        penalty = math.exp(exponent)
+        noise = factor * unit_sensitivity(
+            loss, regularization=penalty, n_records=n_records, tau=tau
+        )
+        spent = noise**2 if loss == "squared" else slope * math.sqrt(2.0 / math.pi) * noise
+        return spent + _SQUARED_NORM[loss] * penalty
+
+    best = minimize_scalar(cost, bounds=_RANGE, method="bounded", options={"xatol": 0.02})
+    return max(math.exp(float(best.x)), 1.0 / n_records)
+
+
+# What the private kernel regressor and classifier share.
+
+
+#: Noise of a prediction, for labels in [-1, 1], above which the defaults warn: labels deviate from
+#: their mean by some tenths, and a decision function by up to 1.
+_DROWNED = {"squared": 0.1, "pinball": 0.1, "hinge": 1.0, "logistic": 1.0}
+
+
+class KernelMachine(BaseEstimator):  # type: ignore[misc]
+    """Parameters, features, certified fit, release and statement; no fit of its own."""
+
+    loss: Any
+    regularization: float | None
+    width: float | None
+    n_components: int
+    epsilon: float
+    delta: float
+    release: Release
+    n_queries: int
+    data_norm: float | None
+    accuracy: float
+    neighboring: str
+    random_state: RandomState
+
+    def _check_parameters(self, losses: tuple[str, ...]) -> None:
+        """Check what does not depend on the data."""
+        check_choice("loss", self.loss, losses)
+        if self.regularization is not None:
+            check_positive("regularization", self.regularization)
+        if self.width is not None:  # angles of records up to 1e150 stay finite
+            check_interval("width", self.width, 1e-100, 1e100)
+        check_integer("n_components", self.n_components)
+        check_positive("epsilon", self.epsilon)
+        check_choice("release", self.release, ("gaussian_process", "gamma", "queries"))
+        if self.release == "gaussian_process":
+            check_probability("delta", self.delta)
+        if self.release == "queries":
+            check_integer("n_queries", self.n_queries)
+            if self.data_norm is None:
+                raise ValueError(
+                    "data_norm must be given with release='queries': where the questions are asked "
+                    "must not depend on the data, got data_norm=None"
+                )
+            check_positive("data_norm", self.data_norm)
+        check_probability("accuracy", self.accuracy)
+        if self.neighboring != "replace_one":
+            raise ValueError(
+                "neighboring must be 'replace_one' (the number of records enters the bound and is "
+                f"public), got neighboring={self.neighboring!r}"
+            )
+
+    def _release_function(
+        self, records: NDArray[np.float64], targets: NDArray[np.float64], tau: float, extra: str
+    ) -> Self:
+        """Fit and release on targets in [-1, 1]; set the private attributes."""
+        public, noise = spawn_generators(self.random_state, 2)
+        count, columns = records.shape
+        width = default_width(columns) if self.width is None else self.width
+        penalty = self._penalty(count, tau)
+        gamma = 0.5 / width**2
+        frequencies = random_frequencies(columns, self.n_components, gamma=gamma, rng=public)
+        released = release_weights(
+            clamp(records), targets, frequencies, loss=self.loss, tau=tau,
+            regularization=penalty, epsilon=self.epsilon, delta=self.delta,
+            release=self.release, n_queries=self.n_queries, data_norm=self.data_norm,
+            accuracy=self.accuracy, public=public, noise=noise,
+        )  # fmt: skip
+        self.coef_, self.frequencies_, self.regularization_ = released.coef, frequencies, penalty
+        self.sensitivity_, self.noise_scale_ = released.sensitivity, released.noise_scale
+        self.epsilon_, self.delta_ = released.epsilon, released.delta
+        self.neighboring_ = self.neighboring
+        change = (
+            f"replacing one of {count} records (their number is public; {extra}, inputs "
+            "arbitrary); it covers the whole function"
+        )
+        self.privacy_statement_ = dp_statement(
+            self.epsilon_, self.delta_, change, random_state=self.random_state
+        )
+        return self
+
+    def _penalty(self, n_records: int, tau: float) -> float:
+        """Return the penalty; the default warns where public numbers say that noise will win."""
+        public: dict[str, Any] = {
+            "loss": self.loss, "tau": tau, "n_records": n_records, "epsilon": self.epsilon,
+            "delta": self.delta, "release": self.release, "n_queries": self.n_queries,
+            "dimension": 2 * self.n_components,
+        }  # fmt: skip
+        if self.regularization is not None:
+            return float(self.regularization)
+        penalty = default_regularization(**public)
+        noise = expected_noise(penalty, **public)
+        if noise > _DROWNED[self.loss]:
+            warnings.warn(
+                f"the noise of a prediction has a standard deviation of {noise:.2g}, for labels in "
+                f"[-1, 1], with {n_records} records and epsilon={self.epsilon:g}: a constant may "
+                "predict as well (only public numbers say so)",
+                UserWarning,
+                stacklevel=3,
+            )
+        return penalty
+
+    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the released function at the rows of X."""
+        return feature_scores(
+            self, X, lambda records: cos_sin_features(clamp(records), self.frequencies_)
+        )
 
 
 class PrivateKernelMachine(
@@ -104,9 +437,9 @@ class PrivateKernelMachine(
     Notes
     -----
     Rows have norm 1, so the sensitivity is ``C_L / (lambda m)`` by Theorem 2 for the pinball loss,
-    and :func:`~dplit.erm.least_squares.least_squares_stability` for least squares. The noise is
+    and :func:`~dplit.erm.stability.least_squares_stability` for least squares. The noise is
     floating-point research noise, not a release. For the exact kernel see
-    :class:`~dplit.erm.gaussian_process.GaussianProcessOracle`, which stays with the curator.
+    :class:`~dplit.erm.repairs.GaussianProcessOracle`, which stays with the curator.
 
     References
     ----------

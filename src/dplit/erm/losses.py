@@ -6,23 +6,265 @@ is real; for hinge and logistic loss it is a label -1 or +1.
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dpstrf
 from scipy.special import expit, rel_entr
+from sklearn.metrics.pairwise import rbf_kernel
 
 from dplit._checks import (
     check_choice,
     check_finite_array,
+    check_integer,
     check_nonnegative,
     check_positive,
     check_probability,
 )
 
-__all__ = ["LOSSES", "Loss", "check_targets", "lipschitz_constant", "loss_values"]
+__all__ = [
+    "LOSSES",
+    "Loss",
+    "check_gram",
+    "check_targets",
+    "gaussian_kernel",
+    "gram_rows",
+    "linear_kernel",
+    "lipschitz_constant",
+    "loss_values",
+    "trigonometric_features",
+]
+
+
+# Kernels of the chapter and the check that a Gram matrix is one.
+#
+# A kernel gives the space :math:`\mathcal H_K` in which functions are fitted; for every one of
+# them
+# :math:`|f(x)|\le\kappa\|f\|_K` with :math:`\kappa^2=\sup_xK(x,x)`.
+
+
+#: Rounding that a Gram matrix may carry, relative to its largest diagonal entry.
+GRAM_TOLERANCE = 1e-9
+
+
+def _rows(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return points as rows; a vector holds points on the line."""
+    array = np.asarray(check_finite_array(name, value))
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.dtype.kind == "c":
+        raise ValueError(
+            f"{name} must hold real points as rows, got {name} of shape {array.shape} "
+            f"and dtype {array.dtype}"
+        )
+    return array.astype(np.float64)
+
+
+def _two_sets(X: ArrayLike, Z: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    left, right = _rows("X", X), _rows("Z", Z)
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(
+            f"X and Z must have the same number of columns, got {left.shape[1]} and "
+            f"{right.shape[1]}"
+        )
+    return left, right
+
+
+def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> NDArray[np.float64]:
+    r"""Gaussian kernel between two sets of points.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d) or (n,)
+        Points as rows; a vector holds n points on the line.
+    Z : array_like, shape (k, d) or (k,)
+    width : float
+        Length h, positive.
+
+    Returns
+    -------
+    ndarray, shape (n, k)
+        Entries :math:`\exp(-\|x-z\|^2/(2h^2))`; so kappa = 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If points are not finite and real, the dimensions differ, or ``width`` is not positive.
+
+    Examples
+    --------
+    >>> gaussian_kernel([0.0], [0.0, 1.0], width=1.0).round(4)
+    array([[1.    , 0.6065]])
+    """
+    left, right = _two_sets(X, Z)
+    h = check_positive("width", width)
+    return np.asarray(rbf_kernel(left, right, gamma=0.5 / h**2), dtype=np.float64)
+
+
+def linear_kernel(X: ArrayLike, Z: ArrayLike) -> NDArray[np.float64]:
+    r"""Inner products between two sets of points.
+
+    Parameters
+    ----------
+    X : array_like, shape (n, d) or (n,)
+        Points as rows; a vector holds n points on the line.
+    Z : array_like, shape (k, d) or (k,)
+
+    Returns
+    -------
+    ndarray, shape (n, k)
+        Entries :math:`\langle x,z\rangle`; kappa is the largest length of a point. There is no
+        constant in the space unless the points lie on an affine hyperplane off the origin.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If points are not finite and real, or the dimensions differ.
+
+    Examples
+    --------
+    >>> linear_kernel([[1.0, 2.0]], [[3.0, 1.0]])
+    array([[5.]])
+    """
+    left, right = _two_sets(X, Z)
+    return np.asarray(left @ right.T, dtype=np.float64)
+
+
+def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> NDArray[np.float64]:
+    r"""Sines and cosines of period one as a feature map of unit length.
+
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        Points on the line; only the fractional part matters.
+    n_frequencies : int, default=40
+        Number J of frequencies, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (n, 2 * n_frequencies)
+        Row :math:`(\sqrt{w_k}\cos2\pi kx)_k,(\sqrt{w_k}\sin2\pi kx)_k` with
+        :math:`w_k\propto k^{-2}`, :math:`\sum_kw_k=1`. Every row has length 1, so kappa = 1; no
+        linear function of the features is a constant other than 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``x`` is not a finite real vector or ``n_frequencies`` is not a positive integer.
+
+    Notes
+    -----
+    Inner products of rows are the kernel :math:`\sum_kw_k\cos2\pi k(x-x')` of periodic functions
+    with one weak derivative, cut after J frequencies.
+
+    Examples
+    --------
+    >>> phi = trigonometric_features([0.0, 0.25], n_frequencies=1)
+    >>> phi.round(12) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    points = np.asarray(check_finite_array("x", x, ndim=1))
+    if points.dtype.kind == "c":
+        raise TypeError(f"x must be real, got x of dtype {points.dtype}")
+    k = np.arange(1, check_integer("n_frequencies", n_frequencies) + 1)
+    weights = 1.0 / k.astype(np.float64) ** 2
+    angles = 2.0 * math.pi * np.outer(np.mod(points.astype(np.float64), 1.0), k)
+    root = np.sqrt(weights / weights.sum())
+    return np.hstack([np.cos(angles) * root, np.sin(angles) * root])
+
+
+def check_gram(gram: ArrayLike) -> NDArray[np.float64]:
+    r"""Return a Gram matrix, or say why the matrix is none.
+
+    Parameters
+    ----------
+    gram : array_like, shape (m, m)
+
+    Returns
+    -------
+    ndarray, shape (m, m)
+        The matrix as float64, exactly symmetric.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the matrix is not square, finite, real, symmetric or positive semidefinite, each up to
+        1e-9 times its largest diagonal entry (which rounding explains).
+
+    Notes
+    -----
+    Positive semidefinite up to t means that :math:`K+tI` has a Cholesky factor: a third of the
+    work of an eigenvalue.
+
+    Examples
+    --------
+    >>> check_gram([[1.0, 0.0], [0.0, 1.0]])
+    array([[1., 0.],
+           [0., 1.]])
+    >>> check_gram([[1.0, 2.0], [2.0, 1.0]])
+    Traceback (most recent call last):
+    ValueError: gram must be positive semidefinite, got an eigenvalue below -1e-09
+    """
+    array = np.asarray(check_finite_array("gram", gram, ndim=2))
+    if array.shape[0] != array.shape[1] or array.dtype.kind == "c":
+        raise ValueError(
+            f"gram must be a square real matrix, got shape {array.shape}, dtype {array.dtype}"
+        )
+    K = array.astype(np.float64)
+    slack = GRAM_TOLERANCE * float(np.abs(K.diagonal()).max())
+    gap = float(np.abs(K - K.T).max())
+    if gap > slack:
+        raise ValueError(f"gram must be symmetric, got entries that differ by {gap:.3g}")
+    K = 0.5 * (K + K.T)
+    if float(np.abs(K).max()) == 0.0:
+        return K
+    try:
+        cholesky(K + slack * np.eye(len(K)), lower=True, check_finite=False, overwrite_a=True)
+    except LinAlgError:
+        raise ValueError(
+            f"gram must be positive semidefinite, got an eigenvalue below -{slack:.3g}"
+        ) from None
+    return K
+
+
+def gram_rows(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows whose inner products are a Gram matrix up to rounding, of as few columns as it takes.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (m, m)
+        A checked Gram matrix.
+
+    Returns
+    -------
+    ndarray, shape (m, r)
+        r is the numerical rank: a Gaussian kernel on a square has some 150 columns for thousands
+        of points.
+
+    Notes
+    -----
+    Cholesky factorisation with pivots (LAPACK ``dpstrf``), which stops when the largest entry that
+    remains on the diagonal is rounding.
+
+    Examples
+    --------
+    >>> gram_rows(np.ones((3, 3)))
+    array([[1.],
+           [1.],
+           [1.]])
+    """
+    lower, pivots, rank, _ = dpstrf(gram, lower=1)
+    rows = np.empty((len(gram), rank))
+    rows[pivots - 1] = np.tril(lower)[:, :rank]
+    return rows
+
 
 Loss = Literal["squared", "hinge", "pinball", "logistic"]
+
 LOSSES: tuple[Loss, ...] = ("squared", "hinge", "pinball", "logistic")
 
 

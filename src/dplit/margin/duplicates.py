@@ -23,8 +23,8 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.conversions import gdp_budget, gdp_delta
-from dplit.margin._records import Array
+from dplit.accounting import gdp_budget, gdp_delta
+from dplit.margin.losses import Array
 
 __all__ = [
     "Accounting",

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from dplit._checks import check_choice, check_integer, check_positive, check_probability
 from dplit._estimators import (
     RandomState,
+    SignClassifier,
     binary_signs,
     clip_rows,
     dp_statement,
+    feature_scores,
+    fitted_records,
     spawn_generators,
     validated,
 )
-from dplit._prediction import SignClassifier, fitted_records
-from dplit.conversions import gdp_budget
-from dplit.margin._records import Array, check_geometry
-from dplit.margin.compressed_learner import (
+from dplit.accounting import gdp_budget
+from dplit.margin.compressed import (
     Projection,
     Solver,
     compress,
@@ -31,10 +32,23 @@ from dplit.margin.compressed_learner import (
     learn_weights,
     printed_dimension,
 )
-from dplit.margin.full_batch import signal_to_noise
-from dplit.margin.margin_choice import choose_by_errors, margin_grid
+from dplit.margin.descent import signal_to_noise
+from dplit.margin.kernels import (
+    DirectFeatures,
+    StreamedProjection,
+    direct_features,
+    streamed_projection,
+)
+from dplit.margin.losses import Array, check_geometry
+from dplit.margin.selection import choose_by_errors, margin_grid
 
-__all__ = ["PrivateMarginClassifier", "margin_weights", "warn_if_noise_rules"]
+__all__ = [
+    "PrivateKernelMarginClassifier",
+    "PrivateMarginClassifier",
+    "margin_weights",
+    "warn_if_noise_rules",
+]
+
 
 #: Longest gradient over noise, below which our simulations sank to the majority class.
 _LOUD = 2.0
@@ -89,7 +103,7 @@ def margin_weights(
     labels : ndarray of shape (m,)
         Labels -1 and 1.
     margin : float or "private"
-        A margin, or the word: then :func:`dplit.margin.margin_choice.choose_by_errors` chooses
+        A margin, or the word: then :func:`dplit.margin.selection.choose_by_errors` chooses
         among :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``.
     radius, data_norm : float
         Norm of the comparator and of the records before projection.
@@ -98,7 +112,7 @@ def margin_weights(
     rng : numpy.random.Generator
     **learner
         ``epsilon``, ``delta``, ``solver``, ``inflation``, ``n_steps``, ``beta`` of
-        :func:`dplit.margin.compressed_learner.learn_weights`.
+        :func:`dplit.margin.compressed.learn_weights`.
 
     Returns
     -------
@@ -365,3 +379,237 @@ class PrivateMarginClassifier(
         records = fitted_records(self, X)
         rows = clip_rows(records, check_positive("data_norm", self.data_norm))
         return np.asarray(rows @ self.coef_ + self.intercept_)
+
+
+# A private kernel classifier with a margin, on public random features.
+
+
+class PrivateKernelMarginClassifier(
+    SignClassifier,
+    BaseEstimator,  # type: ignore[misc]
+):
+    r"""Private classifier of two classes with the kernel ``exp(-gamma ||x - x'||^2)``.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Inverse squared width of the kernel, positive. ``X`` is used as it is: scale it with public
+        constants. Choosing ``gamma`` by looking at the data is not covered.
+    n_components : int, default=200
+        Number of coordinates in which the noise is drawn; rounded up to an even number if
+        ``n_frequencies`` is None.
+    n_frequencies : int or None, default=None
+        None: half as many frequencies, used as they are. A number: so many frequencies,
+        streamed and compressed to ``n_components`` coordinates as in Algorithm 3. With
+        fewer than ``n_components / 2`` of them nothing is compressed: then None is better.
+    inflation : float, default=1.0
+        Factor s >= 1 at which compressed records are clipped and by which the ball grows; noise
+        grows by its square. Algorithm 2 takes 2, which its proof of accuracy uses. Privacy rests on
+        clipping and holds for every s; at 1 a distortion costs a part of the margin instead.
+        Features that are not compressed keep their length and have no use for it.
+    margin : float or "private", default=0.3
+        The paper's rho, in (0, radius]; ``"private"`` chooses among ``radius / 4^j`` by the number
+        of training errors, with a fifth of epsilon (the candidates share the rest).
+    n_margins : int, default=3
+        Number of candidates of the private choice, j = 1, 2, ...
+    radius : float, default=1.0
+        The paper's Lambda: norm of the predictors with which the result competes.
+    n_steps : int or None, default=None
+        Steps of noisy full-batch gradient descent. None: as many as it takes for noise to be what
+        limits the accuracy, from public numbers alone; 100 to 2000.
+    epsilon : float, default=1.0
+        Privacy budget, in (0, inf).
+    delta : float, default=1e-5
+        In (0, 1).
+    classes : tuple or None, default=None
+        The two labels, the first for negative values of the function. None takes them from the
+        data, and then they are **assumed public**.
+    neighboring : {"replace_one"}, default="replace_one"
+        Neighbouring relation: the number of records is public.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of the features and of the noise, which get streams of their own. None takes entropy
+        from the operating system; anything else is for reproduction and voids the privacy
+        guarantee. ``clone`` copies a generator together with its state, so that two clones share
+        their noise.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels.
+    coef_ : ndarray of shape (n_components,)
+        Private weights.
+    margin_ : float
+        The margin that was used; private if it was chosen.
+    features_ : object
+        The public map, with a method ``transform``.
+    epsilon_, delta_, neighboring_ : float, float, str
+        The guarantee.
+    privacy_statement_ : str
+        The guarantee in one sentence, with its limits.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Notes
+    -----
+    Mapped records have norm 1 whatever the input is, so that no bound on ``X`` is needed. The
+    budget is spent exactly through Gaussian DP and needs neither ``delta < 1/m`` nor ``epsilon <=
+    log(1/delta)``. The noise is floating-point research noise, not a release.
+
+    References
+    ----------
+    Bassily, Mohri and Suresh (2022), arXiv:2204.10376, Algorithm 3 and Appendix F.
+
+    Examples
+    --------
+    >>> from dplit.margin.estimators import PrivateKernelMarginClassifier
+    >>> X = np.linspace(-2.0, 2.0, 2000).reshape(-1, 1)
+    >>> model = PrivateKernelMarginClassifier(n_components=40, classes=("out", "in"),
+    ...     random_state=0)
+    >>> model = model.fit(X, np.where(np.abs(X[:, 0]) < 1.0, "in", "out"))
+    >>> model.predict([[-2.0], [0.0]]).tolist(), model.neighboring_
+    (['out', 'in'], 'replace_one')
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma: float = 1.0,
+        n_components: int = 200,
+        n_frequencies: int | None = None,
+        inflation: float = 1.0,
+        margin: float | Literal["private"] = 0.3,
+        n_margins: int = 3,
+        radius: float = 1.0,
+        n_steps: int | None = None,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        classes: tuple[Any, Any] | None = None,
+        neighboring: Literal["replace_one"] = "replace_one",
+        random_state: RandomState = None,
+    ) -> None:
+        self.gamma = gamma
+        self.n_components = n_components
+        self.n_frequencies = n_frequencies
+        self.inflation = inflation
+        self.margin = margin
+        self.n_margins = n_margins
+        self.radius = radius
+        self.n_steps = n_steps
+        self.epsilon = epsilon
+        self.delta = delta
+        self.classes = classes
+        self.neighboring = neighboring
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        """Check what does not depend on the data."""
+        check_positive("gamma", self.gamma)
+        check_integer("n_components", self.n_components)
+        if self.n_frequencies is not None:
+            check_integer("n_frequencies", self.n_frequencies)
+        radius = check_positive("radius", self.radius)
+        if isinstance(self.margin, str):
+            if self.margin != "private":
+                raise ValueError(f"margin must be a number or 'private', got {self.margin!r}")
+            check_integer("n_margins", self.n_margins)
+        elif check_positive("margin", self.margin) > radius:
+            raise ValueError(
+                f"margin must be at most radius = {radius:g}: no predictor of the ball has a "
+                f"larger one, got margin={self.margin!r}"
+            )
+        if check_positive("inflation", self.inflation) < 1.0:
+            raise ValueError(f"inflation must be at least 1, got inflation={self.inflation!r}")
+        if self.n_steps is not None:
+            check_integer("n_steps", self.n_steps)
+        check_positive("epsilon", self.epsilon)
+        check_probability("delta", self.delta)
+        if self.neighboring != "replace_one":
+            raise ValueError(
+                "neighboring must be 'replace_one' (the number of records is public), got "
+                f"neighboring={self.neighboring!r}"
+            )
+
+    def _draw_features(
+        self, n_features: int, rng: np.random.Generator
+    ) -> DirectFeatures | StreamedProjection:
+        """Draw the public map."""
+        if self.n_frequencies is None:
+            count = (self.n_components + 1) // 2
+            return direct_features(n_features, count, gamma=self.gamma, rng=rng, double=True)
+        return streamed_projection(
+            n_features, self.n_frequencies, self.n_components, gamma=self.gamma, rng=rng,
+            double=True,
+        )  # fmt: skip
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Draw the features and learn the weights privately.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records, used as they are.
+        y : array_like of shape (n_samples,)
+            Labels of two classes.
+
+        Returns
+        -------
+        PrivateKernelMarginClassifier
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is out of its range, the data are not finite arrays of matching length,
+            or the labels are not of two classes.
+        """
+        self._check_parameters()
+        records, labels = validated(self, X, y, dtype=np.float64)
+        self.classes_, signs = binary_signs(labels, self.classes)
+        public, noise = spawn_generators(self.random_state, 2)
+        self.features_ = self._draw_features(records.shape[1], public)
+        rows = self.features_.transform(records)
+        inflation = 1.0 if self.n_frequencies is None else self.inflation
+        self.coef_, self.margin_ = margin_weights(
+            rows, signs, margin=self.margin, radius=self.radius, data_norm=1.0, inflation=inflation,
+            epsilon=self.epsilon, delta=self.delta, n_margins=self.n_margins, n_steps=self.n_steps,
+            rng=noise,
+        )  # fmt: skip
+        self._publish(len(records))
+        warn_if_noise_rules(
+            n_samples=len(rows), noise_dimension=len(self.coef_), epsilon=self.epsilon,
+            delta=self.delta,
+        )  # fmt: skip
+        return self
+
+    def _publish(self, count: int) -> None:
+        """Set the attributes that state the guarantee."""
+        self.epsilon_, self.delta_ = float(self.epsilon), float(self.delta)
+        self.neighboring_ = self.neighboring
+        labels = "given" if self.classes is not None else "taken from the data as public"
+        margin = "chosen within the budget" if isinstance(self.margin, str) else "given"
+        self.privacy_statement_ = dp_statement(
+            self.epsilon_,
+            self.delta_,
+            f"replacing one of {count} records with its label (their number is public; the two "
+            f"labels are {labels}, the margin is {margin}, inputs arbitrary)",
+            random_state=self.random_state,
+        )
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Evaluate the released function.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Positive for the second class.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            As for ``predict``.
+        """
+        return feature_scores(self, X, lambda records: self.features_.transform(records))

@@ -2,43 +2,76 @@ r"""Algorithm 1: the exponential mechanism with zero-one score over a cover, sam
 
 The law is :math:`P(w)\propto\exp(-\frac\epsilon2N(w))` with N(w) the number of records that w
 classifies wrongly. Two samplers of this module draw from it, a stream of Gumbel variables over the
-cover and rejection from the lattice; :mod:`dplit.margin.arcs` has a third for two dimensions.
+cover and rejection from the lattice; :mod:`dplit.margin.exponential` has a third for two
+dimensions.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp, softmax
+from scipy.stats import norm
 
 from dplit._checks import (
     check_finite_array,
     check_integer,
     check_interval,
+    check_nonnegative,
     check_positive,
+    check_probability,
     check_rng,
 )
 from dplit._estimators import clip_rows
 from dplit.features import sign_projection
-from dplit.margin._records import scaled_rows
-from dplit.margin.covers import lattice_blocks, lattice_side, log_lattice_size, reach_squared
-from dplit.margin.dimensions import jl_dimension
-from dplit.margin.losses import normalized_margin
+from dplit.margin.covers import (
+    jl_dimension,
+    lattice_blocks,
+    lattice_side,
+    log_cover_bound,
+    log_lattice_size,
+    reach_squared,
+)
+from dplit.margin.losses import normalized_margin, scaled_rows
+from dplit.margin.losses import normalized_margin as share_of_margin
 from dplit.mechanisms import exponential_mechanism
 
 __all__ = [
+    "Arcs",
+    "CoverTerms",
+    "GibbsDraw",
     "MarginSelection",
+    "PrivacyAudit",
+    "arc_draws",
+    "arc_law",
+    "arc_log_ratio",
+    "audit_replacements",
+    "chernoff_upper",
+    "constant_arcs",
     "cover_law",
+    "cover_terms",
     "error_counts",
+    "gaussian_prior_bound",
+    "gaussian_prior_draw",
     "labelled_rows",
+    "log_ratio",
     "margin_selection",
+    "prior_mass",
     "rejection_draws",
+    "relative_bound",
+    "renyi_divergence",
+    "replacements",
+    "rounded_margins",
     "streaming_choice",
+    "watched_prior_draw",
 ]
+
 
 Array = NDArray[np.float64]
 
@@ -375,3 +408,778 @@ def _at(blocks: Iterator[Array], position: int) -> Array:
             return point
         position -= len(block)
     raise IndexError("the position is behind the end of the stream")
+
+
+# Theorem 3.1 with constants: what the exponential mechanism on a cover is shown to achieve.
+#
+# The constants are ours. They come from one projection, one cover, one tail of the mechanism and
+# one
+# Chernoff bound, each with a third of the failure probability.
+
+
+class CoverTerms(NamedTuple):
+    """Dimension k, log of the size of the cover, that plus log(3/beta), and the excess."""
+
+    n_components: int
+    log_cover: float
+    log_budget: float
+    excess: float
+
+
+def cover_terms(
+    *, normalized_margin: float, n_samples: int, epsilon: float, beta: float
+) -> CoverTerms:
+    r"""Quantities of Theorem 3.1 for one setting.
+
+    Parameters
+    ----------
+    normalized_margin : float
+        :math:`a=\rho/(\Lambda r)` in (0, 1].
+    n_samples : int
+        Number m of records, at least 1.
+    epsilon : float
+        Privacy loss, positive.
+    beta : float
+        Failure probability in (0, 1).
+
+    Returns
+    -------
+    CoverTerms
+        k for failure :math:`\beta/3`; :math:`k\log(1+40/a)`; their
+        :math:`\ell=k\log(1+40/a)+\log(3/\beta)`; and :math:`2\ell/(\epsilon m)`, what the
+        mechanism may lose on the training error.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> options = dict(normalized_margin=0.5, n_samples=1000, epsilon=1.0, beta=0.05)
+    >>> terms = cover_terms(**options)
+    >>> terms.n_components, round(terms.log_cover), round(terms.excess, 3)
+    (390, 1714, 3.436)
+    """
+    probability = check_probability("beta", beta)
+    k = jl_dimension(normalized_margin=normalized_margin, n_samples=n_samples, beta=probability / 3)
+    log_cover = log_cover_bound(k, radius=2.0, covering_radius=normalized_margin / 10)
+    budget = log_cover + math.log(3 / probability)
+    excess = 2 * budget / (check_positive("epsilon", epsilon) * n_samples)
+    return CoverTerms(k, log_cover, budget, excess)
+
+
+def chernoff_upper(error: float, *, rate: float) -> float:
+    r"""Largest population error that a training error leaves plausible.
+
+    Parameters
+    ----------
+    error : float
+        Training error A, nonnegative.
+    rate : float
+        t, nonnegative: the failure probability is :math:`e^{-tm}` for one fixed classifier.
+
+    Returns
+    -------
+    float
+        :math:`A+t+\sqrt{t^2+2tA}`, the solution R of :math:`R-\sqrt{2tR}=A`; at most
+        :math:`A+\sqrt{2tA}+2t`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is negative.
+
+    Notes
+    -----
+    For a mean A of m independent zeros and ones with expectation R,
+    :math:`P(A\le R-\sqrt{2tR})\le e^{-tm}`.
+
+    Examples
+    --------
+    >>> round(chernoff_upper(0.1, rate=0.01), 4)
+    0.1558
+    """
+    value, t = check_nonnegative("error", error), check_nonnegative("rate", rate)
+    return value + t + math.sqrt(t * t + 2 * t * value)
+
+
+def relative_bound(
+    margin_error: float, *, log_budget: float, n_samples: int, epsilon: float
+) -> float:
+    r"""Right side of Theorem 3.1 with our constants.
+
+    Parameters
+    ----------
+    margin_error : float
+        Empirical margin loss :math:`\hat R^\rho_S(w)` of a comparator, in [0, 1].
+    log_budget : float
+        :math:`\ell`, nonnegative.
+    n_samples : int
+        Number m of records, at least 1.
+    epsilon : float
+        Privacy loss, positive.
+
+    Returns
+    -------
+    float
+        :math:`\hat R+\sqrt{2\hat R\ell/m}+6\ell/(\min(1,\epsilon)m)`; vacuous from 1 on.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    With :math:`A=\hat R+2t/\epsilon` and :math:`t=\ell/m`, the Chernoff bound is at most
+    :math:`\hat R+\sqrt{2\hat Rt}+(2/\epsilon+2/\sqrt\epsilon+2)t`.
+
+    Examples
+    --------
+    >>> round(relative_bound(0.0, log_budget=2030.0, n_samples=10_000, epsilon=1.0), 3)
+    1.218
+    """
+    share = check_probability("margin_error", margin_error, zero=True, one=True)
+    t = check_nonnegative("log_budget", log_budget) / check_integer("n_samples", n_samples)
+    return share + math.sqrt(2 * share * t) + 6 * t / min(1.0, check_positive("epsilon", epsilon))
+
+
+def rounded_margins(
+    X: ArrayLike,
+    y: ArrayLike,
+    w: ArrayLike,
+    *,
+    margin: float,
+    data_norm: float = 1.0,
+    n_components: int,
+    rng: np.random.Generator,
+) -> Array:
+    r"""Margins that are left after a sign projection and the worst rounding to the cover.
+
+    Parameters
+    ----------
+    X : array_like of shape (m, d)
+        Features.
+    y : array_like of shape (m,)
+        Labels -1 and 1.
+    w : array_like of shape (d,)
+        Comparator.
+    margin : float
+        :math:`\rho` in :math:`(0,|w|r]`.
+    data_norm : float, default=1.0
+        Radius r of the features.
+    n_components : int
+        Dimension k, at least 1.
+    rng : numpy.random.Generator
+        Draws the projection.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        :math:`(y\langle\Phi w,\Phi x\rangle-\gamma|\Phi x|)/\rho` with
+        :math:`\gamma=\rho/(10r)`: positive where no rounding can turn the label.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng, X = np.random.default_rng(0), np.eye(3)[:1]
+    >>> rounded_margins(X, [1], X[0], margin=1.0, n_components=5, rng=rng).round(2)
+    array([0.9])
+    """
+    rows, weights = labelled_rows(X, y), check_finite_array("w", w, ndim=1)
+    length = float(np.linalg.norm(weights))
+    share_of_margin(margin=margin, data_norm=data_norm, weight_norm=length)
+    phi = sign_projection(rows.shape[1], n_components, rng=check_rng(rng))
+    small = rows @ phi.T
+    kept = small @ (phi @ weights)
+    worst: Array = kept - margin / (10 * data_norm) * np.linalg.norm(small, axis=1)
+    return worst / margin
+
+
+# The exponential mechanism with a Gaussian prior: no projection, no cover, any dimension.
+#
+# The density is proportional to :math:`e^{-|w|^2/2-\epsilon N(w)/2}` with N(w) the number of
+# records that w classifies wrongly. It is sampled by rejection, up to a public floor on the
+# chance
+# of acceptance, and its error depends on the margin only.
+
+
+#: Proposals that are tried at a time.
+_BATCH = 512
+
+
+class GibbsDraw(NamedTuple):
+    """Weights of shape (d,), and two numbers that are **not private**: errors and proposals."""
+
+    coef: Array
+    error: float
+    proposals: int
+
+
+def gaussian_prior_draw(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    epsilon: float,
+    rng: np.random.Generator,
+    max_proposals: int = 10**7,
+) -> Array:
+    r"""One draw from the exponential mechanism with a standard Gaussian prior.
+
+    Parameters
+    ----------
+    X : array_like of shape (m, d)
+        Features; no bound on their length is needed for privacy.
+    y : array_like of shape (m,)
+        Labels -1 and 1.
+    epsilon : float
+        Privacy loss, positive; neighbours replace one record.
+    rng : numpy.random.Generator
+        Source of privacy noise.
+    max_proposals : int, default=10000000
+        Number K of proposals that are expected at most, whatever the data are.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        Weights, purely :math:`\epsilon`-private.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    A proposal from the prior is accepted with probability :math:`\max(e^{-\epsilon N(w)/2},1/K)`.
+    That is the exponential mechanism for the score :math:`\min(N,\frac2\epsilon\log K)`, of
+    sensitivity 1 like N: nothing is given up, and a draw needs more than tK proposals with
+    probability at most :math:`e^{-t}` on every data set. The number of proposals is not published.
+    Where a share p of the prior would be accepted without the floor 1/K, the law is within
+    :math:`1/(pK)` of the one without; where p is much less, the draw is one from the prior. N
+    depends on the part of w in the span of the data only: proposals are drawn there, in min(m, d)
+    coordinates, and the orthogonal part of an accepted one comes from the prior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.tile([[1.0, 0.0]], (40, 1))
+    >>> coef = gaussian_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0))
+    >>> coef.shape, bool(coef[0] > 0)
+    ((2,), True)
+    """
+    return watched_prior_draw(X, y, epsilon=epsilon, rng=rng, max_proposals=max_proposals).coef
+
+
+def watched_prior_draw(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    epsilon: float,
+    rng: np.random.Generator,
+    max_proposals: int = 10**7,
+) -> GibbsDraw:
+    """Draw as :func:`gaussian_prior_draw` does, and say what only an experiment may know.
+
+    Parameters
+    ----------
+    X, y, epsilon, rng, max_proposals
+        As in :func:`gaussian_prior_draw`.
+
+    Returns
+    -------
+    GibbsDraw
+        Of its fields only ``coef`` is private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.tile([[1.0, 0.0]], (40, 1))
+    >>> watched_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0)).error
+    0.0
+    """
+    rows, generator = scaled_rows(labelled_rows(X, y)), check_rng(rng)
+    factor = check_positive("epsilon", epsilon) / 2
+    floor = 1.0 / check_integer("max_proposals", max_proposals)
+    m, d = rows.shape
+    basis, inside = (None, rows.T) if d <= m else np.linalg.qr(rows.T)  # rows = inside.T @ basis.T
+    tried = 0
+    while True:
+        proposals = generator.standard_normal((_BATCH, len(inside)))
+        counts = np.count_nonzero(proposals @ inside <= 0, axis=1)
+        chance = np.maximum(np.exp(-factor * counts), floor)
+        accepted = np.flatnonzero(generator.random(_BATCH) < chance)
+        if len(accepted):
+            first = int(accepted[0])
+            coef, error = proposals[first], float(counts[first]) / m
+            if basis is not None:
+                free = generator.standard_normal(d)
+                coef = free + basis @ (coef - basis.T @ free)
+            return GibbsDraw(coef, error, tried + first + 1)
+        tried += _BATCH
+
+
+def prior_mass(z: float, *, normalized_margin: float, sharpened: bool = True) -> float:
+    r"""Prior mass of the weights that err on a point of margin :math:`\rho` rarely.
+
+    Parameters
+    ----------
+    z : float
+        Quantile: the conditional error is :math:`\bar\Phi(z)`. Positive.
+    normalized_margin : float
+        :math:`a=\rho/(\Lambda r)` in (0, 1].
+    sharpened : bool, default=True
+        Whether the rest of the point is counted as what it is, of squared length at most
+        :math:`r^2-\alpha^2` at margin :math:`\alpha`, instead of :math:`r^2`.
+
+    Returns
+    -------
+    float
+        :math:`\bar\Phi(s)` with :math:`s=z\sqrt{1-a^2}/a`, or :math:`s=z/a`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> round(prior_mass(2.0, normalized_margin=0.8), 4)
+    0.0668
+    """
+    a = check_probability("normalized_margin", normalized_margin, one=True)
+    spread = math.sqrt(1 - a * a) if sharpened else 1.0
+    return float(norm.sf(check_positive("z", z) * spread / a))
+
+
+def gaussian_prior_bound(
+    *,
+    normalized_margin: float,
+    n_samples: int,
+    epsilon: float,
+    beta: float,
+    sharpened: bool = True,
+) -> float:
+    r"""Bound on the excess training error of the Gaussian prior over the best margin loss.
+
+    Parameters
+    ----------
+    normalized_margin : float
+        :math:`a=\rho/(\Lambda r)` in (0, 1].
+    n_samples : int
+        Number m of records, at least 1.
+    epsilon : float
+        Privacy loss, positive.
+    beta : float
+        Failure probability in (0, 1).
+    sharpened : bool, default=True
+        See :func:`dplit.margin.exponential.prior_mass`.
+
+    Returns
+    -------
+    float
+        The least over z of
+        :math:`2\bar\Phi(z)+\frac2{\epsilon m}(\log\frac2\beta+\log\frac1{\bar\Phi(s)})`. With
+        probability at least :math:`1-\beta` the training error of the draw is at most the margin
+        loss of any comparator plus this; no dimension appears. With the floor 1/K of
+        :func:`gaussian_prior_draw` it holds where the margin loss plus the bound stay below
+        :math:`\frac2{\epsilon m}\log K`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    Given :math:`\langle w,w^*\rangle=t\ge s` a point of margin :math:`\alpha>\rho` is wrong with
+    probability :math:`\bar\Phi(t\alpha/|x_\perp|)\le\bar\Phi(z)`. By Markov's inequality at least
+    half of these weights have at most twice that share of errors beyond the margin loss.
+
+    Examples
+    --------
+    >>> options = dict(normalized_margin=0.5, n_samples=300, epsilon=1.0, beta=0.05)
+    >>> round(gaussian_prior_bound(sharpened=False, **options), 3)
+    0.133
+    >>> round(gaussian_prior_bound(**options), 3)
+    0.114
+    """
+    a = check_probability("normalized_margin", normalized_margin, one=True)
+    scale = 2 / (check_positive("epsilon", epsilon) * check_integer("n_samples", n_samples))
+    fixed = scale * math.log(2 / check_probability("beta", beta))
+    ratio = (math.sqrt(1 - a * a) if sharpened else 1.0) / a
+
+    def slack(z: float) -> float:
+        return float(2 * norm.sf(z) - scale * norm.logsf(z * ratio))
+
+    if ratio == 0.0:  # every point on the line of the comparator: half of the prior is right
+        return fixed + scale * math.log(2)
+    best = minimize_scalar(slack, bounds=(1e-6, 12.0), method="bounded", options={"xatol": 1e-10})
+    return fixed + float(best.fun)
+
+
+# Exact privacy of the exponential mechanism over a finite set, by enumeration.
+#
+# Nothing is estimated here: both laws are known, so the largest log-ratio and the divergences of
+# two
+# neighbours are sums.
+
+
+class PrivacyAudit(NamedTuple):
+    """Largest absolute log-ratio, and largest Renyi divergence over order, over all pairs tried."""
+
+    epsilon: float
+    rho: float
+    n_pairs: int
+
+
+def _log_law(counts: Array, epsilon: float) -> Array:
+    logits = -0.5 * epsilon * counts
+    law: Array = logits - logsumexp(logits)
+    return law
+
+
+def log_ratio(counts: ArrayLike, neighbour: ArrayLike, *, epsilon: float) -> float:
+    r"""Largest absolute log-ratio of two laws of the exponential mechanism.
+
+    Parameters
+    ----------
+    counts, neighbour : array_like of shape (n,)
+        Error counts of all candidates on a sample and on its neighbour.
+    epsilon : float
+        Parameter of the mechanism, positive.
+
+    Returns
+    -------
+    float
+        :math:`\max_i|\log P(i)-\log P'(i)|`, at most epsilon if the counts differ by at most 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the arrays are not finite vectors of one length or epsilon is not positive.
+
+    Examples
+    --------
+    >>> round(log_ratio([0.0, 1.0], [1.0, 0.0], epsilon=1.0), 4)
+    0.5
+    """
+    left, right = _pair(counts, neighbour)
+    eps = check_positive("epsilon", epsilon)
+    return float(np.max(np.abs(_log_law(left, eps) - _log_law(right, eps))))
+
+
+def _pair(counts: ArrayLike, neighbour: ArrayLike) -> tuple[Array, Array]:
+    left = check_finite_array("counts", counts, ndim=1).astype(float)
+    right = check_finite_array("neighbour", neighbour, ndim=1).astype(float)
+    if left.shape != right.shape:
+        raise ValueError(
+            f"neighbour must have one count per candidate, got {len(right)} for {len(left)}"
+        )
+    return left, right
+
+
+def renyi_divergence(
+    counts: ArrayLike, neighbour: ArrayLike, *, epsilon: float, order: float
+) -> float:
+    r"""Renyi divergence of two laws of the exponential mechanism.
+
+    Parameters
+    ----------
+    counts, neighbour : array_like of shape (n,)
+        Error counts of all candidates on a sample and on its neighbour.
+    epsilon : float
+        Parameter of the mechanism, positive.
+    order : float
+        Order above 1.
+
+    Returns
+    -------
+    float
+        :math:`\frac1{\alpha-1}\log\sum_iP(i)^\alpha P'(i)^{1-\alpha}`, at most
+        :math:`\alpha\epsilon^2/8` because the log-ratio has a range of at most epsilon.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the arrays are not finite vectors of one length, epsilon is not positive or the order is
+        not above 1.
+
+    References
+    ----------
+    M. Cesar and R. Rogers, Bounding, concentrating, and truncating: unifying privacy loss
+    composition for data analytics, ALT 2021, arXiv:2004.07223.
+
+    Examples
+    --------
+    >>> round(renyi_divergence([0.0, 1.0], [1.0, 0.0], epsilon=1.0, order=2.0), 4)
+    0.2273
+    """
+    left, right = _pair(counts, neighbour)
+    eps, alpha = check_positive("epsilon", epsilon), check_positive("order", order)
+    if alpha <= 1:
+        raise ValueError(f"order must be above 1, got order={order!r}")
+    logs = alpha * _log_law(left, eps) + (1 - alpha) * _log_law(right, eps)
+    return float(logsumexp(logs) / (alpha - 1))
+
+
+def replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
+    """Error counts of all samples with one record replaced by one of the given ones.
+
+    Parameters
+    ----------
+    wrong : array_like of shape (n, m)
+        Whether candidate i classifies record j wrongly.
+    others : array_like of shape (n, p)
+        The same for the records that may come in.
+
+    Returns
+    -------
+    ndarray of shape (m * p, n)
+        Counts of all candidates, one row per neighbour.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the arrays are not matrices with one row per candidate.
+
+    Examples
+    --------
+    >>> replacements([[True, True], [False, False]], [[False], [True]])
+    array([[1., 1.],
+           [1., 1.]])
+    """
+    old = check_finite_array("wrong", wrong, ndim=2).astype(float)
+    new = check_finite_array("others", others, ndim=2).astype(float)
+    if len(old) != len(new):
+        raise ValueError(f"others must have {len(old)} rows, got others of shape {new.shape}")
+    left = old.sum(axis=1, keepdims=True) - old
+    both = left[:, :, None] + new[:, None, :]
+    counts: Array = both.reshape(len(old), -1).T
+    return counts
+
+
+def audit_replacements(
+    wrong: ArrayLike, others: ArrayLike, *, epsilon: float, orders: ArrayLike = (1.1, 2.0, 8.0)
+) -> PrivacyAudit:
+    r"""Exact privacy of the exponential mechanism over all replacements of one record.
+
+    Parameters
+    ----------
+    wrong : array_like of shape (n, m)
+        Whether candidate i classifies record j wrongly.
+    others : array_like of shape (n, p)
+        The same for the records that may come in.
+    epsilon : float
+        Parameter of the mechanism, positive.
+    orders : array_like, default=(1.1, 2, 8)
+        Orders above 1 of the divergences.
+
+    Returns
+    -------
+    PrivacyAudit
+        The privacy loss that some pair of neighbours shows, at most epsilon; the largest
+        divergence over its order, both directions, at most :math:`\epsilon^2/8`; and the number of
+        pairs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the arrays are not matrices with one row per candidate or epsilon is not positive.
+
+    Examples
+    --------
+    >>> wrong = [[False] * 30, [True] * 30]
+    >>> round(audit_replacements(wrong, [[True], [False]], epsilon=1.0).epsilon, 4)
+    1.0
+    """
+    old = check_finite_array("wrong", wrong, ndim=2).astype(float)
+    base, pairs = old.sum(axis=1), replacements(wrong, others)
+    loss = max(log_ratio(base, counts, epsilon=epsilon) for counts in pairs)
+    both = [(base, counts) for counts in pairs] + [(counts, base) for counts in pairs]
+    rho = max(
+        renyi_divergence(p, q, epsilon=epsilon, order=float(order)) / float(order)
+        for p, q in both
+        for order in np.atleast_1d(orders)
+    )
+    return PrivacyAudit(loss, rho, len(pairs))
+
+
+# The exponential mechanism with zero-one score on the whole disc, exactly, in two dimensions.
+#
+# The zero-one error of w depends on its direction only, and is constant between the directions
+# that are orthogonal to a record: the law is a density with at most 2 m steps on the circle.
+
+
+class Arcs(NamedTuple):
+    """Arcs of directions on which the number of errors is constant."""
+
+    start: Array
+    length: Array
+    errors: Array
+
+
+def constant_arcs(X: ArrayLike, y: ArrayLike) -> Arcs:
+    r"""Arcs of directions in the plane on which the number of errors is constant.
+
+    Parameters
+    ----------
+    X : array_like of shape (m, 2)
+        Features in the plane.
+    y : array_like of shape (m,)
+        Labels -1 and 1.
+
+    Returns
+    -------
+    Arcs
+        At most 2 m arcs in order of their start in :math:`[0,2\pi)`, their lengths, and their error
+        counts: a record is wrong on the closed half circle opposite to y x, and everywhere if
+        x = 0. Time O(m log m).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite or X does not have two columns.
+
+    Examples
+    --------
+    >>> constant_arcs([[1.0, 0.0]], [1]).errors
+    array([1., 0.])
+    """
+    rows = labelled_rows(X, y)
+    if rows.shape[1] != 2:
+        raise ValueError(f"X must have 2 columns, got X of shape {rows.shape}")
+    live = rows[np.any(rows != 0, axis=1)]
+    always, turn = len(rows) - len(live), 2 * np.pi
+    if not len(live):
+        return Arcs(np.zeros(1), np.full(1, turn), np.full(1, float(always)))
+    angle = np.arctan2(live[:, 1], live[:, 0])
+    enter, leave = np.mod(angle + np.pi / 2, turn), np.mod(angle - np.pi / 2, turn)
+    at = np.concatenate([enter, leave])
+    order = np.argsort(at, kind="stable")
+    step = np.repeat([1.0, -1.0], len(live))[order]
+    at = at[order]
+    length = np.diff(np.append(at, at[0] + turn))
+    changes = np.concatenate([[0.0], np.cumsum(step[1:])])
+    widest = int(length.argmax())  # arcs between equal angles are empty
+    middle = np.mod(at[widest] + length[widest] / 2 - angle, turn)
+    wrong = np.count_nonzero((middle > np.pi / 2) & (middle < 3 * np.pi / 2))
+    errors: Array = float(always + wrong) + changes - changes[widest]
+    return Arcs(at, length, errors)
+
+
+def arc_law(arcs: Arcs, *, epsilon: float) -> Array:
+    r"""Law of the exponential mechanism on the whole disc, arc by arc.
+
+    Parameters
+    ----------
+    arcs : Arcs
+        From :func:`dplit.margin.exponential.constant_arcs`.
+    epsilon : float
+        Privacy loss, positive.
+
+    Returns
+    -------
+    ndarray
+        Probability of each arc, proportional to its length times :math:`e^{-\epsilon N/2}`: the
+        zero-one error does not see the length of w.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If epsilon is not positive.
+
+    Examples
+    --------
+    >>> arc_law(constant_arcs([[1.0, 0.0]], [1]), epsilon=2.0).round(4)
+    array([0.2689, 0.7311])
+    """
+    weights = np.exp(-0.5 * check_positive("epsilon", epsilon) * (arcs.errors - arcs.errors.min()))
+    mass = arcs.length * weights
+    law: Array = mass / mass.sum()
+    return law
+
+
+def arc_draws(arcs: Arcs, *, epsilon: float, n_draws: int, rng: np.random.Generator) -> Array:
+    """Directions drawn from the exponential mechanism on the disc, exactly.
+
+    Parameters
+    ----------
+    arcs : Arcs
+        From :func:`dplit.margin.exponential.constant_arcs`.
+    epsilon : float
+        Privacy loss of one draw, positive.
+    n_draws : int
+        Number of draws, at least 1.
+    rng : numpy.random.Generator
+        Source of privacy noise.
+
+    Returns
+    -------
+    ndarray of shape (n_draws,)
+        Angles in [0, 2 pi).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> arcs = constant_arcs([[1.0, 0.0]], [1])
+    >>> arc_draws(arcs, epsilon=1.0, n_draws=3, rng=np.random.default_rng(0)).shape
+    (3,)
+    """
+    law, count = arc_law(arcs, epsilon=epsilon), check_integer("n_draws", n_draws)
+    chosen = check_rng(rng).choice(len(law), size=count, p=law)
+    angles: Array = np.mod(arcs.start[chosen] + arcs.length[chosen] * rng.random(count), 2 * np.pi)
+    return angles
+
+
+def arc_log_ratio(left: Arcs, right: Arcs, *, epsilon: float) -> float:
+    r"""Largest absolute log-ratio of the densities of two samples on the circle.
+
+    Parameters
+    ----------
+    left, right : Arcs
+        Of a sample and of its neighbour.
+    epsilon : float
+        Parameter of the mechanism, positive.
+
+    Returns
+    -------
+    float
+        At most epsilon for neighbours: the privacy loss of the mechanism with any prior that no
+        rotation alters, by integration instead of simulation.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If epsilon is not positive.
+
+    Examples
+    --------
+    >>> one, other = constant_arcs([[1.0, 0.0]], [1]), constant_arcs([[1.0, 0.0]], [-1])
+    >>> round(arc_log_ratio(one, other, epsilon=1.0), 9)
+    0.5
+    """
+    eps = check_positive("epsilon", epsilon)
+    starts = np.unique(np.concatenate([left.start, right.start]))
+    ends = np.append(starts[1:], starts[0] + 2 * np.pi)
+    middles = np.mod((starts + ends) / 2, 2 * np.pi)[ends - starts > 1e-12]
+    gap = _log_density(left, middles, eps) - _log_density(right, middles, eps)
+    return float(np.max(np.abs(gap)))
+
+
+def _log_density(arcs: Arcs, angles: Array, epsilon: float) -> Array:
+    logits = -0.5 * epsilon * arcs.errors
+    total = logsumexp(logits, b=arcs.length)
+    density: Array = logits[np.searchsorted(arcs.start, angles, side="right") - 1] - total
+    return density

@@ -12,24 +12,31 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._boxes import Box, check_box
 from dplit._checks import (
     check_choice,
     check_integer,
     check_positive,
     check_probability,
 )
-from dplit._estimators import RandomState, clamp, dp_statement, spawn_generators, validated
-from dplit._prediction import LinearRegressor
+from dplit._estimators import (
+    Box,
+    LinearRegressor,
+    RandomState,
+    check_box,
+    clamp,
+    dp_statement,
+    spawn_generators,
+    validated,
+)
 from dplit.mechanisms import gaussian_epsilon
 from dplit.projection.information import additive_sigma, fixed_variance
+from dplit.projection.leakage import row_epsilon
 from dplit.projection.projection import (
     ProjectionRelease,
     fit_projection,
     release_projection,
     useful_correction,
 )
-from dplit.projection.row_privacy import row_epsilon
 
 __all__ = ["AdditiveNoiseRegressor", "RandomProjectionRegressor"]
 

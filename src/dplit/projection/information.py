@@ -8,31 +8,338 @@ where a function says that it is the :math:`\varepsilon` of :math:`(\varepsilon,
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
+from scipy.special import gammaln, rel_entr, xlogy
+from scipy.stats import chi, chi2
 
 from dplit._checks import (
+    check_choice,
+    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
     check_probability,
 )
-from dplit.conversions import gdp_epsilon
+from dplit.accounting import gdp_epsilon
 
 __all__ = [
+    "Bits",
+    "Bracket",
+    "PairFactors",
     "additive_sigma",
     "binary_information",
+    "capacity_bracket",
+    "channel_delta",
+    "channel_information",
+    "conditional_information",
+    "database_leakage",
     "dp_to_tv",
+    "entry_distance",
     "entry_dp_epsilon",
     "entry_mu",
+    "erasure_channel",
     "fixed_variance",
+    "pair_information",
+    "pair_total_variation",
     "pinsker_delta",
     "row_dp_epsilon",
     "row_mu",
+    "scale_information",
+    "scale_total_variation",
     "sharp_delta",
+    "symmetric_channel",
 ]
 
+
+# Exact leakage of the two channels behind a projection: a scale, and a pair of covariances.
+#
+# Rows of a release are Gaussian with a covariance that depends on one entry x. If x acts through
+# the
+# size of one Gaussian only, the channel is a *scale channel*; two values of x in general position
+# give a *pair*, whose log-likelihood ratio is a difference of two weighted chi-square variables.
+# Everything is integrated, nothing is sampled, and every information comes with its error.
+
+
+_Array = NDArray[np.float64]
+
+_TAIL = 1e-16
+
+_LOG2 = float(np.log(2.0))
+
+
+class Bits(NamedTuple):
+    """An amount of information in bits, with the difference to half the resolution as error."""
+
+    value: float
+    error: float
+
+
+class PairFactors(NamedTuple):
+    r"""What decides how well two covariances are told apart, by numbers that do not cancel.
+
+    ``ratio`` is :math:`\det\Sigma_0/\det\Sigma_1`; ``plus`` and ``minus`` are the two values of
+    :math:`\rho-1` (positive and negative) for eigenvalues :math:`\rho` of
+    :math:`\Sigma_1^{-1}\Sigma_0`. Arrays of one shape.
+    """
+
+    ratio: _Array
+    plus: _Array
+    minus: _Array
+
+
+def _legendre(low: float, high: float, count: int, panels: int) -> tuple[_Array, _Array]:
+    """Nodes and weights of a composite Gauss-Legendre rule on [low, high]."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    edges = np.linspace(low, high, panels + 1)
+    half = np.diff(edges)[:, None] / 2
+    middle = (edges[:-1] + edges[1:])[:, None] / 2
+    return (middle + half * nodes).ravel(), (half * weights).ravel()
+
+
+def _check_levels(variances: ArrayLike, prior: ArrayLike | None) -> tuple[_Array, _Array]:
+    levels = np.asarray(check_finite_array("variances", variances, ndim=1), dtype=float)
+    if levels.min() <= 0:
+        raise ValueError(f"variances must be positive, got {levels.min():g}")
+    if prior is None:
+        return levels, np.full(len(levels), 1.0 / len(levels))
+    weights = np.asarray(check_finite_array("prior", prior, ndim=1), dtype=float)
+    if weights.shape != levels.shape or weights.min() < 0 or abs(weights.sum() - 1) > 1e-9:
+        raise ValueError("prior must hold one probability per variance, with sum 1")
+    return levels, weights
+
+
+def _log_density(u: _Array, dof: int, law: str) -> _Array:
+    """Log density of log chi^2_dof, or of the logarithm of the size of a Cauchy variable."""
+    if law == "cauchy":
+        return np.asarray(np.log(2 / np.pi) + u - np.logaddexp(0.0, 2 * u))
+    half = dof / 2.0
+    return np.asarray(half * u - np.exp(u) / 2 - half * _LOG2 - gammaln(half))
+
+
+def _range(dof: int, law: str) -> tuple[float, float]:
+    if law == "cauchy":
+        return -37.0, 37.0
+    return float(np.log(chi2.ppf(_TAIL, dof))), float(np.log(chi2.isf(_TAIL, dof)))
+
+
+def scale_information(
+    variances: ArrayLike,
+    *,
+    n_samples: int,
+    prior: ArrayLike | None = None,
+    law: str = "gaussian",
+    panels: int = 80,
+) -> Bits:
+    r"""Mutual information between a variance and Gaussian samples that have it, in bits.
+
+    Parameters
+    ----------
+    variances : array_like of shape (m,)
+        Positive values that the variance can take.
+    n_samples : int
+        Number N of independent samples :math:`\mathcal N(0,v)`, at least 1.
+    prior : array_like of shape (m,), optional
+        Probabilities; uniform by default.
+    law : {"gaussian", "cauchy"}
+        "cauchy": one sample :math:`\sqrt v\,C` with a standard Cauchy C (``n_samples`` must be 1).
+    panels : int, default=80
+        Panels of 16 nodes in the integral over the logarithm of the statistic.
+
+    Returns
+    -------
+    Bits
+        ``value`` and ``error``, the change from half as many panels.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a variance is not positive, the prior is no distribution, or a size is not a count.
+
+    Notes
+    -----
+    The sum of squares T is sufficient and :math:`\log T=\log v+\log\chi^2_N` is a shift of a fixed
+    law, so I is a sum of one-dimensional integrals
+    :math:`\sum_k\pi_k E\log_2\frac{p(u)}{\sum_l\pi_l p(u+\log v_k-\log v_l)}`.
+
+    Examples
+    --------
+    >>> round(scale_information([1.0, 1e-2], n_samples=1).value, 3)
+    0.625
+    """
+    levels, weights = _check_levels(variances, prior)
+    check_choice("law", law, ("gaussian", "cauchy"))
+    n = check_integer("n_samples", n_samples)
+    check_integer("panels", panels, minimum=2)
+    if law == "cauchy" and n != 1:
+        raise ValueError(f"n_samples must be 1 for law='cauchy', got n_samples={n!r}")
+    shifts = np.log(levels) / (2 if law == "cauchy" else 1)
+    keep = weights > 0
+    shifts, weights = shifts[keep], weights[keep]
+
+    def integral(count: int) -> float:
+        u, w = _legendre(*_range(n, law), 16, count)
+        own = _log_density(u, n, law)
+        moved = u[None, :, None] + shifts[:, None, None] - shifts  # (level, node, other level)
+        mixture = np.log(np.exp(_log_density(moved, n, law) - own[:, None]) @ weights)
+        return float(-(weights @ (mixture @ (w * np.exp(own)))) / _LOG2)
+
+    fine = integral(panels)
+    return Bits(max(fine, 0.0), abs(fine - integral(panels // 2)))
+
+
+def scale_total_variation(first: float, second: float, *, n_samples: int) -> float:
+    """Total variation between N samples of one variance and N samples of another.
+
+    Parameters
+    ----------
+    first, second : float
+        Positive variances.
+    n_samples : int
+        Number N of samples, at least 1.
+
+    Returns
+    -------
+    float
+        In [0, 1): the densities of ``T ~ v chi^2_N`` cross once, at
+        ``N log(b/a) a b / (b - a)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not positive.
+
+    Examples
+    --------
+    >>> round(scale_total_variation(1.0, 1e-4, n_samples=1), 3)
+    0.973
+    """
+    a, b = sorted((check_positive("first", first), check_positive("second", second)))
+    n = check_integer("n_samples", n_samples)
+    if a == b:
+        return 0.0
+    crossing = n * np.log(b / a) * a * b / (b - a)
+    return float(chi2.cdf(crossing / a, n) - chi2.cdf(crossing / b, n))
+
+
+def _softplus_mean(offset: _Array, a: _Array, b: _Array, dof: int, count: int) -> _Array:
+    """Mean of log2(1 + exp(offset - (a g + b h)/2)) for independent chi-square g, h."""
+    t, w = _legendre(float(chi.ppf(_TAIL, dof)), float(chi.isf(_TAIL, dof)), count, 1)
+    mass = w * chi.pdf(t, dof)
+    square = t**2 / 2
+    result = np.empty(offset.shape)
+    for index in np.ndindex(offset.shape):
+        exponent = offset[index] - a[index] * square[:, None] - b[index] * square
+        result[index] = mass @ np.logaddexp(0.0, exponent) @ mass
+    return result / _LOG2
+
+
+def pair_information(
+    factors: PairFactors, *, n_samples: int, nodes: int = 64
+) -> tuple[_Array, _Array]:
+    r"""Information in bits of one fair bit that selects one of two covariances.
+
+    Parameters
+    ----------
+    factors : PairFactors
+        The pair, or arrays of pairs.
+    n_samples : int
+        Number N of independent Gaussian samples, at least 1.
+    nodes : int, default=64
+        Gauss-Legendre nodes for each of the two chi variables.
+
+    Returns
+    -------
+    value, error : ndarray
+        Bits in [0, 1], and the change from three quarters of the nodes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a size is not a count.
+
+    Notes
+    -----
+    Under :math:`\Sigma_0` the log-likelihood ratio is
+    :math:`L=\frac N2\log\frac{\det\Sigma_0}{\det\Sigma_1}-\frac12\sum_i(\rho_i-1)g_i` with
+    independent :math:`g_i\sim\chi^2_N`; under :math:`\Sigma_1` the same with :math:`1/\rho_i`. Then
+    :math:`I=1-\frac12E_0\log_2(1+e^L)-\frac12E_1\log_2(1+e^{-L})`.
+
+    Examples
+    --------
+    >>> same = PairFactors(np.array(1.0), np.array(0.0), np.array(0.0))
+    >>> bool(abs(pair_information(same, n_samples=5)[0]) < 1e-12)
+    True
+    """
+    n = check_integer("n_samples", n_samples)
+    check_integer("nodes", nodes, minimum=8)
+    ratio, plus, minus = (np.asarray(part, dtype=float) for part in factors)
+    offset = n / 2 * np.log(ratio)
+
+    def value(count: int) -> _Array:
+        under0 = _softplus_mean(offset, plus, minus, n, count)
+        under1 = _softplus_mean(-offset, -plus / (1 + plus), -minus / (1 + minus), n, count)
+        return np.asarray(1 - under0 / 2 - under1 / 2)
+
+    fine = value(nodes)
+    return fine, np.abs(fine - value(3 * nodes // 4))
+
+
+def pair_total_variation(factors: PairFactors, *, n_samples: int, nodes: int = 200) -> _Array:
+    """Total variation between N samples of one covariance and N samples of another.
+
+    Parameters
+    ----------
+    factors : PairFactors
+        The pair, or arrays of pairs.
+    n_samples : int
+        Number N of samples, at least 1.
+    nodes : int, default=200
+        Gauss-Legendre nodes of the one-dimensional integral.
+
+    Returns
+    -------
+    ndarray
+        In [0, 1]: probability of a positive log-likelihood ratio under the second covariance minus
+        the same under the first.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a size is not a count.
+
+    Examples
+    --------
+    >>> scaled = PairFactors(np.array(1e-4), np.array(0.0), np.array(1e-4 - 1.0))
+    >>> round(float(pair_total_variation(scaled, n_samples=1)), 3)
+    0.973
+    """
+    n = check_integer("n_samples", n_samples)
+    check_integer("nodes", nodes, minimum=8)
+    ratio, plus, minus = (np.asarray(part, dtype=float) for part in factors)
+    t, w = _legendre(float(chi.ppf(_TAIL, n)), float(chi.isf(_TAIL, n)), 20, max(nodes // 20, 1))
+    mass = w * chi.pdf(t, n)
+
+    def below(offset: _Array, up: _Array, down: _Array) -> _Array:
+        """P(up g + down h < 2 offset), with the distribution function in the larger direction."""
+        swap = -down > up
+        big, other = np.where(swap, down, up), np.where(swap, up, down)
+        squares = t[:, *[None] * up.ndim] ** 2
+        level = (2 * offset - other * squares) / np.where(big == 0, 1.0, big)
+        share = np.where(swap, chi2.sf(level, n), chi2.cdf(level, n))
+        return np.asarray(np.tensordot(mass, share, axes=1))
+
+    offset = n / 2 * np.log(ratio)
+    under0 = below(offset, plus, minus)
+    under1 = 1 - below(-offset, -minus / (1 + minus), -plus / (1 + plus))
+    return np.where(plus - minus <= 0, 0.0, np.clip(under1 - under0, 0.0, 1.0))
+
+
 _LN2 = math.log(2.0)
+
 _LARGEST_BITS = 1000.0
 
 
@@ -386,3 +693,348 @@ def row_dp_epsilon(*, epsilon: float, delta: float, n_features: int, width: floa
     """
     mu = row_mu(epsilon=epsilon, n_features=n_features, width=width)
     return gdp_epsilon(delta=check_probability("delta", delta), mu=mu)
+
+
+# Channels with finitely many inputs and outputs: the definitions of privacy, computed.
+#
+# A channel is a matrix with one row per input, whose rows are laws of the output; a mechanism on
+# a
+# database of N finite entries is an array with N input axes and one output axis.
+
+
+_LN2_finite_channels = float(np.log(2.0))
+
+
+class Bracket(NamedTuple):
+    """A number in bits between two bounds that were both computed."""
+
+    lower: float
+    upper: float
+
+
+def _laws(name: str, value: ArrayLike, ndim: int | None = None) -> _Array:
+    """Return an array whose last axis holds probabilities that sum to 1."""
+    laws = np.asarray(check_finite_array(name, value, ndim=ndim), dtype=np.float64)
+    if laws.min() < 0 or np.abs(laws.sum(axis=-1) - 1.0).max() > 1e-9:
+        raise ValueError(f"{name} must hold laws: nonnegative numbers with sum 1 along the end")
+    return laws
+
+
+def erasure_channel(reveal: float) -> _Array:
+    """Return the channel that publishes a bit with probability ``reveal``, and else nothing.
+
+    Parameters
+    ----------
+    reveal : float
+        Probability in [0, 1].
+
+    Returns
+    -------
+    ndarray of shape (2, 3)
+        Laws of (0, 1, nothing). Its capacity is ``reveal`` bits, under the uniform prior.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``reveal`` is not a probability.
+
+    Examples
+    --------
+    >>> from dplit.projection.information import erasure_channel
+    >>> erasure_channel(0.25)[0]
+    array([0.25, 0.  , 0.75])
+    """
+    p = check_probability("reveal", reveal, zero=True, one=True)
+    return np.array([[p, 0.0, 1.0 - p], [0.0, p, 1.0 - p]])
+
+
+def symmetric_channel(flip: float, *, reveal: float = 0.0) -> _Array:
+    """Return the channel that flips a bit with probability ``flip``, unless it reveals it.
+
+    Parameters
+    ----------
+    flip : float
+        Probability in [0, 1] of a lie, given that the bit is not revealed.
+    reveal : float, default=0.0
+        Probability in [0, 1] with which the bit is published and said to be true.
+
+    Returns
+    -------
+    ndarray of shape (2, 2) or (2, 4)
+        Laws of the noisy bit; with ``reveal`` two further outputs are the certified bits.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a probability.
+
+    Examples
+    --------
+    >>> from dplit.projection.information import symmetric_channel
+    >>> symmetric_channel(0.25)[0]
+    array([0.75, 0.25])
+    """
+    q = check_probability("flip", flip, zero=True, one=True)
+    p = check_probability("reveal", reveal, zero=True, one=True)
+    noisy = np.array([[1.0 - q, q], [q, 1.0 - q]])
+    return np.hstack([(1.0 - p) * noisy, p * np.eye(2)]) if p else noisy
+
+
+def channel_information(prior: ArrayLike, channel: ArrayLike) -> float:
+    r"""Return the mutual information in bits between the input and the output of a channel.
+
+    Parameters
+    ----------
+    prior : array_like of shape (k,)
+        Law of the input.
+    channel : array_like of shape (k, m)
+        Laws of the output, one row per input.
+
+    Returns
+    -------
+    float
+        :math:`I=\sum_xp_x\sum_zW_{xz}\log_2(W_{xz}/\sum_{x'}p_{x'}W_{x'z})`, in [0, log2 k].
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the arrays are not laws, or their sizes disagree.
+
+    Examples
+    --------
+    >>> from dplit.projection.information import channel_information, symmetric_channel
+    >>> round(channel_information([0.5, 0.5], symmetric_channel(0.11)), 3)
+    0.5
+    """
+    p, W = _laws("prior", prior, 1), _laws("channel", channel, 2)
+    if len(p) != len(W):
+        raise ValueError(f"prior must have {len(W)} entries, got prior of shape {p.shape}")
+    return max(float(p @ _divergences(W, p @ W)), 0.0)
+
+
+def _divergences(W: _Array, q: _Array) -> _Array:
+    """Return the divergences in bits of the rows of W from q; 0 mass in both counts nothing."""
+    return np.asarray(rel_entr(W, q).sum(axis=1) / _LN2_finite_channels)
+
+
+def capacity_bracket(
+    channel: ArrayLike, *, tolerance: float = 1e-6, max_steps: int = 100_000
+) -> Bracket:
+    r"""Return lower and upper bounds on the capacity of a channel, by Blahut and Arimoto.
+
+    Parameters
+    ----------
+    channel : array_like of shape (k, m)
+        Laws of the output, one row per input.
+    tolerance : float, default=1e-6
+        The iteration ends when the bounds differ by at most so many bits.
+    max_steps : int, default=100_000
+        It ends after so many steps too; the bounds are valid whenever it ends.
+
+    Returns
+    -------
+    Bracket
+        ``lower`` is the information under the last prior p; ``upper`` is
+        :math:`\max_xD(W_x\|pW)`, which no prior exceeds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the array does not hold laws, or a setting is not positive.
+
+    Notes
+    -----
+    For every law q of the output, :math:`I(p')\le\sum_xp'_xD(W_x\|q)\le\max_xD(W_x\|q)`.
+
+    References
+    ----------
+    R. Blahut, IEEE Trans. Inform. Theory 18, 1972, 460-473; S. Arimoto, same volume, 14-20.
+
+    Examples
+    --------
+    >>> from dplit.projection.information import capacity_bracket, erasure_channel
+    >>> round(capacity_bracket(erasure_channel(0.2)).upper, 6)
+    0.2
+    """
+    W = _laws("channel", channel, 2)
+    width, steps = check_positive("tolerance", tolerance), check_integer("max_steps", max_steps)
+    p = np.full(len(W), 1.0 / len(W))
+    for _ in range(steps):
+        divergences = _divergences(W, p @ W)
+        lower, upper = float(p @ divergences), float(divergences.max())
+        if upper - lower <= width:
+            break
+        p = p * np.exp2(divergences - upper)
+        p /= p.sum()
+    return Bracket(max(lower, 0.0), max(upper, 0.0))
+
+
+def channel_delta(channel: ArrayLike, *, epsilon: float) -> float:
+    r"""Return the smallest :math:`\delta` with which a channel is (epsilon, delta)-DP.
+
+    Parameters
+    ----------
+    channel : array_like of shape (k, m)
+        Laws of the output; every two inputs are neighbours.
+    epsilon : float
+        The :math:`\varepsilon` of differential privacy, **not bits**; nonnegative. At 0 the result
+        is the largest total variation distance.
+
+    Returns
+    -------
+    float
+        :math:`\max_{x,x'}\sum_z(W_{xz}-e^\varepsilon W_{x'z})_+`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the array does not hold laws, or ``epsilon`` is negative.
+
+    References
+    ----------
+    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, Definition 3, equation (3): the worst event
+    collects the outputs on which the difference is positive.
+
+    Examples
+    --------
+    >>> from dplit.projection.information import channel_delta, erasure_channel
+    >>> channel_delta(erasure_channel(0.2), epsilon=10.0)
+    0.2
+    """
+    W = _laws("channel", channel, 2)
+    factor = np.exp(check_nonnegative("epsilon", epsilon))
+    return float(np.maximum(W[:, None] - factor * W[None], 0.0).sum(axis=2).max())
+
+
+def conditional_information(joint: ArrayLike, mechanism: ArrayLike, *, entry: int) -> float:
+    r"""Return :math:`I(D_i;q(D)\mid D^{-i})` in bits for one law of a finite database.
+
+    Parameters
+    ----------
+    joint : array_like of shape (k_1, ..., k_N)
+        Law of the database.
+    mechanism : array_like of shape (k_1, ..., k_N, m)
+        Law of the output given the database.
+    entry : int
+        Index i of the entry, in 0, ..., N - 1.
+
+    Returns
+    -------
+    float
+        The information that the output adds about entry i to all other entries.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the arrays are not laws, or their shapes disagree.
+
+    References
+    ----------
+    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, the functional in (2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.projection.information import conditional_information
+    >>> exclusive_or = np.array([[[1.0, 0], [0, 1]], [[0, 1], [1, 0]]])
+    >>> conditional_information(np.full((2, 2), 0.25), exclusive_or, entry=0)
+    1.0
+    """
+    W = _laws("mechanism", mechanism)
+    P = np.asarray(check_finite_array("joint", joint, ndim=W.ndim - 1), dtype=np.float64)
+    if P.shape != W.shape[:-1]:
+        raise ValueError(f"joint must have shape {W.shape[:-1]}, got joint of shape {P.shape}")
+    if P.min() < 0 or abs(P.sum() - 1.0) > 1e-9:
+        raise ValueError("joint must be a law: nonnegative numbers with sum 1")
+    axis = check_integer("entry", entry, minimum=0)
+    if axis >= P.ndim:
+        raise ValueError(f"entry must be below {P.ndim}, got entry={entry!r}")
+    triple = P[..., None] * W  # (k_1, ..., k_N, m): law of database and output
+    rest = triple.sum(axis=axis, keepdims=True)
+    inside = xlogy(triple, W).sum() - xlogy(triple, 1.0).sum()
+    outside = xlogy(rest, rest).sum() - xlogy(rest, rest.sum(axis=-1, keepdims=True)).sum()
+    return max(float(inside - outside) / _LN2_finite_channels, 0.0)
+
+
+def database_leakage(mechanism: ArrayLike, *, tolerance: float = 1e-6) -> Bracket:
+    r"""Return bounds on the smallest :math:`\epsilon` in bits with which a mechanism is MI-DP.
+
+    Parameters
+    ----------
+    mechanism : array_like of shape (k_1, ..., k_N, m)
+        Law of the output given a database of N finite entries.
+    tolerance : float, default=1e-6
+        Difference of the bounds at which each capacity is taken.
+
+    Returns
+    -------
+    Bracket
+        Bounds on :math:`\sup_{i,P}I(D_i;q(D)\mid D^{-i})`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the array does not hold laws.
+
+    Notes
+    -----
+    The conditional information is an average over the values of the other entries of what a channel
+    with the i-th entry as its input transmits. The worst prior therefore fixes the others: the
+    supremum is the largest **capacity** among the channels that fixed others leave.
+
+    References
+    ----------
+    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, Definition 1, equation (2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.projection.information import database_leakage
+    >>> both = np.array([[[1.0, 0], [1, 0]], [[1, 0], [0, 1]]])  # the logical "and"
+    >>> round(database_leakage(both).upper, 6)
+    1.0
+    """
+    W = _laws("mechanism", mechanism)
+    if W.ndim < 2:
+        raise ValueError(f"mechanism must have input axes, got shape {W.shape}")
+    brackets = [
+        capacity_bracket(channel, tolerance=tolerance)
+        for axis in range(W.ndim - 1)
+        for channel in np.moveaxis(W, axis, -2).reshape(-1, W.shape[axis], W.shape[-1])
+    ]
+    return Bracket(max(b.lower for b in brackets), max(b.upper for b in brackets))
+
+
+def entry_distance(first: ArrayLike, second: ArrayLike) -> int:
+    """Return in how many entries two tables differ; neighbours of the paper differ in one.
+
+    Parameters
+    ----------
+    first, second : array_like of shape (n, d)
+        Tables of one shape.
+
+    Returns
+    -------
+    int
+        Number of different entries. A person who joins with a new row of d features is up to d
+        entries away.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite, or the shapes differ.
+
+    References
+    ----------
+    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, Definition 2.
+
+    Examples
+    --------
+    >>> from dplit.projection.information import entry_distance
+    >>> entry_distance([[0, 1], [2, 3]], [[0, 1], [5, 6]])
+    2
+    """
+    a, b = check_finite_array("first", first), check_finite_array("second", second)
+    if a.shape != b.shape:
+        raise ValueError(f"second must have shape {a.shape}, got second of shape {b.shape}")
+    return int(np.sum(a != b))

@@ -9,24 +9,45 @@ row i. With :math:`r_0` the row i of [X y] whose entry j is set to zero,
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.stats import chi, chi2
 
-from dplit._checks import check_finite_array, check_integer, check_nonnegative
-from dplit.projection.channels import PairFactors, pair_information, pair_total_variation
+from dplit._checks import (
+    check_finite_array,
+    check_integer,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+from dplit.mechanisms import gaussian_delta, gaussian_epsilon
+from dplit.projection.information import Bits, PairFactors, pair_information, pair_total_variation
 
 __all__ = [
+    "CoefficientLaw",
     "EntryChannel",
     "augmented",
     "binary_leakage",
     "binary_total_variation",
+    "coefficient_law",
+    "coefficient_leakage",
     "coherent_bound",
     "entry_channels",
     "entry_factors",
+    "levels_leakage",
+    "log_likelihoods",
+    "row_delta",
+    "row_epsilon",
+    "row_variance",
     "single_entry",
 ]
+
 
 _Array = NDArray[np.float64]
 
@@ -206,7 +227,7 @@ def entry_factors(channel: EntryChannel, low: float, high: float) -> PairFactors
     Returns
     -------
     PairFactors
-        For :func:`dplit.projection.channels.pair_information`.
+        For :func:`dplit.projection.information.pair_information`.
 
     Notes
     -----
@@ -339,3 +360,460 @@ def coherent_bound(channel: EntryChannel, *, n_components: int) -> _Array:
     """
     n = check_integer("n_components", n_components)
     return np.asarray(np.log2(1 + n * channel.aa) / 2)
+
+
+# Leakage of an entry with several values: likelihoods, draws, and an optimised prior.
+
+
+def log_likelihoods(
+    channel: EntryChannel, levels: ArrayLike, gram: ArrayLike, *, n_components: int
+) -> _Array:
+    r"""Log-likelihoods of the values of one entry, up to a constant, from whitened Gram matrices.
+
+    Parameters
+    ----------
+    channel : EntryChannel
+        One entry.
+    levels : array_like of shape (m,)
+        Values of the entry.
+    gram : array_like of shape (..., 2, 2)
+        For whitened rows W: the Gram matrix of ``W a`` and ``W b``.
+    n_components : int
+        Number of rows of W.
+
+    Returns
+    -------
+    ndarray of shape (..., m)
+        :math:`-\frac{n'}2\log(1+|v|^2)+\frac{|Wv|^2}{2(1+|v|^2)}` with :math:`v=xa+b`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite or a size is not a count.
+
+    Examples
+    --------
+    >>> channel = EntryChannel(*np.array([1.0, 0.0, 0.0, 0.0]))
+    >>> log_likelihoods(channel, [0.0, 1.0], np.eye(2), n_components=1).round(4)
+    array([0.5   , 0.1534])
+    """
+    n = check_integer("n_components", n_components)
+    x = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
+    G = np.asarray(check_finite_array("gram", gram), dtype=float)
+    aa, ab, bb, _ = (float(part) for part in channel)
+    q = np.maximum(x**2 * aa + 2 * x * ab + bb, 0.0)
+    energy = x**2 * G[..., 0, 0, None] + 2 * x * G[..., 0, 1, None] + G[..., 1, 1, None]
+    return np.asarray(-n / 2 * np.log1p(q) + energy / (2 * (1 + q)))
+
+
+def _sample_grams(
+    channel: EntryChannel, level: float, n: int, count: int, rng: np.random.Generator
+) -> _Array:
+    """Gram matrices of (W a, W b) for rows of W with covariance I + v v^T, v = level a + b."""
+    aa, ab, _, det = (float(part) for part in channel)
+    size = np.sqrt(aa)
+    frame = np.array([[size, ab / size], [0.0, np.sqrt(max(det, 0.0)) / size]])  # columns a, b
+    v = frame @ [level, 1.0]
+    L = np.linalg.cholesky(np.eye(2) + np.outer(v, v))
+    T = np.zeros((count, 2, 2))  # Bartlett: W_2(n, I) = T T^T
+    T[:, 0, 0] = np.sqrt(rng.chisquare(n, count))
+    T[:, 1, 1] = np.sqrt(rng.chisquare(n - 1, count)) if n > 1 else 0.0
+    T[:, 1, 0] = rng.standard_normal(count)
+    half = np.swapaxes(L @ T, 1, 2) @ frame
+    return np.asarray(np.swapaxes(half, 1, 2) @ half)
+
+
+def _divergences(logs: list[_Array], prior: _Array) -> list[_Array]:
+    """Per level and draw, log2 of the likelihood over that of the mixture."""
+    weights = np.log(np.maximum(prior, 1e-300))
+    return [
+        (log[:, k] - np.logaddexp.reduce(log + weights, axis=1)) / np.log(2.0)
+        for k, log in enumerate(logs)
+    ]
+
+
+def levels_leakage(
+    channel: EntryChannel,
+    levels: ArrayLike,
+    *,
+    n_components: int,
+    rng: np.random.Generator,
+    n_draws: int = 4000,
+    optimise: bool = False,
+) -> Bits:
+    """Information about an entry with several values: a Monte-Carlo lower bound on the MI-DP.
+
+    Parameters
+    ----------
+    channel : EntryChannel
+        One entry, with finite ``aa``.
+    levels : array_like of shape (m,)
+        Values that the entry can take.
+    n_components : int
+        Rows n' of the release.
+    rng : numpy.random.Generator
+        Source of the draws.
+    n_draws : int, default=4000
+        Draws per level, at least 2.
+    optimise : bool, default=False
+        Improve the uniform prior by fifty Blahut-Arimoto steps on draws of their own; the
+        information is then estimated with that prior on fresh draws, so that it is unbiased.
+
+    Returns
+    -------
+    Bits
+        Information at the prior, and its standard error.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.projection.leakage import binary_leakage
+    >>> from dplit.streams import stream
+    >>> channel = EntryChannel(*np.array([0.1, 0.0, 0.4, 0.04]))
+    >>> bits = levels_leakage(channel, [-1, 1], n_components=30, rng=stream(0, "doc", "noise"))
+    >>> bool(abs(bits.value - binary_leakage(channel, n_components=30)[0]) < 5 * bits.error)
+    True
+    """
+    x = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
+    n = check_integer("n_components", n_components)
+    count = check_integer("n_draws", n_draws, minimum=2)
+    check_rng(rng)
+    if not np.isfinite(channel.aa):
+        raise ValueError("channel must have finite aa: this entry is not protected at all")
+    prior = np.full(len(x), 1.0 / len(x))
+
+    def draw() -> list[_Array]:
+        grams = (_sample_grams(channel, float(level), n, count, rng) for level in x)
+        return [log_likelihoods(channel, x, gram, n_components=n) for gram in grams]
+
+    if optimise:
+        logs = draw()
+        for _ in range(50):
+            gains = np.array([part.mean() for part in _divergences(logs, prior)])
+            prior = prior * np.exp2(gains - gains.max())
+            prior /= prior.sum()
+    parts = _divergences(draw(), prior)
+    value = float(sum(p * part.mean() for p, part in zip(prior, parts, strict=True)))
+    spread = sum((p * part.std(ddof=1)) ** 2 / count for p, part in zip(prior, parts, strict=True))
+    return Bits(value, float(np.sqrt(spread)))
+
+
+# What noise on a projection gives a whole row, in (epsilon, delta)-differential privacy.
+#
+# Given S, changing row i of X by :math:`\Delta` moves the mean of the release by
+# :math:`s_i\Delta^\top`, of Frobenius norm :math:`\|s_i\|\|\Delta\|` with
+# :math:`\|s_i\|^2\sim\chi^2_{n'}`: a mixture of Gaussian mechanisms whose profile is one
+# integral. It
+# is exact for the release together with S, and an upper bound for whatever is computed from it.
+
+
+_TAIL = 1e-17
+
+
+def _lengths(n_components: int) -> tuple[_Array, _Array]:
+    """Nodes of ``|s_i|``, a chi variable, and their probabilities."""
+    n = check_integer("n_components", n_components)
+    low, high = float(chi.ppf(_TAIL, n)), float(chi.isf(_TAIL, n))
+    nodes, weights = np.polynomial.legendre.leggauss(96)
+    t = (low + high) / 2 + (high - low) / 2 * nodes
+    return t, weights * (high - low) / 2 * chi.pdf(t, n)
+
+
+def row_delta(
+    *, epsilon: float, variance: float, n_components: int, row_change: float
+) -> float:  # fmt: skip
+    """Exact delta at ``epsilon`` of the projected release with public S, for one changed row.
+
+    Parameters
+    ----------
+    epsilon : float
+        Nonnegative privacy loss, in nats as usual.
+    variance : float
+        Noise variance, positive and chosen without the data.
+    n_components : int
+        Rows n' of the projection.
+    row_change : float
+        Largest Euclidean norm of the change of one row: ``2 sqrt(d)`` for d entries in [-1, 1], and
+        2 for a single entry.
+
+    Returns
+    -------
+    float
+        In [0, 1]. Responses stay as they are: they are not protected.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(row_delta(epsilon=1.0, variance=100.0, n_components=100, row_change=2.0), 3)
+    0.507
+    """
+    sigma = math.sqrt(check_positive("variance", variance))
+    change = check_positive("row_change", row_change)
+    level = check_nonnegative("epsilon", epsilon)
+    lengths, mass = _lengths(n_components)
+    profile = gaussian_delta(epsilon=level, sigma=sigma / change, sensitivity=lengths)
+    return min(1.0, float(mass @ profile) + 2 * _TAIL)
+
+
+def row_epsilon(
+    *, delta: float, variance: float, n_components: int, row_change: float
+) -> float:  # fmt: skip
+    """Epsilon at ``delta`` of the projected release with public S, for one changed row.
+
+    Parameters
+    ----------
+    delta : float
+        In (0, 1), at least 1e-14.
+    variance, n_components, row_change
+        As in :func:`row_delta`.
+
+    Returns
+    -------
+    float
+        Smallest epsilon up to a relative error of 1e-9 on the safe side; 0 if delta is already
+        reached there, and inf where the mean signal-to-noise ratio exceeds 1e15.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(row_epsilon(delta=1e-5, variance=100.0, n_components=100, row_change=2.0), 1)
+    10.7
+    """
+    target = check_probability("delta", delta)
+    if target < 1e-14:
+        raise ValueError(f"delta must be at least 1e-14, got delta={delta!r}")
+    return _row_epsilon(
+        target,
+        check_positive("variance", variance),
+        check_integer("n_components", n_components),
+        check_positive("row_change", row_change),
+    )
+
+
+@lru_cache(maxsize=256)
+def _row_epsilon(target: float, variance: float, n: int, change: float) -> float:
+    """Compute :func:`row_epsilon`; an estimator that is fitted again asks the same question."""
+    if n * change**2 > 1e15 * variance:
+        return math.inf
+
+    def gap(epsilon: float) -> float:
+        reached = row_delta(epsilon=epsilon, variance=variance, n_components=n, row_change=change)
+        return math.log(reached / target)
+
+    if gap(0.0) <= 0:
+        return 0.0
+    longest = change * math.sqrt(float(chi2.isf(target / 2, n)))
+    high = gaussian_epsilon(delta=target / 2, sigma=math.sqrt(variance), sensitivity=longest)
+    root = brentq(gap, 0.0, 1.0001 * high + 1e-9, xtol=1e-12, rtol=1e-12)
+    return float(root) * (1 + 1e-9) + 1e-11
+
+
+def row_variance(
+    *, epsilon: float, delta: float, n_components: int, row_change: float
+) -> float:  # fmt: skip
+    """Noise variance that makes the projected release (epsilon, delta)-private for one row.
+
+    Parameters
+    ----------
+    epsilon : float
+        In (0, inf).
+    delta : float
+        In (0, 1), at least 1e-14.
+    n_components, row_change
+        As in :func:`row_delta`.
+
+    Returns
+    -------
+    float
+        Smallest variance up to a relative error of 1e-9 on the safe side. Even S may be published;
+        responses are not protected.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> v = row_variance(epsilon=3.0, delta=1e-5, n_components=50, row_change=2.0)
+    >>> round(row_epsilon(delta=1e-5, variance=v, n_components=50, row_change=2.0), 6)
+    3.0
+    """
+    level = check_positive("epsilon", epsilon)
+    target = check_probability("delta", delta)
+    if target < 1e-14:
+        raise ValueError(f"delta must be at least 1e-14, got delta={delta!r}")
+
+    def gap(log_variance: float) -> float:
+        return math.log(
+            row_delta(epsilon=level, variance=math.exp(log_variance), n_components=n_components,
+                      row_change=row_change) / target
+        )  # fmt: skip
+
+    size = check_integer("n_components", n_components)
+    centre = math.log(check_positive("row_change", row_change) ** 2 * size)
+    low, high = centre - 10.0, centre + 10.0
+    while gap(low) < 0:
+        low -= 5.0
+    while gap(high) > 0:
+        high += 5.0
+    return math.exp(float(brentq(gap, low, high, xtol=1e-12))) * (1 + 1e-9)
+
+
+# What the coefficients alone reveal about one entry, by their exact multivariate t law.
+#
+# If nothing but :math:`\theta_{RP}` is published, its law given the data is
+# :math:`\theta_{RR}+\tau C^{-1/2}z/\sqrt{\chi^2_{n'-d+1}}` with :math:`C=X^\top X+\lambda I`,
+# :math:`\theta_{RR}=C^{-1}X^\top y` and
+# :math:`\tau^2=\min_\theta\|X\theta-y\|^2+\lambda\|\theta\|^2`.
+
+
+class CoefficientLaw(NamedTuple):
+    """Multivariate t: ``mean + scale root^-1 z / sqrt(chi2_dof)``, with ``root^T root = C``."""
+
+    mean: _Array
+    root: _Array
+    scale: float
+    dof: int
+
+    def log_density(self, theta: ArrayLike) -> _Array:
+        """Log density at points of shape (..., d), up to a constant that d and dof fix."""
+        gap = (np.asarray(theta) - self.mean) @ self.root.T / self.scale
+        d = len(self.mean)
+        size = np.sum(np.log(np.abs(np.diag(self.root)))) - d * np.log(self.scale)
+        return np.asarray(size - (self.dof + d) / 2 * np.log1p(np.sum(gap**2, axis=-1)))
+
+    def sample(self, count: int, *, rng: np.random.Generator) -> _Array:
+        """Draw ``count`` coefficient vectors: array of shape (count, d)."""
+        z = rng.standard_normal((check_integer("count", count), len(self.mean)))
+        z /= np.sqrt(check_rng(rng).chisquare(self.dof, (count, 1)))
+        return np.asarray(self.mean + self.scale * np.linalg.solve(self.root, z.T).T)
+
+
+def coefficient_law(
+    X: ArrayLike, y: ArrayLike, *, variance: float, n_components: int
+) -> CoefficientLaw:
+    """Exact law of the least-squares coefficients (14) of a projected release.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Data.
+    y : array_like of shape (n,)
+        Responses, not in the column space of X where ``variance`` is 0.
+    variance : float
+        Noise variance of the release.
+    n_components : int
+        Rows n' of the release, at least d.
+
+    Returns
+    -------
+    CoefficientLaw
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array has the wrong shape, n' < d, or the law is degenerate (no residual).
+    numpy.linalg.LinAlgError
+        If X with the noise is rank-deficient.
+
+    Examples
+    --------
+    >>> law = coefficient_law([[1.0], [1.0]], [0.0, 2.0], variance=0.0, n_components=1)
+    >>> law.mean, round(law.scale, 6), law.dof
+    (array([1.]), 1.414214, 1)
+    """
+    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
+    labels = np.asarray(check_finite_array("y", y, ndim=1), dtype=float)
+    d = rows.shape[1]
+    n = check_integer("n_components", n_components, minimum=d)
+    if len(labels) != len(rows):
+        raise ValueError(f"y must have {len(rows)} entries, got {len(labels)}")
+    ridge = np.sqrt(check_nonnegative("variance", variance)) * np.eye(d)
+    M, target = np.vstack([rows, ridge]), np.append(labels, np.zeros(d))
+    Q, R = np.linalg.qr(M)
+    diagonal = np.abs(np.diag(R))
+    if diagonal.min() <= 1e-13 * diagonal.max():
+        raise np.linalg.LinAlgError("X with the noise must have full column rank")
+    mean = np.linalg.solve(R, Q.T @ target)
+    scale = float(np.linalg.norm(target - M @ mean))
+    if scale <= 1e-13 * np.linalg.norm(target):
+        raise ValueError("y must not lie in the column space of X: the coefficients are exact")
+    return CoefficientLaw(mean, R, scale, n - d + 1)
+
+
+def coefficient_leakage(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    variance: float,
+    n_components: int,
+    row: int,
+    column: int,
+    levels: ArrayLike,
+    rng: np.random.Generator,
+    n_draws: int = 20_000,
+) -> Bits:
+    """Information in the coefficients alone about an entry with equally likely values.
+
+    Parameters
+    ----------
+    X, y, variance, n_components
+        As in :func:`coefficient_law`.
+    row, column : int
+        The entry, counted from zero.
+    levels : array_like of shape (m,)
+        Values that the entry takes.
+    rng : numpy.random.Generator
+        Source of the draws.
+    n_draws : int, default=20000
+        Draws per value, at least 2.
+
+    Returns
+    -------
+    Bits
+        Information, and the standard error of the Monte-Carlo mean. The densities are exact.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> bits = coefficient_leakage([[1.0], [1.0], [1.0]], [0.0, 1.0, 1.0], variance=0.0,
+    ...     n_components=1, row=0, column=0, levels=[1, 0.01], rng=stream(0, "doc", "noise"))
+    >>> bool(abs(bits.value - 0.739) < 0.02)
+    True
+    """
+    data = np.array(check_finite_array("X", X, ndim=2), dtype=float)
+    i, j = check_integer("row", row, minimum=0), check_integer("column", column, minimum=0)
+    if i >= data.shape[0] or j >= data.shape[1]:
+        raise ValueError(f"the entry ({i}, {j}) must exist in X of shape {data.shape}")
+    count = check_integer("n_draws", n_draws, minimum=2)
+    laws = []
+    for level in np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float):
+        data[i, j] = level
+        laws.append(coefficient_law(data, y, variance=variance, n_components=n_components))
+    value, square = 0.0, 0.0
+    for k, law in enumerate(laws):
+        theta = law.sample(count, rng=rng)
+        logs = np.stack([other.log_density(theta) for other in laws], axis=1)
+        mixture = np.logaddexp.reduce(logs, axis=1) - np.log(len(laws))
+        bits = (logs[:, k] - mixture) / np.log(2.0)
+        value += float(bits.mean()) / len(laws)
+        square += float(bits.var(ddof=1)) / count / len(laws) ** 2
+    return Bits(value, float(np.sqrt(square)))

@@ -7,28 +7,284 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chi
 
 from dplit._checks import (
+    check_choice,
     check_finite_array,
     check_integer,
     check_nonnegative,
+    check_positive,
     check_probability,
     check_rng,
 )
 from dplit.projection.information import fixed_variance
-from dplit.projection.regression import column_energy_floor
+from dplit.projection.laws import expected_error
+from dplit.projection.leakage import augmented
+from dplit.projection.regression import Spectrum, column_energy_floor
 
 __all__ = [
     "ProjectionRelease",
+    "best_components",
+    "class_scale",
     "fit_projection",
     "noise_free_epsilon",
     "printed_variance",
     "projection_variance",
+    "public_sketch_leakage",
     "release_projection",
+    "residual_energy",
+    "uniform_limit",
     "useful_correction",
 ]
 
+
+# What the repaired noise guarantees, how nearly it is used up, and what a promise could save.
+#
+# Statement A: with :math:`\sigma^2=n'/(2^{2\epsilon}-1)` the release is epsilon-MI-DP for every
+# entry, all X in [-1, 1] and every fixed y, even if S is published. Statement B: with a variance
+# :math:`\lambda` fixed in advance it is epsilon-MI-DP over the class of data with
+# :math:`[A^{-1}]_{jj}\le(2^{2\epsilon}-1)/n'` for all entries; it suffices that
+# :math:`\lambda+\sigma_{\min}^2(P^\perp_{y_{-i}}X_{-i})\ge n'/(2^{2\epsilon}-1)` for all rows i.
+
+
 _Array = NDArray[np.float64]
+
+
+def public_sketch_leakage(
+    *, variance: float, n_components: int, low: float = -1.0, high: float = 1.0
+) -> float:
+    r"""Bits about an entry that is ``low`` or ``high`` with equal odds, if S is published as well.
+
+    Parameters
+    ----------
+    variance : float
+        Noise variance, positive.
+    n_components : int
+        Rows n' of the release.
+    low, high : float
+        The two values.
+
+    Returns
+    -------
+    float
+        In [0, 1]. It does not depend on the other entries, nor on y: given S they are subtracted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The matched filter sees :math:`x\|s_i\|+\sigma N(0,1)`, so this is the mean of
+    :math:`1-E\log_2(1+e^{-2u-2\sqrt uZ})` over
+    :math:`u=\frac{(high-low)^2}{4\sigma^2}\chi^2_{n'}`.
+
+    Examples
+    --------
+    >>> round(public_sketch_leakage(variance=1000.0, n_components=1000), 4)
+    0.4857
+    """
+    n = check_integer("n_components", n_components)
+    distance = (high - low) / (2 * np.sqrt(check_positive("variance", variance)))
+    nodes, weights = np.polynomial.legendre.leggauss(96)
+    bottom, top = float(chi.ppf(1e-16, n)), float(chi.isf(1e-16, n))
+    t = (bottom + top) / 2 + (top - bottom) / 2 * nodes
+    mass = weights * (top - bottom) / 2 * chi.pdf(t, n)
+    z = 9.0 * nodes
+    normal = weights * 9.0 * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    u = (distance * t) ** 2
+    loss = np.logaddexp(0.0, -2 * u[:, None] - 2 * np.sqrt(u)[:, None] * z) / np.log(2.0)
+    return float(mass @ (1 - loss @ normal))
+
+
+def residual_energy(
+    X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int, column: int
+) -> float:
+    r"""Scale that protects an entry: :math:`1/[A^{-1}]_{jj}` as a regression residual.
+
+    Parameters
+    ----------
+    X, y, variance, row, column
+        As in :func:`dplit.projection.leakage.single_entry`.
+
+    Returns
+    -------
+    float
+        :math:`\lambda+\min_{w,u}\|x_j-X_{-j}w-yu\|^2+\lambda\|w\|^2` over the rows other than i:
+        what is left of column j after the other columns and y have explained what they can. The
+        proof of Lemma 2 uses :math:`\lambda+\|x_j\|^2`, the energy before regression.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong shape or range.
+
+    Examples
+    --------
+    >>> X = [[0.5, 0.0], [1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]
+    >>> round(residual_energy(X, None, variance=0.0, row=0, column=0), 6)
+    2.666667
+    """
+    rows, M = augmented(X, y, variance)
+    i, j = check_integer("row", row, minimum=0), check_integer("column", column, minimum=0)
+    if i >= rows.shape[0] or j >= rows.shape[1]:
+        raise ValueError(f"the entry ({i}, {j}) must exist in X of shape {rows.shape}")
+    rest = np.delete(M, i, axis=0)
+    target, others = rest[:, j], np.delete(rest, j, axis=1)
+    if others.shape[1] == 0:
+        return float(target @ target)
+    weights = np.linalg.lstsq(others, target, rcond=None)[0]
+    residual = target - others @ weights
+    return float(residual @ residual)
+
+
+def class_scale(X: ArrayLike, y: ArrayLike | None, *, variance: float) -> float:
+    r"""Scale of Statement B: what the least singular value guarantees for every entry.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Data.
+    y : array_like of shape (n,) or None
+        Responses, if S y is released.
+    variance : float
+        Noise variance :math:`\lambda`, fixed in advance.
+
+    Returns
+    -------
+    float
+        :math:`\lambda+\min_i\sigma_{\min}^2(P^\perp_{y_{-i}}X_{-i})`. It never exceeds
+        :math:`\min_{i,j}1/[A^{-1}]_{jj}`; if it reaches :math:`n'/(2^{2\epsilon}-1)` the release is
+        epsilon-MI-DP over all data that have it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array has the wrong shape or the variance is negative.
+
+    Examples
+    --------
+    >>> class_scale([[1.0], [1.0], [0.5]], None, variance=1.0)
+    2.25
+    """
+    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
+    floor = check_nonnegative("variance", variance)
+    labels = None if y is None else np.asarray(check_finite_array("y", y, ndim=1), dtype=float)
+    smallest = np.inf
+    for i in range(len(rows)):
+        rest = np.delete(rows, i, axis=0)
+        if labels is not None:
+            known = np.delete(labels, i)
+            length = np.linalg.norm(known)
+            if length > 0:
+                rest = rest - np.outer(known, known @ rest) / length**2
+        values = np.linalg.eigvalsh(rest.T @ rest)
+        smallest = min(smallest, max(float(values[0]), 0.0))
+    return floor + smallest
+
+
+# What the repair costs: limits for large n, and the best number of projected rows.
+
+
+def uniform_limit(*, epsilon: float, share: float, snr: float, noise: str = "repaired") -> float:
+    r"""Error of a projection to ``share * n`` rows as n grows with d fixed, uniform design.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget in bits, positive.
+    share : float
+        n'/n, in (0, 1].
+    snr : float
+        Explained over unexplained energy, nonnegative.
+    noise : {"repaired", "printed"}, default="repaired"
+
+    Returns
+    -------
+    float
+        With share 1 and repaired noise this is also the limit of additive noise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    :math:`1+\big(\tfrac{3\rho}{1+3\rho}\big)^2r^2` with :math:`\rho=\lambda/n`, since
+    :math:`X^\top X\approx\tfrac n3I`; (13) subtracts :math:`f^2\approx n/3` from :math:`\lambda`.
+
+    Examples
+    --------
+    >>> round(uniform_limit(epsilon=0.5, share=1.0, snr=16.0), 9)
+    10.0
+    >>> round(uniform_limit(epsilon=0.5, share=0.5, snr=9.0, noise="printed"), 9)
+    2.0
+    """
+    bits = check_positive("epsilon", epsilon)
+    part = check_probability("share", share, one=True)
+    check_choice("noise", noise, ("printed", "repaired"))
+    rho = part / math.expm1(2.0 * bits * math.log(2.0))
+    if noise == "printed":
+        rho = max(rho - 1.0 / 3.0, 0.0)
+    return 1.0 + (3.0 * rho / (1.0 + 3.0 * rho)) ** 2 * check_nonnegative("snr", snr)
+
+
+def best_components(problem: Spectrum, *, epsilon: float, n_samples: int) -> tuple[int, float]:
+    """Number of projected rows with the least expected error under repaired noise.
+
+    Parameters
+    ----------
+    problem : Spectrum
+    epsilon : float
+        Budget in bits, positive.
+    n_samples : int
+        Largest number of projected rows to consider, at least d + 2: the rows of the data.
+
+    Returns
+    -------
+    n_components : int
+        It depends on the data: an oracle that shows what is possible, not a release.
+    error : float
+        The expected relative error there.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range, or the design explains the response.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.projection.regression import Spectrum
+    >>> problem = Spectrum(np.full(2, 100.0), np.eye(2), np.full(2, 10.0), 10.0)
+    >>> rows, error = best_components(problem, epsilon=0.5, n_samples=300)
+    >>> rows, round(error, 3)
+    (13, 1.849)
+    """
+    bits = check_positive("epsilon", epsilon)
+    if problem.residual <= 0:
+        raise ValueError("y must not lie in the column space of X: relative errors are infinite")
+    least = problem.n_features + 2
+    most = check_integer("n_samples", n_samples, minimum=least)
+
+    def error(rows: int) -> float:
+        lam = fixed_variance(epsilon=bits, n_components=rows)
+        return expected_error(problem, penalty=lam, n_components=rows)
+
+    grid = np.unique(np.geomspace(least, most, 200).round().astype(int))
+    at = int(np.argmin([error(int(rows)) for rows in grid]))
+    low, high = int(grid[max(at - 1, 0)]), int(grid[min(at + 1, len(grid) - 1)])
+    while high - low > 8:  # one valley between neighbours of the grid
+        third = (high - low) // 3
+        if error(low + third) < error(high - third):
+            high -= third
+        else:
+            low += third
+    best = min(range(low, high + 1), key=error)
+    return best, error(best)
 
 
 class ProjectionRelease(NamedTuple):

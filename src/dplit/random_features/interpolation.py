@@ -8,34 +8,197 @@ lambda ||c||^2; ``alpha`` here is scikit-learn's, without the 1/m: alpha = m * l
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
 
 from dplit._checks import check_choice, check_finite_array, check_positive, check_probability
-from dplit.random_features._matrices import (
-    feature_matrix,
-    gram_matrix,
-    label_vector,
-    square_matrix,
-)
 
 __all__ = [
+    "DuplicateCounts",
     "Method",
+    "distinct_rows",
+    "duplicate_counts",
+    "feature_matrix",
     "find_duplicate_rows",
     "gram_matrix",
     "kaczmarz",
+    "label_vector",
     "min_norm_dual",
     "min_norm_fit",
     "relative_residual",
     "ridge_fit",
+    "square_matrix",
 ]
 
-Method = Literal["cholesky", "pinv", "eigh"]
+
+# Repeated records: how often inputs repeat, and which of them carry conflicting labels.
+
+
+_Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class DuplicateCounts:
+    """How often records and inputs repeat in a data set.
+
+    Attributes
+    ----------
+    n_records : int
+    exact_duplicates : int
+        Records minus distinct records (inputs and label).
+    duplicate_inputs : int
+        Records minus distinct inputs.
+    distinct_inputs : int
+    conflicting_inputs : int
+        Inputs that occur with at least two different labels: no function interpolates them.
+    """
+
+    n_records: int
+    exact_duplicates: int
+    duplicate_inputs: int
+    distinct_inputs: int
+    conflicting_inputs: int
+
+
+def distinct_rows(X: ArrayLike) -> tuple[_Indices, _Indices]:
+    """Return the first position of every distinct row, and for each row which distinct row it is.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+
+    Returns
+    -------
+    first : ndarray of int, shape (k,)
+        Increasing positions of the k distinct rows.
+    inverse : ndarray of int, shape (n,)
+        ``X[first[inverse]] == X``.
+
+    Examples
+    --------
+    >>> distinct_rows([[1.0], [0.0], [1.0]])
+    (array([0, 1]), array([0, 1, 0]))
+    """
+    rows = check_finite_array("X", X, ndim=2)
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return np.sort(first), rank[inverse.ravel()]
+
+
+def duplicate_counts(X: ArrayLike, y: ArrayLike) -> DuplicateCounts:
+    """Return how many records, inputs and conflicting inputs a data set repeats.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Inputs, encoded as numbers.
+    y : array_like of shape (n,)
+        Labels.
+
+    Returns
+    -------
+    DuplicateCounts
+
+    Raises
+    ------
+    ValueError
+        If an input is not finite or the lengths differ.
+
+    Examples
+    --------
+    >>> duplicate_counts([[0.0], [0.0], [1.0], [1.0]], [5.0, 5.0, 1.0, 2.0])
+    DuplicateCounts(n_records=4, exact_duplicates=1, duplicate_inputs=2, distinct_inputs=2, \
+conflicting_inputs=1)
+    """
+    inputs = check_finite_array("X", X, ndim=2)
+    target = check_finite_array("y", y, ndim=1)
+    if len(inputs) != len(target):
+        raise ValueError(f"y must have one entry per row of X, got {len(target)} for {len(inputs)}")
+    first, inverse = distinct_rows(inputs)
+    records = np.unique(np.column_stack([inputs, target]), axis=0)
+    low = np.full(len(first), np.inf)
+    high = np.full(len(first), -np.inf)
+    np.minimum.at(low, inverse, target)
+    np.maximum.at(high, inverse, target)
+    return DuplicateCounts(
+        n_records=len(inputs),
+        exact_duplicates=len(inputs) - len(records),
+        duplicate_inputs=len(inputs) - len(first),
+        distinct_inputs=len(first),
+        conflicting_inputs=int(np.sum(high > low)),
+    )
+
+
+# Checked matrices and the Gram matrix that the fits and sensitivities of this chapter share.
+
+
 _Array = NDArray[Any]
+
+
+def feature_matrix(features: ArrayLike) -> _Array:
+    """Return a finite (m, N) matrix in double precision, real or complex."""
+    array = check_finite_array("features", features, ndim=2)
+    return array.astype(np.result_type(array.dtype, np.float64), copy=False)
+
+
+def label_vector(y: ArrayLike, n_records: int) -> _Array:
+    """Return a finite vector of ``n_records`` labels in double precision."""
+    labels = check_finite_array("y", y, ndim=1)
+    if len(labels) != n_records:
+        raise ValueError(f"y must have one label per record ({n_records}), got {len(labels)}")
+    return labels.astype(np.result_type(labels.dtype, np.float64), copy=False)
+
+
+def square_matrix(gram: ArrayLike) -> _Array:
+    """Return a finite square matrix in double precision."""
+    array = check_finite_array("gram", gram, ndim=2)
+    if array.shape[0] != array.shape[1]:
+        raise ValueError(f"gram must be square, got gram of shape {array.shape}")
+    return array.astype(np.result_type(array.dtype, np.float64), copy=False)
+
+
+def gram_matrix(features: ArrayLike) -> _Array:
+    """Gram matrix ``A A*`` of the rows of a feature matrix, by a symmetric rank-N update.
+
+    Parameters
+    ----------
+    features : array_like of shape (m, N)
+        Real or complex.
+
+    Returns
+    -------
+    ndarray of shape (m, m)
+        Exactly Hermitian; half the multiplications of a general product.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``features`` is not a finite numeric matrix.
+
+    Examples
+    --------
+    >>> gram_matrix([[1.0, 1.0], [1.0, -1.0]])
+    array([[2., 0.],
+           [0., 2.]])
+    """
+    A = feature_matrix(features)
+    if A.dtype.kind != "c":
+        return np.asarray(A @ A.T)
+    rows = np.ascontiguousarray(A)
+    herk = get_blas_funcs("herk", (rows,))
+    lower = np.tril(np.conj(herk(1.0, rows.T, trans=2, lower=True)))  # conj(A) A^T, conjugated
+    return np.asarray(lower + np.tril(lower, -1).conj().T)
+
+
+Method = Literal["cholesky", "pinv", "eigh"]
 
 #: Relative residual above which labels are said to lie outside the range of the features.
 CONSISTENT = 1e-8

@@ -16,7 +16,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit.random_features._matrices import feature_matrix, gram_matrix, square_matrix
+from dplit.random_features.interpolation import feature_matrix, gram_matrix, square_matrix
 
 __all__ = [
     "ConcentrationConditions",

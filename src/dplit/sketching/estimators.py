@@ -1,21 +1,1084 @@
-"""Estimators that learn from one private sketch: k-means, Gaussian mixtures, principal components.
-
-Each fits from data, and then releases the sketch under its parameters and decodes it; or, by
-``fit_sketch``, from a sketch that was released before. The sketch is the only thing that sees the
-data: one release serves any number of them, at the price of one.
-"""
+"""Principal components from a sketch as a scikit-learn estimator."""
 
 from __future__ import annotations
 
-from dplit.sketching._compressive_kmeans import CompressiveKMeans
-from dplit.sketching._compressive_mixture import CompressiveGaussianMixture
-from dplit.sketching._compressive_pca import CompressivePCA
-from dplit.sketching._sketch_estimator import noise_sensitivity, spent_epsilon
+import math
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Literal, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    DensityMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from dplit._checks import (
+    Neighboring,
+    check_choice,
+    check_integer,
+    check_neighboring,
+    check_positive,
+    check_probability,
+)
+from dplit._estimators import (
+    CenterEstimator,
+    RandomState,
+    check_box,
+    clip_rows,
+    dp_statement,
+    fitted_records,
+    spawn_generators,
+    validated,
+)
+from dplit.features import orthonormal_blocks, random_frequencies
+from dplit.mechanisms import gaussian_epsilon
+from dplit.sketching.decoders.kmeans import QUANTIZED_FACTOR, decode_kmeans, dequantized_sketch
+from dplit.sketching.decoders.mixtures import decode_mixture, log_density
+from dplit.sketching.decoders.pca import compressive_pca, degrees_of_freedom
+from dplit.sketching.release import CountMode, NoiseKind, map_sensitivity, plan_release
+from dplit.sketching.sensitivity import replace_l1_bound, s4_certificate, spectral_sensitivity
+from dplit.sketching.sketches import Kind, Sketch, SketchMap, sketch
 
 __all__ = [
     "CompressiveGaussianMixture",
     "CompressiveKMeans",
     "CompressivePCA",
+    "FourierSketchEstimator",
+    "SketchEstimator",
+    "default_gamma",
+    "default_size",
+    "fourier_map",
+    "noise_deviation",
     "noise_sensitivity",
     "spent_epsilon",
+    "unit_scale",
 ]
+
+
+# What the estimators that learn from sketches share: the release, its guarantee, the statement.
+
+
+_Array = NDArray[np.float64]
+
+#: Largest dimensions in which the certificate of S_4, an eigenproblem of size d^2 / 2, is computed:
+#: for the best shift, and for one shift.
+_BEST_SHIFT, _ONE_SHIFT = 24, 64
+
+#: What the statements say of neighbours, and of sketches without noise.
+_CHANGE: dict[str, str] = {
+    "add_remove": "adding or removing one record",
+    "replace_one": "replacing one record, their number being public",
+}
+
+_NO_NOISE = "No privacy: learned from a sketch without noise."
+
+
+def noise_sensitivity(
+    sketch_map: SketchMap, *, noise: NoiseKind, neighboring: Neighboring = "add_remove"
+) -> float:
+    r"""Bound of the sensitivity of a sum of features in the norm of a noise, for every map.
+
+    Parameters
+    ----------
+    sketch_map : SketchMap
+        The public map.
+    noise : {"laplace", "gaussian", "polydisc", "cube"}
+        Law of the noise; the last two for complex features only.
+    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+        Neighbouring relation.
+
+    Returns
+    -------
+    float
+        :func:`dplit.sketching.release.map_sensitivity` for Fourier features. For quadratic ones
+        :math:`\lambda_1` or :math:`\lambda_1+\lambda_2` (Laplace), the certificate of
+        :math:`S_4`, or that times :math:`\sqrt2` (Gaussian). The certificate takes the best shift
+        up to dimension 24, the shift :math:`\sum_j\|\omega_j\|^4/(d(d+2))`, best for large
+        sketches, up to 64, and gives way to :math:`\|\Omega\|_2\max_j\|\omega_j\|` beyond.
+
+    Raises
+    ------
+    ValueError
+        If the noise does not fit the map.
+    """
+    if sketch_map.kind != "quadratic":
+        return map_sensitivity(sketch_map, noise=noise, neighboring=neighboring)
+    check_neighboring(neighboring)
+    check_choice("noise", noise, ("laplace", "gaussian"))
+    omega = sketch_map.frequencies
+    if noise == "laplace":
+        added = neighboring == "add_remove"
+        return spectral_sensitivity(omega) if added else replace_l1_bound(omega)
+    d, lengths = sketch_map.n_features, np.linalg.norm(omega, axis=0)
+    if d <= _BEST_SHIFT:
+        quartic = s4_certificate(omega)
+    elif d <= _ONE_SHIFT:
+        quartic = s4_certificate(omega, shift=float((lengths**4).sum()) / (d * (d + 2)))
+    else:
+        quartic = math.sqrt(spectral_sensitivity(omega)) * float(lengths.max())
+    return quartic * (1.0 if neighboring == "add_remove" else math.sqrt(2.0))
+
+
+def spent_epsilon(
+    released: Sketch, *, delta: float, neighboring: Neighboring = "add_remove"
+) -> float:
+    """Epsilon at ``delta`` of a released sketch, from the scales that it says it carries.
+
+    Parameters
+    ----------
+    released : Sketch
+        Whose noise is complete. Without noise the answer is infinite, and so it is under
+        "add_remove" where the number of records is published exactly, as a release for
+        "replace_one" may do.
+    delta : float
+        For Gaussian noise, in (0, 1); not used otherwise.
+    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+        Neighbouring relation that is asked about, whichever the sketch was released for.
+
+    Returns
+    -------
+    float
+        Sensitivity over scale (or the exact Gaussian epsilon), plus that of a noisy count. Merged
+        releases of disjoint records have the epsilon of one of them.
+
+    Raises
+    ------
+    ValueError
+        If shares of the noise are missing, or ``delta`` is not in (0, 1) for Gaussian noise.
+    """
+    check_neighboring(neighboring)
+    record = released.noise
+    if record is None:
+        return math.inf
+    if not record.complete:
+        raise ValueError(
+            f"sketch must carry all {record.n_shares} shares of its noise, got {record.collected}"
+        )
+    if record.kind == "gaussian" and not 0.0 < delta < 1.0:
+        raise ValueError(
+            "delta must be in (0, 1) for a sketch with Gaussian noise, whose epsilon depends on "
+            f"it, got delta={delta!r}"
+        )
+    if released.count_is_exact and neighboring == "add_remove":
+        return math.inf
+    noise = cast("NoiseKind", record.kind)
+    size = noise_sensitivity(released.map, noise=noise, neighboring=neighboring)
+    if noise == "gaussian":
+        spent = gaussian_epsilon(delta=delta, sigma=record.scale, sensitivity=size)
+    else:
+        spent = size / record.scale
+    if record.count_scale is not None and neighboring == "add_remove":
+        spent += 1.0 / record.count_scale
+    return float(spent)
+
+
+def default_gamma(n_features: int) -> float:
+    """Scale of frequencies in units of the half widths of the box: ``min(12.5, 4 + 32 / d) / d``.
+
+    The kernel ``exp(-gamma r^2)`` resolves clusters a tenth of the box wide in few dimensions. In
+    many, every point of the box is about ``r^2 = 2 d / 3`` from every other one, and a decoder that
+    starts at random points hears of a cluster only where ``2 gamma d / 3`` is not large.
+    """
+    return min(12.5, 4.0 + 32.0 / n_features) / n_features
+
+
+def default_size(n_components: int, n_features: int) -> int:
+    """Frequencies per component, times their number: ``k min(10 d, 60 + 3 d)``.
+
+    Noise on the sum costs as much as ``sqrt(m)`` times more records, except for Gaussian noise.
+    """
+    return n_components * min(10 * n_features, 60 + 3 * n_features)
+
+
+def noise_deviation(released: Sketch) -> float:
+    """Standard deviation per real coordinate of the noise that a sketch says it carries."""
+    record = released.noise
+    if record is None:
+        return 0.0
+    size = 2.0 * released.map.n_components  # of the space in which the last two laws are radial
+    radial = math.sqrt((size + 1.0) * (size + 2.0))
+    unit = {
+        "laplace": math.sqrt(2.0),
+        "gaussian": 1.0,
+        "polydisc": radial / 2.0,
+        "cube": radial / math.sqrt(3.0),
+    }[record.kind]
+    return unit * record.scale * math.sqrt(record.variance_factor)
+
+
+def fourier_map(
+    kind: Literal["fourier", "quantized"],
+    half_widths: _Array,
+    n_frequencies: int,
+    *,
+    gamma: float | None,
+    bound: _Array | None = None,
+    rng: np.random.Generator,
+) -> SketchMap:
+    """Random Fourier map at a public scale: ``gamma``, or :func:`default_gamma` in box units.
+
+    Parameters
+    ----------
+    kind : {"fourier", "quantized"}
+        Which features.
+    half_widths : ndarray of shape (d,)
+        Half widths of the box, used where ``gamma`` is None.
+    n_frequencies : int
+        Number m of frequencies.
+    gamma : float or None
+        Frequencies are drawn from ``N(0, 2 gamma I)``.
+    bound : ndarray of shape (d,), optional
+        Public bound of the entries of records, which may lie far from zero in their box.
+    rng : numpy.random.Generator
+        Public randomness.
+
+    Returns
+    -------
+    SketchMap
+        With uniform dither if quantized.
+    """
+    check_choice("kind", kind, ("fourier", "quantized"))
+    d = len(half_widths)
+    if gamma is None:
+        omega = random_frequencies(d, n_frequencies, gamma=default_gamma(d), rng=rng)
+        omega = omega / half_widths[:, None]
+    else:
+        omega = random_frequencies(d, n_frequencies, gamma=gamma, rng=rng)
+    dither = rng.uniform(0.0, 2.0 * np.pi, n_frequencies) if kind == "quantized" else None
+    return SketchMap(cast("Kind", kind), omega, dither, bound)
+
+
+class SketchEstimator(BaseEstimator):  # type: ignore[misc]
+    """Release of a sketch under the parameters of an estimator, and the guarantee it states."""
+
+    epsilon: float | None
+    delta: float
+    noise: NoiseKind
+    neighboring: Neighboring
+    random_state: RandomState
+    sketch_: Sketch | None
+
+    def _check_privacy(self, choices: tuple[str, ...]) -> None:
+        """Refuse parameters that are out of range before the data are looked at."""
+        check_choice("noise", self.noise, choices)
+        check_neighboring(self.neighboring)
+        if self.epsilon is not None:
+            check_positive("epsilon", self.epsilon)
+
+    def _release(
+        self,
+        records: _Array,
+        sketch_map: SketchMap,
+        rng: np.random.Generator,
+        *,
+        count: CountMode,
+        split: float | None = None,
+    ) -> Sketch:
+        """Return the sketch with this estimator's noise; without noise if epsilon is None."""
+        if self.epsilon is None:
+            return sketch(records, sketch_map)
+        plan = plan_release(
+            sketch_map,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            noise=self.noise,
+            count=count,
+            split=split,
+            neighboring=self.neighboring,
+            sensitivity=noise_sensitivity(
+                sketch_map, noise=self.noise, neighboring=self.neighboring
+            ),
+        )
+        return plan.apply(sketch(records, sketch_map), rng=rng)
+
+    def _state(self, released: Sketch, epsilon: float, delta: float, statement: str) -> None:
+        """Set the guarantee and its sentence; an exact sketch is used and never kept."""
+        self.sketch_ = None if released.noise is None else released
+        self.epsilon_ = epsilon
+        self.delta_ = 0.0 if math.isinf(epsilon) else float(delta)
+        self.neighboring_ = self.neighboring
+        self.privacy_statement_ = statement
+
+    def _state_fit(self, released: Sketch, clipped: str) -> None:
+        """Set the guarantee of a sketch that this estimator released."""
+        if self.epsilon is None:
+            self._state(released, math.inf, 0.0, _NO_NOISE)
+            return
+        change = f"{_CHANGE[self.neighboring]} ({clipped}; sketch_ is covered with what is decoded)"
+        statement = dp_statement(self.epsilon, self.delta, change, random_state=self.random_state)
+        self._state(released, float(self.epsilon), self.delta, statement)
+
+    def _accept(self, released: Any, kinds: tuple[str, ...]) -> Sketch:
+        """Check a sketch that somebody else released."""
+        if not isinstance(released, Sketch):
+            raise TypeError(f"sketch must be a Sketch, got {type(released).__name__}")
+        if released.map.kind not in kinds:
+            raise ValueError(
+                f"sketch must be of kind {' or '.join(kinds)}, got kind {released.map.kind!r}"
+            )
+        if not np.isfinite(released.sum).all():
+            raise ValueError("sketch must be finite, got NaN or infinite entries")
+        self.n_features_in_ = released.map.n_features
+        return released
+
+    def _state_given(self, released: Sketch) -> None:
+        """Set the guarantee of a sketch that somebody else released."""
+        delta = float(self.delta)
+        if released.noise is not None and released.noise.kind != "gaussian":
+            delta = 0.0
+        spent = spent_epsilon(released, delta=delta, neighboring=self.neighboring)
+        change = _CHANGE[self.neighboring]
+        if released.noise is None:
+            statement = _NO_NOISE
+        elif math.isinf(spent):
+            statement = (
+                f"No privacy for {change}: the sketch publishes the number of records exactly. It "
+                f"was released for {_CHANGE[released.noise.neighboring]}, and "
+                f"neighboring={released.noise.neighboring!r} states that guarantee."
+            )
+        else:
+            statement = (
+                f"({spent:.4g}, {delta:g})-differential privacy for {change}, by the noise that "
+                "the given sketch says it carries: who released it answers for how records were "
+                "clipped and for the entropy of the noise. Decoding adds nothing to the loss."
+            )
+        self._state(released, spent, delta, statement)
+
+
+def unit_scale(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Return values times ``2^-e`` with a largest part in [1/2, 1), and e; zeros stay zeros.
+
+    A power of two changes no digit, and decoders then square whatever is finite.
+    """
+    parts = np.ascontiguousarray(values).view(np.float64)
+    exponent = int(np.frexp(np.abs(parts).max())[1])
+    return np.ldexp(parts, -exponent).view(values.dtype), exponent
+
+
+def frequency_count(value: Any, default: int) -> int:
+    """Return the number of frequencies that a parameter asks for."""
+    return default if value is None else check_integer("n_frequencies", value)
+
+
+class FourierSketchEstimator(SketchEstimator, ABC):
+    """Models decoded from Fourier features of records in a public box."""
+
+    bounds: Any
+    kind: Literal["fourier", "quantized"]
+    gamma: float | None
+    n_frequencies: int | None
+
+    @abstractmethod
+    def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
+        """Fit the model to a released sketch."""
+
+    def _fit_records(self, X: ArrayLike, size: Callable[[int, int], int], count: int) -> Self:
+        """Clip, release and decode; ``size(count, d)`` frequencies unless they are given."""
+        self._check_privacy(("laplace", "gaussian", "polydisc", "cube"))
+        records = validated(self, X, dtype=np.float64)
+        d = records.shape[1]
+        box = check_box(self.bounds, d)
+        public, noise, search = spawn_generators(self.random_state, 3)
+        m = frequency_count(self.n_frequencies, size(count, d))
+        far = np.maximum(np.abs(box.low), np.abs(box.high))
+        sketch_map = fourier_map(self.kind, box.half, m, gamma=self.gamma, bound=far, rng=public)
+        clipped = np.clip(records, box.low, box.high)
+        released = self._release(clipped, sketch_map, noise, count="withheld")
+        self._state_fit(released, "coordinates clipped to the bounds")
+        return self._decode(released, search)
+
+    def _fit_released(self, released: Any) -> Self:
+        """Check, state and decode a sketch that somebody else released."""
+        accepted = self._accept(released, ("fourier", "quantized"))
+        check_box(self.bounds, accepted.map.n_features)
+        self._state_given(accepted)
+        return self._decode(accepted, spawn_generators(self.random_state, 3)[2])
+
+    def _target(self, released: Sketch) -> tuple[NDArray[np.complex128], float]:
+        """Return the features' sum as the decoders want it, and the deviation of its noise.
+
+        Its size is about 1, and one-bit features are rotated back.
+        """
+        unit, exponent = unit_scale(released.sum)
+        with np.errstate(over="ignore"):
+            deviation = float(np.ldexp(noise_deviation(released), -exponent))
+        if released.map.dither is None:
+            return unit, deviation
+        return dequantized_sketch(unit, released.map.dither), deviation / QUANTIZED_FACTOR
+
+    def _hears(self, released: Sketch, lengths: _Array, deviation: float) -> bool:
+        r"""Whether at least half of what was decoded stands out of the noise; warn if not.
+
+        Parameters
+        ----------
+        released : Sketch
+            The sketch, of m features.
+        lengths : ndarray of shape (k,)
+            Euclidean norms of the components' parts in the sketch.
+        deviation : float
+            Of the noise on each of the 2 m numbers.
+
+        Notes
+        -----
+        The level is :math:`(1+kd/m)(2+1.8\sqrt d)` deviations: the longest of k components that are
+        fitted to nothing but noise stay below 0.9 of it (d from 1 to 100, k to 6, m from 2.5 k d).
+        The answer is a function of the released sketch, and costs nothing.
+        """
+        (d, m), k = released.map.frequencies.shape, len(lengths)
+        level = (1.0 + k * d / m) * (2.0 + 1.8 * math.sqrt(d)) * deviation
+        total = float(lengths.sum())
+        if total > 0.0 and 2.0 * float(lengths[lengths > level].sum()) >= total:
+            return True
+        size = noise_deviation(released)
+        warnings.warn(
+            f"{type(self).__name__}: the noise of standard deviation {size:.3g} on each of {m} "
+            f"frequencies hides {k} components in {d} dimensions; the fit may be no better than "
+            "the middle of the bounds. More records, a larger epsilon, fewer components or "
+            "frequencies, or Gaussian noise with a delta would help",
+            UserWarning,
+            stacklevel=5,
+        )
+        return False
+
+
+class CompressivePCA(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    SketchEstimator,
+):
+    """Private principal components of second moments, from one sketch of quadratic features.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number k of components, at most the number of columns.
+    epsilon : float or None, default=1.0
+        In (0, inf); None learns without noise and without privacy.
+    delta : float, default=0.0
+        In (0, 1) for Gaussian noise; 0 for Laplace noise.
+    data_norm : float
+        Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
+    n_frequencies : int or None, default=None
+        Size m of the sketch, a multiple of the number of columns for "orthonormal"; None takes the
+        least multiple that is at least 4 k d.
+    frequencies : {"orthonormal", "gaussian"}, default="orthonormal"
+        Union of random orthonormal bases, of least sensitivity, or independent Gaussian vectors.
+    noise : {"laplace", "gaussian"}, default="laplace"
+        Law of the noise.
+    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+        Neighbouring relation of the guarantee.
+    count_share : float, default=0.05
+        Share of ``epsilon`` for the number of records, in (0, 1); under "replace_one" the number is
+        public and nothing is spent on it.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of frequencies, noise and decoding, in three streams. None takes entropy from the
+        operating system; anything else is for reproduction and voids the privacy guarantee.
+        ``clone`` copies a generator together with its state, so that two clones share their noise.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal rows, in order of falling second moment; the entry of largest modulus of each is
+        positive.
+    second_moments_ : ndarray of shape (n_components,)
+        Mean squared lengths along the components, in the units of the data.
+    sketch_ : Sketch or None
+        The released sketch, of records divided by ``data_norm``; None without privacy.
+    epsilon_, delta_, neighboring_ : float, float, str
+        The guarantee that the fitted attributes satisfy together.
+    privacy_statement_ : str
+        The guarantee in one sentence, with its limits.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Warns
+    -----
+    UserWarning
+        If the largest second moment in the released sketch is no larger than the noise makes one.
+        The warning is a function of that sketch and names public numbers only.
+
+    Notes
+    -----
+    Records are not centred: a private mean would need its own budget. Where one record is replaced,
+    the sensitivities are those that hold, larger than the printed ones. In small dimensions
+    a noisy covariance matrix (:mod:`dplit.sketching.experiments.models`) is at least as good; the
+    sketch has fewer numbers where ``2 m < d^2``. The noise is floating-point research noise.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Definitions 5 and 6, equation (5), Lemmas 9 and 13.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.estimators import CompressivePCA
+    >>> X = np.random.default_rng(0).normal(size=(20_000, 3)) * [1.0, 0.1, 0.1]
+    >>> model = CompressivePCA(1, data_norm=3.0, random_state=0).fit(X)
+    >>> bool(abs(model.components_[0, 0]) > 0.99)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        data_norm: float | None = None,
+        n_frequencies: int | None = None,
+        frequencies: Literal["orthonormal", "gaussian"] = "orthonormal",
+        noise: NoiseKind = "laplace",
+        neighboring: Neighboring = "add_remove",
+        count_share: float = 0.05,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.data_norm = data_norm
+        self.n_frequencies = n_frequencies
+        self.frequencies = frequencies
+        self.noise = noise
+        self.neighboring = neighboring
+        self.count_share = count_share
+        self.random_state = random_state
+
+    def _norm(self) -> float:
+        if self.data_norm is None:
+            raise ValueError(
+                "data_norm must be given: a bound read from the data is not private, "
+                "got data_norm=None"
+            )
+        return check_positive("data_norm", self.data_norm)
+
+    def _draw_map(self, d: int, rng: np.random.Generator) -> SketchMap:
+        """Return the public map, large enough for the components."""
+        check_choice("frequencies", self.frequencies, ("orthonormal", "gaussian"))
+        k = check_integer("n_components", self.n_components)
+        if k > d:
+            raise ValueError(f"n_components must be at most {d}, got n_components={k}")
+        m = frequency_count(self.n_frequencies, 4 * k * d)
+        if m < degrees_of_freedom(d, k):
+            raise ValueError(
+                f"n_frequencies must be at least {degrees_of_freedom(d, k)} for {k} components in "
+                f"dimension {d}, got n_frequencies={m}"
+            )
+        if self.frequencies == "gaussian":
+            return SketchMap("quadratic", rng.standard_normal((d, m)) / np.sqrt(d))
+        if m % d:
+            raise ValueError(f"n_frequencies must be a multiple of {d}, got n_frequencies={m}")
+        return SketchMap("quadratic", orthonormal_blocks(d, m, rng=rng))
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        CompressivePCA
+            The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``data_norm`` is missing, a parameter is out of its range, the sketch is too small
+            for so many components, or ``X`` is not a finite matrix.
+        """
+        self._check_privacy(("laplace", "gaussian"))
+        share = check_probability("count_share", self.count_share)
+        norm = self._norm()
+        records = validated(self, X, dtype=np.float64)
+        public, noise, search = spawn_generators(self.random_state, 3)
+        sketch_map = self._draw_map(records.shape[1], public)
+        unit = clip_rows(records, norm) / norm  # the other way round overflows
+        if self.neighboring == "add_remove":
+            released = self._release(unit, sketch_map, noise, count="split", split=1.0 - share)
+        else:
+            released = self._release(unit, sketch_map, noise, count="public")
+        self._state_fit(released, f"rows clipped to norm {norm:g}")
+        return self._decode(released, search)
+
+    def fit_sketch(self, sketch: Sketch) -> Self:
+        """Decode a sketch that was released before; its noise decides the guarantee.
+
+        Parameters
+        ----------
+        sketch : Sketch
+            Of quadratic features of records divided by ``data_norm``, with all of its noise (or
+            none, and then without privacy). Without a count ``second_moments_`` are sums.
+
+        Returns
+        -------
+        CompressivePCA
+            The estimator itself. ``epsilon``, ``noise`` and the map's parameters are not used;
+            ``delta`` says where the epsilon of Gaussian noise is stated.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sketch`` is no complete sketch of quadratic features, or ``data_norm`` is missing.
+        """
+        self._norm()
+        released = self._accept(sketch, ("quadratic",))
+        self._state_given(released)
+        return self._decode(released, spawn_generators(self.random_state, 3)[2])
+
+    def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
+        count = 1.0 if released.count is None else max(float(released.count), 1.0)
+        unit, exponent = unit_scale(released.sum)
+        found = compressive_pca(unit, released.map.frequencies, self.n_components, rng=rng)
+        self._warn_of_noise(released, float(found.eigenvalues[0]), exponent)
+        self.components_ = found.components.T.copy()
+        with np.errstate(over="ignore"):
+            moments = np.ldexp(found.eigenvalues / count, exponent) * self._norm() * self._norm()
+        self.second_moments_ = np.minimum(moments, np.finfo(np.float64).max)
+        self._n_features_out = len(self.components_)
+        return self
+
+    def _warn_of_noise(self, released: Sketch, largest: float, exponent: int) -> None:
+        r"""Warn if the largest eigenvalue, of the sketch times ``2^-exponent``, may be noise alone.
+
+        Of m unit vectors in dimension d, noise of deviation s on the sketch makes an eigenvalue of
+        about :math:`s\,d\sqrt{d/m}/2`. Noise alone passes :math:`1/2+2/\sqrt d` times
+        :math:`s\,d\sqrt{d/m}` in fewer than 3 fits of 100 (measured for d from 1 to 64).
+        """
+        d, m = released.map.frequencies.shape
+        deviation = noise_deviation(released)
+        squares = float(np.mean(np.sum(released.map.frequencies**2, axis=0)))
+        with np.errstate(over="ignore"):
+            unit = (0.5 + 2.0 / np.sqrt(d)) * d * np.sqrt(d / m) / squares
+            level = float(np.ldexp(unit * deviation, -exponent))
+        if deviation > 0.0 and largest <= level:
+            warnings.warn(
+                f"CompressivePCA: the noise of standard deviation {deviation:.3g} on each of {m} "
+                f"frequencies hides the second moments in {d} dimensions; the components may be no "
+                "better than any others. More records, a larger epsilon, fewer components or "
+                "frequencies, or Gaussian noise with a delta would help",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def transform(self, X: ArrayLike) -> _Array:
+        """Coordinates ``X @ components_.T`` of every record, of shape (n_samples, n_components)."""
+        return np.asarray(fitted_records(self, X) @ self.components_.T)
+
+    def inverse_transform(self, Z: ArrayLike) -> _Array:
+        """Records ``Z @ components_`` of coordinates, of shape (n_samples, n_features)."""
+        check_is_fitted(self)
+        return np.asarray(np.asarray(Z, dtype=np.float64) @ self.components_)
+
+
+# Gaussian mixtures from a sketch as a scikit-learn estimator.
+
+
+def _size(n_components: int, n_features: int) -> int:
+    """Three times as many frequencies as centres alone ask for."""
+    return 3 * default_size(n_components, n_features)
+
+
+def _hidden_variance(deviation: float, sizes: _Array, energies: _Array, omega: _Array) -> _Array:
+    """Return what to add to variances (k, d): their standard errors, and the means' squared.
+
+    A variance that noise made too small costs likelihood without bound, one too large little. The
+    errors are those of one component alone: the derivatives of its sketch ``w a`` are ``i w omega
+    a`` in the mean and ``-w omega^2 a / 2`` in the variance.
+    """
+    squares = omega.T**2
+    with np.errstate(divide="ignore", over="ignore"):
+        noise = (deviation / sizes[:, None]) ** 2  # infinite for weight 0
+        errors = noise / (energies @ squares), 4.0 * noise / (energies @ squares**2)
+    return np.asarray(errors[0] + np.sqrt(errors[1]))
+
+
+class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type: ignore[misc]
+    """Private Gaussian mixture with diagonal covariances, from one sketch of the data.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        Number k of components; ``k (2 d + 1)`` must not exceed twice the number of frequencies.
+    epsilon : float or None, default=1.0
+        In (0, inf); None learns without noise and without privacy.
+    delta : float, default=0.0
+        In (0, 1) for Gaussian noise; 0 for the other laws.
+    bounds : pair
+        Lowest and highest coordinate, numbers or one for each column: records are clipped to this
+        box, and means searched in it. Must be given, and chosen without the data.
+    n_frequencies : int or None, default=None
+        Size m of the sketch; None takes ``3 k min(10 d, 60 + 3 d)``.
+    kind : {"fourier", "quantized"}, default="fourier"
+        Complex exponentials, or two bits per frequency, which keep 0.81 of the signal's energy.
+    gamma : float or None, default=None
+        Frequencies are drawn from ``N(0, 2 gamma I)``: a public scale, as in
+        :class:`CompressiveKMeans`.
+    min_variance : float, default=1e-3
+        Least variance of a coordinate, in units of the squared half width of the box.
+    noise : {"laplace", "gaussian", "polydisc", "cube"}, default="polydisc"
+        Law of the noise, as in :class:`CompressiveKMeans`.
+    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+        Neighbouring relation of the guarantee.
+    n_starts : int, default=3
+        Starts of the decoder, of which the one of least cost is kept, at no cost of privacy.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of frequencies, noise and decoding, in three streams. None takes entropy from the
+        operating system; anything else is for reproduction and voids the privacy guarantee.
+        ``clone`` copies a generator together with its state, so that two clones share their noise.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_components,)
+    means_ : ndarray of shape (n_components, n_features)
+    covariances_ : ndarray of shape (n_components, n_features)
+        Variances, as in scikit-learn's ``GaussianMixture(covariance_type="diag")``, wider by what
+        the noise hides of them and of the means.
+    sketch_ : Sketch or None
+        The released sketch; None without privacy.
+    epsilon_, delta_, neighboring_ : float, float, str
+        The guarantee that the fitted attributes satisfy together.
+    privacy_statement_ : str
+        The guarantee in one sentence, with its limits.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Warns
+    -----
+    UserWarning
+        If less than half of what was decoded stands out of the noise; every component is then the
+        Gaussian with the moments of the uniform law on the box. The warning is a function of the
+        released sketch and names public numbers only.
+
+    Notes
+    -----
+    Weights are fitted freely and then normalised: the number of records is neither needed nor
+    released. The noise is floating-point research noise.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Definition 3 and equation (3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.estimators import CompressiveGaussianMixture
+    >>> X = np.random.default_rng(0).normal([[2.0]], 0.5, (20_000, 1))
+    >>> model = CompressiveGaussianMixture(bounds=(-5.0, 5.0), random_state=0).fit(X)
+    >>> model.means_.round(1), model.covariances_.round(1)
+    (array([[2.]]), array([[0.2]]))
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        bounds: tuple[Any, Any] | None = None,
+        n_frequencies: int | None = None,
+        kind: Literal["fourier", "quantized"] = "fourier",
+        gamma: float | None = None,
+        min_variance: float = 1e-3,
+        noise: NoiseKind = "polydisc",
+        neighboring: Neighboring = "add_remove",
+        n_starts: int = 3,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.n_frequencies = n_frequencies
+        self.kind = kind
+        self.gamma = gamma
+        self.min_variance = min_variance
+        self.noise = noise
+        self.neighboring = neighboring
+        self.n_starts = n_starts
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        CompressiveGaussianMixture
+            The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``bounds`` is missing, a parameter is out of its range, the sketch is too small for
+            so many components, or ``X`` is not a finite matrix.
+        """
+        k = check_integer("n_components", self.n_components)
+        return self._fit_records(X, _size, k)
+
+    def fit_sketch(self, sketch: Sketch) -> Self:
+        """Decode a sketch that was released before; its noise decides the guarantee.
+
+        Parameters
+        ----------
+        sketch : Sketch
+            Of Fourier features, with all of its noise (or none, and then without privacy).
+
+        Returns
+        -------
+        CompressiveGaussianMixture
+            The estimator itself. ``epsilon``, ``noise`` and the map's parameters are not used;
+            ``delta`` says where the epsilon of Gaussian noise is stated.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sketch`` is no complete sketch of Fourier features, or ``bounds`` is missing.
+        """
+        return self._fit_released(sketch)
+
+    def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
+        k = check_integer("n_components", self.n_components)
+        target, deviation = self._target(released)
+        omega = released.map.frequencies
+        box = check_box(self.bounds, len(omega))
+        lengths = np.zeros(k)
+        if target.any():
+            found = decode_mixture(
+                target, omega, k, bounds=self.bounds, rng=rng, n_starts=self.n_starts,
+                min_variance=self.min_variance,
+            )  # fmt: skip
+            energies = np.exp(-found.variances @ omega**2)  # |a_lj|^2, (k, m)
+            sizes = found.mass * found.weights
+            lengths = sizes * np.sqrt(energies.sum(axis=1))
+        if self._hears(released, lengths, deviation):
+            self.weights_, self.means_ = found.weights, found.means
+            self.covariances_ = found.variances
+            if deviation > 0.0:
+                added = _hidden_variance(deviation, sizes, energies, omega)
+                most = np.maximum(found.variances, box.half**2 / 3.0)
+                self.covariances_ = np.minimum(found.variances + added, most)
+        else:  # the moments of the uniform law on the box, in every component
+            self.weights_, self.means_ = np.full(k, 1.0 / k), np.tile(box.middle, (k, 1))
+            self.covariances_ = np.tile(box.half**2 / 3.0, (k, 1))
+        return self
+
+    def score_samples(self, X: ArrayLike) -> _Array:
+        """Log-likelihood of every record, of shape (n_samples,)."""
+        return log_density(fitted_records(self, X), self.weights_, self.means_, self.covariances_)
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Mean log-likelihood of the records; ``y`` is ignored."""
+        return float(self.score_samples(X).mean())
+
+    def predict_proba(self, X: ArrayLike) -> _Array:
+        """Posterior probability of every component, of shape (n_samples, n_components)."""
+        records = fitted_records(self, X)
+        parts = [
+            log_density(records, [1.0], mean[None], variance[None])
+            for mean, variance in zip(self.means_, self.covariances_, strict=True)
+        ]
+        with np.errstate(divide="ignore"):
+            return np.asarray(softmax(np.stack(parts, axis=1) + np.log(self.weights_), axis=1))
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Most probable component of every record, of shape (n_samples,)."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.intp)
+
+    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.intp]:
+        """Fit on ``X`` and return the labels of its records, which are not private."""
+        return self.fit(X).predict(X)
+
+
+# k-means from a sketch as a scikit-learn estimator.
+
+
+class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
+    """Private k-means from one sketch of the data, or from a sketch that was released before.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number k of centres; ``k (d + 1)`` must not exceed twice the number of frequencies.
+    epsilon : float or None, default=1.0
+        In (0, inf); None learns without noise and without privacy.
+    delta : float, default=0.0
+        In (0, 1) for Gaussian noise; 0 for the other laws.
+    bounds : pair
+        Lowest and highest coordinate, numbers or one for each column: records are clipped to this
+        box, and centres searched in it. Must be given, and chosen without the data.
+    n_frequencies : int or None, default=None
+        Size m of the sketch; None takes ``k min(10 d, 60 + 3 d)``. Below 2 k d the decoding fails.
+    kind : {"fourier", "quantized"}, default="fourier"
+        Complex exponentials, or two bits per frequency, which keep 0.81 of the signal's energy.
+    gamma : float or None, default=None
+        Frequencies are drawn from ``N(0, 2 gamma I)``: a public scale. None takes
+        ``min(12.5, 4 + 32 / d) / d`` in units of the half width of the box, at which a decoder that
+        starts anywhere in the box finds clusters anywhere in it. A larger one, as ``1 / (2 d s^2)``
+        for separated clusters of small standard deviation s, resolves more and finds less: in many
+        dimensions, or for small s, decoding then fails even without noise.
+    noise : {"laplace", "gaussian", "polydisc", "cube"}, default="polydisc"
+        Law of the noise. All but "gaussian" are pure; "polydisc" has a quarter of the variance of
+        "laplace", and "cube" a sixth, which is for "quantized".
+    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+        Neighbouring relation of the guarantee.
+    n_restarts : int, default=2
+        Decodings of which the one of least cost is kept, at no cost of privacy.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of frequencies, noise and decoding, in three streams. None takes entropy from the
+        operating system; anything else is for reproduction and voids the privacy guarantee.
+        ``clone`` copies a generator together with its state, so that two clones share their noise.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Private centres.
+    weights_ : ndarray of shape (n_clusters,)
+        Their weights in the sketch, with sum 1.
+    sketch_ : Sketch or None
+        The released sketch, from which other things may be learned; None without privacy.
+    epsilon_, delta_, neighboring_ : float, float, str
+        The guarantee that the fitted attributes satisfy together.
+    privacy_statement_ : str
+        The guarantee in one sentence, with its limits.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Warns
+    -----
+    UserWarning
+        If less than half of what was decoded stands out of the noise; the centre of least weight is
+        then the middle of the box, so that the cost is at most that of the middle alone. The
+        warning is a function of the released sketch and names public numbers only.
+
+    Notes
+    -----
+    The number of records is neither needed nor released: the whole budget goes to the sum. Labels
+    of the training records are no attribute (they are as sensitive as the records), which is why
+    this is no ``ClusterMixin``. The noise is floating-point research noise.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Definitions 2 and 17, equation (3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.estimators import CompressiveKMeans
+    >>> X = np.repeat([[-0.5, 0.5], [0.5, 0.0]], 5000, axis=0)
+    >>> model = CompressiveKMeans(2, epsilon=1.0, bounds=(-1.0, 1.0), random_state=0).fit(X)
+    >>> model.cluster_centers_[np.argsort(model.cluster_centers_[:, 0])].round(1) + 0.0
+    array([[-0.5,  0.5],
+           [ 0.5,  0. ]])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        bounds: tuple[Any, Any] | None = None,
+        n_frequencies: int | None = None,
+        kind: Literal["fourier", "quantized"] = "fourier",
+        gamma: float | None = None,
+        noise: NoiseKind = "polydisc",
+        neighboring: Neighboring = "add_remove",
+        n_restarts: int = 2,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.n_frequencies = n_frequencies
+        self.kind = kind
+        self.gamma = gamma
+        self.noise = noise
+        self.neighboring = neighboring
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        CompressiveKMeans
+            The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``bounds`` is missing, a parameter is out of its range, the sketch is too small for
+            so many clusters, or ``X`` is not a finite matrix.
+        """
+        k = check_integer("n_clusters", self.n_clusters)
+        return self._fit_records(X, default_size, k)
+
+    def fit_sketch(self, sketch: Sketch) -> Self:
+        """Decode a sketch that was released before; its noise decides the guarantee.
+
+        Parameters
+        ----------
+        sketch : Sketch
+            Of Fourier features, with all of its noise (or none, and then without privacy).
+
+        Returns
+        -------
+        CompressiveKMeans
+            The estimator itself. ``epsilon``, ``noise`` and the map's parameters are not used;
+            ``delta`` says where the epsilon of Gaussian noise is stated.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``sketch`` is no complete sketch of Fourier features, or ``bounds`` is missing.
+        """
+        return self._fit_released(sketch)
+
+    def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
+        k = check_integer("n_clusters", self.n_clusters)
+        target, deviation = self._target(released)
+        d, m = released.map.frequencies.shape
+        middle = check_box(self.bounds, d).middle
+        centres, weights = np.tile(middle, (k, 1)), np.zeros(k)
+        if target.any():
+            found = decode_kmeans(
+                target, released.map.frequencies, k, bounds=self.bounds, rng=rng,
+                n_restarts=self.n_restarts,
+            )  # fmt: skip
+            centres, weights = found.centroids, found.weights
+        if not self._hears(released, weights * math.sqrt(m), deviation):
+            centres[int(np.argmin(weights))] = middle  # never worse than the middle alone
+        self.cluster_centers_ = centres
+        total = float(weights.sum())
+        self.weights_ = weights / total if total > 0 else np.full(k, 1.0 / k)
+        self._n_features_out = k
+        return self

@@ -7,15 +7,21 @@ shared. It is calibrated once by :func:`plan_release` and applied to one sketch 
 
 from __future__ import annotations
 
+import functools
+import importlib
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
     Neighboring,
     check_choice,
+    check_finite_array,
     check_integer,
     check_neighboring,
     check_nonnegative,
@@ -23,6 +29,7 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
+from dplit._estimators import clamp
 from dplit.mechanisms import (
     cube_noise,
     gaussian_noise,
@@ -31,18 +38,29 @@ from dplit.mechanisms import (
     laplace_scale,
     polydisc_noise,
 )
-from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap
+from dplit.sketching.sketches import BLOCK_ROWS, NoiseRecord, Sketch, SketchMap, sketch
 
 __all__ = [
     "CountMode",
     "NoiseKind",
     "ReleasePlan",
+    "exact_sum",
+    "gaussian_release",
+    "laplace_release",
     "map_sensitivity",
+    "merge_all",
+    "merged_noise_energy",
     "noise_share",
+    "noisy_sum",
     "plan_release",
+    "sketch_dask",
+    "sketch_files",
+    "sketch_parts",
 ]
 
+
 NoiseKind = Literal["laplace", "gaussian", "polydisc", "cube"]
+
 CountMode = Literal["split", "public", "withheld"]
 
 
@@ -292,7 +310,7 @@ def plan_release(
         ``neighboring="replace_one"`` allows.
     split : float, optional
         Fraction gamma of ``epsilon`` for the sum, in (0, 1): for "split", and needed there. See
-        :mod:`dplit.sketching.budget` for good values.
+        :mod:`dplit.sketching.counts` for good values.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
         Which data sets are neighbours.
     sensitivity : float, optional
@@ -377,3 +395,421 @@ def _check_modes(
         raise ValueError(f"split must be {rule} for count={count!r}, got split={split!r}")
     if split is not None:
         check_probability("split", split)
+
+
+# The two additive mechanisms on vectors, and noisy sums of features.
+#
+# The noise is complex where the vector is: real noise would leave imaginary parts in the clear.
+
+
+def exact_sum(rows: NDArray[Any]) -> NDArray[Any]:
+    """Sum of finite rows (n, m), rounded once: the same bits for every order of the rows.
+
+    A plain sum rounds at every step, so that one row more moves the rounding of all the others.
+    Real and imaginary parts are clamped to +-1e150 first, and the sum overflows for no row.
+    """
+    kind = np.complex128 if rows.dtype.kind == "c" else np.float64
+    parts = clamp(np.ascontiguousarray(rows, kind).view(np.float64))
+    return np.array([math.fsum(column) for column in parts.T.tolist()]).view(kind)
+
+
+def laplace_release(value: ArrayLike, *, scale: float, rng: np.random.Generator) -> NDArray[Any]:
+    r"""Return a vector with independent Laplace noise of scale b on every real coordinate.
+
+    Parameters
+    ----------
+    value : array_like
+        Finite real or complex vector (or an array of them).
+    scale : float
+        Scale b > 0 of each real coordinate; a complex entry gets two draws.
+    rng : numpy.random.Generator
+        Source of the noise.
+
+    Returns
+    -------
+    ndarray of float64 or complex128
+        The release: :math:`\Delta_1/b`-private, and no better, where :math:`\Delta_1` counts
+        real and imaginary parts. Floating-point noise is for research.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``value`` is not finite, ``scale`` not positive or ``rng`` no Generator.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Definition 12 and Theorem 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.release import laplace_release
+    >>> laplace_release([1j, 2.0], scale=0.1, rng=np.random.default_rng(0)).dtype
+    dtype('complex128')
+    """
+    vector = check_finite_array("value", value)
+    noise = laplace_noise(vector.shape, scale=scale, rng=rng, complex=vector.dtype.kind == "c")
+    release: NDArray[Any] = vector + noise
+    return release
+
+
+def gaussian_release(value: ArrayLike, *, sigma: float, rng: np.random.Generator) -> NDArray[Any]:
+    r"""Return a vector with independent Gaussian noise of deviation sigma on every real coordinate.
+
+    Parameters
+    ----------
+    value : array_like
+        Finite real or complex vector (or an array of them).
+    sigma : float
+        Standard deviation of each real coordinate; a complex entry gets two draws.
+    rng : numpy.random.Generator
+        Source of the noise.
+
+    Returns
+    -------
+    ndarray of float64 or complex128
+        The release, with the profile of :func:`dplit.mechanisms.gaussian_delta` at the
+        :math:`\ell_2` sensitivity. Floating-point noise is for research.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``value`` is not finite, ``sigma`` not positive or ``rng`` no Generator.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Definition 15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.release import gaussian_release
+    >>> gaussian_release([1.0, 2.0], sigma=0.1, rng=np.random.default_rng(0)).dtype
+    dtype('float64')
+    """
+    vector = check_finite_array("value", value)
+    noise = gaussian_noise(vector.shape, sigma=sigma, rng=rng, complex=vector.dtype.kind == "c")
+    release: NDArray[Any] = vector + noise
+    return release
+
+
+def noisy_sum(
+    features: ArrayLike,
+    *,
+    noise: Literal["laplace", "gaussian"],
+    scale: float,
+    rng: np.random.Generator,
+) -> NDArray[Any]:
+    r"""Return the noisy sum of features :math:`\sum_i\Phi(x_i)+\xi`.
+
+    Parameters
+    ----------
+    features : array_like of shape (n, m)
+        The features of n records, real or complex.
+    noise : {"laplace", "gaussian"}
+        Law of the noise.
+    scale : float
+        Scale b of Laplace noise, or standard deviation of Gaussian noise, per real coordinate.
+    rng : numpy.random.Generator
+        Source of the noise.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        One noise vector on the sum, not one per record. The sum has the same bits for every order
+        of the records.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Definitions 17 and 19.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.release import noisy_sum
+    >>> noisy_sum(np.ones((5, 3)), noise="laplace", scale=1.0, rng=np.random.default_rng(0)).shape
+    (3,)
+    """
+    rows = check_finite_array("features", features, ndim=2)
+    check_choice("noise", noise, get_args(Literal["laplace", "gaussian"]))
+    if noise == "laplace":
+        return laplace_release(exact_sum(rows), scale=scale, rng=rng)
+    return gaussian_release(exact_sum(rows), sigma=scale, rng=rng)
+
+
+# Sketches of data that do not fit in memory or live on several machines.
+#
+# Every part is sketched where it lies, optionally with noise added before anything leaves, and
+# the
+# parts are merged. A part that contains a NaN stops everything: nothing is returned, noisy or
+# not.
+
+
+def merge_all(parts: Iterable[Sketch]) -> Sketch:
+    """Return the sketch of the union of disjoint parts.
+
+    Parameters
+    ----------
+    parts : iterable of Sketch
+        At least one; of one map, and all exact or all with the same noise.
+
+    Returns
+    -------
+    Sketch
+        With a complete noise record if all parts carry noise.
+
+    Raises
+    ------
+    ValueError
+        If there is no part, two do not fit together, or noise shares are missing: a sum of fewer
+        shares than planned is less private than planned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.sketches import SketchMap, sketch
+    >>> from dplit.sketching.release import merge_all
+    >>> fourier = SketchMap("fourier", [[1.0]])
+    >>> merge_all(sketch(np.zeros((n, 1)), fourier) for n in (1, 2)).count
+    3
+    """
+    found = list(parts)
+    if not found:
+        raise ValueError("parts must not be empty, got 0 sketches")
+    whole = functools.reduce(Sketch.merge, found)
+    if whole.noise is not None and not whole.noise.complete:
+        raise ValueError(
+            f"all {whole.noise.n_shares} noise shares must be merged, "
+            f"got {whole.noise.collected} of them; nothing is released"
+        )
+    return whole
+
+
+def _part(
+    index: int,
+    X: Any,
+    sketch_map: SketchMap,
+    block_rows: int,
+    plan: ReleasePlan | None,
+    rng: np.random.Generator | None,
+) -> Sketch:
+    """Return the sketch of one part, with its noise; runs on the worker that holds the part."""
+    try:
+        exact = sketch(X, sketch_map, block_rows=block_rows)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"part {index}: {error}; nothing is released") from None
+    return exact if plan is None or rng is None else plan.apply(exact, rng=rng)
+
+
+def _generators(
+    count: int, plan: ReleasePlan | None, rng: np.random.Generator | None
+) -> list[np.random.Generator | None]:
+    """Return one generator per part, or Nones without a plan; check that shares and parts agree."""
+    if plan is None:
+        if rng is not None:
+            raise ValueError("rng must be None without a plan: exact sketches draw nothing")
+        return [None] * count
+    if plan.n_shares not in (1, count):
+        raise ValueError(
+            f"n_shares must be 1 or the number of parts {count}, got n_shares={plan.n_shares}"
+        )
+    return list(check_rng(rng).spawn(count))
+
+
+def sketch_parts(
+    parts: Sequence[Any],
+    sketch_map: SketchMap,
+    *,
+    plan: ReleasePlan | None = None,
+    rng: np.random.Generator | None = None,
+    block_rows: int = BLOCK_ROWS,
+) -> Sketch:
+    """Sketch the data of several holders, each adding its noise before the sums meet.
+
+    Parameters
+    ----------
+    parts : sequence
+        What each holder has: an array, a memory map or an iterable of chunks. Empty ones are fine.
+    sketch_map : SketchMap
+        The public map.
+    plan : ReleasePlan, optional
+        Noise of every holder: a whole one (``n_shares=1``, holders trust nobody, and the variance
+        is multiplied by their number) or one share each (``n_shares=len(parts)``, the sum alone is
+        seen). Without a plan the result is exact and must not be published.
+    rng : numpy.random.Generator, optional
+        Noise; with a plan only. Every holder gets a generator of its own, made here: a simulation
+        of holders, who in earnest each draw their own noise.
+    block_rows : int, default=128
+        As in :func:`dplit.sketching.sketches.sketch`.
+
+    Returns
+    -------
+    Sketch
+        Of all records together.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a part is not finite (the message names part, chunk and record), or arguments do not
+        fit together. Nothing is returned then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.release import plan_release
+    >>> from dplit.sketching.sketches import SketchMap
+    >>> from dplit.sketching.release import sketch_parts
+    >>> fourier = SketchMap("fourier", [[1.0, 2.0]])
+    >>> plan = plan_release(fourier, epsilon=1.0, count="withheld", n_shares=2)
+    >>> parts = [np.zeros((5, 1)), np.ones((0, 1))]
+    >>> sketch_parts(parts, fourier, plan=plan, rng=np.random.default_rng(0)).noise.complete
+    True
+    """
+    generators = _generators(len(parts), plan, rng)
+    return merge_all(
+        _part(index, part, sketch_map, block_rows, plan, generator)
+        for index, (part, generator) in enumerate(zip(parts, generators, strict=True))
+    )
+
+
+def merged_noise_energy(
+    n_holders: int, *, n_shares: int, n_components: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    r"""Energy of the noise that merged releases carry, over that of one release.
+
+    Parameters
+    ----------
+    n_holders : int
+        Number L of holders.
+    n_shares : int
+        1 if each adds a whole Laplace noise, L if each adds a share.
+    n_components : int
+        Number of features, each an independent draw.
+    rng : numpy.random.Generator
+        Stream of noise.
+
+    Returns
+    -------
+    ndarray of shape (n_components,)
+        :math:`|\xi_j|^2/4b^2`; its expectation is L with whole noises and 1 with shares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.release import merged_noise_energy
+    >>> rng = np.random.default_rng(0)
+    >>> merged_noise_energy(3, n_shares=3, n_components=5, rng=rng).shape
+    (5,)
+    """
+    holders, m = check_integer("n_holders", n_holders), check_integer("n_components", n_components)
+    flat = SketchMap("fourier", np.ones((1, m)))
+    plan = plan_release(flat, epsilon=1.0, count="withheld", n_shares=n_shares)
+    whole = sketch_parts([np.empty((0, 1))] * holders, flat, plan=plan, rng=rng)
+    return np.asarray(np.abs(whole.sum) ** 2 / (4.0 * plan.scale**2))
+
+
+def sketch_files(
+    paths: Sequence[str | PathLike[str]], sketch_map: SketchMap, **options: Any
+) -> Sketch:
+    """Sketch ``.npy`` files through memory maps, one part per file.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Files of real arrays of shape (n_samples, n_features).
+    sketch_map : SketchMap
+        The public map.
+    **options
+        ``plan``, ``rng`` and ``block_rows`` of :func:`sketch_parts`.
+
+    Returns
+    -------
+    Sketch
+        Of all records; no more than one block of them is in memory at a time.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file does not exist.
+    TypeError, ValueError
+        As :func:`sketch_parts`.
+    """
+    return sketch_parts([np.load(path, mmap_mode="r") for path in paths], sketch_map, **options)
+
+
+def sketch_dask(
+    X: Any,
+    sketch_map: SketchMap,
+    *,
+    plan: ReleasePlan | None = None,
+    rng: np.random.Generator | None = None,
+    block_rows: int = BLOCK_ROWS,
+) -> Sketch:
+    """Sketch a dask array where its chunks lie; only sketches travel.
+
+    Parameters
+    ----------
+    X : dask.array.Array
+        Real, of shape (n_samples, n_features); chunked along records at will, sizes may be unknown.
+    sketch_map : SketchMap
+        The public map.
+    plan : ReleasePlan, optional
+        Noise added by the worker that holds a chunk, before the sketch leaves it: whole or in
+        shares, as in :func:`sketch_parts`, with chunks of records in the place of holders.
+    rng : numpy.random.Generator, optional
+        Noise; with a plan only. Every task carries a generator of its own, so that a chunk that is
+        computed again (its worker died) gets the same noise again.
+    block_rows : int, default=128
+        As in :func:`dplit.sketching.sketches.sketch`.
+
+    Returns
+    -------
+    Sketch
+        The bits of the array in memory.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a chunk is not finite (the message names it), or arguments do not fit together.
+    RuntimeError
+        If workers died again and again over one chunk. Nothing is returned then.
+
+    Notes
+    -----
+    The scheduler is the one in force: threads by default, or the workers of a ``Client``. A worker
+    that dies is replaced by dask up to ``distributed.scheduler.allowed-failures`` times.
+
+    The caller makes the generators and could subtract the noise: this protects records from
+    readers of the result, not from the caller. Holders who do not trust the caller apply a
+    :class:`dplit.sketching.release.ReleasePlan` with a generator of their own.
+    """
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must have shape (n, {sketch_map.n_features}), got {X.ndim} axes; "
+            "nothing is released"
+        )
+    dask: Any = importlib.import_module("dask")
+    whole_rows = X.rechunk({1: -1})
+    blocks = whole_rows.to_delayed().ravel().tolist()
+    generators = _generators(len(blocks), plan, rng)
+    run = dask.delayed(_part, pure=False)
+    tasks = [
+        run(index, block, sketch_map, block_rows, plan, generator)
+        for index, (block, generator) in enumerate(zip(blocks, generators, strict=True))
+    ]
+    try:
+        return merge_all(dask.compute(*tasks))
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":
+            raise RuntimeError(
+                f"workers died while sketching, nothing is released: {error}"
+            ) from error
+        raise

@@ -1,0 +1,547 @@
+r"""Conversions between zero-concentrated, Gaussian and approximate differential privacy.
+
+A release is :math:`\rho`-zCDP if its Rényi divergence of every order :math:`\alpha>1` between
+neighbours is at most :math:`\rho\alpha`, and :math:`\mu`-GDP if telling neighbours apart is at
+least as hard as telling :math:`N(0,1)` from :math:`N(\mu,1)`.  A Gaussian release with
+:math:`\mu=\Delta/\sigma` is exactly :math:`\mu`-GDP and :math:`\mu^2/2`-zCDP.
+
+Every result is rounded outward: a stated loss is never below the exact one, a budget never above.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+
+from dplit._checks import check_iterable, check_nonnegative, check_positive, check_probability
+from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
+from dplit.mechanisms._rounding import root_down, root_up, round_down, round_up
+
+__all__ = [
+    "compose_gdp",
+    "compose_zcdp",
+    "gaussian_rho",
+    "gdp_budget",
+    "gdp_delta",
+    "gdp_epsilon",
+    "gdp_mu",
+    "gdp_to_zcdp",
+    "zcdp_delta",
+    "zcdp_epsilon",
+    "zcdp_rho",
+    "zcdp_to_gaussian_mu",
+]
+
+
+# zCDP to approximate privacy and back, by the optimal order of the Rényi moments.
+#
+# Every order gives a valid bound, so that floats may choose it; the bound of the order that they
+# chose is then computed with 50 digits and rounded outward.  All of it is public through
+# :mod:`dplit.accounting.conversions`.
+
+
+_SMALLEST_ROOT = 1e-290  # its inverse is still a number
+
+_LARGEST_LOG = 708.0  # of a root, below the largest float
+
+
+def _precisely(*numbers: float) -> Context:
+    """Return a context of 50 digits and those that sums of numbers of such sizes can lose."""
+    lost = sum(abs(math.frexp(number)[1]) for number in numbers)
+    return Context(prec=50 + 2 * lost // 3, Emin=-(10**9), Emax=10**9)
+
+
+def _outward(value: Decimal, sign: int) -> Fraction:
+    """Move a number by more than its computation can have lost: 1e-40 of it."""
+    return Fraction(value) * (1 + sign * Fraction(1, 10**40))
+
+
+def _log_delta(rho: float, epsilon: float, beta: float) -> Decimal:
+    """Return log delta by the moment of order ``1 + beta``: valid for each beta > 0."""
+    with localcontext(_precisely(rho, epsilon, beta)):
+        b, one = Decimal(beta), Decimal(1)
+        exponent = (one + b) * Decimal(rho) - Decimal(epsilon) - (one + one / b).ln()
+        return b * exponent - (one + b).ln()
+
+
+def _excess(log_odds: Decimal, beta: float) -> Decimal:
+    """Return what the moment of order ``1 + beta`` adds to ``(1 + beta) rho`` in epsilon."""
+    b, one = Decimal(beta), Decimal(1)
+    return (log_odds - (one + b).ln()) / b - (one + one / b).ln()
+
+
+def _increasing_root(function: Callable[[float], float], start: float) -> float:
+    """Return the root in [1e-290, inf) of an increasing function, or 1e-290 if it is smaller.
+
+    By bisection in the logarithm.  A smaller root occurs where delta is 1 in floating point.
+    """
+    floor = math.log(_SMALLEST_ROOT)
+    low = high = math.log(min(start, 1e300))
+    while high < _LARGEST_LOG and function(math.exp(high)) < 0:
+        low, high = high, high + 1
+    while low > floor and function(math.exp(low)) > 0:
+        low, high = low - 1, low
+    if low <= floor:
+        return _SMALLEST_ROOT
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if function(math.exp(middle)) < 0 else (low, middle)
+    return math.exp((low + high) / 2)
+
+
+def zcdp_delta(*, epsilon: float, rho: float) -> float:
+    r"""Return the smallest delta at ``epsilon`` that the moments of :math:`\rho`-zCDP imply.
+
+    Parameters
+    ----------
+    epsilon : float
+        Nonnegative privacy loss.
+    rho : float
+        zCDP parameter, positive.
+
+    Returns
+    -------
+    float
+        :math:`\delta\in(0,1]`, rounded up.  Valid for every :math:`\rho`-zCDP release; for a
+        Gaussian release :func:`gdp_delta` is smaller.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    With :math:`\beta=\alpha-1` the conversion minimises over :math:`\beta>0` the convex function
+
+    .. math:: \log\delta=\beta\bigl((1+\beta)\rho-\epsilon-\log(1+1/\beta)\bigr)-\log(1+\beta),
+
+    whose derivative vanishes where :math:`\epsilon=\rho(1+2\beta)-\log(1+1/\beta)`; there
+    :math:`\log(1/\delta)=\rho\beta^2+\log(1+\beta)`.  Every :math:`\beta` gives a valid delta, so
+    the accuracy of the minimiser does not touch the guarantee.
+
+    References
+    ----------
+    C. Canonne, G. Kamath, T. Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020,
+    arXiv:2004.00010, the conversion from Rényi to approximate privacy, with
+    :math:`\tau(\alpha)=\rho\alpha`.
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import gdp_delta, zcdp_delta
+    >>> f"{zcdp_delta(epsilon=1.0, rho=0.02):.3e} >= {gdp_delta(epsilon=1.0, mu=0.2):.3e}"
+    '8.825e-08 >= 1.755e-08'
+    """
+    epsilon, rho = check_nonnegative("epsilon", epsilon), check_positive("rho", rho)
+    beta = _increasing_root(
+        lambda b: rho * (1 + 2 * b) - math.log1p(1 / b) - epsilon, 1 + epsilon / (2 * rho)
+    )
+    if rho * beta * beta > 800:  # log(1 / delta) is more, see the notes
+        return math.nextafter(0.0, 1.0)
+    log_delta = _log_delta(rho, epsilon, beta)
+    with localcontext(_precisely()):
+        return min(1.0, round_up(_outward(min(log_delta, Decimal(0)).exp(), 1)))
+
+
+def zcdp_epsilon(*, rho: float, delta: float) -> float:
+    r"""Return the smallest epsilon at ``delta`` that the moments of :math:`\rho`-zCDP imply.
+
+    Parameters
+    ----------
+    rho : float
+        zCDP parameter, positive.
+    delta : float
+        Probability in (0, 1).
+
+    Returns
+    -------
+    float
+        :math:`\epsilon\ge0`, rounded up, below the textbook
+        :math:`\rho+2\sqrt{\rho\log(1/\delta)}`.  Valid for every :math:`\rho`-zCDP release; for a
+        Gaussian release :func:`gdp_epsilon` is smaller.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    :math:`\beta>0` solves :math:`\rho\beta^2+\log(1+\beta)=\log(1/\delta)`, see :func:`zcdp_delta`;
+    then :math:`\epsilon=\rho(1+\beta)+\frac1\beta\log\frac{1}{\delta(1+\beta)}-\log(1+1/\beta)`,
+    which is valid for every :math:`\beta`.
+
+    References
+    ----------
+    C. Canonne, G. Kamath, T. Steinke, arXiv:2004.00010, as in :func:`zcdp_delta`; M. Bun and
+    T. Steinke, arXiv:1605.02065v1, Proposition 1.3 (the textbook form).
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import zcdp_epsilon
+    >>> round(zcdp_epsilon(rho=0.02, delta=1e-5), 6)
+    0.794315
+    """
+    rho, delta = check_positive("rho", rho), check_probability("delta", delta)
+    log_odds = -math.log(delta)
+    beta = _increasing_root(
+        lambda b: rho * b * b + math.log1p(b) - log_odds, math.sqrt(log_odds / rho)
+    )
+    with localcontext(_precisely(rho, beta)):
+        main, rest = Decimal(rho) * (1 + Decimal(beta)), _excess(-Decimal(delta).ln(), beta)
+        return round_up(max(_outward(main, 1) + _outward(rest, 1 if rest > 0 else -1), Fraction(0)))
+
+
+def zcdp_rho(*, epsilon: float, delta: float) -> float:
+    r"""Return the largest :math:`\rho` whose moments imply the budget.
+
+    Parameters
+    ----------
+    epsilon : float
+        Positive privacy loss.
+    delta : float
+        Probability in (0, 1).
+
+    Returns
+    -------
+    float
+        :math:`\rho`, rounded down, such that every :math:`\rho`-zCDP release is
+        :math:`(\epsilon,\delta)`-private.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    The inverse of :func:`zcdp_epsilon`: eliminating :math:`\rho` from its two equations leaves
+    :math:`\beta^2\,\frac{\epsilon+\log(1+1/\beta)}{1+2\beta}+\log(1+\beta)=\log(1/\delta)`, whose
+    left side increases in :math:`\beta`.
+
+    References
+    ----------
+    C. Canonne, G. Kamath, T. Steinke, arXiv:2004.00010, as in :func:`zcdp_delta`.
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import zcdp_epsilon, zcdp_rho
+    >>> round(zcdp_epsilon(rho=zcdp_rho(epsilon=1.0, delta=1e-5), delta=1e-5), 12)
+    1.0
+    """
+    epsilon, delta = check_positive("epsilon", epsilon), check_probability("delta", delta)
+    log_odds = -math.log(delta)
+    beta = _increasing_root(
+        lambda b: b * (b / (1 + 2 * b)) * (epsilon + math.log1p(1 / b)) + math.log1p(b) - log_odds,
+        1 + log_odds / epsilon,
+    )
+    with localcontext(_precisely(epsilon, beta)):
+        rest = _excess(-Decimal(delta).ln(), beta)
+        exact = (Fraction(epsilon) - _outward(rest, 1 if rest > 0 else -1)) / (1 + Fraction(beta))
+        return round_down(max(exact, Fraction(0)))
+
+
+def _ratio(sigma: float, sensitivity: float) -> Fraction:
+    numerator = Fraction(check_positive("sensitivity", sensitivity))
+    return numerator / Fraction(check_positive("sigma", sigma))
+
+
+def _nonnegative(name: str, values: Iterable[float]) -> Iterator[Fraction]:
+    return (Fraction(check_nonnegative(name, value)) for value in check_iterable(name, values))
+
+
+def gdp_mu(*, sigma: float, sensitivity: float = 1.0) -> float:
+    r"""Return the GDP parameter :math:`\mu=\Delta/\sigma` of a Gaussian release.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation per real coordinate, positive.
+    sensitivity : float, default=1.0
+        :math:`\ell_2` sensitivity, positive, in the units of ``sigma``.
+
+    Returns
+    -------
+    float
+        The smallest float :math:`\mu` for which the release is :math:`\mu`-GDP.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a positive finite number.
+
+    References
+    ----------
+    J. Dong, A. Roth, W. Su, Gaussian differential privacy, JRSS B 84, 2022, arXiv:1905.02383v3,
+    Theorem 1.
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import gdp_mu
+    >>> gdp_mu(sigma=4.0, sensitivity=2.0)
+    0.5
+    """
+    mu = round_up(_ratio(sigma, sensitivity))
+    return check_positive("sensitivity / sigma", mu)
+
+
+def gaussian_rho(*, sigma: float, sensitivity: float = 1.0) -> float:
+    r"""Return the zCDP parameter :math:`\rho=\Delta^2/(2\sigma^2)` of a Gaussian release.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation per real coordinate, positive.
+    sensitivity : float, default=1.0
+        :math:`\ell_2` sensitivity, positive, in the units of ``sigma``.
+
+    Returns
+    -------
+    float
+        The smallest float :math:`\rho` for which the release is :math:`\rho`-zCDP.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a positive finite number.
+
+    References
+    ----------
+    M. Bun and T. Steinke, Concentrated differential privacy, TCC 2016, arXiv:1605.02065v1,
+    Proposition 1.6.
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import gaussian_rho
+    >>> gaussian_rho(sigma=4.0, sensitivity=2.0)
+    0.125
+    """
+    rho = round_up(_ratio(sigma, sensitivity) ** 2 / 2)
+    return check_positive("sensitivity**2 / (2 sigma**2)", rho)
+
+
+def gdp_delta(*, epsilon: float, mu: float) -> float:
+    r"""Return the delta at ``epsilon`` that :math:`\mu`-GDP implies (exact, never understated).
+
+    Parameters
+    ----------
+    epsilon : float
+        Nonnegative privacy loss.
+    mu : float
+        GDP parameter, positive.
+
+    Returns
+    -------
+    float
+        :math:`\Phi(\mu/2-\epsilon/\mu)-e^\epsilon\Phi(-\mu/2-\epsilon/\mu)`, see
+        :func:`dplit.mechanisms.gaussian_delta`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    References
+    ----------
+    J. Dong, A. Roth, W. Su, Gaussian differential privacy, JRSS B 84, 2022, arXiv:1905.02383v3,
+    Corollary 1.
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import gdp_delta
+    >>> f"{gdp_delta(epsilon=1.0, mu=0.25):.4e}"
+    '2.9243e-06'
+    """
+    return gaussian_delta(epsilon=epsilon, sigma=1.0, sensitivity=check_positive("mu", mu))
+
+
+def gdp_epsilon(*, delta: float, mu: float) -> float:
+    r"""Return the epsilon at ``delta`` that :math:`\mu`-GDP implies (exact, never understated).
+
+    Parameters
+    ----------
+    delta : float
+        Probability in [1e-300, 1], or 0.
+    mu : float
+        GDP parameter, positive.
+
+    Returns
+    -------
+    float
+        See :func:`dplit.mechanisms.gaussian_epsilon`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import gdp_epsilon
+    >>> round(gdp_epsilon(delta=1e-5, mu=0.25), 9)
+    0.926341504
+    """
+    return gaussian_epsilon(delta=delta, sigma=1.0, sensitivity=check_positive("mu", mu))
+
+
+def gdp_budget(*, epsilon: float, delta: float) -> float:
+    r"""Return the largest :math:`\mu` such that :math:`\mu`-GDP implies the given budget.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss in [0, 1e20].
+    delta : float
+        Probability in [1e-300, 1).
+
+    Returns
+    -------
+    float
+        :math:`\mu`, never above the exact value.  ``sigma = sensitivity / mu`` meets the budget,
+        and ``k`` releases with :math:`\mu/\sqrt k` each meet it together.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import gdp_budget
+    >>> round(gdp_budget(epsilon=1.0, delta=1e-5), 9)
+    0.268051123
+    """
+    return math.nextafter(1.0 / gaussian_sigma(epsilon=epsilon, delta=delta), 0.0)
+
+
+def gdp_to_zcdp(*, mu: float) -> float:
+    r"""Return the smallest :math:`\rho` such that :math:`\mu`-GDP implies :math:`\rho`-zCDP.
+
+    Parameters
+    ----------
+    mu : float
+        GDP parameter, positive.
+
+    Returns
+    -------
+    float
+        :math:`\mu^2/2`, rounded up: a :math:`\mu`-GDP release is a post-processing of the pair
+        :math:`N(0,1),N(\mu,1)`, whose Rényi divergence is :math:`\alpha\mu^2/2`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``mu`` is not a positive finite number.
+
+    References
+    ----------
+    J. Dong, A. Roth, W. Su, Gaussian differential privacy, JRSS B 84, 2022, arXiv:1905.02383v3,
+    Corollary B.6.
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import gdp_to_zcdp
+    >>> gdp_to_zcdp(mu=2.0)
+    2.0
+    """
+    rho = round_up(Fraction(check_positive("mu", mu)) ** 2 / 2)
+    return check_positive("mu**2 / 2", rho)
+
+
+def zcdp_to_gaussian_mu(*, rho: float) -> float:
+    r"""Return the :math:`\mu` of the Gaussian release whose zCDP parameter is ``rho``.
+
+    Parameters
+    ----------
+    rho : float
+        zCDP parameter of a *Gaussian* release, positive.
+
+    Returns
+    -------
+    float
+        :math:`\sqrt{2\rho}`, the noise budget ``sensitivity / sigma``, rounded down: the noise
+        ``sensitivity / mu`` spends no more than ``rho``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``rho`` is not a positive finite number.
+
+    Warnings
+    --------
+    zCDP alone does not imply GDP with this parameter.  Randomised response with
+    :math:`\epsilon=1` is 1/2-zCDP, and tells neighbours apart with advantage
+    :math:`(e-1)/(e+1)=0.462`; 1-GDP allows 0.383.
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import zcdp_to_gaussian_mu
+    >>> zcdp_to_gaussian_mu(rho=0.5)
+    1.0
+    """
+    return root_down(2 * Fraction(check_positive("rho", rho)))
+
+
+def compose_zcdp(rhos: Iterable[float]) -> float:
+    r"""Return the zCDP parameter :math:`\sum_i\rho_i` of (adaptive) releases together.
+
+    Parameters
+    ----------
+    rhos : iterable of float
+        Nonnegative zCDP parameters; none at all compose to 0.
+
+    Returns
+    -------
+    float
+        The sum, rounded up (inf if it is no float64).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an entry is not a nonnegative finite number.
+
+    References
+    ----------
+    M. Bun and T. Steinke, arXiv:1605.02065v1, Lemma 1.7.
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import compose_zcdp
+    >>> compose_zcdp([0.125] * 8)
+    1.0
+    """
+    return round_up(sum(_nonnegative("rhos", rhos), Fraction(0)))
+
+
+def compose_gdp(mus: Iterable[float]) -> float:
+    r"""Return the GDP parameter :math:`\sqrt{\sum_i\mu_i^2}` of (adaptive) releases together.
+
+    Parameters
+    ----------
+    mus : iterable of float
+        Nonnegative GDP parameters; none at all compose to 0.
+
+    Returns
+    -------
+    float
+        The root of the sum of squares, rounded up (inf if it is no float64).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an entry is not a nonnegative finite number.
+
+    References
+    ----------
+    J. Dong, A. Roth, W. Su, arXiv:1905.02383v3, Corollary 2.
+
+    Examples
+    --------
+    >>> from dplit.accounting.conversions import compose_gdp
+    >>> compose_gdp([3.0, 4.0])
+    5.0
+    """
+    squares = (mu**2 for mu in _nonnegative("mus", mus))
+    return root_up(sum(squares, Fraction(0)))

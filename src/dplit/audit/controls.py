@@ -1,0 +1,228 @@
+"""Lower bounds on the privacy loss from outputs, exact tests of noise, and a search for neighbours.
+
+An auditor never proves privacy; it refutes a claim, or says how strong a claim it would have
+refuted. Every bound here holds with a stated confidence whatever the mechanism does, and each
+auditor is itself tested twice: on a correct mechanism, where it must stay silent, and on one with
+half the noise, which it must catch (:func:`run_controls`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dplit._checks import check_callable, check_integer, check_probability, check_rng
+from dplit.audit.events import (
+    delta_lower_bound,
+    epsilon_lower_bound,
+    gaussian_dp_lower_bound,
+)
+
+__all__ = [
+    "Controls",
+    "EventAudit",
+    "audit_event",
+    "audit_hits",
+    "run_controls",
+]
+
+
+Data = TypeVar("Data")
+
+
+@dataclass(frozen=True)
+class EventAudit:
+    """What the counts of one event say about a claimed (epsilon, delta).
+
+    Attributes
+    ----------
+    hits_in, hits_out, runs : int
+        The counts.
+    epsilon, delta : float
+        The claim.
+    confidence : float
+        Of each of the three bounds.
+    epsilon_lower, delta_lower, mu_lower : float
+        Lower bounds: of epsilon at the claimed delta, of delta at the claimed epsilon, and of the
+        Gaussian-DP parameter.
+    """
+
+    hits_in: int
+    hits_out: int
+    runs: int
+    epsilon: float
+    delta: float
+    confidence: float
+    epsilon_lower: float
+    delta_lower: float
+    mu_lower: float
+
+    @property
+    def violated(self) -> bool:
+        """Whether the counts refute the claim."""
+        return self.delta_lower > self.delta
+
+
+def audit_hits(
+    hits_in: int, hits_out: int, runs: int, *, epsilon: float, delta: float = 0.0, confidence: float
+) -> EventAudit:
+    """Bounds that the counts of one event give, beside the claim they test.
+
+    Parameters
+    ----------
+    hits_in, hits_out : int
+        How often the event happened on the two neighbouring data sets.
+    runs : int
+        Independent runs on each side.
+    epsilon : float
+        Claimed epsilon, in [0, inf).
+    delta : float, default=0.0
+        Claimed delta, in [0, 1).
+    confidence : float
+        Probability in (0, 1) with which a true claim is not refuted.
+
+    Returns
+    -------
+    EventAudit
+        Counts, claim and bounds; ``violated`` is true with probability at most ``1 - confidence``
+        if the claim holds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.audit.controls import audit_hits
+    >>> audit_hits(500, 68, 1000, epsilon=1.0, confidence=0.999).violated
+    True
+    """
+    return EventAudit(
+        hits_in,
+        hits_out,
+        runs,
+        epsilon,
+        delta,
+        confidence,
+        epsilon_lower_bound(hits_in, hits_out, runs, delta=delta, confidence=confidence),
+        delta_lower_bound(hits_in, hits_out, runs, epsilon=epsilon, confidence=confidence),
+        gaussian_dp_lower_bound(hits_in, hits_out, runs, confidence=confidence),
+    )
+
+
+def audit_event(
+    release: Callable[[Data, np.random.Generator], Any],
+    data: Data,
+    neighbour: Data,
+    event: Callable[[Any], bool],
+    *,
+    runs: int,
+    epsilon: float,
+    delta: float = 0.0,
+    confidence: float,
+    rng: np.random.Generator,
+) -> EventAudit:
+    """Audit a whole release: run it on two neighbours and count one event.
+
+    Parameters
+    ----------
+    release : callable
+        ``release(data, rng)``: the public function or estimator under audit, noise and all.
+    data, neighbour : object
+        Two neighbouring data sets in the sense of the claim.
+    event : callable
+        ``event(output)`` is true or false. Fixed in advance, by theory or on a pilot run, never
+        on the runs that are counted.
+    runs : int
+        Runs on each side, at least 1. A million see a noise deficit of 2 %, ten thousand 10 %.
+    epsilon : float
+        Claimed epsilon, in [0, inf).
+    delta : float, default=0.0
+        Claimed delta, in [0, 1).
+    confidence : float
+        Probability in (0, 1) with which a true claim is not refuted.
+    rng : numpy.random.Generator
+        Source of all noise of the runs.
+
+    Returns
+    -------
+    EventAudit
+        Counts, claim and bounds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.audit.controls import audit_event
+    >>> from dplit.streams import stream
+    >>> audit = audit_event(
+    ...     lambda x, rng: x + rng.laplace(scale=0.5), 1.0, 0.0, lambda y: y >= 1.0,
+    ...     runs=2000, epsilon=1.0, confidence=0.999, rng=stream(0, "example", "noise"))
+    >>> audit.violated
+    True
+    """
+    check_callable("release", release)
+    check_callable("event", event)
+    check_integer("runs", runs)
+    check_rng(rng)
+    hits_in, hits_out = (
+        _count(bool(event(release(records, rng))) for _ in range(runs))
+        for records in (data, neighbour)
+    )
+    return audit_hits(hits_in, hits_out, runs, epsilon=epsilon, delta=delta, confidence=confidence)
+
+
+def _count(outcomes: Iterable[bool]) -> int:
+    return sum(outcomes)
+
+
+@dataclass(frozen=True)
+class Controls:
+    """Whether an auditor raised its alarm with the right noise and with too little of it."""
+
+    null_alarm: bool
+    planted_alarm: bool
+
+    @property
+    def sound(self) -> bool:
+        """Whether it was silent on the null control and caught the planted one."""
+        return self.planted_alarm and not self.null_alarm
+
+
+def run_controls(alarm: Callable[[float], bool], *, planted: float = 0.5) -> Controls:
+    """Outcome of an auditor's null control and of its planted control.
+
+    Parameters
+    ----------
+    alarm : callable
+        ``alarm(factor)`` audits the mechanism with its noise multiplied by ``factor`` and returns
+        whether the claim is refuted.
+    planted : float, default=0.5
+        Factor of the planted fault, in (0, 1).
+
+    Returns
+    -------
+    Controls
+        The two outcomes; an auditor without ``sound`` controls says nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``planted`` is not in (0, 1).
+
+    Examples
+    --------
+    >>> from dplit.audit.controls import run_controls
+    >>> run_controls(lambda factor: factor < 0.9).sound
+    True
+    """
+    check_callable("alarm", alarm)
+    planted = check_probability("planted", planted)
+    return Controls(null_alarm=bool(alarm(1.0)), planted_alarm=bool(alarm(planted)))

@@ -1,0 +1,61 @@
+"""Fair private baselines: linear models on given features, and k-means.
+
+Strong simple methods, with exact calibration and tight sensitivities, so that a comparison with
+them means something: noisy sufficient statistics (one release, then any ridge parameter for free)
+and full-batch noisy gradient descent, for regression, each as a function on arrays and as a
+scikit-learn estimator that clips records and labels to bounds the caller must state; objective
+perturbation, for classification, as a function; Lloyd's algorithm with noisy sums and counts, for
+clustering, as a function and as an estimator.
+"""
+
+from __future__ import annotations
+
+from dplit._estimators import (
+    nearest_center,
+)
+from dplit.baselines.linear import (
+    NoisyGradientRegressor,
+    PrivateCoefficients,
+    PrivateMoments,
+    SufficientStatisticsRegressor,
+    moment_sensitivity,
+    noisy_gradient_descent,
+    squared_loss_derivative,
+    sufficient_statistics,
+)
+from dplit.baselines.lloyd import (
+    LloydNoise,
+    PrivateCenters,
+    PrivateLloyd,
+    lloyd_noise,
+    private_lloyd,
+    spread_centers,
+)
+from dplit.baselines.objective import (
+    PerturbedObjective,
+    objective_noise,
+    objective_perturbation,
+    smallest_regularization,
+)
+
+__all__ = [
+    "LloydNoise",
+    "NoisyGradientRegressor",
+    "PerturbedObjective",
+    "PrivateCenters",
+    "PrivateCoefficients",
+    "PrivateLloyd",
+    "PrivateMoments",
+    "SufficientStatisticsRegressor",
+    "lloyd_noise",
+    "moment_sensitivity",
+    "nearest_center",
+    "noisy_gradient_descent",
+    "objective_noise",
+    "objective_perturbation",
+    "private_lloyd",
+    "smallest_regularization",
+    "spread_centers",
+    "squared_loss_derivative",
+    "sufficient_statistics",
+]

@@ -1,0 +1,5 @@
+"""Download the papers' data: ``python -m dplit.datasets``."""
+
+from dplit.datasets.papers import main
+
+main()

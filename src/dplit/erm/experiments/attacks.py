@@ -1,0 +1,724 @@
+"""The attacks of the chapter, run many times through the public release functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import check_choice, check_integer, check_positive
+from dplit.erm.attacks import (
+    HingePair,
+    Reconstruction,
+    reconstruct_record,
+    sign_pattern_probability,
+    two_point_attack,
+)
+from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
+from dplit.erm.losses import gaussian_kernel
+from dplit.erm.minimisers import fit_kernel, fit_linear
+from dplit.erm.pairs import hinge_pair
+from dplit.erm.release import (
+    hinge_scale,
+    least_squares_scale,
+    release_classifier,
+    release_scalar_shift,
+)
+from dplit.erm.repairs import GaussianProcessOracle, distinguishing_power
+from dplit.features import cos_sin_features
+from dplit.mechanisms import gaussian_sigma
+from dplit.streams import stream
+from dplit.trials import Trial, run_trials
+
+__all__ = [
+    "RELEASES",
+    "PatternCurve",
+    "PowerAudit",
+    "ReconstructionRuns",
+    "Target",
+    "audit_power_curve",
+    "pattern_curve",
+    "pattern_hits",
+    "reconstruct_target",
+    "reconstruct_through",
+    "reconstruction_runs",
+    "reconstruction_target",
+    "search_questions",
+    "two_point_hits",
+]
+
+
+# The released classifier :math:`\mathrm{sgn}(f_z+b)`: how often it shows a pattern of labels.
+
+
+_Array = NDArray[np.float64]
+
+
+def pattern_hits(
+    values: ArrayLike,
+    pattern: ArrayLike,
+    *,
+    scale: float,
+    runs: int,
+    rng: np.random.Generator,
+) -> int:
+    r"""How often the released classifier :math:`\mathrm{sgn}(f+b)` shows a pattern of labels.
+
+    Parameters
+    ----------
+    values : array_like of shape (n,)
+        The function at n points.
+    pattern : array_like of shape (n,)
+        Labels -1 and 1.
+    scale : float
+        Laplace scale, positive.
+    runs : int
+        Independent releases, at least 1.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    int
+        Number of releases with exactly these labels.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type, shape or range.
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> pattern_hits([-1.0, 1.0], [1, -1], scale=5.0, runs=99, rng=stream(0, "example", "noise"))
+    0
+    """
+    labels = release_classifier(values, scale=scale, rng=rng, releases=runs)
+    wanted = np.asarray(pattern)
+    if wanted.shape != labels.shape[1:]:
+        raise ValueError(f"pattern must hold {labels.shape[1]} labels, got pattern={pattern!r}")
+    return int((labels == wanted).all(axis=1).sum())
+
+
+@dataclass(frozen=True)
+class PatternCurve:
+    """Probability of the labels (+, -) at the points (1, -1) on two neighbouring data sets.
+
+    Attributes
+    ----------
+    epsilons : ndarray of shape (k,)
+        Nominal budgets.
+    exact : ndarray of shape (2, k)
+        Exact probabilities on z: with the printed scale, and with the doubled one.
+    hits : ndarray of int, shape (2, k)
+        Releases of the classifier on z that show the pattern.
+    other_hits : ndarray of int, shape (2, k)
+        The same on the neighbour, where the pattern is impossible.
+    runs : int
+        Releases behind each number.
+    """
+
+    epsilons: _Array
+    exact: _Array
+    hits: NDArray[np.intp]
+    other_hits: NDArray[np.intp]
+    runs: int
+
+    @property
+    def se(self) -> _Array:
+        """Standard errors of ``hits / runs``, from the exact probabilities."""
+        return np.asarray(np.sqrt(self.exact * (1.0 - self.exact) / self.runs))
+
+
+def pattern_curve(
+    epsilons: Sequence[float],
+    *,
+    runs: int,
+    seed: int,
+    n_records: int = 101,
+    regularization: float = 0.1,
+    name: str = "erm-svm-sgn",
+) -> PatternCurve:
+    """Release the classifier of a balanced pair at several budgets and count the pattern (+, -).
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        Budgets, positive.
+    runs : int
+        Releases per budget, scale and data set.
+    seed : int
+    n_records : int, default=101
+        Odd.
+    regularization : float, default=0.1
+    name : str, default="erm-svm-sgn"
+        Name of the streams.
+
+    Returns
+    -------
+    PatternCurve
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> curve = pattern_curve([0.5], runs=1000, seed=0)
+    >>> curve.exact.round(4).tolist(), curve.other_hits.tolist()
+    ([[0.3935], [0.2212]], [[0], [0]])
+    """
+    if len(epsilons) == 0:
+        raise ValueError("epsilons must not be empty")
+    count = check_integer("runs", runs)
+    pair = hinge_pair(n_records=n_records, regularization=regularization)
+    functions, pattern = pair.values([1.0, -1.0]), [1, -1]
+    exact = np.empty((2, len(epsilons)))
+    hits = np.empty((2, 2, len(epsilons)), dtype=np.intp)  # scale, data set, budget
+    for k, epsilon in enumerate(epsilons):
+        for row, printed in enumerate((True, False)):
+            scale = hinge_scale(
+                epsilon=epsilon,
+                kappa=1.0,
+                regularization=regularization,
+                n_records=n_records,
+                as_printed=printed,
+            )
+            exact[row, k] = sign_pattern_probability(functions[0], pattern, scale=scale)
+            for side, values in enumerate(functions):
+                rng = stream(seed, name, "noise", 4 * k + 2 * row + side)
+                hits[row, side, k] = pattern_hits(values, pattern, scale=scale, runs=count, rng=rng)
+    return PatternCurve(np.array(epsilons, float), exact, hits[:, 0], hits[:, 1], count)
+
+
+# The attacks on the scalar shift, turned on the repairs through their public estimators.
+
+
+#: The shift is the control that both attacks must break.
+RELEASES = ("shift", "gaussian_process", "gamma", "queries")
+
+_PENALTY, _WIDTH = 0.05, 0.5
+
+_RECORD = [[0.3, -0.2]]
+
+Rng = np.random.Generator
+
+
+def _one_reconstruction(
+    trial: Trial, *, release: str, epsilon: float, n_records: int, n_points: int
+) -> tuple[int, float]:
+    rng = trial.stream("data")
+    X = rng.uniform(-1.0, 1.0, (n_records, 2))
+    y = 0.8 * np.sin(np.pi * X[:, 0]) + 0.2 * rng.uniform(-1.0, 1.0, n_records)
+    points = rng.uniform(-1.0, 1.0, (n_points, 2))
+    machine = PrivateKernelMachine(
+        loss="squared", regularization=_PENALTY, width=_WIDTH, n_components=50, epsilon=epsilon,
+        bounds=(-1.0, 1.0), n_queries=n_points, data_norm=1.5, random_state=trial.stream("noise"),
+        release="gaussian_process" if release == "shift" else release,  # type: ignore[arg-type]
+    ).fit(X, y)  # fmt: skip
+    features = partial(cos_sin_features, frequencies=machine.frequencies_)
+    if release == "shift":
+        exact = fit_linear(features(X), y, loss="squared", regularization=_PENALTY).weights
+        answers = features(points) @ exact + rng.laplace(scale=machine.sensitivity_ / epsilon)
+    else:
+        answers = features(points) @ machine.coef_  # what is released; predict would clip it
+    found = reconstruct_record(
+        answers, points, X[:-1], y[:-1], kernel=lambda A, B: features(A) @ features(B).T,
+        regularization=_PENALTY, low=[-1.0, -1.0], high=[1.0, 1.0], label_bound=1.0,
+        rng=trial.stream("public"),
+    )  # fmt: skip
+    return len(found.solutions), float(np.abs(found.best - np.append(X[-1], y[-1])).max())
+
+
+def reconstruct_through(
+    release: str, *, seed: int, epsilon: float = 0.5, n_records: int = 50, n_points: int = 8,
+    n_repeats: int = 5, n_jobs: int = 1,
+) -> tuple[_Array, _Array]:  # fmt: skip
+    """Try to recover one record of a released least-squares fit; all others are known.
+
+    Parameters
+    ----------
+    release : {"shift", "gaussian_process", "gamma", "queries"}
+        The paper's shift with enough noise for one answer, or a repair.
+    seed : int
+    epsilon : float, default=0.5
+        Positive.
+    n_records, n_points : int, default=50, 8
+        Records, at least 2, and values that the adversary sees, at least 5.
+    n_repeats : int, default=5
+    n_jobs : int, default=1
+
+    Returns
+    -------
+    solutions : ndarray of int, shape (n_repeats,)
+        Number of records that explain the values to rounding.
+    errors : ndarray of shape (n_repeats,)
+        Largest error of the best guess in the box over x and y.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    Inputs are uniform on the square, so a blind guess at its centre has an error of about 0.7.
+
+    Examples
+    --------
+    >>> solutions, errors = reconstruct_through("shift", seed=0, n_repeats=1)
+    >>> int(solutions[0]), bool(errors[0] < 1e-6)
+    (1, True)
+    """
+    check_choice("release", release, RELEASES)
+    runs = run_trials(
+        partial(
+            _one_reconstruction, release=release, epsilon=check_positive("epsilon", epsilon),
+            n_records=check_integer("n_records", n_records, minimum=2),
+            n_points=check_integer("n_points", n_points, minimum=5),
+        ),
+        check_integer("n_repeats", n_repeats), seed=seed, name=f"erm-reconstruct-{release}",
+        n_jobs=n_jobs,
+    )  # fmt: skip
+    solutions, errors = zip(*runs, strict=True)
+    return np.array(solutions), np.array(errors)
+
+
+def search_questions(
+    pair: HingePair, *, sigma: float, counts: Sequence[int], n_sets: int, rng: np.random.Generator
+) -> tuple[_Array, float]:
+    """Power of random sets of questions to tell two neighbours apart, and of one good question.
+
+    Parameters
+    ----------
+    pair : HingePair
+        Neighbours that attain Theorem 2.
+    sigma : float
+        Factor of the process, positive.
+    counts : sequence of int
+        Numbers of points in a set, each at least 1.
+    n_sets : int
+        Random sets for each number, uniform on the square.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    powers : ndarray of shape (len(counts), n_sets)
+        In standard deviations, as :func:`~dplit.erm.repairs.distinguishing_power`.
+    attained : float
+        The power of asking at the record that differs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.erm.attacks import hinge_pair
+    >>> rng = np.random.default_rng(0)
+    >>> powers, attained = search_questions(hinge_pair(9, rng=rng), sigma=1.0, counts=[1, 5],
+    ...     n_sets=3, rng=rng)
+    >>> powers.shape, bool(powers.max() <= attained)
+    ((2, 3), True)
+    """
+
+    def power(points: _Array) -> float:
+        gram = pair.kernel(points, points)
+        return distinguishing_power(pair.difference(points), gram, sigma=sigma, floor=1e-6 * sigma)
+
+    sets = check_integer("n_sets", n_sets)
+    sizes = [check_integer("counts", count) for count in counts]
+    powers = [[power(rng.uniform(-1.0, 1.0, (q, 2))) for _ in range(sets)] for q in sizes]
+    return np.array(powers), power(pair.records[-1:])
+
+
+@dataclass(frozen=True)
+class PowerAudit:
+    """Statistics of the likelihood-ratio attack on the released coefficients.
+
+    Attributes
+    ----------
+    first, second : ndarray of shape (runs,)
+        On the two neighbours: the release along their difference, in units of it, from -1/2 on
+        the second data set to 1/2 on the first if there were no noise.
+    mu : float
+        Gaussian-DP parameter that the estimator promises.
+    """
+
+    first: _Array
+    second: _Array
+    mu: float
+
+    def rates(self, thresholds: _Array) -> tuple[_Array, _Array]:
+        """True- and false-positive rates of "above the threshold"."""
+        t = np.asarray(thresholds)[:, None]
+        return (self.first > t).mean(axis=1), (self.second > t).mean(axis=1)
+
+    def hits(self, threshold: float = 0.0) -> tuple[int, int]:
+        """Counts above one threshold."""
+        return int(np.sum(self.first > threshold)), int(np.sum(self.second > threshold))
+
+
+def _estimator_values(label: int, runs: int, budget: tuple[float, float], rng: Rng) -> _Array:
+    """Released values at the one record, over fits of the public estimator."""
+    model = PrivateKernelClassifier(
+        regularization=0.5, n_components=1, classes=(-1, 1), random_state=rng, accuracy=1e-4,
+        epsilon=budget[0], delta=budget[1],
+    )  # fmt: skip
+    fits = (model.fit(_RECORD, [label]) for _ in range(runs))
+    return np.array([float(fit.decision_function(_RECORD)[0]) for fit in fits])
+
+
+def _oracle_values(label: int, runs: int, budget: tuple[float, float], rng: Rng) -> _Array:
+    """Answers at the one record, over runs of the curator's oracle."""
+
+    def kernel(X: _Array, Z: _Array) -> _Array:  # without checks: it is called very often
+        return np.asarray(np.exp(-0.5 * ((X[:, None] - Z) ** 2).sum(axis=-1)))
+
+    oracles = (
+        GaussianProcessOracle(
+            kernel, _RECORD, [float(label)], sensitivity=2.0, epsilon=budget[0], delta=budget[1],
+            rng=rng,
+        )
+        for _ in range(runs)
+    )  # fmt: skip
+    return np.array([float(oracle.answer(_RECORD)[0]) for oracle in oracles])
+
+
+def audit_power_curve(
+    *, seed: int, runs: int, epsilon: float = 4.0, delta: float = 1e-5,
+    through: Literal["estimator", "oracle"] = "estimator",
+) -> PowerAudit:  # fmt: skip
+    r"""Run the best attack on a Gaussian-process release of neighbours that attain Theorem 2.
+
+    Parameters
+    ----------
+    seed : int
+    runs : int
+        Releases of each data set, at least 1.
+    epsilon, delta : float
+        The budget.
+    through : {"estimator", "oracle"}, default="estimator"
+        :class:`~dplit.erm.estimators.PrivateKernelClassifier` or
+        :class:`~dplit.erm.repairs.GaussianProcessOracle`.
+
+    Returns
+    -------
+    PowerAudit
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    One record of either class and :math:`\lambda=\frac12`: the hinge minimisers are
+    :math:`\pm K_x`, at distance :math:`2=1/(\lambda m)`; the attack asks at x.
+
+    Examples
+    --------
+    >>> audit = audit_power_curve(seed=0, runs=20, through="oracle")
+    >>> len(audit.first), round(audit.mu, 2)
+    (20, 0.92)
+    """
+    count = check_integer("runs", runs)
+    check_choice("through", through, ("estimator", "oracle"))
+    values = _estimator_values if through == "estimator" else _oracle_values
+    budget, name = (epsilon, delta), f"erm-audit-{through}"
+    first, second = (
+        values(label, count, budget, stream(seed, name, "noise", int(label > 0))) / 2.0
+        for label in (1, -1)
+    )
+    return PowerAudit(first, second, 1.0 / float(gaussian_sigma(epsilon=epsilon, delta=delta)))
+
+
+_WIDTH_attack_runs, _PENALTY_attack_runs, _BOUND = 0.5, 0.05, 1.0
+
+_kernel = partial(gaussian_kernel, width=_WIDTH_attack_runs)
+
+
+def two_point_hits(
+    values: ArrayLike,
+    neighbour: ArrayLike,
+    *,
+    scale: float,
+    runs: int,
+    rng: np.random.Generator,
+    as_printed: bool = True,
+) -> tuple[int, int]:
+    """How often the two-point attack says "z", on releases of either function.
+
+    Parameters
+    ----------
+    values, neighbour : array_like of shape (2,)
+        Both functions at the two points.
+    scale : float
+        Laplace scale, positive.
+    runs : int
+        Releases of each function, at least 1.
+    rng : numpy.random.Generator
+    as_printed : bool, default=True
+        As in :func:`~dplit.erm.release.release_scalar_shift`.
+
+    Returns
+    -------
+    tuple of int
+        Hits on ``values`` and on ``neighbour``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type, shape or range.
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> two_point_hits([0.1, -0.1], [-0.1, 0.1], scale=9.0, runs=50,
+    ...     rng=stream(0, "example", "noise"))
+    (50, 0)
+    """
+    counts = [
+        int(two_point_attack(released, values, neighbour).sum())
+        for released in (
+            release_scalar_shift(f, scale=scale, rng=rng, releases=runs, as_printed=as_printed)
+            for f in (values, neighbour)
+        )
+    ]
+    return counts[0], counts[1]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One private data set, its fit released at some points, and what the adversary knows of it.
+
+    Attributes
+    ----------
+    X, y : ndarray of shape (m, 2) and (m,)
+        The records; the last one is the target, all others are known to the adversary.
+    points : ndarray of shape (n, 2)
+        Where the released function is evaluated.
+    exact, answers : ndarray of shape (n,)
+        Values of the fit, and released values.
+    """
+
+    X: _Array
+    y: _Array
+    points: _Array
+    exact: _Array
+    answers: _Array
+
+    @property
+    def record(self) -> _Array:
+        """The record that the adversary wants, as (x, y)."""
+        return np.append(self.X[-1], self.y[-1])
+
+
+def reconstruction_target(
+    trial: Trial,
+    *,
+    epsilon: float = 0.5,
+    n_records: int = 50,
+    n_points: int = 12,
+    as_printed: bool = True,
+) -> Target:
+    r"""Draw a data set, fit regularised least squares and release it with the paper's noise.
+
+    Parameters
+    ----------
+    trial : Trial
+        Source of the streams.
+    epsilon : float, default=0.5
+        Nominal budget: the scale is the printed one of Section 5.1 for kappa = M = 1.
+    n_records, n_points : int
+        Records (at least 2) and evaluation points, drawn uniformly by the adversary.
+    as_printed : bool, default=True
+        One shift for all points; False: fresh noise at every point.
+
+    Returns
+    -------
+    Target
+        Inputs are uniform on the square :math:`[-1,1]^2`, labels :math:`0.8\sin\pi x_1` plus
+        uniform noise on [-0.2, 0.2]; Gaussian kernel of width 0.5, lambda = 0.05.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> target = reconstruction_target(Trial(0, seed=0, name="example"))
+    >>> round(float(np.ptp(target.answers - target.exact)), 12)
+    0.0
+    """
+    m, n = check_integer("n_records", n_records, minimum=2), check_integer("n_points", n_points)
+    check_positive("epsilon", epsilon)
+    rng = trial.stream("data")
+    X = rng.uniform(-1.0, 1.0, (m, 2))
+    y = 0.8 * np.sin(np.pi * X[:, 0]) + 0.2 * rng.uniform(-1.0, 1.0, m)
+    points = trial.stream("public").uniform(-1.0, 1.0, (n, 2))
+    fit = fit_kernel(_kernel(X, X), y, loss="squared", regularization=_PENALTY_attack_runs)
+    exact = _kernel(points, X) @ fit.coefficients
+    scale = least_squares_scale(
+        epsilon=epsilon,
+        kappa=1.0,
+        label_bound=_BOUND,
+        regularization=_PENALTY_attack_runs,
+        n_records=m,
+        rule="printed",
+    )
+    noise = trial.stream("noise")
+    answers = release_scalar_shift(exact, scale=scale, rng=noise, as_printed=as_printed)
+    return Target(X, y, points, exact, answers)
+
+
+def reconstruct_target(
+    target: Target, n_points: int, *, rng: np.random.Generator, restarts: int = 40
+) -> Reconstruction:
+    """Attack a target with its first ``n_points`` answers; all but the last record are known.
+
+    Parameters
+    ----------
+    target : Target
+    n_points : int
+        Number of answers used, from 2 to all.
+    rng : numpy.random.Generator
+        For the starting points.
+    restarts : int, default=40
+
+    Returns
+    -------
+    Reconstruction
+        The admissible records that explain the answers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``n_points`` is out of range.
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> target = reconstruction_target(Trial(0, seed=0, name="example"))
+    >>> found = reconstruct_target(target, 8, rng=stream(0, "example", "public"))
+    >>> found.unique, bool(np.abs(found.best - target.record).max() < 1e-8)
+    (True, True)
+    """
+    n = check_integer("n_points", n_points, minimum=2)
+    if n > len(target.answers):
+        raise ValueError(f"n_points must be at most {len(target.answers)}, got n_points={n}")
+    return reconstruct_record(
+        target.answers[:n],
+        target.points[:n],
+        target.X[:-1],
+        target.y[:-1],
+        kernel=_kernel,
+        regularization=_PENALTY_attack_runs,
+        low=[-1.0, -1.0],
+        high=[1.0, 1.0],
+        label_bound=_BOUND,
+        rng=rng,
+        restarts=restarts,
+    )
+
+
+@dataclass(frozen=True)
+class ReconstructionRuns:
+    """Reconstruction against the number of answers; rows are trials, columns numbers of answers.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (k,)
+        Numbers of answers.
+    nearest, farthest : ndarray of shape (T, k)
+        Error (largest coordinate) of the solution nearest to the true record and of the farthest
+        one: what an adversary risks who takes any record that explains the answers. Where none
+        does, both are the error of the best admissible record.
+    solutions : ndarray of int, shape (T, k)
+        Number of different admissible records that were found.
+    shifts : ndarray of shape (T,)
+        The noise that was added (at the first point).
+    """
+
+    counts: NDArray[np.intp]
+    nearest: _Array
+    farthest: _Array
+    solutions: NDArray[np.intp]
+    shifts: _Array
+
+
+def _one_run(
+    trial: Trial, counts: tuple[int, ...], restarts: int, as_printed: bool
+) -> tuple[list[tuple[float, float, int]], float]:
+    target = reconstruction_target(trial, n_points=max(counts), as_printed=as_printed)
+    rng, rows = trial.stream("public"), []
+    for n in counts:
+        found = reconstruct_target(target, n, rng=rng, restarts=restarts)
+        tried = found.solutions if len(found.solutions) else found.best[None]
+        errors = np.abs(tried - target.record).max(axis=1)
+        rows.append((float(errors.min()), float(errors.max()), len(found.solutions)))
+    return rows, float(target.answers[0] - target.exact[0])
+
+
+def reconstruction_runs(
+    counts: Sequence[int] = tuple(range(2, 13)),
+    *,
+    n_trials: int,
+    seed: int,
+    name: str = "erm-beyond-reconstruction",
+    restarts: int = 40,
+    as_printed: bool = True,
+    n_jobs: int | None = 1,
+) -> ReconstructionRuns:
+    """Attack many data sets with growing numbers of answers.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Numbers of answers, each at least 2.
+    n_trials : int
+        Data sets, at least 1.
+    seed : int
+    name : str, default="erm-beyond-reconstruction"
+        Name of the streams.
+    restarts : int, default=40
+        Local searches per attack.
+    as_printed : bool, default=True
+        False: fresh noise at every point, against which the attack must fail.
+    n_jobs : int or None, default=1
+
+    Returns
+    -------
+    ReconstructionRuns
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> runs = reconstruction_runs((5, 8), n_trials=1, seed=0)
+    >>> runs.solutions.tolist(), bool(runs.farthest.max() < 1e-8)
+    ([[1, 1]], True)
+    """
+    numbers = tuple(check_integer("counts", n, minimum=2) for n in counts)
+    if not numbers:
+        raise ValueError("counts must not be empty")
+    check_integer("restarts", restarts)
+    one = partial(_one_run, counts=numbers, restarts=restarts, as_printed=as_printed)
+    results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs, progress=False)
+    rows = np.array([row for row, _ in results])  # (T, k, 3)
+    return ReconstructionRuns(
+        np.array(numbers, dtype=np.intp),
+        rows[..., 0],
+        rows[..., 1],
+        rows[..., 2].astype(np.intp),
+        np.array([shift for _, shift in results]),
+    )

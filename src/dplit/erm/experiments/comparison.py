@@ -1,0 +1,315 @@
+r"""All repairs and their rivals at equal privacy: misclassification against epsilon and size.
+
+Every method learns a linear function of the same public features of norm 1 with the same lambda,
+which depends on the number of records and on epsilon alone. Nothing is chosen on the data; steps
+and step length of gradient descent were chosen on other seeds, in its favour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit.baselines import noisy_gradient_descent, objective_perturbation
+from dplit.datasets.classification import load_problem
+from dplit.erm.estimators import add_noise, certified_weights
+from dplit.erm.losses import trigonometric_features
+from dplit.features import cos_sin_features, random_frequencies
+from dplit.mechanisms import gaussian_sigma
+from dplit.streams import stream
+from dplit.trials import run_trials
+
+__all__ = [
+    "METHODS",
+    "PROBLEMS",
+    "Comparison",
+    "compare",
+    "gaussian_error",
+    "public_regularization",
+]
+
+
+_Array = NDArray[np.float64]
+
+Problem = Literal["waves", "cancer", "digits"]
+
+PROBLEMS: tuple[Problem, ...] = ("waves", "cancer", "digits")
+
+#: In the order of the legend; the last two are no private learners.
+METHODS = (
+    "Gaussian process",
+    "gamma norm",
+    "20 queries",
+    "objective, gamma",
+    "objective, Gaussian",
+    "noisy gradient",
+    "not private",
+    "constant",
+)
+
+_Fits = Callable[[int, float], tuple[_Array, float]]
+
+STEPS, STEP_LENGTH, QUERIES = 20, 0.5, 20
+
+_WIDTHS = {"cancer": 0.5, "digits": 2.0}
+
+_FREQUENCIES = 100
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Misclassification of every method.
+
+    Attributes
+    ----------
+    problem : str
+    settings : tuple of (int, float)
+        Pairs of number of records and epsilon.
+    delta : float
+        Of the methods that are not pure.
+    errors : dict of str to ndarray of shape (n_repeats, n_settings)
+        Share of wrong predictions for new records, one noise draw per repetition.
+    expected : ndarray of shape (n_repeats, n_settings)
+        That of the Gaussian process, averaged over its noise in closed form.
+    """
+
+    problem: str
+    settings: tuple[tuple[int, float], ...]
+    delta: float
+    errors: Mapping[str, _Array]
+    expected: _Array
+
+    def mean(self, method: str) -> _Array:
+        """Mean over repetitions, for each setting."""
+        return np.asarray(self.errors[method].mean(axis=0))
+
+    def advantage(self, method: str, other: str) -> tuple[_Array, _Array]:
+        """Mean of ``other - method`` over repetitions with its standard error."""
+        gaps = self.errors[other] - self.errors[method]
+        return gaps.mean(axis=0), gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
+
+
+def public_regularization(n_records: int, epsilon: float) -> float:
+    r"""Parameter lambda of all methods, from public numbers.
+
+    Parameters
+    ----------
+    n_records : int
+        Number m, at least 1.
+    epsilon : float
+        Positive; infinity for a fit without privacy.
+
+    Returns
+    -------
+    float
+        :math:`(m\min\{1,\epsilon\})^{-2/3}`: the best exponent of the corrected Theorem 4 for
+        beta = 1/2.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> round(public_regularization(1000, 1.0), 6), round(public_regularization(500, 2.0), 6)
+    (0.01, 0.015874)
+    """
+    m = check_integer("n_records", n_records)
+    return float((m * min(1.0, check_positive("epsilon", epsilon, infinite=True))) ** (-2 / 3))
+
+
+def gaussian_error(scores: _Array, share: _Array, *, sigma: float) -> float:
+    r"""Expected share of wrong signs of scores with Gaussian noise.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        Exact values of the function at test points.
+    share : ndarray of shape (n,)
+        Probability of the label +1 at each.
+    sigma : float
+        Standard deviation of the noise of a value, positive.
+
+    Returns
+    -------
+    float
+        Mean of :math:`p\,\Phi(-f/\sigma)+(1-p)\,\Phi(f/\sigma)`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``sigma`` is not positive.
+
+    Examples
+    --------
+    >>> round(gaussian_error(np.array([1.0]), np.array([1.0]), sigma=1.0), 4)
+    0.1587
+    """
+    wrong = norm.cdf(-np.asarray(scores) / check_positive("sigma", sigma))
+    return float(np.mean(share * wrong + (1.0 - share) * (1.0 - wrong)))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Training features and labels, features of public points, test features with P(+1)."""
+
+    F: _Array
+    y: _Array
+    asked: _Array
+    test: _Array
+    share: _Array
+
+    def error(self, weights: _Array) -> float:
+        positive = self.test @ weights > 0
+        return float(np.mean(np.where(positive, 1.0 - self.share, self.share)))
+
+
+def _waves(m: int, seed: int, trial: int) -> _Task:
+    rng = stream(seed, "erm-beyond-frontier", "data", trial)
+    grid, public = (np.arange(2000) + 0.5) / 2000, (np.arange(QUERIES) + 0.5) / QUERIES
+    x = rng.random(m)
+    kept = np.where(rng.random(m) < 0.9, 1.0, -1.0)
+    y = kept * np.where(x < 0.5, 1.0, -1.0)
+    features = (trigonometric_features(points) for points in (x, public, grid))
+    F, asked, test = features
+    return _Task(F, y, asked, test, np.where(grid < 0.5, 0.9, 0.1))
+
+
+def _bundled(name: str, m: int, seed: int, trial: int) -> _Task:
+    X, y = load_problem(name)
+    if m >= len(y):
+        raise ValueError(f"settings must have fewer than {len(y)} records for {name}, got {m}")
+    order = stream(seed, f"erm-beyond-frontier-{name}", "data", trial).permutation(len(y))
+    rng = stream(seed, f"erm-beyond-frontier-{name}", "public", trial)
+    gamma = 0.5 / _WIDTHS[name] ** 2
+    frequencies = random_frequencies(X.shape[1], _FREQUENCIES, gamma=gamma, rng=rng)
+    F = cos_sin_features(X, frequencies)
+    asked = cos_sin_features(rng.random((QUERIES, X.shape[1])), frequencies)
+    train, test = order[:m], order[m:]
+    return _Task(F[train], y[train], asked, F[test], (y[test] > 0).astype(float))
+
+
+def _hinge_slope(scores: _Array, y: _Array) -> _Array:
+    return np.asarray(-y * (y * scores < 1.0))
+
+
+def _errors(
+    task: _Task, fits: _Fits, epsilon: float, delta: float, rng: np.random.Generator
+) -> tuple[dict[str, float], float]:
+    """Return the error of every method, and the expected one of the Gaussian process."""
+    m = len(task.y)
+    penalty = public_regularization(m, epsilon)
+    weights, sensitivity = fits(m, penalty)
+    free, _ = fits(m, public_regularization(m, np.inf))
+    noisy = partial(add_noise, weights, sensitivity, task.asked, epsilon=epsilon, delta=delta)
+    perturbed = partial(
+        objective_perturbation, task.F, task.y, epsilon=epsilon, data_norm=1.0,
+        regularization=penalty, loss="huberised_hinge", rng=rng,
+    )  # fmt: skip
+    descent = noisy_gradient_descent(
+        task.F, task.y, epsilon=epsilon, delta=delta, clip=1.0, steps=STEPS,
+        learning_rate=STEP_LENGTH, derivative=_hinge_slope, rng=rng,
+    )  # fmt: skip
+    learned = (
+        noisy(release="gaussian_process", rng=rng).coef,
+        noisy(release="gamma", rng=rng).coef,
+        noisy(release="queries", rng=rng).coef,
+        perturbed().coef,
+        perturbed(delta=delta).coef,
+        descent.coef,
+        free,
+    )
+    errors = dict(zip(METHODS, map(task.error, learned), strict=False))
+    positive = float(task.share.mean())
+    errors["constant"] = min(positive, 1.0 - positive)
+    sigma = float(gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity))
+    return errors, gaussian_error(task.test @ weights, task.share, sigma=sigma)
+
+
+def _trial(
+    trial: int, *, seed: int, problem: str, settings: Sequence[tuple[int, float]], delta: float
+) -> list[tuple[dict[str, float], float]]:
+    make: Callable[[int, int, int], _Task] = (
+        _waves if problem == "waves" else partial(_bundled, problem)
+    )
+    tasks = {m: make(m, seed, trial) for m in {m for m, _ in settings}}
+
+    @cache
+    def fits(m: int, penalty: float) -> tuple[_Array, float]:
+        return certified_weights(
+            tasks[m].F, tasks[m].y, loss="hinge", regularization=penalty, tau=0.5, accuracy=0.01
+        )
+
+    rng = stream(seed, f"erm-beyond-frontier-{problem}", "noise", trial)
+    return [_errors(tasks[m], fits, epsilon, delta, rng) for m, epsilon in settings]
+
+
+def compare(
+    problem: Problem,
+    *,
+    settings: Sequence[tuple[int, float]],
+    seed: int,
+    delta: float = 1e-5,
+    n_repeats: int = 10,
+    n_jobs: int = 1,
+) -> Comparison:
+    """Misclassification of all methods at equal privacy, for replacing one record.
+
+    Parameters
+    ----------
+    problem : {"waves", "cancer", "digits"}
+        The labels of ``sin(2 pi x)`` with a tenth of them wrong, on 80 trigonometric features; or
+        bundled data on 200 random Fourier features, split anew in every repetition.
+    settings : sequence of (int, float)
+        Numbers of training records and epsilons.
+    seed : int
+    delta : float, default=1e-5
+        Of the Gaussian process, objective perturbation with Gaussian noise and gradient descent;
+        the others have delta 0.
+    n_repeats : int, default=10
+        At least 2.
+    n_jobs : int, default=1
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> result = compare("waves", settings=[(200, 1.0)], seed=0, n_repeats=2)
+    >>> sorted(result.errors) == sorted(METHODS), result.expected.shape
+    (True, (2, 1))
+    """
+    check_choice("problem", problem, PROBLEMS)
+    pairs = tuple(
+        (check_integer("n_records", m), check_positive("epsilon", e)) for m, e in settings
+    )
+    if not pairs:
+        raise ValueError("settings must not be empty, got settings=()")
+    trials = run_trials(
+        partial(
+            _trial, seed=seed, problem=problem, settings=pairs,
+            delta=check_probability("delta", delta),
+        ),
+        check_integer("n_repeats", n_repeats, minimum=2), seed=seed,
+        name=f"erm-beyond-frontier-{problem}", n_jobs=n_jobs,
+    )  # fmt: skip
+    errors = {
+        method: np.array([[point[method] for point, _ in trial] for trial in trials])
+        for method in METHODS
+    }
+    expected = np.array([[value for _, value in trial] for trial in trials])
+    return Comparison(problem, pairs, delta, errors, expected)

@@ -1,0 +1,541 @@
+r"""Learning curves of the scalar-shift release for the hinge loss, noise integrated out.
+
+The predictor is linear in the 80 sines and cosines of
+:func:`dplit.erm.losses.trigonometric_features`, and records have :math:`x\sim U[0,1]`. Samples of
+one repetition are nested, and the noise is independent of them, so its expectation is exact and
+only the sampling of the data is left to repeat.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from dplit._checks import check_choice, check_finite_array, check_integer, check_positive
+from dplit.erm.losses import trigonometric_features
+from dplit.erm.minimisers import fit_linear
+from dplit.erm.rates import (
+    excess_bound,
+    least_squares_bound,
+    least_squares_noise,
+    theorem4_schedule,
+)
+from dplit.erm.release import noise_scale
+from dplit.erm.utility import expected_loss_laplace, wrong_sign_probability
+from dplit.trials import Estimate, Trial, run_trials
+
+__all__ = [
+    "HINGE_SETTINGS",
+    "LEAST_SQUARES_SETTINGS",
+    "NOISES",
+    "HingeCurves",
+    "LeastSquaresCurves",
+    "Setting",
+    "hinge_approximation",
+    "hinge_bounds",
+    "hinge_curves",
+    "least_squares_approximation",
+    "least_squares_bounds",
+    "least_squares_curves",
+    "log_slope",
+]
+
+
+Array = NDArray[np.float64]
+
+#: Probability that a label of the classification problem is that of the square wave.
+LABEL_QUALITY = 0.9
+
+#: Noises of the hinge curves along the last axis.
+NOISES = ("none", "printed", "doubled")
+
+_GRID = 2000
+
+
+class Setting(NamedTuple):
+    r"""How budget and regularisation depend on m.
+
+    Attributes
+    ----------
+    name : str
+    beta : float
+        Exponent of the approximation error that the choice assumes.
+    epsilon : float or None
+        Fixed budget; None takes that of the paper's schedule.
+    """
+
+    name: str
+    beta: float
+    epsilon: float | None
+
+
+HINGE_SETTINGS = (
+    Setting("Theorem 4, β = 1/4", 0.25, None),
+    Setting("Theorem 4, β = 1/2", 0.5, None),
+    Setting("fixed ε = 1/2, β = 1/4", 0.25, 0.5),
+    Setting("fixed ε = 1/2, β = 1/2", 0.5, 0.5),
+)
+
+
+def hinge_schedule(setting: Setting, m: int) -> tuple[float, float]:
+    r"""Budget and lambda: Theorem 4's, or :math:`\lambda=(m\epsilon)^{-1/(\beta+1)}` at fixed
+    epsilon."""
+    if setting.epsilon is None:
+        return theorem4_schedule(m, beta=setting.beta)
+    return setting.epsilon, (m * setting.epsilon) ** (-1.0 / (setting.beta + 1.0))
+
+
+@dataclass(frozen=True)
+class HingeCurves:
+    r"""Excess risks of the released function, noise integrated out.
+
+    Attributes
+    ----------
+    sizes : ndarray of int, shape (n,)
+    settings : tuple of Setting
+    regularization, epsilon : ndarray, shape (s, n)
+        By setting and size.
+    excess : ndarray, shape (trials, s, n, 3)
+        Excess hinge risk; last axis: no noise, the printed scale, the doubled scale.
+    misclassified : ndarray, shape (trials, s, n, 3)
+        Excess misclassification of the sign.
+    distance : float
+        Largest certified distance of a fit to its minimiser, hence bound on the error of values.
+    """
+
+    sizes: NDArray[np.int64]
+    settings: tuple[Setting, ...]
+    regularization: Array
+    epsilon: Array
+    excess: Array
+    misclassified: Array
+    distance: float
+
+
+def check_sizes(sizes: ArrayLike) -> NDArray[np.int64]:
+    """Return increasing positive integers as an array."""
+    values = np.asarray(check_finite_array("sizes", sizes, ndim=1))
+    if values.dtype.kind not in "iu" or values.min() < 1 or np.any(np.diff(values) <= 0):
+        raise ValueError(f"sizes must be increasing positive integers, got {values[:5].tolist()}")
+    return values.astype(np.int64)
+
+
+def _hinge_risks(weights: Array, scales: Sequence[float]) -> tuple[Array, Array]:
+    """Excess hinge risk and excess misclassification of a linear function for several scales."""
+    grid, features = _hinge_grid()
+    wave, values = np.sign(np.sin(2.0 * math.pi * grid)), features @ weights
+    hinge, wrong = np.empty(len(scales)), np.empty(len(scales))
+    q = LABEL_QUALITY
+    for j, s in enumerate(scales):
+        right = expected_loss_laplace("hinge", values, wave, scale=s)
+        other = expected_loss_laplace("hinge", values, -wave, scale=s)
+        hinge[j] = np.mean(q * right + (1.0 - q) * other) - 2.0 * (1.0 - q)
+        wrong[j] = (2.0 * q - 1.0) * np.mean(wrong_sign_probability(values, wave, scale=s))
+    return hinge, wrong
+
+
+@functools.cache
+def _hinge_grid() -> tuple[Array, Array]:
+    grid = (np.arange(_GRID) + 0.5) / _GRID
+    return grid, trigonometric_features(grid)
+
+
+def hinge_trial(trial: Trial, sizes: NDArray[np.int64], tol: float) -> tuple[Array, Array, float]:
+    """One repetition of :func:`hinge_curves`: risks by setting, size and noise, and accuracy."""
+    rng, largest = trial.stream("data"), int(sizes[-1])
+    x = rng.random(largest)
+    y = np.sign(np.sin(2.0 * math.pi * x)) * np.where(rng.random(largest) < LABEL_QUALITY, 1, -1)
+    features = trigonometric_features(x)
+    shape = (len(HINGE_SETTINGS), len(sizes), len(NOISES))
+    excess, wrong, distance = np.empty(shape), np.empty(shape), 0.0
+    for i, setting in enumerate(HINGE_SETTINGS):
+        for j, m in enumerate(sizes.tolist()):
+            epsilon, penalty = hinge_schedule(setting, m)
+            fit = fit_linear(features[:m], y[:m], loss="hinge", regularization=penalty, tol=tol)
+            scale = noise_scale(
+                epsilon=epsilon, lipschitz=1.0, kappa=1.0, regularization=penalty, n_records=m
+            )
+            excess[i, j], wrong[i, j] = _hinge_risks(fit.weights, (0.0, 0.5 * scale, scale))
+            distance = max(distance, fit.distance)
+    return excess, wrong, distance
+
+
+def hinge_curves(
+    n_trials: int,
+    *,
+    seed: int,
+    sizes: ArrayLike,
+    name: str = "erm-beyond-curves",
+    n_jobs: int | None = 1,
+    tol: float = 1e-10,
+) -> HingeCurves:
+    r"""Learning curves of the hinge loss with labels of a noisy square wave.
+
+    Parameters
+    ----------
+    n_trials : int
+        Repetitions, at least 1.
+    seed : int
+        Seed of the run.
+    sizes : array_like of int, shape (n,)
+        Increasing numbers of records.
+    name : str, default="erm-beyond-curves"
+        Name of the streams.
+    n_jobs : int or None, default=1
+        Workers.
+    tol : float, default=1e-10
+        Duality gap of every fit.
+
+    Returns
+    -------
+    HingeCurves
+        Risks on 2000 midpoints of the unit interval; the Bayes classifier is
+        :math:`\operatorname{sgn}\sin2\pi x`, labels agree with it with probability 0.9.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> curves = hinge_curves(2, seed=0, sizes=[64, 128])
+    >>> curves.excess.shape
+    (2, 4, 2, 3)
+    """
+    records = check_sizes(sizes)
+    one = functools.partial(hinge_trial, sizes=records, tol=check_positive("tol", tol))
+    results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs)
+    pairs = np.array([[hinge_schedule(s, m) for m in records.tolist()] for s in HINGE_SETTINGS])
+    return HingeCurves(
+        sizes=records,
+        settings=HINGE_SETTINGS,
+        regularization=pairs[..., 1],
+        epsilon=pairs[..., 0],
+        excess=np.array([result[0] for result in results]),
+        misclassified=np.array([result[1] for result in results]),
+        distance=max(result[2] for result in results),
+    )
+
+
+def hinge_approximation(regularization: float) -> float:
+    r"""Approximation error :math:`D(\lambda)` of the classification problem of the curves.
+
+    Parameters
+    ----------
+    regularization : float
+        lambda, positive.
+
+    Returns
+    -------
+    float
+        Excess hinge risk plus penalty of :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_c` in the span of
+        the features, on the grid of the curves.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``regularization`` is not positive and finite.
+
+    Examples
+    --------
+    >>> round(hinge_approximation(0.01), 4)
+    0.149
+    """
+    penalty = check_positive("regularization", regularization)
+    grid, features = _hinge_grid()
+    target = features.T @ np.sign(np.sin(2.0 * math.pi * grid)) / _GRID
+    mu = np.mean(features**2, axis=0)  # features are orthogonal on the grid
+    weights = target / (mu + penalty)
+    return float(_hinge_risks(weights, (0.0,))[0][0] + penalty * weights @ weights)
+
+
+def hinge_bounds(curves: HingeCurves) -> Array:
+    r"""Bound by stability on the excess hinge risk with the doubled noise.
+
+    Parameters
+    ----------
+    curves : HingeCurves
+
+    Returns
+    -------
+    ndarray, shape (s, n)
+        By setting and size, with :func:`hinge_approximation` and slopes in [-1, 0] or [0, 1].
+
+    Examples
+    --------
+    >>> hinge_bounds(hinge_curves(1, seed=0, sizes=[64]))[:, 0].round(3)
+    array([0.87 , 0.807, 0.87 , 0.773])
+    """
+    bounds = np.empty(curves.regularization.shape)
+    for (i, j), penalty in np.ndenumerate(curves.regularization):
+        bounds[i, j] = excess_bound(
+            n_records=int(curves.sizes[j]),
+            regularization=float(penalty),
+            epsilon=float(curves.epsilon[i, j]),
+            lipschitz=1.0,
+            width=1.0,
+            approximation=hinge_approximation(float(penalty)),
+        )
+    return bounds
+
+
+def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:
+    r"""Slope of the logarithm of a mean curve against log m, with a standard error.
+
+    Parameters
+    ----------
+    values : array_like, shape (trials, n)
+        Positive results, at least two trials.
+    sizes : array_like, shape (n,)
+        Positive, at least two different ones.
+
+    Returns
+    -------
+    Estimate
+        Least-squares slope of the mean over trials, and its jackknife standard error, which
+        respects that one trial's results are dependent.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If shapes do not fit or a number is not positive.
+
+    Examples
+    --------
+    >>> slope = log_slope([[1.0, 0.5, 0.25], [2.0, 1.0, 0.5]], [1, 4, 16])
+    >>> round(float(slope.mean), 12), round(float(slope.se), 12)
+    (-0.5, 0.0)
+    """
+    table = np.asarray(check_finite_array("values", values, ndim=2), dtype=np.float64)
+    m = np.asarray(check_finite_array("sizes", sizes, ndim=1), dtype=np.float64)
+    trials = check_integer("the number of trials", len(table), minimum=2)
+    if table.shape[1] != len(m) or min(table.min(), m.min()) <= 0 or np.ptp(m) == 0:
+        raise ValueError(
+            f"values must be positive with a column for each of the different sizes, got shapes "
+            f"{table.shape} and {m.shape}, least {min(table.min(), m.min()):g}"
+        )
+    centred = np.log(m) - np.log(m).mean()
+    weights = centred / float(centred @ centred)
+    total = table.sum(axis=0)
+    slope = float(np.log(total / trials) @ weights)
+    without = np.log((total - table) / (trials - 1)) @ weights
+    spread = float(np.sum((without - without.mean()) ** 2))
+    return Estimate(slope, math.sqrt(spread * (trials - 1) / trials))
+
+
+# Learning curves of the scalar-shift release for least squares, from growing sums.
+#
+# Records, features and noise as in :mod:`dplit.erm.experiments.learning_curves`. The excess risk is
+# a weighted sum of squared differences of weights, and the noise adds its variance: nothing is
+# simulated but the sample.
+
+
+#: Amplitude of the regression function and of the noise in its labels.
+AMPLITUDE = 0.5
+
+LEAST_SQUARES_SETTINGS = (
+    Setting("Section 5.1, β = 1", 1.0, None),
+    Setting("fixed ε = 1/2, β = 1", 1.0, 0.5),
+)
+
+
+def least_squares_schedule(setting: Setting, m: int) -> tuple[float, float]:
+    r"""Budget and lambda: those of Section 5.1, or :math:`\lambda=m^{-2/(3+\beta)}` at fixed
+    epsilon."""
+    if setting.epsilon is None:
+        penalty = float(m) ** (-2.0 / (3.0 * (setting.beta + 1.0)))
+        return 1.0 / (penalty * float(m) ** (2.0 / 3.0)), penalty
+    return setting.epsilon, float(m) ** (-2.0 / (3.0 + setting.beta))
+
+
+@dataclass(frozen=True)
+class LeastSquaresCurves:
+    r"""Excess squared risks of the released function, noise integrated out.
+
+    Attributes
+    ----------
+    sizes : ndarray of int, shape (n,)
+    settings : tuple of Setting
+    regularization, epsilon : ndarray, shape (s, n)
+    plain : ndarray, shape (trials, s, n)
+        Excess risk without noise.
+    noise : dict of str to ndarray, shape (s, n)
+        What the noise adds, for the scales "printed", "doubled" and "sharp"; the same in every
+        trial.
+    """
+
+    sizes: NDArray[np.int64]
+    settings: tuple[Setting, ...]
+    regularization: Array
+    epsilon: Array
+    plain: Array
+    noise: dict[str, Array]
+
+    def excess(self, scale: str) -> Array:
+        """Return the excess with noise, shape (trials, s, n); ``"none"`` is without."""
+        check_choice("scale", scale, ("none", *self.noise))
+        return self.plain if scale == "none" else self.plain + self.noise[scale]
+
+
+def _regression_weights() -> tuple[Array, Array]:
+    """Coefficients of the regression function and second moments of the features."""
+    moments = trigonometric_features([0.0])[0]
+    frequencies = len(moments) // 2
+    half = 0.5 * moments[:frequencies] ** 2
+    target = np.zeros(2 * frequencies)
+    target[frequencies] = AMPLITUDE / moments[0]
+    return target, np.concatenate([half, half])
+
+
+def least_squares_approximation(regularization: float) -> tuple[float, float]:
+    r"""Least :math:`D(\lambda)` of the regression problem of the curves, and its least risk.
+
+    Parameters
+    ----------
+    regularization : float
+        lambda, positive.
+
+    Returns
+    -------
+    approximation, risk : float
+        :math:`\frac18\frac\lambda{\mu_1+\lambda}` with the eigenvalue :math:`\mu_1` of the
+        regression function :math:`\frac12\sin2\pi x`, and :math:`\mathcal E(f_\rho)=\frac1{12}`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``regularization`` is not positive and finite.
+
+    Examples
+    --------
+    >>> [round(value, 4) for value in least_squares_approximation(0.01)]
+    [0.0039, 0.0833]
+    """
+    penalty = check_positive("regularization", regularization)
+    target, moments = _regression_weights()
+    share = penalty / (moments + penalty)
+    return float(np.sum(moments * target**2 * share)), AMPLITUDE**2 / 3.0
+
+
+def least_squares_trial(trial: Trial, sizes: NDArray[np.int64]) -> Array:
+    """One repetition of :func:`least_squares_curves` from sums over growing samples."""
+    rng, largest = trial.stream("data"), int(sizes[-1])
+    x = rng.random(largest)
+    y = AMPLITUDE * (np.sin(2.0 * math.pi * x) + rng.uniform(-1.0, 1.0, largest))
+    target, moments = _regression_weights()
+    gram, right = np.zeros((len(target), len(target))), np.zeros(len(target))
+    excess, start = np.empty((len(LEAST_SQUARES_SETTINGS), len(sizes))), 0
+    for j, m in enumerate(sizes.tolist()):
+        features = trigonometric_features(x[start:m])
+        gram += features.T @ features
+        right += features.T @ y[start:m]
+        start = m
+        for i, setting in enumerate(LEAST_SQUARES_SETTINGS):
+            shifted = gram.copy()
+            shifted.flat[:: len(target) + 1] += m * least_squares_schedule(setting, m)[1]
+            weights = cho_solve(cho_factor(shifted, check_finite=False), right)
+            excess[i, j] = float(moments @ (weights - target) ** 2)
+    return excess
+
+
+def least_squares_curves(
+    n_trials: int,
+    *,
+    seed: int,
+    sizes: ArrayLike,
+    name: str = "erm-beyond-curves-squared",
+    n_jobs: int | None = 1,
+) -> LeastSquaresCurves:
+    r"""Learning curves of least squares for :math:`y=\frac12\sin2\pi x+\frac12U[-1,1]`.
+
+    Parameters
+    ----------
+    n_trials, seed, sizes, name, n_jobs
+        As in :func:`dplit.erm.experiments.learning_curves.hinge_curves`.
+
+    Returns
+    -------
+    LeastSquaresCurves
+        The excess is the distance to the regression function in :math:`L^2`, a weighted sum of
+        squared differences of weights: no test set. The function 0 has excess 1/8.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    Gram matrix and right side of the features are sums over records; they grow with the sample,
+    and each fit is a system of 80 equations whatever m is.
+
+    Examples
+    --------
+    >>> curves = least_squares_curves(2, seed=0, sizes=[64, 128])
+    >>> curves.plain.shape, round(float(curves.noise["printed"][0, 0]), 6)
+    ((2, 2, 2), 2.0)
+    """
+    records = check_sizes(sizes)
+    one = functools.partial(least_squares_trial, sizes=records)
+    results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs)
+    settings = LEAST_SQUARES_SETTINGS
+    pairs = np.array([[least_squares_schedule(s, m) for m in records.tolist()] for s in settings])
+    noise = {
+        scale: np.array(
+            [
+                [
+                    least_squares_noise(
+                        n_records=m,
+                        regularization=pairs[i, j, 1],
+                        epsilon=pairs[i, j, 0],
+                        label_bound=2.0 * AMPLITUDE,
+                        scale=scale,
+                    )
+                    for j, m in enumerate(records.tolist())
+                ]
+                for i in range(len(settings))
+            ]
+        )
+        for scale in ("printed", "doubled", "sharp")
+    }
+    return LeastSquaresCurves(
+        records, settings, pairs[..., 1], pairs[..., 0], np.array(results), noise
+    )
+
+
+def least_squares_bounds(curves: LeastSquaresCurves) -> Array:
+    r"""Bound on the excess squared risk without noise, by leaving one record out.
+
+    Parameters
+    ----------
+    curves : LeastSquaresCurves
+
+    Returns
+    -------
+    ndarray, shape (s, n)
+        By setting and size, with the least approximation error of the regression problem.
+
+    Examples
+    --------
+    >>> curves = least_squares_curves(1, seed=0, sizes=[64, 128])
+    >>> bool((curves.plain[0] < least_squares_bounds(curves)).all())
+    True
+    """
+    bounds = np.empty(curves.regularization.shape)
+    for (i, j), penalty in np.ndenumerate(curves.regularization):
+        bias, risk = least_squares_approximation(float(penalty))
+        bounds[i, j] = least_squares_bound(
+            n_records=int(curves.sizes[j]),
+            regularization=float(penalty),
+            approximation=bias,
+            target_risk=risk,
+        )
+    return bounds

@@ -1,0 +1,371 @@
+r"""The search for neighbouring samples whose minimisers lie far apart, for all four losses.
+
+Every distance comes with the certified error of the two fits, so that a comparison with a bound is
+exact up to that error.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from dplit._checks import check_choice, check_integer, check_positive, check_rng
+from dplit.erm._solvers import duality_gap, logistic_weights
+from dplit.erm.losses import LOSSES, check_targets, gaussian_kernel, gram_rows
+from dplit.erm.minimisers import rkhs_norm, solve_gram
+from dplit.erm.stability import RidgeNeighbours
+from dplit.trials import Trial, run_trials
+
+__all__ = [
+    "Distances",
+    "Replacements",
+    "climb",
+    "draw_replacements",
+    "replacement_distances",
+    "stability_curve",
+    "wave_sample",
+]
+
+
+Array = NDArray[np.float64]
+
+
+class Replacements(NamedTuple):
+    """Single replacements: record ``removed[k]`` gives way to ``(points[k], labels[k])``.
+
+    Attributes
+    ----------
+    removed : ndarray of int, shape (q,)
+    points : ndarray, shape (q, d)
+    labels : ndarray, shape (q,)
+    """
+
+    removed: NDArray[np.intp]
+    points: Array
+    labels: Array
+
+
+class Distances(NamedTuple):
+    """Distances of neighbouring fits and how far the minimisers' distances can be from them.
+
+    Attributes
+    ----------
+    values, errors : ndarray, shape (q,)
+    """
+
+    values: Array
+    errors: Array
+
+
+def wave_sample(
+    n_records: int, *, task: Literal["regression", "classification"], rng: np.random.Generator
+) -> tuple[Array, Array]:
+    r"""Draw points of the square and noisy values, or noisy signs, of a wave.
+
+    Parameters
+    ----------
+    n_records : int
+        m, at least 1.
+    task : {"regression", "classification"}
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    points : ndarray, shape (m, 2)
+        Uniform on :math:`[-1,1]^2`.
+    y : ndarray, shape (m,)
+        With :math:`\eta=0.8\sin\pi x_1`: :math:`\eta+U[-0.2,0.2]`, in [-1, 1]; or labels with
+        :math:`P(y=1)=(1+\eta)/2`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> points, y = wave_sample(3, task="classification", rng=stream(0, "example", "data"))
+    >>> points.shape, set(y.tolist()) <= {-1.0, 1.0}
+    ((3, 2), True)
+    """
+    m = check_integer("n_records", n_records)
+    check_choice("task", task, ("regression", "classification"))
+    generator = check_rng(rng)
+    points = generator.uniform(-1.0, 1.0, (m, 2))
+    wave = 0.8 * np.sin(np.pi * points[:, 0])
+    if task == "regression":
+        return points, np.clip(wave + generator.uniform(-0.2, 0.2, m), -1.0, 1.0)
+    return points, np.where(generator.uniform(size=m) < (1.0 + wave) / 2, 1.0, -1.0)
+
+
+def draw_replacements(
+    points: Array, y: Array, count: int, *, loss: str, rng: np.random.Generator
+) -> Replacements:
+    """Draw replacements, half of them random and half adversarial.
+
+    Parameters
+    ----------
+    points, y : ndarray, shapes (m, 2) and (m,)
+        A sample of :func:`wave_sample`.
+    count : int
+        Number q of replacements, at least 2.
+    loss : {"squared", "hinge", "pinball", "logistic"}
+        Chooses between values and labels.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Replacements
+        The first half are fresh records of the same law. The others keep the point and turn the
+        label: its flip, or -1 for a nonnegative and +1 for a negative value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+    """
+    check_choice("loss", loss, LOSSES)
+    fresh = check_integer("count", count, minimum=2) // 2
+    generator = check_rng(rng)
+    removed = generator.integers(len(y), size=count)
+    new_points, new_labels = points[removed].copy(), np.where(y[removed] >= 0, -1.0, 1.0)
+    task: Literal["regression", "classification"] = (
+        "classification" if loss in ("hinge", "logistic") else "regression"
+    )
+    new_points[:fresh], new_labels[:fresh] = wave_sample(fresh, task=task, rng=generator)
+    return Replacements(removed, new_points, new_labels)
+
+
+class _Fits:
+    """Fits of the first m records of a pool, and of the samples with one of them replaced.
+
+    Each starts from the first fit; the Gram matrix is changed in one row and column, not copied.
+    """
+
+    def __init__(
+        self, K: Array, y: Array, m: int, loss: str, regularization: float, tau: float
+    ) -> None:
+        self.K, self.pool_labels, self.m = K, y, m
+        self.loss, self.regularization, self.tau = loss, regularization, tau
+        self.pool_rows = gram_rows(K) if loss == "logistic" else np.empty((len(y), 0))
+        self.block, self.y = K[:m, :m].copy(), y[:m].copy()
+        self.rows = self.pool_rows[:m].copy()
+        self.start: Array | None = None
+
+    def _put(self, place: int, record: int) -> None:
+        """Let a record of the pool stand at a place of the sample."""
+        self.block[place] = self.K[record, : self.m]
+        self.block[:, place] = self.K[: self.m, record]
+        self.block[place, place] = self.K[record, record]
+        self.y[place], self.rows[place] = self.pool_labels[record], self.pool_rows[record]
+
+    def fit(self) -> tuple[Array, float]:
+        """Return coefficients of the sample as it stands and their distance to the minimiser."""
+        if self.loss == "logistic":
+            return self._logistic()
+        found = solve_gram(
+            self.block,
+            self.y,
+            loss=self.loss,
+            regularization=self.regularization,
+            tau=self.tau,
+            tol=1e-18,
+            start=self.start,
+        )
+        self.start = found.coefficients if self.start is None else self.start
+        return found.coefficients, found.distance
+
+    def _logistic(self) -> tuple[Array, float]:
+        """Fit in the factor's columns; the certificate is that of the Gram matrix itself."""
+        w = logistic_weights(self.rows, self.y, self.regularization, 1e-24, self.start)
+        self.start = w if self.start is None else self.start
+        penalty = 2.0 * self.regularization * self.m
+        c = self.y * expit(-self.y * (self.rows @ w)) / penalty
+        gap = duality_gap("logistic", self.y, c, self.block @ c, penalty, self.tau)
+        return c, math.sqrt(gap / self.regularization)
+
+    def distance(self, base: Array, gone: int, new: int) -> tuple[float, float]:
+        """Return the distance of the fit ``base`` to a neighbour's, and the error of that one."""
+        self._put(gone, new)
+        other, error = self.fit()
+        self._put(gone, gone)
+        difference = np.zeros(len(self.pool_labels))
+        difference[: self.m] = base - other
+        difference[gone], difference[new] = base[gone], -other[gone]
+        return rkhs_norm(difference, self.K), error
+
+
+def replacement_distances(
+    points: ArrayLike,
+    y: ArrayLike,
+    replacements: Replacements,
+    *,
+    loss: str,
+    regularization: float = 0.1,
+    width: float = 0.5,
+    tau: float = 0.75,
+) -> Distances:
+    """Distances in the space between the fit of a sample and the fits after replacements.
+
+    Parameters
+    ----------
+    points : array_like, shape (m, d)
+    y : array_like, shape (m,)
+    replacements : Replacements
+        q of them.
+    loss : {"squared", "hinge", "pinball", "logistic"}
+    regularization : float, default=0.1
+        lambda, positive.
+    width : float, default=0.5
+        Of the Gaussian kernel.
+    tau : float, default=0.75
+        Level of the pinball loss.
+
+    Returns
+    -------
+    Distances
+        For least squares the errors are 0: all distances come from one factorisation.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range, or shapes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> swap = Replacements(np.array([0]), np.array([[0.0]]), np.array([-1.0]))
+    >>> found = replacement_distances([[0.0]], [1.0], swap, loss="hinge", regularization=0.5)
+    >>> float(found.values[0]), float(found.errors[0])
+    (2.0, 0.0)
+    """
+    targets = check_targets(loss, np.concatenate([np.asarray(y), replacements.labels]))
+    penalty = check_positive("regularization", regularization)
+    pool = np.vstack([np.asarray(points, dtype=np.float64), replacements.points])
+    K, m = gaussian_kernel(pool, pool, width=width), len(np.asarray(y))
+    added = np.arange(m, len(pool))
+    if loss == "squared":
+        near = RidgeNeighbours(K[:m, :m], targets[:m], regularization=penalty)
+        table = near.replacement_distances(K[:m, m:], K.diagonal()[m:], targets[m:])
+        values = table[replacements.removed, added - m]
+        return Distances(values, np.zeros_like(values))
+    fits = _Fits(K, targets, m, loss, penalty, tau)
+    base, error = fits.fit()
+    swaps = zip(replacements.removed.tolist(), added.tolist(), strict=True)
+    values, errors = np.array([fits.distance(base, gone, new) for gone, new in swaps]).T
+    return Distances(values, errors + error)
+
+
+def climb(
+    points: Array,
+    y: Array,
+    replacements: Replacements,
+    *,
+    loss: str,
+    regularization: float = 0.1,
+    width: float = 0.5,
+    tau: float = 0.75,
+    steps: int = 60,
+) -> tuple[float, float]:
+    """Move the new point of the best replacement uphill, its label held.
+
+    Parameters
+    ----------
+    points, y, replacements, loss, regularization, width, tau
+        As in :func:`replacement_distances`; points of the square [-1, 1]^d.
+    steps : int, default=60
+        Evaluations of the Nelder-Mead search, each of them one fit.
+
+    Returns
+    -------
+    tuple of float
+        The largest distance met and its certified error.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range, or shapes do not fit.
+    """
+    setting = {"loss": loss, "regularization": regularization, "width": width, "tau": tau}
+    found = replacement_distances(points, y, replacements, **setting)  # type: ignore[arg-type]
+    k = int(found.values.argmax())
+    best = (float(found.values[k]), float(found.errors[k]))
+
+    def shortfall(x: Array) -> float:
+        nonlocal best
+        inside = np.clip(x, -1.0, 1.0)[None, :]
+        one = Replacements(replacements.removed[[k]], inside, replacements.labels[[k]])
+        value, error = replacement_distances(points, y, one, **setting)  # type: ignore[arg-type]
+        best = max(best, (float(value[0]), float(error[0])))
+        return -float(value[0])
+
+    limit = check_integer("steps", steps)
+    minimize(shortfall, replacements.points[k], method="Nelder-Mead", options={"maxfev": limit})
+    return best
+
+
+def stability_curve(
+    sizes: ArrayLike,
+    *,
+    loss: str,
+    n_sets: int,
+    n_replacements: int,
+    seed: int,
+    regularization: float = 0.1,
+    width: float = 0.5,
+    tau: float = 0.75,
+    n_jobs: int | None = 1,
+) -> tuple[Array, Array]:
+    """Largest distance over replacements, for growing samples of the wave.
+
+    Parameters
+    ----------
+    sizes : array_like of int, shape (s,)
+        Sample sizes m.
+    loss, regularization, width, tau
+        As in :func:`replacement_distances`.
+    n_sets : int
+        Independent data sets of each size.
+    n_replacements : int
+        Replacements tried on each, half random and half adversarial.
+    seed : int
+    n_jobs : int or None, default=1
+
+    Returns
+    -------
+    largest : ndarray, shape (n_sets, s)
+        Largest distance over the replacements of each data set.
+    errors : ndarray, shape (n_sets, s)
+        Largest certified error among them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+    """
+    counts = [check_integer("sizes", size) for size in np.asarray(sizes).tolist()]
+    task: Literal["regression", "classification"] = (
+        "classification" if loss in ("hinge", "logistic") else "regression"
+    )
+
+    def one(trial: Trial) -> tuple[list[float], list[float]]:
+        rng, largest, errors = trial.stream("data"), [], []
+        for m in counts:
+            points, y = wave_sample(m, task=task, rng=rng)
+            swaps = draw_replacements(points, y, n_replacements, loss=loss, rng=rng)
+            found = replacement_distances(
+                points, y, swaps, loss=loss, regularization=regularization, width=width, tau=tau
+            )
+            largest.append(float(found.values.max()))
+            errors.append(float(found.errors.max()))
+        return largest, errors
+
+    name = f"erm-stability-{loss}"
+    results = np.array(run_trials(one, n_sets, seed=seed, name=name, n_jobs=n_jobs))
+    return results[:, 0], results[:, 1]

@@ -1,0 +1,356 @@
+"""Rows that the chapter shows and checks: bounds beside exact values, one row per setting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from dplit._checks import check_positive
+from dplit.erm.rates import (
+    balanced_regularization,
+    excess_bound,
+    printed_bound,
+    safe_lipschitz,
+    theorem4_schedule,
+)
+from dplit.erm.release import noise_scale
+from dplit.erm.stability import (
+    StabilityVersion,
+    least_squares_stability,
+    mirror_pair,
+    pair_distance,
+)
+from dplit.erm.utility import (
+    Side,
+    coin_decomposition,
+    exact_gap,
+    generalization_bound,
+    privacy_generalization,
+    stability_generalization,
+    subset_gap,
+    subset_mechanism,
+)
+
+__all__ = [
+    "VERSIONS",
+    "CoinRow",
+    "SubsetRow",
+    "bounds_beside_worst",
+    "coin_rows",
+    "least_bounds",
+    "printed_shares",
+    "subset_rows",
+]
+
+
+# The bounds on least-squares stability beside the worst pair that is known.
+
+
+#: The bounds from the largest to the smallest (for lambda at most 1), and how a legend calls them.
+VERSIONS: dict[StabilityVersion, str] = {
+    "printed": "printed",
+    "argument": "its argument, any λ",
+    "lipschitz": "sharp Lipschitz constant",
+    "triangle": "triangle inequality",
+    "sharp": "sharp",
+}
+
+
+def bounds_beside_worst(
+    regularizations: Sequence[float], *, n_records: int, kappa: float = 1.0
+) -> dict[str, NDArray[np.float64]]:
+    """Compute every bound on least-squares stability, and the distance of the worst mirror pair.
+
+    Parameters
+    ----------
+    regularizations : sequence of float
+        Values of lambda, positive.
+    n_records : int
+        m, at least 1.
+    kappa : float, default=1.0
+
+    Returns
+    -------
+    dict of ndarray, shape (len(regularizations),)
+        ``"worst"`` and one entry for each version of
+        :func:`dplit.erm.stability.least_squares_stability`; labels lie in [-1, 1]. A bound
+        below ``"worst"`` is refuted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> table = bounds_beside_worst([1.0, 9.0], n_records=100)
+    >>> (table["printed"] >= table["worst"]).tolist(), (table["sharp"] >= table["worst"]).tolist()
+    ([True, False], [True, True])
+    """
+    found: dict[str, NDArray[np.float64]] = {}
+    lambdas = [float(lam) for lam in regularizations]
+    found["worst"] = np.array([
+        pair_distance(
+            mirror_pair(regularization=lam, n_records=n_records, label_bound=1.0, kappa=kappa),
+            regularization=lam,
+        )
+        for lam in lambdas
+    ])  # fmt: skip
+    for version in VERSIONS:
+        found[version] = np.array([
+            least_squares_stability(
+                regularization=lam,
+                n_records=n_records,
+                label_bound=1.0,
+                kappa=kappa,
+                version=version,
+            )
+            for lam in lambdas
+        ])  # fmt: skip
+    return found
+
+
+Array = NDArray[np.float64]
+
+
+class SubsetRow(NamedTuple):
+    """The subset mechanism at one epsilon beside the bounds of Theorem 3, all divided by G.
+
+    Attributes
+    ----------
+    side : str
+    epsilon : float
+        Nominal.
+    exact_epsilon, gap : float
+        By enumeration for k = 4, m = 3, p = 0.07.
+    closed : float
+        The gap in closed form.
+    wide : float
+        The gap for a million values, m = 100, p = 1e-4.
+    sharp, printed : float
+        Bounds.
+    """
+
+    side: str
+    epsilon: float
+    exact_epsilon: float
+    gap: float
+    closed: float
+    wide: float
+    sharp: float
+    printed: float
+
+
+class CoinRow(NamedTuple):
+    """Exact expectations for the hinge loss on one point, and their bounds.
+
+    Attributes
+    ----------
+    n_records : int
+    generalization : float
+        Expectation of R1.
+    stability, proof, printed : float
+        Bounds on it: by stability, by the proof of Proposition 2, as printed.
+    noise : float
+        Expectation of R2.
+    epsilon : float
+    excess, excess_bound : float
+        Expected excess risk and its bound by stability.
+    """
+
+    n_records: int
+    generalization: float
+    stability: float
+    proof: float
+    printed: float
+    noise: float
+    epsilon: float
+    excess: float
+    excess_bound: float
+
+
+def subset_rows(epsilons: Sequence[float]) -> list[SubsetRow]:
+    """Rows for both signs of the gap.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        Positive budgets.
+
+    Returns
+    -------
+    list of SubsetRow
+        First all of side "over", then all of side "under".
+
+    Examples
+    --------
+    >>> row = subset_rows([0.5])[0]
+    >>> round(row.gap, 6), round(row.closed, 6)
+    (0.154375, 0.154375)
+    """
+    rows = []
+    sides: tuple[Side, Side] = ("over", "under")
+    for side in sides:
+        for epsilon in epsilons:
+            exact = exact_gap(*subset_mechanism(4, 3, 0.07, epsilon=epsilon, side=side))
+            bounds = [
+                generalization_bound(epsilon=epsilon, side=side, version=version)
+                for version in ("sharp", "printed")
+            ]
+            rows.append(
+                SubsetRow(
+                    side,
+                    epsilon,
+                    exact.epsilon,
+                    abs(1.0 - exact.population / exact.sample),
+                    subset_gap(4, 3, 0.07, epsilon=epsilon, side=side),
+                    subset_gap(10**6, 100, 1e-4, epsilon=epsilon, side=side),
+                    *bounds,
+                )
+            )
+    return rows
+
+
+def coin_rows(
+    sizes: Sequence[int], *, beta: float, probability: float, epsilon: float | None = None
+) -> list[CoinRow]:
+    r"""Rows for the hinge loss on one point with the doubled noise.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Numbers of records.
+    beta : float
+        In (0, 1]; fixes :math:`\lambda=m^{-1/(2\beta+1)}`.
+    probability : float
+        Probability of the label +1.
+    epsilon : float, optional
+        Budget; by default that of Theorem 4.
+
+    Returns
+    -------
+    list of CoinRow
+
+    Examples
+    --------
+    >>> row = coin_rows([16], beta=0.5, probability=0.9)[0]
+    >>> row.generalization < row.stability < row.proof < row.printed
+    True
+    """
+    rows = []
+    for m in sizes:
+        budget, penalty = theorem4_schedule(m, beta=beta)
+        budget = budget if epsilon is None else check_positive("epsilon", epsilon)
+        scale = noise_scale(
+            epsilon=budget, lipschitz=1.0, kappa=1.0, regularization=penalty, n_records=m
+        )
+        parts = coin_decomposition(m, regularization=penalty, probability=probability, scale=scale)
+        proof, printed = (
+            privacy_generalization(
+                epsilon=budget,
+                baseline=1.0,
+                noise_error=parts.noise,
+                version=version,
+            )
+            for version in ("proof", "printed")
+        )
+        stable = stability_generalization(lipschitz=1.0, regularization=penalty, n_records=m)
+        total = excess_bound(
+            n_records=m,
+            regularization=penalty,
+            epsilon=budget,
+            lipschitz=1.0,
+            width=1.0,
+            approximation=parts.approximation,
+        )
+        rows.append(
+            CoinRow(
+                m, parts.generalization, stable, proof, printed, parts.noise, budget, parts.excess,
+                total,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def printed_shares(sizes: Sequence[int], betas: Sequence[float]) -> Array:
+    r"""Bound by stability over the printed Theorem 4, at the largest safe Lipschitz constant.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+    betas : sequence of float
+        In (0, 1].
+
+    Returns
+    -------
+    ndarray, shape (len(betas), len(sizes))
+        At :math:`C_L=3/(1+2\epsilon)`, with the printed noise, :math:`B_0=0`, :math:`c_\beta=1`:
+        at most 1 where the printed theorem holds.
+
+    Examples
+    --------
+    >>> printed_shares([64], [0.5]).round(12)
+    array([[1.]])
+    """
+    shares = np.empty((len(betas), len(sizes)))
+    for (i, j), _ in np.ndenumerate(shares):
+        m, beta = sizes[j], betas[i]
+        epsilon, penalty = theorem4_schedule(m, beta=beta)
+        constant = safe_lipschitz(epsilon)
+        stable = excess_bound(
+            n_records=m,
+            regularization=penalty,
+            epsilon=epsilon,
+            lipschitz=constant,
+            approximation=penalty**beta,
+            as_printed=True,
+        )
+        shares[i, j] = stable / printed_bound(
+            m, beta=beta, lipschitz=constant, baseline=0.0, c_beta=1.0
+        )
+    return shares
+
+
+def least_bounds(sizes: Sequence[int], *, beta: float, epsilon: float) -> tuple[Array, Array]:
+    r"""Least bound by stability over lambda, by the formula for lambda and by a search.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+    beta, epsilon : float
+        With :math:`D(\lambda)=\lambda^\beta`, a loss with :math:`C_L=1`, :math:`\gamma=2`.
+
+    Returns
+    -------
+    formula, search : ndarray, shape (len(sizes),)
+
+    Examples
+    --------
+    >>> formula, search = least_bounds([1000], beta=1.0, epsilon=0.5)
+    >>> bool(abs(formula[0] / search[0] - 1) < 1e-7)
+    True
+    """
+
+    def bound(penalty: float, m: int) -> float:
+        return excess_bound(
+            n_records=m,
+            regularization=penalty,
+            epsilon=epsilon,
+            lipschitz=1.0,
+            approximation=penalty**beta,
+        )
+
+    formula, search = [], []
+    for m in sizes:
+        formula.append(bound(balanced_regularization(n_records=m, epsilon=epsilon, beta=beta), m))
+        found = minimize_scalar(
+            lambda t, m=m: bound(math.exp(t), m), bounds=(-20.0, 3.0), method="bounded",
+            options={"xatol": 1e-9},
+        )  # fmt: skip
+        search.append(found.fun)
+    return np.array(formula), np.array(search)

@@ -1,0 +1,523 @@
+r"""Neighbouring data sets that move a minimiser as far as the theorems allow.
+
+All live in a linear kernel on one or two axes, so that they can be checked by hand.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import (
+    check_finite_array,
+    check_integer,
+    check_interval,
+    check_positive,
+    check_probability,
+)
+from dplit.erm.losses import linear_kernel, lipschitz_constant
+from dplit.erm.minimisers import fit_linear, solve_gram
+from dplit.erm.stability import lipschitz_stability
+
+__all__ = [
+    "AttainedBound",
+    "LinePair",
+    "PairDistance",
+    "SharpPair",
+    "attained_bounds",
+    "balanced_hinge_pair",
+    "close_hinge_pair",
+    "hinge_pair",
+    "logistic_pair",
+    "moved_pinball_pair",
+    "pair_distance",
+    "ridge_pair",
+    "saturated_hinge_pair",
+]
+
+
+#: Up to this many records the exact kernel solver is used, beyond it the one for features.
+_KERNEL_LIMIT = 600
+
+
+class SharpPair(NamedTuple):
+    """Two neighbouring samples for the linear kernel; they differ in the last record.
+
+    Attributes
+    ----------
+    points, other_points : ndarray, shape (m, d)
+    labels, other_labels : ndarray, shape (m,)
+    loss : str
+    regularization : float
+    kappa : float
+        Largest length of an admissible point.
+    tau : float
+        Level of the pinball loss.
+    """
+
+    points: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    other_points: NDArray[np.float64]
+    other_labels: NDArray[np.float64]
+    loss: str
+    regularization: float
+    kappa: float
+    tau: float = 0.5
+
+
+class PairDistance(NamedTuple):
+    """Distance of two minimisers and the certified error of that number.
+
+    Attributes
+    ----------
+    distance : float
+        Distance of the two fits in the space.
+    error : float
+        The minimisers' distance differs from it by at most this.
+    """
+
+    distance: float
+    error: float
+
+
+def balanced_hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> SharpPair:
+    r"""All points at kappa, labels balanced up to one, and one label flips: Theorem 2 is attained.
+
+    Parameters
+    ----------
+    n_records : int
+        m, at least 1.
+    regularization : float
+        lambda; at least :math:`\kappa^2/(2m)` for odd m and :math:`\kappa^2/m` for even m.
+    kappa : float, default=1.0
+
+    Returns
+    -------
+    SharpPair
+        Hinge loss; the minimisers are :math:`w=\pm\kappa/(2\lambda m)` (0 and
+        :math:`-\kappa/(\lambda m)` for even m), at the distance :math:`\kappa/(\lambda m)`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range, or lambda is too small for the attainment.
+
+    Notes
+    -----
+    While every margin is below 1 all slopes are 1, and :math:`2\lambda w=\kappa\,\overline y`.
+
+    Examples
+    --------
+    >>> pair = balanced_hinge_pair(n_records=3, regularization=1.0)
+    >>> pair.labels, pair.other_labels
+    (array([ 1., -1.,  1.]), array([ 1., -1., -1.]))
+    """
+    m = check_integer("n_records", n_records)
+    radius = check_positive("kappa", kappa)
+    penalty = check_positive("regularization", regularization)
+    least = radius**2 / (m if m % 2 == 0 else 2 * m)
+    if penalty < least * (1.0 - 1e-12):
+        raise ValueError(f"regularization must be at least {least:g}, got {penalty!r}")
+    points = np.full((m, 1), radius)
+    labels = np.where(np.arange(m) % 2 == 0, 1.0, -1.0)
+    if m % 2 == 0:
+        labels[-2:] = -1.0, 1.0  # balanced; the flip makes the mean -2/m
+    other = labels.copy()
+    other[-1] = -other[-1]
+    return SharpPair(points, labels, points.copy(), other, "hinge", penalty, radius)
+
+
+def saturated_hinge_pair(*, n_records: int) -> SharpPair:
+    r"""The pair that attains Theorem 1 with the constant 2: :math:`X=\{1\}`, B = 2.
+
+    Parameters
+    ----------
+    n_records : int
+        m, odd.
+
+    Returns
+    -------
+    SharpPair
+        Hinge loss, lambda = 1/(2m): the minimisers are w = 1 and w = -1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``n_records`` is not an odd positive integer.
+
+    Notes
+    -----
+    X must be the single point 1: no fit then exceeds 1 in size, so every loss is at most B = 2. On
+    [-1, 1] samples of points near 0 have larger fits, and B is larger than 2.
+
+    Examples
+    --------
+    >>> saturated_hinge_pair(n_records=5).regularization
+    0.1
+    """
+    m = check_integer("n_records", n_records)
+    if m % 2 == 0:
+        raise ValueError(f"n_records must be odd, got n_records={n_records!r}")
+    return balanced_hinge_pair(n_records=m, regularization=1.0 / (2 * m))
+
+
+def moved_pinball_pair(
+    *, n_records: int, regularization: float, tau: float, kappa: float = 1.0
+) -> SharpPair:
+    r"""One record moves from kappa to -kappa, all others sit at 0: pinball loss attains Theorem 2.
+
+    Parameters
+    ----------
+    n_records : int
+        m, at least 1.
+    regularization : float
+        lambda, positive.
+    tau : float
+        Level, in (0, 1).
+    kappa : float, default=1.0
+
+    Returns
+    -------
+    SharpPair
+        The label of the moved record is plus or minus :math:`\kappa^2C_L/(2\lambda m)`, the sign
+        that of :math:`\tau-\frac12`; the minimisers are
+        :math:`\pm\kappa C_L/(2\lambda m)` with :math:`C_L=\max(\tau,1-\tau)`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> moved_pinball_pair(n_records=2, regularization=1.0, tau=0.5).points.ravel()
+    array([0., 1.])
+    """
+    m = check_integer("n_records", n_records)
+    penalty, radius = (
+        check_positive("regularization", regularization),
+        check_positive("kappa", kappa),
+    )
+    level = check_probability("tau", tau)
+    points = np.zeros((m, 1))
+    points[-1] = radius
+    labels = np.zeros(m)
+    size = radius**2 * max(level, 1.0 - level) / (2.0 * penalty * m)
+    labels[-1] = size if level >= 0.5 else -size
+    return SharpPair(points, labels, -points, labels.copy(), "pinball", penalty, radius, level)
+
+
+def logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> SharpPair:
+    r"""Logistic loss comes as near to Theorem 2 as one likes while lambda tends to 0.
+
+    Parameters
+    ----------
+    n_records : int
+        m, at least 1.
+    regularization : float
+        lambda, in (0, 1].
+    kappa : float, default=1.0
+        At least :math:`3\sqrt\lambda`.
+
+    Returns
+    -------
+    SharpPair
+        m - 1 points :math:`3\sqrt\lambda\,e_1`; the last one is
+        :math:`\kappa(-\cos\theta,\sin\theta)` or its mirror image, with
+        :math:`\cos\theta=\lambda^{1/4}`. All labels are +1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    The minimisers are mirror images, so their distance is :math:`2w_2`, and stationarity gives
+    :math:`2\lambda m\,w_2=\kappa\sin\theta\,\sigma(-f(x_m))`. With :math:`\lambda m` bounded below,
+    :math:`\sqrt\lambda\,w_1` tends to the root of :math:`2v=3\sigma(-3v)`, so that
+    :math:`-f(x_m)=\kappa(w_1\cos\theta-w_2\sin\theta)` grows like :math:`\lambda^{-1/4}`: the slope
+    tends to 1, and the distance to the bound :math:`\kappa/(\lambda m)`.
+
+    Examples
+    --------
+    >>> logistic_pair(n_records=2, regularization=0.0001).points.round(3)
+    array([[ 0.03 ,  0.   ],
+           [-0.1  ,  0.995]])
+    """
+    m = check_integer("n_records", n_records)
+    penalty, radius = (
+        check_positive("regularization", regularization),
+        check_positive("kappa", kappa),
+    )
+    if penalty > 1.0 or 3.0 * math.sqrt(penalty) > radius:
+        raise ValueError(
+            f"regularization must be at most min(1, (kappa/3)^2), got {regularization!r}"
+        )
+    cosine = penalty**0.25
+    points = np.zeros((m, 2))
+    points[:, 0] = 3.0 * math.sqrt(penalty)
+    points[-1] = radius * -cosine, radius * math.sqrt(1.0 - cosine**2)
+    labels = np.ones(m)
+    return SharpPair(
+        points, labels, points * (1.0, -1.0), labels.copy(), "logistic", penalty, radius
+    )
+
+
+def pair_distance(pair: SharpPair) -> PairDistance:
+    """Fit both samples of a pair and measure how far apart the minimisers are.
+
+    Parameters
+    ----------
+    pair : SharpPair
+
+    Returns
+    -------
+    PairDistance
+        Distance of the weights and its certified error.
+
+    Examples
+    --------
+    >>> found = pair_distance(balanced_hinge_pair(n_records=1, regularization=0.5))
+    >>> found.distance, found.error
+    (2.0, 0.0)
+    """
+    weights, errors = [], []
+    for points, labels in ((pair.points, pair.labels), (pair.other_points, pair.other_labels)):
+        if len(points) <= _KERNEL_LIMIT:
+            fit = solve_gram(
+                linear_kernel(points, points),
+                labels,
+                loss=pair.loss,
+                regularization=pair.regularization,
+                tau=pair.tau,
+                tol=1e-22,
+            )
+            weights.append(points.T @ fit.coefficients)
+            errors.append(fit.distance)
+        else:
+            linear = fit_linear(
+                points,
+                labels,
+                loss=pair.loss,
+                regularization=pair.regularization,
+                tau=pair.tau,
+                tol=1e-26,
+            )
+            weights.append(linear.weights)
+            errors.append(linear.distance)
+    return PairDistance(float(np.linalg.norm(weights[0] - weights[1])), sum(errors))
+
+
+class AttainedBound(NamedTuple):
+    """A pair beside Theorem 2.
+
+    Attributes
+    ----------
+    name : str
+        Loss and sizes.
+    distance : float
+        Distance of the two fits.
+    bound : float
+        Theorem 2.
+    by_hand : float
+        kappa C_L / (lambda m), which the bound is for gamma = 2.
+    """
+
+    name: str
+    distance: float
+    bound: float
+    by_hand: float
+
+
+def _beside_theorem_2(name: str, pair: SharpPair) -> AttainedBound:
+    slope, m = lipschitz_constant(pair.loss, tau=pair.tau), len(pair.labels)
+    bound = lipschitz_stability(
+        lipschitz=slope, kappa=pair.kappa, regularization=pair.regularization, n_records=m
+    )
+    by_hand = pair.kappa * slope / (pair.regularization * m)
+    return AttainedBound(name, pair_distance(pair).distance, bound, by_hand)
+
+
+def attained_bounds() -> list[AttainedBound]:
+    """Compare the pairs of this module with Theorem 2.
+
+    Returns
+    -------
+    list of AttainedBound
+        Four hinge pairs, five pinball levels at m = 50, and three logistic pairs with lambda m = 1.
+
+    Examples
+    --------
+    >>> [round(row.distance / row.bound, 4) for row in attained_bounds()][::11]
+    [1.0, 0.9962]
+    """
+    rows = []
+    for m, lam, kappa in ((1, 0.5, 1.0), (101, 0.05, 1.0), (101, 0.1, 2.0), (100, 0.1, 1.0)):
+        pair = balanced_hinge_pair(n_records=m, regularization=lam, kappa=kappa)
+        rows.append(_beside_theorem_2(f"hinge, m = {m}, kappa = {kappa:g}", pair))
+    for tau in (0.1, 0.25, 0.5, 0.75, 0.9):
+        pair = moved_pinball_pair(n_records=50, regularization=0.1, tau=tau)
+        rows.append(_beside_theorem_2(f"pinball, level {tau}", pair))
+    for m in (100, 10_000, 100_000):
+        pair = logistic_pair(n_records=m, regularization=1 / m)
+        rows.append(_beside_theorem_2(f"logistic, m = {m:,}", pair))
+    return rows
+
+
+# Neighbouring data sets on the line whose minimisers are known in closed form.
+#
+# The kernel is linear, :math:`f(x)=wx` on :math:`X=[-\kappa,\kappa]`, and the regulariser is
+# :math:`\|f\|_K^2=w^2` (so :math:`\gamma=2`). These pairs carry the counterexamples of the
+# chapter.
+
+
+_Array = NDArray[np.float64]
+
+
+class LinePair(NamedTuple):
+    """Two data sets that differ in the last record, and the slopes of their minimisers.
+
+    ``points`` and ``labels`` hold the records, ``other_points`` and ``other_labels`` those of the
+    neighbour; ``slope`` and ``other_slope`` are the exact minimisers.
+    """
+
+    points: _Array
+    labels: _Array
+    other_points: _Array
+    other_labels: _Array
+    slope: float
+    other_slope: float
+
+    def values(self, points: ArrayLike) -> tuple[_Array, _Array]:
+        """Return both minimisers at ``points`` (shape (n,))."""
+        x = check_finite_array("points", points, ndim=1).astype(np.float64)
+        return self.slope * x, self.other_slope * x
+
+    @property
+    def distance(self) -> float:
+        """Distance of the two minimisers in the kernel's norm."""
+        return abs(self.slope - self.other_slope)
+
+
+def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> LinePair:
+    r"""Two data sets whose support vector machines are as far apart as Theorem 2 allows.
+
+    Parameters
+    ----------
+    n_records : int
+        Odd number m of records: all at kappa, (m + 1)/2 of them labelled +1; the last of these is
+        labelled -1 in the neighbour.
+    regularization : float
+        Parameter lambda, at least ``kappa**2 / (2 m)``.
+    kappa : float, default=1.0
+        Positive.
+
+    Returns
+    -------
+    LinePair
+        Slopes :math:`\pm\kappa/(2\lambda m)`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range, ``n_records`` is even, or lambda is so small
+        that a record leaves the margin.
+
+    Notes
+    -----
+    While :math:`|w|\kappa\le1` every record is inside the margin, the risk is
+    :math:`1-\frac wm\sum_iy_ix_i+\lambda w^2`, and its minimiser is
+    :math:`w=\frac1{2\lambda m}\sum_iy_ix_i`. The distance :math:`\kappa/(\lambda m)` is the bound
+    of Theorem 2 for the hinge loss.
+
+    Examples
+    --------
+    >>> pair = hinge_pair(n_records=101, regularization=0.1)
+    >>> round(pair.slope, 6), round(pair.other_slope, 6)
+    (0.049505, -0.049505)
+    """
+    m, k = check_integer("n_records", n_records), check_positive("kappa", kappa)
+    if m % 2 == 0:
+        raise ValueError(f"n_records must be odd, got n_records={n_records!r}")
+    data = balanced_hinge_pair(n_records=m, regularization=regularization, kappa=k)
+    slope = k / (2.0 * regularization * m)
+    X = data.points[:, 0]
+    return LinePair(X, data.labels, X, data.other_labels, slope, -slope)
+
+
+def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> LinePair:
+    r"""Two data sets of two records whose machines order 1 and -1 alike, one of them barely.
+
+    Parameters
+    ----------
+    gap : float
+        Number delta in (0, 1): {(1, +), (1, +)} against {(1, +), (1 - delta, -)}.
+    regularization : float, default=0.6
+        Parameter lambda, at least 1/2 (no record leaves the margin).
+
+    Returns
+    -------
+    LinePair
+        Slopes :math:`\frac1{2\lambda}` and :math:`\frac{\delta}{4\lambda}`: both positive.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> pair = close_hinge_pair(gap=0.1)
+    >>> round(pair.slope, 6), round(pair.other_slope, 6)
+    (0.833333, 0.041667)
+    """
+    d = check_interval("gap", gap, 0.0, 1.0)
+    penalty = check_positive("regularization", regularization)
+    if penalty < 0.5:
+        raise ValueError(
+            f"regularization must be at least 1/2, got regularization={regularization!r}"
+        )
+    other_points, other_labels = np.array([1.0, 1.0 - d]), np.array([1.0, -1.0])
+    slopes = 0.5 / penalty, 0.25 * d / penalty
+    return LinePair(np.ones(2), np.ones(2), other_points, other_labels, *slopes)
+
+
+def ridge_pair(
+    *, n_records: int, regularization: float, kappa: float = 1.0, label_bound: float = 1.0
+) -> LinePair:
+    r"""Two data sets for least squares: one record at kappa changes its label from M to -M.
+
+    Parameters
+    ----------
+    n_records : int
+        Number m of records, at least 1; all but the last are at 0, where they say nothing.
+    regularization, kappa, label_bound : float
+        Positive.
+
+    Returns
+    -------
+    LinePair
+        Slopes :math:`\pm\frac{\kappa M}{\lambda m+\kappa^2}`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> pair = ridge_pair(n_records=1000, regularization=1.0, kappa=0.3)
+    >>> round(pair.distance, 6)
+    0.0006
+    """
+    m, k = check_integer("n_records", n_records), check_positive("kappa", kappa)
+    penalty = check_positive("regularization", regularization)
+    M = check_positive("label_bound", label_bound)
+    X, y = np.zeros(m), np.zeros(m)
+    X[-1], y[-1] = k, M
+    slope = k * M / (penalty * m + k * k)
+    return LinePair(X, y, X, -y, slope, -slope)

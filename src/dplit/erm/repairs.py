@@ -1,0 +1,803 @@
+r"""Release of a whole function: the minimiser plus a Gaussian process with its own kernel.
+
+Two minimisers from neighbouring data sets differ by a function of the space that the kernel spans,
+and that space is the Cameron--Martin space of the Gaussian process with the same kernel. So the
+laws of ``f + sigma G`` and ``g + sigma G`` compare like two normal laws at the distance
+``||f - g||_K / sigma``, however many points are asked, and in whatever order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.stats import norm
+
+from dplit._checks import (
+    check_finite_array,
+    check_integer,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+from dplit._estimators import clamp
+from dplit.erm.stability import lipschitz_stability
+from dplit.mechanisms import (
+    gamma_norm_noise,
+    gaussian_noise,
+    gaussian_sigma,
+    laplace_noise,
+    laplace_scale,
+)
+
+__all__ = [
+    "BudgetExhaustedError",
+    "CuratedFunction",
+    "GaussianProcessOracle",
+    "Kernel",
+    "QueryOracle",
+    "ReleaseCosts",
+    "break_even_dimension",
+    "break_even_queries",
+    "distinguishing_power",
+    "gamma_deviation",
+    "gamma_privacy_loss",
+    "gamma_release",
+    "largest_power",
+    "query_scale",
+    "real_points",
+    "release_costs",
+]
+
+
+# Pure epsilon for a function of finitely many features: a gamma-distributed noise norm.
+
+
+_Array = NDArray[np.float64]
+
+
+def gamma_release(
+    weights: ArrayLike, *, sensitivity: float, epsilon: float, rng: np.random.Generator
+) -> _Array:
+    r"""Weights of a linear model plus noise with density proportional to ``exp(-rate ||b||_2)``.
+
+    Parameters
+    ----------
+    weights : array_like of shape (d,)
+        Exact weights of ``f(x) = <weights, phi(x)>`` on public features.
+    sensitivity : float
+        Bound on the Euclidean distance of the weights over all neighbouring data sets (plus the
+        certified distance of an approximate solver for both), positive.
+    epsilon : float
+        Positive.
+    rng : numpy.random.Generator
+        Source of the noise: research noise in floating point, not a release.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        Epsilon-private weights; every evaluation of the function is post-processing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type, shape or range.
+
+    References
+    ----------
+    Chaudhuri, Monteleoni and Sarwate, Differentially private empirical risk minimization, JMLR 12
+    (2011), Algorithm 1.
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> noisy = gamma_release([1.0, 0.0], sensitivity=1e-9, epsilon=1.0,
+    ...     rng=stream(0, "example", "noise"))
+    >>> np.abs(noisy).round(6).tolist()
+    [1.0, 0.0]
+    """
+    exact = check_finite_array("weights", weights, ndim=1)
+    if exact.dtype.kind == "c":
+        raise TypeError(f"weights must be real, got weights of dtype {exact.dtype}")
+    rate = check_positive("epsilon", epsilon) / check_positive("sensitivity", sensitivity)
+    return np.asarray(exact + gamma_norm_noise(len(exact), rate=rate, rng=rng))
+
+
+def gamma_deviation(
+    dimension: int, *, sensitivity: float, epsilon: float, kappa: float = 1.0
+) -> float:
+    r"""Standard deviation of the noise of one prediction on features of norm ``kappa``.
+
+    Parameters
+    ----------
+    dimension : int
+        Number d of features, at least 1.
+    sensitivity, epsilon : float
+        As in :func:`gamma_release`.
+    kappa : float, default=1.0
+        Norm of the features at the point, positive.
+
+    Returns
+    -------
+    float
+        ``kappa sqrt(d + 1) sensitivity / epsilon``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    The norm is Gamma(d) with rate :math:`\xi=\epsilon/\Delta`, so :math:`E\|b\|^2=d(d+1)/\xi^2`,
+    and every direction has the same share of it.
+
+    Examples
+    --------
+    >>> gamma_deviation(80, sensitivity=0.01, epsilon=0.5)
+    0.18
+    """
+    d = check_integer("dimension", dimension)
+    scale = check_positive("sensitivity", sensitivity) / check_positive("epsilon", epsilon)
+    return check_positive("kappa", kappa) * math.sqrt(d + 1) * scale
+
+
+def gamma_privacy_loss(
+    released: ArrayLike, weights: ArrayLike, neighbour: ArrayLike, *, rate: float
+) -> _Array:
+    r"""Logarithm of the ratio of the densities of a release under two sets of exact weights.
+
+    Parameters
+    ----------
+    released : array_like of shape (..., d)
+        Released weights.
+    weights, neighbour : array_like of shape (d,)
+        Exact weights on the two data sets.
+    rate : float
+        ``epsilon / sensitivity``, positive.
+
+    Returns
+    -------
+    ndarray of shape (...,)
+        ``rate (||released - neighbour|| - ||released - weights||)``: between -epsilon and epsilon
+        by the triangle inequality, and equal to an end behind either set of weights.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> gamma_privacy_loss([[2.0, 0.0], [0.5, 9.0]], [1.0, 0.0], [0.0, 0.0], rate=0.5).tolist()
+    [0.5, 0.0]
+    """
+    points = check_finite_array("released", released)
+    here = check_finite_array("weights", weights, ndim=1)
+    there = check_finite_array("neighbour", neighbour, ndim=1)
+    if not points.shape[-1:] == here.shape == there.shape:
+        raise ValueError(
+            f"neighbour must have the shape of weights, got {there.shape} and {here.shape} "
+            f"for released of shape {points.shape}"
+        )
+    distances = [np.linalg.norm(points - centre, axis=-1) for centre in (there, here)]
+    return np.asarray(check_positive("rate", rate) * (distances[0] - distances[1]))
+
+
+# What the curator's oracles share: a private function, its exact values, and a refusal.
+
+
+Kernel = Callable[[_Array, _Array], _Array]
+
+
+def real_points(name: str, points: ArrayLike, columns: int | None = None) -> _Array:
+    """Return real points in rows, with minus zero turned into zero (equal points are equal)."""
+    array = check_finite_array(name, points, ndim=2)
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
+    if columns is not None and array.shape[1] != columns:
+        raise ValueError(f"{name} must have {columns} columns, got {name} of shape {array.shape}")
+    return np.asarray(array.astype(np.float64) + 0.0)
+
+
+class CuratedFunction:
+    """A function ``sum_i c_i K(x_i, .)`` in the curator's hands, with its own source of noise.
+
+    Records are clamped to 1e150, so that no distance to one of them overflows.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        records: ArrayLike,
+        coefficients: ArrayLike,
+        *,
+        sensitivity: float,
+        epsilon: float,
+        rng: np.random.Generator,
+    ) -> None:
+        if not callable(kernel):
+            raise TypeError(f"kernel must be callable, got kernel={kernel!r}")
+        self._kernel = kernel
+        self._records = clamp(real_points("records", records))
+        weights = check_finite_array("coefficients", coefficients, ndim=1)
+        if weights.shape != (len(self._records),):
+            raise ValueError(
+                f"coefficients must have {len(self._records)} entries, got shape {weights.shape}"
+            )
+        self._coefficients = weights.astype(np.float64)
+        self.sensitivity = check_positive("sensitivity", sensitivity)
+        self.epsilon = check_positive("epsilon", epsilon)
+        self._rng = check_rng(rng)
+
+    def _matrix(self, X: _Array, Z: _Array) -> _Array:
+        return np.asarray(self._kernel(X, Z), dtype=np.float64)
+
+    def _exact(self, points: _Array) -> _Array:
+        return np.asarray(self._matrix(points, self._records) @ self._coefficients)
+
+    def _keyed(self, points: ArrayLike) -> tuple[list[bytes], dict[bytes, _Array]]:
+        """Return one key per point, and the different points by key in order."""
+        rows = real_points("points", points, self._records.shape[1])
+        keys = [row.tobytes() for row in rows]
+        return keys, dict(zip(keys, rows, strict=True))
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied: the object holds private records."""
+        name = type(self).__name__
+        raise TypeError(f"{name} holds the records: publish its answers, not the object")
+
+
+# A fixed budget of answers with fresh Laplace noise: what the scalar shift can be made into.
+
+
+class BudgetExhaustedError(RuntimeError):
+    """More different points were asked than the budget pays for."""
+
+
+def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: float = 1.0) -> float:
+    r"""Laplace scale of each of q answers, epsilon-private together.
+
+    Parameters
+    ----------
+    n_queries : int
+        Number q of answers, at least 1, fixed before the first.
+    sensitivity : float
+        Bound on ``||f - g||_K`` over all neighbours, positive.
+    epsilon : float
+        Budget of all answers together, positive.
+    kappa : float, default=1.0
+        Bound on :math:`\sqrt{K(x,x)}` at the points asked, positive.
+
+    Returns
+    -------
+    float
+        ``q kappa sensitivity / epsilon``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    :math:`|f(x)-g(x)|\le\sqrt{K(x,x)}\,\|f-g\|_K`, and privacy losses of adaptive answers add up.
+
+    Examples
+    --------
+    >>> query_scale(n_queries=1, sensitivity=0.01, epsilon=0.5)
+    0.02
+    """
+    q = check_integer("n_queries", n_queries)
+    point = check_positive("kappa", kappa) * check_positive("sensitivity", sensitivity)
+    return laplace_scale(epsilon=epsilon, sensitivity=q * point)
+
+
+class QueryOracle(CuratedFunction):
+    """Answers ``f(x)`` with fresh Laplace noise at no more than q different points.
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(X, Z)`` gives the matrix of ``K(x, z)``.
+    records : array_like of shape (m, d)
+        Points of ``f = sum_i c_i K(x_i, .)``: private.
+    coefficients : array_like of shape (m,)
+        The ``c_i``: private.
+    sensitivity : float
+        Bound on ``||f - g||_K`` over all neighbouring data sets (plus the certified distance of an
+        approximate solver for both), positive.
+    epsilon : float
+        Budget of all answers together, positive; delta is 0.
+    n_queries : int
+        Number q of answers, at least 1.
+    rng : numpy.random.Generator
+        Source of the noise: research noise in floating point, not a release.
+
+    Attributes
+    ----------
+    epsilon, sensitivity : float
+        As given.
+    n_queries, remaining : int
+        The budget, and what is left of it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type, shape or range.
+
+    Notes
+    -----
+    Noise at x has scale ``q sqrt(K(x, x)) sensitivity / epsilon``, which does not depend on the
+    data. A point asked twice gets the same answer and costs nothing the second time. Like
+    :class:`~dplit.erm.repairs.GaussianProcessOracle` the object is the curator's.
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> oracle = QueryOracle(lambda X, Z: X @ Z.T, [[1.0]], [0.5], sensitivity=0.1, epsilon=1.0,
+    ...     n_queries=2, rng=stream(0, "example", "noise"))
+    >>> answers = oracle.answer([[1.0], [1.0]])
+    >>> bool(answers[0] == answers[1]), oracle.remaining
+    (True, 1)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        records: ArrayLike,
+        coefficients: ArrayLike,
+        *,
+        sensitivity: float,
+        epsilon: float,
+        n_queries: int,
+        rng: np.random.Generator,
+    ) -> None:
+        super().__init__(
+            kernel, records, coefficients, sensitivity=sensitivity, epsilon=epsilon, rng=rng
+        )
+        self.n_queries = check_integer("n_queries", n_queries)
+        self._answers: dict[bytes, float] = {}
+
+    @property
+    def remaining(self) -> int:
+        """Number of new points that can still be asked."""
+        return self.n_queries - len(self._answers)
+
+    def answer(self, points: ArrayLike) -> _Array:
+        """Return the noisy values at ``points``, or refuse all of them.
+
+        Parameters
+        ----------
+        points : array_like of shape (p, d)
+            Any points; the choice may depend on all earlier answers.
+
+        Returns
+        -------
+        ndarray of shape (p,)
+            All answers ever given are epsilon-private together.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``points`` is not a finite real matrix with d columns.
+        BudgetExhaustedError
+            If more new points are asked than ``remaining``; none of them is answered then.
+        """
+        keys, rows = self._keyed(points)
+        fresh = [key for key in rows if key not in self._answers]
+        if len(fresh) > self.remaining:
+            raise BudgetExhaustedError(
+                f"{len(fresh)} new points were asked, and {self.remaining} of "
+                f"n_queries={self.n_queries} remain"
+            )
+        if fresh:
+            new = np.array([rows[key] for key in fresh])
+            unit = query_scale(
+                n_queries=self.n_queries, sensitivity=self.sensitivity, epsilon=self.epsilon
+            )
+            widths = np.sqrt([float(self._matrix(row[None], row[None])[0, 0]) for row in new])
+            noise = widths * laplace_noise(len(new), scale=unit, rng=self._rng)
+            self._answers.update(zip(fresh, (self._exact(new) + noise).tolist(), strict=True))
+        return np.array([self._answers[key] for key in keys])
+
+
+# What one answer costs in noise under each release, in closed form.
+#
+# A release is judged by the standard deviation of the noise on one prediction, with kappa = 1 and
+# the
+# sensitivity of Theorem 2. No data, no simulation.
+
+
+class ReleaseCosts(NamedTuple):
+    """Noise of the releases at one sample size.
+
+    ``sensitivity`` is Theorem 2's; ``printed_scale`` the Laplace scale printed for the scalar
+    shift, which is private for no epsilon; ``query_scale`` the Laplace scale of one answer;
+    ``gaussian_process`` the standard deviation of any answer of the whole function;
+    ``textbook`` the same with the sufficient condition of Hall, Rinaldo and Wasserman;
+    ``gamma_lengths`` the mean length of the gamma-norm noise for each dimension asked.
+    """
+
+    n_records: int
+    regularization: float
+    sensitivity: float
+    printed_scale: float
+    query_scale: float
+    gaussian_process: float
+    textbook: float
+    gamma_lengths: tuple[float, ...]
+
+
+def release_costs(
+    n_records: int,
+    *,
+    epsilon: float = 0.5,
+    delta: float = 1e-5,
+    regularization: float | None = None,
+    dimensions: tuple[int, ...] = (2, 41),
+) -> ReleaseCosts:
+    r"""Noise of each release for a loss with slopes at most 1 and features of norm 1.
+
+    Parameters
+    ----------
+    n_records : int
+        Number m of records, at least 1.
+    epsilon : float, default=0.5
+        Positive.
+    delta : float, default=1e-5
+        In (0, 1).
+    regularization : float or None, default=None
+        The paper's lambda, positive; None is Theorem 4's choice for beta = 1, ``m ** (-1/3)``.
+    dimensions : tuple of int, default=(2, 41)
+        Numbers of features for the gamma-norm noise.
+
+    Returns
+    -------
+    ReleaseCosts
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    With :math:`\Delta=1/(\lambda m)`: printed scale :math:`\Delta/(2\epsilon)`, one answer
+    :math:`\Delta/\epsilon`, textbook :math:`\sqrt{2\ln(2/\delta)}\,\Delta/\epsilon` (proved for
+    epsilon < 1), gamma-norm :math:`d\Delta/\epsilon`.
+
+    Examples
+    --------
+    >>> costs = release_costs(1000)
+    >>> round(costs.query_scale, 5), round(costs.gaussian_process, 5)
+    (0.02, 0.07032)
+    """
+    m = check_integer("n_records", n_records)
+    eps, level = check_positive("epsilon", epsilon), check_probability("delta", delta)
+    penalty = m ** (-1.0 / 3.0) if regularization is None else regularization
+    change = lipschitz_stability(lipschitz=1.0, regularization=penalty, n_records=m)
+    answer = query_scale(n_queries=1, sensitivity=change, epsilon=eps)
+    return ReleaseCosts(
+        n_records=m,
+        regularization=float(penalty),
+        sensitivity=change,
+        printed_scale=answer / 2.0,
+        query_scale=answer,
+        gaussian_process=float(gaussian_sigma(epsilon=eps, delta=level, sensitivity=change)),
+        textbook=math.sqrt(2.0 * math.log(2.0 / level)) * change / eps,
+        gamma_lengths=tuple(check_integer("dimensions", d) * change / eps for d in dimensions),
+    )
+
+
+def _last(holds: Callable[[int], bool]) -> int:
+    """Return the largest nonnegative integer up to which a monotone condition holds."""
+    top = 1
+    while holds(top):
+        top *= 2
+    low = top // 2
+    while top - low > 1:
+        middle = (low + top) // 2
+        low, top = (middle, top) if holds(middle) else (low, middle)
+    return low
+
+
+def break_even_queries(*, epsilon: float, delta: float) -> int:
+    r"""Largest number of answers for which Laplace noise has less variance than the process.
+
+    Parameters
+    ----------
+    epsilon : float
+        Positive.
+    delta : float
+        Of the Gaussian process, in (0, 1); the answers have delta 0.
+
+    Returns
+    -------
+    int
+        Largest q with :math:`\sqrt2\,q/\epsilon\le\sigma`; 0 if there is none. From q + 1 answers
+        on the whole function costs less.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> break_even_queries(epsilon=0.5, delta=1e-5)
+    2
+    """
+    sigma = float(gaussian_sigma(epsilon=check_positive("epsilon", epsilon), delta=delta))
+    return _last(
+        lambda q: (
+            math.sqrt(2.0) * query_scale(n_queries=q, sensitivity=1.0, epsilon=epsilon) <= sigma
+        )
+    )
+
+
+def break_even_dimension(*, epsilon: float, delta: float) -> int:
+    r"""Largest number of features for which gamma-norm noise has less variance than the process.
+
+    Parameters
+    ----------
+    epsilon : float
+        Positive.
+    delta : float
+        Of the Gaussian process, in (0, 1); the gamma-norm noise has delta 0.
+
+    Returns
+    -------
+    int
+        Largest d with :math:`\sqrt{d+1}/\epsilon\le\sigma`, at any point; 0 if there is none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> break_even_dimension(epsilon=0.5, delta=1e-5)
+    11
+    """
+    sigma = float(gaussian_sigma(epsilon=check_positive("epsilon", epsilon), delta=delta))
+    return _last(lambda d: gamma_deviation(d, sensitivity=1.0, epsilon=epsilon) <= sigma)
+
+
+class GaussianProcessOracle(CuratedFunction):
+    r"""Answers of ``f + sigma G`` at any points: adaptive, consistent, private as a whole.
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(X, Z)`` gives the matrix of ``K(x, z)``; the kernel of the space in which ``f`` was
+        fitted, chosen without the data.
+    records : array_like of shape (m, d)
+        Points ``x_i`` of ``f = sum_i c_i K(x_i, .)``: private.
+    coefficients : array_like of shape (m,)
+        The ``c_i``: private.
+    sensitivity : float
+        Bound on ``||f - g||_K`` over all neighbouring data sets, positive. Theorem 2 gives it; the
+        certified distance of an approximate solver is added for **both** neighbours.
+    epsilon, delta : float
+        Guarantee of all answers together.
+    jitter : float, default=1e-10
+        Variance, in units of the kernel, of independent noise that is **drawn** at every new point,
+        so that factorisations never meet a singular matrix. More noise never hurts privacy.
+    rng : numpy.random.Generator
+        Source of the noise: research noise in floating point, not a release.
+
+    Attributes
+    ----------
+    sigma : float
+        Factor of the process: the noise at x has variance ``sigma^2 (K(x, x) + jitter)``.
+    mu : float
+        ``sensitivity / sigma``: every sequence of answers is mu-Gaussian-DP.
+    epsilon, delta, sensitivity : float
+        As given.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type, shape or range.
+
+    Notes
+    -----
+    One path of G serves all questions. New values are drawn from their law given the old ones,
+    by new rows of the Cholesky factor, so nothing depends on how the questions are grouped; a
+    point asked twice gets the same answer.
+
+    The object is the **curator's**: it holds the records. Publish its answers, never the object;
+    it refuses to be pickled. To publish a model that answers on its own, use random features for
+    the fit *and* the noise: :class:`~dplit.erm.estimators.PrivateKernelMachine`.
+
+    References
+    ----------
+    Hall, Rinaldo and Wasserman, Differential privacy for functions and functional data, JMLR 14
+    (2013), 703-727; the constant is Theorem 2 of Nie and Wang (2017).
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> oracle = GaussianProcessOracle(lambda X, Z: X @ Z.T, [[1.0]], [0.5], sensitivity=0.1,
+    ...     epsilon=1.0, delta=1e-5, rng=stream(0, "example", "noise"))
+    >>> first, again = oracle.answer([[0.3]]), oracle.answer([[-2.0], [0.3]])[1]
+    >>> bool(first[0] == again), oracle.asked
+    (True, 2)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        records: ArrayLike,
+        coefficients: ArrayLike,
+        *,
+        sensitivity: float,
+        epsilon: float,
+        delta: float,
+        jitter: float = 1e-10,
+        rng: np.random.Generator,
+    ) -> None:
+        super().__init__(
+            kernel, records, coefficients, sensitivity=sensitivity, epsilon=epsilon, rng=rng
+        )
+        self.delta = check_probability("delta", delta)
+        self._jitter = check_positive("jitter", jitter)
+        self.sigma = float(
+            gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=self.sensitivity)
+        )
+        self.mu = self.sensitivity / self.sigma
+        self._asked = np.empty((0, self._records.shape[1]))
+        self._place: dict[bytes, int] = {}
+        self._factor = np.empty((0, 0))
+        self._normals = np.empty(0)
+        self._answers = np.empty(0)
+
+    @property
+    def asked(self) -> int:
+        """Number of different points answered so far."""
+        return len(self._asked)
+
+    def answer(self, points: ArrayLike) -> _Array:
+        """Return the noisy values at ``points``.
+
+        Parameters
+        ----------
+        points : array_like of shape (q, d)
+            Any points; the choice may depend on all earlier answers.
+
+        Returns
+        -------
+        ndarray of shape (q,)
+            All answers ever given are (epsilon, delta)-private together.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``points`` is not a finite real matrix with d columns.
+        numpy.linalg.LinAlgError
+            If the kernel matrix of the points is not positive semidefinite to within ``jitter``.
+        """
+        keys, rows = self._keyed(points)
+        fresh = [key for key in rows if key not in self._place]
+        if fresh:
+            self._extend(np.array([rows[key] for key in fresh]))
+            self._place.update({key: i for i, key in enumerate(fresh, start=len(self._place))})
+        return np.array([self._answers[self._place[key]] for key in keys])
+
+    def _extend(self, new: _Array) -> None:
+        """Draw the process at new points given its values at the old ones."""
+        old, n = self._factor, len(self._normals)
+        q = len(new)
+        inner = self._matrix(new, new) + self._jitter * np.eye(q)
+        cross = solve_triangular(old, self._matrix(self._asked, new), lower=True) if n else None
+        if cross is not None:
+            inner = inner - cross.T @ cross
+        factor = np.zeros((n + q, n + q))
+        factor[:n, :n] = old
+        try:
+            factor[n:, n:] = cholesky((inner + inner.T) / 2, lower=True)
+        except np.linalg.LinAlgError as error:
+            raise np.linalg.LinAlgError(
+                "the kernel matrix of the points must be positive semidefinite to within "
+                f"jitter={self._jitter:g}: {error}"
+            ) from error
+        if cross is not None:
+            factor[n:, :n] = cross.T
+        normals = np.append(self._normals, gaussian_noise(q, sigma=1.0, rng=self._rng))
+        noise = self.sigma * (factor[n:] @ normals)
+        self._answers = np.append(self._answers, self._exact(new) + noise)
+        self._asked = np.vstack([self._asked, new])
+        self._factor, self._normals = factor, normals
+
+
+def distinguishing_power(
+    difference: ArrayLike, gram: ArrayLike, *, sigma: float, floor: float = 0.0
+) -> float:
+    r"""How far apart finitely many answers are under two hypotheses, in standard deviations.
+
+    Parameters
+    ----------
+    difference : array_like of shape (q,)
+        Values ``f(t_i) - g(t_i)`` at the points asked.
+    gram : array_like of shape (q, q)
+        Covariance of the noise at these points for ``sigma = 1``: the kernel matrix for the
+        release of the whole function, less where an implementation drops noise.
+    sigma : float
+        Factor of the noise, positive.
+    floor : float, default=0.0
+        Standard deviation of further independent noise on each answer: jitter, or rounding.
+
+    Returns
+    -------
+    float
+        :math:`\sqrt{d^\top(\sigma^2K+\text{floor}^2I)^{-1}d}`: the best test between the two laws
+        is that between N(0, 1) and N(power, 1). It never exceeds
+        :math:`\|f-g\|_K/\sigma`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type, shape or range.
+    numpy.linalg.LinAlgError
+        If the covariance is not positive definite in floating point; ask with a ``floor``.
+
+    Notes
+    -----
+    The kernel norm of a function is at least that of its interpolant of least norm, whose square is
+    :math:`d^\top K^{-1}d`.
+
+    Examples
+    --------
+    >>> round(distinguishing_power([1.0, 1.0], np.eye(2), sigma=2.0), 6)
+    0.707107
+    """
+    d = check_finite_array("difference", difference, ndim=1).astype(np.float64)
+    K = check_finite_array("gram", gram, ndim=2).astype(np.float64)
+    if K.shape != (len(d), len(d)):
+        raise ValueError(f"gram must have shape {(len(d),) * 2}, got gram of shape {K.shape}")
+    scale = check_positive("sigma", sigma)
+    extra = check_nonnegative("floor", floor) / scale
+    factor = cho_factor(K + extra**2 * np.eye(len(d)), lower=True)
+    return math.sqrt(max(0.0, float(d @ cho_solve(factor, d)))) / scale
+
+
+def largest_power(false_positive_rate: ArrayLike, *, mu: float) -> _Array:
+    r"""Largest true-positive rate of any attack on a mu-Gaussian-DP release.
+
+    Parameters
+    ----------
+    false_positive_rate : array_like
+        Probabilities in [0, 1].
+    mu : float
+        Gaussian-DP parameter, nonnegative.
+
+    Returns
+    -------
+    ndarray
+        :math:`\Phi(\Phi^{-1}(\mathrm{FPR})+\mu)`, of the shape of ``false_positive_rate``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a rate is no probability or ``mu`` is negative.
+
+    References
+    ----------
+    Dong, Roth and Su, Gaussian differential privacy, J. R. Stat. Soc. B 84 (2022), Definition 2.6.
+
+    Examples
+    --------
+    >>> largest_power([0.0, 0.05, 1.0], mu=1.0).round(4).tolist()
+    [0.0, 0.2595, 1.0]
+    """
+    rates = check_finite_array("false_positive_rate", false_positive_rate)
+    for rate in (rates.min(), rates.max()):
+        check_probability("false_positive_rate", float(rate), zero=True, one=True)
+    return np.asarray(norm.cdf(norm.ppf(rates) + check_nonnegative("mu", mu)))

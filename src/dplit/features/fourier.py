@@ -1,0 +1,558 @@
+"""Random Fourier features of the Gaussian kernel, blocked and in place.
+
+The three maps of one draw of frequencies ``w_k ~ N(0, 2 gamma I)``:
+
+=============== =============================================== ======================
+kind            coordinates (``normalize=True``)                output columns
+=============== =============================================== ======================
+phased_cosine   sqrt(2/N) cos(<w_k, x> + b_k)                   N frequencies
+cos_sin         sqrt(2/N) [cos<w_k, x>, sin<w_k, x>]            2 per frequency, N in all
+complex         1/sqrt(N) exp(i <w_k, x>)                       N frequencies
+=============== =============================================== ======================
+
+Inner products of any of them are unbiased for ``exp(-gamma ||x - y||^2)``. Angles are one matrix
+product per block of rows; cosines follow in cache (:mod:`dplit.features._trigonometry`). Where only
+sums over records or over frequencies are wanted, no more than a block of the map is ever in memory.
+
+Random projections that keep lengths stand beside them: independent signs, and the fast map through
+the Hadamard transform (:mod:`dplit.features.projections`). The maps that only sketches use, one-bit
+and quadratic, and frequencies in orthonormal blocks, are in :mod:`dplit.features.sketch_maps`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dplit._checks import check_choice, check_finite_array, check_integer, check_positive, check_rng
+from dplit._estimators import RandomState, spawn_generators, validated
+from dplit.features._blocks import Kind, Plan, fill, frequency_blocks, row_blocks
+
+__all__ = [
+    "RandomFourierFeatures",
+    "complex_features",
+    "cos_sin_features",
+    "feature_gram",
+    "feature_mean",
+    "feature_moments",
+    "phased_cosine_features",
+    "random_frequencies",
+]
+
+
+# Sums over records or frequencies of a random feature map that is never formed.
+
+
+#: Bytes of one block of frequencies in :func:`feature_gram`.
+_GRAM_BLOCK_BYTES = 1 << 26
+
+
+def feature_gram(
+    X: ArrayLike,
+    frequencies: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    kind: Kind = "cos_sin",
+    phases: ArrayLike | None = None,
+    normalize: bool = True,
+) -> NDArray[Any]:
+    """Gram matrix ``<phi(x_j), phi(y_l)>`` of a random feature map that is never formed.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features)
+        Finite records; float32 gives a single-precision Gram matrix.
+    frequencies : array_like of shape (n_features, K)
+        One frequency per column.
+    Y : array_like of shape (n_others, n_features), optional
+        Other records; by default X itself, and the result is Hermitian.
+    kind : {"cos_sin", "phased_cosine", "complex"}, default="cos_sin"
+        Which of the three maps.
+    phases : array_like of shape (K,), optional
+        Needed by, and only by, ``"phased_cosine"``.
+    normalize : bool, default=True
+        Whether the map carries its factor ``1/sqrt(K)`` (``sqrt(2/K)`` for phased cosines).
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_others)
+        ``Phi(X) Phi(Y)^*``; complex for the complex map. Its expectation over the frequencies is
+        the kernel matrix ``exp(-gamma ||x_j - y_l||^2)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not numeric, not finite, empty or of the wrong shape.
+
+    Notes
+    -----
+    Summed over blocks of frequencies; memory: the result, one product of its size and one block of
+    64 MB (of one frequency if that is larger).
+
+    Examples
+    --------
+    >>> from dplit.features.fourier import feature_gram
+    >>> feature_gram([[0.0], [1.0]], [[3.141592653589793]]).round(12)
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    check_choice("kind", kind, get_args(Kind))
+    left = Plan.make(X, frequencies, phases, kind=kind, normalize=normalize)
+    right = left if Y is None else left.beside(Y)
+    gram = np.zeros((len(left.X), len(right.X)), left.dtype)
+    per_frequency = (len(left.X) + len(right.X)) * left.dtype.itemsize
+    step = max(1, _GRAM_BLOCK_BYTES // per_frequency)
+    if right is left:
+        for block in frequency_blocks(left, step):
+            gram += block @ block.conj().T
+        return gram
+    others = frequency_blocks(right, step)
+    for block, other in zip(frequency_blocks(left, step), others, strict=True):
+        gram += block @ other.conj().T
+    return gram
+
+
+def feature_mean(
+    X: ArrayLike,
+    frequencies: ArrayLike,
+    *,
+    kind: Kind = "complex",
+    phases: ArrayLike | None = None,
+    normalize: bool = False,
+) -> NDArray[Any]:
+    """Mean of the feature map over the records: the sketch of the data set.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features)
+        Finite records.
+    frequencies : array_like of shape (n_features, K)
+        One frequency per column.
+    kind : {"complex", "cos_sin", "phased_cosine"}, default="complex"
+        Which of the three maps.
+    phases : array_like of shape (K,), optional
+        Needed by, and only by, ``"phased_cosine"``.
+    normalize : bool, default=False
+        Whether the map carries its factor ``1/sqrt(K)`` (``sqrt(2/K)`` for phased cosines).
+
+    Returns
+    -------
+    ndarray of shape (n_outputs,), float64 or complex128
+        ``(1/n) sum_j phi(x_j)``; by default the empirical characteristic function.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not numeric, not finite, empty or of the wrong shape.
+
+    Examples
+    --------
+    >>> from dplit.features.fourier import feature_mean
+    >>> feature_mean([[0.0], [3.141592653589793]], [[1.0, 2.0]]).real.round(12)
+    array([0., 1.])
+    """
+    check_choice("kind", kind, get_args(Kind))
+    plan = Plan.make(X, frequencies, phases, kind=kind, normalize=normalize)
+    wide = np.result_type(plan.dtype, np.float64)
+    total = np.zeros(plan.n_outputs, wide)
+    for _, block in row_blocks(plan):
+        total += block.sum(axis=0, dtype=wide)
+    return total / len(plan.X)
+
+
+def feature_moments(
+    X: ArrayLike,
+    y: ArrayLike,
+    frequencies: ArrayLike,
+    *,
+    kind: Kind = "cos_sin",
+    phases: ArrayLike | None = None,
+    normalize: bool = True,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Sufficient statistics ``Phi^* Phi`` and ``Phi^* y`` of least squares on random features.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features)
+        Finite records.
+    y : array_like of shape (n_samples,)
+        Finite labels.
+    frequencies : array_like of shape (n_features, K)
+        One frequency per column.
+    kind : {"cos_sin", "phased_cosine", "complex"}, default="cos_sin"
+        Which of the three maps.
+    phases : array_like of shape (K,), optional
+        Needed by, and only by, ``"phased_cosine"``.
+    normalize : bool, default=True
+        Whether the map carries its factor ``1/sqrt(K)`` (``sqrt(2/K)`` for phased cosines).
+
+    Returns
+    -------
+    tuple of ndarray, shapes (n_outputs, n_outputs) and (n_outputs,)
+        Neither is private: :func:`dplit.baselines.sufficient_statistics` adds the noise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not numeric, not finite, empty or of the wrong shape.
+
+    Examples
+    --------
+    >>> from dplit.features.fourier import feature_moments
+    >>> second, first = feature_moments([[0.0], [0.0]], [1.0, 3.0], [[1.0]])
+    >>> second.tolist(), first.tolist()
+    ([[2.0, 0.0], [0.0, 0.0]], [4.0, 0.0])
+    """
+    check_choice("kind", kind, get_args(Kind))
+    plan = Plan.make(X, frequencies, phases, kind=kind, normalize=normalize)
+    labels = check_finite_array("y", y, ndim=1)
+    if len(labels) != len(plan.X):
+        raise ValueError(f"y must have {len(plan.X)} entries, got y of shape {labels.shape}")
+    wide = np.result_type(plan.dtype, np.float64)
+    second = np.zeros((plan.n_outputs,) * 2, wide)
+    first = np.zeros(plan.n_outputs, wide)
+    for rows, block in row_blocks(plan):
+        second += block.conj().T @ block
+        first += block.conj().T @ labels[rows]
+    return second, first
+
+
+def random_frequencies(
+    n_features: int, n_components: int, *, gamma: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Frequencies ``w_k ~ N(0, 2 gamma I)``, the Fourier transform of ``exp(-gamma ||x||^2)``.
+
+    Parameters
+    ----------
+    n_features : int
+        Dimension d of the records, at least 1.
+    n_components : int
+        Number N of frequencies, at least 1.
+    gamma : float
+        Inverse squared width of the kernel, in (0, inf).
+    rng : numpy.random.Generator
+        Source of the draw: public randomness, never the stream of the privacy noise.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_components)
+        One frequency per column; the columns are drawn one after the other, so that the first N of
+        a longer draw from the same generator state are the draw of N.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a size is not a positive integer, ``gamma`` is not positive or ``rng`` is a seed.
+
+    Notes
+    -----
+    By Bochner's theorem ``E exp(i <w, x - y>) = exp(-gamma ||x - y||^2)`` exactly when the
+    coordinates of w are independent with variance ``2 gamma``.
+
+    References
+    ----------
+    Rahimi and Recht, Random features for large-scale kernel machines, NeurIPS 2007, Section 3.
+
+    Examples
+    --------
+    >>> from dplit.features.fourier import random_frequencies
+    >>> from dplit.streams import stream
+    >>> random_frequencies(3, 5, gamma=0.5, rng=stream(0, "example", "public")).shape
+    (3, 5)
+    """
+    check_integer("n_features", n_features)
+    check_integer("n_components", n_components)
+    gamma = check_positive("gamma", gamma)
+    check_rng(rng)
+    draws = rng.standard_normal((n_components, n_features))
+    frequencies: NDArray[np.float64] = np.ascontiguousarray(draws.T) * np.sqrt(2.0 * gamma)
+    return frequencies
+
+
+def phased_cosine_features(
+    X: ArrayLike,
+    frequencies: ArrayLike,
+    phases: ArrayLike,
+    *,
+    normalize: bool = True,
+    n_jobs: int | None = 1,
+) -> NDArray[Any]:
+    """Random cosine features ``sqrt(2/N) cos(<w_k, x> + b_k)`` of every record.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features)
+        Finite records. float32 gives a float32 map; anything else float64.
+    frequencies : array_like of shape (n_features, N)
+        One frequency per column, as :func:`random_frequencies` draws them.
+    phases : array_like of shape (N,)
+        Phases in radians; unbiasedness needs them uniform on [0, 2 pi).
+    normalize : bool, default=True
+        With False the factor ``sqrt(2/N)`` is left out and the coordinates are plain cosines.
+    n_jobs : int or None, default=1
+        Threads that share the blocks of rows, counted as joblib does (-1: all processors). While
+        several run, each has one BLAS thread. The result does not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, N)
+        The map. With ``normalize=True`` every row has norm at most ``sqrt(2)``, and about 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not numeric, not finite, empty or of the wrong shape.
+
+    Notes
+    -----
+    ``E 2 cos(<w, x> + b) cos(<w, y> + b) = E cos<w, x - y>``: the mean over the uniform phase of
+    the other term, ``cos(<w, x + y> + 2b)``, is zero. Without the factor 2 the mean is half the
+    kernel. Memory: the output and one block per thread.
+
+    Examples
+    --------
+    >>> from dplit.features.fourier import phased_cosine_features
+    >>> phased_cosine_features([[0.0]], [[1.0, 2.0]], [0.0, 0.0])
+    array([[1., 1.]])
+    """
+    plan = Plan.make(X, frequencies, phases, kind="phased_cosine", normalize=normalize)
+    return fill(plan, n_jobs)
+
+
+def cos_sin_features(
+    X: ArrayLike, frequencies: ArrayLike, *, normalize: bool = True, n_jobs: int | None = 1
+) -> NDArray[Any]:
+    """Pairs ``[cos<w_k, x>, sin<w_k, x>] / sqrt(K)`` of every record, of norm exactly one.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features)
+        Finite records. float32 gives a float32 map; anything else float64.
+    frequencies : array_like of shape (n_features, K)
+        One frequency per column.
+    normalize : bool, default=True
+        With False the factor ``1/sqrt(K)`` is left out.
+    n_jobs : int or None, default=1
+        Threads, as in :func:`phased_cosine_features`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, 2 K)
+        All cosines, then all sines. With ``normalize=True`` every row has Euclidean norm 1 (up to
+        rounding): a data-independent bound, which is why private estimators use this map.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not numeric, not finite, empty or of the wrong shape.
+
+    Notes
+    -----
+    ``<phi(x), phi(y)> = (1/K) sum_k cos<w_k, x - y>``, the real part of the complex map's product.
+
+    Examples
+    --------
+    >>> from dplit.features.fourier import cos_sin_features
+    >>> cos_sin_features([[0.0]], [[1.0]])
+    array([[1., 0.]])
+    """
+    plan = Plan.make(X, frequencies, None, kind="cos_sin", normalize=normalize)
+    return fill(plan, n_jobs)
+
+
+def complex_features(
+    X: ArrayLike, frequencies: ArrayLike, *, normalize: bool = True, n_jobs: int | None = 1
+) -> NDArray[Any]:
+    """Complex Fourier features ``exp(i <w_k, x>) / sqrt(N)`` of every record.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features)
+        Finite records. float32 gives a complex64 map; anything else complex128.
+    frequencies : array_like of shape (n_features, N)
+        One frequency per column.
+    normalize : bool, default=True
+        With False the factor ``1/sqrt(N)`` is left out and every entry has modulus 1.
+    n_jobs : int or None, default=1
+        Threads, as in :func:`phased_cosine_features`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, N), complex
+        The map. With ``normalize=True`` every row has norm 1 (up to rounding).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not numeric, not finite, empty or of the wrong shape.
+
+    Notes
+    -----
+    ``<phi(x), phi(y)> = (1/N) sum_k exp(i <w_k, x - y>)``, whose expectation is the kernel.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
+    September 9, 2025, Theorem 6 and equations (2) and (3).
+
+    Examples
+    --------
+    >>> from dplit.features.fourier import complex_features
+    >>> complex_features([[0.0]], [[1.0]])
+    array([[1.+0.j]])
+    """
+    plan = Plan.make(X, frequencies, None, kind="complex", normalize=normalize)
+    return fill(plan, n_jobs)
+
+
+class RandomFourierFeatures(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Random Fourier features of ``exp(-gamma ||x - y||^2)`` as a scikit-learn transformer.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Number of output coordinates; even for ``"cos_sin"``, which spends two on a frequency.
+    gamma : float, default=1.0
+        Inverse squared width of the kernel, in (0, inf), as in scikit-learn's ``RBFSampler``.
+    kind : {"phased_cosine", "cos_sin", "complex"}, default="phased_cosine"
+        ``sqrt(2/N) cos(<w, x> + b)``, ``sqrt(2/N) [cos<w, x>, sin<w, x>]`` (rows of norm exactly
+        1) or ``exp(i <w, x>) / sqrt(N)``.
+    normalize : bool, default=True
+        With False the factor in front is left out.
+    dtype : {"float64", "float32"}, default="float64"
+        Precision of the map (``"float32"`` with ``kind="complex"`` gives complex64).
+    random_state : int, Generator, RandomState or None, default=None
+        Source of frequencies and phases. They are public randomness: knowing them does no harm to
+        privacy, but they must never come from the stream of the privacy noise. ``clone`` copies a
+        generator together with its state, so that two clones draw the same frequencies.
+    n_jobs : int or None, default=1
+        Threads of ``transform``; the result does not depend on it.
+
+    Attributes
+    ----------
+    frequencies_ : ndarray of shape (n_features, n_frequencies)
+        Columns drawn from ``N(0, 2 gamma I)``.
+    phases_ : ndarray of shape (n_components,)
+        Uniform on [0, 2 pi); only for ``"phased_cosine"``.
+    n_features_in_ : int
+        Number of columns of X.
+
+    Notes
+    -----
+    ``fit`` draws and looks at nothing but the number of columns; ``transform`` is deterministic.
+
+    References
+    ----------
+    Rahimi and Recht, Random features for large-scale kernel machines, NeurIPS 2007, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.features.fourier import RandomFourierFeatures
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    >>> features = RandomFourierFeatures(10_000, gamma=0.5, kind="cos_sin", random_state=0)
+    >>> Z = features.fit_transform(X)
+    >>> bool(abs(Z[0] @ Z[1] - np.exp(-1.0)) < 0.03)
+    True
+    """
+
+    frequencies_: NDArray[np.float64]
+    phases_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        gamma: float = 1.0,
+        kind: Kind = "phased_cosine",
+        normalize: bool = True,
+        dtype: Literal["float64", "float32"] = "float64",
+        random_state: RandomState = None,
+        n_jobs: int | None = 1,
+    ) -> None:
+        self.n_components = n_components
+        self.gamma = gamma
+        self.kind = kind
+        self.normalize = normalize
+        self.dtype = dtype
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Draw frequencies (and phases) for the number of columns of ``X``; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        RandomFourierFeatures
+            The transformer itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is out of its range or ``X`` is not a finite matrix.
+        """
+        count = check_integer("n_components", self.n_components)
+        check_choice("kind", self.kind, get_args(Kind))
+        check_choice("dtype", self.dtype, ("float32", "float64"))
+        if self.kind == "cos_sin" and count % 2:
+            raise ValueError(
+                f"n_components must be even for cos_sin, got n_components={self.n_components!r}"
+            )
+        records = validated(self, X, dtype=self.dtype)
+        (rng,) = spawn_generators(self.random_state, 1)
+        drawn = count // 2 if self.kind == "cos_sin" else count
+        self.frequencies_ = random_frequencies(records.shape[1], drawn, gamma=self.gamma, rng=rng)
+        if self.kind == "phased_cosine":
+            self.phases_ = rng.uniform(0.0, 2.0 * np.pi, count)
+        self._n_features_out = count
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Map every record to its coordinates.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The map, of the precision that ``dtype`` names.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If ``fit`` was not called.
+        ValueError
+            If ``X`` is not a finite matrix with the fitted number of columns.
+        """
+        check_is_fitted(self)
+        records = validated(self, X, dtype=self.dtype, reset=False)
+        phases = self.phases_ if self.kind == "phased_cosine" else None
+        plan = Plan.make(
+            records, self.frequencies_, phases, kind=self.kind, normalize=self.normalize
+        )
+        return fill(plan, self.n_jobs)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        real = self.kind != "complex" and self.dtype == "float64"
+        tags.transformer_tags.preserves_dtype = ["float64"] if real else []
+        return tags

@@ -1,0 +1,600 @@
+r"""Algorithm 2: project, clip, learn privately in the small space, and bring the weights back.
+
+The map does not see the data, records are clipped one by one, and bringing weights back is
+post-processing: the learner is as private as the solver in the middle.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+
+from dplit._checks import (
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+from dplit.accounting import gdp_budget
+from dplit.features import HadamardProjection, hadamard_projection, sign_projection
+from dplit.margin.covers import jl_exponent, margin_events
+from dplit.margin.descent import balanced_steps, boosted_descent, noisy_hinge_descent
+from dplit.margin.losses import Array, check_geometry, clipped_records
+
+__all__ = [
+    "CompressedLearner",
+    "MarginSlack",
+    "Projection",
+    "Solver",
+    "best_slack",
+    "compress",
+    "compressed_learner",
+    "draw_projection",
+    "expand",
+    "jl_distortion",
+    "learn_weights",
+    "margin_slack",
+    "plain_slack",
+    "printed_dimension",
+    "vacuous_below",
+]
+
+
+Solver = Literal["noisy_gradient", "phased"]
+
+Projection = Literal["fast", "sign"]
+
+Map = HadamardProjection | NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CompressedLearner:
+    """Weights in both spaces and the public map between them.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (d,)
+        Weights for records as they are: the release.
+    compressed_coef : ndarray of shape (k,)
+        Weights for projected records.
+    projection : HadamardProjection or ndarray of shape (k, d)
+        The map, public.
+    epsilon, delta : float
+        Guarantee under replacement of one record.
+    """
+
+    coef: Array
+    compressed_coef: Array
+    projection: Map
+    epsilon: float
+    delta: float
+
+
+def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: float) -> int:
+    r"""Projected dimension of Algorithm 2, step 1, with constant 1.
+
+    Parameters
+    ----------
+    n_samples : int
+        Records m.
+    epsilon, delta, beta : float
+        Budget and failure probability.
+
+    Returns
+    -------
+    int
+        :math:`\epsilon m\log(m/\beta)/(\log^{3/2}(1/\delta)\log(1/\beta))`, rounded, at least 1.
+
+    Notes
+    -----
+    A radical on :math:`\log(m/\beta)` may have been lost in the text at hand.  The bound of
+    Theorem 3.2 is flat in k around its best value, see :mod:`dplit.margin.compressed`.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed import printed_dimension
+    >>> printed_dimension(n_samples=10_000, epsilon=1.0, delta=1e-6, beta=0.05)
+    793
+    """
+    m = check_integer("n_samples", n_samples)
+    delta, beta = check_probability("delta", delta), check_probability("beta", beta)
+    size = check_positive("epsilon", epsilon) * m * math.log(m / beta)
+    return max(1, round(size / (math.pow(math.log(1 / delta), 1.5) * math.log(1 / beta))))
+
+
+def draw_projection(
+    n_features: int, n_components: int, *, kind: Projection, rng: np.random.Generator
+) -> Map:
+    """Draw the public map from d to k dimensions.
+
+    Parameters
+    ----------
+    n_features, n_components : int
+        Dimensions d and k, with k at most d.
+    kind : {"fast", "sign"}
+        Hadamard transform with random signs, or a dense matrix of signs.
+    rng : numpy.random.Generator
+        Source of public randomness; not the one of privacy noise.
+
+    Returns
+    -------
+    HadamardProjection or ndarray of shape (k, d)
+
+    Raises
+    ------
+    ValueError
+        If k exceeds d: a projection to more dimensions than there are only adds noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.margin.compressed import draw_projection
+    >>> draw_projection(6, 4, kind="sign", rng=np.random.default_rng(0)).shape
+    (4, 6)
+    """
+    d, k = check_integer("n_features", n_features), check_integer("n_components", n_components)
+    if k > d:
+        raise ValueError(
+            f"n_components must be at most the number of features, {d}, got n_components={k}"
+        )
+    check_choice("kind", kind, get_args(Projection))
+    check_rng(rng)
+    return hadamard_projection(d, k, rng=rng) if kind == "fast" else sign_projection(d, k, rng=rng)
+
+
+def compress(X: ArrayLike, projection: Map) -> Array:
+    """Projected records.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Finite.
+    projection : HadamardProjection or ndarray of shape (k, d)
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        Not clipped: :func:`learn_weights` does that, and predictions do not need it.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed import compress
+    >>> compress([[1.0, 2.0]], np.array([[0.5, 0.5]])).tolist()
+    [[1.5]]
+    """
+    if isinstance(projection, HadamardProjection):
+        return projection.transform(X)
+    return np.asarray(check_finite_array("X", X, ndim=2) @ projection.T)
+
+
+def expand(weights: ArrayLike, projection: Map) -> Array:
+    r"""Weights :math:`\Phi^\top\tilde w` for records as they are.
+
+    Parameters
+    ----------
+    weights : array_like of shape (k,) or (n, k)
+    projection : HadamardProjection or ndarray of shape (k, d)
+
+    Returns
+    -------
+    ndarray of shape (d,) or (n, d)
+        With :math:`\langle\Phi^\top\tilde w,x\rangle=\langle\tilde w,\Phi x\rangle`.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed import expand
+    >>> expand([2.0], np.array([[0.5, 0.5]])).tolist()
+    [1.0, 1.0]
+    """
+    if isinstance(projection, HadamardProjection):
+        return projection.adjoint(weights)
+    return np.asarray(np.asarray(weights) @ projection)
+
+
+def learn_weights(
+    Z: ArrayLike,
+    y: ArrayLike,
+    *,
+    margin: float,
+    radius: float,
+    data_norm: float,
+    epsilon: float,
+    delta: float,
+    rng: np.random.Generator,
+    solver: Solver = "noisy_gradient",
+    inflation: float = 2.0,
+    n_steps: int | None = 100,
+    beta: float = 0.05,
+    n_draws: int = 1,
+    runs: int = 1,
+) -> Array:
+    r"""Steps 3 and 4 of Algorithm 2 on projected records: clip, and learn in the larger ball.
+
+    Parameters
+    ----------
+    Z : array_like of shape (m, k)
+        Projected records, or random features; rows longer than ``inflation * data_norm`` are
+        scaled back to it.
+    y : array_like of shape (m,)
+        Labels -1 and 1.
+    margin, radius, data_norm : float
+        Margin, norm of the comparator and norm of the records **before** projection.
+    epsilon, delta : float
+        Budget of each draw.
+    rng : numpy.random.Generator
+        Source of the noise: floating-point research noise, not a release.
+    solver : {"noisy_gradient", "phased"}, default="noisy_gradient"
+        Projected noisy gradient descent, or Algorithm 4 with a permutation.
+    inflation : float, default=2.0
+        Factor s >= 1 on both lengths. The paper takes 2; the square root of 1 + distortion is
+        enough with the same probability, and 1 for features that keep lengths.
+    n_steps : int or None, default=100
+        Steps of the noisy gradient descent; None:
+        :func:`dplit.margin.descent.balanced_steps`.
+    beta : float, default=0.05
+        Failure probability of the phased solver.
+    n_draws : int, default=1
+        Independent draws of the noise; more than one only for ``noisy_gradient``.
+    runs : int, default=1
+        Number of calls on the same records that share the budget.
+
+    Returns
+    -------
+    ndarray of shape (n_draws, k)
+        Weights in the ball of radius ``inflation * radius``; each draw is (epsilon, delta)-private
+        under replacement of one record.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    The gradients are bounded by :math:`s r/\rho` *surely*, so that a failure of the projection
+    costs accuracy and no privacy.  Both lengths double at s = 2: noise against signal is 4 times
+    that of a direct learner.  At s = 1 longer records and comparators are scaled back: if the map
+    distorts squared lengths and products by at most :math:`\xi` (of :math:`\Lambda r`), a margin
+    :math:`\rho` is left with :math:`(\rho-\xi\Lambda r)/(1+\xi)`, without a price in noise.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed import learn_weights
+    >>> from dplit.streams import stream
+    >>> y = np.repeat([1.0, -1.0], 1000)
+    >>> weights = learn_weights(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0, data_norm=1.0,
+    ...     epsilon=4.0, delta=1e-6, rng=stream(0, "example", "noise"))
+    >>> weights.shape
+    (1, 2)
+    """
+    rho, size, norm = check_geometry(margin, radius, data_norm)
+    check_choice("solver", solver, get_args(Solver))
+    factor = check_positive("inflation", inflation)
+    if factor < 1.0:
+        raise ValueError(f"inflation must be at least 1, got {inflation=!r}")
+    size, norm = factor * size, factor * norm
+    check_positive("epsilon", epsilon)
+    check_probability("delta", delta)
+    check_integer("runs", runs)
+    if solver == "noisy_gradient":  # Gaussian mechanisms compose as such, the others add up
+        mu = gdp_budget(epsilon=epsilon, delta=delta) / math.sqrt(runs)
+        if n_steps is None:
+            m, k = np.shape(Z)
+            n_steps = balanced_steps(n_samples=m, noise_dimension=k, mu=mu)
+        run = noisy_hinge_descent(
+            Z,
+            y,
+            margin=rho,
+            radius=size,
+            data_norm=norm,
+            mu=mu,
+            n_steps=n_steps,
+            rng=rng,
+            n_draws=n_draws,
+        )
+        return run.weights
+    if n_draws != 1:
+        raise ValueError(f"n_draws must be 1 for solver='phased', got {n_draws=!r}")
+    result = boosted_descent(
+        Z, y, margin=rho, radius=size, data_norm=norm, epsilon=epsilon / runs, delta=delta / runs,
+        rng=rng, beta=beta, accounting="permutation",
+    )  # fmt: skip
+    return result.weights[None]
+
+
+def compressed_learner(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    margin: float,
+    radius: float,
+    data_norm: float,
+    n_components: int,
+    epsilon: float,
+    delta: float,
+    public_rng: np.random.Generator,
+    rng: np.random.Generator,
+    projection: Projection = "fast",
+    solver: Solver = "noisy_gradient",
+    inflation: float = 2.0,
+    n_steps: int = 100,
+    beta: float = 0.05,
+) -> CompressedLearner:
+    r"""Algorithm 2: a private linear classifier through a random projection.
+
+    Parameters
+    ----------
+    X : array_like of shape (m, d)
+        Finite records; rows longer than ``data_norm`` are scaled back to it.
+    y : array_like of shape (m,)
+        Labels -1 and 1.
+    margin, radius, data_norm : float
+        Margin, norm of the comparator, public bound on the norm of a record.
+    n_components : int
+        Projected dimension k, at most d.
+    epsilon, delta : float
+        Budget.
+    public_rng, rng : numpy.random.Generator
+        Source of the map, which is public, and of the noise, which is not. Two streams.
+    projection : {"fast", "sign"}, default="fast"
+        See :func:`draw_projection`.
+    solver, inflation, n_steps, beta
+        See :func:`learn_weights`.
+
+    Returns
+    -------
+    CompressedLearner
+        (epsilon, delta)-private under replacement of one record, the map being public.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range; in particular if k > d.
+
+    References
+    ----------
+    Bassily, Mohri and Suresh (2022), Algorithm 2 and Theorem 3.2.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed import compressed_learner
+    >>> from dplit.streams import stream
+    >>> y = np.repeat([1.0, -1.0], 2000)
+    >>> X = y[:, None] * np.full(64, 0.125)
+    >>> model = compressed_learner(X, y, margin=0.5, radius=1.0, data_norm=1.0, n_components=16,
+    ...     epsilon=1.0, delta=1e-6, public_rng=stream(0, "example", "public"),
+    ...     rng=stream(0, "example", "noise"))
+    >>> bool(np.all(np.sign(X @ model.coef) == y))
+    True
+    """
+    rows, labels = clipped_records(X, y, data_norm)
+    if public_rng is rng:
+        raise ValueError("rng must not be public_rng: the map is public, the noise is not")
+    phi = draw_projection(rows.shape[1], n_components, kind=projection, rng=public_rng)
+    weights = learn_weights(
+        compress(rows, phi), labels, margin=margin, radius=radius, data_norm=data_norm,
+        epsilon=epsilon, delta=delta, rng=rng, solver=solver, inflation=inflation,
+        n_steps=n_steps, beta=beta,
+    )[0]  # fmt: skip
+    return CompressedLearner(expand(weights, phi), weights, phi, float(epsilon), float(delta))
+
+
+# Theorem 3.2 with explicit constants: what the margin bound costs, term by term.
+#
+# The published bounds have no constants, and their proofs were not available.  The constants here
+# are ours, and so is every statement about where they make a bound vacuous.
+
+
+class MarginSlack(NamedTuple):
+    """The terms by which a private error may exceed the best empirical hinge loss."""
+
+    total: float
+    projection: float
+    privacy: float
+    complexity: float
+    confidence: float
+    n_components: int
+    distortion: float
+
+
+def jl_distortion(*, n_components: int, n_samples: int, beta: float) -> float:
+    r"""Distortion that a sign projection to k dimensions keeps for m points and a comparator.
+
+    Parameters
+    ----------
+    n_components, n_samples : int
+        Dimension k and records m.
+    beta : float
+        Failure probability in (0, 1).
+
+    Returns
+    -------
+    float
+        The root in (0, 1] of :math:`(5m+1)e^{-k(\eta^2/4-\eta^3/6)}=\beta`; infinity where
+        :math:`k<12\log((5m+1)/\beta)`, which no distortion in (0, 1] satisfies.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed import jl_distortion
+    >>> round(jl_distortion(n_components=390, n_samples=1000, beta=0.05 / 3), 3)
+    0.425
+    """
+    k, events = check_integer("n_components", n_components), margin_events(n_samples)
+    needed = math.log(events / check_probability("beta", beta)) / k
+    if needed > 1.0 / 12.0:
+        return math.inf
+    if needed >= 1.0 / 12.0 - 1e-15:
+        return 1.0
+    return float(brentq(lambda eta: jl_exponent(eta) - needed, 1e-9, 1.0 - 1e-12, xtol=1e-14))
+
+
+def margin_slack(
+    *,
+    normalized_margin: float,
+    n_samples: int,
+    n_components: int,
+    mu: float,
+    beta: float,
+    n_steps: int | None = None,
+) -> MarginSlack:
+    r"""Explicit slack of Algorithm 2 with noisy full-batch descent, our constants.
+
+    Parameters
+    ----------
+    normalized_margin : float
+        :math:`a=\rho/(\Lambda r)` in (0, 1].
+    n_samples, n_components : int
+        Records m and projected dimension k.
+    mu : float
+        Gaussian-DP level; infinity for no noise.
+    beta : float
+        Failure probability in (0, 1).
+    n_steps : int or None, default=None
+        Steps T; None: the limit of many.
+
+    Returns
+    -------
+    MarginSlack
+        :math:`\frac\eta a+\frac{s^2}a\big(\frac1{\sqrt T}+\frac{2\sqrt k}{m\mu}\big)+
+        \frac{2s^2}{a\sqrt m}+\sqrt{\frac{\log(3/\beta)}{2m}}` and its four terms, with
+        :math:`s^2=1+\eta` and :math:`\eta` from :func:`jl_distortion` at :math:`\beta/3`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    With probability :math:`1-2\beta/3` over sample and map, and in expectation over the noise, the
+    error of the learner with clipping s r and ball s :math:`\Lambda` exceeds the least empirical
+    hinge loss of the ball by at most this.  The ramp loss lies between error and hinge and is
+    bounded: its Rademacher complexity gives the third and its confidence the fourth term.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed import margin_slack
+    >>> terms = margin_slack(normalized_margin=0.3, n_samples=10_000, n_components=9620, mu=0.2367,
+    ...     beta=0.05)
+    >>> round(terms.total, 3), round(terms.projection, 3), round(terms.privacy, 3)
+    (0.655, 0.27, 0.299)
+    """
+    a = check_probability("normalized_margin", normalized_margin, one=True)
+    m, level = check_integer("n_samples", n_samples), check_positive("mu", mu, infinite=True)
+    k, beta = check_integer("n_components", n_components), check_probability("beta", beta)
+    steps = math.inf if n_steps is None else check_integer("n_steps", n_steps)
+    eta = jl_distortion(n_components=k, n_samples=m, beta=beta / 3.0)
+    square = 1.0 + eta
+    private = square / a * (1.0 / math.sqrt(steps) + 2.0 * math.sqrt(k) / (m * level))
+    complexity = 2.0 * square / (a * math.sqrt(m))
+    confidence = math.sqrt(math.log(3.0 / beta) / (2.0 * m))
+    total = eta / a + private + complexity + confidence
+    return MarginSlack(total, eta / a, private, complexity, confidence, k, eta)
+
+
+def best_slack(
+    *, normalized_margin: float, n_samples: int, mu: float, beta: float,
+    n_steps: int | None = None,
+) -> MarginSlack:  # fmt: skip
+    r"""The slack at the projected dimension that minimises it.
+
+    Parameters
+    ----------
+    normalized_margin, n_samples, mu, beta, n_steps
+        As in :func:`margin_slack`.
+
+    Returns
+    -------
+    MarginSlack
+        The optimum is flat: 3 % in k change the fourth digit.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed import best_slack
+    >>> best = best_slack(normalized_margin=0.3, n_samples=1000, mu=0.2367, beta=0.05)
+    >>> round(best.total, 3)
+    2.234
+    """
+
+    def slack(k: int) -> MarginSlack:
+        return margin_slack(
+            normalized_margin=normalized_margin, n_samples=n_samples, n_components=k, mu=mu,
+            beta=beta, n_steps=n_steps,
+        )  # fmt: skip
+
+    m = check_integer("n_samples", n_samples)
+    least = math.ceil(12.0 * math.log(3.0 * margin_events(m) / check_probability("beta", beta)))
+    grid = np.unique(np.geomspace(least, max(100 * m, 10 * least), 400).astype(int))
+    coarse = int(np.argmin([slack(int(k)).total for k in grid]))
+    low, high = grid[max(coarse - 1, 0)], grid[min(coarse + 1, len(grid) - 1)]
+    fine = np.unique(np.linspace(low, high, 200).astype(int))
+    return min((slack(int(k)) for k in fine), key=lambda terms: terms.total)
+
+
+def plain_slack(*, normalized_margin: float, n_samples: int, beta: float) -> float:
+    r"""Slack without privacy and without projection.
+
+    Parameters
+    ----------
+    normalized_margin, n_samples, beta
+        As in :func:`margin_slack`.
+
+    Returns
+    -------
+    float
+        :math:`\frac2{a\sqrt m}+\sqrt{\frac{\log(1/\beta)}{2m}}`, the textbook margin bound.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed import plain_slack
+    >>> round(plain_slack(normalized_margin=0.3, n_samples=1000, beta=0.05), 3)
+    0.25
+    """
+    a = check_probability("normalized_margin", normalized_margin, one=True)
+    m, beta = check_integer("n_samples", n_samples), check_probability("beta", beta)
+    return 2.0 / (a * math.sqrt(m)) + math.sqrt(math.log(1.0 / beta) / (2.0 * m))
+
+
+def vacuous_below(*, normalized_margin: float, mu: float, beta: float) -> int:
+    r"""Smallest number of records at which the best slack is below 1.
+
+    Parameters
+    ----------
+    normalized_margin, mu, beta
+        As in :func:`margin_slack`.
+
+    Returns
+    -------
+    int
+        With fewer records the explicit bound says nothing about an error, whatever k.
+
+    Examples
+    --------
+    >>> from dplit.margin.compressed import vacuous_below
+    >>> 4_000 < vacuous_below(normalized_margin=0.3, mu=0.2367, beta=0.05) < 4_600
+    True
+    """
+
+    def total(m: int) -> float:
+        return best_slack(normalized_margin=normalized_margin, n_samples=m, mu=mu, beta=beta).total
+
+    high = 16
+    while total(high) >= 1.0:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if total(middle) >= 1.0 else (low, middle)
+    return high

@@ -1,0 +1,236 @@
+"""TODO"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import qr
+
+from dplit._checks import (
+    check_finite_array,
+    check_integer,
+    check_interval,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+from dplit.margin.losses import hinge_loss, zero_one_loss
+
+__all__ = [
+    "LineDistribution",
+    "margin_data",
+    "margin_sample",
+    "span_coordinates",
+    "sphere_sample",
+]
+
+
+Array = NDArray[np.float64]
+
+
+def sphere_sample(
+    n_samples: int, n_features: int, *, margin: float, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    r"""Unit vectors that the first axis separates with a given margin.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        m at least 1 and d at least 2.
+    margin : float
+        :math:`\gamma` in (0, 1).
+    rng : numpy.random.Generator
+        Source of the data.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Rows of length 1 with first entry :math:`\gamma y`.
+    y : ndarray of shape (n_samples,)
+        Fair signs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = sphere_sample(4, 3, margin=0.6, rng=np.random.default_rng(0))
+    >>> (y * X[:, 0]).round(12)
+    array([0.6, 0.6, 0.6, 0.6])
+    """
+    m, d = check_integer("n_samples", n_samples), check_integer("n_features", n_features, minimum=2)
+    gamma, generator = check_interval("margin", margin, 0.0, 1.0), check_rng(rng)
+    y = (2 * generator.integers(0, 2, m) - 1).astype(np.float64)
+    X: Array = np.empty((m, d))
+    rest = generator.standard_normal((m, d - 1))
+    rest *= math.sqrt(1 - gamma**2) / np.linalg.norm(rest, axis=1, keepdims=True)
+    X[:, 0], X[:, 1:] = gamma * y, rest
+    return X, y
+
+
+@dataclass(frozen=True)
+class LineDistribution:
+    r"""Four points on a line, with labels that are the sign of x, noisy far out.
+
+    Parameters
+    ----------
+    gamma : float
+        Distance of the inner points, in (0, r).
+    near_mass : float
+        Total mass p of the inner points, in (0, 1).
+    flip : float, default=0.0
+        Probability in [0, 1/2) that the label of an outer point is flipped.
+    radius : float, default=1.0
+        Distance r of the outer points, positive.
+
+    Examples
+    --------
+    >>> LineDistribution(0.1, 0.5).minimiser
+    10.0
+    """
+
+    gamma: float
+    near_mass: float
+    flip: float = 0.0
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        check_interval("gamma", self.gamma, 0.0, check_positive("radius", self.radius))
+        check_probability("near_mass", self.near_mass)
+        if self.flip != 0:
+            check_interval("flip", self.flip, 0.0, 0.5)
+
+    @property
+    def atoms(self) -> tuple[Array, Array]:
+        """Values y x of the distribution, and their probabilities."""
+        far = 1 - self.near_mass
+        values = np.array([self.gamma, self.radius, -self.radius])
+        return values, np.array([self.near_mass, far * (1 - self.flip), far * self.flip])
+
+    def expected_hinge(self, w: ArrayLike) -> Array:
+        """Expected hinge loss of margin 1, for each weight w."""
+        values, masses = self.atoms
+        weights = np.atleast_1d(check_finite_array("w", w)).astype(float)
+        risk: Array = hinge_loss(np.multiply.outer(weights, values), margin=1.0) @ masses
+        return risk
+
+    def zero_one_error(self, w: ArrayLike) -> Array:
+        """Expected zero-one error, for each weight w."""
+        values, masses = self.atoms
+        weights = np.atleast_1d(check_finite_array("w", w)).astype(float)
+        risk: Array = zero_one_loss(np.multiply.outer(weights, values)) @ masses
+        return risk
+
+    @property
+    def critical_flip(self) -> float:
+        r"""Noise level below which :math:`1/\gamma` minimises: :math:`p\gamma/((1-p)r)`."""
+        return self.near_mass * self.gamma / ((1 - self.near_mass) * self.radius)
+
+    @property
+    def minimiser(self) -> float:
+        r"""Least-norm minimiser of the expected hinge, :math:`1/\gamma` or :math:`1/r`."""
+        return 1 / self.gamma if self.flip < self.critical_flip else 1 / self.radius
+
+
+def margin_sample(
+    n_samples: int, n_features: int, *, normalized_margin: float, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    r"""Draw unit records with margin a: :math:`x=(ay,\sqrt{1-a^2}\,u)`, u uniform on a sphere.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Records m and coordinates d, the latter at least 2.
+    normalized_margin : float
+        a in (0, 1); the direction of the first coordinate has it at every record.
+    rng : numpy.random.Generator
+        Source of the data.
+
+    Returns
+    -------
+    tuple of ndarray
+        Records (m, d) and fair labels -1 and 1.
+
+    Examples
+    --------
+    >>> from dplit.margin.data import margin_sample
+    >>> X, y = margin_sample(3, 5, normalized_margin=0.3, rng=np.random.default_rng(0))
+    >>> (y * X[:, 0]).round(3), (X**2).sum(axis=1).round(9)
+    (array([0.3, 0.3, 0.3]), array([1., 1., 1.]))
+    """
+    m, d = check_integer("n_samples", n_samples), check_integer("n_features", n_features, minimum=2)
+    a = check_probability("normalized_margin", normalized_margin)
+    y = np.where(check_rng(rng).integers(0, 2, m) == 1, 1.0, -1.0)
+    X: Array = rng.standard_normal((m, d))
+    X[:, 0] = 0.0
+    X *= math.sqrt(1.0 - a * a) / np.linalg.norm(X, axis=1, keepdims=True)
+    X[:, 0] = a * y
+    return X, y
+
+
+def margin_data(
+    n_samples: int, n_features: int, *, margin: float, flips: float = 0.0,
+    rng: np.random.Generator,
+) -> tuple[Array, Array]:  # fmt: skip
+    r"""Draw unit records with a margin, and flip a share of the labels.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Records m and coordinates d >= 2.
+    margin : float
+        :math:`\gamma` in (0, 1): :math:`x=(\gamma y,\sqrt{1-\gamma^2}\,u)`, u uniform on a sphere.
+    flips : float, default=0.0
+        Probability in [0, 1) with which a label is flipped after the record was drawn.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    tuple of ndarray
+        Records (m, d) and labels -1 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.margin.data import margin_data
+    >>> X, y = margin_data(1000, 5, margin=0.4, flips=0.1, rng=np.random.default_rng(0))
+    >>> round(float((y * X[:, 0] < 0).mean()), 1)
+    0.1
+    """
+    share = check_probability("flips", flips, zero=True)
+    X, y = margin_sample(n_samples, n_features, normalized_margin=margin, rng=rng)
+    return X, np.where(check_rng(rng).random(len(y)) < share, -y, y) if share else y
+
+
+def span_coordinates(X: Array) -> tuple[Array, Array]:
+    """Coordinates of records in an orthonormal basis of their span, and the basis.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, d)
+
+    Returns
+    -------
+    tuple of ndarray
+        Coordinates (m, q) with q = min(m, d), and basis (d, q): ``X = coordinates @ basis.T``.
+        Descent that is not projected has the same law in both, for all that the records see.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.margin.data import span_coordinates
+    >>> coordinates, basis = span_coordinates(np.ones((2, 5)))
+    >>> coordinates.shape, bool(np.allclose(coordinates @ basis.T, 1.0))
+    ((2, 2), True)
+    """
+    if X.shape[1] <= X.shape[0]:
+        return X, np.eye(X.shape[1])
+    basis, upper = qr(X.T, mode="economic")
+    return np.ascontiguousarray(upper.T), np.ascontiguousarray(basis)

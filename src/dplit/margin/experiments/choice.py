@@ -1,0 +1,385 @@
+r"""Experiments on the choice of the margin: random instances, a grid, private choices."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import check_integer, check_positive, check_rng
+from dplit.margin._solvers import minimise_hinge
+from dplit.margin.data import margin_data
+from dplit.margin.losses import margin_loss, zero_one_loss
+from dplit.margin.selection import (
+    choice_bound,
+    choice_scores,
+    choice_sensitivities,
+    choose_margin,
+    generalized_law,
+    margin_grid,
+    plain_law,
+    split_law,
+    threshold_errors,
+    threshold_splits,
+)
+from dplit.streams import stream
+from dplit.trials import Trial, run_trials
+
+__all__ = [
+    "METHODS",
+    "ChoiceCheck",
+    "LabelTable",
+    "MarginTable",
+    "choice_instances",
+    "expected_scores",
+    "label_table",
+    "margin_table",
+    "private_choices",
+    "threshold_risk",
+    "u_shape",
+]
+
+
+# Thresholds at an unknown place: labels private, everything private, or labels randomised.
+
+
+Array = NDArray[np.float64]
+
+#: Columns of the table.
+METHODS = ("label EM", "full EM", "randomised response")
+
+#: Half width of the inputs around the threshold, share of wrong labels, grid of the full mechanism.
+WIDTH, FLIPS, GRID = 1e-4, 0.1, 1001
+
+#: Draws of the randomised labels for each sample.
+RESPONSES = 20
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """Errors of the three methods.
+
+    Attributes
+    ----------
+    settings : tuple of (float, int)
+        Pairs (epsilon, m).
+    errors : ndarray of shape (draws, settings, 3)
+        Population error, exact in the choice of the exponential mechanisms given the sample.
+    """
+
+    settings: tuple[tuple[float, int], ...]
+    errors: Array
+
+
+def threshold_risk(thresholds: Array, place: float) -> Array:
+    """Population error of thresholds: a tenth, and eight tenths of the mass that they cut off.
+
+    Parameters
+    ----------
+    thresholds : ndarray
+        Any shape.
+    place : float
+        The true threshold; inputs are uniform within 1e-4 of it.
+
+    Returns
+    -------
+    ndarray
+        In [0.1, 0.5].
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.choice import threshold_risk
+    >>> threshold_risk(np.array([0.5, 0.50005, 0.6]), 0.5).round(3)
+    array([0.1, 0.3, 0.5])
+    """
+    cut = np.minimum(0.5, np.abs(np.asarray(thresholds) - place) / (2.0 * WIDTH))
+    risk: Array = FLIPS + (1.0 - 2.0 * FLIPS) * cut
+    return risk
+
+
+def _responses(x: Array, y: Array, place: float, epsilon: float, rng: np.random.Generator) -> float:
+    """Mean error of the best split on randomised labels."""
+    keep = 1.0 / (1.0 + np.exp(-epsilon))
+    order = np.argsort(x)
+    signs = y[order] * np.where(rng.random((RESPONSES, len(x))) < keep, 1.0, -1.0)
+    drift = np.concatenate([np.zeros((RESPONSES, 1)), np.cumsum(signs, axis=1)], axis=1)
+    best = drift.argmin(axis=1)  # errors of a split: a constant plus the labels below it
+    thresholds = threshold_splits(x, y).thresholds
+    return float(threshold_risk(thresholds[best], place).mean())
+
+
+def _one_draw(trial: Trial, settings: tuple[tuple[float, int], ...]) -> Array:
+    data, noise = trial.stream("data"), trial.stream("noise")
+    grid = np.linspace(0.0, 1.0, GRID)
+    out = np.empty((len(settings), 3))
+    for row, (epsilon, m) in zip(out, settings, strict=True):
+        place = float(data.random())
+        x = place + WIDTH * data.uniform(-1.0, 1.0, m)
+        y = np.where(x >= place, 1.0, -1.0) * np.where(data.random(m) < FLIPS, -1.0, 1.0)
+        splits = threshold_splits(x, y)
+        row[0] = split_law(splits.errors, epsilon=epsilon) @ threshold_risk(
+            splits.thresholds, place
+        )
+        errors = threshold_errors(x, y, grid)
+        row[1] = split_law(errors, epsilon=epsilon) @ threshold_risk(grid, place)
+        row[2] = _responses(x, y, place, epsilon, noise)
+    return out
+
+
+def label_table(
+    settings: tuple[tuple[float, int], ...], *, draws: int, seed: int, n_jobs: int | None = 1
+) -> LabelTable:
+    """Run the experiment: each draw a fresh place and a fresh sample for every setting.
+
+    Parameters
+    ----------
+    settings : tuple of (float, int)
+        Pairs (epsilon, m).
+    draws : int
+        Number of draws, at least 2.
+    seed : int
+        Seed of the run; streams are those of ``margin-exp-labeldp``.
+    n_jobs : int or None, default=1
+        Workers; the result does not depend on it.
+
+    Returns
+    -------
+    LabelTable
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.choice import label_table
+    >>> label_table(((1.0, 200),), draws=2, seed=0).errors.shape
+    (2, 1, 3)
+    """
+    check_integer("draws", draws, minimum=2)
+    for epsilon, m in settings:
+        check_positive("epsilon", epsilon)
+        check_integer("m", m)
+
+    name = "margin-exp-labeldp"
+    run = partial(_one_draw, settings=settings)
+    results = run_trials(run, draws, seed=seed, name=name, n_jobs=n_jobs)
+    return LabelTable(settings, np.array(results))
+
+
+class ChoiceCheck(NamedTuple):
+    """What random instances say about the generalised exponential mechanism."""
+
+    failure: float
+    largest_log_ratio: float
+
+
+class MarginTable(NamedTuple):
+    """Non-private minimisers at every margin of a grid, arrays of shape (n,)."""
+
+    margins: Array
+    hinge: Array
+    objective: Array
+    margin_loss: Array
+    error: Array
+
+
+def choice_instances(
+    instances: int, *, size: int, epsilon: float, beta: float, rng: np.random.Generator
+) -> ChoiceCheck:
+    r"""Exact failure probabilities and privacy losses of random instances.
+
+    Parameters
+    ----------
+    instances : int
+        Number of instances.
+    size : int
+        Scores per instance; sensitivities are :math:`2^{-j}` shuffled, scores normal with
+        deviations of a few sensitivities.
+    epsilon, beta : float
+        Of the mechanism.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ChoiceCheck
+        Mean probability that the chosen score exceeds
+        :func:`~dplit.margin.selection.choice_bound`, and the largest log-ratio of
+        probabilities between a score vector and 8 neighbours of each (one score up and the others
+        down by their sensitivities, that reversed, and six random corners).
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.choice import choice_instances
+    >>> check = choice_instances(20, size=5, epsilon=1.0, beta=0.1,
+    ...     rng=np.random.default_rng(0))
+    >>> check.failure <= 0.1, check.largest_log_ratio <= 1.0
+    (True, True)
+    """
+    count, n = check_integer("instances", instances), check_integer("size", size, minimum=2)
+    check_rng(rng)
+    failures, largest = [], 0.0
+    for _ in range(count):
+        widths = rng.permutation(0.5 ** np.arange(n))
+        scores = rng.standard_normal(n) * widths * 4.0 / check_positive("epsilon", epsilon)
+        law = generalized_law(scores, widths, epsilon=epsilon, beta=beta)
+        bound = choice_bound(scores, widths, epsilon=epsilon, beta=beta)
+        failures.append(float(law[scores > bound].sum()))
+        for signs in _corners(n, rng):
+            moved = generalized_law(scores + signs * widths, widths, epsilon=epsilon, beta=beta)
+            largest = max(largest, float(np.abs(np.log(moved / law)).max()))
+    return ChoiceCheck(float(np.mean(failures)), largest)
+
+
+def _corners(n: int, rng: np.random.Generator) -> Array:
+    one = -np.ones(n)
+    one[rng.integers(n)] = 1.0
+    return np.vstack([one, -one, rng.choice([-1.0, 1.0], size=(6, n))])
+
+
+def margin_table(
+    n_samples: int = 2000, n_features: int = 20, *, margin: float = 0.4, flips: float = 0.05,
+    size: int = 11, seed: int = 0,
+) -> MarginTable:  # fmt: skip
+    r"""Objective, margin loss and error of the exact minimiser at every margin of a grid.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Records m and coordinates d.
+    margin, flips : float
+        Margin of the data and share of flipped labels.
+    size : int, default=11
+        Margins 1, 1/2, 1/4, ...
+    seed : int, default=0
+
+    Returns
+    -------
+    MarginTable
+        Objectives are :math:`\min_{\|w\|\le1}\hat L^\rho(w)+2/(\rho\sqrt m)`; margin losses are
+        those of the minimisers stretched to norm 1, which changes no error.
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.choice import margin_table
+    >>> table = margin_table(200, 3, size=3)
+    >>> table.margins.tolist(), table.error.max() < 0.1
+    ([1.0, 0.5, 0.25], np.True_)
+    """
+    X, y = margin_data(
+        n_samples, n_features, margin=margin, flips=flips,
+        rng=stream(seed, "margin-exp-rho", "data"),
+    )  # fmt: skip
+    grid = margin_grid(radius=1.0, data_norm=1.0, size=size)
+    best = [minimise_hinge(X, y, margin=rho, radius=1.0) for rho in grid]
+    hinge = np.array([found.value for found in best])
+    signed = [y * (X @ found.weights) for found in best]
+    unit = [u / np.linalg.norm(found.weights) for u, found in zip(signed, best, strict=True)]
+    return MarginTable(
+        grid,
+        hinge,
+        choice_scores(hinge, grid, radius=1.0, data_norm=1.0, n_samples=n_samples),
+        np.array([
+            margin_loss(u, margin=rho).mean() for u, rho in zip(unit, grid, strict=True)
+        ]),
+        np.array([zero_one_loss(u).mean() for u in signed]),
+    )  # fmt: skip
+
+
+def expected_scores(
+    table: MarginTable, *, n_samples: int, epsilon: float, beta: float = 0.05,
+    inflation: float = 1.0,
+) -> tuple[float, float]:  # fmt: skip
+    """Mean objective of the chosen margin: generalised mechanism, and the plain one.
+
+    Parameters
+    ----------
+    table : MarginTable
+    n_samples : int
+        Records.
+    epsilon : float
+        Budget of the choice alone.
+    beta : float, default=0.05
+    inflation : float, default=1.0
+        Factor on both lengths in the sensitivities.
+
+    Returns
+    -------
+    tuple of float
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.choice import expected_scores, margin_table
+    >>> mine, plain = expected_scores(margin_table(200, 3, size=8), n_samples=200, epsilon=1.0)
+    >>> mine < plain
+    True
+    """
+    widths = choice_sensitivities(
+        table.margins, radius=1.0, data_norm=1.0, n_samples=n_samples, inflation=inflation
+    )
+    ours = generalized_law(table.objective, widths, epsilon=epsilon, beta=beta)
+    plain = plain_law(table.objective, widths, epsilon=epsilon)
+    return float(ours @ table.objective), float(plain @ table.objective)
+
+
+def private_choices(
+    n_trials: int, *, epsilon: float, delta: float = 1e-6, n_samples: int = 2000,
+    n_features: int = 20, size: int = 11, seed: int = 0, n_test: int = 4000,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Margins and test errors of the private choice, learners and all.
+
+    Parameters
+    ----------
+    n_trials : int
+        Data sets: margin 0.4, 5 % flipped labels.
+    epsilon, delta : float
+        Budget of learners and choice together.
+    n_samples, n_features, size, seed, n_test : int
+
+    Returns
+    -------
+    tuple of ndarray of shape (n_trials,)
+        Chosen margins, and errors on fresh records; the best possible error is 0.05.
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.choice import private_choices
+    >>> margins, errors = private_choices(2, epsilon=8.0, n_samples=500, n_features=5, size=3)
+    >>> bool((errors < 0.2).all())
+    True
+    """
+    grid = margin_grid(radius=1.0, data_norm=1.0, size=size)
+    margins, errors = [], []
+    for trial in range(check_integer("n_trials", n_trials)):
+        name = f"margin-private-choice-{epsilon:g}"
+        data = stream(seed, name, "data", trial)
+        X, y = margin_data(n_samples, n_features, margin=0.4, flips=0.05, rng=data)
+        choice = choose_margin(
+            X, y, margins=grid, radius=1.0, data_norm=1.0, epsilon=epsilon, delta=delta,
+            rng=stream(seed, name, "noise", trial), inflation=1.0,
+        )  # fmt: skip
+        T, labels = margin_data(n_test, n_features, margin=0.4, flips=0.05, rng=data)
+        margins.append(choice.margin)
+        errors.append(float(zero_one_loss(labels * (T @ choice.weights)).mean()))
+    return np.array(margins), np.array(errors)
+
+
+def u_shape(values: ArrayLike) -> bool:
+    """Whether values fall to one minimum and rise after it.
+
+    Parameters
+    ----------
+    values : array_like of shape (n,)
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.choice import u_shape
+    >>> u_shape([3, 1, 2]), u_shape([1, 3, 2])
+    (True, False)
+    """
+    steps = np.sign(np.diff(np.asarray(values, dtype=float)))
+    return bool(np.all(np.diff(steps) >= 0)) and not math.isnan(float(steps.sum()))

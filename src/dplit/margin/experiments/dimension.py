@@ -1,0 +1,415 @@
+r"""How private gradient descent depends on the dimension: projected, not projected, compressed.
+
+The paper has no experiments; this one is ours.  Records have margin gamma in every dimension, so
+that the best hinge loss of the unit ball is 0 at the margin gamma.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc
+
+from dplit._checks import check_finite_array, check_integer, check_interval, check_positive
+from dplit.accounting import gdp_budget
+from dplit.margin.compressed import compress, draw_projection, expand
+from dplit.margin.data import margin_data, span_coordinates, sphere_sample
+from dplit.margin.descent import noisy_hinge_descent
+from dplit.margin.exponential import gaussian_prior_bound, watched_prior_draw
+from dplit.margin.losses import hinge_loss, zero_one_loss
+from dplit.streams import stream
+from dplit.trials import Estimate, Trial, mean_and_se, run_trials
+
+__all__ = [
+    "METHODS",
+    "DimensionCurve",
+    "DimensionCurves",
+    "RankCheck",
+    "Setting",
+    "dimension_curve",
+    "dimension_curves",
+    "dimension_trial",
+    "exponential_dimension_trial",
+    "sphere_error",
+    "unprojected_excess",
+]
+
+
+# Experiment: the exponential mechanism with a Gaussian prior in growing dimension.
+#
+# Records are :math:`x=(\gamma y,\sqrt{1-\gamma^2}\,u)` with y a fair sign and u uniform on the
+# sphere: unit vectors that the first axis separates with margin :math:`\gamma`, in any dimension.
+
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DimensionCurve:
+    """Results by dimension: arrays of (train error, test error, proposals), one row a draw."""
+
+    margin: float
+    n_samples: int
+    bound: float
+    dimensions: tuple[int, ...]
+    draws: tuple[Array, ...]
+
+    def mean(self, column: int) -> Estimate:
+        """Means over the draws and their standard errors, by dimension."""
+        each = [mean_and_se(values[:, column]) for values in self.draws]
+        return Estimate(np.array([e.mean for e in each]), np.array([e.se for e in each]))
+
+    @property
+    def worst_train(self) -> float:
+        """Largest training error of all draws."""
+        return max(float(values[:, 0].max()) for values in self.draws)
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws in all dimensions together."""
+        return sum(len(values) for values in self.draws)
+
+
+def sphere_error(w: ArrayLike, *, margin: float) -> float:
+    r"""Exact population error of a linear classifier on :func:`sphere_sample`.
+
+    Parameters
+    ----------
+    w : array_like of shape (d,)
+        Weights, d at least 3.
+    margin : float
+        :math:`\gamma` in (0, 1).
+
+    Returns
+    -------
+    float
+        :math:`P(\gamma w_1+\sqrt{1-\gamma^2}\,|w_\perp|T\le0)` with T a coordinate of a uniform
+        unit vector of d - 1 dimensions: a beta integral instead of test points.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> sphere_error([1.0, 0.0, 0.0], margin=0.5), sphere_error([0.0, 1.0, 0.0], margin=0.5)
+    (0.0, 0.5)
+    """
+    weights = check_finite_array("w", w, ndim=1).astype(float)
+    d = check_integer("the length of w", len(weights), minimum=3)
+    gamma = check_interval("margin", margin, 0.0, 1.0)
+    rest = math.sqrt(1 - gamma**2) * float(np.linalg.norm(weights[1:]))
+    signal = gamma * float(weights[0])
+    if abs(signal) >= rest:
+        return 0.0 if signal > 0 else 1.0
+    tail = float(betainc((d - 2) / 2, 0.5, 1 - (signal / rest) ** 2)) / 2
+    return tail if signal >= 0 else 1 - tail
+
+
+def exponential_dimension_trial(
+    trial: Trial, *, n_features: int, n_samples: int, margin: float, epsilon: float
+) -> Array:
+    """Fresh data and one private draw: training error, exact test error, number of proposals.
+
+    Parameters
+    ----------
+    trial : Trial
+        Its stream "data" draws the sample, "noise" the weights.
+    n_features, n_samples : int
+        d at least 3 and m at least 1.
+    margin : float
+        Margin of the data, in (0, 1).
+    epsilon : float
+        Privacy loss, positive.
+
+    Returns
+    -------
+    ndarray of shape (3,)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> options = dict(n_features=5, n_samples=40, margin=0.7, epsilon=1.0)
+    >>> dimension_trial(Trial(0, seed=0, name="example"), **options).shape
+    (3,)
+    """
+    X, y = sphere_sample(n_samples, n_features, margin=margin, rng=trial.stream("data"))
+    draw = watched_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
+    return np.array([draw.error, sphere_error(draw.coef, margin=margin), draw.proposals])
+
+
+def dimension_curve(
+    dimensions: Sequence[int],
+    repeats: Sequence[int],
+    *,
+    n_samples: int,
+    margin: float,
+    epsilon: float,
+    beta: float = 0.05,
+    seed: int,
+    name: str,
+    n_jobs: int | None = 1,
+) -> DimensionCurve:
+    """Draws of :func:`dimension_trial` in several dimensions.
+
+    Parameters
+    ----------
+    dimensions, repeats : sequence of int
+        Dimensions d, and the number of draws in each.
+    n_samples : int
+        m, at least 1.
+    margin, epsilon : float
+        As in :func:`dplit.margin.experiments.dimension.exponential_dimension_trial`.
+    beta : float, default=0.05
+        Failure probability of the bound beside the draws.
+    seed, name, n_jobs
+        As in :func:`dplit.trials.run_trials`.
+
+    Returns
+    -------
+    DimensionCurve
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> options = dict(n_samples=30, margin=0.7, epsilon=1.0, seed=0, name="example")
+    >>> dimension_curve([5, 50], [2, 2], **options).mean(0).mean.shape
+    (2,)
+    """
+    draws = []
+    for d, count in zip(dimensions, repeats, strict=True):
+        trial = partial(
+            exponential_dimension_trial,
+            n_features=d,
+            n_samples=n_samples,
+            margin=margin,
+            epsilon=epsilon,
+        )
+        label = f"{name}-{margin:g}-{d}"
+        draws.append(np.array(run_trials(trial, count, seed=seed, name=label, n_jobs=n_jobs)))
+    bound = gaussian_prior_bound(
+        normalized_margin=margin, n_samples=n_samples, epsilon=epsilon, beta=beta
+    )
+    return DimensionCurve(margin, n_samples, bound, tuple(dimensions), tuple(draws))
+
+
+METHODS = (
+    "no noise",
+    "ball, step for d",
+    "ball, step without d",
+    "no ball",
+    "JL, lengths doubled",
+    "JL, lengths kept",
+)
+
+
+class Setting(NamedTuple):
+    """Sizes and budget of the experiment."""
+
+    n_samples: int = 1000
+    margin: float = 0.3
+    epsilon: float = 0.5
+    delta: float = 1e-6
+    n_steps: int = 50
+    n_components: int = 200
+    n_test: int = 1000
+    noise_draws: int = 1
+
+
+class DimensionCurves(NamedTuple):
+    """Means and standard errors over draws, arrays of shape (dimensions, methods, 3).
+
+    The last axis holds test error, test hinge loss and training hinge loss.
+    """
+
+    dimensions: tuple[int, ...]
+    mean: Array
+    se: Array
+
+
+def _learn_all(X: Array, y: Array, setting: Setting, trial: Trial) -> list[Array]:
+    """Return weights (draws, d) of every method on one data set."""
+    noise, public = trial.stream("noise"), trial.stream("public")
+    mu = gdp_budget(epsilon=setting.epsilon, delta=setting.delta)
+    phi = draw_projection(
+        X.shape[1], min(setting.n_components, X.shape[1]), kind="sign", rng=public
+    )
+    small = compress(X, phi)
+    plain = setting.margin / math.sqrt(setting.n_steps)  # R/(G sqrt T)
+    cases = [
+        (X, math.inf, 1.0, True, plain),
+        (X, mu, 1.0, True, None),
+        (X, mu, 1.0, True, plain),
+        (X, mu, 1.0, False, plain),
+        (small, mu, 2.0, True, plain),
+        (small, mu, 1.0, True, plain),
+    ]
+    learnt = []
+    for rows, level, length, ball, step in cases:
+        weights = noisy_hinge_descent(
+            rows, y, margin=setting.margin, radius=length, data_norm=length, mu=level,
+            project=ball, n_steps=setting.n_steps, step=step, rng=noise,
+            n_draws=1 if math.isinf(level) else setting.noise_draws,
+        ).weights  # fmt: skip
+        learnt.append(weights if rows is X else expand(weights, phi))
+    return learnt
+
+
+def dimension_trial(trial: Trial, n_features: int, setting: Setting) -> Array:
+    """One data set in one dimension, all methods.
+
+    Parameters
+    ----------
+    trial : Trial
+        Its streams draw data, map and noise.
+    n_features : int
+        Dimension d, at least 2.
+    setting : Setting
+
+    Returns
+    -------
+    ndarray of shape (6, 3)
+        For each of ``METHODS`` test error, test hinge and training hinge, means over noise draws.
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.dimension import dimension_trial, Setting
+    >>> from dplit.trials import Trial
+    >>> dimension_trial(Trial(0, 0, "example"), 5, Setting(n_samples=50, n_test=50)).shape
+    (6, 3)
+    """
+    check_positive("noise_draws", setting.noise_draws)
+    data = trial.stream("data")
+    X, y = margin_data(setting.n_samples, n_features, margin=setting.margin, rng=data)
+    learnt = _learn_all(X, y, setting, trial)
+    T, labels = margin_data(setting.n_test, n_features, margin=setting.margin, rng=data)
+    rows = []
+    for weights in learnt:
+        test, train = labels * (weights @ T.T), y * (weights @ X.T)
+        rows.append([
+            zero_one_loss(test).mean(),
+            hinge_loss(test, margin=setting.margin).mean(),
+            hinge_loss(train, margin=setting.margin).mean(),
+        ])  # fmt: skip
+    return np.array(rows)
+
+
+def dimension_curves(
+    dimensions: tuple[int, ...], *, n_trials: int, seed: int, setting: Setting | None = None,
+    n_jobs: int = 1,
+) -> DimensionCurves:  # fmt: skip
+    """Errors and hinge losses of all methods in several dimensions.
+
+    Parameters
+    ----------
+    dimensions : tuple of int
+    n_trials : int
+        Data sets per dimension, at least 2.
+    seed : int
+    setting : Setting or None, default=None
+        None: 1,000 records, margin 0.3, (0.5, 1e-6), 50 steps, 200 projected dimensions.
+    n_jobs : int, default=1
+
+    Returns
+    -------
+    DimensionCurves
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.dimension import dimension_curves, Setting
+    >>> curves = dimension_curves((5, 9), n_trials=2, seed=0, setting=Setting(50, n_test=50))
+    >>> curves.mean.shape
+    (2, 6, 3)
+    """
+    used = setting or Setting()
+    means, errors = [], []
+    for d in dimensions:
+        size = check_integer("dimensions", d, minimum=2)
+        results = run_trials(
+            partial(dimension_trial, n_features=size, setting=used),
+            check_integer("n_trials", n_trials, minimum=2),
+            seed=seed,
+            name=f"margin-exp-dim-{size}",
+            n_jobs=n_jobs,
+        )
+        values = np.array(results)
+        means.append(values.mean(axis=0))
+        errors.append(values.std(axis=0, ddof=1) / math.sqrt(len(values)))
+    return DimensionCurves(tuple(dimensions), np.array(means), np.array(errors))
+
+
+class RankCheck(NamedTuple):
+    """Mean training hinge of descent without a ball, and what bounds it."""
+
+    mean: float
+    se: float
+    by_rank: float
+    by_dimension: float
+
+
+def unprojected_excess(
+    n_features: int, *, n_draws: int, seed: int, in_span: bool = True,
+    setting: Setting | None = None,
+) -> RankCheck:  # fmt: skip
+    """Training hinge of descent without a ball against its bounds; the least of the ball is 0.
+
+    Parameters
+    ----------
+    n_features : int
+        Dimension d.
+    n_draws : int
+        Draws of the noise, at least 2.
+    seed : int
+    in_span : bool, default=True
+        Whether to work in coordinates of the span of the records, which has the same law.
+    setting : Setting or None, default=None
+
+    Returns
+    -------
+    RankCheck
+        With the bound for q = min(m, d) noisy coordinates and the one for d of them, both at the
+        step length for q.
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.dimension import Setting, unprojected_excess
+    >>> check = unprojected_excess(300, n_draws=4, seed=0, setting=Setting(n_samples=100))
+    >>> check.mean < check.by_rank < check.by_dimension
+    True
+    """
+    used = setting or Setting()
+    name = f"margin-beyond-proj-{n_features}"
+    X, y = margin_data(
+        used.n_samples, n_features, margin=used.margin, rng=stream(seed, name, "data")
+    )
+    rows = span_coordinates(X)[0] if in_span else X
+    mu = gdp_budget(epsilon=used.epsilon, delta=used.delta)
+    rank = min(X.shape)
+    noise = stream(seed, name, "noise", int(in_span))
+    found = noisy_hinge_descent(
+        rows, y, margin=used.margin, radius=1.0, data_norm=1.0, mu=mu, project=False,
+        n_steps=used.n_steps, rng=noise, n_draws=check_integer("n_draws", n_draws, minimum=2),
+    )  # fmt: skip
+    losses = hinge_loss(y * (found.weights @ rows.T), margin=used.margin).mean(axis=1)
+    by_rank, by_dimension = (
+        0.5 / (found.step * used.n_steps)
+        + 0.5 * found.step * (used.margin**-2 + q * found.sigma**2)
+        for q in (rank, n_features)
+    )
+    spread = float(losses.std(ddof=1)) / math.sqrt(n_draws)
+    return RankCheck(float(losses.mean()), spread, by_rank, by_dimension)

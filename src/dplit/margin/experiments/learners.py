@@ -1,0 +1,422 @@
+r"""Algorithm 4 beside its alternatives, and how its error scales.
+
+The paper has no experiments; these are ours.  Excess losses are against exact minimisers, whose
+duality gap is below 1e-9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from dplit._checks import check_choice, check_integer, check_positive
+from dplit.accounting import gdp_budget
+from dplit.datasets.classification import PROBLEMS, KernelProblem, kernel_problem
+from dplit.margin._solvers import minimise_hinge
+from dplit.margin.data import margin_data
+from dplit.margin.descent import (
+    descent_bound,
+    noisy_hinge_descent,
+    perturbed_minimiser,
+    phased_bound,
+    phased_descent,
+)
+from dplit.margin.duplicates import Accounting, single_copy_mu
+from dplit.margin.kernels import (
+    direct_features,
+    gaussian_kernel,
+    limit_projection,
+    privacy_level,
+    streamed_projection,
+)
+from dplit.margin.losses import hinge_loss
+from dplit.streams import stream
+from dplit.trials import Estimate, Trial, run_trials
+
+__all__ = [
+    "BUDGETS",
+    "LIMIT",
+    "METHODS",
+    "PASSES",
+    "PENALTIES",
+    "STEPS",
+    "ExcessTable",
+    "KernelAccuracies",
+    "excess_table",
+    "kernel_accuracies",
+    "linear_records",
+    "scaling_excess",
+    "slope",
+]
+
+
+#: Name of a pass -> accounting of its duplicates; None: no noise.
+PASSES: dict[str, Accounting | None] = {
+    "permutation": "permutation",
+    "copies, exact mixture": "mixture",
+    "copies, tight cap": "tight_cap",
+    "copies, log(1/delta)": "log_cap",
+    "no noise": None,
+}
+
+STEPS = (50, 200, 800)
+
+PENALTIES = (0.3, 1.0, 3.0, 4.0)
+
+#: gamma, share of flipped labels, margin rho, dimension k.
+_SETTING = (0.5, 0.05, 0.25, 50)
+
+
+class ExcessTable(NamedTuple):
+    """Excess hinge losses on one data set: mean and standard error over runs, by method."""
+
+    n_samples: int
+    optimum: float
+    mean: dict[str, float]
+    se: dict[str, float]
+    bound: dict[str, float]
+
+
+def _passes(
+    X: Array, y: Array, epsilon: float, delta: float, runs: int, rng: np.random.Generator
+) -> Iterator[tuple[str, Array, float]]:
+    """Yield name, weights and bound of every phased pass."""
+    rho, m = _SETTING[2], len(X)
+    for name, accounting in PASSES.items():
+        mu = math.inf
+        if accounting is not None:
+            mu = single_copy_mu(epsilon=epsilon, delta=delta, n_samples=m, accounting=accounting)
+        weights = phased_descent(
+            X, y, margin=rho, radius=1.0, data_norm=1.0, mu=mu, rng=rng, n_draws=runs,
+            replacement=accounting != "permutation",
+        )  # fmt: skip
+        bound = phased_bound(
+            margin=rho, radius=1.0, data_norm=1.0, mu=mu, n_draws=m, n_features=X.shape[1]
+        )
+        yield name, weights, bound
+
+
+def _alternatives(
+    X: Array, y: Array, mu: float, runs: int, rng: np.random.Generator
+) -> Iterator[tuple[str, Array, float]]:
+    """Yield name, weights and bound (nan: none) of full-batch descent and output perturbation."""
+    rho = _SETTING[2]
+    for steps in STEPS:
+        run = noisy_hinge_descent(
+            X, y, margin=rho, radius=1.0, data_norm=1.0, mu=mu, n_steps=steps, rng=rng,
+            n_draws=runs,
+        )  # fmt: skip
+        bound = descent_bound(
+            gradient=1.0 / rho, radius=1.0, sigma=run.sigma, noise_dimension=X.shape[1],
+            n_steps=steps,
+        )  # fmt: skip
+        yield f"full batch, T = {steps}", run.weights, bound
+    for penalty in PENALTIES:
+        noisy = perturbed_minimiser(
+            X, y, margin=rho, data_norm=1.0, penalty=penalty, mu=mu, rng=rng, n_draws=runs
+        ).weights
+        lengths = np.linalg.norm(noisy, axis=1, keepdims=True)
+        yield f"output, lambda = {penalty:g}", noisy / np.maximum(lengths, 1.0), math.nan
+
+
+def excess_table(
+    n_samples: int, *, epsilon: float = 1.0, delta: float = 1e-6, runs: int = 8, seed: int = 0
+) -> ExcessTable:
+    """Excess empirical hinge loss of Algorithm 4's pass and of its alternatives.
+
+    Parameters
+    ----------
+    n_samples : int
+        Records m in 50 dimensions: margin 0.5, 5 % flipped labels; loss at margin 0.25, ball 1.
+    epsilon, delta : float
+        Budget of each method, all of it for one run.
+    runs : int, default=8
+        Independent runs on the data set, at least 2.
+    seed : int, default=0
+
+    Returns
+    -------
+    ExcessTable
+        Standard errors are over runs, the data set being the same.
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.learners import excess_table
+    >>> table = excess_table(200, runs=2)
+    >>> len(table.mean), table.mean["no noise"] < table.mean["copies, log(1/delta)"]
+    (12, True)
+    """
+    m, count = check_integer("n_samples", n_samples), check_integer("runs", runs, minimum=2)
+    gamma, flips, rho, k = _SETTING
+    name = f"margin-exp-alg4-{m}"
+    X, y = margin_data(m, k, margin=gamma, flips=flips, rng=stream(seed, name, "data"))
+    rng = stream(seed, name, "noise")
+    best = minimise_hinge(X, y, margin=rho, radius=1.0)
+    mu = gdp_budget(epsilon=epsilon, delta=delta)
+    mean, se, bounds = {}, {}, {}
+    found = [*_passes(X, y, epsilon, delta, count, rng), *_alternatives(X, y, mu, count, rng)]
+    for method, weights, bound in found:
+        excess = hinge_loss(y * (weights @ X.T), margin=rho).mean(axis=1) - best.lower
+        mean[method] = float(excess.mean())
+        se[method] = float(excess.std(ddof=1)) / math.sqrt(count)
+        bounds[method] = bound
+    return ExcessTable(m, best.value, mean, se, bounds)
+
+
+def linear_records(n_samples: int, n_features: int, *, strength: float) -> tuple[Array, Array]:
+    r"""Records on which the hinge of margin 1 is linear on the unit ball.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Records m and coordinates k >= 2.
+    strength : float
+        Length s in (0, 1) of the mean of the records.
+
+    Returns
+    -------
+    tuple of ndarray
+        :math:`x_i=(s,\pm\sqrt{1-s^2},0,\dots)`, all labels 1: the mean loss is
+        :math:`1-s w_1` for even m, and 1 - s is its minimum.
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.learners import linear_records
+    >>> linear_records(2, 2, strength=0.6)[0].tolist()
+    [[0.6, -0.8], [0.6, 0.8]]
+    """
+    s = check_positive("strength", strength)
+    if s >= 1.0:
+        raise ValueError(f"strength must be below 1, got {strength=!r}")
+    X = np.zeros((check_integer("n_samples", n_samples), check_integer("n_features", n_features)))
+    X[:, 0], X[:, 1] = s, math.sqrt(1.0 - s * s) * np.where(np.arange(len(X)) % 2, 1.0, -1.0)
+    return X, np.ones(len(X))
+
+
+def scaling_excess(
+    n_samples: int, n_features: int, *, mu: float, runs: int, seed: int
+) -> tuple[float, float, float]:
+    r"""Excess of a phased pass with replacement on linear records, and its bound.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Records m and dimension k.
+    mu : float
+        Gaussian-DP level of one copy of a record.
+    runs, seed : int
+        Independent runs, at least 2.
+
+    Returns
+    -------
+    tuple of float
+        Mean excess, its standard error, and :func:`dplit.margin.descent.phased_bound`. The mean of
+        the records has length :math:`16\sqrt k/(m\mu)`: the noise decides.
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.learners import scaling_excess
+    >>> mean, se, bound = scaling_excess(500, 10, mu=0.5, runs=4, seed=0)
+    >>> 0 < mean < bound
+    True
+    """
+    k, m = check_integer("n_features", n_features, minimum=2), check_integer("n_samples", n_samples)
+    strength = 16.0 * math.sqrt(k) / (m * check_positive("mu", mu))
+    X, y = linear_records(m, k, strength=strength)
+    rng = stream(seed, f"margin-lem31-{m}-{k}-{mu:.6g}", "noise")
+    weights = phased_descent(
+        X, y, margin=1.0, radius=1.0, data_norm=1.0, mu=mu, replacement=True, rng=rng,
+        n_draws=check_integer("runs", runs, minimum=2),
+    )  # fmt: skip
+    excess = strength * (1.0 - weights[:, 0])
+    bound = phased_bound(margin=1.0, radius=1.0, data_norm=1.0, n_draws=m, n_features=k, mu=mu)
+    return float(excess.mean()), float(excess.std(ddof=1)) / math.sqrt(runs), bound
+
+
+def slope(x: Sequence[float], values: Sequence[float], errors: Sequence[float]) -> Estimate:
+    """Slope of values against x, both logarithmic, by least squares, with its standard error.
+
+    Parameters
+    ----------
+    x, values, errors : sequence of float
+        Positive abscissas, positive means and their standard errors.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.learners import slope
+    >>> found = slope([1.0, 4.0, 16.0], [3.0, 6.0, 12.0], [0.0, 0.0, 0.0])
+    >>> round(float(found.mean), 12)
+    0.5
+    """
+    logs = np.log(np.asarray(x, dtype=float))
+    weights = logs - logs.mean()
+    weights /= weights @ weights
+    relative = np.asarray(errors, dtype=float) / np.asarray(values, dtype=float)
+    found = weights @ np.log(np.asarray(values, dtype=float))
+    return Estimate(float(found), float(np.sqrt(np.sum((weights * relative) ** 2))))
+
+
+# Accuracy of private kernel learners: few direct features, many, or very many compressed.
+#
+# The features of a split are computed once and shared by all budgets; the draws of the noise
+# descend
+# together.
+
+
+Array = NDArray[np.float64]
+
+#: Frequencies of the direct methods, then of the compressed one.
+METHODS = ("D = 20", "D = 100", "D = 500", "compressed to 200")
+
+#: Not in the figure: the law of the compressed features for infinitely many frequencies.
+LIMIT = "limit of compressed"
+
+DIRECT, STREAMED, COMPRESSED = (20, 100, 500), 20_000, 200
+
+BUDGETS = (0.5, 1.0, 2.0, 4.0, math.inf)
+
+DELTA, KERNEL_STEPS, FREE_STEPS, DRAWS = 1e-5, 100, 400, 4
+
+
+@dataclass(frozen=True)
+class KernelAccuracies:
+    """Test accuracies of one problem.
+
+    Attributes
+    ----------
+    name : str
+        A key of ``PROBLEMS``.
+    n_train : int
+        Number of training records.
+    source : str
+        Where the records come from.
+    methods : tuple of str
+        Of the rows.
+    accuracies : ndarray of shape (splits, methods, 5)
+        By method and budget; each a mean over four draws of the noise (one without noise).
+    """
+
+    name: str
+    n_train: int
+    source: str
+    methods: tuple[str, ...]
+    accuracies: Array
+
+    @property
+    def mean(self) -> Array:
+        """Mean over the splits, by method and budget."""
+        values: Array = self.accuracies.mean(axis=0)
+        return values
+
+    @property
+    def se(self) -> Array:
+        """Standard error of the mean, by method and budget."""
+        values: Array = self.accuracies.std(axis=0, ddof=1) / math.sqrt(len(self.accuracies))
+        return values
+
+
+def _mapped(method: str, problem: KernelProblem, rng: np.random.Generator) -> tuple[Array, float]:
+    """Return the mapped records with their factor: 1 for direct features, 2 for compressed ones."""
+    X, gamma = problem.X, problem.gamma
+    if method == LIMIT:
+        return limit_projection(gaussian_kernel(X, gamma=gamma), COMPRESSED, rng=rng), 2.0
+    d = X.shape[1]
+    if method == METHODS[-1]:
+        streamed = streamed_projection(d, STREAMED, COMPRESSED, gamma=gamma, rng=rng)
+        return streamed.transform(X), 2.0
+    direct = direct_features(d, DIRECT[METHODS.index(method)], gamma=gamma, rng=rng)
+    return direct.transform(X), 1.0
+
+
+def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Array:
+    data = trial.stream("data")
+    names = (*METHODS, LIMIT)
+    public, noise = (trial.stream(role).spawn(len(names)) for role in ("public", "noise"))
+    problem = kernel_problem(name, rng=data, source=source)
+    train, test = train_test_split(
+        np.arange(len(problem.y)), test_size=0.3, stratify=problem.y,
+        random_state=int(data.integers(2**31)),
+    )  # fmt: skip
+    out = np.empty((len(methods), len(BUDGETS)))
+    for row, method in zip(out, methods, strict=True):
+        k = names.index(method)
+        mapped, factor = _mapped(method, problem, public[k])
+        for column, epsilon in enumerate(BUDGETS):
+            free = epsilon == math.inf
+            run = noisy_hinge_descent(
+                mapped[train], problem.y[train], margin=problem.margin,
+                radius=factor * problem.weight_norm, data_norm=factor,
+                mu=privacy_level(epsilon=epsilon, delta=DELTA),
+                n_steps=FREE_STEPS if free else KERNEL_STEPS, rng=noise[k], n_draws=1 if free else
+                DRAWS,
+            )  # fmt: skip
+            right = (run.weights @ mapped[test].T) * problem.y[test] > 0
+            row[column] = right.mean()
+    return out
+
+
+def kernel_accuracies(
+    name: str,
+    *,
+    splits: int,
+    seed: int,
+    methods: tuple[str, ...] = METHODS,
+    source: str = "auto",
+    n_jobs: int | None = 1,
+) -> KernelAccuracies:
+    """Test accuracies of four private learners under five budgets.
+
+    Parameters
+    ----------
+    name : str
+        A key of :data:`dplit.datasets.classification.PROBLEMS`.
+    splits : int
+        Stratified 70/30 splits, each with features of its own, at least 2.
+    seed : int
+        Seed of the run; streams are those of ``margin-exp-kernel`` and the name.
+    methods : tuple of str
+        Some of ``METHODS``, or ``LIMIT``, which draws all records jointly from the Gaussian
+        process; a method's numbers do not depend on which others are run.
+    source : {"auto", "paper", "bundled"}, default="auto"
+        For MNIST.
+    n_jobs : int or None, default=1
+        Workers; the result does not depend on it.
+
+    Returns
+    -------
+    KernelAccuracies
+
+    Notes
+    -----
+    Noisy gradient descent, 100 steps (400 without noise), delta = 1e-5 by exact Gaussian DP. Direct
+    features have norm 1 and are searched in the ball of radius Lambda. Compressed ones follow
+    Algorithm 2: clipped at 2, ball of radius 2 Lambda, so four times the noise scale.
+
+    Examples
+    --------
+    >>> from dplit.margin.experiments.learners import kernel_accuracies
+    >>> result = kernel_accuracies("digits 4/9", splits=2, seed=0)
+    >>> result.n_train, bool(result.mean[1, 4] > 0.95)
+    (252, True)
+    """
+    check_choice("name", name, PROBLEMS)
+    check_integer("splits", splits, minimum=2)
+    stream_name = f"margin-exp-kernel {name}"
+    for method in methods:
+        check_choice("method", method, (*METHODS, LIMIT))
+    run = partial(_split, name=name, source=source, methods=methods)
+    results = np.array(run_trials(run, splits, seed=seed, name=stream_name, n_jobs=n_jobs))
+    sample = kernel_problem(name, rng=np.random.default_rng(0), source=source)
+    n = len(sample.y)
+    return KernelAccuracies(name, n - math.ceil(0.3 * n), sample.source, methods, results)

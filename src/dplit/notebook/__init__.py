@@ -1,0 +1,33 @@
+"""What every chapter needs: parameters that are checked, figures that are described, provenance."""
+
+from __future__ import annotations
+
+from dplit.notebook.cells import (
+    Between,
+    ParameterError,
+    Run,
+    archived,
+    check_parameters,
+    glue_numbers,
+    notice,
+    provenance,
+    show,
+    show_archived,
+    show_table,
+    style,
+)
+
+__all__ = [
+    "Between",
+    "ParameterError",
+    "Run",
+    "archived",
+    "check_parameters",
+    "glue_numbers",
+    "notice",
+    "provenance",
+    "show",
+    "show_archived",
+    "show_table",
+    "style",
+]

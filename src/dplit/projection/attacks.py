@@ -1,0 +1,676 @@
+r"""Reading one entry of X off a projected release, and how well it works.
+
+The adversary of the definition knows every other entry, y and the noise variance. It whitens the
+release by the matrix A of :mod:`dplit.projection.leakage`, keeps two inner products, and takes
+the most likely value. Where two columns agree outside Alice's row a root mean square is enough.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chi
+
+from dplit._checks import (
+    check_finite_array,
+    check_integer,
+    check_interval,
+    check_nonnegative,
+    check_positive,
+    check_rng,
+)
+from dplit.projection.information import Bits, scale_information
+from dplit.projection.leakage import (
+    EntryChannel,
+    binary_leakage,
+    binary_total_variation,
+    coherent_bound,
+    entry_channels,
+    levels_leakage,
+    log_likelihoods,
+    single_entry,
+)
+from dplit.projection.projection import ProjectionRelease, printed_variance, release_projection
+
+__all__ = [
+    "AttackedEntry",
+    "NearDuplicate",
+    "attack_entry",
+    "collinear_bystanders",
+    "disjoint_columns",
+    "likeliest_entry",
+    "near_duplicate_audit",
+    "near_duplicate_columns",
+    "outlier_leakage",
+    "paired_columns",
+    "rms_attack",
+    "rms_attack_quantiles",
+    "scale_leakage",
+    "shared_sketch_leakage",
+    "single_column",
+    "whitened_gram",
+]
+
+
+_Array = NDArray[np.float64]
+
+
+def rms_attack(release: ProjectionRelease) -> float:
+    """Size of the entry by which two columns differ, from their released difference.
+
+    Parameters
+    ----------
+    release : ProjectionRelease
+        Release of two columns that agree in all rows but one, without noise.
+
+    Returns
+    -------
+    float
+        Root mean square of the difference of the released columns.
+
+    Raises
+    ------
+    ValueError
+        If the release does not have two columns.
+
+    Examples
+    --------
+    >>> rms_attack(ProjectionRelease(np.array([[3.0, 0.0], [4.0, 0.0]]), np.zeros(2))).__round__(4)
+    3.5355
+    """
+    Z = np.asarray(release.X)
+    if Z.ndim != 2 or Z.shape[1] != 2:
+        raise ValueError(f"release.X must have 2 columns, got shape {Z.shape}")
+    return float(np.sqrt(np.mean((Z[:, 0] - Z[:, 1]) ** 2)))
+
+
+def rms_attack_quantiles(size: float, probabilities: ArrayLike, *, n_components: int) -> _Array:
+    r"""Quantiles of :func:`rms_attack`: its law is :math:`|x|\chi_{n'}/\sqrt{n'}`.
+
+    Parameters
+    ----------
+    size : float
+        True difference :math:`|x|`, nonnegative.
+    probabilities : array_like
+        In (0, 1).
+    n_components : int
+        Rows n' of the release.
+
+    Returns
+    -------
+    ndarray
+        The relative standard deviation is about :math:`1/\sqrt{2n'}`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> rms_attack_quantiles(1.0, [0.05, 0.95], n_components=300).round(3)
+    array([0.933, 1.067])
+    """
+    n = check_integer("n_components", n_components)
+    p = np.asarray(check_finite_array("probabilities", probabilities), dtype=float)
+    return np.asarray(check_nonnegative("size", size) * chi.ppf(p, n) / np.sqrt(n))
+
+
+def whitened_gram(
+    release: ProjectionRelease, X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int,
+    column: int,
+) -> tuple[EntryChannel, _Array]:  # fmt: skip
+    """Sufficient statistic of a release for one entry, from what the adversary knows.
+
+    Parameters
+    ----------
+    release : ProjectionRelease
+        What was published.
+    X : array_like of shape (n, d)
+        The data; the entry in question is not read.
+    y : array_like of shape (n,) or None
+        Responses; None ignores the released ones.
+    variance : float
+        Variance of the noise.
+    row, column : int
+        The entry.
+
+    Returns
+    -------
+    channel : EntryChannel
+    gram : ndarray of shape (2, 2)
+        Gram matrix of ``W a`` and ``W b``, W the whitened release.
+
+    Raises
+    ------
+    TypeError, ValueError, numpy.linalg.LinAlgError
+        As :func:`dplit.projection.leakage.single_entry`.
+
+    Examples
+    --------
+    >>> release = ProjectionRelease(np.array([[2.0]]), np.array([0.0]))
+    >>> X = [[0.0], [1.0], [1.0]]
+    >>> whitened_gram(release, X, None, variance=2.0, row=0, column=0)[1][0, 0].round(6)
+    np.float64(0.25)
+    """
+    channel = single_entry(X, y, variance=variance, row=row, column=column)
+    data = np.asarray(X, dtype=float)
+    Z = np.asarray(release.X)
+    noise = np.full(data.shape[1], float(variance))
+    if y is not None:
+        data, noise = np.column_stack([data, np.asarray(y, dtype=float)]), np.append(noise, 0.0)
+        Z = np.column_stack([Z, release.y])
+    rest = np.delete(data, row, axis=0)
+    unit = np.eye(data.shape[1])[column]
+    start = np.where(unit > 0, 0.0, data[row])
+    filters = np.linalg.solve(rest.T @ rest + np.diag(noise), np.column_stack([unit, start]))
+    seen = Z @ filters  # (n', 2): W a and W b
+    return channel, np.asarray(seen.T @ seen)
+
+
+def likeliest_entry(
+    release: ProjectionRelease, X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int,
+    column: int, levels: ArrayLike,
+) -> float:  # fmt: skip
+    """Most likely value of one entry, given everything else.
+
+    Parameters
+    ----------
+    release, X, y, variance, row, column
+        As in :func:`whitened_gram`.
+    levels : array_like of shape (m,)
+        Candidates.
+
+    Returns
+    -------
+    float
+        The candidate of largest likelihood.
+
+    Raises
+    ------
+    TypeError, ValueError, numpy.linalg.LinAlgError
+        As :func:`whitened_gram`.
+
+    Examples
+    --------
+    >>> release = ProjectionRelease(np.array([[9.0]]), np.array([0.0]))
+    >>> likeliest_entry(release, [[0.0], [1.0], [1.0]], None, variance=0.0, row=0, column=0,
+    ...                 levels=[0.0, 1.0])
+    1.0
+    """
+    candidates = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
+    channel, gram = whitened_gram(release, X, y, variance=variance, row=row, column=column)
+    logs = log_likelihoods(channel, candidates, gram, n_components=len(np.asarray(release.X)))
+    return float(candidates[int(np.argmax(logs))])
+
+
+class AttackedEntry(NamedTuple):
+    """True values, and for each the guesses of the adversary in repeated releases."""
+
+    truth: _Array
+    guesses: _Array
+
+
+def attack_entry(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    variance: float,
+    n_components: int,
+    row: int,
+    column: int,
+    truth: ArrayLike,
+    levels: ArrayLike,
+    n_trials: int,
+    rng: np.random.Generator,
+) -> AttackedEntry:
+    """Repeat the public release with several values of one entry and guess the value each time.
+
+    Parameters
+    ----------
+    X, y, variance, row, column
+        As in :func:`whitened_gram`.
+    n_components : int
+        Rows n' of the release.
+    truth : array_like of shape (t,)
+        Values that the entry really has.
+    levels : array_like of shape (m,)
+        Candidates of the adversary.
+    n_trials : int
+        Releases per true value.
+    rng : numpy.random.Generator
+        Source of the releases.
+
+    Returns
+    -------
+    AttackedEntry
+        ``guesses`` has shape (t, n_trials).
+
+    Raises
+    ------
+    TypeError, ValueError, numpy.linalg.LinAlgError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> X, y = np.ones((30, 1)), np.append(9.0, np.tile([1.0, -1.0], 15)[:29])
+    >>> attack = attack_entry(X, y, variance=0.0, n_components=20, row=0, column=0, truth=[0.5],
+    ...     levels=[-0.5, 0.5], n_trials=20, rng=stream(0, "doc", "noise"))
+    >>> attack.guesses.shape
+    (1, 20)
+    """
+    data = np.array(check_finite_array("X", X, ndim=2), dtype=float)
+    values = np.asarray(check_finite_array("truth", truth, ndim=1), dtype=float)
+    count = check_integer("n_trials", n_trials)
+    check_rng(rng)
+    guesses = np.empty((len(values), count))
+    for k, value in enumerate(values):
+        data[row, column] = value
+        for trial in range(count):
+            release = release_projection(
+                data, y, n_components=n_components, variance=variance, rng=rng
+            )
+            guesses[k, trial] = likeliest_entry(
+                release, data, y, variance=variance, row=row, column=column, levels=levels
+            )
+    return AttackedEntry(values, guesses)
+
+
+# Data on which the printed projection leaks more than its budget, small enough for a blackboard.
+#
+# Three mechanisms of leakage: the other columns share S with the column in question; so does y;
+# and
+# the printed noise variance is itself a function of the entry. In each family the printed
+# variance
+# is computed by :func:`dplit.projection.projection.printed_variance`, never assumed.
+
+
+def paired_columns(x: float, *, n_records: int = 3) -> _Array:
+    """Two columns that agree except in row 1, where they hold x and 0; all else is 1.
+
+    Parameters
+    ----------
+    x : float
+        Alice's entry, in [-1, 1].
+    n_records : int, default=3
+        Rows n, at least 3. The energy floor f^2 is n - 2 for every x.
+
+    Returns
+    -------
+    ndarray of shape (n_records, 2)
+        The columns of the release differ by ``s_1 x``, whatever the other rows are.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If x is outside [-1, 1] or there are fewer than 3 rows.
+
+    Examples
+    --------
+    >>> paired_columns(0.5)
+    array([[0.5, 0. ],
+           [1. , 1. ],
+           [1. , 1. ]])
+    """
+    n = check_integer("n_records", n_records, minimum=3)
+    X = np.ones((n, 2))
+    X[0] = _entry(x), 0.0
+    return X
+
+
+def single_column(x: float, *, n_records: int = 3) -> tuple[_Array, _Array]:
+    """One column (x, 1, ..., 1) and the responses (0, 1, ..., 1).
+
+    Parameters
+    ----------
+    x : float
+        Alice's entry, in [-1, 1].
+    n_records : int, default=3
+        Rows n, at least 3.
+
+    Returns
+    -------
+    X, y : ndarray of shape (n_records, 1) and (n_records,)
+        ``S X - S y = s_1 x``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If x is outside [-1, 1] or there are fewer than 3 rows.
+
+    Examples
+    --------
+    >>> X, y = single_column(0.25)
+    >>> X.ravel(), y
+    (array([0.25, 1.  , 1.  ]), array([0., 1., 1.]))
+    """
+    both = paired_columns(x, n_records=n_records)
+    return both[:, :1], both[:, 1]
+
+
+def _entry(x: float) -> float:
+    value = check_nonnegative("abs(x)", abs(x))
+    if value > 1:
+        raise ValueError(f"x must be in [-1, 1], got x={x!r}")
+    return float(x)
+
+
+def shared_sketch_leakage(levels: ArrayLike, *, n_components: int = 1) -> Bits:
+    r"""Information on the entry of :func:`paired_columns` or :func:`single_column`, without noise.
+
+    Parameters
+    ----------
+    levels : array_like of shape (m,)
+        Nonzero values of the entry, equally likely.
+    n_components : int, default=1
+        Rows n' of the release.
+
+    Returns
+    -------
+    Bits
+        The differences of the two released columns are :math:`s_{k1}x`, independent of the second
+        one, so the channel is the scale :math:`x^2` seen through n' Gaussian samples.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a level is zero or n' is no count.
+
+    Examples
+    --------
+    >>> round(shared_sketch_leakage([1.0, 0.1]).value, 3)
+    0.625
+    """
+    values = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
+    if np.any(values == 0):
+        raise ValueError("levels must not be zero: x = 0 would be recognised with certainty")
+    return scale_information(values**2, n_samples=n_components)
+
+
+def collinear_bystanders(square: float, *, small: float = 1e-3) -> _Array:
+    r"""A table of 25 rows and 3 columns whose collinear bystanders reveal the printed variance.
+
+    Parameters
+    ----------
+    square : float
+        :math:`x^2` of the entry in row 1 of column 1, in [0, 1].
+    small : float, default=1e-3
+        The one entry by which columns 2 and 3 differ.
+
+    Returns
+    -------
+    ndarray of shape (25, 3)
+        Column 1 has x and ten ones, column 2 thirteen ones elsewhere, column 3 the same and
+        ``small`` in the last row. With n' = 10 and half a bit, (13) gives :math:`1-x^2`, and the
+        difference of columns 2 and 3 has the variance :math:`small^2+2(1-x^2)`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> round(printed_variance(collinear_bystanders(0.75), epsilon=0.5, n_components=10), 12)
+    0.25
+    """
+    value = check_nonnegative("square", square)
+    X = np.zeros((25, 3))
+    X[0, 0] = _entry(float(np.sqrt(value)))
+    X[1:11, 0] = 1.0
+    X[11:24, 1:] = 1.0
+    X[24, 2] = check_positive("small", small)
+    return X
+
+
+def disjoint_columns(square: float, *, ones: int, n_features: int) -> _Array:
+    r"""Columns with disjoint supports: the shared S plays no role, the printed variance does.
+
+    Parameters
+    ----------
+    square : float
+        :math:`x^2` of the entry in row 1 of column 1, in [0, 1].
+    ones : int
+        Ones per column m, at least 2; column 1 has one fewer, and x.
+    n_features : int
+        Columns d, at least 2.
+
+    Returns
+    -------
+    ndarray of shape (ones * n_features, n_features)
+        (13) gives :math:`c+2-m-x^2` (if positive), which every other column shows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> X = disjoint_columns(1.0, ones=3, n_features=2)
+    >>> round(printed_variance(X, epsilon=0.5, n_components=10), 12)
+    8.0
+    """
+    m = check_integer("ones", ones, minimum=2)
+    d = check_integer("n_features", n_features, minimum=2)
+    X: _Array = np.kron(np.eye(d), np.ones((m, 1))).astype(np.float64)
+    X[0, 0] = _entry(float(np.sqrt(check_nonnegative("square", square))))
+    return X
+
+
+def scale_leakage(
+    tables: list[_Array], weights: ArrayLike, *, epsilon: float, n_components: int
+) -> Bits:
+    r"""Information that columns without the entry give, because the printed variance depends on it.
+
+    Parameters
+    ----------
+    tables : list of ndarray of shape (n, d)
+        The data for each value of the entry, equally likely; they agree outside column 1.
+    weights : array_like of shape (d,) or (m, d)
+        Each row is a combination of columns, zero on column 1; combinations must be orthogonal in
+        the released covariance of every table and have equal variance.
+    epsilon : float
+        Claimed budget in bits.
+    n_components : int
+        Rows n' of the release.
+
+    Returns
+    -------
+    Bits
+        A lower bound on the leakage of the whole release (data processing).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a combination uses column 1, or the combinations are not as required.
+
+    Examples
+    --------
+    >>> tables = [collinear_bystanders(1.0 - gap) for gap in (1.0, 1e-2)]
+    >>> round(scale_leakage(tables, [0, 1, -1], epsilon=0.5, n_components=10).value, 2)
+    1.0
+    """
+    W = np.atleast_2d(np.asarray(check_finite_array("weights", weights), dtype=float))
+    if np.any(W[:, 0] != 0):
+        raise ValueError("weights must be zero on column 1, which holds the entry")
+    variances = []
+    for table in tables:
+        printed = printed_variance(table, epsilon=epsilon, n_components=n_components)
+        covariance = W @ (table.T @ table + printed * np.eye(table.shape[1])) @ W.T
+        size = float(covariance[0, 0])
+        if not np.allclose(covariance, size * np.eye(len(W)), rtol=1e-9, atol=1e-9 * size):
+            raise ValueError("weights must give independent combinations of equal variance")
+        variances.append(size)
+    return scale_information(variances, n_samples=n_components * len(W))
+
+
+# Leakage through near-duplicate columns and through outlying responses: full-rank examples.
+
+
+def near_duplicate_columns(
+    n_records: int, *, redrawn: float, alice: float = -1.0, rng: np.random.Generator
+) -> _Array:
+    """Two uniform columns: the second copies the first but for Alice and a share of redrawn rows.
+
+    Parameters
+    ----------
+    n_records : int
+        Rows n, at least 3. Row 0 is Alice's; her first entry is set to 0.
+    redrawn : float
+        Share of rows whose second entry is drawn anew, in (0, 1).
+    alice : float, default=-1
+        Alice's second entry, clipped to [-1, 1].
+    rng : numpy.random.Generator
+        Source of the data.
+
+    Returns
+    -------
+    ndarray of shape (n_records, 2)
+        Of full rank, with and without Alice's row.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> X = near_duplicate_columns(100, redrawn=0.02, rng=stream(0, "doc", "data"))
+    >>> int(np.sum(X[:, 0] != X[:, 1]))
+    3
+    """
+    n = check_integer("n_records", n_records, minimum=3)
+    count = max(1, round(check_interval("redrawn", redrawn, 0.0, 1.0) * n))
+    check_rng(rng)
+    column = rng.uniform(-1.0, 1.0, n)
+    X = np.column_stack([column, column])
+    X[1 : 1 + count, 1] = rng.uniform(-1.0, 1.0, count)
+    X[0] = 0.0, float(np.clip(alice, -1.0, 1.0))
+    return X
+
+
+class NearDuplicate(NamedTuple):
+    """Audit of one draw: printed variance (largest over the grid), bits, their error, TV(-1, 1)."""
+
+    variance: float
+    bits: float
+    error: float
+    total_variation: float
+
+
+def near_duplicate_audit(
+    n_records: int,
+    *,
+    redrawn: float,
+    epsilon: float,
+    n_components: int,
+    alice: float = -1.0,
+    rng: np.random.Generator,
+    n_draws: int = 1000,
+) -> NearDuplicate:
+    """Leakage of Alice's entry on a grid of nine values, from ``S X`` alone.
+
+    Parameters
+    ----------
+    n_records, redrawn, alice, rng
+        As in :func:`near_duplicate_columns`; the same generator serves the Monte-Carlo draws.
+    epsilon : float
+        Claimed budget in bits.
+    n_components : int
+        Rows n' of the release.
+    n_draws : int, default=1000
+        Draws per value and pass.
+
+    Returns
+    -------
+    NearDuplicate
+        With the prior optimised on draws of its own; the bits are unbiased.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> audit = near_duplicate_audit(300, redrawn=0.02, epsilon=0.5, n_components=90,
+    ...                              rng=stream(0, "doc", "data"), n_draws=500)
+    >>> bool(audit.bits > 0.5), audit.variance
+    (True, 0.0)
+    """
+    X = near_duplicate_columns(n_records, redrawn=redrawn, alice=alice, rng=rng)
+    levels = np.linspace(-1.0, 1.0, 9)
+    largest = 0.0
+    for level in levels:
+        X[0, 0] = level
+        largest = max(largest, printed_variance(X, epsilon=epsilon, n_components=n_components))
+    channel = single_entry(X, None, variance=largest, row=0, column=0)
+    bits = levels_leakage(
+        channel, levels, n_components=n_components, rng=rng, n_draws=n_draws, optimise=True
+    )
+    distance = float(binary_total_variation(channel, n_components=n_components))
+    return NearDuplicate(largest, bits.value, bits.error, distance)
+
+
+def outlier_leakage(
+    responses: ArrayLike,
+    *,
+    epsilon: float = 0.5,
+    n_records: int = 200,
+    n_features: int = 3,
+    n_components: int = 50,
+    rng: np.random.Generator,
+) -> tuple[_Array, float, float]:
+    """Leakage of an entry of row 1 as the response of row 1 grows.
+
+    Parameters
+    ----------
+    responses : array_like of shape (m,)
+        Values of y_1; the other responses are standard normal, X is uniform on [-1, 1].
+    epsilon : float, default=0.5
+        Claimed budget in bits.
+    n_records, n_features, n_components : int
+        Sizes n, d, n'.
+    rng : numpy.random.Generator
+        Source of the data.
+
+    Returns
+    -------
+    bits : ndarray of shape (m,)
+        Leakage of a fair +-1 entry under the printed variance.
+    bound : float
+        The coherent bound for the same data.
+    variance : float
+        The printed variance.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> from dplit.streams import stream
+    >>> bits, bound, _ = outlier_leakage([0.0, 1000.0], rng=stream(0, "doc", "data"))
+    >>> bool(bits[0] < 0.05 < 0.3 < bits[1] < bound)
+    True
+    """
+    values = np.asarray(check_finite_array("responses", responses, ndim=1), dtype=float)
+    n, d = check_integer("n_records", n_records), check_integer("n_features", n_features)
+    m = check_integer("n_components", n_components)
+    X, y = check_rng(rng).uniform(-1.0, 1.0, (n, d)), rng.standard_normal(n)
+    variance = printed_variance(X, epsilon=epsilon, n_components=m)
+    bits = []
+    for value in values:
+        y[0] = value
+        channel = entry_channels(X, y, variance=variance)
+        first = EntryChannel(*(part[0, 0] for part in channel))
+        bits.append(float(binary_leakage(first, n_components=m)[0]))
+    bound = float(coherent_bound(first, n_components=m))
+    return np.array(bits), bound, variance

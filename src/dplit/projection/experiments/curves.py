@@ -1,0 +1,672 @@
+r"""Figures 1 and 2: relative errors of all schemes at the paper's sizes, printed and repaired.
+
+Rows arrive in blocks and only second moments are kept, so that no matrix with n rows exists. The
+errors of the additive scheme are simulated; those of projections come as exact conditional means
+and as one exact draw per trial. Nested rows serve all n of a trial, and all response models share
+their random numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from dplit._checks import check_choice, check_integer, check_positive
+from dplit.projection.information import additive_sigma, fixed_variance
+from dplit.projection.laws import additive_path, expected_error, projection_errors
+from dplit.projection.regression import Spectrum, spectra_from_moments
+from dplit.streams import stream
+from dplit.trials import Trial, run_trials
+
+__all__ = [
+    "OPEN_CHOICES",
+    "RESPONSES",
+    "SCHEMES",
+    "SETTINGS",
+    "ErrorCurves",
+    "Response",
+    "Setting",
+    "beats_additive",
+    "best_schemes",
+    "budget_curves",
+    "design_problem",
+    "linearity",
+    "lower_is_better",
+    "projection_sizes",
+    "row_curves",
+    "saturation_epsilon",
+    "setting",
+]
+
+
+# The settings of the paper's experiments, and our choices where its text leaves one open.
+
+
+#: Projection sizes of the paper, and its logarithmic one read with base 2.
+SCHEMES: tuple[str, ...] = ("log", "linear", "full", "log2")
+
+
+@dataclass(frozen=True)
+class Response:
+    """One model of the responses that the paper leaves unstated: ``y = X theta + w``.
+
+    Attributes
+    ----------
+    title : str
+    coefficient_sd : float
+        Standard deviation of the entries of theta, for entries of X uniform on [-1, 1]; those of
+        w have standard deviation 1.
+    """
+
+    title: str
+    coefficient_sd: float
+
+
+#: Response models for uniform designs with 800 columns; the signal has energy 800 sd^2 / 3 per row.
+RESPONSES: dict[str, Response] = {
+    "unit": Response("standard normal coefficients", 1.0),
+    "snr10": Response("signal 10 times the noise", math.sqrt(30 / 800)),
+    "snr1": Response("signal as large as the noise", math.sqrt(3 / 800)),
+    "noise": Response("responses that X does not explain", 0.0),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The settings of one figure.
+
+    Attributes
+    ----------
+    n_features : int
+        Columns d.
+    row_unit, sketch_unit : int
+        n = row_unit * k, and n' in units of ``sketch_unit``.
+    positions : tuple of int
+        Values of k.
+    epsilons : tuple of float
+        Budgets in bits. The grid of Figure 2 is ours.
+    repeats : int
+        Trials that the paper averages.
+    """
+
+    n_features: int
+    row_unit: int
+    sketch_unit: int
+    positions: tuple[int, ...]
+    epsilons: tuple[float, ...]
+    repeats: int
+
+
+_GRID = (*(round(0.05 * i, 2) for i in range(1, 31)), 1.75, 2.0, 2.5, 3.0)
+
+#: The settings by figure.
+SETTINGS: dict[str, Setting] = {
+    "fig1": Setting(800, 1000, 1000, tuple(range(1, 21)), (0.5,), 5),
+    "fig2": Setting(800, 1000, 1000, (10,), _GRID, 5),
+    "fig3": Setting(300, 1000, 500, tuple(range(1, 10)), (0.2,), 10),
+}
+
+#: What the text does not state, and what is done here: figure, question, choice.
+OPEN_CHOICES: tuple[tuple[str, str, str], ...] = (
+    ("1, 2", "the responses y", "four models; X theta + w with normal theta and w is drawn first"),
+    ("1, 2", "what is drawn anew per trial", "X, theta, w and the noise"),
+    ("1, 3", "base of the logarithm in n'", "e; base 2 beside it"),
+    ("1, 3", "rounding of n'", "to the nearest integer"),
+    ("2", "the budgets", "0.05 to 1.5 in steps of 0.05, then to 3"),
+    ("3", "scale of the pixels", "[0, 1]"),
+    ("3", "intercept and decision", "none; the sign of the fit"),
+    ("3", "pixels chosen on", "all samples, as the text says; not a private step"),
+    ("3", "rows that n counts", "training rows, so that k ends at 9"),
+)
+
+
+def setting(figure: str) -> Setting:
+    """Return the settings of one figure.
+
+    Parameters
+    ----------
+    figure : {"fig1", "fig2", "fig3"}
+
+    Returns
+    -------
+    Setting
+
+    Raises
+    ------
+    ValueError
+        If the figure is unknown.
+
+    References
+    ----------
+    Showkatbakhsh, Karakus, Diggavi (2018), Section V.
+
+    Examples
+    --------
+    >>> setting("fig2").n_features, setting("fig3").positions[-1]
+    (800, 9)
+    """
+    check_choice("figure", figure, SETTINGS)
+    return SETTINGS[figure]
+
+
+def projection_sizes(figure: str, k: int) -> dict[str, int]:
+    r"""Numbers of projected rows of one figure at n = row_unit * k.
+
+    Parameters
+    ----------
+    figure : {"fig1", "fig2", "fig3"}
+    k : int
+        At least 1.
+
+    Returns
+    -------
+    dict of str to int
+        With u the sketch unit: "log", :math:`u(\ln k+1)`; "linear", :math:`u(k+1)/2`; "full", n;
+        and "log2", :math:`u(\log_2k+1)`, rounded to the nearest integer.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    References
+    ----------
+    Showkatbakhsh, Karakus, Diggavi (2018), Section V.
+
+    Examples
+    --------
+    >>> projection_sizes("fig2", 10)
+    {'log': 3303, 'linear': 5500, 'full': 10000, 'log2': 4322}
+    """
+    chosen = setting(figure)
+    count = check_integer("k", k)
+    unit = chosen.sketch_unit
+    return {
+        "log": round(unit * (math.log(count) + 1)),
+        "linear": unit * (count + 1) // 2,
+        "full": chosen.row_unit * count,
+        "log2": round(unit * (math.log2(count) + 1)),
+    }
+
+
+_Array = NDArray[np.float64]
+
+_BLOCK = 1000  # rows per block; positions are multiples of it
+
+
+@dataclass(frozen=True)
+class ErrorCurves:
+    """Relative errors of every scheme along one axis, for every trial.
+
+    Attributes
+    ----------
+    axis : ndarray of shape (p,)
+        Numbers of rows n, or budgets in bits.
+    additive : mapping of str to ndarray of shape (trials, p)
+        Errors of additive noise by response model, one draw per trial.
+    expected : mapping of (str, str, str) to ndarray of shape (trials, p)
+        Exact conditional means by response model, projection size and noise ("printed",
+        "repaired").
+    drawn : mapping of (str, str, str) to ndarray of shape (trials, p)
+        One exact draw each.
+    components : mapping of str to ndarray of shape (p,)
+        Numbers of projected rows.
+    snr : mapping of str to ndarray of shape (trials, p)
+        Squares of the root signal-to-noise ratios r(y).
+    floor : ndarray of shape (trials, p)
+        Squares of f(X), what (13) subtracts.
+    """
+
+    axis: _Array
+    additive: Mapping[str, _Array]
+    expected: Mapping[tuple[str, str, str], _Array]
+    drawn: Mapping[tuple[str, str, str], _Array]
+    components: Mapping[str, _Array]
+    snr: Mapping[str, _Array]
+    floor: _Array
+
+    @property
+    def repeats(self) -> int:
+        """Number of trials."""
+        return len(self.floor)
+
+    def mean(self, response: str, scheme: str, noise: str = "printed") -> _Array:
+        """Return the mean error over trials, shape (p,); the scheme may be "additive"."""
+        check_choice("response", response, self.additive)
+        check_choice("scheme", scheme, ("additive", *SCHEMES))
+        check_choice("noise", noise, ("printed", "repaired"))
+        found = self.additive[response] if scheme == "additive" else None
+        values = self.expected[response, scheme, noise] if found is None else found
+        return np.asarray(values.mean(axis=0))
+
+
+@dataclass
+class _Moments:
+    """Second moments of the rows seen so far; responses are a * (X theta) + w."""
+
+    gram: _Array
+    cross: _Array  # X' [X theta, w]
+    inner: _Array  # [X theta, w]' [X theta, w]
+    noisy_gram: _Array
+    noisy_cross: _Array
+    energy: _Array
+    peak: _Array
+
+    @classmethod
+    def empty(cls, d: int) -> _Moments:
+        square, pair = np.zeros((d, d)), np.zeros((d, 2))
+        zero = np.zeros(d)
+        return cls(square, pair, np.zeros((2, 2)), square.copy(), pair.copy(), zero, zero.copy())
+
+    def add(self, X: _Array, noise: _Array | None, signals: _Array) -> None:
+        self.gram += X.T @ X
+        self.cross += X.T @ signals
+        self.inner += signals.T @ signals
+        self.energy += np.sum(X**2, axis=0)
+        np.maximum(self.peak, np.max(X**2, axis=0), out=self.peak)
+        if noise is not None:
+            released = X + noise
+            self.noisy_gram += released.T @ released
+            self.noisy_cross += released.T @ signals
+
+    @property
+    def floor(self) -> float:
+        return float(np.min(self.energy - self.peak))
+
+    def spectra(self, responses: Sequence[str]) -> dict[str, Spectrum]:
+        weights = np.array([[RESPONSES[name].coefficient_sd, 1.0] for name in responses])
+        energies = np.einsum("ki,ij,kj->k", weights, self.inner, weights)
+        found = spectra_from_moments(self.gram, self.cross @ weights.T, energies)
+        return dict(zip(responses, found, strict=True))
+
+    def additive_errors(self, spectra: Mapping[str, Spectrum]) -> dict[str, float]:
+        factor = cho_factor(self.noisy_gram, check_finite=False)
+        fits = cho_solve(factor, self.noisy_cross, check_finite=False)
+        errors = {}
+        for name, problem in spectra.items():
+            theta = fits @ [RESPONSES[name].coefficient_sd, 1.0]
+            errors[name] = float(problem.errors(problem.rotate(theta)))
+        return errors
+
+
+def _blocks(
+    trial: Trial, d: int, n_blocks: int, sigma: float | None
+) -> Iterator[tuple[int, _Moments]]:
+    """Yield the running moments of uniform rows after every block."""
+    data, noise = trial.stream("data"), trial.stream("noise")
+    theta, moments = data.standard_normal(d), _Moments.empty(d)
+    for block in range(n_blocks):
+        X = data.uniform(-1.0, 1.0, (_BLOCK, d))
+        signals = np.column_stack([X @ theta, data.standard_normal(_BLOCK)])
+        added = None if sigma is None else sigma * noise.standard_normal((_BLOCK, d))
+        moments.add(X, added, signals)
+        yield block + 1, moments
+
+
+def _projected(
+    problem: Spectrum, floor: float, epsilon: float, rows: int, rng: np.random.Generator
+) -> dict[str, tuple[float, float]]:
+    """Return (conditional mean, one draw) of one projection size under both noises."""
+    repaired = fixed_variance(epsilon=epsilon, n_components=rows)
+    errors = {}
+    for noise, lam in (("printed", max(repaired - floor, 0.0)), ("repaired", repaired)):
+        mean = expected_error(problem, penalty=lam, n_components=rows)
+        draw = projection_errors(problem, penalty=lam, n_components=rows, size=1, rng=rng)
+        errors[noise] = (mean, float(draw[0]))
+    return errors
+
+
+def _row_trial(trial: Trial, positions: tuple[int, ...], responses: tuple[str, ...]) -> _Trial:
+    chosen = setting("fig1")
+    (epsilon,) = chosen.epsilons
+    sketch = stream(trial.seed, "proj-fig1-sketch", "noise", int(trial))
+    result = _Trial(responses, len(positions))
+    blocks = _blocks(trial, chosen.n_features, positions[-1], additive_sigma(epsilon=epsilon))
+    for k, moments in blocks:
+        if k in positions:
+            at, spectra = positions.index(k), moments.spectra(responses)
+            result.floor[at] = moments.floor
+            sizes = projection_sizes("fig1", k)
+            for name, value in moments.additive_errors(spectra).items():
+                result.additive[name][at] = value
+                result.project(name, spectra[name], epsilon, sizes, at, sketch)
+    return result
+
+
+def _budget_trial(trial: Trial, epsilons: tuple[float, ...], responses: tuple[str, ...]) -> _Trial:
+    chosen = setting("fig2")
+    (k,) = chosen.positions
+    *_, (_, moments) = _blocks(trial, chosen.n_features, k, None)
+    noise, result = trial.stream("noise"), _Trial(responses, len(epsilons))
+    result.floor[:] = moments.floor
+    sigmas = [additive_sigma(epsilon=e) for e in epsilons]
+    n, sizes = chosen.row_unit * k, projection_sizes("fig2", k)
+    for name, problem in moments.spectra(responses).items():
+        path = additive_path(problem, sigmas=sigmas, n_samples=n, rng=noise)
+        result.additive[name][:] = path
+        for at, epsilon in enumerate(epsilons):
+            result.project(name, problem, epsilon, sizes, at, noise)
+    return result
+
+
+class _Trial:
+    """What one trial fills, position by position."""
+
+    def __init__(self, responses: Sequence[str], size: int) -> None:
+        keys = [(r, s, v) for r in responses for s in SCHEMES for v in ("printed", "repaired")]
+        self.additive = {name: np.empty(size) for name in responses}
+        self.snr = {name: np.empty(size) for name in responses}
+        self.expected = {key: np.empty(size) for key in keys}
+        self.drawn = {key: np.empty(size) for key in keys}
+        self.floor = np.empty(size)
+
+    def project(
+        self,
+        name: str,
+        problem: Spectrum,
+        epsilon: float,
+        sizes: Mapping[str, int],
+        at: int,
+        rng: np.random.Generator,
+    ) -> None:
+        """Fill the projected errors of one response model at one position."""
+        self.snr[name][at] = problem.snr
+        for scheme, rows in sizes.items():
+            found = _projected(problem, float(self.floor[at]), epsilon, rows, rng)
+            for noise, (mean, draw) in found.items():
+                self.expected[name, scheme, noise][at] = mean
+                self.drawn[name, scheme, noise][at] = draw
+
+
+def _collect(axis: _Array, trials: list[_Trial], sizes: list[dict[str, int]]) -> ErrorCurves:
+    first = trials[0]
+    return ErrorCurves(
+        axis=axis,
+        additive={k: np.array([t.additive[k] for t in trials]) for k in first.additive},
+        expected={k: np.array([t.expected[k] for t in trials]) for k in first.expected},
+        drawn={k: np.array([t.drawn[k] for t in trials]) for k in first.drawn},
+        components={s: np.array([row[s] for row in sizes], dtype=float) for s in SCHEMES},
+        snr={k: np.array([t.snr[k] for t in trials]) for k in first.snr},
+        floor=np.array([t.floor for t in trials]),
+    )
+
+
+def _checked_responses(responses: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(responses)
+    if not names:
+        raise ValueError("responses must name at least one model, got responses=()")
+    for name in names:
+        check_choice("responses", name, RESPONSES)
+    return names
+
+
+def row_curves(
+    *,
+    seed: int,
+    n_repeats: int = 5,
+    positions: Sequence[int] | None = None,
+    responses: Sequence[str] = tuple(RESPONSES),
+    n_jobs: int = 1,
+) -> ErrorCurves:
+    """Run Figure 1: relative errors against the number of rows, at half a bit per entry.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the run.
+    n_repeats : int, default=5
+        Trials.
+    positions : sequence of int, optional
+        Increasing values of k with n = 1000 k; by default the paper's 1, ..., 20.
+    responses : sequence of str
+        Response models, keys of :data:`dplit.projection.experiments.curves.RESPONSES`.
+    n_jobs : int, default=1
+        Processes.
+
+    Returns
+    -------
+    ErrorCurves
+        Its axis is n. The rows of a trial are nested in n.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    References
+    ----------
+    Showkatbakhsh, Karakus, Diggavi (2018), Figure 1.
+    """
+    chosen = tuple(positions) if positions is not None else setting("fig1").positions
+    if not chosen or chosen[0] < 1 or any(b <= a for a, b in pairwise(chosen)):
+        raise ValueError(f"positions must increase from at least 1, got positions={chosen!r}")
+    work = partial(_row_trial, positions=chosen, responses=_checked_responses(responses))
+    trials = run_trials(work, n_repeats, seed=seed, name="proj-fig1", n_jobs=n_jobs)
+    axis = np.array(chosen, dtype=float) * setting("fig1").row_unit
+    return _collect(axis, trials, [projection_sizes("fig1", k) for k in chosen])
+
+
+def budget_curves(
+    *,
+    seed: int,
+    n_repeats: int = 5,
+    epsilons: Sequence[float] | None = None,
+    responses: Sequence[str] = tuple(RESPONSES),
+    n_jobs: int = 1,
+) -> ErrorCurves:
+    """Run Figure 2: relative errors against the budget, at 10,000 rows.
+
+    Parameters
+    ----------
+    seed, n_repeats, responses, n_jobs
+        As in :func:`row_curves`.
+    epsilons : sequence of float, optional
+        Budgets in bits; by default our grid from 0.05 to 3.
+
+    Returns
+    -------
+    ErrorCurves
+        Its axis is the budget. Along it the additive errors of a trial share their noise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    References
+    ----------
+    Showkatbakhsh, Karakus, Diggavi (2018), Figure 2.
+    """
+    chosen = setting("fig2").epsilons if epsilons is None else tuple(epsilons)
+    for value in chosen:
+        check_positive("epsilons", value)
+    work = partial(_budget_trial, epsilons=chosen, responses=_checked_responses(responses))
+    trials = run_trials(work, n_repeats, seed=seed, name="proj-fig2", n_jobs=n_jobs)
+    (k,) = setting("fig2").positions
+    return _collect(np.array(chosen), trials, [projection_sizes("fig2", k)] * len(chosen))
+
+
+def design_problem(
+    *, seed: int, k: int, response: str = "unit", trial: int = 0
+) -> tuple[Spectrum, float]:
+    """Spectrum of one data set of Figure 1, and the square of its f(X).
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the run.
+    k : int
+        The design has 1000 k rows.
+    response : str, default="unit"
+        Response model.
+    trial : int, default=0
+        Trial of the figure whose data are taken.
+
+    Returns
+    -------
+    problem : Spectrum
+    floor : float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+    """
+    blocks = check_integer("k", k)
+    (name,) = _checked_responses((response,))
+    here = Trial(check_integer("trial", trial, minimum=0), seed, "proj-fig1")
+    *_, (_, moments) = _blocks(here, setting("fig1").n_features, blocks, None)
+    return moments.spectra((name,))[name], moments.floor
+
+
+# The sentences of Section V as computed truth values, position by position.
+
+
+_PAPER = ("log", "linear", "full")
+
+
+def beats_additive(
+    curves: ErrorCurves, response: str, *, noise: str = "printed", scheme: str | None = None
+) -> NDArray[np.bool_]:
+    """Tell where projection has a smaller mean error than additive noise.
+
+    Parameters
+    ----------
+    curves : ErrorCurves
+    response : str
+        Response model.
+    noise : {"printed", "repaired"}, default="printed"
+    scheme : {"log", "linear", "full"}, optional
+        One projection size; by default all three must win.
+
+    Returns
+    -------
+    ndarray of bool, shape (p,)
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown.
+    """
+    names = _PAPER if scheme is None else (scheme,)
+    errors = np.array([curves.mean(response, name, noise) for name in names])
+    return np.asarray(np.all(errors < curves.mean(response, "additive"), axis=0))
+
+
+def lower_is_better(
+    curves: ErrorCurves, response: str, *, noise: str = "printed"
+) -> NDArray[np.bool_]:
+    """Tell where a smaller projection never has a larger mean error than a larger one.
+
+    Parameters
+    ----------
+    curves, response, noise
+        As in :func:`beats_additive`.
+
+    Returns
+    -------
+    ndarray of bool, shape (p,)
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown.
+    """
+    sizes = np.array([curves.components[name] for name in _PAPER])
+    errors = np.array([curves.mean(response, name, noise) for name in _PAPER])
+    ordered = np.take_along_axis(errors, np.argsort(sizes, axis=0, kind="stable"), axis=0)
+    return np.asarray(np.all(np.diff(ordered, axis=0) >= 0, axis=0))
+
+
+def best_schemes(curves: ErrorCurves, response: str, *, noise: str = "printed") -> list[str]:
+    """Return the projection size with the smallest mean error at every position.
+
+    Parameters
+    ----------
+    curves, response, noise
+        As in :func:`beats_additive`.
+
+    Returns
+    -------
+    list of {"log", "linear", "full"}
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown.
+    """
+    errors = np.array([curves.mean(response, name, noise) for name in _PAPER])
+    return [_PAPER[k] for k in np.argmin(errors, axis=0)]
+
+
+def saturation_epsilon(*, floor: float, n_components: int) -> float:
+    r"""Budget in bits from which (13) adds no noise, :math:`\frac12\log_2(1+n'/f^2)`.
+
+    Parameters
+    ----------
+    floor : float
+        Square of f(X), positive.
+    n_components : int
+        Number n' of projected rows.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> round(saturation_epsilon(floor=3216.0, n_components=3303), 2)
+    0.51
+    """
+    rows = check_integer("n_components", n_components)
+    return 0.5 * math.log2(1.0 + rows / check_positive("floor", floor))
+
+
+def linearity(curves: ErrorCurves, response: str, scheme: str) -> tuple[float, float]:
+    """Fit of a straight line to a curve over budgets before it saturates, and its last fall.
+
+    Parameters
+    ----------
+    curves : ErrorCurves
+        Their axis is the budget.
+    response : str
+        Response model.
+    scheme : {"additive", "log", "linear", "full"}
+
+    Returns
+    -------
+    r_squared : float
+        Share of the variance that the line explains, up to the saturation of the printed noise;
+        for additive noise, which has none, over the whole axis.
+    fall : float
+        Relative fall of the excess error over the last step of the axis: 0 for a curve that has
+        saturated.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown.
+    """
+    check_choice("scheme", scheme, ("additive", *_PAPER))
+    errors = curves.mean(response, scheme)
+    before = np.ones(len(errors), dtype=bool)
+    if scheme != "additive":
+        rows = int(curves.components[scheme][0])
+        end = saturation_epsilon(floor=float(curves.floor.mean()), n_components=rows)
+        before = curves.axis < end
+    x, y = curves.axis[before], errors[before]
+    fitted = np.polyval(np.polyfit(x, y, 1), x)
+    explained = 1.0 - float(np.sum((y - fitted) ** 2) / np.sum((y - y.mean()) ** 2))
+    return explained, float(1.0 - (errors[-1] - 1.0) / (errors[-2] - 1.0))

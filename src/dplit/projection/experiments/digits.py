@@ -1,0 +1,284 @@
+"""Figure 3: fours against nines from private least squares, on the digits that are at hand.
+
+The paper uses MNIST's training images. Where only the test images are found, each is joined by
+random affine copies, and training and test sets are split by original image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.ndimage import affine_transform
+
+from dplit._checks import check_choice, check_integer, check_rng
+from dplit.datasets import Digits
+from dplit.projection.experiments.curves import Setting, projection_sizes, setting
+from dplit.projection.information import additive_sigma, fixed_variance
+from dplit.projection.laws import projection_draws
+from dplit.projection.regression import ridge_coefficients, spectrum
+from dplit.streams import stream
+from dplit.trials import Trial, run_trials
+
+__all__ = [
+    "DigitCurves",
+    "PixelTable",
+    "augment",
+    "digit_curves",
+    "pixel_table",
+]
+
+
+_Array = NDArray[np.float64]
+
+_Key = tuple[str, str]
+
+_COPIES = 5
+
+_PAPER_SAMPLES = 11_791
+
+_STAND_IN = Setting(40, 180, 90, tuple(range(1, 10)), (0.2,), 10)
+
+_SIZES = ("log", "linear", "full")
+
+
+@dataclass(frozen=True)
+class PixelTable:
+    """Chosen pixels of all samples.
+
+    Attributes
+    ----------
+    pixels : ndarray of shape (n, d)
+        In [0, 1].
+    labels : ndarray of shape (n,)
+        +1 and -1.
+    origin : ndarray of shape (n,)
+        Number of the original image of each sample.
+    chosen : ndarray of shape (d,)
+        Indices of the pixels, increasing.
+    """
+
+    pixels: _Array
+    labels: _Array
+    origin: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class DigitCurves:
+    """Test errors of every scheme against the number of training samples.
+
+    Attributes
+    ----------
+    axis : ndarray of shape (p,)
+        Numbers of training samples.
+    errors : mapping of (str, str) to ndarray of shape (trials, p)
+        Shares of wrong signs by scheme ("ols", "additive", "log", "linear", "full") and noise
+        ("printed", "repaired").
+    floor_share : ndarray of shape (trials, p)
+        Square of f(X) over n.
+    source : str
+        Where the digits come from.
+    """
+
+    axis: _Array
+    errors: Mapping[_Key, _Array]
+    floor_share: _Array
+    source: str
+
+    @property
+    def repeats(self) -> int:
+        """Number of trials."""
+        return len(self.floor_share)
+
+    def mean(self, scheme: str, noise: str = "printed") -> _Array:
+        """Return the mean test error over trials, shape (p,)."""
+        check_choice("scheme", scheme, {key[0] for key in self.errors})
+        check_choice("noise", noise, ("printed", "repaired"))
+        return np.asarray(self._of(scheme, noise).mean(axis=0))
+
+    def _of(self, scheme: str, noise: str) -> _Array:
+        return self.errors.get((scheme, noise), self.errors.get((scheme, "printed"), np.empty(0)))
+
+    def se(self, scheme: str, noise: str = "printed") -> _Array:
+        """Return the standard error of the mean test error, shape (p,)."""
+        values = self._of(scheme, noise)
+        return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
+
+    def gap(self, first: str, second: str, noise: str = "printed") -> tuple[_Array, _Array]:
+        """Return mean and standard error of the paired difference of two schemes, shape (p,)."""
+        difference = self._of(first, noise) - self._of(second, noise)
+        return difference.mean(axis=0), difference.std(axis=0, ddof=1) / np.sqrt(len(difference))
+
+
+def augment(images: _Array, *, rng: np.random.Generator) -> _Array:
+    """Distort every image by one random affine map.
+
+    Parameters
+    ----------
+    images : ndarray of shape (n, side, side)
+        Pixels in [0, 1].
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n, side, side)
+        Rotated by up to 12 degrees, scaled by 0.9 to 1.1, sheared by up to 0.15, shifted by up to
+        1.5 pixels of 28; bilinear, clipped to [0, 1].
+
+    Raises
+    ------
+    TypeError
+        If ``rng`` is not a generator.
+
+    Examples
+    --------
+    >>> augment(np.ones((2, 8, 8)), rng=np.random.default_rng(0)).shape
+    (2, 8, 8)
+    """
+    generator, n = check_rng(rng), len(images)
+    side = images.shape[1]
+    angle = np.deg2rad(generator.uniform(-12.0, 12.0, n))
+    scale = generator.uniform(0.9, 1.1, (n, 1, 1))
+    shear = generator.uniform(-0.15, 0.15, n)
+    shift = generator.uniform(-1.5, 1.5, (n, 2)) * side / 28.0
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    skew = np.array([[np.ones(n), shear], [np.zeros(n), np.ones(n)]])
+    maps = np.einsum("ijn,jkn->nik", turn, skew) / scale
+    middle = np.full(2, (side - 1) / 2.0)
+    offsets = middle - maps @ middle + shift
+    moved = [
+        affine_transform(image, matrix, offset, order=1)
+        for image, matrix, offset in zip(images, maps, offsets, strict=True)
+    ]
+    return np.asarray(np.clip(np.array(moved), 0.0, 1.0))
+
+
+def pixel_table(digits: Digits, *, n_features: int, rng: np.random.Generator) -> PixelTable:
+    """Samples of Figure 3: the pixels of most energy across all samples, as the text has it.
+
+    Parameters
+    ----------
+    digits : Digits
+        Training images are used as they are. Of other images every one is joined by five affine
+        copies, and at most 11,791 samples are kept, the paper's number.
+    n_features : int
+        Number d of pixels.
+    rng : numpy.random.Generator
+        For the affine copies.
+
+    Returns
+    -------
+    PixelTable
+        Choosing pixels by all samples, test set included, is the paper's step; it is not private.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``n_features`` is not an integer from 1 to the number of pixels.
+    """
+    d = check_integer("n_features", n_features)
+    images, origin = digits.images, np.arange(len(digits.images))
+    if d > images[0].size:
+        raise ValueError(f"n_features must be at most {images[0].size}, got n_features={d}")
+    check_rng(rng)
+    if digits.source != "paper":
+        copies = [augment(images, rng=rng) for _ in range(_COPIES)]
+        images = np.concatenate([images, *copies])[:_PAPER_SAMPLES]
+        origin = np.tile(origin, _COPIES + 1)[:_PAPER_SAMPLES]
+    flat = images.reshape(len(images), -1)
+    chosen = np.sort(np.argsort(np.sum(flat**2, axis=0), kind="stable")[-d:])
+    return PixelTable(np.ascontiguousarray(flat[:, chosen]), digits.labels[origin], origin, chosen)
+
+
+def _split(table: PixelTable, rng: np.random.Generator) -> tuple[NDArray[np.int64], ...]:
+    """Split sample numbers 80/20 by original image, both parts in random order."""
+    originals = rng.permutation(np.unique(table.origin))
+    held_out = np.isin(table.origin, originals[: round(0.2 * len(originals))])
+    return rng.permutation(np.flatnonzero(~held_out)), np.flatnonzero(held_out)
+
+
+def _trial(trial: Trial, table: PixelTable, chosen: Setting, n_draws: int) -> dict[_Key, _Array]:
+    data, noise = trial.stream("data"), trial.stream("noise")
+    train, test = _split(table, data)
+    (epsilon,) = chosen.epsilons
+    sigma = additive_sigma(epsilon=epsilon)
+    keys = [("ols", "printed"), ("additive", "printed"), ("floor", "share")]
+    keys += [(s, v) for s in _SIZES for v in ("printed", "repaired")]
+    errors = {key: np.empty(len(chosen.positions)) for key in keys}
+
+    def wrong(coefficients: _Array) -> float:
+        signs = np.where(table.pixels[test] @ coefficients.T > 0, 1.0, -1.0)
+        return float(np.mean(signs != table.labels[test].reshape(-1, *[1] * (signs.ndim - 1))))
+
+    hidden = sigma * noise.standard_normal((len(train), chosen.n_features))
+    for at, k in enumerate(chosen.positions):
+        rows = train[: chosen.row_unit * k]
+        X, y = table.pixels[rows], table.labels[rows]
+        problem = spectrum(X, y)
+        released = X + hidden[: len(rows)]
+        floor = float(np.min(np.sum(X**2, axis=0) - np.max(X**2, axis=0)))
+        errors["floor", "share"][at] = floor / len(rows)
+        errors["ols", "printed"][at] = wrong(ridge_coefficients(problem, penalty=0.0))
+        solved = cho_solve(cho_factor(released.T @ released), released.T @ y)
+        errors["additive", "printed"][at] = wrong(solved)
+        for scheme, size in _sizes(chosen, k).items():
+            safe = fixed_variance(epsilon=epsilon, n_components=size)
+            for name, lam in (("printed", max(safe - floor, 0.0)), ("repaired", safe)):
+                fits = projection_draws(
+                    problem, penalty=lam, n_components=size, size=n_draws, rng=noise
+                )
+                errors[scheme, name][at] = wrong(fits)
+    return errors
+
+
+def _sizes(chosen: Setting, k: int) -> dict[str, int]:
+    """Return the projection sizes, in the units of the setting."""
+    share = chosen.sketch_unit / setting("fig3").sketch_unit
+    return {s: round(share * projection_sizes("fig3", k)[s]) for s in _SIZES}
+
+
+def digit_curves(
+    digits: Digits, *, seed: int, n_repeats: int = 10, n_draws: int = 4, n_jobs: int = 1
+) -> DigitCurves:
+    """Run Figure 3: test errors against the number of training samples at 0.2 bit per entry.
+
+    Parameters
+    ----------
+    digits : Digits
+        The images; the bundled ones are run with 40 pixels and n = 180 k.
+    seed : int
+        Seed of the run.
+    n_repeats : int, default=10
+        Trials: splits, subsamples and noise.
+    n_draws : int, default=4
+        Projections per trial and size; they cost next to nothing.
+    n_jobs : int, default=1
+        Processes.
+
+    Returns
+    -------
+    DigitCurves
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range, or a sample of pixels is rank-deficient.
+
+    References
+    ----------
+    Showkatbakhsh, Karakus, Diggavi (2018), Figure 3.
+    """
+    chosen = _STAND_IN if digits.source == "bundled" else setting("fig3")
+    public = stream(seed, "proj-fig3", "public")
+    table = pixel_table(digits, n_features=chosen.n_features, rng=public)
+    work = partial(_trial, table=table, chosen=chosen, n_draws=check_integer("n_draws", n_draws))
+    trials = run_trials(work, n_repeats, seed=seed, name="proj-fig3", n_jobs=n_jobs)
+    stacked = {key: np.array([t[key] for t in trials]) for key in trials[0]}
+    share = stacked.pop(("floor", "share"))
+    axis = np.array(chosen.positions, dtype=float) * chosen.row_unit
+    return DigitCurves(axis, stacked, share, digits.source)

@@ -1,0 +1,770 @@
+r"""The exact law of least squares on randomly projected data: a multivariate Student t.
+
+A design X of shape (n, d) and a response y are projected to n' rows, with noise of variance
+``penalty`` on the projected design. In the eigenbasis of :math:`X^\top X` everything about the
+fit :math:`\theta_{RP}` that the trainer gets is known: its law, the law of the regularised
+objective, and the mean and the variance of the relative error, without a single draw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.special import gammaln
+from scipy.stats import betaprime
+
+from dplit._checks import (
+    check_finite_array,
+    check_integer,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+from dplit.projection.regression import Spectrum, ridge_coefficients, ridge_error, ridge_objective
+
+__all__ = [
+    "CoupledFits",
+    "additive_draws",
+    "additive_path",
+    "bartlett_factor",
+    "coupled_additive",
+    "coupled_projection",
+    "error_sd",
+    "expected_error",
+    "projection_draws",
+    "projection_errors",
+    "projection_moments",
+    "sketch_factors",
+    "sketch_mean",
+    "sketch_quantile",
+    "sketch_tail",
+    "tail_asymptote",
+    "wishart_draws",
+]
+
+
+# Exact draws of both mechanisms' fits that never form a projection or a noisy data set.
+#
+# A projected fit costs d normals and one :math:`\chi^2`; a fit on noisy data costs a triangular
+# matrix of size d, whatever the number of rows. Both are equal in distribution to the mechanism
+# as
+# written; :mod:`dplit.projection.laws` shows the algebra, with the same noise on both sides.
+
+
+_Array = NDArray[np.float64]
+
+
+def _projected(problem: Spectrum, n_components: int) -> int:
+    rows = check_integer("n_components", n_components)
+    if rows < problem.n_features:
+        raise ValueError(
+            f"n_components must be at least the {problem.n_features} columns of X, "
+            f"got n_components={rows}"
+        )
+    return rows
+
+
+def _student_draws(
+    problem: Spectrum, lam: float, rows: int, size: int, rng: np.random.Generator
+) -> _Array:
+    """Return projected fits in the eigenbasis, shape (size, d)."""
+    tau = math.sqrt(ridge_objective(problem, penalty=lam))
+    z = rng.standard_normal((size, problem.n_features))
+    chi = np.sqrt(rng.chisquare(rows - problem.n_features + 1, size))
+    weights = problem.energies + lam
+    center = np.sqrt(problem.energies) * problem.scores / weights
+    return np.asarray(center + (tau / chi)[:, None] * z / np.sqrt(weights))
+
+
+def projection_draws(
+    problem: Spectrum,
+    *,
+    penalty: float,
+    n_components: int,
+    size: int,
+    rng: np.random.Generator,
+) -> _Array:
+    r"""Draw least-squares fits on projected data, from their multivariate t law.
+
+    Parameters
+    ----------
+    problem : Spectrum
+    penalty : float
+        Noise variance :math:`\sigma_{RP}^2` on the projected design, nonnegative.
+    n_components : int
+        Number n' of projected rows, at least d.
+    size : int
+        Number of draws.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (size, d)
+        Independent draws of :math:`\theta_{RP}` given the data. This is research noise in floating
+        point, not a release.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    :math:`\theta_{RR}+\tau C^{-1/2}z/\chi_{n'-d+1}` with :math:`C=X^\top X+\lambda I`; see
+    :func:`dplit.projection.laws.projection_moments`.
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import spectrum
+    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
+    >>> rng = np.random.default_rng(0)
+    >>> projection_draws(problem, penalty=0.0, n_components=9, size=2, rng=rng).shape
+    (2, 1)
+    """
+    lam, rows = check_nonnegative("penalty", penalty), _projected(problem, n_components)
+    check_integer("size", size)
+    drawn = _student_draws(problem, lam, rows, size, check_rng(rng))
+    return np.asarray(drawn @ problem.basis.T)
+
+
+def projection_errors(
+    problem: Spectrum,
+    *,
+    penalty: float,
+    n_components: int,
+    size: int,
+    rng: np.random.Generator,
+) -> _Array:
+    """Draw relative errors of projected fits: d normals and one chi-square each, no matrix.
+
+    Parameters and errors are those of :func:`projection_draws`.
+
+    Returns
+    -------
+    ndarray of shape (size,)
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import spectrum
+    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
+    >>> rng = np.random.default_rng(0)
+    >>> bool((projection_errors(problem, penalty=1.0, n_components=9, size=5, rng=rng) > 1).all())
+    True
+    """
+    lam, rows = check_nonnegative("penalty", penalty), _projected(problem, n_components)
+    check_integer("size", size)
+    return problem.errors(_student_draws(problem, lam, rows, size, check_rng(rng)))
+
+
+def bartlett_factor(n_rows: int, n_columns: int, *, rng: np.random.Generator) -> _Array:
+    r"""Draw an upper trapezoidal factor T of a Wishart matrix: T'T has the law of G'G.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the Gaussian matrix G that T replaces; 0 is allowed.
+    n_columns : int
+        Its columns.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (min(n_rows, n_columns), n_columns)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    :math:`T_{ii}^2\sim\chi^2_{n-i+1}`, :math:`T_{ij}\sim N(0,1)` for i < j, all independent. With
+    fewer rows than columns the factor has that many rows.
+
+    Examples
+    --------
+    >>> bartlett_factor(0, 3, rng=np.random.default_rng(0)).shape
+    (0, 3)
+    """
+    n = check_integer("n_rows", n_rows, minimum=0)
+    d = check_integer("n_columns", n_columns)
+    generator = check_rng(rng)
+    depth = min(n, d)
+    factor = np.triu(generator.standard_normal((depth, d)), 1)
+    np.fill_diagonal(factor, np.sqrt(generator.chisquare(n - np.arange(depth))))
+    return np.asarray(factor)
+
+
+def wishart_draws(
+    problem: Spectrum,
+    *,
+    penalty: float,
+    n_components: int,
+    size: int,
+    rng: np.random.Generator,
+) -> _Array:
+    r"""Draw projected fits from the Gram matrix of the release, a Wishart matrix.
+
+    The route between the mechanism and its closed law: only :math:`W_{d+1}(n',M^\top M)` matters.
+
+    Parameters and errors are those of :func:`projection_draws`.
+
+    Returns
+    -------
+    ndarray of shape (size, d)
+
+    Notes
+    -----
+    In the eigenbasis the Cholesky factor of :math:`M^\top M` is diagonal but for its last column,
+    :math:`R=[[C^{1/2},\,C^{-1/2}X^\top y],[0,\tau]]`; the fit solves the leading block of T R.
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import spectrum
+    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
+    >>> rng = np.random.default_rng(0)
+    >>> wishart_draws(problem, penalty=0.0, n_components=9, size=2, rng=rng).shape
+    (2, 1)
+    """
+    lam, rows = check_nonnegative("penalty", penalty), _projected(problem, n_components)
+    generator, d = check_rng(rng), problem.n_features
+    tau = math.sqrt(ridge_objective(problem, penalty=lam))
+    root = np.sqrt(problem.energies + lam)
+    last = np.sqrt(problem.energies) * problem.scores / root
+    drawn = np.empty((check_integer("size", size), d))
+    for k in range(size):
+        # with n' = d the last column of T has no diagonal entry, and needs none
+        T = bartlett_factor(rows, d + 1, rng=generator)[:d]
+        right = T[:, :d] @ last + tau * T[:, d]
+        drawn[k] = solve_triangular(T[:, :d], right, check_finite=False) / root
+    return np.asarray(drawn @ problem.basis.T)
+
+
+def _additive_rotated(
+    problem: Spectrum, sigmas: Sequence[float], n_samples: int, rng: np.random.Generator
+) -> _Array:
+    """Return fits on noisy data in the eigenbasis, one per noise level, with common noise."""
+    d = problem.n_features
+    root = np.sqrt(problem.energies)
+    response = np.append(problem.scores, math.sqrt(problem.residual))
+    inside = rng.standard_normal((d + 1, d))  # noise in the span of X and y
+    outside = bartlett_factor(n_samples - d - 1, d, rng=rng)  # noise orthogonal to both
+    both = np.vstack([inside, outside])
+    square, mixed = both.T @ both, root[:, None] * inside[:d]
+    mixed = mixed + mixed.T
+    noisy = inside.T @ response
+    fits = np.empty((len(sigmas), d))
+    for k, sigma in enumerate(sigmas):
+        gram = sigma * mixed + sigma**2 * square
+        gram[np.diag_indices(d)] += problem.energies
+        factor = cho_factor(gram, overwrite_a=True, check_finite=False)
+        fits[k] = cho_solve(factor, root * problem.scores + sigma * noisy, check_finite=False)
+    return fits
+
+
+def _samples(problem: Spectrum, n_samples: int) -> int:
+    n = check_integer("n_samples", n_samples)
+    if n <= problem.n_features:
+        raise ValueError(
+            f"n_samples must exceed the {problem.n_features} columns of X, got n_samples={n}"
+        )
+    return n
+
+
+def additive_draws(
+    problem: Spectrum, *, sigma: float, n_samples: int, size: int, rng: np.random.Generator
+) -> _Array:
+    r"""Draw least-squares fits on data with additive noise, at a cost that n does not enter.
+
+    Parameters
+    ----------
+    problem : Spectrum
+    sigma : float
+        Standard deviation of the noise on every entry of X, positive.
+    n_samples : int
+        Number n of rows of X, above d.
+    size : int
+        Number of draws.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (size, d)
+        Independent draws of :math:`\theta_{AN}` given the data. Research noise, not a release.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    Let Q be an orthonormal frame of the span of X and y, and V the eigenbasis. Then
+    :math:`Q^\top XV=[\Sigma;0]`, :math:`Q^\top y=[U^\top y;\|r\|]`, and
+    :math:`Q^\top NV` is a Gaussian matrix with d + 1 rows. The rest of the noise is independent and
+    orthogonal to y: only its Gram matrix matters, for which an upper trapezoidal factor with
+    min(n - d - 1, d) rows is drawn.
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import spectrum
+    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
+    >>> rng = np.random.default_rng(0)
+    >>> additive_draws(problem, sigma=1.0, n_samples=2, size=3, rng=rng).shape
+    (3, 1)
+    """
+    level, n = check_positive("sigma", sigma), _samples(problem, n_samples)
+    generator = check_rng(rng)
+    count = check_integer("size", size)
+    drawn = [_additive_rotated(problem, [level], n, generator)[0] for _ in range(count)]
+    return np.asarray(np.array(drawn) @ problem.basis.T)
+
+
+def additive_path(
+    problem: Spectrum, *, sigmas: Sequence[float], n_samples: int, rng: np.random.Generator
+) -> _Array:
+    """Draw one relative error of noisy-data fits per noise level, with common random numbers.
+
+    Parameters
+    ----------
+    problem, n_samples, rng
+        As in :func:`additive_draws`.
+    sigmas : sequence of float
+        Positive standard deviations. Each result has the right law; they share their noise, so
+        that a curve over the levels is smooth and costs one factorisation per level.
+
+    Returns
+    -------
+    ndarray of shape (len(sigmas),)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import spectrum
+    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
+    >>> rng = np.random.default_rng(0)
+    >>> additive_path(problem, sigmas=[1e-9, 1.0], n_samples=2, rng=rng)[0].round(6)
+    np.float64(1.0)
+    """
+    levels = [check_positive("sigmas", float(s)) for s in check_finite_array("sigmas", sigmas)]
+    n = _samples(problem, n_samples)
+    return problem.errors(_additive_rotated(problem, levels, n, check_rng(rng)))
+
+
+def _degrees(n_features: int, n_components: int) -> tuple[int, int]:
+    d = check_integer("n_features", n_features)
+    rows = check_integer("n_components", n_components)
+    if rows < d:
+        raise ValueError(
+            f"n_components must be at least the {d} columns of X, got n_components={rows}: "
+            "least squares on the projected data has no unique solution"
+        )
+    return d, rows - d + 1
+
+
+def expected_error(problem: Spectrum, *, penalty: float, n_components: int) -> float:
+    r"""Mean of the relative error of the projected fit, given the data.
+
+    Parameters
+    ----------
+    problem : Spectrum
+    penalty : float
+        Noise variance of the projection, nonnegative.
+    n_components : int
+        Number n' of projected rows, at least d.
+
+    Returns
+    -------
+    float
+        Infinite for n' <= d + 1, and if the design explains the response.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    .. math:: E\,\eta=\eta_1+\frac{\tau^2}{(n'-d-1)\|r\|^2}
+        \sum_i\frac{\sigma_i^2}{\sigma_i^2+\lambda}.
+
+    Without noise (``penalty = 0``) it is :math:`(n'-1)/(n'-d-1)`, whatever the data.
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import spectrum
+    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
+    >>> round(expected_error(problem, penalty=0.0, n_components=5), 4)
+    1.3333
+    """
+    lam = check_nonnegative("penalty", penalty)
+    _, m = _degrees(problem.n_features, n_components)
+    if m <= 2 or problem.residual <= 0:
+        return math.inf
+    effective = float(np.sum(problem.energies / (problem.energies + lam)))
+    spread = ridge_objective(problem, penalty=lam) * effective / (m - 2)
+    return ridge_error(problem, penalty=lam) + spread / problem.residual
+
+
+def error_sd(problem: Spectrum, *, penalty: float, n_components: int) -> float:
+    r"""Standard deviation of the relative error of the projected fit, given the data.
+
+    Parameters and errors are those of :func:`expected_error`.
+
+    Returns
+    -------
+    float
+        Infinite for n' <= d + 3, and if the design explains the response.
+
+    Notes
+    -----
+    With :math:`m=n'-d+1`, :math:`D_i=\sigma_i^2/(\sigma_i^2+\lambda)` and
+    :math:`a_i=\lambda(u_i^\top y)/(\sigma_i^2+\lambda)`,
+
+    .. math:: \|r\|^4\operatorname{Var}\eta=\frac{4\tau^2\sum a_i^2D_i}{m-2}
+        +\tau^4\Big(\frac{2\sum D_i^2+(\sum D_i)^2}{(m-2)(m-4)}-\frac{(\sum D_i)^2}{(m-2)^2}\Big).
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import spectrum
+    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
+    >>> round(error_sd(problem, penalty=0.0, n_components=9), 4)
+    0.2556
+    """
+    lam = check_nonnegative("penalty", penalty)
+    _, m = _degrees(problem.n_features, n_components)
+    if m <= 4 or problem.residual <= 0:
+        return math.inf
+    share = problem.energies / (problem.energies + lam)
+    bias = lam / (problem.energies + lam) * problem.scores
+    tau2 = ridge_objective(problem, penalty=lam)
+    total, squares = float(share.sum()), float(share @ share)
+    linear = 4.0 * tau2 * float(bias**2 @ share) / (m - 2)
+    # written without the difference of two nearly equal fractions
+    quadratic = (2.0 * squares + 2.0 * total**2 / (m - 2)) / ((m - 2) * (m - 4))
+    return math.sqrt(linear + tau2**2 * quadratic) / problem.residual
+
+
+def projection_moments(
+    problem: Spectrum, *, penalty: float, n_components: int
+) -> tuple[_Array, _Array]:
+    r"""Mean and covariance of the projected fit, given the data.
+
+    Parameters
+    ----------
+    problem, penalty
+        As in :func:`expected_error`.
+    n_components : int
+        Number n' of projected rows, at least d + 2.
+
+    Returns
+    -------
+    mean : ndarray of shape (d,)
+        The ridge coefficients.
+    covariance : ndarray of shape (d, d)
+        :math:`\tau^2C^{-1}/(n'-d-1)` with :math:`C=X^\top X+\lambda I`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    **The law.** Let M stack [X, y] on :math:`[\sqrt\lambda I,0]`. The rows of the release are
+    i.i.d. :math:`N(0,M^\top M)`, since :math:`[S,N]M` has rows :math:`\tilde s^\top M` with
+    Gaussian :math:`\tilde s`. Take :math:`M=QR`; then :math:`[S,N]Q=[G,g]` is Gaussian with d + 1
+    columns, and with :math:`R_d^\top R_d=C` and :math:`\tau` the last diagonal entry of R,
+
+    .. math:: \theta_{RP}=\theta_{RR}+\tau R_d^{-1}G^+g .
+
+    Given G the vector :math:`G^+g` is :math:`N(0,W^{-1})`, :math:`W=G^\top G`. Its
+    law is rotation invariant, and :math:`v^\top W^{-1}v/v^\top v\sim1/\chi^2_{n'-d+1}` for every
+    v. Hence :math:`G^+g=z/\chi_{n'-d+1}` in distribution with z standard normal: a multivariate t.
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import spectrum
+    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
+    >>> mean, covariance = projection_moments(problem, penalty=2.0, n_components=5)
+    >>> round(float(mean[0]), 9), round(float(covariance[0, 0]), 9)
+    (1.0, 0.5)
+    """
+    lam = check_nonnegative("penalty", penalty)
+    _, m = _degrees(problem.n_features, n_components)
+    if m <= 2:
+        raise ValueError(
+            f"n_components must be at least d + 2 = {problem.n_features + 2} for a covariance, "
+            f"got n_components={n_components}"
+        )
+    weights = ridge_objective(problem, penalty=lam) / ((problem.energies + lam) * (m - 2))
+    covariance = (problem.basis * weights) @ problem.basis.T
+    return ridge_coefficients(problem, penalty=lam), covariance
+
+
+def sketch_factors(problem: Spectrum, coefficients: ArrayLike, *, penalty: float) -> _Array:
+    r"""Sketching factors :math:`\eta_3` of given fits.
+
+    Parameters
+    ----------
+    problem : Spectrum
+    coefficients : array_like of shape (..., d)
+        Fits on projected data.
+    penalty : float
+        Noise variance of the projection, nonnegative.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        :math:`1+(\theta-\theta_{RR})^\top C(\theta-\theta_{RR})/\tau^2`: the regularised
+        objective over its least value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``penalty`` is negative or not finite, or the coefficients are not finite.
+
+    Examples
+    --------
+    >>> from dplit.projection.regression import spectrum
+    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
+    >>> sketch_factors(problem, [[2.0], [3.0]], penalty=0.0).round(9)
+    array([1., 2.])
+    """
+    lam = check_nonnegative("penalty", penalty)
+    thetas = check_finite_array("coefficients", coefficients)
+    gaps = problem.rotate(thetas - ridge_coefficients(problem, penalty=lam))
+    excess = gaps**2 @ (problem.energies + lam)
+    return np.asarray(1.0 + excess / ridge_objective(problem, penalty=lam))
+
+
+def sketch_mean(*, n_features: int, n_components: int) -> float:
+    r"""Mean :math:`(n'-1)/(n'-d-1)` of the sketching factor :math:`\eta_3`.
+
+    Parameters
+    ----------
+    n_features : int
+        Number d of columns.
+    n_components : int
+        Number n' of projected rows, at least d.
+
+    Returns
+    -------
+    float
+        Infinite for n' <= d + 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> round(sketch_mean(n_features=800, n_components=5500), 4)
+    1.1702
+    """
+    d, m = _degrees(n_features, n_components)
+    return (d + m - 2) / (m - 2) if m > 2 else math.inf
+
+
+def sketch_quantile(
+    probability: float | Sequence[float], *, n_features: int, n_components: int
+) -> float | _Array:
+    r"""Quantiles of the sketching factor :math:`\eta_3=1+\chi^2_d/\chi^2_{n'-d+1}`.
+
+    Parameters
+    ----------
+    probability : float or sequence of float
+        In (0, 1).
+    n_features, n_components : int
+        As in :func:`sketch_mean`.
+
+    Returns
+    -------
+    float or ndarray
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> round(sketch_quantile(0.95, n_features=800, n_components=1000), 3)
+    5.812
+    """
+    d, m = _degrees(n_features, n_components)
+    levels = np.atleast_1d(check_finite_array("probability", probability))
+    for level in levels:
+        check_probability("probability", float(level))
+    found = 1.0 + betaprime.ppf(levels, d / 2, m / 2)
+    return float(found[0]) if np.ndim(probability) == 0 else np.asarray(found)
+
+
+def sketch_tail(delta: float, *, n_features: int, n_components: int) -> float:
+    r"""Exact probability that the sketching factor exceeds :math:`(1+\delta)^2`.
+
+    Parameters
+    ----------
+    delta : float
+        Nonnegative.
+    n_features, n_components : int
+        As in :func:`sketch_mean`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> f"{sketch_tail(10.0, n_features=2, n_components=4):.1e}"
+    '7.5e-04'
+    """
+    d, m = _degrees(n_features, n_components)
+    excess = check_nonnegative("delta", delta)
+    return float(betaprime.sf(excess * (2.0 + excess), d / 2, m / 2))
+
+
+def tail_asymptote(delta: float, *, n_features: int, n_components: int) -> float:
+    r"""Leading term of :func:`sketch_tail` for large :math:`\delta`: a power, no exponential.
+
+    Parameters and errors are those of :func:`sketch_tail`, but ``delta`` is positive.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    :math:`\frac{\Gamma((n'+1)/2)}{\Gamma(d/2)\,\Gamma((n'-d+3)/2)}\,
+    (\delta^2+2\delta)^{-(n'-d+1)/2}`: the factor is large where :math:`\chi^2_{n'-d+1}` is small,
+    and :math:`P(\chi^2_m<x)\sim(x/2)^{m/2}/\Gamma(m/2+1)`.
+
+    Examples
+    --------
+    >>> f"{tail_asymptote(30.0, n_features=2, n_components=4):.1e}"
+    '3.4e-05'
+    """
+    d, m = _degrees(n_features, n_components)
+    excess = check_nonnegative("delta", delta)
+    if excess == 0:
+        raise ValueError(f"delta must be positive, got delta={delta!r}")
+    log = gammaln((d + m) / 2) - gammaln(d / 2) - gammaln(m / 2 + 1)
+    return float(np.exp(log - m / 2 * math.log(excess * (2.0 + excess))))
+
+
+# The algebra behind the fast samplers: the same fit from the same noise, on small factors.
+#
+# No statistics here: with the random matrices of the mechanism given, the fit on the full release
+# and the fit on a triangular factor of order d + 1 are the same vector.
+
+
+class CoupledFits(NamedTuple):
+    """Coefficients from one and the same noise: on the full data, and on the small factors."""
+
+    naive: _Array
+    small: _Array
+
+
+def coupled_projection(
+    X: ArrayLike, y: ArrayLike, S: ArrayLike, N: ArrayLike, *, penalty: float
+) -> CoupledFits:
+    r"""Fit on S X + sigma N and S y, and the same fit from a triangular factor of order d + 1.
+
+    Parameters
+    ----------
+    X, y : array_like of shapes (n, d) and (n,)
+    S, N : array_like of shapes (n', n) and (n', d)
+        The random matrices of the mechanism.
+    penalty : float
+        Noise variance, nonnegative.
+
+    Returns
+    -------
+    CoupledFits
+        They agree up to rounding: the law of the fit is that of its small factors.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    With M as in :func:`dplit.projection.laws.projection_moments` and :math:`M=QR`, the release
+    is :math:`[S,N]M=[S,N]Q\,R`; the triangular factor T of the Gaussian matrix :math:`[S,N]Q` gives
+    the small release T R.
+
+    Examples
+    --------
+    >>> X, y, S, N = [[1.0], [1.0]], [3.0, 1.0], [[1.0, 2.0], [0.0, 1.0]], [[1.0], [0.5]]
+    >>> naive, small = coupled_projection(X, y, S, N, penalty=1.0)
+    >>> bool(abs(naive - small).max() < 1e-12)
+    True
+    """
+    design, response = (np.asarray(check_finite_array(k, v)) for k, v in (("X", X), ("y", y)))
+    left, noise = (np.asarray(check_finite_array(k, v)) for k, v in (("S", S), ("N", N)))
+    root, d = math.sqrt(check_nonnegative("penalty", penalty)), design.shape[1]
+    released = left @ design + root * noise
+    naive = np.linalg.lstsq(released, left @ response, rcond=None)[0]
+    stacked = np.zeros((len(design) + d, d + 1))
+    stacked[: len(design)] = np.column_stack([design, response])
+    stacked[len(design) :, :d] = root * np.eye(d)
+    Q, R = np.linalg.qr(stacked)
+    small = np.linalg.qr(np.hstack([left, noise]) @ Q, mode="r") @ R
+    return CoupledFits(naive, solve_triangular(small[:d, :d], small[:d, d]))
+
+
+def coupled_additive(X: ArrayLike, y: ArrayLike, N: ArrayLike, *, sigma: float) -> CoupledFits:
+    """Fit on X + sigma N and y, and the same fit from at most 2 d + 1 rows.
+
+    Parameters
+    ----------
+    X, y : array_like of shapes (n, d) and (n,)
+    N : array_like of shape (n, d)
+        The noise of the mechanism.
+    sigma : float
+        Its standard deviation, positive.
+
+    Returns
+    -------
+    CoupledFits
+        They agree up to rounding.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> X, y, N = [[1.0], [1.0], [0.0]], [3.0, 1.0, 2.0], [[0.5], [-1.0], [2.0]]
+    >>> naive, small = coupled_additive(X, y, N, sigma=1.0)
+    >>> bool(abs(naive - small).max() < 1e-12)
+    True
+    """
+    design, response = (np.asarray(check_finite_array(k, v)) for k, v in (("X", X), ("y", y)))
+    noise = np.asarray(check_finite_array("N", N))
+    level, d = check_positive("sigma", sigma), design.shape[1]
+    naive = np.linalg.lstsq(design + level * noise, response, rcond=None)[0]
+    Q, R = np.linalg.qr(np.column_stack([design, response]))
+    inside = Q.T @ noise
+    outside = np.asarray(np.linalg.qr(noise - Q @ inside, mode="r"))
+    rows = np.vstack([R[:, :d] + level * inside, level * outside])
+    right = np.append(R[:, d], np.zeros(len(outside)))
+    return CoupledFits(naive, np.linalg.lstsq(rows, right, rcond=None)[0])

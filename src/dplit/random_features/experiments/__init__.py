@@ -1,0 +1,1 @@
+"""Experiments: what takes a seed or runs trials."""

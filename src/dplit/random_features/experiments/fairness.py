@@ -1,0 +1,518 @@
+"""Figures 7, 8, 9 and Table 2: excess-risk gaps and statistical parity, exact and as published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from dplit._checks import check_finite_array, check_integer, check_nonnegative
+from dplit.datasets import Dataset
+from dplit.features import cos_sin_features, phased_cosine_features
+from dplit.random_features.data import FairnessData, fairness_data, sensitive_groups, split
+from dplit.random_features.experiments.curves import Setting, setting
+from dplit.random_features.fairness import (
+    error_gaps,
+    estimator_floor,
+    ks_distance,
+    ks_null,
+    published_gap_estimates,
+)
+from dplit.random_features.release import fairness_scale, published_scale
+from dplit.streams import stream
+from dplit.trials import run_trials
+
+__all__ = [
+    "ErrorGapCurves",
+    "GapCurves",
+    "ParityScores",
+    "error_gap_curves",
+    "gap_curves",
+    "label_strata",
+    "parity_scores",
+    "projection",
+]
+
+
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GapCurves:
+    """Excess-risk gaps of two models in two groups, every array of shape (repetition, epsilon, 2).
+
+    ``rf`` and ``rls`` are the published estimates (random features, regularised linear model),
+    ``*_exact`` the exact gaps on the same split, ``*_floor`` the mean estimate of a zero gap.
+    """
+
+    feature: str
+    group_names: tuple[str, str]
+    epsilons: _Array
+    rf: _Array
+    rls: _Array
+    rf_exact: _Array
+    rls_exact: _Array
+    rf_floor: _Array
+    rls_floor: _Array
+
+
+def _cosine(X: _Array, n_components: int, sd: float, rng: np.random.Generator) -> _Array:
+    omega = sd * rng.standard_normal((X.shape[1], n_components))
+    return phased_cosine_features(X, omega, rng.uniform(0.0, 2.0 * np.pi, n_components))
+
+
+def _take(dataset: Dataset, rows: NDArray[np.intp]) -> Dataset:
+    categorical = {name: values[rows] for name, values in dataset.categorical.items()}
+    return replace(
+        dataset, numeric=dataset.numeric[rows], target=dataset.target[rows], categorical=categorical
+    )
+
+
+def _training(
+    dataset: Dataset, feature: str, s: Setting, rng: np.random.Generator
+) -> tuple[_Array, _Array, _Array, NDArray[np.intp], tuple[str, str]]:
+    """Return raw and scaled rows, labels and groups of one training set, groups in blocks."""
+    groups = sensitive_groups(dataset, feature)[0]
+    counts = np.bincount(groups)
+    if feature == "colour" and dataset.source == "paper":
+        assert s.records is not None
+        drawn, _ = split((int(counts[0]) - 1500, int(counts[1]) - 1500), groups=groups, rng=rng)
+        data = fairness_data(_take(dataset, drawn), feature)
+        size = 1500 - s.records[0] // 2
+        tests: tuple[int, ...] = (size, size)
+    else:
+        data = fairness_data(dataset, feature)
+        tests = tuple(math.ceil(0.1 * int(c)) for c in counts)
+    train, _ = split(tests, groups=data.groups, rng=rng)
+    return data.raw[train], data.scaled[train], data.y[train], data.groups[train], data.group_names
+
+
+def _linear_estimates(
+    X: _Array, y: _Array, groups: NDArray[np.intp], penalty: float, sigmas: _Array,
+    rng: np.random.Generator, draws: int = 100,
+) -> _Array:  # fmt: skip
+    """Published gap estimates of the linear model: ridge residuals are not orthogonal to X."""
+    theta = np.linalg.solve(X.T @ X + penalty * np.eye(X.shape[1]), X.T @ y)
+    sets = [slice(None), groups == 0, groups == 1]
+    estimates = []
+    for sigma in sigmas:
+        risks = []
+        for rows in sets:
+            A, residual = X[rows], X[rows] @ theta - y[rows]
+            z = sigma * rng.standard_normal((draws, X.shape[1]))
+            square = np.einsum("ti,ij,tj->t", z, A.T @ A, z, optimize=True)
+            risks.append(float(np.mean(square + 2.0 * z @ (A.T @ residual))) / len(A))
+        estimates.append(np.abs(np.array(risks[1:]) - risks[0]))
+    return np.array(estimates)
+
+
+def _exact(norms2: _Array, groups: NDArray[np.intp], sigmas: _Array) -> _Array:
+    means = np.array([norms2[groups == g].mean() for g in (0, 1)])
+    return np.outer(sigmas**2, np.abs(means - norms2.mean()))
+
+
+def _noise_scales(n: int, s: Setting) -> _Array:
+    """Return the noise of the published code, or that of Algorithm 1 where the setting says so."""
+    if s.noise == "classical":
+        scales = [
+            published_scale(n, epsilon=e, delta=s.delta, sensitivity=s.sensitivity)
+            for e in s.epsilons
+        ]
+    else:
+        scales = [fairness_scale(n, epsilon=e, sensitivity=s.sensitivity) for e in s.epsilons]
+    return np.array(scales)
+
+
+def _gap_trial(
+    trial: int, *, seed: int, name: str, dataset: Dataset, feature: str, s: Setting
+) -> dict[str, _Array]:
+    raw, scaled, y, groups, _ = _training(dataset, feature, s, stream(seed, name, "data", trial))
+    n = s.components[0]
+    sigmas = _noise_scales(n, s)
+    noise = stream(seed, name, "noise", trial)
+    F = _cosine(raw, n, s.frequency_sd, stream(seed, name, "public", trial))
+    gram = F @ F.T
+    sizes = (len(y), int(np.sum(groups == 0)), int(np.sum(groups == 1)))
+    spectra = tuple(
+        np.linalg.eigvalsh(gram[np.ix_(rows, rows)])
+        for rows in (np.arange(len(y)), np.flatnonzero(groups == 0), np.flatnonzero(groups == 1))
+    )
+    linear = tuple(
+        np.linalg.eigvalsh(A.T @ A) for A in (scaled, scaled[groups == 0], scaled[groups == 1])
+    )
+    penalty = math.sqrt(n) / (2 * len(y))
+    return {
+        "rf": np.array(
+            [published_gap_estimates(spectra, sizes, sigma=x, rng=noise) for x in sigmas]
+        ),
+        "rls": _linear_estimates(scaled, y, groups, penalty, sigmas, noise),
+        "rf_exact": _exact(np.diag(gram).copy(), groups, sigmas),
+        "rls_exact": _exact(np.einsum("ij,ij->i", scaled, scaled), groups, sigmas),
+        "rf_floor": np.array([estimator_floor(spectra, sizes, sigma=x) for x in sigmas]),
+        "rls_floor": np.array([estimator_floor(linear, sizes, sigma=x) for x in sigmas]),
+    }
+
+
+def gap_curves(
+    dataset: Dataset, feature: str, *, seed: int, n_repeats: int = 10, n_jobs: int = 1,
+    base: Setting | None = None,
+) -> GapCurves:  # fmt: skip
+    """Training excess-risk gaps against epsilon (Figures 7 and 8): published estimate and truth.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Medical data for ``"sex"`` and ``"smoker"``, wine for ``"colour"``.
+    feature : {"sex", "smoker", "colour"}
+    seed : int
+    n_repeats : int, default=10
+        Splits (with their features and noise), at least 2.
+    n_jobs : int, default=1
+    base : Setting, optional
+        Settings; those of the published code by default. ``setting("fig7", "text")`` has the noise
+        of Algorithm 1, ``setting("fig8", "text")`` also 1000 training records of each colour.
+
+    Returns
+    -------
+    GapCurves
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer, Xue (2025), Figures 7 and 8.
+
+    Examples
+    --------
+    >>> from dplit.datasets import load_medical
+    >>> small = replace(setting("fig7"), components=(50,), epsilons=(0.05, 0.3))
+    >>> gap_curves(load_medical("bundled"), "sex", seed=0, n_repeats=2, base=small).rf.shape
+    (2, 2, 2)
+    """
+    s = base or setting("fig8" if feature == "colour" else "fig7")
+    name = f"dprf-{'fig8' if feature == 'colour' else 'fig7'}-{feature}"
+    trials = run_trials(
+        partial(_gap_trial, seed=seed, name=name, dataset=dataset, feature=feature, s=s),
+        check_integer("n_repeats", n_repeats, minimum=2), seed=seed, name=name, n_jobs=n_jobs,
+    )  # fmt: skip
+    stacked = {key: np.array([trial[key] for trial in trials]) for key in trials[0]}
+    names = sensitive_groups(dataset, feature)[1]
+    return GapCurves(feature, names, np.array(s.epsilons), **stacked)
+
+
+def projection(features: _Array, y: _Array, *, cutoff: float = 1e-10) -> _Array:
+    """Fitted values of the minimum-norm least-squares fit: the projection of y on the range.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, N)
+    y : ndarray of shape (n,)
+    cutoff : float, default=1e-10
+        Directions whose squared singular value is below ``cutoff`` times the largest are dropped.
+        (``pinv`` at its default tolerance keeps directions of pure rounding error.)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If an argument is not finite or the cutoff is negative.
+
+    Examples
+    --------
+    >>> projection(np.array([[1.0], [1.0]]), np.array([0.0, 2.0]))
+    array([1., 1.])
+    """
+    F = check_finite_array("features", features, ndim=2)
+    cutoff = check_nonnegative("cutoff", cutoff)
+    if F.shape[0] > F.shape[1]:
+        moment = F.T @ y
+        try:
+            fitted = np.asarray(F @ cho_solve(cho_factor(F.T @ F), moment))
+        except np.linalg.LinAlgError:
+            fitted = np.zeros(len(F))
+        if np.linalg.norm(F.T @ fitted - moment) <= 1e-9 * np.linalg.norm(moment):
+            return fitted  # the normal equations hold: the factorisation was sound
+    values, vectors = np.linalg.eigh(F @ F.T)
+    kept = vectors[:, values > cutoff * values[-1]]
+    return np.asarray(kept @ (kept.T @ y))
+
+
+@dataclass(frozen=True)
+class ParityScores:
+    """Statistical parity and accuracy of every model of Table 2.
+
+    Attributes
+    ----------
+    feature : str
+    group_names : tuple of str
+    targets, targets_grid, rls : float
+        KS distance of the labels (exact; on 500 points of [0, 1]) and of the linear model's
+        outputs (exact).
+    dp_rf, dp_rf_code, noise, dp_rls : ndarray of shape (n_repeats,)
+        KS distance of the private random feature model with the text's and the code's noise, of
+        that noise alone (text's scale), and of the private linear model.
+    mse : dict of str to float
+        Mean squared error of ``"zero"``, ``"constant"``, ``"rls"``, ``"rf"`` (non-private),
+        ``"dp_rf"``, ``"noise"``, ``"dp_rls"``.
+    null : tuple of float
+        Mean and standard deviation of the KS distance of independent identically distributed
+        outputs.
+    samples : dict of str to ndarray
+        Outputs of the first repetition (``"targets"``, ``"dp_rf"``, ``"rls"``, ``"dp_rls"``) and
+        ``"groups"``: Figure 9.
+    """
+
+    feature: str
+    group_names: tuple[str, str]
+    targets: float
+    targets_grid: float
+    rls: float
+    dp_rf: _Array
+    dp_rf_code: _Array
+    noise: _Array
+    dp_rls: _Array
+    mse: Mapping[str, float]
+    null: tuple[float, float]
+    samples: Mapping[str, _Array]
+
+
+def _parity_trial(
+    trial: int, *, seed: int, name: str, raw: _Array, scaled: _Array, y: _Array, rls: _Array,
+    s: Setting,
+) -> dict[str, _Array]:  # fmt: skip
+    n = s.components[0]
+    F = _cosine(raw, n, s.frequency_sd, stream(seed, name, "public", trial))
+    fitted = projection(F, y)
+    noise_rng = stream(seed, name, "noise", trial)
+    unit = F @ noise_rng.standard_normal(n)
+    text = published_scale(n, epsilon=s.epsilons[0], delta=s.delta, sensitivity=s.sensitivity)
+    code = fairness_scale(n, epsilon=s.epsilons[0], sensitivity=s.sensitivity)
+    linear = rls + scaled @ (text * noise_rng.standard_normal(scaled.shape[1]))
+    return {
+        "rf": fitted,
+        "noise": text * unit,
+        "dp_rf": fitted + text * unit,
+        "dp_rf_code": fitted + code * unit,
+        "dp_rls": linear,
+    }
+
+
+def parity_scores(
+    dataset: Dataset, features: tuple[str, ...], *, seed: int, n_repeats: int = 20, n_jobs: int = 1,
+    scaling: str = "joint", base: Setting | None = None,
+) -> dict[str, ParityScores]:  # fmt: skip
+    """Parity scores of labels, linear and random feature models (Figure 9, Table 2).
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The whole data set is trained on and scored, as in the paper.
+    features : tuple of {"sex", "smoker", "colour"}
+        Sensitive features; they share the fits, which do not know the groups (unless
+        ``scaling="group"``, which takes one feature).
+    seed : int
+    n_repeats : int, default=20
+        Draws of features and noise, at least 2.
+    n_jobs : int, default=1
+    scaling : {"joint", "group"}, default="joint"
+        Min-max scaling of the linear model's inputs (unstated for this table).
+    base : Setting, optional
+        Settings; those of the text by default.
+
+    Returns
+    -------
+    dict of str to ParityScores
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer, Xue (2025), Figure 9 and Table 2.
+
+    Examples
+    --------
+    >>> from dplit.datasets import load_medical
+    >>> small = replace(setting("tab2-medical", "text"), components=(40,))
+    >>> scores = parity_scores(load_medical("bundled"), ("sex",), seed=0, n_repeats=2, base=small)
+    >>> scores["sex"].dp_rf.shape
+    (2,)
+    """
+    key = "tab2-wine" if "colour" in features else "tab2-medical"
+    if scaling == "group" and len(features) > 1:
+        raise ValueError(f"features must be one feature with scaling='group', got {features!r}")
+    s = base or setting(key, "text")
+    name = f"dprf-{key}"
+    data = fairness_data(dataset, features[0], labels="norm", scaling=scaling, encoding="full")
+    penalty = math.sqrt(s.components[0]) / (2 * len(data.y))
+    A = data.scaled
+    rls = A @ np.linalg.solve(A.T @ A + penalty * np.eye(A.shape[1]), A.T @ data.y)
+    outputs = run_trials(
+        partial(
+            _parity_trial, seed=seed, name=name, raw=data.raw, scaled=A, y=data.y, rls=rls, s=s
+        ),
+        check_integer("n_repeats", n_repeats, minimum=2), seed=seed, name=name, n_jobs=n_jobs,
+    )  # fmt: skip
+    return {feature: _score(dataset, feature, data, rls, outputs) for feature in features}
+
+
+def _score(
+    dataset: Dataset, feature: str, data: FairnessData, rls: _Array,
+    outputs: Sequence[Mapping[str, _Array]],
+) -> ParityScores:  # fmt: skip
+    groups, names = sensitive_groups(dataset, feature)
+    first, y = groups == 0, data.y
+
+    def scores(model: str) -> _Array:
+        return np.array([ks_distance(out[model][first], out[model][~first]) for out in outputs])
+
+    def mse(model: str) -> float:
+        return float(np.mean([np.mean((out[model] - y) ** 2) for out in outputs]))
+
+    return ParityScores(
+        feature=feature,
+        group_names=names,
+        targets=ks_distance(y[first], y[~first]),
+        targets_grid=ks_distance(y[first], y[~first], grid=np.linspace(0.0, 1.0, 500)),
+        rls=ks_distance(rls[first], rls[~first]),
+        dp_rf=scores("dp_rf"),
+        dp_rf_code=scores("dp_rf_code"),
+        noise=scores("noise"),
+        dp_rls=scores("dp_rls"),
+        mse={
+            "zero": float(np.mean(y**2)),
+            "constant": float(np.var(y)),
+            "rls": float(np.mean((rls - y) ** 2)),
+            **{model: mse(model) for model in ("rf", "dp_rf", "noise", "dp_rls")},
+        },
+        null=ks_null(int(first.sum()), int((~first).sum())),
+        samples={
+            "groups": groups.astype(float), "targets": y, "rls": rls,
+            "dp_rf": outputs[0]["dp_rf"], "dp_rls": outputs[0]["dp_rls"],
+        },
+    )  # fmt: skip
+
+
+# Equalised error gaps along the noise: what output noise does to error differences of groups.
+
+
+def label_strata(y: _Array, n_strata: int) -> NDArray[np.intp]:
+    """Return the quantile bin of every label, 0 to n_strata - 1; equal labels share a bin.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+    n_strata : int
+        At least 1.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+
+    Examples
+    --------
+    >>> label_strata(np.array([1.0, 2.0, 3.0, 4.0]), 2)
+    array([0, 0, 1, 1])
+    """
+    k = check_integer("n_strata", n_strata)
+    edges = np.quantile(y, np.arange(1, k) / k)
+    return np.asarray(np.searchsorted(edges, y, side="left"), dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class ErrorGapCurves:
+    """Largest error difference of two groups within a label stratum, against the noise.
+
+    Attributes
+    ----------
+    noise_sds : ndarray of shape (n,)
+        Standard deviation of the prediction noise, the same at every record.
+    absolute, squared, bias : ndarray of shape (n,)
+        Gaps of mean absolute, mean squared and mean signed error; labels in [0, 1].
+    mse : ndarray of shape (n,)
+        Mean squared error, ``mse(0) + noise_sd^2``.
+    strata : int
+        Strata that contain both groups.
+    """
+
+    noise_sds: _Array
+    absolute: _Array
+    squared: _Array
+    bias: _Array
+    mse: _Array
+    strata: int
+
+
+def error_gap_curves(
+    dataset: Dataset, feature: str, *, seed: int, noise_sds: Sequence[float], n_strata: int = 4,
+    base: Setting | None = None,
+) -> ErrorGapCurves:  # fmt: skip
+    """Exact equalised error gaps of the random feature model of Table 2 as its noise grows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    feature : {"sex", "smoker", "colour"}
+        The sensitive feature.
+    seed : int
+    noise_sds : sequence of float
+        Standard deviations of the prediction noise, nonnegative, in units of the label range.
+    n_strata : int, default=4
+        Label quantiles within which groups are compared (equalised odds for a regression).
+    base : Setting, optional
+        Settings; those of Table 2 by default. Features are cos/sin pairs, whose rows have norm one.
+
+    Returns
+    -------
+    ErrorGapCurves
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Notes
+    -----
+    With rows of norm one the signed and squared gaps do not move at all, and the absolute gap
+    falls: noise hides a bias and repairs none.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from dplit.datasets import load_medical
+    >>> small = replace(setting("tab2-medical", "text"), components=(40,))
+    >>> curves = error_gap_curves(load_medical("bundled"), "sex", seed=0, noise_sds=(0.0, 1.0),
+    ...                           base=small)
+    >>> bool(curves.absolute[1] < curves.absolute[0])
+    True
+    """
+    key = "tab2-wine" if feature == "colour" else "tab2-medical"
+    s = base or setting(key, "text")
+    data = fairness_data(dataset, feature, labels="joint", scaling="joint", encoding="full")
+    rng = stream(seed, "dprf-beyond-error-gaps", "public")
+    omega = s.frequency_sd * rng.standard_normal((data.raw.shape[1], s.components[0] // 2))
+    residuals = projection(cos_sin_features(data.raw, omega), data.y) - data.y
+    levels = np.array([check_nonnegative("noise_sds", x) for x in noise_sds])
+    strata = label_strata(data.y, n_strata)
+    gaps = [error_gaps(residuals, data.groups, noise_sd=x, strata=strata) for x in levels]
+    return ErrorGapCurves(
+        noise_sds=levels,
+        absolute=np.array([gap.absolute_private for gap in gaps]),
+        squared=np.array([gap.squared_private for gap in gaps]),
+        bias=np.array([gap.bias_private for gap in gaps]),
+        mse=np.mean(residuals**2) + levels**2,
+        strata=gaps[0].strata,
+    )

@@ -1,0 +1,243 @@
+"""Rows that compare printed numbers with ours, as ``Claim.reproduce`` takes them.
+
+A row has setting, paper, paper_se, reading_error, ours, ours_se and miss; it is within its band if
+``|ours - paper| <= 4 hypot(paper_se, ours_se) + reading_error``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplit._checks import check_choice
+from dplit.claims import row
+from dplit.random_features.experiments.fairness import GapCurves, ParityScores
+from dplit.random_features.fairness import expected_absolute_error
+from dplit.trials import Curves
+
+__all__ = [
+    "gap_rows",
+    "parity_rows",
+    "reproduction_rows",
+    "table1_rows",
+]
+
+
+def _column(entry: Mapping[str, Any], curves: Curves) -> tuple[int, ...]:
+    if "epsilon" in entry and len(curves.epsilons) > 1:
+        return (curves.epsilons.index(entry["epsilon"]),)
+    if "rate" in entry:
+        return (curves.learning_rates.index(entry["rate"]),)
+    return (0,)
+
+
+#: The non-private error that a private one is built on.
+_BASE = {"ours": "nonprivate", "min_norm_private": "min_norm"}
+
+
+def _paper_se(
+    curves: Curves, method: str, at: tuple[int, ...], one_split: bool, repeats: int
+) -> float:
+    """Standard error of the paper's mean of ``repeats`` runs, from our scatter.
+
+    Relative scatter is pooled over positions and budgets, where it is nearly constant: a standard
+    deviation of five runs alone is too rough to judge a sixth.
+    """
+    if not one_split:
+        spread = _relative_sd(curves.errors[method]) * float(curves.mean(method)[at])
+        return spread / math.sqrt(repeats)
+    base = _BASE.get(method, method)
+    plain = curves.errors[base]
+    split = _relative_sd(plain) * float(curves.mean(base)[at[: plain.ndim - 1]])
+    if base == method:
+        return split
+    return math.hypot(split, _noise_sd(curves, method, at) / math.sqrt(repeats))
+
+
+def _relative_sd(values: NDArray[np.float64]) -> float:
+    """Root mean square over positions of standard deviation over mean, along axis 0."""
+    return float(np.sqrt(np.mean(values.var(axis=0, ddof=1) / values.mean(axis=0) ** 2)))
+
+
+def _noise_sd(curves: Curves, method: str, at: tuple[int, ...]) -> float:
+    """Standard deviation of one run's increment over its non-private error, pooled likewise."""
+    plain = curves.errors[_BASE[method]][:, :, None]
+    expected = (curves.errors[f"{method}_expected"] - plain).mean(axis=0)
+    scatter = (curves.errors[method] - plain).var(axis=0, ddof=1)
+    return float(np.sqrt(np.mean(scatter / expected**2)) * expected[at])
+
+
+def reproduction_rows(
+    entries: Sequence[Mapping[str, Any]], curves: Curves, *, one_split: bool, repeats: int = 10
+) -> list[dict[str, Any]]:
+    """Rows that compare numbers of a figure with ours, for ``Claim.reproduce``.
+
+    Parameters
+    ----------
+    entries : sequence of dict
+        From ``targets.yml``: ``method`` (a key of ``curves.errors``, or ``"increment"``), ``at``,
+        ``paper``, ``reading_error`` and, where they apply, ``epsilon`` or ``rate``.
+    curves : Curves
+    one_split : bool
+        Whether the paper's mean belongs to a single split. Its standard error is our standard
+        deviation over ``sqrt(repeats)``; for a single split only the part due to the noise is
+        averaged, the standard deviation of the non-private error over splits is added to it.
+    repeats : int, default=10
+        Repetitions behind the paper's mean.
+
+    Returns
+    -------
+    list of dict
+        Ours is the closed-form expectation where the method has one. For ``"increment"`` (private
+        minus non-private, which the split does not move) the paper's standard error is that of
+        ``repeats`` draws.
+
+    Examples
+    --------
+    >>> from dplit.trials import Curves
+    >>> errors = {"ours": np.array([[[1.0]], [[3.0]]])}
+    >>> curves = Curves(np.array([10.0]), "N", errors, (1.0,), (10,))
+    >>> entries = [{"method": "ours", "at": 10, "paper": 2.5, "reading_error": 0.1}]
+    >>> reproduction_rows(entries, curves, one_split=False)[0]["ours"]
+    2.0
+    """
+    rows = []
+    for entry in entries:
+        method, at = entry["method"], list(curves.axis).index(entry["at"])
+        if method == "increment":
+            column = _column(entry, curves)
+            gap = curves.mean("ours_expected") - curves.mean("nonprivate")[:, None]
+            ours, se = gap[(at, *column)], 0.0
+            paper_se = _noise_sd(curves, "ours", (at, *column)) / math.sqrt(repeats)
+        else:
+            column = _column(entry, curves) if curves.errors[method].ndim == 3 else ()
+            best = f"{method}_expected" if f"{method}_expected" in curves.errors else method
+            ours, se = curves.mean(best)[(at, *column)], curves.se(best)[(at, *column)]
+            paper_se = _paper_se(curves, method, (at, *column), one_split, repeats)
+        extra = [f"{key} = {entry[key]:g}" for key in ("epsilon", "rate") if key in entry]
+        place = ", ".join([method, f"at {entry['at']}", *extra])
+        rows.append(
+            row(place, entry["paper"], ours, paper_se=paper_se, ours_se=se,
+                reading_error=entry.get("reading_error", 0.0), miss=entry.get("miss", False))
+        )  # fmt: skip
+    return rows
+
+
+def table1_rows(
+    entries: Sequence[Mapping[str, Any]], medical: Curves, wine: Curves, *, repeats: int = 10
+) -> list[dict[str, Any]]:
+    """Rows of Table 1 (test errors at epsilon = 1), from the curves of Figure 4.
+
+    Parameters
+    ----------
+    entries : sequence of dict
+        From ``targets.yml``: ``data``, ``method`` (``"pinv"`` or ``"kaczmarz"``), ``at``,
+        ``paper``, ``reading_error``.
+    medical, wine : Curves
+        From :func:`dplit.random_features.experiments.curves.real_curves`.
+    repeats : int, default=10
+        Repetitions behind the paper's mean, all on one split.
+
+    Returns
+    -------
+    list of dict
+        Ours is the closed-form expectation; standard errors as in :func:`reproduction_rows`.
+
+    References
+    ----------
+    Liao, Needell, Schaeffer, Xue (2025), Table 1. ``pinv`` is the minimum-norm least-squares fit,
+    here from the Gram matrix of the distinct rows.
+    """
+    rows = []
+    for entry in entries:
+        curves = {"medical": medical, "wine": wine}[entry["data"]]
+        method = {"pinv": "min_norm_private", "kaczmarz": "ours"}[entry["method"]]
+        at, k = list(curves.axis).index(entry["at"]), curves.epsilons.index(1.0)
+        rows.append(
+            row(f"{entry['data']}, {entry['method']}, N = {entry['at']}", entry["paper"],
+                curves.mean(f"{method}_expected")[at, k],
+                paper_se=_paper_se(curves, method, (at, k), True, repeats),
+                ours_se=curves.se(f"{method}_expected")[at, k],
+                reading_error=entry["reading_error"], miss=entry.get("miss", False))
+        )  # fmt: skip
+    return rows
+
+
+def _folded_sd(gaps: NDArray[np.float64], floors: NDArray[np.float64]) -> float:
+    """Standard deviation of ``|g + s Z|`` over splits with gaps g and floors ``sqrt(2/pi) s``."""
+    s = floors * math.sqrt(math.pi / 2.0)
+    means = expected_absolute_error(gaps, s)
+    within = np.mean(gaps**2 + s**2 - means**2)
+    return float(np.sqrt(within + np.var(means)))
+
+
+def gap_rows(
+    entries: Sequence[Mapping[str, Any]], curves: GapCurves, *, repeats: int = 10
+) -> list[dict[str, Any]]:
+    """Rows that compare read-off gaps with the mean published estimate, for ``Claim.reproduce``.
+
+    Parameters
+    ----------
+    entries : sequence of dict
+        From ``targets.yml``: ``model`` (``"rf"`` or ``"rls"``), ``group`` (1 or 2), ``epsilon``,
+        ``paper``, ``reading_error``.
+    curves : GapCurves
+    repeats : int, default=10
+        Splits behind the paper's mean.
+
+    Returns
+    -------
+    list of dict
+        Standard errors are those of the law, not of the scatter of a few splits: the estimate is
+        nearly ``|g + s Z|`` with the exact gap g and s from the floor.
+    """
+    rows = []
+    for entry in entries:
+        model = check_choice("model", entry["model"], ("rf", "rls"))
+        at = int(np.argmin(np.abs(curves.epsilons - entry["epsilon"])))
+        cell = (slice(None), at, entry["group"] - 1)
+        values = getattr(curves, model)[cell]
+        sd = _folded_sd(
+            getattr(curves, f"{model}_exact")[cell], getattr(curves, f"{model}_floor")[cell]
+        )
+        rows.append(
+            row(f"{curves.feature}, {model}, group {entry['group']}, at {entry['epsilon']:g}",
+                entry["paper"], float(values.mean()), paper_se=sd / math.sqrt(repeats),
+                ours_se=sd / math.sqrt(len(values)), reading_error=entry["reading_error"],
+                miss=entry.get("miss", False))
+        )  # fmt: skip
+    return rows
+
+
+def parity_rows(
+    entries: Sequence[Mapping[str, Any]], scores: Mapping[str, ParityScores], *, repeats: int = 20
+) -> list[dict[str, Any]]:
+    """Rows of Table 2, for ``Claim.reproduce``.
+
+    Parameters
+    ----------
+    entries : sequence of dict
+        From ``targets.yml``: ``feature``, ``model`` (``"targets_grid"``, ``"rls"``, ``"dp_rf"``,
+        ``"dp_rls"``, ...), ``paper``, ``paper_sd`` (where printed), ``reading_error``.
+    scores : mapping of str to ParityScores
+    repeats : int, default=20
+        Repetitions behind the paper's mean.
+
+    Returns
+    -------
+    list of dict
+    """
+    rows = []
+    for entry in entries:
+        values = np.atleast_1d(getattr(scores[entry["feature"]], entry["model"]))
+        se = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+        rows.append(
+            row(f"{entry['feature']}, {entry['model']}", entry["paper"], float(values.mean()),
+                paper_se=entry.get("paper_sd", 0.0) / math.sqrt(repeats), ours_se=se,
+                reading_error=entry["reading_error"], miss=entry.get("miss", False))
+        )  # fmt: skip
+    return rows

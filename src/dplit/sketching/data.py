@@ -1,0 +1,150 @@
+r"""The synthetic data of the experiments: mixtures of unit Gaussians, and a public box for them.
+
+The paper names the sizes of its mixtures and not their law. We take that of the compressive k-means
+literature: equal weights, unit covariance, and centres from ``N(0, c k^{1/d} I)``, so that the
+separation c does not depend on how many clusters share the space.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplit._checks import check_choice, check_integer, check_positive, check_rng
+
+__all__ = [
+    "MixtureLaw",
+]
+
+
+@dataclass(frozen=True)
+class MixtureLaw:
+    r"""Law of a synthetic clustering problem, with the scale of its frequencies.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number k of clusters, at least 1.
+    n_features : int
+        Dimension d, at least 1.
+    separation : float
+        The factor c > 0 in the variance ``c k^{1/d}`` of a centre's coordinate.
+    frequency_variance : float
+        Variance of a frequency's coordinate, > 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.data import MixtureLaw
+    >>> law = MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8)
+    >>> X, centers = law.draw(1000, rng=np.random.default_rng(0))
+    >>> X.shape, centers.shape
+    ((1000, 8), (4, 8))
+    >>> print(round(law.bounds[1], 2))
+    5.84
+    """
+
+    n_clusters: int
+    n_features: int
+    separation: float
+    frequency_variance: float
+
+    def __post_init__(self) -> None:
+        check_integer("n_clusters", self.n_clusters)
+        check_integer("n_features", self.n_features)
+        check_positive("separation", self.separation)
+        check_positive("frequency_variance", self.frequency_variance)
+
+    @property
+    def center_variance(self) -> float:
+        """Variance ``c k^{1/d}`` of a coordinate of a centre."""
+        return float(self.separation * self.n_clusters ** (1.0 / self.n_features))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Public box: 3.5 standard deviations of a coordinate of a record, either way.
+
+        It comes from the law, not from data. A given centre's coordinate lies outside with
+        probability below 4.7e-4, and far below where c is small.
+        """
+        reach = 3.5 * float(np.sqrt(1.0 + self.center_variance))
+        return -reach, reach
+
+    def draw(
+        self,
+        n_samples: int,
+        *,
+        rng: np.random.Generator,
+        dtype: Literal["float32", "float64"] = "float32",
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Draw records and the centres of their clusters.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records, at least 1.
+        rng : numpy.random.Generator
+            Source of centres and records.
+        dtype : {"float32", "float64"}, default="float32"
+            Precision of the records.
+
+        Returns
+        -------
+        X, centers : ndarrays of shapes (n_samples, n_features) and (n_clusters, n_features)
+            Each record is a centre, chosen uniformly, plus ``N(0, I)``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument has the wrong type or range.
+        """
+        check_integer("n_samples", n_samples)
+        check_choice("dtype", dtype, ("float32", "float64"))
+        check_rng(rng)
+        shape = (self.n_clusters, self.n_features)
+        centers = rng.normal(0.0, np.sqrt(self.center_variance), shape)
+        labels = rng.integers(self.n_clusters, size=n_samples)
+        kind = np.dtype(dtype)
+        X: NDArray[Any] = rng.standard_normal((n_samples, self.n_features), dtype=kind)
+        X += centers.astype(kind)[labels]
+        return X, centers
+
+    def frequencies(self, n_components: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw ``n_components`` frequencies ``N(0, frequency_variance I)``, one per column.
+
+        Columns are drawn one after the other: the first m of a longer draw are the draw of m.
+        """
+        check_integer("n_components", n_components)
+        draws = check_rng(rng).standard_normal((n_components, self.n_features))
+        scaled: NDArray[np.float64] = np.sqrt(self.frequency_variance) * draws.T
+        return np.ascontiguousarray(scaled)
+
+    def population_sketch(
+        self, frequencies: NDArray[np.float64], centers: NDArray[np.float64]
+    ) -> NDArray[np.complex128]:
+        r"""Exact sketch of the mixture with these centres.
+
+        Parameters
+        ----------
+        frequencies : ndarray of shape (d, m)
+            One frequency per column.
+        centers : ndarray of shape (k, d)
+            Centres of the clusters.
+
+        Returns
+        -------
+        ndarray of shape (m,), complex
+            ``e^{-|omega_j|^2 / 2} (1/k) sum_l e^{i <omega_j, c_l>}``.
+        """
+        decay = np.exp(-0.5 * np.sum(frequencies**2, axis=0))
+        waves = np.exp(1j * (centers @ frequencies))
+        whole: NDArray[np.complex128] = decay * waves.mean(axis=0)
+        return whole

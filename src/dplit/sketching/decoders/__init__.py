@@ -1,0 +1,1 @@
+"""Decoders: models from sketches."""

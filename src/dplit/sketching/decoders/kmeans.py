@@ -1,0 +1,616 @@
+r"""Compressive k-means: fit k weighted points to a sketch, for many sketches at once.
+
+The fit minimises ``|z - sum_l w_l exp(i <omega, c_l>)|^2`` over points in a public box and weights
+``w_l >= 0``. It is not convex; orthogonal matching pursuit with replacement (CL-OMPR) goes through
+``2 k`` rounds of *add the atom that explains most of the residual, drop the lightest of k + 1,
+adjust all*. Weights are free, so that the number of records is neither needed nor used.
+
+Everything here is post-processing of the sketch: it costs no privacy, restarts included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.cluster import KMeans
+
+from dplit._checks import check_choice, check_finite_array, check_integer, check_rng
+from dplit.sketching.decoders._dirac import Box, DiracBatch, Pool, add_atoms, adjust, drop_lightest
+
+__all__ = [
+    "QUANTIZED_FACTOR",
+    "DecodedKMeans",
+    "Effort",
+    "LloydReference",
+    "decode_kmeans",
+    "dequantized_sketch",
+    "lloyd",
+    "lloyd_reference",
+    "relative_sse",
+    "sketch_misfit",
+    "sse",
+]
+
+
+# The k-means risk (2), and the relative risk against Lloyd's algorithm that the figures show.
+
+
+#: Distances per block; they stay in the second-level cache.
+_BLOCK = 1 << 17
+
+#: Records on which the many starts of a reference run; the best start is then run on all.
+_SUBSAMPLE = 20_000
+
+
+def _checked_records(X: ArrayLike) -> NDArray[Any]:
+    records = check_finite_array("X", X, ndim=2)
+    if records.dtype.kind == "c":
+        raise TypeError(f"X must be real, got X of dtype {records.dtype}")
+    return records if records.dtype == np.float32 else records.astype(np.float64)
+
+
+def sse(X: ArrayLike, centroids: ArrayLike) -> Any:
+    r"""Mean squared distance of records to the nearest centroid, the risk (2).
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features)
+        Finite records; float32 is kept, with sums in float64.
+    centroids : array_like of shape (..., n_clusters, n_features)
+        One set of centroids, or many.
+
+    Returns
+    -------
+    float or ndarray of shape (...)
+        ``(1/n) sum_i min_l |x_i - c_l|^2``: a mean, not scikit-learn's ``inertia_``, which is n
+        times as much.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite, is empty, or the numbers of columns differ.
+
+    Notes
+    -----
+    ``|x|^2 + min_l (|c_l|^2 - 2 <x, c_l>)``: one matrix product for all sets of centroids.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees (2022), Definition 2, (2).
+
+    Examples
+    --------
+    >>> from dplit.sketching.decoders.kmeans import sse
+    >>> float(sse([[0.0], [1.0], [5.0]], [[0.0], [4.0]]))
+    0.6666666666666666
+    """
+    records = _checked_records(X)
+    points = check_finite_array("centroids", centroids)
+    if points.ndim < 2 or points.shape[-1] != records.shape[1]:
+        raise ValueError(
+            f"centroids must have shape (..., n_clusters, {records.shape[1]}), "
+            f"got shape {points.shape}"
+        )
+    count = points.shape[-2]
+    center = records.mean(axis=0, dtype=np.float64).astype(records.dtype)
+    flat = points.reshape(-1, records.shape[1]).astype(records.dtype) - center
+    half = (0.5 * np.einsum("ld,ld->l", flat, flat))[:, None]
+    total, energy = np.zeros(len(flat) // count), 0.0
+    rows = max(64, _BLOCK // len(flat))
+    for start in range(0, len(records), rows):
+        block = records[start : start + rows] - center
+        energy += float(np.einsum("nd,nd->", block, block, dtype=np.float64))
+        near = half - flat @ block.T
+        total += near.reshape(-1, count, len(block)).min(axis=1).sum(axis=1, dtype=np.float64)
+    cost = (energy + 2.0 * total) / len(records)
+    return cost.reshape(points.shape[:-2])[()]
+
+
+def lloyd(
+    X: ArrayLike, n_clusters: int, *, n_starts: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], float]:
+    """Best centroids of Lloyd's algorithm over several k-means++ starts, with their risk.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features)
+        Finite records.
+    n_clusters, n_starts : int
+        Numbers of clusters and of starts, at least 1.
+    rng : numpy.random.Generator
+        Source of the starts.
+
+    Returns
+    -------
+    centroids, cost : ndarray of shape (n_clusters, n_features) and float
+        Not private. ``cost`` is :func:`sse` of the centroids.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.decoders.kmeans import lloyd
+    >>> centroids, cost = lloyd([[0.0], [1.0], [5.0]], 2, n_starts=3, rng=np.random.default_rng(0))
+    >>> np.sort(centroids.ravel()).tolist(), round(cost, 4)
+    ([0.5, 5.0], 0.1667)
+    """
+    records = _checked_records(X)
+    check_integer("n_clusters", n_clusters)
+    check_integer("n_starts", n_starts)
+    seed = int(check_rng(rng).integers(2**31))
+    model = KMeans(n_clusters, n_init=n_starts, random_state=seed).fit(records)
+    centroids = np.asarray(model.cluster_centers_, dtype=np.float64)
+    return centroids, float(sse(records, centroids))
+
+
+@dataclass(frozen=True)
+class LloydReference:
+    """Risks of Lloyd's algorithm on one data set.
+
+    Attributes
+    ----------
+    few : float
+        The better of 3 starts, the paper's reference ("k-means with 3 trials").
+    many : float
+        The best known: the least of ``few``, of 20 starts, and of a start at the true centres
+        if they were given.
+    """
+
+    few: float
+    many: float
+
+
+def lloyd_reference(
+    X: ArrayLike,
+    n_clusters: int,
+    *,
+    rng: np.random.Generator,
+    centers: ArrayLike | None = None,
+) -> LloydReference:
+    """Risks of 3 and of 20 starts of Lloyd's algorithm, the latter found on a subsample if large.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features)
+        Finite records.
+    n_clusters : int
+        Number of clusters.
+    rng : numpy.random.Generator
+        Source of the starts and of the subsample.
+    centers : array_like of shape (n_clusters, n_features), optional
+        One more start.
+
+    Returns
+    -------
+    LloydReference
+        ``many <= few``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    The 3 starts always use all records. Beyond 20,000 records the 20 starts run on that many and
+    the best result is the start of one more run on all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.decoders.kmeans import lloyd_reference
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> reference = lloyd_reference(X, 3, rng=np.random.default_rng(1))
+    >>> reference.many <= reference.few
+    True
+    """
+    records = _checked_records(X)
+    few = lloyd(records, n_clusters, n_starts=3, rng=rng)[1]
+    if len(records) > _SUBSAMPLE:
+        rows = rng.choice(len(records), _SUBSAMPLE, replace=False, shuffle=False)
+        part = lloyd(records[rows], n_clusters, n_starts=20, rng=rng)[0]
+        starts = [part]
+        many = few
+    else:
+        starts, many = [], lloyd(records, n_clusters, n_starts=20, rng=rng)[1]
+    if centers is not None:
+        starts.append(check_finite_array("centers", centers, ndim=2))
+    for start in starts:
+        model = KMeans(n_clusters, init=start.astype(records.dtype), n_init=1).fit(records)
+        many = min(many, float(sse(records, model.cluster_centers_)))
+    return LloydReference(few, min(few, many))
+
+
+def relative_sse(X: ArrayLike, centroids: ArrayLike, reference: float) -> Any:
+    """RSSE: risk of centroids over the risk of a reference.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, n_features)
+        Finite records.
+    centroids : array_like of shape (..., n_clusters, n_features)
+        One set of centroids, or many.
+    reference : float
+        Positive risk of Lloyd's algorithm on the same records.
+
+    Returns
+    -------
+    float or ndarray of shape (...)
+        Below 1 where the centroids beat the reference.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite or ``reference`` is not positive.
+
+    References
+    ----------
+    Chatalic et al. (2022), Sections 6.1 and 6.6.
+
+    Examples
+    --------
+    >>> from dplit.sketching.decoders.kmeans import relative_sse
+    >>> float(relative_sse([[0.0], [2.0]], [[0.0]], 1.0))
+    2.0
+    """
+    if not (np.isfinite(reference) and reference > 0):
+        raise ValueError(f"reference must be positive and finite, got reference={reference!r}")
+    return sse(X, centroids) / reference
+
+
+Array = NDArray[Any]
+
+#: First Fourier coefficient of one-bit features: ``E_u Phi(x) e^{-iu} = 0.9003 e^{i<w, x>}``.
+QUANTIZED_FACTOR = float(2.0 * np.sqrt(2.0) / np.pi)
+
+
+@dataclass(frozen=True)
+class DecodedKMeans:
+    """Points and weights fitted to sketches.
+
+    Attributes
+    ----------
+    centroids : ndarray of shape (..., k, d)
+        Points in the box; leading axes are those of the sketches.
+    weights : ndarray of shape (..., k)
+        Nonnegative, in the units of the sketch: they add up to about the number of records if the
+        sketch is a sum, and to less than that for clusters of positive width.
+    cost : ndarray of shape (...)
+        Squared distance of the sketch to that of the mixture, in the units of the sketch.
+    """
+
+    centroids: Array
+    weights: Array
+    cost: Array
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard the decoder tries.
+
+    Parameters
+    ----------
+    n_candidates : int, optional
+        Uniform points in the box among which a new atom starts; by default ``2e5 / m`` between
+        400 and 2000.
+    n_starts : int, optional
+        Candidates that are improved by ascent, of which the best is taken; by default
+        ``25 k d / m`` between 3 and 12: the fewer numbers per unknown, the more false maxima.
+    share : float, default=0.3
+        Random share of the candidates that a round sees, so that restarts differ.
+    atom_iterations, joint_iterations, final_iterations : int, default=12, 5, 150
+        Iterations for a new atom, for all atoms after each round, and in the last round.
+    joint_tol, final_tol : float, default=1e-3, 1e-5
+        Relative decrease of the cost below which an iteration is the last.
+    """
+
+    n_candidates: int | None = None
+    n_starts: int | None = None
+    share: float = 0.3
+    atom_iterations: int = 12
+    joint_iterations: int = 5
+    final_iterations: int = 150
+    joint_tol: float = 1e-3
+    final_tol: float = 1e-5
+
+    def resolved(self, n_components: int, unknowns: int) -> Effort:
+        """Return the effort with the defaults for m frequencies and ``unknowns = k d`` filled in.
+
+        Parameters
+        ----------
+        n_components, unknowns : int
+            Numbers m and k d.
+
+        Returns
+        -------
+        Effort
+            With integers in place of None.
+
+        Examples
+        --------
+        >>> from dplit.sketching.decoders.kmeans import Effort
+        >>> effort = Effort().resolved(200, 100)
+        >>> effort.n_candidates, effort.n_starts
+        (1000, 12)
+        """
+        candidates = min(max(200_000 // n_components, 400), 2000)
+        starts = min(max(round(25 * unknowns / n_components), 3), 12)
+        return replace(
+            self,
+            n_candidates=candidates if self.n_candidates is None else self.n_candidates,
+            n_starts=starts if self.n_starts is None else self.n_starts,
+        )
+
+
+def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> Array:
+    r"""Sketch of plain features that a sketch of one-bit features estimates.
+
+    Parameters
+    ----------
+    sketch : array_like of shape (..., m), complex
+        Sum or mean of ``2^{-1/2} [sign cos(t + u) + i sign sin(t + u)]`` with ``t = <omega, x>``.
+    dither : array_like of shape (m,) or broadcastable to the sketch
+        The public phases u.
+
+    Returns
+    -------
+    ndarray of the shape of the sketch, complex128
+        ``z e^{-iu} pi / (2 sqrt 2)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite or the shapes do not match.
+
+    Notes
+    -----
+    ``E_u Phi(x) e^{-iu} = (2 sqrt 2 / pi) e^{it}`` over uniform phases; harmonics 3, 5, ... remain
+    as noise for one draw of the phases.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees (2022), Section 2.1; Schellekens
+    and Jacques, Quantized compressive k-means, IEEE Signal Processing Letters 25(8), 2018.
+
+    Examples
+    --------
+    >>> from dplit.sketching.decoders.kmeans import dequantized_sketch
+    >>> dequantized_sketch([1j], [0.5 * 3.141592653589793]).round(4)
+    array([1.1107+0.j])
+    """
+    values = check_finite_array("sketch", sketch)
+    phases = check_finite_array("dither", dither)
+    try:
+        fits = np.broadcast_shapes(values.shape, phases.shape) == values.shape
+    except ValueError:
+        fits = False
+    if not fits or phases.ndim == 0 or phases.shape[-1] != values.shape[-1]:
+        raise ValueError(
+            f"dither must match sketch of shape {values.shape}, got shape {phases.shape}"
+        )
+    turned: Array = values * np.exp(-1j * phases) / QUANTIZED_FACTOR
+    return turned
+
+
+def sketch_misfit(
+    sketch: ArrayLike, frequencies: ArrayLike, centroids: ArrayLike, weights: ArrayLike
+) -> float:
+    r"""Squared distance ``|z - sum_l w_l exp(i <omega, c_l>)|^2``, the objective of (3).
+
+    Parameters
+    ----------
+    sketch : array_like of shape (m,), complex
+        The sketch z.
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+    centroids, weights : array_like of shapes (k, d) and (k,)
+        The mixture of points.
+
+    Returns
+    -------
+    float
+        The squared distance.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite.
+
+    References
+    ----------
+    Chatalic et al. (2022), equation (3).
+
+    Examples
+    --------
+    >>> from dplit.sketching.decoders.kmeans import sketch_misfit
+    >>> sketch_misfit([1.0, 1.0], [[0.5, 2.0]], [[0.0]], [0.5])
+    0.5
+    """
+    z = check_finite_array("sketch", sketch, ndim=1)
+    points = check_finite_array("centroids", centroids, ndim=2)
+    waves = np.exp(1j * (points @ check_finite_array("frequencies", frequencies, ndim=2)))
+    gap = z - check_finite_array("weights", weights, ndim=1) @ waves
+    return float(np.sum(gap.real**2 + gap.imag**2))
+
+
+def _checked_problem(
+    sketches: ArrayLike, frequencies: ArrayLike, n_clusters: int
+) -> tuple[Array, Array, Array]:
+    """Return sketches (P, m), frequencies (G, d, m) and the group of each problem."""
+    z = check_finite_array("sketches", sketches)
+    omega = check_finite_array("frequencies", frequencies)
+    if omega.ndim not in (2, 3) or omega.dtype.kind == "c":
+        raise ValueError(
+            "frequencies must be a real (d, m) or (G, d, m) array, "
+            f"got shape {omega.shape} and dtype {omega.dtype}"
+        )
+    groups = omega.reshape(-1, *omega.shape[-2:])
+    shared = omega.ndim == 2
+    if z.shape[-1] != omega.shape[-1] or not (shared or (z.ndim >= 2 and len(z) == len(omega))):
+        raise ValueError(
+            f"sketches must have shape (..., m), or (G, ..., m) for G groups of frequencies; "
+            f"got sketches of shape {z.shape} and frequencies of shape {omega.shape}"
+        )
+    check_integer("n_clusters", n_clusters)
+    unknown, known = n_clusters * (omega.shape[-2] + 1), 2 * omega.shape[-1]
+    if unknown > known:
+        raise ValueError(
+            f"n_clusters must satisfy n_clusters (d + 1) <= 2 m, as a sketch holds 2 m numbers; "
+            f"got n_clusters={n_clusters}: {unknown} unknowns and {known} numbers"
+        )
+    flat = z.reshape(-1, z.shape[-1]).astype(complex)
+    if not np.any(omega) or not np.all(np.any(flat, axis=1)):
+        raise ValueError("sketches and frequencies must not be zero: nothing could be located")
+    return flat, groups, np.repeat(np.arange(len(groups)), len(flat) // len(groups))
+
+
+def _checked_box(bounds: tuple[ArrayLike, ArrayLike], dimension: int) -> Box:
+    """Return both corners as vectors."""
+    try:
+        low, high = (check_finite_array("bounds", b) for b in bounds)
+        low, high = (np.broadcast_to(b, (dimension,)).astype(float) for b in (low, high))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"bounds must be a pair (low, high) of numbers or of {dimension} numbers each, "
+            f"got bounds={bounds!r}"
+        ) from error
+    if not np.all(low < high):
+        raise ValueError(f"bounds must satisfy low < high, got bounds={bounds!r}")
+    return low, high
+
+
+def _pursue(
+    batch: DiracBatch, n_clusters: int, box: Box, effort: Effort, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """CL-OMPR on every problem of the batch: points, weights and squared distances."""
+    kind, problems = batch.real.dtype, len(batch.group)
+    effort = effort.resolved(batch.n_components, n_clusters * batch.n_features)
+    candidates = check_integer("n_candidates", effort.n_candidates)
+    starts = check_integer("n_starts", effort.n_starts)
+    if not starts <= effort.share * candidates:
+        raise ValueError(
+            f"n_starts must be at most share * n_candidates = {effort.share * candidates:g}, "
+            f"got n_starts={starts}"
+        )
+    pool = Pool(batch, box, candidates, rng)
+    points = np.empty((problems, 0, batch.n_features), kind)
+    weights, value = np.empty((problems, 0), kind), np.ones(problems, kind)
+    for left in range(2 * n_clusters - 1, -1, -1):
+        points = add_atoms(
+            batch,
+            points,
+            weights,
+            pool,
+            box,
+            share=effort.share,
+            count=starts,
+            max_iter=effort.atom_iterations,
+            rng=rng,
+        )
+        points, weights = drop_lightest(batch, points, n_clusters)
+        iterations = effort.joint_iterations if left else effort.final_iterations
+        tol = effort.joint_tol if left else effort.final_tol
+        points, weights, value = adjust(batch, points, weights, box, max_iter=iterations, tol=tol)
+    return points, weights, value
+
+
+def decode_kmeans(
+    sketches: ArrayLike,
+    frequencies: ArrayLike,
+    n_clusters: int,
+    *,
+    bounds: tuple[ArrayLike, ArrayLike],
+    rng: np.random.Generator,
+    n_restarts: int = 2,
+    effort: Effort | None = None,
+    dtype: Literal["float32", "float64"] = "float32",
+) -> DecodedKMeans:
+    r"""Centroids and weights fitted to sketches by CL-OMPR, all problems at once.
+
+    Parameters
+    ----------
+    sketches : array_like of shape (..., m), complex
+        Sums or means of ``exp(i <omega_j, x>)``, noisy or not; any positive factor is allowed.
+        Sketches of one-bit features go through :func:`dequantized_sketch` first.
+    frequencies : array_like of shape (d, m) or (G, d, m)
+        One frequency per column: the same for all sketches, or a matrix for each of the G entries
+        of the sketches' first axis.
+    n_clusters : int
+        Number k of points, with ``k (d + 1) <= 2 m``.
+    bounds : pair of float or of array_like of shape (d,)
+        Corners of a **public** box that holds the centroids.
+    rng : numpy.random.Generator
+        Source of candidates: neither secret nor related to the privacy noise.
+    n_restarts : int, default=2
+        Independent runs of which the one of smallest cost is kept.
+    effort : Effort, optional
+        Candidates and iterations.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of the search.
+
+    Returns
+    -------
+    DecodedKMeans
+        ``centroids`` (..., k, d), ``weights`` (..., k) and ``cost`` (...), as float64 arrays.
+        Post-processing: the guarantee of the sketch is that of the centroids.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite or of the wrong shape, a sketch is zero, the box is empty or k is
+        larger than m allows.
+
+    Notes
+    -----
+    Rounds, objective and gradients are those of CL-OMPR; sketches are divided by their norms, so
+    that z and c z have the same centroids for every c > 0. A problem costs about 2 ns per
+    evaluation of a pair (point, frequency).
+
+    References
+    ----------
+    Keriven, Tremblay, Traonmilin and Gribonval, Compressive k-means, ICASSP 2017; Chatalic et al.
+    (2022), equation (3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.decoders.kmeans import decode_kmeans
+    >>> rng = np.random.default_rng(0)
+    >>> omega = rng.normal(size=(2, 60))
+    >>> z = np.exp(1j * np.array([[-1.5, 0.5], [2.0, 1.0]]) @ omega).mean(axis=0)
+    >>> found = decode_kmeans(z, omega, 2, bounds=(-3.0, 3.0), rng=rng)
+    >>> print(np.sort(found.centroids, axis=0).round(2), found.weights.round(2))
+    [[-1.5  0.5]
+     [ 2.   1. ]] [0.5 0.5]
+    """
+    flat, groups, group = _checked_problem(sketches, frequencies, n_clusters)
+    low, high = _checked_box(bounds, groups.shape[1])
+    check_rng(rng)
+    restarts = check_integer("n_restarts", n_restarts)
+    kind = np.dtype(check_choice("dtype", dtype, ("float32", "float64")))
+    width = float(np.sqrt(np.mean(groups**2)))
+    norm = np.linalg.norm(flat, axis=1)
+    unit = np.repeat(flat / norm[:, None], restarts, axis=0)
+    batch = DiracBatch(
+        np.ascontiguousarray(unit.real, kind),
+        np.ascontiguousarray(unit.imag, kind),
+        np.ascontiguousarray(groups / width, kind),
+        np.repeat(group, restarts),
+    )
+    box = ((low * width).astype(kind), (high * width).astype(kind))
+    points, weights, value = _pursue(batch, n_clusters, box, effort or Effort(), rng)
+    best = np.argmin(value.reshape(-1, restarts), axis=1) + restarts * np.arange(len(flat))
+    lead = np.shape(sketches)[:-1]
+    scale = norm / np.sqrt(groups.shape[2])
+    return DecodedKMeans(
+        (points[best].astype(float) / width).clip(low, high).reshape(*lead, n_clusters, -1),
+        (weights[best] * scale[:, None]).astype(float).reshape(*lead, n_clusters),
+        (value[best] * norm**2).astype(float).reshape(lead),
+    )

@@ -1,0 +1,627 @@
+"""Gaussian mixtures with diagonal covariances from a sketch, and the likelihood of mixtures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize, nnls
+from scipy.special import logsumexp
+
+from dplit._checks import (
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+from dplit._estimators import Box, check_box
+from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
+from dplit.sketching.decoders._lbfgs import minimise
+from dplit.sketching.decoders.kmeans import decode_kmeans
+
+__all__ = [
+    "MixtureFit",
+    "Mixtures",
+    "decode_mixture",
+    "decode_mixtures",
+    "descend_mixtures",
+    "gmm_risk",
+    "log_density",
+    "mixture_cost",
+    "mixture_gradient",
+    "mixture_sketch",
+]
+
+
+# Descent of many Gaussian mixtures to their sketches at once, all parameters together.
+
+
+_Array = NDArray[np.float64]
+
+#: Longest move of a weight, of a mean (half widths of the box) and of a log-variance in one step.
+_REACH = (0.5, 0.25, 1.0)
+
+#: A problem ends when a step lowers its cost by less than this share.
+_TOLERANCE = 1e-7
+
+
+class Mixtures(NamedTuple):
+    """Mixtures in the units of the box: (P, k), (P, k, d), (P, k, d), and their costs (P,)."""
+
+    weights: _Array
+    means: _Array
+    log_variances: _Array
+    costs: _Array
+
+
+def _atoms(omega: _Array, squares: _Array, means: _Array, variances: _Array) -> _Array:
+    """Return real and imaginary parts (2, A, k, m) of the sketches of all components."""
+    angle = (means * angle_factor(np.dtype(np.float64))) @ omega
+    parts = np.empty((2, *angle.shape))
+    scaled_cosine_and_sine(angle, parts[0], parts[1], 1.0)
+    parts *= np.exp(-0.5 * (variances @ squares))
+    return parts
+
+
+def _inverse_curvature(parts: tuple[_Array, _Array, _Array], omega: _Array) -> _Array:
+    """Inverse diagonal (P, p) of the Gauss-Newton matrix, bounded where a weight vanishes."""
+    weights, means, logs = parts
+    energy = np.exp(-(np.exp(logs) @ omega**2))  # |a_lj|^2, (P, k, m)
+    share = np.maximum(weights, 0.05)[:, :, None] ** 2
+    by_weight = energy.sum(axis=2)
+    by_mean = share * (energy @ (omega**2).T)
+    by_log = 0.25 * share * np.exp(2.0 * logs) * (energy @ (omega**4).T)
+    count = len(means)
+    rows = [part.reshape(count, -1) for part in (by_weight, by_mean, by_log)]
+    flat = 2.0 * np.concatenate(rows, axis=1)
+    return np.asarray(1.0 / np.maximum(flat, 1e-3 * flat.max(axis=1, keepdims=True)))
+
+
+def descend_mixtures(
+    z: NDArray[np.complex128],
+    omega: _Array,
+    weights: _Array,
+    means: _Array,
+    variances: _Array,
+    *,
+    floor: float,
+    max_iter: int,
+) -> Mixtures:
+    """Run one L-BFGS for all problems, in the units of the box.
+
+    Parameters
+    ----------
+    z : ndarray of shape (P, m)
+        One sketch per problem, of size about 1.
+    omega : ndarray of shape (d, m)
+        Frequencies of all of them.
+    weights, means, variances : ndarray of shapes (P, k), (P, k, d), (P,)
+        Starts; one variance for all coordinates of a problem.
+    floor : float
+        Least variance; the largest is 2.
+    max_iter : int
+        Iterations, at most.
+
+    Returns
+    -------
+    Mixtures
+        Costs no larger than at the starts.
+    """
+    count, k, d = means.shape
+    squares, split = omega**2, k + k * d
+    logs = np.repeat(np.log(np.maximum(variances, floor)), k * d)
+
+    def parts(flat: _Array) -> tuple[_Array, _Array, _Array]:
+        shape = (len(flat), k, d)
+        return flat[:, :k], flat[:, k:split].reshape(shape), flat[:, split:].reshape(shape)
+
+    def objective(flat: _Array, which: NDArray[np.intp]) -> tuple[_Array, _Array]:
+        share, centres, spread = parts(flat)
+        widths = np.exp(spread)
+        real, imaginary = _atoms(omega, squares, centres, widths)
+        rest_real = (share[:, None] @ real)[:, 0] - z.real[which]
+        rest_imaginary = (share[:, None] @ imaginary)[:, 0] - z.imag[which]
+        value = (rest_real**2).sum(axis=1) + (rest_imaginary**2).sum(axis=1)
+        q_real = real * rest_real[:, None] + imaginary * rest_imaginary[:, None]
+        q_imaginary = imaginary * rest_real[:, None] - real * rest_imaginary[:, None]
+        by_mean = -2.0 * share[:, :, None] * (q_imaginary @ omega.T)
+        by_log = -share[:, :, None] * widths * (q_real @ squares.T)
+        pieces = (2.0 * q_real.sum(axis=2), by_mean, by_log)
+        return value, np.concatenate([p.reshape(len(flat), -1) for p in pieces], axis=1)
+
+    start = np.concatenate([weights, means.reshape(count, -1), logs.reshape(count, -1)], axis=1)
+    low = np.repeat([0.0, -1.0, np.log(floor)], [k, k * d, k * d])
+    high = np.repeat([np.inf, 1.0, np.log(2.0)], [k, k * d, k * d])
+    found, costs = minimise(
+        objective, start, low, high, inverse=_inverse_curvature(parts(start), omega),
+        reach=np.repeat(_REACH, [k, k * d, k * d]), max_iter=max_iter, tol=_TOLERANCE,
+    )  # fmt: skip
+    return Mixtures(*parts(found), costs)
+
+
+_HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True)
+class MixtureFit:
+    """A Gaussian mixture with diagonal covariances, decoded from a sketch.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (k,)
+        Nonnegative, with sum 1.
+    means, variances : ndarray of shape (k, d)
+        In the units of the data; means inside the box.
+    mass : float
+        Sum of the weights before they were normalised: 1 for a sketch of the true mean.
+    cost : float
+        Squared distance from the sketch, the least over all starts.
+    start_costs : tuple of float
+        The same for every start.
+    """
+
+    weights: _Array
+    means: _Array
+    variances: _Array
+    mass: float
+    cost: float
+    start_costs: tuple[float, ...]
+
+
+def log_density(
+    X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike
+) -> _Array:
+    """Logarithm of the density of a Gaussian mixture at every record.
+
+    Parameters
+    ----------
+    X : array_like of shape (n_samples, d)
+        Finite records.
+    weights : array_like of shape (k,)
+        Nonnegative, with sum 1 within 1e-9.
+    means : array_like of shape (k, d)
+        Locations.
+    covariances : array_like of shape (k, d) or (k, d, d)
+        Variances of the coordinates, or positive definite matrices.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        ``log sum_l w_l N(x_i; mu_l, Sigma_l)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite or of the wrong shape, weights are no distribution, or a
+        covariance is not positive definite.
+
+    Examples
+    --------
+    >>> from dplit.sketching.decoders.mixtures import log_density
+    >>> log_density([[0.0]], [1.0], [[0.0]], [[1.0]]).round(4)
+    array([-0.9189])
+    """
+    records = check_finite_array("X", X, ndim=2).astype(np.float64)
+    share = check_finite_array("weights", weights, ndim=1).astype(np.float64)
+    centres = check_finite_array("means", means, ndim=2).astype(np.float64)
+    spread = check_finite_array("covariances", covariances).astype(np.float64)
+    k, d = len(share), records.shape[1]
+    if centres.shape != (k, d):
+        raise ValueError(f"means must have shape {(k, d)}, got means of shape {centres.shape}")
+    if spread.shape not in ((k, d), (k, d, d)):
+        raise ValueError(f"covariances must have shape {(k, d)} or {(k, d, d)}, got {spread.shape}")
+    if (share < 0).any() or abs(share.sum() - 1.0) > 1e-9:
+        raise ValueError(f"weights must be nonnegative with sum 1, got weights={share}")
+    terms = np.empty((k, len(records)))
+    for index in range(k):
+        white, half_log_det = _whiten(records - centres[index], spread[index])
+        terms[index] = -0.5 * (white**2).sum(axis=0) - half_log_det - d * _HALF_LOG_2PI
+    return np.asarray(logsumexp(terms, axis=0, b=share[:, None]))
+
+
+def _whiten(centred: _Array, covariance: _Array) -> tuple[_Array, float]:
+    """Return the whitened records (d, n) and half the log determinant."""
+    if covariance.ndim == 1:
+        if (covariance <= 0).any():
+            raise ValueError(f"covariances must be positive, got variances {covariance}")
+        return (centred / np.sqrt(covariance)).T, 0.5 * float(np.log(covariance).sum())
+    try:
+        lower = np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(f"covariances must be positive definite: {error}") from error
+    half_log_det = float(np.log(np.diagonal(lower)).sum())
+    return np.asarray(solve_triangular(lower, centred.T, lower=True)), half_log_det
+
+
+def gmm_risk(X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> float:
+    """Empirical risk of a Gaussian mixture: minus its mean log-likelihood.
+
+    Parameters
+    ----------
+    X, weights, means, covariances
+        As in :func:`log_density`.
+
+    Returns
+    -------
+    float
+        ``-mean_i log p(x_i)``; less is better.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`log_density`.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Definition 3.
+
+    Examples
+    --------
+    >>> from dplit.sketching.decoders.mixtures import gmm_risk
+    >>> round(gmm_risk([[0.0], [1.0]], [1.0], [[0.0]], [[1.0]]), 4)
+    1.1689
+    """
+    return -float(log_density(X, weights, means, covariances).mean())
+
+
+def _atoms_gmm_decoder(
+    frequencies: _Array, means: _Array, variances: _Array
+) -> tuple[_Array, _Array]:
+    """Return real and imaginary part (k, m) of the sketches of the components."""
+    angle = (means * angle_factor(np.dtype(np.float64))) @ frequencies
+    cosine, sine = np.empty_like(angle), np.empty_like(angle)
+    scaled_cosine_and_sine(angle, cosine, sine, 1.0)
+    damping = np.exp(-0.5 * (variances @ frequencies**2))
+    return cosine * damping, sine * damping
+
+
+def mixture_sketch(
+    frequencies: ArrayLike, weights: ArrayLike, means: ArrayLike, variances: ArrayLike
+) -> NDArray[np.complex128]:
+    r"""Mean of the Fourier features under a mixture with diagonal covariances.
+
+    Parameters
+    ----------
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+    weights : array_like of shape (k,)
+        Weights, with any sum.
+    means, variances : array_like of shape (k, d)
+        Components.
+
+    Returns
+    -------
+    ndarray of shape (m,), complex
+        :math:`\sum_lw_l\exp(i\omega_j^\top\mu_l-\frac12(\omega_j^2)^\top v_l)`, the characteristic
+        function of the mixture.
+
+    Examples
+    --------
+    >>> from dplit.sketching.decoders.mixtures import mixture_sketch
+    >>> mixture_sketch([[0.0, 1.0]], [1.0], [[0.0]], [[2.0]]).real.round(4)
+    array([1.    , 0.3679])
+    """
+    omega = np.asarray(frequencies, dtype=np.float64)
+    real, imaginary = _atoms_gmm_decoder(
+        omega, np.asarray(means, dtype=np.float64), np.asarray(variances, dtype=np.float64)
+    )
+    share = np.asarray(weights, dtype=np.float64)
+    return np.asarray(share @ real + 1j * (share @ imaginary))
+
+
+def mixture_cost(
+    z: NDArray[Any], frequencies: _Array, weights: _Array, means: _Array, log_variances: _Array
+) -> float:
+    """Objective of (3) for mixtures of Gaussians: squared distance of the sketches.
+
+    Parameters
+    ----------
+    z : ndarray of shape (m,), complex
+        Sketch, a mean.
+    frequencies : ndarray of shape (d, m)
+        One frequency per column.
+    weights : ndarray of shape (k,)
+        Weights, with any sum.
+    means, log_variances : ndarray of shape (k, d)
+        Components.
+
+    Returns
+    -------
+    float
+        ``sum_j |sum_l w_l a_lj - z_j|^2``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.decoders.mixtures import mixture_cost
+    >>> one, zero = np.ones(1), np.zeros((1, 1))
+    >>> mixture_cost(np.array([3.0 + 0j]), zero, one, zero, zero)
+    4.0
+    """
+    rest = mixture_sketch(frequencies, weights, means, np.exp(log_variances)) - z
+    return float(np.vdot(rest, rest).real)
+
+
+def mixture_gradient(
+    z: NDArray[Any], frequencies: _Array, weights: _Array, means: _Array, log_variances: _Array
+) -> tuple[_Array, _Array, _Array]:
+    r"""Gradients of :func:`mixture_cost` in weights, means and log-variances.
+
+    Notes
+    -----
+    With the residual :math:`r=\sum_lw_la_l-z` and :math:`q_l=\bar r\odot a_l`:
+    :math:`\partial_{w_l}=2\sum_j\Re q_{lj}`, :math:`\partial_{\mu_l}=-2w_l\,\Omega\,\Im q_l`,
+    :math:`\partial_{\log v_l}=-w_lv_l\odot(\Omega^2\,\Re q_l)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.decoders.mixtures import mixture_gradient
+    >>> one, zero = np.ones(1), np.zeros((1, 1))
+    >>> float(mixture_gradient(np.array([3.0 + 0j]), zero, one, zero, zero)[0][0])
+    -4.0
+    """
+    return _value_and_slopes(z, frequencies, weights, means, log_variances)[1]
+
+
+def _value_and_slopes(
+    z: NDArray[Any], frequencies: _Array, weights: _Array, means: _Array, log_variances: _Array
+) -> tuple[float, tuple[_Array, _Array, _Array]]:
+    """Return cost and gradients from one evaluation of the components' sketches."""
+    variances = np.exp(log_variances)
+    real, imaginary = _atoms_gmm_decoder(frequencies, means, variances)
+    rest_real, rest_imaginary = weights @ real - z.real, weights @ imaginary - z.imag
+    value = float(rest_real @ rest_real + rest_imaginary @ rest_imaginary)
+    q_real = real * rest_real + imaginary * rest_imaginary
+    q_imaginary = imaginary * rest_real - real * rest_imaginary
+    share = weights[:, None]
+    by_mean = -2.0 * share * (q_imaginary @ frequencies.T)
+    by_log = -share * variances * (q_real @ (frequencies**2).T)
+    return value, (2.0 * q_real.sum(axis=1), by_mean, by_log)
+
+
+def _best_common_variance(z: NDArray[Any], omega: _Array, means: _Array) -> tuple[_Array, float]:
+    """Return weights and the one variance of all coordinates with least cost at these means.
+
+    No weight is less than a hundredth of the largest: a component of weight 0 has no gradient.
+    """
+    best: tuple[float, _Array, float] = (np.inf, np.ones(len(means)), 1.0)
+    target = np.concatenate([z.real, z.imag])
+    for variance in np.geomspace(1e-4, 0.5, 12):
+        real, imaginary = _atoms_gmm_decoder(omega, means, np.full_like(means, variance))
+        try:
+            weights, distance = nnls(np.hstack([real, imaginary]).T, target)
+        except RuntimeError:  # too many iterations: another variance will do
+            continue
+        if distance < best[0]:
+            best = (distance, weights, variance)
+    weights = best[1]
+    return np.maximum(weights, 0.01 * max(float(weights.max()), 1e-6)), best[2]
+
+
+def _descend(
+    z: NDArray[Any], omega: _Array, means: _Array, floor: float, max_iter: int
+) -> tuple[float, _Array, _Array, _Array]:
+    """Run L-BFGS-B on all parameters, in the units of the box, from centres."""
+    k, d = means.shape
+    weights, variance = _best_common_variance(z, omega, means)
+    variance = max(variance, floor)
+    start = np.concatenate([weights, means.ravel(), np.full(k * d, np.log(variance))])
+    limits = [(0.0, None)] * k + [(-1.0, 1.0)] * (k * d)
+    limits += [(float(np.log(floor)), float(np.log(2.0)))] * (k * d)
+    size = float(np.vdot(z, z).real) or 1.0
+
+    def parts(flat: _Array) -> tuple[_Array, _Array, _Array]:
+        return flat[:k], flat[k : k + k * d].reshape(k, d), flat[k + k * d :].reshape(k, d)
+
+    def objective(flat: _Array) -> tuple[float, _Array]:
+        value, pieces = _value_and_slopes(z, omega, *parts(flat))
+        return value / size, np.concatenate([piece.ravel() for piece in pieces]) / size
+
+    options: Any = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-10, "gtol": 1e-8}
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=limits, options=options)
+    return float(found.fun) * size, *parts(found.x)
+
+
+def decode_mixture(
+    z: ArrayLike,
+    frequencies: ArrayLike,
+    n_clusters: int,
+    *,
+    bounds: Any,
+    rng: np.random.Generator,
+    n_starts: int = 3,
+    start: ArrayLike | None = None,
+    min_variance: float = 1e-4,
+    max_iter: int = 400,
+) -> MixtureFit:
+    """Gaussian mixture with diagonal covariances whose sketch is nearest to a given one.
+
+    Parameters
+    ----------
+    z : array_like of shape (m,), complex
+        Sketch: mean of Fourier features, with or without noise, and up to a positive factor.
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+    n_clusters : int
+        Number k of components.
+    bounds : pair
+        Lowest and highest coordinate of the means: numbers or one for each column, public.
+    rng : numpy.random.Generator
+        Source of the starts: neither the noise nor the frequencies.
+    n_starts : int, default=3
+        Decodings of k points of mass (:func:`dplit.sketching.decoders.kmeans.decode_kmeans`) from
+        which the descent starts; the cost decides. No further privacy is spent.
+    start : array_like of shape (k, d), optional
+        Centres to start from instead.
+    min_variance : float, default=1e-4
+        Least variance of a coordinate, in (0, 1), in units of the squared half width of the box. A
+        component that collapses has infinite likelihood at a point and very small elsewhere: with
+        much noise a larger value is safer.
+    max_iter : int, default=400
+        Iterations of L-BFGS-B on weights, means and log-variances together.
+
+    Returns
+    -------
+    MixtureFit
+        The best fit, weights normalised.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite or of the wrong shape, or 2 m is less than the ``k (2 d + 1)``
+        parameters of the mixture.
+
+    Notes
+    -----
+    Coordinates are scaled to the box first; variances stay below 2 there.
+
+    References
+    ----------
+    Keriven, Bourrier, Gribonval, Perez, Sketching for large-scale learning of mixture models,
+    Information and Inference 7 (2018), Algorithm 1, with its last step alone after a k-means start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.decoders.mixtures import decode_mixture, mixture_sketch
+    >>> rng = np.random.default_rng(0)
+    >>> omega = rng.standard_normal((1, 40))
+    >>> z = mixture_sketch(omega, [0.4, 0.6], [[-2.0], [2.0]], [[0.3], [0.5]])
+    >>> fit = decode_mixture(z, omega, 2, bounds=(-4, 4), rng=rng, start=[[-1.0], [1.0]])
+    >>> fit.variances.ravel().round(3)
+    array([0.3, 0.5])
+    """
+    target = check_finite_array("z", z, ndim=1).astype(np.complex128)
+    omega = _checked_sizes(target, frequencies, n_clusters)
+    k, d = n_clusters, len(omega)
+    check_integer("n_starts", n_starts)
+    check_positive("max_iter", max_iter)
+    floor = check_probability("min_variance", min_variance)
+    check_rng(rng)
+    box = check_box(bounds, d)
+    if start is None:
+        copies = np.repeat(target[None], n_starts, axis=0)
+        found = decode_kmeans(copies, omega, k, bounds=bounds, rng=rng, n_restarts=1)
+        starts = list(found.centroids)
+    else:
+        given = check_finite_array("start", start, ndim=2).astype(np.float64)
+        if given.shape != (k, d):
+            raise ValueError(f"start must have shape {(k, d)}, got start of shape {given.shape}")
+        starts = [given]
+    unit, shifted = omega * box.half[:, None], target * np.exp(-1j * (box.middle @ omega))
+    fits = [_descend(shifted, unit, box.unit(centres), floor, int(max_iter)) for centres in starts]
+    costs = tuple(fit[0] for fit in fits)
+    _, weights, means, logs = fits[int(np.argmin(costs))]
+    return _fit(box, weights, means, logs, costs)
+
+
+def _checked_sizes(z: NDArray[Any], frequencies: ArrayLike, n_clusters: int) -> _Array:
+    """Return the frequencies; refuse sketches of another length or too short for the mixture."""
+    omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
+    k = check_integer("n_clusters", n_clusters)
+    d, m = omega.shape
+    if z.shape[-1] != m:
+        raise ValueError(f"z must have {m} entries, got z of shape {z.shape}")
+    if 2 * m < k * (2 * d + 1):
+        raise ValueError(
+            f"z must have at least {-(-k * (2 * d + 1) // 2)} entries for {k} components in "
+            f"dimension {d}, got z of shape {z.shape}"
+        )
+    return omega
+
+
+def _fit(
+    box: Box, weights: _Array, means: _Array, logs: _Array, costs: tuple[float, ...]
+) -> MixtureFit:
+    """Return a fit in the units of the data, its weights normalised."""
+    mass = float(weights.sum())
+    share = weights / mass if mass > 0 else np.full(len(weights), 1.0 / len(weights))
+    return MixtureFit(share, box.data(means), np.exp(logs) * box.half**2, mass, min(costs), costs)
+
+
+def decode_mixtures(
+    z: ArrayLike,
+    frequencies: ArrayLike,
+    n_clusters: int,
+    *,
+    bounds: Any,
+    rng: np.random.Generator,
+    n_starts: int = 3,
+    min_variance: float = 1e-4,
+    max_iter: int = 400,
+) -> tuple[MixtureFit, ...]:
+    """Gaussian mixtures of many sketches, all starts of all of them in one descent.
+
+    Parameters
+    ----------
+    z : array_like of shape (P, m), complex
+        One sketch per row: means of Fourier features, with or without noise, each up to a positive
+        factor.
+    frequencies, n_clusters, bounds, rng, n_starts, min_variance, max_iter
+        As in :func:`decode_mixture`; the same for all sketches.
+
+    Returns
+    -------
+    tuple of MixtureFit
+        One per row.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`decode_mixture`. Nothing is decoded then.
+
+    Notes
+    -----
+    A step is one matrix product for all problems that still move, in place of one call of SciPy
+    each. Minima are those of :func:`decode_mixture`, which is the reference, up to tolerances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.decoders.mixtures import decode_mixtures, mixture_sketch
+    >>> rng = np.random.default_rng(0)
+    >>> omega = rng.standard_normal((1, 40))
+    >>> z = [mixture_sketch(omega, [1.0], [[mu]], [[0.5]]) for mu in (-1.0, 2.0)]
+    >>> fits = decode_mixtures(z, omega, 1, bounds=(-4, 4), rng=rng)
+    >>> [round(float(fit.means[0, 0]), 3) for fit in fits]
+    [-1.0, 2.0]
+    """
+    targets = check_finite_array("z", z, ndim=2).astype(np.complex128)
+    omega = _checked_sizes(targets, frequencies, n_clusters)
+    starts, iterations = check_integer("n_starts", n_starts), check_integer("max_iter", max_iter)
+    floor = check_probability("min_variance", min_variance)
+    box = check_box(bounds, len(omega))
+    copies = np.repeat(targets, starts, axis=0)  # (P * starts, m)
+    found = decode_kmeans(
+        copies, omega, n_clusters, bounds=bounds, rng=check_rng(rng), n_restarts=1
+    )
+    sizes = np.abs(copies).max(axis=1)
+    unit = omega * box.half[:, None]
+    shifted = copies * np.exp(-1j * (box.middle @ omega)) / sizes[:, None]
+    means = np.stack([box.unit(centres) for centres in found.centroids])
+    first = [
+        _best_common_variance(row, unit, centres)
+        for row, centres in zip(shifted, means, strict=True)
+    ]
+    fits = descend_mixtures(
+        shifted, unit, np.stack([w for w, _ in first]), means, np.array([v for _, v in first]),
+        floor=floor, max_iter=iterations,
+    )  # fmt: skip
+    costs = fits.costs * sizes**2
+    results = []
+    for begin in range(0, len(copies), starts):
+        own = costs[begin : begin + starts]
+        best = begin + int(np.argmin(own))
+        results.append(
+            _fit(
+                box, sizes[best] * fits.weights[best], fits.means[best], fits.log_variances[best],
+                tuple(own.tolist()),
+            )
+        )  # fmt: skip
+    return tuple(results)

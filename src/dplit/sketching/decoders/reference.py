@@ -1,0 +1,271 @@
+r"""A plain decoder for one sketch: CL-OMPR with SciPy in double precision.
+
+Written after the published description, one problem at a time, with none of the devices of
+:mod:`dplit.sketching.decoders.kmeans`: it is what that module is checked and timed against.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import Bounds, minimize, nnls
+
+from dplit._checks import check_finite_array, check_integer, check_rng
+from dplit.sketching.decoders.kmeans import DecodedKMeans
+
+__all__ = [
+    "correlation_and_gradient",
+    "misfit_and_gradient",
+    "reference_decode",
+    "refine_kmeans",
+]
+
+
+Array = NDArray[Any]
+
+#: Uniform points of the box among which the ascent for a new atom starts.
+_CANDIDATES = 200
+
+
+def correlation_and_gradient(
+    point: Array, residual: Array, frequencies: Array
+) -> tuple[float, Array]:
+    r"""Correlation ``Re <A(c), r> / sqrt(m)`` of an atom with a residual, and its gradient.
+
+    Parameters
+    ----------
+    point : ndarray of shape (d,)
+        Place c of the atom ``A(c) = exp(i Omega^T c)``, whose norm is sqrt(m).
+    residual : ndarray of shape (m,), complex
+        Residual r.
+    frequencies : ndarray of shape (d, m)
+        One frequency per column.
+
+    Returns
+    -------
+    value, gradient : float and ndarray of shape (d,)
+        The correlation and its derivative.
+    """
+    phase = point @ frequencies
+    cosine, sine = np.cos(phase), np.sin(phase)
+    root = np.sqrt(len(residual))
+    value = cosine @ residual.real + sine @ residual.imag
+    gradient = frequencies @ (cosine * residual.imag - sine * residual.real)
+    return float(value / root), gradient / root
+
+
+def misfit_and_gradient(
+    packed: Array, sketch: Array, frequencies: Array, n_clusters: int
+) -> tuple[float, Array]:
+    r"""Squared distance of a sketch to a mixture of points, and its gradient.
+
+    Parameters
+    ----------
+    packed : ndarray of shape (k d + k,)
+        Points, row by row, then weights.
+    sketch : ndarray of shape (m,), complex
+        The sketch z.
+    frequencies : ndarray of shape (d, m)
+        One frequency per column.
+    n_clusters : int
+        Number k of points.
+
+    Returns
+    -------
+    value, gradient : float and ndarray of the shape of ``packed``
+        ``|z - sum_l w_l A(c_l)|^2`` and its derivative.
+    """
+    size = n_clusters * len(frequencies)
+    weights = packed[size:]
+    phase = packed[:size].reshape(n_clusters, -1) @ frequencies
+    cosine, sine = np.cos(phase), np.sin(phase)
+    real = sketch.real - weights @ cosine
+    imaginary = sketch.imag - weights @ sine
+    inner = cosine @ real + sine @ imaginary
+    slope = (cosine * imaginary - sine * real) @ frequencies.T
+    gradient = np.concatenate([(-2.0 * weights[:, None] * slope).ravel(), -2.0 * inner])
+    return float(real @ real + imaginary @ imaginary), gradient
+
+
+def refine_kmeans(
+    sketch: ArrayLike,
+    frequencies: ArrayLike,
+    centroids: ArrayLike,
+    weights: ArrayLike,
+    *,
+    bounds: tuple[float, float],
+    max_iter: int = 1000,
+    tol: float = 1e-12,
+) -> DecodedKMeans:
+    """Local minimum of the squared distance near a mixture, by L-BFGS-B in double precision.
+
+    Parameters
+    ----------
+    sketch : array_like of shape (m,), complex
+        The sketch.
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+    centroids, weights : array_like of shapes (k, d) and (k,)
+        Where to start.
+    bounds : pair of float
+        Box of every coordinate.
+    max_iter, tol : int and float
+        Iterations, and SciPy's ``ftol``.
+
+    Returns
+    -------
+    DecodedKMeans
+        Centroids (k, d), weights (k,) and cost.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.decoders.reference import refine_kmeans
+    >>> omega = np.random.default_rng(0).normal(size=(1, 40))
+    >>> z = np.exp(1j * 0.7 * omega[0])
+    >>> found = refine_kmeans(z, omega, [[0.5]], [0.9], bounds=(-1, 1))
+    >>> print(found.centroids.round(4), found.weights.round(4))
+    [[0.7]] [1.]
+    """
+    z = check_finite_array("sketch", sketch, ndim=1)
+    omega = check_finite_array("frequencies", frequencies, ndim=2)
+    points = check_finite_array("centroids", centroids, ndim=2)
+    count, size, norm = len(points), points.size, float(np.linalg.norm(z))
+    heavy = check_finite_array("weights", weights, ndim=1) / norm
+    lower = np.concatenate([np.full(size, bounds[0]), np.zeros(count)])
+    box = Bounds(lower, np.concatenate([np.full(size, bounds[1]), np.full(count, np.inf)]))
+    options: Any = {"maxiter": max_iter, "ftol": tol, "gtol": 1e-10, "maxfun": 10 * max_iter}
+    start: Any = np.concatenate([points.ravel(), heavy])
+
+    def objective(packed: Array) -> tuple[float, Array]:
+        return misfit_and_gradient(packed, z / norm, omega, count)
+
+    found = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=box,
+        options=options,
+    )
+    places = found.x[:size].reshape(count, -1)
+    return DecodedKMeans(places, found.x[size:] * norm, np.asarray(found.fun * norm**2))
+
+
+def _atoms(points: Array, frequencies: Array) -> Array:
+    """Return the atoms as columns of a real (2m, k) matrix."""
+    phase = points @ frequencies
+    return np.concatenate([np.cos(phase), np.sin(phase)], axis=1).T
+
+
+def _new_atom(
+    residual: Array, frequencies: Array, bounds: tuple[float, float], rng: np.random.Generator
+) -> Array:
+    """Ascend on the correlation from the best of many uniform points of the box."""
+
+    def objective(point: Array) -> tuple[float, Array]:
+        value, gradient = correlation_and_gradient(point, residual, frequencies)
+        return -value, -gradient
+
+    pool = rng.uniform(*bounds, (_CANDIDATES, len(frequencies)))
+    target = np.concatenate([residual.real, residual.imag])
+    start = pool[np.argmax(target @ _atoms(pool, frequencies))]
+    box = Bounds(*bounds)
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=box)
+    place: Array = found.x
+    return place
+
+
+def reference_decode(
+    sketch: ArrayLike,
+    frequencies: ArrayLike,
+    n_clusters: int,
+    *,
+    bounds: tuple[float, float],
+    rng: np.random.Generator,
+    n_restarts: int = 1,
+) -> DecodedKMeans:
+    """Centroids and weights fitted to one sketch by plain CL-OMPR.
+
+    Parameters
+    ----------
+    sketch : array_like of shape (m,), complex
+        Sum or mean of ``exp(i <omega_j, x>)``.
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+    n_clusters : int
+        Number k of points.
+    bounds : pair of float
+        Public box of every coordinate.
+    rng : numpy.random.Generator
+        Source of the starts.
+    n_restarts : int, default=1
+        Runs, of which the one of smallest cost is kept.
+
+    Returns
+    -------
+    DecodedKMeans
+        Centroids (k, d), weights (k,) and cost.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type, shape or range, or the sketch is too short for so many
+        points.
+
+    References
+    ----------
+    Keriven, Tremblay, Traonmilin and Gribonval, Compressive k-means, ICASSP 2017, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.decoders.reference import reference_decode
+    >>> rng = np.random.default_rng(0)
+    >>> omega = rng.normal(size=(2, 60))
+    >>> z = np.exp(1j * np.array([[-1.5, 0.5], [2.0, 1.0]]) @ omega).mean(axis=0)
+    >>> found = reference_decode(z, omega, 2, bounds=(-3.0, 3.0), rng=rng, n_restarts=3)
+    >>> print(np.sort(found.centroids, axis=0).round(2))
+    [[-1.5  0.5]
+     [ 2.   1. ]]
+    """
+    z = check_finite_array("sketch", sketch, ndim=1).astype(complex)
+    omega = check_finite_array("frequencies", frequencies, ndim=2)
+    check_integer("n_clusters", n_clusters)
+    check_rng(rng)
+    if z.shape != omega.shape[1:]:
+        raise ValueError(f"sketch must have {omega.shape[1]} entries, got shape {z.shape}")
+    if n_clusters * (len(omega) + 1) > 2 * len(z):
+        raise ValueError(
+            f"n_clusters must satisfy n_clusters (d + 1) <= 2 m = {2 * len(z)}, "
+            f"got n_clusters={n_clusters}"
+        )
+    runs = [
+        _pursue(z, omega, n_clusters, bounds, rng)
+        for _ in range(check_integer("n_restarts", n_restarts))
+    ]
+    return min(runs, key=lambda run: float(run.cost))
+
+
+def _pursue(
+    z: Array, omega: Array, count: int, bounds: tuple[float, float], rng: np.random.Generator
+) -> DecodedKMeans:
+    """One run of CL-OMPR: 2k rounds, then a long descent."""
+    target = np.concatenate([z.real, z.imag])
+    points, residual = np.empty((0, len(omega))), z
+    for _ in range(2 * count):
+        points = np.vstack([points, _new_atom(residual, omega, bounds, rng)])
+        if len(points) > count:
+            points = np.delete(points, np.argmin(nnls(_atoms(points, omega), target)[0]), axis=0)
+        weights = nnls(_atoms(points, omega), target)[0]
+        fit = refine_kmeans(z, omega, points, weights, bounds=bounds, max_iter=300, tol=1e-5)
+        points, weights = fit.centroids, fit.weights
+        residual = z - weights @ np.exp(1j * (points @ omega))
+    return refine_kmeans(z, omega, points, weights, bounds=bounds, max_iter=1000, tol=1e-9)

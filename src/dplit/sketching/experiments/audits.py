@@ -1,0 +1,502 @@
+r"""Private sums of quadratic features where one record is replaced, and an attack on them.
+
+The printed sensitivities count one record; a replacement moves two nonnegative vectors, which add
+up where their supports differ. The attack looks at the pair :math:`e_1,e_2`: it asks whether the
+likelihood ratio is as large as it gets.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import (
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+from dplit._estimators import clip_rows, spawn_generators
+from dplit.audit import EventAudit, audit_event, audit_hits, run_controls
+from dplit.baselines import PrivateLloyd
+from dplit.features import orthonormal_blocks, quadratic_features
+from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
+from dplit.sketching.estimators import CompressiveGaussianMixture, CompressiveKMeans, CompressivePCA
+from dplit.sketching.sensitivity import sketch_sensitivity
+from dplit.sketching.sketches import Sketch
+from dplit.streams import stream
+
+__all__ = [
+    "AUDITED",
+    "AuditOutcome",
+    "attack_event",
+    "audit_estimator",
+    "audit_replacement",
+    "log_likelihood_ratio",
+    "make_estimator",
+    "noise_level",
+    "quadratic_release",
+]
+
+
+Array = NDArray[np.float64]
+
+_BLOCK = 250_000
+
+
+def noise_level(
+    frequencies: ArrayLike, *, epsilon: float, delta: float = 0.0, as_printed: bool = False
+) -> float:
+    r"""Return the scale (delta = 0) or sigma of the noise where one record is replaced.
+
+    Parameters
+    ----------
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+    epsilon : float
+        Budget, positive.
+    delta : float, default=0.0
+        0 for Laplace noise, otherwise in [1e-300, 1) for Gaussian noise.
+    as_printed : bool, default=False
+        The paper's calibration, which is too small: for study only.
+
+    Returns
+    -------
+    float
+        Laplace scale, or Gaussian standard deviation.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.experiments.audits import noise_level
+    >>> noise_level(np.eye(2), epsilon=1.0), noise_level(np.eye(2), epsilon=1.0, as_printed=True)
+    (2.0, 1.0)
+    """
+    norm = 1 if check_probability("delta", delta, zero=True) == 0 else 2
+    size = sketch_sensitivity(
+        "quadratic",
+        frequencies,
+        norm=1 if norm == 1 else 2,
+        neighboring="replace_one",
+        as_printed=as_printed,
+    )
+    if norm == 1:
+        return size / check_positive("epsilon", epsilon)
+    return gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=size)
+
+
+def quadratic_release(
+    X: ArrayLike,
+    frequencies: ArrayLike,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    rng: np.random.Generator,
+    as_printed: bool = False,
+    size: int = 1,
+    noise_factor: float = 1.0,
+) -> Array:
+    r"""Return private sums of quadratic features, for neighbours that differ by a replacement.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Records; those outside the unit ball are scaled to its surface.
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+    epsilon, delta : float
+        Budget of each release; delta = 0 is Laplace noise.
+    rng : numpy.random.Generator
+        Source of the noise.
+    as_printed : bool, default=False
+        The paper's calibration, whose loss can be twice the budget: for study only.
+    size : int, default=1
+        Independent releases; each costs the budget.
+    noise_factor : float, default=1.0
+        Multiplies the noise: 1 is the release, less is a fault planted to test an audit.
+
+    Returns
+    -------
+    ndarray of shape (size, m)
+        The releases.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.experiments.audits import quadratic_release
+    >>> quadratic_release(np.eye(2), np.eye(2), epsilon=1.0, rng=np.random.default_rng(0)).shape
+    (1, 2)
+    """
+    records = clip_rows(np.asarray(check_finite_array("X", X, ndim=2), dtype=float), 1.0)
+    total = quadratic_features(records, frequencies).sum(axis=0)
+    level = noise_level(frequencies, epsilon=epsilon, delta=delta, as_printed=as_printed)
+    level *= check_positive("noise_factor", noise_factor)
+    shape = (check_integer("size", size), len(total))
+    if delta == 0:
+        return np.asarray(total + laplace_noise(shape, scale=level, rng=check_rng(rng)))
+    return np.asarray(total + gaussian_noise(shape, sigma=level, rng=check_rng(rng)))
+
+
+def attack_event(
+    releases: ArrayLike,
+    total: ArrayLike,
+    neighbour: ArrayLike,
+    *,
+    epsilon: float,
+    delta: float,
+    level: float,
+) -> NDArray[np.bool_]:
+    r"""Return where a two-point likelihood-ratio attack answers "the first data set".
+
+    Parameters
+    ----------
+    releases : array_like of shape (runs, m)
+        Outputs.
+    total, neighbour : array_like of shape (m,)
+        The exact sums of the two data sets.
+    epsilon, delta : float
+        Claimed budget; delta = 0 for Laplace noise.
+    level : float
+        Scale or standard deviation of the noise under attack.
+
+    Returns
+    -------
+    ndarray of bool, shape (runs,)
+        Laplace noise: every coordinate lies beyond both sums on the side of ``total``, where the
+        loss is maximal. Gaussian noise: the loss exceeds ``epsilon``, the best event for delta.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.audits import attack_event
+    >>> attack_event([[1.5, -0.5], [0.5, 0.5]], [1.0, 0.0], [0.0, 1.0], epsilon=1.0, delta=0.0,
+    ...              level=1.0)
+    array([ True, False])
+    """
+    s = check_finite_array("releases", releases, ndim=2)
+    f, g = check_finite_array("total", total), check_finite_array("neighbour", neighbour)
+    level = check_positive("level", level)
+    if delta == 0:
+        beyond = np.where(f >= g, s >= f, s <= f) | (f == g)
+        return np.asarray(beyond.all(axis=1))
+    loss = (s - (f + g) / 2) @ (f - g) / level**2
+    return np.asarray(loss > epsilon)
+
+
+def _blocks(runs: int) -> list[int]:
+    """Split runs so that no block of releases needs much memory."""
+    whole, rest = divmod(runs, _BLOCK)
+    return [_BLOCK] * whole + [rest] * (rest > 0)
+
+
+def audit_replacement(
+    frequencies: ArrayLike,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    runs: int,
+    rng: np.random.Generator,
+    as_printed: bool = False,
+    confidence: float = 0.9999,
+    noise_factor: float = 1.0,
+) -> EventAudit:
+    r"""Audit the release on data sets that share a record and differ in :math:`e_1` or :math:`e_2`.
+
+    Parameters
+    ----------
+    frequencies : array_like of shape (d, m)
+        One frequency per column, d at least 2.
+    epsilon, delta : float
+        Claimed budget.
+    runs : int
+        Releases of each data set.
+    rng : numpy.random.Generator
+        Source of the noise.
+    as_printed : bool, default=False
+        Whether the paper's calibration is audited, or the corrected one.
+    confidence : float, default=0.9999
+        Probability with which a true claim is not refuted (Clopper-Pearson).
+    noise_factor : float, default=1.0
+        Multiplies the noise, for controls.
+
+    Returns
+    -------
+    EventAudit
+        Counts, claim and lower bounds.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.experiments.audits import audit_replacement
+    >>> audit = audit_replacement(np.eye(2), epsilon=1.0, runs=20_000, as_printed=True,
+    ...                           rng=np.random.default_rng(0))
+    >>> audit.violated
+    True
+    """
+    omega = check_finite_array("frequencies", frequencies, ndim=2)
+    check_integer("dimension of frequencies", len(omega), minimum=2)
+    shared = np.full(len(omega), 0.5 / np.sqrt(len(omega)))
+    data, neighbour = (np.stack([shared, np.eye(len(omega))[k]]) for k in (0, 1))
+    f, g = (quadratic_features(rows, omega).sum(axis=0) for rows in (data, neighbour))
+    level = noise_level(omega, epsilon=epsilon, delta=delta, as_printed=as_printed)
+    hits = []
+    for rows in (data, neighbour):
+        count = 0
+        for size in _blocks(check_integer("runs", runs)):
+            releases = quadratic_release(
+                rows, omega, epsilon=epsilon, delta=delta, rng=rng, as_printed=as_printed,
+                size=size, noise_factor=noise_factor,
+            )  # fmt: skip
+            event = attack_event(
+                releases, f, g, epsilon=epsilon, delta=delta, level=level * noise_factor
+            )
+            count += int(event.sum())
+        hits.append(count)
+    return audit_hits(hits[0], hits[1], runs, epsilon=epsilon, delta=delta, confidence=confidence)
+
+
+# Audits of the estimators: what two fits on neighbouring data give away, with both controls.
+
+
+_Array = NDArray[np.float64]
+
+#: Label -> (class, parameters). Sketches of one or two frequencies leave the attacker no averaging.
+AUDITED: dict[str, tuple[type[Any], dict[str, Any]]] = {
+    "kmeans-laplace": (CompressiveKMeans, {"kind": "quantized", "noise": "laplace"}),
+    "kmeans-cube": (CompressiveKMeans, {"kind": "quantized", "noise": "cube"}),
+    "kmeans-polydisc": (CompressiveKMeans, {"noise": "polydisc"}),
+    "mixture-gaussian": (CompressiveGaussianMixture, {"noise": "gaussian"}),
+    "pca-laplace": (CompressivePCA, {"noise": "laplace"}),
+    "pca-replace": (CompressivePCA, {"noise": "laplace", "neighboring": "replace_one"}),
+    "lloyd-laplace": (PrivateLloyd, {"noise": "laplace"}),
+}
+
+#: Where a Gaussian release is audited: far above any sensible delta, to be seen in 200 runs.
+_DELTA = 0.2
+
+#: Share of the largest loss from which on a pure release counts as a hit.
+_SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class AuditOutcome:
+    """What an audit found, with the right noise and with half of it.
+
+    Attributes
+    ----------
+    null, planted : EventAudit
+        Counts and bounds with the estimator's own noise, and with half of it.
+    sound : bool
+        Whether the first raised no alarm and the second did.
+    """
+
+    null: EventAudit
+    planted: EventAudit
+    sound: bool
+
+
+def make_estimator(label: str, *, epsilon: float, random_state: Any) -> Any:
+    """Return one of the audited estimators with small public parameters.
+
+    Parameters
+    ----------
+    label : str
+        A key of :data:`AUDITED`.
+    epsilon : float
+        Budget.
+    random_state : int or Generator
+        Its source of randomness.
+
+    Returns
+    -------
+    estimator
+        Not fitted; its delta is 0.2 where the noise is Gaussian and 0 elsewhere.
+    """
+    check_choice("label", label, AUDITED)
+    kind, parameters = AUDITED[label]
+    options: dict[str, Any] = {"epsilon": epsilon, "random_state": random_state, **parameters}
+    if parameters["noise"] == "gaussian":
+        options["delta"] = _DELTA
+    if kind is CompressivePCA:
+        count = 1 if label == "pca-laplace" else 2
+        return CompressivePCA(1, data_norm=1.0, n_frequencies=count, count_share=1e-9, **options)
+    options["bounds"] = (-1.0, 1.0)
+    if kind is PrivateLloyd:
+        return PrivateLloyd(1, start=[[0.0]], n_iter=1, **options)
+    if kind is CompressiveKMeans:
+        return CompressiveKMeans(1, n_frequencies=1, n_restarts=1, **options)
+    return CompressiveGaussianMixture(1, n_frequencies=2, n_starts=1, **options)
+
+
+def _neighbours(label: str, frequencies: _Array | None = None) -> tuple[_Array, _Array]:
+    """Return two neighbouring data sets: a record more, or another record in its place.
+
+    Frequencies are public, so an attacker may choose the records by them: for "pca-replace" the
+    two vectors of the orthonormal basis, which are as far apart as two records can be.
+    """
+    if label == "pca-replace":
+        base, pair = np.zeros((3, 2)), np.eye(2) if frequencies is None else frequencies.T
+        return np.vstack([base, pair[:1]]), np.vstack([base, pair[1:]])
+    base = np.zeros((60 if label == "lloyd-laplace" else 3, 1))
+    return np.vstack([base, [[1.0]]]), base
+
+
+def log_likelihood_ratio(released: Sketch, X: _Array, Y: _Array) -> float:
+    """Logarithm of the density ratio of a released sum under two data sets.
+
+    Parameters
+    ----------
+    released : Sketch
+        With noise, which says its law and scale.
+    X, Y : ndarray of shape (n, d)
+        The data sets, as the estimator clips them.
+
+    Returns
+    -------
+    float
+        ``log p(s | X) - log p(s | Y)``, of the sum alone.
+
+    Raises
+    ------
+    ValueError
+        If the sketch carries no noise.
+    """
+    if released.noise is None:
+        raise ValueError("released must carry noise, got noise=None")
+    exponents = []
+    for records in (X, Y):
+        rest = released.sum - released.map.transform(records).sum(axis=0)
+        parts = np.concatenate([rest.real, rest.imag]) / released.noise.scale
+        size = {
+            "laplace": np.abs(parts).sum(),
+            "gaussian": 0.5 * (parts**2).sum(),
+            "cube": np.abs(parts).max(),
+            "polydisc": np.abs(rest).max() / released.noise.scale,
+        }[released.noise.kind]
+        exponents.append(float(size))
+    return exponents[1] - exponents[0]
+
+
+def _event(label: str, epsilon: float) -> Callable[[Any], bool]:
+    """Return the event that is counted: a threshold on what is published, fixed in advance."""
+    if label == "lloyd-laplace":  # S >= 1 and N >= 61: the loss is exactly epsilon
+        return lambda m: bool(
+            m.cluster_centers_[0, 0] * m.counts_[0] >= 1.0 and m.counts_[0] >= 61.0
+        )
+    gaussian = AUDITED[label][1]["noise"] == "gaussian"
+
+    def event(model: Any) -> bool:
+        # pure noise: most of the loss that the fit's own budget allows; Gaussian: the optimal test
+        level = epsilon if gaussian else _SHARE * model.epsilon_
+        pair = _neighbours(label, model.sketch_.map.frequencies)
+        return log_likelihood_ratio(model.sketch_, *pair) >= level
+
+    return event
+
+
+def _half_noise_epsilon(label: str, epsilon: float) -> float:
+    """Return the budget at which the estimator adds half the noise of ``epsilon``."""
+    if AUDITED[label][1]["noise"] != "gaussian":
+        return 2.0 * epsilon
+    target = gaussian_sigma(epsilon=epsilon, delta=_DELTA) / 2.0
+    low, high = epsilon, 64.0 * epsilon
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        wide = gaussian_sigma(epsilon=middle, delta=_DELTA) > target
+        low, high = (middle, high) if wide else (low, middle)
+    return high
+
+
+def audit_estimator(
+    label: str, *, runs: int, epsilon: float = 1.0, confidence: float = 0.9999, seed: int, name: str
+) -> AuditOutcome:
+    """Fit an estimator many times on two neighbours and bound its epsilon from below.
+
+    Parameters
+    ----------
+    label : str
+        A key of :data:`AUDITED`.
+    runs : int
+        Fits on each side and for each control.
+    epsilon : float, default=1.0
+        Claimed budget.
+    confidence : float, default=0.9999
+        Probability with which a true claim is not refuted.
+    seed, name
+        Of the streams.
+
+    Returns
+    -------
+    AuditOutcome
+        Of the likelihood-ratio test on what is published.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.audits import audit_estimator
+    >>> audit_estimator("pca-laplace", runs=20, seed=0, name="example").null.violated
+    False
+    """
+    check_choice("label", label, AUDITED)
+    check_integer("runs", runs)
+    gaussian = AUDITED[label][1]["noise"] == "gaussian"
+    found: dict[float, EventAudit] = {}
+
+    def alarm(factor: float) -> bool:
+        budget = epsilon if factor == 1.0 else _half_noise_epsilon(label, epsilon)
+
+        def release(side: int, rng: np.random.Generator) -> Any:
+            state = int(rng.integers(2**62))
+            model = make_estimator(label, epsilon=budget, random_state=state)
+            omega = None
+            if label == "pca-replace":  # the first of the estimator's three streams
+                omega = orthonormal_blocks(2, 2, rng=spawn_generators(state, 3)[0])
+            with warnings.catch_warnings():  # three records: that noise hides them is the point
+                warnings.simplefilter("ignore", UserWarning)
+                return model.fit(_neighbours(label, omega)[side])
+
+        found[factor] = audit_event(
+            release,
+            0,
+            1,
+            _event(label, epsilon),
+            runs=runs,
+            epsilon=epsilon,
+            delta=_DELTA if gaussian else 0.0,
+            confidence=confidence,
+            rng=stream(seed, f"{name}-{label}-{factor:g}", "noise"),
+        )
+        return found[factor].violated
+
+    controls = run_controls(alarm)
+    return AuditOutcome(found[1.0], found[0.5], controls.sound)

@@ -1,0 +1,373 @@
+"""k-means at equal privacy: Lloyd, private Lloyd, and sketches with every noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+
+from dplit._checks import check_finite_array, check_integer
+from dplit.baselines import private_lloyd, spread_centers
+from dplit.sketching.data import MixtureLaw
+from dplit.sketching.decoders.kmeans import decode_kmeans, dequantized_sketch, lloyd, sse
+from dplit.sketching.release import NoiseKind, plan_release
+from dplit.sketching.sketches import SketchMap, sketch
+from dplit.trials import Trial, run_trials
+
+__all__ = [
+    "METHODS",
+    "ClusterProblem",
+    "KMeansComparison",
+    "digits_comparison",
+    "digits_problem",
+    "kmeans_comparison",
+    "private_risks",
+]
+
+
+_Array = NDArray[np.float64]
+
+#: Method -> its noise; the first two are private Lloyd, the others sketches.
+METHODS: dict[str, NoiseKind] = {
+    "lloyd-laplace": "laplace",
+    "lloyd-gaussian": "gaussian",
+    "laplace": "laplace",
+    "polydisc": "polydisc",
+    "cube": "cube",
+    "gaussian": "gaussian",
+}
+
+_SKETCHES = ("laplace", "polydisc", "cube", "gaussian")
+
+
+@dataclass(frozen=True)
+class ClusterProblem:
+    """Records to cluster, and everything about them that is public.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        Private records.
+    n_clusters : int
+        Number k of clusters.
+    bounds : tuple
+        Public box: lowest and highest coordinate.
+    frequencies : ndarray of shape (d, m)
+        Public frequencies.
+    """
+
+    X: NDArray[Any]
+    n_clusters: int
+    bounds: tuple[Any, Any]
+    frequencies: _Array
+
+
+@dataclass(frozen=True)
+class KMeansComparison:
+    """Relative risks (over non-private Lloyd, best of 5 starts) of all methods and budgets.
+
+    Attributes
+    ----------
+    epsilons : tuple of float
+        Budgets.
+    delta : float
+        Of the Gaussian methods; the others are pure.
+    risks : dict of str to ndarray of shape (trials, budgets)
+        Relative risk of every method of :data:`METHODS`. Private Lloyd has the number of steps that
+        was best for the budget, chosen in hindsight and at no cost: in its favour.
+    exact : ndarray of shape (trials,)
+        The same for the sketch without noise.
+    """
+
+    epsilons: tuple[float, ...]
+    delta: float
+    risks: dict[str, _Array]
+    exact: _Array
+
+    def median(self, method: str) -> _Array:
+        """Median over trials, one number per budget."""
+        return np.asarray(np.median(self.risks[method], axis=0))
+
+    def budget_for(self, method: str, level: float) -> float:
+        """Least budget from which on the median stays at or below ``level``, by interpolation.
+
+        Linear in the logarithm of the budget between neighbouring budgets; infinite if the level is
+        not reached at the largest one.
+        """
+        values = self.median(method)
+        logs = np.log(np.asarray(self.epsilons))
+        above = np.flatnonzero(values > level)
+        if len(above) == 0:
+            return float(self.epsilons[0])
+        last = int(above[-1])
+        if last == len(values) - 1:
+            return float("inf")
+        share = (values[last] - level) / (values[last] - values[last + 1])
+        return float(np.exp(logs[last] + share * (logs[last + 1] - logs[last])))
+
+
+def _released_sums(
+    problem: ClusterProblem, epsilons: Sequence[float], delta: float, trial: Trial
+) -> NDArray[np.complex128]:
+    """Return the exact sum and all releases, of shape (1 + 4 budgets, m), ready to decode."""
+    omega, noise = problem.frequencies, trial.stream("noise")
+    dither = np.asarray(trial.stream("public").uniform(0.0, 2.0 * np.pi, omega.shape[1]))
+    plain = sketch(problem.X, SketchMap("fourier", omega))
+    coarse = sketch(problem.X, SketchMap("quantized", omega, dither))
+    sums = [plain.sum]
+    for method in _SKETCHES:
+        exact = coarse if method == "cube" else plain
+        for epsilon in epsilons:
+            plan = plan_release(
+                exact.map,
+                epsilon=epsilon,
+                delta=delta if method == "gaussian" else 0.0,
+                noise=METHODS[method],
+                count="withheld",
+            )
+            values = plan.apply(exact, rng=noise).sum
+            sums.append(dequantized_sketch(values, dither) if method == "cube" else values)
+    return np.array(sums)
+
+
+def private_risks(
+    problem: ClusterProblem,
+    *,
+    epsilons: Sequence[float],
+    delta: float,
+    n_iters: Sequence[int],
+    trial: Trial,
+) -> tuple[float, _Array, _Array]:
+    """Relative risks of one data set: of the exact sketch, and of all methods and budgets.
+
+    Parameters
+    ----------
+    problem : ClusterProblem
+        Records and what is public about them.
+    epsilons : sequence of float
+        Budgets, when one record is added or removed.
+    delta : float
+        In (0, 1), for the Gaussian methods.
+    n_iters : sequence of int
+        Numbers of steps of private Lloyd.
+    trial : Trial
+        Source of the streams.
+
+    Returns
+    -------
+    exact : float
+        Risk of the exact sketch over that of Lloyd's algorithm (5 starts).
+    lloyds : ndarray of shape (2, len(n_iters), len(epsilons))
+        The same for private Lloyd with Laplace and with Gaussian noise.
+    sketches : ndarray of shape (4, len(epsilons))
+        The same for the sketches of :data:`METHODS`, in order.
+    """
+    X, k, public = problem.X, problem.n_clusters, trial.stream("public")
+    _, reference = lloyd(X, k, n_starts=5, rng=public)
+    start = spread_centers(k, X.shape[1], bounds=problem.bounds, rng=public)
+    noise = trial.stream("noise").spawn(1)[0]
+    centres = [
+        private_lloyd(
+            X, start, bounds=problem.bounds, epsilon=epsilon, n_iter=steps, rng=noise,
+            delta=0.0 if law == "laplace" else delta, noise=cast("Any", law),
+        ).centers
+        for law in ("laplace", "gaussian")
+        for steps in n_iters
+        for epsilon in epsilons
+    ]  # fmt: skip
+    sums = _released_sums(problem, epsilons, delta, trial)
+    found = decode_kmeans(sums, problem.frequencies, k, bounds=problem.bounds, rng=public)
+    costs = np.asarray(sse(X, np.concatenate([centres, found.centroids]))) / reference
+    count, shape = len(centres), (2, len(n_iters), len(epsilons))
+    sketches = costs[count + 1 :].reshape(len(_SKETCHES), len(epsilons))
+    return float(costs[count]), costs[:count].reshape(shape), sketches
+
+
+def _gathered(
+    results: list[tuple[float, _Array, _Array]], epsilons: Sequence[float], delta: float
+) -> KMeansComparison:
+    """Collect the trials; private Lloyd gets, for every budget, its best number of steps."""
+    exact, lloyds, sketches = (np.array(part) for part in zip(*results, strict=True))
+    best = np.median(lloyds, axis=0).argmin(axis=1)  # (2, budgets)
+    columns = np.arange(len(epsilons))
+    rows = [lloyds[:, law, best[law], columns] for law in range(2)]
+    rows += [sketches[:, index] for index in range(len(_SKETCHES))]
+    return KMeansComparison(tuple(epsilons), delta, dict(zip(METHODS, rows, strict=True)), exact)
+
+
+def _mixture_trial(
+    trial: Trial,
+    law: MixtureLaw,
+    n_samples: int,
+    n_components: int,
+    options: dict[str, Any],
+) -> tuple[float, _Array, _Array]:
+    X, _ = law.draw(n_samples, rng=trial.stream("data"))
+    omega = law.frequencies(n_components, rng=trial.stream("public").spawn(1)[0])
+    problem = ClusterProblem(X, law.n_clusters, law.bounds, omega)
+    return private_risks(problem, trial=trial, **options)
+
+
+def kmeans_comparison(
+    law: MixtureLaw,
+    *,
+    n_samples: int,
+    n_components: int,
+    epsilons: Sequence[float],
+    delta: float,
+    n_iters: Sequence[int] = (2, 3, 5, 10),
+    n_trials: int,
+    seed: int,
+    name: str,
+    n_jobs: int | None = 1,
+) -> KMeansComparison:
+    """Compare all methods on synthetic mixtures.
+
+    Parameters
+    ----------
+    law : MixtureLaw
+        Law of the data, with its public box and frequency scale.
+    n_samples : int
+        Records per data set.
+    n_components : int
+        Size m of the sketches.
+    epsilons : sequence of float
+        Budgets, rising.
+    delta : float
+        In (0, 1), for the Gaussian methods.
+    n_iters : sequence of int, default=(2, 3, 5, 10)
+        Numbers of steps of private Lloyd, of which the best is kept for every budget.
+    n_trials : int
+        Data sets.
+    seed, name, n_jobs
+        As in :func:`dplit.trials.run_trials`.
+
+    Returns
+    -------
+    KMeansComparison
+        Relative risks.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.comparison import kmeans_comparison
+    >>> from dplit.sketching.data import MixtureLaw
+    >>> law = MixtureLaw(2, 2, separation=4.0, frequency_variance=0.5)
+    >>> run = kmeans_comparison(law, n_samples=2000, n_components=40, epsilons=[10.0], delta=1e-6,
+    ...                         n_trials=2, seed=0, name="example")
+    >>> run.risks["polydisc"].shape
+    (2, 1)
+    """
+    check_integer("n_samples", n_samples)
+    options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
+    work = partial(
+        _mixture_trial, law=law, n_samples=n_samples, n_components=n_components, options=options
+    )
+    results = run_trials(work, n_trials, seed=seed, name=name, n_jobs=n_jobs)
+    return _gathered(results, epsilons, delta)
+
+
+def digits_problem(
+    n_components: int,
+    *,
+    n_dimensions: int = 10,
+    scale: float = 1.0,
+    rng: np.random.Generator,
+    images: ArrayLike | None = None,
+) -> ClusterProblem:
+    """Handwritten digits in a few dimensions; the first half of the images is public.
+
+    Parameters
+    ----------
+    n_components : int
+        Size m of the sketch.
+    n_dimensions : int, default=10
+        Principal components that are kept.
+    scale : float, default=1.0
+        Frequencies have variance ``scale / (d s^2)``, s the standard deviation of a coordinate
+        inside the clusters of the public half.
+    rng : numpy.random.Generator
+        Public randomness: frequencies and starts.
+    images : array_like of shape (n, pixels), optional
+        Other images than scikit-learn's 1,797 digits.
+
+    Returns
+    -------
+    ClusterProblem
+        The private half, projected on principal components of the public half; box (a tenth wider
+        than the public range) and frequency scale come from the public half as well.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+    """
+    pixels = load_digits().data if images is None else images
+    rows = check_finite_array("images", pixels, ndim=2).astype(np.float64)
+    d = check_integer("n_dimensions", n_dimensions)
+    half = len(rows) // 2
+    projection = PCA(d, random_state=0).fit(rows[:half])
+    public, private = (projection.transform(part) for part in (rows[:half], rows[half:]))
+    _, inner = lloyd(public, 10, n_starts=5, rng=rng)
+    deviation = np.sqrt(scale / inner)  # inner = d s^2
+    omega = deviation * rng.standard_normal((check_integer("n_components", n_components), d)).T
+    low, high = public.min(axis=0), public.max(axis=0)
+    margin = 0.05 * (high - low)
+    return ClusterProblem(private, 10, (low - margin, high + margin), omega)
+
+
+def _digits_trial(
+    trial: Trial, n_components: int, scale: float, options: dict[str, Any]
+) -> tuple[float, _Array, _Array]:
+    public = trial.stream("public").spawn(1)[0]
+    problem = digits_problem(n_components, scale=scale, rng=public)
+    return private_risks(problem, trial=trial, **options)
+
+
+def digits_comparison(
+    *,
+    n_components: int,
+    epsilons: Sequence[float],
+    delta: float,
+    scale: float = 1.0,
+    n_iters: Sequence[int] = (2, 3, 5, 10),
+    n_trials: int,
+    seed: int,
+    name: str,
+    n_jobs: int | None = 1,
+) -> KMeansComparison:
+    """Compare all methods on the private half of the digits (899 images, 10 dimensions, k = 10).
+
+    Parameters
+    ----------
+    n_components : int
+        Size m of the sketches.
+    epsilons, delta, n_iters, n_trials, seed, name, n_jobs
+        As in :func:`kmeans_comparison`; trials differ in frequencies, starts and noise.
+    scale : float, default=1.0
+        As in :func:`digits_problem`.
+
+    Returns
+    -------
+    KMeansComparison
+        Relative risks.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+    """
+    options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
+    work = partial(_digits_trial, n_components=n_components, scale=scale, options=options)
+    results = run_trials(work, n_trials, seed=seed, name=name, n_jobs=n_jobs)
+    return _gathered(results, epsilons, delta)

@@ -1,0 +1,300 @@
+r"""Experiments on the decoder itself: against the plain one, against the truth, under other noises.
+
+A decoded mixture can be poor for two reasons. Either the sketch does not tell (its noise or its
+size), or the search ends in a local minimum of the misfit. Starting a descent at the true centres
+separates them: where it ends lower than the decoder, the search has failed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplit._checks import check_integer
+from dplit.mechanisms import cube_noise, gaussian_noise, laplace_noise, polydisc_noise
+from dplit.sketching.data import MixtureLaw
+from dplit.sketching.decoders.kmeans import decode_kmeans, sse
+from dplit.sketching.decoders.reference import reference_decode, refine_kmeans
+from dplit.sketching.experiments.recovery import SketchedData, noisy_sketches, sketched_data
+from dplit.streams import stream
+from dplit.trials import Trial, run_trials
+
+__all__ = [
+    "NOISES",
+    "DecoderPair",
+    "SearchGap",
+    "compare_decoders",
+    "noise_transfer",
+    "search_gap",
+]
+
+
+Array = NDArray[Any]
+
+#: Laws whose draws serve as directions, and the one that imitates the loss of a cluster.
+NOISES = ("gaussian", "laplace", "polydisc", "cube", "cluster")
+
+
+@dataclass(frozen=True)
+class DecoderPair:
+    """Costs and relative risks of two decoders on the same sketches, one entry per problem.
+
+    Attributes
+    ----------
+    cost, plain_cost : ndarray of shape (T,)
+        Squared distances reached by the batch and by the plain decoder.
+    rsse, plain_rsse : ndarray of shape (T,)
+        Risks over the best known.
+    """
+
+    cost: Array
+    plain_cost: Array
+    rsse: Array
+    plain_rsse: Array
+
+
+def _data(
+    law: MixtureLaw, n_samples: int, n_components: int, n_trials: int, seed: int, name: str
+) -> list[SketchedData]:
+    return [
+        sketched_data(law, n_samples, n_components, seed=seed, name=name, trial=trial)
+        for trial in range(check_integer("n_trials", n_trials))
+    ]
+
+
+def compare_decoders(
+    law: MixtureLaw,
+    *,
+    n_samples: int,
+    n_components: int,
+    n_trials: int,
+    seed: int,
+    name: str,
+    plain_restarts: int = 1,
+) -> DecoderPair:
+    """Decode the same sketches with the batch and with the plain decoder.
+
+    Parameters
+    ----------
+    law : MixtureLaw
+        Law of the data and scale of the frequencies.
+    n_samples, n_components, n_trials : int
+        Records, frequencies and problems.
+    seed, name : int, str
+        Name the streams.
+    plain_restarts : int, default=1
+        Restarts of the plain decoder.
+
+    Returns
+    -------
+    DecoderPair
+        Costs and relative risks.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.decoders import compare_decoders
+    >>> from dplit.sketching.data import MixtureLaw
+    >>> law = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
+    >>> sizes = dict(n_samples=500, n_components=40, n_trials=2)
+    >>> pair = compare_decoders(law, **sizes, seed=0, name="example")
+    >>> bool((abs(pair.cost / pair.plain_cost - 1) < 1e-2).all())
+    True
+    """
+    sets = _data(law, n_samples, n_components, n_trials, seed, name)
+    rng = stream(seed, f"{name} decoder", "public")
+    sketches = np.array([s.sketch for s in sets])[:, None]
+    omega = np.array([s.frequencies for s in sets])
+    batch = decode_kmeans(sketches, omega, law.n_clusters, bounds=law.bounds, rng=rng)
+    plain = [
+        reference_decode(
+            s.sketch,
+            s.frequencies,
+            law.n_clusters,
+            bounds=law.bounds,
+            rng=rng,
+            n_restarts=plain_restarts,
+        )
+        for s in sets
+    ]
+    rows = list(zip(sets, batch.centroids[:, 0], plain, strict=True))
+    return DecoderPair(
+        batch.cost[:, 0],
+        np.array([float(p.cost) for p in plain]),
+        np.array([sse(s.X, c) / s.many for s, c, _ in rows]),
+        np.array([sse(s.X, p.centroids) / s.many for s, _, p in rows]),
+    )
+
+
+@dataclass(frozen=True)
+class SearchGap:
+    """What the decoder found, and what a descent from the true centres finds.
+
+    Attributes
+    ----------
+    cost_ratio : ndarray of shape (trials, sizes)
+        Cost of the decoder over the cost near the true centres.
+    rsse, rsse_near_truth : ndarray of shape (trials, sizes)
+        Relative risks of both.
+    """
+
+    cost_ratio: Array
+    rsse: Array
+    rsse_near_truth: Array
+
+
+def search_gap(
+    law: MixtureLaw,
+    *,
+    n_samples: int,
+    sizes: tuple[int, ...],
+    n_trials: int,
+    seed: int,
+    name: str,
+) -> SearchGap:
+    """Compare decodes of clean sketches with the minimum nearest to the truth.
+
+    Parameters
+    ----------
+    law : MixtureLaw
+        Law of the data and scale of the frequencies.
+    n_samples, n_trials : int
+        Records and data sets.
+    sizes : tuple of int
+        Sketch sizes.
+    seed, name : int, str
+        Name the streams.
+
+    Returns
+    -------
+    SearchGap
+        A cost ratio above 1 is a failure of the search, not of the sketch.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.decoders import search_gap
+    >>> from dplit.sketching.data import MixtureLaw
+    >>> law = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
+    >>> gap = search_gap(law, n_samples=500, sizes=(40,), n_trials=2, seed=0, name="example")
+    >>> bool((gap.cost_ratio < 1.01).all())
+    True
+    """
+    k = law.n_clusters
+    sets = _data(law, n_samples, max(sizes), n_trials, seed, name)
+    # the first numbers of a trial's data stream are its centres
+    centers = [law.draw(1, rng=stream(seed, name, "data", t))[1] for t in range(n_trials)]
+    rng = stream(seed, f"{name} decoder", "public")
+    found = np.empty((3, n_trials, len(sizes)))
+    for column, m in enumerate(sizes):
+        omega = np.array([s.frequencies[:, :m] for s in sets])
+        sketches = np.array([s.sketch[:m] for s in sets])[:, None]
+        batch = decode_kmeans(sketches, omega, k, bounds=law.bounds, rng=rng)
+        for row, s in enumerate(sets):
+            near = refine_kmeans(
+                s.sketch[:m], omega[row], centers[row], np.full(k, 1 / k), bounds=law.bounds
+            )
+            risks = sse(s.X, np.stack([batch.centroids[row, 0], near.centroids])) / s.many
+            found[:, row, column] = batch.cost[row, 0] / float(near.cost), *risks
+    return SearchGap(*found)
+
+
+def _direction(kind: str, law: MixtureLaw, centers: Array, omega: Array, rng: Any) -> Array:
+    """Draw a noise vector, or return minus the sketch of the first cluster."""
+    m = omega.shape[1]
+    if kind == "cluster":
+        return -law.population_sketch(omega, centers[:1])
+    if kind == "polydisc":
+        return polydisc_noise(m, rate=1.0, rng=rng)
+    if kind == "cube":
+        return cube_noise(m, rate=1.0, rng=rng)
+    if kind == "laplace":
+        return laplace_noise(m, scale=1.0, rng=rng, complex=True)
+    return gaussian_noise(m, sigma=1.0, rng=rng, complex=True)
+
+
+def _transfer_of_trial(
+    trial: Trial, *, law: MixtureLaw, n_samples: int, n_components: int, ratio: float
+) -> Array:
+    s = sketched_data(
+        law, n_samples, n_components, seed=trial.seed, name=trial.name, trial=int(trial)
+    )
+    centers = law.draw(1, rng=trial.stream("data"))[1]
+    rng = trial.stream("noise")
+    directions = [_direction(kind, law, centers, s.frequencies, rng) for kind in NOISES]
+    sketches = [noisy_sketches(s.sketch, g, [ratio])[0] for g in directions]
+    decoder = stream(trial.seed, f"{trial.name} decoder", "public", int(trial))
+    found = decode_kmeans(sketches, s.frequencies, law.n_clusters, bounds=law.bounds, rng=decoder)
+    risks: Array = sse(s.X, found.centroids) / s.many
+    return risks
+
+
+def noise_transfer(
+    law: MixtureLaw,
+    *,
+    n_samples: int,
+    n_components: int,
+    ratio: float,
+    n_trials: int,
+    seed: int,
+    name: str,
+    n_jobs: int | None = 1,
+) -> dict[str, Array]:
+    """Relative risks under noises of different laws and exactly the same noise-to-signal ratio.
+
+    Parameters
+    ----------
+    law : MixtureLaw
+        Law of the data and scale of the frequencies.
+    n_samples, n_components, n_trials : int
+        Records, frequencies and data sets.
+    ratio : float
+        Noise-to-signal ratio of all noises.
+    seed, name : int, str
+        Name the streams.
+    n_jobs : int or None, default=1
+        Workers; the result does not depend on it.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_trials,)
+        RSSE against the best known for each of :data:`NOISES`. ``"cluster"`` is not random: it
+        takes the sketch of one cluster away.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+    RuntimeError
+        If a trial fails.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.decoders import noise_transfer
+    >>> from dplit.sketching.data import MixtureLaw
+    >>> law = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
+    >>> sizes = dict(n_samples=500, n_components=40, n_trials=2)
+    >>> sorted(noise_transfer(law, **sizes, ratio=0.01, seed=0, name="example"))
+    ['cluster', 'cube', 'gaussian', 'laplace', 'polydisc']
+    """
+    one = partial(
+        _transfer_of_trial,
+        law=law,
+        n_samples=n_samples,
+        n_components=n_components,
+        ratio=float(ratio),
+    )
+    risks = np.array(run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs))
+    return dict(zip(NOISES, risks.T, strict=True))

@@ -1,0 +1,760 @@
+r"""Figures 4 and 5: how the risk of a decoded sketch depends on its noise and its size.
+
+Noise of a prescribed norm and a uniform direction is added to clean sketches. Two devices save
+work and leave every marginal law as it is: one sketch per data set at the largest size, of which
+smaller ones are the first columns; and one direction of noise per trial, scaled to all levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import check_finite_array, check_integer, check_nonnegative
+from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise, laplace_scale
+from dplit.sketching.data import MixtureLaw
+from dplit.sketching.decoders.kmeans import decode_kmeans, lloyd_reference, sse
+from dplit.sketching.sketches import SketchMap, sketch
+from dplit.streams import stream
+from dplit.trials import Trial, run_trials
+
+__all__ = [
+    "FAILURE",
+    "NoiseGrid",
+    "Sentence",
+    "SizeCurves",
+    "SketchedData",
+    "acceptable_nsr",
+    "accepted_cells",
+    "expected_to_succeed",
+    "noise_grid",
+    "noise_sentences",
+    "noise_size_sentences",
+    "noisy_sketches",
+    "private_means",
+    "size_curves",
+    "size_sentences",
+    "sketched_data",
+    "sum_noise_scale",
+]
+
+
+Array = NDArray[Any]
+
+#: A decode whose risk is more than 5 % above the best known is called failed.
+FAILURE = 1.05
+
+#: Trials that are decoded together.
+GROUP = 5
+
+
+def noisy_sketches(sketch: ArrayLike, direction: ArrayLike, ratios: ArrayLike) -> Array:
+    r"""Sketches with noise of exactly the given noise-to-signal ratios.
+
+    Parameters
+    ----------
+    sketch : array_like of shape (m,), complex
+        Clean sketch z.
+    direction : array_like of shape (m,), complex
+        Where the noise points; a complex Gaussian vector gives a uniform direction.
+    ratios : array_like of shape (R,)
+        Ratios ``|s - z|^2 / |z|^2``, nonnegative.
+
+    Returns
+    -------
+    ndarray of shape (R, m), complex128
+        ``z + sqrt(ratio) |z| g / |g|``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite, the shapes differ, a ratio is negative or the direction zero.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees (2022), Section 6.1.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.recovery import noisy_sketches
+    >>> noisy_sketches([3.0, 4.0], [1j, 0.0], [0.0, 0.04])
+    array([[3.+0.j, 4.+0.j],
+           [3.+1.j, 4.+0.j]])
+    """
+    z = check_finite_array("sketch", sketch, ndim=1).astype(complex)
+    g = check_finite_array("direction", direction, ndim=1)
+    levels = check_finite_array("ratios", ratios, ndim=1)
+    if g.shape != z.shape or not np.any(g):
+        raise ValueError(
+            f"direction must be a nonzero vector of shape {z.shape}, got shape {g.shape}"
+        )
+    if np.any(levels < 0):
+        raise ValueError(f"ratios must be nonnegative, got ratios with {levels.min():g}")
+    unit = g * (np.linalg.norm(z) / np.linalg.norm(g))
+    noisy: Array = z + np.sqrt(levels)[:, None] * unit
+    return noisy
+
+
+def acceptable_nsr(n_components: int, n_clusters: int, n_features: int) -> float:
+    r"""Largest noise-to-signal ratio that the paper accepts, ``m / (10^3 k d)``.
+
+    Parameters
+    ----------
+    n_components, n_clusters, n_features : int
+        Size m of the sketch, clusters k, dimension d.
+
+    Returns
+    -------
+    float
+        The ratio.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a size is not a positive integer.
+
+    References
+    ----------
+    Chatalic et al. (2022), Section 6.1.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.recovery import acceptable_nsr
+    >>> acceptable_nsr(1000, 10, 10)
+    0.01
+    """
+    m = check_integer("n_components", n_components)
+    size = check_integer("n_clusters", n_clusters) * check_integer("n_features", n_features)
+    return m / (1e3 * size)
+
+
+def expected_to_succeed(n_components: int, n_clusters: int, n_features: int, *, nsr: float) -> bool:
+    """Whether the paper's rule expects a success: ``m >= 2 k d`` and an acceptable ratio.
+
+    Parameters
+    ----------
+    n_components, n_clusters, n_features : int
+        Size m of the sketch, clusters k, dimension d.
+    nsr : float
+        Noise-to-signal ratio, nonnegative.
+
+    Returns
+    -------
+    bool
+        The rule of Section 6.1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.recovery import expected_to_succeed
+    >>> expected_to_succeed(200, 10, 10, nsr=1e-3), expected_to_succeed(100, 10, 10, nsr=0.0)
+    (True, False)
+    """
+    limit = acceptable_nsr(n_components, n_clusters, n_features)
+    enough = n_components >= 2 * n_clusters * n_features
+    quiet = check_nonnegative("nsr", nsr) <= limit
+    return bool(enough and quiet)
+
+
+@dataclass(frozen=True)
+class SketchedData:
+    """One data set of an experiment with its sketch and its reference risks."""
+
+    X: Array
+    frequencies: Array
+    sketch: Array
+    few: float
+    many: float
+
+
+def sketched_data(
+    law: MixtureLaw, n_samples: int, n_components: int, *, seed: int, name: str, trial: int
+) -> SketchedData:
+    """Draw data and frequencies of one trial, sketch the data and run Lloyd's algorithm.
+
+    Parameters
+    ----------
+    law : MixtureLaw
+        Law of the data and scale of the frequencies.
+    n_samples, n_components : int
+        Sizes n and m.
+    seed, name, trial : int, str, int
+        Name the streams ``"data"`` and ``"public"``.
+
+    Returns
+    -------
+    SketchedData
+        Records, frequencies (d, m), mean sketch (m,), and the risks of 3 and of 20 starts.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+    """
+    data = stream(seed, name, "data", trial)
+    X, centers = law.draw(n_samples, rng=data)
+    omega = law.frequencies(n_components, rng=stream(seed, name, "public", trial))
+    mean = sketch(X, SketchMap("fourier", omega)).mean
+    reference = lloyd_reference(X, law.n_clusters, rng=data, centers=centers)
+    return SketchedData(X, omega, mean, reference.few, reference.many)
+
+
+@dataclass(frozen=True)
+class NoiseGrid:
+    """Relative risks over trials, sketch sizes and noise levels.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (S,)
+        Sketch sizes m.
+    ratios : ndarray of shape (R,)
+        Noise-to-signal ratios.
+    few, many : ndarray of shape (trials, S, R)
+        RSSE against 3 starts of Lloyd's algorithm (the paper's) and against the best known.
+    """
+
+    sizes: Array
+    ratios: Array
+    few: Array
+    many: Array
+
+    @property
+    def median(self) -> Array:
+        """Median over trials of the RSSE against 3 starts, of shape (S, R)."""
+        return np.median(self.few, axis=0)
+
+    @property
+    def failed(self) -> Array:
+        """Share of decodes more than 5 % above the best known risk, of shape (S, R)."""
+        share: Array = np.mean(self.many > FAILURE, axis=0)
+        return share
+
+
+def _grid_of_group(
+    group: Trial,
+    *,
+    law: MixtureLaw,
+    n_samples: int,
+    sizes: tuple[int, ...],
+    ratios: tuple[float, ...],
+    n_trials: int,
+) -> Array:
+    """RSSE of shape (2, trials of the group, sizes, ratios)."""
+    trials = range(GROUP * group, min(GROUP * (group + 1), n_trials))
+    seed, name, largest = group.seed, group.name, max(sizes)
+    sets = [
+        sketched_data(law, n_samples, largest, seed=seed, name=name, trial=trial)
+        for trial in trials
+    ]
+    noises = [
+        stream(seed, name, "noise", trial).standard_normal((largest, 2)) @ (1.0, 1j)
+        for trial in trials
+    ]
+    rng = stream(seed, f"{name} decoder", "public", int(group))
+    found = np.empty((2, len(trials), len(sizes), len(ratios)))
+    for column, m in enumerate(sizes):
+        noisy = [
+            noisy_sketches(s.sketch[:m], g[:m], ratios) for s, g in zip(sets, noises, strict=True)
+        ]
+        omega = np.stack([s.frequencies[:, :m] for s in sets])
+        decoded = decode_kmeans(noisy, omega, law.n_clusters, bounds=law.bounds, rng=rng)
+        for row, s in enumerate(sets):
+            cost = sse(s.X, decoded.centroids[row])
+            found[:, row, column] = cost / s.few, cost / s.many
+    return found
+
+
+def noise_grid(
+    law: MixtureLaw,
+    *,
+    n_samples: int,
+    sizes: Sequence[int],
+    ratios: Sequence[float],
+    n_trials: int,
+    seed: int,
+    name: str,
+    n_jobs: int | None = 1,
+) -> NoiseGrid:
+    """Relative risks of sketches with isotropic noise of prescribed size.
+
+    Parameters
+    ----------
+    law : MixtureLaw
+        Law of the data and scale of the frequencies.
+    n_samples : int
+        Records per data set.
+    sizes : sequence of int
+        Sketch sizes m.
+    ratios : sequence of float
+        Noise-to-signal ratios.
+    n_trials : int
+        Data sets; each comes with frequencies and a direction of noise of its own.
+    seed, name : int, str
+        Name the streams.
+    n_jobs : int or None, default=1
+        Workers; the result does not depend on it.
+
+    Returns
+    -------
+    NoiseGrid
+        RSSE of all decodes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+    RuntimeError
+        If a trial fails.
+
+    References
+    ----------
+    Chatalic et al. (2022), Figures 4 and 5.
+
+    Examples
+    --------
+    >>> from dplit.sketching.data import MixtureLaw
+    >>> from dplit.sketching.experiments.recovery import noise_grid
+    >>> law = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
+    >>> sizes = dict(n_samples=500, sizes=[4, 40], ratios=[0.0, 1.0])
+    >>> noise_grid(law, **sizes, n_trials=3, seed=0, name="example").median.shape
+    (2, 2)
+    """
+    count = check_integer("n_trials", n_trials)
+    levels = tuple(float(r) for r in check_finite_array("ratios", ratios, ndim=1))
+    columns = tuple(check_integer("sizes", int(m)) for m in sizes)
+    one = partial(
+        _grid_of_group, law=law, n_samples=n_samples, sizes=columns, ratios=levels, n_trials=count
+    )
+    groups = run_trials(one, -(-count // GROUP), seed=seed, name=name, n_jobs=n_jobs)
+    few, many = np.concatenate(groups, axis=1)
+    return NoiseGrid(np.array(columns), np.array(levels), few, many)
+
+
+# What the paper says about Figures 4, 5 and 8, as comparisons of medians.
+
+
+#: A median RSSE below this counts as a success of the experiment.
+GOOD = 1.05
+
+#: In Figure 8 a size is good if its median RSSE is at most this.
+USABLE = 1.2
+
+
+class Sentence(NamedTuple):
+    """A sentence, whether it came out true, and what was compared."""
+
+    text: str
+    outcome: bool
+    how: str
+
+
+def accepted_cells(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> np.ndarray:
+    """Cells of a grid in which the rule of Section 6.1 expects a success.
+
+    Parameters
+    ----------
+    grid : NoiseGrid
+        Sizes and ratios.
+    n_clusters, n_features : int
+        k and d.
+
+    Returns
+    -------
+    ndarray of bool of shape (S, R)
+        True where ``m >= 2 k d`` and the ratio is at most ``m / (10^3 k d)``.
+    """
+    return np.array(
+        [
+            [expected_to_succeed(int(m), n_clusters, n_features, nsr=float(r)) for r in grid.ratios]
+            for m in grid.sizes
+        ]
+    )
+
+
+def noise_sentences(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> list[Sentence]:
+    """Figure 4: risk follows the noise-to-signal ratio, and accepted noise costs nothing.
+
+    Parameters
+    ----------
+    grid : NoiseGrid
+        Its first size is used.
+    n_clusters, n_features : int
+        k and d.
+
+    Returns
+    -------
+    list of Sentence
+        Two sentences.
+    """
+    median = grid.median[0]
+    accepted = accepted_cells(grid, n_clusters=n_clusters, n_features=n_features)[0]
+    thirds = median[[0, int(np.searchsorted(grid.ratios, 0.04)), -1]]
+    return [
+        Sentence(
+            "The RSSE rises with the noise-to-signal ratio",
+            bool(np.all(np.diff(thirds) > 0)),
+            "medians at the least, a middle and the largest ratio",
+        ),
+        Sentence(
+            "Accepted noise costs nothing yet",
+            bool(np.all(median[accepted] < GOOD)),
+            f"medians below {GOOD:g} up to the largest accepted ratio",
+        ),
+    ]
+
+
+def noise_size_sentences(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> list[Sentence]:
+    """Figure 5: failure at small sizes, success of what the rule accepts.
+
+    Parameters
+    ----------
+    grid : NoiseGrid
+        Sizes from ``k d`` to beyond ``2.5 k d``.
+    n_clusters, n_features : int
+        k and d.
+
+    Returns
+    -------
+    list of Sentence
+        Three sentences.
+    """
+    unit, median = n_clusters * n_features, grid.median
+    accepted = accepted_cells(grid, n_clusters=n_clusters, n_features=n_features)
+    accepted &= (grid.sizes >= 2.5 * unit)[:, None]
+    low = grid.sizes <= 1.3 * unit
+    at_line = median[np.flatnonzero(grid.sizes >= 2 * unit)[0], 0]
+    return [
+        Sentence(
+            "Reconstruction fails well below m = 2kd, whatever the noise",
+            bool(np.all(median[low] > 1.5)),
+            "medians above 1.5 up to m = 1.3 kd",
+        ),
+        Sentence(
+            "The line m = 2kd is where it begins to succeed",
+            bool(at_line < 0.5 * (1 + median[low, 0].min())),
+            "excess risk at the line at most half of that at 1.3 kd, least noise",
+        ),
+        Sentence(
+            "Everything that the rule accepts succeeds from m = 2.5 kd on",
+            bool(np.all(median[accepted] < GOOD)),
+            f"medians below {GOOD:g}",
+        ),
+    ]
+
+
+def size_sentences(curves: SizeCurves, *, n_clusters: int, n_features: int) -> list[Sentence]:
+    """Figure 8: what Section 6.6 says about private sketches of growing size.
+
+    Parameters
+    ----------
+    curves : SizeCurves
+        Deltas 0 and a positive one; epsilons increasing, the last infinite.
+    n_clusters, n_features : int
+        k and d.
+
+    Returns
+    -------
+    list of Sentence
+        Four sentences; ``n epsilon = 1000`` (nearest budget) stands for a moderate n.
+    """
+    unit, median = n_clusters * n_features, curves.median
+    places = [int(np.argmin(np.abs(curves.sizes / unit - r))) for r in (1, 2, 5, 20)]
+    free = median[:, 0, -1][:, places]
+    budgets = np.log(np.outer(curves.n_samples, curves.epsilons[:-1]) / 1000.0)
+    moderate = np.array(
+        [median[n, 0, int(np.argmin(np.abs(row)))] for n, row in enumerate(budgets)]
+    )
+    good = curves.within(USABLE)
+    return [
+        Sentence(
+            "Without privacy the risk falls with m",
+            bool(np.all(np.diff(free, axis=1) < 0)),
+            "medians at m/kd = 1, 2, 5, 20 for every n",
+        ),
+        Sentence(
+            "With Laplace noise larger sketches are worse at some point",
+            bool(np.all(moderate[:, -1] > 1.1 * moderate.min(axis=1))),
+            "largest m at least 10 % above the best, n epsilon = 1000, every n",
+        ),
+        Sentence(
+            "A smaller epsilon leaves fewer good sizes",
+            bool(
+                np.all(np.diff(good[:, 0], axis=1) >= -1) and np.all(good[:, 0, 0] < good[:, 0, -1])
+            ),
+            f"sizes with median at most {USABLE:g}, up to one size of the grid",
+        ),
+        Sentence(
+            "Gaussian noise leaves more good sizes at equal epsilon",
+            bool(np.all(good[:, 1].sum(axis=1) > good[:, 0].sum(axis=1))),
+            f"sizes with median at most {USABLE:g}, all budgets, every n",
+        ),
+    ]
+
+
+# Figure 8: private k-means from sketches of different sizes, at equal privacy.
+#
+# The number of records is public, or the decoder ignores it; so the whole budget goes to the sum.
+# Laplace noise on the mean then has scale ``sqrt(2) m / (n epsilon)`` and Gaussian noise ``sigma(
+# epsilon, delta) sqrt(m) / n``: the first depends on n and epsilon through their product alone.
+
+
+def sum_noise_scale(n_components: int, *, epsilon: float, delta: float) -> float:
+    r"""Noise per real coordinate that makes a sum of m Fourier features private.
+
+    Parameters
+    ----------
+    n_components : int
+        Number m of features of modulus 1.
+    epsilon : float
+        Budget > 0; infinity means no noise.
+    delta : float
+        0 for Laplace noise of scale ``sqrt(2) m / epsilon``; in (0, 1) for Gaussian noise of the
+        exact standard deviation for sensitivity ``sqrt(m)``.
+
+    Returns
+    -------
+    float
+        Laplace scale b or Gaussian sigma, when one record is added or removed and the number of
+        records is not released.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees (2022), Lemmas 7 and 11, Table 1.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.recovery import sum_noise_scale
+    >>> round(sum_noise_scale(100, epsilon=1.0, delta=0.0), 3)
+    141.421
+    >>> round(sum_noise_scale(100, epsilon=1.0, delta=1e-8), 3)
+    51.003
+    """
+    m = check_integer("n_components", n_components)
+    if np.isposinf(epsilon):
+        return 0.0
+    if delta == 0.0:
+        return float(laplace_scale(epsilon=epsilon, sensitivity=float(np.sqrt(2.0) * m)))
+    return float(gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=float(np.sqrt(m))))
+
+
+def private_means(
+    sketch: Array,
+    n_samples: int,
+    *,
+    epsilons: Sequence[float],
+    deltas: Sequence[float],
+    sizes: Sequence[int],
+    rng: np.random.Generator,
+) -> list[Array]:
+    """Mean sketches with Laplace or Gaussian noise for every size and budget.
+
+    Parameters
+    ----------
+    sketch : ndarray of shape (M,), complex
+        Clean mean sketch at the largest size.
+    n_samples : int
+        Number n of records.
+    epsilons, deltas : sequences of float
+        Budgets; ``deltas`` entry 0 asks for Laplace noise, infinite ``epsilons`` for none.
+    sizes : sequence of int
+        Sizes m of at most M.
+    rng : numpy.random.Generator
+        Source of one Laplace and one Gaussian vector of unit scale, which serve all budgets.
+
+    Returns
+    -------
+    list of ndarray of shape (len(deltas), len(epsilons), m), complex
+        One array per size. Each entry has the law of one private release; the entries of one call
+        share their noise and must not be released together.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.experiments.recovery import private_means
+    >>> budgets = dict(epsilons=[1.0, np.inf], deltas=[0.0], sizes=[2])
+    >>> means = private_means(np.ones(3), 100, **budgets, rng=np.random.default_rng(0))
+    >>> means[0].shape, means[0][0, 1].tolist()
+    ((1, 2, 2), [(1+0j), (1+0j)])
+    """
+    z = check_finite_array("sketch", sketch, ndim=1).astype(complex)
+    n = check_integer("n_samples", n_samples)
+    if max(sizes) > len(z):
+        raise ValueError(f"sizes must be at most {len(z)}, got sizes={list(sizes)}")
+    laplace = laplace_noise(len(z), scale=1.0, rng=rng, complex=True)
+    gaussian = gaussian_noise(len(z), sigma=1.0, rng=rng, complex=True)
+    means = []
+    for m in sizes:
+        scales = [
+            [sum_noise_scale(m, epsilon=epsilon, delta=delta) / n for epsilon in epsilons]
+            for delta in deltas
+        ]
+        units = np.array([laplace[:m] if delta == 0.0 else gaussian[:m] for delta in deltas])
+        means.append(z[:m] + np.array(scales)[:, :, None] * units[:, None, :])
+    return means
+
+
+@dataclass(frozen=True)
+class SizeCurves:
+    """Relative risks over trials, numbers of records, budgets and sketch sizes.
+
+    Attributes
+    ----------
+    n_samples, deltas, epsilons, sizes : ndarray
+        The axes: N numbers of records, D deltas, E epsilons (the last may be infinite), S sizes.
+    few, many : ndarray of shape (trials, N, D, E, S)
+        RSSE against 3 starts of Lloyd's algorithm and against the best known.
+    signal : ndarray of shape (trials, N)
+        ``C_0 = m / |z|^2`` of the clean sketches at the largest size.
+    """
+
+    n_samples: Array
+    deltas: Array
+    epsilons: Array
+    sizes: Array
+    few: Array
+    many: Array
+    signal: Array
+
+    @property
+    def median(self) -> Array:
+        """Median over trials of the RSSE against 3 starts, of shape (N, D, E, S)."""
+        return np.median(self.few, axis=0)
+
+    @property
+    def failed(self) -> Array:
+        """Share of decodes more than 5 % above the best known risk, of shape (N, D, E, S)."""
+        share: Array = np.mean(self.many > FAILURE, axis=0)
+        return share
+
+    def within(self, level: float) -> Array:
+        """Number of sizes whose median RSSE is at most ``level``, of shape (N, D, E)."""
+        count: Array = np.sum(self.median <= level, axis=-1)
+        return count
+
+
+def _curves_of_group(
+    group: Trial,
+    *,
+    law: MixtureLaw,
+    n_samples: tuple[int, ...],
+    epsilons: tuple[float, ...],
+    deltas: tuple[float, ...],
+    sizes: tuple[int, ...],
+    n_trials: int,
+) -> tuple[Array, Array]:
+    """RSSE of shape (2, trials, N, D, E, S) and C_0 of shape (trials, N) of one group of trials."""
+    trials = range(GROUP * group, min(GROUP * (group + 1), n_trials))
+    shape = (len(trials), len(n_samples))
+    sets: list[SketchedData] = []
+    noisy: list[list[Array]] = []
+    for trial in trials:
+        for n in n_samples:
+            name = f"{group.name} {n}"
+            s = sketched_data(law, n, max(sizes), seed=group.seed, name=name, trial=trial)
+            rng = stream(group.seed, name, "noise", trial)
+            budgets: dict[str, Any] = {"epsilons": epsilons, "deltas": deltas, "sizes": sizes}
+            sets.append(s)
+            noisy.append(private_means(s.sketch, n, **budgets, rng=rng))
+    rng = stream(group.seed, f"{group.name} decoder", "public", int(group))
+    places = []
+    for column, m in enumerate(sizes):
+        batch = np.stack([means[column] for means in noisy])
+        omega = np.stack([s.frequencies[:, :m] for s in sets])
+        decoded = decode_kmeans(batch, omega, law.n_clusters, bounds=law.bounds, rng=rng)
+        places.append(decoded.centroids)
+    costs = [sse(s.X, np.stack([p[row] for p in places], axis=2)) for row, s in enumerate(sets)]
+    few = np.stack([c / s.few for c, s in zip(costs, sets, strict=True)])
+    many = np.stack([c / s.many for c, s in zip(costs, sets, strict=True)])
+    signal = np.array([max(sizes) / np.sum(np.abs(s.sketch) ** 2) for s in sets])
+    risks = np.stack([few, many]).reshape(2, *shape, *few.shape[1:])
+    return risks, signal.reshape(shape)
+
+
+def size_curves(
+    law: MixtureLaw,
+    *,
+    n_samples: Sequence[int],
+    epsilons: Sequence[float],
+    deltas: Sequence[float],
+    sizes: Sequence[int],
+    n_trials: int,
+    seed: int,
+    name: str,
+    n_jobs: int | None = 1,
+) -> SizeCurves:
+    """Relative risks of private compressive k-means against the size of the sketch.
+
+    Parameters
+    ----------
+    law : MixtureLaw
+        Law of the data and scale of the frequencies.
+    n_samples : sequence of int
+        Numbers of records.
+    epsilons, deltas : sequences of float
+        Budgets; delta 0 means Laplace noise, an infinite epsilon none.
+    sizes : sequence of int
+        Sketch sizes m.
+    n_trials : int
+        Data sets per number of records.
+    seed, name : int, str
+        Name the streams.
+    n_jobs : int or None, default=1
+        Workers; the result does not depend on it.
+
+    Returns
+    -------
+    SizeCurves
+        RSSE of all decodes, with C_0 of the sketches.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+    RuntimeError
+        If a trial fails.
+
+    References
+    ----------
+    Chatalic et al. (2022), Figure 8.
+
+    Examples
+    --------
+    >>> from dplit.sketching.data import MixtureLaw
+    >>> from dplit.sketching.experiments.recovery import size_curves
+    >>> law = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
+    >>> budgets = dict(epsilons=[1.0], deltas=[0.0, 1e-8], sizes=[8, 40])
+    >>> curves = size_curves(law, n_samples=[500], **budgets, n_trials=2, seed=0, name="example")
+    >>> curves.median.shape
+    (1, 2, 1, 2)
+    """
+    count = check_integer("n_trials", n_trials)
+    axes: dict[str, Any] = {
+        "n_samples": tuple(check_integer("n_samples", int(n)) for n in n_samples),
+        "epsilons": tuple(float(e) for e in epsilons),
+        "deltas": tuple(float(d) for d in deltas),
+        "sizes": tuple(check_integer("sizes", int(m)) for m in sizes),
+    }
+    one = partial(_curves_of_group, law=law, n_trials=count, **axes)
+    groups = run_trials(one, -(-count // GROUP), seed=seed, name=name, n_jobs=n_jobs)
+    few, many = np.concatenate([risks for risks, _ in groups], axis=1)
+    arrays = {key: np.array(value) for key, value in axes.items()}
+    return SizeCurves(**arrays, few=few, many=many, signal=np.concatenate([c for _, c in groups]))

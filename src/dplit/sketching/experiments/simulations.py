@@ -1,0 +1,590 @@
+"""Simulated noise-to-signal ratios: every mask law, noise and way of sampling, in batches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+
+from dplit._checks import (
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+from dplit.mechanisms import (
+    cube_noise,
+    gaussian_noise,
+    gaussian_sigma,
+    laplace_noise,
+    polydisc_noise,
+)
+from dplit.sketching.subsampling.gaussian import lemma23_sigma
+from dplit.sketching.subsampling.laplace import log_symmetric_mean
+from dplit.sketching.subsampling.masks import MaskLaw, draw_masks, mask_law
+from dplit.sketching.utility import Noise, Reference, Sampling, noise_to_signal, noise_variance
+from dplit.trials import Estimate, mean_and_se
+
+__all__ = [
+    "Case",
+    "Comparison",
+    "Simulated",
+    "compare_ratios",
+    "draw_noise",
+    "ratio_cases",
+    "ratio_features",
+    "simulated_delta",
+    "simulated_nsr",
+    "simulated_ratios",
+    "simulated_sigma",
+]
+
+
+#: Entries of one batch of masked features.
+_BATCH_ENTRIES = 4_000_000
+
+
+class Case(NamedTuple):
+    """One setting of Lemma 26: which features, masks, noise, sampling rate and reference."""
+
+    population: str
+    law: MaskLaw
+    noise: Noise
+    beta: float
+    reference: Reference
+    sampling: Sampling
+
+
+class Comparison(NamedTuple):
+    """Simulated ratios, their standard errors, and the formula's values."""
+
+    simulated: NDArray[np.float64]
+    se: NDArray[np.float64]
+    formula: NDArray[np.float64]
+
+
+def draw_noise(
+    noise: Noise,
+    shape: tuple[int, int],
+    *,
+    scale: float,
+    complex_valued: bool,
+    rng: np.random.Generator,
+) -> NDArray[Any]:
+    """Noise of several releases at once, of any law of the chapter.
+
+    Parameters
+    ----------
+    noise : {"laplace", "gaussian", "polydisc", "cube"}
+    shape : tuple of int
+        Numbers of releases and of entries.
+    scale : float
+        Laplace scale, Gaussian sigma (per real coordinate), or the inverse of the rate.
+    complex_valued : bool
+        Whether entries are complex; "polydisc" and "cube" always are.
+    rng : numpy.random.Generator
+        Source of the noise.
+
+    Returns
+    -------
+    ndarray of shape ``shape``
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.experiments.simulations import draw_noise
+    >>> kind = dict(scale=1.0, complex_valued=True, rng=np.random.default_rng(0))
+    >>> draw_noise("polydisc", (2, 3), **kind).shape
+    (2, 3)
+    """
+    check_choice("noise", noise, ("laplace", "gaussian", "polydisc", "cube"))
+    if noise == "laplace":
+        return laplace_noise(shape, scale=scale, rng=rng, complex=complex_valued)
+    if noise == "gaussian":
+        return gaussian_noise(shape, sigma=scale, rng=rng, complex=complex_valued)
+    sampler = polydisc_noise if noise == "polydisc" else cube_noise
+    return sampler(shape[1], rate=1.0 / scale, rng=rng, size=shape[0])
+
+
+def _taken(
+    count: int, n: int, sampling: str, beta: float, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which of n records enter each of ``count`` sums."""
+    if beta == 1.0:
+        return np.ones((count, n), dtype=bool)
+    keys = rng.random((count, n))
+    if sampling == "poisson":
+        return keys < beta
+    kept = round(beta * n)
+    if abs(kept - beta * n) > 1e-9 * n or kept < 1:
+        raise ValueError(f"beta * n_samples must be a positive integer, got {beta * n!r}")
+    ranks = keys.argsort(axis=1).argsort(axis=1)
+    return ranks < kept
+
+
+def simulated_nsr(
+    population: ArrayLike,
+    law: MaskLaw,
+    *,
+    noise: Noise,
+    scale: float,
+    n_draws: int,
+    rng: np.random.Generator,
+    n_samples: int | None = None,
+    beta: float = 1.0,
+    reference: Reference = "law",
+    sampling: Sampling = "poisson",
+) -> Estimate:
+    r"""Noise-to-signal ratio of a private, subsampled sketch, by simulation.
+
+    Parameters
+    ----------
+    population : array_like of shape (P, m)
+        Features of all records. With ``reference="law"`` every release draws ``n_samples`` of them
+        with replacement; with ``"data"`` they are the data themselves.
+    law : MaskLaw
+        Law of the masks.
+    noise : {"laplace", "gaussian", "polydisc", "cube"}
+    scale : float
+        As in :func:`draw_noise`.
+    n_draws : int
+        Number of releases, at least 2.
+    rng : numpy.random.Generator
+        Source of records, masks and noise.
+    n_samples : int, optional
+        Number of records, for ``reference="law"`` only.
+    beta : float, default=1.0
+        Sampling rate of the records.
+    reference : {"law", "data"}, default="law"
+    sampling : {"poisson", "without_replacement"}, default="poisson"
+
+    Returns
+    -------
+    Estimate
+        Mean and standard error of :math:`\|s-z\|^2/\|z\|^2`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Chatalic et al. (2022), (20) and Lemma 26.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> from dplit.sketching.experiments.simulations import simulated_nsr
+    >>> law, rng = mask_law("data", 3, alpha=1.0), np.random.default_rng(0)
+    >>> setting = dict(noise="gaussian", scale=1.0, n_draws=1000, reference="data", rng=rng)
+    >>> bool(abs(simulated_nsr(np.ones((10, 3)), law, **setting).mean - 0.01) < 0.002)
+    True
+    """
+    features = check_finite_array("population", population, ndim=2)
+    draws = check_integer("n_draws", n_draws, minimum=2)
+    check_choice("reference", reference, ("law", "data"))
+    check_choice("sampling", sampling, ("poisson", "without_replacement"))
+    if (n_samples is None) is (reference == "law"):
+        raise ValueError(f"n_samples must be given for reference 'law' only, got {n_samples!r}")
+    n = len(features) if n_samples is None else check_integer("n_samples", n_samples)
+    signal = features.mean(axis=0)
+    errors = []
+    step = max(1, _BATCH_ENTRIES // (n * law.n_components))
+    complex_valued = features.dtype.kind == "c"
+    for start in range(0, draws, step):
+        count = min(step, draws - start)
+        shown = np.broadcast_to(features, (count, *features.shape))
+        if reference == "law":
+            shown = features[rng.integers(len(features), size=(count, n))]
+        masks = draw_masks(law, count * n, rng=rng).reshape(count, n, law.n_components)
+        kept = masks & _taken(count, n, sampling, beta, rng)[:, :, None]
+        added = draw_noise(
+            noise, (count, law.n_components), scale=scale, complex_valued=complex_valued, rng=rng
+        )
+        release = (np.einsum("tnm,tnm->tm", shown, kept) / law.alpha + added) / (beta * n)
+        errors.append(np.sum(np.abs(release - signal) ** 2, axis=1))
+    return mean_and_se(np.concatenate(errors) / np.sum(np.abs(signal) ** 2))
+
+
+def compare_ratios(
+    populations: Mapping[str, ArrayLike],
+    cases: Iterable[Case],
+    *,
+    scale: float,
+    n_samples: int,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Comparison:
+    """Simulated ratios beside Lemma 26, for several laws, noises and ways to sample.
+
+    Parameters
+    ----------
+    populations : mapping of str to array_like
+        Features to draw from, by name; with reference "data" their first ``n_samples`` rows are
+        the data.
+    cases : iterable of Case
+        What to compare.
+    scale : float
+        Size of the noise, as in :func:`draw_noise`.
+    n_samples : int
+        Number of records.
+    n_draws : int
+        Number of releases for each case.
+    rng : numpy.random.Generator
+        Source of records, masks and noise.
+
+    Returns
+    -------
+    Comparison
+        One entry per case.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a case does not fit its population.
+
+    References
+    ----------
+    Chatalic et al. (2022), Lemma 26.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> from dplit.sketching.experiments.simulations import Case, compare_ratios
+    >>> case = Case("ones", mask_law("data", 3, alpha=1.0), "gaussian", 1.0, "data", "poisson")
+    >>> sizes = dict(scale=1.0, n_samples=4, n_draws=500, rng=np.random.default_rng(0))
+    >>> compare_ratios({"ones": np.ones((9, 3))}, [case], **sizes).formula.tolist()
+    [0.0625]
+    """
+    rows = []
+    for case in cases:
+        features = check_finite_array("population", populations[case.population], ndim=2)
+        given = case.reference == "data"
+        shown = features[:n_samples] if given else features
+        found = simulated_nsr(
+            shown,
+            case.law,
+            noise=case.noise,
+            scale=scale,
+            n_draws=n_draws,
+            rng=rng,
+            n_samples=None if given else n_samples,
+            beta=case.beta,
+            reference=case.reference,
+            sampling=case.sampling,
+        )
+        m = case.law.n_components
+        variance = noise_variance(
+            case.noise, scale=scale, n_components=m, complex_valued=shown.dtype.kind == "c"
+        )
+        formula = noise_to_signal(
+            n_samples=n_samples,
+            n_components=m,
+            feature_energy=float(np.mean(np.sum(np.abs(shown) ** 2, axis=1))),
+            signal_energy=float(np.sum(np.abs(shown.mean(axis=0)) ** 2)),
+            noise_variance=variance,
+            alpha=case.law.alpha,
+            beta=case.beta,
+            reference=case.reference,
+            sampling=case.sampling,
+        )
+        rows.append((found.mean, found.se, formula))
+    return Comparison(*np.array(rows).T)
+
+
+def ratio_features(
+    n_records: int, n_components: int, *, rng: np.random.Generator
+) -> dict[str, NDArray[Any]]:
+    """Features of planar Gaussian records for the comparison: Fourier, and squares of angles.
+
+    Parameters
+    ----------
+    n_records, n_components : int
+        Numbers of records and of features.
+    rng : numpy.random.Generator
+        Source of records and frequencies.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (n_records, n_components)
+        ``"waves"`` (complex) and ``"squares"`` (real) of the same angles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.experiments.simulations import ratio_features
+    >>> sorted(ratio_features(5, 2, rng=np.random.default_rng(0)))
+    ['squares', 'waves']
+    """
+    records = check_rng(rng).standard_normal((n_records, 2))
+    angles = records @ (0.6 * rng.standard_normal((2, n_components)))
+    return {"waves": np.exp(1j * angles), "squares": angles**2}
+
+
+def ratio_cases(n_components: int, *, beta: float) -> list[Case]:
+    """The 21 settings in which Lemma 26 is compared: every mask law, reference, noise, sampling.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of features, a multiple of 8; a quarter of them is kept.
+    beta : float
+        Sampling rate of the records.
+
+    Returns
+    -------
+    list of Case
+        Four mask laws, two references and two ways to sample with Laplace noise on Fourier
+        features; then the other noises, and real features.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.simulations import ratio_cases
+    >>> len(ratio_cases(8, beta=0.5))
+    21
+    """
+    kept = n_components // 4
+    laws = [mask_law(scheme, n_components, alpha=0.25) for scheme in ("bernoulli", "data")]
+    uniform = mask_law("uniform", n_components, n_kept=kept)
+    laws += [uniform, mask_law("block", n_components, n_kept=kept, block=2)]
+    references: tuple[Reference, ...] = ("law", "data")
+    ways: tuple[Sampling, ...] = ("poisson", "without_replacement")
+    cases = [
+        Case("waves", law, "laplace", beta, reference, way)
+        for law in laws
+        for reference in references
+        for way in ways
+    ]
+    others: tuple[tuple[str, Noise], ...] = (
+        ("waves", "gaussian"),
+        ("waves", "polydisc"),
+        ("waves", "cube"),
+        ("squares", "laplace"),
+        ("squares", "gaussian"),
+    )
+    cases += [Case(name, uniform, noise, beta, "law", "poisson") for name, noise in others]
+    return cases
+
+
+# Gaussian noise on a fixed number of Fourier features: the guarantee, by simulation.
+#
+# The likelihood ratio of one masked record is an elementary symmetric polynomial of exponentials,
+# so
+# delta is the mean of a bounded function of Gaussian draws. Common random numbers make it a
+# smooth
+# function of sigma.
+
+
+Array = NDArray[np.float64]
+
+
+class Simulated(NamedTuple):
+    """A simulated number and its standard error."""
+
+    value: float
+    se: float
+
+
+def _check_fixed(law: MaskLaw) -> int:
+    if law.scheme != "uniform" or law.n_kept is None:
+        raise ValueError(f"law must be of scheme 'uniform', got scheme={law.scheme!r}")
+    return law.n_kept
+
+
+def _log_ratio(noise: Array, sigma: float, law: MaskLaw, *, shifted: bool) -> Array:
+    """Log likelihood ratio of mixture and base at points ``sigma * noise`` (plus one mask)."""
+    r, alpha = _check_fixed(law), law.alpha
+    points = sigma * noise
+    if shifted:  # by symmetry every mask gives the same law of the ratio
+        points[:, :r] += 1.0 / alpha
+    constant = -r / (2.0 * alpha**2 * sigma**2)
+    return constant + log_symmetric_mean(points / (alpha * sigma**2), r)
+
+
+def simulated_delta(
+    law: MaskLaw,
+    *,
+    epsilon: float,
+    sigma: float,
+    n_draws: int,
+    rng: np.random.Generator,
+    direction: Literal["remove", "add"] = "remove",
+) -> Simulated:
+    r"""Delta of subsampled Fourier features for a fixed number of ones, by simulation.
+
+    Parameters
+    ----------
+    law : MaskLaw
+        Of scheme ``"uniform"``.
+    epsilon : float
+        Nonnegative privacy loss.
+    sigma : float
+        Standard deviation of the noise per real coordinate of the rescaled sum, positive.
+    n_draws : int
+        Number of draws of the release, at least 2.
+    rng : numpy.random.Generator
+        Source of the draws.
+    direction : {"remove", "add"}, default="remove"
+
+    Returns
+    -------
+    Simulated
+        Mean of :math:`(1-e^\varepsilon/L)_+` over releases with the record (for "add" of
+        :math:`(1-e^\varepsilon L)_+` without it) and its standard error; an estimate, no bound.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range or the law is not uniform.
+
+    Notes
+    -----
+    Likelihood ratio :math:`L=e^{-m^2/(2r\sigma^2)}e_r(w)/\binom mr` with
+    :math:`w_j=e^{y_j/(\alpha\sigma^2)}` and the elementary symmetric polynomial :math:`e_r`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> from dplit.sketching.experiments.simulations import simulated_delta
+    >>> law, rng = mask_law("uniform", 16, n_kept=1), np.random.default_rng(0)
+    >>> found = simulated_delta(law, epsilon=1.0, sigma=12.0, n_draws=1000, rng=rng)
+    >>> 0 < found.value < 0.1
+    True
+    """
+    epsilon, sigma = check_nonnegative("epsilon", epsilon), check_positive("sigma", sigma)
+    check_choice("direction", direction, ("remove", "add"))
+    draws = check_integer("n_draws", n_draws, minimum=2)
+    noise = check_rng(rng).standard_normal((draws, law.n_components))
+    return _excess(noise, law, epsilon, sigma, direction)
+
+
+def _excess(noise: Array, law: MaskLaw, epsilon: float, sigma: float, direction: str) -> Simulated:
+    logs = _log_ratio(noise, sigma, law, shifted=direction == "remove")
+    loss = logs if direction == "remove" else -logs
+    terms = -np.expm1(np.minimum(epsilon - loss, 0.0))
+    return Simulated(float(terms.mean()), float(terms.std(ddof=1) / math.sqrt(len(terms))))
+
+
+def simulated_sigma(
+    law: MaskLaw,
+    *,
+    epsilon: float,
+    delta: float,
+    n_draws: int,
+    rng: np.random.Generator,
+    direction: Literal["remove", "add"] = "remove",
+) -> Simulated:
+    """Least sigma for a fixed number of ones, by simulation with common random numbers.
+
+    Parameters
+    ----------
+    law : MaskLaw
+        Of scheme ``"uniform"``.
+    epsilon, delta : float
+        Budget under "add_remove", positive; ``n_draws * delta`` should be at least 100.
+    n_draws : int
+        Number of draws of the release, at least 2.
+    rng : numpy.random.Generator
+        Source of the draws.
+    direction : {"remove", "add"}, default="remove"
+
+    Returns
+    -------
+    Simulated
+        Value and standard error (of delta, over the slope of delta in sigma). An estimate: not
+        fit for calibration, where Lemma 23 is the safe choice.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range or the law is not uniform.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> from dplit.sketching.experiments.simulations import simulated_sigma
+    >>> law, rng = mask_law("uniform", 4, n_kept=2), np.random.default_rng(0)
+    >>> found = simulated_sigma(law, epsilon=1.0, delta=0.01, n_draws=20_000, rng=rng)
+    >>> 3.0 < found.value < 4.0
+    True
+    """
+    epsilon, delta = check_positive("epsilon", epsilon), check_probability("delta", delta)
+    draws = check_integer("n_draws", n_draws, minimum=2)
+    noise = check_rng(rng).standard_normal((draws, law.n_components))
+    bound = lemma23_sigma(law, epsilon=epsilon, delta=delta)
+
+    def gap(log_sigma: float) -> float:
+        found = _excess(noise, law, epsilon, math.exp(log_sigma), direction)
+        return math.log(max(found.value, 1e-300)) - math.log(delta)
+
+    top = math.log(bound) + 0.3
+    root = float(brentq(gap, top - 3.0, top, xtol=1e-5))
+    step = 0.02
+    slope = (gap(root + step) - gap(root - step)) / (2 * step)
+    error = _excess(noise, law, epsilon, math.exp(root), direction).se / delta
+    return Simulated(math.exp(root), math.exp(root) * error / abs(slope))
+
+
+def simulated_ratios(
+    cases: Sequence[tuple[int, int, float]],
+    *,
+    delta: float,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> tuple[Array, Array]:
+    """Noise for a fixed number of features over that without subsampling, by simulation.
+
+    Parameters
+    ----------
+    cases : sequence of (m, r, epsilon)
+        Numbers of features and of kept ones, and budgets.
+    delta : float
+        Common failure probability.
+    n_draws : int
+        Draws of a release for each case.
+    rng : numpy.random.Generator
+        Source of the draws.
+
+    Returns
+    -------
+    ratios, errors : ndarrays of shape (n_cases,)
+        Least sigmas at equal guarantee under "add_remove", and standard errors.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in :func:`simulated_sigma`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.experiments.simulations import simulated_ratios
+    >>> sizes = dict(delta=0.01, n_draws=20_000, rng=np.random.default_rng(0))
+    >>> bool(abs(simulated_ratios([(4, 4, 1.0)], **sizes)[0][0] - 1) < 0.05)
+    True
+    """
+    rows = []
+    for m, r, epsilon in cases:
+        law = mask_law("uniform", m, n_kept=r)
+        found = simulated_sigma(law, epsilon=epsilon, delta=delta, n_draws=n_draws, rng=rng)
+        plain = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=math.sqrt(m))
+        rows.append((found.value / plain, found.se / plain))
+    ratios, errors = np.array(rows).T
+    return ratios, errors

@@ -1,0 +1,604 @@
+r"""Table 2: noise for subsampled sums, as printed, as reached by records, and as it has to be.
+
+Every cell is a distance Q that one record moves the sum under the worst mask; the noise is
+:math:`Q/\varepsilon` (Laplace) or :math:`\eta Q/\sqrt{2\varepsilon}` (Gaussian). A cell is wrong if
+two records move the sum further than it says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import Neighboring, check_choice, check_finite_array, check_integer, check_rng
+from dplit.features import complex_features, orthonormal_blocks, quantized_features
+from dplit.sketching.privacy import alignment_search
+from dplit.sketching.sensitivity import (
+    replace_l1_bound,
+    replace_l1_exact,
+    replace_search,
+    s4_ascent,
+    s4_certificate,
+    sketch_sensitivity,
+    spectral_sensitivity,
+    sum_sensitivity,
+)
+from dplit.sketching.subsampling.gaussian import fourier_q2
+from dplit.sketching.subsampling.laplace import masked_norms
+from dplit.sketching.subsampling.masks import MaskLaw, mask_law, mask_support
+from dplit.sketching.subsampling.quadratic import masked_quartic, quadratic_q1, quadratic_q2
+from dplit.trials import Trial, run_trials
+
+__all__ = [
+    "Cell",
+    "Replacement",
+    "TableCell",
+    "alignment_curves",
+    "attaining_pair",
+    "fourier_cells",
+    "opposite_pair",
+    "quadratic_cells",
+    "replacement_curves",
+    "replacement_ratios",
+    "sensitivity_table",
+    "table_cells",
+]
+
+
+# Table 1 computed: every sensitivity as printed, as corrected, and as reached by records.
+
+
+Array = NDArray[np.float64]
+
+_RELATIONS: tuple[Neighboring, ...] = ("add_remove", "replace_one")
+
+_NORMS: tuple[Literal[1, 2], ...] = (1, 2)
+
+
+class Cell(NamedTuple):
+    """One sensitivity: what is printed, what noise is calibrated to, what records reach."""
+
+    features: str
+    neighboring: Neighboring
+    norm: Literal[1, 2]
+    formula: str
+    printed: float
+    corrected: float
+    reached: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether no records were found beyond the printed value."""
+        return bool(self.reached <= self.printed * (1 + 1e-9))
+
+
+def opposite_pair(frequencies: ArrayLike) -> Array:
+    r"""Return two records that attain all sensitivities of Fourier features, plain and one-bit.
+
+    Parameters
+    ----------
+    frequencies : array_like of shape (d, m)
+        Frequencies of rank m, so m <= d.
+
+    Returns
+    -------
+    ndarray of shape (2, d)
+        x with :math:`\omega_j^\top x=\pi/4` for all j, and y with :math:`5\pi/4`: the features of x
+        are :math:`e^{i\pi/4}`, those of y their opposites.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``frequencies`` has not full column rank.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.experiments.tables import opposite_pair
+    >>> (opposite_pair(np.eye(2)) / np.pi).round(9)
+    array([[0.25, 0.25],
+           [1.25, 1.25]])
+    """
+    omega = check_finite_array("frequencies", frequencies, ndim=2)
+    if np.linalg.matrix_rank(omega) < omega.shape[1]:
+        raise ValueError(f"frequencies must have full column rank, got shape {omega.shape}")
+    unit = np.linalg.pinv(omega.T) @ np.ones(omega.shape[1])
+    return np.stack([0.25 * np.pi * unit, 1.25 * np.pi * unit])
+
+
+def _fourier_cells(name: Literal["fourier", "quantized"], omega: Array) -> list[Cell]:
+    records = opposite_pair(omega)
+    if name == "fourier":
+        features = complex_features(records, omega, normalize=False)
+    else:
+        features = quantized_features(records, omega, np.zeros(omega.shape[1]))
+    texts = {1: ("√2 m", "2√2 m"), 2: ("√m", "2√m")}
+    return [
+        Cell(
+            name, relation, norm, texts[norm][relation == "replace_one"],
+            sketch_sensitivity(name, omega, norm=norm, neighboring=relation, as_printed=True),
+            sketch_sensitivity(name, omega, norm=norm, neighboring=relation),
+            sum_sensitivity(features, norm=norm, neighboring=relation),
+        )
+        for norm in _NORMS
+        for relation in _RELATIONS
+    ]  # fmt: skip
+
+
+def _quadratic_cells(name: str, text: str, omega: Array, rng: np.random.Generator) -> list[Cell]:
+    cells = []
+    for norm in _NORMS:
+        for relation in _RELATIONS:
+            if relation == "replace_one":
+                reached = replace_search(omega, norm=norm, rng=rng).value
+            elif norm == 2:
+                reached = s4_ascent(omega, rng=rng).value
+            else:
+                top = np.linalg.eigh(omega @ omega.T)[1][:, -1]
+                reached = float(np.sum((omega.T @ top) ** 2))
+            cells.append(
+                Cell(
+                    name, relation, norm, text if norm == 1 else "S4",
+                    sketch_sensitivity(
+                        "quadratic", omega, norm=norm, neighboring=relation, as_printed=True
+                    ),
+                    sketch_sensitivity("quadratic", omega, norm=norm, neighboring=relation),
+                    reached,
+                )
+            )  # fmt: skip
+    return cells
+
+
+def sensitivity_table(
+    n_features: int, n_components: int, *, rng: np.random.Generator
+) -> list[Cell]:
+    r"""Return the cells of Table 1 for one draw of frequencies per row.
+
+    Parameters
+    ----------
+    n_features : int
+        Dimension d.
+    n_components : int
+        Size m of the quadratic sketches, a multiple of d. Fourier features use m = d frequencies,
+        at which the suprema are attained.
+    rng : numpy.random.Generator
+        Source of the frequencies and of the searches.
+
+    Returns
+    -------
+    list of Cell
+        Two norms and two relations for Fourier, one-bit, Gaussian quadratic features and for
+        quadratic features of orthonormal bases. The printed :math:`S_4` stands at its certified
+        upper bound: whatever exceeds it exceeds :math:`S_4`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a size is not a positive integer, or m is not a multiple of d.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Table 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.experiments.tables import sensitivity_table
+    >>> cells = sensitivity_table(2, 4, rng=np.random.default_rng(0))
+    >>> [cell.holds for cell in cells[-4:]]
+    [True, False, True, False]
+    """
+    d, m = check_integer("n_features", n_features), check_integer("n_components", n_components)
+    check_rng(rng)
+    fourier = rng.standard_normal((d, d))
+    gaussian = rng.standard_normal((d, m)) / np.sqrt(d)
+    blocks = orthonormal_blocks(d, m, rng=rng)
+    return [
+        *_fourier_cells("fourier", fourier),
+        *_fourier_cells("quantized", fourier),
+        *_quadratic_cells("quadratic, Gaussian", "‖Ω‖²", gaussian, rng),
+        *_quadratic_cells("quadratic, bases", "m/d", blocks, rng),
+    ]
+
+
+_BOTH: tuple[Neighboring, Neighboring] = ("add_remove", "replace_one")
+
+
+class TableCell(NamedTuple):
+    """One cell: features, norm, neighbours, its lemma, and three distances."""
+
+    features: str
+    norm: int
+    neighboring: str
+    lemma: str
+    printed: float
+    reached: float
+    safe: float
+
+    @property
+    def wrong(self) -> bool:
+        """Whether two records move the sum further than the cell says."""
+        return self.reached > self.printed * (1 + 1e-9)
+
+
+def attaining_pair(frequencies: ArrayLike) -> tuple[Array, Array]:
+    r"""Two records at which all Fourier features are as large, and as far apart, as they can be.
+
+    Parameters
+    ----------
+    frequencies : array_like of shape (d, m)
+        Linearly independent frequencies, so m is at most d.
+
+    Returns
+    -------
+    x, y : ndarrays of shape (d,)
+        Records with all angles :math:`\pi/4` and :math:`5\pi/4`.
+
+    Raises
+    ------
+    ValueError
+        If the frequencies are linearly dependent.
+
+    References
+    ----------
+    Chatalic et al. (2022), Lemma 17.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.tables import attaining_pair
+    >>> [v.round(4).tolist() for v in attaining_pair([[1.0]])]
+    [[0.7854], [3.927]]
+    """
+    columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
+    d, m = columns.shape
+    if np.linalg.matrix_rank(columns) < m:
+        raise ValueError(f"frequencies must be linearly independent, got shape {(d, m)}")
+    angle = np.full(m, math.pi / 4)
+    x = np.linalg.lstsq(columns.T, angle, rcond=None)[0]
+    y = np.linalg.lstsq(columns.T, 5 * angle, rcond=None)[0]
+    return x, y
+
+
+def fourier_cells(frequencies: ArrayLike, law: MaskLaw) -> list[TableCell]:
+    """The four cells of random Fourier features, with the pair that attains them.
+
+    Parameters
+    ----------
+    frequencies : array_like of shape (d, m)
+        Linearly independent frequencies.
+    law : MaskLaw
+        With a fixed number of ones.
+
+    Returns
+    -------
+    list of TableCell
+
+    Raises
+    ------
+    ValueError
+        If the frequencies are dependent, or the law has no fixed number of ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> from dplit.sketching.experiments.tables import fourier_cells
+    >>> any(cell.wrong for cell in fourier_cells(np.eye(4), mask_law("uniform", 4, n_kept=2)))
+    False
+    """
+    if law.n_kept is None:
+        raise ValueError(f"law must have a fixed number of ones, got scheme={law.scheme!r}")
+    x, y = attaining_pair(frequencies)
+    features = complex_features(np.stack([x, y]), frequencies, normalize=False)
+    masks, m = mask_support(law)[0], law.n_components
+    cells = []
+    for norm, lemmas in ((1, ("Lemma 18", "Lemmas 17, 23")), (2, ("Lemmas 23, 24",) * 2)):
+        for lemma, relation in zip(lemmas, _BOTH, strict=True):
+            other = None if relation == "add_remove" else features[1:]
+            moved = masked_norms(
+                features[:1],
+                masks,
+                alpha=law.alpha,
+                norm=1 if norm == 1 else 2,
+                other=other,
+            )
+            factor = 1.0 if relation == "add_remove" else 2.0
+            printed = factor * (math.sqrt(2.0) * m if norm == 1 else m / math.sqrt(law.n_kept))
+            safe = printed if norm == 1 else fourier_q2(law, neighboring=relation)
+            reached = float(moved.max())
+            cells.append(TableCell("Fourier", norm, relation, lemma, printed, reached, safe))
+    return cells
+
+
+def quadratic_cells(
+    frequencies: ArrayLike, law: MaskLaw, *, name: str, rng: np.random.Generator
+) -> list[TableCell]:
+    """The four cells of quadratic features: printed, reached by a search, and safe.
+
+    Parameters
+    ----------
+    frequencies : array_like of shape (d, m)
+        One frequency per column; a mask keeps at most 20 of them.
+    law : MaskLaw
+        With a support that can be listed.
+    name : str
+        Name of the features in the table.
+    rng : numpy.random.Generator
+        Source of the starts of the searches.
+
+    Returns
+    -------
+    list of TableCell
+        ``printed`` of norm 2 uses the certified quartic, the kindest reading.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the frequencies do not fit the law.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> from dplit.sketching.experiments.tables import quadratic_cells
+    >>> law, rng = mask_law("block", 2, n_kept=2, block=2), np.random.default_rng(0)
+    >>> [cell.wrong for cell in quadratic_cells(np.eye(2), law, name="I", rng=rng)]
+    [False, True, False, True]
+    """
+    columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
+    if columns.shape[1] != law.n_components:
+        raise ValueError(f"frequencies must have {law.n_components} columns, got {columns.shape}")
+    kept = [columns[:, mask] for mask in mask_support(law)[0] if mask.any()]
+    reached = {
+        (1, "add_remove"): quadratic_q1(columns, law),
+        (1, "replace_one"): max(replace_l1_exact(part) for part in kept) / law.alpha,
+        (2, "add_remove"): float(masked_quartic(columns, law, rng=check_rng(rng)).max())
+        / law.alpha,
+        (2, "replace_one"): max(replace_search(p, norm=2, rng=rng, n_starts=20).value for p in kept)
+        / law.alpha,
+    }
+    lemmas = {1: ("Lemma 20", "Lemmas 19, 23"), 2: ("Lemmas 23, 25",) * 2}
+    if law.scheme == "block":
+        lemmas[1] = ("Lemma 22", "Lemmas 21, 23")
+    cells = []
+    for norm, distance in ((1, quadratic_q1), (2, quadratic_q2)):
+        for lemma, relation in zip(lemmas[norm], _BOTH, strict=True):
+            printed = distance(columns, law, neighboring=relation, as_printed=True)
+            safe = distance(columns, law, neighboring=relation)
+            found = reached[norm, relation]
+            cells.append(TableCell(name, norm, relation, lemma, printed, found, safe))
+    return cells
+
+
+def table_cells(
+    *, n_components: int, n_kept: int, n_features: int, rng: np.random.Generator
+) -> list[TableCell]:
+    """All cells of Table 2 for one draw of every kind of frequencies.
+
+    Parameters
+    ----------
+    n_components, n_kept : int
+        Numbers m of features and r of kept ones; r at most 20.
+    n_features : int
+        Dimension d of the quadratic features, a divisor of m and of r. The Fourier features have
+        dimension m, where the worst records can be solved for.
+    rng : numpy.random.Generator
+        Source of the frequencies and of the searches.
+
+    Returns
+    -------
+    list of TableCell
+        Twelve cells: Fourier; quadratic, Gaussian frequencies; quadratic, orthonormal blocks.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the sizes do not fit.
+
+    References
+    ----------
+    Chatalic et al. (2022), Table 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.experiments.tables import table_cells
+    >>> sizes = dict(n_components=4, n_kept=2, n_features=2)
+    >>> len(table_cells(**sizes, rng=np.random.default_rng(0)))
+    12
+    """
+    m, d = check_integer("n_components", n_components), check_integer("n_features", n_features)
+    gaussian = check_rng(rng).standard_normal((d, m)) / math.sqrt(d)
+    blocks = orthonormal_blocks(d, m, rng=rng)
+    uniform = mask_law("uniform", m, n_kept=n_kept)
+    structured = mask_law("block", m, n_kept=n_kept, block=d)
+    cells = fourier_cells(rng.standard_normal((m, m)), uniform)
+    cells += quadratic_cells(gaussian, uniform, name="quadratic", rng=rng)
+    cells += quadratic_cells(blocks, structured, name="quadratic, orthonormal blocks", rng=rng)
+    return cells
+
+
+# Two studies over draws of frequencies: how near searches come to the bounds, and what a
+# replacement adds for quadratic features.
+
+
+Design = Literal["gaussian", "blocks"]
+
+
+def alignment_curves(
+    n_features: int,
+    sizes: Sequence[int],
+    radii: Sequence[float],
+    *,
+    n_trials: int,
+    seed: int,
+    name: str = "sketch-alignment",
+    n_draws: int = 2000,
+) -> Array:
+    r"""Return the best ratios to the bounds of Lemmas 7 and 12 that searches find.
+
+    Parameters
+    ----------
+    n_features : int
+        Dimension d of the records.
+    sizes : sequence of int
+        Numbers of frequencies m, standard normal vectors.
+    radii : sequence of float
+        Standard deviations of the starts, in units of the inverse frequency.
+    n_trials : int
+        Draws of the frequencies.
+    seed : int
+        Seed of the run.
+    name : str, default="sketch-alignment"
+        Name of the streams.
+    n_draws : int, default=2000
+        Random points per search.
+
+    Returns
+    -------
+    ndarray of shape (2, n_trials, len(sizes), len(radii))
+        Ratios for norm 1 and norm 2. The frequencies of the sizes are nested.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a size is out of range.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.tables import alignment_curves
+    >>> alignment_curves(2, [2, 4], [10.0], n_trials=1, seed=0, n_draws=50).shape
+    (2, 1, 2, 1)
+    """
+    check_integer("n_features", n_features)
+
+    def one(trial: Trial) -> Array:
+        public, search = trial.stream("public"), trial.stream("data")
+        omega = public.standard_normal((max(sizes), n_features)).T
+        found = [
+            alignment_search(omega[:, :m], norm=norm, radius=r, rng=search, n_draws=n_draws).ratio
+            for norm in (1, 2)
+            for m in sizes
+            for r in radii
+        ]
+        return np.reshape(found, (2, len(sizes), len(radii)))
+
+    return np.stack(run_trials(one, n_trials, seed=seed, name=name, n_jobs=1), axis=1)
+
+
+class Replacement(NamedTuple):
+    """Replace-one sensitivities over the printed ones: reached by records, and bounded."""
+
+    reached_l1: float
+    bound_l1: float
+    reached_l2: float
+    bound_l2: float
+
+
+def replacement_ratios(
+    frequencies: Array, *, rng: np.random.Generator, n_starts: int = 20
+) -> Replacement:
+    r"""Return by which factors a replacement moves quadratic features more than is printed.
+
+    Parameters
+    ----------
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+    rng : numpy.random.Generator
+        Source of the starts of the searches.
+    n_starts : int, default=20
+        Starts of every search.
+
+    Returns
+    -------
+    Replacement
+        Reached and bounded: in :math:`\ell_1` over :math:`\|\Omega\|_2^2`; in :math:`\ell_2` the
+        reached distance over the certificate of :math:`S_4` (so it understates the factor), and
+        :math:`\sqrt2`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.experiments.tables import replacement_ratios
+    >>> [round(r, 5) for r in replacement_ratios(np.eye(2), rng=np.random.default_rng(0))]
+    [2.0, 2.0, 1.41421, 1.41421]
+    """
+    top = spectral_sensitivity(frequencies)
+    first, second = (
+        replace_search(frequencies, norm=p, rng=rng, n_starts=n_starts).value for p in (1, 2)
+    )
+    best = s4_ascent(frequencies, rng=rng, n_starts=n_starts).value
+    certified = s4_certificate(frequencies)
+    if best > certified:
+        raise ArithmeticError(f"a record exceeds the certificate: {best!r} > {certified!r}")
+    return Replacement(
+        first / top, replace_l1_bound(frequencies) / top, second / certified, np.sqrt(2.0).item()
+    )
+
+
+def replacement_curves(
+    n_features: int,
+    sizes: Sequence[int],
+    *,
+    design: Design,
+    n_trials: int,
+    seed: int,
+    name: str = "sketch-replacement",
+) -> Array:
+    r"""Return :func:`replacement_ratios` over draws of the frequencies.
+
+    Parameters
+    ----------
+    n_features : int
+        Dimension d.
+    sizes : sequence of int
+        Numbers of frequencies, multiples of d.
+    design : {"gaussian", "blocks"}
+        Gaussian frequencies, or unions of random orthonormal bases.
+    n_trials : int
+        Draws.
+    seed : int
+        Seed of the run.
+    name : str, default="sketch-replacement"
+        Name of the streams.
+
+    Returns
+    -------
+    ndarray of shape (4, n_trials, len(sizes))
+        The fields of :class:`Replacement`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> from dplit.sketching.experiments.tables import replacement_curves
+    >>> replacement_curves(2, [2, 4], design="blocks", n_trials=1, seed=0).shape
+    (4, 1, 2)
+    """
+    check_choice("design", design, ("gaussian", "blocks"))
+
+    def one(trial: Trial) -> Array:
+        public, search = trial.stream("public"), trial.stream("data")
+        rows = []
+        for m in sizes:
+            if design == "gaussian":
+                omega = public.standard_normal((n_features, m)) / np.sqrt(n_features)
+            else:
+                omega = orthonormal_blocks(n_features, m, rng=public)
+            rows.append(replacement_ratios(omega, rng=search))
+        return np.array(rows).T
+
+    return np.stack(run_trials(one, n_trials, seed=seed, name=name, n_jobs=1), axis=1)

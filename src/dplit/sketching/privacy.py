@@ -1,0 +1,602 @@
+r"""Privacy losses of additive mechanisms: exact for Laplace noise, analytic for Gaussian noise."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import erfinv
+
+from dplit._checks import (
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+from dplit.features import fast_cos
+from dplit.mechanisms import gaussian_delta, gaussian_sigma
+from dplit.sketching.sensitivity import real_norm
+
+__all__ = [
+    "Alignment",
+    "alignment_search",
+    "analytic_sigma",
+    "composed_delta",
+    "fourier_distance_ratio",
+    "fourier_l1_ratio",
+    "kronecker_gap",
+    "laplace_epsilon",
+    "laplace_loss",
+    "noise_constant",
+    "relation_gap",
+    "sigma_limit",
+    "split_epsilon",
+]
+
+
+Array = NDArray[np.float64]
+
+
+def laplace_loss(points: ArrayLike, value: ArrayLike, neighbour: ArrayLike, *, scale: float) -> Any:
+    r"""Return the privacy loss of the Laplace mechanism at given outputs.
+
+    Parameters
+    ----------
+    points : array_like of shape (..., m)
+        Outputs, real or complex.
+    value, neighbour : array_like of shape (m,)
+        The query on the data set and on its neighbour.
+    scale : float
+        Scale b > 0 of each real coordinate.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        :math:`(\|f(Y)-s\|_1-\|f(X)-s\|_1)/b`, the log ratio of the densities of the release. Its
+        maximum :math:`\|f(X)-f(Y)\|_1/b` is attained at s = f(X), its minimum at s = f(Y).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not finite or ``scale`` is not positive.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), proof of Theorem 1.
+
+    Examples
+    --------
+    >>> from dplit.sketching.privacy import laplace_loss
+    >>> laplace_loss([[1 + 1j], [0j]], [1 + 1j], [0j], scale=0.5)
+    array([ 4., -4.])
+    """
+    s = check_finite_array("points", points)
+    f, g = check_finite_array("value", value), check_finite_array("neighbour", neighbour)
+    loss = real_norm(s - g, norm=1) - real_norm(s - f, norm=1)
+    return loss / check_positive("scale", scale)
+
+
+def laplace_epsilon(*, sensitivity: float, scale: float) -> float:
+    r"""Return the sharp budget :math:`\epsilon^*=\Delta_1/b` of the Laplace mechanism.
+
+    Parameters
+    ----------
+    sensitivity : float
+        :math:`\ell_1` sensitivity, real and imaginary parts counted, positive.
+    scale : float
+        Scale b > 0 of the noise.
+
+    Returns
+    -------
+    float
+        The mechanism is :math:`\epsilon`-private for this epsilon and for no smaller one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not positive and finite.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Theorem 1.
+
+    Examples
+    --------
+    >>> from dplit.sketching.privacy import laplace_epsilon
+    >>> laplace_epsilon(sensitivity=3.0, scale=6.0)
+    0.5
+    """
+    return check_positive("sensitivity", sensitivity) / check_positive("scale", scale)
+
+
+def split_epsilon(*, sensitivity: float, scale: float, count_scale: float) -> float:
+    r"""Return the sharp budget of releasing a sum and a count, both with Laplace noise.
+
+    Parameters
+    ----------
+    sensitivity : float
+        :math:`\ell_1` sensitivity of the sum where a record is added.
+    scale, count_scale : float
+        Scales of the noise on the sum and of the independent noise on the count.
+
+    Returns
+    -------
+    float
+        :math:`\Delta_1/b+1/b_\zeta`. It is attained: one record moves both by their sensitivity,
+        and the joint loss is the sum of the two.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not positive and finite.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Lemma 4.
+
+    Examples
+    --------
+    >>> from dplit.sketching.privacy import split_epsilon
+    >>> split_epsilon(sensitivity=2.0, scale=4.0, count_scale=2.0)
+    1.0
+    """
+    first = laplace_epsilon(sensitivity=sensitivity, scale=scale)
+    return first + 1.0 / check_positive("count_scale", count_scale)
+
+
+def noise_constant(*, epsilon: float, delta: float) -> float:
+    r"""Return :math:`\eta(\epsilon,\delta)=\sqrt{2\epsilon}\,\sigma^*/\Delta_2`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss, positive.
+    delta : float
+        Probability in [1e-300, 1).
+
+    Returns
+    -------
+    float
+        The constant of Theorem 2. It depends on epsilon, so sigma does not scale as
+        :math:`\epsilon^{-1/2}`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a number in its range.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Theorem 2.
+
+    Examples
+    --------
+    >>> from dplit.sketching.privacy import noise_constant
+    >>> round(noise_constant(epsilon=1.0, delta=1e-8), 9)
+    7.21292586
+    """
+    number = check_positive("epsilon", epsilon)
+    return float(np.sqrt(2.0 * number)) * gaussian_sigma(epsilon=number, delta=delta)
+
+
+def analytic_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
+    r"""Return :math:`\sigma^*=\eta(\epsilon,\delta)\,\Delta_2/\sqrt{2\epsilon}`.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss, positive.
+    delta : float
+        Probability in [1e-300, 1).
+    sensitivity : float, default=1.0
+        :math:`\ell_2` sensitivity, positive.
+
+    Returns
+    -------
+    float
+        The lowest noise per real coordinate with which the Gaussian mechanism is
+        :math:`(\epsilon,\delta)`-private; complex vectors count as real ones.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a number in its range.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Theorem 2; Balle and Wang, ICML 2018, Theorem 9.
+
+    Examples
+    --------
+    >>> from dplit.sketching.privacy import analytic_sigma
+    >>> round(analytic_sigma(epsilon=1.0, delta=1e-5, sensitivity=2.0), 9)
+    7.46126327
+    """
+    eta = noise_constant(epsilon=epsilon, delta=delta)
+    return eta * check_positive("sensitivity", sensitivity) / float(np.sqrt(2.0 * epsilon))
+
+
+def sigma_limit(*, delta: float, sensitivity: float = 1.0) -> float:
+    r"""Return the limit of :math:`\sigma^*` as epsilon tends to 0.
+
+    Parameters
+    ----------
+    delta : float
+        Probability in (0, 1).
+    sensitivity : float, default=1.0
+        :math:`\ell_2` sensitivity, positive.
+
+    Returns
+    -------
+    float
+        :math:`\Delta_2/(2\Phi^{-1}((1+\delta)/2))`, about :math:`\Delta_2/(\sqrt{2\pi}\,\delta)`:
+        there delta bounds the total variation distance.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a number in its range.
+
+    Notes
+    -----
+    At epsilon = 0 the profile is :math:`\Phi(\mu/2)-\Phi(-\mu/2)`. The limit is reached only where
+    epsilon is of the order of delta.
+
+    Examples
+    --------
+    >>> from dplit.sketching.privacy import sigma_limit
+    >>> f"{sigma_limit(delta=1e-5):.8e}"
+    '3.98942280e+04'
+    """
+    quantile = np.sqrt(2.0) * erfinv(check_probability("delta", delta))
+    return check_positive("sensitivity", sensitivity) / float(2.0 * quantile)
+
+
+def composed_delta(
+    *, epsilon: float, sigma: float, count_scale: float, sensitivity: float
+) -> float:
+    r"""Return the exact delta of releasing a sum with Gaussian and a count with Laplace noise.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy loss of the pair, at least :math:`1/b_\zeta`.
+    sigma : float
+        Standard deviation of the noise on the sum, per real coordinate.
+    count_scale : float
+        Scale :math:`b_\zeta` of the independent Laplace noise on the count.
+    sensitivity : float
+        :math:`\ell_2` sensitivity of the sum where a record is added.
+
+    Returns
+    -------
+    float
+        The smallest delta of the pair at ``epsilon``, for a record that attains the sensitivity.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a number in its range.
+
+    Notes
+    -----
+    With :math:`c=1/b_\zeta` the loss L of the count is c with probability 1/2, -c with
+    probability :math:`e^{-c}/2`, and has density :math:`\frac14e^{(t-c)/2}` between. The pair has
+    :math:`\delta(\epsilon)=E\,\delta_G(\epsilon-L)`.
+
+    Examples
+    --------
+    >>> from dplit.sketching.privacy import composed_delta
+    >>> f"{composed_delta(epsilon=1.5, sigma=4.0, count_scale=2.0, sensitivity=1.0):.3e}"
+    '1.502e-06'
+    """
+    step = 1.0 / check_positive("count_scale", count_scale)
+    if check_positive("epsilon", epsilon) < step:
+        raise ValueError(f"epsilon must be at least 1 / count_scale, got epsilon={epsilon!r}")
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    losses = np.concatenate([[step, -step], step * nodes])
+    masses = np.concatenate(
+        [[0.5, 0.5 * np.exp(-step)], step * weights * np.exp((step * nodes - step) / 2) / 4]
+    )
+    left = np.maximum(epsilon - losses, 0.0)
+    return float(masses @ gaussian_delta(epsilon=left, sigma=sigma, sensitivity=sensitivity))
+
+
+# Nonresonant frequencies: integer relations, Kronecker's theorem, and the search it promises.
+#
+# Frequency vectors are nonresonant if some v makes the numbers :math:`\omega_j^\top v` linearly
+# independent over the rationals. Each integer vector k with :math:`\sum_jk_j\omega_j\ne0`
+# excludes
+# only a hyperplane of v, and there are countably many: so vectors are nonresonant exactly if no
+# such
+# sum vanishes. Almost every draw of a law with density is; no matrix of floating-point numbers
+# with
+# more columns than rows is, since these are all rational.
+
+
+_TURN = 2.0 * np.pi
+
+_BLOCK = 1 << 20
+
+#: Period and offset of the phases at which a Fourier feature is worst, per norm.
+_TARGETS = {1: (np.pi / 2, np.pi / 4), 2: (_TURN, np.pi)}
+
+
+class Alignment(NamedTuple):
+    """The best ratio that a search found, and the record (or difference) that has it."""
+
+    ratio: float
+    x: Array
+
+
+def _columns(frequencies: ArrayLike) -> Array:
+    columns = check_finite_array("frequencies", frequencies)
+    if columns.ndim > 2 or columns.dtype.kind == "c":
+        raise ValueError(f"frequencies must be real with 1 or 2 axes, got shape {columns.shape}")
+    return np.atleast_2d(columns).astype(np.float64)
+
+
+def relation_gap(
+    frequencies: ArrayLike, *, max_coefficient: int
+) -> tuple[float, NDArray[np.int64]]:
+    r"""Return the smallest :math:`\|\sum_jk_j\omega_j\|` over integer vectors k, and that k.
+
+    Parameters
+    ----------
+    frequencies : array_like of shape (m,) or (d, m)
+        Scalars, or vectors in columns.
+    max_coefficient : int
+        Largest :math:`|k_j|`, at least 1; :math:`(2K+1)^m` must be at most :math:`10^7`.
+
+    Returns
+    -------
+    gap : float
+        Zero (up to rounding) for a resonance; positive if there is none of this size.
+    coefficients : ndarray of shape (m,)
+        The nonzero k that attains it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Definitions 18 and 23.
+
+    Examples
+    --------
+    >>> from dplit.sketching.privacy import relation_gap
+    >>> gap, coefficients = relation_gap([1.0, 2.0], max_coefficient=3)
+    >>> gap, [abs(int(k)) for k in coefficients]
+    (0.0, [2, 1])
+    """
+    columns = _columns(frequencies)
+    top, m = check_integer("max_coefficient", max_coefficient), columns.shape[1]
+    if (2 * top + 1) ** m > 10_000_000:
+        raise ValueError(f"max_coefficient must leave at most 1e7 vectors, got {max_coefficient}")
+    half = (2 * top + 1) ** m // 2  # the code of k = 0; the codes beyond are -k of those before
+    best, winner = np.inf, np.zeros(m, dtype=np.int64)
+    for start in range(0, half, _BLOCK):
+        codes = np.arange(start, min(start + _BLOCK, half))[:, None]
+        k = codes // (2 * top + 1) ** np.arange(m) % (2 * top + 1) - top
+        gaps = np.linalg.norm(k @ columns.T, axis=1)
+        at = int(gaps.argmin())
+        if gaps[at] < best:
+            best, winner = float(gaps[at]), k[at]
+    return best, winner
+
+
+def kronecker_gap(
+    frequencies: ArrayLike, targets: ArrayLike, *, n_turns: int
+) -> tuple[float, float]:
+    r"""Return how close all :math:`\omega_jt` come to given angles, modulo full turns.
+
+    Parameters
+    ----------
+    frequencies : array_like of shape (m,)
+        Scalar frequencies, the first not zero.
+    targets : array_like of shape (m,)
+        Angles :math:`\varphi_j`, radians.
+    n_turns : int
+        Number of times that are tried: those at which the first frequency is exactly on target.
+
+    Returns
+    -------
+    gap : float
+        The smallest :math:`\max_jd(\omega_jt-\varphi_j,2\pi\mathbb Z)` found, radians. For
+        independent frequencies it tends to 0 as ``n_turns`` grows (Kronecker).
+    time : float
+        The t that has it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type, shape or range.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Lemma 29.
+
+    Examples
+    --------
+    >>> from dplit.sketching.privacy import kronecker_gap
+    >>> kronecker_gap([1.0, 2**0.5], [0.0, 1.0], n_turns=10_000)[0] < 1e-3
+    True
+    """
+    omega = check_finite_array("frequencies", frequencies, ndim=1).astype(np.float64)
+    phi = check_finite_array("targets", targets, ndim=1).astype(np.float64)
+    if phi.shape != omega.shape or omega[0] == 0:
+        raise ValueError(f"targets must match frequencies, the first nonzero, got {phi.shape}")
+    best, winner = np.inf, 0.0
+    for start in range(0, check_integer("n_turns", n_turns), _BLOCK):
+        turns = np.arange(start, min(start + _BLOCK, n_turns))
+        times = (phi[0] + _TURN * turns) / omega[0]
+        angles = np.multiply.outer(times, omega) - phi
+        gaps = np.abs(angles - _TURN * np.round(angles / _TURN)).max(axis=1)
+        at = int(gaps.argmin())
+        if gaps[at] < best:
+            best, winner = float(gaps[at]), float(times[at])
+    return best, winner
+
+
+def fourier_l1_ratio(records: ArrayLike, frequencies: ArrayLike) -> Array:
+    r"""Return :math:`Q_1(x)/(m\sqrt2)` of plain Fourier features.
+
+    Parameters
+    ----------
+    records : array_like of shape (n, d)
+        Records x.
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        In :math:`[1/\sqrt2,1]`: the mean of :math:`(|\cos t|+|\sin t|)/\sqrt2` over
+        :math:`t=\omega_j^\top x`. It is :math:`1/\sqrt2` at the origin, and
+        :math:`4/(\pi\sqrt2)=0.9003` on average far from it. One-bit features have 1 everywhere.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not real, finite and of the right shape.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Lemma 7.
+
+    Examples
+    --------
+    >>> from dplit.sketching.privacy import fourier_l1_ratio
+    >>> fourier_l1_ratio([[0.0]], [[1.0, 2.0]]).round(6)
+    array([0.707107])
+    """
+    x = check_finite_array("records", records, ndim=2)
+    return np.asarray(fast_cos(_deviations(x, _columns(frequencies), 1)).mean(axis=1))
+
+
+def fourier_distance_ratio(differences: ArrayLike, frequencies: ArrayLike) -> Array:
+    r"""Return :math:`\|\Phi(x)-\Phi(y)\|_2/(2\sqrt m)` of plain Fourier features.
+
+    Parameters
+    ----------
+    differences : array_like of shape (n, d)
+        Differences x - y, on which alone the distance depends.
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        In [0, 1]: the root of the mean of :math:`(1-\cos\omega_j^\top(x-y))/2`; about
+        :math:`1/\sqrt2` for records that are far apart.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is not real, finite and of the right shape.
+
+    References
+    ----------
+    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
+    (2022), Lemma 12 and equation (31).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.privacy import fourier_distance_ratio
+    >>> fourier_distance_ratio([[np.pi]], [[1.0]])
+    array([1.])
+    """
+    z = check_finite_array("differences", differences, ndim=2)
+    mean = fast_cos(_deviations(z, _columns(frequencies), 2)).mean(axis=1)
+    return np.asarray(np.sqrt((1.0 + mean) / 2))
+
+
+def _deviations(x: Array, columns: Array, norm: int) -> Array:
+    """Return the distance of every angle to its nearest target, with sign."""
+    period, offset = _TARGETS[norm]
+    angles = x @ columns - offset
+    gaps: Array = angles - period * np.round(angles / period)
+    return gaps
+
+
+def alignment_search(
+    frequencies: ArrayLike,
+    *,
+    norm: Literal[1, 2],
+    radius: float,
+    rng: np.random.Generator,
+    n_draws: int = 2000,
+    n_starts: int = 40,
+    max_iter: int = 200,
+) -> Alignment:
+    r"""Return the best ratio to the bound of Lemma 7 (norm 1) or Lemma 12 (norm 2) that is found.
+
+    Parameters
+    ----------
+    frequencies : array_like of shape (d, m)
+        One frequency per column.
+    norm : {1, 2}
+        1: :math:`Q_1(x)/(m\sqrt2)`; 2: :math:`\|\Phi(x)-\Phi(y)\|_2/(2\sqrt m)`.
+    radius : float
+        Standard deviation of the Gaussian starts, positive.
+    rng : numpy.random.Generator
+        Source of the starts.
+    n_draws, n_starts, max_iter : int
+        Random points, how many of the best are improved, and steps of each.
+
+    Returns
+    -------
+    Alignment
+        The largest ratio and its point. It never exceeds 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Notes
+    -----
+    Both ratios increase with :math:`\sum_j\cos\delta_j`, :math:`\delta_j` the distance of
+    :math:`\omega_j^\top x` to its nearest target. The second derivative of the cosine is at least
+    -1, so :math:`x\leftarrow x-(\Omega\Omega^\top)^+\Omega\sin\delta` never goes down.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.privacy import alignment_search
+    >>> found = alignment_search([[1.0, 0.0], [0.0, 3.0]], norm=1, radius=1.0,
+    ...                          rng=np.random.default_rng(0))
+    >>> round(found.ratio, 9)
+    1.0
+    """
+    columns = _columns(frequencies)
+    if check_integer("norm", norm) > 2:
+        raise ValueError(f"norm must be 1 or 2, got norm={norm!r}")
+    check_integer("max_iter", max_iter)
+    draws = (check_integer("n_draws", n_draws), len(columns))
+    x = check_rng(rng).normal(scale=check_positive("radius", radius), size=draws)
+    ratio = fourier_l1_ratio if norm == 1 else fourier_distance_ratio
+    best = np.argsort(-ratio(x, columns))[: check_integer("n_starts", n_starts)]
+    x = x[best]
+    inverse = np.linalg.pinv(columns.T)  # (d, m): (Omega Omega^T)^+ Omega
+    value = ratio(x, columns)
+    for _ in range(max_iter):
+        x = x - fast_cos(_deviations(x, columns, norm) - np.pi / 2) @ inverse.T
+        before, value = value, ratio(x, columns)
+        if np.all(value <= before + 1e-14):
+            break
+    at = int(value.argmax())
+    return Alignment(float(value[at]), x[at])

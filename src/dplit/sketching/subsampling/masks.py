@@ -1,0 +1,442 @@
+r"""Laws of the binary masks that choose which features of a record enter a sketch.
+
+A law belongs to the family of rate :math:`\alpha` if every entry of the mask is 1 with probability
+:math:`\alpha`; nothing is said about the joint law. Four members are built here: independent
+entries, all or nothing (which is sampling of records), a fixed number of ones, and a fixed number
+of whole blocks. Each can be drawn, and its support can be listed with probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import comb
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplit._checks import (
+    check_choice,
+    check_integer,
+    check_nonnegative,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+
+__all__ = [
+    "MaskLaw",
+    "Scheme",
+    "amplified_epsilon",
+    "base_epsilon",
+    "draw_indices",
+    "draw_masks",
+    "fourier_epsilon",
+    "fourier_scale",
+    "mask_law",
+    "mask_support",
+]
+
+
+Scheme = Literal["bernoulli", "data", "uniform", "block"]
+
+Masks = NDArray[np.bool_]
+
+#: Most masks that :func:`mask_support` lists.
+_LARGEST_SUPPORT = 1 << 18
+
+
+@dataclass(frozen=True)
+class MaskLaw:
+    """Law of one binary mask; made by :func:`mask_law`.
+
+    Attributes
+    ----------
+    scheme : {"bernoulli", "data", "uniform", "block"}
+        Independent entries; all or nothing; ``n_kept`` ones; ``n_kept / block`` blocks of ones.
+    n_components : int
+        Length m of the mask.
+    alpha : float
+        Probability that an entry is 1, in (0, 1].
+    n_kept : int or None
+        Number r of ones where it is fixed, else None.
+    block : int
+        Length of a block; 1 except for ``"block"``.
+    """
+
+    scheme: Scheme
+    n_components: int
+    alpha: float
+    n_kept: int | None = None
+    block: int = 1
+
+    @property
+    def support_size(self) -> int:
+        """Number of masks of positive probability."""
+        if self.alpha == 1.0:
+            return 1
+        if self.scheme == "bernoulli":
+            return int(2**self.n_components)
+        if self.n_kept is None:
+            return 2
+        return comb(self.n_components // self.block, self.n_kept // self.block)
+
+
+def mask_law(
+    scheme: Scheme,
+    n_components: int,
+    *,
+    alpha: float | None = None,
+    n_kept: int | None = None,
+    block: int | None = None,
+) -> MaskLaw:
+    r"""Law of the mask of one record: which of its features enter the sketch.
+
+    Parameters
+    ----------
+    scheme : {"bernoulli", "data", "uniform", "block"}
+        ``"bernoulli"``: entries independent; ``"data"``: all entries equal, the record is taken or
+        left; ``"uniform"``: uniform over masks with ``n_kept`` ones; ``"block"``: uniform over
+        masks made of ``n_kept / block`` whole blocks.
+    n_components : int
+        Number m of features.
+    alpha : float, optional
+        Probability of an entry in (0, 1]; for ``"bernoulli"`` and ``"data"`` only.
+    n_kept : int, optional
+        Number r of ones, 1 to m; for ``"uniform"`` and ``"block"`` only. Then alpha is r/m.
+    block : int, optional
+        Length of a block, a divisor of m and of r; for ``"block"`` only.
+
+    Returns
+    -------
+    MaskLaw
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is missing, superfluous or out of range, as r > m or alpha = 0.
+
+    References
+    ----------
+    Chatalic et al. (2022), Section 5, (12).
+
+    Examples
+    --------
+    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> mask_law("uniform", 8, n_kept=2).alpha
+    0.25
+    """
+    check_choice("scheme", scheme, get_args(Scheme))
+    m = check_integer("n_components", n_components)
+    fixed = scheme in ("uniform", "block")
+    if (alpha is None) is not fixed:
+        raise ValueError(f"alpha must be given for 'bernoulli' and 'data' only, got {alpha=!r}")
+    if (n_kept is None) is fixed:
+        raise ValueError(f"n_kept must be given for 'uniform' and 'block' only, got {n_kept=!r}")
+    if (block is None) is (scheme == "block"):
+        raise ValueError(f"block must be given for 'block' only, got {block=!r}")
+    if alpha is not None:
+        return MaskLaw(scheme, m, check_probability("alpha", alpha, one=True))
+    r = check_integer("n_kept", n_kept)
+    if r > m:
+        raise ValueError(f"n_kept must be at most n_components={m}, got n_kept={n_kept!r}")
+    length = 1 if block is None else check_integer("block", block)
+    if m % length or r % length:
+        raise ValueError(f"block must divide n_components={m} and n_kept={r}, got block={block!r}")
+    return MaskLaw(scheme, m, r / m, r, length)
+
+
+def draw_indices(law: MaskLaw, n_samples: int, *, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Positions of the ones in independent masks, for laws with a fixed number of ones.
+
+    Parameters
+    ----------
+    law : MaskLaw
+        Of scheme ``"uniform"`` or ``"block"``.
+    n_samples : int
+        Number of masks.
+    rng : numpy.random.Generator
+        Source of the masks. They must be secret: privacy is an average over them.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_kept)
+        Different positions in every row; whole blocks side by side.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the law has no fixed number of ones or an argument is invalid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampling.masks import draw_indices, mask_law
+    >>> draw_indices(mask_law("uniform", 8, n_kept=2), 3, rng=np.random.default_rng(0)).shape
+    (3, 2)
+    """
+    check_integer("n_samples", n_samples, minimum=0)
+    check_rng(rng)
+    if law.n_kept is None:
+        raise ValueError(f"law must have a fixed number of ones, got scheme={law.scheme!r}")
+    blocks, kept = law.n_components // law.block, law.n_kept // law.block
+    if kept == 1:
+        chosen = rng.integers(blocks, size=(n_samples, 1))
+    else:
+        keys = rng.random((n_samples, blocks))
+        chosen = np.argpartition(keys, kept - 1, axis=1)[:, :kept]
+    inside = np.arange(law.block)
+    return (chosen[:, :, None] * law.block + inside).reshape(n_samples, law.n_kept)
+
+
+def draw_masks(law: MaskLaw, n_samples: int, *, rng: np.random.Generator) -> Masks:
+    """Independent masks of several records.
+
+    Parameters
+    ----------
+    law : MaskLaw
+    n_samples : int
+        Number of masks.
+    rng : numpy.random.Generator
+        Source of the masks. They must be secret: privacy is an average over them.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_samples, n_components)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``n_samples`` is negative or ``rng`` no Generator.
+
+    References
+    ----------
+    Chatalic et al. (2022), Section 5, "Subsampling schemes".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampling.masks import draw_masks, mask_law
+    >>> law = mask_law("block", 6, n_kept=2, block=2)
+    >>> draw_masks(law, 100, rng=np.random.default_rng(0)).sum(axis=1).max()
+    np.int64(2)
+    """
+    check_integer("n_samples", n_samples, minimum=0)
+    check_rng(rng)
+    if law.n_kept is not None:
+        masks = np.zeros((n_samples, law.n_components), dtype=bool)
+        np.put_along_axis(masks, draw_indices(law, n_samples, rng=rng), True, axis=1)
+        return masks
+    columns = law.n_components if law.scheme == "bernoulli" else 1
+    taken = rng.random((n_samples, columns)) < law.alpha
+    return np.repeat(taken, law.n_components // columns, axis=1)
+
+
+def mask_support(law: MaskLaw) -> tuple[Masks, NDArray[np.float64]]:
+    """All masks of positive probability and their probabilities.
+
+    Parameters
+    ----------
+    law : MaskLaw
+
+    Returns
+    -------
+    masks : ndarray of bool, shape (S, n_components)
+    probabilities : ndarray of shape (S,)
+        Positive; their sum is 1.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 262,144 masks.
+
+    Examples
+    --------
+    >>> from dplit.sketching.subsampling.masks import mask_law, mask_support
+    >>> masks, probabilities = mask_support(mask_law("data", 2, alpha=0.25))
+    >>> masks.tolist(), probabilities.tolist()
+    ([[False, False], [True, True]], [0.75, 0.25])
+    """
+    size, m = law.support_size, law.n_components
+    if size > _LARGEST_SUPPORT:
+        raise ValueError(f"support must have at most {_LARGEST_SUPPORT} masks, got {size}")
+    if law.alpha == 1.0:
+        return np.ones((1, m), dtype=bool), np.ones(1)
+    if law.n_kept is not None:
+        blocks = np.zeros((size, m // law.block), dtype=bool)
+        chosen = list(combinations(range(m // law.block), law.n_kept // law.block))
+        np.put_along_axis(blocks, np.array(chosen), True, axis=1)
+        return np.repeat(blocks, law.block, axis=1), np.full(size, 1.0 / size)
+    if law.scheme == "data":
+        masks = np.array([[False], [True]]).repeat(m, axis=1)
+        return masks, np.array([1.0 - law.alpha, law.alpha])
+    masks = np.array(list(product((False, True), repeat=m)))
+    ones = masks.sum(axis=1)
+    return masks, law.alpha**ones * (1.0 - law.alpha) ** (m - ones)
+
+
+# What sampling does to a budget: of any mechanism, and exactly for Fourier features.
+#
+# Sampling lowers the privacy loss of a mechanism. But a sum of sampled terms must be divided by
+# the
+# sampling rate to estimate the whole sum, and this raises the noise again;
+# :func:`fourier_epsilon`
+# counts both.
+
+
+def amplified_epsilon(*, epsilon: float, sampling_rate: float) -> float:
+    r"""Epsilon of a private mechanism that sees each record with a given probability.
+
+    Parameters
+    ----------
+    epsilon : float
+        Guarantee of the mechanism, nonnegative; "add_remove" for Poisson sampling, "replace_one"
+        for sampling without replacement.
+    sampling_rate : float
+        Probability in (0, 1] that a record is seen.
+
+    Returns
+    -------
+    float
+        :math:`\log(1+\beta(e^\varepsilon-1))`, under "add_remove".
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Chatalic et al. (2022), Lemma 14; Balle, Barthe and Gaboardi, NeurIPS 2018, Theorems 8 and 9.
+
+    Examples
+    --------
+    >>> from dplit.sketching.subsampling.masks import amplified_epsilon
+    >>> round(amplified_epsilon(epsilon=1.0, sampling_rate=0.1), 4)
+    0.1586
+    """
+    epsilon = check_nonnegative("epsilon", epsilon)
+    rate = check_probability("sampling_rate", sampling_rate, one=True)
+    if epsilon > 30.0:  # e^-epsilon is below the last bit of 1
+        return epsilon + math.log(rate + (1.0 - rate) * math.exp(-epsilon))
+    return math.log1p(rate * math.expm1(epsilon))
+
+
+def base_epsilon(*, epsilon: float, sampling_rate: float) -> float:
+    r"""Budget that a mechanism may spend if it sees each record with a given probability.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of the whole, nonnegative.
+    sampling_rate : float
+        Probability in (0, 1] that a record is seen.
+
+    Returns
+    -------
+    float
+        :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)`, the inverse of
+        :func:`amplified_epsilon`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Chatalic et al. (2022), (22).
+
+    Examples
+    --------
+    >>> from dplit.sketching.subsampling.masks import base_epsilon
+    >>> round(base_epsilon(epsilon=1.0, sampling_rate=0.5), 4)
+    1.4899
+    """
+    epsilon = check_nonnegative("epsilon", epsilon)
+    rate = check_probability("sampling_rate", sampling_rate, one=True)
+    if epsilon > 30.0:
+        return epsilon - math.log(rate) + math.log1p(-(1.0 - rate) * math.exp(-epsilon))
+    return math.log1p(math.expm1(epsilon) / rate)
+
+
+def fourier_epsilon(law: MaskLaw, *, scale: float) -> float:
+    r"""Exact epsilon of subsampled random Fourier features with Laplace noise.
+
+    Parameters
+    ----------
+    law : MaskLaw
+    scale : float
+        Scale b of the noise per real coordinate, positive.
+
+    Returns
+    -------
+    float
+        Under "add_remove": :math:`\sqrt2m/b` for a fixed number of ones, whatever it is;
+        :math:`m\log(1+\alpha(e^{\sqrt2/(\alpha b)}-1))` for independent entries;
+        :math:`\log(1+\alpha(e^{\sqrt2m/(\alpha b)}-1))` for all or nothing. An upper bound for all
+        frequencies; attained for quantized features, and in the limit for nonresonant frequencies.
+
+    Raises
+    ------
+    ValueError
+        If ``scale`` is not positive.
+
+    References
+    ----------
+    Chatalic et al. (2022), Lemma 18 and (17); independent entries are ours.
+
+    Examples
+    --------
+    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> from dplit.sketching.subsampling.masks import fourier_epsilon
+    >>> law = mask_law("bernoulli", 100, alpha=0.01)
+    >>> round(fourier_epsilon(law, scale=100 * 2**0.5), 4)
+    1.7037
+    """
+    b, m, alpha = check_positive("scale", scale), law.n_components, law.alpha
+    if law.n_kept is not None:
+        return math.sqrt(2.0) * m / b
+    count = m if law.scheme == "bernoulli" else 1
+    inside = math.sqrt(2.0) * m / (count * alpha * b)
+    return count * amplified_epsilon(epsilon=inside, sampling_rate=alpha)
+
+
+def fourier_scale(law: MaskLaw, *, epsilon: float) -> float:
+    """Smallest Laplace scale that makes subsampled random Fourier features private.
+
+    Parameters
+    ----------
+    law : MaskLaw
+    epsilon : float
+        Budget under "add_remove", positive.
+
+    Returns
+    -------
+    float
+        The scale at which :func:`fourier_epsilon` is ``epsilon``.
+
+    Raises
+    ------
+    ValueError
+        If ``epsilon`` is not positive.
+
+    References
+    ----------
+    Chatalic et al. (2022), Lemma 18 and (22).
+
+    Examples
+    --------
+    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> from dplit.sketching.subsampling.masks import fourier_scale
+    >>> round(fourier_scale(mask_law("uniform", 10, n_kept=3), epsilon=1.0) / 2**0.5, 12)
+    10.0
+    """
+    epsilon, m = check_positive("epsilon", epsilon), law.n_components
+    if law.n_kept is not None:
+        return math.sqrt(2.0) * m / epsilon
+    count = m if law.scheme == "bernoulli" else 1
+    inside = base_epsilon(epsilon=epsilon / count, sampling_rate=law.alpha)
+    return math.sqrt(2.0) * m / (count * law.alpha * inside)

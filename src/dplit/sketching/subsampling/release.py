@@ -1,0 +1,512 @@
+r"""Sums of subsampled features, with and without noise, and the estimators built on them.
+
+Every record shows the sum only the features that its mask keeps, divided by the rate at which they
+are kept; the sum is unbiased for the full one. Computing only the kept features saves the rest of
+the work: :func:`subsampled_map_sum`.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from dplit._checks import (
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_probability,
+    check_rng,
+)
+from dplit.mechanisms import gaussian_noise, laplace_noise
+from dplit.sketching.release import exact_sum
+from dplit.sketching.sketches import SketchMap, feature_adder
+from dplit.sketching.subsampling.masks import MaskLaw, amplified_epsilon, base_epsilon, draw_masks
+
+__all__ = [
+    "draw_records",
+    "gaussian_subsampled_sum",
+    "hybrid_sum",
+    "laplace_subsampled_sum",
+    "sample_epsilon",
+    "sample_log_density",
+    "sample_scale",
+    "subsampled_map_sum",
+    "subsampled_sum",
+]
+
+
+Sampling = Literal["none", "poisson", "without_replacement"]
+
+#: Records per block of :func:`subsampled_map_sum`.
+_BLOCK_ROWS = 512
+
+
+def _features_and_masks(features: ArrayLike, masks: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    values = check_finite_array("features", features, ndim=2)
+    chosen = check_finite_array("masks", masks, ndim=2)
+    if chosen.shape != values.shape or not np.isin(chosen, (0, 1)).all():
+        raise ValueError(
+            f"masks must be binary of shape {values.shape}, got masks of shape {chosen.shape}"
+        )
+    return values, chosen
+
+
+def subsampled_sum(features: ArrayLike, masks: ArrayLike, *, alpha: float) -> NDArray[Any]:
+    r"""Sum of the features that the masks keep, divided by the sampling rate.
+
+    Parameters
+    ----------
+    features : array_like of shape (n, m)
+        Features of the records, real or complex.
+    masks : array_like of shape (n, m)
+        One binary mask per record.
+    alpha : float
+        Probability in (0, 1] with which a feature is kept.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        :math:`\Sigma_H=\alpha^{-1}\sum_i\Phi(x_i)\odot h_i`. Its mean over masks of rate alpha is
+        the full sum.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If shapes do not fit, a mask is not binary or alpha is not in (0, 1].
+
+    References
+    ----------
+    Chatalic et al. (2022), Definition 20.
+
+    Examples
+    --------
+    >>> from dplit.sketching.subsampling.release import subsampled_sum
+    >>> subsampled_sum([[1.0, 2.0], [3.0, 4.0]], [[1, 0], [1, 1]], alpha=0.5).tolist()
+    [8.0, 8.0]
+    """
+    alpha = check_probability("alpha", alpha, one=True)
+    values, chosen = _features_and_masks(features, masks)
+    total: NDArray[Any] = exact_sum(values * chosen) / alpha
+    return total
+
+
+def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) -> NDArray[Any]:
+    r"""Subsampled sum that computes no feature but the kept ones.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Finite records; clipped to the unit ball for the quadratic map.
+    sketch_map : SketchMap
+        Fourier, quantized or quadratic.
+    indices : array_like of int, shape (n, r)
+        Positions of the features that each record keeps, as
+        :func:`dplit.sketching.subsampling.masks.draw_indices` draws them; all different in a row.
+
+    Returns
+    -------
+    ndarray of shape (n_components,)
+        Equal to :func:`subsampled_sum` of all features with these masks and alpha = r/m, up to
+        the map's ``feature_error``, at r/m of the products and cosines. The features are those of
+        :func:`dplit.sketching.sketches.sketch`, and add exactly in every order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array has the wrong shape, or an index is out of range or twice in a row: the feature
+        would count twice, which the sensitivity does not allow for.
+
+    References
+    ----------
+    Chatalic et al. (2022), Section 5, "A note on sketching complexity".
+
+    Examples
+    --------
+    >>> from dplit.sketching.sketches import SketchMap
+    >>> from dplit.sketching.subsampling.release import subsampled_map_sum
+    >>> quadratic = SketchMap("quadratic", [[1.0, 0.5]])
+    >>> subsampled_map_sum([[1.0], [1.0]], quadratic, [[0], [1]]).round(4).tolist()
+    [2.0, 0.5]
+    """
+    records = check_finite_array("X", X, ndim=2)
+    kept = check_finite_array("indices", indices, ndim=2)
+    m, r = sketch_map.n_components, kept.shape[1]
+    if records.shape[1] != sketch_map.n_features or len(kept) != len(records):
+        raise ValueError(
+            f"X must have {sketch_map.n_features} columns and as many rows as indices, "
+            f"got X of shape {records.shape} and indices of shape {kept.shape}"
+        )
+    if kept.dtype.kind not in "iu" or kept.min() < 0 or kept.max() >= m:
+        raise ValueError(f"indices must be integers from 0 to {m - 1}, got dtype {kept.dtype}")
+    if r > m or not np.diff(np.sort(kept, axis=1), axis=1).all():
+        raise ValueError(f"indices must be different in every row, at most {m}, got {r} in a row")
+    adder = feature_adder(sketch_map, 1)
+    parts, counts = np.zeros(adder.shape, np.int64), np.bincount(kept.ravel(), minlength=m)
+    for start in range(0, len(records), _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        parts += adder.scattered(records[rows], kept[rows])
+    scaled: NDArray[Any] = adder.total(parts, counts) * (m / r)
+    return scaled
+
+
+def laplace_subsampled_sum(
+    features: ArrayLike,
+    law: MaskLaw,
+    *,
+    scale: float,
+    mask_rng: np.random.Generator,
+    rng: np.random.Generator,
+) -> NDArray[Any]:
+    r"""Laplacian subsampled sum: secret masks, then Laplace noise on every real coordinate.
+
+    Parameters
+    ----------
+    features : array_like of shape (n, m)
+        Features of the records, real or complex.
+    law : MaskLaw
+        Law of each record's mask; the masks are independent.
+    scale : float
+        Scale b of the noise per real coordinate of the rescaled sum, positive.
+    mask_rng, rng : numpy.random.Generator
+        Sources of the masks and of the noise. Both are secret.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        :math:`\Sigma_H+\xi`. Its exact epsilon under "add_remove" is the supremum over records
+        of :func:`dplit.sketching.subsampling.laplace.record_epsilon`. Research noise, no release.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the features do not fit the law or ``scale`` is not positive.
+
+    References
+    ----------
+    Chatalic et al. (2022), Definition 21, (13).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> from dplit.sketching.subsampling.release import laplace_subsampled_sum
+    >>> streams = dict(mask_rng=np.random.default_rng(0), rng=np.random.default_rng(1))
+    >>> law = mask_law("uniform", 4, n_kept=2)
+    >>> laplace_subsampled_sum(np.ones((3, 4)), law, scale=1.0, **streams).shape
+    (4,)
+    """
+    values = check_finite_array("features", features, ndim=2)
+    masks = draw_masks(law, len(values), rng=check_rng(mask_rng))
+    total = subsampled_sum(values, masks, alpha=law.alpha)
+    is_complex = values.dtype.kind == "c"
+    noisy: NDArray[Any] = total + laplace_noise(
+        law.n_components, scale=scale, rng=rng, complex=is_complex
+    )
+    return noisy
+
+
+def gaussian_subsampled_sum(
+    features: ArrayLike,
+    law: MaskLaw,
+    *,
+    sigma: float,
+    mask_rng: np.random.Generator,
+    rng: np.random.Generator,
+) -> NDArray[Any]:
+    r"""Gaussian subsampled sum: secret masks, then Gaussian noise on every real coordinate.
+
+    Parameters
+    ----------
+    features : array_like of shape (n, m)
+        Features of the records, real or complex.
+    law : MaskLaw
+        Law of each record's mask; the masks are independent.
+    sigma : float
+        Standard deviation of the noise per real coordinate of the rescaled sum, positive.
+    mask_rng, rng : numpy.random.Generator
+        Sources of the masks and of the noise. Both are secret.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        :math:`\Sigma_H+\xi`. For Fourier features the exact delta is in
+        :mod:`dplit.sketching.subsampling.gaussian`. Research noise, no release.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the features do not fit the law or ``sigma`` is not positive.
+
+    References
+    ----------
+    Chatalic et al. (2022), Definition 22, (18).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> from dplit.sketching.subsampling.release import gaussian_subsampled_sum
+    >>> streams = dict(mask_rng=np.random.default_rng(0), rng=np.random.default_rng(1))
+    >>> law = mask_law("uniform", 4, n_kept=2)
+    >>> gaussian_subsampled_sum(np.ones((3, 4)), law, sigma=1.0, **streams).shape
+    (4,)
+    """
+    values = check_finite_array("features", features, ndim=2)
+    masks = draw_masks(law, len(values), rng=check_rng(mask_rng))
+    total = subsampled_sum(values, masks, alpha=law.alpha)
+    is_complex = values.dtype.kind == "c"
+    noisy: NDArray[Any] = total + gaussian_noise(
+        law.n_components, sigma=sigma, rng=rng, complex=is_complex
+    )
+    return noisy
+
+
+def draw_records(
+    n_samples: int, *, sampling: Sampling, rate: float = 1.0, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which records enter a sum: all, an independent choice, or a fixed number of them.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of records.
+    sampling : {"none", "poisson", "without_replacement"}
+    rate : float, default=1.0
+        Sampling rate beta in (0, 1]; without replacement ``rate * n_samples`` must be an integer.
+    rng : numpy.random.Generator
+        Source of the choice, which is secret.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_samples,)
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Chatalic et al. (2022), Section 6.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.sketching.subsampling.release import draw_records
+    >>> kind = dict(sampling="without_replacement", rate=0.4)
+    >>> int(draw_records(10, **kind, rng=np.random.default_rng(0)).sum())
+    4
+    """
+    n = check_integer("n_samples", n_samples)
+    check_choice("sampling", sampling, ("none", "poisson", "without_replacement"))
+    rate = check_probability("rate", rate, one=True)
+    if sampling == "none" or rate == 1.0:
+        return np.ones(n, dtype=bool)
+    if sampling == "poisson":
+        return check_rng(rng).random(n) < rate
+    count = round(rate * n)
+    if count < 1 or abs(count - rate * n) > 1e-9 * n:
+        raise ValueError(f"rate * n_samples must be a positive integer, got {rate * n!r}")
+    taken = np.zeros(n, dtype=bool)
+    taken[check_rng(rng).choice(n, count, replace=False)] = True
+    return taken
+
+
+def hybrid_sum(
+    features: ArrayLike,
+    masks: ArrayLike,
+    taken: ArrayLike,
+    noise: ArrayLike,
+    *,
+    alpha: float,
+    beta: float,
+) -> NDArray[Any]:
+    r"""Sum over sampled records of sampled features, with noise.
+
+    Parameters
+    ----------
+    features, masks : array_like of shape (n, m)
+        Features and binary masks of all records.
+    taken : array_like of bool, shape (n,)
+        Which records enter, as :func:`draw_records` draws them.
+    noise : array_like of shape (m,)
+        The noise; it is divided by ``beta`` like the rest.
+    alpha, beta : float
+        Sampling rates of features and of records, in (0, 1].
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        :math:`\beta^{-1}(\alpha^{-1}\sum_ig_i\Phi(x_i)\odot h_i+\xi)`, unbiased for the full sum.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If shapes do not fit or a rate is not in (0, 1].
+
+    References
+    ----------
+    Chatalic et al. (2022), (20).
+
+    Examples
+    --------
+    >>> from dplit.sketching.subsampling.release import hybrid_sum
+    >>> ones = [[1.0], [1.0]]
+    >>> hybrid_sum(ones, ones, [True, False], [0.5], alpha=1.0, beta=0.5).tolist()
+    [3.0]
+    """
+    beta = check_probability("beta", beta, one=True)
+    values, chosen = _features_and_masks(features, masks)
+    entered = check_finite_array("taken", taken, ndim=1).astype(bool)
+    added = check_finite_array("noise", noise, ndim=1)
+    if entered.shape != (len(values),) or added.shape != (values.shape[1],):
+        raise ValueError(
+            f"taken and noise must have {len(values)} and {values.shape[1]} entries, "
+            f"got {entered.shape} and {added.shape}"
+        )
+    alpha = check_positive("alpha", alpha)
+    total = subsampled_sum(values, chosen.astype(bool) & entered[:, None], alpha=alpha)
+    scaled: NDArray[Any] = (total + added) / beta
+    return scaled
+
+
+# Private sums over a fixed number of records, chosen without replacement.
+#
+# Adding a record to the data *replaces* one record of the sample. The mechanism that sees the
+# sample
+# therefore needs a guarantee for replaced records, and its sensitivity is that of "replace_one".
+
+
+Array = NDArray[np.float64]
+
+#: Most samples that :func:`sample_log_density` lists.
+_LARGEST_COUNT = 1 << 16
+
+
+def sample_scale(*, epsilon: float, sampling_rate: float, sensitivity: float) -> float:
+    r"""Laplace scale for the sum over a sample, by the budget that sampling leaves.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget, positive.
+    sampling_rate : float
+        Share of the records in the sample, in (0, 1].
+    sensitivity : float
+        l1 sensitivity of the sum over the sample, positive: for "replace_one" where the sample
+        has a fixed size. With the one for "add_remove" the guarantee fails.
+
+    Returns
+    -------
+    float
+        :math:`\Delta/\varepsilon'`, :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Chatalic et al. (2022), (22) and Appendix D.
+
+    Examples
+    --------
+    >>> from dplit.sketching.subsampling.release import sample_scale
+    >>> round(sample_scale(epsilon=1.0, sampling_rate=0.5, sensitivity=1.0), 4)
+    0.6712
+    """
+    budget = base_epsilon(epsilon=check_positive("epsilon", epsilon), sampling_rate=sampling_rate)
+    return check_positive("sensitivity", sensitivity) / budget
+
+
+def sample_epsilon(*, scale: float, sampling_rate: float, sensitivity: float) -> float:
+    r"""Epsilon of a noisy sum over a sample of fixed size, under "add_remove" of a record.
+
+    Parameters
+    ----------
+    scale : float
+        Laplace scale of the unrescaled sum, positive.
+    sampling_rate : float
+        Share :math:`\beta=n'/n` of the larger data set in the sample, in (0, 1].
+    sensitivity : float
+        l1 sensitivity of the sum for "replace_one", positive.
+
+    Returns
+    -------
+    float
+        :math:`\log(1+\beta(e^{\Delta/b}-1))`; attained where all other records are equal.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    Given that the new record is in the sample, the rest of the sample is that of the smaller data
+    set with one member left out. So the density is :math:`(1-\beta)p_Y+\beta p'`, and
+    :math:`p'\le e^{\Delta/b}p_Y` because p' replaces one record.
+
+    Examples
+    --------
+    >>> from dplit.sketching.subsampling.release import sample_epsilon
+    >>> round(sample_epsilon(scale=0.6712, sampling_rate=0.5, sensitivity=2.0), 3)
+    2.336
+    """
+    ratio = check_positive("sensitivity", sensitivity) / check_positive("scale", scale)
+    return amplified_epsilon(epsilon=ratio, sampling_rate=sampling_rate)
+
+
+def sample_log_density(
+    points: ArrayLike, features: ArrayLike, n_kept: int, *, scale: float
+) -> Array:
+    """Exact log density of a noisy sum over a sample of fixed size, by listing the samples.
+
+    Parameters
+    ----------
+    points : array_like of shape (n_points, m)
+        Releases.
+    features : array_like of shape (n, m)
+        Real features of all records.
+    n_kept : int
+        Size of the sample, 1 to n.
+    scale : float
+        Laplace scale of the unrescaled sum, positive.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+        Log density without the constant ``-m log(2 b)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If shapes do not fit, ``n_kept`` is out of range or there are more than 65,536 samples.
+
+    Examples
+    --------
+    >>> from dplit.sketching.subsampling.release import sample_log_density
+    >>> sample_log_density([[3.0]], [[1.0], [1.0]], 1, scale=2.0).tolist()
+    [-1.0]
+    """
+    where = check_finite_array("points", points, ndim=2).astype(float)
+    values = check_finite_array("features", features, ndim=2).astype(float)
+    kept, n = check_integer("n_kept", n_kept), len(values)
+    if kept > n:
+        raise ValueError(f"n_kept must be at most {n}, got n_kept={n_kept!r}")
+    if where.shape[1] != values.shape[1]:
+        raise ValueError(f"points must have {values.shape[1]} columns, got {where.shape}")
+    count = comb(n, kept)
+    if count > _LARGEST_COUNT:
+        raise ValueError(f"there must be at most {_LARGEST_COUNT} samples, got {count}")
+    sums = np.array([values[list(chosen)].sum(axis=0) for chosen in combinations(range(n), kept)])
+    distances = np.abs(where[:, None, :] - sums[None]).sum(axis=2)
+    total: Array = logsumexp(-distances / check_positive("scale", scale), axis=1) - np.log(count)
+    return total
