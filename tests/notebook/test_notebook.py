@@ -11,7 +11,8 @@ import pytest
 
 from dplit import claims, notebook
 from dplit.notebook import Between, ParameterError, check_parameters
-from dplit.notebook import provenance as _provenance
+from dplit.notebook.cells import PROVENANCE_MIMETYPE
+from dplit.notebook.provenance import collect_provenance
 
 PARAMETERS = """scale: str = "quick"  # how much
 seed: int = 0
@@ -256,9 +257,9 @@ def test_provenance_says_where_the_versions_are_not_those_of_the_lock(tmp_path, 
     monkeypatch.chdir(tmp_path)
     lock, key = tmp_path / "requirements.txt", "not the lock's versions"
     lock.write_text(f"numpy=={np.__version__} \\\n    --hash=sha256:0\n")
-    assert key not in _provenance.collect_provenance("erm", {})
+    assert key not in collect_provenance("erm", {})
     lock.write_text("numpy==1.0 ; python_version > '3' \\\n    --hash=sha256:0\n")
-    facts = _provenance.collect_provenance("erm", {})
+    facts = collect_provenance("erm", {})
     assert facts[key] == f"numpy is {np.__version__} (lock: ==1.0)"
     assert facts["numpy"] == np.__version__
 
@@ -266,7 +267,7 @@ def test_provenance_says_where_the_versions_are_not_those_of_the_lock(tmp_path, 
 def test_provenance_names_versions_digests_and_parameters(displayed):
     run, _ = guard("epsilon = 2.0\n")
     notebook.provenance(run)
-    facts = displayed[0][0][notebook.PROVENANCE_MIMETYPE]
+    facts = displayed[0][0][PROVENANCE_MIMETYPE]
     assert facts["chapter"] == "x"
     assert "epsilon=2.0" in facts["parameters"]
     assert "n_jobs" not in facts["parameters"]

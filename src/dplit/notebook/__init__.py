@@ -14,8 +14,8 @@ from dplit.notebook.cells import (
     show,
     show_archived,
     show_table,
-    style,
 )
+from dplit.notebook.figures import style
 
 __all__ = [
     "Between",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dplit import claims
+from dplit.notebook.figures import style
 from dplit.notebook.provenance import collect_provenance, find_project_file
 from dplit.streams import Role, stream
 
@@ -34,7 +35,6 @@ __all__ = [
     "show",
     "show_archived",
     "show_table",
-    "style",
 ]
 
 
@@ -224,35 +224,6 @@ def check_parameters(
     claims.set_context(**shared)
     style()
     return Run(slug, parameters)
-
-
-def style() -> None:
-    """Set the one plot style: legible in print, on light and dark pages, not by colour alone."""
-    import matplotlib as mpl
-    from cycler import cycler
-
-    colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#8c6d1f", "#000000"]
-    dashes = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1))]
-    mpl.rcParams.update(
-        {
-            "axes.prop_cycle": cycler(color=colours) + cycler(linestyle=dashes),
-            "axes.grid": True,
-            "axes.spines.right": False,
-            "axes.spines.top": False,
-            "axes.axisbelow": True,
-            "figure.constrained_layout.use": True,
-            "figure.figsize": (7.0, 3.8),
-            "font.size": 10.5,
-            "grid.alpha": 0.3,
-            "grid.linestyle": "-",
-            "legend.frameon": False,
-            "lines.linewidth": 1.8,
-            "lines.markersize": 4.5,
-            "savefig.transparent": True,
-            "svg.fonttype": "path",
-            "svg.hashsalt": "dplit",
-        }
-    )
 
 
 def _require_labels(fig: Figure, name: str) -> None:
