@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dplit.streams import stream
-from dplit.trials import Trial, mean_and_se, quantile_band, run_trials
+from dplit.trials import Runs, Trial, mean_and_se, quantile_band, run_trials
 
 
 def two_draws(trial: Trial) -> tuple[float, float]:
@@ -152,3 +152,25 @@ def test_summaries_refuse_too_few_or_broken_values() -> None:
         mean_and_se([1.0, 2.0], axis=1)
     with pytest.raises(ValueError, match="coverage must be in"):
         quantile_band([1.0, 2.0], coverage=1.0)
+
+
+def test_runs_summarise_each_method_over_its_repetitions() -> None:
+    """Kills a summary along another axis, and a standard error without the root of T."""
+    values = np.arange(12.0).reshape(4, 3) ** 2
+    runs = Runs({"a": values, "b": values[::-1] + 1.0})
+    assert runs.repeats == 4
+    np.testing.assert_allclose(runs.mean("a"), values.sum(axis=0) / 4)
+    np.testing.assert_allclose(runs.se("a"), values.std(axis=0, ddof=1) / 2)
+    np.testing.assert_allclose(runs.median("a"), (values[1] + values[2]) / 2)
+    low, high = runs.band("a", coverage=0.5)[1:]
+    np.testing.assert_allclose([low, high], np.quantile(values, [0.25, 0.75], axis=0))
+    with pytest.raises(ValueError, match=r"method must be one of \['a', 'b'\], got method='c'"):
+        runs.of("c")
+
+
+def test_gap_is_paired() -> None:
+    """Kills a standard error that adds the variances of two methods of the same trials."""
+    shared = np.array([0.0, 10.0, 20.0])
+    runs = Runs({"a": shared + [1.0, 2.0, 3.0], "b": shared})
+    gap = runs.gap("a", "b")
+    np.testing.assert_allclose([gap.mean, gap.se], [2.0, 1 / np.sqrt(3)])

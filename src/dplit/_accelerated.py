@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dplit._checks import Array
 
 __all__ = ["accelerated_box_qp", "accelerated_minimum", "box_steps", "smooth_steps"]
-
-Array = NDArray[np.float64]
 
 
 def smooth_steps(*, smoothness: float, convexity: float, start: float, target: float) -> int:

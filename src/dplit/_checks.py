@@ -10,6 +10,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+#: Real numbers in double precision.
+Array = NDArray[np.float64]
+
 # What neighbours are: one data set has a record more, or one record is exchanged for another.
 Neighboring = Literal["add_remove", "replace_one"]
 

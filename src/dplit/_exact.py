@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplit._checks import Array
 from dplit._estimators import clip_rows
 
 __all__ = ["GRAM_BITS", "exact_gram", "gram_rounding", "grid_rows", "grid_values", "row_scores"]
 
-Array = NDArray[np.float64]
 
 #: Grid steps, as a power of two, in the largest entry of a factor of :func:`exact_gram`.
 GRAM_BITS = 16

@@ -10,15 +10,16 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dplit._checks import check_choice, check_finite_array, check_integer, check_probability
+from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_probability
 from dplit.streams import Role, stream
 
 __all__ = [
     "Curves",
     "Estimate",
     "QuantileBand",
+    "Runs",
     "Trial",
     "mean_and_se",
     "quantile_band",
@@ -279,7 +280,52 @@ def quantile_band(values: ArrayLike, *, coverage: float = 0.8, axis: int = 0) ->
 # What an experiment returns: errors by method, with means and standard errors.
 
 
-_Array = NDArray[np.float64]
+@dataclass(frozen=True)
+class Runs:
+    """Results of several methods, all repetitions kept.
+
+    Attributes
+    ----------
+    values : mapping of str to ndarray of shape (repeats, ...)
+        Method -> its results; axis 0 is the repetition.
+
+    Examples
+    --------
+    >>> runs = Runs({"ours": np.array([1.0, 3.0]), "theirs": np.array([2.0, 5.0])})
+    >>> runs.gap("theirs", "ours")
+    Estimate(mean=np.float64(1.5), se=np.float64(0.5))
+    """
+
+    values: Mapping[str, Array]
+
+    @property
+    def repeats(self) -> int:
+        """Number of repetitions."""
+        return len(next(iter(self.values.values())))
+
+    def of(self, method: str) -> Array:
+        """Return all results of a method; a ``ValueError`` lists the methods there are."""
+        return self.values[check_choice("method", method, self.values)]
+
+    def mean(self, method: str) -> Array:
+        """Return the mean over repetitions."""
+        return np.asarray(self.of(method).mean(axis=0))
+
+    def se(self, method: str) -> Array:
+        """Return the standard error of the mean; at least two repetitions."""
+        return np.asarray(mean_and_se(self.of(method)).se)
+
+    def median(self, method: str) -> Array:
+        """Return the median over repetitions."""
+        return np.asarray(np.median(self.of(method), axis=0))
+
+    def band(self, method: str, *, coverage: float = 0.8) -> QuantileBand:
+        """Return the median between the quantiles that hold ``coverage`` of the repetitions."""
+        return quantile_band(self.of(method), coverage=coverage)
+
+    def gap(self, method: str, base: str) -> Estimate:
+        """Return mean and standard error of the paired differences ``method - base``."""
+        return mean_and_se(self.of(method) - self.of(base))
 
 
 @dataclass(frozen=True)
@@ -302,9 +348,9 @@ class Curves:
         Number of features at each position.
     """
 
-    axis: _Array
+    axis: Array
     axis_name: str
-    errors: Mapping[str, _Array]
+    errors: Mapping[str, Array]
     epsilons: tuple[float, ...]
     components: tuple[int, ...]
     learning_rates: tuple[float, ...] = field(default=(1.0,))
@@ -314,21 +360,21 @@ class Curves:
         """Number of repetitions."""
         return len(next(iter(self.errors.values())))
 
-    def mean(self, method: str) -> _Array:
+    def mean(self, method: str) -> Array:
         """Return the mean error of a method over repetitions; shape (n,) or (n, q)."""
         check_choice("method", method, self.errors)
         return np.asarray(self.errors[method].mean(axis=0))
 
-    def sd(self, method: str) -> _Array:
+    def sd(self, method: str) -> Array:
         """Return the standard deviation over repetitions; shape (n,) or (n, q)."""
         check_choice("method", method, self.errors)
         return np.asarray(self.errors[method].std(axis=0, ddof=1))
 
-    def se(self, method: str) -> _Array:
+    def se(self, method: str) -> Array:
         """Return the standard error of the mean; shape (n,) or (n, q)."""
         return np.asarray(self.sd(method) / np.sqrt(self.repeats))
 
-    def increment(self, method: str = "ours", base: str = "nonprivate") -> tuple[_Array, _Array]:
+    def increment(self, method: str = "ours", base: str = "nonprivate") -> tuple[Array, Array]:
         """Return mean and standard error of the private minus the non-private error, (n, q).
 
         Both fits share split, features and row sequence, so what the split does to both cancels.

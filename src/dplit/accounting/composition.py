@@ -17,11 +17,11 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dplit._checks import (
+    Array,
     Neighboring,
     check_choice,
     check_integer,
@@ -41,8 +41,6 @@ __all__ = [
     "sampled_gaussian_sigma",
 ]
 
-
-Array = NDArray[np.float64]
 
 Direction = Literal["both", "remove", "add"]
 

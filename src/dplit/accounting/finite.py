@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -218,8 +219,6 @@ def by_value(universe: Iterable[Hashable]) -> Callable[[Database], list[Database
     values = tuple(universe)
     return lambda data: [tuple(r for r in data if r == value) for value in values]
 
-
-Array = NDArray[np.float64]
 
 Mechanism = Callable[[Database], Array]
 

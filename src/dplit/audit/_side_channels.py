@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from dplit._checks import (
+    Array,
     check_callable,
     check_choice,
     check_integer,
@@ -47,7 +48,6 @@ __all__ = [
 
 Relation = Literal["add_remove", "replace_one", "replace_entry"]
 
-_Array = NDArray[np.float64]
 
 _Data = tuple[NDArray[Any], ...]
 
@@ -118,18 +118,18 @@ def _are_neighbours(relation: Relation, data: _Data, neighbour: _Data) -> bool:
     return relation == "replace_one" or one_entry
 
 
-def _fractions(count: int) -> _Array:
+def _fractions(count: int) -> Array:
     """Numbers in (-1, 1) without a short binary expansion, so that traces of them are found."""
     return np.asarray(2.0 * np.modf(np.arange(1, count + 1) * math.sqrt(2.0))[0] - 1.0)
 
 
-def _ordinary(n: int, d: int, norm: float) -> _Array:
+def _ordinary(n: int, d: int, norm: float) -> Array:
     """Records inside the public ball."""
     pattern = norm / math.sqrt(d) * _fractions(min(n, _PERIOD) * d).reshape(-1, d)
     return np.resize(pattern, (n, d))
 
 
-def _records(d: int, norm: float) -> dict[str, _Array]:
+def _records(d: int, norm: float) -> dict[str, Array]:
     """The nasty records."""
     own = norm / math.sqrt(d) * _fractions(200 + d)[200:]
     unit = np.eye(d)[0]
@@ -146,7 +146,7 @@ def _records(d: int, norm: float) -> dict[str, _Array]:
     }
 
 
-def _bases(n: int, d: int, norm: float, sizes: Sequence[int]) -> dict[str, _Array]:
+def _bases(n: int, d: int, norm: float, sizes: Sequence[int]) -> dict[str, Array]:
     """The nasty data sets around them."""
     plain = _ordinary(n, d, norm)
     signs = (-1.0) ** np.arange(n)[:, None]
@@ -205,9 +205,9 @@ class _Case(NamedTuple):
     """A data set, and what becomes of one of its records."""
 
     name: str
-    X: _Array
+    X: Array
     y: NDArray[Any] | None = None
-    record: _Array | None = None
+    record: Array | None = None
     label: Any = None
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
 
 from dplit._checks import (
+    Array,
     Neighboring,
     check_choice,
     check_finite_array,
@@ -43,7 +44,6 @@ __all__ = [
 
 Noise = Literal["laplace", "gaussian"]
 
-_Array = NDArray[np.float64]
 
 #: Typical size of one coordinate of a centre in [-1, 1]: 2 x 0.225 of Su et al. (2016).
 _CENTRE = 0.45
@@ -86,8 +86,8 @@ class PrivateCenters:
         Scales of every iteration.
     """
 
-    centers: _Array
-    counts: _Array
+    centers: Array
+    counts: Array
     epsilon: float
     delta: float
     neighboring: str
@@ -176,7 +176,7 @@ def lloyd_noise(
 
 def spread_centers(
     n_clusters: int, n_features: int, *, bounds: Any, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     """Public starting centres far from each other, drawn in the box without the data.
 
     Parameters
@@ -217,7 +217,7 @@ def spread_centers(
     return box.data(np.array(taken))
 
 
-def _sums(whole: _Array, centers: _Array) -> tuple[_Array, _Array]:
+def _sums(whole: Array, centers: Array) -> tuple[Array, Array]:
     """Return the sums (k, d) and counts (k,) of the clusters of the centres.
 
     Records are whole numbers of ``2^-_BITS``, and centres, which are public, are rounded so far
@@ -329,7 +329,7 @@ def private_lloyd(
     )
 
 
-def _draw(noise: str, shape: tuple[int, ...], scale: float, rng: np.random.Generator) -> _Array:
+def _draw(noise: str, shape: tuple[int, ...], scale: float, rng: np.random.Generator) -> Array:
     if noise == "laplace":
         return laplace_noise(shape, scale=scale, rng=rng)
     return gaussian_noise(shape, sigma=scale, rng=rng)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
-from dplit._checks import check_choice
+from dplit._checks import Array, check_choice
 from dplit.datasets.digits import load_fours_and_nines
 
 __all__ = [
@@ -20,10 +20,6 @@ __all__ = [
     "scaled_table",
 ]
 
-
-_Array = NDArray[np.float64]
-
-Array = NDArray[np.float64]
 
 #: Lowest and highest value of the thirty measurements of the breast cancer data (UCI, Wolberg et
 #: al.), rounded by us and taken as public; values outside are clipped.
@@ -145,7 +141,7 @@ def kernel_problem(name: str, *, rng: np.random.Generator, source: str = "auto")
     return KernelProblem(name, X, y, gamma, margin, weight_norm, found)
 
 
-def scaled_table(name: str) -> tuple[_Array, _Array]:
+def scaled_table(name: str) -> tuple[Array, Array]:
     """Load a bundled table with columns scaled to [-1, 1] and a standardised response.
 
     Parameters
@@ -182,7 +178,7 @@ def scaled_table(name: str) -> tuple[_Array, _Array]:
 _LARGEST = np.array([40, 50, 250, 4000, 0.25, 0.5, 0.5, 0.25, 0.5, 0.1])
 
 
-def load_problem(name: str) -> tuple[_Array, _Array]:
+def load_problem(name: str) -> tuple[Array, Array]:
     """Return the records of a bundled data set, scaled by declared constants, and labels -1, +1.
 
     Parameters

@@ -11,7 +11,6 @@ import math
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 from scipy.special import expit
 
@@ -21,6 +20,7 @@ from dplit._accelerated import (
     box_steps,
     smooth_steps,
 )
+from dplit._checks import Array
 from dplit.erm._solvers import (
     box_weights,
     logistic_weights,
@@ -31,7 +31,6 @@ from dplit.erm._solvers import (
 
 __all__ = ["certified_minimiser", "rounding_distance"]
 
-Array = NDArray[np.float64]
 _UNIT = 2.0**-53
 #: Largest slope and second derivative of a loss, for predictions of the minimiser.
 _SLOPE = {"squared": 2.0, "logistic": 1.0, "hinge": 1.0, "pinball": 1.0}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 
+from dplit._checks import Array
 from dplit.erm.losses import fenchel_young, gram_rows
 
 __all__ = [
@@ -18,8 +18,6 @@ __all__ = [
 
 # Interior points for the dual of hinge and pinball loss with few features and many records.
 
-
-Array = NDArray[np.float64]
 
 #: Rounds without a smaller gap; repeated records make some fifteen short steps before long ones.
 _PATIENCE = 25

@@ -16,6 +16,7 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, svd
 from scipy.stats import laplace
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -55,8 +56,6 @@ __all__ = [
 # directions with signal and without noise.
 
 
-_Array = NDArray[np.float64]
-
 #: Standard deviation granted to rounding, of answers of size one.
 ROUNDING = 2.0**-53
 
@@ -83,11 +82,11 @@ class HingePair:
         ``kernel(X, Z)``.
     """
 
-    records: _Array
-    labels: _Array
-    flipped: _Array
-    coefficients: _Array
-    neighbour: _Array
+    records: Array
+    labels: Array
+    flipped: Array
+    coefficients: Array
+    neighbour: Array
     sensitivity: float
     width: float
 
@@ -96,7 +95,7 @@ class HingePair:
         """Gaussian kernel of ``width``."""
         return partial(gaussian_kernel, width=self.width)
 
-    def difference(self, points: _Array) -> _Array:
+    def difference(self, points: Array) -> Array:
         """Return the difference of the two minimisers at ``points`` of shape (q, 2)."""
         change = self.coefficients - self.neighbour
         return np.asarray(self.kernel(points, self.records) @ change)
@@ -152,7 +151,7 @@ def hinge_pair(
     return HingePair(records, labels, flipped, unit * labels, unit * flipped, 2.0 * unit, h)
 
 
-def truncated_root(gram: ArrayLike, *, cut: float) -> _Array:
+def truncated_root(gram: ArrayLike, *, cut: float) -> Array:
     """Root of a kernel matrix without its eigenvalues below ``cut``: a leaking sampler.
 
     Parameters
@@ -185,7 +184,7 @@ def truncated_root(gram: ArrayLike, *, cut: float) -> _Array:
 
 def feature_root(
     points: ArrayLike, *, n_components: int, width: float, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     """Random Fourier features at the points: noise drawn through them leaks.
 
     Parameters
@@ -225,7 +224,7 @@ def feature_root(
 
 def best_direction(
     difference: ArrayLike, root: ArrayLike, *, sigma: float, floor: float
-) -> tuple[_Array, float]:
+) -> tuple[Array, float]:
     r"""The linear test that separates two hypotheses best, and its power.
 
     Parameters
@@ -362,7 +361,7 @@ def audit_leak(
     direction, power = best_direction(pair.difference(points), root, sigma=sigma, floor=ROUNDING)
     exact = pair.kernel(points, pair.records)
 
-    def release(coefficients: _Array, rng: np.random.Generator) -> _Array:
+    def release(coefficients: Array, rng: np.random.Generator) -> Array:
         if implementation != "oracle":
             noise = root @ gaussian_noise(root.shape[1], sigma=sigma, rng=rng)
             return np.asarray(exact @ coefficients + noise)
@@ -381,15 +380,15 @@ def audit_leak(
 
 
 def _hits(
-    release: Callable[[_Array, np.random.Generator], _Array], coefficients: _Array, middle: _Array,
-    direction: _Array, runs: int, rng: np.random.Generator,
+    release: Callable[[Array, np.random.Generator], Array], coefficients: Array, middle: Array,
+    direction: Array, runs: int, rng: np.random.Generator,
 ) -> int:  # fmt: skip
     """Count how often the linear test says "first data set"."""
     answers = (release(coefficients, rng) for _ in range(check_integer("runs", runs)))
     return sum(float((values - middle) @ direction) > 0 for values in answers)
 
 
-Kernel = Callable[[_Array, _Array], _Array]
+Kernel = Callable[[Array, Array], Array]
 
 #: Two reconstructions count as one solution if they agree to this.
 _SAME = 1e-6
@@ -398,7 +397,7 @@ _SAME = 1e-6
 _CANDIDATES = 512
 
 
-def _real(name: str, value: ArrayLike, ndim: int) -> _Array:
+def _real(name: str, value: ArrayLike, ndim: int) -> Array:
     array = check_finite_array(name, value, ndim=ndim)
     if array.dtype.kind == "c":
         raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
@@ -513,8 +512,8 @@ class Reconstruction:
         Largest residual of ``best`` over the differences of answers.
     """
 
-    solutions: _Array
-    best: _Array
+    solutions: Array
+    best: Array
     residual: float
 
     @property
@@ -526,9 +525,7 @@ class Reconstruction:
 class _MissingRecord:
     """Values of the ridge fit as a function of its one unknown record."""
 
-    def __init__(
-        self, points: _Array, X: _Array, y: _Array, kernel: Kernel, penalty: float
-    ) -> None:
+    def __init__(self, points: Array, X: Array, y: Array, kernel: Kernel, penalty: float) -> None:
         self.X, self.kernel, self.penalty, self.points = X, kernel, penalty, points
         self.stacked = np.vstack([X, points])
         gram = kernel(X, X)
@@ -538,7 +535,7 @@ class _MissingRecord:
         self.known = at_points @ self.alpha
         self.solved = cho_solve(self.factor, at_points.T)  # (m - 1, n)
 
-    def profile(self, x: _Array) -> tuple[_Array, _Array, _Array]:
+    def profile(self, x: Array) -> tuple[Array, Array, Array]:
         """Return, for k candidates, the profile k~_x on the points, lambda m + k~_x(x) and h(x)."""
         known, n = len(self.X), len(self.points)
         values = self.kernel(np.vstack([self.stacked, x]), x)  # one call: (m - 1 + n + k, k)
@@ -547,7 +544,7 @@ class _MissingRecord:
         denominator = self.penalty + own - np.sum(cross * cho_solve(self.factor, cross), axis=0)
         return shape, denominator, cross.T @ self.alpha
 
-    def fit_label(self, x: _Array, target: _Array) -> tuple[_Array, _Array]:
+    def fit_label(self, x: Array, target: Array) -> tuple[Array, Array]:
         """Return residuals (n - 1, k) of the differences and the labels (k,) that are best."""
         shape, denominator, at_x = self.profile(x)
         direction = np.diff(shape, axis=0)
@@ -555,7 +552,7 @@ class _MissingRecord:
         amount = target @ direction / squares
         return direction * amount - target[:, None], at_x + amount * denominator
 
-    def error(self, record: _Array, target: _Array) -> float:
+    def error(self, record: Array, target: Array) -> float:
         """Return the largest residual of one record (x, y)."""
         shape, denominator, at_x = self.profile(record[None, :-1])
         values = shape[:, 0] * (record[-1] - at_x[0]) / denominator[0]
@@ -563,9 +560,9 @@ class _MissingRecord:
 
 
 def _starts(
-    model: _MissingRecord, target: _Array, low: _Array, high: _Array, count: int,
+    model: _MissingRecord, target: Array, low: Array, high: Array, count: int,
     rng: np.random.Generator,
-) -> _Array:  # fmt: skip
+) -> Array:  # fmt: skip
     """Return the best of many random candidates in the box, one per row."""
     candidates = rng.uniform(low, high, size=(max(_CANDIDATES, count), len(low)))
     residuals, _ = model.fit_label(candidates, target)
@@ -574,7 +571,7 @@ def _starts(
     return np.asarray(best[:: 4 if len(best) >= 4 * count else 1][:count])
 
 
-def _search(model: _MissingRecord, target: _Array, starts: _Array, steps: int = 40) -> _Array:
+def _search(model: _MissingRecord, target: Array, starts: Array, steps: int = 40) -> Array:
     """Levenberg and Marquardt's iteration from all starting points at once, shape (k, d)."""
     x, d = starts.copy(), starts.shape[1]
     residuals, _ = model.fit_label(x, target)
@@ -598,7 +595,7 @@ def _search(model: _MissingRecord, target: _Array, starts: _Array, steps: int = 
     return x
 
 
-def _distinct(rows: _Array) -> _Array:
+def _distinct(rows: Array) -> Array:
     """Return the rows that differ from all rows before them."""
     kept: list[int] = []
     for i, row in enumerate(rows):

@@ -18,6 +18,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -63,7 +64,6 @@ __all__ = [
 
 Release = Literal["gaussian_process", "gamma", "queries"]
 
-_Array = NDArray[np.float64]
 
 _ROUNDED = 1.0 + 1e-13
 
@@ -72,7 +72,7 @@ _ROUNDED = 1.0 + 1e-13
 class ReleasedWeights:
     """Private coefficients with the noise and the guarantee."""
 
-    coef: _Array
+    coef: Array
     sensitivity: float
     noise_scale: float
     epsilon: float
@@ -96,9 +96,9 @@ def unit_sensitivity(loss: str, *, regularization: float, n_records: int, tau: f
 
 
 def certified_weights(
-    features: _Array, targets: _Array, *, loss: str, regularization: float, tau: float,
+    features: Array, targets: Array, *, loss: str, regularization: float, tau: float,
     accuracy: float,
-) -> tuple[_Array, float]:  # fmt: skip
+) -> tuple[Array, float]:  # fmt: skip
     """Return weights near the minimiser and the sensitivity with the solver's error on both sides.
 
     The error is at most ``accuracy`` times the stability, rounding included, on every data set;
@@ -121,14 +121,14 @@ def certified_weights(
     return weights, bound + 2.0 * allowed
 
 
-def ball_points(count: int, dimension: int, *, radius: float, rng: np.random.Generator) -> _Array:
+def ball_points(count: int, dimension: int, *, radius: float, rng: np.random.Generator) -> Array:
     """Return points uniform in a ball."""
     directions = rng.standard_normal((count, dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     return np.asarray(radius * rng.random((count, 1)) ** (1.0 / dimension) * directions)
 
 
-def weights_from_answers(features: _Array, answers: _Array, *, scale: float) -> _Array:
+def weights_from_answers(features: Array, answers: Array, *, scale: float) -> Array:
     """Return the posterior mean of weights from values with Laplace noise of the given scale.
 
     The prior of a value has variance 1; both are public, so this is post-processing.
@@ -138,7 +138,7 @@ def weights_from_answers(features: _Array, answers: _Array, *, scale: float) -> 
 
 
 def add_noise(
-    weights: _Array, sensitivity: float, asked: _Array | None, *, release: Release,
+    weights: Array, sensitivity: float, asked: Array | None, *, release: Release,
     epsilon: float, delta: float, rng: np.random.Generator,
 ) -> ReleasedWeights:  # fmt: skip
     """Release exact weights; ``asked`` are the features of the public points, for queries."""
@@ -158,7 +158,7 @@ def add_noise(
 
 
 def release_weights(
-    records: _Array, targets: _Array, frequencies: _Array, *, loss: str, tau: float,
+    records: Array, targets: Array, frequencies: Array, *, loss: str, tau: float,
     regularization: float, epsilon: float, delta: float, release: Release, n_queries: int,
     data_norm: float | None, accuracy: float, public: np.random.Generator,
     noise: np.random.Generator,

@@ -18,7 +18,13 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.svm import SVC
 
-from dplit._checks import check_finite_array, check_integer, check_positive, check_probability
+from dplit._checks import (
+    Array,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_probability,
+)
 from dplit.erm._solvers import (
     box_coefficients,
     box_weights,
@@ -141,9 +147,6 @@ def majority_pair(
     other = labels.copy()
     other[m // 2 + (m // 2) % 2] = -1.0
     return np.linspace(-edge, edge, m)[:, None], labels, other
-
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_interval,
@@ -375,9 +376,6 @@ def attained_bounds() -> list[AttainedBound]:
 # chapter.
 
 
-_Array = NDArray[np.float64]
-
-
 class LinePair(NamedTuple):
     """Two data sets that differ in the last record, and the slopes of their minimisers.
 
@@ -385,14 +383,14 @@ class LinePair(NamedTuple):
     neighbour; ``slope`` and ``other_slope`` are the exact minimisers.
     """
 
-    points: _Array
-    labels: _Array
-    other_points: _Array
-    other_labels: _Array
+    points: Array
+    labels: Array
+    other_points: Array
+    other_labels: Array
     slope: float
     other_slope: float
 
-    def values(self, points: ArrayLike) -> tuple[_Array, _Array]:
+    def values(self, points: ArrayLike) -> tuple[Array, Array]:
         """Return both minimisers at ``points`` (shape (n,))."""
         x = check_finite_array("points", points, ndim=1).astype(np.float64)
         return self.slope * x, self.other_slope * x

@@ -10,9 +10,10 @@ import math
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -61,9 +62,6 @@ __all__ = [
 # (:math:`\kappa=1`), whose integral operator has the eigenvalues
 # :math:`\mu_k=\frac3{\pi^2}k^{-2}`,
 # twice each; and any finite population with any kernel.
-
-
-Array = NDArray[np.float64]
 
 
 class WaveErrors(NamedTuple):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -72,12 +73,10 @@ def shift_ranges_meet(values: ArrayLike, neighbour: ArrayLike, *, tol: float = 1
     return bool(np.ptp(f.astype(float) - g.astype(float)) <= check_nonnegative("tol", tol))
 
 
-_Array = NDArray[np.float64]
-
 Reading = Literal["shift", "fresh", "random_function"]
 
 
-def _values(values: ArrayLike) -> _Array:
+def _values(values: ArrayLike) -> Array:
     array = check_finite_array("values", values, ndim=1)
     if array.dtype.kind == "c":
         raise TypeError(f"values must be real, got values of dtype {array.dtype}")
@@ -91,7 +90,7 @@ def release_scalar_shift(
     rng: np.random.Generator,
     releases: int | None = None,
     as_printed: bool = True,
-) -> _Array:
+) -> Array:
     r"""Values of :math:`f_z+b` with one scalar b for all points (as printed), or one b per point.
 
     Parameters
@@ -140,7 +139,7 @@ def release_scalar_shift(
 
 def release_random_function(
     values: ArrayLike, *, scale: float, rng: np.random.Generator, releases: int | None = None
-) -> _Array:
+) -> Array:
     r"""Values of :math:`f_z+b` on d points with a random *function* b: the K-norm mechanism.
 
     Parameters

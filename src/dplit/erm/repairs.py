@@ -13,11 +13,12 @@ from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.stats import norm
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_nonnegative,
@@ -58,12 +59,9 @@ __all__ = [
 # Pure epsilon for a function of finitely many features: a gamma-distributed noise norm.
 
 
-_Array = NDArray[np.float64]
-
-
 def gamma_release(
     weights: ArrayLike, *, sensitivity: float, epsilon: float, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     r"""Weights of a linear model plus noise with density proportional to ``exp(-rate ||b||_2)``.
 
     Parameters
@@ -149,7 +147,7 @@ def gamma_deviation(
 
 def gamma_privacy_loss(
     released: ArrayLike, weights: ArrayLike, neighbour: ArrayLike, *, rate: float
-) -> _Array:
+) -> Array:
     r"""Logarithm of the ratio of the densities of a release under two sets of exact weights.
 
     Parameters
@@ -192,10 +190,10 @@ def gamma_privacy_loss(
 # What the curator's oracles share: a private function, its exact values, and a refusal.
 
 
-Kernel = Callable[[_Array, _Array], _Array]
+Kernel = Callable[[Array, Array], Array]
 
 
-def real_points(name: str, points: ArrayLike, columns: int | None = None) -> _Array:
+def real_points(name: str, points: ArrayLike, columns: int | None = None) -> Array:
     """Return real points in rows, with minus zero turned into zero (equal points are equal)."""
     array = check_finite_array(name, points, ndim=2)
     if array.dtype.kind == "c":
@@ -235,13 +233,13 @@ class CuratedFunction:
         self.epsilon = check_positive("epsilon", epsilon)
         self._rng = check_rng(rng)
 
-    def _matrix(self, X: _Array, Z: _Array) -> _Array:
+    def _matrix(self, X: Array, Z: Array) -> Array:
         return np.asarray(self._kernel(X, Z), dtype=np.float64)
 
-    def _exact(self, points: _Array) -> _Array:
+    def _exact(self, points: Array) -> Array:
         return np.asarray(self._matrix(points, self._records) @ self._coefficients)
 
-    def _keyed(self, points: ArrayLike) -> tuple[list[bytes], dict[bytes, _Array]]:
+    def _keyed(self, points: ArrayLike) -> tuple[list[bytes], dict[bytes, Array]]:
         """Return one key per point, and the different points by key in order."""
         rows = real_points("points", points, self._records.shape[1])
         keys = [row.tobytes() for row in rows]
@@ -369,7 +367,7 @@ class QueryOracle(CuratedFunction):
         """Number of new points that can still be asked."""
         return self.n_queries - len(self._answers)
 
-    def answer(self, points: ArrayLike) -> _Array:
+    def answer(self, points: ArrayLike) -> Array:
         """Return the noisy values at ``points``, or refuse all of them.
 
         Parameters
@@ -664,7 +662,7 @@ class GaussianProcessOracle(CuratedFunction):
         """Number of different points answered so far."""
         return len(self._asked)
 
-    def answer(self, points: ArrayLike) -> _Array:
+    def answer(self, points: ArrayLike) -> Array:
         """Return the noisy values at ``points``.
 
         Parameters
@@ -691,7 +689,7 @@ class GaussianProcessOracle(CuratedFunction):
             self._place.update({key: i for i, key in enumerate(fresh, start=len(self._place))})
         return np.array([self._answers[self._place[key]] for key in keys])
 
-    def _extend(self, new: _Array) -> None:
+    def _extend(self, new: Array) -> None:
         """Draw the process at new points given its values at the old ones."""
         old, n = self._factor, len(self._normals)
         q = len(new)
@@ -768,7 +766,7 @@ def distinguishing_power(
     return math.sqrt(max(0.0, float(d @ cho_solve(factor, d)))) / scale
 
 
-def largest_power(false_positive_rate: ArrayLike, *, mu: float) -> _Array:
+def largest_power(false_positive_rate: ArrayLike, *, mu: float) -> Array:
     r"""Largest true-positive rate of any attack on a mu-Gaussian-DP release.
 
     Parameters

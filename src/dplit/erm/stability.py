@@ -16,7 +16,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
-from dplit._checks import check_choice, check_finite_array, check_integer, check_positive
+from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_positive
 from dplit.erm.losses import check_gram, check_targets, lipschitz_constant
 
 __all__ = [
@@ -47,9 +47,6 @@ __all__ = [
 # put another in its place changes the normal equations by rank one or two, so that the distances
 # of
 # all neighbouring fits cost no more than one fit and a few matrix products.
-
-
-Array = NDArray[np.float64]
 
 
 class WorstReplacement(NamedTuple):

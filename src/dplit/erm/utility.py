@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -59,8 +60,6 @@ __all__ = [
 #
 # The noise is independent of the data, so no simulation is needed: its expectation is exact.
 
-
-Array = NDArray[np.float64]
 
 _CLOSED = ("squared", "hinge", "pinball", "absolute")
 

@@ -11,12 +11,13 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 from scipy.special import betainc, expit, gammaln
 from scipy.stats import norm
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_interval,
@@ -45,8 +46,6 @@ __all__ = [
     "score_failure",
 ]
 
-
-Array = NDArray[np.float64]
 
 #: Points of a block: what an enumeration holds at a time.
 BLOCK = 1 << 16

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import qr
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_interval,
@@ -26,9 +27,6 @@ __all__ = [
     "span_coordinates",
     "sphere_sample",
 ]
-
-
-Array = NDArray[np.float64]
 
 
 def sphere_sample(

@@ -14,12 +14,13 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 from scipy.stats import norm
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_interval,
@@ -72,8 +73,6 @@ __all__ = [
     "watched_prior_draw",
 ]
 
-
-Array = NDArray[np.float64]
 
 #: Logarithm of the largest number of points that an enumeration accepts.
 LARGEST = np.log(1e9)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -381,8 +382,6 @@ def sup_deviation_draws(
 # features in
 # place of r. A tensor sketch replaces them by k coordinates without forming any.
 
-
-Array = NDArray[np.float64]
 
 #: Largest numbers of monomials and of entries of an explicit map.
 MONOMIALS, ENTRIES = 100_000, 50_000_000

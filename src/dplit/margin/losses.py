@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dplit._checks import check_finite_array, check_integer, check_positive
+from dplit._checks import Array, check_finite_array, check_integer, check_positive
 from dplit._estimators import clip_rows
 from dplit._exact import grid_rows, grid_values
 
@@ -40,8 +40,6 @@ __all__ = [
 
 # Labelled records as the learners take them: clipped to the ball, labels plus or minus one.
 
-
-Array = NDArray[np.float64]
 
 #: Finest grid, in bits below the bound: the rounding of the clipping stays below one step.
 _FINEST = 40

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -48,8 +49,6 @@ __all__ = [
     "toy_trial",
 ]
 
-
-Array = NDArray[np.float64]
 
 Form = Literal["tanh", "half", "quarter", "logistic"]
 

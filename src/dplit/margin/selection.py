@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_nonnegative,
@@ -65,9 +66,6 @@ __all__ = [
 # and the exponential mechanism needs no other. For thresholds on the line the cover is the list
 # of
 # the m + 1 splits, whose errors are cumulative sums: the mechanism costs one sort.
-
-
-Array = NDArray[np.float64]
 
 
 class Splits(NamedTuple):

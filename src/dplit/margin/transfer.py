@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize, minimize_scalar
 
-from dplit._checks import check_finite_array, check_integer, check_positive, check_probability
+from dplit._checks import (
+    Array,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_probability,
+)
 from dplit.accounting import gdp_budget
 from dplit.features import random_frequencies
 from dplit.margin.kernels import margin_features
@@ -375,9 +381,6 @@ def balanced_size(
         lambda x: at(math.exp(x)).total, bounds=(0.0, math.log(m)), method="bounded"
     )
     return at(math.exp(float(found.x)))
-
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from fractions import Fraction
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_interval,
     check_nonnegative,
@@ -77,8 +78,6 @@ __all__ = [
 #
 # Arguments are one-dimensional float64 arrays of one shape, validated by the caller.
 
-
-Array = NDArray[np.float64]
 
 SMALLEST_DELTA = 1e-300  # below it mu itself can leave the normal floating-point numbers
 

@@ -12,7 +12,7 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dplit._checks import check_flag, check_integer, check_positive, check_rng
+from dplit._checks import Array, check_flag, check_integer, check_positive, check_rng
 from dplit.mechanisms._rounding import round_up
 
 __all__ = [
@@ -23,8 +23,6 @@ __all__ = [
     "polydisc_noise",
 ]
 
-
-RealArray = NDArray[np.float64]
 
 ComplexArray = NDArray[np.complex128]
 
@@ -39,7 +37,7 @@ def _shape(name: str, shape: Shape) -> tuple[int, ...]:
 @overload
 def laplace_noise(
     shape: Shape, *, scale: float, rng: np.random.Generator, complex: Literal[False] = ...
-) -> RealArray: ...
+) -> Array: ...
 
 
 @overload
@@ -51,12 +49,12 @@ def laplace_noise(
 @overload
 def laplace_noise(
     shape: Shape, *, scale: float, rng: np.random.Generator, complex: bool
-) -> RealArray | ComplexArray: ...
+) -> Array | ComplexArray: ...
 
 
 def laplace_noise(
     shape: Shape, *, scale: float, rng: np.random.Generator, complex: bool = False
-) -> RealArray | ComplexArray:
+) -> Array | ComplexArray:
     r"""Return independent Laplace noise with density :math:`e^{-|z|/b}/(2b)` per real coordinate.
 
     Parameters
@@ -109,7 +107,7 @@ def laplace_noise(
 @overload
 def gaussian_noise(
     shape: Shape, *, sigma: float, rng: np.random.Generator, complex: Literal[False] = ...
-) -> RealArray: ...
+) -> Array: ...
 
 
 @overload
@@ -121,12 +119,12 @@ def gaussian_noise(
 @overload
 def gaussian_noise(
     shape: Shape, *, sigma: float, rng: np.random.Generator, complex: bool
-) -> RealArray | ComplexArray: ...
+) -> Array | ComplexArray: ...
 
 
 def gaussian_noise(
     shape: Shape, *, sigma: float, rng: np.random.Generator, complex: bool = False
-) -> RealArray | ComplexArray:
+) -> Array | ComplexArray:
     r"""Return independent Gaussian noise with standard deviation ``sigma`` per real coordinate.
 
     Parameters
@@ -171,7 +169,7 @@ def gaussian_noise(
 
 def gamma_norm_noise(
     dimension: int, *, rate: float, rng: np.random.Generator, size: Shape | None = None
-) -> RealArray:
+) -> Array:
     r"""Return noise with density proportional to :math:`e^{-\xi\|z\|_2}` on :math:`R^d`.
 
     Parameters
@@ -216,7 +214,7 @@ def gamma_norm_noise(
     direction = rng.standard_normal((*repetitions, dimension))
     direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
     norm = rng.gamma(dimension, round_up(1 / Fraction(rate)), size=(*repetitions, 1))
-    noise: RealArray = norm * direction
+    noise: Array = norm * direction
     return noise
 
 

@@ -9,9 +9,10 @@ from itertools import islice
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_flag,
@@ -28,8 +29,6 @@ __all__ = [
     "report_noisy_min",
 ]
 
-
-Array = NDArray[np.float64]
 
 _CHUNK = 4096  # scores held at a time
 

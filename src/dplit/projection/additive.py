@@ -11,10 +11,11 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, eigvalsh, svd, svdvals
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -53,8 +54,6 @@ __all__ = [
     "worst_perturbation",
 ]
 
-
-_Array = NDArray[np.float64]
 
 Calibration = Literal["paper", "exact"]
 
@@ -116,7 +115,7 @@ def release_additive(
     rng: np.random.Generator,
     calibration: Calibration = "paper",
     clip: Interval = (-1.0, 1.0),
-) -> _Array:
+) -> Array:
     r"""Release a table with independent Gaussian noise on every entry.
 
     Parameters
@@ -162,7 +161,7 @@ def release_additive(
     return np.asarray(np.clip(table, *clip) + noise)
 
 
-def fit_additive(released: ArrayLike, y: ArrayLike) -> _Array:
+def fit_additive(released: ArrayLike, y: ArrayLike) -> Array:
     r"""Return the paper's estimator: least squares on the noisy table and the clear response.
 
     Parameters
@@ -195,7 +194,7 @@ def fit_additive(released: ArrayLike, y: ArrayLike) -> _Array:
     return least_squares(released, y)
 
 
-def fit_corrected(released: ArrayLike, y: ArrayLike, *, sigma: float, cap: float = 0.8) -> _Array:
+def fit_corrected(released: ArrayLike, y: ArrayLike, *, sigma: float, cap: float = 0.8) -> Array:
     r"""Return coefficients without (most of) the attenuation that noise on the design causes.
 
     Parameters
@@ -537,7 +536,7 @@ def perturbation_bound(
     return _bound(u, condition_number(design), root_snr(design, response), improved)
 
 
-def worst_perturbation(*, u: float, root_snr: float) -> tuple[_Array, _Array, _Array]:
+def worst_perturbation(*, u: float, root_snr: float) -> tuple[Array, Array, Array]:
     r"""Return a problem and a perturbation on which the improved bound is attained as r grows.
 
     Parameters
@@ -669,8 +668,8 @@ def necessary_epsilon(*, n_samples: int, n_features: int) -> float:
 class Augmented(NamedTuple):
     r"""The stacked problem: ``design`` is :math:`[X;\sigma I]`, ``response`` is :math:`[y;0]`."""
 
-    design: _Array
-    response: _Array
+    design: Array
+    response: Array
 
 
 def augmented_problem(X: ArrayLike, y: ArrayLike, *, sigma: float) -> Augmented:

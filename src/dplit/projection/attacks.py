@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import chi
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_interval,
@@ -54,9 +55,6 @@ __all__ = [
 ]
 
 
-_Array = NDArray[np.float64]
-
-
 def rms_attack(release: ProjectionRelease) -> float:
     """Size of the entry by which two columns differ, from their released difference.
 
@@ -86,7 +84,7 @@ def rms_attack(release: ProjectionRelease) -> float:
     return float(np.sqrt(np.mean((Z[:, 0] - Z[:, 1]) ** 2)))
 
 
-def rms_attack_quantiles(size: float, probabilities: ArrayLike, *, n_components: int) -> _Array:
+def rms_attack_quantiles(size: float, probabilities: ArrayLike, *, n_components: int) -> Array:
     r"""Quantiles of :func:`rms_attack`: its law is :math:`|x|\chi_{n'}/\sqrt{n'}`.
 
     Parameters
@@ -121,7 +119,7 @@ def rms_attack_quantiles(size: float, probabilities: ArrayLike, *, n_components:
 def whitened_gram(
     release: ProjectionRelease, X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int,
     column: int,
-) -> tuple[EntryChannel, _Array]:  # fmt: skip
+) -> tuple[EntryChannel, Array]:  # fmt: skip
     """Sufficient statistic of a release for one entry, from what the adversary knows.
 
     Parameters
@@ -209,8 +207,8 @@ def likeliest_entry(
 class AttackedEntry(NamedTuple):
     """True values, and for each the guesses of the adversary in repeated releases."""
 
-    truth: _Array
-    guesses: _Array
+    truth: Array
+    guesses: Array
 
 
 def attack_entry(
@@ -288,7 +286,7 @@ def attack_entry(
 # is computed by :func:`dplit.projection.projection.printed_variance`, never assumed.
 
 
-def paired_columns(x: float, *, n_records: int = 3) -> _Array:
+def paired_columns(x: float, *, n_records: int = 3) -> Array:
     """Two columns that agree except in row 1, where they hold x and 0; all else is 1.
 
     Parameters
@@ -321,7 +319,7 @@ def paired_columns(x: float, *, n_records: int = 3) -> _Array:
     return X
 
 
-def single_column(x: float, *, n_records: int = 3) -> tuple[_Array, _Array]:
+def single_column(x: float, *, n_records: int = 3) -> tuple[Array, Array]:
     """One column (x, 1, ..., 1) and the responses (0, 1, ..., 1).
 
     Parameters
@@ -390,7 +388,7 @@ def shared_sketch_leakage(levels: ArrayLike, *, n_components: int = 1) -> Bits:
     return scale_information(values**2, n_samples=n_components)
 
 
-def collinear_bystanders(square: float, *, small: float = 1e-3) -> _Array:
+def collinear_bystanders(square: float, *, small: float = 1e-3) -> Array:
     r"""A table of 25 rows and 3 columns whose collinear bystanders reveal the printed variance.
 
     Parameters
@@ -426,7 +424,7 @@ def collinear_bystanders(square: float, *, small: float = 1e-3) -> _Array:
     return X
 
 
-def disjoint_columns(square: float, *, ones: int, n_features: int) -> _Array:
+def disjoint_columns(square: float, *, ones: int, n_features: int) -> Array:
     r"""Columns with disjoint supports: the shared S plays no role, the printed variance does.
 
     Parameters
@@ -456,13 +454,13 @@ def disjoint_columns(square: float, *, ones: int, n_features: int) -> _Array:
     """
     m = check_integer("ones", ones, minimum=2)
     d = check_integer("n_features", n_features, minimum=2)
-    X: _Array = np.kron(np.eye(d), np.ones((m, 1))).astype(np.float64)
+    X: Array = np.kron(np.eye(d), np.ones((m, 1))).astype(np.float64)
     X[0, 0] = _entry(float(np.sqrt(check_nonnegative("square", square))))
     return X
 
 
 def scale_leakage(
-    tables: list[_Array], weights: ArrayLike, *, epsilon: float, n_components: int
+    tables: list[Array], weights: ArrayLike, *, epsilon: float, n_components: int
 ) -> Bits:
     r"""Information that columns without the entry give, because the printed variance depends on it.
 
@@ -513,7 +511,7 @@ def scale_leakage(
 
 def near_duplicate_columns(
     n_records: int, *, redrawn: float, alice: float = -1.0, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     """Two uniform columns: the second copies the first but for Alice and a share of redrawn rows.
 
     Parameters
@@ -626,7 +624,7 @@ def outlier_leakage(
     n_features: int = 3,
     n_components: int = 50,
     rng: np.random.Generator,
-) -> tuple[_Array, float, float]:
+) -> tuple[Array, float, float]:
     """Leakage of an entry of row 1 as the response of row 1 grows.
 
     Parameters

@@ -12,11 +12,10 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import logsumexp, ndtr, softmax
 
-from dplit._checks import check_integer, check_positive
+from dplit._checks import Array, check_integer, check_positive
 from dplit.projection.information import Bracket, additive_sigma, scale_information
 
 __all__ = [
@@ -35,8 +34,6 @@ __all__ = [
     "uniform_input_bound",
 ]
 
-
-_Array = NDArray[np.float64]
 
 _LN2 = math.log(2.0)
 
@@ -57,8 +54,8 @@ _WEIGHTS = _STEP * np.exp(-(_Z**2) / 2) / math.sqrt(2 * math.pi)
 class InputLaw(NamedTuple):
     """A symmetric input law: mass ``weights[k] / 2`` at each of ``points[k]`` and its negative."""
 
-    points: _Array
-    weights: _Array
+    points: Array
+    weights: Array
 
 
 def average_power_capacity(sigma: float) -> float:
@@ -93,7 +90,7 @@ def average_power_capacity(sigma: float) -> float:
     return 0.5 * math.log1p(check_positive("sigma", sigma) ** -2) / _LN2
 
 
-def _divergence(x: _Array, law: InputLaw, sigma: float) -> tuple[_Array, _Array]:
+def _divergence(x: Array, law: InputLaw, sigma: float) -> tuple[Array, Array]:
     """Return D(N(x, sigma^2) || output law) in nats at inputs x, and its derivative.
 
     The log of the ratio of densities at x + sigma z is a log of a mean of exp(-u z - u^2/2) over
@@ -114,7 +111,7 @@ def _improve(law: InputLaw, sigma: float) -> InputLaw:
     k = len(law.points)
     logits = np.log(np.maximum(law.weights, 1e-12))
 
-    def negative(v: _Array) -> tuple[float, _Array]:
+    def negative(v: Array) -> tuple[float, Array]:
         here = InputLaw(v[:k], softmax(v[k:]))
         D, slope = _divergence(here.points, here, sigma)
         information = float(here.weights @ D)
@@ -325,7 +322,7 @@ def exact_sigma(*, epsilon: float) -> float:
     return additive_sigma(epsilon=bits) if bits < _SMALLEST_BITS else _least_sigma(bits)
 
 
-def quantised_channel(sigma: float, *, inputs: int = 41, outputs: int = 400) -> _Array:
+def quantised_channel(sigma: float, *, inputs: int = 41, outputs: int = 400) -> Array:
     r"""Return the noisy entry as a finite channel, for the algorithm of Blahut and Arimoto.
 
     Parameters

@@ -10,9 +10,10 @@ import math
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_integer,
     check_positive,
@@ -40,7 +41,6 @@ from dplit.projection.projection import (
 
 __all__ = ["AdditiveNoiseRegressor", "RandomProjectionRegressor"]
 
-_Array = NDArray[np.float64]
 #: Larger budgets get the noise of this one.
 MOST_BITS = 300.0
 
@@ -60,7 +60,7 @@ class _EntryPrivateRegressor(LinearRegressor):
         check_probability("delta", self.delta)
         check_choice("correction", self.correction, ("none", "attenuation"))
 
-    def _scaled(self, X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array, Box]:
+    def _scaled(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Box]:
         """Return entries clipped to [-1, 1], responses, and the box of the bounds."""
         self._check_parameters()
         records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)

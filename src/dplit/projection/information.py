@@ -11,12 +11,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import gammaln, rel_entr, xlogy
 from scipy.stats import chi, chi2
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -64,8 +65,6 @@ __all__ = [
 # Everything is integrated, nothing is sampled, and every information comes with its error.
 
 
-_Array = NDArray[np.float64]
-
 _TAIL = 1e-16
 
 _LOG2 = float(np.log(2.0))
@@ -86,12 +85,12 @@ class PairFactors(NamedTuple):
     :math:`\Sigma_1^{-1}\Sigma_0`. Arrays of one shape.
     """
 
-    ratio: _Array
-    plus: _Array
-    minus: _Array
+    ratio: Array
+    plus: Array
+    minus: Array
 
 
-def _legendre(low: float, high: float, count: int, panels: int) -> tuple[_Array, _Array]:
+def _legendre(low: float, high: float, count: int, panels: int) -> tuple[Array, Array]:
     """Nodes and weights of a composite Gauss-Legendre rule on [low, high]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     edges = np.linspace(low, high, panels + 1)
@@ -100,7 +99,7 @@ def _legendre(low: float, high: float, count: int, panels: int) -> tuple[_Array,
     return (middle + half * nodes).ravel(), (half * weights).ravel()
 
 
-def _check_levels(variances: ArrayLike, prior: ArrayLike | None) -> tuple[_Array, _Array]:
+def _check_levels(variances: ArrayLike, prior: ArrayLike | None) -> tuple[Array, Array]:
     levels = np.asarray(check_finite_array("variances", variances, ndim=1), dtype=float)
     if levels.min() <= 0:
         raise ValueError(f"variances must be positive, got {levels.min():g}")
@@ -112,7 +111,7 @@ def _check_levels(variances: ArrayLike, prior: ArrayLike | None) -> tuple[_Array
     return levels, weights
 
 
-def _log_density(u: _Array, dof: int, law: str) -> _Array:
+def _log_density(u: Array, dof: int, law: str) -> Array:
     """Log density of log chi^2_dof, or of the logarithm of the size of a Cauchy variable."""
     if law == "cauchy":
         return np.asarray(np.log(2 / np.pi) + u - np.logaddexp(0.0, 2 * u))
@@ -225,7 +224,7 @@ def scale_total_variation(first: float, second: float, *, n_samples: int) -> flo
     return float(chi2.cdf(crossing / a, n) - chi2.cdf(crossing / b, n))
 
 
-def _softplus_mean(offset: _Array, a: _Array, b: _Array, dof: int, count: int) -> _Array:
+def _softplus_mean(offset: Array, a: Array, b: Array, dof: int, count: int) -> Array:
     """Mean of log2(1 + exp(offset - (a g + b h)/2)) for independent chi-square g, h."""
     t, w = _legendre(float(chi.ppf(_TAIL, dof)), float(chi.isf(_TAIL, dof)), count, 1)
     mass = w * chi.pdf(t, dof)
@@ -239,7 +238,7 @@ def _softplus_mean(offset: _Array, a: _Array, b: _Array, dof: int, count: int) -
 
 def pair_information(
     factors: PairFactors, *, n_samples: int, nodes: int = 64
-) -> tuple[_Array, _Array]:
+) -> tuple[Array, Array]:
     r"""Information in bits of one fair bit that selects one of two covariances.
 
     Parameters
@@ -279,7 +278,7 @@ def pair_information(
     ratio, plus, minus = (np.asarray(part, dtype=float) for part in factors)
     offset = n / 2 * np.log(ratio)
 
-    def value(count: int) -> _Array:
+    def value(count: int) -> Array:
         under0 = _softplus_mean(offset, plus, minus, n, count)
         under1 = _softplus_mean(-offset, -plus / (1 + plus), -minus / (1 + minus), n, count)
         return np.asarray(1 - under0 / 2 - under1 / 2)
@@ -288,7 +287,7 @@ def pair_information(
     return fine, np.abs(fine - value(3 * nodes // 4))
 
 
-def pair_total_variation(factors: PairFactors, *, n_samples: int, nodes: int = 200) -> _Array:
+def pair_total_variation(factors: PairFactors, *, n_samples: int, nodes: int = 200) -> Array:
     """Total variation between N samples of one covariance and N samples of another.
 
     Parameters
@@ -323,7 +322,7 @@ def pair_total_variation(factors: PairFactors, *, n_samples: int, nodes: int = 2
     t, w = _legendre(float(chi.ppf(_TAIL, n)), float(chi.isf(_TAIL, n)), 20, max(nodes // 20, 1))
     mass = w * chi.pdf(t, n)
 
-    def below(offset: _Array, up: _Array, down: _Array) -> _Array:
+    def below(offset: Array, up: Array, down: Array) -> Array:
         """P(up g + down h < 2 offset), with the distribution function in the larger direction."""
         swap = -down > up
         big, other = np.where(swap, down, up), np.where(swap, up, down)
@@ -712,7 +711,7 @@ class Bracket(NamedTuple):
     upper: float
 
 
-def _laws(name: str, value: ArrayLike, ndim: int | None = None) -> _Array:
+def _laws(name: str, value: ArrayLike, ndim: int | None = None) -> Array:
     """Return an array whose last axis holds probabilities that sum to 1."""
     laws = np.asarray(check_finite_array(name, value, ndim=ndim), dtype=np.float64)
     if laws.min() < 0 or np.abs(laws.sum(axis=-1) - 1.0).max() > 1e-9:
@@ -720,7 +719,7 @@ def _laws(name: str, value: ArrayLike, ndim: int | None = None) -> _Array:
     return laws
 
 
-def erasure_channel(reveal: float) -> _Array:
+def erasure_channel(reveal: float) -> Array:
     """Return the channel that publishes a bit with probability ``reveal``, and else nothing.
 
     Parameters
@@ -748,7 +747,7 @@ def erasure_channel(reveal: float) -> _Array:
     return np.array([[p, 0.0, 1.0 - p], [0.0, p, 1.0 - p]])
 
 
-def symmetric_channel(flip: float, *, reveal: float = 0.0) -> _Array:
+def symmetric_channel(flip: float, *, reveal: float = 0.0) -> Array:
     """Return the channel that flips a bit with probability ``flip``, unless it reveals it.
 
     Parameters
@@ -812,7 +811,7 @@ def channel_information(prior: ArrayLike, channel: ArrayLike) -> float:
     return max(float(p @ _divergences(W, p @ W)), 0.0)
 
 
-def _divergences(W: _Array, q: _Array) -> _Array:
+def _divergences(W: Array, q: Array) -> Array:
     """Return the divergences in bits of the rows of W from q; 0 mass in both counts nothing."""
     return np.asarray(rel_entr(W, q).sum(axis=1) / _LN2_finite_channels)
 

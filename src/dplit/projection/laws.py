@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import gammaln
 from scipy.stats import betaprime
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_nonnegative,
@@ -57,9 +58,6 @@ __all__ = [
 # written; :mod:`dplit.projection.laws` shows the algebra, with the same noise on both sides.
 
 
-_Array = NDArray[np.float64]
-
-
 def _projected(problem: Spectrum, n_components: int) -> int:
     rows = check_integer("n_components", n_components)
     if rows < problem.n_features:
@@ -72,7 +70,7 @@ def _projected(problem: Spectrum, n_components: int) -> int:
 
 def _student_draws(
     problem: Spectrum, lam: float, rows: int, size: int, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     """Return projected fits in the eigenbasis, shape (size, d)."""
     tau = math.sqrt(ridge_objective(problem, penalty=lam))
     z = rng.standard_normal((size, problem.n_features))
@@ -89,7 +87,7 @@ def projection_draws(
     n_components: int,
     size: int,
     rng: np.random.Generator,
-) -> _Array:
+) -> Array:
     r"""Draw least-squares fits on projected data, from their multivariate t law.
 
     Parameters
@@ -140,7 +138,7 @@ def projection_errors(
     n_components: int,
     size: int,
     rng: np.random.Generator,
-) -> _Array:
+) -> Array:
     """Draw relative errors of projected fits: d normals and one chi-square each, no matrix.
 
     Parameters and errors are those of :func:`projection_draws`.
@@ -162,7 +160,7 @@ def projection_errors(
     return problem.errors(_student_draws(problem, lam, rows, size, check_rng(rng)))
 
 
-def bartlett_factor(n_rows: int, n_columns: int, *, rng: np.random.Generator) -> _Array:
+def bartlett_factor(n_rows: int, n_columns: int, *, rng: np.random.Generator) -> Array:
     r"""Draw an upper trapezoidal factor T of a Wishart matrix: T'T has the law of G'G.
 
     Parameters
@@ -208,7 +206,7 @@ def wishart_draws(
     n_components: int,
     size: int,
     rng: np.random.Generator,
-) -> _Array:
+) -> Array:
     r"""Draw projected fits from the Gram matrix of the release, a Wishart matrix.
 
     The route between the mechanism and its closed law: only :math:`W_{d+1}(n',M^\top M)` matters.
@@ -248,7 +246,7 @@ def wishart_draws(
 
 def _additive_rotated(
     problem: Spectrum, sigmas: Sequence[float], n_samples: int, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     """Return fits on noisy data in the eigenbasis, one per noise level, with common noise."""
     d = problem.n_features
     root = np.sqrt(problem.energies)
@@ -279,7 +277,7 @@ def _samples(problem: Spectrum, n_samples: int) -> int:
 
 def additive_draws(
     problem: Spectrum, *, sigma: float, n_samples: int, size: int, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     r"""Draw least-squares fits on data with additive noise, at a cost that n does not enter.
 
     Parameters
@@ -328,7 +326,7 @@ def additive_draws(
 
 def additive_path(
     problem: Spectrum, *, sigmas: Sequence[float], n_samples: int, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     """Draw one relative error of noisy-data fits per noise level, with common random numbers.
 
     Parameters
@@ -457,7 +455,7 @@ def error_sd(problem: Spectrum, *, penalty: float, n_components: int) -> float:
 
 def projection_moments(
     problem: Spectrum, *, penalty: float, n_components: int
-) -> tuple[_Array, _Array]:
+) -> tuple[Array, Array]:
     r"""Mean and covariance of the projected fit, given the data.
 
     Parameters
@@ -512,7 +510,7 @@ def projection_moments(
     return ridge_coefficients(problem, penalty=lam), covariance
 
 
-def sketch_factors(problem: Spectrum, coefficients: ArrayLike, *, penalty: float) -> _Array:
+def sketch_factors(problem: Spectrum, coefficients: ArrayLike, *, penalty: float) -> Array:
     r"""Sketching factors :math:`\eta_3` of given fits.
 
     Parameters
@@ -579,7 +577,7 @@ def sketch_mean(*, n_features: int, n_components: int) -> float:
 
 def sketch_quantile(
     probability: float | Sequence[float], *, n_features: int, n_components: int
-) -> float | _Array:
+) -> float | Array:
     r"""Quantiles of the sketching factor :math:`\eta_3=1+\chi^2_d/\chi^2_{n'-d+1}`.
 
     Parameters
@@ -677,8 +675,8 @@ def tail_asymptote(delta: float, *, n_features: int, n_components: int) -> float
 class CoupledFits(NamedTuple):
     """Coefficients from one and the same noise: on the full data, and on the small factors."""
 
-    naive: _Array
-    small: _Array
+    naive: Array
+    small: Array
 
 
 def coupled_projection(

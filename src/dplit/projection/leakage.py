@@ -14,11 +14,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.stats import chi, chi2
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_nonnegative,
@@ -49,9 +50,6 @@ __all__ = [
 ]
 
 
-_Array = NDArray[np.float64]
-
-
 class EntryChannel(NamedTuple):
     r"""Gram matrix of :math:`a=A^{-1/2}e_j` and :math:`b=A^{-1/2}r_0`, and its determinant.
 
@@ -60,13 +58,13 @@ class EntryChannel(NamedTuple):
     without row i are dependent and there is no noise: then the entry is not protected at all.
     """
 
-    aa: _Array
-    ab: _Array
-    bb: _Array
-    det: _Array
+    aa: Array
+    ab: Array
+    bb: Array
+    det: Array
 
 
-def augmented(X: ArrayLike, y: ArrayLike | None, variance: float) -> tuple[_Array, _Array]:
+def augmented(X: ArrayLike, y: ArrayLike | None, variance: float) -> tuple[Array, Array]:
     """Return X, and the matrix M with Sigma = M^T M whose first rows are those of [X y].
 
     Parameters
@@ -102,7 +100,7 @@ def augmented(X: ArrayLike, y: ArrayLike | None, variance: float) -> tuple[_Arra
     return rows, np.vstack([data, ridge]) if scale > 0 else data
 
 
-def _inverse_root(M: _Array) -> _Array:
+def _inverse_root(M: Array) -> Array:
     """Return the upper triangular T with (M^T M)^-1 = T T^T; large tables through their Gram."""
     if len(M) < M.shape[1]:
         raise np.linalg.LinAlgError("[X y] with the noise must have full column rank")
@@ -257,7 +255,7 @@ def entry_factors(channel: EntryChannel, low: float, high: float) -> PairFactors
 def binary_leakage(
     channel: EntryChannel, *, n_components: int, low: float = -1.0, high: float = 1.0,
     nodes: int = 64,
-) -> tuple[_Array, _Array]:  # fmt: skip
+) -> tuple[Array, Array]:  # fmt: skip
     """Bits that the release says about an entry that is ``low`` or ``high`` with equal odds.
 
     Parameters
@@ -293,7 +291,7 @@ def binary_leakage(
 
 def binary_total_variation(
     channel: EntryChannel, *, n_components: int, low: float = -1.0, high: float = 1.0
-) -> _Array:
+) -> Array:
     """Total variation between the releases at two values of the entry.
 
     Parameters
@@ -321,7 +319,7 @@ def binary_total_variation(
     return pair_total_variation(entry_factors(channel, low, high), n_samples=n)
 
 
-def coherent_bound(channel: EntryChannel, *, n_components: int) -> _Array:
+def coherent_bound(channel: EntryChannel, *, n_components: int) -> Array:
     r"""Upper bound on the leakage of an entry in [-1, 1]: :math:`\frac12\log_2(1+n'[A^{-1}]_{jj})`.
 
     Parameters
@@ -367,7 +365,7 @@ def coherent_bound(channel: EntryChannel, *, n_components: int) -> _Array:
 
 def log_likelihoods(
     channel: EntryChannel, levels: ArrayLike, gram: ArrayLike, *, n_components: int
-) -> _Array:
+) -> Array:
     r"""Log-likelihoods of the values of one entry, up to a constant, from whitened Gram matrices.
 
     Parameters
@@ -408,7 +406,7 @@ def log_likelihoods(
 
 def _sample_grams(
     channel: EntryChannel, level: float, n: int, count: int, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     """Gram matrices of (W a, W b) for rows of W with covariance I + v v^T, v = level a + b."""
     aa, ab, _, det = (float(part) for part in channel)
     size = np.sqrt(aa)
@@ -423,7 +421,7 @@ def _sample_grams(
     return np.asarray(np.swapaxes(half, 1, 2) @ half)
 
 
-def _divergences(logs: list[_Array], prior: _Array) -> list[_Array]:
+def _divergences(logs: list[Array], prior: Array) -> list[Array]:
     """Per level and draw, log2 of the likelihood over that of the mixture."""
     weights = np.log(np.maximum(prior, 1e-300))
     return [
@@ -486,7 +484,7 @@ def levels_leakage(
         raise ValueError("channel must have finite aa: this entry is not protected at all")
     prior = np.full(len(x), 1.0 / len(x))
 
-    def draw() -> list[_Array]:
+    def draw() -> list[Array]:
         grams = (_sample_grams(channel, float(level), n, count, rng) for level in x)
         return [log_likelihoods(channel, x, gram, n_components=n) for gram in grams]
 
@@ -514,7 +512,7 @@ def levels_leakage(
 _TAIL = 1e-17
 
 
-def _lengths(n_components: int) -> tuple[_Array, _Array]:
+def _lengths(n_components: int) -> tuple[Array, Array]:
     """Nodes of ``|s_i|``, a chi variable, and their probabilities."""
     n = check_integer("n_components", n_components)
     low, high = float(chi.ppf(_TAIL, n)), float(chi.isf(_TAIL, n))
@@ -683,19 +681,19 @@ def row_variance(
 class CoefficientLaw(NamedTuple):
     """Multivariate t: ``mean + scale root^-1 z / sqrt(chi2_dof)``, with ``root^T root = C``."""
 
-    mean: _Array
-    root: _Array
+    mean: Array
+    root: Array
     scale: float
     dof: int
 
-    def log_density(self, theta: ArrayLike) -> _Array:
+    def log_density(self, theta: ArrayLike) -> Array:
         """Log density at points of shape (..., d), up to a constant that d and dof fix."""
         gap = (np.asarray(theta) - self.mean) @ self.root.T / self.scale
         d = len(self.mean)
         size = np.sum(np.log(np.abs(np.diag(self.root)))) - d * np.log(self.scale)
         return np.asarray(size - (self.dof + d) / 2 * np.log1p(np.sum(gap**2, axis=-1)))
 
-    def sample(self, count: int, *, rng: np.random.Generator) -> _Array:
+    def sample(self, count: int, *, rng: np.random.Generator) -> Array:
         """Draw ``count`` coefficient vectors: array of shape (count, d)."""
         z = rng.standard_normal((check_integer("count", count), len(self.mean)))
         z /= np.sqrt(check_rng(rng).chisquare(self.dof, (count, 1)))

@@ -6,10 +6,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import chi
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -46,9 +47,6 @@ __all__ = [
 # :math:`\lambda` fixed in advance it is epsilon-MI-DP over the class of data with
 # :math:`[A^{-1}]_{jj}\le(2^{2\epsilon}-1)/n'` for all entries; it suffices that
 # :math:`\lambda+\sigma_{\min}^2(P^\perp_{y_{-i}}X_{-i})\ge n'/(2^{2\epsilon}-1)` for all rows i.
-
-
-_Array = NDArray[np.float64]
 
 
 def public_sketch_leakage(
@@ -290,8 +288,8 @@ def best_components(problem: Spectrum, *, epsilon: float, n_samples: int) -> tup
 class ProjectionRelease(NamedTuple):
     """What the trainer gets: ``X`` of shape (n', d) and ``y`` of shape (n',) or (n', k)."""
 
-    X: _Array
-    y: _Array
+    X: Array
+    y: Array
 
 
 def printed_variance(X: ArrayLike, *, epsilon: float, n_components: int) -> float:
@@ -405,7 +403,7 @@ def projection_variance(
     return fixed_variance(epsilon=epsilon, n_components=n_components)
 
 
-def _check_pair(X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
+def _check_pair(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
     labels = np.asarray(check_finite_array("y", y), dtype=float)
     if labels.ndim not in (1, 2):
@@ -479,7 +477,7 @@ def release_projection(
 
 def fit_projection(
     release: ProjectionRelease, *, alpha: float = 0.0, correction: float = 0.0, cap: float = 0.8
-) -> _Array:
+) -> Array:
     r"""Coefficients (14) from a release, with two kinds of post-processing that cost no privacy.
 
     Parameters

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh, lstsq, svdvals
 
-from dplit._checks import check_finite_array, check_nonnegative
+from dplit._checks import Array, check_finite_array, check_nonnegative
 
 __all__ = [
     "Spectrum",
@@ -33,17 +33,14 @@ __all__ = [
 ]
 
 
-_Array = NDArray[np.float64]
-
-
-def _matrix(X: ArrayLike) -> _Array:
+def _matrix(X: ArrayLike) -> Array:
     table = check_finite_array("X", X, ndim=2)
     if table.dtype.kind == "c":
         raise TypeError(f"X must be real, got X of dtype {table.dtype}")
     return np.asarray(table, dtype=np.float64)
 
 
-def _response(y: ArrayLike, n_samples: int) -> _Array:
+def _response(y: ArrayLike, n_samples: int) -> Array:
     response = check_finite_array("y", y, ndim=1)
     if response.dtype.kind == "c":
         raise TypeError(f"y must be real, got y of dtype {response.dtype}")
@@ -52,7 +49,7 @@ def _response(y: ArrayLike, n_samples: int) -> _Array:
     return np.asarray(response, dtype=np.float64)
 
 
-def _tall(X: _Array) -> _Array:
+def _tall(X: Array) -> Array:
     n, d = X.shape
     if n <= d:
         raise ValueError(f"X must have more rows than columns, got X of shape {X.shape}")
@@ -63,12 +60,12 @@ def _deficient(rank: int, d: int) -> ValueError:
     return ValueError(f"X must have full column rank {d}, got X of numerical rank {rank}")
 
 
-def _cutoff(X: _Array) -> float:
+def _cutoff(X: Array) -> float:
     """Return the relative size below which a singular value of X counts as zero."""
     return float(np.finfo(np.float64).eps * max(X.shape))
 
 
-def singular_values(X: ArrayLike) -> _Array:
+def singular_values(X: ArrayLike) -> Array:
     """Return the singular values of a design that meets the paper's assumptions.
 
     Parameters
@@ -100,7 +97,7 @@ def singular_values(X: ArrayLike) -> _Array:
     return values
 
 
-def check_design(X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
+def check_design(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Check the paper's assumptions on a regression problem and return it in float64.
 
     Parameters
@@ -135,7 +132,7 @@ def check_design(X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
     return design, response
 
 
-def least_squares(X: ArrayLike, y: ArrayLike) -> _Array:
+def least_squares(X: ArrayLike, y: ArrayLike) -> Array:
     r"""Return the minimiser of :math:`\|X\theta-y\|^2`.
 
     Parameters
@@ -177,7 +174,7 @@ def least_squares(X: ArrayLike, y: ArrayLike) -> _Array:
     return np.asarray(solution[0], dtype=np.float64)
 
 
-def _residual_energy(X: _Array, y: _Array, best: _Array) -> float:
+def _residual_energy(X: Array, y: Array, best: Array) -> float:
     """Return the squared residual norm, exactly 0 where it is rounding error of an exact fit."""
     energy = float(np.sum((y - X @ best) ** 2))
     scale = float(np.linalg.norm(y) + np.linalg.norm(X) * np.linalg.norm(best))
@@ -373,9 +370,9 @@ class Spectrum:
         Squared norm of the least-squares residual; 0 where the design explains the response.
     """
 
-    energies: _Array
-    basis: _Array
-    scores: _Array
+    energies: Array
+    basis: Array
+    scores: Array
     residual: float
 
     @property
@@ -389,11 +386,11 @@ class Spectrum:
         explained = float(self.scores @ self.scores)
         return explained / self.residual if self.residual > 0 else math.inf
 
-    def rotate(self, coefficients: ArrayLike) -> _Array:
+    def rotate(self, coefficients: ArrayLike) -> Array:
         """Return coefficients (last axis d) in the eigenbasis."""
         return np.asarray(np.asarray(coefficients) @ self.basis)
 
-    def errors(self, rotated: ArrayLike) -> _Array:
+    def errors(self, rotated: ArrayLike) -> Array:
         """Return the relative errors of coefficients given in the eigenbasis (last axis d).
 
         Infinite where the design explains the response.
@@ -499,7 +496,7 @@ def spectrum(X: ArrayLike, y: ArrayLike) -> Spectrum:
     return Spectrum(found.energies, found.basis, found.scores, residual)
 
 
-def ridge_coefficients(problem: Spectrum, *, penalty: float) -> _Array:
+def ridge_coefficients(problem: Spectrum, *, penalty: float) -> Array:
     r"""Minimiser of :math:`\|X\theta-y\|^2+\lambda\|\theta\|^2`, the mean of the projected fit.
 
     Parameters

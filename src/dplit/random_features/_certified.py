@@ -7,9 +7,9 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from dplit._checks import Array
 from dplit._estimators import LARGEST_INPUT
 from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
@@ -25,8 +25,6 @@ __all__ = [
 ]
 
 
-_Array = NDArray[np.float64]
-
 #: Records whose products are added in one matrix product.
 _ROWS = 2048
 
@@ -37,7 +35,7 @@ _ANGLES = 1 << 15
 _LARGEST_ANGLE = 1e300
 
 
-def feature_rows(X: _Array, frequencies: _Array) -> _Array:
+def feature_rows(X: Array, frequencies: Array) -> Array:
     """Return rows ``[cos<w_k, x>, sin<w_k, x>] / sqrt(K)`` (n, 2K) of any finite records.
 
     Angles are added column by column, not in a matrix product, so that a row's bits do not depend
@@ -59,7 +57,7 @@ def feature_rows(X: _Array, frequencies: _Array) -> _Array:
     return rows
 
 
-def ridge_coefficients(X: _Array, y: _Array, frequencies: _Array, alpha: float) -> _Array:
+def ridge_coefficients(X: Array, y: Array, frequencies: Array, alpha: float) -> Array:
     """Return the minimiser of ``||Phi c - y||^2 + alpha ||c||^2`` for labels in [-1, 1].
 
     The smaller of the two systems is solved, which the shapes decide; never more than a block of
@@ -77,7 +75,7 @@ def ridge_coefficients(X: _Array, y: _Array, frequencies: _Array, alpha: float) 
     return _solve(gram, moment, alpha)
 
 
-def _solve(gram: _Array, right: _Array, alpha: float) -> _Array:
+def _solve(gram: Array, right: Array, alpha: float) -> Array:
     gram[np.diag_indices_from(gram)] += alpha
     factor = cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
     return np.asarray(cho_solve(factor, right, check_finite=False))

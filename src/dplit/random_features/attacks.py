@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.blas import daxpy
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_nonnegative,
@@ -20,10 +21,8 @@ from dplit.streams import stream
 
 __all__ = ["MembershipAudit", "membership_audit", "prediction_statistics", "recover_labels"]
 
-_Array = NDArray[np.float64]
 
-
-def recover_labels(released: ArrayLike, features: ArrayLike) -> _Array:
+def recover_labels(released: ArrayLike, features: ArrayLike) -> Array:
     """Labels that the imaginary part of complex interpolation coefficients gives away.
 
     Parameters
@@ -67,7 +66,7 @@ def recover_labels(released: ArrayLike, features: ArrayLike) -> _Array:
     return np.asarray(np.linalg.lstsq(leak, coef.imag, rcond=None)[0])
 
 
-def _label_response(G: _Array, record: int, rows: NDArray[np.intp]) -> _Array:
+def _label_response(G: Array, record: int, rows: NDArray[np.intp]) -> Array:
     """Weights h with ``<c, phi_record> = h^T y`` after Kaczmarz steps on ``rows``: one pass back.
 
     A step is ``c <- (I - phi phi^T / ||phi||^2) c + phi y / ||phi||^2``; its adjoint, applied to
@@ -85,7 +84,7 @@ def _label_response(G: _Array, record: int, rows: NDArray[np.intp]) -> _Array:
 
 def prediction_statistics(
     gram: ArrayLike, y: ArrayLike, record: int, *, sigma: float, n_runs: int, seed: int, name: str
-) -> _Array:
+) -> Array:
     """Private predictions at one record, with its label 0 and with its label 1.
 
     Every run draws the hidden order of m Kaczmarz steps and the Gaussian noise of the release.
@@ -173,7 +172,7 @@ class MembershipAudit:
     epsilon_bound: float
 
 
-def _best_threshold(pilot: _Array, epsilon: float) -> float:
+def _best_threshold(pilot: Array, epsilon: float) -> float:
     """Threshold with the largest ``TPR - e^epsilon FPR`` on the pilot runs."""
     candidates = np.sort(pilot.ravel())
     tpr = np.mean(pilot[1][None, :] > candidates[:, None], axis=1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_choice, check_finite_array, check_integer, check_rng
+from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_rng
 from dplit.datasets import Dataset
 
 __all__ = [
@@ -32,10 +32,7 @@ __all__ = [
 # The synthetic data of Figures 1 to 3: two test functions of Gaussian inputs.
 
 
-_Array = NDArray[np.float64]
-
-
-def f1(X: ArrayLike) -> _Array:
+def f1(X: ArrayLike) -> Array:
     """First test function, ``sqrt(1 + ||x||_2)``: unbounded, with a kink at 0.
 
     Parameters
@@ -55,7 +52,7 @@ def f1(X: ArrayLike) -> _Array:
     return np.asarray(np.sqrt(1.0 + np.linalg.norm(check_finite_array("X", X, ndim=2), axis=1)))
 
 
-def f2(X: ArrayLike) -> _Array:
+def f2(X: ArrayLike) -> Array:
     """Second test function, ``sum_i exp(-|x_i|)``: kinks wherever a coordinate is 0.
 
     Parameters
@@ -77,7 +74,7 @@ def f2(X: ArrayLike) -> _Array:
 
 def draw_data(
     n: int, dimension: int, function: str, *, rng: np.random.Generator
-) -> tuple[_Array, _Array]:
+) -> tuple[Array, Array]:
     """Return standard normal inputs and noise-free labels divided by the norm of all labels.
 
     Parameters
@@ -135,8 +132,8 @@ class Prepared:
         Names of the d columns.
     """
 
-    X: _Array
-    y: _Array
+    X: Array
+    y: Array
     names: tuple[str, ...]
 
 
@@ -156,14 +153,14 @@ class FairnessData:
     group_names : tuple of str
     """
 
-    raw: _Array
-    scaled: _Array
-    y: _Array
+    raw: Array
+    scaled: Array
+    y: Array
     groups: _Indices
     group_names: tuple[str, str]
 
 
-def min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> _Array:
+def min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> Array:
     """Return columns scaled to [0, 1] by their minimum and maximum, in each group separately.
 
     Parameters
@@ -203,7 +200,7 @@ def min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> _Array:
     return scaled
 
 
-def one_hot(dataset: Dataset, *, omit: str | None = None) -> tuple[_Array, tuple[str, ...]]:
+def one_hot(dataset: Dataset, *, omit: str | None = None) -> tuple[Array, tuple[str, ...]]:
     """Return one indicator column per value of every categorical column, values sorted.
 
     Parameters

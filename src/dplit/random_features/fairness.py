@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import erf
 
-from dplit._checks import check_finite_array, check_integer, check_nonnegative, check_rng
+from dplit._checks import Array, check_finite_array, check_integer, check_nonnegative, check_rng
 
 __all__ = [
     "ErrorGaps",
@@ -31,13 +31,10 @@ __all__ = [
 # The published Monte-Carlo estimator of excess-risk gaps: its law and its noise floor.
 
 
-_Array = NDArray[np.float64]
-
-
 def published_gap_estimates(
     eigenvalues: tuple[ArrayLike, ...], sizes: tuple[int, ...], *, sigma: float,
     rng: np.random.Generator, draws: int = 100,
-) -> _Array:  # fmt: skip
+) -> Array:  # fmt: skip
     """Excess-risk gaps as the published code estimates them, sampled exactly.
 
     Parameters
@@ -89,7 +86,7 @@ def published_gap_estimates(
 
 def estimator_floor(
     eigenvalues: tuple[ArrayLike, ...], sizes: tuple[int, ...], *, sigma: float, draws: int = 100
-) -> _Array:
+) -> Array:
     """Mean of the published gap estimate where the true gap is zero: its Monte-Carlo floor.
 
     Parameters
@@ -157,7 +154,7 @@ def risk(residuals: ArrayLike) -> float:
     return float(np.mean(np.asarray(values, dtype=float) ** 2))
 
 
-def _row_norms2(features: ArrayLike) -> _Array:
+def _row_norms2(features: ArrayLike) -> Array:
     matrix = check_finite_array("features", features, ndim=2)
     return np.asarray(np.sum(np.abs(matrix) ** 2, axis=1), dtype=float)
 
@@ -199,7 +196,7 @@ def excess_risk_exact(features: ArrayLike, *, sigma: float) -> float:
     return check_nonnegative("sigma", sigma) ** 2 * float(_row_norms2(features).mean())
 
 
-def excess_risk_gap_exact(features: ArrayLike, groups: ArrayLike, *, sigma: float) -> _Array:
+def excess_risk_gap_exact(features: ArrayLike, groups: ArrayLike, *, sigma: float) -> Array:
     """Exact excess-risk gap of every group under Gaussian output noise.
 
     Parameters
@@ -315,7 +312,7 @@ def ks_null(n1: int, n2: int) -> tuple[float, float]:
     return float(mean / np.sqrt(n)), float(sd / np.sqrt(n))
 
 
-def expected_absolute_error(residuals: ArrayLike, noise_sd: ArrayLike) -> _Array:
+def expected_absolute_error(residuals: ArrayLike, noise_sd: ArrayLike) -> Array:
     """Expected absolute residual after Gaussian noise, record by record.
 
     Parameters

@@ -140,16 +140,13 @@ conflicting_inputs=1)
 # Checked matrices and the Gram matrix that the fits and sensitivities of this chapter share.
 
 
-_Array = NDArray[Any]
-
-
-def feature_matrix(features: ArrayLike) -> _Array:
+def feature_matrix(features: ArrayLike) -> NDArray[Any]:
     """Return a finite (m, N) matrix in double precision, real or complex."""
     array = check_finite_array("features", features, ndim=2)
     return array.astype(np.result_type(array.dtype, np.float64), copy=False)
 
 
-def label_vector(y: ArrayLike, n_records: int) -> _Array:
+def label_vector(y: ArrayLike, n_records: int) -> NDArray[Any]:
     """Return a finite vector of ``n_records`` labels in double precision."""
     labels = check_finite_array("y", y, ndim=1)
     if len(labels) != n_records:
@@ -157,7 +154,7 @@ def label_vector(y: ArrayLike, n_records: int) -> _Array:
     return labels.astype(np.result_type(labels.dtype, np.float64), copy=False)
 
 
-def square_matrix(gram: ArrayLike) -> _Array:
+def square_matrix(gram: ArrayLike) -> NDArray[Any]:
     """Return a finite square matrix in double precision."""
     array = check_finite_array("gram", gram, ndim=2)
     if array.shape[0] != array.shape[1]:
@@ -165,7 +162,7 @@ def square_matrix(gram: ArrayLike) -> _Array:
     return array.astype(np.result_type(array.dtype, np.float64), copy=False)
 
 
-def gram_matrix(features: ArrayLike) -> _Array:
+def gram_matrix(features: ArrayLike) -> NDArray[Any]:
     """Gram matrix ``A A*`` of the rows of a feature matrix, by a symmetric rank-N update.
 
     Parameters
@@ -243,7 +240,7 @@ def find_duplicate_rows(X: ArrayLike, y: ArrayLike) -> list[tuple[int, int]]:
     return [(int(original[j]), int(j)) for j in later]
 
 
-def _refuse(gram: _Array, y: _Array, residual: float) -> None:
+def _refuse(gram: NDArray[Any], y: NDArray[Any], residual: float) -> None:
     """Raise the error of labels that the features cannot interpolate, naming a pair if one is."""
     diagonal = gram.diagonal().real
     distance2 = diagonal[:, None] + diagonal[None, :] - 2.0 * gram.real
@@ -261,7 +258,9 @@ def _refuse(gram: _Array, y: _Array, residual: float) -> None:
     )
 
 
-def _eigh_dual(gram: _Array, y: _Array, cutoff: float | None, allow_residual: bool) -> _Array:
+def _eigh_dual(
+    gram: NDArray[Any], y: NDArray[Any], cutoff: float | None, allow_residual: bool
+) -> NDArray[Any]:
     values, vectors = np.linalg.eigh(gram)
     relative = _smallest(len(gram)) if cutoff is None else cutoff
     keep = values > relative * values[-1]
@@ -275,7 +274,7 @@ def _eigh_dual(gram: _Array, y: _Array, cutoff: float | None, allow_residual: bo
     return np.asarray(basis @ (coordinates / values[keep]))
 
 
-def _cholesky_dual(gram: _Array, y: _Array) -> _Array | None:
+def _cholesky_dual(gram: NDArray[Any], y: NDArray[Any]) -> NDArray[Any] | None:
     """Solve by Cholesky, or return None where the matrix is singular to working precision."""
     try:
         factor, lower = cho_factor(gram, lower=True, check_finite=False)
@@ -295,7 +294,7 @@ def min_norm_dual(
     method: Literal["cholesky", "eigh"] = "cholesky",
     cutoff: float | None = None,
     allow_residual: bool = False,
-) -> _Array:
+) -> NDArray[Any]:
     """Dual vector ``a`` with ``G a = y`` of smallest norm: ``A* a`` is the min-norm interpolator.
 
     Parameters
@@ -347,7 +346,7 @@ def min_norm_fit(
     method: Method = "cholesky",
     cutoff: float | None = None,
     allow_residual: bool = False,
-) -> _Array:
+) -> NDArray[Any]:
     """Coefficients of smallest norm that interpolate the labels: ``c = A* (A A*)^{-1} y``.
 
     Parameters
@@ -409,7 +408,7 @@ def min_norm_fit(
     return np.asarray(dual @ A.conj())
 
 
-def ridge_fit(features: ArrayLike, y: ArrayLike, *, alpha: float) -> _Array:
+def ridge_fit(features: ArrayLike, y: ArrayLike, *, alpha: float) -> NDArray[Any]:
     """Minimiser of ``||A c - y||^2 + alpha ||c||^2`` (scikit-learn's alpha, not divided by m).
 
     Parameters
@@ -460,7 +459,7 @@ def ridge_fit(features: ArrayLike, y: ArrayLike, *, alpha: float) -> _Array:
     return np.asarray(cho_solve(factor, A.conj().T @ labels, check_finite=False))
 
 
-def kaczmarz(gram: ArrayLike, y: ArrayLike, rows: ArrayLike) -> _Array:
+def kaczmarz(gram: ArrayLike, y: ArrayLike, rows: ArrayLike) -> NDArray[Any]:
     """Dual vector of the Kaczmarz iterate after visiting the given rows, from zero.
 
     Parameters

@@ -373,9 +373,6 @@ def swap_witness(*, alpha: float, label_bound: float, n_records: int) -> Witness
     return Witness(features, np.full(m + 1, b))
 
 
-_Array = NDArray[Any]
-
-
 class NearDuplicateProfile(NamedTuple):
     """What Algorithm 1 guarantees for two records at a given distance (see the function)."""
 
@@ -430,7 +427,7 @@ def pair_sensitivity(
     return math.sqrt(max(0.0, float(squares)))
 
 
-def _inverse(gram: ArrayLike) -> _Array:
+def _inverse(gram: ArrayLike) -> NDArray[Any]:
     G = square_matrix(gram)
     condition = float(np.linalg.cond(G))
     if not condition < 1.0 / (max(len(G), 1000) * np.finfo(float).eps):
@@ -666,10 +663,10 @@ class NeighbouringPair:
     y, y_other : ndarray of shape (m,) and (m',)
     """
 
-    X: _Array
-    y: _Array
-    X_other: _Array
-    y_other: _Array
+    X: NDArray[Any]
+    y: NDArray[Any]
+    X_other: NDArray[Any]
+    y_other: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -775,7 +772,7 @@ def forced_label_pair(h: float, *, n_features: int = 5) -> NeighbouringPair:
 
 def measure_pair(
     pair: NeighbouringPair,
-    feature_map: Callable[[_Array], _Array],
+    feature_map: Callable[[NDArray[Any]], NDArray[Any]],
     *,
     epsilon: float,
     delta: float,

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_nonnegative,
@@ -70,8 +71,6 @@ __all__ = [
 # :math:`y=n+\zeta` and :math:`\zeta` is Laplace of scale b. All moments here are integrals of one
 # dimension against the Laplace density, computed by quadrature to about 12 digits.
 
-
-Array = NDArray[np.float64]
 
 #: Nodes of a quadrature panel, and how far in scales the Laplace tails are followed.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)

@@ -20,6 +20,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from dplit._checks import (
+    Array,
     Neighboring,
     check_choice,
     check_integer,
@@ -64,8 +65,6 @@ __all__ = [
 
 # What the estimators that learn from sketches share: the release, its guarantee, the statement.
 
-
-_Array = NDArray[np.float64]
 
 #: Largest dimensions in which the certificate of S_4, an eigenproblem of size d^2 / 2, is computed:
 #: for the best shift, and for one shift.
@@ -215,11 +214,11 @@ def noise_deviation(released: Sketch) -> float:
 
 def fourier_map(
     kind: Literal["fourier", "quantized"],
-    half_widths: _Array,
+    half_widths: Array,
     n_frequencies: int,
     *,
     gamma: float | None,
-    bound: _Array | None = None,
+    bound: Array | None = None,
     rng: np.random.Generator,
 ) -> SketchMap:
     """Random Fourier map at a public scale: ``gamma``, or :func:`default_gamma` in box units.
@@ -274,7 +273,7 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _release(
         self,
-        records: _Array,
+        records: Array,
         sketch_map: SketchMap,
         rng: np.random.Generator,
         *,
@@ -413,7 +412,7 @@ class FourierSketchEstimator(SketchEstimator, ABC):
             return unit, deviation
         return dequantized_sketch(unit, released.map.dither), deviation / QUANTIZED_FACTOR
 
-    def _hears(self, released: Sketch, lengths: _Array, deviation: float) -> bool:
+    def _hears(self, released: Sketch, lengths: Array, deviation: float) -> bool:
         r"""Whether at least half of what was decoded stands out of the noise; warn if not.
 
         Parameters
@@ -672,11 +671,11 @@ class CompressivePCA(
                 stacklevel=4,
             )
 
-    def transform(self, X: ArrayLike) -> _Array:
+    def transform(self, X: ArrayLike) -> Array:
         """Coordinates ``X @ components_.T`` of every record, of shape (n_samples, n_components)."""
         return np.asarray(fitted_records(self, X) @ self.components_.T)
 
-    def inverse_transform(self, Z: ArrayLike) -> _Array:
+    def inverse_transform(self, Z: ArrayLike) -> Array:
         """Records ``Z @ components_`` of coordinates, of shape (n_samples, n_features)."""
         check_is_fitted(self)
         return np.asarray(np.asarray(Z, dtype=np.float64) @ self.components_)
@@ -690,7 +689,7 @@ def _size(n_components: int, n_features: int) -> int:
     return 3 * default_size(n_components, n_features)
 
 
-def _hidden_variance(deviation: float, sizes: _Array, energies: _Array, omega: _Array) -> _Array:
+def _hidden_variance(deviation: float, sizes: Array, energies: Array, omega: Array) -> Array:
     """Return what to add to variances (k, d): their standard errors, and the means' squared.
 
     A variance that noise made too small costs likelihood without bound, one too large little. The
@@ -881,7 +880,7 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
             self.covariances_ = np.tile(box.half**2 / 3.0, (k, 1))
         return self
 
-    def score_samples(self, X: ArrayLike) -> _Array:
+    def score_samples(self, X: ArrayLike) -> Array:
         """Log-likelihood of every record, of shape (n_samples,)."""
         return log_density(fitted_records(self, X), self.weights_, self.means_, self.covariances_)
 
@@ -889,7 +888,7 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
         """Mean log-likelihood of the records; ``y`` is ignored."""
         return float(self.score_samples(X).mean())
 
-    def predict_proba(self, X: ArrayLike) -> _Array:
+    def predict_proba(self, X: ArrayLike) -> Array:
         """Posterior probability of every component, of shape (n_samples, n_components)."""
         records = fitted_records(self, X)
         parts = [

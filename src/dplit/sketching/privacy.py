@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfinv
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_positive,
@@ -34,9 +35,6 @@ __all__ = [
     "sigma_limit",
     "split_epsilon",
 ]
-
-
-Array = NDArray[np.float64]
 
 
 def laplace_loss(points: ArrayLike, value: ArrayLike, neighbour: ArrayLike, *, scale: float) -> Any:

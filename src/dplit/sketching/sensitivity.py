@@ -16,6 +16,7 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
 
 from dplit._checks import (
+    Array,
     Neighboring,
     check_choice,
     check_finite_array,
@@ -54,8 +55,6 @@ __all__ = [
 # vectors
 # with disjoint supports add up. An ascent gives lower bounds; a calibration needs the upper ones.
 
-
-Array = NDArray[np.float64]
 
 _MOST_SIGNS = 20  # 2^19 eigenproblems
 

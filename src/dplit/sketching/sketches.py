@@ -25,7 +25,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import Neighboring, check_choice, check_finite_array, check_integer
+from dplit._checks import Array, Neighboring, check_choice, check_finite_array, check_integer
 from dplit._estimators import clip_rows
 from dplit._exact import grid_rows
 from dplit.features import HadamardBlocks, complex_features, quadratic_features, quantized_features
@@ -123,8 +123,6 @@ def in_order(
 # as exact arithmetic promises. One-bit features take :math:`2^{-1/2}` rounded down to the grid.
 # Quadratic features are shrunk by the factor of :func:`quadratic_factor`.
 
-
-Array = NDArray[np.float64]
 
 #: Features are multiples of ``2^-FEATURE_BITS`` (quadratic ones of a power of two times that).
 FEATURE_BITS = 22

@@ -10,10 +10,11 @@ import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -403,9 +404,6 @@ def without_replacement_variance(values: ArrayLike, n_kept: int) -> float:
         raise ValueError(f"n_kept must be at most {n}, and n at least 2, got n_kept={n_kept!r}")
     spread = float(np.mean(np.abs(entries - entries.mean()) ** 2))
     return spread / kept * (n - kept) / (n - 1)
-
-
-Array = NDArray[np.float64]
 
 
 class Contributions(NamedTuple):

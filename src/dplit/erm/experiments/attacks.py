@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_choice, check_integer, check_positive
+from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.erm.attacks import (
     HingePair,
     Reconstruction,
@@ -53,9 +53,6 @@ __all__ = [
 
 
 # The released classifier :math:`\mathrm{sgn}(f_z+b)`: how often it shows a pattern of labels.
-
-
-_Array = NDArray[np.float64]
 
 
 def pattern_hits(
@@ -121,14 +118,14 @@ class PatternCurve:
         Releases behind each number.
     """
 
-    epsilons: _Array
-    exact: _Array
+    epsilons: Array
+    exact: Array
     hits: NDArray[np.intp]
     other_hits: NDArray[np.intp]
     runs: int
 
     @property
-    def se(self) -> _Array:
+    def se(self) -> Array:
         """Standard errors of ``hits / runs``, from the exact probabilities."""
         return np.asarray(np.sqrt(self.exact * (1.0 - self.exact) / self.runs))
 
@@ -237,7 +234,7 @@ def _one_reconstruction(
 def reconstruct_through(
     release: str, *, seed: int, epsilon: float = 0.5, n_records: int = 50, n_points: int = 8,
     n_repeats: int = 5, n_jobs: int = 1,
-) -> tuple[_Array, _Array]:  # fmt: skip
+) -> tuple[Array, Array]:  # fmt: skip
     """Try to recover one record of a released least-squares fit; all others are known.
 
     Parameters
@@ -290,7 +287,7 @@ def reconstruct_through(
 
 def search_questions(
     pair: HingePair, *, sigma: float, counts: Sequence[int], n_sets: int, rng: np.random.Generator
-) -> tuple[_Array, float]:
+) -> tuple[Array, float]:
     """Power of random sets of questions to tell two neighbours apart, and of one good question.
 
     Parameters
@@ -327,7 +324,7 @@ def search_questions(
     ((2, 3), True)
     """
 
-    def power(points: _Array) -> float:
+    def power(points: Array) -> float:
         gram = pair.kernel(points, points)
         return distinguishing_power(pair.difference(points), gram, sigma=sigma, floor=1e-6 * sigma)
 
@@ -350,11 +347,11 @@ class PowerAudit:
         Gaussian-DP parameter that the estimator promises.
     """
 
-    first: _Array
-    second: _Array
+    first: Array
+    second: Array
     mu: float
 
-    def rates(self, thresholds: _Array) -> tuple[_Array, _Array]:
+    def rates(self, thresholds: Array) -> tuple[Array, Array]:
         """True- and false-positive rates of "above the threshold"."""
         t = np.asarray(thresholds)[:, None]
         return (self.first > t).mean(axis=1), (self.second > t).mean(axis=1)
@@ -364,7 +361,7 @@ class PowerAudit:
         return int(np.sum(self.first > threshold)), int(np.sum(self.second > threshold))
 
 
-def _estimator_values(label: int, runs: int, budget: tuple[float, float], rng: Rng) -> _Array:
+def _estimator_values(label: int, runs: int, budget: tuple[float, float], rng: Rng) -> Array:
     """Released values at the one record, over fits of the public estimator."""
     model = PrivateKernelClassifier(
         regularization=0.5, n_components=1, classes=(-1, 1), random_state=rng, accuracy=1e-4,
@@ -374,10 +371,10 @@ def _estimator_values(label: int, runs: int, budget: tuple[float, float], rng: R
     return np.array([float(fit.decision_function(_RECORD)[0]) for fit in fits])
 
 
-def _oracle_values(label: int, runs: int, budget: tuple[float, float], rng: Rng) -> _Array:
+def _oracle_values(label: int, runs: int, budget: tuple[float, float], rng: Rng) -> Array:
     """Answers at the one record, over runs of the curator's oracle."""
 
-    def kernel(X: _Array, Z: _Array) -> _Array:  # without checks: it is called very often
+    def kernel(X: Array, Z: Array) -> Array:  # without checks: it is called very often
         return np.asarray(np.exp(-0.5 * ((X[:, None] - Z) ** 2).sum(axis=-1)))
 
     oracles = (
@@ -507,14 +504,14 @@ class Target:
         Values of the fit, and released values.
     """
 
-    X: _Array
-    y: _Array
-    points: _Array
-    exact: _Array
-    answers: _Array
+    X: Array
+    y: Array
+    points: Array
+    exact: Array
+    answers: Array
 
     @property
-    def record(self) -> _Array:
+    def record(self) -> Array:
         """The record that the adversary wants, as (x, y)."""
         return np.append(self.X[-1], self.y[-1])
 
@@ -647,10 +644,10 @@ class ReconstructionRuns:
     """
 
     counts: NDArray[np.intp]
-    nearest: _Array
-    farthest: _Array
+    nearest: Array
+    farthest: Array
     solutions: NDArray[np.intp]
-    shifts: _Array
+    shifts: Array
 
 
 def _one_run(

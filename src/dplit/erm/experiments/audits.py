@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betainccinv
 from scipy.stats import binom, norm
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_nonnegative,
@@ -44,13 +45,11 @@ __all__ = [
 ]
 
 
-_Array = NDArray[np.float64]
-
 #: Bins on either side of which nothing is left to see: from -4 to 4 gaps, in 16 bins.
 _BINS = 16
 
 
-def privacy_loss(outputs: ArrayLike, value: float, neighbour: float, *, scale: float) -> _Array:
+def privacy_loss(outputs: ArrayLike, value: float, neighbour: float, *, scale: float) -> Array:
     r"""Log ratio of the densities of one released value under two neighbours.
 
     Parameters
@@ -139,10 +138,10 @@ class ShiftAudit:
     """
 
     event: EventAudit
-    centres: _Array
-    losses: _Array
-    low: _Array
-    high: _Array
+    centres: Array
+    losses: Array
+    low: Array
+    high: Array
 
 
 def _check_order(value: float, neighbour: float) -> tuple[float, float]:
@@ -380,8 +379,8 @@ class LineAudit(NamedTuple):
 
 
 def line_log_density(
-    w: _Array, u: _Array, model: PerturbedObjective, *, loss: SmoothLoss, smoothing: float = 0.5
-) -> _Array:
+    w: Array, u: Array, model: PerturbedObjective, *, loss: SmoothLoss, smoothing: float = 0.5
+) -> Array:
     """Logarithm of the density of the weight that objective perturbation releases on the line.
 
     Parameters

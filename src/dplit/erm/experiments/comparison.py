@@ -13,10 +13,9 @@ from functools import cache, partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
-from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
 from dplit.baselines import noisy_gradient_descent, objective_perturbation
 from dplit.datasets.classification import load_problem
 from dplit.erm.estimators import add_noise, certified_weights
@@ -36,8 +35,6 @@ __all__ = [
 ]
 
 
-_Array = NDArray[np.float64]
-
 Problem = Literal["waves", "cancer", "digits"]
 
 PROBLEMS: tuple[Problem, ...] = ("waves", "cancer", "digits")
@@ -54,7 +51,7 @@ METHODS = (
     "constant",
 )
 
-_Fits = Callable[[int, float], tuple[_Array, float]]
+_Fits = Callable[[int, float], tuple[Array, float]]
 
 STEPS, STEP_LENGTH, QUERIES = 20, 0.5, 20
 
@@ -83,14 +80,14 @@ class Comparison:
     problem: str
     settings: tuple[tuple[int, float], ...]
     delta: float
-    errors: Mapping[str, _Array]
-    expected: _Array
+    errors: Mapping[str, Array]
+    expected: Array
 
-    def mean(self, method: str) -> _Array:
+    def mean(self, method: str) -> Array:
         """Mean over repetitions, for each setting."""
         return np.asarray(self.errors[method].mean(axis=0))
 
-    def advantage(self, method: str, other: str) -> tuple[_Array, _Array]:
+    def advantage(self, method: str, other: str) -> tuple[Array, Array]:
         """Mean of ``other - method`` over repetitions with its standard error."""
         gaps = self.errors[other] - self.errors[method]
         return gaps.mean(axis=0), gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
@@ -126,7 +123,7 @@ def public_regularization(n_records: int, epsilon: float) -> float:
     return float((m * min(1.0, check_positive("epsilon", epsilon, infinite=True))) ** (-2 / 3))
 
 
-def gaussian_error(scores: _Array, share: _Array, *, sigma: float) -> float:
+def gaussian_error(scores: Array, share: Array, *, sigma: float) -> float:
     r"""Expected share of wrong signs of scores with Gaussian noise.
 
     Parameters
@@ -161,13 +158,13 @@ def gaussian_error(scores: _Array, share: _Array, *, sigma: float) -> float:
 class _Task:
     """Training features and labels, features of public points, test features with P(+1)."""
 
-    F: _Array
-    y: _Array
-    asked: _Array
-    test: _Array
-    share: _Array
+    F: Array
+    y: Array
+    asked: Array
+    test: Array
+    share: Array
 
-    def error(self, weights: _Array) -> float:
+    def error(self, weights: Array) -> float:
         positive = self.test @ weights > 0
         return float(np.mean(np.where(positive, 1.0 - self.share, self.share)))
 
@@ -197,7 +194,7 @@ def _bundled(name: str, m: int, seed: int, trial: int) -> _Task:
     return _Task(F[train], y[train], asked, F[test], (y[test] > 0).astype(float))
 
 
-def _hinge_slope(scores: _Array, y: _Array) -> _Array:
+def _hinge_slope(scores: Array, y: Array) -> Array:
     return np.asarray(-y * (y * scores < 1.0))
 
 
@@ -243,7 +240,7 @@ def _trial(
     tasks = {m: make(m, seed, trial) for m in {m for m, _ in settings}}
 
     @cache
-    def fits(m: int, penalty: float) -> tuple[_Array, float]:
+    def fits(m: int, penalty: float) -> tuple[Array, float]:
         return certified_weights(
             tasks[m].F, tasks[m].y, loss="hinge", regularization=penalty, tau=0.5, accuracy=0.01
         )

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from dplit._checks import check_choice, check_finite_array, check_integer, check_positive
+from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_positive
 from dplit.erm.losses import trigonometric_features
 from dplit.erm.minimisers import fit_linear
 from dplit.erm.rates import (
@@ -47,8 +47,6 @@ __all__ = [
     "log_slope",
 ]
 
-
-Array = NDArray[np.float64]
 
 #: Probability that a label of the classification problem is that of the square wave.
 LABEL_QUALITY = 0.9

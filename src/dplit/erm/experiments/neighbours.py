@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from dplit._checks import check_choice, check_integer, check_positive, check_rng
+from dplit._checks import Array, check_choice, check_integer, check_positive, check_rng
 from dplit.erm._solvers import duality_gap, logistic_weights
 from dplit.erm.losses import LOSSES, check_targets, gaussian_kernel, gram_rows
 from dplit.erm.minimisers import rkhs_norm, solve_gram
@@ -30,9 +30,6 @@ __all__ = [
     "stability_curve",
     "wave_sample",
 ]
-
-
-Array = NDArray[np.float64]
 
 
 class Replacements(NamedTuple):

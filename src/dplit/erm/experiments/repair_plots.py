@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from numpy.typing import NDArray
 
+from dplit._checks import Array
 from dplit.erm.attacks import HingePair, LeakAudit
 from dplit.erm.experiments.attacks import PowerAudit
 from dplit.erm.experiments.comparison import METHODS, Comparison
@@ -29,8 +29,6 @@ __all__ = [
 ]
 
 
-_Array = NDArray[np.float64]
-
 #: Colour, line style and marker of every method, the same in all panels.
 _STYLES: dict[str, tuple[str, Any, str]] = {
     "Gaussian process": ("#0072B2", "-", "o"),
@@ -47,8 +45,8 @@ _SIDES = (("z", "#0072B2", "-"), ("neighbour", "#D55E00", "--"))
 
 
 def release_paths(
-    pair: HingePair, ticks: _Array, *, epsilon: float, delta: float, n_paths: int, seed: int
-) -> tuple[_Array, _Array]:
+    pair: HingePair, ticks: Array, *, epsilon: float, delta: float, n_paths: int, seed: int
+) -> tuple[Array, Array]:
     """Released functions of two neighbours along the first axis.
 
     Parameters
@@ -91,7 +89,7 @@ def release_paths(
 
 
 def process_figure(
-    ticks: _Array, paths: tuple[_Array, _Array], audit: PowerAudit, leaks: Sequence[LeakAudit]
+    ticks: Array, paths: tuple[Array, Array], audit: PowerAudit, leaks: Sequence[LeakAudit]
 ) -> Figure:
     """Released functions of two neighbours, and the power of the best attack on them.
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dplit._checks import Array
 from dplit.erm.experiments.tables import VERSIONS
 from dplit.erm.losses import lipschitz_constant
 from dplit.erm.stability import (
@@ -27,8 +28,6 @@ __all__ = [
     "stability_figure",
 ]
 
-
-Array = NDArray[np.float64]
 
 TITLES = {
     "squared": "least squares",

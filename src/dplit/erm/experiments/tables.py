@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from dplit._checks import check_positive
+from dplit._checks import Array, check_positive
 from dplit.erm.rates import (
     balanced_regularization,
     excess_bound,
@@ -113,9 +113,6 @@ def bounds_beside_worst(
             for lam in lambdas
         ])  # fmt: skip
     return found
-
-
-Array = NDArray[np.float64]
 
 
 class SubsetRow(NamedTuple):

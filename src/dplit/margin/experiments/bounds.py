@@ -13,9 +13,10 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -60,9 +61,6 @@ __all__ = [
 #
 # Few records are near the origin, at :math:`\pm\gamma`, and most at :math:`\pm r`. The hinge of
 # margin 1 asks for w = 1/gamma, although all w > 0 classify alike.
-
-
-Array = NDArray[np.float64]
 
 
 def comparator_slack(norm: float, *, margin: float, n_samples: int, data_norm: float) -> float:

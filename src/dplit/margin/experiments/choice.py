@@ -8,9 +8,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dplit._checks import check_integer, check_positive, check_rng
+from dplit._checks import Array, check_integer, check_positive, check_rng
 from dplit.margin._solvers import minimise_hinge
 from dplit.margin.data import margin_data
 from dplit.margin.losses import margin_loss, zero_one_loss
@@ -46,8 +46,6 @@ __all__ = [
 
 # Thresholds at an unknown place: labels private, everything private, or labels randomised.
 
-
-Array = NDArray[np.float64]
 
 #: Columns of the table.
 METHODS = ("label EM", "full EM", "randomised response")

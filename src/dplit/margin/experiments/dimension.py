@@ -13,10 +13,10 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betainc
 
-from dplit._checks import check_finite_array, check_integer, check_interval, check_positive
+from dplit._checks import Array, check_finite_array, check_integer, check_interval, check_positive
 from dplit.accounting import gdp_budget
 from dplit.margin.compressed import compress, draw_projection, expand
 from dplit.margin.data import margin_data, span_coordinates, sphere_sample
@@ -45,9 +45,6 @@ __all__ = [
 #
 # Records are :math:`x=(\gamma y,\sqrt{1-\gamma^2}\,u)` with y a fair sign and u uniform on the
 # sphere: unit vectors that the first axis separates with margin :math:`\gamma`, in any dimension.
-
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from dplit._checks import check_choice, check_integer, check_positive
+from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.accounting import gdp_budget
 from dplit.datasets.classification import PROBLEMS, KernelProblem, kernel_problem
 from dplit.margin._solvers import minimise_hinge
@@ -273,8 +272,6 @@ def slope(x: Sequence[float], values: Sequence[float], errors: Sequence[float]) 
 # descend
 # together.
 
-
-Array = NDArray[np.float64]
 
 #: Frequencies of the direct methods, then of the compressed one.
 METHODS = ("D = 20", "D = 100", "D = 500", "compressed to 200")

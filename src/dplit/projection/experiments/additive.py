@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import svdvals
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_nonnegative,
@@ -53,12 +54,9 @@ __all__ = [
 ]
 
 
-_Array = NDArray[np.float64]
-
-
 def planted_problem(
     n_samples: int, n_features: int, *, root_snr: float, rng: np.random.Generator
-) -> tuple[_Array, _Array]:
+) -> tuple[Array, Array]:
     r"""Draw a uniform design in [-1, 1] and a response with a chosen r(y), exactly.
 
     Parameters
@@ -102,7 +100,7 @@ def planted_problem(
 
 def largest_singular_values(
     n_samples: int, n_features: int, *, size: int, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     r"""Draw the largest singular values of Gaussian matrices.
 
     Parameters
@@ -192,7 +190,7 @@ def perturbation_ratios(*, instances: int, rng: np.random.Generator) -> Perturba
 
 def additive_errors(
     X: ArrayLike, y: ArrayLike, *, epsilon: float, size: int, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     r"""Draw relative errors of additive noise, each from a fresh release of the same data.
 
     Parameters
@@ -235,9 +233,9 @@ def additive_errors(
 class CorrectionErrors(NamedTuple):
     """Relative errors per trial of three estimators on the same releases."""
 
-    raw: _Array
-    capped: _Array
-    full: _Array
+    raw: Array
+    capped: Array
+    full: Array
 
 
 def _correction_trial(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from dplit._checks import check_choice, check_integer, check_positive
+from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import additive_path, expected_error, projection_errors
 from dplit.projection.regression import Spectrum, spectra_from_moments
@@ -196,8 +196,6 @@ def projection_sizes(figure: str, k: int) -> dict[str, int]:
     }
 
 
-_Array = NDArray[np.float64]
-
 _BLOCK = 1000  # rows per block; positions are multiples of it
 
 
@@ -224,20 +222,20 @@ class ErrorCurves:
         Squares of f(X), what (13) subtracts.
     """
 
-    axis: _Array
-    additive: Mapping[str, _Array]
-    expected: Mapping[tuple[str, str, str], _Array]
-    drawn: Mapping[tuple[str, str, str], _Array]
-    components: Mapping[str, _Array]
-    snr: Mapping[str, _Array]
-    floor: _Array
+    axis: Array
+    additive: Mapping[str, Array]
+    expected: Mapping[tuple[str, str, str], Array]
+    drawn: Mapping[tuple[str, str, str], Array]
+    components: Mapping[str, Array]
+    snr: Mapping[str, Array]
+    floor: Array
 
     @property
     def repeats(self) -> int:
         """Number of trials."""
         return len(self.floor)
 
-    def mean(self, response: str, scheme: str, noise: str = "printed") -> _Array:
+    def mean(self, response: str, scheme: str, noise: str = "printed") -> Array:
         """Return the mean error over trials, shape (p,); the scheme may be "additive"."""
         check_choice("response", response, self.additive)
         check_choice("scheme", scheme, ("additive", *SCHEMES))
@@ -251,13 +249,13 @@ class ErrorCurves:
 class _Moments:
     """Second moments of the rows seen so far; responses are a * (X theta) + w."""
 
-    gram: _Array
-    cross: _Array  # X' [X theta, w]
-    inner: _Array  # [X theta, w]' [X theta, w]
-    noisy_gram: _Array
-    noisy_cross: _Array
-    energy: _Array
-    peak: _Array
+    gram: Array
+    cross: Array  # X' [X theta, w]
+    inner: Array  # [X theta, w]' [X theta, w]
+    noisy_gram: Array
+    noisy_cross: Array
+    energy: Array
+    peak: Array
 
     @classmethod
     def empty(cls, d: int) -> _Moments:
@@ -265,7 +263,7 @@ class _Moments:
         zero = np.zeros(d)
         return cls(square, pair, np.zeros((2, 2)), square.copy(), pair.copy(), zero, zero.copy())
 
-    def add(self, X: _Array, noise: _Array | None, signals: _Array) -> None:
+    def add(self, X: Array, noise: Array | None, signals: Array) -> None:
         self.gram += X.T @ X
         self.cross += X.T @ signals
         self.inner += signals.T @ signals
@@ -385,7 +383,7 @@ class _Trial:
                 self.drawn[name, scheme, noise][at] = draw
 
 
-def _collect(axis: _Array, trials: list[_Trial], sizes: list[dict[str, int]]) -> ErrorCurves:
+def _collect(axis: Array, trials: list[_Trial], sizes: list[dict[str, int]]) -> ErrorCurves:
     first = trials[0]
     return ErrorCurves(
         axis=axis,

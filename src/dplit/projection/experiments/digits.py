@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.ndimage import affine_transform
 
-from dplit._checks import check_choice, check_integer, check_rng
+from dplit._checks import Array, check_choice, check_integer, check_rng
 from dplit.datasets import Digits
 from dplit.projection.experiments.curves import Setting, projection_sizes, setting
 from dplit.projection.information import additive_sigma, fixed_variance
@@ -32,8 +32,6 @@ __all__ = [
     "pixel_table",
 ]
 
-
-_Array = NDArray[np.float64]
 
 _Key = tuple[str, str]
 
@@ -62,8 +60,8 @@ class PixelTable:
         Indices of the pixels, increasing.
     """
 
-    pixels: _Array
-    labels: _Array
+    pixels: Array
+    labels: Array
     origin: NDArray[np.int64]
     chosen: NDArray[np.int64]
 
@@ -85,9 +83,9 @@ class DigitCurves:
         Where the digits come from.
     """
 
-    axis: _Array
-    errors: Mapping[_Key, _Array]
-    floor_share: _Array
+    axis: Array
+    errors: Mapping[_Key, Array]
+    floor_share: Array
     source: str
 
     @property
@@ -95,27 +93,27 @@ class DigitCurves:
         """Number of trials."""
         return len(self.floor_share)
 
-    def mean(self, scheme: str, noise: str = "printed") -> _Array:
+    def mean(self, scheme: str, noise: str = "printed") -> Array:
         """Return the mean test error over trials, shape (p,)."""
         check_choice("scheme", scheme, {key[0] for key in self.errors})
         check_choice("noise", noise, ("printed", "repaired"))
         return np.asarray(self._of(scheme, noise).mean(axis=0))
 
-    def _of(self, scheme: str, noise: str) -> _Array:
+    def _of(self, scheme: str, noise: str) -> Array:
         return self.errors.get((scheme, noise), self.errors.get((scheme, "printed"), np.empty(0)))
 
-    def se(self, scheme: str, noise: str = "printed") -> _Array:
+    def se(self, scheme: str, noise: str = "printed") -> Array:
         """Return the standard error of the mean test error, shape (p,)."""
         values = self._of(scheme, noise)
         return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
 
-    def gap(self, first: str, second: str, noise: str = "printed") -> tuple[_Array, _Array]:
+    def gap(self, first: str, second: str, noise: str = "printed") -> tuple[Array, Array]:
         """Return mean and standard error of the paired difference of two schemes, shape (p,)."""
         difference = self._of(first, noise) - self._of(second, noise)
         return difference.mean(axis=0), difference.std(axis=0, ddof=1) / np.sqrt(len(difference))
 
 
-def augment(images: _Array, *, rng: np.random.Generator) -> _Array:
+def augment(images: Array, *, rng: np.random.Generator) -> Array:
     """Distort every image by one random affine map.
 
     Parameters
@@ -202,7 +200,7 @@ def _split(table: PixelTable, rng: np.random.Generator) -> tuple[NDArray[np.int6
     return rng.permutation(np.flatnonzero(~held_out)), np.flatnonzero(held_out)
 
 
-def _trial(trial: Trial, table: PixelTable, chosen: Setting, n_draws: int) -> dict[_Key, _Array]:
+def _trial(trial: Trial, table: PixelTable, chosen: Setting, n_draws: int) -> dict[_Key, Array]:
     data, noise = trial.stream("data"), trial.stream("noise")
     train, test = _split(table, data)
     (epsilon,) = chosen.epsilons
@@ -211,7 +209,7 @@ def _trial(trial: Trial, table: PixelTable, chosen: Setting, n_draws: int) -> di
     keys += [(s, v) for s in _SIZES for v in ("printed", "repaired")]
     errors = {key: np.empty(len(chosen.positions)) for key in keys}
 
-    def wrong(coefficients: _Array) -> float:
+    def wrong(coefficients: Array) -> float:
         signs = np.where(table.pixels[test] @ coefficients.T > 0, 1.0, -1.0)
         return float(np.mean(signs != table.labels[test].reshape(-1, *[1] * (signs.ndim - 1))))
 

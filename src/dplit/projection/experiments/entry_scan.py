@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dplit._checks import check_finite_array, check_integer, check_rng
+from dplit._checks import Array, check_finite_array, check_integer, check_rng
 from dplit.projection.leakage import (
     binary_leakage,
     binary_total_variation,
@@ -22,9 +22,6 @@ __all__ = [
     "scan_entries",
     "uniform_scan",
 ]
-
-
-_Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -47,9 +44,9 @@ class EntryScan:
 
     epsilon: float
     variance: float
-    bits: _Array
+    bits: Array
     error: float
-    bound: _Array
+    bound: Array
 
     @property
     def share_above(self) -> float:
@@ -142,9 +139,9 @@ class UniformScan:
     n_records: int
     n_components: int
     variance: float
-    bits: _Array
-    bound: _Array
-    distance: _Array
+    bits: Array
+    bound: Array
+    distance: Array
 
 
 def uniform_scan(

@@ -9,9 +9,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_nonnegative,
@@ -29,9 +30,6 @@ __all__ = [
 
 
 # The slow second route: leakage from naive releases and full-dimensional likelihoods.
-
-
-_Array = NDArray[np.float64]
 
 
 def simulated_leakage(
@@ -107,7 +105,7 @@ def simulated_leakage(
     return Bits(value, float(np.sqrt(square)))
 
 
-def _log_densities(rows: _Array, L: _Array, n_components: int) -> _Array:
+def _log_densities(rows: Array, L: Array, n_components: int) -> Array:
     """Log densities, up to a constant, of consecutive blocks of rows with covariance L L^T."""
     white = np.linalg.solve(L, rows.T)
     energy = np.sum(white**2, axis=0).reshape(-1, n_components).sum(axis=1)
@@ -118,7 +116,7 @@ def _log_densities(rows: _Array, L: _Array, n_components: int) -> _Array:
 _ENTRIES = 4_000_000  # random numbers held at a time
 
 
-def _data(X: ArrayLike, y: ArrayLike) -> tuple[_Array, _Array]:
+def _data(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     design = check_finite_array("X", X, ndim=2).astype(float)
     response = check_finite_array("y", y, ndim=1).astype(float)
     if len(design) != len(response):
@@ -133,7 +131,7 @@ def _batches(size: int, entries: int) -> Iterator[int]:
         yield min(step, size - start)
 
 
-def _fits(designs: _Array, responses: _Array) -> _Array:
+def _fits(designs: Array, responses: Array) -> Array:
     """Return least-squares fits of a stack of problems, by their normal equations."""
     grams = np.einsum("bij,bik->bjk", designs, designs, optimize=True)
     right = np.einsum("bij,bi->bj", designs, responses, optimize=True)
@@ -148,7 +146,7 @@ def naive_projection_draws(
     n_components: int,
     size: int,
     rng: np.random.Generator,
-) -> _Array:
+) -> Array:
     r"""Draw fits on :math:`SX+\sigma N` and :math:`Sy` by forming S and N.
 
     Parameters
@@ -195,7 +193,7 @@ def naive_projection_draws(
 
 def naive_additive_draws(
     X: ArrayLike, y: ArrayLike, *, sigma: float, size: int, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     r"""Draw fits on :math:`X+\sigma N` and y by forming N.
 
     Parameters

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from dplit._checks import check_finite_array, check_integer, check_positive
+from dplit._checks import Array, check_finite_array, check_integer, check_positive
 from dplit.random_features.data import draw_data
 from dplit.random_features.experiments.curves import nested_grams
 from dplit.random_features.interpolation import distinct_rows
@@ -25,9 +25,6 @@ __all__ = [
     "sensitivity_audit",
     "swap_sensitivities",
 ]
-
-
-_Array = NDArray[np.float64]
 
 
 def interpolation_shortfall(
@@ -74,7 +71,7 @@ def interpolation_shortfall(
 
 def swap_sensitivities(
     gram: ArrayLike, y: ArrayLike, cross: ArrayLike, norms2: ArrayLike, y_new: ArrayLike
-) -> _Array:
+) -> Array:
     """Distance that the interpolator moves for every swap of one record by one new record.
 
     Parameters
@@ -145,11 +142,11 @@ class SensitivityAudit:
     """
 
     components: NDArray[np.intp]
-    code: _Array
-    flip: _Array
-    removal: _Array
-    swap_mean: _Array
-    swap_max: _Array
+    code: Array
+    flip: Array
+    removal: Array
+    swap_mean: Array
+    swap_max: Array
 
 
 def sensitivity_audit(
@@ -207,7 +204,7 @@ def sensitivity_audit(
     return SensitivityAudit(np.array(components, dtype=np.intp), *np.array(results).T)
 
 
-def nearest_distances(X: ArrayLike) -> _Array:
+def nearest_distances(X: ArrayLike) -> Array:
     """Distance of every distinct row to the nearest other distinct row.
 
     Parameters

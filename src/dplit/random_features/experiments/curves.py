@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dplit._checks import check_choice, check_integer
+from dplit._checks import Array, check_choice, check_integer
 from dplit.features import phased_cosine_features
 from dplit.random_features.data import Prepared, draw_data, split
 from dplit.random_features.interpolation import distinct_rows, kaczmarz, min_norm_dual
@@ -47,8 +47,6 @@ __all__ = [
 # vector of length m instead of N.
 
 
-_Array = NDArray[np.float64]
-
 _BLOCK = 1024
 
 
@@ -62,16 +60,16 @@ class NestedGram:
     """
 
     n_components: int
-    gram: _Array
-    cross: _Array
-    row_norms2: _Array
-    responses: _Array
-    direction_norms2: _Array
+    gram: Array
+    cross: Array
+    row_norms2: Array
+    responses: Array
+    direction_norms2: Array
 
 
 def nested_grams(
-    X_train: _Array,
-    X_test: _Array,
+    X_train: Array,
+    X_test: Array,
     components: Sequence[int],
     *,
     frequency_sd: float,
@@ -111,7 +109,7 @@ def nested_grams(
         )
 
 
-def gradient_dual(gram: _Array, y: _Array, rows: NDArray[np.intp], step: float) -> _Array:
+def gradient_dual(gram: Array, y: Array, rows: NDArray[np.intp], step: float) -> Array:
     """Return the dual vector of stochastic gradient descent from zero on half the squared loss.
 
     Step t adds ``step * (y_i - <c, phi_i>) phi_i`` with i = rows[t].
@@ -122,7 +120,7 @@ def gradient_dual(gram: _Array, y: _Array, rows: NDArray[np.intp], step: float) 
     return dual
 
 
-def min_norm_dual_distinct(gram: _Array, y: _Array, X: _Array) -> _Array:
+def min_norm_dual_distinct(gram: Array, y: Array, X: Array) -> Array:
     """Return the dual vector of the minimum-norm least-squares fit where rows may repeat.
 
     Equal rows of X have equal features: the least-squares fit interpolates the mean of their
@@ -394,12 +392,12 @@ def differences(experiment: str) -> list[dict[str, Any]]:
 _Indices = NDArray[np.intp]
 
 
-def _mean_square(residual: _Array) -> _Array:
+def _mean_square(residual: Array) -> Array:
     return np.asarray(np.mean(residual**2, axis=0))
 
 
-def _ours(block: NestedGram, residual: _Array, exact: _Array | None, s: Setting,
-          normals: _Array) -> dict[str, _Array]:  # fmt: skip
+def _ours(block: NestedGram, residual: Array, exact: Array | None, s: Setting,
+          normals: Array) -> dict[str, Array]:  # fmt: skip
     sigma = np.array([
         published_scale(block.n_components, epsilon=e, delta=s.delta, sensitivity=s.sensitivity)
         for e in s.epsilons
@@ -420,8 +418,8 @@ def _ours(block: NestedGram, residual: _Array, exact: _Array | None, s: Setting,
     return errors
 
 
-def _gamma(block: NestedGram, residual: _Array, s: Setting, normals: _Array, norms: _Array,
-           rng: np.random.Generator) -> dict[str, _Array]:  # fmt: skip
+def _gamma(block: NestedGram, residual: Array, s: Setting, normals: Array, norms: Array,
+           rng: np.random.Generator) -> dict[str, Array]:  # fmt: skip
     n = block.n_components
     scale = s.sensitivity / np.sqrt(n) / np.array(s.epsilons)
     radius = scale * rng.gamma(n, size=len(s.epsilons))
@@ -432,8 +430,8 @@ def _gamma(block: NestedGram, residual: _Array, s: Setting, normals: _Array, nor
     }
 
 
-def _sgd(block: NestedGram, y: tuple[_Array, _Array], rows: _Indices, s: Setting,
-         normals: _Array) -> dict[str, _Array]:  # fmt: skip
+def _sgd(block: NestedGram, y: tuple[Array, Array], rows: _Indices, s: Setting,
+         normals: Array) -> dict[str, Array]:  # fmt: skip
     m = len(y[0])
     plain = np.column_stack([
         y[1] - block.cross @ gradient_dual(block.gram, y[0], rows, rate / m)
@@ -452,8 +450,8 @@ def _sgd(block: NestedGram, y: tuple[_Array, _Array], rows: _Indices, s: Setting
 
 
 def method_errors(
-    X: tuple[_Array, _Array],
-    y: tuple[_Array, _Array],
+    X: tuple[Array, Array],
+    y: tuple[Array, Array],
     components: Sequence[int],
     setting: Setting,
     *,
@@ -462,7 +460,7 @@ def method_errors(
     trial: int,
     methods: tuple[str, ...] = ("ours", "gamma", "sgd"),
     exact: bool = True,
-) -> list[Mapping[str, _Array]]:
+) -> list[Mapping[str, Array]]:
     """Return the errors of every method at every number of features, one nested draw.
 
     X and y are pairs (training, test). Features, row sequences and noise have streams of their own.
@@ -479,7 +477,7 @@ def method_errors(
         *X, components, frequency_sd=setting.frequency_sd, rng=stream(seed, name, "public", trial),
         noise_rng=noise_rng, directions=per_block * len(components),
     )  # fmt: skip
-    results: list[Mapping[str, _Array]] = []
+    results: list[Mapping[str, Array]] = []
     for k, block in enumerate(blocks):
         at = k * per_block
         rows, sgd_rows = rows_rng.integers(m, size=(2, m))
@@ -487,7 +485,7 @@ def method_errors(
         best = None
         if exact:
             best = y[1] - block.cross @ min_norm_dual_distinct(block.gram, y[0], X[0])
-        errors: dict[str, _Array] = {}
+        errors: dict[str, Array] = {}
         for method in methods:
             use = slice(at, at + widths[method])
             at += widths[method]
@@ -504,10 +502,10 @@ def method_errors(
     return results
 
 
-_Errors = list[Mapping[str, _Array]]
+_Errors = list[Mapping[str, Array]]
 
 
-def _stack(trials: Sequence[_Errors]) -> dict[str, _Array]:
+def _stack(trials: Sequence[_Errors]) -> dict[str, Array]:
     """Return arrays (repetition, position, ...) from one list of errors per repetition."""
     names = trials[0][0]
     return {name: np.array([[point[name] for point in t] for t in trials]) for name in names}
@@ -521,7 +519,7 @@ def _sizes(s: Setting) -> tuple[tuple[int, ...], int, int]:
 
 
 def _feature_trial(
-    trial: int, *, seed: int, name: str, s: Setting, X: _Array, y: _Array, m: int
+    trial: int, *, seed: int, name: str, s: Setting, X: Array, y: Array, m: int
 ) -> _Errors:
     return method_errors(
         (X[:m], X[m:]), (y[:m], y[m:]), s.components, s, seed=seed, name=name, trial=trial

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from dplit._checks import check_finite_array, check_integer, check_nonnegative
+from dplit._checks import Array, check_finite_array, check_integer, check_nonnegative
 from dplit.datasets import Dataset
 from dplit.features import cos_sin_features, phased_cosine_features
 from dplit.random_features.data import FairnessData, fairness_data, sensitive_groups, split
@@ -39,9 +39,6 @@ __all__ = [
 ]
 
 
-_Array = NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class GapCurves:
     """Excess-risk gaps of two models in two groups, every array of shape (repetition, epsilon, 2).
@@ -52,16 +49,16 @@ class GapCurves:
 
     feature: str
     group_names: tuple[str, str]
-    epsilons: _Array
-    rf: _Array
-    rls: _Array
-    rf_exact: _Array
-    rls_exact: _Array
-    rf_floor: _Array
-    rls_floor: _Array
+    epsilons: Array
+    rf: Array
+    rls: Array
+    rf_exact: Array
+    rls_exact: Array
+    rf_floor: Array
+    rls_floor: Array
 
 
-def _cosine(X: _Array, n_components: int, sd: float, rng: np.random.Generator) -> _Array:
+def _cosine(X: Array, n_components: int, sd: float, rng: np.random.Generator) -> Array:
     omega = sd * rng.standard_normal((X.shape[1], n_components))
     return phased_cosine_features(X, omega, rng.uniform(0.0, 2.0 * np.pi, n_components))
 
@@ -75,7 +72,7 @@ def _take(dataset: Dataset, rows: NDArray[np.intp]) -> Dataset:
 
 def _training(
     dataset: Dataset, feature: str, s: Setting, rng: np.random.Generator
-) -> tuple[_Array, _Array, _Array, NDArray[np.intp], tuple[str, str]]:
+) -> tuple[Array, Array, Array, NDArray[np.intp], tuple[str, str]]:
     """Return raw and scaled rows, labels and groups of one training set, groups in blocks."""
     groups = sensitive_groups(dataset, feature)[0]
     counts = np.bincount(groups)
@@ -93,9 +90,9 @@ def _training(
 
 
 def _linear_estimates(
-    X: _Array, y: _Array, groups: NDArray[np.intp], penalty: float, sigmas: _Array,
+    X: Array, y: Array, groups: NDArray[np.intp], penalty: float, sigmas: Array,
     rng: np.random.Generator, draws: int = 100,
-) -> _Array:  # fmt: skip
+) -> Array:  # fmt: skip
     """Published gap estimates of the linear model: ridge residuals are not orthogonal to X."""
     theta = np.linalg.solve(X.T @ X + penalty * np.eye(X.shape[1]), X.T @ y)
     sets = [slice(None), groups == 0, groups == 1]
@@ -111,12 +108,12 @@ def _linear_estimates(
     return np.array(estimates)
 
 
-def _exact(norms2: _Array, groups: NDArray[np.intp], sigmas: _Array) -> _Array:
+def _exact(norms2: Array, groups: NDArray[np.intp], sigmas: Array) -> Array:
     means = np.array([norms2[groups == g].mean() for g in (0, 1)])
     return np.outer(sigmas**2, np.abs(means - norms2.mean()))
 
 
-def _noise_scales(n: int, s: Setting) -> _Array:
+def _noise_scales(n: int, s: Setting) -> Array:
     """Return the noise of the published code, or that of Algorithm 1 where the setting says so."""
     if s.noise == "classical":
         scales = [
@@ -130,7 +127,7 @@ def _noise_scales(n: int, s: Setting) -> _Array:
 
 def _gap_trial(
     trial: int, *, seed: int, name: str, dataset: Dataset, feature: str, s: Setting
-) -> dict[str, _Array]:
+) -> dict[str, Array]:
     raw, scaled, y, groups, _ = _training(dataset, feature, s, stream(seed, name, "data", trial))
     n = s.components[0]
     sigmas = _noise_scales(n, s)
@@ -208,7 +205,7 @@ def gap_curves(
     return GapCurves(feature, names, np.array(s.epsilons), **stacked)
 
 
-def projection(features: _Array, y: _Array, *, cutoff: float = 1e-10) -> _Array:
+def projection(features: Array, y: Array, *, cutoff: float = 1e-10) -> Array:
     """Fitted values of the minimum-norm least-squares fit: the projection of y on the range.
 
     Parameters
@@ -278,19 +275,19 @@ class ParityScores:
     targets: float
     targets_grid: float
     rls: float
-    dp_rf: _Array
-    dp_rf_code: _Array
-    noise: _Array
-    dp_rls: _Array
+    dp_rf: Array
+    dp_rf_code: Array
+    noise: Array
+    dp_rls: Array
     mse: Mapping[str, float]
     null: tuple[float, float]
-    samples: Mapping[str, _Array]
+    samples: Mapping[str, Array]
 
 
 def _parity_trial(
-    trial: int, *, seed: int, name: str, raw: _Array, scaled: _Array, y: _Array, rls: _Array,
+    trial: int, *, seed: int, name: str, raw: Array, scaled: Array, y: Array, rls: Array,
     s: Setting,
-) -> dict[str, _Array]:  # fmt: skip
+) -> dict[str, Array]:  # fmt: skip
     n = s.components[0]
     F = _cosine(raw, n, s.frequency_sd, stream(seed, name, "public", trial))
     fitted = projection(F, y)
@@ -370,13 +367,13 @@ def parity_scores(
 
 
 def _score(
-    dataset: Dataset, feature: str, data: FairnessData, rls: _Array,
-    outputs: Sequence[Mapping[str, _Array]],
+    dataset: Dataset, feature: str, data: FairnessData, rls: Array,
+    outputs: Sequence[Mapping[str, Array]],
 ) -> ParityScores:  # fmt: skip
     groups, names = sensitive_groups(dataset, feature)
     first, y = groups == 0, data.y
 
-    def scores(model: str) -> _Array:
+    def scores(model: str) -> Array:
         return np.array([ks_distance(out[model][first], out[model][~first]) for out in outputs])
 
     def mse(model: str) -> float:
@@ -409,7 +406,7 @@ def _score(
 # Equalised error gaps along the noise: what output noise does to error differences of groups.
 
 
-def label_strata(y: _Array, n_strata: int) -> NDArray[np.intp]:
+def label_strata(y: Array, n_strata: int) -> NDArray[np.intp]:
     """Return the quantile bin of every label, 0 to n_strata - 1; equal labels share a bin.
 
     Parameters
@@ -448,11 +445,11 @@ class ErrorGapCurves:
         Strata that contain both groups.
     """
 
-    noise_sds: _Array
-    absolute: _Array
-    squared: _Array
-    bias: _Array
-    mse: _Array
+    noise_sds: Array
+    absolute: Array
+    squared: Array
+    bias: Array
+    mse: Array
     strata: int
 
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
 from dplit.baselines import noisy_gradient_descent, sufficient_statistics
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
@@ -29,9 +28,6 @@ __all__ = [
     "noise_variance",
     "smooth_data",
 ]
-
-
-_Array = NDArray[np.float64]
 
 
 def noise_variance(
@@ -105,14 +101,14 @@ class Frontier:
     epsilon, delta : float
     """
 
-    alphas: _Array
-    nonprivate: _Array
-    record: _Array
-    crude: _Array
-    simulated: _Array
-    noise_record: _Array
-    noise_crude: _Array
-    baselines: Mapping[str, _Array]
+    alphas: Array
+    nonprivate: Array
+    record: Array
+    crude: Array
+    simulated: Array
+    noise_record: Array
+    noise_crude: Array
+    baselines: Mapping[str, Array]
     epsilon: float
     delta: float
 
@@ -124,7 +120,7 @@ class Frontier:
         return float(self.alphas[at]), float(means[at])
 
 
-def smooth_data(n: int, dimension: int = 2, *, rng: np.random.Generator) -> tuple[_Array, _Array]:
+def smooth_data(n: int, dimension: int = 2, *, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return Gaussian inputs and labels ``tanh(x_1 + x_2 / 2)`` in (-1, 1).
 
     Parameters
@@ -151,12 +147,12 @@ def smooth_data(n: int, dimension: int = 2, *, rng: np.random.Generator) -> tupl
     return X, np.tanh(X[:, 0] + 0.5 * X[:, 1])
 
 
-def _r2(errors: _Array, y: _Array) -> _Array:
+def _r2(errors: Array, y: Array) -> Array:
     return np.asarray(1.0 - errors / np.var(y))
 
 
 def _baselines(
-    F: tuple[_Array, _Array], few: tuple[_Array, _Array], y: tuple[_Array, _Array],
+    F: tuple[Array, Array], few: tuple[Array, Array], y: tuple[Array, Array],
     b: float, epsilon: float, delta: float, rng: np.random.Generator,
 ) -> dict[str, float]:  # fmt: skip
     statistics = sufficient_statistics(
@@ -177,9 +173,9 @@ def _baselines(
 
 def _trial(
     trial: int, *, seed: int, name: str, data: Prepared | None, n_records: int, n_components: int,
-    few_components: int, gamma: float, alphas: _Array, b: float, variances: Mapping[str, _Array],
+    few_components: int, gamma: float, alphas: Array, b: float, variances: Mapping[str, Array],
     epsilon: float, delta: float,
-) -> tuple[dict[str, _Array], dict[str, float]]:  # fmt: skip
+) -> tuple[dict[str, Array], dict[str, float]]:  # fmt: skip
     rng = stream(seed, name, "data", trial)
     if data is None:
         X, y = smooth_data(2 * n_records, rng=rng)

@@ -35,13 +35,11 @@ __all__ = [
 # (one unit is the width of the kernel), sketches are divided by their norm and atoms by sqrt(m).
 
 
-Array = NDArray[Any]
-
 #: Pairs of a point and a frequency per block: cosine, sine and one temporary stay in cache.
 _PAIRS = 1 << 16
 
 
-def cosine_and_sine(phase: Array) -> tuple[Array, Array]:
+def cosine_and_sine(phase: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return cosine and sine; ``phase`` is destroyed.
 
     float32 uses numpy's vector routines. float64 goes through the half-angle tangent, which is
@@ -76,13 +74,19 @@ class DiracBatch:
         Group of each problem, ascending.
     """
 
-    def __init__(self, real: Array, imaginary: Array, frequencies: Array, group: Array) -> None:
+    def __init__(
+        self,
+        real: NDArray[Any],
+        imaginary: NDArray[Any],
+        frequencies: NDArray[Any],
+        group: NDArray[Any],
+    ) -> None:
         self.real, self.imaginary = real, imaginary
         self.frequencies, self.group = frequencies, group
         self.n_features, self.n_components = frequencies.shape[1:]
         self._root = real.dtype.type(1.0 / np.sqrt(self.n_components))
 
-    def blocks(self, index: Array, points: int) -> Iterator[_Block]:
+    def blocks(self, index: NDArray[Any], points: int) -> Iterator[_Block]:
         """Split an ascending list of problems, with so many points each, into blocks."""
         size = max(1, _PAIRS // (points * self.n_components))
         group = self.group[index]
@@ -91,12 +95,14 @@ class DiracBatch:
             for start in range(low, high, size):
                 yield _Block(slice(start, min(start + size, high)), int(group[low]))
 
-    def waves(self, points: Array, group: int) -> tuple[Array, Array]:
+    def waves(self, points: NDArray[Any], group: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Cosines and sines, of shape (..., m), of points of shape (..., d) in one group."""
         flat = points.reshape(-1, self.n_features) @ self.frequencies[group]
         return cosine_and_sine(flat.reshape(*points.shape[:-1], self.n_components))
 
-    def misfit(self, points: Array, weights: Array, index: Array) -> tuple[Array, Array, Array]:
+    def misfit(
+        self, points: NDArray[Any], weights: NDArray[Any], index: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Squared distance of targets to mixtures, with its gradients.
 
         Parameters
@@ -132,7 +138,9 @@ class DiracBatch:
             slope[rows] = turned.reshape(slope[rows].shape) * (2.0 * scaled[rows, :, None])
         return value, slope, weight_slope
 
-    def residual(self, points: Array, weights: Array, index: Array) -> tuple[Array, Array]:
+    def residual(
+        self, points: NDArray[Any], weights: NDArray[Any], index: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Real and imaginary part of ``z - sum_l w_l A(c_l)``, each of shape (A, m)."""
         real, imaginary = self.real[index].copy(), self.imaginary[index].copy()
         if points.shape[1] == 0:
@@ -144,7 +152,9 @@ class DiracBatch:
             imaginary[rows] -= (scaled[rows, None, :] @ sine)[:, 0]
         return real, imaginary
 
-    def normal_equations(self, points: Array, index: Array) -> tuple[Array, Array]:
+    def normal_equations(
+        self, points: NDArray[Any], index: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Gram matrices (A, k, k) of the atoms and their products (A, k) with the targets."""
         count = points.shape[1]
         gram = np.empty((len(index), count, count), points.dtype)
@@ -158,8 +168,8 @@ class DiracBatch:
         return gram * self._root**2, product * self._root
 
     def correlation(
-        self, points: Array, real: Array, imaginary: Array, index: Array
-    ) -> tuple[Array, Array]:
+        self, points: NDArray[Any], real: NDArray[Any], imaginary: NDArray[Any], index: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Correlation ``Re <A(c), r>`` of one point each with one residual each, and its gradient.
 
         ``points`` has shape (A, d), the residuals (A, m); ``index`` names problems, ascending.
@@ -177,7 +187,7 @@ class DiracBatch:
         return value * self._root, slope * self._root
 
 
-Box = tuple[Array, Array]
+Box = tuple[NDArray[Any], NDArray[Any]]
 
 #: Longest move of a coordinate in one step, in widths of the kernel.
 _REACH = 1.0
@@ -186,7 +196,9 @@ _REACH = 1.0
 _POOL_BYTES = 1 << 27
 
 
-def nonnegative_weights(gram: Array, product: Array, *, sweeps: int = 200) -> Array:
+def nonnegative_weights(
+    gram: NDArray[Any], product: NDArray[Any], *, sweeps: int = 200
+) -> NDArray[Any]:
     """Weights ``w >= 0`` that minimise ``w G w - 2 b w``, one problem per row.
 
     Parameters
@@ -240,10 +252,10 @@ class Pool:
         keep = 2 * groups * size * batch.n_components * kind.itemsize <= _POOL_BYTES
         self._waves = [self._wave(group) for group in range(groups)] if keep else None
 
-    def _wave(self, group: int) -> tuple[Array, Array]:
+    def _wave(self, group: int) -> tuple[NDArray[Any], NDArray[Any]]:
         return self._batch.waves(self.points[group], group)
 
-    def scores(self, real: Array, imaginary: Array) -> Array:
+    def scores(self, real: NDArray[Any], imaginary: NDArray[Any]) -> NDArray[Any]:
         """Correlation of every candidate with the residuals of its group, of shape (P, size)."""
         score = np.empty((len(real), self.points.shape[1]), real.dtype)
         for group in range(len(self.points)):
@@ -257,11 +269,11 @@ class Pool:
 def _starts(
     batch: DiracBatch,
     pool: Pool,
-    residual: tuple[Array, Array],
+    residual: tuple[NDArray[Any], NDArray[Any]],
     share: float,
     count: int,
     rng: np.random.Generator,
-) -> tuple[Array, Array]:
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Candidates that correlate best with each residual, out of a random share of the pool."""
     score = pool.scores(*residual)
     score[rng.random(score.shape, dtype=np.float32) > share] = -np.inf
@@ -273,8 +285,8 @@ def _starts(
 
 def add_atoms(
     batch: DiracBatch,
-    points: Array,
-    weights: Array,
+    points: NDArray[Any],
+    weights: NDArray[Any],
     pool: Pool,
     box: Box,
     *,
@@ -282,7 +294,7 @@ def add_atoms(
     count: int,
     max_iter: int,
     rng: np.random.Generator,
-) -> Array:
+) -> NDArray[Any]:
     """Append to each problem the atom that correlates best with its residual.
 
     The best ``count`` candidates out of a random ``share`` of the pool are improved by ascent on
@@ -294,7 +306,7 @@ def add_atoms(
     owner = np.repeat(every, count)
     real, imaginary = residual
 
-    def objective(x: Array, which: Array) -> tuple[Array, Array]:
+    def objective(x: NDArray[Any], which: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         rows = owner[which]
         height, slope = batch.correlation(x, real[rows], imaginary[rows], rows)
         return -height, -slope
@@ -315,7 +327,9 @@ def add_atoms(
     return np.concatenate([points, chosen[:, None]], axis=1)
 
 
-def drop_lightest(batch: DiracBatch, points: Array, n_clusters: int) -> tuple[Array, Array]:
+def drop_lightest(
+    batch: DiracBatch, points: NDArray[Any], n_clusters: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Weigh the atoms; of one too many drop the lightest and weigh again."""
     every = np.arange(len(points))
     gram, product = batch.normal_equations(points, every)
@@ -331,8 +345,14 @@ def drop_lightest(batch: DiracBatch, points: Array, n_clusters: int) -> tuple[Ar
 
 
 def adjust(
-    batch: DiracBatch, points: Array, weights: Array, box: Box, *, max_iter: int, tol: float
-) -> tuple[Array, Array, Array]:
+    batch: DiracBatch,
+    points: NDArray[Any],
+    weights: NDArray[Any],
+    box: Box,
+    *,
+    max_iter: int,
+    tol: float,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Descend on points and weights together; return them with the squared distances.
 
     The first inverse Hessian is that of well separated atoms: in scaled units the curvature is
@@ -341,7 +361,7 @@ def adjust(
     problems, count, dimension = points.shape
     size, kind = count * dimension, points.dtype
 
-    def objective(x: Array, which: Array) -> tuple[Array, Array]:
+    def objective(x: NDArray[Any], which: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         places = x[:, :size].reshape(-1, count, dimension)
         value, slope, weight_slope = batch.misfit(places, x[:, size:], which)
         return value, np.concatenate([slope.reshape(len(x), -1), weight_slope], axis=1)

@@ -13,22 +13,22 @@ __all__ = [
 ]
 
 
-Array = NDArray[Any]
-
 #: Called with points (A, p) and problem numbers (A,); returns values (A,) and gradients (A, p).
-Objective = Callable[[Array, Array], tuple[Array, Array]]
+Objective = Callable[[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]
 
 _ARMIJO = 1e-4
 
 _HALVINGS = 8
 
 
-def _dot(a: Array, b: Array) -> Array:
-    products: Array = np.einsum("ap,ap->a", a, b)
+def _dot(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    products: NDArray[Any] = np.einsum("ap,ap->a", a, b)
     return products
 
 
-def _direction(slope: Array, moves: list[Array], turns: list[Array], inverse: Array) -> Array:
+def _direction(
+    slope: NDArray[Any], moves: list[NDArray[Any]], turns: list[NDArray[Any]], inverse: NDArray[Any]
+) -> NDArray[Any]:
     """Two-loop recursion, for all problems; pairs that were refused hold zeros."""
     q, tiny = slope.copy(), np.finfo(slope.dtype).tiny  # an inverse below it overflows
     ratios, factors = [], []
@@ -53,11 +53,11 @@ def _direction(slope: Array, moves: list[Array], turns: list[Array], inverse: Ar
 
 def _search(
     objective: Objective,
-    state: tuple[Array, Array, Array],
-    step: Array,
-    box: tuple[Array, Array],
-    which: Array,
-) -> tuple[Array, Array, Array, Array]:
+    state: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    step: NDArray[Any],
+    box: tuple[NDArray[Any], NDArray[Any]],
+    which: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Armijo backtracking along the projected path; problems that fail keep their point."""
     x, value, slope = state
     low, high = box
@@ -84,16 +84,16 @@ def _search(
 
 def minimise(
     objective: Objective,
-    start: Array,
-    low: Array,
-    high: Array,
+    start: NDArray[Any],
+    low: NDArray[Any],
+    high: NDArray[Any],
     *,
-    inverse: Array,
-    reach: Array,
+    inverse: NDArray[Any],
+    reach: NDArray[Any],
     max_iter: int,
     tol: float,
     memory: int = 6,
-) -> tuple[Array, Array]:
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Local minima in a box, one per row of ``start``.
 
     Parameters
@@ -125,8 +125,8 @@ def minimise(
     which, x = np.arange(len(start)), best.copy()
     value, slope = objective(x, which)
     best_value[:] = value
-    moves: list[Array] = []
-    turns: list[Array] = []
+    moves: list[NDArray[Any]] = []
+    turns: list[NDArray[Any]] = []
     for _ in range(max_iter):
         free = ~(((x <= low) & (slope > 0)) | ((x >= high) & (slope < 0)))
         steep = np.where(free, slope, 0)

@@ -265,8 +265,6 @@ def relative_sse(X: ArrayLike, centroids: ArrayLike, reference: float) -> Any:
     return sse(X, centroids) / reference
 
 
-Array = NDArray[Any]
-
 #: First Fourier coefficient of one-bit features: ``E_u Phi(x) e^{-iu} = 0.9003 e^{i<w, x>}``.
 QUANTIZED_FACTOR = float(2.0 * np.sqrt(2.0) / np.pi)
 
@@ -286,9 +284,9 @@ class DecodedKMeans:
         Squared distance of the sketch to that of the mixture, in the units of the sketch.
     """
 
-    centroids: Array
-    weights: Array
-    cost: Array
+    centroids: NDArray[Any]
+    weights: NDArray[Any]
+    cost: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -349,7 +347,7 @@ class Effort:
         )
 
 
-def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> Array:
+def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
     r"""Sketch of plain features that a sketch of one-bit features estimates.
 
     Parameters
@@ -395,7 +393,7 @@ def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> Array:
         raise ValueError(
             f"dither must match sketch of shape {values.shape}, got shape {phases.shape}"
         )
-    turned: Array = values * np.exp(-1j * phases) / QUANTIZED_FACTOR
+    turned: NDArray[Any] = values * np.exp(-1j * phases) / QUANTIZED_FACTOR
     return turned
 
 
@@ -442,7 +440,7 @@ def sketch_misfit(
 
 def _checked_problem(
     sketches: ArrayLike, frequencies: ArrayLike, n_clusters: int
-) -> tuple[Array, Array, Array]:
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return sketches (P, m), frequencies (G, d, m) and the group of each problem."""
     z = check_finite_array("sketches", sketches)
     omega = check_finite_array("frequencies", frequencies)
@@ -488,7 +486,7 @@ def _checked_box(bounds: tuple[ArrayLike, ArrayLike], dimension: int) -> Box:
 
 def _pursue(
     batch: DiracBatch, n_clusters: int, box: Box, effort: Effort, rng: np.random.Generator
-) -> tuple[Array, Array, Array]:
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """CL-OMPR on every problem of the batch: points, weights and squared distances."""
     kind, problems = batch.real.dtype, len(batch.group)
     effort = effort.resolved(batch.n_components, n_clusters * batch.n_features)

@@ -12,6 +12,7 @@ from scipy.optimize import minimize, nnls
 from scipy.special import logsumexp
 
 from dplit._checks import (
+    Array,
     check_finite_array,
     check_integer,
     check_positive,
@@ -40,8 +41,6 @@ __all__ = [
 # Descent of many Gaussian mixtures to their sketches at once, all parameters together.
 
 
-_Array = NDArray[np.float64]
-
 #: Longest move of a weight, of a mean (half widths of the box) and of a log-variance in one step.
 _REACH = (0.5, 0.25, 1.0)
 
@@ -52,13 +51,13 @@ _TOLERANCE = 1e-7
 class Mixtures(NamedTuple):
     """Mixtures in the units of the box: (P, k), (P, k, d), (P, k, d), and their costs (P,)."""
 
-    weights: _Array
-    means: _Array
-    log_variances: _Array
-    costs: _Array
+    weights: Array
+    means: Array
+    log_variances: Array
+    costs: Array
 
 
-def _atoms(omega: _Array, squares: _Array, means: _Array, variances: _Array) -> _Array:
+def _atoms(omega: Array, squares: Array, means: Array, variances: Array) -> Array:
     """Return real and imaginary parts (2, A, k, m) of the sketches of all components."""
     angle = (means * angle_factor(np.dtype(np.float64))) @ omega
     parts = np.empty((2, *angle.shape))
@@ -67,7 +66,7 @@ def _atoms(omega: _Array, squares: _Array, means: _Array, variances: _Array) -> 
     return parts
 
 
-def _inverse_curvature(parts: tuple[_Array, _Array, _Array], omega: _Array) -> _Array:
+def _inverse_curvature(parts: tuple[Array, Array, Array], omega: Array) -> Array:
     """Inverse diagonal (P, p) of the Gauss-Newton matrix, bounded where a weight vanishes."""
     weights, means, logs = parts
     energy = np.exp(-(np.exp(logs) @ omega**2))  # |a_lj|^2, (P, k, m)
@@ -83,10 +82,10 @@ def _inverse_curvature(parts: tuple[_Array, _Array, _Array], omega: _Array) -> _
 
 def descend_mixtures(
     z: NDArray[np.complex128],
-    omega: _Array,
-    weights: _Array,
-    means: _Array,
-    variances: _Array,
+    omega: Array,
+    weights: Array,
+    means: Array,
+    variances: Array,
     *,
     floor: float,
     max_iter: int,
@@ -115,11 +114,11 @@ def descend_mixtures(
     squares, split = omega**2, k + k * d
     logs = np.repeat(np.log(np.maximum(variances, floor)), k * d)
 
-    def parts(flat: _Array) -> tuple[_Array, _Array, _Array]:
+    def parts(flat: Array) -> tuple[Array, Array, Array]:
         shape = (len(flat), k, d)
         return flat[:, :k], flat[:, k:split].reshape(shape), flat[:, split:].reshape(shape)
 
-    def objective(flat: _Array, which: NDArray[np.intp]) -> tuple[_Array, _Array]:
+    def objective(flat: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
         share, centres, spread = parts(flat)
         widths = np.exp(spread)
         real, imaginary = _atoms(omega, squares, centres, widths)
@@ -164,9 +163,9 @@ class MixtureFit:
         The same for every start.
     """
 
-    weights: _Array
-    means: _Array
-    variances: _Array
+    weights: Array
+    means: Array
+    variances: Array
     mass: float
     cost: float
     start_costs: tuple[float, ...]
@@ -174,7 +173,7 @@ class MixtureFit:
 
 def log_density(
     X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike
-) -> _Array:
+) -> Array:
     """Logarithm of the density of a Gaussian mixture at every record.
 
     Parameters
@@ -223,7 +222,7 @@ def log_density(
     return np.asarray(logsumexp(terms, axis=0, b=share[:, None]))
 
 
-def _whiten(centred: _Array, covariance: _Array) -> tuple[_Array, float]:
+def _whiten(centred: Array, covariance: Array) -> tuple[Array, float]:
     """Return the whitened records (d, n) and half the log determinant."""
     if covariance.ndim == 1:
         if (covariance <= 0).any():
@@ -269,9 +268,7 @@ def gmm_risk(X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: Ar
     return -float(log_density(X, weights, means, covariances).mean())
 
 
-def _atoms_gmm_decoder(
-    frequencies: _Array, means: _Array, variances: _Array
-) -> tuple[_Array, _Array]:
+def _atoms_gmm_decoder(frequencies: Array, means: Array, variances: Array) -> tuple[Array, Array]:
     """Return real and imaginary part (k, m) of the sketches of the components."""
     angle = (means * angle_factor(np.dtype(np.float64))) @ frequencies
     cosine, sine = np.empty_like(angle), np.empty_like(angle)
@@ -315,7 +312,7 @@ def mixture_sketch(
 
 
 def mixture_cost(
-    z: NDArray[Any], frequencies: _Array, weights: _Array, means: _Array, log_variances: _Array
+    z: NDArray[Any], frequencies: Array, weights: Array, means: Array, log_variances: Array
 ) -> float:
     """Objective of (3) for mixtures of Gaussians: squared distance of the sketches.
 
@@ -348,8 +345,8 @@ def mixture_cost(
 
 
 def mixture_gradient(
-    z: NDArray[Any], frequencies: _Array, weights: _Array, means: _Array, log_variances: _Array
-) -> tuple[_Array, _Array, _Array]:
+    z: NDArray[Any], frequencies: Array, weights: Array, means: Array, log_variances: Array
+) -> tuple[Array, Array, Array]:
     r"""Gradients of :func:`mixture_cost` in weights, means and log-variances.
 
     Notes
@@ -370,8 +367,8 @@ def mixture_gradient(
 
 
 def _value_and_slopes(
-    z: NDArray[Any], frequencies: _Array, weights: _Array, means: _Array, log_variances: _Array
-) -> tuple[float, tuple[_Array, _Array, _Array]]:
+    z: NDArray[Any], frequencies: Array, weights: Array, means: Array, log_variances: Array
+) -> tuple[float, tuple[Array, Array, Array]]:
     """Return cost and gradients from one evaluation of the components' sketches."""
     variances = np.exp(log_variances)
     real, imaginary = _atoms_gmm_decoder(frequencies, means, variances)
@@ -385,12 +382,12 @@ def _value_and_slopes(
     return value, (2.0 * q_real.sum(axis=1), by_mean, by_log)
 
 
-def _best_common_variance(z: NDArray[Any], omega: _Array, means: _Array) -> tuple[_Array, float]:
+def _best_common_variance(z: NDArray[Any], omega: Array, means: Array) -> tuple[Array, float]:
     """Return weights and the one variance of all coordinates with least cost at these means.
 
     No weight is less than a hundredth of the largest: a component of weight 0 has no gradient.
     """
-    best: tuple[float, _Array, float] = (np.inf, np.ones(len(means)), 1.0)
+    best: tuple[float, Array, float] = (np.inf, np.ones(len(means)), 1.0)
     target = np.concatenate([z.real, z.imag])
     for variance in np.geomspace(1e-4, 0.5, 12):
         real, imaginary = _atoms_gmm_decoder(omega, means, np.full_like(means, variance))
@@ -405,8 +402,8 @@ def _best_common_variance(z: NDArray[Any], omega: _Array, means: _Array) -> tupl
 
 
 def _descend(
-    z: NDArray[Any], omega: _Array, means: _Array, floor: float, max_iter: int
-) -> tuple[float, _Array, _Array, _Array]:
+    z: NDArray[Any], omega: Array, means: Array, floor: float, max_iter: int
+) -> tuple[float, Array, Array, Array]:
     """Run L-BFGS-B on all parameters, in the units of the box, from centres."""
     k, d = means.shape
     weights, variance = _best_common_variance(z, omega, means)
@@ -416,10 +413,10 @@ def _descend(
     limits += [(float(np.log(floor)), float(np.log(2.0)))] * (k * d)
     size = float(np.vdot(z, z).real) or 1.0
 
-    def parts(flat: _Array) -> tuple[_Array, _Array, _Array]:
+    def parts(flat: Array) -> tuple[Array, Array, Array]:
         return flat[:k], flat[k : k + k * d].reshape(k, d), flat[k + k * d :].reshape(k, d)
 
-    def objective(flat: _Array) -> tuple[float, _Array]:
+    def objective(flat: Array) -> tuple[float, Array]:
         value, pieces = _value_and_slopes(z, omega, *parts(flat))
         return value / size, np.concatenate([piece.ravel() for piece in pieces]) / size
 
@@ -521,7 +518,7 @@ def decode_mixture(
     return _fit(box, weights, means, logs, costs)
 
 
-def _checked_sizes(z: NDArray[Any], frequencies: ArrayLike, n_clusters: int) -> _Array:
+def _checked_sizes(z: NDArray[Any], frequencies: ArrayLike, n_clusters: int) -> Array:
     """Return the frequencies; refuse sketches of another length or too short for the mixture."""
     omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
     k = check_integer("n_clusters", n_clusters)
@@ -537,7 +534,7 @@ def _checked_sizes(z: NDArray[Any], frequencies: ArrayLike, n_clusters: int) -> 
 
 
 def _fit(
-    box: Box, weights: _Array, means: _Array, logs: _Array, costs: tuple[float, ...]
+    box: Box, weights: Array, means: Array, logs: Array, costs: tuple[float, ...]
 ) -> MixtureFit:
     """Return a fit in the units of the data, its weights normalised."""
     mass = float(weights.sum())

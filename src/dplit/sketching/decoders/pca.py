@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from dplit._checks import check_finite_array, check_integer, check_rng
+from dplit._checks import Array, check_finite_array, check_integer, check_rng
 from dplit.sketching.decoders._lbfgs import minimise
 
 __all__ = [
@@ -29,15 +29,13 @@ __all__ = [
 # Descent of many low-rank factors to their sketches at once.
 
 
-_Array = NDArray[np.float64]
-
 #: A problem ends when a step lowers its cost by less than this share.
 _TOLERANCE = 1e-10
 
 
 def descend_factors(
-    z: _Array, omega: _Array, factors: _Array, *, max_iter: int
-) -> tuple[_Array, _Array]:
+    z: Array, omega: Array, factors: Array, *, max_iter: int
+) -> tuple[Array, Array]:
     """Run one L-BFGS for all problems.
 
     Parameters
@@ -60,7 +58,7 @@ def descend_factors(
     size = np.einsum("pm,pm->p", z, z)
     size[size == 0.0] = 1.0
 
-    def objective(flat: _Array, which: NDArray[np.intp]) -> tuple[_Array, _Array]:
+    def objective(flat: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
         seen = flat.reshape(-1, d, k).transpose(0, 2, 1) @ omega  # (A, k, m)
         rest = (seen**2).sum(axis=1) - z[which]
         seen *= rest[:, None]
@@ -96,13 +94,13 @@ class LowRankFit:
         The same for every start, the spectral one first.
     """
 
-    components: _Array
-    eigenvalues: _Array
+    components: Array
+    eigenvalues: Array
     cost: float
     start_costs: tuple[float, ...]
 
     @property
-    def matrix(self) -> _Array:
+    def matrix(self) -> Array:
         """The fitted matrix, of shape (d, d)."""
         return np.asarray((self.components * self.eigenvalues) @ self.components.T)
 
@@ -153,7 +151,7 @@ def pca_risk(X: ArrayLike, components: ArrayLike) -> float:
     return float(np.einsum("ij,ij->", rest, rest) / len(rest))
 
 
-def measure(matrix: ArrayLike, frequencies: ArrayLike) -> _Array:
+def measure(matrix: ArrayLike, frequencies: ArrayLike) -> Array:
     """Quadratic measurements ``omega_j^T C omega_j`` of a matrix.
 
     Parameters
@@ -192,7 +190,7 @@ def degrees_of_freedom(n_features: int, n_components: int) -> int:
     return n_components * (2 * n_features - n_components + 1) // 2
 
 
-def low_rank_cost(factor: _Array, frequencies: _Array, z: _Array) -> float:
+def low_rank_cost(factor: Array, frequencies: Array, z: Array) -> float:
     """Objective of (5) at the matrix ``U U^T``: squared distance of its measurements from ``z``.
 
     Parameters
@@ -221,7 +219,7 @@ def low_rank_cost(factor: _Array, frequencies: _Array, z: _Array) -> float:
     return float(rest @ rest)
 
 
-def low_rank_gradient(factor: _Array, frequencies: _Array, z: _Array) -> _Array:
+def low_rank_gradient(factor: Array, frequencies: Array, z: Array) -> Array:
     """Gradient ``4 Omega diag(r) Omega^T U`` of :func:`low_rank_cost`, of shape (d, k).
 
     Examples
@@ -236,7 +234,7 @@ def low_rank_gradient(factor: _Array, frequencies: _Array, z: _Array) -> _Array:
     return np.asarray(4.0 * frequencies @ (rest[:, None] * seen.T))
 
 
-def _scaled(factor: _Array, frequencies: _Array, z: _Array) -> _Array:
+def _scaled(factor: Array, frequencies: Array, z: Array) -> Array:
     """Return the multiple of the factor whose measurements are nearest to ``z``."""
     seen = ((factor.T @ frequencies) ** 2).sum(axis=0)
     energy = float(seen @ seen)
@@ -247,7 +245,7 @@ def _scaled(factor: _Array, frequencies: _Array, z: _Array) -> _Array:
     return np.asarray(factor * np.sqrt(ratio)) if ratio > 0 else factor
 
 
-def spectral_start(z: _Array, frequencies: _Array, n_components: int) -> _Array:
+def spectral_start(z: Array, frequencies: Array, n_components: int) -> Array:
     r"""Factor of shape (d, k) from the leading eigenvectors of the back-projected sketch.
 
     Parameters
@@ -358,7 +356,7 @@ def compressive_pca(
     return _fit(U, costs)
 
 
-def _fit(U: _Array, costs: tuple[float, ...]) -> LowRankFit:
+def _fit(U: Array, costs: tuple[float, ...]) -> LowRankFit:
     """Return a fit from its best factor; of each component the largest entry is positive.
 
     The sign of a singular vector is free, and differs from one BLAS core to another.
@@ -370,7 +368,7 @@ def _fit(U: _Array, costs: tuple[float, ...]) -> LowRankFit:
 
 def _checked_problem(
     z: ArrayLike, frequencies: ArrayLike, n_components: int, *, ndim: int
-) -> tuple[_Array, _Array]:
+) -> tuple[Array, Array]:
     """Return sketches and frequencies; refuse sizes that do not fit."""
     target = check_finite_array("z", z, ndim=ndim)
     omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
@@ -452,11 +450,11 @@ def compressive_pcas(
     return tuple(results)
 
 
-def _descend(U: _Array, omega: _Array, z: _Array, size: float, max_iter: int) -> _Array:
+def _descend(U: Array, omega: Array, z: Array, size: float, max_iter: int) -> Array:
     """Run L-BFGS on the relative cost from one start."""
     shape = U.shape
 
-    def objective(flat: _Array) -> tuple[float, _Array]:
+    def objective(flat: Array) -> tuple[float, Array]:
         factor = flat.reshape(shape)
         seen = factor.T @ omega
         rest = (seen**2).sum(axis=0) - z

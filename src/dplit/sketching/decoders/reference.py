@@ -23,15 +23,13 @@ __all__ = [
 ]
 
 
-Array = NDArray[Any]
-
 #: Uniform points of the box among which the ascent for a new atom starts.
 _CANDIDATES = 200
 
 
 def correlation_and_gradient(
-    point: Array, residual: Array, frequencies: Array
-) -> tuple[float, Array]:
+    point: NDArray[Any], residual: NDArray[Any], frequencies: NDArray[Any]
+) -> tuple[float, NDArray[Any]]:
     r"""Correlation ``Re <A(c), r> / sqrt(m)`` of an atom with a residual, and its gradient.
 
     Parameters
@@ -57,8 +55,8 @@ def correlation_and_gradient(
 
 
 def misfit_and_gradient(
-    packed: Array, sketch: Array, frequencies: Array, n_clusters: int
-) -> tuple[float, Array]:
+    packed: NDArray[Any], sketch: NDArray[Any], frequencies: NDArray[Any], n_clusters: int
+) -> tuple[float, NDArray[Any]]:
     r"""Squared distance of a sketch to a mixture of points, and its gradient.
 
     Parameters
@@ -144,7 +142,7 @@ def refine_kmeans(
     options: Any = {"maxiter": max_iter, "ftol": tol, "gtol": 1e-10, "maxfun": 10 * max_iter}
     start: Any = np.concatenate([points.ravel(), heavy])
 
-    def objective(packed: Array) -> tuple[float, Array]:
+    def objective(packed: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         return misfit_and_gradient(packed, z / norm, omega, count)
 
     found = minimize(
@@ -159,18 +157,21 @@ def refine_kmeans(
     return DecodedKMeans(places, found.x[size:] * norm, np.asarray(found.fun * norm**2))
 
 
-def _atoms(points: Array, frequencies: Array) -> Array:
+def _atoms(points: NDArray[Any], frequencies: NDArray[Any]) -> NDArray[Any]:
     """Return the atoms as columns of a real (2m, k) matrix."""
     phase = points @ frequencies
     return np.concatenate([np.cos(phase), np.sin(phase)], axis=1).T
 
 
 def _new_atom(
-    residual: Array, frequencies: Array, bounds: tuple[float, float], rng: np.random.Generator
-) -> Array:
+    residual: NDArray[Any],
+    frequencies: NDArray[Any],
+    bounds: tuple[float, float],
+    rng: np.random.Generator,
+) -> NDArray[Any]:
     """Ascend on the correlation from the best of many uniform points of the box."""
 
-    def objective(point: Array) -> tuple[float, Array]:
+    def objective(point: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         value, gradient = correlation_and_gradient(point, residual, frequencies)
         return -value, -gradient
 
@@ -179,7 +180,7 @@ def _new_atom(
     start = pool[np.argmax(target @ _atoms(pool, frequencies))]
     box = Bounds(*bounds)
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=box)
-    place: Array = found.x
+    place: NDArray[Any] = found.x
     return place
 
 
@@ -255,7 +256,11 @@ def reference_decode(
 
 
 def _pursue(
-    z: Array, omega: Array, count: int, bounds: tuple[float, float], rng: np.random.Generator
+    z: NDArray[Any],
+    omega: NDArray[Any],
+    count: int,
+    bounds: tuple[float, float],
+    rng: np.random.Generator,
 ) -> DecodedKMeans:
     """One run of CL-OMPR: 2k rounds, then a long descent."""
     target = np.concatenate([z.real, z.imag])

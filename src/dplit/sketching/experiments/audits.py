@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -45,8 +46,6 @@ __all__ = [
     "quadratic_release",
 ]
 
-
-Array = NDArray[np.float64]
 
 _BLOCK = 250_000
 

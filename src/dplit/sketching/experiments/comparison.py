@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from dplit._checks import check_finite_array, check_integer
+from dplit._checks import Array, check_finite_array, check_integer
 from dplit.baselines import private_lloyd, spread_centers
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import decode_kmeans, dequantized_sketch, lloyd, sse
@@ -30,8 +30,6 @@ __all__ = [
     "private_risks",
 ]
 
-
-_Array = NDArray[np.float64]
 
 #: Method -> its noise; the first two are private Lloyd, the others sketches.
 METHODS: dict[str, NoiseKind] = {
@@ -65,7 +63,7 @@ class ClusterProblem:
     X: NDArray[Any]
     n_clusters: int
     bounds: tuple[Any, Any]
-    frequencies: _Array
+    frequencies: Array
 
 
 @dataclass(frozen=True)
@@ -87,10 +85,10 @@ class KMeansComparison:
 
     epsilons: tuple[float, ...]
     delta: float
-    risks: dict[str, _Array]
-    exact: _Array
+    risks: dict[str, Array]
+    exact: Array
 
-    def median(self, method: str) -> _Array:
+    def median(self, method: str) -> Array:
         """Median over trials, one number per budget."""
         return np.asarray(np.median(self.risks[method], axis=0))
 
@@ -143,7 +141,7 @@ def private_risks(
     delta: float,
     n_iters: Sequence[int],
     trial: Trial,
-) -> tuple[float, _Array, _Array]:
+) -> tuple[float, Array, Array]:
     """Relative risks of one data set: of the exact sketch, and of all methods and budgets.
 
     Parameters
@@ -190,7 +188,7 @@ def private_risks(
 
 
 def _gathered(
-    results: list[tuple[float, _Array, _Array]], epsilons: Sequence[float], delta: float
+    results: list[tuple[float, Array, Array]], epsilons: Sequence[float], delta: float
 ) -> KMeansComparison:
     """Collect the trials; private Lloyd gets, for every budget, its best number of steps."""
     exact, lloyds, sketches = (np.array(part) for part in zip(*results, strict=True))
@@ -207,7 +205,7 @@ def _mixture_trial(
     n_samples: int,
     n_components: int,
     options: dict[str, Any],
-) -> tuple[float, _Array, _Array]:
+) -> tuple[float, Array, Array]:
     X, _ = law.draw(n_samples, rng=trial.stream("data"))
     omega = law.frequencies(n_components, rng=trial.stream("public").spawn(1)[0])
     problem = ClusterProblem(X, law.n_clusters, law.bounds, omega)
@@ -328,7 +326,7 @@ def digits_problem(
 
 def _digits_trial(
     trial: Trial, n_components: int, scale: float, options: dict[str, Any]
-) -> tuple[float, _Array, _Array]:
+) -> tuple[float, Array, Array]:
     public = trial.stream("public").spawn(1)[0]
     problem = digits_problem(n_components, scale=scale, rng=public)
     return private_risks(problem, trial=trial, **options)

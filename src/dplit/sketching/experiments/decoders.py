@@ -33,8 +33,6 @@ __all__ = [
 ]
 
 
-Array = NDArray[Any]
-
 #: Laws whose draws serve as directions, and the one that imitates the loss of a cluster.
 NOISES = ("gaussian", "laplace", "polydisc", "cube", "cluster")
 
@@ -51,10 +49,10 @@ class DecoderPair:
         Risks over the best known.
     """
 
-    cost: Array
-    plain_cost: Array
-    rsse: Array
-    plain_rsse: Array
+    cost: NDArray[Any]
+    plain_cost: NDArray[Any]
+    rsse: NDArray[Any]
+    plain_rsse: NDArray[Any]
 
 
 def _data(
@@ -146,9 +144,9 @@ class SearchGap:
         Relative risks of both.
     """
 
-    cost_ratio: Array
-    rsse: Array
-    rsse_near_truth: Array
+    cost_ratio: NDArray[Any]
+    rsse: NDArray[Any]
+    rsse_near_truth: NDArray[Any]
 
 
 def search_gap(
@@ -211,7 +209,9 @@ def search_gap(
     return SearchGap(*found)
 
 
-def _direction(kind: str, law: MixtureLaw, centers: Array, omega: Array, rng: Any) -> Array:
+def _direction(
+    kind: str, law: MixtureLaw, centers: NDArray[Any], omega: NDArray[Any], rng: Any
+) -> NDArray[Any]:
     """Draw a noise vector, or return minus the sketch of the first cluster."""
     m = omega.shape[1]
     if kind == "cluster":
@@ -227,7 +227,7 @@ def _direction(kind: str, law: MixtureLaw, centers: Array, omega: Array, rng: An
 
 def _transfer_of_trial(
     trial: Trial, *, law: MixtureLaw, n_samples: int, n_components: int, ratio: float
-) -> Array:
+) -> NDArray[Any]:
     s = sketched_data(
         law, n_samples, n_components, seed=trial.seed, name=trial.name, trial=int(trial)
     )
@@ -237,7 +237,7 @@ def _transfer_of_trial(
     sketches = [noisy_sketches(s.sketch, g, [ratio])[0] for g in directions]
     decoder = stream(trial.seed, f"{trial.name} decoder", "public", int(trial))
     found = decode_kmeans(sketches, s.frequencies, law.n_clusters, bounds=law.bounds, rng=decoder)
-    risks: Array = sse(s.X, found.centroids) / s.many
+    risks: NDArray[Any] = sse(s.X, found.centroids) / s.many
     return risks
 
 
@@ -251,7 +251,7 @@ def noise_transfer(
     seed: int,
     name: str,
     n_jobs: int | None = 1,
-) -> dict[str, Array]:
+) -> dict[str, NDArray[Any]]:
     """Relative risks under noises of different laws and exactly the same noise-to-signal ratio.
 
     Parameters

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.mixture import GaussianMixture
 
 from dplit._checks import (
+    Array,
     Neighboring,
     check_choice,
     check_finite_array,
@@ -54,8 +55,6 @@ __all__ = [
 
 Noise = Literal["gaussian", "laplace"]
 
-_Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class NoisyMoments:
@@ -73,7 +72,7 @@ class NoisyMoments:
         Its neighbouring relation.
     """
 
-    moments: _Array
+    moments: Array
     scale: float
     epsilon: float
     delta: float
@@ -204,7 +203,7 @@ def noisy_covariance(
     return NoisyMoments(rows.T @ rows + added, scale, float(epsilon), float(delta), neighboring)
 
 
-def leading_components(moments: ArrayLike, n_components: int) -> _Array:
+def leading_components(moments: ArrayLike, n_components: int) -> Array:
     """Orthonormal eigenvectors of the largest eigenvalues of a symmetric matrix.
 
     Parameters
@@ -270,10 +269,10 @@ class MixtureComparison:
     """
 
     epsilons: tuple[float, ...]
-    gains: dict[str, _Array]
-    exact: _Array
-    truth: _Array
-    em: _Array
+    gains: dict[str, Array]
+    exact: Array
+    truth: Array
+    em: Array
 
 
 def _mixture_trial(
@@ -282,7 +281,7 @@ def _mixture_trial(
     n_samples: int,
     n_components: int,
     budgets: Sequence[tuple[str, float, float]],
-) -> tuple[float, float, float, _Array]:
+) -> tuple[float, float, float, Array]:
     k, d = law.n_clusters, law.n_features
     X, centres = law.draw(n_samples, rng=trial.stream("data"), dtype="float64")
     public, noise = trial.stream("public"), trial.stream("noise")
@@ -385,16 +384,16 @@ class PCAComparison:
     """
 
     sizes: tuple[int, ...]
-    risks: dict[str, _Array]
+    risks: dict[str, Array]
 
-    def median(self, method: str) -> _Array:
+    def median(self, method: str) -> Array:
         """Median over trials, one number per size."""
         return np.asarray(np.median(self.risks[method], axis=0))
 
 
 def factor_data(
     n_samples: int, n_features: int, *, tail: float = 0.1, rng: np.random.Generator
-) -> _Array:
+) -> Array:
     """Records of three strong directions and a weak rest, in the unit ball.
 
     Parameters
@@ -478,8 +477,8 @@ def moment_noise(
 
 
 def _subspace(
-    X: _Array, kind: str, noise: str, k: int, m: int, budget: tuple[float, float], trial: Trial
-) -> _Array:
+    X: Array, kind: str, noise: str, k: int, m: int, budget: tuple[float, float], trial: Trial
+) -> Array:
     """Return the (d, k) subspace of one method."""
     d, (epsilon, delta) = X.shape[1], budget
     level = delta if noise == "gaussian" else 0.0
@@ -509,7 +508,7 @@ def _pca_trial(
     sizes: Sequence[int],
     budget: tuple[float, float],
     methods: Sequence[str],
-) -> _Array:
+) -> Array:
     n, d, k = shape
     X = factor_data(n, d, rng=trial.stream("data"))
     moments = X.T @ X / n

@@ -44,8 +44,6 @@ __all__ = [
 ]
 
 
-Array = NDArray[Any]
-
 #: A decode whose risk is more than 5 % above the best known is called failed.
 FAILURE = 1.05
 
@@ -53,7 +51,7 @@ FAILURE = 1.05
 GROUP = 5
 
 
-def noisy_sketches(sketch: ArrayLike, direction: ArrayLike, ratios: ArrayLike) -> Array:
+def noisy_sketches(sketch: ArrayLike, direction: ArrayLike, ratios: ArrayLike) -> NDArray[Any]:
     r"""Sketches with noise of exactly the given noise-to-signal ratios.
 
     Parameters
@@ -96,7 +94,7 @@ def noisy_sketches(sketch: ArrayLike, direction: ArrayLike, ratios: ArrayLike) -
     if np.any(levels < 0):
         raise ValueError(f"ratios must be nonnegative, got ratios with {levels.min():g}")
     unit = g * (np.linalg.norm(z) / np.linalg.norm(g))
-    noisy: Array = z + np.sqrt(levels)[:, None] * unit
+    noisy: NDArray[Any] = z + np.sqrt(levels)[:, None] * unit
     return noisy
 
 
@@ -169,9 +167,9 @@ def expected_to_succeed(n_components: int, n_clusters: int, n_features: int, *, 
 class SketchedData:
     """One data set of an experiment with its sketch and its reference risks."""
 
-    X: Array
-    frequencies: Array
-    sketch: Array
+    X: NDArray[Any]
+    frequencies: NDArray[Any]
+    sketch: NDArray[Any]
     few: float
     many: float
 
@@ -222,20 +220,20 @@ class NoiseGrid:
         RSSE against 3 starts of Lloyd's algorithm (the paper's) and against the best known.
     """
 
-    sizes: Array
-    ratios: Array
-    few: Array
-    many: Array
+    sizes: NDArray[Any]
+    ratios: NDArray[Any]
+    few: NDArray[Any]
+    many: NDArray[Any]
 
     @property
-    def median(self) -> Array:
+    def median(self) -> NDArray[Any]:
         """Median over trials of the RSSE against 3 starts, of shape (S, R)."""
-        return np.median(self.few, axis=0)
+        return np.asarray(np.median(self.few, axis=0))
 
     @property
-    def failed(self) -> Array:
+    def failed(self) -> NDArray[Any]:
         """Share of decodes more than 5 % above the best known risk, of shape (S, R)."""
-        share: Array = np.mean(self.many > FAILURE, axis=0)
+        share: NDArray[Any] = np.mean(self.many > FAILURE, axis=0)
         return share
 
 
@@ -247,7 +245,7 @@ def _grid_of_group(
     sizes: tuple[int, ...],
     ratios: tuple[float, ...],
     n_trials: int,
-) -> Array:
+) -> NDArray[Any]:
     """RSSE of shape (2, trials of the group, sizes, ratios)."""
     trials = range(GROUP * group, min(GROUP * (group + 1), n_trials))
     seed, name, largest = group.seed, group.name, max(sizes)
@@ -552,14 +550,14 @@ def sum_noise_scale(n_components: int, *, epsilon: float, delta: float) -> float
 
 
 def private_means(
-    sketch: Array,
+    sketch: NDArray[Any],
     n_samples: int,
     *,
     epsilons: Sequence[float],
     deltas: Sequence[float],
     sizes: Sequence[int],
     rng: np.random.Generator,
-) -> list[Array]:
+) -> list[NDArray[Any]]:
     """Mean sketches with Laplace or Gaussian noise for every size and budget.
 
     Parameters
@@ -626,28 +624,28 @@ class SizeCurves:
         ``C_0 = m / |z|^2`` of the clean sketches at the largest size.
     """
 
-    n_samples: Array
-    deltas: Array
-    epsilons: Array
-    sizes: Array
-    few: Array
-    many: Array
-    signal: Array
+    n_samples: NDArray[Any]
+    deltas: NDArray[Any]
+    epsilons: NDArray[Any]
+    sizes: NDArray[Any]
+    few: NDArray[Any]
+    many: NDArray[Any]
+    signal: NDArray[Any]
 
     @property
-    def median(self) -> Array:
+    def median(self) -> NDArray[Any]:
         """Median over trials of the RSSE against 3 starts, of shape (N, D, E, S)."""
-        return np.median(self.few, axis=0)
+        return np.asarray(np.median(self.few, axis=0))
 
     @property
-    def failed(self) -> Array:
+    def failed(self) -> NDArray[Any]:
         """Share of decodes more than 5 % above the best known risk, of shape (N, D, E, S)."""
-        share: Array = np.mean(self.many > FAILURE, axis=0)
+        share: NDArray[Any] = np.mean(self.many > FAILURE, axis=0)
         return share
 
-    def within(self, level: float) -> Array:
+    def within(self, level: float) -> NDArray[Any]:
         """Number of sizes whose median RSSE is at most ``level``, of shape (N, D, E)."""
-        count: Array = np.sum(self.median <= level, axis=-1)
+        count: NDArray[Any] = np.sum(self.median <= level, axis=-1)
         return count
 
 
@@ -660,12 +658,12 @@ def _curves_of_group(
     deltas: tuple[float, ...],
     sizes: tuple[int, ...],
     n_trials: int,
-) -> tuple[Array, Array]:
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """RSSE of shape (2, trials, N, D, E, S) and C_0 of shape (trials, N) of one group of trials."""
     trials = range(GROUP * group, min(GROUP * (group + 1), n_trials))
     shape = (len(trials), len(n_samples))
     sets: list[SketchedData] = []
-    noisy: list[list[Array]] = []
+    noisy: list[list[NDArray[Any]]] = []
     for trial in trials:
         for n in n_samples:
             name = f"{group.name} {n}"

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -388,9 +389,6 @@ def ratio_cases(n_components: int, *, beta: float) -> list[Case]:
 # delta is the mean of a bounded function of Gaussian draws. Common random numbers make it a
 # smooth
 # function of sigma.
-
-
-Array = NDArray[np.float64]
 
 
 class Simulated(NamedTuple):

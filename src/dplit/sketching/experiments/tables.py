@@ -12,9 +12,16 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dplit._checks import Neighboring, check_choice, check_finite_array, check_integer, check_rng
+from dplit._checks import (
+    Array,
+    Neighboring,
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_rng,
+)
 from dplit.features import complex_features, orthonormal_blocks, quantized_features
 from dplit.sketching.privacy import alignment_search
 from dplit.sketching.sensitivity import (
@@ -51,8 +58,6 @@ __all__ = [
 
 # Table 1 computed: every sensitivity as printed, as corrected, and as reached by records.
 
-
-Array = NDArray[np.float64]
 
 _RELATIONS: tuple[Neighboring, ...] = ("add_remove", "replace_one")
 

@@ -13,7 +13,6 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import norm
 
@@ -37,8 +36,6 @@ __all__ = [
     "lemma23_sigma",
 ]
 
-
-Array = NDArray[np.float64]
 
 Direction = Literal["both", "remove", "add"]
 

@@ -15,10 +15,11 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -37,8 +38,6 @@ __all__ = [
     "record_epsilon",
 ]
 
-
-Array = NDArray[np.float64]
 
 Direction = Literal["add", "remove"]
 

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from dplit._checks import (
+    Array,
     Neighboring,
     check_finite_array,
     check_integer,
@@ -40,9 +41,6 @@ __all__ = [
     "quadratic_q2",
     "replaced_loss",
 ]
-
-
-Array = NDArray[np.float64]
 
 
 def masked_operators(frequencies: ArrayLike, law: MaskLaw) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -382,8 +383,6 @@ def hybrid_sum(
 # sample
 # therefore needs a guarantee for replaced records, and its sensitivity is that of "replace_one".
 
-
-Array = NDArray[np.float64]
 
 #: Most samples that :func:`sample_log_density` lists.
 _LARGEST_COUNT = 1 << 16
