@@ -171,6 +171,6 @@ def test_runs_summarise_each_method_over_its_repetitions() -> None:
 def test_gap_is_paired() -> None:
     """Kills a standard error that adds the variances of two methods of the same trials."""
     shared = np.array([0.0, 10.0, 20.0])
-    runs = Runs({"a": shared + [1.0, 2.0, 3.0], "b": shared})
+    runs = Runs({"a": shared + np.array([1.0, 2.0, 3.0]), "b": shared})
     gap = runs.gap("a", "b")
     np.testing.assert_allclose([gap.mean, gap.se], [2.0, 1 / np.sqrt(3)])
