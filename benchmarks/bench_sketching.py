@@ -84,9 +84,9 @@ def run() -> list[dict[str, Any]]:
     ours = "sketch(X, map)"
     threaded = "sketch(X, map, n_jobs=2)"
     return [
-        _row(f"sketch, against the floor {shape}", ours, least_peer, one, least, 0.2),
-        _row(f"sketch, one thread {shape}", ours, expression, one, slow, 40.0),
-        _row(f"sketch, two threads {shape}", threaded, expression, two, plain, 40.0),
+        _row(f"sketch, against the floor {shape}", ours, least_peer, one, least, 0.3),
+        _row(f"sketch, one thread {shape}", ours, expression, one, slow, 80.0),
+        _row(f"sketch, two threads {shape}", threaded, expression, two, plain, 50.0),
     ]
 
 

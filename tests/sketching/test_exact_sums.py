@@ -43,6 +43,11 @@ def _data(n: int, d: int = 3) -> np.ndarray:
     return stream(0, "test-exact", "data").standard_normal((n, d))
 
 
+def _rest(turns: Fraction) -> float:
+    """What is left of an angle without its nearest whole number of turns."""
+    return float(turns - round(turns))
+
+
 @pytest.mark.claim("sketch-beyond-float")
 def test_removing_the_first_record_of_a_pattern_moves_an_entry_by_at_most_one() -> None:
     """Float32 block sums moved it by 2.22; kills every sum that rounds."""
@@ -123,7 +128,7 @@ def test_angles_are_those_of_the_rounded_record(d: int) -> None:
     chosen = _map("fourier", d=d, m=5)
     bound = np.asarray(chosen.bound)
     exponents = _sums._exponents(bound)
-    weights, bits = _sums._turns(chosen.frequencies, exponents)
+    weights, bits, _ = _sums._turns(chosen.frequencies, exponents)
     for scale in (1e-9, 1e-3, 1.0):
         x = scale * bound * stream(0, "test-angles", "data", d).uniform(-1, 1, d)
         x[0] = scale * bound[0]
@@ -141,10 +146,32 @@ def test_angles_are_those_of_the_rounded_record(d: int) -> None:
             sum(Fraction(a) * Fraction(w) for a, w in zip(x, column, strict=True))
             for column in chosen.frequencies.T
         ]
-        gap = np.array(
-            [float(a * Fraction(2 * math.pi) - t) for a, t in zip(exact, true, strict=True)]
-        )
+        turn = Fraction(2 * math.pi)
+        gap = np.array([_rest(a - t / turn) for a, t in zip(exact, true, strict=True)]) * 2 * np.pi
         assert (np.abs(gap) <= 1.001 * chosen.angle_error).all()
+
+
+@pytest.mark.parametrize(("d", "bound"), [(1, None), (8, None), (9, 1e4), (40, 1e9), (300, 1e12)])
+def test_angles_are_reduced_to_whole_units_with_one_rounding(d: int, bound: float | None) -> None:
+    """Rational arithmetic, up to 2^45 turns; kills a small anchor, a lost shift, a second rounding.
+
+    Whole turns per step are left out, so that any bound leaves sums of at most 2^15 d turns; the
+    first record has the longest sum of its column.
+    """
+    chosen = _map("fourier", d=d, m=7, bound=bound)
+    adder = _sums.PhaseAdder(chosen, 4)
+    assert (adder.shift > 0) == (d >= 40)
+    X = np.asarray(chosen.bound) * stream(0, "test-units", "data").uniform(-1, 1, (4, d))
+    X[0] = np.asarray(chosen.bound) * np.sign(adder.weights[:d, 0])  # the longest of all
+    halves = _sums._halves(X, adder.bound, adder.exponents)
+    units = np.empty((4, 7), np.uint32)
+    adder._codes(halves @ adder.weights, units, None)
+    unit = Fraction(2) ** (32 - adder.shift)
+    for row, found in zip(halves, units, strict=True):
+        for column, value in zip(adder.weights.T, found, strict=True):
+            exact = sum(Fraction(h) * Fraction(w) for h, w in zip(row, column, strict=True))
+            assert abs(exact) < 2 ** (19 + adder.shift)
+            assert int(value) == (round(exact * unit) << adder.shift) % 2**32
 
 
 @pytest.mark.parametrize("d", [1, 3, 40])

@@ -105,9 +105,12 @@ def in_order(
 #    let
 #    all products add below :math:`2^{53}` units: the matrix product is exact, whoever computes
 #    it.
-# 2. The angle minus its nearest whole turn is exact. Whatever follows until the rounding of step
-# 3
-#    is elementwise.
+# 2. Adding 1.5 times :math:`2^{20}` turns to the exact angle rounds it once, to a multiple of
+#    :math:`2^{-32}` turns; the low word of the sum counts these modulo a whole turn. This, and
+#    what
+#    follows until the rounding of step 3, is elementwise. (Where a public number says that a
+#    column
+#    may add up to :math:`2^{19}` turns or more, both powers are as many times larger.)
 # 3. Features are rounded to multiples of :math:`2^{-22}` and added as integers; their total is
 # exact
 #    in float64 up to :math:`2^{30}` records (and adds exactly in merges up to there).
@@ -137,6 +140,15 @@ _TURNS = 1024.0
 
 #: Bits of the low half of an entry, and of the high one.
 _HALF = 16
+
+#: Angles are reduced to whole numbers of ``2^-_TURN_BITS`` turns, modulo whole turns.
+_TURN_BITS = 32
+
+_QUARTER = 1 << (_TURN_BITS - 2)
+
+#: Multiplications in a matrix product up to which BLAS has a kernel that packs nothing, and the
+#: fewest rows for which that is worth several products.
+_PRODUCTS, _FEWEST_ROWS = 655_360, 32
 
 #: Radius of the circle on which features lie before they are rounded.
 _RADIUS = 1.0 - 2.0**-20
@@ -177,34 +189,43 @@ def _exponents(bound: Array) -> NDArray[np.intc]:
 
 def _halves(block: NDArray[Any], bound: Array, exponents: NDArray[np.intc]) -> Array:
     """Return entries clamped and in steps: high halves and low halves, (n, 2d), whole numbers."""
-    entries = np.clip(block, -bound, bound).astype(np.float64, copy=False)
-    steps = np.rint(np.ldexp(entries, -exponents))
-    high = np.rint(steps * 2.0**-_HALF)
-    return np.concatenate([high, steps - high * 2.0**_HALF], axis=1)
+    steps = np.clip(block, -bound, bound).astype(np.float64, copy=False)
+    np.ldexp(steps, -exponents, out=steps)
+    np.rint(steps, out=steps)
+    halves = np.empty((len(block), 2, len(bound)))
+    high, low = halves[:, 0], halves[:, 1]
+    np.rint(np.multiply(steps, 2.0**-_HALF, out=high), out=high)
+    np.subtract(steps, np.multiply(high, 2.0**_HALF, out=low), out=low)
+    return halves.reshape(len(block), -1)
 
 
-def _turns(frequencies: Array, exponents: NDArray[np.intc]) -> tuple[Array, NDArray[np.intc]]:
-    """Return turns (2d, m) per unit of the two halves, and the bits (m,) behind their point.
+def _turns(frequencies: Array, exponents: NDArray[np.intc]) -> tuple[Array, NDArray[np.intc], int]:
+    """Return turns (2d, m) per unit of the halves, bits (m,) behind their point, and a shift.
 
     A column's products with any halves are whole numbers of ``2^-bits`` and add below ``2^53``.
+    Halves are whole numbers, too: whole turns per unit are left out, and all sums are below
+    ``2^(19+shift)`` turns, so that an angle plus ``1.5 2^(20+shift)`` stays within a binade.
     """
     low = np.ldexp(frequencies / (2.0 * np.pi), exponents[:, None])
     both = np.concatenate([np.ldexp(low, _HALF), low])
-    largest = 2.0**_HALF * np.abs(both).sum(axis=0)
-    bits = np.minimum(52 - np.frexp(largest)[1], 900)
-    return np.asarray(np.ldexp(np.rint(np.ldexp(both, bits)), -bits)), bits
+    both -= np.rint(both)
+    bits = np.minimum(52 - np.frexp(2.0**_HALF * np.abs(both).sum(axis=0))[1], 900)
+    turns = np.asarray(np.ldexp(np.rint(np.ldexp(both, bits)), -bits))
+    longest = 2.0**_HALF * np.abs(turns).sum(axis=0).max()
+    return turns, bits, max(0, math.frexp(longest)[1] - (51 - _TURN_BITS))
 
 
 def angle_error(frequencies: Array, bound: Array) -> Array:
     """Return what rounding changes (m,) in the angles, radians, of records within the bound.
 
-    Half a step of every entry, and half a unit of every frequency times the largest halves.
+    Half a step of every entry, half a unit of every frequency times the largest halves, and half a
+    unit of the angle and of the dither.
     """
     exponents = _exponents(bound)
-    bits = _turns(frequencies, exponents)[1]
+    _, bits, shift = _turns(frequencies, exponents)
     records = np.ldexp(np.abs(frequencies), exponents[:, None] - 1).sum(axis=0)
     columns = np.ldexp(len(frequencies) * 1.5 * 2.0 ** (_HALF - 1), -bits)
-    return np.asarray(records + 2.0 * np.pi * columns)
+    return np.asarray(records + 2.0 * np.pi * (columns + math.ldexp(1.0, shift - _TURN_BITS)))
 
 
 class Adder(Protocol):
@@ -235,7 +256,7 @@ def _scatter(codes: NDArray[Any], where: NDArray[np.intp], size: int) -> NDArray
 
 
 class PhaseAdder:
-    """Sums of cosines and sines, or counts of their signs, with scratch memory of one block.
+    """Sums of cosines and sines, or counts of negative ones, with scratch memory of one block.
 
     With ``t = tan(x / 2)`` and ``w = 1 / (1 + t^2)`` the cosine is ``2 w - 1`` and the sine
     ``2 t w``: where tangents are vectorised, one of them and plain arithmetic are cheaper than a
@@ -245,46 +266,44 @@ class PhaseAdder:
     def __init__(self, sketch_map: SketchMap, rows: int) -> None:
         self.bound = np.asarray(sketch_map.bound)
         self.exponents = _exponents(self.bound)
-        self.weights = _turns(sketch_map.frequencies, self.exponents)[0]
+        self.weights, _, self.shift = _turns(sketch_map.frequencies, self.exponents)
         self.rows, self.shape = rows, (2, sketch_map.n_components)
-        self.offset: Array | None = None
+        fast = _PRODUCTS // self.weights.size
+        self.product_rows = fast if fast >= _FEWEST_ROWS else rows
+        self.offset: NDArray[np.uint32] | None = None
         if sketch_map.dither is not None:
             turns = sketch_map.dither / (2.0 * np.pi)
-            self.offset = turns - np.floor(turns)
-        self.scratch = aligned_empty((2, rows * self.shape[1]), np.float64)
+            units = np.rint(np.ldexp(turns - np.floor(turns), _TURN_BITS)).astype(np.uint64)
+            self.offset = units.astype(np.uint32)  # a whole turn is none
+        self.scratch = aligned_empty((rows * self.shape[1],), np.float64)
+        self.units = aligned_empty((rows * self.shape[1],), np.uint32)
 
     def part(self, slab: NDArray[Any]) -> NDArray[np.int64]:
         """Return the sums (2, m) of the features' codes."""
         sums = np.zeros(self.shape, np.int64)
-        m = self.shape[1]
+        m, step = self.shape[1], self.product_rows
+        entries = _halves(slab, self.bound, self.exponents)
         for start in range(0, len(slab), self.rows):
-            block = slab[start : start + self.rows]
-            turns, spare = self.scratch[:, : len(block) * m].reshape(2, len(block), m)
-            np.matmul(_halves(block, self.bound, self.exponents), self.weights, out=turns)
-            codes = self._codes(turns, spare, self.offset)
+            block = entries[start : start + self.rows]
+            turns = self.scratch[: len(block) * m].reshape(-1, m)
+            units = self.units[: len(block) * m].reshape(-1, m)
+            for first in range(0, len(block), step):
+                rows = slice(first, first + step)
+                np.matmul(block[rows], self.weights, out=turns[rows])
+            codes = self._codes(turns, units, self.offset)
             for first in range(0, len(block), _EXACT_ROWS):
-                sums += self._folded(codes[:, first : first + _EXACT_ROWS])
+                some = codes[:, first : first + _EXACT_ROWS]
+                zeros = some.shape[1] * self._zero & 0xFFFFFFFF
+                sums += np.add.reduce(some, axis=1, dtype=np.uint32) - np.uint32(zeros)
         return sums
-
-    def _folded(self, codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return the sums (2, m) of codes (2, n, m), which are destroyed; n at most 256.
-
-        Half of the rows is added to the other half, in long vectors; codes of zero are taken off
-        modulo ``2^32``.
-        """
-        zero, n = np.uint32(codes.shape[1] * self._zero & 0xFFFFFFFF), codes.shape[1]
-        while n > 1:
-            half = n // 2
-            np.add(codes[:, :half], codes[:, n - half : n], out=codes[:, :half])
-            n -= half
-        return np.asarray(codes[:, 0] - zero)
 
     def scattered(self, block: NDArray[Any], where: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return the sums (2, m) of the codes of some features of each record."""
         entries = _halves(block, self.bound, self.exponents)
         turns = np.einsum("nd,nrd->nr", entries, self.weights.T[where])
         offset = None if self.offset is None else self.offset[where]
-        codes = self._codes(turns, np.empty_like(turns), offset) - np.uint32(self._zero)
+        units = np.empty(turns.shape, np.uint32)
+        codes = self._codes(turns, units, offset) - np.uint32(self._zero)
         return np.stack([_scatter(part, where, self.shape[1]) for part in codes])
 
     @property
@@ -292,26 +311,31 @@ class PhaseAdder:
         """Code of zero units."""
         return _ONE if self.offset is None else 0
 
-    @staticmethod
-    def _codes(turns: Array, spare: Array, offset: Array | None) -> NDArray[np.uint32]:
-        """Return the codes (2, n, m) of features from angles (n, m), which are destroyed.
+    def _codes(
+        self, turns: Array, units: NDArray[np.uint32], offset: NDArray[np.uint32] | None
+    ) -> NDArray[np.uint32]:
+        """Return the codes (2, n, m) of features from angles (n, m), in the place of the angles.
 
-        ``spare`` has the shape of ``turns`` and holds the codes.
+        ``units`` has the shape of ``turns``. In the binade of the anchor one unit of the last place
+        is ``2^(shift-32)`` turns: the low word of the sum counts them modulo a power of two, and
+        thus the angle modulo whole turns, with one rounding.
         """
-        both = spare.reshape(-1).view(np.float32).reshape(2, *turns.shape)
+        turns += math.ldexp(1.5, 52 - _TURN_BITS + self.shift)
+        np.copyto(units, turns.view(np.uint64), casting="unsafe")
+        if self.shift:
+            np.left_shift(units, np.uint32(self.shift), out=units)
+        both = turns.reshape(-1).view(np.float32).reshape(2, *turns.shape)
         codes = both.view(np.uint32)
         if offset is not None:
-            turns += offset
-            np.floor(turns, out=spare)
-            turns -= spare  # in [0, 1]
-            np.copyto(codes[0], np.abs(turns - 0.5) >= 0.25)
-            np.copyto(codes[1], turns <= 0.5)  # the sine is not negative on the first half turn
+            units += offset
+            np.right_shift(units, np.uint32(31), out=codes[1])  # the second half of the turn
+            units += np.uint32(_QUARTER)
+            np.right_shift(units, np.uint32(31), out=codes[0])
             return codes
-        np.rint(turns, out=spare)
-        turns -= spare  # in [-1/2, 1/2], exactly
         cosine, angle = both
-        np.copyto(angle, turns, casting="same_kind")
-        angle *= np.float32(np.pi if HALF_TANGENT else 2.0 * np.pi)
+        np.copyto(angle, units.view(np.int32), casting="same_kind")  # in [-1/2, 1/2] turns
+        radians = math.ldexp(np.pi if HALF_TANGENT else 2.0 * np.pi, -_TURN_BITS)
+        angle *= np.float32(radians)
         if HALF_TANGENT:
             np.tan(angle, out=angle)
             np.multiply(angle, angle, out=cosine)
@@ -333,8 +357,8 @@ class PhaseAdder:
         if self.offset is None:
             radius = _UNITS - (_UNITS >> 20)
             total.real, total.imag = (2 * parts - np.array([[radius], [_UNITS]]) * count) / _UNITS
-        else:  # from the number of ones to a sum of signs
-            total.real, total.imag = (2 * parts - count) * (_ONE_BIT * 2.0**-FEATURE_BITS)
+        else:  # from the number of negative ones to a sum of signs
+            total.real, total.imag = (count - 2 * parts) * (_ONE_BIT * 2.0**-FEATURE_BITS)
         return total
 
 
@@ -822,9 +846,9 @@ def _slabs(X: Any, sketch_map: SketchMap, size: int) -> Iterator[tuple[NDArray[A
 
 def _part(adder: Adder, slab: NDArray[Any], chunk: int, start: int) -> tuple[NDArray[Any], int]:
     """Return the part of one slab and its number of records; refuse what is not finite."""
-    finite = np.isfinite(slab).all(axis=1)
+    finite = np.isfinite(slab)
     if not finite.all():
-        row = start + int(np.flatnonzero(~finite)[0])
+        row = start + int(np.flatnonzero(~finite.all(axis=1))[0])
         raise ValueError(f"X must be finite, got NaN or infinity in chunk {chunk}, row {row}")
     return adder.part(slab), len(slab)
 
