@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     numbers.add_argument("old", type=Path, help="a checkout with a finished build")
     numbers.add_argument("new", type=Path, help="another one")
     commands.add_parser("lock", help="compare what is installed with the lock")
+    commands.add_parser("claims", help="check the registry of claims alone, in seconds")
     commands.add_parser("sync", help="write every .ipynb from its .md")
     chapter = commands.add_parser("chapter", help="run one chapter beside the book")
     chapter.add_argument("name")
@@ -63,6 +64,10 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         from scripts import lock
 
         lock.check(layout, say)
+    elif command == "claims":
+        from scripts import claims
+
+        say(f"{claims.check_registry(layout)} claims: functions, tests, cells and marks agree")
     elif command == "sync":
         from scripts import pairs
 
