@@ -17,7 +17,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help environment book test again lab data chapter paper bench mutate lint sync clean
+.PHONY: help environment book test again lab data chapter paper bench claims badges mutate lint sync clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
@@ -51,6 +51,12 @@ paper: environment ## run all chapters (or NAME=...) at the papers' scale, archi
 
 bench: environment ## time the package against its peers
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+claims: environment ## check the registry of claims alone, in seconds
+	@$(RUN) claims
+
+badges: environment ## break what each badge of NAME=<chapter> is about; say what it sees
+	@$(RUN) badges --jobs $(JOBS) $(NAME)
 
 mutate: environment ## break every claimed function: its tests must fail
 	@$(RUN) mutate $(NAME)

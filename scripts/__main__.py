@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     numbers.add_argument("old", type=Path, help="a checkout with a finished build")
     numbers.add_argument("new", type=Path, help="another one")
     commands.add_parser("lock", help="compare what is installed with the lock")
+    commands.add_parser("claims", help="check the registry of claims alone, in seconds")
     commands.add_parser("sync", help="write every .ipynb from its .md")
     chapter = commands.add_parser("chapter", help="run one chapter beside the book")
     chapter.add_argument("name")
@@ -36,6 +37,9 @@ def parser() -> argparse.ArgumentParser:
     paper = commands.add_parser("paper", help="run at the papers' scale and archive the results")
     paper.add_argument("names", nargs="*")
     paper.add_argument("--jobs", type=int, default=2, help="processes of a chapter")
+    badges = commands.add_parser("badges", help="what change turns each badge of a chapter red")
+    badges.add_argument("names", nargs="*", help="a chapter, then perhaps some of its claims")
+    badges.add_argument("--jobs", type=int, default=2, help="forks at a time")
     mutate = commands.add_parser("mutate", help="break every claimed function; its tests must fail")
     mutate.add_argument("claims", nargs="*", help="only these claims or chapters")
     return top
@@ -63,6 +67,10 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         from scripts import lock
 
         lock.check(layout, say)
+    elif command == "claims":
+        from scripts import claims
+
+        say(f"{claims.check_registry(layout)} claims: functions, tests, cells and marks agree")
     elif command == "sync":
         from scripts import pairs
 
@@ -76,6 +84,10 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         from scripts import runs
 
         runs.paper(layout, arguments.names, max(1, arguments.jobs), say)
+    elif command == "badges":
+        from scripts import badges
+
+        return badges.main(layout, arguments.names, max(1, arguments.jobs), say)
     elif command == "mutate":
         from scripts import mutate
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 from collections.abc import Iterable, Mapping
@@ -111,17 +112,21 @@ def faults(
     return told
 
 
-def _record_faults(identifier: str, record: Record, strict: bool) -> list[str]:
-    told = []
-    if not record.get("tests"):
-        told.append(f"{identifier} has no test (pytest.mark.claim)")
-    if not record.get("functions"):
+def _link_faults(identifier: str, tests: Any, functions: Any) -> list[str]:
+    """Return what is wrong with a claim's tests and functions."""
+    told = [] if tests else [f"{identifier} has no test (pytest.mark.claim)"]
+    if not functions:
         told.append(f"{identifier} names no function")
-    for name in record.get("functions", []):
+    for name in functions or []:
         try:
             resolve(name)
         except BuildError as error:
             told.append(f"{identifier}: {error}")
+    return told
+
+
+def _record_faults(identifier: str, record: Record, strict: bool) -> list[str]:
+    told = _link_faults(identifier, record.get("tests"), record.get("functions"))
     status = record.get("status")
     if record.get("slug") not in (record.get("page") or ""):
         told.append(f"{identifier} belongs to {record.get('slug')}, recorded on {record['page']}")
@@ -172,3 +177,57 @@ def collect(layout: Layout) -> list[Record]:
         raise BuildError("the claims do not hold together:\n  " + "\n  ".join(told))
     write_json(layout.claims, found)
     return found
+
+
+def _named(layout: Layout, slug: str) -> tuple[set[str], set[str]]:
+    """Return all strings of a chapter's code, and those that ``claim("...")`` is called with."""
+    notebook = read_json(layout.notebooks / f"{slug}.ipynb") or {"cells": []}
+    strings, called = set(), set()
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        for node in ast.walk(ast.parse("".join(cell["source"]))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                strings.add(node.value)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "claim":
+                called |= {a.value for a in node.args[:1] if isinstance(a, ast.Constant)}
+    return strings, called
+
+
+def registry_faults(layout: Layout, registry: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return what is wrong with the registry, found without running a chapter.
+
+    Unknown functions, claims without a test, claims that no cell of their chapter names, cells and
+    marks with an id that is not registered.
+    """
+    tests = nodes_by_claim(marked_tests(layout))
+    told = []
+    for identifier, entry in registry.items():
+        told += _link_faults(identifier, tests.get(identifier), entry.get("functions"))
+    for slug in layout.slugs():
+        strings, called = _named(layout, slug)
+        own = {i for i, entry in registry.items() if entry["slug"] == slug}
+        told += [f"{i} is registered and no cell of {slug} names it" for i in sorted(own - strings)]
+        told += [f"{slug} records {i}, not registered there" for i in sorted(called - own)]
+    for identifier in sorted(tests.keys() - registry.keys()):
+        told += [
+            f"{node} marks {identifier}, which is not registered" for node in tests[identifier]
+        ]
+    return told
+
+
+def check_registry(layout: Layout) -> int:
+    """Return the number of claims, checked by :func:`registry_faults`.
+
+    Raises
+    ------
+    BuildError
+        Listing everything that is wrong.
+    """
+    from dplit import claims as registry_module
+
+    registry = registry_module.load_registry()
+    told = registry_faults(layout, registry)
+    if told:
+        raise BuildError("the registry does not hold together:\n  " + "\n  ".join(told))
+    return len(registry)

@@ -171,6 +171,6 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     archive = layout.results / f"{slug}.json"
     if archive.exists():
         parts[f"results/{slug}.json"] = digest_file(archive)
-    if layout.package / "datasets.py" in modules:
+    if any(layout.package / "datasets" in module.parents for module in modules):
         parts |= {f"data {path.name}": digest_file(path) for path in data_files()}
     return parts

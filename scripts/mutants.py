@@ -1,4 +1,4 @@
-"""Wrong versions of a function: what it returns, with numbers scaled or truth values negated."""
+"""Wrong versions of a function: what it returns, scaled, negated or in another order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, cast
@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 KINDS = ("x1.05", "x0.5", "not")
-FACTORS = {"x1.05": 1.05, "x0.5": 0.5}
+FACTORS = {"x1.05": 1.05, "x0.5": 0.5, "x2": 2.0}
 DEEPEST = 6
 #: Methods of a class whose results are changed; an estimator is wrong where these are.
 METHODS = ("transform", "predict", "__call__")
@@ -37,8 +37,9 @@ def mutate(value: Any, kind: str, tally: Tally, depth: int = 0) -> Any:
     value : object
         What a function returned. Strings, None, generators of random numbers and other objects
         that hold no numbers come back as they are.
-    kind : {"x1.05", "x0.5", "not"}
-        Numbers times 1.05 or 0.5 (integers by at least one), or truth values negated.
+    kind : {"x1.05", "x0.5", "x2", "not", "shuffle"}
+        Numbers times 1.05, 0.5 or 2 (integers by at least one), truth values negated, or the
+        entries of every array moved on by one along its first axis.
     tally : Tally
         Counts the values that differ afterwards.
 
@@ -71,13 +72,15 @@ def _mutate_number(value: Any, kind: str, tally: Tally) -> Any:
     array = np.asarray(value)
     if array.dtype == object or array.dtype.kind not in "biufc":
         return value
-    if array.dtype.kind == "b":
+    if kind == "shuffle":
+        new = np.roll(array, 1, axis=0) if array.ndim else array
+    elif array.dtype.kind == "b":
         new = ~array if kind == "not" else array
     elif kind == "not":
         new = array
     elif array.dtype.kind in "iu":
         shift = np.maximum(1, np.rint(np.abs(array) * 0.05)).astype(array.dtype)
-        new = array + shift if kind == "x1.05" else array // 2
+        new = {"x1.05": array + shift, "x0.5": array // 2, "x2": array * 2}[kind]
     else:
         new = array * np.asarray(FACTORS[kind], dtype=array.real.dtype)
     tally.changed += int(np.sum(new != array)) - int(np.sum((new != new) & (array != array)))
@@ -160,7 +163,11 @@ def modules() -> Iterator[ModuleType]:
             yield module
 
 
-def plant(target: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+def plant(
+    target: str,
+    change: Callable[[Callable[..., Any]], Callable[..., Any]],
+    namespaces: Sequence[MutableMapping[str, Any]] = (),
+) -> None:
     """Put a changed function in the place of one, in every module of the package that holds it.
 
     Parameters
@@ -169,14 +176,16 @@ def plant(target: str, change: Callable[[Callable[..., Any]], Callable[..., Any]
         One of `targets`.
     change : callable
         Makes the new function from the old one: `wrap` or `watch` with their other arguments.
+    namespaces : sequence of mapping
+        Where else the function may be held: the names of a running notebook.
     """
     owner, attribute, original = find(target)
     if isinstance(owner, ModuleType):
         new = change(original)
-        for module in modules():
-            for key, value in list(vars(module).items()):
+        for held in (*map(vars, modules()), *namespaces):
+            for key, value in list(held.items()):
                 if value is original:
-                    setattr(module, key, new)
+                    held[key] = new
         return
     static: Any = inspect.getattr_static(owner, attribute)
     if attribute == "__init__":

@@ -1,7 +1,43 @@
-"""dplit: differentially private learning, literately."""
+"""dplit: differentially private learning, literately.
+
+All estimators and the calibrations of noise are found here, ``from dplit import gaussian_sigma``;
+a name is imported when it is first asked for. Type checkers read ``__init__.pyi``.
+"""
 
 from __future__ import annotations
 
-__all__ = ["__version__"]
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "accounting": ("noise_multiplier", "sampled_gaussian_sigma", "zcdp_epsilon", "zcdp_rho"),
+    "baselines": ("NoisyGradientRegressor", "PrivateLloyd", "SufficientStatisticsRegressor"),
+    "erm.estimators": ("PrivateKernelClassifier", "PrivateKernelMachine"),
+    "margin.estimators": ("PrivateKernelMarginClassifier", "PrivateMarginClassifier"),
+    "mechanisms": (
+        "classical_gaussian_sigma",
+        "gaussian_delta",
+        "gaussian_epsilon",
+        "gaussian_sigma",
+        "laplace_scale",
+    ),
+    "projection.estimators": ("AdditiveNoiseRegressor", "RandomProjectionRegressor"),
+    "random_features.estimators": ("PrivateRandomFeatureRegressor",),
+    "sketching.estimators": ("CompressiveGaussianMixture", "CompressiveKMeans", "CompressivePCA"),
+}
+
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

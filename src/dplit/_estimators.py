@@ -75,13 +75,7 @@ class Box(NamedTuple):
 
 
 def check_box(bounds: Any, n_features: int) -> Box:
-    """Return the box of ``bounds = (low, high)``, two numbers or two rows of ``n_features`` each.
-
-    Raises
-    ------
-    ValueError
-        If ``bounds`` is missing, not a pair, of another length, infinite or not increasing.
-    """
+    """Return the box of ``bounds = (low, high)``, two numbers or rows of ``n_features`` each."""
     if bounds is None:
         raise ValueError(
             "bounds must be given as (lowest, highest): bounds read from the data are not private, "
@@ -217,11 +211,6 @@ def binary_signs(
     With ``classes`` the pair is public, in the given order: nothing is learnt from ``y``, which may
     hold only one of them, and every other label counts as the first. Without, the pair is read off
     ``y``, sorted, and so is treated as public.
-
-    Raises
-    ------
-    ValueError
-        If ``classes`` is not a pair of different labels, or ``y`` alone does not show two.
     """
     labels = np.asarray(y)
     if classes is None:
@@ -258,8 +247,6 @@ def fitted_records(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.float64
     ------
     sklearn.exceptions.NotFittedError
         If it is not fitted.
-    ValueError
-        If ``X`` is not a finite matrix with the fitted number of columns.
     """
     check_is_fitted(estimator)
     records: NDArray[np.float64] = validated(estimator, X, dtype=np.float64, reset=False)
@@ -311,8 +298,6 @@ class LinearRegressor(
         ------
         sklearn.exceptions.NotFittedError
             If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
         """
         return linear_scores(self, X)
 
@@ -346,8 +331,6 @@ class SignClassifier(ClassifierMixin):  # type: ignore[misc]
         ------
         sklearn.exceptions.NotFittedError
             If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
         """
         scores = self.decision_function(X)
         return np.asarray(self.classes_[(scores > 0).astype(int)])
@@ -412,8 +395,6 @@ class CenterEstimator(
         ------
         sklearn.exceptions.NotFittedError
             If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
         """
         return nearest_center(fitted_records(self, X), self.cluster_centers_)
 

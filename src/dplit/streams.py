@@ -37,13 +37,6 @@ def stream(seed: int, name: str, role: Role, trial: int = 0) -> np.random.Genera
     numpy.random.Generator
         A PCG64 generator seeded by ``SeedSequence([seed, crc32(name), role, trial])``.
 
-    Raises
-    ------
-    TypeError
-        If ``seed`` or ``trial`` is not an integer or ``name`` is not a string.
-    ValueError
-        If ``seed`` or ``trial`` is negative, ``name`` is empty or ``role`` is unknown.
-
     Examples
     --------
     >>> from dplit.streams import stream

@@ -9,6 +9,7 @@ import pytest
 
 from scripts import digest
 from scripts.files import BuildError
+from scripts.layout import Layout
 
 FILES = {
     "__init__.py": "",
@@ -117,3 +118,13 @@ def test_data_are_looked_for_where_the_loaders_look(
     from dplit import datasets
 
     assert datasets.cache_folder() == cache
+
+
+def test_a_chapter_that_reads_data_depends_on_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills a digest that a new data file leaves as it was."""
+    (tmp_path / "wine.csv").write_text("1")
+    monkeypatch.setenv("DPLIT_DATA", str(tmp_path))
+    layout = Layout(Path(__file__).resolve().parents[2])
+    assert "data wine.csv" in digest.chapter_parts(layout, "random_features")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -109,6 +110,58 @@ def test_strictness_is_read_from_the_environment(
 ) -> None:
     monkeypatch.setenv("DPLIT_STRICT", value)
     assert claims.is_strict() is strict
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Layout:
+    """One registered claim, its cell and its test."""
+    layout = Layout(tmp_path)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "notebooks").mkdir()
+    mark = '@pytest.mark.claim("toy-thm1")\ndef test_x():\n    assert True\n'
+    (tmp_path / "tests" / "test_toy.py").write_text(mark)
+    cell = {"cell_type": "code", "source": ["c = claim('toy-thm1')\n", "c.equal(1, 1)"]}
+    text = json.dumps({"cells": [{"cell_type": "markdown", "source": ["claim("]}, cell]})
+    (tmp_path / "notebooks" / "toy.ipynb").write_text(text)
+    (tmp_path / "notebooks" / "toy.md").write_text("")
+    return layout
+
+
+ENTRY = {"slug": "toy", "functions": ["dplit.streams.stream"]}
+
+
+@pytest.mark.parametrize(
+    ("registry", "messages"),
+    [
+        ({"toy-thm1": ENTRY}, []),
+        (
+            {"toy-thm1": {**ENTRY, "functions": ["dplit.streams.flow"]}},
+            ["toy-thm1: dplit.streams.flow does not exist"],
+        ),
+        (
+            {"toy-thm1": ENTRY, "toy-thm2": ENTRY},
+            ["toy-thm2 has no test", "toy-thm2 is registered and no cell of toy names it"],
+        ),
+        (
+            {},
+            [
+                "toy records toy-thm1, not registered there",
+                "tests/test_toy.py::test_x marks toy-thm1, which is not registered",
+            ],
+        ),
+    ],
+)
+def test_the_registry_is_checked_without_running_anything(
+    toy: Layout, registry: Any, messages: list[str]
+) -> None:
+    """Kills a check that looks at one of the four places only."""
+    lines = claims.registry_faults(toy, registry)
+    assert len(lines) == len(messages)
+    assert all(line.startswith(text) for line, text in zip(lines, messages, strict=True))
+
+
+def test_the_registry_of_the_book_holds_together() -> None:
+    assert claims.check_registry(Layout(Path(__file__).resolve().parents[2])) > 200
 
 
 TESTS = """

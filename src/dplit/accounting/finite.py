@@ -244,11 +244,6 @@ def privacy_loss(p: ArrayLike, q: ArrayLike) -> Array:
         ``log(p / q)``; infinite where one vanishes, and NaN where both do: an outcome that no
         data set produces has no loss.
 
-    Raises
-    ------
-    ValueError
-        If the shapes differ or an entry is negative.
-
     References
     ----------
     Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
@@ -283,11 +278,6 @@ def law_epsilon(p: ArrayLike, q: ArrayLike) -> float:
     float
         Largest privacy loss over the outcomes with ``p > 0``; possibly infinite.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not a law.
-
     Examples
     --------
     >>> from dplit.accounting.finite import law_epsilon
@@ -312,11 +302,6 @@ def law_delta(p: ArrayLike, q: ArrayLike, *, epsilon: float) -> float:
     -------
     float
         Sum of the positive parts of ``p - exp(epsilon) q``: the worst event collects them.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not a law or ``epsilon`` is negative.
 
     Examples
     --------
@@ -568,11 +553,6 @@ def compose_budgets(budgets: Iterable[tuple[float, float]]) -> tuple[float, floa
     -------
     tuple of float
         Sums of the epsilons and of the deltas.
-
-    Raises
-    ------
-    ValueError
-        If a budget is negative or a delta above 1.
 
     References
     ----------

@@ -70,11 +70,6 @@ class NeighbourPair:
     data, neighbour : tuple of ndarray
         Arrays with one row or entry for each record, as ``(X,)`` or ``(X, y)``.
 
-    Raises
-    ------
-    ValueError
-        If they are no neighbours, are equal, or one of them is empty.
-
     Examples
     --------
     >>> import numpy as np

@@ -555,8 +555,6 @@ class _ClippedLinearRegressor(LinearRegressor):
         ------
         sklearn.exceptions.NotFittedError
             If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
         """
         return np.asarray(np.clip(super().predict(X), *self._ends))
 

@@ -209,8 +209,6 @@ def find_all(names: tuple[str, ...], source: str) -> list[Path] | None:
 
     Raises
     ------
-    ValueError
-        If ``source`` is not "auto", "paper" or "bundled".
     DataError
         If a file is damaged, or missing with ``source="paper"``.
     """

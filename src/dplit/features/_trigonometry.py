@@ -116,8 +116,6 @@ def fast_cos(array: ArrayLike, out: NDArray[Any] | None = None) -> NDArray[Any]:
     ------
     TypeError
         If ``array`` is complex or not numeric.
-    ValueError
-        If ``out`` has another shape or dtype.
 
     Notes
     -----

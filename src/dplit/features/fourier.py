@@ -540,8 +540,6 @@ class RandomFourierFeatures(
         ------
         sklearn.exceptions.NotFittedError
             If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
         """
         check_is_fitted(self)
         records = validated(self, X, dtype=self.dtype, reset=False)

@@ -75,11 +75,6 @@ def hadamard_transform(X: ArrayLike) -> NDArray[np.float64]:
         ``X @ H`` with ``H = hadamard(order) / sqrt(order)``, which is symmetric and its own
         inverse.
 
-    Raises
-    ------
-    ValueError
-        If ``X`` is not a finite matrix or its number of columns is not a power of two.
-
     Notes
     -----
     ``H`` of order ``2^p`` is the Kronecker product of factors of order at most 64, applied one
@@ -200,11 +195,6 @@ class HadamardProjection:
         -------
         ndarray (n, k)
             ``X @ Phi.T``; squared lengths and inner products are unbiased.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is not a finite matrix of d columns.
         """
         records = check_finite_array("X", X, ndim=2)
         n, d = records.shape
@@ -233,11 +223,6 @@ class HadamardProjection:
         -------
         ndarray (d,) or (n, d)
             ``W @ Phi``, of length about ``sqrt(d / k)`` times that of ``W``.
-
-        Raises
-        ------
-        ValueError
-            If ``W`` is not finite or has another number of columns than k.
         """
         weights = np.atleast_2d(np.asarray(W, dtype=float))
         weights = check_finite_array("W", weights, ndim=2)
@@ -269,11 +254,6 @@ def hadamard_projection(
     -------
     HadamardProjection
         With k distinct rows of the Hadamard matrix, drawn without replacement.
-
-    Raises
-    ------
-    ValueError
-        If k is not in its range.
 
     Notes
     -----

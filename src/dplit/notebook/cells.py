@@ -194,12 +194,6 @@ def check_parameters(
         Sources of the executed cells; by default those of the running IPython session.
     **rules
         For each own parameter of the chapter a :class:`Between` or a tuple of choices.
-
-    Raises
-    ------
-    ParameterError
-        If a passed name is unknown, a type is wrong or a value is out of range. The message lists
-        all parameters with their types, defaults and ranges.
     """
     sources = _executed_cells() if cells is None else list(cells)
     declared, injected = _declared_and_injected(sources)
@@ -252,12 +246,6 @@ def show(fig: Figure, *, name: str, caption: str, alt: str, stand_in: bool = Fal
     stand_in : bool, default=False
         Whether stand-in data are drawn. The caption then says so, and an alternative text that
         tells a finding about the paper's data is replaced by one that tells none.
-
-    Raises
-    ------
-    ValueError
-        If the name is malformed, the alternative text is too short, too long or the caption
-        itself, or an axis has no label.
     """
     import matplotlib.pyplot as plt
     from IPython.display import display
@@ -285,13 +273,7 @@ def show(fig: Figure, *, name: str, caption: str, alt: str, stand_in: bool = Fal
 
 
 def glue_numbers(**values: float | int | str) -> None:
-    """Store numbers, to twelve digits, for use in the text as ``{glue:text}`name:.3g```.
-
-    Raises
-    ------
-    TypeError
-        If a value is not a scalar number or a string.
-    """
+    """Store numbers, to twelve digits, for use in the text as ``{glue:text}`name:.3g```."""
     from IPython.display import display
 
     prefix = "application/papermill.record/"

@@ -1,0 +1,316 @@
+"""`make badges`: break what a badge is about; the least change that turns it red is what it sees.
+
+A chapter runs here, cell by cell. Where a claim is shown, forks of the process run its cell and the
+earlier cells that it depends on by names once more, with one registered function broken.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import io
+import json
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scripts.digest import chapter_parts
+from scripts.files import BuildError, read_json, write_json
+from scripts.layout import Layout
+from scripts.mutants import Tally, plant, targets, watch, wrap
+
+Say = Callable[[str], None]
+
+#: What a badge may see, finest first, and the kinds of mutants that stand for it.
+RESOLUTIONS = {
+    "5 %": ("x1.05",),
+    "factor 2": ("x0.5", "x2"),
+    "reversal": ("not",),
+    "order": ("shuffle",),
+}
+KINDS = tuple(kind for kinds in RESOLUTIONS.values() for kind in kinds)
+#: Seconds that one fork may take beyond five times its sound run.
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One code cell: its source, the names that it reads and those that it sets or may change."""
+
+    source: str
+    reads: frozenset[str]
+    sets: frozenset[str]
+    changes: frozenset[str]
+
+
+def read_cell(source: str) -> Cell:
+    """Return a cell with its names; ``x[0] = 1``, ``x.y = 1`` and ``x.append(1)`` change ``x``."""
+    reads, sets, changes = set(), set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name):
+            (reads if isinstance(node.ctx, ast.Load) else sets).add(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            sets |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            sets.add(node.name)
+        if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            changes |= _root(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            changes |= _root(node.func)
+    names = frozenset(vars(builtins))
+    return Cell(source, frozenset(reads | changes) - names, frozenset(sets), frozenset(changes))
+
+
+def _root(node: ast.AST) -> set[str]:
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return {node.id} if isinstance(node, ast.Name) else set()
+
+
+def dependencies(
+    cells: Sequence[Cell], at: int, fixed: frozenset[str], mutable: Callable[[str], bool]
+) -> list[int]:
+    """Return the cells that cell ``at`` depends on by names, and itself, in order.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+    at : int
+        Position of the claim's cell.
+    fixed : frozenset of str
+        Names that are never made again: the run's parameters.
+    mutable : callable
+        Whether the object of a name has a state that reading may change, as a generator has.
+    """
+    wanted, chosen = set(cells[at].reads) - fixed, [at]
+    for k in range(at - 1, -1, -1):
+        touched = cells[k].sets | {name for name in cells[k].changes if mutable(name)}
+        touched |= {name for name in cells[k].reads if mutable(name)}
+        if touched & wanted:
+            chosen.append(k)
+            wanted |= cells[k].reads - fixed
+    return chosen[::-1]
+
+
+class Kernel:
+    """A chapter's cells run one after the other in this process, what they show is dropped."""
+
+    def __init__(self, sources: Sequence[str]) -> None:
+        from IPython.core.displaypub import CapturingDisplayPublisher
+        from IPython.core.interactiveshell import InteractiveShell
+
+        self.cells = [read_cell(source) for source in sources]
+        self.shell = InteractiveShell.instance()
+        self.shell.display_pub = CapturingDisplayPublisher()
+        self.shell.history_manager.enabled = False
+        self.fixed = self.cells[0].sets | self.cells[1].sets - {"np", "claim"}
+
+    def run(self, k: int) -> BaseException | None:
+        """Run one cell; return its exception, if any."""
+        with contextlib.redirect_stdout(io.StringIO()):
+            ended = self.shell.run_cell(self.cells[k].source, store_history=True)
+        self.shell.display_pub.outputs.clear()
+        error: BaseException | None = ended.error_before_exec or ended.error_in_exec
+        return error
+
+    def slice(self, at: int) -> list[int]:
+        """Return what cell ``at`` depends on, given the objects that the names have now."""
+        from numpy.random import Generator
+
+        def mutable(name: str) -> bool:
+            value = self.shell.user_ns.get(name)
+            return isinstance(value, (Generator, list, dict, set)) or hasattr(value, "checks")
+
+        return [k for k in dependencies(self.cells, at, self.fixed, mutable) if k > 1]
+
+
+def _forgive() -> None:
+    """Let checks that fail be recorded without an exception: other claims' cells must go on."""
+    from dplit import claims
+
+    strict = claims.Claim._add
+
+    def add(self: Any, *arguments: Any, **fields: Any) -> Any:
+        try:
+            return strict(self, *arguments, **fields)
+        except claims.ClaimError:
+            return self
+
+    claims.Claim._add = add  # type: ignore[method-assign]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A claim's cells with one target broken; without target nothing is, and calls are counted."""
+
+    claim: str
+    target: str = ""
+    kind: str = ""
+
+
+def _child(kernel: Kernel, trial: Trial, at: int, watched: Sequence[str], end: int) -> None:
+    """Run a trial in this fork and write what became of it; never returns."""
+    told: dict[str, Any] = {"red": True, "why": "it did not end"}
+    try:
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, 1)
+        os.dup2(sink, 2)
+        from dplit import claims
+
+        _forgive()
+        tallies = {t: {kind: Tally() for kind in KINDS} for t in watched if not trial.target}
+        for target, counters in tallies.items():
+            plant(target, lambda f, c=counters: watch(f, c), (kernel.shell.user_ns,))
+        if trial.target:
+            change = lambda f: wrap(f, trial.kind, Tally())  # noqa: E731
+            plant(trial.target, change, (kernel.shell.user_ns,))
+        claims._shown.pop(trial.claim, None)
+        errors = [error for k in kernel.slice(at) if (error := kernel.run(k)) is not None]
+        record = claims._shown.get(trial.claim)
+        red = bool(errors) or record is None or record["status"] == "failed"
+        seen = {t: {k: v.changed for k, v in kinds.items()} for t, kinds in tallies.items()}
+        told = {"red": red, "why": repr(errors[0])[:300] if errors else "", "seen": seen}
+    finally:
+        os.write(end, json.dumps(told).encode())
+        os._exit(0)
+
+
+def fork(kernel: Kernel, trials: Iterable[tuple[Trial, Sequence[str]]], at: int, limit: float,
+         jobs: int) -> dict[Trial, dict[str, Any]]:  # fmt: skip
+    """Run trials in forks of this process, ``jobs`` at a time; one beyond ``limit`` is red."""
+    waiting, ended = list(trials), {}
+    running: dict[int, tuple[Trial, int, float]] = {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            trial, watched = waiting.pop(0)
+            read, write = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                _child(kernel, trial, at, watched, write)
+            os.close(write)
+            running[read] = (trial, pid, time.monotonic())
+        ready = select.select(list(running), [], [], 0.5)[0]
+        for read, (trial, pid, start) in list(running.items()):
+            seconds = time.monotonic() - start
+            if read not in ready and seconds < limit:
+                continue
+            if read not in ready:
+                os.kill(pid, signal.SIGKILL)
+            text = b"".join(iter(lambda r=read: os.read(r, 1 << 16), b"")) if read in ready else b""
+            os.waitpid(pid, 0)
+            os.close(read)
+            del running[read]
+            told = json.loads(text) if text else {"red": True, "why": "took too long", "seen": {}}
+            ended[trial] = {**told, "seconds": seconds}
+    return ended
+
+
+def _resolution(kernel: Kernel, claim: str, target: str, seen: dict[str, int], at: int,
+                limit: float, jobs: int) -> str | None:  # fmt: skip
+    """Return the finest change of one function that turns the badge red, or None."""
+    for name, kinds in RESOLUTIONS.items():
+        trials = [Trial(claim, target, kind) for kind in kinds if seen.get(kind)]
+        found = fork(kernel, [(trial, ()) for trial in trials], at, limit, jobs)
+        if any(told["red"] for told in found.values()):
+            return name
+    return None
+
+
+def look(
+    kernel: Kernel, claim: str, functions: Sequence[str], at: int, jobs: int
+) -> dict[str, Any]:
+    """Return what the badge of a claim sees: for each function the finest change, and of all."""
+    aims = {target: function for function in functions for target in targets(function)}
+    sound = fork(kernel, [(Trial(claim), list(aims))], at, 3600.0, 1)[Trial(claim)]
+    if sound["red"]:
+        return {"resolution": None, "functions": {}, "fault": f"red unbroken: {sound['why']}"}
+    limit = PATIENCE + 5 * sound["seconds"]
+    functions_seen: dict[str, str | None] = {}
+    for target, function in aims.items():
+        seen = sound["seen"].get(target, {})
+        found = _resolution(kernel, claim, target, seen, at, limit, jobs)
+        functions_seen[function] = _finer(functions_seen.get(function), found)
+    best: str | None = None
+    for found in functions_seen.values():
+        best = _finer(best, found)
+    return {"resolution": best, "functions": functions_seen}
+
+
+def _finer(first: str | None, second: str | None) -> str | None:
+    order = list(RESOLUTIONS)
+    return min((r for r in (first, second) if r), key=order.index, default=None)
+
+
+def shown_claims(before: Iterable[str], after: dict[str, Any]) -> Iterator[str]:
+    """Yield the claims that a cell has just shown."""
+    known = set(before)
+    yield from (identifier for identifier in after if identifier not in known)
+
+
+def chapter_sources(layout: Layout, slug: str) -> list[str]:
+    """Return the sources of a chapter's code cells."""
+    notebook = read_json(layout.notebooks / f"{slug}.ipynb")
+    if notebook is None:
+        raise BuildError(f"notebooks/{slug}.ipynb is missing; run: make sync")
+    cells = (cell for cell in notebook["cells"] if cell["cell_type"] == "code")
+    return ["".join(cell["source"]) for cell in cells]
+
+
+def measure(
+    layout: Layout, slug: str, jobs: int, say: Say, only: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Run a chapter and return the resolution of each of its badges, by claim."""
+    from dplit import claims
+
+    os.chdir(layout.notebooks)
+    registry = claims.load_registry(slug)
+    kernel = Kernel(chapter_sources(layout, slug))
+    found: dict[str, Any] = {}
+    for k in range(len(kernel.cells)):
+        before = claims.shown_records()
+        if (error := kernel.run(k)) is not None:
+            raise BuildError(f"{slug}: code cell {k + 1} failed: {error!r}") from error
+        for identifier in shown_claims(before, claims.shown_records()):
+            record = claims.shown_records()[identifier]
+            if only and identifier not in only:
+                continue
+            if record["status"] == "not_run":
+                found[identifier] = {"resolution": None, "functions": {}, "fault": "not run"}
+                continue
+            functions = registry[identifier]["functions"]
+            found[identifier] = look(kernel, identifier, functions, k, jobs)
+            say(f"  {identifier:<32} {found[identifier]['resolution'] or 'blind':<10} "
+                f"{found[identifier].get('fault', '')}")  # fmt: skip
+    return found
+
+
+def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
+    """Measure the badges of one chapter, or of some of its claims; return an exit code.
+
+    A whole chapter's resolutions are written into ``results/<slug>.badges.json``, with the digests
+    of what they were measured on.
+    """
+    from dplit import claims
+
+    if not names:
+        raise BuildError("NAME must be a chapter, or a chapter and claims of it")
+    slug, *only = names
+    layout.check_slug(slug)
+    os.environ["DPLIT_N_JOBS"] = "1"  # workers of their own would not see a broken function
+    found = measure(layout, slug, jobs, say, only)
+    if not only:
+        parts = chapter_parts(layout, slug)
+        write_json(layout.results / f"{slug}.badges.json", {"parts": parts, "claims": found})
+    blind = [i for i, told in found.items() if told["resolution"] not in ("5 %", "factor 2")]
+    registry = claims.load_registry(slug)
+    for identifier in blind:
+        told = found[identifier]
+        reason = told.get("fault") or registry[identifier].get("blind") or "no reason is given"
+        say(f"  {identifier}: {told['resolution'] or 'blind'} ({reason})")
+    say(f"{len(found) - len(blind)} of {len(found)} badges see a factor 2 or less")
+    return 0
