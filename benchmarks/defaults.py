@@ -140,7 +140,11 @@ _CLASSIFIERS: Sequence[tuple[Any, Mapping[str, Any], Grid]] = (
     (
         PrivateKernelMarginClassifier,
         {},
-        {"margin": (0.1, 0.3), "gamma": (0.5, 2.0), "n_components": (50, 200)},
+        {
+            "margin": (0.01, 0.03, 0.1, 0.3),
+            "gamma": (0.5, 2.0, 8.0),
+            "n_components": (50, 200),
+        },
     ),
     (
         PrivateKernelClassifier,
@@ -153,7 +157,12 @@ _CLUSTERERS: Sequence[tuple[Any, Mapping[str, Any], Grid]] = (
     (PrivateLloyd, {}, {"n_iter": (1, 3, 10)}),
 )
 #: Their defaults are for columns in [-1, 1]: a width is given times sqrt(d), a gamma over d.
-_CUBES = (PrivateRandomFeatureRegressor, PrivateKernelMachine, PrivateKernelClassifier)
+_CUBES = (
+    PrivateRandomFeatureRegressor,
+    PrivateKernelMachine,
+    PrivateKernelClassifier,
+    PrivateKernelMarginClassifier,
+)
 _FAMILIES: Sequence[tuple[Callable[[], Iterator[Task]], Any]] = (
     (regressions, _REGRESSORS),
     (classifications, _CLASSIFIERS),

@@ -82,6 +82,47 @@ def test_the_private_margin_is_one_of_the_grid_and_learns():
     assert "chosen within the budget" in model.privacy_statement_
 
 
+def test_default_kernel_and_margin_follow_public_numbers_alone():
+    """Columns and radius: other records, other labels and another budget give the same two."""
+    X, y = _rings()
+    wide = np.hstack([X, X, X])
+    base = _model(radius=3.0).fit(wide, y)
+    assert (base.gamma_, base.margin_) == (2.0 / 6.0, 3.0 / 32.0)
+    other = _model(radius=3.0, epsilon=7.0).fit(1e3 * wide[:90], y[::-1][:90])
+    assert (other.gamma_, other.margin_) == (base.gamma_, base.margin_)
+    given = _model(radius=3.0, gamma=base.gamma_, margin=base.margin_).fit(wide, y)
+    np.testing.assert_array_equal(given.coef_, base.coef_)
+    assert _model().fit(X, y).gamma_ == 1.0
+
+
+def _offset(rng, m=1500):
+    """Entries in [-1, 1], 12 columns around an offset, three fifths in one class."""
+    y = (rng.random(m) < 0.6).astype(int)
+    shift = np.where(y, 1.0, -1.0)[:, None] * np.linspace(0.0, 0.3, 12)
+    return np.clip(shift - 0.3 + 0.4 * rng.standard_normal((m, 12)), -1, 1), y
+
+
+def _gain(**changes):
+    """Mean accuracy above the larger class over four draws of data and noise, 500 records each."""
+    gains = []
+    for seed in range(4):
+        X, y = _offset(stream(0, "kernel-default", "data", seed))
+        model = PrivateKernelMarginClassifier(classes=(0, 1), random_state=seed, **changes)
+        score = model.fit(X[:500], y[:500]).score(X[500:], y[500:])
+        gains.append(score - max(y[500:].mean(), 1 - y[500:].mean()))
+    return float(np.mean(gains))
+
+
+def test_defaults_beat_the_larger_class_where_fixed_numbers_do_not():
+    """Gains of 0.297 with a standard deviation of 0.011: below 0.22 with probability 1e-10.
+
+    Kills the defaults gamma = 1 and margin = 0.3, which did not follow columns or radius.
+    """
+    assert _gain() > 0.22
+    assert _gain(gamma=1.0) < 0.22
+    assert _gain(margin=0.3) < 0.22
+
+
 def _spent(factor, epsilon, delta):
     """Budget that an estimator with ``factor`` times the noise of the claim would state."""
     mu = gdp_budget(epsilon=epsilon, delta=delta)

@@ -392,9 +392,10 @@ class PrivateKernelMarginClassifier(
 
     Parameters
     ----------
-    gamma : float, default=1.0
+    gamma : float or None, default=None
         Inverse squared width of the kernel, positive. ``X`` is used as it is: scale it with public
-        constants. Choosing ``gamma`` by looking at the data is not covered.
+        constants. None is ``2 / n_features``, which suits columns scaled to [-1, 1]. Choosing
+        ``gamma`` by looking at the data is not covered.
     n_components : int, default=200
         Number of coordinates in which the noise is drawn; rounded up to an even number if
         ``n_frequencies`` is None.
@@ -407,9 +408,10 @@ class PrivateKernelMarginClassifier(
         grows by its square. Algorithm 2 takes 2, which its proof of accuracy uses. Privacy rests on
         clipping and holds for every s; at 1 a distortion costs a part of the margin instead.
         Features that are not compressed keep their length and have no use for it.
-    margin : float or "private", default=0.3
-        The paper's rho, in (0, radius]; ``"private"`` chooses among ``radius / 4^j`` by the number
-        of training errors, with a fifth of epsilon (the candidates share the rest).
+    margin : float, "private" or None, default=None
+        The paper's rho, in (0, radius]. None is ``radius / 32``; ``"private"`` chooses among
+        ``radius / 4^j`` by the number of training errors, with a fifth of epsilon (the candidates
+        share the rest).
     n_margins : int, default=3
         Number of candidates of the private choice, j = 1, 2, ...
     radius : float, default=1.0
@@ -438,8 +440,8 @@ class PrivateKernelMarginClassifier(
         The labels.
     coef_ : ndarray of shape (n_components,)
         Private weights.
-    margin_ : float
-        The margin that was used; private if it was chosen.
+    gamma_, margin_ : float
+        Kernel parameter and margin that were used; the margin is private if it was chosen.
     features_ : object
         The public map, with a method ``transform``.
     epsilon_, delta_, neighboring_ : float, float, str
@@ -454,6 +456,11 @@ class PrivateKernelMarginClassifier(
     Mapped records have norm 1 whatever the input is, so that no bound on ``X`` is needed. The
     budget is spent exactly through Gaussian DP and needs neither ``delta < 1/m`` nor ``epsilon <=
     log(1/delta)``. The noise is floating-point research noise, not a release.
+
+    The defaults of ``gamma`` and ``margin`` read the number of columns and the radius alone. They
+    come from simulated laws with columns in [-1, 1], 2 to 64 of them, and 200 to 2000 records at
+    epsilon 1 and 10, where accuracy is flat around them: within a factor of two of either the mean
+    accuracy changes by at most 0.025. Functions that are far smoother or rougher ask for others.
 
     References
     ----------
@@ -473,11 +480,11 @@ class PrivateKernelMarginClassifier(
     def __init__(
         self,
         *,
-        gamma: float = 1.0,
+        gamma: float | None = None,
         n_components: int = 200,
         n_frequencies: int | None = None,
         inflation: float = 1.0,
-        margin: float | Literal["private"] = 0.3,
+        margin: float | Literal["private"] | None = None,
         n_margins: int = 3,
         radius: float = 1.0,
         n_steps: int | None = None,
@@ -503,7 +510,8 @@ class PrivateKernelMarginClassifier(
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
-        check_positive("gamma", self.gamma)
+        if self.gamma is not None:
+            check_positive("gamma", self.gamma)
         check_integer("n_components", self.n_components)
         if self.n_frequencies is not None:
             check_integer("n_frequencies", self.n_frequencies)
@@ -512,7 +520,7 @@ class PrivateKernelMarginClassifier(
             if self.margin != "private":
                 raise ValueError(f"margin must be a number or 'private', got {self.margin!r}")
             check_integer("n_margins", self.n_margins)
-        elif check_positive("margin", self.margin) > radius:
+        elif self.margin is not None and check_positive("margin", self.margin) > radius:
             raise ValueError(
                 f"margin must be at most radius = {radius:g}: no predictor of the ball has a "
                 f"larger one, got margin={self.margin!r}"
@@ -535,9 +543,9 @@ class PrivateKernelMarginClassifier(
         """Draw the public map."""
         if self.n_frequencies is None:
             count = (self.n_components + 1) // 2
-            return direct_features(n_features, count, gamma=self.gamma, rng=rng, double=True)
+            return direct_features(n_features, count, gamma=self.gamma_, rng=rng, double=True)
         return streamed_projection(
-            n_features, self.n_frequencies, self.n_components, gamma=self.gamma, rng=rng,
+            n_features, self.n_frequencies, self.n_components, gamma=self.gamma_, rng=rng,
             double=True,
         )  # fmt: skip
 
@@ -565,13 +573,14 @@ class PrivateKernelMarginClassifier(
         records, labels = validated(self, X, y, dtype=np.float64)
         self.classes_, signs = binary_signs(labels, self.classes)
         public, noise = spawn_generators(self.random_state, 2)
+        self.gamma_ = 2.0 / records.shape[1] if self.gamma is None else float(self.gamma)
         self.features_ = self._draw_features(records.shape[1], public)
         rows = self.features_.transform(records)
         inflation = 1.0 if self.n_frequencies is None else self.inflation
         self.coef_, self.margin_ = margin_weights(
-            rows, signs, margin=self.margin, radius=self.radius, data_norm=1.0, inflation=inflation,
-            epsilon=self.epsilon, delta=self.delta, n_margins=self.n_margins, n_steps=self.n_steps,
-            rng=noise,
+            rows, signs, margin=self.radius / 32.0 if self.margin is None else self.margin,
+            radius=self.radius, data_norm=1.0, inflation=inflation, epsilon=self.epsilon,
+            delta=self.delta, n_margins=self.n_margins, n_steps=self.n_steps, rng=noise,
         )  # fmt: skip
         self._publish(len(records))
         warn_if_noise_rules(
