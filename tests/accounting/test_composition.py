@@ -236,8 +236,8 @@ def test_group_guarantee_against_enumeration() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: law_epsilon([0.5, 0.6], [0.5, 0.5]), "p must be nonnegative and sum to 1"),
-        (lambda: law_delta([0.5, 0.5], [1.5, -0.5], epsilon=1), "q must be nonnegative"),
+        (lambda: law_epsilon([0.5, 0.6], [0.5, 0.5]), "first must be nonnegative with sum 1"),
+        (lambda: law_delta([0.5, 0.5], [1.5, -0.5], epsilon=1), "second must be nonnegative"),
         (lambda: law_delta([1.0], [1.0], epsilon=-1), "epsilon must be nonnegative"),
         (lambda: privacy_loss([1.0], [0.5, 0.5]), "q must have shape"),
         (lambda: privacy_loss([-1.0], [0.5]), "got a negative density"),

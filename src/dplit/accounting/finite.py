@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplit._checks import (
     Array,
@@ -27,9 +27,6 @@ from dplit._checks import (
 )
 
 __all__ = [
-    "Database",
-    "Mechanism",
-    "Neighboring",
     "are_neighbours",
     "by_value",
     "compose_budgets",
@@ -53,47 +50,28 @@ __all__ = [
     "worst_epsilon",
 ]
 
+#: A data set: records may repeat.
+Database = tuple[Hashable, ...]
+
+#: From a data set to the law of the outcome.
+Mechanism = Callable[[Database], Array]
+
+Neighboring = Literal["add_remove", "replace_one", "replace_in_place"]
+
+#: By how much probabilities may miss the sum 1: rounding, not a fault of the law.
+_SUM_TOLERANCE = 1e-9
+
 
 # Data sets as tuples of records, and which of them are neighbours.
 
 
-Database = tuple[Hashable, ...]
-
-Neighboring = Literal["add_remove", "replace_one", "replace_in_place"]
-
-
 def are_neighbours(first: Database, second: Database, *, neighboring: Neighboring) -> bool:
-    """Whether two data sets differ in one record.
+    """Whether two data sets differ in one record (Chatalic et al. 2022, Definitions 9 and 10).
 
-    Parameters
-    ----------
-    first, second : tuple
-        Records; repeated ones count.
-    neighboring : {"add_remove", "replace_one", "replace_in_place"}
-        One record more in one of them ("unbounded"); as many records and at most one different
-        ("bounded"); or the same, where places belong to persons: at most one place differs. The
-        order of records matters to the last relation alone.
+    ``"add_remove"``: one of them has a record more. ``"replace_one"``: as many records, at most
+    one different. ``"replace_in_place"``: the same where places belong to persons; only here the
+    order of records matters.
 
-    Returns
-    -------
-    bool
-        The relation is symmetric.
-
-    Raises
-    ------
-    ValueError
-        If ``neighboring`` is neither.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definitions 9 and 10.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import are_neighbours
-    >>> are_neighbours(("a", "b"), ("b",), neighboring="add_remove")
-    True
     >>> are_neighbours(("a", "b"), ("b", "c"), neighboring="replace_one")
     True
     """
@@ -111,25 +89,10 @@ def are_neighbours(first: Database, second: Database, *, neighboring: Neighborin
 def databases(
     universe: Sequence[Hashable], *, max_size: int, ordered: bool = False
 ) -> list[Database]:
-    """Return all data sets of up to ``max_size`` records of a finite universe.
+    """Return all data sets of up to ``max_size`` records of a finite universe, the smaller first.
 
-    Parameters
-    ----------
-    universe : sequence
-        Possible records.
-    max_size : int
-        Largest size; the empty data set is included.
-    ordered : bool, default=False
-        Whether records have places; by default one representative of every multiset is listed.
+    Unless ``ordered``, one representative of every multiset is listed.
 
-    Returns
-    -------
-    list of tuple
-        All of them, the smaller first.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import databases
     >>> databases("ab", max_size=1)
     [(), ('a',), ('b',)]
     """
@@ -147,19 +110,6 @@ def databases(
 def removals(sets: Iterable[Database]) -> set[tuple[Database, Database]]:
     """Return every data set with each of its records removed: the pairs of Definition 9.
 
-    Parameters
-    ----------
-    sets : iterable of tuple
-        Data sets.
-
-    Returns
-    -------
-    set of pairs
-        The larger data set first.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import removals
     >>> sorted(removals([("a", "b")]))
     [(('a', 'b'), ('a',)), (('a', 'b'), ('b',))]
     """
@@ -171,21 +121,8 @@ def replacements(
 ) -> set[tuple[Database, Database]]:
     """Return every data set with each record replaced by each: the pairs of Definition 10.
 
-    Parameters
-    ----------
-    sets : iterable of tuple
-        Nonempty data sets of sorted strings.
-    universe : iterable of str
-        Possible records.
+    Records are strings; the second data set is sorted again, and may equal the first.
 
-    Returns
-    -------
-    set of pairs
-        The second data set sorted again; a data set is its own neighbour.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import replacements
     >>> sorted(replacements([("b",)], "ab"))
     [(('b',), ('a',)), (('b',), ('b',))]
     """
@@ -198,21 +135,8 @@ def replacements(
 
 
 def by_value(universe: Iterable[Hashable]) -> Callable[[Database], list[Database]]:
-    """Return the partition of data sets into one part per possible record.
+    """Return the partition of data sets into one part per possible record, for :func:`parallel`.
 
-    Parameters
-    ----------
-    universe : iterable
-        Possible records.
-
-    Returns
-    -------
-    callable
-        From a data set to its parts, for :func:`dplit.accounting.finite.parallel`.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import by_value
     >>> by_value("ab")(("a", "b", "b"))
     [('a',), ('b', 'b')]
     """
@@ -220,38 +144,37 @@ def by_value(universe: Iterable[Hashable]) -> Callable[[Database], list[Database
     return lambda data: [tuple(r for r in data if r == value) for value in values]
 
 
-Mechanism = Callable[[Database], Array]
+# Two laws: every event can be looked at, and "private" is a finite computation.
 
 
 def _law(name: str, value: ArrayLike) -> Array:
-    law = np.asarray(check_finite_array(name, value, ndim=1), dtype=np.float64)
-    if law.min() < 0 or abs(law.sum() - 1.0) > 1e-9:
-        raise ValueError(f"{name} must be nonnegative and sum to 1, got sum {law.sum()!r}")
+    array = check_finite_array(name, value, ndim=1)
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
+    law = array.astype(np.float64)
+    if law.min() < 0.0 or abs(math.fsum(law) - 1.0) > _SUM_TOLERANCE:
+        raise ValueError(
+            f"{name} must be nonnegative with sum 1, got least entry {law.min():g} and sum "
+            f"{math.fsum(law):g}"
+        )
     return law
 
 
+def _laws(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
+    p, q = _law("first", first), _law("second", second)
+    if p.shape != q.shape:
+        raise ValueError(
+            f"first and second must have equally many outcomes, got {len(p)} and {len(q)}"
+        )
+    return p, q
+
+
 def privacy_loss(p: ArrayLike, q: ArrayLike) -> Array:
-    """Log-ratio of two densities, outcome by outcome.
+    """Log-ratio ``log(p / q)`` of two densities (Chatalic et al. 2022, Definition 8).
 
-    Parameters
-    ----------
-    p, q : array_like
-        Nonnegative densities (or probabilities) at the same outcomes.
+    Infinite where one vanishes, and NaN where both do: an outcome that no data set produces has no
+    loss.
 
-    Returns
-    -------
-    ndarray
-        ``log(p / q)``; infinite where one vanishes, and NaN where both do: an outcome that no
-        data set produces has no loss.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definition 8.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import privacy_loss
     >>> privacy_loss([0.8, 0.2, 0.0], [0.4, 0.6, 0.0]).round(3)
     array([ 0.693, -1.099,    nan])
     """
@@ -265,52 +188,112 @@ def privacy_loss(p: ArrayLike, q: ArrayLike) -> Array:
         return np.asarray(np.log(above) - np.log(below))
 
 
-def law_epsilon(p: ArrayLike, q: ArrayLike) -> float:
-    """Smallest epsilon with ``P(S) <= exp(epsilon) Q(S)`` for all events of a finite law.
+def law_epsilon(first: ArrayLike, second: ArrayLike) -> float:
+    """Smallest epsilon with ``P(S) <= exp(epsilon) Q(S)`` for all events: one direction.
 
-    Parameters
-    ----------
-    p, q : array_like of shape (n_outcomes,)
-        Probabilities.
+    The ratio of two sums lies between the least and the largest ratio of their terms, so that
+    single outcomes decide. Infinite if P has an outcome that Q has not.
 
-    Returns
-    -------
-    float
-        Largest privacy loss over the outcomes with ``p > 0``; possibly infinite.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import law_epsilon
     >>> round(law_epsilon([0.75, 0.25], [0.25, 0.75]), 4)
     1.0986
     """
-    loss = privacy_loss(_law("p", p), _law("q", q))
-    return float(loss[np.asarray(p) > 0].max())
+    p, q = _laws(first, second)
+    return float(privacy_loss(p, q)[p > 0].max())
 
 
-def law_delta(p: ArrayLike, q: ArrayLike, *, epsilon: float) -> float:
-    """Smallest delta with ``P(S) <= exp(epsilon) Q(S) + delta`` for all events of a finite law.
+def law_delta(first: ArrayLike, second: ArrayLike, *, epsilon: float) -> float:
+    """Smallest delta with ``P(S) <= exp(epsilon) Q(S) + delta`` for all events: one direction.
 
-    Parameters
-    ----------
-    p, q : array_like of shape (n_outcomes,)
-        Probabilities.
-    epsilon : float
-        Nonnegative.
+    Sum of the positive parts of ``p - exp(epsilon) q``: the worst event collects them.
 
-    Returns
-    -------
-    float
-        Sum of the positive parts of ``p - exp(epsilon) q``: the worst event collects them.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import law_delta
     >>> round(law_delta([0.5, 0.5], [0.25, 0.75], epsilon=0.0), 4)
     0.25
     """
+    p, q = _laws(first, second)
     factor = np.exp(check_nonnegative("epsilon", epsilon))
-    return float(np.maximum(_law("p", p) - factor * _law("q", q), 0.0).sum())
+    return float(np.maximum(p - factor * q, 0.0).sum())
+
+
+def dp_epsilon(first: ArrayLike, second: ArrayLike) -> float:
+    r"""Smallest epsilon of two laws over *all* events, in both directions.
+
+    :math:`\max_O|\log(P(O)/Q(O))|`; inf if one data set can show an outcome that the other cannot
+    (Dwork, McSherry, Nissim and Smith, TCC 2006, Definition 1).
+
+    >>> round(dp_epsilon([0.75, 0.25], [0.25, 0.75]), 6) == round(math.log(3), 6)
+    True
+    """
+    return max(law_epsilon(first, second), law_epsilon(*_laws(first, second)[::-1]))
+
+
+def finite_delta(first: ArrayLike, second: ArrayLike, *, epsilon: float) -> float:
+    r"""Smallest delta of two laws at ``epsilon``, in both directions.
+
+    :math:`\max_S P(S)-e^\epsilon Q(S)` (Chatalic et al. 2022, Definition 14 and equation (8)).
+
+    >>> round(finite_delta([0.5, 0.5], [0.1, 0.9], epsilon=0.0), 12)
+    0.4
+    """
+    p, q = _laws(first, second)
+    return max(law_delta(p, q, epsilon=epsilon), law_delta(q, p, epsilon=epsilon))
+
+
+def dp_epsilon_restricted(first: ArrayLike, second: ArrayLike) -> float:
+    r"""Smallest epsilon of two laws over common outcomes only; 0 if there are none.
+
+    Nie and Wang (2017), Definition 1, literally: "for every set O in
+    :math:`\mathrm{Range}(A(z_1))\cap\mathrm{Range}(A(z_2))`". Outcomes that only one data set can
+    show, the ones that identify it, are left out. Read with Range as the common codomain, the
+    printed definition is :func:`dp_epsilon`.
+
+    >>> dp_epsilon_restricted([1.0, 0.0], [0.0, 1.0])
+    0.0
+    """
+    p, q = _laws(first, second)
+    common = (p > 0) & (q > 0)
+    if not common.any():
+        return 0.0
+    return float(np.abs(privacy_loss(p[common], q[common])).max())
+
+
+def total_variation(first: ArrayLike, second: ArrayLike) -> float:
+    r"""Largest difference of the probabilities of one event, :math:`\frac12\sum_i|p_i-q_i|`.
+
+    The least delta of (0, delta)-privacy; with value 1 no epsilon and no delta < 1 are possible.
+
+    >>> total_variation([0.75, 0.25], [0.25, 0.75])
+    0.5
+    """
+    p, q = _laws(first, second)
+    return 0.5 * math.fsum(np.abs(p - q))
+
+
+# Mechanisms: the worst of all pairs of neighbours.
+
+
+def mechanism_epsilon(
+    table: ArrayLike, neighbours: Sequence[tuple[int, int]], *, restricted: bool = False
+) -> float:
+    """Smallest epsilon of a tabulated mechanism over a list of neighbouring data sets.
+
+    Row i of ``table`` is the law of the outcome on data set i; ``neighbours`` are pairs of rows,
+    each counted in both directions. ``restricted`` reads Definition 1 literally.
+
+    >>> publish = [[1.0, 0.0], [0.0, 1.0]]
+    >>> mechanism_epsilon(publish, [(0, 1)]), mechanism_epsilon(publish, [(0, 1)], restricted=True)
+    (inf, 0.0)
+    """
+    rows = check_finite_array("table", table, ndim=2)
+    if len(neighbours) == 0:
+        raise ValueError("neighbours must not be empty")
+    loss = dp_epsilon_restricted if restricted else dp_epsilon
+    worst = 0.0
+    for pair in neighbours:
+        left, right = (check_integer("neighbours", row, minimum=0) for row in pair)
+        if max(left, right) >= len(rows):
+            raise ValueError(f"neighbours must name rows below {len(rows)}, got {pair!r}")
+        worst = max(worst, loss(rows[left], rows[right]))
+    return worst
 
 
 def _pairs(
@@ -324,33 +307,9 @@ def _pairs(
 def worst_epsilon(
     mechanism: Mechanism, sets: Iterable[Database], *, neighboring: Neighboring
 ) -> float:
-    """Exact epsilon of a finite mechanism: the largest over all pairs of neighbours.
+    """Exact epsilon of a finite mechanism: the largest over all pairs of neighbours among ``sets``.
 
-    Parameters
-    ----------
-    mechanism : callable
-        From a data set to the law of the outcome.
-    sets : iterable of tuple
-        All data sets, as :func:`dplit.accounting.finite.databases` lists them.
-    neighboring : {"add_remove", "replace_one", "replace_in_place"}
-        Which pairs are compared.
-
-    Returns
-    -------
-    float
-        The mechanism is epsilon-private on these data sets for this value and no smaller one.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definition 7.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import geometric_count, worst_epsilon
-    >>> from dplit.accounting.finite import databases
-    >>> count = geometric_count(0.5, size=3)
-    >>> sets = databases("ab", max_size=3)
+    >>> count, sets = geometric_count(0.5, size=3), databases("ab", max_size=3)
     >>> round(worst_epsilon(count, sets, neighboring="add_remove"), 6)
     0.5
     """
@@ -363,26 +322,6 @@ def worst_delta(
 ) -> float:
     """Exact delta of a finite mechanism at one epsilon: the largest over all pairs of neighbours.
 
-    Parameters
-    ----------
-    mechanism : callable
-        From a data set to the law of the outcome.
-    sets : iterable of tuple
-        All data sets.
-    epsilon : float
-        Nonnegative.
-    neighboring : {"add_remove", "replace_one", "replace_in_place"}
-        Which pairs are compared.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import geometric_count, worst_delta
-    >>> from dplit.accounting.finite import databases
     >>> count, sets = geometric_count(0.5, size=3), databases("ab", max_size=3)
     >>> round(worst_delta(count, sets, epsilon=0.5, neighboring="add_remove"), 9)
     0.0
@@ -395,36 +334,12 @@ def worst_delta(
 def geometric_count(
     epsilon: float, *, size: int, selected: Callable[[Hashable], bool] | None = None
 ) -> Mechanism:
-    r"""Count of selected records with two-sided geometric noise, clamped to 0..size.
+    r"""Count of (selected) records with two-sided geometric noise, clamped to 0..size.
 
-    Parameters
-    ----------
-    epsilon : float
-        Positive budget under "add_remove", which the mechanism uses up exactly.
-    size : int
-        Largest outcome, at least 1.
-    selected : callable, optional
-        Which records count; by default all.
+    Noise k has probability proportional to :math:`e^{-\epsilon|k|}`; the mass beyond an end is put
+    on it. Under "add_remove" the budget is used up exactly (Ghosh, Roughgarden and Sundararajan,
+    SIAM J. Comput. 41 (2012)).
 
-    Returns
-    -------
-    callable
-        Mechanism with ``size + 1`` outcomes.
-
-    Notes
-    -----
-    Noise k has probability proportional to :math:`e^{-\epsilon|k|}`; the mass beyond an end is
-    put on it. This is the discrete Laplace mechanism.
-
-    References
-    ----------
-    A. Ghosh, T. Roughgarden and M. Sundararajan, Universally utility-maximizing privacy
-    mechanisms, SIAM J. Comput. 41 (2012) 1673-1693.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.accounting.finite import geometric_count
     >>> geometric_count(np.log(2.0), size=2)(("a",)).round(4)
     array([0.3333, 0.3333, 0.3333])
     """
@@ -435,35 +350,18 @@ def geometric_count(
         count = sum(1 for record in data if selected is None or selected(record))
         distance = np.abs(np.arange(top + 1) - min(count, top))
         mass = (1.0 - ratio) / (1.0 + ratio) * ratio**distance
-        mass[0], mass[top] = (
-            ratio ** distance[0] / (1 + ratio),
-            ratio ** distance[top] / (1 + ratio),
-        )
+        mass[[0, top]] = ratio ** distance[[0, top]] / (1 + ratio)
         return np.asarray(mass)
 
     return law
 
 
 def leaky(mechanism: Mechanism, sets: Sequence[Database], *, delta: float) -> Mechanism:
-    """Mechanism that publishes the data themselves with probability ``delta``.
+    """Mechanism that publishes the data themselves, one of ``sets``, with probability ``delta``.
 
-    Parameters
-    ----------
-    mechanism : callable
-        What happens otherwise.
-    sets : sequence of tuple
-        All data sets: each is one more outcome.
-    delta : float
-        Probability of the leak, in (0, 1).
+    (epsilon, delta)-private if ``mechanism`` is epsilon-private, with no smaller delta; every data
+    set is one more outcome.
 
-    Returns
-    -------
-    callable
-        (epsilon, delta)-private if ``mechanism`` is epsilon-private, with no smaller delta.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import geometric_count, leaky
     >>> leaky(geometric_count(1.0, size=1), [(), ("a",)], delta=0.1)(()).round(3)
     array([0.658, 0.242, 0.1  , 0.   ])
     """
@@ -479,21 +377,8 @@ def leaky(mechanism: Mechanism, sets: Sequence[Database], *, delta: float) -> Me
 
 
 def joint(mechanisms: Sequence[Mechanism]) -> Mechanism:
-    """Mechanism that runs several on the same data, with independent randomness.
+    """Mechanism that runs several on the same data, independently; its law is their product, flat.
 
-    Parameters
-    ----------
-    mechanisms : sequence of callable
-        At least one.
-
-    Returns
-    -------
-    callable
-        Its law is the product law, flattened.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import geometric_count, joint
     >>> joint([geometric_count(1.0, size=1)] * 2)(()).round(4)
     array([0.5344, 0.1966, 0.1966, 0.0723])
     """
@@ -505,26 +390,6 @@ def parallel(
 ) -> Mechanism:
     """Mechanism that runs each of several on its own part of the data, independently.
 
-    Parameters
-    ----------
-    mechanisms : sequence of callable
-        One per part, at least one.
-    partition : callable
-        From a data set to its parts, in the order of the mechanisms.
-
-    Returns
-    -------
-    callable
-        Its law is the product of the parts' laws, flattened.
-
-    Raises
-    ------
-    ValueError
-        If there is no mechanism, or (when called) not one part per mechanism.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import geometric_count, parallel
     >>> halves = lambda data: [data[:1], data[1:]]
     >>> parallel([geometric_count(1.0, size=1)] * 2, halves)(("a",)).round(4)
     array([0.1966, 0.0723, 0.5344, 0.1966])
@@ -542,26 +407,10 @@ def parallel(
 
 
 def compose_budgets(budgets: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    """Guarantee of independent mechanisms on the same data.
+    """Guarantee of independent mechanisms on the same data: epsilons and deltas add.
 
-    Parameters
-    ----------
-    budgets : iterable of (float, float)
-        Pairs (epsilon, delta); delta = 0 for pure privacy.
+    Chatalic et al. (2022), Lemmas 1 and 3.
 
-    Returns
-    -------
-    tuple of float
-        Sums of the epsilons and of the deltas.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemmas 1 and 3.
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import compose_budgets
     >>> compose_budgets([(0.5, 0.0), (0.25, 0.125)])
     (0.75, 0.125)
     """
@@ -576,31 +425,11 @@ def compose_budgets(budgets: Iterable[tuple[float, float]]) -> tuple[float, floa
 
 
 def group_guarantee(*, epsilon: float, delta: float = 0.0, size: int = 2) -> tuple[float, float]:
-    r"""Guarantee for data sets that are ``size`` steps apart.
+    r"""Guarantee :math:`(k\epsilon,\delta(1+e^\epsilon+\dots+e^{(k-1)\epsilon}))` at k steps.
 
-    Parameters
-    ----------
-    epsilon : float
-        Budget for one step, positive.
-    delta : float, default=0.0
-        Failure probability for one step, in [0, 1].
-    size : int, default=2
-        Number of steps. Replacing a record is two steps of adding or removing.
-
-    Returns
-    -------
-    tuple of float
-        :math:`k\epsilon` and :math:`\delta(1+e^\epsilon+\dots+e^{(k-1)\epsilon})`.
-
-    Notes
-    -----
     :math:`P_0(S)\le e^\epsilon P_1(S)+\delta\le e^\epsilon(e^\epsilon P_2(S)+\delta)+\delta`, and
-    so on. This is transitivity, not composition of mechanisms.
+    so on: transitivity, not composition. Replacing a record is two steps of adding or removing.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.accounting.finite import group_guarantee
     >>> group_guarantee(epsilon=0.5, delta=0.0)
     (1.0, 0.0)
     """
@@ -608,233 +437,3 @@ def group_guarantee(*, epsilon: float, delta: float = 0.0, size: int = 2) -> tup
     delta = check_probability("delta", delta, zero=True, one=True)
     steps = np.arange(check_integer("size", size))
     return len(steps) * epsilon, float(delta * np.exp(epsilon * steps).sum())
-
-
-def finite_delta(first: ArrayLike, second: ArrayLike, *, epsilon: float) -> float:
-    r"""Return the smallest delta for which two finite laws satisfy Definition 14 at ``epsilon``.
-
-    Parameters
-    ----------
-    first, second : array_like of shape (k,)
-        Laws of the release on two neighbours: nonnegative, with sum 1.
-    epsilon : float
-        Nonnegative privacy loss.
-
-    Returns
-    -------
-    float
-        :math:`\max_S P(S)-e^\epsilon Q(S)`, in both directions: the sum over the outputs where
-        the difference is positive.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a law is not a law, their sizes differ, or ``epsilon`` is negative.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definition 14 and equation (8).
-
-    Examples
-    --------
-    >>> from dplit.accounting.finite import finite_delta
-    >>> round(finite_delta([0.5, 0.5], [0.1, 0.9], epsilon=0.0), 12)
-    0.4
-    """
-    p, q = (check_finite_array(n, v, ndim=1) for n, v in (("first", first), ("second", second)))
-    for name, law in (("first", p), ("second", q)):
-        if law.min() < 0 or abs(law.sum() - 1.0) > 1e-9 or law.shape != p.shape:
-            raise ValueError(f"{name} must be a law on the outputs of first, got {law!r}")
-    factor = np.exp(check_nonnegative("epsilon", epsilon))
-    return float(max(np.maximum(a - factor * b, 0.0).sum() for a, b in ((p, q), (q, p))))
-
-
-# Differential privacy of mechanisms that one can tabulate, and Definition 1 as it is printed.
-#
-# A finite mechanism is a table of probabilities: one row per data set, one column per outcome.
-# Then
-# every event can be looked at, and "private" is a finite computation.
-
-
-_Array = NDArray[np.float64]
-
-#: By how much a row of probabilities may miss the sum 1: rounding, not a fault of the table.
-_SUM_TOLERANCE = 1e-9
-
-
-def _law_definition(name: str, value: ArrayLike) -> _Array:
-    """Return a row of probabilities."""
-    array = check_finite_array(name, value, ndim=1)
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
-    law = array.astype(np.float64)
-    if law.min() < 0.0 or abs(math.fsum(law) - 1.0) > _SUM_TOLERANCE:
-        raise ValueError(
-            f"{name} must be nonnegative with sum 1, got least entry {law.min():g} and sum "
-            f"{math.fsum(law):g}"
-        )
-    return law
-
-
-def _two_laws(first: ArrayLike, second: ArrayLike) -> tuple[_Array, _Array]:
-    p, q = _law_definition("first", first), _law_definition("second", second)
-    if p.shape != q.shape:
-        raise ValueError(
-            f"first and second must have equally many outcomes, got {len(p)} and {len(q)}"
-        )
-    return p, q
-
-
-def dp_epsilon(first: ArrayLike, second: ArrayLike) -> float:
-    r"""Smallest epsilon of two laws over *all* events, in both directions.
-
-    Parameters
-    ----------
-    first, second : array_like of shape (k,)
-        Probabilities of the same k outcomes on two neighbouring data sets.
-
-    Returns
-    -------
-    float
-        :math:`\max_O|\log(P(O)/Q(O))|`, which is inf if one data set can show an outcome that the
-        other cannot.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a law, or the numbers of outcomes differ.
-
-    Notes
-    -----
-    The ratio of two sums lies between the least and the largest ratio of their terms, so single
-    outcomes decide; outcomes that neither data set shows do not count.
-
-    References
-    ----------
-    Dwork, McSherry, Nissim and Smith, Calibrating noise to sensitivity, TCC 2006, Definition 1.
-
-    Examples
-    --------
-    >>> round(dp_epsilon([0.75, 0.25], [0.25, 0.75]), 6) == round(math.log(3), 6)
-    True
-    >>> dp_epsilon([1.0, 0.0], [0.0, 1.0])
-    inf
-    """
-    p, q = _two_laws(first, second)
-    if bool(((p > 0) != (q > 0)).any()):
-        return math.inf
-    seen = p > 0
-    return float(np.abs(np.log(p[seen]) - np.log(q[seen])).max())
-
-
-def dp_epsilon_restricted(first: ArrayLike, second: ArrayLike) -> float:
-    r"""Smallest epsilon of two laws over common outcomes only: Definition 1, literally.
-
-    Parameters
-    ----------
-    first, second : array_like of shape (k,)
-        As in :func:`dp_epsilon`.
-
-    Returns
-    -------
-    float
-        The largest log ratio over the common outcomes; 0 if there are none.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in :func:`dp_epsilon`.
-
-    Notes
-    -----
-    The printed definition asks for the inequality "for every set O in
-    :math:`\mathrm{Range}(A(z_1))\cap\mathrm{Range}(A(z_2))`". Outcomes that only one data set can
-    show, the ones that identify it, are left out. Read with Range as the common codomain, the
-    printed definition is :func:`dp_epsilon`.
-
-    References
-    ----------
-    Nie and Wang (2017), doi:10.1186/s13660-016-1280-0, Definition 1.
-
-    Examples
-    --------
-    >>> dp_epsilon_restricted([1.0, 0.0], [0.0, 1.0])
-    0.0
-    """
-    p, q = _two_laws(first, second)
-    common = (p > 0) & (q > 0)
-    if not common.any():
-        return 0.0
-    return float(np.abs(np.log(p[common]) - np.log(q[common])).max())
-
-
-def total_variation(first: ArrayLike, second: ArrayLike) -> float:
-    r"""Largest difference of the probabilities of one event under two laws.
-
-    Parameters
-    ----------
-    first, second : array_like of shape (k,)
-        As in :func:`dp_epsilon`.
-
-    Returns
-    -------
-    float
-        :math:`\frac12\sum_i|p_i-q_i|` in [0, 1]: the least delta of (0, delta)-privacy; with value
-        1 no epsilon and no delta < 1 are possible.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in :func:`dp_epsilon`.
-
-    Examples
-    --------
-    >>> total_variation([0.75, 0.25], [0.25, 0.75])
-    0.5
-    """
-    p, q = _two_laws(first, second)
-    return 0.5 * math.fsum(np.abs(p - q))
-
-
-def mechanism_epsilon(
-    table: ArrayLike, neighbours: Sequence[tuple[int, int]], *, restricted: bool = False
-) -> float:
-    """Smallest epsilon of a finite mechanism over a list of neighbouring data sets.
-
-    Parameters
-    ----------
-    table : array_like of shape (n, k)
-        Row i is the law of the outcome on data set i.
-    neighbours : sequence of (int, int)
-        Pairs of rows; each counts in both directions. At least one.
-    restricted : bool, default=False
-        False: over all events. True: Definition 1 read literally.
-
-    Returns
-    -------
-    float
-        Nonnegative, perhaps inf.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a row is no law, or a pair does not name two rows.
-
-    Examples
-    --------
-    >>> publish = [[1.0, 0.0], [0.0, 1.0]]
-    >>> mechanism_epsilon(publish, [(0, 1)]), mechanism_epsilon(publish, [(0, 1)], restricted=True)
-    (inf, 0.0)
-    """
-    rows = check_finite_array("table", table, ndim=2)
-    if len(neighbours) == 0:
-        raise ValueError("neighbours must not be empty")
-    loss = dp_epsilon_restricted if restricted else dp_epsilon
-    worst = 0.0
-    for pair in neighbours:
-        left, right = (check_integer("neighbours", row, minimum=0) for row in pair)
-        if max(left, right) >= len(rows):
-            raise ValueError(f"neighbours must name rows below {len(rows)}, got {pair!r}")
-        worst = max(worst, loss(rows[left], rows[right]))
-    return worst
