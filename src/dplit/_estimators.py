@@ -115,8 +115,6 @@ def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Ge
     ------
     TypeError
         If ``random_state`` is none of these.
-    ValueError
-        If it is a negative integer.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state.spawn(count)
@@ -356,8 +354,6 @@ def nearest_center(X: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.intp]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit._estimators import nearest_center
     >>> nearest_center(np.array([[0.2], [0.9]]), np.array([[0.0], [1.0]]))
     array([0, 1])
     """

@@ -537,11 +537,6 @@ def share_within(rows: Iterable[Mapping[str, Any]]) -> float:
     float
         In [0, 1].
 
-    Raises
-    ------
-    ValueError
-        If there is no row.
-
     Examples
     --------
     >>> share_within([row("a", 1.0, 1.1), row("b", 1.0, 1.1, reading_error=0.2)])

@@ -39,7 +39,6 @@ def stream(seed: int, name: str, role: Role, trial: int = 0) -> np.random.Genera
 
     Examples
     --------
-    >>> from dplit.streams import stream
     >>> a = stream(0, "dprf-thm7", "noise").standard_normal(2)
     >>> b = stream(0, "dprf-thm7", "noise").standard_normal(2)
     >>> bool((a == b).all())

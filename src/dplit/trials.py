@@ -46,8 +46,6 @@ class Trial(int):
 
     Examples
     --------
-    >>> from dplit.streams import stream
-    >>> from dplit.trials import Trial
     >>> trial = Trial(3, seed=0, name="example")
     >>> trial + 1
     4
@@ -81,11 +79,6 @@ class Trial(int):
         -------
         numpy.random.Generator
             The same for every call with the same role: draw once, then pass it on.
-
-        Raises
-        ------
-        ValueError
-            If ``role`` is unknown.
         """
         return stream(self.seed, self.name, role, int(self))
 
@@ -165,14 +158,11 @@ def run_trials(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
     RuntimeError
         If a trial raises: the message names the trial, the name, the seed and the cause.
 
     Examples
     --------
-    >>> from dplit.trials import run_trials
     >>> means = run_trials(lambda t: t.stream("data").normal(size=9).mean(), 4, seed=0, name="demo")
     >>> len(means)
     4
@@ -222,18 +212,12 @@ def mean_and_se(values: ArrayLike, axis: int = 0) -> Estimate:
     Estimate
         Named tuple (mean, se); scalars if ``values`` has one axis.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``values`` is not numeric, not finite or holds fewer than two trials.
-
     Notes
     -----
     ``se = sqrt(sum (x_t - mean)^2 / (T - 1)) / sqrt(T)``.
 
     Examples
     --------
-    >>> from dplit.trials import mean_and_se
     >>> mean, se = mean_and_se([1.0, 2.0, 3.0, 4.0])
     >>> float(mean), round(float(se), 4)
     (2.5, 0.6455)
@@ -260,14 +244,8 @@ def quantile_band(values: ArrayLike, *, coverage: float = 0.8, axis: int = 0) ->
     QuantileBand
         Named tuple (median, low, high); scalars if ``values`` has one axis.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``values`` is not numeric or not finite, or ``coverage`` is out of range.
-
     Examples
     --------
-    >>> from dplit.trials import quantile_band
     >>> [float(q) for q in quantile_band(range(9), coverage=0.5)]
     [4.0, 2.0, 6.0]
     """

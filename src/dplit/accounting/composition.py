@@ -187,7 +187,6 @@ def sampled_gaussian_delta(
 
     Examples
     --------
-    >>> from dplit.accounting.composition import sampled_gaussian_delta
     >>> budget = dict(epsilon=1.0, sigma=1.0, sensitivity=1.0, sampling_rate=0.1)
     >>> [round(sampled_gaussian_delta(**budget, direction=d), 6) for d in ("remove", "add")]
     [0.000207, 0.0]
@@ -244,7 +243,6 @@ def sampled_gaussian_sigma(
 
     Examples
     --------
-    >>> from dplit.accounting.composition import sampled_gaussian_sigma
     >>> budget = dict(epsilon=1.0, delta=1e-5, sensitivity=1.0)
     >>> round(sampled_gaussian_sigma(**budget, sampling_rate=0.1), 3)
     1.259
@@ -321,14 +319,8 @@ def noise_multiplier(*, sigma: float, sensitivity: float) -> float:
     float
         The ratio, which has no unit, rounded down.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a positive finite number.
-
     Examples
     --------
-    >>> from dplit.accounting.composition import noise_multiplier
     >>> noise_multiplier(sigma=4.0, sensitivity=2.0)
     2.0
     """
@@ -373,9 +365,13 @@ def gaussian_event(
         If an argument is out of its range, or subsampling is asked for under "replace_one" (the
         amplification that is computed here is proved for "add_remove").
 
+    Raises
+    ------
+    ImportError
+        If the extra ``accounting`` is not installed.
+
     Examples
     --------
-    >>> from dplit.accounting.composition import gaussian_event
     >>> gaussian_event(sigma=4.0, sensitivity=2.0).noise_multiplier
     2.0
     """
@@ -435,7 +431,6 @@ def composed_epsilon(
 
     Examples
     --------
-    >>> from dplit.accounting.composition import composed_epsilon
     >>> round(composed_epsilon(delta=1e-5, sigma=2.0, sensitivity=1.0), 3)
     1.993
     """
@@ -486,7 +481,6 @@ def composed_delta(
 
     Examples
     --------
-    >>> from dplit.accounting.composition import composed_delta
     >>> f"{composed_delta(epsilon=1.0, sigma=4.0, sensitivity=1.0):.2e}"
     '2.92e-06'
     """

@@ -107,11 +107,6 @@ def zcdp_delta(*, epsilon: float, rho: float) -> float:
         :math:`\delta\in(0,1]`, rounded up.  Valid for every :math:`\rho`-zCDP release; for a
         Gaussian release :func:`gdp_delta` is smaller.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
     Notes
     -----
     With :math:`\beta=\alpha-1` the conversion minimises over :math:`\beta>0` the convex function
@@ -130,7 +125,6 @@ def zcdp_delta(*, epsilon: float, rho: float) -> float:
 
     Examples
     --------
-    >>> from dplit.accounting.conversions import gdp_delta, zcdp_delta
     >>> f"{zcdp_delta(epsilon=1.0, rho=0.02):.3e} >= {gdp_delta(epsilon=1.0, mu=0.2):.3e}"
     '8.825e-08 >= 1.755e-08'
     """
@@ -162,11 +156,6 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
         :math:`\rho+2\sqrt{\rho\log(1/\delta)}`.  Valid for every :math:`\rho`-zCDP release; for a
         Gaussian release :func:`gdp_epsilon` is smaller.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
     Notes
     -----
     :math:`\beta>0` solves :math:`\rho\beta^2+\log(1+\beta)=\log(1/\delta)`, see :func:`zcdp_delta`;
@@ -180,7 +169,6 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
 
     Examples
     --------
-    >>> from dplit.accounting.conversions import zcdp_epsilon
     >>> round(zcdp_epsilon(rho=0.02, delta=1e-5), 6)
     0.794315
     """
@@ -210,11 +198,6 @@ def zcdp_rho(*, epsilon: float, delta: float) -> float:
         :math:`\rho`, rounded down, such that every :math:`\rho`-zCDP release is
         :math:`(\epsilon,\delta)`-private.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
     Notes
     -----
     The inverse of :func:`zcdp_epsilon`: eliminating :math:`\rho` from its two equations leaves
@@ -227,7 +210,6 @@ def zcdp_rho(*, epsilon: float, delta: float) -> float:
 
     Examples
     --------
-    >>> from dplit.accounting.conversions import zcdp_epsilon, zcdp_rho
     >>> round(zcdp_epsilon(rho=zcdp_rho(epsilon=1.0, delta=1e-5), delta=1e-5), 12)
     1.0
     """
@@ -267,11 +249,6 @@ def gdp_mu(*, sigma: float, sensitivity: float = 1.0) -> float:
     float
         The smallest float :math:`\mu` for which the release is :math:`\mu`-GDP.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a positive finite number.
-
     References
     ----------
     J. Dong, A. Roth, W. Su, Gaussian differential privacy, JRSS B 84, 2022, arXiv:1905.02383v3,
@@ -279,7 +256,6 @@ def gdp_mu(*, sigma: float, sensitivity: float = 1.0) -> float:
 
     Examples
     --------
-    >>> from dplit.accounting.conversions import gdp_mu
     >>> gdp_mu(sigma=4.0, sensitivity=2.0)
     0.5
     """
@@ -302,11 +278,6 @@ def gaussian_rho(*, sigma: float, sensitivity: float = 1.0) -> float:
     float
         The smallest float :math:`\rho` for which the release is :math:`\rho`-zCDP.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a positive finite number.
-
     References
     ----------
     M. Bun and T. Steinke, Concentrated differential privacy, TCC 2016, arXiv:1605.02065v1,
@@ -314,7 +285,6 @@ def gaussian_rho(*, sigma: float, sensitivity: float = 1.0) -> float:
 
     Examples
     --------
-    >>> from dplit.accounting.conversions import gaussian_rho
     >>> gaussian_rho(sigma=4.0, sensitivity=2.0)
     0.125
     """
@@ -338,11 +308,6 @@ def gdp_delta(*, epsilon: float, mu: float) -> float:
         :math:`\Phi(\mu/2-\epsilon/\mu)-e^\epsilon\Phi(-\mu/2-\epsilon/\mu)`, see
         :func:`dplit.mechanisms.gaussian_delta`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
     References
     ----------
     J. Dong, A. Roth, W. Su, Gaussian differential privacy, JRSS B 84, 2022, arXiv:1905.02383v3,
@@ -350,7 +315,6 @@ def gdp_delta(*, epsilon: float, mu: float) -> float:
 
     Examples
     --------
-    >>> from dplit.accounting.conversions import gdp_delta
     >>> f"{gdp_delta(epsilon=1.0, mu=0.25):.4e}"
     '2.9243e-06'
     """
@@ -372,14 +336,8 @@ def gdp_epsilon(*, delta: float, mu: float) -> float:
     float
         See :func:`dplit.mechanisms.gaussian_epsilon`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
     Examples
     --------
-    >>> from dplit.accounting.conversions import gdp_epsilon
     >>> round(gdp_epsilon(delta=1e-5, mu=0.25), 9)
     0.926341504
     """
@@ -402,14 +360,8 @@ def gdp_budget(*, epsilon: float, delta: float) -> float:
         :math:`\mu`, never above the exact value.  ``sigma = sensitivity / mu`` meets the budget,
         and ``k`` releases with :math:`\mu/\sqrt k` each meet it together.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
     Examples
     --------
-    >>> from dplit.accounting.conversions import gdp_budget
     >>> round(gdp_budget(epsilon=1.0, delta=1e-5), 9)
     0.268051123
     """
@@ -430,11 +382,6 @@ def gdp_to_zcdp(*, mu: float) -> float:
         :math:`\mu^2/2`, rounded up: a :math:`\mu`-GDP release is a post-processing of the pair
         :math:`N(0,1),N(\mu,1)`, whose Rényi divergence is :math:`\alpha\mu^2/2`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``mu`` is not a positive finite number.
-
     References
     ----------
     J. Dong, A. Roth, W. Su, Gaussian differential privacy, JRSS B 84, 2022, arXiv:1905.02383v3,
@@ -442,7 +389,6 @@ def gdp_to_zcdp(*, mu: float) -> float:
 
     Examples
     --------
-    >>> from dplit.accounting.conversions import gdp_to_zcdp
     >>> gdp_to_zcdp(mu=2.0)
     2.0
     """
@@ -464,11 +410,6 @@ def zcdp_to_gaussian_mu(*, rho: float) -> float:
         :math:`\sqrt{2\rho}`, the noise budget ``sensitivity / sigma``, rounded down: the noise
         ``sensitivity / mu`` spends no more than ``rho``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``rho`` is not a positive finite number.
-
     Warnings
     --------
     zCDP alone does not imply GDP with this parameter.  Randomised response with
@@ -477,7 +418,6 @@ def zcdp_to_gaussian_mu(*, rho: float) -> float:
 
     Examples
     --------
-    >>> from dplit.accounting.conversions import zcdp_to_gaussian_mu
     >>> zcdp_to_gaussian_mu(rho=0.5)
     1.0
     """
@@ -497,18 +437,12 @@ def compose_zcdp(rhos: Iterable[float]) -> float:
     float
         The sum, rounded up (inf if it is no float64).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an entry is not a nonnegative finite number.
-
     References
     ----------
     M. Bun and T. Steinke, arXiv:1605.02065v1, Lemma 1.7.
 
     Examples
     --------
-    >>> from dplit.accounting.conversions import compose_zcdp
     >>> compose_zcdp([0.125] * 8)
     1.0
     """
@@ -528,18 +462,12 @@ def compose_gdp(mus: Iterable[float]) -> float:
     float
         The root of the sum of squares, rounded up (inf if it is no float64).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an entry is not a nonnegative finite number.
-
     References
     ----------
     J. Dong, A. Roth, W. Su, arXiv:1905.02383v3, Corollary 2.
 
     Examples
     --------
-    >>> from dplit.accounting.conversions import compose_gdp
     >>> compose_gdp([3.0, 4.0])
     5.0
     """

@@ -72,8 +72,6 @@ class NeighbourPair:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.audit._side_channels import NeighbourPair
     >>> NeighbourPair("two", "add_remove", (np.ones((2, 1)),), (np.ones((1, 1)),)).name
     'two'
     """
@@ -297,14 +295,8 @@ def nasty_pairs(
         first, the middle or the last one by turns. No data set is empty: that is refused before
         anything is computed.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
-    >>> from dplit.audit._side_channels import nasty_pairs
     >>> pairs = nasty_pairs(2, relation="replace_one", labels=1.0)
     >>> pairs[3].name, [part.shape for part in pairs[3].data]
     ('1e308 in one coordinate among ordinary ones (first)', [(7, 2), (7,)])
@@ -359,7 +351,6 @@ def float_sensitivity(
 
     Examples
     --------
-    >>> from dplit.audit._side_channels import float_sensitivity, nasty_pairs
     >>> pairs = nasty_pairs(1, relation="add_remove")
     >>> float_sensitivity(lambda X: np.clip(X, -1.0, 1.0).sum(axis=0), pairs)
     1.0
@@ -858,8 +849,6 @@ def side_channels(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.audit._side_channels import nasty_pairs, side_channels
     >>> from dplit.streams import stream
     >>> def release(data, rng):
     ...     print("clipped" if abs(data[0]).max() > 1.0 else "as it is")

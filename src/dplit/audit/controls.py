@@ -90,14 +90,8 @@ def audit_hits(
         Counts, claim and bounds; ``violated`` is true with probability at most ``1 - confidence``
         if the claim holds.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
-    >>> from dplit.audit.controls import audit_hits
     >>> audit_hits(500, 68, 1000, epsilon=1.0, confidence=0.999).violated
     True
     """
@@ -153,14 +147,8 @@ def audit_event(
     EventAudit
         Counts, claim and bounds.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
-    >>> from dplit.audit.controls import audit_event
     >>> from dplit.streams import stream
     >>> audit = audit_event(
     ...     lambda x, rng: x + rng.laplace(scale=0.5), 1.0, 0.0, lambda y: y >= 1.0,
@@ -212,14 +200,8 @@ def run_controls(alarm: Callable[[float], bool], *, planted: float = 0.5) -> Con
     Controls
         The two outcomes; an auditor without ``sound`` controls says nothing.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``planted`` is not in (0, 1).
-
     Examples
     --------
-    >>> from dplit.audit.controls import run_controls
     >>> run_controls(lambda factor: factor < 0.9).sound
     True
     """

@@ -34,11 +34,6 @@ def clopper_pearson(successes: int, trials: int, *, confidence: float) -> tuple[
     tuple of float
         Lower and upper limit, ``0 <= low < high <= 1``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a count is not an integer in its range or ``confidence`` is outside (0, 1).
-
     Notes
     -----
     With ``a = (1 - confidence) / 2`` the limits are the a-quantile of Beta(k, n - k + 1) and the
@@ -50,7 +45,6 @@ def clopper_pearson(successes: int, trials: int, *, confidence: float) -> tuple[
 
     Examples
     --------
-    >>> from dplit.audit.events import clopper_pearson
     >>> low, high = clopper_pearson(0, 100, confidence=0.95)
     >>> low, round(high, 6) == round(1 - 0.025 ** (1 / 100), 6)
     (0.0, True)
@@ -118,11 +112,6 @@ def epsilon_lower_bound(
         Nonnegative lower bound: an (epsilon, delta) mechanism exceeds its own epsilon here with
         probability at most ``1 - confidence``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     The largest of ``log((p_low - delta) / q_high)`` over the event and its complement in both
@@ -131,7 +120,6 @@ def epsilon_lower_bound(
 
     Examples
     --------
-    >>> from dplit.audit.events import epsilon_lower_bound
     >>> round(epsilon_lower_bound(5000, 1840, 10_000, confidence=0.99), 3)
     0.913
     """
@@ -165,14 +153,8 @@ def delta_lower_bound(
     float
         Lower bound in [0, 1).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
-    >>> from dplit.audit.events import delta_lower_bound
     >>> round(delta_lower_bound(900, 100, 1000, epsilon=0.5, confidence=0.99), 3)
     0.657
     """
@@ -201,11 +183,6 @@ def gaussian_dp_lower_bound(hits_in: int, hits_out: int, runs: int, *, confidenc
         or a composition of them): a single middle threshold is then far stronger than
         :func:`epsilon_lower_bound`, which needs events of probability about delta.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     mu-GDP means ``Phi^-1(p) <= Phi^-1(q) + mu`` for every event in both directions; complements
@@ -217,7 +194,6 @@ def gaussian_dp_lower_bound(hits_in: int, hits_out: int, runs: int, *, confidenc
 
     Examples
     --------
-    >>> from dplit.audit.events import gaussian_dp_lower_bound
     >>> round(gaussian_dp_lower_bound(8413, 5000, 10_000, confidence=0.99), 3)
     0.922
     """

@@ -94,11 +94,6 @@ def search_neighbours(
         The worst pair found. The true sensitivity is at least ``distance``: a ratio above 1
         refutes the claim, a ratio near 1 shows that it is sharp.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     Each step changes one record: a Gaussian step whose length adapts, a copy of another record
@@ -107,8 +102,6 @@ def search_neighbours(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.audit.neighbours import search_neighbours
     >>> from dplit.streams import stream
     >>> found = search_neighbours(
     ...     lambda X: X.mean(axis=0), lambda k, rng: rng.uniform(0, 1, (k, 1)), n_records=4,

@@ -55,11 +55,6 @@ class NoiseTest:
         -------
         bool
             True with probability at most ``level`` if the residuals follow the claimed law.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``level`` is not in (0, 1).
         """
         level = check_probability("level", level)
         return min(self.deficit_p_value, self.shape_p_value) < level / 2.0
@@ -89,11 +84,6 @@ def chi_square_noise_test(residuals: ArrayLike, *, sigma: float) -> NoiseTest:
     NoiseTest
         Exact p-values of the scale and the Kolmogorov-Smirnov p-value of the shape.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``residuals`` are not finite numbers or ``sigma`` is not positive.
-
     Notes
     -----
     ``sum (z / sigma)^2`` is chi-square with n degrees of freedom. With n = 1e5 a deficit of 1.5 %
@@ -102,7 +92,6 @@ def chi_square_noise_test(residuals: ArrayLike, *, sigma: float) -> NoiseTest:
 
     Examples
     --------
-    >>> from dplit.audit.noise_tests import chi_square_noise_test
     >>> from dplit.streams import stream
     >>> noise = stream(0, "example", "noise").normal(scale=0.5, size=1000)
     >>> test = chi_square_noise_test(noise, sigma=1.0)
@@ -139,18 +128,12 @@ def gamma_noise_test(residuals: ArrayLike, *, scale: float, shape: float = 1.0) 
     NoiseTest
         Exact p-values of the scale and the Kolmogorov-Smirnov p-value of the magnitudes' shape.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``residuals`` are not finite numbers or a parameter is not positive.
-
     Notes
     -----
     ``sum |z| / scale`` follows Gamma(n * shape, 1).
 
     Examples
     --------
-    >>> from dplit.audit.noise_tests import gamma_noise_test
     >>> from dplit.streams import stream
     >>> noise = stream(0, "example", "noise").laplace(scale=2.0, size=1000)
     >>> gamma_noise_test(noise, scale=2.0).violated()

@@ -70,11 +70,6 @@ def one_run_p_value(
     float
         In (0, 1]. At delta = 0 it is exact: randomised response attains it.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     Given the output and the first i - 1 coins, Bayes' rule bounds the odds of coin i by e^epsilon
@@ -95,7 +90,6 @@ def one_run_p_value(
 
     Examples
     --------
-    >>> from dplit.audit.one_run import one_run_p_value
     >>> one_run_p_value(10, 10, 10, epsilon=0.0)
     0.0009765625
     """
@@ -145,11 +139,6 @@ def one_run_audit(
         Counts and bound. Sharp for randomised response and for Laplace noise at epsilon about 1;
         about half the truth for Gaussian noise at epsilon 4 and more.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If arrays differ in length, ``included`` is not boolean or an argument is out of range.
-
     References
     ----------
     Steinke, Nasr and Jagielski, Privacy auditing with one (1) training run, NeurIPS 2023,
@@ -157,8 +146,6 @@ def one_run_audit(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.audit.one_run import one_run_audit
     >>> coins = np.arange(100) % 2 == 0
     >>> audit = one_run_audit(coins.astype(float), coins, guesses=100, confidence=0.99)
     >>> audit.correct, round(audit.epsilon_lower, 2)

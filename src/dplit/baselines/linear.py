@@ -100,11 +100,6 @@ class PrivateMoments:
         ndarray of shape (d,)
             ``(G_+ + alpha I)^-1 h``, where ``G_+`` is the noisy second moment with its negative
             eigenvalues set to zero.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``alpha`` is not positive and finite.
         """
         return _ridge(self.gram, self.moment, check_positive("alpha", alpha))
 
@@ -129,11 +124,6 @@ def moment_sensitivity(
         The largest distance in the norm ``sqrt(||G - G'||_F^2 + ||h - h'||_2^2)``, attained (in at
         least two dimensions for ``replace_one``).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a bound is not positive or the relation is unknown.
-
     Notes
     -----
     One record contributes ``(x x^T, y x)`` of squared norm ``|x|^4 + y^2 |x|^2``, hence
@@ -148,7 +138,6 @@ def moment_sensitivity(
 
     Examples
     --------
-    >>> from dplit.baselines.linear import moment_sensitivity
     >>> round(moment_sensitivity(data_norm=1.0, label_bound=1.0), 6)
     1.414214
     >>> round(moment_sensitivity(data_norm=1.0, label_bound=1.0, neighboring="replace_one"), 6)
@@ -209,11 +198,6 @@ def sufficient_statistics(
     PrivateMoments
         The solution and the noisy moments, all under one (epsilon, delta) guarantee.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, real and of matching length or an argument is out of range.
-
     Notes
     -----
     Moments are taken in the units of the bounds (rows of norm at most 1, labels in [-1, 1]), which
@@ -232,7 +216,6 @@ def sufficient_statistics(
 
     Examples
     --------
-    >>> from dplit.baselines.linear import sufficient_statistics
     >>> from dplit.streams import stream
     >>> X = stream(0, "example", "data").uniform(-1, 1, (5000, 1))
     >>> model = sufficient_statistics(X, 0.5 * X[:, 0], epsilon=1.0, delta=1e-6, data_norm=1.0,
@@ -308,8 +291,6 @@ def squared_loss_derivative(scores: NDArray[Any], y: NDArray[Any]) -> NDArray[An
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.baselines.linear import squared_loss_derivative
     >>> squared_loss_derivative(np.array([1.0]), np.array([3.0])).tolist()
     [-2.0]
     """
@@ -419,11 +400,6 @@ def noisy_gradient_descent(
     PrivateCoefficients
         The coefficients and the guarantee; every iterate could be published as well.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, real and of matching length or an argument is out of range.
-
     Notes
     -----
     One record moves a sum of clipped gradients by at most ``s = C`` (add_remove) or ``2 C``
@@ -442,7 +418,6 @@ def noisy_gradient_descent(
 
     Examples
     --------
-    >>> from dplit.baselines.linear import noisy_gradient_descent
     >>> from dplit.streams import stream
     >>> X = stream(0, "example", "data").uniform(-1, 1, (5000, 1))
     >>> model = noisy_gradient_descent(X, 0.5 * X[:, 0], epsilon=1.0, delta=1e-6, clip=0.5,
@@ -645,8 +620,6 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.baselines.linear import SufficientStatisticsRegressor
     >>> X = np.linspace(-1, 1, 4000).reshape(-1, 1)
     >>> model = SufficientStatisticsRegressor(data_norm=1.0, bounds=(0.0, 4.0), random_state=0)
     >>> model = model.fit(X, 2.0 + X[:, 0])
@@ -689,12 +662,6 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
         -------
         SufficientStatisticsRegressor
             The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``data_norm`` or ``bounds`` is missing, a parameter is out of its range, or the
-            data are not finite arrays of matching length.
         """
         unit, labels = self._unit_records(X, y)
         norm, _, _ = self._limits()
@@ -786,8 +753,6 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.baselines.linear import NoisyGradientRegressor
     >>> X = np.linspace(-1, 1, 4000).reshape(-1, 1)
     >>> model = NoisyGradientRegressor(data_norm=1.0, bounds=(0.0, 4.0), random_state=0)
     >>> model = model.fit(X, 2.0 + X[:, 0])
@@ -840,12 +805,6 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
         -------
         NoisyGradientRegressor
             The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``data_norm``, ``bounds`` or (under ``add_remove``) ``public_size`` is missing, a
-            parameter is out of its range, or the data are not finite arrays of matching length.
         """
         unit, labels = self._unit_records(X, y)
         clip, steps = self._schedule(*unit.shape)

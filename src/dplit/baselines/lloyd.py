@@ -148,7 +148,6 @@ def lloyd_noise(
 
     Examples
     --------
-    >>> from dplit.baselines.lloyd import lloyd_noise
     >>> scales = lloyd_noise(2, epsilon=1.0, n_iter=1)
     >>> round(2 / scales.sum_scale + 1 / scales.count_scale, 12)
     1.0
@@ -194,15 +193,8 @@ def spread_centers(
         From 100 k uniform points of the inner half of the box, one after the other the point that
         is farthest from those taken.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.baselines.lloyd import spread_centers
     >>> spread_centers(3, 2, bounds=(-1, 1), rng=np.random.default_rng(0)).shape
     (3, 2)
     """
@@ -275,11 +267,6 @@ def private_lloyd(
     PrivateCenters
         The centres, under one (epsilon, delta) guarantee.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite and of matching width or an argument is out of range.
-
     Notes
     -----
     Every step assigns all records to the nearest centre and releases the noisy sums and counts of
@@ -296,8 +283,6 @@ def private_lloyd(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.baselines.lloyd import private_lloyd
     >>> X = np.repeat([[-0.5], [0.5]], 5000, axis=0)
     >>> run = private_lloyd(X, [[-0.1], [0.1]], bounds=(-1, 1), epsilon=1.0,
     ...                     rng=np.random.default_rng(0))
@@ -398,8 +383,6 @@ class PrivateLloyd(CenterEstimator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.baselines.lloyd import PrivateLloyd
     >>> X = np.repeat([[-0.5], [0.5]], 5000, axis=0)
     >>> model = PrivateLloyd(2, bounds=(-1.0, 1.0), random_state=0).fit(X)
     >>> bool(abs(np.sort(model.cluster_centers_.ravel()) - [-0.5, 0.5]).max() < 0.05)
@@ -445,12 +428,6 @@ class PrivateLloyd(CenterEstimator):
         -------
         PrivateLloyd
             The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``bounds`` is missing, a parameter is out of its range, or ``X`` is not a finite
-            matrix.
         """
         k = check_integer("n_clusters", self.n_clusters)
         records = validated(self, X, dtype=np.float64)

@@ -103,11 +103,6 @@ def smallest_regularization(
     float
         ``c r^2 / (2 n (e^(epsilon / 2) - 1))`` with c the largest second derivative of the loss.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     With :math:`H=2\lambda nI+\sum_{i<n}\ell_i''x_ix_i^\top` common to both data sets, the Jacobians
@@ -163,11 +158,6 @@ def objective_noise(*, epsilon: float, delta: float, data_norm: float, jacobian:
     float
         Rate :math:`(\epsilon-j)/(2r)` of the density :math:`e^{-\text{rate}\|b\|}`, or the least
         standard deviation that our proof covers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -349,11 +339,6 @@ def objective_perturbation(
     -------
     PerturbedObjective
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
     Notes
     -----
     The conditions are for the exact minimiser w, and what a solver returns is within a distance a
@@ -370,7 +355,6 @@ def objective_perturbation(
 
     Examples
     --------
-    >>> from dplit.baselines.objective import objective_perturbation
     >>> from dplit.streams import stream
     >>> X = stream(0, "example", "data").uniform(-1, 1, (2000, 1))
     >>> model = objective_perturbation(X, np.sign(X[:, 0]), epsilon=1.0, data_norm=1.0,

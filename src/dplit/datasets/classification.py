@@ -119,11 +119,6 @@ def kernel_problem(name: str, *, rng: np.random.Generator, source: str = "auto")
     -------
     KernelProblem
 
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
-
     Notes
     -----
     Digits: pixels in [0, 1], rows of unit norm, which is a map of each record alone. Breast cancer:
@@ -131,7 +126,6 @@ def kernel_problem(name: str, *, rng: np.random.Generator, source: str = "auto")
 
     Examples
     --------
-    >>> from dplit.datasets.classification import kernel_problem
     >>> kernel_problem("digits 4/9", rng=np.random.default_rng(0)).X.shape
     (361, 64)
     """
@@ -154,11 +148,6 @@ def scaled_table(name: str) -> tuple[Array, Array]:
         Every column has the minimum -1 and the maximum 1. (A private pipeline would need public
         limits; an audit of a release does not.)
     y : ndarray of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
 
     Examples
     --------
@@ -191,11 +180,6 @@ def load_problem(name: str) -> tuple[Array, Array]:
         Measurements divided by round numbers declared beforehand and clipped to [0, 1], or pixels
         divided by 16.
     y : ndarray of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If the name is unknown.
 
     Examples
     --------

@@ -138,8 +138,6 @@ def load_fours_and_nines(source: str = "auto") -> Digits:
     ------
     DataError
         If a file is damaged, or none is found with ``source="paper"``.
-    ValueError
-        If ``source`` is unknown.
 
     Examples
     --------

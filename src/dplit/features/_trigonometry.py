@@ -125,8 +125,6 @@ def fast_cos(array: ArrayLike, out: NDArray[Any] | None = None) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.features._trigonometry import fast_cos
     >>> x = np.linspace(-10.0, 10.0, 7)
     >>> bool(abs(fast_cos(x) - np.cos(x)).max() < 1e-15)
     True

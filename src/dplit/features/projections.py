@@ -82,8 +82,6 @@ def hadamard_transform(X: ArrayLike) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.features.projections import hadamard_transform
     >>> hadamard_transform(np.array([[1.0, 0.0, 0.0, 0.0]]))
     array([[0.5, 0.5, 0.5, 0.5]])
     """
@@ -131,8 +129,6 @@ def sign_projection(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.features.projections import sign_projection
     >>> np.abs(sign_projection(5, 4, rng=np.random.default_rng(0))).max()
     np.float64(0.5)
     """
@@ -268,8 +264,6 @@ def hadamard_projection(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.features.projections import hadamard_projection
     >>> rng = np.random.default_rng(0)
     >>> projection = hadamard_projection(6, 8, rng=rng)  # all rows: lengths are kept exactly
     >>> X = rng.standard_normal((3, 6))

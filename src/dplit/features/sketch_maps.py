@@ -63,11 +63,6 @@ def quantized_features(
     ndarray of shape (n_samples, m), complex128
         Every entry has modulus 1, and the sum of the moduli of its two parts is ``sqrt(2)``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not real, not finite, empty or of the wrong shape.
-
     Notes
     -----
     With :math:`t=\omega_j^\top x+u_j` the entry is
@@ -83,7 +78,6 @@ def quantized_features(
 
     Examples
     --------
-    >>> from dplit.features.sketch_maps import quantized_features
     >>> quantized_features([[0.0], [3.0]], [[1.0]], [0.1]).ravel().round(3).tolist()
     [(0.707+0.707j), (-0.707+0.707j)]
     """
@@ -118,11 +112,6 @@ def quadratic_features(X: ArrayLike, frequencies: ArrayLike) -> NDArray[np.float
         Nonnegative. Their mean is linear in the second moments: it equals
         :math:`\omega_j^\top C\omega_j` with :math:`C=n^{-1}\sum_ix_ix_i^\top`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not real, not finite, empty or of the wrong shape.
-
     References
     ----------
     Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
@@ -130,7 +119,6 @@ def quadratic_features(X: ArrayLike, frequencies: ArrayLike) -> NDArray[np.float
 
     Examples
     --------
-    >>> from dplit.features.sketch_maps import quadratic_features
     >>> quadratic_features([[1.0, 2.0]], [[1.0, 1.0], [0.0, 1.0]])
     array([[1., 9.]])
     """
@@ -158,11 +146,6 @@ def orthonormal_blocks(
         Matrix :math:`\Omega` with unit columns and :math:`\Omega\Omega^\top=(m/d)I` exactly (up to
         rounding). The first blocks of a longer draw from the same state are the shorter draw.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer or m is not a multiple of d.
-
     Notes
     -----
     The Q factor of a Gaussian matrix is uniform on the orthogonal group once the signs of the
@@ -175,8 +158,6 @@ def orthonormal_blocks(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.features.sketch_maps import orthonormal_blocks
     >>> omega = orthonormal_blocks(3, 6, rng=np.random.default_rng(0))
     >>> bool(np.allclose(omega @ omega.T, 2 * np.eye(3)))
     True
@@ -238,11 +219,6 @@ class HadamardBlocks:
         -------
         ndarray of shape (n_samples, n_components)
             Angles ``<omega_j, x>``.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``X`` is not a finite real matrix with ``n_features`` columns.
         """
         records = check_real_matrix("X", X)
         n, d = records.shape
@@ -285,11 +261,6 @@ def hadamard_blocks(
         Without ``gamma`` its matrix has :math:`\Omega\Omega^\top=(m/p)I` exactly: a tight frame,
         and a union of orthonormal bases where d is a power of two.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer, m is not a multiple of p, or ``gamma`` not positive.
-
     Notes
     -----
     A block maps the row x to :math:`xD_1HD_2HD_3H`, with H the orthonormal Walsh-Hadamard
@@ -302,8 +273,6 @@ def hadamard_blocks(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.features.sketch_maps import hadamard_blocks
     >>> blocks = hadamard_blocks(3, 8, rng=np.random.default_rng(0))
     >>> bool(np.allclose(blocks.matrix @ blocks.matrix.T, 2 * np.eye(3)))
     True

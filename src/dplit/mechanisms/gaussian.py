@@ -353,11 +353,6 @@ def gaussian_delta(*, epsilon: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
         delta >= 1e-300 and epsilon <= 1000; everywhere it is the exact value at a ``sigma`` within
         a few ulps of the given one.  Below 1e-300 it keeps no digits, and it is never 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a number (or a nonempty array of numbers) in its range.
-
     See Also
     --------
     gaussian_epsilon, gaussian_sigma : its inverses.
@@ -378,7 +373,6 @@ def gaussian_delta(*, epsilon: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
 
     Examples
     --------
-    >>> from dplit.mechanisms.gaussian import gaussian_delta
     >>> f"{gaussian_delta(epsilon=1.0, sigma=4.0):.6e}"
     '2.924272e-06'
     >>> [f"{d:.6g}" for d in gaussian_delta(epsilon=[0.0, 1.0, 30.0], sigma=1.0)]
@@ -419,11 +413,6 @@ def gaussian_epsilon(*, delta: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
         :math:`10^{-13}(\epsilon+\mu+\mu^2/2)`.  It is 0 where ``delta`` is at least
         ``gaussian_delta(epsilon=0)`` and inf where ``delta`` is 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a number (or a nonempty array of numbers) in its range.
-
     See Also
     --------
     gaussian_delta : the profile that this function inverts.
@@ -440,7 +429,6 @@ def gaussian_epsilon(*, delta: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
 
     Examples
     --------
-    >>> from dplit.mechanisms.gaussian import gaussian_epsilon
     >>> round(gaussian_epsilon(delta=1e-5, sigma=4.0), 10)
     0.926341504
     >>> gaussian_epsilon(delta=0.5, sigma=4.0)
@@ -482,11 +470,6 @@ def gaussian_sigma(*, epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Any:
         the true minimum, and above it by a relative ``1e-13`` at most for delta <= 1/2 (more as
         delta tends to 1, where sigma is ill determined); inf if the minimum is no float64.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a number (or a nonempty array of numbers) in its range.
-
     See Also
     --------
     classical_gaussian_sigma : the textbook formula: larger for epsilon < 1, wrong for large ones.
@@ -505,7 +488,6 @@ def gaussian_sigma(*, epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Any:
 
     Examples
     --------
-    >>> from dplit.mechanisms.gaussian import gaussian_sigma
     >>> round(gaussian_sigma(epsilon=1.0, delta=1e-5), 10)
     3.7306316348
     >>> gaussian_sigma(epsilon=[0.5, 10.0], delta=1e-5, sensitivity=2.0).round(6)
@@ -552,11 +534,6 @@ def classical_gaussian_sigma(*, epsilon: Any, delta: Any, sensitivity: Any = 1.0
         Standard deviation per real coordinate, in the units of ``sensitivity``, rounded up by a few
         ulps.  For ``epsilon`` < 1 the release is :math:`(\epsilon,\delta)`-private.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a number (or a nonempty array of numbers) in its range.
-
     Warnings
     --------
     For ``epsilon`` >= 1 nothing is guaranteed, and nothing is refused: chapters examine papers that
@@ -570,7 +547,6 @@ def classical_gaussian_sigma(*, epsilon: Any, delta: Any, sensitivity: Any = 1.0
 
     Examples
     --------
-    >>> from dplit.mechanisms.gaussian import classical_gaussian_sigma, gaussian_delta
     >>> sigma = classical_gaussian_sigma(epsilon=10.0, delta=1e-5)
     >>> f"{sigma:.6f}, delta = {gaussian_delta(epsilon=10.0, sigma=sigma):.3e}"
     '0.484481, delta = 2.265e-05'
@@ -600,18 +576,12 @@ def laplace_scale(*, epsilon: float, sensitivity: float = 1.0) -> float:
         :math:`\sqrt2\,b`, rounded up.  The release is :math:`\epsilon`-private, and with less noise
         it is not.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a positive finite number.
-
     References
     ----------
     C. Dwork and A. Roth, The algorithmic foundations of differential privacy, 2014, Theorem 3.6.
 
     Examples
     --------
-    >>> from dplit.mechanisms.gaussian import laplace_scale
     >>> laplace_scale(epsilon=0.5, sensitivity=2.0)
     4.0
     """

@@ -77,19 +77,12 @@ def laplace_noise(
         Noise of the given shape.  Floating-point noise is for research: its lowest bits can reveal
         what it hides, so a release uses :func:`dplit.mechanisms.secure.secure_laplace`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``scale`` is not positive, ``shape`` not nonnegative or ``rng`` no Generator.
-
     References
     ----------
     I. Mironov, On significance of the least significant bits for differential privacy, CCS 2012.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.mechanisms.noise import laplace_noise
     >>> laplace_noise((2, 3), scale=1.0, rng=np.random.default_rng(0)).shape
     (2, 3)
     >>> laplace_noise(3, scale=1.0, rng=np.random.default_rng(0), complex=True).dtype
@@ -146,15 +139,8 @@ def gaussian_noise(
         Noise of the given shape.  Floating-point noise is for research: its lowest bits can reveal
         what it hides, so a release uses :func:`dplit.mechanisms.secure.secure_gaussian`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``sigma`` is not positive, ``shape`` not nonnegative or ``rng`` no Generator.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.mechanisms.noise import gaussian_noise
     >>> gaussian_noise(3, sigma=2.0, rng=np.random.default_rng(0), complex=True).dtype
     dtype('complex128')
     """
@@ -190,11 +176,6 @@ def gamma_norm_noise(
         The norm follows Gamma(:math:`d`) with rate :math:`\xi`, so that its mean is :math:`d/\xi`;
         the direction is uniform and independent of it.  Research noise, not a release.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``dimension`` < 1, ``rate`` is not positive, ``size`` negative or ``rng`` no Generator.
-
     References
     ----------
     K. Chaudhuri, C. Monteleoni, A. Sarwate, Differentially private empirical risk minimization,
@@ -202,8 +183,6 @@ def gamma_norm_noise(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.mechanisms.noise import gamma_norm_noise
     >>> gamma_norm_noise(5, rate=0.1, rng=np.random.default_rng(0), size=2).shape
     (2, 5)
     """
@@ -255,11 +234,6 @@ def polydisc_noise(
         :math:`\max_j|z_j|` follows Gamma(:math:`2m`) with rate :math:`\xi`.  Research noise, not a
         release.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``dimension`` < 1, ``rate`` is not positive, ``size`` negative or ``rng`` no Generator.
-
     Notes
     -----
     A point uniform in the polydisc of radius :math:`R\sim\Gamma(2m+1)` has the density
@@ -273,8 +247,6 @@ def polydisc_noise(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.mechanisms.noise import polydisc_noise
     >>> polydisc_noise(4, rate=1.0, rng=np.random.default_rng(0), size=(2, 3)).shape
     (2, 3, 4)
     """
@@ -309,11 +281,6 @@ def cube_noise(
         The largest absolute part follows Gamma(:math:`2m`) with rate :math:`\xi`, and
         :math:`E|z_j|^2=\frac23(2m+1)(2m+2)/\xi^2`.  Research noise, not a release.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``dimension`` < 1, ``rate`` is not positive, ``size`` negative or ``rng`` no Generator.
-
     Notes
     -----
     A radius :math:`R\sim\Gamma(2m+1)` times a point that is uniform in the cube
@@ -326,8 +293,6 @@ def cube_noise(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.mechanisms.noise import cube_noise
     >>> cube_noise(4, rate=1.0, rng=np.random.default_rng(0), size=(2, 3)).shape
     (2, 3, 4)
     """

@@ -96,8 +96,6 @@ def secure_gaussian(values: ArrayLike, *, sigma: float, sensitivity: float) -> S
     ------
     ImportError
         If the extra ``secure`` is not installed.
-    TypeError, ValueError
-        If ``values`` is empty or not finite, or another argument not positive.
 
     Notes
     -----
@@ -111,7 +109,6 @@ def secure_gaussian(values: ArrayLike, *, sigma: float, sensitivity: float) -> S
 
     Examples
     --------
-    >>> from dplit.mechanisms.secure import secure_gaussian
     >>> release = secure_gaussian([1.0, 2.0], sigma=2.0, sensitivity=1.0)
     >>> release.values.shape, round(release.loss, 12), release.measure
     ((2,), 0.125, 'rho')
@@ -140,8 +137,6 @@ def secure_laplace(values: ArrayLike, *, scale: float, sensitivity: float) -> Se
     ------
     ImportError
         If the extra ``secure`` is not installed.
-    TypeError, ValueError
-        If ``values`` is empty or not finite, or another argument not positive.
 
     References
     ----------
@@ -149,7 +144,6 @@ def secure_laplace(values: ArrayLike, *, scale: float, sensitivity: float) -> Se
 
     Examples
     --------
-    >>> from dplit.mechanisms.secure import secure_laplace
     >>> release = secure_laplace([1.0, 2.0], scale=4.0, sensitivity=1.0)
     >>> release.values.shape, round(release.loss, 12), release.measure
     ((2,), 0.25, 'epsilon')

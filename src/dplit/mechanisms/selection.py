@@ -120,11 +120,6 @@ def exponential_mechanism(
         The chosen index.  The choice is :math:`\epsilon`-private, and with probability at least
         :math:`1-\beta` its score is within :math:`(2\Delta/\epsilon)\log(n/\beta)` of the best.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``scores`` is empty or not finite, or another argument is out of its range.
-
     Notes
     -----
     The maximum of :math:`\pm s_i+(2\Delta/\epsilon)G_i`, with independent standard Gumbel
@@ -139,8 +134,6 @@ def exponential_mechanism(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.mechanisms.selection import exponential_mechanism
     >>> rng = np.random.default_rng(0)
     >>> exponential_mechanism([0.0, 1e6, 3.0], epsilon=1.0, sensitivity=1.0, rng=rng)
     1
@@ -183,11 +176,6 @@ def report_noisy_min(
         The chosen index; the noisy score itself is not released.  The choice is
         :math:`\epsilon`-private.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``scores`` is empty or not finite, or another argument is out of its range.
-
     Notes
     -----
     The noise has mean :math:`2\Delta/\epsilon` (:math:`\Delta/\epsilon` if monotone).  Proof: fix
@@ -206,8 +194,6 @@ def report_noisy_min(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.mechanisms.selection import report_noisy_min
     >>> rng = np.random.default_rng(0)
     >>> report_noisy_min([40.0, 1.0, 30.0], epsilon=1.0, sensitivity=1.0, rng=rng)
     1
@@ -263,12 +249,6 @@ def generalized_exponential_mechanism(
         :math:`q_{\hat\imath}\le\min_j(q_j+\frac4\epsilon\log(\frac n\beta)\,\Delta_j)` with
         probability at least :math:`1-\beta`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the two arrays are not finite vectors of one length, a sensitivity is not positive, or
-        another argument is out of its range.
-
     Notes
     -----
     With :math:`t=\frac2\epsilon\log\frac n\beta` the normalised scores
@@ -286,8 +266,6 @@ def generalized_exponential_mechanism(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.mechanisms.selection import generalized_exponential_mechanism
     >>> generalized_exponential_mechanism(
     ...     [0.5, 0.0], [0.001, 10.0], epsilon=1.0, beta=0.05, rng=np.random.default_rng(0)
     ... )
