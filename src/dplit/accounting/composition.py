@@ -364,9 +364,6 @@ def gaussian_event(
     TypeError, ValueError
         If an argument is out of its range, or subsampling is asked for under "replace_one" (the
         amplification that is computed here is proved for "add_remove").
-
-    Raises
-    ------
     ImportError
         If the extra ``accounting`` is not installed.
 
