@@ -65,25 +65,10 @@ class EntryChannel(NamedTuple):
 
 
 def augmented(X: ArrayLike, y: ArrayLike | None, variance: float) -> tuple[Array, Array]:
-    """Return X, and the matrix M with Sigma = M^T M whose first rows are those of [X y].
+    """X as an array, and the matrix M with Sigma = M^T M whose first n rows are those of [X y].
 
-    Parameters
-    ----------
-    X, y, variance
-        As in :func:`entry_channels`.
+    M has shape (n + d, d + 1); without y, d columns, and without noise, n rows.
 
-    Returns
-    -------
-    X, M : ndarray of shape (n, d) and (n + d, d + 1)
-        Without y, M has d columns; without noise, n rows.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X or y is not a finite array of matching shape, or ``variance`` is negative.
-
-    Examples
-    --------
     >>> augmented([[1.0], [1.0]], None, 4.0)[1].ravel()
     array([1., 1., 2.])
     """
@@ -114,41 +99,14 @@ def _inverse_root(M: Array) -> Array:
 def entry_channels(
     X: ArrayLike, y: ArrayLike | None, *, variance: float, rows: ArrayLike | None = None
 ) -> EntryChannel:
-    r"""Channels of all entries of X, or of all entries of some rows, at once.
+    r"""Channels of all entries of X, arrays of shape (n, d), or of all entries of some ``rows``.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Data; all entries but the one in question are known to the adversary.
-    y : array_like of shape (n,) or None
-        Responses, released as S y; None if S X + sigma N is released alone.
-    variance : float
-        Variance :math:`\lambda=\sigma^2` of the noise, nonnegative, the same for every value of
-        the entry.
-    rows : array_like of int, shape (k,), optional
-        Rows whose entries are wanted; all by default.
+    Without y, S X + sigma N is released alone; ``variance`` is the same for every value of the
+    entry. With :math:`g=[\Sigma^{-1}]_{jj}`, :math:`t=[\Sigma^{-1}r_i]_j` and the leverage
+    :math:`h=r_i^\top\Sigma^{-1}r_i`, removing row i gives :math:`aa=g+\frac{t^2}{1-h}`,
+    :math:`e_j^\top A^{-1}r_i=\frac t{1-h}`, :math:`r_i^\top A^{-1}r_i=\frac h{1-h}`, ``det``
+    :math:`\frac{gh-t^2}{1-h}`.
 
-    Returns
-    -------
-    EntryChannel
-        Four arrays of shape (n, d) or (k, d).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X or y is not a finite array of matching shape, or ``variance`` is negative.
-    numpy.linalg.LinAlgError
-        If [X y] with the noise is rank-deficient.
-
-    Notes
-    -----
-    One triangular factor serves all entries. With :math:`g=[\Sigma^{-1}]_{jj}`,
-    :math:`t=[\Sigma^{-1}r_i]_j` and the leverage :math:`h=r_i^\top\Sigma^{-1}r_i`, removing row i
-    (Sherman-Morrison) gives :math:`aa=g+\frac{t^2}{1-h}`, :math:`e_j^\top A^{-1}r_i=\frac t{1-h}`,
-    :math:`r_i^\top A^{-1}r_i=\frac h{1-h}` and the determinant :math:`\frac{gh-t^2}{1-h}`.
-
-    Examples
-    --------
     >>> channel = entry_channels([[1.0], [1.0], [1.0]], None, variance=0.0)
     >>> channel.aa.ravel().round(6)
     array([0.5, 0.5, 0.5])
@@ -174,29 +132,8 @@ def entry_channels(
 def single_entry(
     X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int, column: int
 ) -> EntryChannel:
-    """Return the channel of one entry, from the matrix A itself: a second route.
+    """Channel of one entry (``row`` and ``column`` from 0), from A itself: a second route.
 
-    Parameters
-    ----------
-    X, y, variance
-        As in :func:`entry_channels`.
-    row, column : int
-        The entry, counted from zero.
-
-    Returns
-    -------
-    EntryChannel
-        Four numbers (arrays without axes).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong shape or range, or the entry does not exist.
-    numpy.linalg.LinAlgError
-        If A is singular.
-
-    Examples
-    --------
     >>> float(single_entry([[1.0], [1.0], [1.0]], None, variance=2.0, row=0, column=0).aa)
     0.25
     """
@@ -214,26 +151,11 @@ def single_entry(
 
 
 def entry_factors(channel: EntryChannel, low: float, high: float) -> PairFactors:
-    r"""Generalised eigenvalues that tell x = low from x = high.
+    r"""Generalised eigenvalues that tell x = low from x = high, for the functions on pairs.
 
-    Parameters
-    ----------
-    channel : EntryChannel
-    low, high : float
-        The two values.
-
-    Returns
-    -------
-    PairFactors
-        For :func:`dplit.projection.information.pair_information`.
-
-    Notes
-    -----
     With :math:`q_k=|x_ka+b|^2` and :math:`\kappa=(x_1-x_0)^2\det/(1+q_1)` the numbers
     :math:`\rho-1` solve :math:`e^2-me-\kappa=0`, :math:`m=\frac{q_0-q_1}{1+q_1}+\kappa`.
 
-    Examples
-    --------
     >>> equal = entry_factors(EntryChannel(*np.array([1.0, 0.0, 1.0, 1.0])), 0.5, 0.5)
     >>> float(equal.plus)
     0.0
@@ -258,29 +180,9 @@ def binary_leakage(
 ) -> tuple[Array, Array]:  # fmt: skip
     """Bits that the release says about an entry that is ``low`` or ``high`` with equal odds.
 
-    Parameters
-    ----------
-    channel : EntryChannel
-        One entry or many.
-    n_components : int
-        Rows n' of the release, at least 1.
-    low, high : float
-        The two values; -1 and 1 by default. Any prior gives a lower bound on the MI-DP parameter.
-    nodes : int, default=64
-        Nodes per dimension of the quadrature.
+    Returns bits in [0, 1] and the error of the quadrature with ``nodes`` nodes per dimension, for
+    one entry or many. Any prior gives a lower bound on the MI-DP parameter.
 
-    Returns
-    -------
-    value, error : ndarray
-        Bits in [0, 1] and the error of the quadrature.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a count.
-
-    Examples
-    --------
     >>> channel = entry_channels([[1.0], [1.0], [1.0]], None, variance=0.0)
     >>> float(binary_leakage(channel, n_components=5, low=0.0)[0][0, 0].round(4))
     0.0691
@@ -294,23 +196,6 @@ def binary_total_variation(
 ) -> Array:
     """Total variation between the releases at two values of the entry.
 
-    Parameters
-    ----------
-    channel, n_components, low, high
-        As in :func:`binary_leakage`.
-
-    Returns
-    -------
-    ndarray
-        The smallest delta for which the two values are (0, delta)-indistinguishable.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a count.
-
-    Examples
-    --------
     >>> channel = entry_channels([[1.0], [1.0], [1.0]], None, variance=0.0)
     >>> float(binary_total_variation(channel, n_components=5, low=0.0)[0, 0].round(4))
     0.2433
@@ -320,38 +205,12 @@ def binary_total_variation(
 
 
 def coherent_bound(channel: EntryChannel, *, n_components: int) -> Array:
-    r"""Upper bound on the leakage of an entry in [-1, 1]: :math:`\frac12\log_2(1+n'[A^{-1}]_{jj})`.
+    r"""Bound (23), corrected, on the leakage of an entry in [-1, 1]:
+    :math:`\frac12\log_2(1+n'[A^{-1}]_{jj})`.
 
-    Parameters
-    ----------
-    channel : EntryChannel
-    n_components : int
-        Rows n' of the release.
+    Bits, for every prior on the entry, if the noise variance is not a function of the entry. The
+    proof of Lemma 2 has :math:`1/(\sigma^2+f^2)` in place of :math:`[A^{-1}]_{jj}`.
 
-    Returns
-    -------
-    ndarray
-        Bits, for every prior on the entry; valid for a noise variance that is not a function of
-        the entry.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a count.
-
-    Notes
-    -----
-    Give the receiver column i of S. It subtracts :math:`s_ir_0^\top`; what is left are n'
-    observations :math:`s_{ki}xe_j+\mathcal N(0,A)`, whose matched filter has the signal-to-noise
-    ratio :math:`x^2\|s_i\|^2[A^{-1}]_{jj}`; Jensen's inequality replaces the norm by n'. The bound
-    in the proof of Lemma 2 has :math:`1/(\sigma^2+f^2)` in place of :math:`[A^{-1}]_{jj}`.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), (23), corrected.
-
-    Examples
-    --------
     >>> channel = entry_channels([[1.0], [1.0], [1.0]], None, variance=0.0)
     >>> coherent_bound(channel, n_components=2).ravel().round(3)
     array([0.5, 0.5, 0.5])
@@ -366,31 +225,11 @@ def coherent_bound(channel: EntryChannel, *, n_components: int) -> Array:
 def log_likelihoods(
     channel: EntryChannel, levels: ArrayLike, gram: ArrayLike, *, n_components: int
 ) -> Array:
-    r"""Log-likelihoods of the values of one entry, up to a constant, from whitened Gram matrices.
+    r"""Log-likelihoods of the values ``levels`` (m,) of one entry, up to a constant.
 
-    Parameters
-    ----------
-    channel : EntryChannel
-        One entry.
-    levels : array_like of shape (m,)
-        Values of the entry.
-    gram : array_like of shape (..., 2, 2)
-        For whitened rows W: the Gram matrix of ``W a`` and ``W b``.
-    n_components : int
-        Number of rows of W.
+    ``gram`` (..., 2, 2) is the Gram matrix of ``W a`` and ``W b`` for n' whitened rows W; with
+    :math:`v=xa+b` the result is :math:`-\frac{n'}2\log(1+|v|^2)+\frac{|Wv|^2}{2(1+|v|^2)}`.
 
-    Returns
-    -------
-    ndarray of shape (..., m)
-        :math:`-\frac{n'}2\log(1+|v|^2)+\frac{|Wv|^2}{2(1+|v|^2)}` with :math:`v=xa+b`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite or a size is not a count.
-
-    Examples
-    --------
     >>> channel = EntryChannel(*np.array([1.0, 0.0, 0.0, 0.0]))
     >>> log_likelihoods(channel, [0.0, 1.0], np.eye(2), n_components=1).round(4)
     array([0.5   , 0.1534])
@@ -439,37 +278,11 @@ def levels_leakage(
     n_draws: int = 4000,
     optimise: bool = False,
 ) -> Bits:
-    """Information about an entry with several values: a Monte-Carlo lower bound on the MI-DP.
+    """Information about an entry with several values, and its standard error: a bound from below.
 
-    Parameters
-    ----------
-    channel : EntryChannel
-        One entry, with finite ``aa``.
-    levels : array_like of shape (m,)
-        Values that the entry can take.
-    n_components : int
-        Rows n' of the release.
-    rng : numpy.random.Generator
-        Source of the draws.
-    n_draws : int, default=4000
-        Draws per level, at least 2.
-    optimise : bool, default=False
-        Improve the uniform prior by fifty Blahut-Arimoto steps on draws of their own; the
-        information is then estimated with that prior on fresh draws, so that it is unbiased.
+    The prior is uniform; ``optimise`` improves it by fifty Blahut-Arimoto steps on ``n_draws``
+    draws per level of their own, and fresh draws estimate the information, so that it is unbiased.
 
-    Returns
-    -------
-    Bits
-        Information at the prior, and its standard error.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.projection.leakage import binary_leakage
     >>> from dplit.streams import stream
     >>> channel = EntryChannel(*np.array([0.1, 0.0, 0.4, 0.04]))
     >>> bits = levels_leakage(channel, [-1, 1], n_components=30, rng=stream(0, "doc", "noise"))
@@ -524,32 +337,14 @@ def _lengths(n_components: int) -> tuple[Array, Array]:
 def row_delta(
     *, epsilon: float, variance: float, n_components: int, row_change: float
 ) -> float:  # fmt: skip
-    """Exact delta at ``epsilon`` of the projected release with public S, for one changed row.
+    r"""Exact delta at ``epsilon`` (nats) of the projected release with public S, for one changed
+    row.
 
-    Parameters
-    ----------
-    epsilon : float
-        Nonnegative privacy loss, in nats as usual.
-    variance : float
-        Noise variance, positive and chosen without the data.
-    n_components : int
-        Rows n' of the projection.
-    row_change : float
-        Largest Euclidean norm of the change of one row: ``2 sqrt(d)`` for d entries in [-1, 1], and
-        2 for a single entry.
+    ``variance`` was chosen without the data; ``row_change`` is the largest Euclidean norm of the
+    change, ``2 sqrt(d)`` for d entries in [-1, 1] and 2 for a single entry. Given S the mean moves
+    by :math:`\|s_i\|\|\Delta\|` with :math:`\|s_i\|^2\sim\chi^2_{n'}`: a mixture of Gaussian
+    mechanisms. Responses are not protected.
 
-    Returns
-    -------
-    float
-        In [0, 1]. Responses stay as they are: they are not protected.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
     >>> round(row_delta(epsilon=1.0, variance=100.0, n_components=100, row_change=2.0), 3)
     0.507
     """
@@ -564,28 +359,11 @@ def row_delta(
 def row_epsilon(
     *, delta: float, variance: float, n_components: int, row_change: float
 ) -> float:  # fmt: skip
-    """Epsilon at ``delta`` of the projected release with public S, for one changed row.
+    """Smallest epsilon at ``delta``, at least 1e-14, of the same release, on the safe side by 1e-9.
 
-    Parameters
-    ----------
-    delta : float
-        In (0, 1), at least 1e-14.
-    variance, n_components, row_change
-        As in :func:`row_delta`.
+    It is 0 where delta is reached there already, and inf where the mean signal-to-noise ratio
+    exceeds 1e15.
 
-    Returns
-    -------
-    float
-        Smallest epsilon up to a relative error of 1e-9 on the safe side; 0 if delta is already
-        reached there, and inf where the mean signal-to-noise ratio exceeds 1e15.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
     >>> round(row_epsilon(delta=1e-5, variance=100.0, n_components=100, row_change=2.0), 1)
     10.7
     """
@@ -621,30 +399,9 @@ def _row_epsilon(target: float, variance: float, n: int, change: float) -> float
 def row_variance(
     *, epsilon: float, delta: float, n_components: int, row_change: float
 ) -> float:  # fmt: skip
-    """Noise variance that makes the projected release (epsilon, delta)-private for one row.
+    """Smallest noise variance, on the safe side by 1e-9, that is (epsilon, delta)-private for one
+    row.
 
-    Parameters
-    ----------
-    epsilon : float
-        In (0, inf).
-    delta : float
-        In (0, 1), at least 1e-14.
-    n_components, row_change
-        As in :func:`row_delta`.
-
-    Returns
-    -------
-    float
-        Smallest variance up to a relative error of 1e-9 on the safe side. Even S may be published;
-        responses are not protected.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
     >>> v = row_variance(epsilon=3.0, delta=1e-5, n_components=50, row_change=2.0)
     >>> round(row_epsilon(delta=1e-5, variance=v, n_components=50, row_change=2.0), 6)
     3.0
@@ -703,32 +460,10 @@ class CoefficientLaw(NamedTuple):
 def coefficient_law(
     X: ArrayLike, y: ArrayLike, *, variance: float, n_components: int
 ) -> CoefficientLaw:
-    """Exact law of the least-squares coefficients (14) of a projected release.
+    """Exact law of the least-squares coefficients (14) of a release with n' >= d rows.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Data.
-    y : array_like of shape (n,)
-        Responses, not in the column space of X where ``variance`` is 0.
-    variance : float
-        Noise variance of the release.
-    n_components : int
-        Rows n' of the release, at least d.
+    ``y`` must not lie in the column space of X where ``variance`` is 0.
 
-    Returns
-    -------
-    CoefficientLaw
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array has the wrong shape, n' < d, or the law is degenerate (no residual).
-    numpy.linalg.LinAlgError
-        If X with the noise is rank-deficient.
-
-    Examples
-    --------
     >>> law = coefficient_law([[1.0], [1.0]], [0.0, 2.0], variance=0.0, n_components=1)
     >>> law.mean, round(law.scale, 6), law.dof
     (array([1.]), 1.414214, 1)
@@ -764,33 +499,10 @@ def coefficient_leakage(
     rng: np.random.Generator,
     n_draws: int = 20_000,
 ) -> Bits:
-    """Information in the coefficients alone about an entry with equally likely values.
+    """Bits in the coefficients alone about an entry with equally likely values ``levels``.
 
-    Parameters
-    ----------
-    X, y, variance, n_components
-        As in :func:`coefficient_law`.
-    row, column : int
-        The entry, counted from zero.
-    levels : array_like of shape (m,)
-        Values that the entry takes.
-    rng : numpy.random.Generator
-        Source of the draws.
-    n_draws : int, default=20000
-        Draws per value, at least 2.
+    The densities are exact; the error is the standard error over ``n_draws`` draws per value.
 
-    Returns
-    -------
-    Bits
-        Information, and the standard error of the Monte-Carlo mean. The densities are exact.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> from dplit.streams import stream
     >>> bits = coefficient_leakage([[1.0], [1.0], [1.0]], [0.0, 1.0, 1.0], variance=0.0,
     ...     n_components=1, row=0, column=0, levels=[1, 0.01], rng=stream(0, "doc", "noise"))

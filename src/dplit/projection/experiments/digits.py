@@ -46,18 +46,9 @@ _SIZES = ("log", "linear", "full")
 
 @dataclass(frozen=True)
 class PixelTable:
-    """Chosen pixels of all samples.
+    """Chosen pixels (n, d) in [0, 1] of all samples, labels +-1, and each sample's original image.
 
-    Attributes
-    ----------
-    pixels : ndarray of shape (n, d)
-        In [0, 1].
-    labels : ndarray of shape (n,)
-        +1 and -1.
-    origin : ndarray of shape (n,)
-        Number of the original image of each sample.
-    chosen : ndarray of shape (d,)
-        Indices of the pixels, increasing.
+    ``chosen`` are the indices of the d pixels, increasing.
     """
 
     pixels: Array
@@ -68,20 +59,7 @@ class PixelTable:
 
 @dataclass(frozen=True)
 class DigitCurves:
-    """Test errors of every scheme against the number of training samples.
-
-    Attributes
-    ----------
-    axis : ndarray of shape (p,)
-        Numbers of training samples.
-    errors : mapping of (str, str) to ndarray of shape (trials, p)
-        Shares of wrong signs by scheme ("ols", "additive", "log", "linear", "full") and noise
-        ("printed", "repaired").
-    floor_share : ndarray of shape (trials, p)
-        Square of f(X) over n.
-    source : str
-        Where the digits come from.
-    """
+    """Test errors of every scheme against the number of training samples."""
 
     axis: Array
     errors: Mapping[_Key, Array]
@@ -114,29 +92,9 @@ class DigitCurves:
 
 
 def augment(images: Array, *, rng: np.random.Generator) -> Array:
-    """Distort every image by one random affine map.
+    """Distort every image (n, side, side) by one random affine map, bilinear and clipped to [0, 1].
 
-    Parameters
-    ----------
-    images : ndarray of shape (n, side, side)
-        Pixels in [0, 1].
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (n, side, side)
-        Rotated by up to 12 degrees, scaled by 0.9 to 1.1, sheared by up to 0.15, shifted by up to
-        1.5 pixels of 28; bilinear, clipped to [0, 1].
-
-    Raises
-    ------
-    TypeError
-        If ``rng`` is not a generator.
-
-    Examples
-    --------
-    >>> augment(np.ones((2, 8, 8)), rng=np.random.default_rng(0)).shape
-    (2, 8, 8)
+    Rotation up to 12 degrees, scale 0.9 to 1.1, shear up to 0.15, shift up to 1.5 pixels of 28.
     """
     generator, n = check_rng(rng), len(images)
     side = images.shape[1]
@@ -157,27 +115,10 @@ def augment(images: Array, *, rng: np.random.Generator) -> Array:
 
 
 def pixel_table(digits: Digits, *, n_features: int, rng: np.random.Generator) -> PixelTable:
-    """Samples of Figure 3: the pixels of most energy across all samples, as the text has it.
+    """Samples of Figure 3: the d pixels of most energy in all samples, as the text has it: not
+    private.
 
-    Parameters
-    ----------
-    digits : Digits
-        Training images are used as they are. Of other images every one is joined by five affine
-        copies, and at most 11,791 samples are kept, the paper's number.
-    n_features : int
-        Number d of pixels.
-    rng : numpy.random.Generator
-        For the affine copies.
-
-    Returns
-    -------
-    PixelTable
-        Choosing pixels by all samples, test set included, is the paper's step; it is not private.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_features`` is not an integer from 1 to the number of pixels.
+    Other images than the paper's come with five affine copies each, 11,791 samples at most.
     """
     d = check_integer("n_features", n_features)
     images, origin = digits.images, np.arange(len(digits.images))
@@ -245,31 +186,7 @@ def digit_curves(
 ) -> DigitCurves:
     """Run Figure 3: test errors against the number of training samples at 0.2 bit per entry.
 
-    Parameters
-    ----------
-    digits : Digits
-        The images; the bundled ones are run with 40 pixels and n = 180 k.
-    seed : int
-        Seed of the run.
-    n_repeats : int, default=10
-        Trials: splits, subsamples and noise.
-    n_draws : int, default=4
-        Projections per trial and size; they cost next to nothing.
-    n_jobs : int, default=1
-        Processes.
-
-    Returns
-    -------
-    DigitCurves
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or a sample of pixels is rank-deficient.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), Figure 3.
+    ``n_draws`` projections per trial and size; bundled digits run with 40 pixels and n = 180 k.
     """
     chosen = _STAND_IN if digits.source == "bundled" else setting("fig3")
     public = stream(seed, "proj-fig3", "public")

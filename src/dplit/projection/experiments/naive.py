@@ -43,43 +43,7 @@ def simulated_leakage(
 ) -> Bits:
     """Information that naive releases give about which of several tables they came from.
 
-    Parameters
-    ----------
-    tables : sequence of array_like of shape (n, d)
-        The data for each value of an entry, equally likely.
-    y : array_like of shape (n,) or None
-        Responses; None looks at ``S X + sigma N`` alone.
-    variance : float
-        Noise variance of the release, the same for all tables.
-    n_components : int
-        Rows n' of the release.
-    rng : numpy.random.Generator
-        Source of S and N.
-    n_draws : int, default=2000
-        Releases per table, at least 2.
-
-    Returns
-    -------
-    Bits
-        Mean log2 of likelihood over mixture, and its standard error. S and N are drawn, multiplied
-        and added as the mechanism says; likelihoods are Gaussian with the full covariance.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-    numpy.linalg.LinAlgError
-        If the covariance of a released row is singular.
-
-    Examples
-    --------
-    >>> from dplit.projection.attacks import paired_columns
-    >>> from dplit.streams import stream
-    >>> tables = [paired_columns(x) for x in (1.0, 0.1)]
-    >>> bits = simulated_leakage(tables, None, variance=0.0, n_components=1,
-    ...                          rng=stream(0, "doc", "noise"))
-    >>> bool(abs(bits.value - 0.625) < 5 * bits.error)
-    True
+    S and N are really drawn, and likelihoods full-dimensional. No y: ``S X + sigma N`` alone.
     """
     count = check_integer("n_draws", n_draws, minimum=2)
     check_rng(rng)
@@ -147,36 +111,7 @@ def naive_projection_draws(
     size: int,
     rng: np.random.Generator,
 ) -> Array:
-    r"""Draw fits on :math:`SX+\sigma N` and :math:`Sy` by forming S and N.
-
-    Parameters
-    ----------
-    X, y : array_like of shapes (n, d) and (n,)
-    penalty : float
-        Noise variance, nonnegative.
-    n_components : int
-        Rows n' of S, at least d.
-    size : int
-        Number of draws.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (size, d)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> naive_projection_draws(
-    ...     [[1.0], [1.0]], [3.0, 1.0], penalty=0.0, n_components=9, size=2, rng=rng
-    ... ).shape
-    (2, 1)
-    """
+    """Draw ``size`` fits (size, d) on S X + sigma N and S y by forming S and N."""
     design, response = _data(X, y)
     root = math.sqrt(check_nonnegative("penalty", penalty))
     (n, d), generator = design.shape, check_rng(rng)
@@ -194,30 +129,7 @@ def naive_projection_draws(
 def naive_additive_draws(
     X: ArrayLike, y: ArrayLike, *, sigma: float, size: int, rng: np.random.Generator
 ) -> Array:
-    r"""Draw fits on :math:`X+\sigma N` and y by forming N.
-
-    Parameters
-    ----------
-    X, y, size, rng
-        As in :func:`naive_projection_draws`.
-    sigma : float
-        Standard deviation of the noise, positive.
-
-    Returns
-    -------
-    ndarray of shape (size, d)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> naive_additive_draws([[1.0], [1.0]], [3.0, 1.0], sigma=1.0, size=2, rng=rng).shape
-    (2, 1)
-    """
+    """Draw ``size`` fits (size, d) on X + sigma N and y by forming N."""
     design, response = _data(X, y)
     level, generator = check_positive("sigma", sigma), check_rng(rng)
     fits = []
