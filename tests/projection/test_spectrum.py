@@ -96,7 +96,7 @@ def test_one_constant_column_is_fine_and_two_are_not():
     ("X", "y", "error", "message"),
     [
         (np.eye(3), np.ones(3), ValueError, "more rows than columns"),
-        (np.ones((3, 1)), np.ones(2), ValueError, "one entry per row"),
+        (np.ones((3, 1)), np.ones(2), ValueError, "y must have 3 entries"),
         (np.zeros((3, 1)), np.ones(3), ValueError, "full column rank"),
         (np.full((3, 1), np.nan), np.ones(3), ValueError, "X must be finite"),
         (np.ones(3), np.ones(3), ValueError, "X must have 2 axes"),

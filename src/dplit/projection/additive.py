@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_factor, cho_solve, eigvalsh, svd, svdvals
+from scipy.linalg import cho_factor, cho_solve, eigvalsh, svdvals
 
 from dplit._checks import (
     Array,
@@ -30,10 +30,13 @@ from dplit.projection.capacity import exact_sigma
 from dplit.projection.information import additive_sigma
 from dplit.projection.regression import (
     check_design,
+    check_pair,
     condition_number,
     least_squares,
+    ridge_error,
     root_snr,
     singular_values,
+    spectrum,
 )
 
 __all__ = [
@@ -49,7 +52,6 @@ __all__ = [
     "release_additive",
     "singular_value_tail",
     "smallest_epsilon",
-    "sufficient_ratio",
     "theorem1_bound",
     "uniform_attenuation",
     "worst_perturbation",
@@ -170,14 +172,10 @@ def attenuation_limit(X: ArrayLike, y: ArrayLike, *, sigma: float) -> float:
     >>> round(attenuation_limit([[1.0], [1.0]], [1.0, 3.0], sigma=1.0), 12)
     2.0
     """
-    design, response = check_design(X, y)
-    penalty = len(design) * check_nonnegative("sigma", sigma) ** 2
-    left, values, _ = svd(design, full_matrices=False)
-    scores = left.T @ response
-    residual = float(np.sum((response - left @ scores) ** 2))
-    if residual <= (np.finfo(float).eps * len(design)) ** 2 * float(response @ response):
+    problem = spectrum(*check_design(X, y))
+    if problem.residual == 0:
         raise ValueError("y must not lie in the column space of X: the error is infinite")
-    return 1.0 + float(np.sum((penalty / (values**2 + penalty) * scores) ** 2)) / residual
+    return ridge_error(problem, penalty=len(np.asarray(X)) * check_nonnegative("sigma", sigma) ** 2)
 
 
 def uniform_attenuation(*, sigma: float, root_snr: float) -> float:
@@ -189,12 +187,6 @@ def uniform_attenuation(*, sigma: float, root_snr: float) -> float:
     """
     noise = 3.0 * check_nonnegative("sigma", sigma) ** 2
     return 1.0 + (noise / (1.0 + noise) * check_nonnegative("root_snr", root_snr)) ** 2
-
-
-# Bounds on the relative error under additive noise: the paper's, a sharper one, and their domain.
-#
-# All of them say something only if the noise is smaller than the smallest singular value of the
-# design, which no design with entries in [-1, 1] grants at half a bit or less.
 
 
 def singular_value_tail(t: float, *, as_printed: bool = True) -> float:
@@ -231,25 +223,15 @@ def noise_quotient(
     return additive_sigma(epsilon=epsilon) * size / smallest
 
 
-def _quotient_factor(u: float) -> float:
-    """Return u / (1 - u), infinite from u = 1 on, where the statement stops."""
-    return u / (1.0 - u) if u < 1.0 else math.inf
-
-
 def _bound(u: float, kappa: float, snr: float, improved: bool) -> float:
-    q = _quotient_factor(u)
-    if math.isinf(q) or math.isinf(snr):
-        return math.inf if q > 0 else 1.0
+    if u >= 1.0 or math.isinf(snr):
+        return math.inf if u > 0 else 1.0
+    q = u / (1.0 - u)
     return 1.0 + (q * (1.0 + snr)) ** 2 if improved else (1.0 + q * (kappa + snr)) ** 2
 
 
 def theorem1_bound(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    epsilon: float,
-    failure: float,
-    improved: bool = False,
+    X: ArrayLike, y: ArrayLike, *, epsilon: float, failure: float, improved: bool = False
 ) -> float:
     r"""Theorem 1, (11): bound on the relative error of additive noise that fails rarely.
 
@@ -299,28 +281,14 @@ def worst_perturbation(*, u: float, root_snr: float) -> tuple[Array, Array, Arra
     return X, np.array([check_nonnegative("root_snr", root_snr), 1.0]), np.array([[-size], [0.0]])
 
 
-def sufficient_ratio(X: ArrayLike) -> float:
-    r"""Return the noise-free part of the condition of Theorem 1: it must exceed :math:`\sigma`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.projection.additive import sufficient_ratio
-    >>> round(sufficient_ratio(np.ones((100, 1))), 6)
-    0.909091
-    """
-    smallest = float(singular_values(X)[-1])
-    n, d = np.shape(X)
-    return smallest / (math.sqrt(n) + math.sqrt(d))
-
-
 def smallest_epsilon(X: ArrayLike) -> float:
     r"""Budget in bits at which :math:`\kappa\Delta=1`: Theorem 1 is empty for every smaller one.
 
     >>> round(smallest_epsilon(np.ones((100, 1))), 3)
     0.572
     """
-    return 0.5 * math.log2(1 + sufficient_ratio(X) ** -2)
+    ratio = float(singular_values(X)[-1]) / sum(math.sqrt(size) for size in np.shape(X))
+    return 0.5 * math.log2(1 + ratio**-2)
 
 
 def necessary_epsilon(*, n_samples: int, n_features: int) -> float:
@@ -355,10 +323,7 @@ def augmented_problem(X: ArrayLike, y: ArrayLike, *, sigma: float) -> Augmented:
     >>> augmented_problem([[1.0], [2.0]], [3.0, 4.0], sigma=0.5).design.ravel()
     array([1. , 2. , 0.5])
     """
-    table = np.asarray(check_finite_array("X", X, ndim=2), dtype=np.float64)
-    response = np.asarray(check_finite_array("y", y, ndim=1), dtype=np.float64)
-    if len(response) != len(table):
-        raise ValueError(f"y must have {len(table)} entries, got y of shape {response.shape}")
+    table, response = check_pair(X, y)
     d = table.shape[1]
     ridge = check_nonnegative("sigma", sigma) * np.eye(d)
     return Augmented(np.vstack([table, ridge]), np.concatenate([response, np.zeros(d)]))

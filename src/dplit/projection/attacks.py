@@ -31,6 +31,7 @@ from dplit.projection.leakage import (
     binary_total_variation,
     coherent_bound,
     entry_channels,
+    filtered_entry,
     levels_leakage,
     log_likelihoods,
     single_entry,
@@ -95,18 +96,9 @@ def whitened_gram(
     >>> whitened_gram(release, X, None, variance=2.0, row=0, column=0)[1][0, 0].round(6)
     np.float64(0.25)
     """
-    channel = single_entry(X, y, variance=variance, row=row, column=column)
-    data = np.asarray(X, dtype=float)
-    Z = np.asarray(release.X)
-    noise = np.full(data.shape[1], float(variance))
-    if y is not None:
-        data, noise = np.column_stack([data, np.asarray(y, dtype=float)]), np.append(noise, 0.0)
-        Z = np.column_stack([Z, release.y])
-    rest = np.delete(data, row, axis=0)
-    unit = np.eye(data.shape[1])[column]
-    start = np.where(unit > 0, 0.0, data[row])
-    filters = np.linalg.solve(rest.T @ rest + np.diag(noise), np.column_stack([unit, start]))
-    seen = Z @ filters  # (n', 2): W a and W b
+    channel, filters = filtered_entry(X, y, variance=variance, row=row, column=column)
+    Z = release.X if y is None else np.column_stack([release.X, release.y])
+    seen = np.asarray(Z) @ filters  # (n', 2): W a and W b
     return channel, np.asarray(seen.T @ seen)
 
 
@@ -150,13 +142,6 @@ def attack_entry(
     """Release ``n_trials`` times for each true value of one entry, and guess the value each time.
 
     ``truth`` (t,) are the values that the entry really has, ``levels`` the adversary's candidates.
-
-    >>> from dplit.streams import stream
-    >>> X, y = np.ones((30, 1)), np.append(9.0, np.tile([1.0, -1.0], 15)[:29])
-    >>> attack = attack_entry(X, y, variance=0.0, n_components=20, row=0, column=0, truth=[0.5],
-    ...     levels=[-0.5, 0.5], n_trials=20, rng=stream(0, "doc", "noise"))
-    >>> attack.guesses.shape
-    (1, 20)
     """
     data = np.array(check_finite_array("X", X, ndim=2), dtype=float)
     values = np.asarray(check_finite_array("truth", truth, ndim=1), dtype=float)
@@ -173,15 +158,6 @@ def attack_entry(
                 release, data, y, variance=variance, row=row, column=column, levels=levels
             )
     return AttackedEntry(values, guesses)
-
-
-# Data on which the printed projection leaks more than its budget, small enough for a blackboard.
-#
-# Three mechanisms of leakage: the other columns share S with the column in question; so does y;
-# and
-# the printed noise variance is itself a function of the entry. In each family the printed
-# variance
-# is computed by :func:`dplit.projection.projection.printed_variance`, never assumed.
 
 
 def paired_columns(x: float, *, n_records: int = 3) -> Array:
@@ -213,8 +189,7 @@ def single_column(x: float, *, n_records: int = 3) -> tuple[Array, Array]:
 
 
 def _entry(x: float) -> float:
-    value = check_nonnegative("abs(x)", abs(x))
-    if value > 1:
+    if check_nonnegative("abs(x)", abs(x)) > 1:
         raise ValueError(f"x must be in [-1, 1], got x={x!r}")
     return float(x)
 
@@ -297,20 +272,12 @@ def scale_leakage(
     return scale_information(variances, n_samples=n_components * len(W))
 
 
-# Leakage through near-duplicate columns and through outlying responses: full-rank examples.
-
-
 def near_duplicate_columns(
     n_records: int, *, redrawn: float, alice: float = -1.0, rng: np.random.Generator
 ) -> Array:
     """Two uniform columns: the second copies the first but for Alice and a share of redrawn rows.
 
     Row 0 is Alice's: her first entry is 0, her second ``alice``, clipped to [-1, 1].
-
-    >>> from dplit.streams import stream
-    >>> X = near_duplicate_columns(100, redrawn=0.02, rng=stream(0, "doc", "data"))
-    >>> int(np.sum(X[:, 0] != X[:, 1]))
-    3
     """
     n = check_integer("n_records", n_records, minimum=3)
     count = max(1, round(check_interval("redrawn", redrawn, 0.0, 1.0) * n))
@@ -345,12 +312,6 @@ def near_duplicate_audit(
 
     The prior is optimised on draws of its own, ``n_draws`` per value, so that the bits are
     unbiased.
-
-    >>> from dplit.streams import stream
-    >>> audit = near_duplicate_audit(300, redrawn=0.02, epsilon=0.5, n_components=90,
-    ...                              rng=stream(0, "doc", "data"), n_draws=500)
-    >>> bool(audit.bits > 0.5), audit.variance
-    (True, 0.0)
     """
     X = near_duplicate_columns(n_records, redrawn=redrawn, alice=alice, rng=rng)
     levels = np.linspace(-1.0, 1.0, 9)
@@ -379,11 +340,6 @@ def outlier_leakage(
     variance.
 
     Under the printed noise; X is uniform, the other responses standard normal, the bound coherent.
-
-    >>> from dplit.streams import stream
-    >>> bits, bound, _ = outlier_leakage([0.0, 1000.0], rng=stream(0, "doc", "data"))
-    >>> bool(bits[0] < 0.05 < 0.3 < bits[1] < bound)
-    True
     """
     values = np.asarray(check_finite_array("responses", responses, ndim=1), dtype=float)
     n, d = check_integer("n_records", n_records), check_integer("n_features", n_features)

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import check_finite_array, check_integer, check_nonnegative, check_probability
+from dplit.projection.additive import augmented_problem
 from dplit.projection.laws import sketch_quantile
-from dplit.projection.regression import Spectrum
+from dplit.projection.regression import Spectrum, check_pair
 
 __all__ = [
     "ErrorFactors",
@@ -167,15 +168,12 @@ def error_factors(X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, penalty: floa
     >>> error_factors([[1.0], [1.0]], [3.0, 1.0], [1.0], penalty=0.0)
     ErrorFactors(eta1=1.0, eta2=1.0, eta3=2.0, eta4=1.0)
     """
-    design = check_finite_array("X", X, ndim=2).astype(float)
-    response = check_finite_array("y", y, ndim=1).astype(float)
-    fit = check_finite_array("theta", theta, ndim=1).astype(float)
+    design, response = check_pair(X, y)
+    fit = check_finite_array("theta", theta, ndim=1)
     lam = check_nonnegative("penalty", penalty)
-    d = design.shape[1]
-    stacked = np.vstack([design, math.sqrt(lam) * np.eye(d)])
-    padded = np.append(response, np.zeros(d))
     best = np.linalg.lstsq(design, response, rcond=None)[0]
-    ridge = np.linalg.lstsq(stacked, padded, rcond=None)[0]
+    stacked = augmented_problem(design, response, sigma=math.sqrt(lam))
+    ridge = np.linalg.lstsq(*stacked, rcond=None)[0]
 
     def plain(coefficients: ArrayLike) -> float:
         return float(np.sum((design @ np.asarray(coefficients) - response) ** 2))

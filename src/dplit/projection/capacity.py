@@ -22,7 +22,6 @@ from dplit.projection.information import Bracket, additive_sigma, scale_informat
 
 __all__ = [
     "InputLaw",
-    "PeakBracket",
     "average_power_capacity",
     "coherent_capacity_bound",
     "exact_sigma",
@@ -30,7 +29,6 @@ __all__ = [
     "noncoherent_bound",
     "peak_capacity",
     "peak_capacity_bracket",
-    "peak_input",
     "peak_law",
     "quantised_channel",
     "uniform_input_bound",
@@ -145,25 +143,6 @@ def _solve(sigma: float, tolerance: float) -> tuple[InputLaw, Bracket]:
     return law, Bracket(lower / _LN2, upper / _LN2)
 
 
-def _check_sigma(sigma: object) -> float:
-    noise = check_positive("sigma", sigma)
-    if noise < _SMALLEST_SIGMA:
-        raise ValueError(f"sigma must be at least {_SMALLEST_SIGMA:g}, got sigma={sigma!r}")
-    return noise
-
-
-def peak_input(sigma: float, *, tolerance: float = 1e-6) -> InputLaw:
-    """Input law whose information is within ``tolerance`` bits of the capacity on [-1, 1].
-
-    ``sigma`` is at least 0.1. From 1 on it is the fair coin on the two ends, exactly.
-
-    >>> peak_input(1.0).points
-    array([1.])
-    """
-    law, _ = _solve(_check_sigma(sigma), check_positive("tolerance", tolerance))
-    return InputLaw(law.points.copy(), law.weights.copy())
-
-
 def peak_capacity(sigma: float, *, tolerance: float = 1e-6) -> Bracket:
     r"""Bounds in bits on what one noisy entry in [-1, 1] leaks, at most ``tolerance`` apart.
 
@@ -174,7 +153,10 @@ def peak_capacity(sigma: float, *, tolerance: float = 1e-6) -> Bracket:
     >>> round(peak_capacity(1.0).upper, 4)
     0.4859
     """
-    return _solve(_check_sigma(sigma), check_positive("tolerance", tolerance))[1]
+    noise = check_positive("sigma", sigma)
+    if noise < _SMALLEST_SIGMA:
+        raise ValueError(f"sigma must be at least {_SMALLEST_SIGMA:g}, got sigma={sigma!r}")
+    return _solve(noise, check_positive("tolerance", tolerance))[1]
 
 
 def uniform_input_bound(sigma: float) -> float:
@@ -232,21 +214,7 @@ def quantised_channel(sigma: float, *, inputs: int = 41, outputs: int = 400) -> 
     return np.hstack([below[:, :1], inner, above[:, -1:]])
 
 
-# Remark 1: what one column alone reveals, under average and under peak power.
-#
-# One released column is :math:`\mathcal N(0,(x^2+\nu)I_{n'})` with :math:`\nu=\sigma^2+f^2`: a
-# non-coherent channel. The remark bounds it under an average-power constraint. Entries of X are
-# bounded by 1, a peak constraint, and there the channel carries far less.
-
-
 _LOG2_E = float(np.log2(np.e))
-
-
-class PeakBracket(NamedTuple):
-    """Bounds in bits between which a capacity lies."""
-
-    lower: float
-    upper: float
 
 
 def coherent_capacity_bound(noise: float, *, n_components: int) -> float:
@@ -270,9 +238,7 @@ def noncoherent_bound(noise: float, *, n_components: int) -> float:
     return float(n * np.log1p(1.0 / check_positive("noise", noise)) * _LOG2_E / 2)
 
 
-def flash_information(
-    noise: float, *, n_components: int, amplitude: float | None = None
-) -> float:  # fmt: skip
+def flash_information(noise: float, *, n_components: int, amplitude: float | None = None) -> float:
     r"""Bits of on-off signalling of unit average power: rarely, and then loudly.
 
     The "on" symbol ``amplitude``, above 1 and by default the best, has probability :math:`A^{-2}`.
@@ -300,7 +266,7 @@ def _on_off(nu: float, power: float, n: int) -> float:
     return scale_information(levels, n_samples=n, prior=[1 - 1 / power, 1 / power]).value
 
 
-def peak_capacity_bracket(noise: float, *, n_components: int) -> PeakBracket:
+def peak_capacity_bracket(noise: float, *, n_components: int) -> Bracket:
     """Certified bounds in bits on the capacity of one released column for an entry in [-1, 1].
 
     ``lower``: a fair choice between :math:`x^2=0` and 1, less the error of the quadrature.
@@ -319,7 +285,7 @@ def peak_capacity_bracket(noise: float, *, n_components: int) -> PeakBracket:
 
     w = brentq(lambda w: divergence(nu, w) - divergence(nu + 1, w), nu, nu + 1, xtol=1e-14 * nu)
     upper = max(divergence(nu, w), divergence(nu + 1, w)) * _LOG2_E
-    return PeakBracket(lower.value - lower.error, upper)
+    return Bracket(lower.value - lower.error, upper)
 
 
 def peak_law(*, epsilon: float, n_components: int) -> float:

@@ -10,6 +10,7 @@ behind a projection, integrated with an error and never sampled.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,18 +59,11 @@ __all__ = [
 ]
 
 
-# Exact leakage of the two channels behind a projection: a scale, and a pair of covariances.
-#
-# Rows of a release are Gaussian with a covariance that depends on one entry x. If x acts through
-# the
-# size of one Gaussian only, the channel is a *scale channel*; two values of x in general position
-# give a *pair*, whose log-likelihood ratio is a difference of two weighted chi-square variables.
-# Everything is integrated, nothing is sampled, and every information comes with its error.
-
-
 _TAIL = 1e-16
 
-_LOG2 = float(np.log(2.0))
+_LN2 = math.log(2.0)
+
+_LARGEST_BITS = 1000.0
 
 
 class Bits(NamedTuple):
@@ -92,13 +86,33 @@ class PairFactors(NamedTuple):
     minus: Array
 
 
-def _legendre(low: float, high: float, count: int, panels: int) -> tuple[Array, Array]:
+def legendre(low: float, high: float, count: int, panels: int = 1) -> tuple[Array, Array]:
     """Nodes and weights of a composite Gauss-Legendre rule on [low, high]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     edges = np.linspace(low, high, panels + 1)
     half = np.diff(edges)[:, None] / 2
     middle = (edges[:-1] + edges[1:])[:, None] / 2
     return (middle + half * nodes).ravel(), (half * weights).ravel()
+
+
+def chi_nodes(dof: int, count: int, *, panels: int = 1, tail: float = _TAIL) -> tuple[Array, Array]:
+    """Nodes of a chi variable and their probabilities, all but ``tail`` of them at either end."""
+    t, w = legendre(float(chi.ppf(tail, dof)), float(chi.isf(tail, dof)), count, panels)
+    return t, w * chi.pdf(t, dof)
+
+
+def levels_information(logs: Sequence[Array]) -> Bits:
+    """Bits about equally likely values, from log-likelihoods (draws, m) of draws of each of the m.
+
+    The error is a standard error.
+    """
+    value, square = 0.0, 0.0
+    for k, log in enumerate(logs):
+        mixture = np.logaddexp.reduce(log, axis=1) - np.log(len(logs))
+        bits = (log[:, k] - mixture) / np.log(2.0)
+        value += float(bits.mean()) / len(logs)
+        square += float(bits.var(ddof=1)) / len(bits) / len(logs) ** 2
+    return Bits(value, float(np.sqrt(square)))
 
 
 def _check_levels(variances: ArrayLike, prior: ArrayLike | None) -> tuple[Array, Array]:
@@ -118,7 +132,7 @@ def _log_density(u: Array, dof: int, law: str) -> Array:
     if law == "cauchy":
         return np.asarray(np.log(2 / np.pi) + u - np.logaddexp(0.0, 2 * u))
     half = dof / 2.0
-    return np.asarray(half * u - np.exp(u) / 2 - half * _LOG2 - gammaln(half))
+    return np.asarray(half * u - np.exp(u) / 2 - half * _LN2 - gammaln(half))
 
 
 def _range(dof: int, law: str) -> tuple[float, float]:
@@ -157,11 +171,11 @@ def scale_information(
     shifts, weights = shifts[keep], weights[keep]
 
     def integral(count: int) -> float:
-        u, w = _legendre(*_range(n, law), 16, count)
+        u, w = legendre(*_range(n, law), 16, count)
         own = _log_density(u, n, law)
         moved = u[None, :, None] + shifts[:, None, None] - shifts  # (level, node, other level)
         mixture = np.log(np.exp(_log_density(moved, n, law) - own[:, None]) @ weights)
-        return float(-(weights @ (mixture @ (w * np.exp(own)))) / _LOG2)
+        return float(-(weights @ (mixture @ (w * np.exp(own)))) / _LN2)
 
     fine = integral(panels)
     return Bits(max(fine, 0.0), abs(fine - integral(panels // 2)))
@@ -185,14 +199,13 @@ def scale_total_variation(first: float, second: float, *, n_samples: int) -> flo
 
 def _softplus_mean(offset: Array, a: Array, b: Array, dof: int, count: int) -> Array:
     """Mean of log2(1 + exp(offset - (a g + b h)/2)) for independent chi-square g, h."""
-    t, w = _legendre(float(chi.ppf(_TAIL, dof)), float(chi.isf(_TAIL, dof)), count, 1)
-    mass = w * chi.pdf(t, dof)
+    t, mass = chi_nodes(dof, count)
     square = t**2 / 2
     result = np.empty(offset.shape)
     for index in np.ndindex(offset.shape):
         exponent = offset[index] - a[index] * square[:, None] - b[index] * square
         result[index] = mass @ np.logaddexp(0.0, exponent) @ mass
-    return result / _LOG2
+    return result / _LN2
 
 
 def pair_information(
@@ -237,8 +250,7 @@ def pair_total_variation(factors: PairFactors, *, n_samples: int, nodes: int = 2
     n = check_integer("n_samples", n_samples)
     check_integer("nodes", nodes, minimum=8)
     ratio, plus, minus = (np.asarray(part, dtype=float) for part in factors)
-    t, w = _legendre(float(chi.ppf(_TAIL, n)), float(chi.isf(_TAIL, n)), 20, max(nodes // 20, 1))
-    mass = w * chi.pdf(t, n)
+    t, mass = chi_nodes(n, 20, panels=max(nodes // 20, 1))
 
     def below(offset: Array, up: Array, down: Array) -> Array:
         """P(up g + down h < 2 offset), with the distribution function in the larger direction."""
@@ -253,11 +265,6 @@ def pair_total_variation(factors: PairFactors, *, n_samples: int, nodes: int = 2
     under0 = below(offset, plus, minus)
     under1 = 1 - below(-offset, -minus / (1 + minus), -plus / (1 + plus))
     return np.where(plus - minus <= 0, 0.0, np.clip(under1 - under0, 0.0, 1.0))
-
-
-_LN2 = math.log(2.0)
-
-_LARGEST_BITS = 1000.0
 
 
 def _check_bits(epsilon: object) -> float:
@@ -402,16 +409,6 @@ def row_dp_epsilon(*, epsilon: float, delta: float, n_features: int, width: floa
     return gdp_epsilon(delta=check_probability("delta", delta), mu=mu)
 
 
-# Channels with finitely many inputs and outputs: the definitions of privacy, computed.
-#
-# A channel is a matrix with one row per input, whose rows are laws of the output; a mechanism on
-# a
-# database of N finite entries is an array with N input axes and one output axis.
-
-
-_LN2_finite_channels = float(np.log(2.0))
-
-
 class Bracket(NamedTuple):
     """A number in bits between two bounds that were both computed."""
 
@@ -467,7 +464,7 @@ def channel_information(prior: ArrayLike, channel: ArrayLike) -> float:
 
 def _divergences(W: Array, q: Array) -> Array:
     """Return the divergences in bits of the rows of W from q; 0 mass in both counts nothing."""
-    return np.asarray(rel_entr(W, q).sum(axis=1) / _LN2_finite_channels)
+    return np.asarray(rel_entr(W, q).sum(axis=1) / _LN2)
 
 
 def capacity_bracket(
@@ -533,7 +530,7 @@ def conditional_information(joint: ArrayLike, mechanism: ArrayLike, *, entry: in
     rest = triple.sum(axis=axis, keepdims=True)
     inside = xlogy(triple, W).sum() - xlogy(triple, 1.0).sum()
     outside = xlogy(rest, rest).sum() - xlogy(rest, rest.sum(axis=-1, keepdims=True)).sum()
-    return max(float(inside - outside) / _LN2_finite_channels, 0.0)
+    return max(float(inside - outside) / _LN2, 0.0)
 
 
 def database_leakage(mechanism: ArrayLike, *, tolerance: float = 1e-6) -> Bracket:

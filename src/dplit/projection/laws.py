@@ -27,7 +27,14 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.projection.regression import Spectrum, ridge_coefficients, ridge_error, ridge_objective
+from dplit.projection.additive import augmented_problem
+from dplit.projection.regression import (
+    Spectrum,
+    check_pair,
+    ridge_coefficients,
+    ridge_error,
+    ridge_objective,
+)
 
 __all__ = [
     "CoupledFits",
@@ -50,80 +57,49 @@ __all__ = [
 ]
 
 
-# Exact draws of both mechanisms' fits that never form a projection or a noisy data set.
-#
-# A projected fit costs d normals and one :math:`\chi^2`; a fit on noisy data costs a triangular
-# matrix of size d, whatever the number of rows. Both are equal in distribution to the mechanism
-# as
-# written; :mod:`dplit.projection.laws` shows the algebra, with the same noise on both sides.
-
-
-def _projected(problem: Spectrum, n_components: int) -> int:
+def _degrees(n_features: int, n_components: int) -> tuple[int, int]:
+    """Return d and the degrees of freedom n' - d + 1."""
+    d = check_integer("n_features", n_features)
     rows = check_integer("n_components", n_components)
-    if rows < problem.n_features:
+    if rows < d:
         raise ValueError(
-            f"n_components must be at least the {problem.n_features} columns of X, "
-            f"got n_components={rows}"
+            f"n_components must be at least the {d} columns of X, got n_components={rows}: "
+            "least squares on the projected data has no unique solution"
         )
-    return rows
+    return d, rows - d + 1
 
 
 def _student_draws(
-    problem: Spectrum, lam: float, rows: int, size: int, rng: np.random.Generator
+    problem: Spectrum, penalty: float, n_components: int, size: int, rng: np.random.Generator
 ) -> Array:
     """Return projected fits in the eigenbasis, shape (size, d)."""
+    lam = check_nonnegative("penalty", penalty)
+    d, m = _degrees(problem.n_features, n_components)
     tau = math.sqrt(ridge_objective(problem, penalty=lam))
-    z = rng.standard_normal((size, problem.n_features))
-    chi = np.sqrt(rng.chisquare(rows - problem.n_features + 1, size))
+    z = check_rng(rng).standard_normal((check_integer("size", size), d))
+    chi = np.sqrt(rng.chisquare(m, size))
     weights = problem.energies + lam
     center = np.sqrt(problem.energies) * problem.scores / weights
     return np.asarray(center + (tau / chi)[:, None] * z / np.sqrt(weights))
 
 
 def projection_draws(
-    problem: Spectrum,
-    *,
-    penalty: float,
-    n_components: int,
-    size: int,
-    rng: np.random.Generator,
+    problem: Spectrum, *, penalty: float, n_components: int, size: int, rng: np.random.Generator
 ) -> Array:
     r"""Draw least-squares fits on projected data, shape (size, d), from their multivariate t law.
 
     :math:`\theta_{RR}+\tau C^{-1/2}z/\chi_{n'-d+1}` with :math:`C=X^\top X+\lambda I`, given the
     data.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> rng = np.random.default_rng(0)
-    >>> projection_draws(problem, penalty=0.0, n_components=9, size=2, rng=rng).shape
-    (2, 1)
     """
-    lam, rows = check_nonnegative("penalty", penalty), _projected(problem, n_components)
-    check_integer("size", size)
-    drawn = _student_draws(problem, lam, rows, size, check_rng(rng))
+    drawn = _student_draws(problem, penalty, n_components, size, rng)
     return np.asarray(drawn @ problem.basis.T)
 
 
 def projection_errors(
-    problem: Spectrum,
-    *,
-    penalty: float,
-    n_components: int,
-    size: int,
-    rng: np.random.Generator,
+    problem: Spectrum, *, penalty: float, n_components: int, size: int, rng: np.random.Generator
 ) -> Array:
-    """Draw relative errors of projected fits: d normals and one chi-square each, no matrix.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> rng = np.random.default_rng(0)
-    >>> bool((projection_errors(problem, penalty=1.0, n_components=9, size=5, rng=rng) > 1).all())
-    True
-    """
-    lam, rows = check_nonnegative("penalty", penalty), _projected(problem, n_components)
-    check_integer("size", size)
-    return problem.errors(_student_draws(problem, lam, rows, size, check_rng(rng)))
+    """Draw relative errors of projected fits: d normals and one chi-square each, no matrix."""
+    return problem.errors(_student_draws(problem, penalty, n_components, size, rng))
 
 
 def bartlett_factor(n_rows: int, n_columns: int, *, rng: np.random.Generator) -> Array:
@@ -146,32 +122,21 @@ def bartlett_factor(n_rows: int, n_columns: int, *, rng: np.random.Generator) ->
 
 
 def wishart_draws(
-    problem: Spectrum,
-    *,
-    penalty: float,
-    n_components: int,
-    size: int,
-    rng: np.random.Generator,
+    problem: Spectrum, *, penalty: float, n_components: int, size: int, rng: np.random.Generator
 ) -> Array:
     r"""Draw projected fits, shape (size, d), from the Gram matrix of the release, a Wishart matrix.
 
     The route between the mechanism and its closed law: only :math:`W_{d+1}(n',M^\top M)` matters.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> rng = np.random.default_rng(0)
-    >>> wishart_draws(problem, penalty=0.0, n_components=9, size=2, rng=rng).shape
-    (2, 1)
     """
-    lam, rows = check_nonnegative("penalty", penalty), _projected(problem, n_components)
-    generator, d = check_rng(rng), problem.n_features
+    lam, generator = check_nonnegative("penalty", penalty), check_rng(rng)
+    d, m = _degrees(problem.n_features, n_components)
     tau = math.sqrt(ridge_objective(problem, penalty=lam))
     root = np.sqrt(problem.energies + lam)
     last = np.sqrt(problem.energies) * problem.scores / root
     drawn = np.empty((check_integer("size", size), d))
     for k in range(size):
         # with n' = d the last column of T has no diagonal entry, and needs none
-        T = bartlett_factor(rows, d + 1, rng=generator)[:d]
+        T = bartlett_factor(m + d - 1, d + 1, rng=generator)[:d]
         right = T[:, :d] @ last + tau * T[:, d]
         drawn[k] = solve_triangular(T[:, :d], right, check_finite=False) / root
     return np.asarray(drawn @ problem.basis.T)
@@ -213,12 +178,6 @@ def additive_draws(
 ) -> Array:
     """Draw fits on data with noise ``sigma`` on every entry, shape (size, d), at a cost free of n >
     d.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> rng = np.random.default_rng(0)
-    >>> additive_draws(problem, sigma=1.0, n_samples=2, size=3, rng=rng).shape
-    (3, 1)
     """
     level, n = check_positive("sigma", sigma), _samples(problem, n_samples)
     generator = check_rng(rng)
@@ -233,27 +192,10 @@ def additive_path(
     """Draw one relative error of noisy-data fits per noise level, with common random numbers.
 
     Each has the right law; a curve over the levels is smooth and costs one factorisation each.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> rng = np.random.default_rng(0)
-    >>> additive_path(problem, sigmas=[1e-9, 1.0], n_samples=2, rng=rng)[0].round(6)
-    np.float64(1.0)
     """
     levels = [check_positive("sigmas", float(s)) for s in check_finite_array("sigmas", sigmas)]
     n = _samples(problem, n_samples)
     return problem.errors(_additive_rotated(problem, levels, n, check_rng(rng)))
-
-
-def _degrees(n_features: int, n_components: int) -> tuple[int, int]:
-    d = check_integer("n_features", n_features)
-    rows = check_integer("n_components", n_components)
-    if rows < d:
-        raise ValueError(
-            f"n_components must be at least the {d} columns of X, got n_components={rows}: "
-            "least squares on the projected data has no unique solution"
-        )
-    return d, rows - d + 1
 
 
 def expected_error(problem: Spectrum, *, penalty: float, n_components: int) -> float:
@@ -404,12 +346,6 @@ def tail_asymptote(delta: float, *, n_features: int, n_components: int) -> float
     return float(np.exp(log - m / 2 * math.log(excess * (2.0 + excess))))
 
 
-# The algebra behind the fast samplers: the same fit from the same noise, on small factors.
-#
-# No statistics here: with the random matrices of the mechanism given, the fit on the full release
-# and the fit on a triangular factor of order d + 1 are the same vector.
-
-
 class CoupledFits(NamedTuple):
     """Coefficients from one and the same noise: on the full data, and on the small factors."""
 
@@ -423,34 +359,21 @@ def coupled_projection(
     """Fit on S X + sigma N and S y, and the same fit from a triangular factor of order d + 1.
 
     S and N, of shapes (n', n) and (n', d), are the mechanism's. The two agree up to rounding.
-
-    >>> X, y, S, N = [[1.0], [1.0]], [3.0, 1.0], [[1.0, 2.0], [0.0, 1.0]], [[1.0], [0.5]]
-    >>> naive, small = coupled_projection(X, y, S, N, penalty=1.0)
-    >>> bool(abs(naive - small).max() < 1e-12)
-    True
     """
-    design, response = (np.asarray(check_finite_array(k, v)) for k, v in (("X", X), ("y", y)))
+    design, response = check_pair(X, y)
     left, noise = (np.asarray(check_finite_array(k, v)) for k, v in (("S", S), ("N", N)))
     root, d = math.sqrt(check_nonnegative("penalty", penalty)), design.shape[1]
     released = left @ design + root * noise
     naive = np.linalg.lstsq(released, left @ response, rcond=None)[0]
-    stacked = np.zeros((len(design) + d, d + 1))
-    stacked[: len(design)] = np.column_stack([design, response])
-    stacked[len(design) :, :d] = root * np.eye(d)
-    Q, R = np.linalg.qr(stacked)
+    stacked = augmented_problem(design, response, sigma=root)
+    Q, R = np.linalg.qr(np.column_stack(stacked))
     small = np.linalg.qr(np.hstack([left, noise]) @ Q, mode="r") @ R
-    return CoupledFits(naive, solve_triangular(small[:d, :d], small[:d, d]))
+    return CoupledFits(np.asarray(naive), solve_triangular(small[:d, :d], small[:d, d]))
 
 
 def coupled_additive(X: ArrayLike, y: ArrayLike, N: ArrayLike, *, sigma: float) -> CoupledFits:
-    """Fit on X + sigma N and y, N of shape (n, d), and the same fit from at most 2 d + 1 rows.
-
-    >>> X, y, N = [[1.0], [1.0], [0.0]], [3.0, 1.0, 2.0], [[0.5], [-1.0], [2.0]]
-    >>> naive, small = coupled_additive(X, y, N, sigma=1.0)
-    >>> bool(abs(naive - small).max() < 1e-12)
-    True
-    """
-    design, response = (np.asarray(check_finite_array(k, v)) for k, v in (("X", X), ("y", y)))
+    """Fit on X + sigma N and y, N of shape (n, d), and the same fit from at most 2 d + 1 rows."""
+    design, response = check_pair(X, y)
     noise = np.asarray(check_finite_array("N", N))
     level, d = check_positive("sigma", sigma), design.shape[1]
     naive = np.linalg.lstsq(design + level * noise, response, rcond=None)[0]
@@ -459,4 +382,5 @@ def coupled_additive(X: ArrayLike, y: ArrayLike, N: ArrayLike, *, sigma: float) 
     outside = np.asarray(np.linalg.qr(noise - Q @ inside, mode="r"))
     rows = np.vstack([R[:, :d] + level * inside, level * outside])
     right = np.append(R[:, d], np.zeros(len(outside)))
-    return CoupledFits(naive, np.linalg.lstsq(rows, right, rcond=None)[0])
+    small = np.linalg.lstsq(rows, right, rcond=None)[0]
+    return CoupledFits(np.asarray(naive), np.asarray(small))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.stats import chi, chi2
+from scipy.stats import chi2
 
 from dplit._checks import (
     Array,
@@ -28,7 +28,15 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon
-from dplit.projection.information import Bits, PairFactors, pair_information, pair_total_variation
+from dplit.projection.information import (
+    Bits,
+    PairFactors,
+    chi_nodes,
+    levels_information,
+    pair_information,
+    pair_total_variation,
+)
+from dplit.projection.regression import check_pair
 
 __all__ = [
     "CoefficientLaw",
@@ -72,27 +80,26 @@ def augmented(X: ArrayLike, y: ArrayLike | None, variance: float) -> tuple[Array
     >>> augmented([[1.0], [1.0]], None, 4.0)[1].ravel()
     array([1., 1., 2.])
     """
-    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
+    rows, labels = check_pair(X, y)
     scale = np.sqrt(check_nonnegative("variance", variance))
     d = rows.shape[1]
     data, ridge = rows, scale * np.eye(d)
     if y is not None:
-        labels = np.asarray(check_finite_array("y", y, ndim=1), dtype=float)
-        if len(labels) != len(rows):
-            raise ValueError(f"y must have {len(rows)} entries, got {len(labels)}")
         data = np.column_stack([rows, labels])
         ridge = np.column_stack([ridge, np.zeros(d)])
     return rows, np.vstack([data, ridge]) if scale > 0 else data
 
 
+def _require_rank(R: Array, what: str) -> None:
+    diagonal = np.abs(np.diag(R))
+    if len(R) < R.shape[1] or diagonal.min() <= 1e-13 * diagonal.max():
+        raise np.linalg.LinAlgError(f"{what} with the noise must have full column rank")
+
+
 def _inverse_root(M: Array) -> Array:
     """Return the upper triangular T with (M^T M)^-1 = T T^T; large tables through their Gram."""
-    if len(M) < M.shape[1]:
-        raise np.linalg.LinAlgError("[X y] with the noise must have full column rank")
-    R = np.linalg.qr(M, mode="r") if M.size < 10**6 else np.linalg.cholesky(M.T @ M).T
-    diagonal = np.abs(np.diag(R))
-    if diagonal.min() <= 1e-13 * diagonal.max():
-        raise np.linalg.LinAlgError("[X y] with the noise must have full column rank")
+    R = np.asarray(np.linalg.qr(M, mode="r") if M.size < 10**6 else np.linalg.cholesky(M.T @ M).T)
+    _require_rank(R, "[X y]")
     return np.asarray(np.linalg.inv(R))
 
 
@@ -129,6 +136,14 @@ def entry_channels(
     return EntryChannel(aa, ab, bb, det)
 
 
+def check_entry(X: Array, row: object, column: object) -> tuple[int, int]:
+    """Return row and column, counted from zero, of an entry that X has."""
+    i, j = check_integer("row", row, minimum=0), check_integer("column", column, minimum=0)
+    if i >= X.shape[0] or j >= X.shape[1]:
+        raise ValueError(f"the entry ({i}, {j}) must exist in X of shape {X.shape}")
+    return i, j
+
+
 def single_entry(
     X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int, column: int
 ) -> EntryChannel:
@@ -137,17 +152,22 @@ def single_entry(
     >>> float(single_entry([[1.0], [1.0], [1.0]], None, variance=2.0, row=0, column=0).aa)
     0.25
     """
+    return filtered_entry(X, y, variance=variance, row=row, column=column)[0]
+
+
+def filtered_entry(
+    X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int, column: int
+) -> tuple[EntryChannel, Array]:
+    """Return the channel of one entry, and A^-1 [e_j, r_0], the adversary's two filters."""
     rows, M = augmented(X, y, variance)
-    i, j = check_integer("row", row, minimum=0), check_integer("column", column, minimum=0)
-    if i >= rows.shape[0] or j >= rows.shape[1]:
-        raise ValueError(f"the entry ({i}, {j}) must exist in X of shape {rows.shape}")
+    i, j = check_entry(rows, row, column)
     rest = np.delete(M, i, axis=0)
     A = rest.T @ rest
     unit = np.eye(len(A))[j]
     start = np.where(unit > 0, 0.0, M[i])
     solved = np.linalg.solve(A, np.column_stack([unit, start]))
     aa, ab, bb = unit @ solved[:, 0], unit @ solved[:, 1], start @ solved[:, 1]
-    return EntryChannel(*(np.asarray(v) for v in (aa, ab, bb, aa * bb - ab**2)))
+    return EntryChannel(*(np.asarray(v) for v in (aa, ab, bb, aa * bb - ab**2))), solved
 
 
 def entry_factors(channel: EntryChannel, low: float, high: float) -> PairFactors:
@@ -219,9 +239,6 @@ def coherent_bound(channel: EntryChannel, *, n_components: int) -> Array:
     return np.asarray(np.log2(1 + n * channel.aa) / 2)
 
 
-# Leakage of an entry with several values: likelihoods, draws, and an optimised prior.
-
-
 def log_likelihoods(
     channel: EntryChannel, levels: ArrayLike, gram: ArrayLike, *, n_components: int
 ) -> Array:
@@ -282,12 +299,6 @@ def levels_leakage(
 
     The prior is uniform; ``optimise`` improves it by fifty Blahut-Arimoto steps on ``n_draws``
     draws per level of their own, and fresh draws estimate the information, so that it is unbiased.
-
-    >>> from dplit.streams import stream
-    >>> channel = EntryChannel(*np.array([0.1, 0.0, 0.4, 0.04]))
-    >>> bits = levels_leakage(channel, [-1, 1], n_components=30, rng=stream(0, "doc", "noise"))
-    >>> bool(abs(bits.value - binary_leakage(channel, n_components=30)[0]) < 5 * bits.error)
-    True
     """
     x = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
     n = check_integer("n_components", n_components)
@@ -313,30 +324,7 @@ def levels_leakage(
     return Bits(value, float(np.sqrt(spread)))
 
 
-# What noise on a projection gives a whole row, in (epsilon, delta)-differential privacy.
-#
-# Given S, changing row i of X by :math:`\Delta` moves the mean of the release by
-# :math:`s_i\Delta^\top`, of Frobenius norm :math:`\|s_i\|\|\Delta\|` with
-# :math:`\|s_i\|^2\sim\chi^2_{n'}`: a mixture of Gaussian mechanisms whose profile is one
-# integral. It
-# is exact for the release together with S, and an upper bound for whatever is computed from it.
-
-
-_TAIL = 1e-17
-
-
-def _lengths(n_components: int) -> tuple[Array, Array]:
-    """Nodes of ``|s_i|``, a chi variable, and their probabilities."""
-    n = check_integer("n_components", n_components)
-    low, high = float(chi.ppf(_TAIL, n)), float(chi.isf(_TAIL, n))
-    nodes, weights = np.polynomial.legendre.leggauss(96)
-    t = (low + high) / 2 + (high - low) / 2 * nodes
-    return t, weights * (high - low) / 2 * chi.pdf(t, n)
-
-
-def row_delta(
-    *, epsilon: float, variance: float, n_components: int, row_change: float
-) -> float:  # fmt: skip
+def row_delta(*, epsilon: float, variance: float, n_components: int, row_change: float) -> float:
     r"""Exact delta at ``epsilon`` (nats) of the projected release with public S, for one changed
     row.
 
@@ -351,14 +339,19 @@ def row_delta(
     sigma = math.sqrt(check_positive("variance", variance))
     change = check_positive("row_change", row_change)
     level = check_nonnegative("epsilon", epsilon)
-    lengths, mass = _lengths(n_components)
+    lengths, mass = chi_nodes(check_integer("n_components", n_components), 96, tail=1e-17)
     profile = gaussian_delta(epsilon=level, sigma=sigma / change, sensitivity=lengths)
-    return min(1.0, float(mass @ profile) + 2 * _TAIL)
+    return min(1.0, float(mass @ profile) + 2e-17)
 
 
-def row_epsilon(
-    *, delta: float, variance: float, n_components: int, row_change: float
-) -> float:  # fmt: skip
+def _check_delta(delta: object) -> float:
+    target = check_probability("delta", delta)
+    if target < 1e-14:
+        raise ValueError(f"delta must be at least 1e-14, got delta={delta!r}")
+    return target
+
+
+def row_epsilon(*, delta: float, variance: float, n_components: int, row_change: float) -> float:
     """Smallest epsilon at ``delta``, at least 1e-14, of the same release, on the safe side by 1e-9.
 
     It is 0 where delta is reached there already, and inf where the mean signal-to-noise ratio
@@ -367,9 +360,7 @@ def row_epsilon(
     >>> round(row_epsilon(delta=1e-5, variance=100.0, n_components=100, row_change=2.0), 1)
     10.7
     """
-    target = check_probability("delta", delta)
-    if target < 1e-14:
-        raise ValueError(f"delta must be at least 1e-14, got delta={delta!r}")
+    target = _check_delta(delta)
     return _row_epsilon(
         target,
         check_positive("variance", variance),
@@ -396,9 +387,7 @@ def _row_epsilon(target: float, variance: float, n: int, change: float) -> float
     return float(root) * (1 + 1e-9) + 1e-11
 
 
-def row_variance(
-    *, epsilon: float, delta: float, n_components: int, row_change: float
-) -> float:  # fmt: skip
+def row_variance(*, epsilon: float, delta: float, n_components: int, row_change: float) -> float:
     """Smallest noise variance, on the safe side by 1e-9, that is (epsilon, delta)-private for one
     row.
 
@@ -407,9 +396,7 @@ def row_variance(
     3.0
     """
     level = check_positive("epsilon", epsilon)
-    target = check_probability("delta", delta)
-    if target < 1e-14:
-        raise ValueError(f"delta must be at least 1e-14, got delta={delta!r}")
+    target = _check_delta(delta)
 
     def gap(log_variance: float) -> float:
         return math.log(
@@ -425,14 +412,6 @@ def row_variance(
     while gap(high) > 0:
         high += 5.0
     return math.exp(float(brentq(gap, low, high, xtol=1e-12))) * (1 + 1e-9)
-
-
-# What the coefficients alone reveal about one entry, by their exact multivariate t law.
-#
-# If nothing but :math:`\theta_{RP}` is published, its law given the data is
-# :math:`\theta_{RR}+\tau C^{-1/2}z/\sqrt{\chi^2_{n'-d+1}}` with :math:`C=X^\top X+\lambda I`,
-# :math:`\theta_{RR}=C^{-1}X^\top y` and
-# :math:`\tau^2=\min_\theta\|X\theta-y\|^2+\lambda\|\theta\|^2`.
 
 
 class CoefficientLaw(NamedTuple):
@@ -468,18 +447,13 @@ def coefficient_law(
     >>> law.mean, round(law.scale, 6), law.dof
     (array([1.]), 1.414214, 1)
     """
-    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
-    labels = np.asarray(check_finite_array("y", y, ndim=1), dtype=float)
+    rows, labels = check_pair(X, y)
     d = rows.shape[1]
     n = check_integer("n_components", n_components, minimum=d)
-    if len(labels) != len(rows):
-        raise ValueError(f"y must have {len(rows)} entries, got {len(labels)}")
     ridge = np.sqrt(check_nonnegative("variance", variance)) * np.eye(d)
     M, target = np.vstack([rows, ridge]), np.append(labels, np.zeros(d))
     Q, R = np.linalg.qr(M)
-    diagonal = np.abs(np.diag(R))
-    if diagonal.min() <= 1e-13 * diagonal.max():
-        raise np.linalg.LinAlgError("X with the noise must have full column rank")
+    _require_rank(R, "X")
     mean = np.linalg.solve(R, Q.T @ target)
     scale = float(np.linalg.norm(target - M @ mean))
     if scale <= 1e-13 * np.linalg.norm(target):
@@ -502,28 +476,15 @@ def coefficient_leakage(
     """Bits in the coefficients alone about an entry with equally likely values ``levels``.
 
     The densities are exact; the error is the standard error over ``n_draws`` draws per value.
-
-    >>> from dplit.streams import stream
-    >>> bits = coefficient_leakage([[1.0], [1.0], [1.0]], [0.0, 1.0, 1.0], variance=0.0,
-    ...     n_components=1, row=0, column=0, levels=[1, 0.01], rng=stream(0, "doc", "noise"))
-    >>> bool(abs(bits.value - 0.739) < 0.02)
-    True
     """
     data = np.array(check_finite_array("X", X, ndim=2), dtype=float)
-    i, j = check_integer("row", row, minimum=0), check_integer("column", column, minimum=0)
-    if i >= data.shape[0] or j >= data.shape[1]:
-        raise ValueError(f"the entry ({i}, {j}) must exist in X of shape {data.shape}")
+    i, j = check_entry(data, row, column)
     count = check_integer("n_draws", n_draws, minimum=2)
     laws = []
     for level in np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float):
         data[i, j] = level
         laws.append(coefficient_law(data, y, variance=variance, n_components=n_components))
-    value, square = 0.0, 0.0
-    for k, law in enumerate(laws):
-        theta = law.sample(count, rng=rng)
-        logs = np.stack([other.log_density(theta) for other in laws], axis=1)
-        mixture = np.logaddexp.reduce(logs, axis=1) - np.log(len(laws))
-        bits = (logs[:, k] - mixture) / np.log(2.0)
-        value += float(bits.mean()) / len(laws)
-        square += float(bits.var(ddof=1)) / count / len(laws) ** 2
-    return Bits(value, float(np.sqrt(square)))
+    draws = [law.sample(count, rng=rng) for law in laws]
+    return levels_information(
+        [np.stack([other.log_density(t) for other in laws], axis=1) for t in draws]
+    )

@@ -11,22 +11,20 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi
 
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
     check_probability,
     check_rng,
 )
-from dplit.projection.information import fixed_variance
+from dplit.projection.information import chi_nodes, fixed_variance, legendre
 from dplit.projection.laws import expected_error
-from dplit.projection.leakage import augmented
-from dplit.projection.regression import Spectrum, column_energy_floor
+from dplit.projection.leakage import augmented, check_entry
+from dplit.projection.regression import Spectrum, check_pair, column_energy_floor
 
 __all__ = [
     "ProjectionRelease",
@@ -44,15 +42,6 @@ __all__ = [
 ]
 
 
-# What the repaired noise guarantees, how nearly it is used up, and what a promise could save.
-#
-# Statement A: with :math:`\sigma^2=n'/(2^{2\epsilon}-1)` the release is epsilon-MI-DP for every
-# entry, all X in [-1, 1] and every fixed y, even if S is published. Statement B: with a variance
-# :math:`\lambda` fixed in advance it is epsilon-MI-DP over the class of data with
-# :math:`[A^{-1}]_{jj}\le(2^{2\epsilon}-1)/n'` for all entries; it suffices that
-# :math:`\lambda+\sigma_{\min}^2(P^\perp_{y_{-i}}X_{-i})\ge n'/(2^{2\epsilon}-1)` for all rows i.
-
-
 def public_sketch_leakage(
     *, variance: float, n_components: int, low: float = -1.0, high: float = 1.0
 ) -> float:
@@ -66,12 +55,8 @@ def public_sketch_leakage(
     """
     n = check_integer("n_components", n_components)
     distance = (high - low) / (2 * np.sqrt(check_positive("variance", variance)))
-    nodes, weights = np.polynomial.legendre.leggauss(96)
-    bottom, top = float(chi.ppf(1e-16, n)), float(chi.isf(1e-16, n))
-    t = (bottom + top) / 2 + (top - bottom) / 2 * nodes
-    mass = weights * (top - bottom) / 2 * chi.pdf(t, n)
-    z = 9.0 * nodes
-    normal = weights * 9.0 * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    (t, mass), (z, width) = chi_nodes(n, 96), legendre(-9.0, 9.0, 96)
+    normal = width * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     u = (distance * t) ** 2
     loss = np.logaddexp(0.0, -2 * u[:, None] - 2 * np.sqrt(u)[:, None] * z) / np.log(2.0)
     return float(mass @ (1 - loss @ normal))
@@ -90,9 +75,7 @@ def residual_energy(
     2.666667
     """
     rows, M = augmented(X, y, variance)
-    i, j = check_integer("row", row, minimum=0), check_integer("column", column, minimum=0)
-    if i >= rows.shape[0] or j >= rows.shape[1]:
-        raise ValueError(f"the entry ({i}, {j}) must exist in X of shape {rows.shape}")
+    i, j = check_entry(rows, row, column)
     rest = np.delete(M, i, axis=0)
     target, others = rest[:, j], np.delete(rest, j, axis=1)
     if others.shape[1] == 0:
@@ -111,23 +94,17 @@ def class_scale(X: ArrayLike, y: ArrayLike | None, *, variance: float) -> float:
     >>> class_scale([[1.0], [1.0], [0.5]], None, variance=1.0)
     2.25
     """
-    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
+    rows, labels = check_pair(X, y)
     floor = check_nonnegative("variance", variance)
-    labels = None if y is None else np.asarray(check_finite_array("y", y, ndim=1), dtype=float)
     smallest = np.inf
     for i in range(len(rows)):
-        rest = np.delete(rows, i, axis=0)
-        if labels is not None:
-            known = np.delete(labels, i)
-            length = np.linalg.norm(known)
-            if length > 0:
-                rest = rest - np.outer(known, known @ rest) / length**2
+        rest, known = np.delete(rows, i, axis=0), np.delete(labels, i)
+        length = np.linalg.norm(known)
+        if length > 0:
+            rest = rest - np.outer(known, known @ rest) / length**2
         values = np.linalg.eigvalsh(rest.T @ rest)
         smallest = min(smallest, max(float(values[0]), 0.0))
     return floor + smallest
-
-
-# What the repair costs: limits for large n, and the best number of projected rows.
 
 
 def uniform_limit(*, epsilon: float, share: float, snr: float, noise: str = "repaired") -> float:
@@ -230,16 +207,6 @@ def projection_variance(
     return fixed_variance(epsilon=epsilon, n_components=n_components)
 
 
-def _check_pair(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
-    labels = np.asarray(check_finite_array("y", y), dtype=float)
-    if labels.ndim not in (1, 2):
-        raise ValueError(f"y must have 1 or 2 axes, got y of shape {labels.shape}")
-    if len(labels) != len(rows):
-        raise ValueError(f"y must have {len(rows)} entries, got {len(labels)}")
-    return rows, labels
-
-
 def release_projection(
     X: ArrayLike, y: ArrayLike, *, n_components: int, variance: float, rng: np.random.Generator
 ) -> ProjectionRelease:
@@ -277,7 +244,7 @@ def release_projection(
     >>> bool(np.allclose(release.y, 2 * release.X[:, 0]))
     True
     """
-    rows, labels = _check_pair(X, y)
+    rows, labels = check_pair(X, y, columns=True)
     n = check_integer("n_components", n_components)
     scale = np.sqrt(check_nonnegative("variance", variance))
     check_rng(rng)
@@ -323,7 +290,7 @@ def fit_projection(
     >>> fit_projection(ProjectionRelease(np.array([[1.0], [2.0]]), np.array([3.0, 6.0])))
     array([3.])
     """
-    Z, target = _check_pair(release.X, release.y)
+    Z, target = check_pair(release.X, release.y, columns=True)
     ridge = check_nonnegative("alpha", alpha)
     wanted = check_nonnegative("correction", correction)
     check_probability("cap", cap, zero=True)
@@ -362,7 +329,7 @@ def useful_correction(release: ProjectionRelease, *, variance: float) -> float:
     >>> useful_correction(rows, variance=0.0)
     0.0
     """
-    Z, target = _check_pair(release.X, release.y)
+    Z, target = check_pair(release.X, release.y, columns=True)
     noise = check_nonnegative("variance", variance)
     m, d = Z.shape
     energy = float(np.sum(Z * Z)) / d - m * noise

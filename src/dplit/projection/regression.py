@@ -42,13 +42,19 @@ def _matrix(X: ArrayLike) -> Array:
     return np.asarray(table, dtype=np.float64)
 
 
-def _response(y: ArrayLike, n_samples: int) -> Array:
-    response = check_finite_array("y", y, ndim=1)
+def check_pair(X: ArrayLike, y: ArrayLike | None, *, columns: bool = False) -> tuple[Array, Array]:
+    """Return X (n, d) and y (n,), zeros if None, in float64; ``columns`` allows a y (n, k)."""
+    rows = _matrix(X)
+    if y is None:
+        return rows, np.zeros(len(rows))
+    response = check_finite_array("y", y, ndim=None if columns else 1)
     if response.dtype.kind == "c":
         raise TypeError(f"y must be real, got y of dtype {response.dtype}")
-    if len(response) != n_samples:
-        raise ValueError(f"y must have {n_samples} entries, got y of shape {response.shape}")
-    return np.asarray(response, dtype=np.float64)
+    if response.ndim not in (1, 2):
+        raise ValueError(f"y must have 1 or 2 axes, got y of shape {response.shape}")
+    if len(response) != len(rows):
+        raise ValueError(f"y must have {len(rows)} entries, got y of shape {response.shape}")
+    return rows, np.asarray(response, dtype=np.float64)
 
 
 def _tall(X: Array) -> Array:
@@ -91,8 +97,7 @@ def check_design(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     >>> check_design([[1.0], [0.5]], [1, 2])[1]
     array([1., 2.])
     """
-    design = _tall(_matrix(X))
-    response = _response(y, len(design))
+    design, response = check_pair(X, y)
     singular_values(design)
     return design, response
 
@@ -105,8 +110,7 @@ def least_squares(X: ArrayLike, y: ArrayLike) -> Array:
     >>> least_squares([[1.0], [1.0]], [1.0, 3.0]).round(12)
     array([2.])
     """
-    design = _matrix(X)
-    response = _response(y, len(design))
+    design, response = check_pair(X, y)
     if design.shape[0] < design.shape[1]:
         raise _deficient(min(design.shape), design.shape[1])
     solution: tuple[Any, ...] = lstsq(
@@ -188,13 +192,6 @@ def column_energy_floor(X: ArrayLike, *, squared: bool = False) -> float:
     squares = np.sort(_matrix(X) ** 2, axis=0)
     floor = float(np.min(np.sum(squares[:-1], axis=0)))
     return floor if squared else math.sqrt(floor)
-
-
-# Least squares and ridge regression in the eigenbasis of the Gram matrix.
-#
-# One eigendecomposition of :math:`X^\top X` makes every quantity of this chapter a sum over d
-# terms:
-# the ridge fit and its objective for any penalty, relative errors, and the law of projected fits.
 
 
 @dataclass(frozen=True)
@@ -279,13 +276,8 @@ def spectrum(X: ArrayLike, y: ArrayLike) -> Spectrum:
     >>> spectrum([[1.0], [1.0]], [3.0, 1.0]).residual
     2.0
     """
-    design = check_finite_array("X", X, ndim=2).astype(float)
-    response = check_finite_array("y", y, ndim=1).astype(float)
-    n, d = design.shape
-    if n <= d:
-        raise ValueError(f"X must have more rows than columns, got X of shape {design.shape}")
-    if len(response) != n:
-        raise ValueError(f"y must have one entry per row of X ({n}), got {len(response)}")
+    design, response = check_pair(X, y)
+    _tall(design)
     moments = design.T @ design, (design.T @ response)[:, None]
     found = spectra_from_moments(*moments, [float(response @ response)])[0]
     theta = found.basis @ (found.scores / np.sqrt(found.energies))

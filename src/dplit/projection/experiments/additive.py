@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -37,11 +36,10 @@ from dplit.projection.projection import (
     useful_correction,
 )
 from dplit.projection.regression import least_squares, relative_error, spectrum
-from dplit.trials import Trial, mean_and_se, run_trials
+from dplit.trials import Runs, Trial, run_trials
 
 __all__ = [
     "METHODS",
-    "CorrectionErrors",
     "PerturbationRatios",
     "RowBudget",
     "additive_errors",
@@ -126,14 +124,6 @@ def additive_errors(
     return np.asarray(relative_error(np.array(fits), table, y))
 
 
-class CorrectionErrors(NamedTuple):
-    """Relative errors per trial of three estimators on the same releases."""
-
-    raw: Array
-    capped: Array
-    full: Array
-
-
 def _correction_trial(
     trial: Trial, n_samples: int, n_features: int, epsilon: float, root_snr: float
 ) -> list[float]:
@@ -158,10 +148,10 @@ def correction_errors(
     n_trials: int,
     seed: int,
     n_jobs: int = 1,
-) -> CorrectionErrors:
+) -> Runs:
     """Compare least squares on a noisy table with its two attenuation corrections.
 
-    Arrays (n_trials,) from uniform designs, each with one release and ``root_snr`` = r(y).
+    "raw", "capped" and "full", on uniform designs of r(y) = ``root_snr`` with one release each.
     """
     bits, ratio = check_positive("epsilon", epsilon), check_nonnegative("root_snr", root_snr)
 
@@ -170,10 +160,7 @@ def correction_errors(
 
     name = f"proj-beyond-attenuation-{n_samples}-{n_features}-{bits:g}"
     rows = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs)
-    return CorrectionErrors(*np.array(rows).T)
-
-
-# The two mechanisms against private sufficient statistics, at one budget per row.
+    return Runs(dict(zip(("raw", "capped", "full"), np.array(rows).T, strict=True)))
 
 
 #: Name -> whether the responses are protected as well.
@@ -187,19 +174,19 @@ METHODS = {
 }
 
 
-@dataclass(frozen=True)
-class RowBudget:
-    """A comparison at (epsilon, delta) for replacing one row of d entries in [-1, 1]."""
+class RowBudget(Runs):
+    """Relative errors of the :data:`METHODS`, (trials,) each, at one budget for replacing a row."""
 
-    epsilon: float
-    delta: float
-    n_records: int
-    n_features: int
-    n_components: int
-    mean: dict[str, float]
-    se: dict[str, float]
-    wins: float
-    ahead: float
+    @property
+    def wins(self) -> float:
+        """Share of the trials in which sufficient statistics had the smallest error."""
+        least = np.min(list(self.values.values()), axis=0)
+        return float(np.mean(self.of("sufficient statistics") == least))
+
+    @property
+    def ahead(self) -> float:
+        """Share of the trials in which the projection had a smaller error than additive noise."""
+        return float(np.mean(self.of("projection") < self.of("additive noise")))
 
 
 def one_comparison(
@@ -254,13 +241,4 @@ def compare_per_row(
     one = partial(one_comparison, n=n, d=d, n_components=m, epsilon=epsilon, delta=delta)
     name = "proj-beyond-statistics"
     errors = np.array(run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs))
-    mean, se = mean_and_se(errors)
-    wins = float(np.mean(errors.argmin(axis=1) == len(METHODS) - 1))
-    names = list(METHODS)
-    plain, projected = (errors[:, names.index(m)] for m in ("additive noise", "projection"))
-    return RowBudget(
-        float(epsilon), float(delta), n, d, m,
-        dict(zip(METHODS, map(float, mean), strict=True)),
-        dict(zip(METHODS, map(float, se), strict=True)), wins,
-        float(np.mean(projected < plain)),
-    )  # fmt: skip
+    return RowBudget(dict(zip(METHODS, errors.T, strict=True)))

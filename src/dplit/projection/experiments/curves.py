@@ -23,7 +23,7 @@ from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import additive_path, expected_error, projection_errors
 from dplit.projection.regression import Spectrum, spectra_from_moments
 from dplit.streams import stream
-from dplit.trials import Trial, run_trials
+from dplit.trials import Runs, Trial, run_trials
 
 __all__ = [
     "OPEN_CHOICES",
@@ -44,9 +44,6 @@ __all__ = [
     "saturation_epsilon",
     "setting",
 ]
-
-
-# The settings of the paper's experiments, and our choices where its text leaves one open.
 
 
 #: Projection sizes of the paper, and its logarithmic one read with base 2.
@@ -137,30 +134,17 @@ _BLOCK = 1000  # rows per block; positions are multiples of it
 
 
 @dataclass(frozen=True)
-class ErrorCurves:
-    """Relative errors of every scheme along one axis, for every trial."""
+class ErrorCurves(Runs):
+    """Relative errors (trials, p) of "<response> additive" and "<response> <size> <noise>".
+
+    Those of projections are exact conditional means; ``drawn`` has one exact draw each.
+    """
 
     axis: Array
-    additive: Mapping[str, Array]
-    expected: Mapping[tuple[str, str, str], Array]
-    drawn: Mapping[tuple[str, str, str], Array]
+    drawn: Mapping[str, Array]
     components: Mapping[str, Array]
     snr: Mapping[str, Array]
-    floor: Array
-
-    @property
-    def repeats(self) -> int:
-        """Number of trials."""
-        return len(self.floor)
-
-    def mean(self, response: str, scheme: str, noise: str = "printed") -> Array:
-        """Return the mean error over trials, shape (p,); the scheme may be "additive"."""
-        check_choice("response", response, self.additive)
-        check_choice("scheme", scheme, ("additive", *SCHEMES))
-        check_choice("noise", noise, ("printed", "repaired"))
-        found = self.additive[response] if scheme == "additive" else None
-        values = self.expected[response, scheme, noise] if found is None else found
-        return np.asarray(values.mean(axis=0))
+    floor: Array  # f(X) squared, what (13) subtracts
 
 
 @dataclass
@@ -226,91 +210,76 @@ def _blocks(
         yield block + 1, moments
 
 
-def _projected(
-    problem: Spectrum, floor: float, epsilon: float, rows: int, rng: np.random.Generator
-) -> dict[str, tuple[float, float]]:
-    """Return (conditional mean, one draw) of one projection size under both noises."""
-    repaired = fixed_variance(epsilon=epsilon, n_components=rows)
-    errors = {}
-    for noise, lam in (("printed", max(repaired - floor, 0.0)), ("repaired", repaired)):
-        mean = expected_error(problem, penalty=lam, n_components=rows)
-        draw = projection_errors(problem, penalty=lam, n_components=rows, size=1, rng=rng)
-        errors[noise] = (mean, float(draw[0]))
-    return errors
+class _Point:
+    """What one trial finds at one position."""
+
+    def __init__(self, floor: float) -> None:
+        self.floor = floor
+        self.errors: dict[str, float] = {}
+        self.drawn: dict[str, float] = {}
+        self.snr: dict[str, float] = {}
+
+    def project(
+        self, name: str, problem: Spectrum, epsilon: float, sizes: Mapping[str, int],
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        """Fill mean and draw of every projection size under both noises, for one response."""
+        self.snr[name] = problem.snr
+        for scheme, rows in sizes.items():
+            safe = fixed_variance(epsilon=epsilon, n_components=rows)
+            for noise, lam in (("printed", max(safe - self.floor, 0.0)), ("repaired", safe)):
+                key = f"{name} {scheme} {noise}"
+                self.errors[key] = expected_error(problem, penalty=lam, n_components=rows)
+                draw = projection_errors(problem, penalty=lam, n_components=rows, size=1, rng=rng)
+                self.drawn[key] = float(draw[0])
 
 
-def _row_trial(trial: Trial, positions: tuple[int, ...], responses: tuple[str, ...]) -> _Trial:
-    chosen = setting("fig1")
+def _row_trial(
+    trial: Trial, positions: tuple[int, ...], responses: tuple[str, ...]
+) -> list[_Point]:
+    chosen = SETTINGS["fig1"]
     (epsilon,) = chosen.epsilons
     sketch = stream(trial.seed, "proj-fig1-sketch", "noise", int(trial))
-    result = _Trial(responses, len(positions))
+    points = []
     blocks = _blocks(trial, chosen.n_features, positions[-1], additive_sigma(epsilon=epsilon))
     for k, moments in blocks:
         if k in positions:
-            at, spectra = positions.index(k), moments.spectra(responses)
-            result.floor[at] = moments.floor
-            sizes = projection_sizes("fig1", k)
+            spectra, point = moments.spectra(responses), _Point(moments.floor)
             for name, value in moments.additive_errors(spectra).items():
-                result.additive[name][at] = value
-                result.project(name, spectra[name], epsilon, sizes, at, sketch)
-    return result
+                point.errors[f"{name} additive"] = value
+                point.project(name, spectra[name], epsilon, projection_sizes("fig1", k), sketch)
+            points.append(point)
+    return points
 
 
-def _budget_trial(trial: Trial, epsilons: tuple[float, ...], responses: tuple[str, ...]) -> _Trial:
-    chosen = setting("fig2")
+def _budget_trial(
+    trial: Trial, epsilons: tuple[float, ...], responses: tuple[str, ...]
+) -> list[_Point]:
+    chosen = SETTINGS["fig2"]
     (k,) = chosen.positions
     *_, (_, moments) = _blocks(trial, chosen.n_features, k, None)
-    noise, result = trial.stream("noise"), _Trial(responses, len(epsilons))
-    result.floor[:] = moments.floor
+    noise, points = trial.stream("noise"), [_Point(moments.floor) for _ in epsilons]
     sigmas = [additive_sigma(epsilon=e) for e in epsilons]
-    n, sizes = chosen.row_unit * k, projection_sizes("fig2", k)
     for name, problem in moments.spectra(responses).items():
-        path = additive_path(problem, sigmas=sigmas, n_samples=n, rng=noise)
-        result.additive[name][:] = path
-        for at, epsilon in enumerate(epsilons):
-            result.project(name, problem, epsilon, sizes, at, noise)
-    return result
+        path = additive_path(problem, sigmas=sigmas, n_samples=chosen.row_unit * k, rng=noise)
+        for point, error, epsilon in zip(points, path, epsilons, strict=True):
+            point.errors[f"{name} additive"] = float(error)
+            point.project(name, problem, epsilon, projection_sizes("fig2", k), noise)
+    return points
 
 
-class _Trial:
-    """What one trial fills, position by position."""
+def _collect(axis: Array, trials: list[list[_Point]], sizes: list[dict[str, int]]) -> ErrorCurves:
+    def stacked(part: str) -> dict[str, Array]:
+        keys = getattr(trials[0][0], part)
+        return {k: np.array([[getattr(p, part)[k] for p in t] for t in trials]) for k in keys}
 
-    def __init__(self, responses: Sequence[str], size: int) -> None:
-        keys = [(r, s, v) for r in responses for s in SCHEMES for v in ("printed", "repaired")]
-        self.additive = {name: np.empty(size) for name in responses}
-        self.snr = {name: np.empty(size) for name in responses}
-        self.expected = {key: np.empty(size) for key in keys}
-        self.drawn = {key: np.empty(size) for key in keys}
-        self.floor = np.empty(size)
-
-    def project(
-        self,
-        name: str,
-        problem: Spectrum,
-        epsilon: float,
-        sizes: Mapping[str, int],
-        at: int,
-        rng: np.random.Generator,
-    ) -> None:
-        """Fill the projected errors of one response model at one position."""
-        self.snr[name][at] = problem.snr
-        for scheme, rows in sizes.items():
-            found = _projected(problem, float(self.floor[at]), epsilon, rows, rng)
-            for noise, (mean, draw) in found.items():
-                self.expected[name, scheme, noise][at] = mean
-                self.drawn[name, scheme, noise][at] = draw
-
-
-def _collect(axis: Array, trials: list[_Trial], sizes: list[dict[str, int]]) -> ErrorCurves:
-    first = trials[0]
     return ErrorCurves(
+        values=stacked("errors"),
         axis=axis,
-        additive={k: np.array([t.additive[k] for t in trials]) for k in first.additive},
-        expected={k: np.array([t.expected[k] for t in trials]) for k in first.expected},
-        drawn={k: np.array([t.drawn[k] for t in trials]) for k in first.drawn},
+        drawn=stacked("drawn"),
         components={s: np.array([row[s] for row in sizes], dtype=float) for s in SCHEMES},
-        snr={k: np.array([t.snr[k] for t in trials]) for k in first.snr},
-        floor=np.array([t.floor for t in trials]),
+        snr=stacked("snr"),
+        floor=np.array([[point.floor for point in points] for points in trials]),
     )
 
 
@@ -376,9 +345,6 @@ def design_problem(
     return moments.spectra((name,))[name], moments.floor
 
 
-# The sentences of Section V as computed truth values, position by position.
-
-
 _PAPER = ("log", "linear", "full")
 
 
@@ -390,8 +356,8 @@ def beats_additive(
     By default all three sizes must win; ``scheme`` names one.
     """
     names = _PAPER if scheme is None else (scheme,)
-    errors = np.array([curves.mean(response, name, noise) for name in names])
-    return np.asarray(np.all(errors < curves.mean(response, "additive"), axis=0))
+    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in names])
+    return np.asarray(np.all(errors < curves.mean(f"{response} additive"), axis=0))
 
 
 def lower_is_better(
@@ -399,14 +365,14 @@ def lower_is_better(
 ) -> NDArray[np.bool_]:
     """Tell where a smaller projection never has a larger mean error than a larger one."""
     sizes = np.array([curves.components[name] for name in _PAPER])
-    errors = np.array([curves.mean(response, name, noise) for name in _PAPER])
+    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in _PAPER])
     ordered = np.take_along_axis(errors, np.argsort(sizes, axis=0, kind="stable"), axis=0)
     return np.asarray(np.all(np.diff(ordered, axis=0) >= 0, axis=0))
 
 
 def best_schemes(curves: ErrorCurves, response: str, *, noise: str = "printed") -> list[str]:
     """Return the projection size with the smallest mean error at every position."""
-    errors = np.array([curves.mean(response, name, noise) for name in _PAPER])
+    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in _PAPER])
     return [_PAPER[k] for k in np.argmin(errors, axis=0)]
 
 
@@ -425,9 +391,10 @@ def linearity(curves: ErrorCurves, response: str, scheme: str) -> tuple[float, f
     Additive noise, which does not saturate, is fitted on the whole axis.
     """
     check_choice("scheme", scheme, ("additive", *_PAPER))
-    errors = curves.mean(response, scheme)
+    plain = scheme == "additive"
+    errors = curves.mean(f"{response} {scheme}" if plain else f"{response} {scheme} printed")
     before = np.ones(len(errors), dtype=bool)
-    if scheme != "additive":
+    if not plain:
         rows = int(curves.components[scheme][0])
         end = saturation_epsilon(floor=float(curves.floor.mean()), n_components=rows)
         before = curves.axis < end

@@ -6,7 +6,7 @@ random affine copies, and training and test sets are split by original image.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,25 +15,17 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.ndimage import affine_transform
 
-from dplit._checks import Array, check_choice, check_integer, check_rng
+from dplit._checks import Array, check_integer, check_rng
 from dplit.datasets import Digits
 from dplit.projection.experiments.curves import Setting, projection_sizes, setting
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import projection_draws
 from dplit.projection.regression import ridge_coefficients, spectrum
 from dplit.streams import stream
-from dplit.trials import Trial, run_trials
+from dplit.trials import Runs, Trial, run_trials
 
-__all__ = [
-    "DigitCurves",
-    "PixelTable",
-    "augment",
-    "digit_curves",
-    "pixel_table",
-]
+__all__ = ["DigitCurves", "PixelTable", "augment", "digit_curves", "pixel_table"]
 
-
-_Key = tuple[str, str]
 
 _COPIES = 5
 
@@ -58,37 +50,15 @@ class PixelTable:
 
 
 @dataclass(frozen=True)
-class DigitCurves:
-    """Test errors of every scheme against the number of training samples."""
+class DigitCurves(Runs):
+    """Test errors (trials, p) of "ols", "additive" and "<size> <noise>" against ``axis``.
+
+    ``floor_share`` is f(X) squared over n.
+    """
 
     axis: Array
-    errors: Mapping[_Key, Array]
     floor_share: Array
     source: str
-
-    @property
-    def repeats(self) -> int:
-        """Number of trials."""
-        return len(self.floor_share)
-
-    def mean(self, scheme: str, noise: str = "printed") -> Array:
-        """Return the mean test error over trials, shape (p,)."""
-        check_choice("scheme", scheme, {key[0] for key in self.errors})
-        check_choice("noise", noise, ("printed", "repaired"))
-        return np.asarray(self._of(scheme, noise).mean(axis=0))
-
-    def _of(self, scheme: str, noise: str) -> Array:
-        return self.errors.get((scheme, noise), self.errors.get((scheme, "printed"), np.empty(0)))
-
-    def se(self, scheme: str, noise: str = "printed") -> Array:
-        """Return the standard error of the mean test error, shape (p,)."""
-        values = self._of(scheme, noise)
-        return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
-
-    def gap(self, first: str, second: str, noise: str = "printed") -> tuple[Array, Array]:
-        """Return mean and standard error of the paired difference of two schemes, shape (p,)."""
-        difference = self._of(first, noise) - self._of(second, noise)
-        return difference.mean(axis=0), difference.std(axis=0, ddof=1) / np.sqrt(len(difference))
 
 
 def augment(images: Array, *, rng: np.random.Generator) -> Array:
@@ -141,38 +111,35 @@ def _split(table: PixelTable, rng: np.random.Generator) -> tuple[NDArray[np.int6
     return rng.permutation(np.flatnonzero(~held_out)), np.flatnonzero(held_out)
 
 
-def _trial(trial: Trial, table: PixelTable, chosen: Setting, n_draws: int) -> dict[_Key, Array]:
+def _trial(trial: Trial, table: PixelTable, chosen: Setting, n_draws: int) -> dict[str, Array]:
     data, noise = trial.stream("data"), trial.stream("noise")
     train, test = _split(table, data)
     (epsilon,) = chosen.epsilons
-    sigma = additive_sigma(epsilon=epsilon)
-    keys = [("ols", "printed"), ("additive", "printed"), ("floor", "share")]
-    keys += [(s, v) for s in _SIZES for v in ("printed", "repaired")]
-    errors = {key: np.empty(len(chosen.positions)) for key in keys}
+    hidden = noise.standard_normal((len(train), chosen.n_features))
+    hidden *= additive_sigma(epsilon=epsilon)
 
     def wrong(coefficients: Array) -> float:
         signs = np.where(table.pixels[test] @ coefficients.T > 0, 1.0, -1.0)
         return float(np.mean(signs != table.labels[test].reshape(-1, *[1] * (signs.ndim - 1))))
 
-    hidden = sigma * noise.standard_normal((len(train), chosen.n_features))
-    for at, k in enumerate(chosen.positions):
+    found: dict[str, list[float]] = defaultdict(list)
+    for k in chosen.positions:
         rows = train[: chosen.row_unit * k]
         X, y = table.pixels[rows], table.labels[rows]
-        problem = spectrum(X, y)
-        released = X + hidden[: len(rows)]
+        problem, released = spectrum(X, y), X + hidden[: len(rows)]
         floor = float(np.min(np.sum(X**2, axis=0) - np.max(X**2, axis=0)))
-        errors["floor", "share"][at] = floor / len(rows)
-        errors["ols", "printed"][at] = wrong(ridge_coefficients(problem, penalty=0.0))
+        found["floor"].append(floor / len(rows))
+        found["ols"].append(wrong(ridge_coefficients(problem, penalty=0.0)))
         solved = cho_solve(cho_factor(released.T @ released), released.T @ y)
-        errors["additive", "printed"][at] = wrong(solved)
+        found["additive"].append(wrong(solved))
         for scheme, size in _sizes(chosen, k).items():
             safe = fixed_variance(epsilon=epsilon, n_components=size)
             for name, lam in (("printed", max(safe - floor, 0.0)), ("repaired", safe)):
                 fits = projection_draws(
                     problem, penalty=lam, n_components=size, size=n_draws, rng=noise
                 )
-                errors[scheme, name][at] = wrong(fits)
-    return errors
+                found[f"{scheme} {name}"].append(wrong(fits))
+    return {key: np.array(values) for key, values in found.items()}
 
 
 def _sizes(chosen: Setting, k: int) -> dict[str, int]:
@@ -194,6 +161,6 @@ def digit_curves(
     work = partial(_trial, table=table, chosen=chosen, n_draws=check_integer("n_draws", n_draws))
     trials = run_trials(work, n_repeats, seed=seed, name="proj-fig3", n_jobs=n_jobs)
     stacked = {key: np.array([t[key] for t in trials]) for key in trials[0]}
-    share = stacked.pop(("floor", "share"))
+    share = stacked.pop("floor")
     axis = np.array(chosen.positions, dtype=float) * chosen.row_unit
-    return DigitCurves(axis, stacked, share, digits.source)
+    return DigitCurves(stacked, axis, share, digits.source)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import Array, check_finite_array, check_integer, check_rng
+from dplit._checks import Array, check_integer, check_rng
 from dplit.projection.leakage import (
     binary_leakage,
     binary_total_variation,
@@ -16,12 +16,7 @@ from dplit.projection.leakage import (
 )
 from dplit.projection.projection import projection_variance
 
-__all__ = [
-    "EntryScan",
-    "UniformScan",
-    "scan_entries",
-    "uniform_scan",
-]
+__all__ = ["EntryScan", "UniformScan", "scan_entries", "uniform_scan"]
 
 
 @dataclass(frozen=True)
@@ -113,7 +108,7 @@ def uniform_scan(
         X, epsilon=epsilon, n_components=n_components, as_printed=as_printed
     )
     rows = np.arange(check_integer("n_rows", n_rows))
-    channel = entry_channels(check_finite_array("X", X), y, variance=variance, rows=rows)
+    channel = entry_channels(X, y, variance=variance, rows=rows)
     bits, _ = binary_leakage(channel, n_components=n_components, nodes=24)
     bound = coherent_bound(channel, n_components=n_components)
     distance = binary_total_variation(channel, n_components=n_components)

@@ -11,25 +11,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import (
-    Array,
-    check_finite_array,
-    check_integer,
-    check_nonnegative,
-    check_positive,
-    check_rng,
-)
-from dplit.projection.information import Bits
+from dplit._checks import Array, check_integer, check_nonnegative, check_positive, check_rng
+from dplit.projection.information import Bits, levels_information
 from dplit.projection.projection import release_projection
+from dplit.projection.regression import check_pair
 
-__all__ = [
-    "naive_additive_draws",
-    "naive_projection_draws",
-    "simulated_leakage",
-]
-
-
-# The slow second route: leakage from naive releases and full-dimensional likelihoods.
+__all__ = ["naive_additive_draws", "naive_projection_draws", "simulated_leakage"]
 
 
 def simulated_leakage(
@@ -48,25 +35,19 @@ def simulated_leakage(
     count = check_integer("n_draws", n_draws, minimum=2)
     check_rng(rng)
     noise = check_nonnegative("variance", variance)
-    data = [np.asarray(check_finite_array("tables", table, ndim=2), float) for table in tables]
-    seen = np.zeros(len(data[0])) if y is None else np.asarray(check_finite_array("y", y), float)
-    factors = []
-    for table in data:
+    pairs = [check_pair(table, y) for table in tables]
+    factors, logs = [], []
+    for table, seen in pairs:
         M = table if y is None else np.column_stack([table, seen])
         added = np.where(np.arange(M.shape[1]) < table.shape[1], noise, 0.0)
         factors.append(np.linalg.cholesky(M.T @ M + np.diag(added)))
-    value, square = 0.0, 0.0
-    for k, table in enumerate(data):
+    for table, seen in pairs:
         release = release_projection(
             table, seen, n_components=count * n_components, variance=noise, rng=rng
         )
         rows = release.X if y is None else np.column_stack([release.X, release.y])
-        logs = np.stack([_log_densities(rows, L, n_components) for L in factors], axis=1)
-        mixture = np.logaddexp.reduce(logs, axis=1) - np.log(len(data))
-        bits = (logs[:, k] - mixture) / np.log(2.0)
-        value += float(bits.mean()) / len(data)
-        square += float(bits.var(ddof=1)) / count / len(data) ** 2
-    return Bits(value, float(np.sqrt(square)))
+        logs.append(np.stack([_log_densities(rows, L, n_components) for L in factors], axis=1))
+    return levels_information(logs)
 
 
 def _log_densities(rows: Array, L: Array, n_components: int) -> Array:
@@ -78,14 +59,6 @@ def _log_densities(rows: Array, L: Array, n_components: int) -> Array:
 
 
 _ENTRIES = 4_000_000  # random numbers held at a time
-
-
-def _data(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    design = check_finite_array("X", X, ndim=2).astype(float)
-    response = check_finite_array("y", y, ndim=1).astype(float)
-    if len(design) != len(response):
-        raise ValueError(f"y must have one entry per row of X, got {len(response)}")
-    return design, response
 
 
 def _batches(size: int, entries: int) -> Iterator[int]:
@@ -112,7 +85,7 @@ def naive_projection_draws(
     rng: np.random.Generator,
 ) -> Array:
     """Draw ``size`` fits (size, d) on S X + sigma N and S y by forming S and N."""
-    design, response = _data(X, y)
+    design, response = check_pair(X, y)
     root = math.sqrt(check_nonnegative("penalty", penalty))
     (n, d), generator = design.shape, check_rng(rng)
     rows = check_integer("n_components", n_components, minimum=d)
@@ -130,7 +103,7 @@ def naive_additive_draws(
     X: ArrayLike, y: ArrayLike, *, sigma: float, size: int, rng: np.random.Generator
 ) -> Array:
     """Draw ``size`` fits (size, d) on X + sigma N and y by forming N."""
-    design, response = _data(X, y)
+    design, response = check_pair(X, y)
     level, generator = check_positive("sigma", sigma), check_rng(rng)
     fits = []
     for count in _batches(check_integer("size", size), design.size):
