@@ -28,6 +28,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon
+from dplit.projection.additive import augmented_problem
 from dplit.projection.information import (
     Bits,
     PairFactors,
@@ -81,13 +82,10 @@ def augmented(X: ArrayLike, y: ArrayLike | None, variance: float) -> tuple[Array
     array([1., 1., 2.])
     """
     rows, labels = check_pair(X, y)
-    scale = np.sqrt(check_nonnegative("variance", variance))
-    d = rows.shape[1]
-    data, ridge = rows, scale * np.eye(d)
-    if y is not None:
-        data = np.column_stack([rows, labels])
-        ridge = np.column_stack([ridge, np.zeros(d)])
-    return rows, np.vstack([data, ridge]) if scale > 0 else data
+    scale = math.sqrt(check_nonnegative("variance", variance))
+    stacked = augmented_problem(rows, labels, sigma=scale)
+    M = stacked.design if y is None else np.column_stack(stacked)
+    return rows, M if scale > 0 else M[: len(rows)]
 
 
 def _require_rank(R: Array, what: str) -> None:
@@ -251,9 +249,7 @@ def log_likelihoods(
     >>> log_likelihoods(channel, [0.0, 1.0], np.eye(2), n_components=1).round(4)
     array([0.5   , 0.1534])
     """
-    n = check_integer("n_components", n_components)
-    x = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
-    G = np.asarray(check_finite_array("gram", gram), dtype=float)
+    n, x, G = n_components, np.asarray(levels), np.asarray(gram)
     aa, ab, bb, _ = (float(part) for part in channel)
     q = np.maximum(x**2 * aa + 2 * x * ab + bb, 0.0)
     energy = x**2 * G[..., 0, 0, None] + 2 * x * G[..., 0, 1, None] + G[..., 1, 1, None]
@@ -431,8 +427,8 @@ class CoefficientLaw(NamedTuple):
 
     def sample(self, count: int, *, rng: np.random.Generator) -> Array:
         """Draw ``count`` coefficient vectors: array of shape (count, d)."""
-        z = rng.standard_normal((check_integer("count", count), len(self.mean)))
-        z /= np.sqrt(check_rng(rng).chisquare(self.dof, (count, 1)))
+        z = rng.standard_normal((count, len(self.mean)))
+        z /= np.sqrt(rng.chisquare(self.dof, (count, 1)))
         return np.asarray(self.mean + self.scale * np.linalg.solve(self.root, z.T).T)
 
 
@@ -450,15 +446,15 @@ def coefficient_law(
     rows, labels = check_pair(X, y)
     d = rows.shape[1]
     n = check_integer("n_components", n_components, minimum=d)
-    ridge = np.sqrt(check_nonnegative("variance", variance)) * np.eye(d)
-    M, target = np.vstack([rows, ridge]), np.append(labels, np.zeros(d))
+    scale = math.sqrt(check_nonnegative("variance", variance))
+    M, target = augmented_problem(rows, labels, sigma=scale)
     Q, R = np.linalg.qr(M)
     _require_rank(R, "X")
     mean = np.linalg.solve(R, Q.T @ target)
-    scale = float(np.linalg.norm(target - M @ mean))
-    if scale <= 1e-13 * np.linalg.norm(target):
+    residual = float(np.linalg.norm(target - M @ mean))
+    if residual <= 1e-13 * np.linalg.norm(target):
         raise ValueError("y must not lie in the column space of X: the coefficients are exact")
-    return CoefficientLaw(mean, R, scale, n - d + 1)
+    return CoefficientLaw(mean, R, residual, n - d + 1)
 
 
 def coefficient_leakage(
@@ -484,7 +480,7 @@ def coefficient_leakage(
     for level in np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float):
         data[i, j] = level
         laws.append(coefficient_law(data, y, variance=variance, n_components=n_components))
-    draws = [law.sample(count, rng=rng) for law in laws]
+    draws = [law.sample(count, rng=check_rng(rng)) for law in laws]
     return levels_information(
         [np.stack([other.log_density(t) for other in laws], axis=1) for t in draws]
     )

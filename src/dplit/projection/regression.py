@@ -247,14 +247,7 @@ def spectra_from_moments(
     >>> float(one.scores[0]), one.residual, one.snr
     (1.0, 2.0, 0.5)
     """
-    G = check_finite_array("gram", gram, ndim=2).astype(float)
-    C = check_finite_array("cross", cross, ndim=2).astype(float)
-    energy = check_finite_array("response_energies", response_energies, ndim=1).astype(float)
-    if G.shape[0] != G.shape[1] or C.shape != (len(G), len(energy)):
-        raise ValueError(
-            "gram, cross and response_energies must have shapes (d, d), (d, m) and (m,), "
-            f"got {G.shape}, {C.shape} and {energy.shape}"
-        )
+    G, C, energy = (np.asarray(part, float) for part in (gram, cross, response_energies))
     values, basis = eigh(G, driver="evd", check_finite=False)
     if values[0] <= len(G) * np.finfo(float).eps * max(values[-1], 0.0):
         raise ValueError(
