@@ -73,8 +73,7 @@ def _half_width(clip: Interval) -> float:
 def additive_scale(
     *, epsilon: float, calibration: Calibration = "paper", clip: Interval = (-1.0, 1.0)
 ) -> float:
-    """Standard deviation of the noise on every entry: half the width of ``clip`` times that of [-1,
-    1].
+    """Standard deviation of the noise: that of [-1, 1] times half the width of ``clip``.
 
     ``calibration`` is (9) of the paper, or the least noise that meets the budget (``"exact"``, at
     most 2.5 bits). Noise does not care for the origin: entries in [0, 1] need half of it.
@@ -139,8 +138,7 @@ def fit_additive(released: ArrayLike, y: ArrayLike) -> Array:
 
 
 def fit_corrected(released: ArrayLike, y: ArrayLike, *, sigma: float, cap: float = 0.8) -> Array:
-    r"""Coefficients without (most of) the attenuation that public noise ``sigma`` on the design
-    causes.
+    r"""Coefficients without (most of) the attenuation that public noise ``sigma`` causes.
 
     :math:`(X_{AN}^\top X_{AN}-sI)^{-1}X_{AN}^\top y` with
     :math:`s=\min(n\sigma^2,\,\text{cap}\cdot\lambda_{\min}(X_{AN}^\top X_{AN}))`: the first removes
@@ -179,8 +177,7 @@ def attenuation_limit(X: ArrayLike, y: ArrayLike, *, sigma: float) -> float:
 
 
 def uniform_attenuation(*, sigma: float, root_snr: float) -> float:
-    r"""The same limit for uniform entries in [-1, 1]:
-    :math:`1+\big(\tfrac{3\sigma^2}{1+3\sigma^2}\big)^2r^2(y)`.
+    r"""Limit for uniform entries: :math:`1+\big(\tfrac{3\sigma^2}{1+3\sigma^2}\big)^2r^2(y)`.
 
     >>> uniform_attenuation(sigma=1.0, root_snr=4.0)
     10.0
@@ -190,8 +187,7 @@ def uniform_attenuation(*, sigma: float, root_snr: float) -> float:
 
 
 def singular_value_tail(t: float, *, as_printed: bool = True) -> float:
-    r"""Proposition 3, (27): bound on :math:`P(\sigma_{\max}(N)>\sqrt n+\sqrt d+t)`,
-    :math:`2e^{-t^2/2}`.
+    r"""Proposition 3, (27): :math:`P(\sigma_{\max}(N)>\sqrt n+\sqrt d+t)\le2e^{-t^2/2}`.
 
     Not ``as_printed`` it lacks the factor 2 of a two-sided statement. Above 1 it says nothing
     (printed: up to t = 1.18).

@@ -85,8 +85,7 @@ def whitened_gram(
     release: ProjectionRelease, X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int,
     column: int,
 ) -> tuple[EntryChannel, Array]:  # fmt: skip
-    """Channel of an entry, and the Gram matrix (2, 2) of ``W a`` and ``W b``, W the whitened
-    release.
+    """Channel of an entry, and the Gram matrix of ``W a`` and ``W b``, W the whitened release.
 
     It is a sufficient statistic from what the adversary knows: the entry itself is not read.
     Without y the released responses are ignored.
@@ -336,8 +335,7 @@ def outlier_leakage(
     n_components: int = 50,
     rng: np.random.Generator,
 ) -> tuple[Array, float, float]:
-    """Leakage of a fair +-1 entry of row 1 as its response grows: bits (m,), their bound, the
-    variance.
+    """Leakage of a fair +-1 entry of row 1 as its response grows: bits (m,), bound, variance.
 
     Under the printed noise; X is uniform, the other responses standard normal, the bound coherent.
     """

@@ -87,8 +87,7 @@ def printed_bound(problem: Spectrum, *, penalty: float, sketching: float) -> flo
 
 
 def ridge_product_bound(problem: Spectrum, *, penalty: float) -> float:
-    r"""Sharp bound :math:`\eta_1\eta_2\le1+\frac{\lambda}{\sigma_{\min}^2+\lambda}r^2(y)`, for (1 +
-    l1)(1 + l2)^2.
+    r"""Sharp bound :math:`\eta_1\eta_2\le1+\frac{\lambda}{\sigma_{\min}^2+\lambda}r^2(y)`.
 
     Equality if the response lies along the left singular vector of :math:`\sigma_{\min}` and the
     residual.

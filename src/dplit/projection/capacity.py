@@ -160,8 +160,7 @@ def peak_capacity(sigma: float, *, tolerance: float = 1e-6) -> Bracket:
 
 
 def uniform_input_bound(sigma: float) -> float:
-    r"""Lower bound in bits on the same capacity: :math:`\tfrac12\log_2\big(1+\tfrac2{\pi
-    e\,\sigma^2}\big)`.
+    r"""Lower bound of the peak capacity: :math:`\tfrac12\log_2(1+\tfrac2{\pi e\,\sigma^2})`.
 
     >>> round(uniform_input_bound(0.1), 3)
     2.305
@@ -195,8 +194,7 @@ def exact_sigma(*, epsilon: float) -> float:
 
 
 def quantised_channel(sigma: float, *, inputs: int = 41, outputs: int = 400) -> Array:
-    """The noisy entry as a finite channel (inputs, outputs), for the algorithm of Blahut and
-    Arimoto.
+    """The noisy entry as a finite channel (inputs, outputs), for Blahut and Arimoto.
 
     Equidistant inputs in [-1, 1] and exact probabilities of output bins that miss less than 1e-15:
     its capacity is below that of the continuous channel.
@@ -228,8 +226,7 @@ def coherent_capacity_bound(noise: float, *, n_components: int) -> float:
 
 
 def noncoherent_bound(noise: float, *, n_components: int) -> float:
-    r"""Non-coherent bound (16) in bits: :math:`\frac{n'}2\log_2(1+1/\nu)`, never below the coherent
-    one.
+    r"""Non-coherent bound (16) in bits, :math:`\frac{n'}2\log_2(1+1/\nu)`, above the coherent.
 
     >>> noncoherent_bound(1.0, n_components=2)
     1.0
@@ -289,8 +286,9 @@ def peak_capacity_bracket(noise: float, *, n_components: int) -> Bracket:
 
 
 def peak_law(*, epsilon: float, n_components: int) -> float:
-    r"""Leading term of the same at the noise of (13):
-    :math:`\frac{(2^{2\epsilon}-1)^2}{16n'}\log_2e` bits.
+    r"""Leading term of the capacity of one column, in bits, at total noise c.
+
+    :math:`\frac{(2^{2\epsilon}-1)^2}{16n'}\log_2e`.
 
     >>> round(peak_law(epsilon=0.5, n_components=100), 5)
     0.0009

@@ -288,8 +288,7 @@ def additive_sigma(*, epsilon: float) -> float:
 
 
 def fixed_variance(*, epsilon: float, n_components: int) -> float:
-    r"""Noise variance that makes a projection private whatever the data:
-    :math:`n'/(2^{2\epsilon}-1)`.
+    r"""Noise variance that is private whatever the data: :math:`n'/(2^{2\epsilon}-1)`.
 
     This is (13) without :math:`f^2(X)`.
 
@@ -300,8 +299,7 @@ def fixed_variance(*, epsilon: float, n_components: int) -> float:
 
 
 def pinsker_delta(*, epsilon: float) -> float:
-    r"""Proposition 2: :math:`\epsilon`-MI-DP implies (0, delta)-DP with
-    :math:`\delta=\sqrt{2\epsilon\ln2}`.
+    r"""Proposition 2: the delta :math:`\sqrt{2\epsilon\ln2}` that :math:`\epsilon` bits imply.
 
     At least 1, hence empty, from :math:`1/(2\ln2)=0.7213` bits on.
 
@@ -346,8 +344,7 @@ def sharp_delta(*, epsilon: float) -> float:
 
 
 def dp_to_tv(*, epsilon: float, delta: float) -> float:
-    r"""Smallest :math:`\delta'` for which (epsilon, delta)-DP implies (0, delta')-DP, direction (b)
-    of (4).
+    r"""Smallest :math:`\delta'` for which (epsilon, delta)-DP implies (0, delta')-DP, from (4).
 
     :math:`(e^\varepsilon-1+2\delta)/(e^\varepsilon+1)`; ``epsilon`` is **not bits**, and
     nonnegative.
@@ -373,8 +370,7 @@ def entry_mu(*, epsilon: float, width: float = 2.0) -> float:
 
 
 def row_mu(*, epsilon: float, n_features: int, width: float = 2.0) -> float:
-    r"""Gaussian-DP parameter of a person's row of d entries: :math:`\text{width}\sqrt
-    d/\sigma_{AN}`.
+    r"""Gaussian-DP parameter of a row of d entries: :math:`\text{width}\sqrt d/\sigma_{AN}`.
 
     ``epsilon`` is the budget in bits of one **entry**; the worst rows are opposite corners of the
     cube.
@@ -387,8 +383,7 @@ def row_mu(*, epsilon: float, n_features: int, width: float = 2.0) -> float:
 
 
 def entry_dp_epsilon(*, epsilon: float, delta: float, width: float = 2.0) -> float:
-    r"""Exact :math:`\varepsilon` (natural logarithm) at ``delta`` that additive noise gives one
-    entry.
+    r"""Exact :math:`\varepsilon` (in nats) at ``delta`` that additive noise gives one entry.
 
     >>> round(entry_dp_epsilon(epsilon=0.5, delta=1e-5), 2)
     10.0
@@ -397,8 +392,7 @@ def entry_dp_epsilon(*, epsilon: float, delta: float, width: float = 2.0) -> flo
 
 
 def row_dp_epsilon(*, epsilon: float, delta: float, n_features: int, width: float = 2.0) -> float:
-    r"""Exact :math:`\varepsilon` (natural logarithm) at ``delta`` that additive noise gives one
-    row.
+    r"""Exact :math:`\varepsilon` (in nats) at ``delta`` that additive noise gives one row.
 
     ``epsilon`` is the budget in bits of one **entry**, ``width`` the length of its interval.
 
@@ -425,8 +419,7 @@ def _laws(name: str, value: ArrayLike, ndim: int | None = None) -> Array:
 
 
 def erasure_channel(reveal: float) -> Array:
-    """Channel (2, 3) that publishes a bit with probability ``reveal``, its capacity, and else
-    nothing.
+    """Channel (2, 3) that publishes a bit with probability ``reveal``, and else nothing.
 
     >>> erasure_channel(0.25)[0]
     array([0.25, 0.  , 0.75])
@@ -507,8 +500,7 @@ def channel_delta(channel: ArrayLike, *, epsilon: float) -> float:
 
 
 def conditional_information(joint: ArrayLike, mechanism: ArrayLike, *, entry: int) -> float:
-    r"""The functional :math:`I(D_i;q(D)\mid D^{-i})` of (2) in bits, for one law of a finite
-    database.
+    r""":math:`I(D_i;q(D)\mid D^{-i})` of (2) in bits, for one law of a finite database.
 
     ``joint`` is the law of the database, an array (k_1, ..., k_N); ``mechanism`` (k_1, ..., k_N, m)
     that of the output given the database; ``entry`` the index i from 0.
@@ -534,8 +526,7 @@ def conditional_information(joint: ArrayLike, mechanism: ArrayLike, *, entry: in
 
 
 def database_leakage(mechanism: ArrayLike, *, tolerance: float = 1e-6) -> Bracket:
-    r"""Bounds on the smallest :math:`\epsilon` in bits with which a mechanism is MI-DP, Definition
-    1.
+    r"""Bounds on the smallest :math:`\epsilon` in bits of Definition 1.
 
     The largest capacity among the channels that fixed other entries leave, each up to ``tolerance``
     bits; ``mechanism`` as in :func:`conditional_information`.

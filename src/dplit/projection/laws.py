@@ -103,8 +103,7 @@ def projection_errors(
 
 
 def bartlett_factor(n_rows: int, n_columns: int, *, rng: np.random.Generator) -> Array:
-    r"""Draw an upper trapezoidal T such that T'T has the law of G'G, G Gaussian with ``n_rows``
-    rows.
+    r"""Draw an upper trapezoidal T: T'T has the law of G'G for a Gaussian G of ``n_rows`` rows.
 
     :math:`T_{ii}^2\sim\chi^2_{n-i+1}`, :math:`T_{ij}\sim N(0,1)` for i < j, all independent; with
     fewer rows than columns, even 0, the factor has that many rows.
@@ -176,9 +175,7 @@ def _samples(problem: Spectrum, n_samples: int) -> int:
 def additive_draws(
     problem: Spectrum, *, sigma: float, n_samples: int, size: int, rng: np.random.Generator
 ) -> Array:
-    """Draw fits on data with noise ``sigma`` on every entry, shape (size, d), at a cost free of n >
-    d.
-    """
+    """Draw fits (size, d) on data with noise ``sigma`` on every entry; the cost is free of n."""
     level, n = check_positive("sigma", sigma), _samples(problem, n_samples)
     generator = check_rng(rng)
     count = check_integer("size", size)
@@ -222,7 +219,7 @@ def expected_error(problem: Spectrum, *, penalty: float, n_components: int) -> f
 
 
 def error_sd(problem: Spectrum, *, penalty: float, n_components: int) -> float:
-    r"""Standard deviation of the same; infinite for n' <= d + 3.
+    r"""Standard deviation of the relative error, given the data; infinite for n' <= d + 3.
 
     With :math:`m=n'-d+1`, :math:`D_i=\sigma_i^2/(\sigma_i^2+\lambda)` and
     :math:`a_i=\lambda(u_i^\top y)/(\sigma_i^2+\lambda)`,
@@ -293,8 +290,7 @@ def sketch_factors(problem: Spectrum, coefficients: ArrayLike, *, penalty: float
 
 
 def sketch_mean(*, n_features: int, n_components: int) -> float:
-    r"""Mean :math:`(n'-1)/(n'-d-1)` of the sketching factor :math:`\eta_3`; infinite for n' <= d +
-    1.
+    """Mean :math:`(n'-1)/(n'-d-1)` of the sketching factor; infinite for n' <= d + 1.
 
     >>> round(sketch_mean(n_features=800, n_components=5500), 4)
     1.1702

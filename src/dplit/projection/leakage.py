@@ -321,8 +321,7 @@ def levels_leakage(
 
 
 def row_delta(*, epsilon: float, variance: float, n_components: int, row_change: float) -> float:
-    r"""Exact delta at ``epsilon`` (nats) of the projected release with public S, for one changed
-    row.
+    r"""Exact delta at ``epsilon`` (nats) of a release with public S, for one changed row.
 
     ``variance`` was chosen without the data; ``row_change`` is the largest Euclidean norm of the
     change, ``2 sqrt(d)`` for d entries in [-1, 1] and 2 for a single entry. Given S the mean moves
@@ -348,7 +347,7 @@ def _check_delta(delta: object) -> float:
 
 
 def row_epsilon(*, delta: float, variance: float, n_components: int, row_change: float) -> float:
-    """Smallest epsilon at ``delta``, at least 1e-14, of the same release, on the safe side by 1e-9.
+    """Smallest epsilon at ``delta`` >= 1e-14 of a release with public S, on the safe side by 1e-9.
 
     It is 0 where delta is reached there already, and inf where the mean signal-to-noise ratio
     exceeds 1e15.
@@ -384,8 +383,7 @@ def _row_epsilon(target: float, variance: float, n: int, change: float) -> float
 
 
 def row_variance(*, epsilon: float, delta: float, n_components: int, row_change: float) -> float:
-    """Smallest noise variance, on the safe side by 1e-9, that is (epsilon, delta)-private for one
-    row.
+    """Smallest variance with public S, safe by 1e-9, that is (epsilon, delta)-private for a row.
 
     >>> v = row_variance(epsilon=3.0, delta=1e-5, n_components=50, row_change=2.0)
     >>> round(row_epsilon(delta=1e-5, variance=v, n_components=50, row_change=2.0), 6)

@@ -196,8 +196,7 @@ def noise_free_epsilon(X: ArrayLike, *, n_components: int) -> float:
 def projection_variance(
     X: ArrayLike, *, epsilon: float, n_components: int, as_printed: bool = False
 ) -> float:
-    """Noise variance of the mechanism: :func:`fixed_variance`, or (13) ``as_printed``, for study
-    only.
+    """Noise variance: :func:`fixed_variance`, or (13) ``as_printed``, for study only.
 
     >>> projection_variance([[1.0], [1.0], [0.5]], epsilon=0.5, n_components=4)
     4.0

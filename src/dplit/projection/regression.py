@@ -74,8 +74,7 @@ def _cutoff(X: Array) -> float:
 
 
 def singular_values(X: ArrayLike) -> Array:
-    """Singular values, largest first, of a design that meets the paper's assumptions: n > d, rank
-    d.
+    """Singular values, largest first, of a design with n > d and rank d.
 
     >>> singular_values([[3.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
     array([3., 2.])
@@ -165,8 +164,7 @@ def condition_number(X: ArrayLike) -> float:
 
 
 def root_snr(X: ArrayLike, y: ArrayLike) -> float:
-    r"""The paper's (7), :math:`r(y)=\|X\theta^\star\|/\|X\theta^\star-y\|`, infinite where X
-    explains y.
+    r"""Equation (7), :math:`r(y)=\|X\theta^\star\|/\|X\theta^\star-y\|`, infinite if X explains y.
 
     >>> round(root_snr([[1.0], [0.0]], [3.0, 4.0]), 12)
     0.75
@@ -238,8 +236,7 @@ class Spectrum:
 def spectra_from_moments(
     gram: ArrayLike, cross: ArrayLike, response_energies: ArrayLike
 ) -> list[Spectrum]:
-    """Spectra of m responses to one design, from second moments: X'X, X'Y (d, m), energies of Y
-    (m,).
+    """Spectra of m responses to a design, from X'X, X'Y (d, m) and their energies (m,).
 
     A residual below 1e-13 of the response's energy is rounding and becomes 0.
 
@@ -292,8 +289,9 @@ def ridge_coefficients(problem: Spectrum, *, penalty: float) -> Array:
 
 
 def ridge_objective(problem: Spectrum, *, penalty: float) -> float:
-    r"""Its least value :math:`\tau^2=\|r\|^2+\sum_i\frac{\lambda}{\sigma_i^2+\lambda}(u_i^\top
-    y)^2`.
+    r"""Least value of the ridge objective.
+
+    :math:`\tau^2=\|r\|^2+\sum_i\frac{\lambda}{\sigma_i^2+\lambda}(u_i^\top y)^2`.
 
     >>> round(ridge_objective(spectrum([[1.0], [1.0]], [3.0, 1.0]), penalty=2.0), 9)
     6.0

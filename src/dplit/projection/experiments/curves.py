@@ -377,16 +377,13 @@ def best_schemes(curves: ErrorCurves, response: str, *, noise: str = "printed") 
 
 
 def saturation_epsilon(*, floor: float, n_components: int) -> float:
-    r"""Budget in bits from which (13) adds no noise, :math:`\frac12\log_2(1+n'/f^2)`; ``floor`` is
-    f^2.
-    """
+    r"""Bits from which (13) is 0: :math:`\frac12\log_2(1+n'/f^2)`, ``floor`` = f^2."""
     rows = check_integer("n_components", n_components)
     return 0.5 * math.log2(1.0 + rows / check_positive("floor", floor))
 
 
 def linearity(curves: ErrorCurves, response: str, scheme: str) -> tuple[float, float]:
-    """R^2 of a straight line up to the saturation of (13), and the last relative fall of the
-    excess.
+    """R^2 of a straight line before (13) saturates, and the last relative fall of the excess.
 
     Additive noise, which does not saturate, is fitted on the whole axis.
     """

@@ -85,8 +85,7 @@ def augment(images: Array, *, rng: np.random.Generator) -> Array:
 
 
 def pixel_table(digits: Digits, *, n_features: int, rng: np.random.Generator) -> PixelTable:
-    """Samples of Figure 3: the d pixels of most energy in all samples, as the text has it: not
-    private.
+    """Samples of Figure 3: the d pixels of most energy in all samples, which is not private.
 
     Other images than the paper's come with five affine copies each, 11,791 samples at most.
     """
