@@ -20,7 +20,6 @@ from dplit.projection.additive import (
     release_additive,
     singular_value_tail,
     smallest_epsilon,
-    sufficient_ratio,
     theorem1_bound,
     worst_perturbation,
 )
@@ -112,8 +111,9 @@ def test_no_admissible_design_makes_theorem_1_speak_at_half_a_bit(seed):
     assert smallest_epsilon(X) >= necessary_epsilon(n_samples=len(X), n_features=d) - 1e-12
     assert necessary_epsilon(n_samples=len(X), n_features=d) > 0.5
     sigma = additive_sigma(epsilon=smallest_epsilon(X))
-    assert sufficient_ratio(X) == pytest.approx(sigma, rel=1e-9)
-    assert sufficient_ratio(X) < 1
+    ratio = np.linalg.norm(X, -2) / (np.sqrt(len(X)) + np.sqrt(d))  # least singular value
+    assert ratio == pytest.approx(sigma, rel=1e-9)
+    assert ratio < 1
 
 
 @pytest.mark.claim("proj-lemma3")
@@ -230,7 +230,7 @@ def test_an_unperturbed_design_has_bound_one():
         (lambda X, y: noise_quotient(X, epsilon=1.0, failure=0.0), "failure"),
         (lambda X, y: noise_quotient(X[:3], epsilon=1.0, failure=0.1), "more rows than columns"),
         (lambda X, y: smallest_epsilon(np.ones((9, 2))), "full column rank"),
-        (lambda X, y: sufficient_ratio(X.ravel()), "2 axes"),
+        (lambda X, y: smallest_epsilon(X.ravel()), "2 axes"),
         (lambda X, y: necessary_epsilon(n_samples=5, n_features=5), "n_samples must exceed"),
         (lambda X, y: necessary_epsilon(n_samples=5, n_features=0), "n_features"),
         (lambda X, y: perturbation_bound(X, y, X[:-1]), "E must have shape"),

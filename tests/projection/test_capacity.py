@@ -10,15 +10,20 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from dplit.projection import capacity
 from dplit.projection.capacity import (
     average_power_capacity,
     exact_sigma,
     peak_capacity,
-    peak_input,
     quantised_channel,
     uniform_input_bound,
 )
 from dplit.projection.information import additive_sigma, capacity_bracket, channel_information
+
+
+def _input_law(sigma, tolerance=1e-6):
+    """Return the input law whose information is the lower bound."""
+    return capacity._solve(sigma, tolerance)[0]
 
 
 def _information(points, weights, sigma):
@@ -38,7 +43,7 @@ def _information(points, weights, sigma):
 @pytest.mark.claim("proj-lemma1", "proj-beyond-capacity")
 @pytest.mark.parametrize("sigma", [0.2, 0.4, 0.6, 1.0, 3.0])
 def test_the_lower_bound_is_the_information_of_a_law(sigma):
-    law = peak_input(sigma)
+    law = _input_law(sigma)
     assert law.points.min() >= 0
     assert law.points.max() == pytest.approx(1.0, abs=1e-9)
     assert law.weights.sum() == pytest.approx(1.0)
@@ -67,7 +72,7 @@ def test_the_paper_allows_less_than_its_budget_and_the_bound_is_the_budget(epsil
 
 @pytest.mark.parametrize("sigma", [1.0, 1.7, 30.0, 1e4])
 def test_a_fair_coin_is_optimal_when_the_noise_is_at_least_one(sigma):
-    law, bracket = peak_input(sigma), peak_capacity(sigma)
+    law, bracket = _input_law(sigma), peak_capacity(sigma)
     assert law.points.tolist() == [1.0]
     assert bracket.upper - bracket.lower < 1e-14
     coin = quantised_channel(sigma, inputs=2, outputs=4000)
@@ -75,8 +80,8 @@ def test_a_fair_coin_is_optimal_when_the_noise_is_at_least_one(sigma):
 
 
 def test_more_points_are_needed_below_smiths_threshold():
-    assert len(peak_input(0.62).points) == 1  # 1 / 0.62 = 1.61 < 1.665
-    assert len(peak_input(0.58, tolerance=1e-7).points) >= 2  # 1 / 0.58 = 1.72
+    assert len(_input_law(0.62).points) == 1  # 1 / 0.62 = 1.61 < 1.665
+    assert len(_input_law(0.58, tolerance=1e-7).points) >= 2  # 1 / 0.58 = 1.72
     assert peak_capacity(0.58).lower > _information([1.0], [1.0], 0.58) + 1e-4
 
 
@@ -123,11 +128,6 @@ def test_tiny_budgets_keep_their_digits():
     sigma = exact_sigma(epsilon=1e-5)
     assert sigma == additive_sigma(epsilon=1e-5)
     assert peak_capacity(sigma).upper == pytest.approx(1e-5, rel=1e-10)
-
-
-def test_results_of_a_search_are_copies():
-    peak_input(0.5).points[:] = 7.0
-    assert peak_input(0.5).points.max() <= 1.0
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
-r"""Reading one entry of X off a projected release, and how well it works.
+"""Reading one entry of X off a projected release, and data on which the printed release leaks.
 
 The adversary of the definition knows every other entry, y and the noise variance. It whitens the
-release by the matrix A of :mod:`dplit.projection.leakage`, keeps two inner products, and takes
-the most likely value. Where two columns agree outside Alice's row a root mean square is enough.
+release by the matrix A of :mod:`dplit.projection.leakage`, keeps two inner products, and takes the
+most likely value. The data of the counterexamples fit on a blackboard: the other columns share S
+with the column in question, so does y, and the printed noise variance is itself a function of the
+entry.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from dplit.projection.leakage import (
     binary_total_variation,
     coherent_bound,
     entry_channels,
+    filtered_entry,
     levels_leakage,
     log_likelihoods,
     single_entry,
@@ -56,25 +59,8 @@ __all__ = [
 
 
 def rms_attack(release: ProjectionRelease) -> float:
-    """Size of the entry by which two columns differ, from their released difference.
+    """Size of the entry by which two columns differ: root mean square of their released difference.
 
-    Parameters
-    ----------
-    release : ProjectionRelease
-        Release of two columns that agree in all rows but one, without noise.
-
-    Returns
-    -------
-    float
-        Root mean square of the difference of the released columns.
-
-    Raises
-    ------
-    ValueError
-        If the release does not have two columns.
-
-    Examples
-    --------
     >>> rms_attack(ProjectionRelease(np.array([[3.0, 0.0], [4.0, 0.0]]), np.zeros(2))).__round__(4)
     3.5355
     """
@@ -85,29 +71,8 @@ def rms_attack(release: ProjectionRelease) -> float:
 
 
 def rms_attack_quantiles(size: float, probabilities: ArrayLike, *, n_components: int) -> Array:
-    r"""Quantiles of :func:`rms_attack`: its law is :math:`|x|\chi_{n'}/\sqrt{n'}`.
+    r"""Quantiles of :func:`rms_attack` without noise: its law is :math:`|x|\chi_{n'}/\sqrt{n'}`.
 
-    Parameters
-    ----------
-    size : float
-        True difference :math:`|x|`, nonnegative.
-    probabilities : array_like
-        In (0, 1).
-    n_components : int
-        Rows n' of the release.
-
-    Returns
-    -------
-    ndarray
-        The relative standard deviation is about :math:`1/\sqrt{2n'}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
     >>> rms_attack_quantiles(1.0, [0.05, 0.95], n_components=300).round(3)
     array([0.933, 1.067])
     """
@@ -120,51 +85,19 @@ def whitened_gram(
     release: ProjectionRelease, X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int,
     column: int,
 ) -> tuple[EntryChannel, Array]:  # fmt: skip
-    """Sufficient statistic of a release for one entry, from what the adversary knows.
+    """Channel of an entry, and the Gram matrix of ``W a`` and ``W b``, W the whitened release.
 
-    Parameters
-    ----------
-    release : ProjectionRelease
-        What was published.
-    X : array_like of shape (n, d)
-        The data; the entry in question is not read.
-    y : array_like of shape (n,) or None
-        Responses; None ignores the released ones.
-    variance : float
-        Variance of the noise.
-    row, column : int
-        The entry.
+    It is a sufficient statistic from what the adversary knows: the entry itself is not read.
+    Without y the released responses are ignored.
 
-    Returns
-    -------
-    channel : EntryChannel
-    gram : ndarray of shape (2, 2)
-        Gram matrix of ``W a`` and ``W b``, W the whitened release.
-
-    Raises
-    ------
-    TypeError, ValueError, numpy.linalg.LinAlgError
-        As :func:`dplit.projection.leakage.single_entry`.
-
-    Examples
-    --------
     >>> release = ProjectionRelease(np.array([[2.0]]), np.array([0.0]))
     >>> X = [[0.0], [1.0], [1.0]]
     >>> whitened_gram(release, X, None, variance=2.0, row=0, column=0)[1][0, 0].round(6)
     np.float64(0.25)
     """
-    channel = single_entry(X, y, variance=variance, row=row, column=column)
-    data = np.asarray(X, dtype=float)
-    Z = np.asarray(release.X)
-    noise = np.full(data.shape[1], float(variance))
-    if y is not None:
-        data, noise = np.column_stack([data, np.asarray(y, dtype=float)]), np.append(noise, 0.0)
-        Z = np.column_stack([Z, release.y])
-    rest = np.delete(data, row, axis=0)
-    unit = np.eye(data.shape[1])[column]
-    start = np.where(unit > 0, 0.0, data[row])
-    filters = np.linalg.solve(rest.T @ rest + np.diag(noise), np.column_stack([unit, start]))
-    seen = Z @ filters  # (n', 2): W a and W b
+    channel, filters = filtered_entry(X, y, variance=variance, row=row, column=column)
+    Z = release.X if y is None else np.column_stack([release.X, release.y])
+    seen = np.asarray(Z) @ filters  # (n', 2): W a and W b
     return channel, np.asarray(seen.T @ seen)
 
 
@@ -172,27 +105,8 @@ def likeliest_entry(
     release: ProjectionRelease, X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int,
     column: int, levels: ArrayLike,
 ) -> float:  # fmt: skip
-    """Most likely value of one entry, given everything else.
+    """The candidate of ``levels`` (m,) that is most likely as one entry, given everything else.
 
-    Parameters
-    ----------
-    release, X, y, variance, row, column
-        As in :func:`whitened_gram`.
-    levels : array_like of shape (m,)
-        Candidates.
-
-    Returns
-    -------
-    float
-        The candidate of largest likelihood.
-
-    Raises
-    ------
-    TypeError, ValueError, numpy.linalg.LinAlgError
-        As :func:`whitened_gram`.
-
-    Examples
-    --------
     >>> release = ProjectionRelease(np.array([[9.0]]), np.array([0.0]))
     >>> likeliest_entry(release, [[0.0], [1.0], [1.0]], None, variance=0.0, row=0, column=0,
     ...                 levels=[0.0, 1.0])
@@ -224,41 +138,9 @@ def attack_entry(
     n_trials: int,
     rng: np.random.Generator,
 ) -> AttackedEntry:
-    """Repeat the public release with several values of one entry and guess the value each time.
+    """Release ``n_trials`` times for each true value of one entry, and guess the value each time.
 
-    Parameters
-    ----------
-    X, y, variance, row, column
-        As in :func:`whitened_gram`.
-    n_components : int
-        Rows n' of the release.
-    truth : array_like of shape (t,)
-        Values that the entry really has.
-    levels : array_like of shape (m,)
-        Candidates of the adversary.
-    n_trials : int
-        Releases per true value.
-    rng : numpy.random.Generator
-        Source of the releases.
-
-    Returns
-    -------
-    AttackedEntry
-        ``guesses`` has shape (t, n_trials).
-
-    Raises
-    ------
-    TypeError, ValueError, numpy.linalg.LinAlgError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> X, y = np.ones((30, 1)), np.append(9.0, np.tile([1.0, -1.0], 15)[:29])
-    >>> attack = attack_entry(X, y, variance=0.0, n_components=20, row=0, column=0, truth=[0.5],
-    ...     levels=[-0.5, 0.5], n_trials=20, rng=stream(0, "doc", "noise"))
-    >>> attack.guesses.shape
-    (1, 20)
+    ``truth`` (t,) are the values that the entry really has, ``levels`` the adversary's candidates.
     """
     data = np.array(check_finite_array("X", X, ndim=2), dtype=float)
     values = np.asarray(check_finite_array("truth", truth, ndim=1), dtype=float)
@@ -277,37 +159,12 @@ def attack_entry(
     return AttackedEntry(values, guesses)
 
 
-# Data on which the printed projection leaks more than its budget, small enough for a blackboard.
-#
-# Three mechanisms of leakage: the other columns share S with the column in question; so does y;
-# and
-# the printed noise variance is itself a function of the entry. In each family the printed
-# variance
-# is computed by :func:`dplit.projection.projection.printed_variance`, never assumed.
-
-
 def paired_columns(x: float, *, n_records: int = 3) -> Array:
     """Two columns that agree except in row 1, where they hold x and 0; all else is 1.
 
-    Parameters
-    ----------
-    x : float
-        Alice's entry, in [-1, 1].
-    n_records : int, default=3
-        Rows n, at least 3. The energy floor f^2 is n - 2 for every x.
+    The released columns differ by ``s_1 x``, and the energy floor f^2 is n - 2, for every x in [-1,
+    1].
 
-    Returns
-    -------
-    ndarray of shape (n_records, 2)
-        The columns of the release differ by ``s_1 x``, whatever the other rows are.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If x is outside [-1, 1] or there are fewer than 3 rows.
-
-    Examples
-    --------
     >>> paired_columns(0.5)
     array([[0.5, 0. ],
            [1. , 1. ],
@@ -320,27 +177,8 @@ def paired_columns(x: float, *, n_records: int = 3) -> Array:
 
 
 def single_column(x: float, *, n_records: int = 3) -> tuple[Array, Array]:
-    """One column (x, 1, ..., 1) and the responses (0, 1, ..., 1).
+    """One column (x, 1, ..., 1) and the responses (0, 1, ..., 1): ``S X - S y = s_1 x``.
 
-    Parameters
-    ----------
-    x : float
-        Alice's entry, in [-1, 1].
-    n_records : int, default=3
-        Rows n, at least 3.
-
-    Returns
-    -------
-    X, y : ndarray of shape (n_records, 1) and (n_records,)
-        ``S X - S y = s_1 x``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If x is outside [-1, 1] or there are fewer than 3 rows.
-
-    Examples
-    --------
     >>> X, y = single_column(0.25)
     >>> X.ravel(), y
     (array([0.25, 1.  , 1.  ]), array([0., 1., 1.]))
@@ -350,35 +188,17 @@ def single_column(x: float, *, n_records: int = 3) -> tuple[Array, Array]:
 
 
 def _entry(x: float) -> float:
-    value = check_nonnegative("abs(x)", abs(x))
-    if value > 1:
+    if check_nonnegative("abs(x)", abs(x)) > 1:
         raise ValueError(f"x must be in [-1, 1], got x={x!r}")
     return float(x)
 
 
 def shared_sketch_leakage(levels: ArrayLike, *, n_components: int = 1) -> Bits:
-    r"""Information on the entry of :func:`paired_columns` or :func:`single_column`, without noise.
+    """Bits on the entry x of :func:`paired_columns` or :func:`single_column`, without noise.
 
-    Parameters
-    ----------
-    levels : array_like of shape (m,)
-        Nonzero values of the entry, equally likely.
-    n_components : int, default=1
-        Rows n' of the release.
+    ``levels`` are its nonzero values, equally likely: the differences of the two released columns
+    show the scale :math:`x^2` through n' Gaussian samples.
 
-    Returns
-    -------
-    Bits
-        The differences of the two released columns are :math:`s_{k1}x`, independent of the second
-        one, so the channel is the scale :math:`x^2` seen through n' Gaussian samples.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a level is zero or n' is no count.
-
-    Examples
-    --------
     >>> round(shared_sketch_leakage([1.0, 0.1]).value, 3)
     0.625
     """
@@ -389,29 +209,12 @@ def shared_sketch_leakage(levels: ArrayLike, *, n_components: int = 1) -> Bits:
 
 
 def collinear_bystanders(square: float, *, small: float = 1e-3) -> Array:
-    r"""A table of 25 rows and 3 columns whose collinear bystanders reveal the printed variance.
+    """A table (25, 3) whose collinear bystanders reveal the printed variance, by ``square`` = x^2.
 
-    Parameters
-    ----------
-    square : float
-        :math:`x^2` of the entry in row 1 of column 1, in [0, 1].
-    small : float, default=1e-3
-        The one entry by which columns 2 and 3 differ.
+    Column 1 has x and ten ones, column 2 thirteen ones elsewhere, column 3 the same and ``small``
+    in the last row. With n' = 10 and half a bit (13) gives :math:`1-x^2`, and the difference of
+    columns 2 and 3 has the variance :math:`small^2+2(1-x^2)`.
 
-    Returns
-    -------
-    ndarray of shape (25, 3)
-        Column 1 has x and ten ones, column 2 thirteen ones elsewhere, column 3 the same and
-        ``small`` in the last row. With n' = 10 and half a bit, (13) gives :math:`1-x^2`, and the
-        difference of columns 2 and 3 has the variance :math:`small^2+2(1-x^2)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
     >>> round(printed_variance(collinear_bystanders(0.75), epsilon=0.5, n_components=10), 12)
     0.25
     """
@@ -425,29 +228,11 @@ def collinear_bystanders(square: float, *, small: float = 1e-3) -> Array:
 
 
 def disjoint_columns(square: float, *, ones: int, n_features: int) -> Array:
-    r"""Columns with disjoint supports: the shared S plays no role, the printed variance does.
+    """Columns with disjoint supports: the shared S plays no role, the printed variance does.
 
-    Parameters
-    ----------
-    square : float
-        :math:`x^2` of the entry in row 1 of column 1, in [0, 1].
-    ones : int
-        Ones per column m, at least 2; column 1 has one fewer, and x.
-    n_features : int
-        Columns d, at least 2.
+    Each has m = ``ones`` ones; column 1 has one fewer, and x with :math:`x^2` = ``square``. (13)
+    gives :math:`c+2-m-x^2` (if positive), which every other column shows.
 
-    Returns
-    -------
-    ndarray of shape (ones * n_features, n_features)
-        (13) gives :math:`c+2-m-x^2` (if positive), which every other column shows.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
     >>> X = disjoint_columns(1.0, ones=3, n_features=2)
     >>> round(printed_variance(X, epsilon=0.5, n_components=10), 12)
     8.0
@@ -462,32 +247,12 @@ def disjoint_columns(square: float, *, ones: int, n_features: int) -> Array:
 def scale_leakage(
     tables: list[Array], weights: ArrayLike, *, epsilon: float, n_components: int
 ) -> Bits:
-    r"""Information that columns without the entry give, because the printed variance depends on it.
+    """Bits that columns without the entry give, because the printed variance depends on it.
 
-    Parameters
-    ----------
-    tables : list of ndarray of shape (n, d)
-        The data for each value of the entry, equally likely; they agree outside column 1.
-    weights : array_like of shape (d,) or (m, d)
-        Each row is a combination of columns, zero on column 1; combinations must be orthogonal in
-        the released covariance of every table and have equal variance.
-    epsilon : float
-        Claimed budget in bits.
-    n_components : int
-        Rows n' of the release.
+    ``tables`` are the data for each value of the entry, equally likely; rows of ``weights`` (d,) or
+    (m, d) combine columns other than the first, orthogonal in the released covariance and of equal
+    variance. A lower bound on the leakage of the whole release.
 
-    Returns
-    -------
-    Bits
-        A lower bound on the leakage of the whole release (data processing).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a combination uses column 1, or the combinations are not as required.
-
-    Examples
-    --------
     >>> tables = [collinear_bystanders(1.0 - gap) for gap in (1.0, 1e-2)]
     >>> round(scale_leakage(tables, [0, 1, -1], epsilon=0.5, n_components=10).value, 2)
     1.0
@@ -506,41 +271,12 @@ def scale_leakage(
     return scale_information(variances, n_samples=n_components * len(W))
 
 
-# Leakage through near-duplicate columns and through outlying responses: full-rank examples.
-
-
 def near_duplicate_columns(
     n_records: int, *, redrawn: float, alice: float = -1.0, rng: np.random.Generator
 ) -> Array:
     """Two uniform columns: the second copies the first but for Alice and a share of redrawn rows.
 
-    Parameters
-    ----------
-    n_records : int
-        Rows n, at least 3. Row 0 is Alice's; her first entry is set to 0.
-    redrawn : float
-        Share of rows whose second entry is drawn anew, in (0, 1).
-    alice : float, default=-1
-        Alice's second entry, clipped to [-1, 1].
-    rng : numpy.random.Generator
-        Source of the data.
-
-    Returns
-    -------
-    ndarray of shape (n_records, 2)
-        Of full rank, with and without Alice's row.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> X = near_duplicate_columns(100, redrawn=0.02, rng=stream(0, "doc", "data"))
-    >>> int(np.sum(X[:, 0] != X[:, 1]))
-    3
+    Row 0 is Alice's: her first entry is 0, her second ``alice``, clipped to [-1, 1].
     """
     n = check_integer("n_records", n_records, minimum=3)
     count = max(1, round(check_interval("redrawn", redrawn, 0.0, 1.0) * n))
@@ -573,34 +309,8 @@ def near_duplicate_audit(
 ) -> NearDuplicate:
     """Leakage of Alice's entry on a grid of nine values, from ``S X`` alone.
 
-    Parameters
-    ----------
-    n_records, redrawn, alice, rng
-        As in :func:`near_duplicate_columns`; the same generator serves the Monte-Carlo draws.
-    epsilon : float
-        Claimed budget in bits.
-    n_components : int
-        Rows n' of the release.
-    n_draws : int, default=1000
-        Draws per value and pass.
-
-    Returns
-    -------
-    NearDuplicate
-        With the prior optimised on draws of its own; the bits are unbiased.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> audit = near_duplicate_audit(300, redrawn=0.02, epsilon=0.5, n_components=90,
-    ...                              rng=stream(0, "doc", "data"), n_draws=500)
-    >>> bool(audit.bits > 0.5), audit.variance
-    (True, 0.0)
+    The prior is optimised on draws of its own, ``n_draws`` per value, so that the bits are
+    unbiased.
     """
     X = near_duplicate_columns(n_records, redrawn=redrawn, alice=alice, rng=rng)
     levels = np.linspace(-1.0, 1.0, 9)
@@ -625,39 +335,9 @@ def outlier_leakage(
     n_components: int = 50,
     rng: np.random.Generator,
 ) -> tuple[Array, float, float]:
-    """Leakage of an entry of row 1 as the response of row 1 grows.
+    """Leakage of a fair +-1 entry of row 1 as its response grows: bits (m,), bound, variance.
 
-    Parameters
-    ----------
-    responses : array_like of shape (m,)
-        Values of y_1; the other responses are standard normal, X is uniform on [-1, 1].
-    epsilon : float, default=0.5
-        Claimed budget in bits.
-    n_records, n_features, n_components : int
-        Sizes n, d, n'.
-    rng : numpy.random.Generator
-        Source of the data.
-
-    Returns
-    -------
-    bits : ndarray of shape (m,)
-        Leakage of a fair +-1 entry under the printed variance.
-    bound : float
-        The coherent bound for the same data.
-    variance : float
-        The printed variance.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> bits, bound, _ = outlier_leakage([0.0, 1000.0], rng=stream(0, "doc", "data"))
-    >>> bool(bits[0] < 0.05 < 0.3 < bits[1] < bound)
-    True
+    Under the printed noise; X is uniform, the other responses standard normal, the bound coherent.
     """
     values = np.asarray(check_finite_array("responses", responses, ndim=1), dtype=float)
     n, d = check_integer("n_records", n_records), check_integer("n_features", n_features)

@@ -2,7 +2,8 @@ r"""Theorem 2 and its lemmas: the printed bounds, constants that were missing, a
 
 The relative error of the projected fit is a product of four factors, (30). The paper bounds three
 of them one by one. The first two belong together, the third has an exact law, and the failure
-probability that is printed needs an upper limit on delta.
+probability that is printed needs an upper limit on delta. ``penalty`` is the noise variance
+:math:`\lambda=\sigma_{RP}^2`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import check_finite_array, check_integer, check_nonnegative, check_probability
+from dplit.projection.additive import augmented_problem
 from dplit.projection.laws import sketch_quantile
-from dplit.projection.regression import Spectrum
+from dplit.projection.regression import Spectrum, check_pair
 
 __all__ = [
     "ErrorFactors",
@@ -49,31 +51,9 @@ class ErrorFactors(NamedTuple):
 
 
 def noise_terms(problem: Spectrum, *, penalty: float) -> NoiseTerms:
-    r"""Terms l1 and l2 of Theorem 2.
+    r"""Terms of Theorem 2, (15): :math:`l_1=\lambda\max_i(\sigma_i/(\sigma_i^2+\lambda))^2r^2(y)`
+    and :math:`l_2=\lambda r(y)/(\sigma_{\min}^2+\lambda)`.
 
-    Parameters
-    ----------
-    problem : Spectrum
-    penalty : float
-        Noise variance :math:`\lambda=\sigma_{RP}^2`, nonnegative.
-
-    Returns
-    -------
-    NoiseTerms
-        :math:`l_1=\lambda\max_i(\sigma_i/(\sigma_i^2+\lambda))^2r^2(y)` and
-        :math:`l_2=\lambda r(y)/(\sigma_{\min}^2+\lambda)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``penalty`` is negative or not finite.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), Theorem 2, (15).
-
-    Examples
-    --------
     >>> from dplit.projection.regression import spectrum
     >>> terms = noise_terms(spectrum([[1.0], [1.0]], [3.0, 1.0]), penalty=2.0)
     >>> round(terms.l1, 9), round(terms.l2, 9)
@@ -89,32 +69,11 @@ def noise_terms(problem: Spectrum, *, penalty: float) -> NoiseTerms:
 
 
 def printed_bound(problem: Spectrum, *, penalty: float, sketching: float) -> float:
-    r"""Bound of Theorem 2 with a given value in the place of its sketching factor.
+    r"""Bound of Theorem 2, (15), :math:`(1+\delta)^2(1+l_1)(1+l_2)^2`, with a given first factor.
 
-    Parameters
-    ----------
-    problem, penalty
-        As in :func:`noise_terms`.
-    sketching : float
-        What stands for :math:`(1+\delta)^2`, at least 1; a quantile or the mean of the exact law,
-        since the constants that tie delta to a probability are not given.
+    ``sketching``, at least 1, is a quantile or the mean of the exact law, since the constants that
+    tie delta to a probability are not given.
 
-    Returns
-    -------
-    float
-        :math:`(1+\delta)^2(1+l_1)(1+l_2)^2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), Theorem 2, (15).
-
-    Examples
-    --------
     >>> from dplit.projection.regression import spectrum
     >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
     >>> round(printed_bound(problem, penalty=2.0, sketching=1.5), 9)
@@ -128,23 +87,11 @@ def printed_bound(problem: Spectrum, *, penalty: float, sketching: float) -> flo
 
 
 def ridge_product_bound(problem: Spectrum, *, penalty: float) -> float:
-    r"""Sharp bound of the first two factors together, in the place of (1 + l1)(1 + l2)^2.
+    r"""Sharp bound :math:`\eta_1\eta_2\le1+\frac{\lambda}{\sigma_{\min}^2+\lambda}r^2(y)`.
 
-    Parameters and errors are those of :func:`noise_terms`.
+    Equality if the response lies along the left singular vector of :math:`\sigma_{\min}` and the
+    residual.
 
-    Returns
-    -------
-    float
-        :math:`1+\frac{\lambda}{\sigma_{\min}^2+\lambda}r^2(y)`.
-
-    Notes
-    -----
-    :math:`\eta_1\eta_2=\tau^2/\|r\|^2=1+\sum_i\frac{\lambda}{\sigma_i^2+\lambda}
-    (u_i^\top y)^2/\|r\|^2`, and each weight is at most the one of :math:`\sigma_{\min}`. Equality
-    if the response lies along the left singular vector of :math:`\sigma_{\min}` and the residual.
-
-    Examples
-    --------
     >>> from dplit.projection.regression import spectrum
     >>> round(ridge_product_bound(spectrum([[1.0], [1.0]], [3.0, 1.0]), penalty=2.0), 9)
     3.0
@@ -156,34 +103,11 @@ def ridge_product_bound(problem: Spectrum, *, penalty: float) -> float:
 
 
 def sharp_bound(problem: Spectrum, *, penalty: float, n_components: int, failure: float) -> float:
-    r"""Bound of the relative error with every constant known.
+    """Bound of the relative error that fails with probability ``failure``, every constant known.
 
-    Parameters
-    ----------
-    problem, penalty
-        As in :func:`noise_terms`.
-    n_components : int
-        Number n' of projected rows, at least d.
-    failure : float
-        Probability with which the bound may fail, in (0, 1).
+    The quantile of the sketching factor times :func:`ridge_product_bound`; no condition on n' < n
+    or on delta.
 
-    Returns
-    -------
-    float
-        The quantile of the sketching factor times :func:`ridge_product_bound`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    :math:`\eta=\eta_1\eta_2\eta_3\eta_4\le(\tau^2/\|r\|^2)\,\eta_3` with
-    :math:`\eta_3\sim1+\chi^2_d/\chi^2_{n'-d+1}` exactly. No condition on n' < n or on delta.
-
-    Examples
-    --------
     >>> from dplit.projection.regression import spectrum
     >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
     >>> round(sharp_bound(problem, penalty=2.0, n_components=50, failure=0.05), 3)
@@ -195,35 +119,10 @@ def sharp_bound(problem: Spectrum, *, penalty: float, n_components: int, failure
 
 
 def ridge_bound(problem: Spectrum, *, penalty: float, squared: bool = False) -> float:
-    r"""Bound of the ridge fit's residual norm over the least one: Lemma 4, or its sharp form.
+    r"""Lemma 4, (31): bound :math:`1+l_2` of the ridge fit's residual norm over the least one.
 
-    Parameters
-    ----------
-    problem, penalty
-        As in :func:`noise_terms`.
-    squared : bool, default=False
-        False: the bound as printed, :math:`1+l_2`. True: :math:`\sqrt{1+l_2^2}`.
+    Or its sharp form :math:`\sqrt{1+l_2^2}`, an equality for d = 1.
 
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``penalty`` is negative or not finite.
-
-    Notes
-    -----
-    The ridge fit's residual is r plus a vector orthogonal to it, so Pythagoras replaces the
-    triangle inequality: the excess is quadratic in :math:`l_2`. Equality for d = 1.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), Lemma 4, (31).
-
-    Examples
-    --------
     >>> from dplit.projection.regression import spectrum
     >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
     >>> ridge_bound(problem, penalty=2.0), round(ridge_bound(problem, penalty=2.0, squared=True), 4)
@@ -234,32 +133,12 @@ def ridge_bound(problem: Spectrum, *, penalty: float, squared: bool = False) -> 
 
 
 def coefficient_bound(problem: Spectrum, *, penalty: float, as_printed: bool = False) -> float:
-    r"""Bound of the norm of the ridge coefficients: Corollary 3 as proved, or as stated.
+    r"""Corollary 3:
+    :math:`\|\theta_{RR}\|\le\max_i\frac{\sigma_i}{\sigma_i^2+\lambda}\|X\theta^\star\|`.
 
-    Parameters
-    ----------
-    problem, penalty
-        As in :func:`noise_terms`.
-    as_printed : bool, default=False
-        True: with the norm of the **residual** as its statement has it, which is false. False:
-        with the norm of the fitted values, which is what its proof shows and what (39) uses.
+    ``as_printed`` has the norm of the **residual** instead, which is false; its proof shows, and
+    (39) uses, that of the fitted values.
 
-    Returns
-    -------
-    float
-        :math:`\max_i\frac{\sigma_i}{\sigma_i^2+\lambda}\|X\theta^\star\|`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``penalty`` is negative or not finite.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), Corollary 3, (36) and (38).
-
-    Examples
-    --------
     >>> from dplit.projection.regression import spectrum
     >>> problem = spectrum([[1.0], [0.0]], [1.0, 0.1])
     >>> bound = coefficient_bound(problem, penalty=1.0)
@@ -275,14 +154,6 @@ def coefficient_bound(problem: Spectrum, *, penalty: float, as_printed: bool = F
 def objective_bound(problem: Spectrum, *, penalty: float) -> float:
     r"""Bound (39) of the second factor, :math:`\eta_2\le1+l_1`.
 
-    Parameters and errors are those of :func:`noise_terms`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
     >>> from dplit.projection.regression import spectrum
     >>> round(objective_bound(spectrum([[1.0], [1.0]], [3.0, 1.0]), penalty=2.0), 9)
     2.0
@@ -291,45 +162,17 @@ def objective_bound(problem: Spectrum, *, penalty: float) -> float:
 
 
 def error_factors(X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, penalty: float) -> ErrorFactors:
-    """The four factors of (30), from the matrices themselves.
+    """The four factors of (30) for a fit ``theta`` on projected data, from the matrices themselves.
 
-    Parameters
-    ----------
-    X, y : array_like of shapes (n, d) and (n,)
-    theta : array_like of shape (d,)
-        A fit on projected data.
-    penalty : float
-        Noise variance, nonnegative.
-
-    Returns
-    -------
-    ErrorFactors
-        Their product is the relative error of ``theta``. The last one is at most 1, and equals 1
-        without noise.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or the design explains the response.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), (30).
-
-    Examples
-    --------
     >>> error_factors([[1.0], [1.0]], [3.0, 1.0], [1.0], penalty=0.0)
     ErrorFactors(eta1=1.0, eta2=1.0, eta3=2.0, eta4=1.0)
     """
-    design = check_finite_array("X", X, ndim=2).astype(float)
-    response = check_finite_array("y", y, ndim=1).astype(float)
-    fit = check_finite_array("theta", theta, ndim=1).astype(float)
+    design, response = check_pair(X, y)
+    fit = check_finite_array("theta", theta, ndim=1)
     lam = check_nonnegative("penalty", penalty)
-    d = design.shape[1]
-    stacked = np.vstack([design, math.sqrt(lam) * np.eye(d)])
-    padded = np.append(response, np.zeros(d))
     best = np.linalg.lstsq(design, response, rcond=None)[0]
-    ridge = np.linalg.lstsq(stacked, padded, rcond=None)[0]
+    stacked = augmented_problem(design, response, sigma=math.sqrt(lam))
+    ridge = np.linalg.lstsq(*stacked, rcond=None)[0]
 
     def plain(coefficients: ArrayLike) -> float:
         return float(np.sum((design @ np.asarray(coefficients) - response) ** 2))
@@ -350,41 +193,11 @@ def error_factors(X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, penalty: floa
 
 
 def explicit_failure(delta: float, *, n_features: int, n_components: int) -> float:
-    r"""Failure probability for Proposition 4 with constants: :math:`2e^{-n'\delta^2/16}`.
+    r"""Proposition 4 with constants: :math:`P(\eta_3>1+\delta^2)\le2e^{-n'\delta^2/16}`.
 
-    Parameters
-    ----------
-    delta : float
-        Between :math:`\sqrt{8d/n'}` and 1.
-    n_features : int
-        Number d of columns.
-    n_components : int
-        Number n' of projected rows, at least 8 d.
+    For delta between :math:`\sqrt{8d/n'}` and 1; without the upper limit no constants work, as the
+    exact tail is a power of delta.
 
-    Returns
-    -------
-    float
-        Bound of the probability that the sketching factor exceeds :math:`1+\delta^2`; so much the
-        more that it exceeds :math:`(1+\delta)^2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    With :math:`m=n'-d+1\ge\tfrac78n'`, the factor exceeds :math:`1+\delta^2` only if
-    :math:`\chi^2_m\le m/2` or :math:`\chi^2_d>\delta^2m/2`. The first has probability at most
-    :math:`e^{-m(\ln2-1/2)/2}\le e^{-n'/12}`. For the second, :math:`\chi^2_d\le2d+3x` but for
-    probability :math:`e^{-x}`; :math:`2d\le\delta^2n'/4` and
-    :math:`\delta^2m/2\ge\tfrac7{16}\delta^2n'` leave :math:`x=\delta^2n'/16`. As
-    :math:`\delta\le1`, both are at most :math:`e^{-n'\delta^2/16}`. Without the upper limit no
-    constants work: the exact tail is a power of delta
-    (:func:`dplit.projection.laws.tail_asymptote`).
-
-    Examples
-    --------
     >>> f"{explicit_failure(0.5, n_features=10, n_components=1000):.1e}"
     '3.3e-07'
     """

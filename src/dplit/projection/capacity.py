@@ -1,8 +1,10 @@
 r"""What one limited entry can leak through noise at most, and the least noise for a budget.
 
-The channel is :math:`x\mapsto x+\sigma Z` with :math:`|x|\le1`. Its capacity is that of finitely
-many input points; we raise their information by gradient steps and by adding points, and stop when
-the largest divergence over **all** inputs, a rigorous upper bound, is close enough.
+The channel is :math:`x\mapsto x+\sigma Z` with :math:`|x|\le1` (Lemma 1). Its capacity is that of
+finitely many input points; we raise their information by gradient steps and by adding points, and
+stop when the largest divergence over **all** inputs, a rigorous upper bound, is close enough. Below
+it Remark 1: one released column alone, :math:`\mathcal N(0,(x^2+\nu)I_{n'})` with
+:math:`\nu=\sigma^2+f^2`, under average and under peak power.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from dplit.projection.information import Bracket, additive_sigma, scale_informat
 
 __all__ = [
     "InputLaw",
-    "PeakBracket",
     "average_power_capacity",
     "coherent_capacity_bound",
     "exact_sigma",
@@ -28,7 +29,6 @@ __all__ = [
     "noncoherent_bound",
     "peak_capacity",
     "peak_capacity_bracket",
-    "peak_input",
     "peak_law",
     "quantised_channel",
     "uniform_input_bound",
@@ -59,31 +59,10 @@ class InputLaw(NamedTuple):
 
 
 def average_power_capacity(sigma: float) -> float:
-    r"""Return the capacity in bits of the Gaussian channel with input power at most 1.
+    r"""Capacity in bits at input power at most 1, (17)-(19): :math:`\tfrac12\log_2(1+1/\sigma^2)`.
 
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the noise, positive.
+    The bound of Lemma 1, attained by a Gaussian input, which limited entries exclude.
 
-    Returns
-    -------
-    float
-        :math:`\tfrac12\log_2(1+1/\sigma^2)`: the bound of Lemma 1, attained by a Gaussian input,
-        which is not allowed when the input is limited.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``sigma`` is not positive.
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, equations (17)-(19).
-
-    Examples
-    --------
-    >>> from dplit.projection.capacity import average_power_capacity
     >>> average_power_capacity(1.0)
     0.5
     """
@@ -164,117 +143,25 @@ def _solve(sigma: float, tolerance: float) -> tuple[InputLaw, Bracket]:
     return law, Bracket(lower / _LN2, upper / _LN2)
 
 
-def _check_sigma(sigma: object) -> float:
-    noise = check_positive("sigma", sigma)
-    if noise < _SMALLEST_SIGMA:
-        raise ValueError(f"sigma must be at least {_SMALLEST_SIGMA:g}, got sigma={sigma!r}")
-    return noise
-
-
-def peak_input(sigma: float, *, tolerance: float = 1e-6) -> InputLaw:
-    r"""Return an input law whose information is within ``tolerance`` bits of the capacity.
-
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the noise, at least 0.1, for inputs in [-1, 1].
-    tolerance : float, default=1e-6
-        In bits.
-
-    Returns
-    -------
-    InputLaw
-        Points in [0, 1] and weights with sum 1; each point stands for itself and its negative. For
-        ``sigma >= 1`` it is the fair coin on the two ends, exactly.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    J. G. Smith, Information and Control 18, 1971, 203-219: the optimal law is discrete.
-
-    Examples
-    --------
-    >>> from dplit.projection.capacity import peak_input
-    >>> peak_input(1.0).points
-    array([1.])
-    """
-    law, _ = _solve(_check_sigma(sigma), check_positive("tolerance", tolerance))
-    return InputLaw(law.points.copy(), law.weights.copy())
-
-
 def peak_capacity(sigma: float, *, tolerance: float = 1e-6) -> Bracket:
-    r"""Return bounds on what one noisy entry in [-1, 1] leaks at most, in bits.
+    r"""Bounds in bits on what one noisy entry in [-1, 1] leaks, at most ``tolerance`` apart.
 
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the noise, at least 0.1.
-    tolerance : float, default=1e-6
-        Largest difference of the bounds, in bits.
+    :math:`\sup_{|x|\le1}I(x;x+\sigma Z)` up to the rounding of float64; ``sigma`` is at least 0.1.
+    Any input law gives a lower bound, its information, and an upper one,
+    :math:`\max_{|x|\le1}D(N(x,\sigma^2)\|q)` with its output density q.
 
-    Returns
-    -------
-    Bracket
-        Bounds on :math:`\sup_{|x|\le1}I(x;x+\sigma Z)`, up to the rounding of float64.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    Any input law with output density q gives a lower bound, its information, and an upper one,
-    :math:`\max_{|x|\le1}D(x)` with :math:`D(x)=D(N(x,\sigma^2)\|q)`. Because q is a mixture of
-    normals with centres c in [-1, 1],
-
-    .. math:: D''(x)=E\Big[\frac1{\sigma^2}-\frac{\mathrm{Var}(c\mid x+\sigma Z)}{\sigma^4}\Big]
-              \ge\frac1{\sigma^2}-\frac1{\sigma^4},
-
-    so that the maximum over the interval is bounded from finitely many values. For
-    :math:`\sigma\ge1`, that is up to half a bit of the paper's budget, D is convex, its maximum is
-    at the ends, and the fair coin on them is optimal.
-
-    Examples
-    --------
-    >>> from dplit.projection.capacity import peak_capacity
     >>> round(peak_capacity(1.0).upper, 4)
     0.4859
     """
-    return _solve(_check_sigma(sigma), check_positive("tolerance", tolerance))[1]
+    noise = check_positive("sigma", sigma)
+    if noise < _SMALLEST_SIGMA:
+        raise ValueError(f"sigma must be at least {_SMALLEST_SIGMA:g}, got sigma={sigma!r}")
+    return _solve(noise, check_positive("tolerance", tolerance))[1]
 
 
 def uniform_input_bound(sigma: float) -> float:
-    r"""Return a closed lower bound in bits on the capacity for inputs in [-1, 1].
+    r"""Lower bound of the peak capacity: :math:`\tfrac12\log_2(1+\tfrac2{\pi e\,\sigma^2})`.
 
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the noise, positive.
-
-    Returns
-    -------
-    float
-        :math:`\tfrac12\log_2\big(1+\tfrac2{\pi e\,\sigma^2}\big)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``sigma`` is not positive.
-
-    Notes
-    -----
-    The entropy power of a uniform input is :math:`2/(\pi e)`, and entropy powers of independent
-    variables add up at least. So the least variance is never below
-    :math:`2/(\pi e)=0.2342` times the paper's; the ratio tends to that for large budgets.
-
-    Examples
-    --------
-    >>> from dplit.projection.capacity import uniform_input_bound
     >>> round(uniform_input_bound(0.1), 3)
     2.305
     """
@@ -292,27 +179,11 @@ def _least_sigma(bits: float) -> float:
 
 
 def exact_sigma(*, epsilon: float) -> float:
-    r"""Return the least noise on entries in [-1, 1] that is :math:`\epsilon`-MI-DP.
+    r"""Least noise on entries in [-1, 1] that is :math:`\epsilon`-MI-DP, for at most 2.5 bits.
 
-    Parameters
-    ----------
-    epsilon : float
-        MI-DP budget of one entry in bits, in (0, 2.5].
+    The certified upper bound on its capacity is at most ``epsilon``, and exceeds the capacity by
+    1e-6 bits at most.
 
-    Returns
-    -------
-    float
-        Standard deviation; the certified upper bound on its capacity is at most ``epsilon``, and
-        exceeds the capacity by 1e-6 bits at most.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``epsilon`` is not in (0, 2.5].
-
-    Examples
-    --------
-    >>> from dplit.projection.capacity import exact_sigma
     >>> round(exact_sigma(epsilon=0.5), 4)
     0.9787
     """
@@ -323,31 +194,11 @@ def exact_sigma(*, epsilon: float) -> float:
 
 
 def quantised_channel(sigma: float, *, inputs: int = 41, outputs: int = 400) -> Array:
-    r"""Return the noisy entry as a finite channel, for the algorithm of Blahut and Arimoto.
+    """The noisy entry as a finite channel (inputs, outputs), for Blahut and Arimoto.
 
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the noise, positive.
-    inputs : int, default=41
-        Equidistant inputs in [-1, 1], at least 2.
-    outputs : int, default=400
-        Bins of the output, at least 2, on an interval that misses less than 1e-15.
+    Equidistant inputs in [-1, 1] and exact probabilities of output bins that miss less than 1e-15:
+    its capacity is below that of the continuous channel.
 
-    Returns
-    -------
-    ndarray of shape (inputs, outputs)
-        Exact bin probabilities. Its capacity is below that of the continuous channel: inputs are
-        fewer and the bin is a function of the output.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> from dplit.projection.capacity import quantised_channel
     >>> quantised_channel(1.0, inputs=2, outputs=4).shape
     (2, 4)
     """
@@ -361,49 +212,12 @@ def quantised_channel(sigma: float, *, inputs: int = 41, outputs: int = 400) -> 
     return np.hstack([below[:, :1], inner, above[:, -1:]])
 
 
-# Remark 1: what one column alone reveals, under average and under peak power.
-#
-# One released column is :math:`\mathcal N(0,(x^2+\nu)I_{n'})` with :math:`\nu=\sigma^2+f^2`: a
-# non-coherent channel. The remark bounds it under an average-power constraint. Entries of X are
-# bounded by 1, a peak constraint, and there the channel carries far less.
-
-
 _LOG2_E = float(np.log2(np.e))
 
 
-class PeakBracket(NamedTuple):
-    """Bounds in bits between which a capacity lies."""
-
-    lower: float
-    upper: float
-
-
 def coherent_capacity_bound(noise: float, *, n_components: int) -> float:
-    r"""Coherent bound used in the proof of Lemma 2, in bits.
+    r"""Coherent bound (23) in bits: :math:`\frac12\log_2(1+n'/\nu)`.
 
-    Parameters
-    ----------
-    noise : float
-        Variance :math:`\nu` of the rest of the column, positive.
-    n_components : int
-        Rows n' of the release.
-
-    Returns
-    -------
-    float
-        :math:`\frac12\log_2(1+n'/\nu)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), (23).
-
-    Examples
-    --------
     >>> coherent_capacity_bound(4.0, n_components=12)
     1.0
     """
@@ -412,31 +226,8 @@ def coherent_capacity_bound(noise: float, *, n_components: int) -> float:
 
 
 def noncoherent_bound(noise: float, *, n_components: int) -> float:
-    r"""Non-coherent bound (16) of Remark 1, in bits.
+    r"""Non-coherent bound (16) in bits, :math:`\frac{n'}2\log_2(1+1/\nu)`, above the coherent.
 
-    Parameters
-    ----------
-    noise : float
-        Variance :math:`\nu=\sigma_{RP}^2+f^2`, positive.
-    n_components : int
-        Rows n' of the release.
-
-    Returns
-    -------
-    float
-        :math:`\frac{n'}2\log_2(1+1/\nu)`; by Bernoulli's inequality never below the coherent one.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), (16).
-
-    Examples
-    --------
     >>> noncoherent_bound(1.0, n_components=2)
     1.0
     """
@@ -444,34 +235,13 @@ def noncoherent_bound(noise: float, *, n_components: int) -> float:
     return float(n * np.log1p(1.0 / check_positive("noise", noise)) * _LOG2_E / 2)
 
 
-def flash_information(
-    noise: float, *, n_components: int, amplitude: float | None = None
-) -> float:  # fmt: skip
-    r"""Information of on-off signalling of unit average power: rarely, and then loudly.
+def flash_information(noise: float, *, n_components: int, amplitude: float | None = None) -> float:
+    r"""Bits of on-off signalling of unit average power: rarely, and then loudly.
 
-    Parameters
-    ----------
-    noise : float
-        Variance :math:`\nu`, positive.
-    n_components : int
-        Rows n' of the release.
-    amplitude : float, optional
-        Value A of the "on" symbol, above 1; it is sent with probability :math:`A^{-2}`. By default
-        the best one.
+    The "on" symbol ``amplitude``, above 1 and by default the best, has probability :math:`A^{-2}`.
+    As :math:`\nu` grows it approaches the leading term of (16), :math:`\frac{n'}{2\nu}\log_2e`, but
+    only logarithmically.
 
-    Returns
-    -------
-    float
-        Bits. At fixed n' the best value approaches :math:`\frac{n'}{2\nu}\log_2e`, the leading term
-        of (16), as :math:`\nu` grows, but only logarithmically.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
     >>> bits = flash_information(1e3, n_components=1)
     >>> round(bits / noncoherent_bound(1e3, n_components=1), 2)
     0.56
@@ -493,36 +263,13 @@ def _on_off(nu: float, power: float, n: int) -> float:
     return scale_information(levels, n_samples=n, prior=[1 - 1 / power, 1 / power]).value
 
 
-def peak_capacity_bracket(noise: float, *, n_components: int) -> PeakBracket:
-    r"""Capacity of one released column for an entry in [-1, 1]: certified lower and upper bounds.
+def peak_capacity_bracket(noise: float, *, n_components: int) -> Bracket:
+    """Certified bounds in bits on the capacity of one released column for an entry in [-1, 1].
 
-    Parameters
-    ----------
-    noise : float
-        Variance :math:`\nu`, positive.
-    n_components : int
-        Rows n' of the release.
+    ``lower``: a fair choice between :math:`x^2=0` and 1, less the error of the quadrature.
+    ``upper``: the divergence of either end from the centred Gaussian that has the same divergence
+    from both.
 
-    Returns
-    -------
-    PeakBracket
-        ``lower``: information of a fair choice between :math:`x^2=0` and 1, less the error of the
-        quadrature. ``upper``: the divergence of either end from the Gaussian that has the same
-        divergence from both.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    For any Q the capacity is at most :math:`\max_xD(P_x\|Q)`. With :math:`Q=\mathcal N(0,w)` the
-    divergence :math:`\frac{n'}2(v/w-1-\ln(v/w))` is convex in v, so its maximum is at an end. For
-    large :math:`\nu` both bounds are :math:`\frac{n'}{16\nu^2}\log_2e`.
-
-    Examples
-    --------
     >>> bracket = peak_capacity_bracket(10.0, n_components=10)
     >>> bool(bracket.lower < bracket.upper < 0.01)
     True
@@ -535,31 +282,14 @@ def peak_capacity_bracket(noise: float, *, n_components: int) -> PeakBracket:
 
     w = brentq(lambda w: divergence(nu, w) - divergence(nu + 1, w), nu, nu + 1, xtol=1e-14 * nu)
     upper = max(divergence(nu, w), divergence(nu + 1, w)) * _LOG2_E
-    return PeakBracket(lower.value - lower.error, upper)
+    return Bracket(lower.value - lower.error, upper)
 
 
 def peak_law(*, epsilon: float, n_components: int) -> float:
-    r"""Leading term of the leakage of one column at the total noise that the paper prescribes.
+    r"""Leading term of the capacity of one column, in bits, at total noise c.
 
-    Parameters
-    ----------
-    epsilon : float
-        Budget in bits, positive.
-    n_components : int
-        Rows n' of the release.
+    :math:`\frac{(2^{2\epsilon}-1)^2}{16n'}\log_2e`.
 
-    Returns
-    -------
-    float
-        :math:`\frac{(2^{2\epsilon}-1)^2}{16n'}\log_2e` bits.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
     >>> round(peak_law(epsilon=0.5, n_components=100), 5)
     0.0009
     """

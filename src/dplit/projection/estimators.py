@@ -12,13 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import (
-    Array,
-    check_choice,
-    check_integer,
-    check_positive,
-    check_probability,
-)
+from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
 from dplit._estimators import (
     Box,
     LinearRegressor,
@@ -156,7 +150,6 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
 
     Examples
     --------
-    >>> from dplit.projection.estimators import AdditiveNoiseRegressor
     >>> X = np.linspace(-1.0, 1.0, 2000).reshape(-1, 1)
     >>> model = AdditiveNoiseRegressor(epsilon=3.0, bounds=(-1.0, 1.0), random_state=0)
     >>> model = model.fit(X, 2.0 + 3.0 * X[:, 0])
@@ -197,12 +190,6 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
         -------
         AdditiveNoiseRegressor
             The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``bounds`` is missing, a parameter is out of its range, or the data are not finite
-            arrays of matching length.
         """
         rows, labels, box = self._scaled(X, y)
         (noise,) = spawn_generators(self.random_state, 1)
@@ -285,7 +272,6 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
 
     Examples
     --------
-    >>> from dplit.projection.estimators import RandomProjectionRegressor
     >>> X = np.linspace(-1.0, 1.0, 2000).reshape(-1, 1)
     >>> model = RandomProjectionRegressor(epsilon=2.0, bounds=(-1.0, 1.0), random_state=0)
     >>> model = model.fit(X, 2.0 + 3.0 * X[:, 0])
@@ -326,12 +312,6 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
         -------
         RandomProjectionRegressor
             The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``bounds`` is missing, a parameter is out of its range, or the data are not finite
-            arrays of matching length.
         """
         n = check_integer("n_components", self.n_components)
         rows, labels, box = self._scaled(X, y)

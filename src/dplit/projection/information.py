@@ -1,13 +1,16 @@
 r"""MI-DP in bits: the noise that the paper buys with it, and what it is worth in other currencies.
 
 A mechanism is :math:`\epsilon`-MI-DP if, for every prior on the database, it leaks at most
-:math:`\epsilon` bits about one entry given all others.  ``epsilon`` is in **bits** here, except
-where a function says that it is the :math:`\varepsilon` of :math:`(\varepsilon,\delta)`-DP.
+:math:`\epsilon` bits about one entry given all others. ``epsilon`` is in **bits** here, in (0,
+1000], except where a function says that it is the :math:`\varepsilon` of
+:math:`(\varepsilon,\delta)`-DP. Definitions 1 to 3, Propositions 1 and 2, (9), and the two channels
+behind a projection, integrated with an error and never sampled.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,18 +59,11 @@ __all__ = [
 ]
 
 
-# Exact leakage of the two channels behind a projection: a scale, and a pair of covariances.
-#
-# Rows of a release are Gaussian with a covariance that depends on one entry x. If x acts through
-# the
-# size of one Gaussian only, the channel is a *scale channel*; two values of x in general position
-# give a *pair*, whose log-likelihood ratio is a difference of two weighted chi-square variables.
-# Everything is integrated, nothing is sampled, and every information comes with its error.
-
-
 _TAIL = 1e-16
 
-_LOG2 = float(np.log(2.0))
+_LN2 = math.log(2.0)
+
+_LARGEST_BITS = 1000.0
 
 
 class Bits(NamedTuple):
@@ -90,13 +86,33 @@ class PairFactors(NamedTuple):
     minus: Array
 
 
-def _legendre(low: float, high: float, count: int, panels: int) -> tuple[Array, Array]:
+def legendre(low: float, high: float, count: int, panels: int = 1) -> tuple[Array, Array]:
     """Nodes and weights of a composite Gauss-Legendre rule on [low, high]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     edges = np.linspace(low, high, panels + 1)
     half = np.diff(edges)[:, None] / 2
     middle = (edges[:-1] + edges[1:])[:, None] / 2
     return (middle + half * nodes).ravel(), (half * weights).ravel()
+
+
+def chi_nodes(dof: int, count: int, *, panels: int = 1, tail: float = _TAIL) -> tuple[Array, Array]:
+    """Nodes of a chi variable and their probabilities, all but ``tail`` of them at either end."""
+    t, w = legendre(float(chi.ppf(tail, dof)), float(chi.isf(tail, dof)), count, panels)
+    return t, w * chi.pdf(t, dof)
+
+
+def levels_information(logs: Sequence[Array]) -> Bits:
+    """Bits about equally likely values, from log-likelihoods (draws, m) of draws of each of the m.
+
+    The error is a standard error.
+    """
+    value, square = 0.0, 0.0
+    for k, log in enumerate(logs):
+        mixture = np.logaddexp.reduce(log, axis=1) - np.log(len(logs))
+        bits = (log[:, k] - mixture) / np.log(2.0)
+        value += float(bits.mean()) / len(logs)
+        square += float(bits.var(ddof=1)) / len(bits) / len(logs) ** 2
+    return Bits(value, float(np.sqrt(square)))
 
 
 def _check_levels(variances: ArrayLike, prior: ArrayLike | None) -> tuple[Array, Array]:
@@ -116,7 +132,7 @@ def _log_density(u: Array, dof: int, law: str) -> Array:
     if law == "cauchy":
         return np.asarray(np.log(2 / np.pi) + u - np.logaddexp(0.0, 2 * u))
     half = dof / 2.0
-    return np.asarray(half * u - np.exp(u) / 2 - half * _LOG2 - gammaln(half))
+    return np.asarray(half * u - np.exp(u) / 2 - half * _LN2 - gammaln(half))
 
 
 def _range(dof: int, law: str) -> tuple[float, float]:
@@ -133,39 +149,14 @@ def scale_information(
     law: str = "gaussian",
     panels: int = 80,
 ) -> Bits:
-    r"""Mutual information between a variance and Gaussian samples that have it, in bits.
+    r"""Mutual information between a variance and N Gaussian samples that have it, in bits.
 
-    Parameters
-    ----------
-    variances : array_like of shape (m,)
-        Positive values that the variance can take.
-    n_samples : int
-        Number N of independent samples :math:`\mathcal N(0,v)`, at least 1.
-    prior : array_like of shape (m,), optional
-        Probabilities; uniform by default.
-    law : {"gaussian", "cauchy"}
-        "cauchy": one sample :math:`\sqrt v\,C` with a standard Cauchy C (``n_samples`` must be 1).
-    panels : int, default=80
-        Panels of 16 nodes in the integral over the logarithm of the statistic.
+    ``variances`` (m,) are positive, ``prior`` uniform by default; ``law="cauchy"`` is one sample
+    :math:`\sqrt v\,C` of a standard Cauchy C. The error is the change from half as many panels of
+    16 nodes. The sum of squares T is sufficient and :math:`\log T=\log v+\log\chi^2_N` shifts a
+    fixed law: the result is :math:`\sum_k\pi_kE\log_2\frac{p(u)}{\sum_l\pi_lp(u+\log v_k-\log
+    v_l)}`.
 
-    Returns
-    -------
-    Bits
-        ``value`` and ``error``, the change from half as many panels.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a variance is not positive, the prior is no distribution, or a size is not a count.
-
-    Notes
-    -----
-    The sum of squares T is sufficient and :math:`\log T=\log v+\log\chi^2_N` is a shift of a fixed
-    law, so I is a sum of one-dimensional integrals
-    :math:`\sum_k\pi_k E\log_2\frac{p(u)}{\sum_l\pi_l p(u+\log v_k-\log v_l)}`.
-
-    Examples
-    --------
     >>> round(scale_information([1.0, 1e-2], n_samples=1).value, 3)
     0.625
     """
@@ -180,39 +171,21 @@ def scale_information(
     shifts, weights = shifts[keep], weights[keep]
 
     def integral(count: int) -> float:
-        u, w = _legendre(*_range(n, law), 16, count)
+        u, w = legendre(*_range(n, law), 16, count)
         own = _log_density(u, n, law)
         moved = u[None, :, None] + shifts[:, None, None] - shifts  # (level, node, other level)
         mixture = np.log(np.exp(_log_density(moved, n, law) - own[:, None]) @ weights)
-        return float(-(weights @ (mixture @ (w * np.exp(own)))) / _LOG2)
+        return float(-(weights @ (mixture @ (w * np.exp(own)))) / _LN2)
 
     fine = integral(panels)
     return Bits(max(fine, 0.0), abs(fine - integral(panels // 2)))
 
 
 def scale_total_variation(first: float, second: float, *, n_samples: int) -> float:
-    """Total variation between N samples of one variance and N samples of another.
+    """Total variation between N samples of one positive variance and N samples of another.
 
-    Parameters
-    ----------
-    first, second : float
-        Positive variances.
-    n_samples : int
-        Number N of samples, at least 1.
+    The densities of ``T ~ v chi^2_N`` cross once, at ``N log(b/a) a b / (b - a)``.
 
-    Returns
-    -------
-    float
-        In [0, 1): the densities of ``T ~ v chi^2_N`` cross once, at
-        ``N log(b/a) a b / (b - a)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive.
-
-    Examples
-    --------
     >>> round(scale_total_variation(1.0, 1e-4, n_samples=1), 3)
     0.973
     """
@@ -226,49 +199,26 @@ def scale_total_variation(first: float, second: float, *, n_samples: int) -> flo
 
 def _softplus_mean(offset: Array, a: Array, b: Array, dof: int, count: int) -> Array:
     """Mean of log2(1 + exp(offset - (a g + b h)/2)) for independent chi-square g, h."""
-    t, w = _legendre(float(chi.ppf(_TAIL, dof)), float(chi.isf(_TAIL, dof)), count, 1)
-    mass = w * chi.pdf(t, dof)
+    t, mass = chi_nodes(dof, count)
     square = t**2 / 2
     result = np.empty(offset.shape)
     for index in np.ndindex(offset.shape):
         exponent = offset[index] - a[index] * square[:, None] - b[index] * square
         result[index] = mass @ np.logaddexp(0.0, exponent) @ mass
-    return result / _LOG2
+    return result / _LN2
 
 
 def pair_information(
     factors: PairFactors, *, n_samples: int, nodes: int = 64
 ) -> tuple[Array, Array]:
-    r"""Information in bits of one fair bit that selects one of two covariances.
+    r"""Bits in [0, 1] of one fair bit that selects one of two covariances, and their error.
 
-    Parameters
-    ----------
-    factors : PairFactors
-        The pair, or arrays of pairs.
-    n_samples : int
-        Number N of independent Gaussian samples, at least 1.
-    nodes : int, default=64
-        Gauss-Legendre nodes for each of the two chi variables.
-
-    Returns
-    -------
-    value, error : ndarray
-        Bits in [0, 1], and the change from three quarters of the nodes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a count.
-
-    Notes
-    -----
-    Under :math:`\Sigma_0` the log-likelihood ratio is
-    :math:`L=\frac N2\log\frac{\det\Sigma_0}{\det\Sigma_1}-\frac12\sum_i(\rho_i-1)g_i` with
-    independent :math:`g_i\sim\chi^2_N`; under :math:`\Sigma_1` the same with :math:`1/\rho_i`. Then
+    The error is the change from three quarters of the ``nodes`` per chi variable. Under
+    :math:`\Sigma_0` the log-likelihood ratio is :math:`L=\frac
+    N2\log\frac{\det\Sigma_0}{\det\Sigma_1}-\frac12\sum_i(\rho_i-1)g_i` with independent
+    :math:`g_i\sim\chi^2_N`, under :math:`\Sigma_1` the same with :math:`1/\rho_i`, and
     :math:`I=1-\frac12E_0\log_2(1+e^L)-\frac12E_1\log_2(1+e^{-L})`.
 
-    Examples
-    --------
     >>> same = PairFactors(np.array(1.0), np.array(0.0), np.array(0.0))
     >>> bool(abs(pair_information(same, n_samples=5)[0]) < 1e-12)
     True
@@ -290,28 +240,9 @@ def pair_information(
 def pair_total_variation(factors: PairFactors, *, n_samples: int, nodes: int = 200) -> Array:
     """Total variation between N samples of one covariance and N samples of another.
 
-    Parameters
-    ----------
-    factors : PairFactors
-        The pair, or arrays of pairs.
-    n_samples : int
-        Number N of samples, at least 1.
-    nodes : int, default=200
-        Gauss-Legendre nodes of the one-dimensional integral.
+    It is the probability of a positive log-likelihood ratio under the second covariance minus the
+    same under the first, by an integral with ``nodes`` nodes.
 
-    Returns
-    -------
-    ndarray
-        In [0, 1]: probability of a positive log-likelihood ratio under the second covariance minus
-        the same under the first.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a count.
-
-    Examples
-    --------
     >>> scaled = PairFactors(np.array(1e-4), np.array(0.0), np.array(1e-4 - 1.0))
     >>> round(float(pair_total_variation(scaled, n_samples=1)), 3)
     0.973
@@ -319,8 +250,7 @@ def pair_total_variation(factors: PairFactors, *, n_samples: int, nodes: int = 2
     n = check_integer("n_samples", n_samples)
     check_integer("nodes", nodes, minimum=8)
     ratio, plus, minus = (np.asarray(part, dtype=float) for part in factors)
-    t, w = _legendre(float(chi.ppf(_TAIL, n)), float(chi.isf(_TAIL, n)), 20, max(nodes // 20, 1))
-    mass = w * chi.pdf(t, n)
+    t, mass = chi_nodes(n, 20, panels=max(nodes // 20, 1))
 
     def below(offset: Array, up: Array, down: Array) -> Array:
         """P(up g + down h < 2 offset), with the distribution function in the larger direction."""
@@ -337,11 +267,6 @@ def pair_total_variation(factors: PairFactors, *, n_samples: int, nodes: int = 2
     return np.where(plus - minus <= 0, 0.0, np.clip(under1 - under0, 0.0, 1.0))
 
 
-_LN2 = math.log(2.0)
-
-_LARGEST_BITS = 1000.0
-
-
 def _check_bits(epsilon: object) -> float:
     bits = check_positive("epsilon", epsilon)
     if bits > _LARGEST_BITS:
@@ -350,31 +275,11 @@ def _check_bits(epsilon: object) -> float:
 
 
 def additive_sigma(*, epsilon: float) -> float:
-    r"""Return the paper's standard deviation of the noise on one entry in [-1, 1].
+    r"""Noise (9) on one entry in [-1, 1]: :math:`\sigma_{AN}=1/\sqrt{2^{2\epsilon}-1}`.
 
-    Parameters
-    ----------
-    epsilon : float
-        MI-DP budget of one entry in bits, in (0, 1000].
+    On every entry it is :math:`\epsilon`-MI-DP; the least such noise is
+    :func:`dplit.projection.capacity.exact_sigma`.
 
-    Returns
-    -------
-    float
-        :math:`\sigma_{AN}=1/\sqrt{2^{2\epsilon}-1}`. Noise of this size on every entry is
-        :math:`\epsilon`-MI-DP; see :func:`dplit.projection.capacity.exact_sigma` for the least.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``epsilon`` is not in (0, 1000].
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, equation (9).
-
-    Examples
-    --------
-    >>> from dplit.projection.information import additive_sigma
     >>> round(additive_sigma(epsilon=0.5), 12)
     1.0
     """
@@ -383,32 +288,10 @@ def additive_sigma(*, epsilon: float) -> float:
 
 
 def fixed_variance(*, epsilon: float, n_components: int) -> float:
-    r"""Return the noise variance that makes a projection private whatever the data are.
+    r"""Noise variance that is private whatever the data: :math:`n'/(2^{2\epsilon}-1)`.
 
-    Parameters
-    ----------
-    epsilon : float
-        MI-DP budget of one entry in bits, in (0, 1000].
-    n_components : int
-        Number n' of projected rows, at least 1.
+    This is (13) without :math:`f^2(X)`.
 
-    Returns
-    -------
-    float
-        :math:`n'/(2^{2\epsilon}-1)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, equation (13) without :math:`f^2(X)`.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import fixed_variance
     >>> round(fixed_variance(epsilon=0.5, n_components=40), 12)
     40.0
     """
@@ -416,31 +299,10 @@ def fixed_variance(*, epsilon: float, n_components: int) -> float:
 
 
 def pinsker_delta(*, epsilon: float) -> float:
-    r"""Return the paper's :math:`\delta` for which :math:`\epsilon`-MI-DP implies (0, delta)-DP.
+    r"""Proposition 2: the delta :math:`\sqrt{2\epsilon\ln2}` that :math:`\epsilon` bits imply.
 
-    Parameters
-    ----------
-    epsilon : float
-        MI-DP budget in bits, in (0, 1000].
+    At least 1, hence empty, from :math:`1/(2\ln2)=0.7213` bits on.
 
-    Returns
-    -------
-    float
-        :math:`\sqrt{2\epsilon\ln2}`; at least 1, hence empty, from :math:`1/(2\ln2)=0.7213` bits.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``epsilon`` is out of range.
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, Proposition 2, after P. Cuff and L. Yu,
-    CCS 2016, Lemma 2.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import pinsker_delta
     >>> round(pinsker_delta(epsilon=0.5), 4)
     0.8326
     """
@@ -448,32 +310,12 @@ def pinsker_delta(*, epsilon: float) -> float:
 
 
 def binary_information(distance: float) -> float:
-    r"""Return the least information in bits that two laws at a total variation distance must leak.
+    r"""Least information in bits that two laws at total variation distance t must leak.
 
-    Parameters
-    ----------
-    distance : float
-        Total variation distance t in [0, 1].
+    :math:`1-h\big(\tfrac{1-t}2\big)` with the binary entropy h, the capacity of the binary
+    symmetric channel; written :math:`\big(t\,\mathrm{artanh}\,t+\tfrac12\ln(1-t^2)\big)/\ln2`,
+    whose terms do not cancel for small t.
 
-    Returns
-    -------
-    float
-        :math:`1-h\big(\tfrac{1-t}2\big)`, with h the binary entropy: the capacity of the binary
-        symmetric channel that flips with probability :math:`(1-t)/2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``distance`` is not in [0, 1].
-
-    Notes
-    -----
-    Written :math:`\big(t\,\mathrm{artanh}\,t+\tfrac12\ln(1-t^2)\big)/\ln2`, whose terms do not
-    cancel for small t.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import binary_information
     >>> round(binary_information(0.7799), 3)
     0.5
     """
@@ -484,36 +326,11 @@ def binary_information(distance: float) -> float:
 
 
 def sharp_delta(*, epsilon: float) -> float:
-    r"""Return the smallest :math:`\delta` for which :math:`\epsilon`-MI-DP implies (0, delta)-DP.
+    r"""Smallest :math:`\delta` for which :math:`\epsilon`-MI-DP implies (0, delta)-DP.
 
-    Parameters
-    ----------
-    epsilon : float
-        MI-DP budget in bits, in (0, 1000].
+    :math:`1-2h^{-1}(1-\epsilon)`, the inverse of :func:`binary_information`; 1 from one bit on,
+    where a binary entry may be published.
 
-    Returns
-    -------
-    float
-        :math:`1-2h^{-1}(1-\epsilon)` with the inverse of the binary entropy in [0, 1/2]; 1 from
-        one bit on, where a binary entry may be published.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``epsilon`` is out of range.
-
-    Notes
-    -----
-    By Fano's inequality two laws at distance t leak at least :func:`binary_information` of t under
-    a uniform prior, and the binary symmetric channel leaks no more: the curve is attained.
-
-    References
-    ----------
-    Sharpens M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, Proposition 2.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import sharp_delta
     >>> round(sharp_delta(epsilon=0.5), 4)
     0.7799
     """
@@ -527,38 +344,11 @@ def sharp_delta(*, epsilon: float) -> float:
 
 
 def dp_to_tv(*, epsilon: float, delta: float) -> float:
-    r"""Return the smallest :math:`\delta'` for which (epsilon, delta)-DP implies (0, delta')-DP.
+    r"""Smallest :math:`\delta'` for which (epsilon, delta)-DP implies (0, delta')-DP, from (4).
 
-    Parameters
-    ----------
-    epsilon : float
-        The :math:`\varepsilon` of differential privacy, **not bits**; nonnegative.
-    delta : float
-        In [0, 1].
+    :math:`(e^\varepsilon-1+2\delta)/(e^\varepsilon+1)`; ``epsilon`` is **not bits**, and
+    nonnegative.
 
-    Returns
-    -------
-    float
-        :math:`(e^\varepsilon-1+2\delta)/(e^\varepsilon+1)`, attained by randomised response that
-        publishes the truth with probability delta.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    For an event of probabilities p and q, :math:`p\le e^\varepsilon q+\delta` and
-    :math:`1-q\le e^\varepsilon(1-p)+\delta`; the largest :math:`p-q` is where both are equalities.
-
-    References
-    ----------
-    Direction (b) of (4) in M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, Proposition 1.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import dp_to_tv
     >>> dp_to_tv(epsilon=0.0, delta=0.25)
     0.25
     """
@@ -569,28 +359,10 @@ def dp_to_tv(*, epsilon: float, delta: float) -> float:
 
 
 def entry_mu(*, epsilon: float, width: float = 2.0) -> float:
-    r"""Return the Gaussian-DP parameter of one entry under the paper's additive noise.
+    r"""Gaussian-DP parameter of one entry under additive noise, :math:`\text{width}/\sigma_{AN}`.
 
-    Parameters
-    ----------
-    epsilon : float
-        MI-DP budget of one entry in bits, in (0, 1000].
-    width : float, default=2.0
-        Length of the interval in which an entry lives: 2 for [-1, 1], 1 for [0, 1].
+    ``width`` is the length of the interval of an entry: 2 for [-1, 1], 1 for [0, 1].
 
-    Returns
-    -------
-    float
-        :math:`\mu=\text{width}/\sigma_{AN}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import entry_mu
     >>> round(entry_mu(epsilon=0.5), 12)
     2.0
     """
@@ -598,30 +370,11 @@ def entry_mu(*, epsilon: float, width: float = 2.0) -> float:
 
 
 def row_mu(*, epsilon: float, n_features: int, width: float = 2.0) -> float:
-    r"""Return the Gaussian-DP parameter of one person's whole row under additive noise.
+    r"""Gaussian-DP parameter of a row of d entries: :math:`\text{width}\sqrt d/\sigma_{AN}`.
 
-    Parameters
-    ----------
-    epsilon : float
-        MI-DP budget of one **entry** in bits, in (0, 1000].
-    n_features : int
-        Number d of entries in a row, at least 1.
-    width : float, default=2.0
-        Length of the interval in which an entry lives: 2 for [-1, 1], 1 for [0, 1].
+    ``epsilon`` is the budget in bits of one **entry**; the worst rows are opposite corners of the
+    cube.
 
-    Returns
-    -------
-    float
-        :math:`\mu=\text{width}\sqrt d/\sigma_{AN}`: rows at opposite corners of the cube.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import row_mu
     >>> round(row_mu(epsilon=0.5, n_features=400), 12)
     40.0
     """
@@ -630,30 +383,8 @@ def row_mu(*, epsilon: float, n_features: int, width: float = 2.0) -> float:
 
 
 def entry_dp_epsilon(*, epsilon: float, delta: float, width: float = 2.0) -> float:
-    r"""Return the exact :math:`\varepsilon` at ``delta`` that additive noise gives one entry.
+    r"""Exact :math:`\varepsilon` (in nats) at ``delta`` that additive noise gives one entry.
 
-    Parameters
-    ----------
-    epsilon : float
-        MI-DP budget of one entry in bits, in (0, 1000].
-    delta : float
-        Probability in (0, 1) of :math:`(\varepsilon,\delta)`-DP.
-    width : float, default=2.0
-        Length of the interval in which an entry lives.
-
-    Returns
-    -------
-    float
-        The least :math:`\varepsilon` (natural logarithm), by the exact Gaussian profile.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import entry_dp_epsilon
     >>> round(entry_dp_epsilon(epsilon=0.5, delta=1e-5), 2)
     10.0
     """
@@ -661,47 +392,15 @@ def entry_dp_epsilon(*, epsilon: float, delta: float, width: float = 2.0) -> flo
 
 
 def row_dp_epsilon(*, epsilon: float, delta: float, n_features: int, width: float = 2.0) -> float:
-    r"""Return the exact :math:`\varepsilon` at ``delta`` that additive noise gives one row.
+    r"""Exact :math:`\varepsilon` (in nats) at ``delta`` that additive noise gives one row.
 
-    Parameters
-    ----------
-    epsilon : float
-        MI-DP budget of one **entry** in bits, in (0, 1000].
-    delta : float
-        Probability in (0, 1) of :math:`(\varepsilon,\delta)`-DP.
-    n_features : int
-        Number d of entries in a row, at least 1.
-    width : float, default=2.0
-        Length of the interval in which an entry lives.
+    ``epsilon`` is the budget in bits of one **entry**, ``width`` the length of its interval.
 
-    Returns
-    -------
-    float
-        The least :math:`\varepsilon` (natural logarithm), by the exact Gaussian profile.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import row_dp_epsilon
     >>> round(row_dp_epsilon(epsilon=0.5, delta=1e-5, n_features=800))
     1840
     """
     mu = row_mu(epsilon=epsilon, n_features=n_features, width=width)
     return gdp_epsilon(delta=check_probability("delta", delta), mu=mu)
-
-
-# Channels with finitely many inputs and outputs: the definitions of privacy, computed.
-#
-# A channel is a matrix with one row per input, whose rows are laws of the output; a mechanism on
-# a
-# database of N finite entries is an array with N input axes and one output axis.
-
-
-_LN2_finite_channels = float(np.log(2.0))
 
 
 class Bracket(NamedTuple):
@@ -720,26 +419,8 @@ def _laws(name: str, value: ArrayLike, ndim: int | None = None) -> Array:
 
 
 def erasure_channel(reveal: float) -> Array:
-    """Return the channel that publishes a bit with probability ``reveal``, and else nothing.
+    """Channel (2, 3) that publishes a bit with probability ``reveal``, and else nothing.
 
-    Parameters
-    ----------
-    reveal : float
-        Probability in [0, 1].
-
-    Returns
-    -------
-    ndarray of shape (2, 3)
-        Laws of (0, 1, nothing). Its capacity is ``reveal`` bits, under the uniform prior.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``reveal`` is not a probability.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import erasure_channel
     >>> erasure_channel(0.25)[0]
     array([0.25, 0.  , 0.75])
     """
@@ -748,28 +429,11 @@ def erasure_channel(reveal: float) -> Array:
 
 
 def symmetric_channel(flip: float, *, reveal: float = 0.0) -> Array:
-    """Return the channel that flips a bit with probability ``flip``, unless it reveals it.
+    """Channel that flips a bit with probability ``flip``, unless it reveals it.
 
-    Parameters
-    ----------
-    flip : float
-        Probability in [0, 1] of a lie, given that the bit is not revealed.
-    reveal : float, default=0.0
-        Probability in [0, 1] with which the bit is published and said to be true.
+    With ``reveal``, the probability of publishing the bit and saying that it is true, two certified
+    outputs follow the two noisy ones.
 
-    Returns
-    -------
-    ndarray of shape (2, 2) or (2, 4)
-        Laws of the noisy bit; with ``reveal`` two further outputs are the certified bits.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a probability.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import symmetric_channel
     >>> symmetric_channel(0.25)[0]
     array([0.75, 0.25])
     """
@@ -780,28 +444,8 @@ def symmetric_channel(flip: float, *, reveal: float = 0.0) -> Array:
 
 
 def channel_information(prior: ArrayLike, channel: ArrayLike) -> float:
-    r"""Return the mutual information in bits between the input and the output of a channel.
+    """Mutual information in bits between input and output of a channel (k, m) under a prior (k,).
 
-    Parameters
-    ----------
-    prior : array_like of shape (k,)
-        Law of the input.
-    channel : array_like of shape (k, m)
-        Laws of the output, one row per input.
-
-    Returns
-    -------
-    float
-        :math:`I=\sum_xp_x\sum_zW_{xz}\log_2(W_{xz}/\sum_{x'}p_{x'}W_{x'z})`, in [0, log2 k].
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arrays are not laws, or their sizes disagree.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import channel_information, symmetric_channel
     >>> round(channel_information([0.5, 0.5], symmetric_channel(0.11)), 3)
     0.5
     """
@@ -813,45 +457,18 @@ def channel_information(prior: ArrayLike, channel: ArrayLike) -> float:
 
 def _divergences(W: Array, q: Array) -> Array:
     """Return the divergences in bits of the rows of W from q; 0 mass in both counts nothing."""
-    return np.asarray(rel_entr(W, q).sum(axis=1) / _LN2_finite_channels)
+    return np.asarray(rel_entr(W, q).sum(axis=1) / _LN2)
 
 
 def capacity_bracket(
     channel: ArrayLike, *, tolerance: float = 1e-6, max_steps: int = 100_000
 ) -> Bracket:
-    r"""Return lower and upper bounds on the capacity of a channel, by Blahut and Arimoto.
+    r"""Bounds on the capacity of a channel (k, m), by Blahut and Arimoto.
 
-    Parameters
-    ----------
-    channel : array_like of shape (k, m)
-        Laws of the output, one row per input.
-    tolerance : float, default=1e-6
-        The iteration ends when the bounds differ by at most so many bits.
-    max_steps : int, default=100_000
-        It ends after so many steps too; the bounds are valid whenever it ends.
+    ``lower`` is the information under the last prior p, ``upper`` :math:`\max_xD(W_x\|pW)`, which
+    no prior exceeds. It ends when they differ by at most ``tolerance`` bits or after ``max_steps``;
+    the bounds are valid whenever it ends.
 
-    Returns
-    -------
-    Bracket
-        ``lower`` is the information under the last prior p; ``upper`` is
-        :math:`\max_xD(W_x\|pW)`, which no prior exceeds.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the array does not hold laws, or a setting is not positive.
-
-    Notes
-    -----
-    For every law q of the output, :math:`I(p')\le\sum_xp'_xD(W_x\|q)\le\max_xD(W_x\|q)`.
-
-    References
-    ----------
-    R. Blahut, IEEE Trans. Inform. Theory 18, 1972, 460-473; S. Arimoto, same volume, 14-20.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import capacity_bracket, erasure_channel
     >>> round(capacity_bracket(erasure_channel(0.2)).upper, 6)
     0.2
     """
@@ -869,34 +486,11 @@ def capacity_bracket(
 
 
 def channel_delta(channel: ArrayLike, *, epsilon: float) -> float:
-    r"""Return the smallest :math:`\delta` with which a channel is (epsilon, delta)-DP.
+    r"""Smallest :math:`\delta` with which a channel is (epsilon, delta)-DP, Definition 3.
 
-    Parameters
-    ----------
-    channel : array_like of shape (k, m)
-        Laws of the output; every two inputs are neighbours.
-    epsilon : float
-        The :math:`\varepsilon` of differential privacy, **not bits**; nonnegative. At 0 the result
-        is the largest total variation distance.
+    :math:`\max_{x,x'}\sum_z(W_{xz}-e^\varepsilon W_{x'z})_+`: every two inputs are neighbours.
+    ``epsilon`` is **not bits**; at 0 the result is the largest total variation distance.
 
-    Returns
-    -------
-    float
-        :math:`\max_{x,x'}\sum_z(W_{xz}-e^\varepsilon W_{x'z})_+`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the array does not hold laws, or ``epsilon`` is negative.
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, Definition 3, equation (3): the worst event
-    collects the outputs on which the difference is positive.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import channel_delta, erasure_channel
     >>> channel_delta(erasure_channel(0.2), epsilon=10.0)
     0.2
     """
@@ -906,35 +500,11 @@ def channel_delta(channel: ArrayLike, *, epsilon: float) -> float:
 
 
 def conditional_information(joint: ArrayLike, mechanism: ArrayLike, *, entry: int) -> float:
-    r"""Return :math:`I(D_i;q(D)\mid D^{-i})` in bits for one law of a finite database.
+    r""":math:`I(D_i;q(D)\mid D^{-i})` of (2) in bits, for one law of a finite database.
 
-    Parameters
-    ----------
-    joint : array_like of shape (k_1, ..., k_N)
-        Law of the database.
-    mechanism : array_like of shape (k_1, ..., k_N, m)
-        Law of the output given the database.
-    entry : int
-        Index i of the entry, in 0, ..., N - 1.
+    ``joint`` is the law of the database, an array (k_1, ..., k_N); ``mechanism`` (k_1, ..., k_N, m)
+    that of the output given the database; ``entry`` the index i from 0.
 
-    Returns
-    -------
-    float
-        The information that the output adds about entry i to all other entries.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arrays are not laws, or their shapes disagree.
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, the functional in (2).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.projection.information import conditional_information
     >>> exclusive_or = np.array([[[1.0, 0], [0, 1]], [[0, 1], [1, 0]]])
     >>> conditional_information(np.full((2, 2), 0.25), exclusive_or, entry=0)
     1.0
@@ -952,43 +522,15 @@ def conditional_information(joint: ArrayLike, mechanism: ArrayLike, *, entry: in
     rest = triple.sum(axis=axis, keepdims=True)
     inside = xlogy(triple, W).sum() - xlogy(triple, 1.0).sum()
     outside = xlogy(rest, rest).sum() - xlogy(rest, rest.sum(axis=-1, keepdims=True)).sum()
-    return max(float(inside - outside) / _LN2_finite_channels, 0.0)
+    return max(float(inside - outside) / _LN2, 0.0)
 
 
 def database_leakage(mechanism: ArrayLike, *, tolerance: float = 1e-6) -> Bracket:
-    r"""Return bounds on the smallest :math:`\epsilon` in bits with which a mechanism is MI-DP.
+    r"""Bounds on the smallest :math:`\epsilon` in bits of Definition 1.
 
-    Parameters
-    ----------
-    mechanism : array_like of shape (k_1, ..., k_N, m)
-        Law of the output given a database of N finite entries.
-    tolerance : float, default=1e-6
-        Difference of the bounds at which each capacity is taken.
+    The largest capacity among the channels that fixed other entries leave, each up to ``tolerance``
+    bits; ``mechanism`` as in :func:`conditional_information`.
 
-    Returns
-    -------
-    Bracket
-        Bounds on :math:`\sup_{i,P}I(D_i;q(D)\mid D^{-i})`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the array does not hold laws.
-
-    Notes
-    -----
-    The conditional information is an average over the values of the other entries of what a channel
-    with the i-th entry as its input transmits. The worst prior therefore fixes the others: the
-    supremum is the largest **capacity** among the channels that fixed others leave.
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, Definition 1, equation (2).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.projection.information import database_leakage
     >>> both = np.array([[[1.0, 0], [1, 0]], [[1, 0], [0, 1]]])  # the logical "and"
     >>> round(database_leakage(both).upper, 6)
     1.0
@@ -1005,31 +547,8 @@ def database_leakage(mechanism: ArrayLike, *, tolerance: float = 1e-6) -> Bracke
 
 
 def entry_distance(first: ArrayLike, second: ArrayLike) -> int:
-    """Return in how many entries two tables differ; neighbours of the paper differ in one.
+    """In how many entries two tables differ; neighbours of the paper, Definition 2, differ in one.
 
-    Parameters
-    ----------
-    first, second : array_like of shape (n, d)
-        Tables of one shape.
-
-    Returns
-    -------
-    int
-        Number of different entries. A person who joins with a new row of d features is up to d
-        entries away.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, or the shapes differ.
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, Definition 2.
-
-    Examples
-    --------
-    >>> from dplit.projection.information import entry_distance
     >>> entry_distance([[0, 1], [2, 3]], [[0, 1], [5, 6]])
     2
     """

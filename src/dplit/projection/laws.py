@@ -1,9 +1,9 @@
 r"""The exact law of least squares on randomly projected data: a multivariate Student t.
 
-A design X of shape (n, d) and a response y are projected to n' rows, with noise of variance
-``penalty`` on the projected design. In the eigenbasis of :math:`X^\top X` everything about the
-fit :math:`\theta_{RP}` that the trainer gets is known: its law, the law of the regularised
-objective, and the mean and the variance of the relative error, without a single draw.
+In the eigenbasis of :math:`X^\top X` everything about the fit :math:`\theta_{RP}` on n' projected
+rows, with noise of variance ``penalty`` on the projected design, is known without a draw. Draws of
+it cost d normals and one :math:`\chi^2`, draws of the fit on noisy data a triangular matrix of
+order d, whatever n; the couplings show the algebra. All draws are research noise, not a release.
 """
 
 from __future__ import annotations
@@ -27,7 +27,14 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.projection.regression import Spectrum, ridge_coefficients, ridge_error, ridge_objective
+from dplit.projection.additive import augmented_problem
+from dplit.projection.regression import (
+    Spectrum,
+    check_pair,
+    ridge_coefficients,
+    ridge_error,
+    ridge_objective,
+)
 
 __all__ = [
     "CoupledFits",
@@ -50,143 +57,57 @@ __all__ = [
 ]
 
 
-# Exact draws of both mechanisms' fits that never form a projection or a noisy data set.
-#
-# A projected fit costs d normals and one :math:`\chi^2`; a fit on noisy data costs a triangular
-# matrix of size d, whatever the number of rows. Both are equal in distribution to the mechanism
-# as
-# written; :mod:`dplit.projection.laws` shows the algebra, with the same noise on both sides.
-
-
-def _projected(problem: Spectrum, n_components: int) -> int:
+def _degrees(n_features: int, n_components: int) -> tuple[int, int]:
+    """Return d and the degrees of freedom n' - d + 1."""
+    d = check_integer("n_features", n_features)
     rows = check_integer("n_components", n_components)
-    if rows < problem.n_features:
+    if rows < d:
         raise ValueError(
-            f"n_components must be at least the {problem.n_features} columns of X, "
-            f"got n_components={rows}"
+            f"n_components must be at least the {d} columns of X, got n_components={rows}: "
+            "least squares on the projected data has no unique solution"
         )
-    return rows
+    return d, rows - d + 1
 
 
 def _student_draws(
-    problem: Spectrum, lam: float, rows: int, size: int, rng: np.random.Generator
+    problem: Spectrum, penalty: float, n_components: int, size: int, rng: np.random.Generator
 ) -> Array:
     """Return projected fits in the eigenbasis, shape (size, d)."""
+    lam = check_nonnegative("penalty", penalty)
+    d, m = _degrees(problem.n_features, n_components)
     tau = math.sqrt(ridge_objective(problem, penalty=lam))
-    z = rng.standard_normal((size, problem.n_features))
-    chi = np.sqrt(rng.chisquare(rows - problem.n_features + 1, size))
+    z = check_rng(rng).standard_normal((check_integer("size", size), d))
+    chi = np.sqrt(rng.chisquare(m, size))
     weights = problem.energies + lam
     center = np.sqrt(problem.energies) * problem.scores / weights
     return np.asarray(center + (tau / chi)[:, None] * z / np.sqrt(weights))
 
 
 def projection_draws(
-    problem: Spectrum,
-    *,
-    penalty: float,
-    n_components: int,
-    size: int,
-    rng: np.random.Generator,
+    problem: Spectrum, *, penalty: float, n_components: int, size: int, rng: np.random.Generator
 ) -> Array:
-    r"""Draw least-squares fits on projected data, from their multivariate t law.
+    r"""Draw least-squares fits on projected data, shape (size, d), from their multivariate t law.
 
-    Parameters
-    ----------
-    problem : Spectrum
-    penalty : float
-        Noise variance :math:`\sigma_{RP}^2` on the projected design, nonnegative.
-    n_components : int
-        Number n' of projected rows, at least d.
-    size : int
-        Number of draws.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (size, d)
-        Independent draws of :math:`\theta_{RP}` given the data. This is research noise in floating
-        point, not a release.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    :math:`\theta_{RR}+\tau C^{-1/2}z/\chi_{n'-d+1}` with :math:`C=X^\top X+\lambda I`; see
-    :func:`dplit.projection.laws.projection_moments`.
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> rng = np.random.default_rng(0)
-    >>> projection_draws(problem, penalty=0.0, n_components=9, size=2, rng=rng).shape
-    (2, 1)
+    :math:`\theta_{RR}+\tau C^{-1/2}z/\chi_{n'-d+1}` with :math:`C=X^\top X+\lambda I`, given the
+    data.
     """
-    lam, rows = check_nonnegative("penalty", penalty), _projected(problem, n_components)
-    check_integer("size", size)
-    drawn = _student_draws(problem, lam, rows, size, check_rng(rng))
+    drawn = _student_draws(problem, penalty, n_components, size, rng)
     return np.asarray(drawn @ problem.basis.T)
 
 
 def projection_errors(
-    problem: Spectrum,
-    *,
-    penalty: float,
-    n_components: int,
-    size: int,
-    rng: np.random.Generator,
+    problem: Spectrum, *, penalty: float, n_components: int, size: int, rng: np.random.Generator
 ) -> Array:
-    """Draw relative errors of projected fits: d normals and one chi-square each, no matrix.
-
-    Parameters and errors are those of :func:`projection_draws`.
-
-    Returns
-    -------
-    ndarray of shape (size,)
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> rng = np.random.default_rng(0)
-    >>> bool((projection_errors(problem, penalty=1.0, n_components=9, size=5, rng=rng) > 1).all())
-    True
-    """
-    lam, rows = check_nonnegative("penalty", penalty), _projected(problem, n_components)
-    check_integer("size", size)
-    return problem.errors(_student_draws(problem, lam, rows, size, check_rng(rng)))
+    """Draw relative errors of projected fits: d normals and one chi-square each, no matrix."""
+    return problem.errors(_student_draws(problem, penalty, n_components, size, rng))
 
 
 def bartlett_factor(n_rows: int, n_columns: int, *, rng: np.random.Generator) -> Array:
-    r"""Draw an upper trapezoidal factor T of a Wishart matrix: T'T has the law of G'G.
+    r"""Draw an upper trapezoidal T: T'T has the law of G'G for a Gaussian G of ``n_rows`` rows.
 
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the Gaussian matrix G that T replaces; 0 is allowed.
-    n_columns : int
-        Its columns.
-    rng : numpy.random.Generator
+    :math:`T_{ii}^2\sim\chi^2_{n-i+1}`, :math:`T_{ij}\sim N(0,1)` for i < j, all independent; with
+    fewer rows than columns, even 0, the factor has that many rows.
 
-    Returns
-    -------
-    ndarray of shape (min(n_rows, n_columns), n_columns)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    :math:`T_{ii}^2\sim\chi^2_{n-i+1}`, :math:`T_{ij}\sim N(0,1)` for i < j, all independent. With
-    fewer rows than columns the factor has that many rows.
-
-    Examples
-    --------
     >>> bartlett_factor(0, 3, rng=np.random.default_rng(0)).shape
     (0, 3)
     """
@@ -200,45 +121,21 @@ def bartlett_factor(n_rows: int, n_columns: int, *, rng: np.random.Generator) ->
 
 
 def wishart_draws(
-    problem: Spectrum,
-    *,
-    penalty: float,
-    n_components: int,
-    size: int,
-    rng: np.random.Generator,
+    problem: Spectrum, *, penalty: float, n_components: int, size: int, rng: np.random.Generator
 ) -> Array:
-    r"""Draw projected fits from the Gram matrix of the release, a Wishart matrix.
+    r"""Draw projected fits, shape (size, d), from the Gram matrix of the release, a Wishart matrix.
 
     The route between the mechanism and its closed law: only :math:`W_{d+1}(n',M^\top M)` matters.
-
-    Parameters and errors are those of :func:`projection_draws`.
-
-    Returns
-    -------
-    ndarray of shape (size, d)
-
-    Notes
-    -----
-    In the eigenbasis the Cholesky factor of :math:`M^\top M` is diagonal but for its last column,
-    :math:`R=[[C^{1/2},\,C^{-1/2}X^\top y],[0,\tau]]`; the fit solves the leading block of T R.
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> rng = np.random.default_rng(0)
-    >>> wishart_draws(problem, penalty=0.0, n_components=9, size=2, rng=rng).shape
-    (2, 1)
     """
-    lam, rows = check_nonnegative("penalty", penalty), _projected(problem, n_components)
-    generator, d = check_rng(rng), problem.n_features
+    lam, generator = check_nonnegative("penalty", penalty), check_rng(rng)
+    d, m = _degrees(problem.n_features, n_components)
     tau = math.sqrt(ridge_objective(problem, penalty=lam))
     root = np.sqrt(problem.energies + lam)
     last = np.sqrt(problem.energies) * problem.scores / root
     drawn = np.empty((check_integer("size", size), d))
     for k in range(size):
         # with n' = d the last column of T has no diagonal entry, and needs none
-        T = bartlett_factor(rows, d + 1, rng=generator)[:d]
+        T = bartlett_factor(m + d - 1, d + 1, rng=generator)[:d]
         right = T[:, :d] @ last + tau * T[:, d]
         drawn[k] = solve_triangular(T[:, :d], right, check_finite=False) / root
     return np.asarray(drawn @ problem.basis.T)
@@ -278,45 +175,7 @@ def _samples(problem: Spectrum, n_samples: int) -> int:
 def additive_draws(
     problem: Spectrum, *, sigma: float, n_samples: int, size: int, rng: np.random.Generator
 ) -> Array:
-    r"""Draw least-squares fits on data with additive noise, at a cost that n does not enter.
-
-    Parameters
-    ----------
-    problem : Spectrum
-    sigma : float
-        Standard deviation of the noise on every entry of X, positive.
-    n_samples : int
-        Number n of rows of X, above d.
-    size : int
-        Number of draws.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (size, d)
-        Independent draws of :math:`\theta_{AN}` given the data. Research noise, not a release.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Let Q be an orthonormal frame of the span of X and y, and V the eigenbasis. Then
-    :math:`Q^\top XV=[\Sigma;0]`, :math:`Q^\top y=[U^\top y;\|r\|]`, and
-    :math:`Q^\top NV` is a Gaussian matrix with d + 1 rows. The rest of the noise is independent and
-    orthogonal to y: only its Gram matrix matters, for which an upper trapezoidal factor with
-    min(n - d - 1, d) rows is drawn.
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> rng = np.random.default_rng(0)
-    >>> additive_draws(problem, sigma=1.0, n_samples=2, size=3, rng=rng).shape
-    (3, 1)
-    """
+    """Draw fits (size, d) on data with noise ``sigma`` on every entry; the cost is free of n."""
     level, n = check_positive("sigma", sigma), _samples(problem, n_samples)
     generator = check_rng(rng)
     count = check_integer("size", size)
@@ -329,77 +188,22 @@ def additive_path(
 ) -> Array:
     """Draw one relative error of noisy-data fits per noise level, with common random numbers.
 
-    Parameters
-    ----------
-    problem, n_samples, rng
-        As in :func:`additive_draws`.
-    sigmas : sequence of float
-        Positive standard deviations. Each result has the right law; they share their noise, so
-        that a curve over the levels is smooth and costs one factorisation per level.
-
-    Returns
-    -------
-    ndarray of shape (len(sigmas),)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> rng = np.random.default_rng(0)
-    >>> additive_path(problem, sigmas=[1e-9, 1.0], n_samples=2, rng=rng)[0].round(6)
-    np.float64(1.0)
+    Each has the right law; a curve over the levels is smooth and costs one factorisation each.
     """
     levels = [check_positive("sigmas", float(s)) for s in check_finite_array("sigmas", sigmas)]
     n = _samples(problem, n_samples)
     return problem.errors(_additive_rotated(problem, levels, n, check_rng(rng)))
 
 
-def _degrees(n_features: int, n_components: int) -> tuple[int, int]:
-    d = check_integer("n_features", n_features)
-    rows = check_integer("n_components", n_components)
-    if rows < d:
-        raise ValueError(
-            f"n_components must be at least the {d} columns of X, got n_components={rows}: "
-            "least squares on the projected data has no unique solution"
-        )
-    return d, rows - d + 1
-
-
 def expected_error(problem: Spectrum, *, penalty: float, n_components: int) -> float:
     r"""Mean of the relative error of the projected fit, given the data.
 
-    Parameters
-    ----------
-    problem : Spectrum
-    penalty : float
-        Noise variance of the projection, nonnegative.
-    n_components : int
-        Number n' of projected rows, at least d.
-
-    Returns
-    -------
-    float
-        Infinite for n' <= d + 1, and if the design explains the response.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
     .. math:: E\,\eta=\eta_1+\frac{\tau^2}{(n'-d-1)\|r\|^2}
-        \sum_i\frac{\sigma_i^2}{\sigma_i^2+\lambda}.
+        \sum_i\frac{\sigma_i^2}{\sigma_i^2+\lambda}
 
-    Without noise (``penalty = 0``) it is :math:`(n'-1)/(n'-d-1)`, whatever the data.
+    Without noise it is :math:`(n'-1)/(n'-d-1)`, whatever the data. Infinite for n' <= d + 1, and if
+    the design explains the response.
 
-    Examples
-    --------
     >>> from dplit.projection.regression import spectrum
     >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
     >>> round(expected_error(problem, penalty=0.0, n_components=5), 4)
@@ -415,25 +219,14 @@ def expected_error(problem: Spectrum, *, penalty: float, n_components: int) -> f
 
 
 def error_sd(problem: Spectrum, *, penalty: float, n_components: int) -> float:
-    r"""Standard deviation of the relative error of the projected fit, given the data.
+    r"""Standard deviation of the relative error, given the data; infinite for n' <= d + 3.
 
-    Parameters and errors are those of :func:`expected_error`.
-
-    Returns
-    -------
-    float
-        Infinite for n' <= d + 3, and if the design explains the response.
-
-    Notes
-    -----
     With :math:`m=n'-d+1`, :math:`D_i=\sigma_i^2/(\sigma_i^2+\lambda)` and
     :math:`a_i=\lambda(u_i^\top y)/(\sigma_i^2+\lambda)`,
 
     .. math:: \|r\|^4\operatorname{Var}\eta=\frac{4\tau^2\sum a_i^2D_i}{m-2}
         +\tau^4\Big(\frac{2\sum D_i^2+(\sum D_i)^2}{(m-2)(m-4)}-\frac{(\sum D_i)^2}{(m-2)^2}\Big).
 
-    Examples
-    --------
     >>> from dplit.projection.regression import spectrum
     >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
     >>> round(error_sd(problem, penalty=0.0, n_components=9), 4)
@@ -456,42 +249,10 @@ def error_sd(problem: Spectrum, *, penalty: float, n_components: int) -> float:
 def projection_moments(
     problem: Spectrum, *, penalty: float, n_components: int
 ) -> tuple[Array, Array]:
-    r"""Mean and covariance of the projected fit, given the data.
+    r"""Mean (d,) and covariance (d, d) of the projected fit, given the data and n' >= d + 2 rows.
 
-    Parameters
-    ----------
-    problem, penalty
-        As in :func:`expected_error`.
-    n_components : int
-        Number n' of projected rows, at least d + 2.
+    The ridge coefficients, and :math:`\tau^2C^{-1}/(n'-d-1)` with :math:`C=X^\top X+\lambda I`.
 
-    Returns
-    -------
-    mean : ndarray of shape (d,)
-        The ridge coefficients.
-    covariance : ndarray of shape (d, d)
-        :math:`\tau^2C^{-1}/(n'-d-1)` with :math:`C=X^\top X+\lambda I`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    **The law.** Let M stack [X, y] on :math:`[\sqrt\lambda I,0]`. The rows of the release are
-    i.i.d. :math:`N(0,M^\top M)`, since :math:`[S,N]M` has rows :math:`\tilde s^\top M` with
-    Gaussian :math:`\tilde s`. Take :math:`M=QR`; then :math:`[S,N]Q=[G,g]` is Gaussian with d + 1
-    columns, and with :math:`R_d^\top R_d=C` and :math:`\tau` the last diagonal entry of R,
-
-    .. math:: \theta_{RP}=\theta_{RR}+\tau R_d^{-1}G^+g .
-
-    Given G the vector :math:`G^+g` is :math:`N(0,W^{-1})`, :math:`W=G^\top G`. Its
-    law is rotation invariant, and :math:`v^\top W^{-1}v/v^\top v\sim1/\chi^2_{n'-d+1}` for every
-    v. Hence :math:`G^+g=z/\chi_{n'-d+1}` in distribution with z standard normal: a multivariate t.
-
-    Examples
-    --------
     >>> from dplit.projection.regression import spectrum
     >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
     >>> mean, covariance = projection_moments(problem, penalty=2.0, n_components=5)
@@ -511,29 +272,11 @@ def projection_moments(
 
 
 def sketch_factors(problem: Spectrum, coefficients: ArrayLike, *, penalty: float) -> Array:
-    r"""Sketching factors :math:`\eta_3` of given fits.
+    r"""Sketching factors :math:`\eta_3` of fits of shape (..., d) on projected data.
 
-    Parameters
-    ----------
-    problem : Spectrum
-    coefficients : array_like of shape (..., d)
-        Fits on projected data.
-    penalty : float
-        Noise variance of the projection, nonnegative.
+    :math:`1+(\theta-\theta_{RR})^\top C(\theta-\theta_{RR})/\tau^2`: the regularised objective over
+    its least value.
 
-    Returns
-    -------
-    ndarray of shape (...)
-        :math:`1+(\theta-\theta_{RR})^\top C(\theta-\theta_{RR})/\tau^2`: the regularised
-        objective over its least value.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``penalty`` is negative or not finite, or the coefficients are not finite.
-
-    Examples
-    --------
     >>> from dplit.projection.regression import spectrum
     >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
     >>> sketch_factors(problem, [[2.0], [3.0]], penalty=0.0).round(9)
@@ -547,27 +290,8 @@ def sketch_factors(problem: Spectrum, coefficients: ArrayLike, *, penalty: float
 
 
 def sketch_mean(*, n_features: int, n_components: int) -> float:
-    r"""Mean :math:`(n'-1)/(n'-d-1)` of the sketching factor :math:`\eta_3`.
+    """Mean :math:`(n'-1)/(n'-d-1)` of the sketching factor; infinite for n' <= d + 1.
 
-    Parameters
-    ----------
-    n_features : int
-        Number d of columns.
-    n_components : int
-        Number n' of projected rows, at least d.
-
-    Returns
-    -------
-    float
-        Infinite for n' <= d + 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> round(sketch_mean(n_features=800, n_components=5500), 4)
     1.1702
     """
@@ -580,24 +304,6 @@ def sketch_quantile(
 ) -> float | Array:
     r"""Quantiles of the sketching factor :math:`\eta_3=1+\chi^2_d/\chi^2_{n'-d+1}`.
 
-    Parameters
-    ----------
-    probability : float or sequence of float
-        In (0, 1).
-    n_features, n_components : int
-        As in :func:`sketch_mean`.
-
-    Returns
-    -------
-    float or ndarray
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> round(sketch_quantile(0.95, n_features=800, n_components=1000), 3)
     5.812
     """
@@ -612,24 +318,6 @@ def sketch_quantile(
 def sketch_tail(delta: float, *, n_features: int, n_components: int) -> float:
     r"""Exact probability that the sketching factor exceeds :math:`(1+\delta)^2`.
 
-    Parameters
-    ----------
-    delta : float
-        Nonnegative.
-    n_features, n_components : int
-        As in :func:`sketch_mean`.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> f"{sketch_tail(10.0, n_features=2, n_components=4):.1e}"
     '7.5e-04'
     """
@@ -641,20 +329,8 @@ def sketch_tail(delta: float, *, n_features: int, n_components: int) -> float:
 def tail_asymptote(delta: float, *, n_features: int, n_components: int) -> float:
     r"""Leading term of :func:`sketch_tail` for large :math:`\delta`: a power, no exponential.
 
-    Parameters and errors are those of :func:`sketch_tail`, but ``delta`` is positive.
+    :math:`\frac{\Gamma((n'+1)/2)}{\Gamma(d/2)\,\Gamma((n'-d+3)/2)}\,(\delta^2+2\delta)^{-(n'-d+1)/2}`.
 
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    :math:`\frac{\Gamma((n'+1)/2)}{\Gamma(d/2)\,\Gamma((n'-d+3)/2)}\,
-    (\delta^2+2\delta)^{-(n'-d+1)/2}`: the factor is large where :math:`\chi^2_{n'-d+1}` is small,
-    and :math:`P(\chi^2_m<x)\sim(x/2)^{m/2}/\Gamma(m/2+1)`.
-
-    Examples
-    --------
     >>> f"{tail_asymptote(30.0, n_features=2, n_components=4):.1e}"
     '3.4e-05'
     """
@@ -664,12 +340,6 @@ def tail_asymptote(delta: float, *, n_features: int, n_components: int) -> float
         raise ValueError(f"delta must be positive, got delta={delta!r}")
     log = gammaln((d + m) / 2) - gammaln(d / 2) - gammaln(m / 2 + 1)
     return float(np.exp(log - m / 2 * math.log(excess * (2.0 + excess))))
-
-
-# The algebra behind the fast samplers: the same fit from the same noise, on small factors.
-#
-# No statistics here: with the random matrices of the mechanism given, the fit on the full release
-# and the fit on a triangular factor of order d + 1 are the same vector.
 
 
 class CoupledFits(NamedTuple):
@@ -682,81 +352,24 @@ class CoupledFits(NamedTuple):
 def coupled_projection(
     X: ArrayLike, y: ArrayLike, S: ArrayLike, N: ArrayLike, *, penalty: float
 ) -> CoupledFits:
-    r"""Fit on S X + sigma N and S y, and the same fit from a triangular factor of order d + 1.
+    """Fit on S X + sigma N and S y, and the same fit from a triangular factor of order d + 1.
 
-    Parameters
-    ----------
-    X, y : array_like of shapes (n, d) and (n,)
-    S, N : array_like of shapes (n', n) and (n', d)
-        The random matrices of the mechanism.
-    penalty : float
-        Noise variance, nonnegative.
-
-    Returns
-    -------
-    CoupledFits
-        They agree up to rounding: the law of the fit is that of its small factors.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    With M as in :func:`dplit.projection.laws.projection_moments` and :math:`M=QR`, the release
-    is :math:`[S,N]M=[S,N]Q\,R`; the triangular factor T of the Gaussian matrix :math:`[S,N]Q` gives
-    the small release T R.
-
-    Examples
-    --------
-    >>> X, y, S, N = [[1.0], [1.0]], [3.0, 1.0], [[1.0, 2.0], [0.0, 1.0]], [[1.0], [0.5]]
-    >>> naive, small = coupled_projection(X, y, S, N, penalty=1.0)
-    >>> bool(abs(naive - small).max() < 1e-12)
-    True
+    S and N, of shapes (n', n) and (n', d), are the mechanism's. The two agree up to rounding.
     """
-    design, response = (np.asarray(check_finite_array(k, v)) for k, v in (("X", X), ("y", y)))
+    design, response = check_pair(X, y)
     left, noise = (np.asarray(check_finite_array(k, v)) for k, v in (("S", S), ("N", N)))
     root, d = math.sqrt(check_nonnegative("penalty", penalty)), design.shape[1]
     released = left @ design + root * noise
     naive = np.linalg.lstsq(released, left @ response, rcond=None)[0]
-    stacked = np.zeros((len(design) + d, d + 1))
-    stacked[: len(design)] = np.column_stack([design, response])
-    stacked[len(design) :, :d] = root * np.eye(d)
-    Q, R = np.linalg.qr(stacked)
+    stacked = augmented_problem(design, response, sigma=root)
+    Q, R = np.linalg.qr(np.column_stack(stacked))
     small = np.linalg.qr(np.hstack([left, noise]) @ Q, mode="r") @ R
-    return CoupledFits(naive, solve_triangular(small[:d, :d], small[:d, d]))
+    return CoupledFits(np.asarray(naive), solve_triangular(small[:d, :d], small[:d, d]))
 
 
 def coupled_additive(X: ArrayLike, y: ArrayLike, N: ArrayLike, *, sigma: float) -> CoupledFits:
-    """Fit on X + sigma N and y, and the same fit from at most 2 d + 1 rows.
-
-    Parameters
-    ----------
-    X, y : array_like of shapes (n, d) and (n,)
-    N : array_like of shape (n, d)
-        The noise of the mechanism.
-    sigma : float
-        Its standard deviation, positive.
-
-    Returns
-    -------
-    CoupledFits
-        They agree up to rounding.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> X, y, N = [[1.0], [1.0], [0.0]], [3.0, 1.0, 2.0], [[0.5], [-1.0], [2.0]]
-    >>> naive, small = coupled_additive(X, y, N, sigma=1.0)
-    >>> bool(abs(naive - small).max() < 1e-12)
-    True
-    """
-    design, response = (np.asarray(check_finite_array(k, v)) for k, v in (("X", X), ("y", y)))
+    """Fit on X + sigma N and y, N of shape (n, d), and the same fit from at most 2 d + 1 rows."""
+    design, response = check_pair(X, y)
     noise = np.asarray(check_finite_array("N", N))
     level, d = check_positive("sigma", sigma), design.shape[1]
     naive = np.linalg.lstsq(design + level * noise, response, rcond=None)[0]
@@ -765,4 +378,5 @@ def coupled_additive(X: ArrayLike, y: ArrayLike, N: ArrayLike, *, sigma: float) 
     outside = np.asarray(np.linalg.qr(noise - Q @ inside, mode="r"))
     rows = np.vstack([R[:, :d] + level * inside, level * outside])
     right = np.append(R[:, d], np.zeros(len(outside)))
-    return CoupledFits(naive, np.linalg.lstsq(rows, right, rcond=None)[0])
+    small = np.linalg.lstsq(rows, right, rcond=None)[0]
+    return CoupledFits(np.asarray(naive), np.asarray(small))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.stats import chi, chi2
+from scipy.stats import chi2
 
 from dplit._checks import (
     Array,
@@ -28,7 +28,16 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon
-from dplit.projection.information import Bits, PairFactors, pair_information, pair_total_variation
+from dplit.projection.additive import augmented_problem
+from dplit.projection.information import (
+    Bits,
+    PairFactors,
+    chi_nodes,
+    levels_information,
+    pair_information,
+    pair_total_variation,
+)
+from dplit.projection.regression import check_pair
 
 __all__ = [
     "CoefficientLaw",
@@ -65,90 +74,44 @@ class EntryChannel(NamedTuple):
 
 
 def augmented(X: ArrayLike, y: ArrayLike | None, variance: float) -> tuple[Array, Array]:
-    """Return X, and the matrix M with Sigma = M^T M whose first rows are those of [X y].
+    """X as an array, and the matrix M with Sigma = M^T M whose first n rows are those of [X y].
 
-    Parameters
-    ----------
-    X, y, variance
-        As in :func:`entry_channels`.
+    M has shape (n + d, d + 1); without y, d columns, and without noise, n rows.
 
-    Returns
-    -------
-    X, M : ndarray of shape (n, d) and (n + d, d + 1)
-        Without y, M has d columns; without noise, n rows.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X or y is not a finite array of matching shape, or ``variance`` is negative.
-
-    Examples
-    --------
     >>> augmented([[1.0], [1.0]], None, 4.0)[1].ravel()
     array([1., 1., 2.])
     """
-    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
-    scale = np.sqrt(check_nonnegative("variance", variance))
-    d = rows.shape[1]
-    data, ridge = rows, scale * np.eye(d)
-    if y is not None:
-        labels = np.asarray(check_finite_array("y", y, ndim=1), dtype=float)
-        if len(labels) != len(rows):
-            raise ValueError(f"y must have {len(rows)} entries, got {len(labels)}")
-        data = np.column_stack([rows, labels])
-        ridge = np.column_stack([ridge, np.zeros(d)])
-    return rows, np.vstack([data, ridge]) if scale > 0 else data
+    rows, labels = check_pair(X, y)
+    scale = math.sqrt(check_nonnegative("variance", variance))
+    stacked = augmented_problem(rows, labels, sigma=scale)
+    M = stacked.design if y is None else np.column_stack(stacked)
+    return rows, M if scale > 0 else M[: len(rows)]
+
+
+def _require_rank(R: Array, what: str) -> None:
+    diagonal = np.abs(np.diag(R))
+    if len(R) < R.shape[1] or diagonal.min() <= 1e-13 * diagonal.max():
+        raise np.linalg.LinAlgError(f"{what} with the noise must have full column rank")
 
 
 def _inverse_root(M: Array) -> Array:
     """Return the upper triangular T with (M^T M)^-1 = T T^T; large tables through their Gram."""
-    if len(M) < M.shape[1]:
-        raise np.linalg.LinAlgError("[X y] with the noise must have full column rank")
-    R = np.linalg.qr(M, mode="r") if M.size < 10**6 else np.linalg.cholesky(M.T @ M).T
-    diagonal = np.abs(np.diag(R))
-    if diagonal.min() <= 1e-13 * diagonal.max():
-        raise np.linalg.LinAlgError("[X y] with the noise must have full column rank")
+    R = np.asarray(np.linalg.qr(M, mode="r") if M.size < 10**6 else np.linalg.cholesky(M.T @ M).T)
+    _require_rank(R, "[X y]")
     return np.asarray(np.linalg.inv(R))
 
 
 def entry_channels(
     X: ArrayLike, y: ArrayLike | None, *, variance: float, rows: ArrayLike | None = None
 ) -> EntryChannel:
-    r"""Channels of all entries of X, or of all entries of some rows, at once.
+    r"""Channels of all entries of X, arrays of shape (n, d), or of all entries of some ``rows``.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Data; all entries but the one in question are known to the adversary.
-    y : array_like of shape (n,) or None
-        Responses, released as S y; None if S X + sigma N is released alone.
-    variance : float
-        Variance :math:`\lambda=\sigma^2` of the noise, nonnegative, the same for every value of
-        the entry.
-    rows : array_like of int, shape (k,), optional
-        Rows whose entries are wanted; all by default.
+    Without y, S X + sigma N is released alone; ``variance`` is the same for every value of the
+    entry. With :math:`g=[\Sigma^{-1}]_{jj}`, :math:`t=[\Sigma^{-1}r_i]_j` and the leverage
+    :math:`h=r_i^\top\Sigma^{-1}r_i`, removing row i gives :math:`aa=g+\frac{t^2}{1-h}`,
+    :math:`e_j^\top A^{-1}r_i=\frac t{1-h}`, :math:`r_i^\top A^{-1}r_i=\frac h{1-h}`, ``det``
+    :math:`\frac{gh-t^2}{1-h}`.
 
-    Returns
-    -------
-    EntryChannel
-        Four arrays of shape (n, d) or (k, d).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X or y is not a finite array of matching shape, or ``variance`` is negative.
-    numpy.linalg.LinAlgError
-        If [X y] with the noise is rank-deficient.
-
-    Notes
-    -----
-    One triangular factor serves all entries. With :math:`g=[\Sigma^{-1}]_{jj}`,
-    :math:`t=[\Sigma^{-1}r_i]_j` and the leverage :math:`h=r_i^\top\Sigma^{-1}r_i`, removing row i
-    (Sherman-Morrison) gives :math:`aa=g+\frac{t^2}{1-h}`, :math:`e_j^\top A^{-1}r_i=\frac t{1-h}`,
-    :math:`r_i^\top A^{-1}r_i=\frac h{1-h}` and the determinant :math:`\frac{gh-t^2}{1-h}`.
-
-    Examples
-    --------
     >>> channel = entry_channels([[1.0], [1.0], [1.0]], None, variance=0.0)
     >>> channel.aa.ravel().round(6)
     array([0.5, 0.5, 0.5])
@@ -171,69 +134,46 @@ def entry_channels(
     return EntryChannel(aa, ab, bb, det)
 
 
+def check_entry(X: Array, row: object, column: object) -> tuple[int, int]:
+    """Return row and column, counted from zero, of an entry that X has."""
+    i, j = check_integer("row", row, minimum=0), check_integer("column", column, minimum=0)
+    if i >= X.shape[0] or j >= X.shape[1]:
+        raise ValueError(f"the entry ({i}, {j}) must exist in X of shape {X.shape}")
+    return i, j
+
+
 def single_entry(
     X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int, column: int
 ) -> EntryChannel:
-    """Return the channel of one entry, from the matrix A itself: a second route.
+    """Channel of one entry (``row`` and ``column`` from 0), from A itself: a second route.
 
-    Parameters
-    ----------
-    X, y, variance
-        As in :func:`entry_channels`.
-    row, column : int
-        The entry, counted from zero.
-
-    Returns
-    -------
-    EntryChannel
-        Four numbers (arrays without axes).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong shape or range, or the entry does not exist.
-    numpy.linalg.LinAlgError
-        If A is singular.
-
-    Examples
-    --------
     >>> float(single_entry([[1.0], [1.0], [1.0]], None, variance=2.0, row=0, column=0).aa)
     0.25
     """
+    return filtered_entry(X, y, variance=variance, row=row, column=column)[0]
+
+
+def filtered_entry(
+    X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int, column: int
+) -> tuple[EntryChannel, Array]:
+    """Return the channel of one entry, and A^-1 [e_j, r_0], the adversary's two filters."""
     rows, M = augmented(X, y, variance)
-    i, j = check_integer("row", row, minimum=0), check_integer("column", column, minimum=0)
-    if i >= rows.shape[0] or j >= rows.shape[1]:
-        raise ValueError(f"the entry ({i}, {j}) must exist in X of shape {rows.shape}")
+    i, j = check_entry(rows, row, column)
     rest = np.delete(M, i, axis=0)
     A = rest.T @ rest
     unit = np.eye(len(A))[j]
     start = np.where(unit > 0, 0.0, M[i])
     solved = np.linalg.solve(A, np.column_stack([unit, start]))
     aa, ab, bb = unit @ solved[:, 0], unit @ solved[:, 1], start @ solved[:, 1]
-    return EntryChannel(*(np.asarray(v) for v in (aa, ab, bb, aa * bb - ab**2)))
+    return EntryChannel(*(np.asarray(v) for v in (aa, ab, bb, aa * bb - ab**2))), solved
 
 
 def entry_factors(channel: EntryChannel, low: float, high: float) -> PairFactors:
-    r"""Generalised eigenvalues that tell x = low from x = high.
+    r"""Generalised eigenvalues that tell x = low from x = high, for the functions on pairs.
 
-    Parameters
-    ----------
-    channel : EntryChannel
-    low, high : float
-        The two values.
-
-    Returns
-    -------
-    PairFactors
-        For :func:`dplit.projection.information.pair_information`.
-
-    Notes
-    -----
     With :math:`q_k=|x_ka+b|^2` and :math:`\kappa=(x_1-x_0)^2\det/(1+q_1)` the numbers
     :math:`\rho-1` solve :math:`e^2-me-\kappa=0`, :math:`m=\frac{q_0-q_1}{1+q_1}+\kappa`.
 
-    Examples
-    --------
     >>> equal = entry_factors(EntryChannel(*np.array([1.0, 0.0, 1.0, 1.0])), 0.5, 0.5)
     >>> float(equal.plus)
     0.0
@@ -258,29 +198,9 @@ def binary_leakage(
 ) -> tuple[Array, Array]:  # fmt: skip
     """Bits that the release says about an entry that is ``low`` or ``high`` with equal odds.
 
-    Parameters
-    ----------
-    channel : EntryChannel
-        One entry or many.
-    n_components : int
-        Rows n' of the release, at least 1.
-    low, high : float
-        The two values; -1 and 1 by default. Any prior gives a lower bound on the MI-DP parameter.
-    nodes : int, default=64
-        Nodes per dimension of the quadrature.
+    Returns bits in [0, 1] and the error of the quadrature with ``nodes`` nodes per dimension, for
+    one entry or many. Any prior gives a lower bound on the MI-DP parameter.
 
-    Returns
-    -------
-    value, error : ndarray
-        Bits in [0, 1] and the error of the quadrature.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a count.
-
-    Examples
-    --------
     >>> channel = entry_channels([[1.0], [1.0], [1.0]], None, variance=0.0)
     >>> float(binary_leakage(channel, n_components=5, low=0.0)[0][0, 0].round(4))
     0.0691
@@ -294,23 +214,6 @@ def binary_total_variation(
 ) -> Array:
     """Total variation between the releases at two values of the entry.
 
-    Parameters
-    ----------
-    channel, n_components, low, high
-        As in :func:`binary_leakage`.
-
-    Returns
-    -------
-    ndarray
-        The smallest delta for which the two values are (0, delta)-indistinguishable.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a count.
-
-    Examples
-    --------
     >>> channel = entry_channels([[1.0], [1.0], [1.0]], None, variance=0.0)
     >>> float(binary_total_variation(channel, n_components=5, low=0.0)[0, 0].round(4))
     0.2433
@@ -320,38 +223,12 @@ def binary_total_variation(
 
 
 def coherent_bound(channel: EntryChannel, *, n_components: int) -> Array:
-    r"""Upper bound on the leakage of an entry in [-1, 1]: :math:`\frac12\log_2(1+n'[A^{-1}]_{jj})`.
+    r"""Bound (23), corrected, on the leakage of an entry in [-1, 1]:
+    :math:`\frac12\log_2(1+n'[A^{-1}]_{jj})`.
 
-    Parameters
-    ----------
-    channel : EntryChannel
-    n_components : int
-        Rows n' of the release.
+    Bits, for every prior on the entry, if the noise variance is not a function of the entry. The
+    proof of Lemma 2 has :math:`1/(\sigma^2+f^2)` in place of :math:`[A^{-1}]_{jj}`.
 
-    Returns
-    -------
-    ndarray
-        Bits, for every prior on the entry; valid for a noise variance that is not a function of
-        the entry.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a count.
-
-    Notes
-    -----
-    Give the receiver column i of S. It subtracts :math:`s_ir_0^\top`; what is left are n'
-    observations :math:`s_{ki}xe_j+\mathcal N(0,A)`, whose matched filter has the signal-to-noise
-    ratio :math:`x^2\|s_i\|^2[A^{-1}]_{jj}`; Jensen's inequality replaces the norm by n'. The bound
-    in the proof of Lemma 2 has :math:`1/(\sigma^2+f^2)` in place of :math:`[A^{-1}]_{jj}`.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), (23), corrected.
-
-    Examples
-    --------
     >>> channel = entry_channels([[1.0], [1.0], [1.0]], None, variance=0.0)
     >>> coherent_bound(channel, n_components=2).ravel().round(3)
     array([0.5, 0.5, 0.5])
@@ -360,44 +237,19 @@ def coherent_bound(channel: EntryChannel, *, n_components: int) -> Array:
     return np.asarray(np.log2(1 + n * channel.aa) / 2)
 
 
-# Leakage of an entry with several values: likelihoods, draws, and an optimised prior.
-
-
 def log_likelihoods(
     channel: EntryChannel, levels: ArrayLike, gram: ArrayLike, *, n_components: int
 ) -> Array:
-    r"""Log-likelihoods of the values of one entry, up to a constant, from whitened Gram matrices.
+    r"""Log-likelihoods of the values ``levels`` (m,) of one entry, up to a constant.
 
-    Parameters
-    ----------
-    channel : EntryChannel
-        One entry.
-    levels : array_like of shape (m,)
-        Values of the entry.
-    gram : array_like of shape (..., 2, 2)
-        For whitened rows W: the Gram matrix of ``W a`` and ``W b``.
-    n_components : int
-        Number of rows of W.
+    ``gram`` (..., 2, 2) is the Gram matrix of ``W a`` and ``W b`` for n' whitened rows W; with
+    :math:`v=xa+b` the result is :math:`-\frac{n'}2\log(1+|v|^2)+\frac{|Wv|^2}{2(1+|v|^2)}`.
 
-    Returns
-    -------
-    ndarray of shape (..., m)
-        :math:`-\frac{n'}2\log(1+|v|^2)+\frac{|Wv|^2}{2(1+|v|^2)}` with :math:`v=xa+b`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite or a size is not a count.
-
-    Examples
-    --------
     >>> channel = EntryChannel(*np.array([1.0, 0.0, 0.0, 0.0]))
     >>> log_likelihoods(channel, [0.0, 1.0], np.eye(2), n_components=1).round(4)
     array([0.5   , 0.1534])
     """
-    n = check_integer("n_components", n_components)
-    x = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
-    G = np.asarray(check_finite_array("gram", gram), dtype=float)
+    n, x, G = n_components, np.asarray(levels), np.asarray(gram)
     aa, ab, bb, _ = (float(part) for part in channel)
     q = np.maximum(x**2 * aa + 2 * x * ab + bb, 0.0)
     energy = x**2 * G[..., 0, 0, None] + 2 * x * G[..., 0, 1, None] + G[..., 1, 1, None]
@@ -439,42 +291,10 @@ def levels_leakage(
     n_draws: int = 4000,
     optimise: bool = False,
 ) -> Bits:
-    """Information about an entry with several values: a Monte-Carlo lower bound on the MI-DP.
+    """Information about an entry with several values, and its standard error: a bound from below.
 
-    Parameters
-    ----------
-    channel : EntryChannel
-        One entry, with finite ``aa``.
-    levels : array_like of shape (m,)
-        Values that the entry can take.
-    n_components : int
-        Rows n' of the release.
-    rng : numpy.random.Generator
-        Source of the draws.
-    n_draws : int, default=4000
-        Draws per level, at least 2.
-    optimise : bool, default=False
-        Improve the uniform prior by fifty Blahut-Arimoto steps on draws of their own; the
-        information is then estimated with that prior on fresh draws, so that it is unbiased.
-
-    Returns
-    -------
-    Bits
-        Information at the prior, and its standard error.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.projection.leakage import binary_leakage
-    >>> from dplit.streams import stream
-    >>> channel = EntryChannel(*np.array([0.1, 0.0, 0.4, 0.04]))
-    >>> bits = levels_leakage(channel, [-1, 1], n_components=30, rng=stream(0, "doc", "noise"))
-    >>> bool(abs(bits.value - binary_leakage(channel, n_components=30)[0]) < 5 * bits.error)
-    True
+    The prior is uniform; ``optimise`` improves it by fifty Blahut-Arimoto steps on ``n_draws``
+    draws per level of their own, and fresh draws estimate the information, so that it is unbiased.
     """
     x = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
     n = check_integer("n_components", n_components)
@@ -500,98 +320,42 @@ def levels_leakage(
     return Bits(value, float(np.sqrt(spread)))
 
 
-# What noise on a projection gives a whole row, in (epsilon, delta)-differential privacy.
-#
-# Given S, changing row i of X by :math:`\Delta` moves the mean of the release by
-# :math:`s_i\Delta^\top`, of Frobenius norm :math:`\|s_i\|\|\Delta\|` with
-# :math:`\|s_i\|^2\sim\chi^2_{n'}`: a mixture of Gaussian mechanisms whose profile is one
-# integral. It
-# is exact for the release together with S, and an upper bound for whatever is computed from it.
+def row_delta(*, epsilon: float, variance: float, n_components: int, row_change: float) -> float:
+    r"""Exact delta at ``epsilon`` (nats) of a release with public S, for one changed row.
 
+    ``variance`` was chosen without the data; ``row_change`` is the largest Euclidean norm of the
+    change, ``2 sqrt(d)`` for d entries in [-1, 1] and 2 for a single entry. Given S the mean moves
+    by :math:`\|s_i\|\|\Delta\|` with :math:`\|s_i\|^2\sim\chi^2_{n'}`: a mixture of Gaussian
+    mechanisms. Responses are not protected.
 
-_TAIL = 1e-17
-
-
-def _lengths(n_components: int) -> tuple[Array, Array]:
-    """Nodes of ``|s_i|``, a chi variable, and their probabilities."""
-    n = check_integer("n_components", n_components)
-    low, high = float(chi.ppf(_TAIL, n)), float(chi.isf(_TAIL, n))
-    nodes, weights = np.polynomial.legendre.leggauss(96)
-    t = (low + high) / 2 + (high - low) / 2 * nodes
-    return t, weights * (high - low) / 2 * chi.pdf(t, n)
-
-
-def row_delta(
-    *, epsilon: float, variance: float, n_components: int, row_change: float
-) -> float:  # fmt: skip
-    """Exact delta at ``epsilon`` of the projected release with public S, for one changed row.
-
-    Parameters
-    ----------
-    epsilon : float
-        Nonnegative privacy loss, in nats as usual.
-    variance : float
-        Noise variance, positive and chosen without the data.
-    n_components : int
-        Rows n' of the projection.
-    row_change : float
-        Largest Euclidean norm of the change of one row: ``2 sqrt(d)`` for d entries in [-1, 1], and
-        2 for a single entry.
-
-    Returns
-    -------
-    float
-        In [0, 1]. Responses stay as they are: they are not protected.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
     >>> round(row_delta(epsilon=1.0, variance=100.0, n_components=100, row_change=2.0), 3)
     0.507
     """
     sigma = math.sqrt(check_positive("variance", variance))
     change = check_positive("row_change", row_change)
     level = check_nonnegative("epsilon", epsilon)
-    lengths, mass = _lengths(n_components)
+    lengths, mass = chi_nodes(check_integer("n_components", n_components), 96, tail=1e-17)
     profile = gaussian_delta(epsilon=level, sigma=sigma / change, sensitivity=lengths)
-    return min(1.0, float(mass @ profile) + 2 * _TAIL)
+    return min(1.0, float(mass @ profile) + 2e-17)
 
 
-def row_epsilon(
-    *, delta: float, variance: float, n_components: int, row_change: float
-) -> float:  # fmt: skip
-    """Epsilon at ``delta`` of the projected release with public S, for one changed row.
-
-    Parameters
-    ----------
-    delta : float
-        In (0, 1), at least 1e-14.
-    variance, n_components, row_change
-        As in :func:`row_delta`.
-
-    Returns
-    -------
-    float
-        Smallest epsilon up to a relative error of 1e-9 on the safe side; 0 if delta is already
-        reached there, and inf where the mean signal-to-noise ratio exceeds 1e15.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> round(row_epsilon(delta=1e-5, variance=100.0, n_components=100, row_change=2.0), 1)
-    10.7
-    """
+def _check_delta(delta: object) -> float:
     target = check_probability("delta", delta)
     if target < 1e-14:
         raise ValueError(f"delta must be at least 1e-14, got delta={delta!r}")
+    return target
+
+
+def row_epsilon(*, delta: float, variance: float, n_components: int, row_change: float) -> float:
+    """Smallest epsilon at ``delta`` >= 1e-14 of a release with public S, on the safe side by 1e-9.
+
+    It is 0 where delta is reached there already, and inf where the mean signal-to-noise ratio
+    exceeds 1e15.
+
+    >>> round(row_epsilon(delta=1e-5, variance=100.0, n_components=100, row_change=2.0), 1)
+    10.7
+    """
+    target = _check_delta(delta)
     return _row_epsilon(
         target,
         check_positive("variance", variance),
@@ -618,41 +382,15 @@ def _row_epsilon(target: float, variance: float, n: int, change: float) -> float
     return float(root) * (1 + 1e-9) + 1e-11
 
 
-def row_variance(
-    *, epsilon: float, delta: float, n_components: int, row_change: float
-) -> float:  # fmt: skip
-    """Noise variance that makes the projected release (epsilon, delta)-private for one row.
+def row_variance(*, epsilon: float, delta: float, n_components: int, row_change: float) -> float:
+    """Smallest variance with public S, safe by 1e-9, that is (epsilon, delta)-private for a row.
 
-    Parameters
-    ----------
-    epsilon : float
-        In (0, inf).
-    delta : float
-        In (0, 1), at least 1e-14.
-    n_components, row_change
-        As in :func:`row_delta`.
-
-    Returns
-    -------
-    float
-        Smallest variance up to a relative error of 1e-9 on the safe side. Even S may be published;
-        responses are not protected.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
     >>> v = row_variance(epsilon=3.0, delta=1e-5, n_components=50, row_change=2.0)
     >>> round(row_epsilon(delta=1e-5, variance=v, n_components=50, row_change=2.0), 6)
     3.0
     """
     level = check_positive("epsilon", epsilon)
-    target = check_probability("delta", delta)
-    if target < 1e-14:
-        raise ValueError(f"delta must be at least 1e-14, got delta={delta!r}")
+    target = _check_delta(delta)
 
     def gap(log_variance: float) -> float:
         return math.log(
@@ -668,14 +406,6 @@ def row_variance(
     while gap(high) > 0:
         high += 5.0
     return math.exp(float(brentq(gap, low, high, xtol=1e-12))) * (1 + 1e-9)
-
-
-# What the coefficients alone reveal about one entry, by their exact multivariate t law.
-#
-# If nothing but :math:`\theta_{RP}` is published, its law given the data is
-# :math:`\theta_{RR}+\tau C^{-1/2}z/\sqrt{\chi^2_{n'-d+1}}` with :math:`C=X^\top X+\lambda I`,
-# :math:`\theta_{RR}=C^{-1}X^\top y` and
-# :math:`\tau^2=\min_\theta\|X\theta-y\|^2+\lambda\|\theta\|^2`.
 
 
 class CoefficientLaw(NamedTuple):
@@ -695,61 +425,34 @@ class CoefficientLaw(NamedTuple):
 
     def sample(self, count: int, *, rng: np.random.Generator) -> Array:
         """Draw ``count`` coefficient vectors: array of shape (count, d)."""
-        z = rng.standard_normal((check_integer("count", count), len(self.mean)))
-        z /= np.sqrt(check_rng(rng).chisquare(self.dof, (count, 1)))
+        z = rng.standard_normal((count, len(self.mean)))
+        z /= np.sqrt(rng.chisquare(self.dof, (count, 1)))
         return np.asarray(self.mean + self.scale * np.linalg.solve(self.root, z.T).T)
 
 
 def coefficient_law(
     X: ArrayLike, y: ArrayLike, *, variance: float, n_components: int
 ) -> CoefficientLaw:
-    """Exact law of the least-squares coefficients (14) of a projected release.
+    """Exact law of the least-squares coefficients (14) of a release with n' >= d rows.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Data.
-    y : array_like of shape (n,)
-        Responses, not in the column space of X where ``variance`` is 0.
-    variance : float
-        Noise variance of the release.
-    n_components : int
-        Rows n' of the release, at least d.
+    ``y`` must not lie in the column space of X where ``variance`` is 0.
 
-    Returns
-    -------
-    CoefficientLaw
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array has the wrong shape, n' < d, or the law is degenerate (no residual).
-    numpy.linalg.LinAlgError
-        If X with the noise is rank-deficient.
-
-    Examples
-    --------
     >>> law = coefficient_law([[1.0], [1.0]], [0.0, 2.0], variance=0.0, n_components=1)
     >>> law.mean, round(law.scale, 6), law.dof
     (array([1.]), 1.414214, 1)
     """
-    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
-    labels = np.asarray(check_finite_array("y", y, ndim=1), dtype=float)
+    rows, labels = check_pair(X, y)
     d = rows.shape[1]
     n = check_integer("n_components", n_components, minimum=d)
-    if len(labels) != len(rows):
-        raise ValueError(f"y must have {len(rows)} entries, got {len(labels)}")
-    ridge = np.sqrt(check_nonnegative("variance", variance)) * np.eye(d)
-    M, target = np.vstack([rows, ridge]), np.append(labels, np.zeros(d))
+    scale = math.sqrt(check_nonnegative("variance", variance))
+    M, target = augmented_problem(rows, labels, sigma=scale)
     Q, R = np.linalg.qr(M)
-    diagonal = np.abs(np.diag(R))
-    if diagonal.min() <= 1e-13 * diagonal.max():
-        raise np.linalg.LinAlgError("X with the noise must have full column rank")
+    _require_rank(R, "X")
     mean = np.linalg.solve(R, Q.T @ target)
-    scale = float(np.linalg.norm(target - M @ mean))
-    if scale <= 1e-13 * np.linalg.norm(target):
+    residual = float(np.linalg.norm(target - M @ mean))
+    if residual <= 1e-13 * np.linalg.norm(target):
         raise ValueError("y must not lie in the column space of X: the coefficients are exact")
-    return CoefficientLaw(mean, R, scale, n - d + 1)
+    return CoefficientLaw(mean, R, residual, n - d + 1)
 
 
 def coefficient_leakage(
@@ -764,54 +467,18 @@ def coefficient_leakage(
     rng: np.random.Generator,
     n_draws: int = 20_000,
 ) -> Bits:
-    """Information in the coefficients alone about an entry with equally likely values.
+    """Bits in the coefficients alone about an entry with equally likely values ``levels``.
 
-    Parameters
-    ----------
-    X, y, variance, n_components
-        As in :func:`coefficient_law`.
-    row, column : int
-        The entry, counted from zero.
-    levels : array_like of shape (m,)
-        Values that the entry takes.
-    rng : numpy.random.Generator
-        Source of the draws.
-    n_draws : int, default=20000
-        Draws per value, at least 2.
-
-    Returns
-    -------
-    Bits
-        Information, and the standard error of the Monte-Carlo mean. The densities are exact.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> bits = coefficient_leakage([[1.0], [1.0], [1.0]], [0.0, 1.0, 1.0], variance=0.0,
-    ...     n_components=1, row=0, column=0, levels=[1, 0.01], rng=stream(0, "doc", "noise"))
-    >>> bool(abs(bits.value - 0.739) < 0.02)
-    True
+    The densities are exact; the error is the standard error over ``n_draws`` draws per value.
     """
     data = np.array(check_finite_array("X", X, ndim=2), dtype=float)
-    i, j = check_integer("row", row, minimum=0), check_integer("column", column, minimum=0)
-    if i >= data.shape[0] or j >= data.shape[1]:
-        raise ValueError(f"the entry ({i}, {j}) must exist in X of shape {data.shape}")
+    i, j = check_entry(data, row, column)
     count = check_integer("n_draws", n_draws, minimum=2)
     laws = []
     for level in np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float):
         data[i, j] = level
         laws.append(coefficient_law(data, y, variance=variance, n_components=n_components))
-    value, square = 0.0, 0.0
-    for k, law in enumerate(laws):
-        theta = law.sample(count, rng=rng)
-        logs = np.stack([other.log_density(theta) for other in laws], axis=1)
-        mixture = np.logaddexp.reduce(logs, axis=1) - np.log(len(laws))
-        bits = (logs[:, k] - mixture) / np.log(2.0)
-        value += float(bits.mean()) / len(laws)
-        square += float(bits.var(ddof=1)) / count / len(laws) ** 2
-    return Bits(value, float(np.sqrt(square)))
+    draws = [law.sample(count, rng=check_rng(rng)) for law in laws]
+    return levels_information(
+        [np.stack([other.log_density(t) for other in laws], axis=1) for t in draws]
+    )

@@ -1,4 +1,8 @@
-"""The projection mechanism as printed and with noise that does not look at the data."""
+"""The projection mechanism as printed and with noise that does not look at the data.
+
+The release (12), its fit (14) and the variance (13); what the repaired noise guarantees (Statements
+A and B of the chapter), how nearly it is used up, and what it costs for large n.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +11,20 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi
 
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
     check_probability,
     check_rng,
 )
-from dplit.projection.information import fixed_variance
+from dplit.projection.information import chi_nodes, fixed_variance, legendre
 from dplit.projection.laws import expected_error
-from dplit.projection.leakage import augmented
-from dplit.projection.regression import Spectrum, column_energy_floor
+from dplit.projection.leakage import augmented, check_entry
+from dplit.projection.regression import Spectrum, check_pair, column_energy_floor
 
 __all__ = [
     "ProjectionRelease",
@@ -40,58 +42,21 @@ __all__ = [
 ]
 
 
-# What the repaired noise guarantees, how nearly it is used up, and what a promise could save.
-#
-# Statement A: with :math:`\sigma^2=n'/(2^{2\epsilon}-1)` the release is epsilon-MI-DP for every
-# entry, all X in [-1, 1] and every fixed y, even if S is published. Statement B: with a variance
-# :math:`\lambda` fixed in advance it is epsilon-MI-DP over the class of data with
-# :math:`[A^{-1}]_{jj}\le(2^{2\epsilon}-1)/n'` for all entries; it suffices that
-# :math:`\lambda+\sigma_{\min}^2(P^\perp_{y_{-i}}X_{-i})\ge n'/(2^{2\epsilon}-1)` for all rows i.
-
-
 def public_sketch_leakage(
     *, variance: float, n_components: int, low: float = -1.0, high: float = 1.0
 ) -> float:
     r"""Bits about an entry that is ``low`` or ``high`` with equal odds, if S is published as well.
 
-    Parameters
-    ----------
-    variance : float
-        Noise variance, positive.
-    n_components : int
-        Rows n' of the release.
-    low, high : float
-        The two values.
+    It depends on nothing else, as the rest is subtracted: the mean of
+    :math:`1-E\log_2(1+e^{-2u-2\sqrt uZ})` over :math:`u=\frac{(high-low)^2}{4\sigma^2}\chi^2_{n'}`.
 
-    Returns
-    -------
-    float
-        In [0, 1]. It does not depend on the other entries, nor on y: given S they are subtracted.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    The matched filter sees :math:`x\|s_i\|+\sigma N(0,1)`, so this is the mean of
-    :math:`1-E\log_2(1+e^{-2u-2\sqrt uZ})` over
-    :math:`u=\frac{(high-low)^2}{4\sigma^2}\chi^2_{n'}`.
-
-    Examples
-    --------
     >>> round(public_sketch_leakage(variance=1000.0, n_components=1000), 4)
     0.4857
     """
     n = check_integer("n_components", n_components)
     distance = (high - low) / (2 * np.sqrt(check_positive("variance", variance)))
-    nodes, weights = np.polynomial.legendre.leggauss(96)
-    bottom, top = float(chi.ppf(1e-16, n)), float(chi.isf(1e-16, n))
-    t = (bottom + top) / 2 + (top - bottom) / 2 * nodes
-    mass = weights * (top - bottom) / 2 * chi.pdf(t, n)
-    z = 9.0 * nodes
-    normal = weights * 9.0 * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    (t, mass), (z, width) = chi_nodes(n, 96), legendre(-9.0, 9.0, 96)
+    normal = width * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     u = (distance * t) ** 2
     loss = np.logaddexp(0.0, -2 * u[:, None] - 2 * np.sqrt(u)[:, None] * z) / np.log(2.0)
     return float(mass @ (1 - loss @ normal))
@@ -102,33 +67,15 @@ def residual_energy(
 ) -> float:
     r"""Scale that protects an entry: :math:`1/[A^{-1}]_{jj}` as a regression residual.
 
-    Parameters
-    ----------
-    X, y, variance, row, column
-        As in :func:`dplit.projection.leakage.single_entry`.
+    :math:`\lambda+\min_{w,u}\|x_j-X_{-j}w-yu\|^2+\lambda\|w\|^2` over the rows other than i; the
+    proof of Lemma 2 uses :math:`\lambda+\|x_j\|^2`, the energy before regression.
 
-    Returns
-    -------
-    float
-        :math:`\lambda+\min_{w,u}\|x_j-X_{-j}w-yu\|^2+\lambda\|w\|^2` over the rows other than i:
-        what is left of column j after the other columns and y have explained what they can. The
-        proof of Lemma 2 uses :math:`\lambda+\|x_j\|^2`, the energy before regression.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong shape or range.
-
-    Examples
-    --------
     >>> X = [[0.5, 0.0], [1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]
     >>> round(residual_energy(X, None, variance=0.0, row=0, column=0), 6)
     2.666667
     """
     rows, M = augmented(X, y, variance)
-    i, j = check_integer("row", row, minimum=0), check_integer("column", column, minimum=0)
-    if i >= rows.shape[0] or j >= rows.shape[1]:
-        raise ValueError(f"the entry ({i}, {j}) must exist in X of shape {rows.shape}")
+    i, j = check_entry(rows, row, column)
     rest = np.delete(M, i, axis=0)
     target, others = rest[:, j], np.delete(rest, j, axis=1)
     if others.shape[1] == 0:
@@ -139,87 +86,36 @@ def residual_energy(
 
 
 def class_scale(X: ArrayLike, y: ArrayLike | None, *, variance: float) -> float:
-    r"""Scale of Statement B: what the least singular value guarantees for every entry.
+    r"""Scale of Statement B: :math:`\lambda+\min_i\sigma_{\min}^2(P^\perp_{y_{-i}}X_{-i})`.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Data.
-    y : array_like of shape (n,) or None
-        Responses, if S y is released.
-    variance : float
-        Noise variance :math:`\lambda`, fixed in advance.
+    It never exceeds :math:`\min_{i,j}1/[A^{-1}]_{jj}`; with a variance fixed in advance the release
+    is epsilon-MI-DP over all data on which it reaches :math:`n'/(2^{2\epsilon}-1)`.
 
-    Returns
-    -------
-    float
-        :math:`\lambda+\min_i\sigma_{\min}^2(P^\perp_{y_{-i}}X_{-i})`. It never exceeds
-        :math:`\min_{i,j}1/[A^{-1}]_{jj}`; if it reaches :math:`n'/(2^{2\epsilon}-1)` the release is
-        epsilon-MI-DP over all data that have it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array has the wrong shape or the variance is negative.
-
-    Examples
-    --------
     >>> class_scale([[1.0], [1.0], [0.5]], None, variance=1.0)
     2.25
     """
-    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
+    rows, labels = check_pair(X, y)
     floor = check_nonnegative("variance", variance)
-    labels = None if y is None else np.asarray(check_finite_array("y", y, ndim=1), dtype=float)
     smallest = np.inf
     for i in range(len(rows)):
-        rest = np.delete(rows, i, axis=0)
-        if labels is not None:
-            known = np.delete(labels, i)
-            length = np.linalg.norm(known)
-            if length > 0:
-                rest = rest - np.outer(known, known @ rest) / length**2
+        rest, known = np.delete(rows, i, axis=0), np.delete(labels, i)
+        length = np.linalg.norm(known)
+        if length > 0:
+            rest = rest - np.outer(known, known @ rest) / length**2
         values = np.linalg.eigvalsh(rest.T @ rest)
         smallest = min(smallest, max(float(values[0]), 0.0))
     return floor + smallest
 
 
-# What the repair costs: limits for large n, and the best number of projected rows.
-
-
 def uniform_limit(*, epsilon: float, share: float, snr: float, noise: str = "repaired") -> float:
     r"""Error of a projection to ``share * n`` rows as n grows with d fixed, uniform design.
 
-    Parameters
-    ----------
-    epsilon : float
-        Budget in bits, positive.
-    share : float
-        n'/n, in (0, 1].
-    snr : float
-        Explained over unexplained energy, nonnegative.
-    noise : {"repaired", "printed"}, default="repaired"
+    :math:`1+\big(\tfrac{3\rho}{1+3\rho}\big)^2r^2` with :math:`\rho=\lambda/n`, where
+    ``noise="printed"`` subtracts 1/3. With share 1 and repaired noise it is also the limit of
+    additive noise.
 
-    Returns
-    -------
-    float
-        With share 1 and repaired noise this is also the limit of additive noise.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    :math:`1+\big(\tfrac{3\rho}{1+3\rho}\big)^2r^2` with :math:`\rho=\lambda/n`, since
-    :math:`X^\top X\approx\tfrac n3I`; (13) subtracts :math:`f^2\approx n/3` from :math:`\lambda`.
-
-    Examples
-    --------
     >>> round(uniform_limit(epsilon=0.5, share=1.0, snr=16.0), 9)
     10.0
-    >>> round(uniform_limit(epsilon=0.5, share=0.5, snr=9.0, noise="printed"), 9)
-    2.0
     """
     bits = check_positive("epsilon", epsilon)
     part = check_probability("share", share, one=True)
@@ -231,32 +127,11 @@ def uniform_limit(*, epsilon: float, share: float, snr: float, noise: str = "rep
 
 
 def best_components(problem: Spectrum, *, epsilon: float, n_samples: int) -> tuple[int, float]:
-    """Number of projected rows with the least expected error under repaired noise.
+    """Number of projected rows with the least expected error under repaired noise, and that error.
 
-    Parameters
-    ----------
-    problem : Spectrum
-    epsilon : float
-        Budget in bits, positive.
-    n_samples : int
-        Largest number of projected rows to consider, at least d + 2: the rows of the data.
+    At most ``n_samples``, the rows of the data. It depends on the data: an oracle that shows what
+    is possible, not a release.
 
-    Returns
-    -------
-    n_components : int
-        It depends on the data: an oracle that shows what is possible, not a release.
-    error : float
-        The expected relative error there.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or the design explains the response.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.projection.regression import Spectrum
     >>> problem = Spectrum(np.full(2, 100.0), np.eye(2), np.full(2, 10.0), 10.0)
     >>> rows, error = best_components(problem, epsilon=0.5, n_samples=300)
     >>> rows, round(error, 3)
@@ -293,38 +168,12 @@ class ProjectionRelease(NamedTuple):
 
 
 def printed_variance(X: ArrayLike, *, epsilon: float, n_components: int) -> float:
-    r"""Noise variance (13), which depends on the private data.
+    r"""Noise variance (13), which depends on the private data:
+    :math:`\left(\frac{n'}{2^{2\epsilon}-1}-f^2(X)\right)_+`.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Data; the paper assumes entries in [-1, 1].
-    epsilon : float
-        Claimed budget in bits, positive.
-    n_components : int
-        Rows n' of the projection.
-
-    Returns
-    -------
-    float
-        :math:`\left(\frac{n'}{2^{2\epsilon}-1}-f^2(X)\right)_+`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X is not a finite matrix or an argument is out of range.
-
-    Warnings
-    --------
-    It does not deliver the claimed budget, for two reasons that this package demonstrates; use
+    **It does not deliver the claimed budget**, for two reasons that the chapter demonstrates; use
     :func:`dplit.projection.information.fixed_variance`.
 
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), (13).
-
-    Examples
-    --------
     >>> printed_variance([[1.0], [1.0], [0.5]], epsilon=0.5, n_components=4)
     2.75
     """
@@ -333,31 +182,9 @@ def printed_variance(X: ArrayLike, *, epsilon: float, n_components: int) -> floa
 
 
 def noise_free_epsilon(X: ArrayLike, *, n_components: int) -> float:
-    r"""Smallest budget, in bits, for which (13) adds no noise at all.
+    r"""Smallest budget in bits for which (13) adds no noise, Corollary 2:
+    :math:`\frac12\log_2(1+n'/f^2(X))`.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Data.
-    n_components : int
-        Rows n' of the projection.
-
-    Returns
-    -------
-    float
-        :math:`\frac12\log_2(1+n'/f^2(X))`; infinite if :math:`f(X)=0`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X is not a finite matrix or ``n_components`` is not a count.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), Corollary 2.
-
-    Examples
-    --------
     >>> round(noise_free_epsilon([[1.0], [1.0], [1.0]], n_components=6), 12)
     1.0
     """
@@ -369,48 +196,14 @@ def noise_free_epsilon(X: ArrayLike, *, n_components: int) -> float:
 def projection_variance(
     X: ArrayLike, *, epsilon: float, n_components: int, as_printed: bool = False
 ) -> float:
-    r"""Noise variance of the projection mechanism.
+    """Noise variance: :func:`fixed_variance`, or (13) ``as_printed``, for study only.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Data; read only with ``as_printed=True``.
-    epsilon : float
-        Budget in bits per entry, positive.
-    n_components : int
-        Rows n' of the projection.
-    as_printed : bool, default=False
-        False: :math:`c=n'/(2^{2\epsilon}-1)`, which is private for all data. True: (13), for
-        study only.
-
-    Returns
-    -------
-    float
-        Variance of the noise on each entry of S X.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> projection_variance([[1.0], [1.0], [0.5]], epsilon=0.5, n_components=4)
     4.0
     """
     if as_printed:
         return printed_variance(X, epsilon=epsilon, n_components=n_components)
     return fixed_variance(epsilon=epsilon, n_components=n_components)
-
-
-def _check_pair(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
-    labels = np.asarray(check_finite_array("y", y), dtype=float)
-    if labels.ndim not in (1, 2):
-        raise ValueError(f"y must have 1 or 2 axes, got y of shape {labels.shape}")
-    if len(labels) != len(rows):
-        raise ValueError(f"y must have {len(rows)} entries, got {len(labels)}")
-    return rows, labels
 
 
 def release_projection(
@@ -438,18 +231,9 @@ def release_projection(
         With ``variance = n'/(2^(2 epsilon) - 1)`` it is epsilon-MI-DP for every entry of X, all
         data in [-1, 1] and every fixed y, even if S is published.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, the lengths differ, or an argument is out of range.
-
     Notes
     -----
     Rows are drawn in blocks, so that S never takes more than about 64 MB.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), (12).
 
     Examples
     --------
@@ -459,7 +243,7 @@ def release_projection(
     >>> bool(np.allclose(release.y, 2 * release.X[:, 0]))
     True
     """
-    rows, labels = _check_pair(X, y)
+    rows, labels = check_pair(X, y, columns=True)
     n = check_integer("n_components", n_components)
     scale = np.sqrt(check_nonnegative("variance", variance))
     check_rng(rng)
@@ -500,21 +284,12 @@ def fit_projection(
         :math:`s=\min(\mathrm{correction},\mathrm{cap}\,\lambda_{\min})`: plain least squares (14)
         at the defaults, of least norm if n' < d or the release is rank-deficient.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), (14).
-
     Examples
     --------
     >>> fit_projection(ProjectionRelease(np.array([[1.0], [2.0]]), np.array([3.0, 6.0])))
     array([3.])
     """
-    Z, target = _check_pair(release.X, release.y)
+    Z, target = check_pair(release.X, release.y, columns=True)
     ridge = check_nonnegative("alpha", alpha)
     wanted = check_nonnegative("correction", correction)
     check_probability("cap", cap, zero=True)
@@ -531,6 +306,10 @@ def fit_projection(
 def useful_correction(release: ProjectionRelease, *, variance: float) -> float:
     r"""Amount of the noise's share of the Gram matrix that is worth taking off.
 
+    The full :math:`m\sigma^2` removes the bias and blows up the noise, which can cost more than it
+    saves. This minimises the error of a Gaussian model (derived in the chapter) whose two
+    constants, the energy and :math:`R^2`, are read from the release alone: no privacy is spent.
+
     Parameters
     ----------
     release : ProjectionRelease
@@ -543,33 +322,13 @@ def useful_correction(release: ProjectionRelease, *, variance: float) -> float:
     float
         In :math:`[0,m\sigma^2]`, the ``correction`` for :func:`fit_projection`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the release is not finite or the variance is negative.
-
-    Notes
-    -----
-    The full :math:`m\sigma^2` removes the bias and blows up the noise, which can cost more than it
-    saves. Let all directions of the clean rows carry the same energy a, of :math:`b=a+m\sigma^2`
-    with the noise, :math:`\rho=a/b`, :math:`\gamma=d/m`, and let them explain the share
-    :math:`R^2` of the responses. For Gaussian rows and large m and d, taking off
-    :math:`s=b(1-x)(1-\gamma/x)` solves as if the Gram matrix were :math:`xb`, with the error
-
-    .. math:: \Big(1-\frac\rho x\Big)^2+\frac{\gamma}{x^2-\gamma}
-        \Big[\rho^2\Big(1-\frac1x\Big)^2+\rho\Big(\frac1{R^2}-\rho\Big)\Big]
-
-    in units of the squared coefficients (the usual equivalents of ridge regression, at a negative
-    penalty). It is minimised over :math:`\sqrt\gamma<x\le1`, where x = 1 is the plain fit, with a
-    (from the trace) and :math:`R^2` (adjusted, of the plain fit) read from the release alone.
-
     Examples
     --------
     >>> rows = ProjectionRelease(np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
     >>> useful_correction(rows, variance=0.0)
     0.0
     """
-    Z, target = _check_pair(release.X, release.y)
+    Z, target = check_pair(release.X, release.y, columns=True)
     noise = check_nonnegative("variance", variance)
     m, d = Z.shape
     energy = float(np.sum(Z * Z)) / d - m * noise

@@ -1,7 +1,9 @@
 r"""Least squares and the quantities in which the paper measures a design and an error.
 
 The relative error :math:`\eta=g(\theta)/g(\theta^\star)` with :math:`g(\theta)=\|X\theta-y\|^2` is
-computed through Pythagoras, never as a ratio of two sums, so that no digits are lost near 1.
+computed through Pythagoras, never as a ratio of two sums, so that no digits are lost near 1. In the
+eigenbasis of :math:`X^\top X` (:class:`Spectrum`) the ridge fit, its objective and relative errors
+are sums over d terms for any penalty.
 """
 
 from __future__ import annotations
@@ -40,13 +42,19 @@ def _matrix(X: ArrayLike) -> Array:
     return np.asarray(table, dtype=np.float64)
 
 
-def _response(y: ArrayLike, n_samples: int) -> Array:
-    response = check_finite_array("y", y, ndim=1)
+def check_pair(X: ArrayLike, y: ArrayLike | None, *, columns: bool = False) -> tuple[Array, Array]:
+    """Return X (n, d) and y (n,), zeros if None, in float64; ``columns`` allows a y (n, k)."""
+    rows = _matrix(X)
+    if y is None:
+        return rows, np.zeros(len(rows))
+    response = check_finite_array("y", y, ndim=None if columns else 1)
     if response.dtype.kind == "c":
         raise TypeError(f"y must be real, got y of dtype {response.dtype}")
-    if len(response) != n_samples:
-        raise ValueError(f"y must have {n_samples} entries, got y of shape {response.shape}")
-    return np.asarray(response, dtype=np.float64)
+    if response.ndim not in (1, 2):
+        raise ValueError(f"y must have 1 or 2 axes, got y of shape {response.shape}")
+    if len(response) != len(rows):
+        raise ValueError(f"y must have {len(rows)} entries, got y of shape {response.shape}")
+    return rows, np.asarray(response, dtype=np.float64)
 
 
 def _tall(X: Array) -> Array:
@@ -66,26 +74,8 @@ def _cutoff(X: Array) -> float:
 
 
 def singular_values(X: ArrayLike) -> Array:
-    """Return the singular values of a design that meets the paper's assumptions.
+    """Singular values, largest first, of a design with n > d and rank d.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Design, n > d, rank d.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        Largest first, all positive.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X is not real and finite, n <= d, or the numerical rank is below d.
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import singular_values
     >>> singular_values([[3.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
     array([3., 2.])
     """
@@ -98,72 +88,28 @@ def singular_values(X: ArrayLike) -> Array:
 
 
 def check_design(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    """Check the paper's assumptions on a regression problem and return it in float64.
+    """Check the paper's assumptions on X (n, d) and y (n,), and return both in float64.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Design, one row per user; n > d and rank d. Entries may have any size.
-    y : array_like of shape (n,)
-        Responses.
+    Entries may have any size. Refused are n <= d and numerical rank below d (for example two
+    constant columns, or one of zeros).
 
-    Returns
-    -------
-    tuple of ndarray
-        X and y as float64 arrays.
-
-    Raises
-    ------
-    TypeError
-        If an array is not real.
-    ValueError
-        If an entry is not finite, shapes disagree, n <= d, or X is numerically rank deficient
-        (for example two constant columns, or one column of zeros); one constant column is fine.
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import check_design
     >>> check_design([[1.0], [0.5]], [1, 2])[1]
     array([1., 2.])
     """
-    design = _tall(_matrix(X))
-    response = _response(y, len(design))
+    design, response = check_pair(X, y)
     singular_values(design)
     return design, response
 
 
 def least_squares(X: ArrayLike, y: ArrayLike) -> Array:
-    r"""Return the minimiser of :math:`\|X\theta-y\|^2`.
+    r"""Minimiser of :math:`\|X\theta-y\|^2`: (1), (10), (14).
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Design of rank d with n >= d (n = d is allowed here: a projection may leave d rows).
-    y : array_like of shape (n,)
-        Responses.
+    X has rank d and n >= d (n = d is allowed here: a projection may leave d rows).
 
-    Returns
-    -------
-    ndarray of shape (d,)
-        The least-squares coefficients.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not real and finite, shapes disagree, or X has rank below d.
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, equations (1), (10), (14).
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import least_squares
     >>> least_squares([[1.0], [1.0]], [1.0, 3.0]).round(12)
     array([2.])
     """
-    design = _matrix(X)
-    response = _response(y, len(design))
+    design, response = check_pair(X, y)
     if design.shape[0] < design.shape[1]:
         raise _deficient(min(design.shape), design.shape[1])
     solution: tuple[Any, ...] = lstsq(
@@ -182,41 +128,11 @@ def _residual_energy(X: Array, y: Array, best: Array) -> float:
 
 
 def relative_error(theta: ArrayLike, X: ArrayLike, y: ArrayLike) -> Any:
-    r"""Return the relative error :math:`g(\theta)/g(\theta^\star)` of coefficients.
+    r"""Relative error (5), :math:`g(\theta)/g(\theta^\star)`, of coefficients of shape (..., d).
 
-    Parameters
-    ----------
-    theta : array_like of shape (..., d)
-        One or several coefficient vectors.
-    X : array_like of shape (n, d)
-        Clean design, n > d, rank d.
-    y : array_like of shape (n,)
-        Responses.
+    :math:`1+\|X(\theta-\theta^\star)\|^2/\|X\theta^\star-y\|^2`, as the residual is orthogonal to
+    the columns. Where y lies in the column space of X it is infinite, or 1 for the exact solution.
 
-    Returns
-    -------
-    float or ndarray of shape (...)
-        At least 1. Where y lies in the column space of X it is infinite, unless theta is the
-        exact solution too, when the smallest :math:`\eta\ge1` of equation (5) is 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`check_design`, or if theta has another last axis than d.
-
-    Notes
-    -----
-    The residual :math:`y-X\theta^\star` is orthogonal to the columns of X, so
-
-    .. math:: \eta = 1+\frac{\|X(\theta-\theta^\star)\|^2}{\|X\theta^\star-y\|^2}.
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, equations (1) and (5).
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import relative_error
     >>> round(relative_error([3.0], [[1.0], [1.0]], [1.0, 3.0]), 12)
     2.0
     """
@@ -238,30 +154,8 @@ def relative_error(theta: ArrayLike, X: ArrayLike, y: ArrayLike) -> Any:
 
 
 def condition_number(X: ArrayLike) -> float:
-    r"""Return :math:`\kappa(X)=\sigma_{\max}/\sigma_{\min}` of a design.
+    r"""Condition number (6), :math:`\kappa(X)=\sigma_{\max}/\sigma_{\min}`.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Design, n > d, rank d.
-
-    Returns
-    -------
-    float
-        At least 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X is not real and finite, n <= d, or the rank is below d (the number is infinite then).
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, equation (6).
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import condition_number
     >>> round(condition_number([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]]), 12)
     2.0
     """
@@ -270,32 +164,8 @@ def condition_number(X: ArrayLike) -> float:
 
 
 def root_snr(X: ArrayLike, y: ArrayLike) -> float:
-    r"""Return the paper's :math:`r(y)=\|X\theta^\star\|/\|X\theta^\star-y\|`.
+    r"""Equation (7), :math:`r(y)=\|X\theta^\star\|/\|X\theta^\star-y\|`, infinite if X explains y.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Design, n > d, rank d.
-    y : array_like of shape (n,)
-        Responses, not all zero.
-
-    Returns
-    -------
-    float
-        In [0, inf]; infinite where y lies in the column space of X.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`check_design`, or if y is zero (the ratio is 0/0).
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, equation (7).
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import root_snr
     >>> round(root_snr([[1.0], [0.0]], [3.0, 4.0]), 12)
     0.75
     """
@@ -309,36 +179,11 @@ def root_snr(X: ArrayLike, y: ArrayLike) -> float:
 
 
 def column_energy_floor(X: ArrayLike, *, squared: bool = False) -> float:
-    r"""Return the paper's :math:`f(X)`, the smallest column energy without the largest entry.
+    r"""The paper's :math:`f(X)`, with :math:`f^2(X)=\min_j\big(\sum_iX_{ij}^2-\max_iX_{ij}^2\big)`.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Table of any rank.
-    squared : bool, default=False
-        Return :math:`f^2(X)`, the number that enters the noise (13), instead of :math:`f(X)`.
+    ``squared`` returns :math:`f^2(X)`, which enters (13). Section II, with the indices exchanged: i
+    runs over rows, j over columns.
 
-    Returns
-    -------
-    float
-        Between 0 and ``sqrt(n - 1)`` (or n - 1) for entries in [-1, 1].
-
-    Raises
-    ------
-    TypeError, ValueError
-        If X is not a real finite matrix.
-
-    Notes
-    -----
-    :math:`f^2(X)=\min_j\big(\sum_iX_{ij}^2-\max_iX_{ij}^2\big)`; i runs over rows, j over columns.
-
-    References
-    ----------
-    M. Showkatbakhsh, C. Karakus, S. Diggavi, ISIT 2018, Section II (with the indices exchanged).
-
-    Examples
-    --------
-    >>> from dplit.projection.regression import column_energy_floor
     >>> column_energy_floor([[1.0, 1.0], [0.5, 0.0], [-0.5, 1.0]], squared=True)
     0.5
     """
@@ -347,27 +192,13 @@ def column_energy_floor(X: ArrayLike, *, squared: bool = False) -> float:
     return floor if squared else math.sqrt(floor)
 
 
-# Least squares and ridge regression in the eigenbasis of the Gram matrix.
-#
-# One eigendecomposition of :math:`X^\top X` makes every quantity of this chapter a sum over d
-# terms:
-# the ridge fit and its objective for any penalty, relative errors, and the law of projected fits.
-
-
 @dataclass(frozen=True)
 class Spectrum:
     """One least-squares problem in the eigenbasis of the Gram matrix of its design.
 
-    Attributes
-    ----------
-    energies : ndarray of shape (d,)
-        Squared singular values of the design, increasing, positive.
-    basis : ndarray of shape (d, d)
-        Right singular vectors, one per column.
-    scores : ndarray of shape (d,)
-        Inner products of the left singular vectors with the response.
-    residual : float
-        Squared norm of the least-squares residual; 0 where the design explains the response.
+    Squared singular values (d,) increasing, the right singular vectors as columns of ``basis``,
+    ``scores`` (d,), the inner products of the left ones with y, and the squared norm of the
+    residual, 0 where the design explains y.
     """
 
     energies: Array
@@ -405,41 +236,15 @@ class Spectrum:
 def spectra_from_moments(
     gram: ArrayLike, cross: ArrayLike, response_energies: ArrayLike
 ) -> list[Spectrum]:
-    r"""Spectra of several responses to one design, from the second moments of the data alone.
+    """Spectra of m responses to a design, from X'X, X'Y (d, m) and their energies (m,).
 
-    Parameters
-    ----------
-    gram : array_like of shape (d, d)
-        :math:`X^\top X`.
-    cross : array_like of shape (d, m)
-        :math:`X^\top Y`, one column per response.
-    response_energies : array_like of shape (m,)
-        Squared norms of the responses.
+    A residual below 1e-13 of the response's energy is rounding and becomes 0.
 
-    Returns
-    -------
-    list of Spectrum
-        One per response. A residual below 1e-13 of the response's energy is rounding and becomes 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not numeric, not finite or of the wrong shape, or X is rank-deficient.
-
-    Examples
-    --------
     >>> one = spectra_from_moments([[4.0]], [[2.0]], [3.0])[0]
     >>> float(one.scores[0]), one.residual, one.snr
     (1.0, 2.0, 0.5)
     """
-    G = check_finite_array("gram", gram, ndim=2).astype(float)
-    C = check_finite_array("cross", cross, ndim=2).astype(float)
-    energy = check_finite_array("response_energies", response_energies, ndim=1).astype(float)
-    if G.shape[0] != G.shape[1] or C.shape != (len(G), len(energy)):
-        raise ValueError(
-            "gram, cross and response_energies must have shapes (d, d), (d, m) and (m,), "
-            f"got {G.shape}, {C.shape} and {energy.shape}"
-        )
+    G, C, energy = (np.asarray(part, float) for part in (gram, cross, response_energies))
     values, basis = eigh(G, driver="evd", check_finite=False)
     if values[0] <= len(G) * np.finfo(float).eps * max(values[-1], 0.0):
         raise ValueError(
@@ -456,37 +261,13 @@ def spectra_from_moments(
 
 
 def spectrum(X: ArrayLike, y: ArrayLike) -> Spectrum:
-    """Spectrum of a design and one response.
+    """Spectrum of a design of full column rank, n > d, and one response.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Design of full column rank, with more rows than columns.
-    y : array_like of shape (n,)
-        Response.
-
-    Returns
-    -------
-    Spectrum
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not numeric, not finite or of the wrong shape, n <= d, or X is
-        rank-deficient.
-
-    Examples
-    --------
     >>> spectrum([[1.0], [1.0]], [3.0, 1.0]).residual
     2.0
     """
-    design = check_finite_array("X", X, ndim=2).astype(float)
-    response = check_finite_array("y", y, ndim=1).astype(float)
-    n, d = design.shape
-    if n <= d:
-        raise ValueError(f"X must have more rows than columns, got X of shape {design.shape}")
-    if len(response) != n:
-        raise ValueError(f"y must have one entry per row of X ({n}), got {len(response)}")
+    design, response = check_pair(X, y)
+    _tall(design)
     moments = design.T @ design, (design.T @ response)[:, None]
     found = spectra_from_moments(*moments, [float(response @ response)])[0]
     theta = found.basis @ (found.scores / np.sqrt(found.energies))
@@ -499,23 +280,6 @@ def spectrum(X: ArrayLike, y: ArrayLike) -> Spectrum:
 def ridge_coefficients(problem: Spectrum, *, penalty: float) -> Array:
     r"""Minimiser of :math:`\|X\theta-y\|^2+\lambda\|\theta\|^2`, the mean of the projected fit.
 
-    Parameters
-    ----------
-    problem : Spectrum
-    penalty : float
-        Noise variance of the projection, nonnegative.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``penalty`` is negative or not finite.
-
-    Examples
-    --------
     >>> ridge_coefficients(spectrum([[1.0], [1.0]], [3.0, 1.0]), penalty=2.0)
     array([1.])
     """
@@ -525,21 +289,10 @@ def ridge_coefficients(problem: Spectrum, *, penalty: float) -> Array:
 
 
 def ridge_objective(problem: Spectrum, *, penalty: float) -> float:
-    r"""Least value :math:`\tau^2` of the ridge objective.
+    r"""Least value of the ridge objective.
 
-    Parameters and errors are those of :func:`ridge_coefficients`.
+    :math:`\tau^2=\|r\|^2+\sum_i\frac{\lambda}{\sigma_i^2+\lambda}(u_i^\top y)^2`.
 
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    :math:`\tau^2=\min_\theta\|X\theta-y\|^2+\lambda\|\theta\|^2
-    =\|r\|^2+\sum_i\frac{\lambda}{\sigma_i^2+\lambda}(u_i^\top y)^2`.
-
-    Examples
-    --------
     >>> round(ridge_objective(spectrum([[1.0], [1.0]], [3.0, 1.0]), penalty=2.0), 9)
     6.0
     """
@@ -549,21 +302,10 @@ def ridge_objective(problem: Spectrum, *, penalty: float) -> float:
 
 
 def ridge_error(problem: Spectrum, *, penalty: float) -> float:
-    r"""Relative error :math:`\eta_1` of the ridge fit, before any sketching.
+    r"""Relative error of the ridge fit, before any sketching; infinite if the design explains y.
 
-    Parameters and errors are those of :func:`ridge_coefficients`.
-
-    Returns
-    -------
-    float
-        At least 1; infinite if the design explains the response.
-
-    Notes
-    -----
     :math:`\eta_1=1+\sum_i\big(\tfrac{\lambda}{\sigma_i^2+\lambda}\big)^2(u_i^\top y)^2/\|r\|^2`.
 
-    Examples
-    --------
     >>> round(ridge_error(spectrum([[1.0], [1.0]], [3.0, 1.0]), penalty=2.0), 9)
     2.0
     """

@@ -45,12 +45,12 @@ def test_additive_errors_are_relative_errors_of_fresh_releases():
 def test_the_correction_helps_with_many_rows_and_hurts_with_few():
     """Paired over 6 data sets: gaps of 15 and of 4 standard deviations of a pair."""
     many = correction_errors(2500, 50, epsilon=0.5, root_snr=17.0, n_trials=6, seed=0)
-    assert (many.capped < 0.5 * many.raw).all()
+    assert (many.of("capped") < 0.5 * many.of("raw")).all()
     limit = uniform_attenuation(sigma=1.0, root_snr=17.0)
-    assert many.raw.mean() == pytest.approx(limit, rel=0.06)
+    assert many.mean("raw") == pytest.approx(limit, rel=0.06)
     few = correction_errors(250, 40, epsilon=1.5, root_snr=17.0, n_trials=6, seed=0)
-    assert np.mean(few.capped) > 1.5 * np.mean(few.raw)
-    assert np.mean(few.full) >= np.mean(few.capped) - 1e-9
+    assert few.mean("capped") > 1.5 * few.mean("raw")
+    assert few.mean("full") >= few.mean("capped") - 1e-9
 
 
 def test_trials_are_reproducible_and_independent_of_jobs():
@@ -58,10 +58,10 @@ def test_trials_are_reproducible_and_independent_of_jobs():
     first = correction_errors(100, 3, seed=1, **settings)
     again = correction_errors(100, 3, seed=1, **settings)
     other = correction_errors(100, 3, seed=2, **settings)
-    assert (first.raw == again.raw).all()
-    assert (first.capped == again.capped).all()
-    assert (first.raw != other.raw).all()
-    assert len(set(first.raw.tolist())) == 3
+    assert (first.of("raw") == again.of("raw")).all()
+    assert (first.of("capped") == again.of("capped")).all()
+    assert (first.of("raw") != other.of("raw")).all()
+    assert len(set(first.of("raw").tolist())) == 3
 
 
 def test_bad_input():

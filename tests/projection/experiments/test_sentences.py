@@ -19,16 +19,15 @@ from dplit.projection.experiments.curves import (
 
 def _curves(log, linear, full, additive, sizes=((10, 10), (20, 5), (40, 40)), axis=(1.0, 2.0)):
     expected = {
-        ("unit", name, noise): np.array([values, values])
+        f"unit {name} {noise}": np.array([values, values])
         for name, values in (("log", log), ("linear", linear), ("full", full))
         for noise in ("printed", "repaired")
     }
-    expected["unit", "linear", "repaired"] = np.full((2, len(axis)), 99.0)
+    expected["unit linear repaired"] = np.full((2, len(axis)), 99.0)
     names = ("log", "linear", "full")
     return ErrorCurves(
+        values=expected | {"unit additive": np.array([additive, additive])},
         axis=np.array(axis),
-        additive={"unit": np.array([additive, additive])},
-        expected=expected,
         drawn={},
         components={k: np.array(v, dtype=float) for k, v in zip(names, sizes, strict=True)},
         snr={"unit": np.ones((2, len(axis)))},
@@ -42,7 +41,7 @@ def test_projection_must_win_with_every_size():
     assert beats_additive(curves, "unit").tolist() == [True, False]
     assert beats_additive(curves, "unit", scheme="linear").tolist() == [True, True]
     assert beats_additive(curves, "unit", noise="repaired").tolist() == [False, False]
-    with pytest.raises(ValueError, match="response must be one of"):
+    with pytest.raises(ValueError, match="method must be one of"):
         beats_additive(curves, "none")
 
 

@@ -23,7 +23,7 @@ from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import additive_path, expected_error, projection_errors
 from dplit.projection.regression import Spectrum, spectra_from_moments
 from dplit.streams import stream
-from dplit.trials import Trial, run_trials
+from dplit.trials import Runs, Trial, run_trials
 
 __all__ = [
     "OPEN_CHOICES",
@@ -46,23 +46,15 @@ __all__ = [
 ]
 
 
-# The settings of the paper's experiments, and our choices where its text leaves one open.
-
-
 #: Projection sizes of the paper, and its logarithmic one read with base 2.
 SCHEMES: tuple[str, ...] = ("log", "linear", "full", "log2")
 
 
 @dataclass(frozen=True)
 class Response:
-    """One model of the responses that the paper leaves unstated: ``y = X theta + w``.
+    """A model ``y = X theta + w`` of responses that the paper leaves unstated.
 
-    Attributes
-    ----------
-    title : str
-    coefficient_sd : float
-        Standard deviation of the entries of theta, for entries of X uniform on [-1, 1]; those of
-        w have standard deviation 1.
+    ``coefficient_sd`` is the standard deviation of theta; that of w is 1, X is uniform on [-1, 1].
     """
 
     title: str
@@ -80,20 +72,9 @@ RESPONSES: dict[str, Response] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """The settings of one figure.
+    """One figure: columns d, n = row_unit * k at k of ``positions``, budgets in bits, trials.
 
-    Attributes
-    ----------
-    n_features : int
-        Columns d.
-    row_unit, sketch_unit : int
-        n = row_unit * k, and n' in units of ``sketch_unit``.
-    positions : tuple of int
-        Values of k.
-    epsilons : tuple of float
-        Budgets in bits. The grid of Figure 2 is ours.
-    repeats : int
-        Trials that the paper averages.
+    n' comes in units of ``sketch_unit``.
     """
 
     n_features: int
@@ -128,62 +109,15 @@ OPEN_CHOICES: tuple[tuple[str, str, str], ...] = (
 
 
 def setting(figure: str) -> Setting:
-    """Return the settings of one figure.
-
-    Parameters
-    ----------
-    figure : {"fig1", "fig2", "fig3"}
-
-    Returns
-    -------
-    Setting
-
-    Raises
-    ------
-    ValueError
-        If the figure is unknown.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), Section V.
-
-    Examples
-    --------
-    >>> setting("fig2").n_features, setting("fig3").positions[-1]
-    (800, 9)
-    """
+    """Return the settings of "fig1", "fig2" or "fig3", Section V of the paper."""
     check_choice("figure", figure, SETTINGS)
     return SETTINGS[figure]
 
 
 def projection_sizes(figure: str, k: int) -> dict[str, int]:
-    r"""Numbers of projected rows of one figure at n = row_unit * k.
+    """Numbers of projected rows of one figure at n = row_unit * k, rounded; u is the sketch unit.
 
-    Parameters
-    ----------
-    figure : {"fig1", "fig2", "fig3"}
-    k : int
-        At least 1.
-
-    Returns
-    -------
-    dict of str to int
-        With u the sketch unit: "log", :math:`u(\ln k+1)`; "linear", :math:`u(k+1)/2`; "full", n;
-        and "log2", :math:`u(\log_2k+1)`, rounded to the nearest integer.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), Section V.
-
-    Examples
-    --------
-    >>> projection_sizes("fig2", 10)
-    {'log': 3303, 'linear': 5500, 'full': 10000, 'log2': 4322}
+    "log": u (ln k + 1), "linear": u (k + 1) / 2, "full": n, "log2": u (log2 k + 1).
     """
     chosen = setting(figure)
     count = check_integer("k", k)
@@ -200,49 +134,17 @@ _BLOCK = 1000  # rows per block; positions are multiples of it
 
 
 @dataclass(frozen=True)
-class ErrorCurves:
-    """Relative errors of every scheme along one axis, for every trial.
+class ErrorCurves(Runs):
+    """Relative errors (trials, p) of "<response> additive" and "<response> <size> <noise>".
 
-    Attributes
-    ----------
-    axis : ndarray of shape (p,)
-        Numbers of rows n, or budgets in bits.
-    additive : mapping of str to ndarray of shape (trials, p)
-        Errors of additive noise by response model, one draw per trial.
-    expected : mapping of (str, str, str) to ndarray of shape (trials, p)
-        Exact conditional means by response model, projection size and noise ("printed",
-        "repaired").
-    drawn : mapping of (str, str, str) to ndarray of shape (trials, p)
-        One exact draw each.
-    components : mapping of str to ndarray of shape (p,)
-        Numbers of projected rows.
-    snr : mapping of str to ndarray of shape (trials, p)
-        Squares of the root signal-to-noise ratios r(y).
-    floor : ndarray of shape (trials, p)
-        Squares of f(X), what (13) subtracts.
+    Those of projections are exact conditional means; ``drawn`` has one exact draw each.
     """
 
     axis: Array
-    additive: Mapping[str, Array]
-    expected: Mapping[tuple[str, str, str], Array]
-    drawn: Mapping[tuple[str, str, str], Array]
+    drawn: Mapping[str, Array]
     components: Mapping[str, Array]
     snr: Mapping[str, Array]
-    floor: Array
-
-    @property
-    def repeats(self) -> int:
-        """Number of trials."""
-        return len(self.floor)
-
-    def mean(self, response: str, scheme: str, noise: str = "printed") -> Array:
-        """Return the mean error over trials, shape (p,); the scheme may be "additive"."""
-        check_choice("response", response, self.additive)
-        check_choice("scheme", scheme, ("additive", *SCHEMES))
-        check_choice("noise", noise, ("printed", "repaired"))
-        found = self.additive[response] if scheme == "additive" else None
-        values = self.expected[response, scheme, noise] if found is None else found
-        return np.asarray(values.mean(axis=0))
+    floor: Array  # f(X) squared, what (13) subtracts
 
 
 @dataclass
@@ -308,91 +210,76 @@ def _blocks(
         yield block + 1, moments
 
 
-def _projected(
-    problem: Spectrum, floor: float, epsilon: float, rows: int, rng: np.random.Generator
-) -> dict[str, tuple[float, float]]:
-    """Return (conditional mean, one draw) of one projection size under both noises."""
-    repaired = fixed_variance(epsilon=epsilon, n_components=rows)
-    errors = {}
-    for noise, lam in (("printed", max(repaired - floor, 0.0)), ("repaired", repaired)):
-        mean = expected_error(problem, penalty=lam, n_components=rows)
-        draw = projection_errors(problem, penalty=lam, n_components=rows, size=1, rng=rng)
-        errors[noise] = (mean, float(draw[0]))
-    return errors
+class _Point:
+    """What one trial finds at one position."""
+
+    def __init__(self, floor: float) -> None:
+        self.floor = floor
+        self.errors: dict[str, float] = {}
+        self.drawn: dict[str, float] = {}
+        self.snr: dict[str, float] = {}
+
+    def project(
+        self, name: str, problem: Spectrum, epsilon: float, sizes: Mapping[str, int],
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        """Fill mean and draw of every projection size under both noises, for one response."""
+        self.snr[name] = problem.snr
+        for scheme, rows in sizes.items():
+            safe = fixed_variance(epsilon=epsilon, n_components=rows)
+            for noise, lam in (("printed", max(safe - self.floor, 0.0)), ("repaired", safe)):
+                key = f"{name} {scheme} {noise}"
+                self.errors[key] = expected_error(problem, penalty=lam, n_components=rows)
+                draw = projection_errors(problem, penalty=lam, n_components=rows, size=1, rng=rng)
+                self.drawn[key] = float(draw[0])
 
 
-def _row_trial(trial: Trial, positions: tuple[int, ...], responses: tuple[str, ...]) -> _Trial:
-    chosen = setting("fig1")
+def _row_trial(
+    trial: Trial, positions: tuple[int, ...], responses: tuple[str, ...]
+) -> list[_Point]:
+    chosen = SETTINGS["fig1"]
     (epsilon,) = chosen.epsilons
     sketch = stream(trial.seed, "proj-fig1-sketch", "noise", int(trial))
-    result = _Trial(responses, len(positions))
+    points = []
     blocks = _blocks(trial, chosen.n_features, positions[-1], additive_sigma(epsilon=epsilon))
     for k, moments in blocks:
         if k in positions:
-            at, spectra = positions.index(k), moments.spectra(responses)
-            result.floor[at] = moments.floor
-            sizes = projection_sizes("fig1", k)
+            spectra, point = moments.spectra(responses), _Point(moments.floor)
             for name, value in moments.additive_errors(spectra).items():
-                result.additive[name][at] = value
-                result.project(name, spectra[name], epsilon, sizes, at, sketch)
-    return result
+                point.errors[f"{name} additive"] = value
+                point.project(name, spectra[name], epsilon, projection_sizes("fig1", k), sketch)
+            points.append(point)
+    return points
 
 
-def _budget_trial(trial: Trial, epsilons: tuple[float, ...], responses: tuple[str, ...]) -> _Trial:
-    chosen = setting("fig2")
+def _budget_trial(
+    trial: Trial, epsilons: tuple[float, ...], responses: tuple[str, ...]
+) -> list[_Point]:
+    chosen = SETTINGS["fig2"]
     (k,) = chosen.positions
     *_, (_, moments) = _blocks(trial, chosen.n_features, k, None)
-    noise, result = trial.stream("noise"), _Trial(responses, len(epsilons))
-    result.floor[:] = moments.floor
+    noise, points = trial.stream("noise"), [_Point(moments.floor) for _ in epsilons]
     sigmas = [additive_sigma(epsilon=e) for e in epsilons]
-    n, sizes = chosen.row_unit * k, projection_sizes("fig2", k)
     for name, problem in moments.spectra(responses).items():
-        path = additive_path(problem, sigmas=sigmas, n_samples=n, rng=noise)
-        result.additive[name][:] = path
-        for at, epsilon in enumerate(epsilons):
-            result.project(name, problem, epsilon, sizes, at, noise)
-    return result
+        path = additive_path(problem, sigmas=sigmas, n_samples=chosen.row_unit * k, rng=noise)
+        for point, error, epsilon in zip(points, path, epsilons, strict=True):
+            point.errors[f"{name} additive"] = float(error)
+            point.project(name, problem, epsilon, projection_sizes("fig2", k), noise)
+    return points
 
 
-class _Trial:
-    """What one trial fills, position by position."""
+def _collect(axis: Array, trials: list[list[_Point]], sizes: list[dict[str, int]]) -> ErrorCurves:
+    def stacked(part: str) -> dict[str, Array]:
+        keys = getattr(trials[0][0], part)
+        return {k: np.array([[getattr(p, part)[k] for p in t] for t in trials]) for k in keys}
 
-    def __init__(self, responses: Sequence[str], size: int) -> None:
-        keys = [(r, s, v) for r in responses for s in SCHEMES for v in ("printed", "repaired")]
-        self.additive = {name: np.empty(size) for name in responses}
-        self.snr = {name: np.empty(size) for name in responses}
-        self.expected = {key: np.empty(size) for key in keys}
-        self.drawn = {key: np.empty(size) for key in keys}
-        self.floor = np.empty(size)
-
-    def project(
-        self,
-        name: str,
-        problem: Spectrum,
-        epsilon: float,
-        sizes: Mapping[str, int],
-        at: int,
-        rng: np.random.Generator,
-    ) -> None:
-        """Fill the projected errors of one response model at one position."""
-        self.snr[name][at] = problem.snr
-        for scheme, rows in sizes.items():
-            found = _projected(problem, float(self.floor[at]), epsilon, rows, rng)
-            for noise, (mean, draw) in found.items():
-                self.expected[name, scheme, noise][at] = mean
-                self.drawn[name, scheme, noise][at] = draw
-
-
-def _collect(axis: Array, trials: list[_Trial], sizes: list[dict[str, int]]) -> ErrorCurves:
-    first = trials[0]
     return ErrorCurves(
+        values=stacked("errors"),
         axis=axis,
-        additive={k: np.array([t.additive[k] for t in trials]) for k in first.additive},
-        expected={k: np.array([t.expected[k] for t in trials]) for k in first.expected},
-        drawn={k: np.array([t.drawn[k] for t in trials]) for k in first.drawn},
+        drawn=stacked("drawn"),
         components={s: np.array([row[s] for row in sizes], dtype=float) for s in SCHEMES},
-        snr={k: np.array([t.snr[k] for t in trials]) for k in first.snr},
-        floor=np.array([t.floor for t in trials]),
+        snr=stacked("snr"),
+        floor=np.array([[point.floor for point in points] for points in trials]),
     )
 
 
@@ -415,32 +302,7 @@ def row_curves(
 ) -> ErrorCurves:
     """Run Figure 1: relative errors against the number of rows, at half a bit per entry.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the run.
-    n_repeats : int, default=5
-        Trials.
-    positions : sequence of int, optional
-        Increasing values of k with n = 1000 k; by default the paper's 1, ..., 20.
-    responses : sequence of str
-        Response models, keys of :data:`dplit.projection.experiments.curves.RESPONSES`.
-    n_jobs : int, default=1
-        Processes.
-
-    Returns
-    -------
-    ErrorCurves
-        Its axis is n. The rows of a trial are nested in n.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), Figure 1.
+    ``positions`` are increasing k, n = 1000 k; the rows of a trial are nested in n.
     """
     chosen = tuple(positions) if positions is not None else setting("fig1").positions
     if not chosen or chosen[0] < 1 or any(b <= a for a, b in pairwise(chosen)):
@@ -459,28 +321,9 @@ def budget_curves(
     responses: Sequence[str] = tuple(RESPONSES),
     n_jobs: int = 1,
 ) -> ErrorCurves:
-    """Run Figure 2: relative errors against the budget, at 10,000 rows.
+    """Run Figure 2: relative errors against the budget (our grid, in bits), at 10,000 rows.
 
-    Parameters
-    ----------
-    seed, n_repeats, responses, n_jobs
-        As in :func:`row_curves`.
-    epsilons : sequence of float, optional
-        Budgets in bits; by default our grid from 0.05 to 3.
-
-    Returns
-    -------
-    ErrorCurves
-        Its axis is the budget. Along it the additive errors of a trial share their noise.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), Figure 2.
+    Along the axis the additive errors of a trial share their noise.
     """
     chosen = setting("fig2").epsilons if epsilons is None else tuple(epsilons)
     for value in chosen:
@@ -494,37 +337,12 @@ def budget_curves(
 def design_problem(
     *, seed: int, k: int, response: str = "unit", trial: int = 0
 ) -> tuple[Spectrum, float]:
-    """Spectrum of one data set of Figure 1, and the square of its f(X).
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the run.
-    k : int
-        The design has 1000 k rows.
-    response : str, default="unit"
-        Response model.
-    trial : int, default=0
-        Trial of the figure whose data are taken.
-
-    Returns
-    -------
-    problem : Spectrum
-    floor : float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-    """
+    """Spectrum of one data set of Figure 1 with 1000 k rows, and the square of its f(X)."""
     blocks = check_integer("k", k)
     (name,) = _checked_responses((response,))
     here = Trial(check_integer("trial", trial, minimum=0), seed, "proj-fig1")
     *_, (_, moments) = _blocks(here, setting("fig1").n_features, blocks, None)
     return moments.spectra((name,))[name], moments.floor
-
-
-# The sentences of Section V as computed truth values, position by position.
 
 
 _PAPER = ("log", "linear", "full")
@@ -533,134 +351,47 @@ _PAPER = ("log", "linear", "full")
 def beats_additive(
     curves: ErrorCurves, response: str, *, noise: str = "printed", scheme: str | None = None
 ) -> NDArray[np.bool_]:
-    """Tell where projection has a smaller mean error than additive noise.
+    """Tell where projection has a smaller mean error than additive noise, shape (p,).
 
-    Parameters
-    ----------
-    curves : ErrorCurves
-    response : str
-        Response model.
-    noise : {"printed", "repaired"}, default="printed"
-    scheme : {"log", "linear", "full"}, optional
-        One projection size; by default all three must win.
-
-    Returns
-    -------
-    ndarray of bool, shape (p,)
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown.
+    By default all three sizes must win; ``scheme`` names one.
     """
     names = _PAPER if scheme is None else (scheme,)
-    errors = np.array([curves.mean(response, name, noise) for name in names])
-    return np.asarray(np.all(errors < curves.mean(response, "additive"), axis=0))
+    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in names])
+    return np.asarray(np.all(errors < curves.mean(f"{response} additive"), axis=0))
 
 
 def lower_is_better(
     curves: ErrorCurves, response: str, *, noise: str = "printed"
 ) -> NDArray[np.bool_]:
-    """Tell where a smaller projection never has a larger mean error than a larger one.
-
-    Parameters
-    ----------
-    curves, response, noise
-        As in :func:`beats_additive`.
-
-    Returns
-    -------
-    ndarray of bool, shape (p,)
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown.
-    """
+    """Tell where a smaller projection never has a larger mean error than a larger one."""
     sizes = np.array([curves.components[name] for name in _PAPER])
-    errors = np.array([curves.mean(response, name, noise) for name in _PAPER])
+    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in _PAPER])
     ordered = np.take_along_axis(errors, np.argsort(sizes, axis=0, kind="stable"), axis=0)
     return np.asarray(np.all(np.diff(ordered, axis=0) >= 0, axis=0))
 
 
 def best_schemes(curves: ErrorCurves, response: str, *, noise: str = "printed") -> list[str]:
-    """Return the projection size with the smallest mean error at every position.
-
-    Parameters
-    ----------
-    curves, response, noise
-        As in :func:`beats_additive`.
-
-    Returns
-    -------
-    list of {"log", "linear", "full"}
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown.
-    """
-    errors = np.array([curves.mean(response, name, noise) for name in _PAPER])
+    """Return the projection size with the smallest mean error at every position."""
+    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in _PAPER])
     return [_PAPER[k] for k in np.argmin(errors, axis=0)]
 
 
 def saturation_epsilon(*, floor: float, n_components: int) -> float:
-    r"""Budget in bits from which (13) adds no noise, :math:`\frac12\log_2(1+n'/f^2)`.
-
-    Parameters
-    ----------
-    floor : float
-        Square of f(X), positive.
-    n_components : int
-        Number n' of projected rows.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> round(saturation_epsilon(floor=3216.0, n_components=3303), 2)
-    0.51
-    """
+    r"""Bits from which (13) is 0: :math:`\frac12\log_2(1+n'/f^2)`, ``floor`` = f^2."""
     rows = check_integer("n_components", n_components)
     return 0.5 * math.log2(1.0 + rows / check_positive("floor", floor))
 
 
 def linearity(curves: ErrorCurves, response: str, scheme: str) -> tuple[float, float]:
-    """Fit of a straight line to a curve over budgets before it saturates, and its last fall.
+    """R^2 of a straight line before (13) saturates, and the last relative fall of the excess.
 
-    Parameters
-    ----------
-    curves : ErrorCurves
-        Their axis is the budget.
-    response : str
-        Response model.
-    scheme : {"additive", "log", "linear", "full"}
-
-    Returns
-    -------
-    r_squared : float
-        Share of the variance that the line explains, up to the saturation of the printed noise;
-        for additive noise, which has none, over the whole axis.
-    fall : float
-        Relative fall of the excess error over the last step of the axis: 0 for a curve that has
-        saturated.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown.
+    Additive noise, which does not saturate, is fitted on the whole axis.
     """
     check_choice("scheme", scheme, ("additive", *_PAPER))
-    errors = curves.mean(response, scheme)
+    plain = scheme == "additive"
+    errors = curves.mean(f"{response} {scheme}" if plain else f"{response} {scheme} printed")
     before = np.ones(len(errors), dtype=bool)
-    if scheme != "additive":
+    if not plain:
         rows = int(curves.components[scheme][0])
         end = saturation_epsilon(floor=float(curves.floor.mean()), n_components=rows)
         before = curves.axis < end

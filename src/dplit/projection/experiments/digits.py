@@ -6,7 +6,7 @@ random affine copies, and training and test sets are split by original image.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,25 +15,17 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.ndimage import affine_transform
 
-from dplit._checks import Array, check_choice, check_integer, check_rng
+from dplit._checks import Array, check_integer, check_rng
 from dplit.datasets import Digits
 from dplit.projection.experiments.curves import Setting, projection_sizes, setting
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import projection_draws
 from dplit.projection.regression import ridge_coefficients, spectrum
 from dplit.streams import stream
-from dplit.trials import Trial, run_trials
+from dplit.trials import Runs, Trial, run_trials
 
-__all__ = [
-    "DigitCurves",
-    "PixelTable",
-    "augment",
-    "digit_curves",
-    "pixel_table",
-]
+__all__ = ["DigitCurves", "PixelTable", "augment", "digit_curves", "pixel_table"]
 
-
-_Key = tuple[str, str]
 
 _COPIES = 5
 
@@ -46,18 +38,9 @@ _SIZES = ("log", "linear", "full")
 
 @dataclass(frozen=True)
 class PixelTable:
-    """Chosen pixels of all samples.
+    """Chosen pixels (n, d) in [0, 1] of all samples, labels +-1, and each sample's original image.
 
-    Attributes
-    ----------
-    pixels : ndarray of shape (n, d)
-        In [0, 1].
-    labels : ndarray of shape (n,)
-        +1 and -1.
-    origin : ndarray of shape (n,)
-        Number of the original image of each sample.
-    chosen : ndarray of shape (d,)
-        Indices of the pixels, increasing.
+    ``chosen`` are the indices of the d pixels, increasing.
     """
 
     pixels: Array
@@ -67,76 +50,21 @@ class PixelTable:
 
 
 @dataclass(frozen=True)
-class DigitCurves:
-    """Test errors of every scheme against the number of training samples.
+class DigitCurves(Runs):
+    """Test errors (trials, p) of "ols", "additive" and "<size> <noise>" against ``axis``.
 
-    Attributes
-    ----------
-    axis : ndarray of shape (p,)
-        Numbers of training samples.
-    errors : mapping of (str, str) to ndarray of shape (trials, p)
-        Shares of wrong signs by scheme ("ols", "additive", "log", "linear", "full") and noise
-        ("printed", "repaired").
-    floor_share : ndarray of shape (trials, p)
-        Square of f(X) over n.
-    source : str
-        Where the digits come from.
+    ``floor_share`` is f(X) squared over n.
     """
 
     axis: Array
-    errors: Mapping[_Key, Array]
     floor_share: Array
     source: str
 
-    @property
-    def repeats(self) -> int:
-        """Number of trials."""
-        return len(self.floor_share)
-
-    def mean(self, scheme: str, noise: str = "printed") -> Array:
-        """Return the mean test error over trials, shape (p,)."""
-        check_choice("scheme", scheme, {key[0] for key in self.errors})
-        check_choice("noise", noise, ("printed", "repaired"))
-        return np.asarray(self._of(scheme, noise).mean(axis=0))
-
-    def _of(self, scheme: str, noise: str) -> Array:
-        return self.errors.get((scheme, noise), self.errors.get((scheme, "printed"), np.empty(0)))
-
-    def se(self, scheme: str, noise: str = "printed") -> Array:
-        """Return the standard error of the mean test error, shape (p,)."""
-        values = self._of(scheme, noise)
-        return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
-
-    def gap(self, first: str, second: str, noise: str = "printed") -> tuple[Array, Array]:
-        """Return mean and standard error of the paired difference of two schemes, shape (p,)."""
-        difference = self._of(first, noise) - self._of(second, noise)
-        return difference.mean(axis=0), difference.std(axis=0, ddof=1) / np.sqrt(len(difference))
-
 
 def augment(images: Array, *, rng: np.random.Generator) -> Array:
-    """Distort every image by one random affine map.
+    """Distort every image (n, side, side) by one random affine map, bilinear and clipped to [0, 1].
 
-    Parameters
-    ----------
-    images : ndarray of shape (n, side, side)
-        Pixels in [0, 1].
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (n, side, side)
-        Rotated by up to 12 degrees, scaled by 0.9 to 1.1, sheared by up to 0.15, shifted by up to
-        1.5 pixels of 28; bilinear, clipped to [0, 1].
-
-    Raises
-    ------
-    TypeError
-        If ``rng`` is not a generator.
-
-    Examples
-    --------
-    >>> augment(np.ones((2, 8, 8)), rng=np.random.default_rng(0)).shape
-    (2, 8, 8)
+    Rotation up to 12 degrees, scale 0.9 to 1.1, shear up to 0.15, shift up to 1.5 pixels of 28.
     """
     generator, n = check_rng(rng), len(images)
     side = images.shape[1]
@@ -157,27 +85,9 @@ def augment(images: Array, *, rng: np.random.Generator) -> Array:
 
 
 def pixel_table(digits: Digits, *, n_features: int, rng: np.random.Generator) -> PixelTable:
-    """Samples of Figure 3: the pixels of most energy across all samples, as the text has it.
+    """Samples of Figure 3: the d pixels of most energy in all samples, which is not private.
 
-    Parameters
-    ----------
-    digits : Digits
-        Training images are used as they are. Of other images every one is joined by five affine
-        copies, and at most 11,791 samples are kept, the paper's number.
-    n_features : int
-        Number d of pixels.
-    rng : numpy.random.Generator
-        For the affine copies.
-
-    Returns
-    -------
-    PixelTable
-        Choosing pixels by all samples, test set included, is the paper's step; it is not private.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_features`` is not an integer from 1 to the number of pixels.
+    Other images than the paper's come with five affine copies each, 11,791 samples at most.
     """
     d = check_integer("n_features", n_features)
     images, origin = digits.images, np.arange(len(digits.images))
@@ -200,38 +110,35 @@ def _split(table: PixelTable, rng: np.random.Generator) -> tuple[NDArray[np.int6
     return rng.permutation(np.flatnonzero(~held_out)), np.flatnonzero(held_out)
 
 
-def _trial(trial: Trial, table: PixelTable, chosen: Setting, n_draws: int) -> dict[_Key, Array]:
+def _trial(trial: Trial, table: PixelTable, chosen: Setting, n_draws: int) -> dict[str, Array]:
     data, noise = trial.stream("data"), trial.stream("noise")
     train, test = _split(table, data)
     (epsilon,) = chosen.epsilons
-    sigma = additive_sigma(epsilon=epsilon)
-    keys = [("ols", "printed"), ("additive", "printed"), ("floor", "share")]
-    keys += [(s, v) for s in _SIZES for v in ("printed", "repaired")]
-    errors = {key: np.empty(len(chosen.positions)) for key in keys}
+    hidden = noise.standard_normal((len(train), chosen.n_features))
+    hidden *= additive_sigma(epsilon=epsilon)
 
     def wrong(coefficients: Array) -> float:
         signs = np.where(table.pixels[test] @ coefficients.T > 0, 1.0, -1.0)
         return float(np.mean(signs != table.labels[test].reshape(-1, *[1] * (signs.ndim - 1))))
 
-    hidden = sigma * noise.standard_normal((len(train), chosen.n_features))
-    for at, k in enumerate(chosen.positions):
+    found: dict[str, list[float]] = defaultdict(list)
+    for k in chosen.positions:
         rows = train[: chosen.row_unit * k]
         X, y = table.pixels[rows], table.labels[rows]
-        problem = spectrum(X, y)
-        released = X + hidden[: len(rows)]
+        problem, released = spectrum(X, y), X + hidden[: len(rows)]
         floor = float(np.min(np.sum(X**2, axis=0) - np.max(X**2, axis=0)))
-        errors["floor", "share"][at] = floor / len(rows)
-        errors["ols", "printed"][at] = wrong(ridge_coefficients(problem, penalty=0.0))
+        found["floor"].append(floor / len(rows))
+        found["ols"].append(wrong(ridge_coefficients(problem, penalty=0.0)))
         solved = cho_solve(cho_factor(released.T @ released), released.T @ y)
-        errors["additive", "printed"][at] = wrong(solved)
+        found["additive"].append(wrong(solved))
         for scheme, size in _sizes(chosen, k).items():
             safe = fixed_variance(epsilon=epsilon, n_components=size)
             for name, lam in (("printed", max(safe - floor, 0.0)), ("repaired", safe)):
                 fits = projection_draws(
                     problem, penalty=lam, n_components=size, size=n_draws, rng=noise
                 )
-                errors[scheme, name][at] = wrong(fits)
-    return errors
+                found[f"{scheme} {name}"].append(wrong(fits))
+    return {key: np.array(values) for key, values in found.items()}
 
 
 def _sizes(chosen: Setting, k: int) -> dict[str, int]:
@@ -245,31 +152,7 @@ def digit_curves(
 ) -> DigitCurves:
     """Run Figure 3: test errors against the number of training samples at 0.2 bit per entry.
 
-    Parameters
-    ----------
-    digits : Digits
-        The images; the bundled ones are run with 40 pixels and n = 180 k.
-    seed : int
-        Seed of the run.
-    n_repeats : int, default=10
-        Trials: splits, subsamples and noise.
-    n_draws : int, default=4
-        Projections per trial and size; they cost next to nothing.
-    n_jobs : int, default=1
-        Processes.
-
-    Returns
-    -------
-    DigitCurves
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or a sample of pixels is rank-deficient.
-
-    References
-    ----------
-    Showkatbakhsh, Karakus, Diggavi (2018), Figure 3.
+    ``n_draws`` projections per trial and size; bundled digits run with 40 pixels and n = 180 k.
     """
     chosen = _STAND_IN if digits.source == "bundled" else setting("fig3")
     public = stream(seed, "proj-fig3", "public")
@@ -277,6 +160,6 @@ def digit_curves(
     work = partial(_trial, table=table, chosen=chosen, n_draws=check_integer("n_draws", n_draws))
     trials = run_trials(work, n_repeats, seed=seed, name="proj-fig3", n_jobs=n_jobs)
     stacked = {key: np.array([t[key] for t in trials]) for key in trials[0]}
-    share = stacked.pop(("floor", "share"))
+    share = stacked.pop("floor")
     axis = np.array(chosen.positions, dtype=float) * chosen.row_unit
-    return DigitCurves(axis, stacked, share, digits.source)
+    return DigitCurves(stacked, axis, share, digits.source)

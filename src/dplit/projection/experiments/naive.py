@@ -11,25 +11,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import (
-    Array,
-    check_finite_array,
-    check_integer,
-    check_nonnegative,
-    check_positive,
-    check_rng,
-)
-from dplit.projection.information import Bits
+from dplit._checks import Array, check_integer, check_nonnegative, check_positive, check_rng
+from dplit.projection.information import Bits, levels_information
 from dplit.projection.projection import release_projection
+from dplit.projection.regression import check_pair
 
-__all__ = [
-    "naive_additive_draws",
-    "naive_projection_draws",
-    "simulated_leakage",
-]
-
-
-# The slow second route: leakage from naive releases and full-dimensional likelihoods.
+__all__ = ["naive_additive_draws", "naive_projection_draws", "simulated_leakage"]
 
 
 def simulated_leakage(
@@ -43,66 +30,24 @@ def simulated_leakage(
 ) -> Bits:
     """Information that naive releases give about which of several tables they came from.
 
-    Parameters
-    ----------
-    tables : sequence of array_like of shape (n, d)
-        The data for each value of an entry, equally likely.
-    y : array_like of shape (n,) or None
-        Responses; None looks at ``S X + sigma N`` alone.
-    variance : float
-        Noise variance of the release, the same for all tables.
-    n_components : int
-        Rows n' of the release.
-    rng : numpy.random.Generator
-        Source of S and N.
-    n_draws : int, default=2000
-        Releases per table, at least 2.
-
-    Returns
-    -------
-    Bits
-        Mean log2 of likelihood over mixture, and its standard error. S and N are drawn, multiplied
-        and added as the mechanism says; likelihoods are Gaussian with the full covariance.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-    numpy.linalg.LinAlgError
-        If the covariance of a released row is singular.
-
-    Examples
-    --------
-    >>> from dplit.projection.attacks import paired_columns
-    >>> from dplit.streams import stream
-    >>> tables = [paired_columns(x) for x in (1.0, 0.1)]
-    >>> bits = simulated_leakage(tables, None, variance=0.0, n_components=1,
-    ...                          rng=stream(0, "doc", "noise"))
-    >>> bool(abs(bits.value - 0.625) < 5 * bits.error)
-    True
+    S and N are really drawn, and likelihoods full-dimensional. No y: ``S X + sigma N`` alone.
     """
     count = check_integer("n_draws", n_draws, minimum=2)
     check_rng(rng)
     noise = check_nonnegative("variance", variance)
-    data = [np.asarray(check_finite_array("tables", table, ndim=2), float) for table in tables]
-    seen = np.zeros(len(data[0])) if y is None else np.asarray(check_finite_array("y", y), float)
-    factors = []
-    for table in data:
+    pairs = [check_pair(table, y) for table in tables]
+    factors, logs = [], []
+    for table, seen in pairs:
         M = table if y is None else np.column_stack([table, seen])
         added = np.where(np.arange(M.shape[1]) < table.shape[1], noise, 0.0)
         factors.append(np.linalg.cholesky(M.T @ M + np.diag(added)))
-    value, square = 0.0, 0.0
-    for k, table in enumerate(data):
+    for table, seen in pairs:
         release = release_projection(
             table, seen, n_components=count * n_components, variance=noise, rng=rng
         )
         rows = release.X if y is None else np.column_stack([release.X, release.y])
-        logs = np.stack([_log_densities(rows, L, n_components) for L in factors], axis=1)
-        mixture = np.logaddexp.reduce(logs, axis=1) - np.log(len(data))
-        bits = (logs[:, k] - mixture) / np.log(2.0)
-        value += float(bits.mean()) / len(data)
-        square += float(bits.var(ddof=1)) / count / len(data) ** 2
-    return Bits(value, float(np.sqrt(square)))
+        logs.append(np.stack([_log_densities(rows, L, n_components) for L in factors], axis=1))
+    return levels_information(logs)
 
 
 def _log_densities(rows: Array, L: Array, n_components: int) -> Array:
@@ -114,14 +59,6 @@ def _log_densities(rows: Array, L: Array, n_components: int) -> Array:
 
 
 _ENTRIES = 4_000_000  # random numbers held at a time
-
-
-def _data(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    design = check_finite_array("X", X, ndim=2).astype(float)
-    response = check_finite_array("y", y, ndim=1).astype(float)
-    if len(design) != len(response):
-        raise ValueError(f"y must have one entry per row of X, got {len(response)}")
-    return design, response
 
 
 def _batches(size: int, entries: int) -> Iterator[int]:
@@ -147,37 +84,8 @@ def naive_projection_draws(
     size: int,
     rng: np.random.Generator,
 ) -> Array:
-    r"""Draw fits on :math:`SX+\sigma N` and :math:`Sy` by forming S and N.
-
-    Parameters
-    ----------
-    X, y : array_like of shapes (n, d) and (n,)
-    penalty : float
-        Noise variance, nonnegative.
-    n_components : int
-        Rows n' of S, at least d.
-    size : int
-        Number of draws.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (size, d)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> naive_projection_draws(
-    ...     [[1.0], [1.0]], [3.0, 1.0], penalty=0.0, n_components=9, size=2, rng=rng
-    ... ).shape
-    (2, 1)
-    """
-    design, response = _data(X, y)
+    """Draw ``size`` fits (size, d) on S X + sigma N and S y by forming S and N."""
+    design, response = check_pair(X, y)
     root = math.sqrt(check_nonnegative("penalty", penalty))
     (n, d), generator = design.shape, check_rng(rng)
     rows = check_integer("n_components", n_components, minimum=d)
@@ -194,31 +102,8 @@ def naive_projection_draws(
 def naive_additive_draws(
     X: ArrayLike, y: ArrayLike, *, sigma: float, size: int, rng: np.random.Generator
 ) -> Array:
-    r"""Draw fits on :math:`X+\sigma N` and y by forming N.
-
-    Parameters
-    ----------
-    X, y, size, rng
-        As in :func:`naive_projection_draws`.
-    sigma : float
-        Standard deviation of the noise, positive.
-
-    Returns
-    -------
-    ndarray of shape (size, d)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> naive_additive_draws([[1.0], [1.0]], [3.0, 1.0], sigma=1.0, size=2, rng=rng).shape
-    (2, 1)
-    """
-    design, response = _data(X, y)
+    """Draw ``size`` fits (size, d) on X + sigma N and y by forming N."""
+    design, response = check_pair(X, y)
     level, generator = check_positive("sigma", sigma), check_rng(rng)
     fits = []
     for count in _batches(check_integer("size", size), design.size):
