@@ -47,6 +47,7 @@ __all__ = [
     "reconstruct_through",
     "reconstruction_runs",
     "reconstruction_target",
+    "release_paths",
     "search_questions",
     "two_point_hits",
 ]
@@ -433,6 +434,50 @@ def audit_power_curve(
         for label in (1, -1)
     )
     return PowerAudit(first, second, 1.0 / float(gaussian_sigma(epsilon=epsilon, delta=delta)))
+
+
+def release_paths(
+    pair: HingePair, ticks: Array, *, epsilon: float, delta: float, n_paths: int, seed: int
+) -> tuple[Array, Array]:
+    """Released functions of two neighbours along the first axis.
+
+    Parameters
+    ----------
+    pair : HingePair
+    ticks : ndarray of shape (q,)
+        First coordinates; the second is that of the record that differs.
+    epsilon, delta : float
+        Budget of each release.
+    n_paths : int
+        Releases of each data set.
+    seed : int
+
+    Returns
+    -------
+    first, second : ndarray of shape (n_paths, q)
+
+    Examples
+    --------
+    >>> from dplit.erm.attacks import hinge_pair
+    >>> pair = hinge_pair(5, rng=np.random.default_rng(0))
+    >>> first, second = release_paths(pair, np.linspace(-1, 1, 7), epsilon=1.0, delta=1e-5,
+    ...     n_paths=2, seed=0)
+    >>> first.shape
+    (2, 7)
+    """
+    points = np.column_stack([ticks, np.full(len(ticks), pair.records[-1, 1])])
+    sides = []
+    for side, coefficients in enumerate((pair.coefficients, pair.neighbour)):
+        rng = stream(seed, "erm-beyond-gp-paths", "noise", side)
+        oracles = (
+            GaussianProcessOracle(
+                pair.kernel, pair.records, coefficients, sensitivity=pair.sensitivity,
+                epsilon=epsilon, delta=delta, rng=rng,
+            )
+            for _ in range(n_paths)
+        )  # fmt: skip
+        sides.append(np.array([oracle.answer(points) for oracle in oracles]))
+    return sides[0], sides[1]
 
 
 _WIDTH_attack_runs, _PENALTY_attack_runs, _BOUND = 0.5, 0.05, 1.0

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from dplit._checks import Array, check_positive
+from dplit.erm.losses import lipschitz_constant
 from dplit.erm.rates import (
     balanced_regularization,
     excess_bound,
@@ -21,7 +22,11 @@ from dplit.erm.rates import (
 from dplit.erm.release import noise_scale
 from dplit.erm.stability import (
     StabilityVersion,
+    bounded_stability,
+    least_squares_lipschitz,
     least_squares_stability,
+    lipschitz_stability,
+    loss_bound,
     mirror_pair,
     pair_distance,
 )
@@ -40,6 +45,7 @@ __all__ = [
     "VERSIONS",
     "CoinRow",
     "SubsetRow",
+    "bound_curves",
     "bounds_beside_worst",
     "coin_rows",
     "least_bounds",
@@ -63,7 +69,7 @@ VERSIONS: dict[StabilityVersion, str] = {
 
 def bounds_beside_worst(
     regularizations: Sequence[float], *, n_records: int, kappa: float = 1.0
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Array]:
     """Compute every bound on least-squares stability, and the distance of the worst mirror pair.
 
     Parameters
@@ -92,7 +98,7 @@ def bounds_beside_worst(
     >>> (table["printed"] >= table["worst"]).tolist(), (table["sharp"] >= table["worst"]).tolist()
     ([True, False], [True, True])
     """
-    found: dict[str, NDArray[np.float64]] = {}
+    found: dict[str, Array] = {}
     lambdas = [float(lam) for lam in regularizations]
     found["worst"] = np.array([
         pair_distance(
@@ -113,6 +119,48 @@ def bounds_beside_worst(
             for lam in lambdas
         ])  # fmt: skip
     return found
+
+
+def bound_curves(
+    loss: str, sizes: ArrayLike, *, regularization: float = 0.1, tau: float = 0.75
+) -> dict[str, Array]:
+    """Compute the bounds of both theorems for labels in [-1, 1] and kappa = 1.
+
+    Parameters
+    ----------
+    loss : {"squared", "hinge", "pinball", "logistic"}
+        Least squares enters Theorem 2 with the printed constant of Section 5.1.
+    sizes : array_like of int, shape (s,)
+    regularization : float, default=0.1
+    tau : float, default=0.75
+        Level of the pinball loss.
+
+    Returns
+    -------
+    dict from label to ndarray, shape (s,)
+        Theorem 2 and two versions of Theorem 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong type or range.
+
+    Examples
+    --------
+    >>> bound_curves("hinge", [400])["Theorem 2"]
+    array([0.025])
+    """
+    if loss == "squared":
+        slope = least_squares_lipschitz(regularization=regularization, label_bound=1.0)
+    else:
+        slope = lipschitz_constant(loss, tau=tau)
+    most = loss_bound(loss, regularization=regularization, tau=tau)
+    rules = [{"regularization": regularization, "n_records": m} for m in np.asarray(sizes).tolist()]
+    two = [lipschitz_stability(lipschitz=slope, **rule) for rule in rules]
+    one = [bounded_stability(bound=most, version="printed", **rule) for rule in rules]
+    best = [bounded_stability(bound=most, **rule) for rule in rules]
+    names = ("Theorem 2", "Theorem 1, printed", "Theorem 1 with the constant 2")
+    return {name: np.array(values) for name, values in zip(names, (two, one, best), strict=True)}
 
 
 class SubsetRow(NamedTuple):
