@@ -89,34 +89,11 @@ def interior_point_box_qp(
 ) -> Array:
     r"""Minimise :math:`\frac s2\|A^\top p\|^2-q^\top p` over :math:`0\le p\le1` by interior points.
 
-    Parameters
-    ----------
-    features : ndarray, shape (m, d)
-        Matrix A with few columns.
-    linear : ndarray, shape (m,)
-        Vector q.
-    scale : float
-        Factor s of the quadratic term.
-    gap : callable
-        Duality gap of a p in the box.
-    tol : float
-        The iteration ends when the gap is at most ``tol``, or no longer falls.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        The point of the box with the least gap that was met.
-
     Notes
     -----
     Mehrotra's predictor and corrector. Each step solves (s A A' + D) x = r with a diagonal D by
     the d x d system of Woodbury's identity: of order m d^2 operations, 20 to 50 times. One step
     length serves p and the multipliers: with two the residual of a quadratic problem can grow.
-
-    References
-    ----------
-    M. C. Ferris and T. S. Munson, Interior-point methods for massive support vector machines,
-    SIAM J. Optim. 13 (2002) 783-804, doi:10.1137/S1052623400374379.
     """
     state = _State(features, linear, scale)
     best, best_gap, stalled = state.p, gap(state.p), 0
@@ -201,22 +178,6 @@ def coordinate_box_qp(
     max_iter: int = 5000,
 ) -> Array:
     """Minimise by coordinate descent with Newton steps on the free coordinates.
-
-    Parameters
-    ----------
-    K : ndarray, shape (m, m)
-        Positive semidefinite; singular matrices (repeated points) are welcome.
-    y, low, high, start : ndarray, shape (m,)
-        Linear term, box and a first point, which is projected on the box.
-    gap : callable
-        Duality gap of (c, K c).
-    tol : float
-        The iteration ends two rounds after the gap is at most ``tol``, or when a hundred rounds
-        have not lowered it by a hundredth.
-
-    Returns
-    -------
-    ndarray, shape (m,)
 
     Notes
     -----

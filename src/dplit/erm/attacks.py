@@ -106,26 +106,6 @@ def hinge_pair(
 ) -> HingePair:
     r"""A pair of hinge minimisers that attains Theorem 2 with the Gaussian kernel.
 
-    Parameters
-    ----------
-    n_records : int
-        Number m of records, uniform on [-1, 1]^2 with random labels.
-    width : float, default=0.5
-        Width h of the kernel ``exp(-||x - z||^2 / (2 h^2))``, positive.
-    regularization : float, default=0.5
-        Factor of the squared norm, at least 1/2.
-    rng : numpy.random.Generator
-        Source of the data.
-
-    Returns
-    -------
-    HingePair
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     For :math:`\lambda\ge\frac12` the function
@@ -154,23 +134,6 @@ def hinge_pair(
 def truncated_root(gram: ArrayLike, *, cut: float) -> Array:
     """Root of a kernel matrix without its eigenvalues below ``cut``: a leaking sampler.
 
-    Parameters
-    ----------
-    gram : array_like of shape (q, q)
-        Kernel matrix of the points asked.
-    cut : float
-        Eigenvalues up to this value are set to zero; nonnegative.
-
-    Returns
-    -------
-    ndarray of shape (q, r)
-        Matrix A such that ``A z`` with standard normal z is the noise that the sampler draws.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is no Gram matrix or ``cut`` is negative.
-
     Examples
     --------
     >>> root = truncated_root(np.diag([4.0, 1e-9]), cut=1e-6)
@@ -186,27 +149,6 @@ def feature_root(
     points: ArrayLike, *, n_components: int, width: float, rng: np.random.Generator
 ) -> Array:
     """Random Fourier features at the points: noise drawn through them leaks.
-
-    Parameters
-    ----------
-    points : array_like of shape (q, d)
-        Points asked.
-    n_components : int
-        Even number D of cosines and sines.
-    width : float
-        Width of the Gaussian kernel that they approximate, positive.
-    rng : numpy.random.Generator
-        Source of the frequencies.
-
-    Returns
-    -------
-    ndarray of shape (q, D)
-        Matrix A such that ``A z`` with standard normal z is the noise that the sampler draws.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
 
     Examples
     --------
@@ -226,29 +168,6 @@ def best_direction(
     difference: ArrayLike, root: ArrayLike, *, sigma: float, floor: float
 ) -> tuple[Array, float]:
     r"""The linear test that separates two hypotheses best, and its power.
-
-    Parameters
-    ----------
-    difference : array_like of shape (q,)
-        Difference of the two means.
-    root : array_like of shape (q, r)
-        The noise is ``sigma root z`` with standard normal z.
-    sigma : float
-        Factor of the noise, positive.
-    floor : float
-        Standard deviation of further independent noise, positive: jitter, or a bound on rounding.
-
-    Returns
-    -------
-    direction : ndarray of shape (q,)
-        ``C^-1 difference`` with C the covariance, the floor included.
-    power : float
-        Distance of the two means of ``<direction, answers>`` in standard deviations.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
 
     Examples
     --------
@@ -303,36 +222,6 @@ def audit_leak(
     runs: int = 200,
 ) -> LeakAudit:  # fmt: skip
     """Attack an implementation of the release on a grid, with the best linear test against it.
-
-    Parameters
-    ----------
-    implementation : {"oracle", "truncated", "features"}
-        The right one, or one of the two leaks.
-    seed : int
-        Of the streams.
-    side : int, default=15
-        The grid has ``side ** 2`` points on [-1, 1]^2.
-    n_records : int, default=50
-        Records of :func:`hinge_pair`.
-    epsilon, delta : float
-        The claimed guarantee.
-    cut : float, default=1e-12
-        Of :func:`truncated_root`.
-    n_components : int, default=80
-        Of :func:`feature_root`.
-    jitter : float, default=1e-10
-        Of the oracle.
-    runs : int, default=200
-        Releases on each of the two data sets.
-
-    Returns
-    -------
-    LeakAudit
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -409,24 +298,6 @@ def two_point_attack(
 ) -> NDArray[np.bool_]:
     r"""Say for each release of two values which of two known functions was shifted.
 
-    Parameters
-    ----------
-    answers : array_like of shape (n, 2)
-        n releases of the values at the same two points.
-    values, neighbour : array_like of shape (2,)
-        :math:`f_z` and :math:`f_{\bar z}` at the two points; their differences must not be equal.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        True where the released difference is nearer to that of ``values``. For a scalar shift the
-        answer is always right.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes do not fit, or the two functions have the same difference.
-
     Examples
     --------
     >>> two_point_attack([[7.5, 6.5], [-3.0, -2.0]], [0.5, -0.5], [-0.5, 0.5]).tolist()
@@ -449,26 +320,6 @@ def two_point_attack(
 def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: float) -> float:
     r"""Probability that :math:`\mathrm{sgn}(f_z+b)` shows one pattern of labels on n points.
 
-    Parameters
-    ----------
-    values : array_like of shape (n,)
-        Exact values of the function.
-    pattern : array_like of shape (n,)
-        Labels -1 and 1.
-    scale : float
-        Laplace scale of b, positive.
-
-    Returns
-    -------
-    float
-        :math:`P(-\min_+f<b<-\max_-f)`, the minimum over points labelled 1 and the maximum over
-        those labelled -1: exactly 0 if the order of the values contradicts the pattern.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
     Notes
     -----
     On the side where both ends have the same sign the difference of distribution functions is one
@@ -478,8 +329,6 @@ def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: fl
     --------
     >>> round(sign_pattern_probability([0.5, -0.5], [1, -1], scale=1.0), 6)
     0.393469
-    >>> sign_pattern_probability([-0.5, 0.5], [1, -1], scale=1.0)
-    0.0
     """
     f, labels = _real("values", values, 1), _real("pattern", pattern, 1)
     s = check_positive("scale", scale)
@@ -619,38 +468,6 @@ def reconstruct_record(
     restarts: int = 40,
 ) -> Reconstruction:
     r"""Find the one unknown record of a regularised least-squares fit from shifted values.
-
-    Parameters
-    ----------
-    answers : array_like of shape (n,)
-        Released values :math:`f_z(t_j)+b` with one unknown b; at least two.
-    points : array_like of shape (n, d)
-        The points :math:`t_j`.
-    known_points : array_like of shape (m - 1, d)
-        Inputs of all other records.
-    known_labels : array_like of shape (m - 1,)
-    kernel : callable
-        ``kernel(X, Z)`` gives the matrix of ``K(x, z)``.
-    regularization : float
-        Parameter lambda of the fit on m records, positive.
-    low, high : array_like of shape (d,)
-        Ends of the box X in which inputs lie: public.
-    label_bound : float
-        Labels lie in [-M, M]: public, positive.
-    rng : numpy.random.Generator
-        For the starting points of the search.
-    restarts : int, default=40
-        Number of local searches, at least 1.
-
-    Returns
-    -------
-    Reconstruction
-        All different records found in the box that explain the answers to rounding.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
 
     Notes
     -----

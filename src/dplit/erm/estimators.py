@@ -557,8 +557,6 @@ class PrivateKernelMachine(
         ------
         sklearn.exceptions.NotFittedError
             If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
         """
         return np.asarray(np.clip(self._scores(X) + self.intercept_, *self.bounds_))
 

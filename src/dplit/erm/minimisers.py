@@ -72,24 +72,6 @@ class InterceptFit(NamedTuple):
 def fit_with_intercept(X: ArrayLike, y: ArrayLike, *, regularization: float) -> InterceptFit:
     r"""Minimise :math:`\frac1m\sum_i(1-y_i(\langle w,x_i\rangle+b))_++\lambda\|w\|^2` over w and b.
 
-    Parameters
-    ----------
-    X : array_like, shape (m, d)
-    y : array_like, shape (m,)
-        Labels, both -1 and +1.
-    regularization : float
-        lambda, positive; the intercept b is free.
-
-    Returns
-    -------
-    InterceptFit
-        What ``sklearn.svm.SVC(kernel="linear", C=1 / (2 * lambda * m))`` computes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or only one label occurs.
-
     Examples
     --------
     >>> fit = fit_with_intercept([[-1.0], [1.0]], [-1, 1], regularization=0.1)
@@ -109,25 +91,6 @@ def majority_pair(
     n_records: int, *, radius: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     r"""Points near 0 whose labels are balanced up to one, before and after one label flips.
-
-    Parameters
-    ----------
-    n_records : int
-        m, odd and at least 3.
-    radius : float
-        The points are equally spaced on [-radius, radius]; positive.
-
-    Returns
-    -------
-    points : ndarray, shape (m, 1)
-    labels, other_labels : ndarray, shape (m,)
-        Alternating signs that start and end with +1; the other labels have -1 in the middle place
-        or beside it, where a +1 was, so that the majority changes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -198,17 +161,6 @@ class LinearMinimiser:
 def rkhs_norm(coefficients: ArrayLike, gram: ArrayLike) -> float:
     r"""Norm of :math:`\sum_ic_iK_{x_i}`.
 
-    Parameters
-    ----------
-    coefficients : array_like, shape (m,)
-    gram : array_like, shape (m, m)
-        Gram matrix of the points.
-
-    Returns
-    -------
-    float
-        :math:`\sqrt{c^\top Kc}`; a sum that rounding makes negative counts as 0.
-
     Examples
     --------
     >>> rkhs_norm([3.0, 4.0], [[1.0, 0.0], [0.0, 1.0]])
@@ -263,33 +215,6 @@ def fit_kernel(
 ) -> Minimiser:
     r"""Minimiser of :math:`\frac1m\sum_iL(f(x_i),y_i)+\lambda\|f\|_K^2`, without intercept.
 
-    Parameters
-    ----------
-    gram : array_like, shape (m, m)
-        Kernel values of the points, m at least 1.
-    y : array_like, shape (m,)
-        Targets; labels -1 or +1 for hinge and logistic loss. Not clipped: where a bound on them
-        is assumed the caller clips.
-    loss : {"squared", "hinge", "pinball", "logistic"}
-    regularization : float
-        The paper's lambda, positive.
-    tau : float, default=0.5
-        Level of the pinball loss, in (0, 1).
-    tol : float, default=1e-10
-        The duality gap is at most this where rounding allows; it is usually far smaller, since
-        the solvers end with exact steps.
-
-    Returns
-    -------
-    Minimiser
-        Coefficients, predictions, objective, duality gap and certified distance.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is no Gram matrix, ``y`` does not fit to it or to the loss, or a number is out
-        of range.
-
     Notes
     -----
     With :math:`u_i=-2\lambda m\,c_i` in the domain of the conjugate, duality gives for
@@ -301,10 +226,6 @@ def fit_kernel(
     factorisation. Logistic loss: Newton. Hinge and pinball loss have the same dual,
     :math:`\min\frac12c^\top Kc-y^\top c` over a box; coordinate descent with Newton steps on the
     free coordinates solves it.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, doi:10.1186/s13660-016-1280-0, equation (1).
 
     Examples
     --------
@@ -326,21 +247,6 @@ def minimum_by_bfgs(
     gram: ArrayLike, y: ArrayLike, *, loss: str, regularization: float, tau: float = 0.5
 ) -> float:
     """Objective that a general-purpose optimiser reaches, as a second route to :func:`fit_kernel`.
-
-    Parameters
-    ----------
-    gram, y, loss, regularization, tau
-        As in :func:`fit_kernel`; small samples.
-
-    Returns
-    -------
-    float
-        Never below the minimum; BFGS knows nothing of duality, and kinks slow it down.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`fit_kernel`.
 
     Examples
     --------
@@ -372,25 +278,6 @@ def fit_linear(
 
     The same function as :func:`fit_kernel` with the Gram matrix ``features @ features.T``, in time
     of order m d^2: fast where columns are few and records many.
-
-    Parameters
-    ----------
-    features : array_like, shape (m, d)
-        Feature rows.
-    y, loss, regularization, tau
-        As in :func:`fit_kernel`.
-    tol : float, default=1e-10
-        The gap is at most this where rounding allows.
-
-    Returns
-    -------
-    LinearMinimiser
-        Weights, predictions, objective, gap and certified distance.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If arguments do not fit to each other or are out of range.
 
     Notes
     -----

@@ -87,25 +87,6 @@ class PairDistance(NamedTuple):
 def balanced_hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> SharpPair:
     r"""All points at kappa, labels balanced up to one, and one label flips: Theorem 2 is attained.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization : float
-        lambda; at least :math:`\kappa^2/(2m)` for odd m and :math:`\kappa^2/m` for even m.
-    kappa : float, default=1.0
-
-    Returns
-    -------
-    SharpPair
-        Hinge loss; the minimisers are :math:`w=\pm\kappa/(2\lambda m)` (0 and
-        :math:`-\kappa/(\lambda m)` for even m), at the distance :math:`\kappa/(\lambda m)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or lambda is too small for the attainment.
-
     Notes
     -----
     While every margin is below 1 all slopes are 1, and :math:`2\lambda w=\kappa\,\overline y`.
@@ -134,21 +115,6 @@ def balanced_hinge_pair(*, n_records: int, regularization: float, kappa: float =
 def saturated_hinge_pair(*, n_records: int) -> SharpPair:
     r"""The pair that attains Theorem 1 with the constant 2: :math:`X=\{1\}`, B = 2.
 
-    Parameters
-    ----------
-    n_records : int
-        m, odd.
-
-    Returns
-    -------
-    SharpPair
-        Hinge loss, lambda = 1/(2m): the minimisers are w = 1 and w = -1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_records`` is not an odd positive integer.
-
     Notes
     -----
     X must be the single point 1: no fit then exceeds 1 in size, so every loss is at most B = 2. On
@@ -169,28 +135,6 @@ def moved_pinball_pair(
     *, n_records: int, regularization: float, tau: float, kappa: float = 1.0
 ) -> SharpPair:
     r"""One record moves from kappa to -kappa, all others sit at 0: pinball loss attains Theorem 2.
-
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization : float
-        lambda, positive.
-    tau : float
-        Level, in (0, 1).
-    kappa : float, default=1.0
-
-    Returns
-    -------
-    SharpPair
-        The label of the moved record is plus or minus :math:`\kappa^2C_L/(2\lambda m)`, the sign
-        that of :math:`\tau-\frac12`; the minimisers are
-        :math:`\pm\kappa C_L/(2\lambda m)` with :math:`C_L=\max(\tau,1-\tau)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Examples
     --------
@@ -213,27 +157,6 @@ def moved_pinball_pair(
 
 def logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> SharpPair:
     r"""Logistic loss comes as near to Theorem 2 as one likes while lambda tends to 0.
-
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization : float
-        lambda, in (0, 1].
-    kappa : float, default=1.0
-        At least :math:`3\sqrt\lambda`.
-
-    Returns
-    -------
-    SharpPair
-        m - 1 points :math:`3\sqrt\lambda\,e_1`; the last one is
-        :math:`\kappa(-\cos\theta,\sin\theta)` or its mirror image, with
-        :math:`\cos\theta=\lambda^{1/4}`. All labels are +1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -270,15 +193,6 @@ def logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) 
 
 def pair_distance(pair: SharpPair) -> PairDistance:
     """Fit both samples of a pair and measure how far apart the minimisers are.
-
-    Parameters
-    ----------
-    pair : SharpPair
-
-    Returns
-    -------
-    PairDistance
-        Distance of the weights and its certified error.
 
     Examples
     --------
@@ -346,11 +260,6 @@ def _beside_theorem_2(name: str, pair: SharpPair) -> AttainedBound:
 def attained_bounds() -> list[AttainedBound]:
     """Compare the pairs of this module with Theorem 2.
 
-    Returns
-    -------
-    list of AttainedBound
-        Four hinge pairs, five pinball levels at m = 50, and three logistic pairs with lambda m = 1.
-
     Examples
     --------
     >>> [round(row.distance / row.bound, 4) for row in attained_bounds()][::11]
@@ -404,27 +313,6 @@ class LinePair(NamedTuple):
 def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> LinePair:
     r"""Two data sets whose support vector machines are as far apart as Theorem 2 allows.
 
-    Parameters
-    ----------
-    n_records : int
-        Odd number m of records: all at kappa, (m + 1)/2 of them labelled +1; the last of these is
-        labelled -1 in the neighbour.
-    regularization : float
-        Parameter lambda, at least ``kappa**2 / (2 m)``.
-    kappa : float, default=1.0
-        Positive.
-
-    Returns
-    -------
-    LinePair
-        Slopes :math:`\pm\kappa/(2\lambda m)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, ``n_records`` is even, or lambda is so small
-        that a record leaves the margin.
-
     Notes
     -----
     While :math:`|w|\kappa\le1` every record is inside the margin, the risk is
@@ -450,23 +338,6 @@ def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> 
 def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> LinePair:
     r"""Two data sets of two records whose machines order 1 and -1 alike, one of them barely.
 
-    Parameters
-    ----------
-    gap : float
-        Number delta in (0, 1): {(1, +), (1, +)} against {(1, +), (1 - delta, -)}.
-    regularization : float, default=0.6
-        Parameter lambda, at least 1/2 (no record leaves the margin).
-
-    Returns
-    -------
-    LinePair
-        Slopes :math:`\frac1{2\lambda}` and :math:`\frac{\delta}{4\lambda}`: both positive.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
     >>> pair = close_hinge_pair(gap=0.1)
@@ -488,23 +359,6 @@ def ridge_pair(
     *, n_records: int, regularization: float, kappa: float = 1.0, label_bound: float = 1.0
 ) -> LinePair:
     r"""Two data sets for least squares: one record at kappa changes its label from M to -M.
-
-    Parameters
-    ----------
-    n_records : int
-        Number m of records, at least 1; all but the last are at 0, where they say nothing.
-    regularization, kappa, label_bound : float
-        Positive.
-
-    Returns
-    -------
-    LinePair
-        Slopes :math:`\pm\frac{\kappa M}{\lambda m+\kappa^2}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Examples
     --------

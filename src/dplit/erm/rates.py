@@ -91,22 +91,6 @@ class WaveErrors(NamedTuple):
 def wave_spectrum(n_terms: int) -> tuple[Array, Array]:
     r"""Eigenvalues of the kernel and coefficients of the square wave, odd frequencies.
 
-    Parameters
-    ----------
-    n_terms : int
-        Number of terms, at least 1: frequencies 1, 3, 5, ...
-
-    Returns
-    -------
-    eigenvalues, coefficients : ndarray, shape (n_terms,)
-        :math:`\frac3{\pi^2k^2}` and :math:`\frac{2\sqrt2}{\pi k}` in the orthonormal basis
-        :math:`\sqrt2\sin2\pi kx`; the other coefficients are zero.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_terms`` is not a positive integer.
-
     Examples
     --------
     >>> eigenvalues, coefficients = wave_spectrum(2000)
@@ -121,27 +105,6 @@ def spectral_error(
     regularization: float, *, eigenvalues: ArrayLike, coefficients: ArrayLike
 ) -> tuple[float, float]:
     r"""Error in :math:`L^2` and penalty of :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_\rho`.
-
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-    eigenvalues : array_like, shape (n,)
-        Nonnegative eigenvalues of the integral operator.
-    coefficients : array_like, shape (n,)
-        Coefficients of :math:`f_\rho` in its orthonormal eigenfunctions.
-
-    Returns
-    -------
-    error, penalty : float
-        :math:`\|f_\lambda-f_\rho\|_{L^2}` and :math:`\lambda\|f_\lambda\|_K^2`. The sum
-        error**2 + penalty is :math:`\sum_ka_k^2\frac{\lambda}{\mu_k+\lambda}`, the least
-        :math:`D(\lambda)` of least squares.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If arguments are not finite, lengths differ, or an eigenvalue is negative.
 
     Examples
     --------
@@ -163,20 +126,6 @@ def spectral_error(
 
 def wave_errors(regularization: float) -> WaveErrors:
     r"""Approximation errors of the square wave in closed form.
-
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-
-    Returns
-    -------
-    WaveErrors
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``regularization`` is not positive and finite.
 
     Notes
     -----
@@ -211,37 +160,10 @@ def hinge_source_bound(
 ) -> float:
     r"""Bound on the hinge approximation error through :math:`L^2`, with its constant.
 
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-    source : float
-        r with :math:`f_\rho=L_K^ru`; positive.
-    source_norm : float
-        :math:`\|u\|_{L^2}`, positive.
-    kappa : float, default=1.0
-        Bound on the square root of the kernel's diagonal; positive.
-
-    Returns
-    -------
-    float
-        :math:`\lambda^r\|u\|+\lambda^{2r}\|u\|^2` for :math:`r\le\frac12`; beyond,
-        :math:`\lambda^{\min(r,1)}\kappa^{2(r-1)_+}\|u\|+\lambda\kappa^{4r-2}\|u\|^2`. The paper
-        prints :math:`\lambda^{\min(r,1)}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive and finite.
-
     Notes
     -----
     The hinge risk is 1-Lipschitz in :math:`L^1`, hence in :math:`L^2`, and
     :math:`\|f_\lambda-f_\rho\|=\|\lambda(L_K+\lambda)^{-1}L_K^ru\|`.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Section 5.2.
 
     Examples
     --------
@@ -257,23 +179,6 @@ def hinge_source_bound(
 
 def source_exponent(source: float, *, loss: str) -> float:
     r"""Exponent beta with :math:`D(\lambda)=O(\lambda^\beta)` that a source condition gives.
-
-    Parameters
-    ----------
-    source : float
-        r with :math:`f_\rho\in L_K^r(L^2)`; nonnegative.
-    loss : {"squared", "hinge", "lipschitz"}
-        "squared": min(1, 2r). "hinge": the paper's min(r, 1) for the hinge loss. "lipschitz":
-        any Lipschitz loss, min(r, 1) below 1/2 and 1 from 1/2 on.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``source`` is negative or ``loss`` unknown.
 
     Notes
     -----
@@ -298,20 +203,6 @@ def source_exponent(source: float, *, loss: str) -> float:
 def power_exponent(x: ArrayLike, y: ArrayLike) -> float:
     r"""Least-squares slope of log y against log x.
 
-    Parameters
-    ----------
-    x, y : array_like, shape (n,)
-        Positive numbers, at least two, not all x equal.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not positive, or lengths do not fit.
-
     Examples
     --------
     >>> round(power_exponent([1, 2, 4], [3, 12, 48]), 12)
@@ -331,26 +222,6 @@ def regularized_target(
     gram: ArrayLike, target: ArrayLike, *, regularization: float, weights: ArrayLike | None = None
 ) -> Array:
     r"""Values of :math:`f_\lambda=(L_K+\lambda I)^{-1}L_Kf_\rho` on a finite population.
-
-    Parameters
-    ----------
-    gram : array_like, shape (n, n)
-        Kernel values of the points.
-    target : array_like, shape (n,)
-        Values of :math:`f_\rho`.
-    regularization : float
-        lambda, positive.
-    weights : array_like, shape (n,), optional
-        Law of the points; uniform if not given.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is no Gram matrix, shapes do not fit, or weights are no probabilities.
 
     Notes
     -----
@@ -378,31 +249,6 @@ def regularized_target(
 
 def comparison_slack(eta: ArrayLike, prediction: ArrayLike, *, root: bool = False) -> Array:
     r"""Excess hinge risk minus excess misclassification, at one point x.
-
-    Parameters
-    ----------
-    eta : array_like
-        Probability of the label +1 at x, in [0, 1].
-    prediction : array_like
-        Value t of the predictor at x; broadcasts against ``eta``. At 0 the wrong class counts.
-    root : bool, default=False
-        Whether the first term is :math:`\sqrt{2\,\cdot}` of the excess hinge risk, as printed.
-
-    Returns
-    -------
-    ndarray
-        :math:`\eta(1-t)_++(1-\eta)(1+t)_+-2\min(\eta,1-\eta)-|2\eta-1|\,1\{t(2\eta-1)\le0\}`,
-        nonnegative everywhere: the comparison needs no root.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not finite or ``eta`` is out of range.
-
-    References
-    ----------
-    T. Zhang, Ann. Statist. 32 (2004) 56-85, doi:10.1214/aos/1079120130, for the version without
-    root; the paper's Section 5.2 for the other.
 
     Examples
     --------
@@ -446,29 +292,6 @@ def _exponent(beta: float) -> float:
 def rate_exponent(beta: float, *, rate: Rate) -> float:
     r"""Exponent p of a learning rate :math:`m^{-p}`.
 
-    Parameters
-    ----------
-    beta : float
-        Exponent of the approximation error, in (0, 1].
-    rate : str
-        "theorem4" :math:`\frac{\beta}{2\beta+1}`; "stability" :math:`\frac\beta{\beta+1}`, at fixed
-        epsilon; "least_squares" :math:`\frac{2\beta}{3(\beta+1)}`; "least_squares_fixed"
-        :math:`\frac{2\beta}{\beta+3}`, at fixed epsilon; "classification"
-        :math:`\frac\beta{2(2\beta+1)}` as printed; "comparison" the same without the root.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``beta`` is out of range or ``rate`` unknown.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Theorem 4, Sections 5.1 and 5.2.
-
     Examples
     --------
     >>> [round(rate_exponent(1.0, rate=name), 4) for name in
@@ -490,24 +313,6 @@ def rate_exponent(beta: float, *, rate: Rate) -> float:
 
 def theorem4_schedule(n_records: int, *, beta: float) -> Schedule:
     r"""Budget and regularisation of Theorem 4.
-
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    beta : float
-        In (0, 1].
-
-    Returns
-    -------
-    Schedule
-        :math:`\lambda=m^{-1/(2\beta+1)}` and
-        :math:`\epsilon=1/\sqrt{\lambda m}=m^{-\beta/(2\beta+1)}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Examples
     --------
@@ -531,33 +336,6 @@ def printed_bound(
 ) -> float:
     r"""Right side of Theorem 4 as printed.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    beta : float
-        In (0, 1].
-    lipschitz, kappa, strong_convexity : float
-        :math:`C_L`, kappa, gamma; positive.
-    baseline : float
-        :math:`B_0+\Omega(0)`, nonnegative.
-    c_beta : float
-        With :math:`D(\lambda)\le c_\beta\lambda^\beta`; nonnegative.
-
-    Returns
-    -------
-    float
-        :math:`\bigl(2B_0+2\Omega(0)+\frac{3\kappa^2C_L}\gamma+c_\beta\bigr)m^{-\beta/(2\beta+1)}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Theorem 4.
-
     Examples
     --------
     >>> round(printed_bound(1024, beta=0.5, lipschitz=1.0, baseline=1.0, c_beta=1.5), 4)
@@ -575,21 +353,6 @@ def printed_bound(
 
 def safe_lipschitz(epsilon: float) -> float:
     r"""Largest :math:`C_L` for which the printed Theorem 4 is proved.
-
-    Parameters
-    ----------
-    epsilon : float
-        The budget :math:`m^{-\beta/(2\beta+1)}` of the theorem, positive.
-
-    Returns
-    -------
-    float
-        :math:`3/(1+2\epsilon)`, which tends to 3; above 3 the theorem is false.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``epsilon`` is not positive and finite.
 
     Notes
     -----
@@ -619,33 +382,6 @@ def excess_bound(
     as_printed: bool = False,
 ) -> float:
     r"""Bound on the expected excess risk of the minimiser plus one Laplace variable.
-
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization, epsilon, lipschitz, kappa, strong_convexity : float
-        Positive; epsilon may be any.
-    approximation : float
-        :math:`D(\lambda)` of some function that is fixed before the sample; nonnegative.
-    width : float, optional
-        Width of the range of slopes of the loss, by default :math:`2C_L`.
-    baseline : float, optional
-        :math:`B_0+\lambda\Omega(0)`. If given, the generalisation error is bounded by privacy
-        (Theorem 3 with its sharp constant), otherwise by stability.
-    as_printed : bool, default=False
-        Whether the noise has half the scale; one answer is then :math:`2\epsilon`-private.
-
-    Returns
-    -------
-    float
-        By stability :math:`\frac{2\kappa^2C_L^2}{\lambda\gamma m}\bigl(1+\frac{\omega}{2C_L
-        \epsilon}\bigr)+D(\lambda)`, with half of the noise term as printed.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -688,27 +424,6 @@ def balanced_regularization(
 ) -> float:
     r"""Regularisation that minimises the bound by stability for a given budget.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    epsilon, c_beta, lipschitz, kappa, strong_convexity : float
-        Positive.
-    beta : float
-        In (0, 1].
-
-    Returns
-    -------
-    float
-        :math:`\bigl(\frac{a}{\beta c_\beta m}\bigr)^{1/(\beta+1)}` with
-        :math:`a=\frac{2\kappa^2C_L^2}\gamma(1+\frac1\epsilon)`. The bound there is of order
-        :math:`(m\min\{1,\epsilon\})^{-\beta/(\beta+1)}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
     >>> round(balanced_regularization(n_records=1000, epsilon=1.0, beta=1.0), 6)
@@ -736,22 +451,6 @@ def balanced_regularization(
 def operator_spectrum(gram: ArrayLike) -> Array:
     r"""Eigenvalues of the integral operator for the uniform law on finitely many points.
 
-    Parameters
-    ----------
-    gram : array_like, shape (n, n)
-        Kernel values of the points.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Eigenvalues of ``gram / n``, decreasing; rounding below 0 is set to 0. The largest is
-        :math:`\|L_K\|\le\kappa^2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is no Gram matrix.
-
     Examples
     --------
     >>> operator_spectrum([[2.0, 0.0], [0.0, 1.0]])
@@ -764,21 +463,6 @@ def operator_spectrum(gram: ArrayLike) -> Array:
 def trigonometric_spectrum(n_frequencies: int) -> Array:
     r"""Eigenvalues of :func:`dplit.erm.losses.trigonometric_features` for the uniform law.
 
-    Parameters
-    ----------
-    n_frequencies : int
-        J, at least 1.
-
-    Returns
-    -------
-    ndarray, shape (J,)
-        :math:`\mu_k=w_k/2` for :math:`\sqrt2\cos2\pi kx` and for :math:`\sqrt2\sin2\pi kx`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_frequencies`` is not a positive integer.
-
     Examples
     --------
     >>> trigonometric_spectrum(2)
@@ -790,30 +474,6 @@ def trigonometric_spectrum(n_frequencies: int) -> Array:
 
 def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Array:
     r"""Partial norms of :math:`L_K^{-r}f`, one for each number of terms.
-
-    Parameters
-    ----------
-    coefficients : array_like, shape (n,)
-        Coefficients :math:`a_k` of f in orthonormal eigenfunctions.
-    eigenvalues : array_like, shape (n,)
-        Their eigenvalues :math:`\mu_k>0`.
-    r : float
-        Exponent, at least 0; r = 1/2 gives the norm of :math:`\mathcal H_K`.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        :math:`(\sum_{j\le k}a_j^2\mu_j^{-2r})^{1/2}`. f is in the range of :math:`L_K^r` iff these
-        stay bounded as the expansion goes on.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not finite, an eigenvalue not positive, or shapes differ.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Section 5, first paragraph.
 
     Examples
     --------
@@ -832,22 +492,6 @@ def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Ar
 
 def step_coefficients(n_terms: int) -> Array:
     r"""Coefficients of :math:`\mathrm{sgn}\sin2\pi x` in :math:`\sqrt2\sin2\pi kx`.
-
-    Parameters
-    ----------
-    n_terms : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray, shape (n_terms,)
-        :math:`2\sqrt2/(\pi k)` for odd k, 0 for even k. With eigenvalues like :math:`k^{-2}` the
-        step is in the range of :math:`L_K^r` exactly for r < 1/4.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_terms`` is not a positive integer.
 
     Examples
     --------
@@ -875,35 +519,10 @@ def least_squares_noise(
 ) -> float:
     r"""What the noise adds to the squared risk, :math:`\mathbb Eb^2=2s^2`, exactly.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization, epsilon, label_bound, kappa : float
-        Positive; labels are clipped to ``[-label_bound, label_bound]``.
-    scale : {"sharp", "doubled", "printed"}
-        "printed" and "doubled" as in :func:`dplit.erm.release.least_squares_scale`; "sharp" the
-        smallest scale that is proved, from :func:`dplit.erm.stability.least_squares_stability`.
-
-    Returns
-    -------
-    float
-        Printed :math:`\frac{2M^2\kappa^4(\kappa+1)^2}{\lambda^3m^2\epsilon^2}`; doubled four times
-        that.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     :math:`\mathbb E(f+b-y)^2=(f-y)^2+\mathbb Eb^2`, since b has mean zero and does not depend on
     the data.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Section 5.1.
 
     Examples
     --------
@@ -943,30 +562,6 @@ def least_squares_bound(
 ) -> float:
     r"""Bound on the expected excess squared risk of kernel ridge regression plus noise.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization, kappa : float
-        Positive.
-    approximation : float
-        :math:`D(\lambda)`, nonnegative.
-    target_risk : float
-        :math:`\mathcal E(f_\rho)`, nonnegative; at most :math:`M^2`.
-    noise : float, default=0.0
-        :math:`\mathbb Eb^2`, nonnegative.
-
-    Returns
-    -------
-    float
-        :math:`D(\lambda)+\bigl[(1+\frac{\kappa^2}{\lambda m})^2-1\bigr]
-        (\mathcal E(f_\rho)+D(\lambda))+\mathbb Eb^2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     Add one record. The fit on m is then a leave-one-out fit of the sample with m + 1 records, with
@@ -993,26 +588,6 @@ def break_even(
     *, trivial_risk: float, label_bound: float = 1.0, kappa: float = 1.0, scale: Scale = "sharp"
 ) -> int:
     r"""Least m from which the noise of Section 5.1 at beta = 1 costs no more than a trivial fit.
-
-    Parameters
-    ----------
-    trivial_risk : float
-        Excess risk of the function 0, positive.
-    label_bound, kappa : float, default=1.0
-        Positive.
-    scale : {"sharp", "doubled", "printed"}
-        As in :func:`least_squares_noise`.
-
-    Returns
-    -------
-    int
-        Least m with :math:`\mathbb Eb^2\le` ``trivial_risk`` at
-        :math:`\lambda=\epsilon=m^{-1/3}`, up to 1e15.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range, or no m up to 1e15 is enough.
 
     Examples
     --------

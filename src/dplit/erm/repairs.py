@@ -64,33 +64,6 @@ def gamma_release(
 ) -> Array:
     r"""Weights of a linear model plus noise with density proportional to ``exp(-rate ||b||_2)``.
 
-    Parameters
-    ----------
-    weights : array_like of shape (d,)
-        Exact weights of ``f(x) = <weights, phi(x)>`` on public features.
-    sensitivity : float
-        Bound on the Euclidean distance of the weights over all neighbouring data sets (plus the
-        certified distance of an approximate solver for both), positive.
-    epsilon : float
-        Positive.
-    rng : numpy.random.Generator
-        Source of the noise: research noise in floating point, not a release.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        Epsilon-private weights; every evaluation of the function is post-processing.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    References
-    ----------
-    Chaudhuri, Monteleoni and Sarwate, Differentially private empirical risk minimization, JMLR 12
-    (2011), Algorithm 1.
-
     Examples
     --------
     >>> from dplit.streams import stream
@@ -111,25 +84,6 @@ def gamma_deviation(
 ) -> float:
     r"""Standard deviation of the noise of one prediction on features of norm ``kappa``.
 
-    Parameters
-    ----------
-    dimension : int
-        Number d of features, at least 1.
-    sensitivity, epsilon : float
-        As in :func:`gamma_release`.
-    kappa : float, default=1.0
-        Norm of the features at the point, positive.
-
-    Returns
-    -------
-    float
-        ``kappa sqrt(d + 1) sensitivity / epsilon``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     The norm is Gamma(d) with rate :math:`\xi=\epsilon/\Delta`, so :math:`E\|b\|^2=d(d+1)/\xi^2`,
@@ -149,26 +103,6 @@ def gamma_privacy_loss(
     released: ArrayLike, weights: ArrayLike, neighbour: ArrayLike, *, rate: float
 ) -> Array:
     r"""Logarithm of the ratio of the densities of a release under two sets of exact weights.
-
-    Parameters
-    ----------
-    released : array_like of shape (..., d)
-        Released weights.
-    weights, neighbour : array_like of shape (d,)
-        Exact weights on the two data sets.
-    rate : float
-        ``epsilon / sensitivity``, positive.
-
-    Returns
-    -------
-    ndarray of shape (...,)
-        ``rate (||released - neighbour|| - ||released - weights||)``: between -epsilon and epsilon
-        by the triangle inequality, and equal to an end behind either set of weights.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Examples
     --------
@@ -261,27 +195,6 @@ class BudgetExhaustedError(RuntimeError):
 def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: float = 1.0) -> float:
     r"""Laplace scale of each of q answers, epsilon-private together.
 
-    Parameters
-    ----------
-    n_queries : int
-        Number q of answers, at least 1, fixed before the first.
-    sensitivity : float
-        Bound on ``||f - g||_K`` over all neighbours, positive.
-    epsilon : float
-        Budget of all answers together, positive.
-    kappa : float, default=1.0
-        Bound on :math:`\sqrt{K(x,x)}` at the points asked, positive.
-
-    Returns
-    -------
-    float
-        ``q kappa sensitivity / epsilon``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     :math:`|f(x)-g(x)|\le\sqrt{K(x,x)}\,\|f-g\|_K`, and privacy losses of adaptive answers add up.
@@ -299,35 +212,12 @@ def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: fl
 class QueryOracle(CuratedFunction):
     """Answers ``f(x)`` with fresh Laplace noise at no more than q different points.
 
-    Parameters
-    ----------
-    kernel : callable
-        ``kernel(X, Z)`` gives the matrix of ``K(x, z)``.
-    records : array_like of shape (m, d)
-        Points of ``f = sum_i c_i K(x_i, .)``: private.
-    coefficients : array_like of shape (m,)
-        The ``c_i``: private.
-    sensitivity : float
-        Bound on ``||f - g||_K`` over all neighbouring data sets (plus the certified distance of an
-        approximate solver for both), positive.
-    epsilon : float
-        Budget of all answers together, positive; delta is 0.
-    n_queries : int
-        Number q of answers, at least 1.
-    rng : numpy.random.Generator
-        Source of the noise: research noise in floating point, not a release.
-
     Attributes
     ----------
     epsilon, sensitivity : float
         As given.
     n_queries, remaining : int
         The budget, and what is left of it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
 
     Notes
     -----
@@ -368,25 +258,7 @@ class QueryOracle(CuratedFunction):
         return self.n_queries - len(self._answers)
 
     def answer(self, points: ArrayLike) -> Array:
-        """Return the noisy values at ``points``, or refuse all of them.
-
-        Parameters
-        ----------
-        points : array_like of shape (p, d)
-            Any points; the choice may depend on all earlier answers.
-
-        Returns
-        -------
-        ndarray of shape (p,)
-            All answers ever given are epsilon-private together.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``points`` is not a finite real matrix with d columns.
-        BudgetExhaustedError
-            If more new points are asked than ``remaining``; none of them is answered then.
-        """
+        """Return the noisy values at ``points``, or refuse all of them."""
         keys, rows = self._keyed(points)
         fresh = [key for key in rows if key not in self._answers]
         if len(fresh) > self.remaining:
@@ -442,28 +314,6 @@ def release_costs(
 ) -> ReleaseCosts:
     r"""Noise of each release for a loss with slopes at most 1 and features of norm 1.
 
-    Parameters
-    ----------
-    n_records : int
-        Number m of records, at least 1.
-    epsilon : float, default=0.5
-        Positive.
-    delta : float, default=1e-5
-        In (0, 1).
-    regularization : float or None, default=None
-        The paper's lambda, positive; None is Theorem 4's choice for beta = 1, ``m ** (-1/3)``.
-    dimensions : tuple of int, default=(2, 41)
-        Numbers of features for the gamma-norm noise.
-
-    Returns
-    -------
-    ReleaseCosts
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     With :math:`\Delta=1/(\lambda m)`: printed scale :math:`\Delta/(2\epsilon)`, one answer
@@ -508,24 +358,6 @@ def _last(holds: Callable[[int], bool]) -> int:
 def break_even_queries(*, epsilon: float, delta: float) -> int:
     r"""Largest number of answers for which Laplace noise has less variance than the process.
 
-    Parameters
-    ----------
-    epsilon : float
-        Positive.
-    delta : float
-        Of the Gaussian process, in (0, 1); the answers have delta 0.
-
-    Returns
-    -------
-    int
-        Largest q with :math:`\sqrt2\,q/\epsilon\le\sigma`; 0 if there is none. From q + 1 answers
-        on the whole function costs less.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
     >>> break_even_queries(epsilon=0.5, delta=1e-5)
@@ -542,23 +374,6 @@ def break_even_queries(*, epsilon: float, delta: float) -> int:
 def break_even_dimension(*, epsilon: float, delta: float) -> int:
     r"""Largest number of features for which gamma-norm noise has less variance than the process.
 
-    Parameters
-    ----------
-    epsilon : float
-        Positive.
-    delta : float
-        Of the Gaussian process, in (0, 1); the gamma-norm noise has delta 0.
-
-    Returns
-    -------
-    int
-        Largest d with :math:`\sqrt{d+1}/\epsilon\le\sigma`, at any point; 0 if there is none.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
     >>> break_even_dimension(epsilon=0.5, delta=1e-5)
@@ -571,26 +386,6 @@ def break_even_dimension(*, epsilon: float, delta: float) -> int:
 class GaussianProcessOracle(CuratedFunction):
     r"""Answers of ``f + sigma G`` at any points: adaptive, consistent, private as a whole.
 
-    Parameters
-    ----------
-    kernel : callable
-        ``kernel(X, Z)`` gives the matrix of ``K(x, z)``; the kernel of the space in which ``f`` was
-        fitted, chosen without the data.
-    records : array_like of shape (m, d)
-        Points ``x_i`` of ``f = sum_i c_i K(x_i, .)``: private.
-    coefficients : array_like of shape (m,)
-        The ``c_i``: private.
-    sensitivity : float
-        Bound on ``||f - g||_K`` over all neighbouring data sets, positive. Theorem 2 gives it; the
-        certified distance of an approximate solver is added for **both** neighbours.
-    epsilon, delta : float
-        Guarantee of all answers together.
-    jitter : float, default=1e-10
-        Variance, in units of the kernel, of independent noise that is **drawn** at every new point,
-        so that factorisations never meet a singular matrix. More noise never hurts privacy.
-    rng : numpy.random.Generator
-        Source of the noise: research noise in floating point, not a release.
-
     Attributes
     ----------
     sigma : float
@@ -599,11 +394,6 @@ class GaussianProcessOracle(CuratedFunction):
         ``sensitivity / sigma``: every sequence of answers is mu-Gaussian-DP.
     epsilon, delta, sensitivity : float
         As given.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
 
     Notes
     -----
@@ -614,11 +404,6 @@ class GaussianProcessOracle(CuratedFunction):
     The object is the **curator's**: it holds the records. Publish its answers, never the object;
     it refuses to be pickled. To publish a model that answers on its own, use random features for
     the fit *and* the noise: :class:`~dplit.erm.estimators.PrivateKernelMachine`.
-
-    References
-    ----------
-    Hall, Rinaldo and Wasserman, Differential privacy for functions and functional data, JMLR 14
-    (2013), 703-727; the constant is Theorem 2 of Nie and Wang (2017).
 
     Examples
     --------
@@ -663,25 +448,7 @@ class GaussianProcessOracle(CuratedFunction):
         return len(self._asked)
 
     def answer(self, points: ArrayLike) -> Array:
-        """Return the noisy values at ``points``.
-
-        Parameters
-        ----------
-        points : array_like of shape (q, d)
-            Any points; the choice may depend on all earlier answers.
-
-        Returns
-        -------
-        ndarray of shape (q,)
-            All answers ever given are (epsilon, delta)-private together.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``points`` is not a finite real matrix with d columns.
-        numpy.linalg.LinAlgError
-            If the kernel matrix of the points is not positive semidefinite to within ``jitter``.
-        """
+        """Return the noisy values at ``points``."""
         keys, rows = self._keyed(points)
         fresh = [key for key in rows if key not in self._place]
         if fresh:
@@ -720,32 +487,6 @@ def distinguishing_power(
 ) -> float:
     r"""How far apart finitely many answers are under two hypotheses, in standard deviations.
 
-    Parameters
-    ----------
-    difference : array_like of shape (q,)
-        Values ``f(t_i) - g(t_i)`` at the points asked.
-    gram : array_like of shape (q, q)
-        Covariance of the noise at these points for ``sigma = 1``: the kernel matrix for the
-        release of the whole function, less where an implementation drops noise.
-    sigma : float
-        Factor of the noise, positive.
-    floor : float, default=0.0
-        Standard deviation of further independent noise on each answer: jitter, or rounding.
-
-    Returns
-    -------
-    float
-        :math:`\sqrt{d^\top(\sigma^2K+\text{floor}^2I)^{-1}d}`: the best test between the two laws
-        is that between N(0, 1) and N(power, 1). It never exceeds
-        :math:`\|f-g\|_K/\sigma`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-    numpy.linalg.LinAlgError
-        If the covariance is not positive definite in floating point; ask with a ``floor``.
-
     Notes
     -----
     The kernel norm of a function is at least that of its interpolant of least norm, whose square is
@@ -768,27 +509,6 @@ def distinguishing_power(
 
 def largest_power(false_positive_rate: ArrayLike, *, mu: float) -> Array:
     r"""Largest true-positive rate of any attack on a mu-Gaussian-DP release.
-
-    Parameters
-    ----------
-    false_positive_rate : array_like
-        Probabilities in [0, 1].
-    mu : float
-        Gaussian-DP parameter, nonnegative.
-
-    Returns
-    -------
-    ndarray
-        :math:`\Phi(\Phi^{-1}(\mathrm{FPR})+\mu)`, of the shape of ``false_positive_rate``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a rate is no probability or ``mu`` is negative.
-
-    References
-    ----------
-    Dong, Roth and Su, Gaussian differential privacy, J. R. Stat. Soc. B 84 (2022), Definition 2.6.
 
     Examples
     --------

@@ -80,24 +80,10 @@ def _finite_matrix(name: str, value: ArrayLike, ndim: int) -> Array:
 class RidgeNeighbours:
     r"""Distances between a kernel ridge fit and the fits of all neighbouring samples.
 
-    Parameters
-    ----------
-    gram : array_like, shape (m, m)
-        Kernel values of the sample.
-    y : array_like, shape (m,)
-    regularization : float
-        lambda, positive. Deletions keep :math:`\lambda m` fixed.
-
     Attributes
     ----------
     coefficients, predictions : ndarray, shape (m,)
         The fit :math:`f=\sum_ic_iK_{x_i}` and its values.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is no Gram matrix, ``y`` does not fit to it, or ``regularization`` is not
-        positive.
 
     Notes
     -----
@@ -114,19 +100,12 @@ class RidgeNeighbours:
     :math:`G\mathbf KG`, :math:`G\mathbf k_j` and :math:`G^2\mathbf k_j`. Deletion alone gives
     :math:`f-f_-=\frac{c_i}{G_{ii}}\sum_lG_{li}K_{x_l}`.
 
-    References
-    ----------
-    The rank-one identity behind leave-one-out formulas; the norms in the space are ours.
-
     Examples
     --------
     >>> import numpy as np
     >>> near = RidgeNeighbours(np.eye(2), [1.0, 0.0], regularization=0.5)
     >>> near.deletion_distances()
     array([0.5, 0. ])
-    >>> near.replacement_distances(np.zeros((2, 1)), [1.0], [1.0])
-    array([[0.70710678],
-           [0.5       ]])
     """
 
     def __init__(self, gram: ArrayLike, y: ArrayLike, *, regularization: float) -> None:
@@ -146,13 +125,7 @@ class RidgeNeighbours:
         self._square = np.einsum("il,li->i", self._inverse, self._inverse)  # (G G)_ii
 
     def deletion_distances(self) -> Array:
-        r"""Distances to the fits that lack one record, with :math:`\lambda m` held fixed.
-
-        Returns
-        -------
-        ndarray, shape (m,)
-            Entry i belongs to the deletion of record i.
-        """
+        r"""Distances to the fits that lack one record, with :math:`\lambda m` held fixed."""
         diagonal = self._inverse.diagonal()
         # G K G = G - alpha G G
         smooth = np.maximum(diagonal - self._alpha * self._square, 0.0)
@@ -161,28 +134,7 @@ class RidgeNeighbours:
     def replacement_distances(
         self, cross: ArrayLike, diagonal: ArrayLike, labels: ArrayLike
     ) -> Array:
-        r"""Distances to the fits in which a candidate takes the place of a record.
-
-        Parameters
-        ----------
-        cross : array_like, shape (m, q)
-            Kernel values between the sample and q candidates.
-        diagonal : array_like, shape (q,)
-            Kernel values :math:`K(x_j',x_j')` of the candidates.
-        labels : array_like, shape (q,)
-            Their labels.
-
-        Returns
-        -------
-        ndarray, shape (m, q)
-            Entry (i, j) belongs to record i replaced by candidate j: of order m^2 q operations
-            for all.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not finite and real, or shapes do not fit.
-        """
+        r"""Distances to the fits in which a candidate takes the place of a record."""
         k = _finite_matrix("cross", cross, 2)
         own, targets = _finite_matrix("diagonal", diagonal, 1), _finite_matrix("labels", labels, 1)
         m, alpha = len(self._y), self._alpha
@@ -210,28 +162,7 @@ class RidgeNeighbours:
     def worst_replacement(
         self, cross: ArrayLike, diagonal: ArrayLike, *, label_bound: float
     ) -> WorstReplacement:
-        r"""Exact local sensitivity over all replacements by candidates with labels in [-M, M].
-
-        Parameters
-        ----------
-        cross, diagonal
-            As in :meth:`replacement_distances`.
-        label_bound : float
-            M, positive.
-
-        Returns
-        -------
-        WorstReplacement
-            The distance is convex in the new label, so that -M and M suffice. It is the
-            sensitivity **at this sample**, which may itself be private: a mechanism calibrates
-            to the supremum over samples, :func:`dplit.erm.stability.least_squares_stability`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not finite and real, shapes do not fit, or ``label_bound`` is not
-            positive.
-        """
+        r"""Exact local sensitivity over all replacements by candidates with labels in [-M, M]."""
         M = check_positive("label_bound", label_bound)
         best = WorstReplacement(-1.0, 0, 0, 0.0)
         for label in (-M, M):
@@ -271,23 +202,6 @@ class LeastSquaresPair(NamedTuple):
 def fit_norm_factor(*, regularization: float, kappa: float = 1.0) -> float:
     r"""Smallest :math:`\nu` with :math:`\|f_z\|_K\le M\nu` for every sample of every size.
 
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-    kappa : float, default=1.0
-
-    Returns
-    -------
-    float
-        :math:`1/(2\sqrt\lambda)` if :math:`\lambda\le\kappa^2`, else
-        :math:`\kappa/(\kappa^2+\lambda)`. The paper uses :math:`1/\sqrt\lambda`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive and finite.
-
     Notes
     -----
     With singular values :math:`\sqrt{mt}`, :math:`t\le\kappa^2`, of the sampled evaluations,
@@ -315,30 +229,6 @@ def least_squares_lipschitz(
     version: LipschitzVersion = "printed",
 ) -> float:
     r"""Lipschitz constant of the square between two fits, as Section 5.1 and its argument give it.
-
-    Parameters
-    ----------
-    regularization, kappa
-        As in :func:`fit_norm_factor`.
-    label_bound : float
-        M, positive; labels outside must have been clipped.
-    version : {"printed", "argument", "sharp"}
-        ``"printed"``: :math:`2M(\kappa+1)/\sqrt\lambda`, right for :math:`\lambda\le1`.
-        ``"argument"``: what its derivation gives, :math:`2M(1+\kappa/\sqrt\lambda)`.
-        ``"sharp"``: :math:`2M(1+\kappa\nu(\lambda))`.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Section 5.1.
 
     Examples
     --------
@@ -383,28 +273,6 @@ def least_squares_stability(
 ) -> float:
     r"""Bound on the distance in the space of two least-squares fits that differ in one record.
 
-    Parameters
-    ----------
-    regularization, kappa, label_bound
-        As in :func:`least_squares_lipschitz`.
-    n_records : int
-        m, at least 1.
-    version : {"sharp", "triangle", "lipschitz", "argument", "printed"}
-        ``"printed"``: Theorem 2 with the printed constant,
-        :math:`2M\kappa(\kappa+1)/(\lambda^{3/2}m)`; right for :math:`\lambda\le1`.
-        ``"argument"`` and ``"lipschitz"``: Theorem 2 with the other two constants of
-        :func:`least_squares_lipschitz`. ``"triangle"``:
-        :math:`\frac{\kappa M}{\lambda m}(2+\kappa\nu)`. ``"sharp"``: the maximum below.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     Let S belong to the m - 1 common records, :math:`H=S+\lambda m`, and write
@@ -440,19 +308,11 @@ def least_squares_stability(
     For every fixed lambda and kappa :func:`mirror_pair` attains it as m grows. For very small
     samples the diameter :math:`2M\nu` of the ball of all fits is smaller, and is returned.
 
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Theorem 2 and Section 5.1; the last two are ours.
-
     Examples
     --------
     >>> arguments = dict(regularization=0.01, n_records=1000, label_bound=1.0)
     >>> round(least_squares_stability(**arguments, version="printed"), 4)
     4.0
-    >>> round(least_squares_stability(**arguments, version="triangle"), 4)
-    0.7
-    >>> round(least_squares_stability(**arguments), 4)
-    0.6123
     """
     check_choice("version", version, get_args(StabilityVersion))
     nu = fit_norm_factor(regularization=regularization, kappa=kappa)
@@ -480,22 +340,6 @@ def mirror_distance(
 ) -> float:
     r"""Distance of the fits when mirror images are swapped beside a cluster, in closed form.
 
-    Parameters
-    ----------
-    radius : float
-        The m - 1 common records sit at ``radius`` on the first axis, with label M.
-    angle : float
-        The swapped ones are :math:`\kappa(-\cos t,\pm\sin t)`, with label M.
-    regularization, n_records, label_bound, kappa
-        As in :func:`least_squares_stability`.
-
-    Returns
-    -------
-    float
-        :math:`\dfrac{2p\,(M+q\,s)}{\lambda m+p^2+q^2\lambda m/h}` with
-        :math:`p=\kappa\sin t`, :math:`q=\kappa\cos t`, :math:`h=\lambda m+(m-1)\rho^2` and the
-        cluster's slope :math:`s=(m-1)\rho M/h`.
-
     Examples
     --------
     >>> round(mirror_distance(0.0, 1.5707963, regularization=1.0, n_records=1, label_bound=1.0), 6)
@@ -512,23 +356,6 @@ def mirror_pair(
     *, regularization: float, n_records: int, label_bound: float, kappa: float = 1.0
 ) -> LeastSquaresPair:
     r"""The worst swap of mirror images beside a cluster.
-
-    Parameters
-    ----------
-    regularization, n_records, label_bound, kappa
-        As in :func:`least_squares_stability`.
-
-    Returns
-    -------
-    LeastSquaresPair
-        Radius and angle maximise :func:`mirror_distance`. As :math:`\lambda m` grows the distance
-        attains :func:`least_squares_stability`; as then lambda falls, it tends to
-        :math:`\kappa/(4(\kappa+1))` of the printed bound, an eighth of it at kappa = 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Examples
     --------
@@ -566,17 +393,6 @@ def mirror_pair(
 def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> LeastSquaresPair:
     r"""The plainest pair: all others at 0, and the label at kappa goes from M to -M.
 
-    Parameters
-    ----------
-    n_records, label_bound, kappa
-        As in :func:`least_squares_stability`.
-
-    Returns
-    -------
-    LeastSquaresPair
-        Its fits are :math:`2M\kappa/(\lambda m+\kappa^2)` apart, more than the printed bound
-        for large lambda.
-
     Examples
     --------
     >>> far_pair(n_records=1, label_bound=1.0).labels
@@ -592,16 +408,6 @@ def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> Least
 
 def pair_distance(pair: LeastSquaresPair, *, regularization: float) -> float:
     """Fit both samples of a pair by the normal equations and return the distance of the fits.
-
-    Parameters
-    ----------
-    pair : LeastSquaresPair
-    regularization : float
-        lambda, positive.
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -627,24 +433,6 @@ _CONSTANTS = {"printed": 16.0, "sharp": 2.0, "signed": 4.0}
 def hamming_distance(first: object, second: object) -> int:
     """Count the positions at which two samples of the same size differ.
 
-    Parameters
-    ----------
-    first, second : sequence
-        Records of any kind that can be compared; neighbours have distance 1.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If the samples differ in size.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, display before Definition 1.
-
     Examples
     --------
     >>> hamming_distance([(0, 1), (2, 1)], [(0, 1), (2, -1)])
@@ -668,31 +456,6 @@ def bounded_stability(
 ) -> float:
     r"""Theorem 1: stability from the boundedness of the loss alone.
 
-    Parameters
-    ----------
-    bound : float
-        The paper's B: a bound on :math:`L(f_S(x),y)` (and, as printed, on
-        :math:`\lambda\Omega(f_S)`) for all samples S and all records (x, y); positive.
-    regularization : float
-        lambda, positive.
-    n_records : int
-        m, at least 1.
-    strong_convexity : float, default=2.0
-        gamma, positive.
-    version : {"sharp", "printed", "signed"}
-        ``"printed"`` has the paper's constant 16, ``"sharp"`` the constant 2 for losses in [0, B],
-        ``"signed"`` the constant 4 for losses in [-B, B].
-
-    Returns
-    -------
-    float
-        :math:`\sqrt{cB/(\lambda\gamma m)}`, a bound on the distance of the minimisers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     Both minimisers beat each other by strong convexity. Added up,
@@ -702,10 +465,6 @@ def bounded_stability(
 
     and the bracket is at most 2B if the loss lies in [0, B], 4B if it lies in [-B, B]. Nothing is
     asked of :math:`\Omega` beyond strong convexity.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Theorem 1; the constant 2 is ours.
 
     Examples
     --------
@@ -729,27 +488,6 @@ def loss_bound(
     tau: float = 0.5,
 ) -> float:
     r"""Number B that Theorem 1 asks for, from the size of a minimiser.
-
-    Parameters
-    ----------
-    loss : {"squared", "hinge", "pinball", "logistic"}
-    regularization : float
-        lambda in front of :math:`\|f\|_K^2`, positive.
-    kappa : float, default=1.0
-    label_bound : float, default=1.0
-        Bound M on targets, for least squares and the pinball loss.
-    tau : float, default=0.5
-        Level of the pinball loss.
-
-    Returns
-    -------
-    float
-        Bound on :math:`L(f_S(x),y)` and on :math:`\lambda\|f_S\|_K^2` for every sample S.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -785,37 +523,10 @@ def lipschitz_stability(
 ) -> float:
     r"""Theorem 2: stability from a Lipschitz loss, for the replacement of one record.
 
-    Parameters
-    ----------
-    lipschitz : float
-        The paper's C_L, positive.
-    regularization : float
-        lambda, positive.
-    n_records : int
-        m, at least 1.
-    kappa : float, default=1.0
-        :math:`\sup_x\sqrt{K(x,x)}`, positive.
-    strong_convexity : float, default=2.0
-        gamma, positive.
-
-    Returns
-    -------
-    float
-        :math:`2\kappa C_L/(\lambda\gamma m)`, attained by hinge and pinball loss.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     In the inequality of :func:`bounded_stability` group the four losses by record: each of the two
     pairs is at most :math:`C_L\|f_z-f_{\bar z}\|_\infty\le C_L\kappa\|f_z-f_{\bar z}\|_K`.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Theorem 2.
 
     Examples
     --------
@@ -841,21 +552,6 @@ def lipschitz_deletion(
 ) -> float:
     r"""Theorem 2 for the deletion of one of m records, with :math:`\lambda m` held fixed.
 
-    Parameters
-    ----------
-    lipschitz, regularization, n_records, kappa, strong_convexity
-        As in :func:`lipschitz_stability`; both fits use the weight 1/m for each record.
-
-    Returns
-    -------
-    float
-        :math:`\kappa C_L/(\lambda\gamma m)`, half of the bound for a replacement.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
     >>> lipschitz_deletion(lipschitz=1.0, regularization=0.5, n_records=1)
@@ -878,27 +574,6 @@ def sharper_from(
     version: BoundedVersion = "printed",
 ) -> float:
     r"""Sample size above which Theorem 2 gives a smaller bound than Theorem 1.
-
-    Parameters
-    ----------
-    lipschitz, bound, regularization, kappa, strong_convexity
-        As in :func:`lipschitz_stability` and :func:`bounded_stability`.
-    version : {"printed", "sharp", "signed"}
-        Which constant of Theorem 1 to compare with.
-
-    Returns
-    -------
-    float
-        :math:`4\kappa^2C_L^2/(cB\lambda\gamma)` with c = 16, 2 or 4; not rounded.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, the sentence after Theorem 2.
 
     Examples
     --------

@@ -81,28 +81,6 @@ def expected_loss_laplace(
 ) -> Array:
     r"""Mean loss of a prediction plus Laplace noise, :math:`\mathbb E_bL(t+b,y)`.
 
-    Parameters
-    ----------
-    loss : {"squared", "hinge", "pinball", "absolute"}
-    predictions : array_like
-        Predictions t, any shape.
-    y : array_like
-        Targets that broadcast against ``predictions``; labels -1 or +1 for the hinge loss.
-    scale : float
-        Scale s of the noise density :math:`\frac1{2s}e^{-|b|/s}`; nonnegative, 0 is no noise.
-    tau : float, default=0.5
-        Level of the pinball loss, in (0, 1).
-
-    Returns
-    -------
-    ndarray
-        One mean per prediction.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is unknown, not finite or out of range, or a label is not -1 or +1.
-
     Notes
     -----
     A convex kink of slope change :math:`\omega` at distance u costs
@@ -142,26 +120,6 @@ def expected_loss_laplace(
 def wrong_sign_probability(predictions: ArrayLike, y: ArrayLike, *, scale: float) -> Array:
     r"""Probability that the sign of a prediction plus Laplace noise is not the label.
 
-    Parameters
-    ----------
-    predictions : array_like
-        Predictions t.
-    y : array_like
-        Labels -1 or +1 that broadcast against ``predictions``.
-    scale : float
-        Scale s of the noise; nonnegative, with 0 a prediction of 0 counts one half.
-
-    Returns
-    -------
-    ndarray
-        :math:`P(y(t+b)<0)`: :math:`\frac12e^{-yt/s}` for :math:`yt\ge0`, else
-        :math:`1-\frac12e^{yt/s}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not finite or out of range.
-
     Examples
     --------
     >>> wrong_sign_probability([0.0, 1.0], [1, 1], scale=1.0).round(4)
@@ -181,21 +139,6 @@ def wrong_sign_probability(predictions: ArrayLike, y: ArrayLike, *, scale: float
 def slope_range(loss: str) -> float:
     r"""Width of the interval in which the slopes of a loss lie, whatever the target.
 
-    Parameters
-    ----------
-    loss : {"hinge", "logistic", "pinball", "absolute"}
-
-    Returns
-    -------
-    float
-        :math:`\omega=\sup_y(p_+-p_-)`: 1 for hinge, logistic and pinball loss (any tau), 2 for the
-        absolute error.
-
-    Raises
-    ------
-    ValueError
-        If the loss is unknown or has unbounded slopes.
-
     Examples
     --------
     >>> slope_range("hinge")
@@ -208,33 +151,10 @@ def slope_range(loss: str) -> float:
 def noise_error_bound(*, scale: float, lipschitz: float, width: float | None = None) -> float:
     r"""Bound on what data-independent Laplace noise adds to the mean loss, :math:`\mathbb ER_2`.
 
-    Parameters
-    ----------
-    scale : float
-        Scale s of the noise, positive; its mean absolute value.
-    lipschitz : float
-        :math:`C_L`, positive.
-    width : float, optional
-        Width :math:`\omega` of the range of slopes; at most :math:`2C_L`, which is the default.
-
-    Returns
-    -------
-    float
-        :math:`\frac\omega2s`; without a width :math:`C_Ls`, as in the proof of Proposition 3.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive, or the width is above twice the Lipschitz constant.
-
     Notes
     -----
     Subtract the linear function whose slope is the middle of the range: it has mean zero under the
     noise, and what is left has Lipschitz constant :math:`\omega/2`. A kink attains the bound.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Proposition 3.
 
     Examples
     --------
@@ -301,41 +221,6 @@ def error_decomposition(
 ) -> Decomposition:
     r"""Equation (3) on a finite population of n records.
 
-    Parameters
-    ----------
-    loss : {"squared", "hinge", "pinball", "absolute"}
-    y : array_like, shape (n,)
-        Targets of the population's records.
-    population, empirical : array_like, shape (n,)
-        Weights of the records in the population and in the sample; each sums to 1.
-    fitted, stepping, target : array_like, shape (n,)
-        Predictions of :math:`f_z`, of :math:`f_\lambda` and of :math:`f_\rho` at the records.
-    penalties : tuple of float
-        :math:`\lambda\Omega(f_z)` and :math:`\lambda\Omega(f_\lambda)`, nonnegative.
-    shift : float, default=0.0
-        Noise b that was added to :math:`f_z`.
-    scale : float, default=0.0
-        Scale of further Laplace noise over which the parts are averaged, exactly.
-    tau : float, default=0.5
-        Level of the pinball loss.
-
-    Returns
-    -------
-    Decomposition
-        Its slack is
-        :math:`[\mathcal E_z(f_\lambda)+\lambda\Omega(f_\lambda)]
-        -[\mathcal E_z(f_z)+\lambda\Omega(f_z)]+\lambda\Omega(f_z)`: nonnegative where
-        :math:`f_z` minimises and :math:`\Omega\ge0`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, equation (3).
-
     Examples
     --------
     >>> parts = error_decomposition("hinge", y=[1, -1], population=[0.9, 0.1], empirical=[1, 0],
@@ -371,28 +256,6 @@ def coin_decomposition(
     n_records: int, *, regularization: float, probability: float, scale: float
 ) -> Decomposition:
     r"""Exact expectation of all parts for the hinge loss on one point with random labels.
-
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization : float
-        lambda, positive.
-    probability : float
-        Probability of the label +1, in (0, 1).
-    scale : float
-        Scale of the Laplace noise, nonnegative.
-
-    Returns
-    -------
-    Decomposition
-        Expectations over the sample (the number of positive labels is binomial) and the noise.
-        The stepping stone is the minimiser of the regularised population risk.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -443,33 +306,6 @@ def privacy_generalization(
 ) -> float:
     r"""Bound on :math:`\mathbb ER_1` by privacy (Proposition 2).
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy of one answer, positive.
-    baseline : float
-        :math:`B_0+\lambda\Omega(0)`, a bound on the regularised risk of the function 0;
-        nonnegative.
-    noise_error : float
-        :math:`\mathbb ER_2`, nonnegative.
-    version : {"sharp", "proof", "printed"}
-        "printed": :math:`4\epsilon(B_0+\lambda\Omega(0))+2\epsilon\,\mathbb ER_2`. "proof": what
-        its proof gives, :math:`2\epsilon(B_0+\lambda\Omega(0)+\mathbb ER_2)`. "sharp": with
-        :math:`e^\epsilon-1` in place of :math:`2\epsilon`.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Proposition 2.
-
     Examples
     --------
     >>> [round(privacy_generalization(epsilon=0.5, baseline=1.0, noise_error=0.1, version=v), 3)
@@ -496,23 +332,6 @@ def stability_generalization(
     strong_convexity: float = 2.0,
 ) -> float:
     r"""Bound on :math:`\mathbb ER_1` by stability, for any noise that is independent of the data.
-
-    Parameters
-    ----------
-    lipschitz, regularization, kappa, strong_convexity : float
-        :math:`C_L`, lambda, kappa and gamma; positive.
-    n_records : int
-        m, at least 1.
-
-    Returns
-    -------
-    float
-        :math:`\frac{2\kappa^2C_L^2}{\lambda\gamma m}`, whatever epsilon is.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -575,38 +394,11 @@ def generalization_bound(
 ) -> float:
     r"""Bound on the gap of sample and population mean of a private function (Theorem 3).
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy at every single point: of :math:`g_{z,A}(x,y)` for each fixed record; positive.
-    mean : float, default=1.0
-        G, a bound on the expected mean on the sample; nonnegative.
-    side : {"over", "under"}, default="over"
-        "over" bounds sample minus population, "under" population minus sample.
-    version : {"sharp", "printed"}, default="sharp"
-        "printed": :math:`2G\epsilon` for both. "sharp": :math:`(1-e^{-\epsilon})G` for "over",
-        :math:`(e^\epsilon-1)G` for "under".
-
-    Returns
-    -------
-    float
-        The bound. The printed one holds for "over" always, for "under" up to
-        :func:`printed_threshold`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     Replace record i by an independent copy: for :math:`g\ge0` privacy compares
     :math:`P(g(z_i)\ge t)` for neighbours, so that sample and population means differ by at most
     the factor :math:`e^\epsilon`, in both directions. Both bounds are linear in G.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, doi:10.1186/s13660-016-1280-0, Theorem 3.
 
     Examples
     --------
@@ -627,12 +419,6 @@ def generalization_bound(
 def printed_threshold() -> float:
     r"""Return the epsilon up to which the second printed inequality holds.
 
-    Returns
-    -------
-    float
-        The positive root of :math:`e^\epsilon-1=2\epsilon`; beyond it the sharp constant exceeds
-        the printed one. The paper assumes epsilon < 1 throughout.
-
     Examples
     --------
     >>> round(printed_threshold(), 4)
@@ -646,27 +432,6 @@ def printed_threshold() -> float:
 
 def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = None) -> Gap:
     r"""Sample mean, population mean and privacy of a finite mechanism, by enumeration.
-
-    Parameters
-    ----------
-    law : array_like, shape (k**m, n)
-        Output probabilities of every data set, in the order of
-        ``itertools.product(range(k), repeat=m)``; rows sum to 1, entries are positive.
-    values : array_like, shape (n, k)
-        Value :math:`g\ge0` of every output at every record.
-    weights : array_like, shape (k,), optional
-        Law of one record; uniform if not given.
-
-    Returns
-    -------
-    Gap
-        Both means and the exact epsilon over all neighbours that differ in one place.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes do not fit, a row of ``law`` or ``weights`` is no probability law, or a value is
-        negative.
 
     Examples
     --------
@@ -725,27 +490,6 @@ def _weight(epsilon: float, side: str) -> float:
 def response_gap(k: int, *, epsilon: float, side: Side = "over") -> float:
     r"""Relative gap of k-ary randomised response, in closed form.
 
-    Parameters
-    ----------
-    k : int
-        Number of values a record can take, all equally likely; at least 2.
-    epsilon : float
-        Positive.
-    side : {"over", "under"}, default="over"
-        "over": the true value is :math:`e^\epsilon` times as likely as another; "under":
-        :math:`e^{-\epsilon}` times.
-
-    Returns
-    -------
-    float
-        The gap divided by G: :math:`(1-\frac1k)(1-e^{-\epsilon})`, or
-        :math:`(1-\frac1k)(e^\epsilon-1)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     One record, :math:`g=1\{\cdot=\text{answer}\}`: sample mean
@@ -763,25 +507,6 @@ def response_gap(k: int, *, epsilon: float, side: Side = "over") -> float:
 def inclusion_probability(p: float, *, epsilon: float, side: Side = "over") -> float:
     r"""Probability with which the subset mechanism includes an element that the data contain.
 
-    Parameters
-    ----------
-    p : float
-        Probability for an element that the data do not contain, in (0, 1).
-    epsilon : float
-        Positive.
-    side : {"over", "under"}, default="over"
-
-    Returns
-    -------
-    float
-        :math:`q=\frac{e^{\pm\epsilon}p}{1-p+e^{\pm\epsilon}p}`: the odds change by
-        :math:`e^{\pm\epsilon}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
     >>> round(inclusion_probability(0.5, epsilon=1.0), 4)
@@ -794,29 +519,6 @@ def inclusion_probability(p: float, *, epsilon: float, side: Side = "over") -> f
 
 def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: Side = "over") -> float:
     r"""Relative gap of the subset mechanism, in closed form.
-
-    Parameters
-    ----------
-    k : int
-        Size of the domain, at least 2; records are uniform on it.
-    m : int
-        Number of records, at least 1.
-    p : float
-        Inclusion probability of an element that the data do not contain, in (0, 1).
-    epsilon : float
-        Positive.
-    side : {"over", "under"}, default="over"
-
-    Returns
-    -------
-    float
-        The gap divided by G: :math:`(1-\frac1k)^m(1-p)(1-e^{-\epsilon})`, or the same with
-        :math:`e^\epsilon-1`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -837,18 +539,6 @@ def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: Side = "over")
 def response_mechanism(k: int, *, epsilon: float, side: Side = "over") -> tuple[Array, Array]:
     r"""Table of k-ary randomised response on one record.
 
-    Parameters
-    ----------
-    k, epsilon, side
-        As in :func:`response_gap`.
-
-    Returns
-    -------
-    law : ndarray, shape (k, k)
-        ``law[z, a]`` is the probability of answer a to record z.
-    values : ndarray, shape (k, k)
-        ``values[a, j]`` is g at record j after answer a: 1 if a = j.
-
     Examples
     --------
     >>> law, values = response_mechanism(3, epsilon=1.0)
@@ -864,24 +554,6 @@ def subset_mechanism(
     k: int, m: int, p: float, *, epsilon: float, side: Side = "over"
 ) -> tuple[Array, Array]:
     r"""Table of the mechanism that releases a random subset of the domain.
-
-    Parameters
-    ----------
-    k, m, p, epsilon, side
-        As in :func:`subset_gap`; the table has :math:`k^m2^k` entries.
-
-    Returns
-    -------
-    law : ndarray, shape (k**m, 2**k)
-        Row: data set, in the order of ``itertools.product(range(k), repeat=m)``; column: subset,
-        coded by its bits.
-    values : ndarray, shape (2**k, k)
-        Indicators of the subsets.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or the table is too large.
 
     Notes
     -----
@@ -913,26 +585,6 @@ def random_mechanism(
 ) -> tuple[Array, Array]:
     r"""Table of a private mechanism without structure, with heavy-tailed nonnegative values.
 
-    Parameters
-    ----------
-    k, m, n_outputs : int
-        Sizes of domain, sample and set of outputs.
-    epsilon : float
-        Guarantee of the mechanism; positive.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    law : ndarray, shape (k**m, n_outputs)
-        An exponential mechanism with independent scores in [0, 1]: epsilon-private.
-    values : ndarray, shape (n_outputs, k)
-        Absolute Cauchy variables: no bound, and no mean over repeated draws.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
     >>> law, values = random_mechanism(3, 2, 4, epsilon=1.0, rng=np.random.default_rng(0))
@@ -958,25 +610,6 @@ def draw_subset(
 ) -> NDArray[np.bool_]:
     r"""Draw from the subset mechanism.
 
-    Parameters
-    ----------
-    data : array_like of int, shape (m,)
-        Records in 0, ..., k - 1.
-    k, p, epsilon, side
-        As in :func:`subset_gap`.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of bool, shape (k,)
-        Which elements are released. An epsilon-private answer, and the function
-        :math:`g=1_S` at every record.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
     >>> draw_subset([0, 1], 3, 0.5, epsilon=1.0, rng=np.random.default_rng(0)).shape
@@ -1001,30 +634,6 @@ def draw_subset(
 def hoeffding_bound(deviation: float, *, n_records: int, radius: float) -> float:
     r"""Lemma 2: tail of the mean of independent variables near their expectation.
 
-    Parameters
-    ----------
-    deviation : float
-        t, positive.
-    n_records : int
-        m, at least 1.
-    radius : float
-        :math:`\Xi` with :math:`|\xi-\mathbb E\xi|\le\Xi`; positive.
-
-    Returns
-    -------
-    float
-        :math:`2e^{-mt^2/(2\Xi^2)}`, a bound on the probability of a deviation of at least t to
-        either side.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Lemma 2.
-
     Examples
     --------
     >>> round(hoeffding_bound(0.3, n_records=50, radius=1.0), 4)
@@ -1036,23 +645,6 @@ def hoeffding_bound(deviation: float, *, n_records: int, radius: float) -> float
 
 def coin_tail(deviation: float, *, n_records: int) -> float:
     r"""Exact probability that the mean of m fair signs is at least t away from 0.
-
-    Parameters
-    ----------
-    deviation : float
-        t, positive.
-    n_records : int
-        m, at least 1.
-
-    Returns
-    -------
-    float
-        Both tails of the binomial law; radius 1 in :func:`hoeffding_bound`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Examples
     --------
@@ -1069,31 +661,6 @@ def sample_error_bound(
 ) -> float:
     r"""Bound on :math:`\mathbb E|S|` for losses in :math:`[0,B_\rho]` (Proposition 4).
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    loss_bound : float
-        :math:`B_\rho`, positive.
-    version : {"variance", "printed"}
-        "printed": :math:`2\sqrt{2\pi}B_\rho/\sqrt m`, stated for :math:`\mathbb ES`. "variance":
-        :math:`B_\rho/(2\sqrt m)`, a standard deviation.
-
-    Returns
-    -------
-    float
-        The mean :math:`\mathbb ES` itself is 0, since :math:`f_\lambda` is fixed before the
-        sample.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Proposition 4.
-
     Examples
     --------
     >>> sample_error_bound(n_records=400, loss_bound=1.0)
@@ -1107,21 +674,6 @@ def sample_error_bound(
 
 def mean_coin_error(n_records: int) -> tuple[float, float]:
     r"""Exact means of the sample error S and of its modulus for losses 0 or 1 with equal chance.
-
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-
-    Returns
-    -------
-    mean, modulus : float
-        :math:`\mathbb ES` and :math:`\mathbb E|S|`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_records`` is not a positive integer.
 
     Examples
     --------

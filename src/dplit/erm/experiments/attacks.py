@@ -64,36 +64,7 @@ def pattern_hits(
     runs: int,
     rng: np.random.Generator,
 ) -> int:
-    r"""How often the released classifier :math:`\mathrm{sgn}(f+b)` shows a pattern of labels.
-
-    Parameters
-    ----------
-    values : array_like of shape (n,)
-        The function at n points.
-    pattern : array_like of shape (n,)
-        Labels -1 and 1.
-    scale : float
-        Laplace scale, positive.
-    runs : int
-        Independent releases, at least 1.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    int
-        Number of releases with exactly these labels.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> pattern_hits([-1.0, 1.0], [1, -1], scale=5.0, runs=99, rng=stream(0, "example", "noise"))
-    0
-    """
+    r"""How often the released classifier :math:`\mathrm{sgn}(f+b)` shows a pattern of labels."""
     labels = release_classifier(values, scale=scale, rng=rng, releases=runs)
     wanted = np.asarray(pattern)
     if wanted.shape != labels.shape[1:]:
@@ -103,21 +74,7 @@ def pattern_hits(
 
 @dataclass(frozen=True)
 class PatternCurve:
-    """Probability of the labels (+, -) at the points (1, -1) on two neighbouring data sets.
-
-    Attributes
-    ----------
-    epsilons : ndarray of shape (k,)
-        Nominal budgets.
-    exact : ndarray of shape (2, k)
-        Exact probabilities on z: with the printed scale, and with the doubled one.
-    hits : ndarray of int, shape (2, k)
-        Releases of the classifier on z that show the pattern.
-    other_hits : ndarray of int, shape (2, k)
-        The same on the neighbour, where the pattern is impossible.
-    runs : int
-        Releases behind each number.
-    """
+    """Probability of the labels (+, -) at the points (1, -1) on two neighbouring data sets."""
 
     epsilons: Array
     exact: Array
@@ -140,36 +97,7 @@ def pattern_curve(
     regularization: float = 0.1,
     name: str = "erm-svm-sgn",
 ) -> PatternCurve:
-    """Release the classifier of a balanced pair at several budgets and count the pattern (+, -).
-
-    Parameters
-    ----------
-    epsilons : sequence of float
-        Budgets, positive.
-    runs : int
-        Releases per budget, scale and data set.
-    seed : int
-    n_records : int, default=101
-        Odd.
-    regularization : float, default=0.1
-    name : str, default="erm-svm-sgn"
-        Name of the streams.
-
-    Returns
-    -------
-    PatternCurve
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> curve = pattern_curve([0.5], runs=1000, seed=0)
-    >>> curve.exact.round(4).tolist(), curve.other_hits.tolist()
-    ([[0.3935], [0.2212]], [[0], [0]])
-    """
+    """Release the classifier of a balanced pair at several budgets and count the pattern (+, -)."""
     if len(epsilons) == 0:
         raise ValueError("epsilons must not be empty")
     count = check_integer("runs", runs)
@@ -236,42 +164,7 @@ def reconstruct_through(
     release: str, *, seed: int, epsilon: float = 0.5, n_records: int = 50, n_points: int = 8,
     n_repeats: int = 5, n_jobs: int = 1,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Try to recover one record of a released least-squares fit; all others are known.
-
-    Parameters
-    ----------
-    release : {"shift", "gaussian_process", "gamma", "queries"}
-        The paper's shift with enough noise for one answer, or a repair.
-    seed : int
-    epsilon : float, default=0.5
-        Positive.
-    n_records, n_points : int, default=50, 8
-        Records, at least 2, and values that the adversary sees, at least 5.
-    n_repeats : int, default=5
-    n_jobs : int, default=1
-
-    Returns
-    -------
-    solutions : ndarray of int, shape (n_repeats,)
-        Number of records that explain the values to rounding.
-    errors : ndarray of shape (n_repeats,)
-        Largest error of the best guess in the box over x and y.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Inputs are uniform on the square, so a blind guess at its centre has an error of about 0.7.
-
-    Examples
-    --------
-    >>> solutions, errors = reconstruct_through("shift", seed=0, n_repeats=1)
-    >>> int(solutions[0]), bool(errors[0] < 1e-6)
-    (1, True)
-    """
+    """Try to recover one record of a released least-squares fit; all others are known."""
     check_choice("release", release, RELEASES)
     runs = run_trials(
         partial(
@@ -289,41 +182,7 @@ def reconstruct_through(
 def search_questions(
     pair: HingePair, *, sigma: float, counts: Sequence[int], n_sets: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Power of random sets of questions to tell two neighbours apart, and of one good question.
-
-    Parameters
-    ----------
-    pair : HingePair
-        Neighbours that attain Theorem 2.
-    sigma : float
-        Factor of the process, positive.
-    counts : sequence of int
-        Numbers of points in a set, each at least 1.
-    n_sets : int
-        Random sets for each number, uniform on the square.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    powers : ndarray of shape (len(counts), n_sets)
-        In standard deviations, as :func:`~dplit.erm.repairs.distinguishing_power`.
-    attained : float
-        The power of asking at the record that differs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.erm.attacks import hinge_pair
-    >>> rng = np.random.default_rng(0)
-    >>> powers, attained = search_questions(hinge_pair(9, rng=rng), sigma=1.0, counts=[1, 5],
-    ...     n_sets=3, rng=rng)
-    >>> powers.shape, bool(powers.max() <= attained)
-    ((2, 3), True)
-    """
+    """Power of random sets of questions to tell two neighbours apart, and of one good question."""
 
     def power(points: Array) -> float:
         gram = pair.kernel(points, points)
@@ -337,16 +196,7 @@ def search_questions(
 
 @dataclass(frozen=True)
 class PowerAudit:
-    """Statistics of the likelihood-ratio attack on the released coefficients.
-
-    Attributes
-    ----------
-    first, second : ndarray of shape (runs,)
-        On the two neighbours: the release along their difference, in units of it, from -1/2 on
-        the second data set to 1/2 on the first if there were no noise.
-    mu : float
-        Gaussian-DP parameter that the estimator promises.
-    """
+    """Statistics of the likelihood-ratio attack on the released coefficients."""
 
     first: Array
     second: Array
@@ -392,39 +242,7 @@ def audit_power_curve(
     *, seed: int, runs: int, epsilon: float = 4.0, delta: float = 1e-5,
     through: Literal["estimator", "oracle"] = "estimator",
 ) -> PowerAudit:  # fmt: skip
-    r"""Run the best attack on a Gaussian-process release of neighbours that attain Theorem 2.
-
-    Parameters
-    ----------
-    seed : int
-    runs : int
-        Releases of each data set, at least 1.
-    epsilon, delta : float
-        The budget.
-    through : {"estimator", "oracle"}, default="estimator"
-        :class:`~dplit.erm.estimators.PrivateKernelClassifier` or
-        :class:`~dplit.erm.repairs.GaussianProcessOracle`.
-
-    Returns
-    -------
-    PowerAudit
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    One record of either class and :math:`\lambda=\frac12`: the hinge minimisers are
-    :math:`\pm K_x`, at distance :math:`2=1/(\lambda m)`; the attack asks at x.
-
-    Examples
-    --------
-    >>> audit = audit_power_curve(seed=0, runs=20, through="oracle")
-    >>> len(audit.first), round(audit.mu, 2)
-    (20, 0.92)
-    """
+    r"""Run the best attack on a Gaussian-process release of neighbours that attain Theorem 2."""
     count = check_integer("runs", runs)
     check_choice("through", through, ("estimator", "oracle"))
     values = _estimator_values if through == "estimator" else _oracle_values
@@ -439,32 +257,7 @@ def audit_power_curve(
 def release_paths(
     pair: HingePair, ticks: Array, *, epsilon: float, delta: float, n_paths: int, seed: int
 ) -> tuple[Array, Array]:
-    """Released functions of two neighbours along the first axis.
-
-    Parameters
-    ----------
-    pair : HingePair
-    ticks : ndarray of shape (q,)
-        First coordinates; the second is that of the record that differs.
-    epsilon, delta : float
-        Budget of each release.
-    n_paths : int
-        Releases of each data set.
-    seed : int
-
-    Returns
-    -------
-    first, second : ndarray of shape (n_paths, q)
-
-    Examples
-    --------
-    >>> from dplit.erm.attacks import hinge_pair
-    >>> pair = hinge_pair(5, rng=np.random.default_rng(0))
-    >>> first, second = release_paths(pair, np.linspace(-1, 1, 7), epsilon=1.0, delta=1e-5,
-    ...     n_paths=2, seed=0)
-    >>> first.shape
-    (2, 7)
-    """
+    """Released functions of two neighbours along the first axis."""
     points = np.column_stack([ticks, np.full(len(ticks), pair.records[-1, 1])])
     sides = []
     for side, coefficients in enumerate((pair.coefficients, pair.neighbour)):
@@ -494,37 +287,7 @@ def two_point_hits(
     rng: np.random.Generator,
     as_printed: bool = True,
 ) -> tuple[int, int]:
-    """How often the two-point attack says "z", on releases of either function.
-
-    Parameters
-    ----------
-    values, neighbour : array_like of shape (2,)
-        Both functions at the two points.
-    scale : float
-        Laplace scale, positive.
-    runs : int
-        Releases of each function, at least 1.
-    rng : numpy.random.Generator
-    as_printed : bool, default=True
-        As in :func:`~dplit.erm.release.release_scalar_shift`.
-
-    Returns
-    -------
-    tuple of int
-        Hits on ``values`` and on ``neighbour``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> two_point_hits([0.1, -0.1], [-0.1, 0.1], scale=9.0, runs=50,
-    ...     rng=stream(0, "example", "noise"))
-    (50, 0)
-    """
+    """How often the two-point attack says "z", on releases of either function."""
     counts = [
         int(two_point_attack(released, values, neighbour).sum())
         for released in (
@@ -537,17 +300,7 @@ def two_point_hits(
 
 @dataclass(frozen=True)
 class Target:
-    """One private data set, its fit released at some points, and what the adversary knows of it.
-
-    Attributes
-    ----------
-    X, y : ndarray of shape (m, 2) and (m,)
-        The records; the last one is the target, all others are known to the adversary.
-    points : ndarray of shape (n, 2)
-        Where the released function is evaluated.
-    exact, answers : ndarray of shape (n,)
-        Values of the fit, and released values.
-    """
+    """One private data set, its fit released at some points, and what the adversary knows of it."""
 
     X: Array
     y: Array
@@ -569,36 +322,7 @@ def reconstruction_target(
     n_points: int = 12,
     as_printed: bool = True,
 ) -> Target:
-    r"""Draw a data set, fit regularised least squares and release it with the paper's noise.
-
-    Parameters
-    ----------
-    trial : Trial
-        Source of the streams.
-    epsilon : float, default=0.5
-        Nominal budget: the scale is the printed one of Section 5.1 for kappa = M = 1.
-    n_records, n_points : int
-        Records (at least 2) and evaluation points, drawn uniformly by the adversary.
-    as_printed : bool, default=True
-        One shift for all points; False: fresh noise at every point.
-
-    Returns
-    -------
-    Target
-        Inputs are uniform on the square :math:`[-1,1]^2`, labels :math:`0.8\sin\pi x_1` plus
-        uniform noise on [-0.2, 0.2]; Gaussian kernel of width 0.5, lambda = 0.05.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> target = reconstruction_target(Trial(0, seed=0, name="example"))
-    >>> round(float(np.ptp(target.answers - target.exact)), 12)
-    0.0
-    """
+    r"""Draw a data set, fit regularised least squares and release it with the paper's noise."""
     m, n = check_integer("n_records", n_records, minimum=2), check_integer("n_points", n_points)
     check_positive("epsilon", epsilon)
     rng = trial.stream("data")
@@ -623,35 +347,7 @@ def reconstruction_target(
 def reconstruct_target(
     target: Target, n_points: int, *, rng: np.random.Generator, restarts: int = 40
 ) -> Reconstruction:
-    """Attack a target with its first ``n_points`` answers; all but the last record are known.
-
-    Parameters
-    ----------
-    target : Target
-    n_points : int
-        Number of answers used, from 2 to all.
-    rng : numpy.random.Generator
-        For the starting points.
-    restarts : int, default=40
-
-    Returns
-    -------
-    Reconstruction
-        The admissible records that explain the answers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_points`` is out of range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> target = reconstruction_target(Trial(0, seed=0, name="example"))
-    >>> found = reconstruct_target(target, 8, rng=stream(0, "example", "public"))
-    >>> found.unique, bool(np.abs(found.best - target.record).max() < 1e-8)
-    (True, True)
-    """
+    """Attack a target with its first ``n_points`` answers; all but the last record are known."""
     n = check_integer("n_points", n_points, minimum=2)
     if n > len(target.answers):
         raise ValueError(f"n_points must be at most {len(target.answers)}, got n_points={n}")
@@ -672,21 +368,7 @@ def reconstruct_target(
 
 @dataclass(frozen=True)
 class ReconstructionRuns:
-    """Reconstruction against the number of answers; rows are trials, columns numbers of answers.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (k,)
-        Numbers of answers.
-    nearest, farthest : ndarray of shape (T, k)
-        Error (largest coordinate) of the solution nearest to the true record and of the farthest
-        one: what an adversary risks who takes any record that explains the answers. Where none
-        does, both are the error of the best admissible record.
-    solutions : ndarray of int, shape (T, k)
-        Number of different admissible records that were found.
-    shifts : ndarray of shape (T,)
-        The noise that was added (at the first point).
-    """
+    """Reconstruction against the number of answers; rows are trials, columns numbers of answers."""
 
     counts: NDArray[np.intp]
     nearest: Array
@@ -718,38 +400,7 @@ def reconstruction_runs(
     as_printed: bool = True,
     n_jobs: int | None = 1,
 ) -> ReconstructionRuns:
-    """Attack many data sets with growing numbers of answers.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        Numbers of answers, each at least 2.
-    n_trials : int
-        Data sets, at least 1.
-    seed : int
-    name : str, default="erm-beyond-reconstruction"
-        Name of the streams.
-    restarts : int, default=40
-        Local searches per attack.
-    as_printed : bool, default=True
-        False: fresh noise at every point, against which the attack must fail.
-    n_jobs : int or None, default=1
-
-    Returns
-    -------
-    ReconstructionRuns
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> runs = reconstruction_runs((5, 8), n_trials=1, seed=0)
-    >>> runs.solutions.tolist(), bool(runs.farthest.max() < 1e-8)
-    ([[1, 1]], True)
-    """
+    """Attack many data sets with growing numbers of answers."""
     numbers = tuple(check_integer("counts", n, minimum=2) for n in counts)
     if not numbers:
         raise ValueError("counts must not be empty")

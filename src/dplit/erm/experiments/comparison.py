@@ -62,20 +62,7 @@ _FREQUENCIES = 100
 
 @dataclass(frozen=True)
 class Comparison:
-    """Misclassification of every method.
-
-    Attributes
-    ----------
-    problem : str
-    settings : tuple of (int, float)
-        Pairs of number of records and epsilon.
-    delta : float
-        Of the methods that are not pure.
-    errors : dict of str to ndarray of shape (n_repeats, n_settings)
-        Share of wrong predictions for new records, one noise draw per repetition.
-    expected : ndarray of shape (n_repeats, n_settings)
-        That of the Gaussian process, averaged over its noise in closed form.
-    """
+    """Misclassification of every method."""
 
     problem: str
     settings: tuple[tuple[int, float], ...]
@@ -94,62 +81,13 @@ class Comparison:
 
 
 def public_regularization(n_records: int, epsilon: float) -> float:
-    r"""Parameter lambda of all methods, from public numbers.
-
-    Parameters
-    ----------
-    n_records : int
-        Number m, at least 1.
-    epsilon : float
-        Positive; infinity for a fit without privacy.
-
-    Returns
-    -------
-    float
-        :math:`(m\min\{1,\epsilon\})^{-2/3}`: the best exponent of the corrected Theorem 4 for
-        beta = 1/2.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> round(public_regularization(1000, 1.0), 6), round(public_regularization(500, 2.0), 6)
-    (0.01, 0.015874)
-    """
+    r"""Parameter lambda of all methods, from public numbers."""
     m = check_integer("n_records", n_records)
     return float((m * min(1.0, check_positive("epsilon", epsilon, infinite=True))) ** (-2 / 3))
 
 
 def gaussian_error(scores: Array, share: Array, *, sigma: float) -> float:
-    r"""Expected share of wrong signs of scores with Gaussian noise.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        Exact values of the function at test points.
-    share : ndarray of shape (n,)
-        Probability of the label +1 at each.
-    sigma : float
-        Standard deviation of the noise of a value, positive.
-
-    Returns
-    -------
-    float
-        Mean of :math:`p\,\Phi(-f/\sigma)+(1-p)\,\Phi(f/\sigma)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``sigma`` is not positive.
-
-    Examples
-    --------
-    >>> round(gaussian_error(np.array([1.0]), np.array([1.0]), sigma=1.0), 4)
-    0.1587
-    """
+    r"""Expected share of wrong signs of scores with Gaussian noise."""
     wrong = norm.cdf(-np.asarray(scores) / check_positive("sigma", sigma))
     return float(np.mean(share * wrong + (1.0 - share) * (1.0 - wrong)))
 
@@ -258,38 +196,7 @@ def compare(
     n_repeats: int = 10,
     n_jobs: int = 1,
 ) -> Comparison:
-    """Misclassification of all methods at equal privacy, for replacing one record.
-
-    Parameters
-    ----------
-    problem : {"waves", "cancer", "digits"}
-        The labels of ``sin(2 pi x)`` with a tenth of them wrong, on 80 trigonometric features; or
-        bundled data on 200 random Fourier features, split anew in every repetition.
-    settings : sequence of (int, float)
-        Numbers of training records and epsilons.
-    seed : int
-    delta : float, default=1e-5
-        Of the Gaussian process, objective perturbation with Gaussian noise and gradient descent;
-        the others have delta 0.
-    n_repeats : int, default=10
-        At least 2.
-    n_jobs : int, default=1
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> result = compare("waves", settings=[(200, 1.0)], seed=0, n_repeats=2)
-    >>> sorted(result.errors) == sorted(METHODS), result.expected.shape
-    (True, (2, 1))
-    """
+    """Misclassification of all methods at equal privacy, for replacing one record."""
     check_choice("problem", problem, PROBLEMS)
     pairs = tuple(
         (check_integer("n_records", m), check_positive("epsilon", e)) for m, e in settings

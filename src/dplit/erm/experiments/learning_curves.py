@@ -58,16 +58,7 @@ _GRID = 2000
 
 
 class Setting(NamedTuple):
-    r"""How budget and regularisation depend on m.
-
-    Attributes
-    ----------
-    name : str
-    beta : float
-        Exponent of the approximation error that the choice assumes.
-    epsilon : float or None
-        Fixed budget; None takes that of the paper's schedule.
-    """
+    r"""How budget and regularisation depend on m."""
 
     name: str
     beta: float
@@ -92,21 +83,7 @@ def hinge_schedule(setting: Setting, m: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class HingeCurves:
-    r"""Excess risks of the released function, noise integrated out.
-
-    Attributes
-    ----------
-    sizes : ndarray of int, shape (n,)
-    settings : tuple of Setting
-    regularization, epsilon : ndarray, shape (s, n)
-        By setting and size.
-    excess : ndarray, shape (trials, s, n, 3)
-        Excess hinge risk; last axis: no noise, the printed scale, the doubled scale.
-    misclassified : ndarray, shape (trials, s, n, 3)
-        Excess misclassification of the sign.
-    distance : float
-        Largest certified distance of a fit to its minimiser, hence bound on the error of values.
-    """
+    r"""Excess risks of the released function, noise integrated out."""
 
     sizes: NDArray[np.int64]
     settings: tuple[Setting, ...]
@@ -174,40 +151,7 @@ def hinge_curves(
     n_jobs: int | None = 1,
     tol: float = 1e-10,
 ) -> HingeCurves:
-    r"""Learning curves of the hinge loss with labels of a noisy square wave.
-
-    Parameters
-    ----------
-    n_trials : int
-        Repetitions, at least 1.
-    seed : int
-        Seed of the run.
-    sizes : array_like of int, shape (n,)
-        Increasing numbers of records.
-    name : str, default="erm-beyond-curves"
-        Name of the streams.
-    n_jobs : int or None, default=1
-        Workers.
-    tol : float, default=1e-10
-        Duality gap of every fit.
-
-    Returns
-    -------
-    HingeCurves
-        Risks on 2000 midpoints of the unit interval; the Bayes classifier is
-        :math:`\operatorname{sgn}\sin2\pi x`, labels agree with it with probability 0.9.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> curves = hinge_curves(2, seed=0, sizes=[64, 128])
-    >>> curves.excess.shape
-    (2, 4, 2, 3)
-    """
+    r"""Learning curves of the hinge loss with labels of a noisy square wave."""
     records = check_sizes(sizes)
     one = functools.partial(hinge_trial, sizes=records, tol=check_positive("tol", tol))
     results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs)
@@ -224,29 +168,7 @@ def hinge_curves(
 
 
 def hinge_approximation(regularization: float) -> float:
-    r"""Approximation error :math:`D(\lambda)` of the classification problem of the curves.
-
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-
-    Returns
-    -------
-    float
-        Excess hinge risk plus penalty of :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_c` in the span of
-        the features, on the grid of the curves.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``regularization`` is not positive and finite.
-
-    Examples
-    --------
-    >>> round(hinge_approximation(0.01), 4)
-    0.149
-    """
+    r"""Approximation error :math:`D(\lambda)` of the classification problem of the curves."""
     penalty = check_positive("regularization", regularization)
     grid, features = _hinge_grid()
     target = features.T @ np.sign(np.sin(2.0 * math.pi * grid)) / _GRID
@@ -256,22 +178,7 @@ def hinge_approximation(regularization: float) -> float:
 
 
 def hinge_bounds(curves: HingeCurves) -> Array:
-    r"""Bound by stability on the excess hinge risk with the doubled noise.
-
-    Parameters
-    ----------
-    curves : HingeCurves
-
-    Returns
-    -------
-    ndarray, shape (s, n)
-        By setting and size, with :func:`hinge_approximation` and slopes in [-1, 0] or [0, 1].
-
-    Examples
-    --------
-    >>> hinge_bounds(hinge_curves(1, seed=0, sizes=[64]))[:, 0].round(3)
-    array([0.87 , 0.807, 0.87 , 0.773])
-    """
+    r"""Bound by stability on the excess hinge risk with the doubled noise."""
     bounds = np.empty(curves.regularization.shape)
     for (i, j), penalty in np.ndenumerate(curves.regularization):
         bounds[i, j] = excess_bound(
@@ -286,32 +193,7 @@ def hinge_bounds(curves: HingeCurves) -> Array:
 
 
 def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:
-    r"""Slope of the logarithm of a mean curve against log m, with a standard error.
-
-    Parameters
-    ----------
-    values : array_like, shape (trials, n)
-        Positive results, at least two trials.
-    sizes : array_like, shape (n,)
-        Positive, at least two different ones.
-
-    Returns
-    -------
-    Estimate
-        Least-squares slope of the mean over trials, and its jackknife standard error, which
-        respects that one trial's results are dependent.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes do not fit or a number is not positive.
-
-    Examples
-    --------
-    >>> slope = log_slope([[1.0, 0.5, 0.25], [2.0, 1.0, 0.5]], [1, 4, 16])
-    >>> round(float(slope.mean), 12), round(float(slope.se), 12)
-    (-0.5, 0.0)
-    """
+    r"""Slope of the logarithm of a mean curve against log m, with a standard error."""
     table = np.asarray(check_finite_array("values", values, ndim=2), dtype=np.float64)
     m = np.asarray(check_finite_array("sizes", sizes, ndim=1), dtype=np.float64)
     trials = check_integer("the number of trials", len(table), minimum=2)
@@ -356,19 +238,7 @@ def least_squares_schedule(setting: Setting, m: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class LeastSquaresCurves:
-    r"""Excess squared risks of the released function, noise integrated out.
-
-    Attributes
-    ----------
-    sizes : ndarray of int, shape (n,)
-    settings : tuple of Setting
-    regularization, epsilon : ndarray, shape (s, n)
-    plain : ndarray, shape (trials, s, n)
-        Excess risk without noise.
-    noise : dict of str to ndarray, shape (s, n)
-        What the noise adds, for the scales "printed", "doubled" and "sharp"; the same in every
-        trial.
-    """
+    r"""Excess squared risks of the released function, noise integrated out."""
 
     sizes: NDArray[np.int64]
     settings: tuple[Setting, ...]
@@ -394,29 +264,7 @@ def _regression_weights() -> tuple[Array, Array]:
 
 
 def least_squares_approximation(regularization: float) -> tuple[float, float]:
-    r"""Least :math:`D(\lambda)` of the regression problem of the curves, and its least risk.
-
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-
-    Returns
-    -------
-    approximation, risk : float
-        :math:`\frac18\frac\lambda{\mu_1+\lambda}` with the eigenvalue :math:`\mu_1` of the
-        regression function :math:`\frac12\sin2\pi x`, and :math:`\mathcal E(f_\rho)=\frac1{12}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``regularization`` is not positive and finite.
-
-    Examples
-    --------
-    >>> [round(value, 4) for value in least_squares_approximation(0.01)]
-    [0.0039, 0.0833]
-    """
+    r"""Least :math:`D(\lambda)` of the regression problem of the curves, and its least risk."""
     penalty = check_positive("regularization", regularization)
     target, moments = _regression_weights()
     share = penalty / (moments + penalty)
@@ -452,35 +300,7 @@ def least_squares_curves(
     name: str = "erm-beyond-curves-squared",
     n_jobs: int | None = 1,
 ) -> LeastSquaresCurves:
-    r"""Learning curves of least squares for :math:`y=\frac12\sin2\pi x+\frac12U[-1,1]`.
-
-    Parameters
-    ----------
-    n_trials, seed, sizes, name, n_jobs
-        As in :func:`dplit.erm.experiments.learning_curves.hinge_curves`.
-
-    Returns
-    -------
-    LeastSquaresCurves
-        The excess is the distance to the regression function in :math:`L^2`, a weighted sum of
-        squared differences of weights: no test set. The function 0 has excess 1/8.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Gram matrix and right side of the features are sums over records; they grow with the sample,
-    and each fit is a system of 80 equations whatever m is.
-
-    Examples
-    --------
-    >>> curves = least_squares_curves(2, seed=0, sizes=[64, 128])
-    >>> curves.plain.shape, round(float(curves.noise["printed"][0, 0]), 6)
-    ((2, 2, 2), 2.0)
-    """
+    r"""Learning curves of least squares for :math:`y=\frac12\sin2\pi x+\frac12U[-1,1]`."""
     records = check_sizes(sizes)
     one = functools.partial(least_squares_trial, sizes=records)
     results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs)
@@ -510,23 +330,7 @@ def least_squares_curves(
 
 
 def least_squares_bounds(curves: LeastSquaresCurves) -> Array:
-    r"""Bound on the excess squared risk without noise, by leaving one record out.
-
-    Parameters
-    ----------
-    curves : LeastSquaresCurves
-
-    Returns
-    -------
-    ndarray, shape (s, n)
-        By setting and size, with the least approximation error of the regression problem.
-
-    Examples
-    --------
-    >>> curves = least_squares_curves(1, seed=0, sizes=[64, 128])
-    >>> bool((curves.plain[0] < least_squares_bounds(curves)).all())
-    True
-    """
+    r"""Bound on the excess squared risk without noise, by leaving one record out."""
     bounds = np.empty(curves.regularization.shape)
     for (i, j), penalty in np.ndenumerate(curves.regularization):
         bias, risk = least_squares_approximation(float(penalty))

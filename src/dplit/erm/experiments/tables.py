@@ -70,34 +70,7 @@ VERSIONS: dict[StabilityVersion, str] = {
 def bounds_beside_worst(
     regularizations: Sequence[float], *, n_records: int, kappa: float = 1.0
 ) -> dict[str, Array]:
-    """Compute every bound on least-squares stability, and the distance of the worst mirror pair.
-
-    Parameters
-    ----------
-    regularizations : sequence of float
-        Values of lambda, positive.
-    n_records : int
-        m, at least 1.
-    kappa : float, default=1.0
-
-    Returns
-    -------
-    dict of ndarray, shape (len(regularizations),)
-        ``"worst"`` and one entry for each version of
-        :func:`dplit.erm.stability.least_squares_stability`; labels lie in [-1, 1]. A bound
-        below ``"worst"`` is refuted.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> table = bounds_beside_worst([1.0, 9.0], n_records=100)
-    >>> (table["printed"] >= table["worst"]).tolist(), (table["sharp"] >= table["worst"]).tolist()
-    ([True, False], [True, True])
-    """
+    """Compute every bound on least-squares stability, and the distance of the worst mirror pair."""
     found: dict[str, Array] = {}
     lambdas = [float(lam) for lam in regularizations]
     found["worst"] = np.array([
@@ -124,32 +97,7 @@ def bounds_beside_worst(
 def bound_curves(
     loss: str, sizes: ArrayLike, *, regularization: float = 0.1, tau: float = 0.75
 ) -> dict[str, Array]:
-    """Compute the bounds of both theorems for labels in [-1, 1] and kappa = 1.
-
-    Parameters
-    ----------
-    loss : {"squared", "hinge", "pinball", "logistic"}
-        Least squares enters Theorem 2 with the printed constant of Section 5.1.
-    sizes : array_like of int, shape (s,)
-    regularization : float, default=0.1
-    tau : float, default=0.75
-        Level of the pinball loss.
-
-    Returns
-    -------
-    dict from label to ndarray, shape (s,)
-        Theorem 2 and two versions of Theorem 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> bound_curves("hinge", [400])["Theorem 2"]
-    array([0.025])
-    """
+    """Compute the bounds of both theorems for labels in [-1, 1] and kappa = 1."""
     if loss == "squared":
         slope = least_squares_lipschitz(regularization=regularization, label_bound=1.0)
     else:
@@ -164,22 +112,7 @@ def bound_curves(
 
 
 class SubsetRow(NamedTuple):
-    """The subset mechanism at one epsilon beside the bounds of Theorem 3, all divided by G.
-
-    Attributes
-    ----------
-    side : str
-    epsilon : float
-        Nominal.
-    exact_epsilon, gap : float
-        By enumeration for k = 4, m = 3, p = 0.07.
-    closed : float
-        The gap in closed form.
-    wide : float
-        The gap for a million values, m = 100, p = 1e-4.
-    sharp, printed : float
-        Bounds.
-    """
+    """The subset mechanism at one epsilon beside the bounds of Theorem 3, all divided by G."""
 
     side: str
     epsilon: float
@@ -192,21 +125,7 @@ class SubsetRow(NamedTuple):
 
 
 class CoinRow(NamedTuple):
-    """Exact expectations for the hinge loss on one point, and their bounds.
-
-    Attributes
-    ----------
-    n_records : int
-    generalization : float
-        Expectation of R1.
-    stability, proof, printed : float
-        Bounds on it: by stability, by the proof of Proposition 2, as printed.
-    noise : float
-        Expectation of R2.
-    epsilon : float
-    excess, excess_bound : float
-        Expected excess risk and its bound by stability.
-    """
+    """Exact expectations for the hinge loss on one point, and their bounds."""
 
     n_records: int
     generalization: float
@@ -220,24 +139,7 @@ class CoinRow(NamedTuple):
 
 
 def subset_rows(epsilons: Sequence[float]) -> list[SubsetRow]:
-    """Rows for both signs of the gap.
-
-    Parameters
-    ----------
-    epsilons : sequence of float
-        Positive budgets.
-
-    Returns
-    -------
-    list of SubsetRow
-        First all of side "over", then all of side "under".
-
-    Examples
-    --------
-    >>> row = subset_rows([0.5])[0]
-    >>> round(row.gap, 6), round(row.closed, 6)
-    (0.154375, 0.154375)
-    """
+    """Rows for both signs of the gap."""
     rows = []
     sides: tuple[Side, Side] = ("over", "under")
     for side in sides:
@@ -264,29 +166,7 @@ def subset_rows(epsilons: Sequence[float]) -> list[SubsetRow]:
 def coin_rows(
     sizes: Sequence[int], *, beta: float, probability: float, epsilon: float | None = None
 ) -> list[CoinRow]:
-    r"""Rows for the hinge loss on one point with the doubled noise.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Numbers of records.
-    beta : float
-        In (0, 1]; fixes :math:`\lambda=m^{-1/(2\beta+1)}`.
-    probability : float
-        Probability of the label +1.
-    epsilon : float, optional
-        Budget; by default that of Theorem 4.
-
-    Returns
-    -------
-    list of CoinRow
-
-    Examples
-    --------
-    >>> row = coin_rows([16], beta=0.5, probability=0.9)[0]
-    >>> row.generalization < row.stability < row.proof < row.printed
-    True
-    """
+    r"""Rows for the hinge loss on one point with the doubled noise."""
     rows = []
     for m in sizes:
         budget, penalty = theorem4_schedule(m, beta=beta)
@@ -323,25 +203,7 @@ def coin_rows(
 
 
 def printed_shares(sizes: Sequence[int], betas: Sequence[float]) -> Array:
-    r"""Bound by stability over the printed Theorem 4, at the largest safe Lipschitz constant.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-    betas : sequence of float
-        In (0, 1].
-
-    Returns
-    -------
-    ndarray, shape (len(betas), len(sizes))
-        At :math:`C_L=3/(1+2\epsilon)`, with the printed noise, :math:`B_0=0`, :math:`c_\beta=1`:
-        at most 1 where the printed theorem holds.
-
-    Examples
-    --------
-    >>> printed_shares([64], [0.5]).round(12)
-    array([[1.]])
-    """
+    r"""Bound by stability over the printed Theorem 4, at the largest safe Lipschitz constant."""
     shares = np.empty((len(betas), len(sizes)))
     for (i, j), _ in np.ndenumerate(shares):
         m, beta = sizes[j], betas[i]
@@ -362,24 +224,7 @@ def printed_shares(sizes: Sequence[int], betas: Sequence[float]) -> Array:
 
 
 def least_bounds(sizes: Sequence[int], *, beta: float, epsilon: float) -> tuple[Array, Array]:
-    r"""Least bound by stability over lambda, by the formula for lambda and by a search.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-    beta, epsilon : float
-        With :math:`D(\lambda)=\lambda^\beta`, a loss with :math:`C_L=1`, :math:`\gamma=2`.
-
-    Returns
-    -------
-    formula, search : ndarray, shape (len(sizes),)
-
-    Examples
-    --------
-    >>> formula, search = least_bounds([1000], beta=1.0, epsilon=0.5)
-    >>> bool(abs(formula[0] / search[0] - 1) < 1e-7)
-    True
-    """
+    r"""Least bound by stability over lambda, by the formula for lambda and by a search."""
 
     def bound(penalty: float, m: int) -> float:
         return excess_bound(
