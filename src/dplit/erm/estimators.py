@@ -561,10 +561,7 @@ class PrivateKernelMachine(
         return np.asarray(np.clip(self._scores(X) + self.intercept_, *self.bounds_))
 
 
-class PrivateKernelClassifier(
-    SignClassifier,
-    KernelMachine,
-):
+class PrivateKernelClassifier(SignClassifier, KernelMachine):
     """Private kernel classifier of two classes: the decision function itself is released.
 
     Parameters

@@ -533,10 +533,7 @@ def least_squares_noise(
     check_choice("scale", scale, get_args(Scale))
     if scale == "sharp":
         distance = least_squares_stability(
-            regularization=regularization,
-            n_records=n_records,
-            label_bound=label_bound,
-            kappa=kappa,
+            regularization=regularization, n_records=n_records, label_bound=label_bound, kappa=kappa
         )
         width = kappa * distance / check_positive("epsilon", epsilon)
     else:

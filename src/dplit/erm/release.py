@@ -394,12 +394,7 @@ def noise_scale(
 
 
 def hinge_scale(
-    *,
-    epsilon: float,
-    kappa: float,
-    regularization: float,
-    n_records: int,
-    as_printed: bool = False,
+    *, epsilon: float, kappa: float, regularization: float, n_records: int, as_printed: bool = False
 ) -> float:
     r"""Laplace scale of the support vector machine of Section 5.2.
 

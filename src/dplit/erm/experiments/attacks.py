@@ -57,12 +57,7 @@ __all__ = [
 
 
 def pattern_hits(
-    values: ArrayLike,
-    pattern: ArrayLike,
-    *,
-    scale: float,
-    runs: int,
-    rng: np.random.Generator,
+    values: ArrayLike, pattern: ArrayLike, *, scale: float, runs: int, rng: np.random.Generator
 ) -> int:
     r"""How often the released classifier :math:`\mathrm{sgn}(f+b)` shows a pattern of labels."""
     labels = release_classifier(values, scale=scale, rng=rng, releases=runs)

@@ -177,10 +177,7 @@ def coin_rows(
         parts = coin_decomposition(m, regularization=penalty, probability=probability, scale=scale)
         proof, printed = (
             privacy_generalization(
-                epsilon=budget,
-                baseline=1.0,
-                noise_error=parts.noise,
-                version=version,
+                epsilon=budget, baseline=1.0, noise_error=parts.noise, version=version
             )
             for version in ("proof", "printed")
         )
