@@ -49,11 +49,9 @@ __all__ = [
 # Two careless samplers of the Gaussian process, and the attack that separates them.
 #
 # A release of the whole function hides the difference of two minimisers because its noise has a
-# part
-# in **every** direction in which they can differ. Dropping small eigenvalues of the kernel
-# matrix, or
-# drawing the noise through random features of a function fitted with the exact kernel, leaves
-# directions with signal and without noise.
+# part in **every** direction in which they can differ. Dropping small eigenvalues of the kernel
+# matrix, or drawing the noise through random features of a function fitted with the exact kernel,
+# leaves directions with signal and without noise.
 
 
 #: Standard deviation granted to rounding, of answers of size one.
@@ -66,20 +64,9 @@ _CLAIM = "erm-beyond-gp-leaks"
 class HingePair:
     """Two neighbouring hinge minimisers at the distance of Theorem 2, in closed form.
 
-    Attributes
-    ----------
-    records : ndarray of shape (m, 2)
-        Points of both data sets.
-    labels, flipped : ndarray of shape (m,)
-        Their labels, which differ in the last one.
-    coefficients, neighbour : ndarray of shape (m,)
-        Kernel coefficients of the two minimisers.
-    sensitivity : float
-        Their distance in the kernel norm.
-    width : float
-        Of the Gaussian kernel.
-    kernel : callable
-        ``kernel(X, Z)``.
+    ``labels`` and ``flipped`` differ in the last of m ``records``; ``coefficients`` and
+    ``neighbour`` are the minimisers' in the Gaussian kernel of this ``width``, ``sensitivity``
+    their distance.
     """
 
     records: Array
@@ -106,13 +93,8 @@ def hinge_pair(
 ) -> HingePair:
     r"""A pair of hinge minimisers that attains Theorem 2 with the Gaussian kernel.
 
-    Notes
-    -----
-    For :math:`\lambda\ge\frac12` the function
-    :math:`\frac1{2\lambda m}\sum_iy_iK_{x_i}` has all margins at most 1, where the hinge has the
-    subgradient -1: it satisfies the optimality condition. Flipping the last label moves it by
-    :math:`K_{x_m}/(\lambda m)`, of norm :math:`1/(\lambda m)`: the bound with
-    :math:`\kappa=C_L=1`, :math:`\gamma=2`.
+    The records are uniform on [-1, 1]^2; ``regularization`` is at least 1/2, so that all margins
+    are at most 1. Flipping the last label moves the minimiser by :math:`K_{x_m}/(\lambda m)`.
 
     Examples
     --------
@@ -132,7 +114,7 @@ def hinge_pair(
 
 
 def truncated_root(gram: ArrayLike, *, cut: float) -> Array:
-    """Root of a kernel matrix without its eigenvalues below ``cut``: a leaking sampler.
+    """Root of a kernel matrix without its eigenvalues up to ``cut``: a leaking sampler.
 
     Examples
     --------
@@ -148,7 +130,7 @@ def truncated_root(gram: ArrayLike, *, cut: float) -> Array:
 def feature_root(
     points: ArrayLike, *, n_components: int, width: float, rng: np.random.Generator
 ) -> Array:
-    """Random Fourier features at the points: noise drawn through them leaks.
+    """Random Fourier features at the points, one column each: noise drawn through them leaks.
 
     Examples
     --------
@@ -167,7 +149,10 @@ def feature_root(
 def best_direction(
     difference: ArrayLike, root: ArrayLike, *, sigma: float, floor: float
 ) -> tuple[Array, float]:
-    r"""The linear test that separates two hypotheses best, and its power.
+    """The linear test that separates two hypotheses best, ``C^-1 difference``, and its power.
+
+    The noise is ``sigma root z`` with standard normal z, plus independent noise of standard
+    deviation ``floor``, positive; C is its covariance, the power a distance in standard deviations.
 
     Examples
     --------
@@ -191,16 +176,9 @@ def best_direction(
 class LeakAudit:
     """Outcome of the attack on one implementation.
 
-    Attributes
-    ----------
-    implementation : str
-        ``"oracle"``, ``"truncated"`` or ``"features"``.
-    mu : float
-        Gaussian-DP parameter that the release claims.
-    power : float
-        Separation, in standard deviations, that the noise as implemented leaves to the attack.
-    hits_in, hits_out, runs : int
-        How often the attack said "first data set" on the first and on the second.
+    ``mu`` is what the release claims, ``power`` the separation, in standard deviations, that the
+    noise as implemented leaves; ``hits_in`` and ``hits_out`` of ``runs`` releases were taken for
+    the first data set.
     """
 
     implementation: str
@@ -223,10 +201,10 @@ def audit_leak(
 ) -> LeakAudit:  # fmt: skip
     """Attack an implementation of the release on a grid, with the best linear test against it.
 
-    Notes
-    -----
-    The record that changes is an ordinary one, off the grid. Rounding is granted a standard
-    deviation of ``2 ** -53`` per answer, about what answers of size one have.
+    ``"oracle"`` is the right one, with this ``jitter``; ``"truncated"`` (``cut``) and
+    ``"features"`` (``n_components``) leak. The grid has ``side ** 2`` points, the record that
+    changes is off it. Rounding is granted a standard deviation of ``2 ** -53`` per answer of size
+    one.
 
     Examples
     --------
@@ -296,7 +274,10 @@ def _real(name: str, value: ArrayLike, ndim: int) -> Array:
 def two_point_attack(
     answers: ArrayLike, values: ArrayLike, neighbour: ArrayLike
 ) -> NDArray[np.bool_]:
-    r"""Say for each release of two values which of two known functions was shifted.
+    """Say for each release, in the rows of ``answers``, which of two known functions was shifted.
+
+    True where the difference of its two values is nearer to that of ``values`` than to that of
+    ``neighbour``: for a scalar shift always right.
 
     Examples
     --------
@@ -320,10 +301,8 @@ def two_point_attack(
 def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: float) -> float:
     r"""Probability that :math:`\mathrm{sgn}(f_z+b)` shows one pattern of labels on n points.
 
-    Notes
-    -----
-    On the side where both ends have the same sign the difference of distribution functions is one
-    of tails, computed with ``expm1``, so that small probabilities keep their digits.
+    :math:`P(-\min_+f<b<-\max_-f)`, over points labelled 1 and -1: exactly 0 if the order of the
+    values contradicts the pattern.
 
     Examples
     --------
@@ -349,16 +328,9 @@ def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: fl
 class Reconstruction:
     """The records that explain released values, each as ``(x, y)`` in one row.
 
-    Attributes
-    ----------
-    solutions : ndarray of shape (k, d + 1)
-        Different admissible records that explain the answers to rounding, the best first; empty if
-        none does.
-    best : ndarray of shape (d + 1,)
-        The admissible record with the least residual. If no search ended in the box: the record
-        with the least residual, moved to the nearest point of the box.
-    residual : float
-        Largest residual of ``best`` over the differences of answers.
+    ``solutions``, shape (k, d + 1): different admissible records that explain the answers to
+    rounding, the best first. ``best``: the admissible one with the least ``residual``; if no search
+    ended in the box, the nearest point of the box to the best that was found.
     """
 
     solutions: Array
@@ -467,24 +439,17 @@ def reconstruct_record(
     rng: np.random.Generator,
     restarts: int = 40,
 ) -> Reconstruction:
-    r"""Find the one unknown record of a regularised least-squares fit from shifted values.
+    """Find the one unknown record of a regularised least-squares fit from shifted values.
 
-    Notes
-    -----
-    With h the fit on the known records and :math:`\tilde k_x` the residual kernel,
-
-    .. math:: f_z=h+\frac{y-h(x)}{\lambda m+\tilde k_x(x)}\,\tilde k_x .
-
-    Differences of answers are free of b and linear in y, which is eliminated; local searches by
-    Levenberg and Marquardt's method, all starting points in one batch, find x. The n answers give
-    n - 1 equations for d + 1 unknowns: unique records are expected from n = d + 3 on. An answer is
-    explained to rounding if no difference is off by more than 256 units of the last digit of the
-    largest number that occurs.
+    ``answers`` are :math:`f_z(t_j)+b` at the ``points`` with one unknown b; all other records are
+    known; the box from ``low`` to ``high``, ``label_bound`` and lambda of the fit on m records are
+    public. The n - 1 differences determine d + 1 unknowns from n = d + 3 on. An answer counts as
+    explained if no difference is off by more than 256 units of the last digit of the largest number
+    that occurs.
 
     Examples
     --------
     >>> from dplit.erm.losses import linear_kernel
-    >>> from dplit.streams import stream
     >>> found = reconstruct_record([5.0, 5.25], [[0.0], [1.0]], [[0.0]], [1.0],
     ...     kernel=linear_kernel, regularization=0.5, low=[1.0], high=[1.0 + 1e-12],
     ...     label_bound=1.0, rng=stream(0, "example", "public"))

@@ -180,9 +180,8 @@ def release_weights(
 
 # Defaults of the kernel machines from public numbers: penalty, kernel width, expected noise.
 #
-# The penalty weighs the noise of a prediction, which falls with lambda, against the bias, which
-# is at
-# most lambda times the squared norm of the function to be learnt. That norm is a guess, made on
+# The penalty weighs the noise of a prediction, which falls with lambda, against the bias, which is
+# at most lambda times the squared norm of the function to be learnt. That norm is a guess, made on
 # synthetic functions; the number of records is public under ``replace_one``.
 
 
@@ -448,7 +447,6 @@ class PrivateKernelMachine(
 
     Examples
     --------
-    >>> from dplit.erm.estimators import PrivateKernelMachine
     >>> X = np.linspace(-2.0, 2.0, 5000).reshape(-1, 1)
     >>> model = PrivateKernelMachine(bounds=(-1.0, 1.0), regularization=0.05, random_state=0)
     >>> model = model.fit(X, np.sin(X[:, 0]))
@@ -610,7 +608,6 @@ class PrivateKernelClassifier(SignClassifier, KernelMachine):
 
     Examples
     --------
-    >>> from dplit.erm.estimators import PrivateKernelClassifier
     >>> X = np.linspace(-2.0, 2.0, 2000).reshape(-1, 1)
     >>> model = PrivateKernelClassifier(classes=("low", "high"), random_state=0)
     >>> model = model.fit(X, np.where(X[:, 0] > 0, "high", "low"))

@@ -41,8 +41,7 @@ __all__ = [
 
 # Kernels of the chapter and the check that a Gram matrix is one.
 #
-# A kernel gives the space :math:`\mathcal H_K` in which functions are fitted; for every one of
-# them
+# A kernel gives the space :math:`\mathcal H_K` in which functions are fitted; for every one of them
 # :math:`|f(x)|\le\kappa\|f\|_K` with :math:`\kappa^2=\sup_xK(x,x)`.
 
 
@@ -76,6 +75,9 @@ def _two_sets(X: ArrayLike, Z: ArrayLike) -> tuple[NDArray[np.float64], NDArray[
 def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> NDArray[np.float64]:
     r"""Gaussian kernel between two sets of points.
 
+    :math:`e^{-\|x-z\|^2/(2h^2)}` with h the width, so kappa = 1. Points stand in rows; a vector
+    holds points on the line.
+
     Examples
     --------
     >>> gaussian_kernel([0.0], [0.0, 1.0], width=1.0).round(4)
@@ -87,7 +89,9 @@ def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> NDArray[np.f
 
 
 def linear_kernel(X: ArrayLike, Z: ArrayLike) -> NDArray[np.float64]:
-    r"""Inner products between two sets of points.
+    """Inner products between two sets of points; kappa is the largest length of a point.
+
+    There is no constant in the space unless the points lie on an affine hyperplane off the origin.
 
     Examples
     --------
@@ -99,12 +103,11 @@ def linear_kernel(X: ArrayLike, Z: ArrayLike) -> NDArray[np.float64]:
 
 
 def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> NDArray[np.float64]:
-    r"""Sines and cosines of period one as a feature map of unit length.
+    r"""Sines and cosines of period one as a feature map of unit length, shape (n, 2 J).
 
-    Notes
-    -----
-    Inner products of rows are the kernel :math:`\sum_kw_k\cos2\pi k(x-x')` of periodic functions
-    with one weak derivative, cut after J frequencies.
+    Rows :math:`(\sqrt{w_k}\cos2\pi kx)_k,(\sqrt{w_k}\sin2\pi kx)_k` with :math:`w_k\propto k^{-2}`
+    for k = 1, ..., J, the weights summing to 1: periodic functions with one weak derivative, kappa
+    = 1.
 
     Examples
     --------
@@ -124,12 +127,7 @@ def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> NDArray[
 
 
 def check_gram(gram: ArrayLike) -> NDArray[np.float64]:
-    r"""Return a Gram matrix, or say why the matrix is none.
-
-    Notes
-    -----
-    Positive semidefinite up to t means that :math:`K+tI` has a Cholesky factor: a third of the
-    work of an eigenvalue.
+    """Return a Gram matrix, exactly symmetric, or say why the matrix is none.
 
     Examples
     --------
@@ -160,12 +158,7 @@ def check_gram(gram: ArrayLike) -> NDArray[np.float64]:
 
 
 def gram_rows(gram: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows whose inner products are a Gram matrix up to rounding, of as few columns as it takes.
-
-    Notes
-    -----
-    Cholesky factorisation with pivots (LAPACK ``dpstrf``), which stops when the largest entry that
-    remains on the diagonal is rounding.
+    """Rows whose inner products are a Gram matrix up to rounding, one column for each of its rank.
 
     Examples
     --------
@@ -211,7 +204,10 @@ def check_targets(loss: str, y: ArrayLike) -> NDArray[np.float64]:
 def loss_values(
     loss: str, predictions: ArrayLike, y: ArrayLike, *, tau: float = 0.5
 ) -> NDArray[np.float64]:
-    r"""Losses of predictions, entry by entry.
+    r"""Losses of predictions, shape (..., m), entry by entry.
+
+    squared :math:`(t-y)^2`; hinge :math:`(1-yt)_+`; pinball :math:`\tau(y-t)_++(1-\tau)(t-y)_+`;
+    logistic :math:`\ln(1+e^{-yt})`.
 
     Examples
     --------
@@ -243,6 +239,8 @@ def lipschitz_constant(
     label_bound: float | None = None,
 ) -> float:
     r"""Smallest constant :math:`C_L` with :math:`|L(s,y)-L(t,y)|\le C_L|s-t|`.
+
+    The square has none on the whole line: it alone needs the bounds on predictions and targets.
 
     Examples
     --------

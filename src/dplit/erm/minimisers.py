@@ -50,20 +50,12 @@ __all__ = [
 
 # The trap of the unpenalised intercept: a support vector machine that no theorem here covers.
 #
-# With an intercept that the penalty does not see, the objective is not strongly convex in the
-# pair of
-# function and intercept. One label among a hundred then turns the whole fit over.
+# With an intercept that the penalty does not see, the objective is not strongly convex in the pair
+# of function and intercept. One label among a hundred then turns the whole fit over.
 
 
 class InterceptFit(NamedTuple):
-    r"""A function :math:`x\mapsto\langle w,x\rangle+b`.
-
-    Attributes
-    ----------
-    weights : ndarray, shape (d,)
-    intercept : float
-        b, the value at 0.
-    """
+    r"""A function :math:`x\mapsto\langle w,x\rangle+b` with the intercept b."""
 
     weights: NDArray[np.float64]
     intercept: float
@@ -90,12 +82,10 @@ def fit_with_intercept(X: ArrayLike, y: ArrayLike, *, regularization: float) -> 
 def majority_pair(
     n_records: int, *, radius: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    r"""Points near 0 whose labels are balanced up to one, before and after one label flips.
+    """Points near 0 whose labels are balanced up to one, before and after one label flips.
 
-    Notes
-    -----
-    If :math:`\lambda` is so large that :math:`|\langle w,x\rangle|` stays small, the best intercept
-    is near the majority label: it jumps by 2, for every m.
+    The points, shape (m, 1), are equally spaced on [-radius, radius]; m is odd. Returns points,
+    labels and the other labels, in which the majority has changed.
 
     Examples
     --------
@@ -116,18 +106,8 @@ def majority_pair(
 class Minimiser:
     r"""A fit :math:`f=\sum_ic_iK_{x_i}` and how far it can be from the minimiser.
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (m,)
-        The c_i.
-    predictions : ndarray, shape (m,)
-        :math:`f(x_i)`.
-    objective : float
-        Regularised empirical risk of f.
-    gap : float
-        Duality gap: the objective is at most this much above its minimum.
-    distance : float
-        :math:`\sqrt{\text{gap}/\lambda}`, a bound on the distance to the minimiser in the space.
+    The ``objective`` is at most ``gap`` above its minimum; ``distance``
+    :math:`=\sqrt{\text{gap}/\lambda}` bounds the distance to the minimiser in the space.
     """
 
     coefficients: Array
@@ -139,17 +119,7 @@ class Minimiser:
 
 @dataclass(frozen=True)
 class LinearMinimiser:
-    r"""A fit :math:`f(x)=\langle w,\phi(x)\rangle` and how far it can be from the minimiser.
-
-    Attributes
-    ----------
-    weights : ndarray, shape (d,)
-    predictions : ndarray, shape (m,)
-    objective, gap : float
-        As in :class:`Minimiser`.
-    distance : float
-        Bound on the Euclidean distance of the weights to those of the minimiser.
-    """
+    r"""A fit :math:`f(x)=\langle w,\phi(x)\rangle`; the rest as for :class:`Minimiser`."""
 
     weights: Array
     predictions: Array
@@ -159,7 +129,7 @@ class LinearMinimiser:
 
 
 def rkhs_norm(coefficients: ArrayLike, gram: ArrayLike) -> float:
-    r"""Norm of :math:`\sum_ic_iK_{x_i}`.
+    r"""Norm :math:`\sqrt{c^\top Kc}` of :math:`\sum_ic_iK_{x_i}`.
 
     Examples
     --------
@@ -215,17 +185,10 @@ def fit_kernel(
 ) -> Minimiser:
     r"""Minimiser of :math:`\frac1m\sum_iL(f(x_i),y_i)+\lambda\|f\|_K^2`, without intercept.
 
-    Notes
-    -----
-    With :math:`u_i=-2\lambda m\,c_i` in the domain of the conjugate, duality gives for
-    :math:`f=\sum_ic_iK_{x_i}`
-
-    .. math:: \text{gap}=\frac1m\sum_i\bigl[L(f(x_i),y_i)+L^*(u_i,y_i)-u_if(x_i)\bigr],
-
-    a sum of nonnegative terms, computed without cancellation. Least squares: one Cholesky
-    factorisation. Logistic loss: Newton. Hinge and pinball loss have the same dual,
-    :math:`\min\frac12c^\top Kc-y^\top c` over a box; coordinate descent with Newton steps on the
-    free coordinates solves it.
+    Equation (1). Targets are not clipped; ``tau`` is the level of the pinball loss. The duality
+    gap, a sum of nonnegative terms computed without cancellation, is at most ``tol`` where rounding
+    allows. Least squares takes one Cholesky factorisation, logistic loss Newton's method, hinge and
+    pinball loss coordinate descent on the dual :math:`\min\frac12c^\top Kc-y^\top c` over a box.
 
     Examples
     --------
@@ -247,6 +210,8 @@ def minimum_by_bfgs(
     gram: ArrayLike, y: ArrayLike, *, loss: str, regularization: float, tau: float = 0.5
 ) -> float:
     """Objective that a general-purpose optimiser reaches, as a second route to :func:`fit_kernel`.
+
+    Never below the minimum; kinks slow it down: small samples only.
 
     Examples
     --------
@@ -276,14 +241,9 @@ def fit_linear(
 ) -> LinearMinimiser:
     r"""Minimiser of :math:`\frac1m\sum_iL(\langle w,\phi_i\rangle,y_i)+\lambda\|w\|_2^2`.
 
-    The same function as :func:`fit_kernel` with the Gram matrix ``features @ features.T``, in time
-    of order m d^2: fast where columns are few and records many.
-
-    Notes
-    -----
-    Least squares by the normal equations, logistic loss by Newton's method; for both the
-    certificate is :math:`\|\nabla\|^2/(4\lambda)`, by strong convexity. Hinge and pinball loss by
-    interior points on the dual, certified by the duality gap.
+    The function of :func:`fit_kernel` with the Gram matrix ``features @ features.T``, in time of
+    order m d^2. Least squares and logistic loss are certified by :math:`\|\nabla\|^2/(4\lambda)`,
+    hinge and pinball loss, by interior points on the dual, by the duality gap.
 
     Examples
     --------

@@ -47,16 +47,8 @@ _KERNEL_LIMIT = 600
 class SharpPair(NamedTuple):
     """Two neighbouring samples for the linear kernel; they differ in the last record.
 
-    Attributes
-    ----------
-    points, other_points : ndarray, shape (m, d)
-    labels, other_labels : ndarray, shape (m,)
-    loss : str
-    regularization : float
-    kappa : float
-        Largest length of an admissible point.
-    tau : float
-        Level of the pinball loss.
+    ``points`` and ``labels`` against ``other_points`` and ``other_labels``; ``kappa`` is the
+    largest length of an admissible point, ``tau`` the level of the pinball loss.
     """
 
     points: NDArray[np.float64]
@@ -70,15 +62,7 @@ class SharpPair(NamedTuple):
 
 
 class PairDistance(NamedTuple):
-    """Distance of two minimisers and the certified error of that number.
-
-    Attributes
-    ----------
-    distance : float
-        Distance of the two fits in the space.
-    error : float
-        The minimisers' distance differs from it by at most this.
-    """
+    """Distance of two fits in the space, and how far that of the minimisers can be from it."""
 
     distance: float
     error: float
@@ -87,9 +71,9 @@ class PairDistance(NamedTuple):
 def balanced_hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> SharpPair:
     r"""All points at kappa, labels balanced up to one, and one label flips: Theorem 2 is attained.
 
-    Notes
-    -----
-    While every margin is below 1 all slopes are 1, and :math:`2\lambda w=\kappa\,\overline y`.
+    lambda is at least :math:`\kappa^2/(2m)` for odd m, where the minimisers are
+    :math:`w=\pm\kappa/(2\lambda m)`, and :math:`\kappa^2/m` for even m (0 and
+    :math:`-\kappa/(\lambda m)`).
 
     Examples
     --------
@@ -115,10 +99,7 @@ def balanced_hinge_pair(*, n_records: int, regularization: float, kappa: float =
 def saturated_hinge_pair(*, n_records: int) -> SharpPair:
     r"""The pair that attains Theorem 1 with the constant 2: :math:`X=\{1\}`, B = 2.
 
-    Notes
-    -----
-    X must be the single point 1: no fit then exceeds 1 in size, so every loss is at most B = 2. On
-    [-1, 1] samples of points near 0 have larger fits, and B is larger than 2.
+    lambda = 1/(2m) with m odd: the minimisers are 1 and -1.
 
     Examples
     --------
@@ -135,6 +116,9 @@ def moved_pinball_pair(
     *, n_records: int, regularization: float, tau: float, kappa: float = 1.0
 ) -> SharpPair:
     r"""One record moves from kappa to -kappa, all others sit at 0: pinball loss attains Theorem 2.
+
+    Its label :math:`\pm\kappa^2C_L/(2\lambda m)` has the sign of :math:`\tau-\frac12`; the
+    minimisers are :math:`\pm\kappa C_L/(2\lambda m)` with :math:`C_L=\max(\tau,1-\tau)`.
 
     Examples
     --------
@@ -158,13 +142,8 @@ def moved_pinball_pair(
 def logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> SharpPair:
     r"""Logistic loss comes as near to Theorem 2 as one likes while lambda tends to 0.
 
-    Notes
-    -----
-    The minimisers are mirror images, so their distance is :math:`2w_2`, and stationarity gives
-    :math:`2\lambda m\,w_2=\kappa\sin\theta\,\sigma(-f(x_m))`. With :math:`\lambda m` bounded below,
-    :math:`\sqrt\lambda\,w_1` tends to the root of :math:`2v=3\sigma(-3v)`, so that
-    :math:`-f(x_m)=\kappa(w_1\cos\theta-w_2\sin\theta)` grows like :math:`\lambda^{-1/4}`: the slope
-    tends to 1, and the distance to the bound :math:`\kappa/(\lambda m)`.
+    m - 1 points sit at :math:`3\sqrt\lambda\,e_1`, of at most kappa; the last one is
+    :math:`\kappa(-\cos\theta,\sin\theta)`, :math:`\cos\theta=\lambda^{1/4}`, or its mirror image.
 
     Examples
     --------
@@ -228,19 +207,7 @@ def pair_distance(pair: SharpPair) -> PairDistance:
 
 
 class AttainedBound(NamedTuple):
-    """A pair beside Theorem 2.
-
-    Attributes
-    ----------
-    name : str
-        Loss and sizes.
-    distance : float
-        Distance of the two fits.
-    bound : float
-        Theorem 2.
-    by_hand : float
-        kappa C_L / (lambda m), which the bound is for gamma = 2.
-    """
+    """A pair beside Theorem 2; ``by_hand`` is kappa C_L / (lambda m), the bound for gamma = 2."""
 
     name: str
     distance: float
@@ -258,7 +225,7 @@ def _beside_theorem_2(name: str, pair: SharpPair) -> AttainedBound:
 
 
 def attained_bounds() -> list[AttainedBound]:
-    """Compare the pairs of this module with Theorem 2.
+    """Compare four hinge pairs, five pinball levels and three logistic pairs with Theorem 2.
 
     Examples
     --------
@@ -281,16 +248,11 @@ def attained_bounds() -> list[AttainedBound]:
 # Neighbouring data sets on the line whose minimisers are known in closed form.
 #
 # The kernel is linear, :math:`f(x)=wx` on :math:`X=[-\kappa,\kappa]`, and the regulariser is
-# :math:`\|f\|_K^2=w^2` (so :math:`\gamma=2`). These pairs carry the counterexamples of the
-# chapter.
+# :math:`\|f\|_K^2=w^2` (so :math:`\gamma=2`). These pairs carry the counterexamples of the chapter.
 
 
 class LinePair(NamedTuple):
-    """Two data sets that differ in the last record, and the slopes of their minimisers.
-
-    ``points`` and ``labels`` hold the records, ``other_points`` and ``other_labels`` those of the
-    neighbour; ``slope`` and ``other_slope`` are the exact minimisers.
-    """
+    """Two data sets that differ in the last record, and the exact slopes of their minimisers."""
 
     points: Array
     labels: Array
@@ -313,12 +275,8 @@ class LinePair(NamedTuple):
 def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> LinePair:
     r"""Two data sets whose support vector machines are as far apart as Theorem 2 allows.
 
-    Notes
-    -----
-    While :math:`|w|\kappa\le1` every record is inside the margin, the risk is
-    :math:`1-\frac wm\sum_iy_ix_i+\lambda w^2`, and its minimiser is
-    :math:`w=\frac1{2\lambda m}\sum_iy_ix_i`. The distance :math:`\kappa/(\lambda m)` is the bound
-    of Theorem 2 for the hinge loss.
+    m is odd and all points are at kappa, (m + 1)/2 of them labelled +1; lambda is at least
+    :math:`\kappa^2/(2m)`. The slopes are :math:`\pm\kappa/(2\lambda m)`.
 
     Examples
     --------
@@ -337,6 +295,9 @@ def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> 
 
 def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> LinePair:
     r"""Two data sets of two records whose machines order 1 and -1 alike, one of them barely.
+
+    {(1, +), (1, +)} against {(1, +), (1 - gap, -)}, for lambda of at least 1/2: slopes
+    :math:`\frac1{2\lambda}` and :math:`\frac{\text{gap}}{4\lambda}`, both positive.
 
     Examples
     --------
@@ -358,7 +319,9 @@ def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> LinePair:
 def ridge_pair(
     *, n_records: int, regularization: float, kappa: float = 1.0, label_bound: float = 1.0
 ) -> LinePair:
-    r"""Two data sets for least squares: one record at kappa changes its label from M to -M.
+    """Two data sets for least squares: one record at kappa changes its label from M to -M.
+
+    All others are at 0, where they say nothing.
 
     Examples
     --------

@@ -56,29 +56,19 @@ __all__ = [
 
 # Approximation error :math:`D(\lambda)`: how well functions of the space come near the target.
 #
-# Two worlds in closed form. The square wave :math:`\operatorname{sgn}\sin2\pi x` with the
-# periodic
+# Two worlds in closed form. The square wave :math:`\operatorname{sgn}\sin2\pi x` with the periodic
 # kernel of one weak derivative, :math:`K(x,x')=\frac6{\pi^2}\sum_kk^{-2}\cos2\pi k(x-x')`
-# (:math:`\kappa=1`), whose integral operator has the eigenvalues
-# :math:`\mu_k=\frac3{\pi^2}k^{-2}`,
+# (:math:`\kappa=1`), whose integral operator has the eigenvalues :math:`\mu_k=\frac3{\pi^2}k^{-2}`,
 # twice each; and any finite population with any kernel.
 
 
 class WaveErrors(NamedTuple):
     r"""Errors of approximation of the square wave, noiseless labels, at one lambda.
 
-    Attributes
-    ----------
-    l2 : float
-        :math:`\|f_\lambda-f_\rho\|_{L^2}` of :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_\rho`.
-    penalty : float
-        :math:`\lambda\|f_\lambda\|_K^2`.
-    squared : float
-        :math:`D(\lambda)` of least squares: ``l2**2 + penalty``.
-    hinge : float
-        :math:`D(\lambda)` of the hinge loss with the same :math:`f_\lambda`.
-    best_hinge : float
-        The least :math:`D(\lambda)` of the hinge loss.
+    ``l2`` is :math:`\|f_\lambda-f_\rho\|_{L^2}` of :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_\rho`,
+    ``penalty`` :math:`\lambda\|f_\lambda\|_K^2`, ``squared`` the :math:`D(\lambda)` of least
+    squares, ``l2**2 + penalty``; ``hinge`` that of the hinge loss with the same :math:`f_\lambda`,
+    ``best_hinge`` the least one.
     """
 
     l2: float
@@ -90,6 +80,9 @@ class WaveErrors(NamedTuple):
 
 def wave_spectrum(n_terms: int) -> tuple[Array, Array]:
     r"""Eigenvalues of the kernel and coefficients of the square wave, odd frequencies.
+
+    :math:`\frac3{\pi^2k^2}` and :math:`\frac{2\sqrt2}{\pi k}` in :math:`\sqrt2\sin2\pi kx`; the
+    other coefficients are zero.
 
     Examples
     --------
@@ -105,6 +98,9 @@ def spectral_error(
     regularization: float, *, eigenvalues: ArrayLike, coefficients: ArrayLike
 ) -> tuple[float, float]:
     r"""Error in :math:`L^2` and penalty of :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_\rho`.
+
+    ``coefficients`` are those of :math:`f_\rho` in orthonormal eigenfunctions. The sum error**2 +
+    penalty is the least :math:`D(\lambda)` of least squares.
 
     Examples
     --------
@@ -125,18 +121,7 @@ def spectral_error(
 
 
 def wave_errors(regularization: float) -> WaveErrors:
-    r"""Approximation errors of the square wave in closed form.
-
-    Notes
-    -----
-    :math:`f_\lambda` solves :math:`f-\ell^2f''=f_\rho` with :math:`\ell=\sqrt{\lambda/12}`: on
-    (0, 1/2) it is :math:`1-\cosh((x-\frac14)/\ell)/\cosh(1/(4\ell))`, below 1. So its hinge risk
-    is :math:`\int(1-|f_\lambda|)=4\ell\tanh\frac1{4\ell}=\frac2{\sqrt3}\sqrt\lambda\tanh
-    \frac{\sqrt3}{2\sqrt\lambda}`, which is also the least D of least squares. As lambda
-    vanishes, :math:`\|f_\lambda-f_\rho\|^2` and the penalty have half of it each: the hinge D is
-    :math:`\sqrt3\sqrt\lambda`. The best function for the hinge loss is a parabola up to 1, with
-    :math:`D=\frac83\sqrt{\lambda/3}` for :math:`\lambda\le\frac3{16}`; beyond, the parabola that
-    stays below 1, with :math:`D=1-\frac1{16\lambda}`.
+    """Approximation errors of the square wave in closed form.
 
     Examples
     --------
@@ -158,12 +143,12 @@ def wave_errors(regularization: float) -> WaveErrors:
 def hinge_source_bound(
     regularization: float, *, source: float, source_norm: float, kappa: float = 1.0
 ) -> float:
-    r"""Bound on the hinge approximation error through :math:`L^2`, with its constant.
+    r"""Bound on the hinge approximation error through :math:`L^2` (Section 5.2), with its constant.
 
-    Notes
-    -----
-    The hinge risk is 1-Lipschitz in :math:`L^1`, hence in :math:`L^2`, and
-    :math:`\|f_\lambda-f_\rho\|=\|\lambda(L_K+\lambda)^{-1}L_K^ru\|`.
+    For :math:`f_\rho=L_K^ru` it is :math:`\lambda^r\|u\|+\lambda^{2r}\|u\|^2` if the ``source``
+    :math:`r\le\frac12`; beyond,
+    :math:`\lambda^{\min(r,1)}\kappa^{2(r-1)_+}\|u\|+\lambda\kappa^{4r-2}\|u\|^2`. The paper prints
+    :math:`\lambda^{\min(r,1)}`.
 
     Examples
     --------
@@ -178,12 +163,10 @@ def hinge_source_bound(
 
 
 def source_exponent(source: float, *, loss: str) -> float:
-    r"""Exponent beta with :math:`D(\lambda)=O(\lambda^\beta)` that a source condition gives.
+    r"""Exponent beta with :math:`D(\lambda)=O(\lambda^\beta)` for :math:`f_\rho\in L_K^r(L^2)`.
 
-    Notes
-    -----
-    :math:`r\ge\frac12` means :math:`f_\rho\in\mathcal H_K`, and :math:`f_\lambda=f_\rho` has
-    :math:`D(\lambda)=\lambda\Omega(f_\rho)`.
+    ``"squared"``: min(1, 2r). ``"hinge"``: the paper's min(r, 1). ``"lipschitz"``, any Lipschitz
+    loss: r below 1/2 and 1 from there on, where :math:`f_\rho\in\mathcal H_K`.
 
     Examples
     --------
@@ -223,10 +206,8 @@ def regularized_target(
 ) -> Array:
     r"""Values of :math:`f_\lambda=(L_K+\lambda I)^{-1}L_Kf_\rho` on a finite population.
 
-    Notes
-    -----
-    A contraction in :math:`L^2` and in the space, not in the sup norm: :math:`\|f_\rho\|_\infty\le
-    M` does not give :math:`\|f_\lambda\|_\infty\le M`.
+    The points have the law ``weights``, by default the uniform one. A contraction in :math:`L^2`
+    and in the space, not in the sup norm.
 
     Examples
     --------
@@ -250,6 +231,10 @@ def regularized_target(
 def comparison_slack(eta: ArrayLike, prediction: ArrayLike, *, root: bool = False) -> Array:
     r"""Excess hinge risk minus excess misclassification, at one point x.
 
+    ``eta`` is the probability of the label +1, ``prediction`` the value at x; at 0 the wrong class
+    counts. With ``root`` the first term is :math:`\sqrt{2\,\cdot}`, as printed. Nonnegative: the
+    comparison needs no root (T. Zhang, Ann. Statist. 32, 2004).
+
     Examples
     --------
     >>> comparison_slack(0.9, [0.5, 0.0]).round(12)
@@ -271,12 +256,7 @@ Rate = Literal[
 
 
 class Schedule(NamedTuple):
-    """Privacy budget and regularisation that depend on the number of records alone.
-
-    Attributes
-    ----------
-    epsilon, regularization : float
-    """
+    """Privacy budget and regularisation that depend on the number of records alone."""
 
     epsilon: float
     regularization: float
@@ -291,6 +271,12 @@ def _exponent(beta: float) -> float:
 
 def rate_exponent(beta: float, *, rate: Rate) -> float:
     r"""Exponent p of a learning rate :math:`m^{-p}`.
+
+    From the exponent beta of the approximation error: ``"theorem4"``
+    :math:`\frac{\beta}{2\beta+1}`; ``"stability"`` :math:`\frac\beta{\beta+1}` and
+    ``"least_squares_fixed"`` :math:`\frac{2\beta}{\beta+3}` at fixed epsilon; ``"least_squares"``
+    :math:`\frac{2\beta}{3(\beta+1)}`; ``"classification"`` :math:`\frac\beta{2(2\beta+1)}`, which
+    ``"comparison"`` doubles.
 
     Examples
     --------
@@ -312,7 +298,7 @@ def rate_exponent(beta: float, *, rate: Rate) -> float:
 
 
 def theorem4_schedule(n_records: int, *, beta: float) -> Schedule:
-    r"""Budget and regularisation of Theorem 4.
+    r"""Theorem 4's :math:`\epsilon=1/\sqrt{\lambda m}` and :math:`\lambda=m^{-1/(2\beta+1)}`.
 
     Examples
     --------
@@ -334,7 +320,7 @@ def printed_bound(
     kappa: float = 1.0,
     strong_convexity: float = 2.0,
 ) -> float:
-    r"""Right side of Theorem 4 as printed.
+    r"""Right side of Theorem 4 as printed; ``baseline`` is :math:`B_0+\Omega(0)`.
 
     Examples
     --------
@@ -352,13 +338,7 @@ def printed_bound(
 
 
 def safe_lipschitz(epsilon: float) -> float:
-    r"""Largest :math:`C_L` for which the printed Theorem 4 is proved.
-
-    Notes
-    -----
-    By stability, with the printed noise, the excess is at most
-    :math:`\frac{\kappa^2C_L^2}\gamma(1+2\epsilon)\epsilon+D(\lambda)`; compare with
-    :math:`\frac{3\kappa^2C_L}\gamma\epsilon+c_\beta\lambda^\beta`.
+    r"""Largest :math:`C_L` for which the printed Theorem 4 is proved: :math:`3/(1+2\epsilon)`.
 
     Examples
     --------
@@ -383,11 +363,11 @@ def excess_bound(
 ) -> float:
     r"""Bound on the expected excess risk of the minimiser plus one Laplace variable.
 
-    Notes
-    -----
-    Hypotheses: L convex and :math:`C_L`-Lipschitz in its first argument, :math:`\Omega\ge0` and
-    gamma-strongly convex, records independent, noise independent of them. Neither a bound
-    :math:`B_0` nor :math:`\epsilon<1` is needed. The sample error has mean zero.
+    By stability
+    :math:`\frac{2\kappa^2C_L^2}{\lambda\gamma m}(1+\frac{\omega}{2C_L\epsilon})+D(\lambda)`, for
+    any epsilon; ``approximation`` is :math:`D(\lambda)`, ``width`` is :math:`\omega`, by default
+    :math:`2C_L`. With a ``baseline`` :math:`B_0+\lambda\Omega(0)` privacy bounds :math:`R_1`
+    instead. ``as_printed``: half the noise, so that one answer is :math:`2\epsilon`-private.
 
     Examples
     --------
@@ -424,6 +404,10 @@ def balanced_regularization(
 ) -> float:
     r"""Regularisation that minimises the bound by stability for a given budget.
 
+    :math:`(\frac{a}{\beta c_\beta m})^{1/(\beta+1)}` with
+    :math:`a=\frac{2\kappa^2C_L^2}\gamma(1+\frac1\epsilon)`; the bound is then of order
+    :math:`(m\min\{1,\epsilon\})^{-\beta/(\beta+1)}`.
+
     Examples
     --------
     >>> round(balanced_regularization(n_records=1000, epsilon=1.0, beta=1.0), 6)
@@ -449,7 +433,7 @@ def balanced_regularization(
 
 
 def operator_spectrum(gram: ArrayLike) -> Array:
-    r"""Eigenvalues of the integral operator for the uniform law on finitely many points.
+    """Eigenvalues of the integral operator, decreasing, for the uniform law on the points.
 
     Examples
     --------
@@ -475,6 +459,9 @@ def trigonometric_spectrum(n_frequencies: int) -> Array:
 def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Array:
     r"""Partial norms of :math:`L_K^{-r}f`, one for each number of terms.
 
+    :math:`(\sum_{j\le k}a_j^2\mu_j^{-2r})^{1/2}`; f is in the range of :math:`L_K^r` iff they stay
+    bounded, and r = 1/2 gives the norm of the space.
+
     Examples
     --------
     >>> source_norm([1.0, 1.0], [1.0, 0.25], 0.5)
@@ -491,7 +478,7 @@ def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Ar
 
 
 def step_coefficients(n_terms: int) -> Array:
-    r"""Coefficients of :math:`\mathrm{sgn}\sin2\pi x` in :math:`\sqrt2\sin2\pi kx`.
+    r"""Coefficients of :math:`\mathrm{sgn}\sin2\pi x` in :math:`\sqrt2\sin2\pi kx`, k = 1, 2, ...
 
     Examples
     --------
@@ -519,10 +506,8 @@ def least_squares_noise(
 ) -> float:
     r"""What the noise adds to the squared risk, :math:`\mathbb Eb^2=2s^2`, exactly.
 
-    Notes
-    -----
-    :math:`\mathbb E(f+b-y)^2=(f-y)^2+\mathbb Eb^2`, since b has mean zero and does not depend on
-    the data.
+    The scale s is that of :func:`dplit.erm.release.least_squares_scale`; as printed
+    :math:`\frac{2M^2\kappa^4(\kappa+1)^2}{\lambda^3m^2\epsilon^2}`, doubled four times that.
 
     Examples
     --------
@@ -559,13 +544,9 @@ def least_squares_bound(
 ) -> float:
     r"""Bound on the expected excess squared risk of kernel ridge regression plus noise.
 
-    Notes
-    -----
-    Add one record. The fit on m is then a leave-one-out fit of the sample with m + 1 records, with
-    the same :math:`\lambda m`; its error at the record left out is the residual of the larger fit
-    times :math:`1+\tilde k/(\lambda m)` with :math:`0\le\tilde k\le\kappa^2`. So
-    :math:`\mathbb E\mathcal E(f_z)\le(1+\kappa^2/(\lambda m))^2` times the expected empirical risk
-    of the larger fit, which is at most :math:`\mathcal E(f_\lambda)+\lambda\|f_\lambda\|_K^2`.
+    :math:`D+\bigl[(1+\frac{\kappa^2}{\lambda m})^2-1\bigr](\mathcal E(f_\rho)+D)+\mathbb Eb^2` with
+    ``approximation`` :math:`D(\lambda)`, ``target_risk`` :math:`\mathcal E(f_\rho)` and ``noise``
+    :math:`\mathbb Eb^2`.
 
     Examples
     --------
@@ -585,6 +566,8 @@ def break_even(
     *, trivial_risk: float, label_bound: float = 1.0, kappa: float = 1.0, scale: Scale = "sharp"
 ) -> int:
     r"""Least m from which the noise of Section 5.1 at beta = 1 costs no more than a trivial fit.
+
+    At :math:`\lambda=\epsilon=m^{-1/3}`; ``trivial_risk`` is the excess risk of the function 0.
 
     Examples
     --------

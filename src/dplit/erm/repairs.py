@@ -62,7 +62,25 @@ __all__ = [
 def gamma_release(
     weights: ArrayLike, *, sensitivity: float, epsilon: float, rng: np.random.Generator
 ) -> Array:
-    r"""Weights of a linear model plus noise with density proportional to ``exp(-rate ||b||_2)``.
+    """Weights of a linear model plus noise with density proportional to ``exp(-rate ||b||_2)``.
+
+    Parameters
+    ----------
+    weights : array_like of shape (d,)
+        Exact weights of ``f(x) = <weights, phi(x)>`` on public features.
+    sensitivity : float
+        Bound on the Euclidean distance of the weights over all neighbouring data sets (plus the
+        certified distance of an approximate solver for both), positive.
+    epsilon : float
+        Positive; the rate is ``epsilon / sensitivity``.
+    rng : numpy.random.Generator
+        Source of the noise: research noise in floating point, not a release.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+        Epsilon-private weights; every evaluation of the function is post-processing. Algorithm 1 of
+        Chaudhuri, Monteleoni and Sarwate, JMLR 12 (2011).
 
     Examples
     --------
@@ -84,10 +102,7 @@ def gamma_deviation(
 ) -> float:
     r"""Standard deviation of the noise of one prediction on features of norm ``kappa``.
 
-    Notes
-    -----
-    The norm is Gamma(d) with rate :math:`\xi=\epsilon/\Delta`, so :math:`E\|b\|^2=d(d+1)/\xi^2`,
-    and every direction has the same share of it.
+    :math:`\kappa\sqrt{d+1}\,\Delta/\epsilon` for the ``dimension`` d.
 
     Examples
     --------
@@ -102,7 +117,10 @@ def gamma_deviation(
 def gamma_privacy_loss(
     released: ArrayLike, weights: ArrayLike, neighbour: ArrayLike, *, rate: float
 ) -> Array:
-    r"""Logarithm of the ratio of the densities of a release under two sets of exact weights.
+    """Logarithm of the ratio of the densities of a release under two sets of exact weights.
+
+    ``rate (||released - neighbour|| - ||released - weights||)`` with ``rate = epsilon /
+    sensitivity``; ``released`` may have any shape (..., d).
 
     Examples
     --------
@@ -193,11 +211,10 @@ class BudgetExhaustedError(RuntimeError):
 
 
 def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: float = 1.0) -> float:
-    r"""Laplace scale of each of q answers, epsilon-private together.
+    r"""Laplace scale :math:`q\kappa\Delta/\epsilon` of each of q answers, epsilon-private together.
 
-    Notes
-    -----
-    :math:`|f(x)-g(x)|\le\sqrt{K(x,x)}\,\|f-g\|_K`, and privacy losses of adaptive answers add up.
+    q is fixed before the first answer; ``sensitivity`` bounds :math:`\|f-g\|_K` over all
+    neighbours.
 
     Examples
     --------
@@ -212,18 +229,20 @@ def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: fl
 class QueryOracle(CuratedFunction):
     """Answers ``f(x)`` with fresh Laplace noise at no more than q different points.
 
-    Attributes
+    Parameters
     ----------
-    epsilon, sensitivity : float
-        As given.
-    n_queries, remaining : int
-        The budget, and what is left of it.
+    kernel, records, coefficients, sensitivity, rng
+        As for :class:`GaussianProcessOracle`.
+    epsilon : float
+        Budget of all answers together, positive; delta is 0.
+    n_queries : int
+        Number q of answers, at least 1; ``remaining`` tells what is left of it.
 
     Notes
     -----
     Noise at x has scale ``q sqrt(K(x, x)) sensitivity / epsilon``, which does not depend on the
-    data. A point asked twice gets the same answer and costs nothing the second time. Like
-    :class:`~dplit.erm.repairs.GaussianProcessOracle` the object is the curator's.
+    data. A point asked twice gets the same answer and costs nothing the second time. The object is
+    the curator's: it refuses to be pickled.
 
     Examples
     --------
@@ -258,7 +277,10 @@ class QueryOracle(CuratedFunction):
         return self.n_queries - len(self._answers)
 
     def answer(self, points: ArrayLike) -> Array:
-        """Return the noisy values at ``points``, or refuse all of them."""
+        """Return the noisy values at ``points`` (p, d), or refuse all of them.
+
+        The choice may depend on earlier answers: all ever given are epsilon-private together.
+        """
         keys, rows = self._keyed(points)
         fresh = [key for key in rows if key not in self._answers]
         if len(fresh) > self.remaining:
@@ -280,18 +302,17 @@ class QueryOracle(CuratedFunction):
 # What one answer costs in noise under each release, in closed form.
 #
 # A release is judged by the standard deviation of the noise on one prediction, with kappa = 1 and
-# the
-# sensitivity of Theorem 2. No data, no simulation.
+# the sensitivity of Theorem 2. No data, no simulation.
 
 
 class ReleaseCosts(NamedTuple):
     """Noise of the releases at one sample size.
 
-    ``sensitivity`` is Theorem 2's; ``printed_scale`` the Laplace scale printed for the scalar
-    shift, which is private for no epsilon; ``query_scale`` the Laplace scale of one answer;
-    ``gaussian_process`` the standard deviation of any answer of the whole function;
-    ``textbook`` the same with the sufficient condition of Hall, Rinaldo and Wasserman;
-    ``gamma_lengths`` the mean length of the gamma-norm noise for each dimension asked.
+    ``sensitivity`` is Theorem 2's; ``printed_scale`` the Laplace scale of the scalar shift, which
+    is private for no epsilon; ``query_scale`` that of one answer; ``gaussian_process`` the standard
+    deviation of any answer of the whole function; ``textbook`` the same with the sufficient
+    condition of Hall, Rinaldo and Wasserman; ``gamma_lengths`` the mean length of gamma-norm noise
+    by dimension.
     """
 
     n_records: int
@@ -314,11 +335,10 @@ def release_costs(
 ) -> ReleaseCosts:
     r"""Noise of each release for a loss with slopes at most 1 and features of norm 1.
 
-    Notes
-    -----
-    With :math:`\Delta=1/(\lambda m)`: printed scale :math:`\Delta/(2\epsilon)`, one answer
-    :math:`\Delta/\epsilon`, textbook :math:`\sqrt{2\ln(2/\delta)}\,\Delta/\epsilon` (proved for
-    epsilon < 1), gamma-norm :math:`d\Delta/\epsilon`.
+    With :math:`\Delta=1/(\lambda m)`, by default :math:`\lambda=m^{-1/3}`: printed scale
+    :math:`\Delta/(2\epsilon)`, one answer :math:`\Delta/\epsilon`, textbook
+    :math:`\sqrt{2\ln(2/\delta)}\,\Delta/\epsilon` (proved for epsilon < 1), gamma-norm
+    :math:`d\Delta/\epsilon`.
 
     Examples
     --------
@@ -358,6 +378,8 @@ def _last(holds: Callable[[int], bool]) -> int:
 def break_even_queries(*, epsilon: float, delta: float) -> int:
     r"""Largest number of answers for which Laplace noise has less variance than the process.
 
+    The last q with :math:`\sqrt2\,q/\epsilon\le\sigma`; 0 if there is none.
+
     Examples
     --------
     >>> break_even_queries(epsilon=0.5, delta=1e-5)
@@ -374,6 +396,8 @@ def break_even_queries(*, epsilon: float, delta: float) -> int:
 def break_even_dimension(*, epsilon: float, delta: float) -> int:
     r"""Largest number of features for which gamma-norm noise has less variance than the process.
 
+    The last d with :math:`\sqrt{d+1}/\epsilon\le\sigma`; 0 if there is none.
+
     Examples
     --------
     >>> break_even_dimension(epsilon=0.5, delta=1e-5)
@@ -384,26 +408,40 @@ def break_even_dimension(*, epsilon: float, delta: float) -> int:
 
 
 class GaussianProcessOracle(CuratedFunction):
-    r"""Answers of ``f + sigma G`` at any points: adaptive, consistent, private as a whole.
+    """Answers of ``f + sigma G`` at any points: adaptive, consistent, private as a whole.
+
+    Parameters
+    ----------
+    kernel : callable
+        ``kernel(X, Z)`` gives the matrix of ``K(x, z)``; the kernel of the space in which ``f`` was
+        fitted, chosen without the data.
+    records, coefficients : array_like of shape (m, d) and (m,)
+        Of ``f = sum_i c_i K(x_i, .)``: private.
+    sensitivity : float
+        Bound on ``||f - g||_K`` over all neighbouring data sets, positive. Theorem 2 gives it; the
+        certified distance of an approximate solver is added for **both** neighbours.
+    epsilon, delta : float
+        Guarantee of all answers together.
+    jitter : float, default=1e-10
+        Variance, in units of the kernel, of independent noise that is **drawn** at every new point,
+        so that factorisations never meet a singular matrix. More noise never hurts privacy.
+    rng : numpy.random.Generator
+        Source of the noise: research noise in floating point, not a release.
 
     Attributes
     ----------
     sigma : float
         Factor of the process: the noise at x has variance ``sigma^2 (K(x, x) + jitter)``.
     mu : float
-        ``sensitivity / sigma``: every sequence of answers is mu-Gaussian-DP.
-    epsilon, delta, sensitivity : float
-        As given.
+        ``sensitivity / sigma``: every sequence of answers is mu-Gaussian-DP (Hall, Rinaldo and
+        Wasserman, JMLR 14, 2013).
 
     Notes
     -----
-    One path of G serves all questions. New values are drawn from their law given the old ones,
-    by new rows of the Cholesky factor, so nothing depends on how the questions are grouped; a
-    point asked twice gets the same answer.
-
-    The object is the **curator's**: it holds the records. Publish its answers, never the object;
-    it refuses to be pickled. To publish a model that answers on its own, use random features for
-    the fit *and* the noise: :class:`~dplit.erm.estimators.PrivateKernelMachine`.
+    One path of G serves all questions: new values are drawn from their law given the old ones, so
+    nothing depends on how the questions are grouped, and a point asked twice gets the same answer.
+    The object is the **curator's**, who publishes its answers; it refuses to be pickled. A model
+    that answers on its own is :class:`~dplit.erm.estimators.PrivateKernelMachine`.
 
     Examples
     --------
@@ -448,7 +486,11 @@ class GaussianProcessOracle(CuratedFunction):
         return len(self._asked)
 
     def answer(self, points: ArrayLike) -> Array:
-        """Return the noisy values at ``points``."""
+        """Return the noisy values at ``points`` (q, d).
+
+        The choice may depend on earlier answers: all ever given are (epsilon, delta)-private
+        together.
+        """
         keys, rows = self._keyed(points)
         fresh = [key for key in rows if key not in self._place]
         if fresh:
@@ -487,10 +529,9 @@ def distinguishing_power(
 ) -> float:
     r"""How far apart finitely many answers are under two hypotheses, in standard deviations.
 
-    Notes
-    -----
-    The kernel norm of a function is at least that of its interpolant of least norm, whose square is
-    :math:`d^\top K^{-1}d`.
+    :math:`\sqrt{d^\top(\sigma^2K+\text{floor}^2I)^{-1}d}` with the ``difference`` d of the values
+    and the covariance K of the noise for ``sigma`` 1; ``floor`` is the deviation of further
+    independent noise.
 
     Examples
     --------
@@ -509,6 +550,8 @@ def distinguishing_power(
 
 def largest_power(false_positive_rate: ArrayLike, *, mu: float) -> Array:
     r"""Largest true-positive rate of any attack on a mu-Gaussian-DP release.
+
+    :math:`\Phi(\Phi^{-1}(\mathrm{FPR})+\mu)` (Dong, Roth and Su 2022, Definition 2.6).
 
     Examples
     --------

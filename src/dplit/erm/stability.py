@@ -42,26 +42,16 @@ __all__ = [
 
 # All replacements of one record in kernel ridge regression, from a single factorisation.
 #
-# The fit f minimises :math:`\frac1m\sum_i(f(x_i)-y_i)^2+\lambda\|f\|_K^2`. To delete a record or
-# to
-# put another in its place changes the normal equations by rank one or two, so that the distances
-# of
+# The fit f minimises :math:`\frac1m\sum_i(f(x_i)-y_i)^2+\lambda\|f\|_K^2`. To delete a record or to
+# put another in its place changes the normal equations by rank one or two, so that the distances of
 # all neighbouring fits cost no more than one fit and a few matrix products.
 
 
 class WorstReplacement(NamedTuple):
     """The replacement that moves a fit most.
 
-    Attributes
-    ----------
-    distance : float
-        Distance of the two fits in the space.
-    removed : int
-        Index of the record that leaves the sample.
-    added : int
-        Index of the candidate that takes its place.
-    label : float
-        The label that it brings.
+    ``distance`` of the two fits in the space; record ``removed`` of the sample gives way to
+    candidate ``added``, which brings ``label``.
     """
 
     distance: float
@@ -80,29 +70,11 @@ def _finite_matrix(name: str, value: ArrayLike, ndim: int) -> Array:
 class RidgeNeighbours:
     r"""Distances between a kernel ridge fit and the fits of all neighbouring samples.
 
-    Attributes
-    ----------
-    coefficients, predictions : ndarray, shape (m,)
-        The fit :math:`f=\sum_ic_iK_{x_i}` and its values.
-
-    Notes
-    -----
-    Write :math:`\alpha=\lambda m`, :math:`R=(S+\alpha)^{-1}` with
-    :math:`S=\sum_iK_{x_i}\otimes K_{x_i}`, and :math:`G=(\mathbf K+\alpha I)^{-1}`, so that
-    :math:`\alpha R=I-K_X^*GK_X`. Record i goes, candidate j comes. With
-    :math:`U=[K_{x_i},K_{x_j'}]`, :math:`D=\mathrm{diag}(-1,1)`, :math:`N=U^*RU` and residuals
-    :math:`r=(y_i-f(x_i),\,y_j'-f(x_j'))`,
-
-    .. math:: \bar f-f=RU\,(D+N)^{-1}r,\qquad
-        \|\bar f-f\|_K^2=\beta^\top(U^*R^2U)\,\beta,\quad\beta=(D+N)^{-1}r .
-
-    The entries of both 2 x 2 matrices are entries of :math:`G`, :math:`\mathbf KG`,
-    :math:`G\mathbf KG`, :math:`G\mathbf k_j` and :math:`G^2\mathbf k_j`. Deletion alone gives
-    :math:`f-f_-=\frac{c_i}{G_{ii}}\sum_lG_{li}K_{x_l}`.
+    ``gram`` is the Gram matrix of the sample, ``coefficients`` and ``predictions`` are those of its
+    fit :math:`f=\sum_ic_iK_{x_i}`. All distances are measured in the space.
 
     Examples
     --------
-    >>> import numpy as np
     >>> near = RidgeNeighbours(np.eye(2), [1.0, 0.0], regularization=0.5)
     >>> near.deletion_distances()
     array([0.5, 0. ])
@@ -134,7 +106,11 @@ class RidgeNeighbours:
     def replacement_distances(
         self, cross: ArrayLike, diagonal: ArrayLike, labels: ArrayLike
     ) -> Array:
-        r"""Distances to the fits in which a candidate takes the place of a record."""
+        """Distances, shape (m, q), to the fits in which candidate j takes the place of record i.
+
+        ``cross`` (m, q) holds kernel values between sample and candidates, ``diagonal`` and
+        ``labels`` (q,) the candidates' own; of order m^2 q operations for all.
+        """
         k = _finite_matrix("cross", cross, 2)
         own, targets = _finite_matrix("diagonal", diagonal, 1), _finite_matrix("labels", labels, 1)
         m, alpha = len(self._y), self._alpha
@@ -162,7 +138,12 @@ class RidgeNeighbours:
     def worst_replacement(
         self, cross: ArrayLike, diagonal: ArrayLike, *, label_bound: float
     ) -> WorstReplacement:
-        r"""Exact local sensitivity over all replacements by candidates with labels in [-M, M]."""
+        """Exact local sensitivity over all replacements by candidates with labels in [-M, M].
+
+        The distance is convex in the new label, so that -M and M suffice. It is the sensitivity
+        **at this sample**, which may itself be private: a mechanism calibrates to the supremum over
+        samples.
+        """
         M = check_positive("label_bound", label_bound)
         best = WorstReplacement(-1.0, 0, 0, 0.0)
         for label in (-M, M):
@@ -188,11 +169,7 @@ StabilityVersion = Literal["printed", "argument", "lipschitz", "triangle", "shar
 class LeastSquaresPair(NamedTuple):
     """Two neighbouring samples for the linear kernel on the plane.
 
-    Attributes
-    ----------
-    points : ndarray, shape (m + 1, 2)
-        The samples share the first m - 1 records; one has the last but one, the other the last.
-    labels : ndarray, shape (m + 1,)
+    They share the first m - 1 of m + 1 records; one has the last but one, the other the last.
     """
 
     points: NDArray[np.float64]
@@ -202,11 +179,9 @@ class LeastSquaresPair(NamedTuple):
 def fit_norm_factor(*, regularization: float, kappa: float = 1.0) -> float:
     r"""Smallest :math:`\nu` with :math:`\|f_z\|_K\le M\nu` for every sample of every size.
 
-    Notes
-    -----
-    With singular values :math:`\sqrt{mt}`, :math:`t\le\kappa^2`, of the sampled evaluations,
-    :math:`\|f_z\|_K\le\sqrt mM\max_t\sqrt{mt}/(mt+\lambda m)`. A sample of equal records of size
-    :math:`\min(\sqrt\lambda,\kappa)` attains it.
+    :math:`1/(2\sqrt\lambda)` if :math:`\lambda\le\kappa^2`, else :math:`\kappa/(\kappa^2+\lambda)`;
+    the paper uses :math:`1/\sqrt\lambda`. Equal records of size :math:`\min(\sqrt\lambda,\kappa)`
+    attain it.
 
     Examples
     --------
@@ -229,6 +204,10 @@ def least_squares_lipschitz(
     version: LipschitzVersion = "printed",
 ) -> float:
     r"""Lipschitz constant of the square between two fits, as Section 5.1 and its argument give it.
+
+    ``"printed"`` :math:`2M(\kappa+1)/\sqrt\lambda`, right for :math:`\lambda\le1`; ``"argument"``,
+    what its derivation gives, :math:`2M(1+\kappa/\sqrt\lambda)`; ``"sharp"``
+    :math:`2M(1+\kappa\nu)`.
 
     Examples
     --------
@@ -273,40 +252,13 @@ def least_squares_stability(
 ) -> float:
     r"""Bound on the distance in the space of two least-squares fits that differ in one record.
 
-    Notes
-    -----
-    Let S belong to the m - 1 common records, :math:`H=S+\lambda m`, and write
-    :math:`\phi=K_{x_m}`, :math:`\phi'=K_{\bar x_m}`. **Triangle.** With h the fit on the common
-    records, :math:`T=\lambda mH^{-1}`, :math:`0\le T\le I`, and
-    :math:`a=1/(\lambda m+\langle\phi,T\phi\rangle)`, likewise a',
+    ``"printed"`` is Theorem 2 with the printed constant,
+    :math:`2M\kappa(\kappa+1)/(\lambda^{3/2}m)`, ``"argument"`` and ``"lipschitz"`` the same with
+    the other two constants of :func:`least_squares_lipschitz`. Ours: ``"triangle"``
+    :math:`\frac{\kappa M}{\lambda m}(2+\kappa\nu)` and ``"sharp"``, which :func:`mirror_pair`
+    attains as m grows: the smaller of :math:`2M\nu` and
 
-    .. math:: f_z-f_{\bar z}=T\bigl[(ay\phi-a'y'\phi')
-        -(a\,\phi\otimes\phi-a'\phi'\otimes\phi')h\bigr].
-
-    The first bracket is at most :math:`2\kappa M/(\lambda m)`. The second is the difference of two
-    positive operators of norm at most :math:`\kappa^2/(\lambda m)`, which is no larger than the
-    larger of them, applied to h with :math:`\|h\|\le M\nu`.
-
-    **Sharp.** With :math:`v=f_z-f_{\bar z}` and the mean g of the two fits, the normal equations
-    give :math:`Hv+\frac12\phi\langle\phi,v\rangle+\frac12\phi'\langle\phi',v\rangle
-    =\phi(y-\langle\phi,g\rangle)-\phi'(y'-\langle\phi',g\rangle)`. The inner product with v, where
-    :math:`\xi=\langle\phi,v\rangle`, :math:`\xi'=\langle\phi',v\rangle`, is
-
-    .. math:: \lambda m\|v\|^2+\tfrac12(\xi^2+\xi'^2)
-        \le M(|\xi|+|\xi'|)+M\nu\,\|\xi\phi-\xi'\phi'\| .
-
-    One may lengthen both to norm kappa by new axes on which v is zero. The projection of v on them
-    has a length r at most :math:`\|v\|`. For vectors at the angle t,
-    :math:`\|\xi\phi-\xi'\phi'\|=\kappa^2r\sin t`; the best v has :math:`\xi'=-\xi`, which with
-    :math:`k=\sin^2(t/2)` gives :math:`\lambda m\|v\|^2+\kappa^2kr^2\le
-    2\kappa r\sqrt k\,M(1+\kappa\nu\sqrt{1-k})`. If the largest :math:`\|v\|` has r less than it,
-    then :math:`\kappa^2k>\lambda m` and :math:`k=\lambda m/\kappa^2` does better. So r equals it:
-
-    .. math:: \|f_z-f_{\bar z}\|_K\le\max_{0\le k\le1}
-        \frac{2\kappa\sqrt k\,M(1+\kappa\nu\sqrt{1-k})}{\lambda m+\kappa^2k}.
-
-    For every fixed lambda and kappa :func:`mirror_pair` attains it as m grows. For very small
-    samples the diameter :math:`2M\nu` of the ball of all fits is smaller, and is returned.
+    .. math:: \max_{0\le k\le1}\frac{2\kappa\sqrt k\,M(1+\kappa\nu\sqrt{1-k})}{\lambda m+\kappa^2k}.
 
     Examples
     --------
@@ -340,6 +292,9 @@ def mirror_distance(
 ) -> float:
     r"""Distance of the fits when mirror images are swapped beside a cluster, in closed form.
 
+    The m - 1 common records sit at ``radius`` on the first axis, the swapped ones are
+    :math:`\kappa(-\cos t,\pm\sin t)` for the angle t; all labels are M.
+
     Examples
     --------
     >>> round(mirror_distance(0.0, 1.5707963, regularization=1.0, n_records=1, label_bound=1.0), 6)
@@ -355,7 +310,9 @@ def mirror_distance(
 def mirror_pair(
     *, regularization: float, n_records: int, label_bound: float, kappa: float = 1.0
 ) -> LeastSquaresPair:
-    r"""The worst swap of mirror images beside a cluster.
+    r"""The worst swap of mirror images beside a cluster: radius and angle maximise its distance.
+
+    As :math:`\lambda m` grows it attains :func:`least_squares_stability`.
 
     Examples
     --------
@@ -392,6 +349,9 @@ def mirror_pair(
 
 def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> LeastSquaresPair:
     r"""The plainest pair: all others at 0, and the label at kappa goes from M to -M.
+
+    The fits are :math:`2M\kappa/(\lambda m+\kappa^2)` apart: above the printed bound for large
+    lambda.
 
     Examples
     --------
@@ -431,7 +391,7 @@ _CONSTANTS = {"printed": 16.0, "sharp": 2.0, "signed": 4.0}
 
 
 def hamming_distance(first: object, second: object) -> int:
-    """Count the positions at which two samples of the same size differ.
+    """Count the positions at which two samples of the same size differ; neighbours have distance 1.
 
     Examples
     --------
@@ -456,15 +416,8 @@ def bounded_stability(
 ) -> float:
     r"""Theorem 1: stability from the boundedness of the loss alone.
 
-    Notes
-    -----
-    Both minimisers beat each other by strong convexity. Added up,
-
-    .. math:: \lambda\gamma\|f_z-f_{\bar z}\|_K^2\le\tfrac1m\bigl[
-        L(f_{\bar z},z_m)-L(f_z,z_m)+L(f_z,\bar z_m)-L(f_{\bar z},\bar z_m)\bigr],
-
-    and the bracket is at most 2B if the loss lies in [0, B], 4B if it lies in [-B, B]. Nothing is
-    asked of :math:`\Omega` beyond strong convexity.
+    :math:`\sqrt{cB/(\lambda\gamma m)}` with the ``bound`` B. The constant c is 16 as ``"printed"``,
+    2 (``"sharp"``) for losses in [0, B] and 4 (``"signed"``) for losses in [-B, B].
 
     Examples
     --------
@@ -489,12 +442,8 @@ def loss_bound(
 ) -> float:
     r"""Number B that Theorem 1 asks for, from the size of a minimiser.
 
-    Notes
-    -----
-    :math:`\lambda\|f_S\|_K^2\le\mathcal E_S(0)=L_0`, and stationarity gives
-    :math:`\|f_S\|_K\le\kappa C_L/(2\lambda)`; so predictions are at most
-    :math:`\kappa\min\{\sqrt{L_0/\lambda},\kappa C_L/(2\lambda)\}`. Least squares has the smaller
-    :math:`\kappa M\nu(\lambda)`.
+    It bounds :math:`L(f_S(x),y)` and :math:`\lambda\|f_S\|_K^2` for every sample S; the bound M on
+    labels matters for least squares and the pinball loss alone.
 
     Examples
     --------
@@ -521,12 +470,9 @@ def lipschitz_stability(
     kappa: float = 1.0,
     strong_convexity: float = 2.0,
 ) -> float:
-    r"""Theorem 2: stability from a Lipschitz loss, for the replacement of one record.
+    r"""Theorem 2, for the replacement of one record: :math:`2\kappa C_L/(\lambda\gamma m)`.
 
-    Notes
-    -----
-    In the inequality of :func:`bounded_stability` group the four losses by record: each of the two
-    pairs is at most :math:`C_L\|f_z-f_{\bar z}\|_\infty\le C_L\kappa\|f_z-f_{\bar z}\|_K`.
+    Hinge and pinball loss attain it.
 
     Examples
     --------
@@ -552,6 +498,8 @@ def lipschitz_deletion(
 ) -> float:
     r"""Theorem 2 for the deletion of one of m records, with :math:`\lambda m` held fixed.
 
+    :math:`\kappa C_L/(\lambda\gamma m)`: half of the bound for a replacement.
+
     Examples
     --------
     >>> lipschitz_deletion(lipschitz=1.0, regularization=0.5, n_records=1)
@@ -573,7 +521,9 @@ def sharper_from(
     strong_convexity: float = 2.0,
     version: BoundedVersion = "printed",
 ) -> float:
-    r"""Sample size above which Theorem 2 gives a smaller bound than Theorem 1.
+    r"""Sample size above which Theorem 2 gives a smaller bound than Theorem 1, not rounded.
+
+    :math:`4\kappa^2C_L^2/(cB\lambda\gamma)` with the constant c of Theorem 1 in this version.
 
     Examples
     --------

@@ -79,18 +79,11 @@ def _broadcast(predictions: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
 def expected_loss_laplace(
     loss: str, predictions: ArrayLike, y: ArrayLike, *, scale: float, tau: float = 0.5
 ) -> Array:
-    r"""Mean loss of a prediction plus Laplace noise, :math:`\mathbb E_bL(t+b,y)`.
+    r"""Mean loss of a prediction plus Laplace noise, :math:`\mathbb E_bL(t+b,y)`, entry by entry.
 
-    Notes
-    -----
-    A convex kink of slope change :math:`\omega` at distance u costs
-    :math:`\frac{\omega s}2e^{-|u|/s}`, linear pieces cost nothing:
-
-    .. math::
-        \mathbb E(1-y(t+b))_+&=(1-yt)_++\tfrac s2e^{-|1-yt|/s},\\
-        \mathbb E\rho_\tau(y-t-b)&=\rho_\tau(y-t)+\tfrac s2e^{-|y-t|/s},\\
-        \mathbb E|t+b-y|&=|t-y|+s\,e^{-|t-y|/s},\\
-        \mathbb E(t+b-y)^2&=(t-y)^2+2s^2 .
+    Least squares gains :math:`2s^2`; a convex kink of slope change :math:`\omega` (2 for the
+    absolute error, else 1) at distance u costs :math:`\frac{\omega s}2e^{-|u|/s}`; linear pieces
+    cost nothing. A ``scale`` s of 0 is no noise.
 
     Examples
     --------
@@ -120,6 +113,9 @@ def expected_loss_laplace(
 def wrong_sign_probability(predictions: ArrayLike, y: ArrayLike, *, scale: float) -> Array:
     r"""Probability that the sign of a prediction plus Laplace noise is not the label.
 
+    :math:`\frac12e^{-yt/s}` for :math:`yt\ge0`, else :math:`1-\frac12e^{yt/s}`; without noise a
+    prediction of 0 counts one half.
+
     Examples
     --------
     >>> wrong_sign_probability([0.0, 1.0], [1, 1], scale=1.0).round(4)
@@ -137,7 +133,7 @@ def wrong_sign_probability(predictions: ArrayLike, y: ArrayLike, *, scale: float
 
 
 def slope_range(loss: str) -> float:
-    r"""Width of the interval in which the slopes of a loss lie, whatever the target.
+    """Width of the interval in which the slopes of a loss lie, whatever the target.
 
     Examples
     --------
@@ -151,10 +147,8 @@ def slope_range(loss: str) -> float:
 def noise_error_bound(*, scale: float, lipschitz: float, width: float | None = None) -> float:
     r"""Bound on what data-independent Laplace noise adds to the mean loss, :math:`\mathbb ER_2`.
 
-    Notes
-    -----
-    Subtract the linear function whose slope is the middle of the range: it has mean zero under the
-    noise, and what is left has Lipschitz constant :math:`\omega/2`. A kink attains the bound.
+    :math:`\frac\omega2s` with the ``width`` :math:`\omega` of the range of slopes, at most
+    :math:`2C_L`; without one :math:`C_Ls`, as in the proof of Proposition 3. A kink attains it.
 
     Examples
     --------
@@ -169,22 +163,13 @@ def noise_error_bound(*, scale: float, lipschitz: float, width: float | None = N
 
 
 class Decomposition(NamedTuple):
-    r"""The parts of the error, and the error.
+    r"""The parts of the error, and the error: equation (3).
 
-    Attributes
-    ----------
-    generalization : float
-        :math:`R_1=\mathcal E(f_{z,A})-\mathcal E_z(f_{z,A})`.
-    noise : float
-        :math:`R_2=\mathcal E_z(f_{z,A})-\mathcal E_z(f_z)`.
-    sample : float
-        :math:`S=\mathcal E_z(f_\lambda)-\mathcal E(f_\lambda)`.
-    approximation : float
-        :math:`D(\lambda)=\mathcal E(f_\lambda)-\mathcal E(f_\rho)+\lambda\Omega(f_\lambda)`.
-    excess : float
-        :math:`\mathcal E(f_{z,A})-\mathcal E(f_\rho)`.
-    slack : float
-        The sum of the four parts minus the excess.
+    ``generalization`` is :math:`R_1=\mathcal E(f_{z,A})-\mathcal E_z(f_{z,A})`, ``noise``
+    :math:`R_2=\mathcal E_z(f_{z,A})-\mathcal E_z(f_z)`, ``sample``
+    :math:`S=\mathcal E_z(f_\lambda)-\mathcal E(f_\lambda)`, ``approximation``
+    :math:`D(\lambda)=\mathcal E(f_\lambda)-\mathcal E(f_\rho)+\lambda\Omega(f_\lambda)`, ``excess``
+    :math:`\mathcal E(f_{z,A})-\mathcal E(f_\rho)`, ``slack`` the sum of the four minus the excess.
     """
 
     generalization: float
@@ -220,6 +205,11 @@ def error_decomposition(
     tau: float = 0.5,
 ) -> Decomposition:
     r"""Equation (3) on a finite population of n records.
+
+    ``population`` and ``empirical`` weigh the records and sum to 1; ``fitted``, ``stepping`` and
+    ``target`` are the predictions of :math:`f_z,f_\lambda,f_\rho`, ``penalties`` are
+    :math:`\lambda\Omega` of the first two. ``shift`` is noise that was added to :math:`f_z`,
+    ``scale`` that of further Laplace noise over which the parts are averaged.
 
     Examples
     --------
@@ -257,11 +247,9 @@ def coin_decomposition(
 ) -> Decomposition:
     r"""Exact expectation of all parts for the hinge loss on one point with random labels.
 
-    Notes
-    -----
-    X is one point and K = 1, so f is a number w and
-    :math:`f_z=\operatorname{clip}\bigl((2\bar p-1)/(2\lambda),-1,1\bigr)` with the share
-    :math:`\bar p` of positive labels.
+    K = 1, so f is a number; with the share :math:`\bar p` of positive labels
+    :math:`f_z=\operatorname{clip}\bigl((2\bar p-1)/(2\lambda),-1,1\bigr)`. The stepping stone is
+    the minimiser of the regularised population risk, ``probability`` that of the label +1.
 
     Examples
     --------
@@ -306,6 +294,10 @@ def privacy_generalization(
 ) -> float:
     r"""Bound on :math:`\mathbb ER_1` by privacy (Proposition 2).
 
+    With ``baseline`` :math:`G_0=B_0+\lambda\Omega(0)` and ``noise_error`` :math:`\mathbb ER_2`: as
+    printed :math:`4\epsilon G_0+2\epsilon\,\mathbb ER_2`, by its proof
+    :math:`2\epsilon(G_0+\mathbb ER_2)`, sharp :math:`(e^\epsilon-1)(G_0+\mathbb ER_2)`.
+
     Examples
     --------
     >>> [round(privacy_generalization(epsilon=0.5, baseline=1.0, noise_error=0.1, version=v), 3)
@@ -333,11 +325,7 @@ def stability_generalization(
 ) -> float:
     r"""Bound on :math:`\mathbb ER_1` by stability, for any noise that is independent of the data.
 
-    Notes
-    -----
-    For fixed b, :math:`\mathbb ER_1=\frac1m\sum_i\mathbb E[L(f_{z^i}(x_i)+b,y_i)
-    -L(f_z(x_i)+b,y_i)]` where :math:`z^i` has a fresh i-th record. Each term is at most
-    :math:`C_L\kappa\|f_{z^i}-f_z\|_K`; Theorem 2 bounds the norm.
+    :math:`2\kappa^2C_L^2/(\lambda\gamma m)`: Theorem 2, times the size of a slope.
 
     Examples
     --------
@@ -370,14 +358,9 @@ _SIDES = ("over", "under")
 class Gap(NamedTuple):
     r"""Exact means of a mechanism, and its exact privacy.
 
-    Attributes
-    ----------
-    sample : float
-        :math:`\mathbb E\frac1m\sum_ig_{z,A}(z_i)`, the smallest possible G.
-    population : float
-        :math:`\mathbb E\int g_{z,A}\,d\rho`.
-    epsilon : float
-        Largest absolute log-ratio of two output probabilities over all neighbours.
+    ``sample`` is :math:`\mathbb E\frac1m\sum_ig_{z,A}(z_i)`, the smallest possible G,
+    ``population`` :math:`\mathbb E\int g_{z,A}\,d\rho`, ``epsilon`` the largest absolute log-ratio
+    of two output probabilities over all neighbours.
     """
 
     sample: float
@@ -394,11 +377,9 @@ def generalization_bound(
 ) -> float:
     r"""Bound on the gap of sample and population mean of a private function (Theorem 3).
 
-    Notes
-    -----
-    Replace record i by an independent copy: for :math:`g\ge0` privacy compares
-    :math:`P(g(z_i)\ge t)` for neighbours, so that sample and population means differ by at most
-    the factor :math:`e^\epsilon`, in both directions. Both bounds are linear in G.
+    Printed :math:`2\epsilon G` with the ``mean`` G; sharp :math:`(1-e^{-\epsilon})G` where the
+    sample mean is the larger one (``"over"``) and :math:`(e^\epsilon-1)G` where it is the smaller
+    (``"under"``).
 
     Examples
     --------
@@ -417,7 +398,7 @@ def generalization_bound(
 
 
 def printed_threshold() -> float:
-    r"""Return the epsilon up to which the second printed inequality holds.
+    """Return the epsilon up to which the second printed inequality of Theorem 3 holds.
 
     Examples
     --------
@@ -433,9 +414,12 @@ def printed_threshold() -> float:
 def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = None) -> Gap:
     r"""Sample mean, population mean and privacy of a finite mechanism, by enumeration.
 
+    Records lie in 0, ..., k - 1 with the law ``weights`` (uniform). ``law`` has a row for each data
+    set, in the order of ``itertools.product(range(k), repeat=m)``, and a column for each output;
+    ``values`` holds :math:`g\ge0` for each output and record.
+
     Examples
     --------
-    >>> from dplit.erm.utility import response_mechanism
     >>> gap = exact_gap(*response_mechanism(2, epsilon=0.5))
     >>> round(1 - gap.population / gap.sample, 4), round(gap.epsilon, 12)
     (0.1967, 0.5)
@@ -473,8 +457,7 @@ def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = 
 # Private mechanisms small enough to enumerate, two of which attain the constants of Theorem 3.
 #
 # Randomised response does so for one record, the subset mechanism for any number of records, both
-# in
-# the limit of a large domain.
+# in the limit of a large domain.
 
 
 #: Largest number of data sets times outputs that is enumerated.
@@ -488,12 +471,10 @@ def _weight(epsilon: float, side: str) -> float:
 
 
 def response_gap(k: int, *, epsilon: float, side: Side = "over") -> float:
-    r"""Relative gap of k-ary randomised response, in closed form.
+    r"""Relative gap of k-ary randomised response on one record, in closed form.
 
-    Notes
-    -----
-    One record, :math:`g=1\{\cdot=\text{answer}\}`: sample mean
-    :math:`e^{\pm\epsilon}/(e^{\pm\epsilon}+k-1)`, population mean 1/k.
+    :math:`(1-\frac1k)(1-e^{-\epsilon})` for :math:`g=1\{\cdot=\text{answer}\}`; on the side
+    ``"under"``, with :math:`e^{-\epsilon}` in the place of :math:`e^\epsilon`, its counterpart.
 
     Examples
     --------
@@ -507,6 +488,8 @@ def response_gap(k: int, *, epsilon: float, side: Side = "over") -> float:
 def inclusion_probability(p: float, *, epsilon: float, side: Side = "over") -> float:
     r"""Probability with which the subset mechanism includes an element that the data contain.
 
+    Others enter with probability ``p``; its odds are :math:`e^{\pm\epsilon}` times theirs.
+
     Examples
     --------
     >>> round(inclusion_probability(0.5, epsilon=1.0), 4)
@@ -518,13 +501,7 @@ def inclusion_probability(p: float, *, epsilon: float, side: Side = "over") -> f
 
 
 def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: Side = "over") -> float:
-    r"""Relative gap of the subset mechanism, in closed form.
-
-    Notes
-    -----
-    The sample mean of :math:`g=1_S` is q. A fresh record is in the data with probability
-    :math:`u=1-(1-1/k)^m`, so the population mean is :math:`uq+(1-u)p`, and
-    :math:`1-p/q=(1-p)(1-e^{-\epsilon})`.
+    r"""Relative gap of the subset mechanism, :math:`(1-\frac1k)^m(1-p)(1-e^{-\epsilon})`.
 
     Examples
     --------
@@ -537,7 +514,7 @@ def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: Side = "over")
 
 
 def response_mechanism(k: int, *, epsilon: float, side: Side = "over") -> tuple[Array, Array]:
-    r"""Table of k-ary randomised response on one record.
+    """Table of k-ary randomised response on one record, as :func:`exact_gap` takes it.
 
     Examples
     --------
@@ -553,13 +530,9 @@ def response_mechanism(k: int, *, epsilon: float, side: Side = "over") -> tuple[
 def subset_mechanism(
     k: int, m: int, p: float, *, epsilon: float, side: Side = "over"
 ) -> tuple[Array, Array]:
-    r"""Table of the mechanism that releases a random subset of the domain.
+    """Table of the mechanism that releases a random subset of the domain.
 
-    Notes
-    -----
-    Replacing a record takes at most one element out of the data and puts at most one in. Each
-    changes the odds of its element by :math:`e^\epsilon`, one up, one down; the largest log-ratio
-    is that of the subset with the one and without the other, exactly epsilon.
+    Columns are the subsets, coded by their bits; exactly epsilon-private.
 
     Examples
     --------
@@ -583,12 +556,13 @@ def subset_mechanism(
 def random_mechanism(
     k: int, m: int, n_outputs: int, *, epsilon: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    r"""Table of a private mechanism without structure, with heavy-tailed nonnegative values.
+    """Table of a private mechanism without structure, with heavy-tailed nonnegative values.
+
+    An exponential mechanism with independent scores in [0, 1] and absolute Cauchy values: no bound.
 
     Examples
     --------
     >>> law, values = random_mechanism(3, 2, 4, epsilon=1.0, rng=np.random.default_rng(0))
-    >>> from dplit.erm.utility import exact_gap
     >>> exact_gap(law, values).epsilon <= 1.0
     True
     """
@@ -608,7 +582,7 @@ def draw_subset(
     rng: np.random.Generator,
     side: Side = "over",
 ) -> NDArray[np.bool_]:
-    r"""Draw from the subset mechanism.
+    """Draw which of k elements the subset mechanism releases, for records in 0, ..., k - 1.
 
     Examples
     --------
@@ -626,13 +600,14 @@ def draw_subset(
 
 # Hoeffding's inequality and the sample error, beside exact laws of fair coins.
 #
-# The sample error :math:`S=\mathcal E_z(f_\lambda)-\mathcal E(f_\lambda)` is a centred mean,
-# since
+# The sample error :math:`S=\mathcal E_z(f_\lambda)-\mathcal E(f_\lambda)` is a centred mean, since
 # :math:`f_\lambda` is fixed before the sample.
 
 
 def hoeffding_bound(deviation: float, *, n_records: int, radius: float) -> float:
-    r"""Lemma 2: tail of the mean of independent variables near their expectation.
+    r"""Lemma 2: bound on the probability of a deviation of at least t to either side.
+
+    :math:`2e^{-mt^2/(2\Xi^2)}` with the ``radius`` :math:`\Xi\ge|\xi-\mathbb E\xi|`.
 
     Examples
     --------
@@ -644,7 +619,7 @@ def hoeffding_bound(deviation: float, *, n_records: int, radius: float) -> float
 
 
 def coin_tail(deviation: float, *, n_records: int) -> float:
-    r"""Exact probability that the mean of m fair signs is at least t away from 0.
+    """Exact probability that the mean of m fair signs is at least t away from 0; its radius is 1.
 
     Examples
     --------
@@ -660,6 +635,9 @@ def sample_error_bound(
     *, n_records: int, loss_bound: float, version: Literal["printed", "variance"] = "variance"
 ) -> float:
     r"""Bound on :math:`\mathbb E|S|` for losses in :math:`[0,B_\rho]` (Proposition 4).
+
+    ``"printed"`` :math:`2\sqrt{2\pi}B_\rho/\sqrt m`, stated for :math:`\mathbb ES`, which is 0;
+    ``"variance"`` :math:`B_\rho/(2\sqrt m)`, a standard deviation.
 
     Examples
     --------

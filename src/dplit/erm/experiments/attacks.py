@@ -59,7 +59,7 @@ __all__ = [
 def pattern_hits(
     values: ArrayLike, pattern: ArrayLike, *, scale: float, runs: int, rng: np.random.Generator
 ) -> int:
-    r"""How often the released classifier :math:`\mathrm{sgn}(f+b)` shows a pattern of labels."""
+    r"""How often, in ``runs`` releases, :math:`\mathrm{sgn}(f+b)` shows a pattern of labels."""
     labels = release_classifier(values, scale=scale, rng=rng, releases=runs)
     wanted = np.asarray(pattern)
     if wanted.shape != labels.shape[1:]:
@@ -69,7 +69,11 @@ def pattern_hits(
 
 @dataclass(frozen=True)
 class PatternCurve:
-    """Probability of the labels (+, -) at the points (1, -1) on two neighbouring data sets."""
+    """Probability of the labels (+, -) at the points (1, -1) on two neighbouring data sets.
+
+    ``exact`` and ``hits`` on z, ``other_hits`` on the neighbour, shape (2, k): for the printed and
+    the doubled scale, at k budgets.
+    """
 
     epsilons: Array
     exact: Array
@@ -159,7 +163,11 @@ def reconstruct_through(
     release: str, *, seed: int, epsilon: float = 0.5, n_records: int = 50, n_points: int = 8,
     n_repeats: int = 5, n_jobs: int = 1,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Try to recover one record of a released least-squares fit; all others are known."""
+    """Try to recover one record of a released least-squares fit; all others are known.
+
+    Returns, for each repetition, the number of records that explain the values to rounding and the
+    largest error of the best guess over x and y; a blind guess has about 0.7.
+    """
     check_choice("release", release, RELEASES)
     runs = run_trials(
         partial(
@@ -177,7 +185,7 @@ def reconstruct_through(
 def search_questions(
     pair: HingePair, *, sigma: float, counts: Sequence[int], n_sets: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Power of random sets of questions to tell two neighbours apart, and of one good question."""
+    """Power of random sets of points, shape (len(counts), n_sets), and of asking at the record."""
 
     def power(points: Array) -> float:
         gram = pair.kernel(points, points)
@@ -191,7 +199,11 @@ def search_questions(
 
 @dataclass(frozen=True)
 class PowerAudit:
-    """Statistics of the likelihood-ratio attack on the released coefficients."""
+    """Statistics of the likelihood-ratio attack on releases of two neighbours.
+
+    ``first`` and ``second`` are the releases along their difference, in units of it: without noise
+    1/2 on the first data set and -1/2 on the second; ``mu`` is what is promised.
+    """
 
     first: Array
     second: Array
@@ -237,7 +249,11 @@ def audit_power_curve(
     *, seed: int, runs: int, epsilon: float = 4.0, delta: float = 1e-5,
     through: Literal["estimator", "oracle"] = "estimator",
 ) -> PowerAudit:  # fmt: skip
-    r"""Run the best attack on a Gaussian-process release of neighbours that attain Theorem 2."""
+    r"""Run the best attack on a Gaussian-process release of neighbours that attain Theorem 2.
+
+    One record of either class, lambda = 1/2: the hinge minimisers are :math:`\pm K_x`, and the
+    attack asks at x.
+    """
     count = check_integer("runs", runs)
     check_choice("through", through, ("estimator", "oracle"))
     values = _estimator_values if through == "estimator" else _oracle_values
@@ -252,7 +268,10 @@ def audit_power_curve(
 def release_paths(
     pair: HingePair, ticks: Array, *, epsilon: float, delta: float, n_paths: int, seed: int
 ) -> tuple[Array, Array]:
-    """Released functions of two neighbours along the first axis."""
+    """Released functions of two neighbours at first coordinates ``ticks``, (n_paths, q) each.
+
+    The second coordinate is that of the record that differs.
+    """
     points = np.column_stack([ticks, np.full(len(ticks), pair.records[-1, 1])])
     sides = []
     for side, coefficients in enumerate((pair.coefficients, pair.neighbour)):
@@ -282,7 +301,7 @@ def two_point_hits(
     rng: np.random.Generator,
     as_printed: bool = True,
 ) -> tuple[int, int]:
-    """How often the two-point attack says "z", on releases of either function."""
+    """How often the two-point attack says "z", on ``runs`` releases of either function."""
     counts = [
         int(two_point_attack(released, values, neighbour).sum())
         for released in (
@@ -295,7 +314,11 @@ def two_point_hits(
 
 @dataclass(frozen=True)
 class Target:
-    """One private data set, its fit released at some points, and what the adversary knows of it."""
+    """One private data set, its fit released at some points, and what the adversary knows of it.
+
+    The last record is the target, all others are known; ``exact`` are values of the fit at
+    ``points``, ``answers`` the released ones.
+    """
 
     X: Array
     y: Array
@@ -317,7 +340,10 @@ def reconstruction_target(
     n_points: int = 12,
     as_printed: bool = True,
 ) -> Target:
-    r"""Draw a data set, fit regularised least squares and release it with the paper's noise."""
+    """Draw a data set, fit regularised least squares and release it with the paper's noise.
+
+    The scale is that printed in Section 5.1 for kappa = M = 1; the adversary draws the points.
+    """
     m, n = check_integer("n_records", n_records, minimum=2), check_integer("n_points", n_points)
     check_positive("epsilon", epsilon)
     rng = trial.stream("data")
@@ -363,7 +389,11 @@ def reconstruct_target(
 
 @dataclass(frozen=True)
 class ReconstructionRuns:
-    """Reconstruction against the number of answers; rows are trials, columns numbers of answers."""
+    """Reconstruction against the number of answers; rows are trials, columns numbers of answers.
+
+    Error (largest coordinate) of the ``nearest`` and ``farthest`` record that explains the answers;
+    of the best admissible one if none does. ``shifts`` is the noise at the first point.
+    """
 
     counts: NDArray[np.intp]
     nearest: Array

@@ -50,7 +50,7 @@ _BINS = 16
 
 
 def privacy_loss(outputs: ArrayLike, value: float, neighbour: float, *, scale: float) -> Array:
-    r"""Log ratio of the densities of one released value under two neighbours."""
+    r"""Log ratio of the densities of one released value: :math:`(|t-f_{\bar z}|-|t-f_z|)/s`."""
     t = check_finite_array("outputs", outputs)
     ends = check_finite_array("value and neighbour", [value, neighbour], ndim=1)
     s = check_positive("scale", scale)
@@ -58,14 +58,21 @@ def privacy_loss(outputs: ArrayLike, value: float, neighbour: float, *, scale: f
 
 
 def answer_delta(*, epsilon: float, gap: float, scale: float) -> float:
-    r"""Exact delta at ``epsilon`` of one released value: the privacy profile of Laplace noise."""
+    r"""Exact delta of one released value whose neighbour is at the distance ``gap``.
+
+    :math:`\max\{0,1-e^{(\epsilon-g/s)/2}\}`, 0 from :math:`\epsilon=g/s` on.
+    """
     loss = check_nonnegative("gap", gap) / check_positive("scale", scale)
     return max(0.0, -math.expm1(0.5 * (check_nonnegative("epsilon", epsilon) - loss)))
 
 
 @dataclass(frozen=True)
 class ShiftAudit:
-    """An audit of one answer, by one event fixed in advance, and its picture bin by bin."""
+    """An audit of one answer, by the event "it exceeds ``value``", and its picture bin by bin.
+
+    ``losses`` are log ratios of hit rates at the bins' ``centres``; each bin's interval from
+    ``low`` to ``high`` has the audit's confidence.
+    """
 
     event: EventAudit
     centres: Array
@@ -91,7 +98,11 @@ def audit_answer(
     confidence: float = 0.9999,
     rng: np.random.Generator,
 ) -> ShiftAudit:
-    """Audit one answer of the release against a claimed epsilon, from outputs alone."""
+    """Audit one answer of the release against a claimed pure epsilon, from outputs alone.
+
+    ``value > neighbour`` are the function at one point on neighbouring data; a true claim is not
+    refuted with probability ``confidence``.
+    """
     f, g = _check_order(value, neighbour)
     n, level = check_integer("runs", runs), check_probability("confidence", confidence)
     generator = check_rng(rng)
@@ -115,7 +126,10 @@ def audit_answer(
 
 
 def audit_power(*, loss: float, epsilon: float, runs: int, confidence: float = 0.9999) -> float:
-    r"""Exact probability that :func:`audit_answer` refutes a claim when the true loss is larger."""
+    """Exact probability that :func:`audit_answer` refutes a claim when the true loss is ``loss``.
+
+    A lower bound, rather: the audit looks at three further inequalities.
+    """
     true = check_nonnegative("loss", loss)
     claim, n = check_nonnegative("epsilon", epsilon), check_integer("runs", runs)
     tail = 0.25 * (1.0 - check_probability("confidence", confidence))
@@ -134,7 +148,7 @@ def audit_power(*, loss: float, epsilon: float, runs: int, confidence: float = 0
 def detectable_loss(
     *, epsilon: float, runs: int, confidence: float = 0.9999, power: float = 0.9
 ) -> float:
-    """Smallest true loss that the audit refutes with a given probability."""
+    """Smallest true loss that the audit refutes with probability ``power``."""
     claim, wanted = check_positive("epsilon", epsilon), check_probability("power", power)
 
     def surplus(loss: float) -> float:
@@ -186,7 +200,10 @@ class LineAudit(NamedTuple):
 def line_log_density(
     w: Array, u: Array, model: PerturbedObjective, *, loss: SmoothLoss, smoothing: float = 0.5
 ) -> Array:
-    """Logarithm of the density of the weight that objective perturbation releases on the line."""
+    """Logarithm of the density, at ``w``, of the weight that objective perturbation releases.
+
+    ``u`` are the products of record and label; of ``model`` only noise and regularisation are used.
+    """
     margins = np.multiply.outer(w, u)
     _, first, second = loss_slopes(margins, loss, smoothing)
     penalty = 2.0 * model.regularization * len(u)
@@ -201,7 +218,10 @@ def audit_line(
     u: ArrayLike, v: ArrayLike, *, epsilon: float, delta: float, regularization: float,
     loss: SmoothLoss = "huberised_hinge", n_points: int = 200_001,
 ) -> LineAudit:  # fmt: skip
-    """Compare the exact densities of the release on two neighbouring data sets on the line."""
+    """Compare the exact densities of the release on two neighbouring data sets on the line.
+
+    ``u`` and ``v`` are products of record and label in [-1, 1] that differ in one entry.
+    """
     first, second = (check_finite_array(*pair, ndim=1) for pair in (("u", u), ("v", v)))
     if first.shape != second.shape or np.sum(first != second) > 1:
         raise ValueError(f"v must differ from u in one entry, got {first.tolist()} and {v!r}")
@@ -223,7 +243,7 @@ def audit_line(
 def random_line_pairs(
     count: int, *, epsilon: float, delta: float, loss: SmoothLoss, rng: np.random.Generator
 ) -> list[LineAudit]:
-    """Audit random neighbours of 1 to 20 records; a record is turned round or replaced by an end."""
+    """Audit random neighbours of 1 to 20 records, one of which is replaced by an end."""
     audits = []
     for _ in range(check_integer("count", count)):
         u = rng.uniform(-1.0, 1.0, int(rng.integers(1, 21)))

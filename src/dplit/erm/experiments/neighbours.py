@@ -41,7 +41,7 @@ class Replacements(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Distances of neighbouring fits and how far the minimisers' distances can be from them."""
+    """Distances of neighbouring fits and how far the minimisers' can be from them."""
 
     values: Array
     errors: Array
@@ -50,7 +50,10 @@ class Distances(NamedTuple):
 def wave_sample(
     n_records: int, *, task: Literal["regression", "classification"], rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    r"""Draw points of the square and noisy values, or noisy signs, of a wave."""
+    """Draw points of the square and noisy values, or noisy signs, of the wave 0.8 sin(pi x_1).
+
+    Values carry noise uniform on [-0.2, 0.2]; labels are +1 with probability (1 + wave) / 2.
+    """
     m = check_integer("n_records", n_records)
     check_choice("task", task, ("regression", "classification"))
     generator = check_rng(rng)
@@ -64,7 +67,7 @@ def wave_sample(
 def draw_replacements(
     points: Array, y: Array, count: int, *, loss: str, rng: np.random.Generator
 ) -> Replacements:
-    """Draw replacements, half of them random and half adversarial."""
+    """Draw replacements, half of them fresh records, the others a record with its label turned."""
     check_choice("loss", loss, LOSSES)
     fresh = check_integer("count", count, minimum=2) // 2
     generator = check_rng(rng)
@@ -146,7 +149,10 @@ def replacement_distances(
     width: float = 0.5,
     tau: float = 0.75,
 ) -> Distances:
-    """Distances in the space between the fit of a sample and the fits after replacements."""
+    """Distances in the space between the fit of a sample and the fits after replacements.
+
+    For least squares all come from one factorisation, without error.
+    """
     targets = check_targets(loss, np.concatenate([np.asarray(y), replacements.labels]))
     penalty = check_positive("regularization", regularization)
     pool = np.vstack([np.asarray(points, dtype=np.float64), replacements.points])
@@ -175,7 +181,10 @@ def climb(
     tau: float = 0.75,
     steps: int = 60,
 ) -> tuple[float, float]:
-    """Move the new point of the best replacement uphill, its label held."""
+    """Move the new point of the best replacement uphill, its label held, by Nelder and Mead.
+
+    Returns the largest distance met and its certified error.
+    """
     setting = {"loss": loss, "regularization": regularization, "width": width, "tau": tau}
     found = replacement_distances(points, y, replacements, **setting)  # type: ignore[arg-type]
     k = int(found.values.argmax())
@@ -206,7 +215,7 @@ def stability_curve(
     tau: float = 0.75,
     n_jobs: int | None = 1,
 ) -> tuple[Array, Array]:
-    """Largest distance over replacements, for growing samples of the wave."""
+    """Largest distance over replacements for growing samples, and its error, (n_sets, sizes)."""
     counts = [check_integer("sizes", size) for size in np.asarray(sizes).tolist()]
     task: Literal["regression", "classification"] = (
         "classification" if loss in ("hinge", "logistic") else "regression"
