@@ -18,14 +18,13 @@ from scipy.stats import laplace
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
     check_rng,
 )
-from dplit.erm.losses import check_gram, gaussian_kernel
-from dplit.erm.repairs import GaussianProcessOracle
+from dplit.erm.losses import check_gram, gaussian_kernel, real_array
+from dplit.erm.repairs import GaussianProcessOracle, Kernel
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.streams import stream
@@ -140,7 +139,7 @@ def feature_root(
     D = check_integer("n_components", n_components, minimum=2)
     if D % 2:
         raise ValueError(f"n_components must be even, got n_components={n_components!r}")
-    rows = check_finite_array("points", points, ndim=2)
+    rows = real_array("points", points, 2)
     gamma = 0.5 / check_positive("width", width) ** 2
     frequencies = random_frequencies(rows.shape[1], D // 2, gamma=gamma, rng=check_rng(rng))
     return np.asarray(cos_sin_features(rows, frequencies))
@@ -160,8 +159,8 @@ def best_direction(
     >>> round(power)
     1000
     """
-    d = check_finite_array("difference", difference, ndim=1)
-    A = check_finite_array("root", root, ndim=2)
+    d = real_array("difference", difference, 1)
+    A = real_array("root", root, 2)
     if len(A) != len(d):
         raise ValueError(f"root must have {len(d)} rows, got root of shape {A.shape}")
     U, s, _ = svd(A, full_matrices=True)
@@ -255,20 +254,11 @@ def _hits(
     return sum(float((values - middle) @ direction) > 0 for values in answers)
 
 
-Kernel = Callable[[Array, Array], Array]
-
 #: Two reconstructions count as one solution if they agree to this.
 _SAME = 1e-6
 
 #: Random candidates of which the best become starting points.
 _CANDIDATES = 512
-
-
-def _real(name: str, value: ArrayLike, ndim: int) -> Array:
-    array = check_finite_array(name, value, ndim=ndim)
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
-    return array.astype(np.float64)
 
 
 def two_point_attack(
@@ -284,8 +274,8 @@ def two_point_attack(
     >>> two_point_attack([[7.5, 6.5], [-3.0, -2.0]], [0.5, -0.5], [-0.5, 0.5]).tolist()
     [True, False]
     """
-    seen = _real("answers", answers, 2)
-    f, g = _real("values", values, 1), _real("neighbour", neighbour, 1)
+    seen = real_array("answers", answers, 2)
+    f, g = real_array("values", values, 1), real_array("neighbour", neighbour, 1)
     if seen.shape[1] != 2 or f.shape != (2,) or g.shape != (2,):
         raise ValueError(
             f"answers must have two columns and both functions two values, got {seen.shape}, "
@@ -309,7 +299,7 @@ def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: fl
     >>> round(sign_pattern_probability([0.5, -0.5], [1, -1], scale=1.0), 6)
     0.393469
     """
-    f, labels = _real("values", values, 1), _real("pattern", pattern, 1)
+    f, labels = real_array("values", values, 1), real_array("pattern", pattern, 1)
     s = check_positive("scale", scale)
     if labels.shape != f.shape or not np.isin(labels, (-1.0, 1.0)).all():
         raise ValueError(f"pattern must hold {len(f)} labels -1 or 1, got pattern={pattern!r}")
@@ -456,9 +446,9 @@ def reconstruct_record(
     >>> found.best.round(6)
     array([1. , 0.5])
     """
-    seen, grid = _real("answers", answers, 1), _real("points", points, 2)
-    X, y = _real("known_points", known_points, 2), _real("known_labels", known_labels, 1)
-    left, right = _real("low", low, 1), _real("high", high, 1)
+    seen, grid = real_array("answers", answers, 1), real_array("points", points, 2)
+    X, y = real_array("known_points", known_points, 2), real_array("known_labels", known_labels, 1)
+    left, right = real_array("low", low, 1), real_array("high", high, 1)
     d, penalty = grid.shape[1], check_positive("regularization", regularization)
     M, count = check_positive("label_bound", label_bound), check_integer("restarts", restarts)
     if len(seen) < 2 or len(grid) != len(seen):

@@ -10,13 +10,14 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dpstrf
 from scipy.special import expit, rel_entr
 from sklearn.metrics.pairwise import rbf_kernel
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -35,6 +36,7 @@ __all__ = [
     "linear_kernel",
     "lipschitz_constant",
     "loss_values",
+    "real_array",
     "trigonometric_features",
 ]
 
@@ -49,7 +51,15 @@ __all__ = [
 GRAM_TOLERANCE = 1e-9
 
 
-def _rows(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def real_array(name: str, value: ArrayLike, ndim: int | None = None) -> Array:
+    """Return a finite real array as float64; a complex one is refused by its name."""
+    array = np.asarray(check_finite_array(name, value, ndim=ndim))
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
+    return array.astype(np.float64)
+
+
+def _rows(name: str, value: ArrayLike) -> Array:
     """Return points as rows; a vector holds points on the line."""
     array = np.asarray(check_finite_array(name, value))
     if array.ndim == 1:
@@ -62,7 +72,7 @@ def _rows(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return array.astype(np.float64)
 
 
-def _two_sets(X: ArrayLike, Z: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _two_sets(X: ArrayLike, Z: ArrayLike) -> tuple[Array, Array]:
     left, right = _rows("X", X), _rows("Z", Z)
     if left.shape[1] != right.shape[1]:
         raise ValueError(
@@ -72,7 +82,7 @@ def _two_sets(X: ArrayLike, Z: ArrayLike) -> tuple[NDArray[np.float64], NDArray[
     return left, right
 
 
-def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> NDArray[np.float64]:
+def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> Array:
     r"""Gaussian kernel between two sets of points.
 
     :math:`e^{-\|x-z\|^2/(2h^2)}` with h the width, so kappa = 1. Points stand in rows; a vector
@@ -88,7 +98,7 @@ def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> NDArray[np.f
     return np.asarray(rbf_kernel(left, right, gamma=0.5 / h**2), dtype=np.float64)
 
 
-def linear_kernel(X: ArrayLike, Z: ArrayLike) -> NDArray[np.float64]:
+def linear_kernel(X: ArrayLike, Z: ArrayLike) -> Array:
     """Inner products between two sets of points; kappa is the largest length of a point.
 
     There is no constant in the space unless the points lie on an affine hyperplane off the origin.
@@ -102,7 +112,7 @@ def linear_kernel(X: ArrayLike, Z: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(left @ right.T, dtype=np.float64)
 
 
-def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> NDArray[np.float64]:
+def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> Array:
     r"""Sines and cosines of period one as a feature map of unit length, shape (n, 2 J).
 
     Rows :math:`(\sqrt{w_k}\cos2\pi kx)_k,(\sqrt{w_k}\sin2\pi kx)_k` with :math:`w_k\propto k^{-2}`
@@ -116,17 +126,15 @@ def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> NDArray[
     array([[1., 0.],
            [0., 1.]])
     """
-    points = np.asarray(check_finite_array("x", x, ndim=1))
-    if points.dtype.kind == "c":
-        raise TypeError(f"x must be real, got x of dtype {points.dtype}")
+    points = real_array("x", x, 1)
     k = np.arange(1, check_integer("n_frequencies", n_frequencies) + 1)
     weights = 1.0 / k.astype(np.float64) ** 2
-    angles = 2.0 * math.pi * np.outer(np.mod(points.astype(np.float64), 1.0), k)
+    angles = 2.0 * math.pi * np.outer(np.mod(points, 1.0), k)
     root = np.sqrt(weights / weights.sum())
     return np.hstack([np.cos(angles) * root, np.sin(angles) * root])
 
 
-def check_gram(gram: ArrayLike) -> NDArray[np.float64]:
+def check_gram(gram: ArrayLike) -> Array:
     """Return a Gram matrix, exactly symmetric, or say why the matrix is none.
 
     Examples
@@ -157,7 +165,7 @@ def check_gram(gram: ArrayLike) -> NDArray[np.float64]:
     return K
 
 
-def gram_rows(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+def gram_rows(gram: Array) -> Array:
     """Rows whose inner products are a Gram matrix up to rounding, one column for each of its rank.
 
     Examples
@@ -178,7 +186,7 @@ Loss = Literal["squared", "hinge", "pinball", "logistic"]
 LOSSES: tuple[Loss, ...] = ("squared", "hinge", "pinball", "logistic")
 
 
-def check_targets(loss: str, y: ArrayLike) -> NDArray[np.float64]:
+def check_targets(loss: str, y: ArrayLike) -> Array:
     """Return the targets of a loss as floats.
 
     Examples
@@ -187,10 +195,7 @@ def check_targets(loss: str, y: ArrayLike) -> NDArray[np.float64]:
     array([ 1., -1.])
     """
     check_choice("loss", loss, LOSSES)
-    values = np.asarray(check_finite_array("y", y, ndim=1))
-    if values.dtype.kind == "c":
-        raise TypeError(f"y must be real, got y of dtype {values.dtype}")
-    values = values.astype(np.float64)
+    values = real_array("y", y, 1)
     if loss in ("hinge", "logistic"):
         other = np.setdiff1d(values, [-1.0, 1.0])
         if other.size:
@@ -201,9 +206,7 @@ def check_targets(loss: str, y: ArrayLike) -> NDArray[np.float64]:
     return values
 
 
-def loss_values(
-    loss: str, predictions: ArrayLike, y: ArrayLike, *, tau: float = 0.5
-) -> NDArray[np.float64]:
+def loss_values(loss: str, predictions: ArrayLike, y: ArrayLike, *, tau: float = 0.5) -> Array:
     r"""Losses of predictions, shape (..., m), entry by entry.
 
     squared :math:`(t-y)^2`; hinge :math:`(1-yt)_+`; pinball :math:`\tau(y-t)_++(1-\tau)(t-y)_+`;
@@ -216,7 +219,7 @@ def loss_values(
     """
     targets = check_targets(loss, y)
     level = check_probability("tau", tau)
-    values = np.asarray(check_finite_array("predictions", predictions), dtype=np.float64)
+    values = real_array("predictions", predictions)
     if values.ndim == 0 or values.shape[-1] != len(targets):
         raise ValueError(
             f"predictions must have {len(targets)} entries along the last axis, got shape "
@@ -262,11 +265,11 @@ def lipschitz_constant(
 
 def fenchel_young(
     loss: str,
-    predictions: NDArray[np.float64],
-    y: NDArray[np.float64],
-    slopes: NDArray[np.float64],
+    predictions: Array,
+    y: Array,
+    slopes: Array,
     tau: float,
-) -> NDArray[np.float64]:
+) -> Array:
     r"""Terms :math:`L(t,y)+L^*(u,y)-ut` of a duality gap, in forms that do not cancel.
 
     ``slopes`` u must lie in the domain of the conjugate: [-1, 0] times y for hinge and logistic

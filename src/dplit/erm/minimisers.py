@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -33,7 +33,7 @@ from dplit.erm._solvers import (
     logistic_weights,
     ridge_weights,
 )
-from dplit.erm.losses import check_gram, check_targets, gram_rows, loss_values
+from dplit.erm.losses import check_gram, check_targets, gram_rows, loss_values, real_array
 
 __all__ = [
     "InterceptFit",
@@ -57,7 +57,7 @@ __all__ = [
 class InterceptFit(NamedTuple):
     r"""A function :math:`x\mapsto\langle w,x\rangle+b` with the intercept b."""
 
-    weights: NDArray[np.float64]
+    weights: Array
     intercept: float
 
 
@@ -70,7 +70,7 @@ def fit_with_intercept(X: ArrayLike, y: ArrayLike, *, regularization: float) -> 
     >>> abs(round(fit.intercept, 6))
     0.0
     """
-    points = np.asarray(check_finite_array("X", X, ndim=2), dtype=np.float64)
+    points = real_array("X", X, 2)
     labels = check_targets("hinge", y)
     if len(np.unique(labels)) < 2:
         raise ValueError(f"y must hold both labels, got only {labels[0]:g}")
@@ -79,9 +79,7 @@ def fit_with_intercept(X: ArrayLike, y: ArrayLike, *, regularization: float) -> 
     return InterceptFit(np.asarray(machine.coef_[0]), float(machine.intercept_[0]))
 
 
-def majority_pair(
-    n_records: int, *, radius: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def majority_pair(n_records: int, *, radius: float) -> tuple[Array, Array, Array]:
     """Points near 0 whose labels are balanced up to one, before and after one label flips.
 
     The points, shape (m, 1), are equally spaced on [-radius, radius]; m is odd. Returns points,

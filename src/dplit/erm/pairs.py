@@ -9,17 +9,16 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplit._checks import (
     Array,
-    check_finite_array,
     check_integer,
     check_interval,
     check_positive,
     check_probability,
 )
-from dplit.erm.losses import linear_kernel, lipschitz_constant
+from dplit.erm.losses import linear_kernel, lipschitz_constant, real_array
 from dplit.erm.minimisers import fit_linear, solve_gram
 from dplit.erm.stability import lipschitz_stability
 
@@ -51,10 +50,10 @@ class SharpPair(NamedTuple):
     largest length of an admissible point, ``tau`` the level of the pinball loss.
     """
 
-    points: NDArray[np.float64]
-    labels: NDArray[np.float64]
-    other_points: NDArray[np.float64]
-    other_labels: NDArray[np.float64]
+    points: Array
+    labels: Array
+    other_points: Array
+    other_labels: Array
     loss: str
     regularization: float
     kappa: float
@@ -263,7 +262,7 @@ class LinePair(NamedTuple):
 
     def values(self, points: ArrayLike) -> tuple[Array, Array]:
         """Return both minimisers at ``points`` (shape (n,))."""
-        x = check_finite_array("points", points, ndim=1).astype(np.float64)
+        x = real_array("points", points, 1)
         return self.slope * x, self.other_slope * x
 
     @property

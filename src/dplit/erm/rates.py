@@ -7,6 +7,7 @@ one private answer, :math:`\frac{2\kappa^2C_L}{\lambda\gamma m\epsilon}`, or hal
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -15,12 +16,11 @@ from numpy.typing import ArrayLike
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
 )
-from dplit.erm.losses import check_gram
+from dplit.erm.losses import check_gram, real_array
 from dplit.erm.release import least_squares_scale, noise_scale
 from dplit.erm.stability import least_squares_stability
 from dplit.erm.utility import noise_error_bound, privacy_generalization, stability_generalization
@@ -108,8 +108,8 @@ def spectral_error(
     (1.0, 1.0)
     """
     penalty = check_positive("regularization", regularization)
-    mu = np.asarray(check_finite_array("eigenvalues", eigenvalues, ndim=1), dtype=np.float64)
-    a = np.asarray(check_finite_array("coefficients", coefficients, ndim=1), dtype=np.float64)
+    mu = real_array("eigenvalues", eigenvalues, 1)
+    a = real_array("coefficients", coefficients, 1)
     if mu.shape != a.shape or mu.min() < 0:
         raise ValueError(
             f"eigenvalues must be nonnegative, one for each coefficient, got shapes {mu.shape} and "
@@ -174,13 +174,8 @@ def source_exponent(source: float, *, loss: str) -> float:
     [1.0, 0.5, 1.0]
     """
     r = check_nonnegative("source", source)
-    if loss == "squared":
-        return min(1.0, 2.0 * r)
-    if loss == "hinge":
-        return min(r, 1.0)
-    if loss == "lipschitz":
-        return 1.0 if r >= 0.5 else r
-    raise ValueError(f"loss must be one of ['hinge', 'lipschitz', 'squared'], got loss={loss!r}")
+    table = {"squared": min(1.0, 2.0 * r), "hinge": min(r, 1.0), "lipschitz": r if r < 0.5 else 1.0}
+    return table[check_choice("loss", loss, table)]
 
 
 def power_exponent(x: ArrayLike, y: ArrayLike) -> float:
@@ -191,8 +186,8 @@ def power_exponent(x: ArrayLike, y: ArrayLike) -> float:
     >>> round(power_exponent([1, 2, 4], [3, 12, 48]), 12)
     2.0
     """
-    a = np.asarray(check_finite_array("x", x, ndim=1), dtype=np.float64)
-    b = np.asarray(check_finite_array("y", y, ndim=1), dtype=np.float64)
+    a = real_array("x", x, 1)
+    b = real_array("y", y, 1)
     if a.shape != b.shape or min(a.min(), b.min()) <= 0 or np.ptp(a) == 0:
         raise ValueError(
             f"x and y must hold as many positive numbers, x not constant, got shapes {a.shape} and "
@@ -215,7 +210,7 @@ def regularized_target(
     array([ 0.5, -0.5])
     """
     K = check_gram(gram)
-    f = np.asarray(check_finite_array("target", target, ndim=1), dtype=np.float64)
+    f = real_array("target", target, 1)
     rho = np.full(len(K), 1.0 / len(K)) if weights is None else np.asarray(weights, np.float64)
     if f.shape != (len(K),) or rho.shape != f.shape or rho.min() < 0 or abs(rho.sum() - 1) > 1e-9:
         raise ValueError(
@@ -240,8 +235,8 @@ def comparison_slack(eta: ArrayLike, prediction: ArrayLike, *, root: bool = Fals
     >>> comparison_slack(0.9, [0.5, 0.0]).round(12)
     array([0.4, 0. ])
     """
-    p = np.asarray(check_finite_array("eta", eta), dtype=np.float64)
-    t = np.asarray(check_finite_array("prediction", prediction), dtype=np.float64)
+    p = real_array("eta", eta)
+    t = real_array("prediction", prediction)
     if p.min() < 0 or p.max() > 1:
         raise ValueError(f"eta must be in [0, 1], got values from {p.min():g} to {p.max():g}")
     hinge = p * np.maximum(1.0 - t, 0.0) + (1.0 - p) * np.maximum(1.0 + t, 0.0)
@@ -467,8 +462,8 @@ def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Ar
     >>> source_norm([1.0, 1.0], [1.0, 0.25], 0.5)
     array([1.        , 2.23606798])
     """
-    a = np.asarray(check_finite_array("coefficients", coefficients, ndim=1), dtype=np.float64)
-    mu = np.asarray(check_finite_array("eigenvalues", eigenvalues, ndim=1), dtype=np.float64)
+    a = real_array("coefficients", coefficients, 1)
+    mu = real_array("eigenvalues", eigenvalues, 1)
     if a.shape != mu.shape or (mu <= 0).any():
         raise ValueError(
             f"eigenvalues must be positive, one for each coefficient, got {mu.shape} for "
@@ -588,12 +583,7 @@ def break_even(
         )
         return noise <= limit
 
-    low, high = 0, 1
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > 10**15:
-            raise ValueError(f"trivial_risk must be reached by m <= 1e15, got {trivial_risk!r}")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    least = 1 + bisect_left(range(1, 10**15), True, key=enough)
+    if least == 10**15:
+        raise ValueError(f"trivial_risk must be reached by m < 1e15, got {trivial_risk!r}")
+    return least

@@ -12,12 +12,12 @@ from scipy.optimize import brentq
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
     check_rng,
 )
+from dplit.erm.losses import real_array
 from dplit.erm.stability import fit_norm_factor, least_squares_stability, lipschitz_stability
 from dplit.mechanisms import laplace_noise, laplace_scale
 
@@ -49,23 +49,15 @@ def shift_ranges_meet(values: ArrayLike, neighbour: ArrayLike, *, tol: float = 1
     >>> shift_ranges_meet([0.0, 1.0], [0.5, 1.5]), shift_ranges_meet([0.0, 1.0], [1.0, 0.0])
     (True, False)
     """
-    f = check_finite_array("values", values, ndim=1)
-    g = check_finite_array("neighbour", neighbour, ndim=1)
-    if f.dtype.kind == "c" or g.dtype.kind == "c" or f.shape != g.shape:
+    f, g = real_array("values", values, 1), real_array("neighbour", neighbour, 1)
+    if f.shape != g.shape:
         raise ValueError(
-            f"values and neighbour must be real and equally long, got shapes {f.shape}, {g.shape}"
+            f"values and neighbour must be equally long, got shapes {f.shape}, {g.shape}"
         )
-    return bool(np.ptp(f.astype(float) - g.astype(float)) <= check_nonnegative("tol", tol))
+    return bool(np.ptp(f - g) <= check_nonnegative("tol", tol))
 
 
 Reading = Literal["shift", "fresh", "random_function"]
-
-
-def _values(values: ArrayLike) -> Array:
-    array = check_finite_array("values", values, ndim=1)
-    if array.dtype.kind == "c":
-        raise TypeError(f"values must be real, got values of dtype {array.dtype}")
-    return array.astype(np.float64)
 
 
 def release_scalar_shift(
@@ -110,7 +102,7 @@ def release_scalar_shift(
     >>> round(float(noisy[0] - noisy[1]), 12)
     0.75
     """
-    exact = _values(values)
+    exact = real_array("values", values, 1)
     count = 1 if releases is None else check_integer("releases", releases)
     columns = 1 if as_printed else len(exact)
     noisy = exact + laplace_noise((count, columns), scale=scale, rng=check_rng(rng))
@@ -151,7 +143,7 @@ def release_random_function(
     >>> release_random_function([0.5, -0.25], scale=1.0, rng=stream(0, "example", "noise")).shape
     (2,)
     """
-    exact, d = _values(values), np.size(values)
+    exact, d = real_array("values", values, 1), np.size(values)
     s, generator = check_positive("scale", scale), check_rng(rng)
     count = 1 if releases is None else check_integer("releases", releases)
     radius = generator.gamma(d + 1, s, size=(count, 1))
@@ -203,7 +195,7 @@ def release_epsilon(
     ...     for r in ("shift", "fresh", "random_function")]
     [inf, 1.0, 0.5]
     """
-    f, g = _values(values), _values(neighbour)
+    f, g = real_array("values", values, 1), real_array("neighbour", neighbour, 1)
     s = check_positive("scale", scale)
     check_choice("reading", reading, ("shift", "fresh", "random_function"))
     if f.shape != g.shape:

@@ -9,7 +9,9 @@ laws of ``f + sigma G`` and ``g + sigma G`` compare like two normal laws at the 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -19,7 +21,6 @@ from scipy.stats import norm
 
 from dplit._checks import (
     Array,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
@@ -27,6 +28,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit._estimators import clamp
+from dplit.erm.losses import real_array
 from dplit.erm.stability import lipschitz_stability
 from dplit.mechanisms import (
     gamma_norm_noise,
@@ -90,9 +92,7 @@ def gamma_release(
     >>> np.abs(noisy).round(6).tolist()
     [1.0, 0.0]
     """
-    exact = check_finite_array("weights", weights, ndim=1)
-    if exact.dtype.kind == "c":
-        raise TypeError(f"weights must be real, got weights of dtype {exact.dtype}")
+    exact = real_array("weights", weights, 1)
     rate = check_positive("epsilon", epsilon) / check_positive("sensitivity", sensitivity)
     return np.asarray(exact + gamma_norm_noise(len(exact), rate=rate, rng=rng))
 
@@ -127,9 +127,8 @@ def gamma_privacy_loss(
     >>> gamma_privacy_loss([[2.0, 0.0], [0.5, 9.0]], [1.0, 0.0], [0.0, 0.0], rate=0.5).tolist()
     [0.5, 0.0]
     """
-    points = check_finite_array("released", released)
-    here = check_finite_array("weights", weights, ndim=1)
-    there = check_finite_array("neighbour", neighbour, ndim=1)
+    points = real_array("released", released)
+    here, there = real_array("weights", weights, 1), real_array("neighbour", neighbour, 1)
     if not points.shape[-1:] == here.shape == there.shape:
         raise ValueError(
             f"neighbour must have the shape of weights, got {there.shape} and {here.shape} "
@@ -147,12 +146,10 @@ Kernel = Callable[[Array, Array], Array]
 
 def real_points(name: str, points: ArrayLike, columns: int | None = None) -> Array:
     """Return real points in rows, with minus zero turned into zero (equal points are equal)."""
-    array = check_finite_array(name, points, ndim=2)
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
+    array = real_array(name, points, 2)
     if columns is not None and array.shape[1] != columns:
         raise ValueError(f"{name} must have {columns} columns, got {name} of shape {array.shape}")
-    return np.asarray(array.astype(np.float64) + 0.0)
+    return np.asarray(array + 0.0)
 
 
 class CuratedFunction:
@@ -175,12 +172,12 @@ class CuratedFunction:
             raise TypeError(f"kernel must be callable, got kernel={kernel!r}")
         self._kernel = kernel
         self._records = clamp(real_points("records", records))
-        weights = check_finite_array("coefficients", coefficients, ndim=1)
+        weights = real_array("coefficients", coefficients, 1)
         if weights.shape != (len(self._records),):
             raise ValueError(
                 f"coefficients must have {len(self._records)} entries, got shape {weights.shape}"
             )
-        self._coefficients = weights.astype(np.float64)
+        self._coefficients = weights
         self.sensitivity = check_positive("sensitivity", sensitivity)
         self.epsilon = check_positive("epsilon", epsilon)
         self._rng = check_rng(rng)
@@ -305,6 +302,10 @@ class QueryOracle(CuratedFunction):
 # the sensitivity of Theorem 2. No data, no simulation.
 
 
+#: No number of answers or features is searched beyond this.
+_LARGEST_COUNT = 2**62
+
+
 class ReleaseCosts(NamedTuple):
     """Noise of the releases at one sample size.
 
@@ -363,18 +364,6 @@ def release_costs(
     )
 
 
-def _last(holds: Callable[[int], bool]) -> int:
-    """Return the largest nonnegative integer up to which a monotone condition holds."""
-    top = 1
-    while holds(top):
-        top *= 2
-    low = top // 2
-    while top - low > 1:
-        middle = (low + top) // 2
-        low, top = (middle, top) if holds(middle) else (low, middle)
-    return low
-
-
 def break_even_queries(*, epsilon: float, delta: float) -> int:
     r"""Largest number of answers for which Laplace noise has less variance than the process.
 
@@ -386,11 +375,11 @@ def break_even_queries(*, epsilon: float, delta: float) -> int:
     2
     """
     sigma = float(gaussian_sigma(epsilon=check_positive("epsilon", epsilon), delta=delta))
-    return _last(
-        lambda q: (
-            math.sqrt(2.0) * query_scale(n_queries=q, sensitivity=1.0, epsilon=epsilon) <= sigma
-        )
-    )
+
+    def deviation(q: int) -> float:
+        return math.sqrt(2.0) * query_scale(n_queries=q, sensitivity=1.0, epsilon=epsilon)
+
+    return bisect_right(range(1, _LARGEST_COUNT), sigma, key=deviation)
 
 
 def break_even_dimension(*, epsilon: float, delta: float) -> int:
@@ -404,7 +393,8 @@ def break_even_dimension(*, epsilon: float, delta: float) -> int:
     11
     """
     sigma = float(gaussian_sigma(epsilon=check_positive("epsilon", epsilon), delta=delta))
-    return _last(lambda d: gamma_deviation(d, sensitivity=1.0, epsilon=epsilon) <= sigma)
+    deviation = partial(gamma_deviation, sensitivity=1.0, epsilon=epsilon)
+    return bisect_right(range(1, _LARGEST_COUNT), sigma, key=deviation)
 
 
 class GaussianProcessOracle(CuratedFunction):
@@ -538,8 +528,8 @@ def distinguishing_power(
     >>> round(distinguishing_power([1.0, 1.0], np.eye(2), sigma=2.0), 6)
     0.707107
     """
-    d = check_finite_array("difference", difference, ndim=1).astype(np.float64)
-    K = check_finite_array("gram", gram, ndim=2).astype(np.float64)
+    d = real_array("difference", difference, 1)
+    K = real_array("gram", gram, 2)
     if K.shape != (len(d), len(d)):
         raise ValueError(f"gram must have shape {(len(d),) * 2}, got gram of shape {K.shape}")
     scale = check_positive("sigma", sigma)
@@ -558,7 +548,7 @@ def largest_power(false_positive_rate: ArrayLike, *, mu: float) -> Array:
     >>> largest_power([0.0, 0.05, 1.0], mu=1.0).round(4).tolist()
     [0.0, 0.2595, 1.0]
     """
-    rates = check_finite_array("false_positive_rate", false_positive_rate)
+    rates = real_array("false_positive_rate", false_positive_rate)
     for rate in (rates.min(), rates.max()):
         check_probability("false_positive_rate", float(rate), zero=True, one=True)
     return np.asarray(norm.cdf(norm.ppf(rates) + check_nonnegative("mu", mu)))

@@ -11,13 +11,13 @@ import math
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
-from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_positive
-from dplit.erm.losses import check_gram, check_targets, lipschitz_constant
+from dplit._checks import Array, check_choice, check_integer, check_positive
+from dplit.erm.losses import check_gram, check_targets, lipschitz_constant, real_array
 
 __all__ = [
     "BoundedVersion",
@@ -58,13 +58,6 @@ class WorstReplacement(NamedTuple):
     removed: int
     added: int
     label: float
-
-
-def _finite_matrix(name: str, value: ArrayLike, ndim: int) -> Array:
-    array = np.asarray(check_finite_array(name, value, ndim=ndim))
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
-    return array.astype(np.float64)
 
 
 class RidgeNeighbours:
@@ -111,8 +104,8 @@ class RidgeNeighbours:
         ``cross`` (m, q) holds kernel values between sample and candidates, ``diagonal`` and
         ``labels`` (q,) the candidates' own; of order m^2 q operations for all.
         """
-        k = _finite_matrix("cross", cross, 2)
-        own, targets = _finite_matrix("diagonal", diagonal, 1), _finite_matrix("labels", labels, 1)
+        k = real_array("cross", cross, 2)
+        own, targets = real_array("diagonal", diagonal, 1), real_array("labels", labels, 1)
         m, alpha = len(self._y), self._alpha
         if k.shape[0] != m or len(own) != k.shape[1] or len(targets) != k.shape[1]:
             raise ValueError(
@@ -172,8 +165,8 @@ class LeastSquaresPair(NamedTuple):
     They share the first m - 1 of m + 1 records; one has the last but one, the other the last.
     """
 
-    points: NDArray[np.float64]
-    labels: NDArray[np.float64]
+    points: Array
+    labels: Array
 
 
 def fit_norm_factor(*, regularization: float, kappa: float = 1.0) -> float:
@@ -323,7 +316,7 @@ def mirror_pair(
     m, M = check_integer("n_records", n_records), check_positive("label_bound", label_bound)
     penalty, size = check_positive("regularization", regularization), check_positive("kappa", kappa)
 
-    def shortfall(z: NDArray[np.float64]) -> float:
+    def shortfall(z: Array) -> float:
         return -mirror_distance(
             size * abs(math.sin(z[0])),
             math.pi / 2 * math.sin(z[1]) ** 2,

@@ -25,6 +25,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
+from dplit.erm.losses import real_array
 from dplit.erm.stability import lipschitz_stability
 
 __all__ = [
@@ -65,8 +66,8 @@ _CLOSED = ("squared", "hinge", "pinball", "absolute")
 
 
 def _broadcast(predictions: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    t = np.asarray(check_finite_array("predictions", predictions), dtype=np.float64)
-    targets = np.asarray(check_finite_array("y", y), dtype=np.float64)
+    t = real_array("predictions", predictions)
+    targets = real_array("y", y)
     try:
         np.broadcast_shapes(t.shape, targets.shape)
     except ValueError:
@@ -181,7 +182,7 @@ class Decomposition(NamedTuple):
 
 
 def _law(name: str, value: ArrayLike, size: int) -> Array:
-    law = np.asarray(check_finite_array(name, value, ndim=1), dtype=np.float64)
+    law = real_array(name, value, 1)
     if law.shape != (size,) or law.min() < 0 or abs(law.sum() - 1.0) > 1e-9:
         raise ValueError(
             f"{name} must hold {size} nonnegative weights that sum to 1, got shape {law.shape}, "
@@ -218,12 +219,12 @@ def error_decomposition(
     >>> [round(part, 3) for part in parts]
     [0.1, 0.0, -0.2, 0.5, 0.4, 0.0]
     """
-    targets = np.asarray(check_finite_array("y", y, ndim=1), dtype=np.float64)
+    targets = real_array("y", y, 1)
     n = len(targets)
     rho, z = _law("population", population, n), _law("empirical", empirical, n)
     moved = {}
     for name, values in (("fitted", fitted), ("stepping", stepping), ("target", target)):
-        moved[name] = np.asarray(check_finite_array(name, values, ndim=1), dtype=np.float64)
+        moved[name] = real_array(name, values, 1)
         if moved[name].shape != (n,):
             raise ValueError(f"{name} must hold {n} predictions, got shape {moved[name].shape}")
     first, second = (check_nonnegative("penalties", value) for value in penalties)
@@ -424,8 +425,8 @@ def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = 
     >>> round(1 - gap.population / gap.sample, 4), round(gap.epsilon, 12)
     (0.1967, 0.5)
     """
-    table = np.asarray(check_finite_array("law", law, ndim=2), dtype=np.float64)
-    g = np.asarray(check_finite_array("values", values, ndim=2), dtype=np.float64)
+    table = real_array("law", law, 2)
+    g = real_array("values", values, 2)
     k = g.shape[1]
     m = round(math.log(len(table)) / math.log(k)) if k > 1 else 0
     if m < 1 or k**m != len(table) or table.shape[1] != len(g):

@@ -128,17 +128,27 @@ RELEASES = ("shift", "gaussian_process", "gamma", "queries")
 
 _PENALTY, _WIDTH = 0.05, 0.5
 
+#: What the adversary knows of the fit: lambda and the box of the records.
+_attack = partial(
+    reconstruct_record, regularization=_PENALTY, low=[-1.0, -1.0], high=[1.0, 1.0], label_bound=1.0
+)
+
 _RECORD = [[0.3, -0.2]]
 
 Rng = np.random.Generator
+
+
+def _wave_records(n_records: int, rng: Rng) -> tuple[Array, Array]:
+    """Inputs uniform on the square; labels a wave plus noise uniform on [-0.2, 0.2]."""
+    X = rng.uniform(-1.0, 1.0, (n_records, 2))
+    return X, 0.8 * np.sin(np.pi * X[:, 0]) + 0.2 * rng.uniform(-1.0, 1.0, n_records)
 
 
 def _one_reconstruction(
     trial: Trial, *, release: str, epsilon: float, n_records: int, n_points: int
 ) -> tuple[int, float]:
     rng = trial.stream("data")
-    X = rng.uniform(-1.0, 1.0, (n_records, 2))
-    y = 0.8 * np.sin(np.pi * X[:, 0]) + 0.2 * rng.uniform(-1.0, 1.0, n_records)
+    X, y = _wave_records(n_records, rng)
     points = rng.uniform(-1.0, 1.0, (n_points, 2))
     machine = PrivateKernelMachine(
         loss="squared", regularization=_PENALTY, width=_WIDTH, n_components=50, epsilon=epsilon,
@@ -151,9 +161,8 @@ def _one_reconstruction(
         answers = features(points) @ exact + rng.laplace(scale=machine.sensitivity_ / epsilon)
     else:
         answers = features(points) @ machine.coef_  # what is released; predict would clip it
-    found = reconstruct_record(
+    found = _attack(
         answers, points, X[:-1], y[:-1], kernel=lambda A, B: features(A) @ features(B).T,
-        regularization=_PENALTY, low=[-1.0, -1.0], high=[1.0, 1.0], label_bound=1.0,
         rng=trial.stream("public"),
     )  # fmt: skip
     return len(found.solutions), float(np.abs(found.best - np.append(X[-1], y[-1])).max())
@@ -287,9 +296,7 @@ def release_paths(
     return sides[0], sides[1]
 
 
-_WIDTH_attack_runs, _PENALTY_attack_runs, _BOUND = 0.5, 0.05, 1.0
-
-_kernel = partial(gaussian_kernel, width=_WIDTH_attack_runs)
+_kernel = partial(gaussian_kernel, width=_WIDTH)
 
 
 def two_point_hits(
@@ -346,17 +353,15 @@ def reconstruction_target(
     """
     m, n = check_integer("n_records", n_records, minimum=2), check_integer("n_points", n_points)
     check_positive("epsilon", epsilon)
-    rng = trial.stream("data")
-    X = rng.uniform(-1.0, 1.0, (m, 2))
-    y = 0.8 * np.sin(np.pi * X[:, 0]) + 0.2 * rng.uniform(-1.0, 1.0, m)
+    X, y = _wave_records(m, trial.stream("data"))
     points = trial.stream("public").uniform(-1.0, 1.0, (n, 2))
-    fit = fit_kernel(_kernel(X, X), y, loss="squared", regularization=_PENALTY_attack_runs)
+    fit = fit_kernel(_kernel(X, X), y, loss="squared", regularization=_PENALTY)
     exact = _kernel(points, X) @ fit.coefficients
     scale = least_squares_scale(
         epsilon=epsilon,
         kappa=1.0,
-        label_bound=_BOUND,
-        regularization=_PENALTY_attack_runs,
+        label_bound=1.0,
+        regularization=_PENALTY,
         n_records=m,
         rule="printed",
     )
@@ -372,19 +377,10 @@ def reconstruct_target(
     n = check_integer("n_points", n_points, minimum=2)
     if n > len(target.answers):
         raise ValueError(f"n_points must be at most {len(target.answers)}, got n_points={n}")
-    return reconstruct_record(
-        target.answers[:n],
-        target.points[:n],
-        target.X[:-1],
-        target.y[:-1],
-        kernel=_kernel,
-        regularization=_PENALTY_attack_runs,
-        low=[-1.0, -1.0],
-        high=[1.0, 1.0],
-        label_bound=_BOUND,
-        rng=rng,
-        restarts=restarts,
-    )
+    return _attack(
+        target.answers[:n], target.points[:n], target.X[:-1], target.y[:-1], kernel=_kernel,
+        rng=rng, restarts=restarts,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from scipy.stats import binom, norm
 
 from dplit._checks import (
     Array,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
@@ -27,6 +26,7 @@ from dplit._checks import (
 from dplit.audit import Controls, EventAudit, audit_hits, clopper_pearson, run_controls
 from dplit.baselines import PerturbedObjective, objective_perturbation
 from dplit.baselines.objective import SmoothLoss, loss_slopes
+from dplit.erm.losses import real_array
 from dplit.erm.release import release_scalar_shift
 from dplit.streams import stream
 
@@ -51,8 +51,8 @@ _BINS = 16
 
 def privacy_loss(outputs: ArrayLike, value: float, neighbour: float, *, scale: float) -> Array:
     r"""Log ratio of the densities of one released value: :math:`(|t-f_{\bar z}|-|t-f_z|)/s`."""
-    t = check_finite_array("outputs", outputs)
-    ends = check_finite_array("value and neighbour", [value, neighbour], ndim=1)
+    t = real_array("outputs", outputs)
+    ends = real_array("value and neighbour", [value, neighbour], 1)
     s = check_positive("scale", scale)
     return np.asarray((np.abs(t - ends[1]) - np.abs(t - ends[0])) / s)
 
@@ -82,7 +82,7 @@ class ShiftAudit:
 
 
 def _check_order(value: float, neighbour: float) -> tuple[float, float]:
-    f, g = check_finite_array("value and neighbour", [value, neighbour], ndim=1).astype(float)
+    f, g = real_array("value and neighbour", [value, neighbour], 1)
     if not f > g:
         raise ValueError(f"value must exceed neighbour, got {value!r} and {neighbour!r}")
     return float(f), float(g)
@@ -222,7 +222,7 @@ def audit_line(
 
     ``u`` and ``v`` are products of record and label in [-1, 1] that differ in one entry.
     """
-    first, second = (check_finite_array(*pair, ndim=1) for pair in (("u", u), ("v", v)))
+    first, second = real_array("u", u, 1), real_array("v", v, 1)
     if first.shape != second.shape or np.sum(first != second) > 1:
         raise ValueError(f"v must differ from u in one entry, got {first.tolist()} and {v!r}")
     model = objective_perturbation(

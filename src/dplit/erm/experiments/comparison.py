@@ -7,7 +7,7 @@ and step length of gradient descent were chosen on other seeds, in its favour.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Literal
@@ -23,7 +23,7 @@ from dplit.erm.losses import trigonometric_features
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
-from dplit.trials import run_trials
+from dplit.trials import Runs, run_trials
 
 __all__ = [
     "METHODS",
@@ -61,23 +61,15 @@ _FREQUENCIES = 100
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Misclassification of every method."""
+class Comparison(Runs):
+    """Misclassification of every method, (n_repeats, n_settings), one noise draw per repetition.
 
-    problem: str
+    ``settings`` pairs numbers of records with epsilons; ``expected`` is the error of the Gaussian
+    process averaged over its noise, in closed form.
+    """
+
     settings: tuple[tuple[int, float], ...]
-    delta: float
-    errors: Mapping[str, Array]
     expected: Array
-
-    def mean(self, method: str) -> Array:
-        """Mean over repetitions, for each setting."""
-        return np.asarray(self.errors[method].mean(axis=0))
-
-    def advantage(self, method: str, other: str) -> tuple[Array, Array]:
-        """Mean of ``other - method`` over repetitions with its standard error."""
-        gaps = self.errors[other] - self.errors[method]
-        return gaps.mean(axis=0), gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
 
 
 def public_regularization(n_records: int, epsilon: float) -> float:
@@ -227,4 +219,4 @@ def compare(
         for method in METHODS
     }
     expected = np.array([[value for _, value in trial] for trial in trials])
-    return Comparison(problem, pairs, delta, errors, expected)
+    return Comparison(errors, pairs, expected)

@@ -9,19 +9,21 @@ only the sampling of the data is left to repeat.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_positive
-from dplit.erm.losses import trigonometric_features
+from dplit._checks import Array, check_finite_array, check_integer, check_positive
+from dplit.erm.losses import real_array, trigonometric_features
 from dplit.erm.minimisers import fit_linear
 from dplit.erm.rates import (
+    Scale,
     excess_bound,
     least_squares_bound,
     least_squares_noise,
@@ -29,7 +31,7 @@ from dplit.erm.rates import (
 )
 from dplit.erm.release import noise_scale
 from dplit.erm.utility import expected_loss_laplace, wrong_sign_probability
-from dplit.trials import Estimate, Trial, run_trials
+from dplit.trials import Estimate, Runs, Trial, run_trials
 
 __all__ = [
     "HINGE_SETTINGS",
@@ -81,16 +83,29 @@ def hinge_schedule(setting: Setting, m: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class HingeCurves:
-    r"""Excess risks of the released function, noise integrated out."""
+class HingeCurves(Runs):
+    """Excess hinge risks by noise, shape (trials, s, n): by setting and number of records.
+
+    ``misclassified`` is the excess misclassification of the sign; no fit is further from its
+    minimiser than ``distance``, which bounds the error of values too.
+    """
 
     sizes: NDArray[np.int64]
     settings: tuple[Setting, ...]
     regularization: Array
     epsilon: Array
-    excess: Array
-    misclassified: Array
+    misclassified: Runs
     distance: float
+
+
+def _schedules(
+    schedule: Callable[[Setting, int], tuple[float, float]],
+    settings: tuple[Setting, ...],
+    sizes: NDArray[np.int64],
+) -> tuple[Array, Array]:
+    """Budgets and penalties by setting and size."""
+    pairs = np.array([[schedule(setting, m) for m in sizes.tolist()] for setting in settings])
+    return pairs[..., 0], pairs[..., 1]
 
 
 def check_sizes(sizes: ArrayLike) -> NDArray[np.int64]:
@@ -157,15 +172,14 @@ def hinge_curves(
     records = check_sizes(sizes)
     one = functools.partial(hinge_trial, sizes=records, tol=check_positive("tol", tol))
     results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs)
-    pairs = np.array([[hinge_schedule(s, m) for m in records.tolist()] for s in HINGE_SETTINGS])
+    excess, wrong, distances = zip(*results, strict=True)
+    by_noise = [
+        {noise: np.array(table)[..., k] for k, noise in enumerate(NOISES)}
+        for table in (excess, wrong)
+    ]
+    epsilon, penalty = _schedules(hinge_schedule, HINGE_SETTINGS, records)
     return HingeCurves(
-        sizes=records,
-        settings=HINGE_SETTINGS,
-        regularization=pairs[..., 1],
-        epsilon=pairs[..., 0],
-        excess=np.array([result[0] for result in results]),
-        misclassified=np.array([result[1] for result in results]),
-        distance=max(result[2] for result in results),
+        by_noise[0], records, HINGE_SETTINGS, penalty, epsilon, Runs(by_noise[1]), max(distances)
     )
 
 
@@ -202,8 +216,8 @@ def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:
 
     The standard error is a jackknife's: it respects that one trial's results are dependent.
     """
-    table = np.asarray(check_finite_array("values", values, ndim=2), dtype=np.float64)
-    m = np.asarray(check_finite_array("sizes", sizes, ndim=1), dtype=np.float64)
+    table = real_array("values", values, 2)
+    m = real_array("sizes", sizes, 1)
     trials = check_integer("the number of trials", len(table), minimum=2)
     if table.shape[1] != len(m) or min(table.min(), m.min()) <= 0 or np.ptp(m) == 0:
         raise ValueError(
@@ -244,20 +258,17 @@ def least_squares_schedule(setting: Setting, m: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class LeastSquaresCurves:
-    r"""Excess squared risks of the released function, noise integrated out."""
+class LeastSquaresCurves(Runs):
+    """Excess squared risks by noise, shape (trials, s, n): by setting and number of records.
+
+    ``noise`` is what each scale adds to them, shape (s, n), the same in every trial.
+    """
 
     sizes: NDArray[np.int64]
     settings: tuple[Setting, ...]
     regularization: Array
     epsilon: Array
-    plain: Array
     noise: dict[str, Array]
-
-    def excess(self, scale: str) -> Array:
-        """Return the excess with noise, shape (trials, s, n); ``"none"`` is without."""
-        check_choice("scale", scale, ("none", *self.noise))
-        return self.plain if scale == "none" else self.plain + self.noise[scale]
 
 
 def _regression_weights() -> tuple[Array, Array]:
@@ -313,30 +324,16 @@ def least_squares_curves(
     """
     records = check_sizes(sizes)
     one = functools.partial(least_squares_trial, sizes=records)
-    results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs)
-    settings = LEAST_SQUARES_SETTINGS
-    pairs = np.array([[least_squares_schedule(s, m) for m in records.tolist()] for s in settings])
-    noise = {
-        scale: np.array(
-            [
-                [
-                    least_squares_noise(
-                        n_records=m,
-                        regularization=pairs[i, j, 1],
-                        epsilon=pairs[i, j, 0],
-                        label_bound=2.0 * AMPLITUDE,
-                        scale=scale,
-                    )
-                    for j, m in enumerate(records.tolist())
-                ]
-                for i in range(len(settings))
-            ]
-        )
-        for scale in ("printed", "doubled", "sharp")
-    }
-    return LeastSquaresCurves(
-        records, settings, pairs[..., 1], pairs[..., 0], np.array(results), noise
-    )
+    plain = np.array(run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs))
+    epsilon, penalty = _schedules(least_squares_schedule, LEAST_SQUARES_SETTINGS, records)
+    noise = {scale: np.empty(penalty.shape) for scale in get_args(Scale)}
+    for scale, (i, j) in itertools.product(get_args(Scale), np.ndindex(penalty.shape)):
+        noise[scale][i, j] = least_squares_noise(
+            n_records=int(records[j]), regularization=float(penalty[i, j]),
+            epsilon=float(epsilon[i, j]), label_bound=2.0 * AMPLITUDE, scale=scale,
+        )  # fmt: skip
+    excess = {"none": plain} | {scale: plain + added for scale, added in noise.items()}
+    return LeastSquaresCurves(excess, records, LEAST_SQUARES_SETTINGS, penalty, epsilon, noise)
 
 
 def least_squares_bounds(curves: LeastSquaresCurves) -> Array:
