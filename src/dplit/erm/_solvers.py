@@ -77,14 +77,9 @@ class _State:
 
 
 def interior_point_box_qp(
-    features: Array,
-    linear: Array,
-    *,
-    scale: float,
-    gap: Callable[[Array], float],
-    tol: float,
+    features: Array, linear: Array, *, scale: float, gap: Callable[[Array], float], tol: float,
     max_iter: int = 100,
-) -> Array:
+) -> Array:  # fmt: skip
     r"""Minimise :math:`\frac s2\|A^\top p\|^2-q^\top p` over :math:`0\le p\le1` by interior points.
 
     Mehrotra's predictor and corrector. Each step solves (s A A' + D) x = r with a diagonal D by the
@@ -164,16 +159,9 @@ def _subspace_step(K: Array, c: Array, gradient: Array, low: Array, high: Array)
 
 
 def coordinate_box_qp(
-    K: Array,
-    y: Array,
-    low: Array,
-    high: Array,
-    *,
-    start: Array,
-    gap: Callable[[Array, Array], float],
-    tol: float,
-    max_iter: int = 5000,
-) -> Array:
+    K: Array, y: Array, low: Array, high: Array, *, start: Array,
+    gap: Callable[[Array, Array], float], tol: float, max_iter: int = 5000,
+) -> Array:  # fmt: skip
     """Minimise by coordinate descent with Newton steps on the free coordinates.
 
     Coordinate descent converges from everywhere; once it has found which coordinates sit on the
@@ -339,14 +327,9 @@ def box_coefficients(
             start = interior_coefficients(rows, y, loss, penalty, tau, tol)
     low, high = dual_box(loss, y, penalty, tau)
     return coordinate_box_qp(
-        K,
-        y,
-        low,
-        high,
-        start=np.zeros(len(y)) if start is None else start,
-        gap=lambda c, f: duality_gap(loss, y, c, f, penalty, tau),
-        tol=tol,
-    )
+        K, y, low, high, start=np.zeros(len(y)) if start is None else start,
+        gap=lambda c, f: duality_gap(loss, y, c, f, penalty, tau), tol=tol,
+    )  # fmt: skip
 
 
 def box_weights(

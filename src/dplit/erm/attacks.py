@@ -95,8 +95,6 @@ def hinge_pair(
     The records are uniform on [-1, 1]^2; ``regularization`` is at least 1/2, so that all margins
     are at most 1. Flipping the last label moves the minimiser by :math:`K_{x_m}/(\lambda m)`.
 
-    Examples
-    --------
     >>> pair = hinge_pair(10, rng=np.random.default_rng(0))
     >>> pair.sensitivity
     0.2
@@ -115,8 +113,6 @@ def hinge_pair(
 def truncated_root(gram: ArrayLike, *, cut: float) -> Array:
     """Root of a kernel matrix without its eigenvalues up to ``cut``: a leaking sampler.
 
-    Examples
-    --------
     >>> root = truncated_root(np.diag([4.0, 1e-9]), cut=1e-6)
     >>> (root @ root.T).tolist()
     [[4.0, 0.0], [0.0, 0.0]]
@@ -131,8 +127,6 @@ def feature_root(
 ) -> Array:
     """Random Fourier features at the points, one column each: noise drawn through them leaks.
 
-    Examples
-    --------
     >>> feature_root([[0.0], [1.0]], n_components=6, width=1.0, rng=np.random.default_rng(0)).shape
     (2, 6)
     """
@@ -153,8 +147,6 @@ def best_direction(
     The noise is ``sigma root z`` with standard normal z, plus independent noise of standard
     deviation ``floor``, positive; C is its covariance, the power a distance in standard deviations.
 
-    Examples
-    --------
     >>> direction, power = best_direction([1.0, 1e-6], [[1.0], [0.0]], sigma=1.0, floor=1e-9)
     >>> round(power)
     1000
@@ -205,8 +197,6 @@ def audit_leak(
     changes is off it. Rounding is granted a standard deviation of ``2 ** -53`` per answer of size
     one.
 
-    Examples
-    --------
     >>> audit = audit_leak("features", seed=0, side=7, n_components=20, runs=20)
     >>> audit.rates, bool(audit.power > 1e6)
     ((1.0, 0.0), True)
@@ -269,8 +259,6 @@ def two_point_attack(
     True where the difference of its two values is nearer to that of ``values`` than to that of
     ``neighbour``: for a scalar shift always right.
 
-    Examples
-    --------
     >>> two_point_attack([[7.5, 6.5], [-3.0, -2.0]], [0.5, -0.5], [-0.5, 0.5]).tolist()
     [True, False]
     """
@@ -294,8 +282,6 @@ def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: fl
     :math:`P(-\min_+f<b<-\max_-f)`, over points labelled 1 and -1: exactly 0 if the order of the
     values contradicts the pattern.
 
-    Examples
-    --------
     >>> round(sign_pattern_probability([0.5, -0.5], [1, -1], scale=1.0), 6)
     0.393469
     """
@@ -416,19 +402,10 @@ def _distinct(rows: Array) -> Array:
 
 
 def reconstruct_record(
-    answers: ArrayLike,
-    points: ArrayLike,
-    known_points: ArrayLike,
-    known_labels: ArrayLike,
-    *,
-    kernel: Kernel,
-    regularization: float,
-    low: ArrayLike,
-    high: ArrayLike,
-    label_bound: float,
-    rng: np.random.Generator,
-    restarts: int = 40,
-) -> Reconstruction:
+    answers: ArrayLike, points: ArrayLike, known_points: ArrayLike, known_labels: ArrayLike, *,
+    kernel: Kernel, regularization: float, low: ArrayLike, high: ArrayLike, label_bound: float,
+    rng: np.random.Generator, restarts: int = 40,
+) -> Reconstruction:  # fmt: skip
     """Find the one unknown record of a regularised least-squares fit from shifted values.
 
     ``answers`` are :math:`f_z(t_j)+b` at the ``points`` with one unknown b; all other records are
@@ -437,8 +414,6 @@ def reconstruct_record(
     explained if no difference is off by more than 256 units of the last digit of the largest number
     that occurs.
 
-    Examples
-    --------
     >>> from dplit.erm.losses import linear_kernel
     >>> found = reconstruct_record([5.0, 5.25], [[0.0], [1.0]], [[0.0]], [1.0],
     ...     kernel=linear_kernel, regularization=0.5, low=[1.0], high=[1.0 + 1e-12],

@@ -455,23 +455,13 @@ class PrivateKernelMachine(
     """
 
     def __init__(
-        self,
-        *,
-        loss: Literal["squared", "pinball"] = "squared",
-        tau: float = 0.5,
-        regularization: float | None = None,
-        width: float | None = None,
-        n_components: int = 100,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        bounds: tuple[float, float] | None = None,
-        release: Release = "gaussian_process",
-        n_queries: int = 20,
-        data_norm: float | None = None,
-        accuracy: float = 0.01,
-        neighboring: Literal["replace_one"] = "replace_one",
+        self, *, loss: Literal["squared", "pinball"] = "squared", tau: float = 0.5,
+        regularization: float | None = None, width: float | None = None, n_components: int = 100,
+        epsilon: float = 1.0, delta: float = 1e-5, bounds: tuple[float, float] | None = None,
+        release: Release = "gaussian_process", n_queries: int = 20, data_norm: float | None = None,
+        accuracy: float = 0.01, neighboring: Literal["replace_one"] = "replace_one",
         random_state: RandomState = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.loss = loss
         self.tau = tau
         self.regularization = regularization
@@ -616,22 +606,13 @@ class PrivateKernelClassifier(SignClassifier, KernelMachine):
     """
 
     def __init__(
-        self,
-        *,
-        loss: Literal["hinge", "logistic"] = "hinge",
-        regularization: float | None = None,
-        width: float | None = None,
-        n_components: int = 100,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        classes: tuple[Any, Any] | None = None,
-        release: Release = "gaussian_process",
-        n_queries: int = 20,
-        data_norm: float | None = None,
-        accuracy: float = 0.01,
-        neighboring: Literal["replace_one"] = "replace_one",
+        self, *, loss: Literal["hinge", "logistic"] = "hinge", regularization: float | None = None,
+        width: float | None = None, n_components: int = 100, epsilon: float = 1.0,
+        delta: float = 1e-5, classes: tuple[Any, Any] | None = None,
+        release: Release = "gaussian_process", n_queries: int = 20, data_norm: float | None = None,
+        accuracy: float = 0.01, neighboring: Literal["replace_one"] = "replace_one",
         random_state: RandomState = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.loss = loss
         self.regularization = regularization
         self.width = width

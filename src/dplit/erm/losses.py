@@ -88,8 +88,6 @@ def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> Array:
     :math:`e^{-\|x-z\|^2/(2h^2)}` with h the width, so kappa = 1. Points stand in rows; a vector
     holds points on the line.
 
-    Examples
-    --------
     >>> gaussian_kernel([0.0], [0.0, 1.0], width=1.0).round(4)
     array([[1.    , 0.6065]])
     """
@@ -103,8 +101,6 @@ def linear_kernel(X: ArrayLike, Z: ArrayLike) -> Array:
 
     There is no constant in the space unless the points lie on an affine hyperplane off the origin.
 
-    Examples
-    --------
     >>> linear_kernel([[1.0, 2.0]], [[3.0, 1.0]])
     array([[5.]])
     """
@@ -119,8 +115,6 @@ def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> Array:
     for k = 1, ..., J, the weights summing to 1: periodic functions with one weak derivative, kappa
     = 1.
 
-    Examples
-    --------
     >>> phi = trigonometric_features([0.0, 0.25], n_frequencies=1)
     >>> phi.round(12) + 0.0
     array([[1., 0.],
@@ -137,8 +131,6 @@ def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> Array:
 def check_gram(gram: ArrayLike) -> Array:
     """Return a Gram matrix, exactly symmetric, or say why the matrix is none.
 
-    Examples
-    --------
     >>> check_gram([[1.0, 0.0], [0.0, 1.0]])
     array([[1., 0.],
            [0., 1.]])
@@ -168,8 +160,6 @@ def check_gram(gram: ArrayLike) -> Array:
 def gram_rows(gram: Array) -> Array:
     """Rows whose inner products are a Gram matrix up to rounding, one column for each of its rank.
 
-    Examples
-    --------
     >>> gram_rows(np.ones((3, 3)))
     array([[1.],
            [1.],
@@ -189,8 +179,6 @@ LOSSES: tuple[Loss, ...] = ("squared", "hinge", "pinball", "logistic")
 def check_targets(loss: str, y: ArrayLike) -> Array:
     """Return the targets of a loss as floats.
 
-    Examples
-    --------
     >>> check_targets("hinge", [1, -1])
     array([ 1., -1.])
     """
@@ -212,8 +200,6 @@ def loss_values(loss: str, predictions: ArrayLike, y: ArrayLike, *, tau: float =
     squared :math:`(t-y)^2`; hinge :math:`(1-yt)_+`; pinball :math:`\tau(y-t)_++(1-\tau)(t-y)_+`;
     logistic :math:`\ln(1+e^{-yt})`.
 
-    Examples
-    --------
     >>> loss_values("pinball", [0.0, 0.0], [1.0, -1.0], tau=0.75)
     array([0.75, 0.25])
     """
@@ -235,18 +221,13 @@ def loss_values(loss: str, predictions: ArrayLike, y: ArrayLike, *, tau: float =
 
 
 def lipschitz_constant(
-    loss: str,
-    *,
-    tau: float = 0.5,
-    function_bound: float | None = None,
+    loss: str, *, tau: float = 0.5, function_bound: float | None = None,
     label_bound: float | None = None,
-) -> float:
+) -> float:  # fmt: skip
     r"""Smallest constant :math:`C_L` with :math:`|L(s,y)-L(t,y)|\le C_L|s-t|`.
 
     The square has none on the whole line: it alone needs the bounds on predictions and targets.
 
-    Examples
-    --------
     >>> lipschitz_constant("pinball", tau=0.25)
     0.75
     """
@@ -264,12 +245,8 @@ def lipschitz_constant(
 
 
 def fenchel_young(
-    loss: str,
-    predictions: Array,
-    y: Array,
-    slopes: Array,
-    tau: float,
-) -> Array:
+    loss: str, predictions: Array, y: Array, slopes: Array, tau: float,
+) -> Array:  # fmt: skip
     r"""Terms :math:`L(t,y)+L^*(u,y)-ut` of a duality gap, in forms that do not cancel.
 
     ``slopes`` u must lie in the domain of the conjugate: [-1, 0] times y for hinge and logistic

@@ -64,8 +64,6 @@ class InterceptFit(NamedTuple):
 def fit_with_intercept(X: ArrayLike, y: ArrayLike, *, regularization: float) -> InterceptFit:
     r"""Minimise :math:`\frac1m\sum_i(1-y_i(\langle w,x_i\rangle+b))_++\lambda\|w\|^2` over w and b.
 
-    Examples
-    --------
     >>> fit = fit_with_intercept([[-1.0], [1.0]], [-1, 1], regularization=0.1)
     >>> abs(round(fit.intercept, 6))
     0.0
@@ -85,8 +83,6 @@ def majority_pair(n_records: int, *, radius: float) -> tuple[Array, Array, Array
     The points, shape (m, 1), are equally spaced on [-radius, radius]; m is odd. Returns points,
     labels and the other labels, in which the majority has changed.
 
-    Examples
-    --------
     >>> majority_pair(3, radius=1.0)[1]
     array([ 1., -1.,  1.])
     """
@@ -129,8 +125,6 @@ class LinearMinimiser:
 def rkhs_norm(coefficients: ArrayLike, gram: ArrayLike) -> float:
     r"""Norm :math:`\sqrt{c^\top Kc}` of :math:`\sum_ic_iK_{x_i}`.
 
-    Examples
-    --------
     >>> rkhs_norm([3.0, 4.0], [[1.0, 0.0], [0.0, 1.0]])
     5.0
     """
@@ -139,15 +133,9 @@ def rkhs_norm(coefficients: ArrayLike, gram: ArrayLike) -> float:
 
 
 def solve_gram(
-    K: Array,
-    y: Array,
-    *,
-    loss: str,
-    regularization: float,
-    tau: float = 0.5,
-    tol: float = 1e-10,
+    K: Array, y: Array, *, loss: str, regularization: float, tau: float = 0.5, tol: float = 1e-10,
     start: Array | None = None,
-) -> Minimiser:
+) -> Minimiser:  # fmt: skip
     """Fit as :func:`fit_kernel` does, on arguments that are known to be right.
 
     ``start`` are coefficients to begin with, such as those of a neighbouring sample.
@@ -173,14 +161,9 @@ def solve_gram(
 
 
 def fit_kernel(
-    gram: ArrayLike,
-    y: ArrayLike,
-    *,
-    loss: str,
-    regularization: float,
-    tau: float = 0.5,
+    gram: ArrayLike, y: ArrayLike, *, loss: str, regularization: float, tau: float = 0.5,
     tol: float = 1e-10,
-) -> Minimiser:
+) -> Minimiser:  # fmt: skip
     r"""Minimiser of :math:`\frac1m\sum_iL(f(x_i),y_i)+\lambda\|f\|_K^2`, without intercept.
 
     Equation (1). Targets are not clipped; ``tau`` is the level of the pinball loss. The duality
@@ -188,8 +171,6 @@ def fit_kernel(
     allows. Least squares takes one Cholesky factorisation, logistic loss Newton's method, hinge and
     pinball loss coordinate descent on the dual :math:`\min\frac12c^\top Kc-y^\top c` over a box.
 
-    Examples
-    --------
     >>> fit = fit_kernel([[1.0]], [1.0], loss="hinge", regularization=1.0)
     >>> fit.coefficients, fit.gap
     (array([0.5]), 0.0)
@@ -211,8 +192,6 @@ def minimum_by_bfgs(
 
     Never below the minimum; kinks slow it down: small samples only.
 
-    Examples
-    --------
     >>> round(minimum_by_bfgs([[1.0]], [2.0], loss="squared", regularization=1.0), 6)
     2.0
     """
@@ -229,22 +208,15 @@ def minimum_by_bfgs(
 
 
 def fit_linear(
-    features: ArrayLike,
-    y: ArrayLike,
-    *,
-    loss: str,
-    regularization: float,
-    tau: float = 0.5,
+    features: ArrayLike, y: ArrayLike, *, loss: str, regularization: float, tau: float = 0.5,
     tol: float = 1e-10,
-) -> LinearMinimiser:
+) -> LinearMinimiser:  # fmt: skip
     r"""Minimiser of :math:`\frac1m\sum_iL(\langle w,\phi_i\rangle,y_i)+\lambda\|w\|_2^2`.
 
     The function of :func:`fit_kernel` with the Gram matrix ``features @ features.T``, in time of
     order m d^2. Least squares and logistic loss are certified by :math:`\|\nabla\|^2/(4\lambda)`,
     hinge and pinball loss, by interior points on the dual, by the duality gap.
 
-    Examples
-    --------
     >>> fit = fit_linear([[1.0], [1.0]], [1, -1], loss="hinge", regularization=1.0)
     >>> abs(float(fit.weights[0])) < 1e-6, fit.distance < 1e-4
     (True, True)

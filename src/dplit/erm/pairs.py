@@ -74,8 +74,6 @@ def balanced_hinge_pair(*, n_records: int, regularization: float, kappa: float =
     :math:`w=\pm\kappa/(2\lambda m)`, and :math:`\kappa^2/m` for even m (0 and
     :math:`-\kappa/(\lambda m)`).
 
-    Examples
-    --------
     >>> pair = balanced_hinge_pair(n_records=3, regularization=1.0)
     >>> pair.labels, pair.other_labels
     (array([ 1., -1.,  1.]), array([ 1., -1., -1.]))
@@ -100,8 +98,6 @@ def saturated_hinge_pair(*, n_records: int) -> SharpPair:
 
     lambda = 1/(2m) with m odd: the minimisers are 1 and -1.
 
-    Examples
-    --------
     >>> saturated_hinge_pair(n_records=5).regularization
     0.1
     """
@@ -119,8 +115,6 @@ def moved_pinball_pair(
     Its label :math:`\pm\kappa^2C_L/(2\lambda m)` has the sign of :math:`\tau-\frac12`; the
     minimisers are :math:`\pm\kappa C_L/(2\lambda m)` with :math:`C_L=\max(\tau,1-\tau)`.
 
-    Examples
-    --------
     >>> moved_pinball_pair(n_records=2, regularization=1.0, tau=0.5).points.ravel()
     array([0., 1.])
     """
@@ -144,8 +138,6 @@ def logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) 
     m - 1 points sit at :math:`3\sqrt\lambda\,e_1`, of at most kappa; the last one is
     :math:`\kappa(-\cos\theta,\sin\theta)`, :math:`\cos\theta=\lambda^{1/4}`, or its mirror image.
 
-    Examples
-    --------
     >>> logistic_pair(n_records=2, regularization=0.0001).points.round(3)
     array([[ 0.03 ,  0.   ],
            [-0.1  ,  0.995]])
@@ -172,8 +164,6 @@ def logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) 
 def pair_distance(pair: SharpPair) -> PairDistance:
     """Fit both samples of a pair and measure how far apart the minimisers are.
 
-    Examples
-    --------
     >>> found = pair_distance(balanced_hinge_pair(n_records=1, regularization=0.5))
     >>> found.distance, found.error
     (2.0, 0.0)
@@ -182,24 +172,16 @@ def pair_distance(pair: SharpPair) -> PairDistance:
     for points, labels in ((pair.points, pair.labels), (pair.other_points, pair.other_labels)):
         if len(points) <= _KERNEL_LIMIT:
             fit = solve_gram(
-                linear_kernel(points, points),
-                labels,
-                loss=pair.loss,
-                regularization=pair.regularization,
-                tau=pair.tau,
-                tol=1e-22,
-            )
+                linear_kernel(points, points), labels, loss=pair.loss,
+                regularization=pair.regularization, tau=pair.tau, tol=1e-22,
+            )  # fmt: skip
             weights.append(points.T @ fit.coefficients)
             errors.append(fit.distance)
         else:
             linear = fit_linear(
-                points,
-                labels,
-                loss=pair.loss,
-                regularization=pair.regularization,
-                tau=pair.tau,
+                points, labels, loss=pair.loss, regularization=pair.regularization, tau=pair.tau,
                 tol=1e-26,
-            )
+            )  # fmt: skip
             weights.append(linear.weights)
             errors.append(linear.distance)
     return PairDistance(float(np.linalg.norm(weights[0] - weights[1])), sum(errors))
@@ -226,8 +208,6 @@ def _beside_theorem_2(name: str, pair: SharpPair) -> AttainedBound:
 def attained_bounds() -> list[AttainedBound]:
     """Compare four hinge pairs, five pinball levels and three logistic pairs with Theorem 2.
 
-    Examples
-    --------
     >>> [round(row.distance / row.bound, 4) for row in attained_bounds()][::11]
     [1.0, 0.9962]
     """
@@ -277,8 +257,6 @@ def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> 
     m is odd and all points are at kappa, (m + 1)/2 of them labelled +1; lambda is at least
     :math:`\kappa^2/(2m)`. The slopes are :math:`\pm\kappa/(2\lambda m)`.
 
-    Examples
-    --------
     >>> pair = hinge_pair(n_records=101, regularization=0.1)
     >>> round(pair.slope, 6), round(pair.other_slope, 6)
     (0.049505, -0.049505)
@@ -298,8 +276,6 @@ def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> LinePair:
     {(1, +), (1, +)} against {(1, +), (1 - gap, -)}, for lambda of at least 1/2: slopes
     :math:`\frac1{2\lambda}` and :math:`\frac{\text{gap}}{4\lambda}`, both positive.
 
-    Examples
-    --------
     >>> pair = close_hinge_pair(gap=0.1)
     >>> round(pair.slope, 6), round(pair.other_slope, 6)
     (0.833333, 0.041667)
@@ -322,8 +298,6 @@ def ridge_pair(
 
     All others are at 0, where they say nothing.
 
-    Examples
-    --------
     >>> pair = ridge_pair(n_records=1000, regularization=1.0, kappa=0.3)
     >>> round(pair.distance, 6)
     0.0006

@@ -84,8 +84,6 @@ def wave_spectrum(n_terms: int) -> tuple[Array, Array]:
     :math:`\frac3{\pi^2k^2}` and :math:`\frac{2\sqrt2}{\pi k}` in :math:`\sqrt2\sin2\pi kx`; the
     other coefficients are zero.
 
-    Examples
-    --------
     >>> eigenvalues, coefficients = wave_spectrum(2000)
     >>> round(float(np.sum(coefficients**2)), 3)
     1.0
@@ -102,8 +100,6 @@ def spectral_error(
     ``coefficients`` are those of :math:`f_\rho` in orthonormal eigenfunctions. The sum error**2 +
     penalty is the least :math:`D(\lambda)` of least squares.
 
-    Examples
-    --------
     >>> spectral_error(1.0, eigenvalues=[1.0], coefficients=[2.0])
     (1.0, 1.0)
     """
@@ -123,8 +119,6 @@ def spectral_error(
 def wave_errors(regularization: float) -> WaveErrors:
     """Approximation errors of the square wave in closed form.
 
-    Examples
-    --------
     >>> [round(value, 4) for value in wave_errors(1e-2)]
     [0.2403, 0.0577, 0.1155, 0.1732, 0.154]
     """
@@ -150,8 +144,6 @@ def hinge_source_bound(
     :math:`\lambda^{\min(r,1)}\kappa^{2(r-1)_+}\|u\|+\lambda\kappa^{4r-2}\|u\|^2`. The paper prints
     :math:`\lambda^{\min(r,1)}`.
 
-    Examples
-    --------
     >>> round(hinge_source_bound(0.01, source=0.25, source_norm=1.0), 4)
     0.4162
     """
@@ -168,8 +160,6 @@ def source_exponent(source: float, *, loss: str) -> float:
     ``"squared"``: min(1, 2r). ``"hinge"``: the paper's min(r, 1). ``"lipschitz"``, any Lipschitz
     loss: r below 1/2 and 1 from there on, where :math:`f_\rho\in\mathcal H_K`.
 
-    Examples
-    --------
     >>> [source_exponent(0.5, loss=name) for name in ("squared", "hinge", "lipschitz")]
     [1.0, 0.5, 1.0]
     """
@@ -181,8 +171,6 @@ def source_exponent(source: float, *, loss: str) -> float:
 def power_exponent(x: ArrayLike, y: ArrayLike) -> float:
     r"""Least-squares slope of log y against log x.
 
-    Examples
-    --------
     >>> round(power_exponent([1, 2, 4], [3, 12, 48]), 12)
     2.0
     """
@@ -204,8 +192,6 @@ def regularized_target(
     The points have the law ``weights``, by default the uniform one. A contraction in :math:`L^2`
     and in the space, not in the sup norm.
 
-    Examples
-    --------
     >>> regularized_target([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0], regularization=0.5)
     array([ 0.5, -0.5])
     """
@@ -230,8 +216,6 @@ def comparison_slack(eta: ArrayLike, prediction: ArrayLike, *, root: bool = Fals
     counts. With ``root`` the first term is :math:`\sqrt{2\,\cdot}`, as printed. Nonnegative: the
     comparison needs no root (T. Zhang, Ann. Statist. 32, 2004).
 
-    Examples
-    --------
     >>> comparison_slack(0.9, [0.5, 0.0]).round(12)
     array([0.4, 0. ])
     """
@@ -273,8 +257,6 @@ def rate_exponent(beta: float, *, rate: Rate) -> float:
     :math:`\frac{2\beta}{3(\beta+1)}`; ``"classification"`` :math:`\frac\beta{2(2\beta+1)}`, which
     ``"comparison"`` doubles.
 
-    Examples
-    --------
     >>> [round(rate_exponent(1.0, rate=name), 4) for name in
     ...  ("theorem4", "stability", "least_squares", "least_squares_fixed", "classification")]
     [0.3333, 0.5, 0.3333, 0.5, 0.1667]
@@ -295,8 +277,6 @@ def rate_exponent(beta: float, *, rate: Rate) -> float:
 def theorem4_schedule(n_records: int, *, beta: float) -> Schedule:
     r"""Theorem 4's :math:`\epsilon=1/\sqrt{\lambda m}` and :math:`\lambda=m^{-1/(2\beta+1)}`.
 
-    Examples
-    --------
     >>> [round(value, 6) for value in theorem4_schedule(4096, beta=0.5)]
     [0.125, 0.015625]
     """
@@ -306,19 +286,11 @@ def theorem4_schedule(n_records: int, *, beta: float) -> Schedule:
 
 
 def printed_bound(
-    n_records: int,
-    *,
-    beta: float,
-    lipschitz: float,
-    baseline: float,
-    c_beta: float,
-    kappa: float = 1.0,
-    strong_convexity: float = 2.0,
-) -> float:
+    n_records: int, *, beta: float, lipschitz: float, baseline: float, c_beta: float,
+    kappa: float = 1.0, strong_convexity: float = 2.0,
+) -> float:  # fmt: skip
     r"""Right side of Theorem 4 as printed; ``baseline`` is :math:`B_0+\Omega(0)`.
 
-    Examples
-    --------
     >>> round(printed_bound(1024, beta=0.5, lipschitz=1.0, baseline=1.0, c_beta=1.5), 4)
     0.8839
     """
@@ -335,8 +307,6 @@ def printed_bound(
 def safe_lipschitz(epsilon: float) -> float:
     r"""Largest :math:`C_L` for which the printed Theorem 4 is proved: :math:`3/(1+2\epsilon)`.
 
-    Examples
-    --------
     >>> safe_lipschitz(0.25)
     2.0
     """
@@ -344,18 +314,10 @@ def safe_lipschitz(epsilon: float) -> float:
 
 
 def excess_bound(
-    *,
-    n_records: int,
-    regularization: float,
-    epsilon: float,
-    lipschitz: float,
-    approximation: float,
-    kappa: float = 1.0,
-    strong_convexity: float = 2.0,
-    width: float | None = None,
-    baseline: float | None = None,
-    as_printed: bool = False,
-) -> float:
+    *, n_records: int, regularization: float, epsilon: float, lipschitz: float,
+    approximation: float, kappa: float = 1.0, strong_convexity: float = 2.0,
+    width: float | None = None, baseline: float | None = None, as_printed: bool = False,
+) -> float:  # fmt: skip
     r"""Bound on the expected excess risk of the minimiser plus one Laplace variable.
 
     By stability
@@ -364,8 +326,6 @@ def excess_bound(
     :math:`2C_L`. With a ``baseline`` :math:`B_0+\lambda\Omega(0)` privacy bounds :math:`R_1`
     instead. ``as_printed``: half the noise, so that one answer is :math:`2\epsilon`-private.
 
-    Examples
-    --------
     >>> round(excess_bound(n_records=1024, regularization=1 / 32, epsilon=0.177, lipschitz=1.0,
     ...     approximation=0.25), 4)
     0.4578
@@ -388,34 +348,23 @@ def excess_bound(
 
 
 def balanced_regularization(
-    *,
-    n_records: int,
-    epsilon: float,
-    beta: float,
-    c_beta: float = 1.0,
-    lipschitz: float = 1.0,
-    kappa: float = 1.0,
-    strong_convexity: float = 2.0,
-) -> float:
+    *, n_records: int, epsilon: float, beta: float, c_beta: float = 1.0, lipschitz: float = 1.0,
+    kappa: float = 1.0, strong_convexity: float = 2.0,
+) -> float:  # fmt: skip
     r"""Regularisation that minimises the bound by stability for a given budget.
 
     :math:`(\frac{a}{\beta c_\beta m})^{1/(\beta+1)}` with
     :math:`a=\frac{2\kappa^2C_L^2}\gamma(1+\frac1\epsilon)`; the bound is then of order
     :math:`(m\min\{1,\epsilon\})^{-\beta/(\beta+1)}`.
 
-    Examples
-    --------
     >>> round(balanced_regularization(n_records=1000, epsilon=1.0, beta=1.0), 6)
     0.044721
     """
     b = _exponent(beta)
     one = stability_generalization(
-        lipschitz=lipschitz,
-        regularization=1.0,
-        n_records=n_records,
-        kappa=kappa,
+        lipschitz=lipschitz, regularization=1.0, n_records=n_records, kappa=kappa,
         strong_convexity=strong_convexity,
-    )
+    )  # fmt: skip
     slope = one * (1.0 + 1.0 / check_positive("epsilon", epsilon))
     return float((slope / (b * check_positive("c_beta", c_beta))) ** (1.0 / (b + 1.0)))
 
@@ -430,8 +379,6 @@ def balanced_regularization(
 def operator_spectrum(gram: ArrayLike) -> Array:
     """Eigenvalues of the integral operator, decreasing, for the uniform law on the points.
 
-    Examples
-    --------
     >>> operator_spectrum([[2.0, 0.0], [0.0, 1.0]])
     array([1. , 0.5])
     """
@@ -442,8 +389,6 @@ def operator_spectrum(gram: ArrayLike) -> Array:
 def trigonometric_spectrum(n_frequencies: int) -> Array:
     r"""Eigenvalues of :func:`dplit.erm.losses.trigonometric_features` for the uniform law.
 
-    Examples
-    --------
     >>> trigonometric_spectrum(2)
     array([0.4, 0.1])
     """
@@ -457,8 +402,6 @@ def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Ar
     :math:`(\sum_{j\le k}a_j^2\mu_j^{-2r})^{1/2}`; f is in the range of :math:`L_K^r` iff they stay
     bounded, and r = 1/2 gives the norm of the space.
 
-    Examples
-    --------
     >>> source_norm([1.0, 1.0], [1.0, 0.25], 0.5)
     array([1.        , 2.23606798])
     """
@@ -475,8 +418,6 @@ def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Ar
 def step_coefficients(n_terms: int) -> Array:
     r"""Coefficients of :math:`\mathrm{sgn}\sin2\pi x` in :math:`\sqrt2\sin2\pi kx`, k = 1, 2, ...
 
-    Examples
-    --------
     >>> step_coefficients(3).round(4)
     array([0.9003, 0.    , 0.3001])
     """
@@ -491,21 +432,14 @@ Scale = Literal["printed", "doubled", "sharp"]
 
 
 def least_squares_noise(
-    *,
-    n_records: int,
-    regularization: float,
-    epsilon: float,
-    label_bound: float,
-    kappa: float = 1.0,
-    scale: Scale = "sharp",
-) -> float:
+    *, n_records: int, regularization: float, epsilon: float, label_bound: float,
+    kappa: float = 1.0, scale: Scale = "sharp",
+) -> float:  # fmt: skip
     r"""What the noise adds to the squared risk, :math:`\mathbb Eb^2=2s^2`, exactly.
 
     The scale s is that of :func:`dplit.erm.release.least_squares_scale`; as printed
     :math:`\frac{2M^2\kappa^4(\kappa+1)^2}{\lambda^3m^2\epsilon^2}`, doubled four times that.
 
-    Examples
-    --------
     >>> round(least_squares_noise(n_records=64, regularization=0.25, epsilon=0.25, label_bound=1.0,
     ...     scale="printed"), 12)
     2.0
@@ -518,33 +452,22 @@ def least_squares_noise(
         width = kappa * distance / check_positive("epsilon", epsilon)
     else:
         width = least_squares_scale(
-            epsilon=epsilon,
-            kappa=kappa,
-            label_bound=label_bound,
-            regularization=regularization,
-            n_records=n_records,
-            rule=scale,
-        )
+            epsilon=epsilon, kappa=kappa, label_bound=label_bound, regularization=regularization,
+            n_records=n_records, rule=scale,
+        )  # fmt: skip
     return 2.0 * width**2
 
 
 def least_squares_bound(
-    *,
-    n_records: int,
-    regularization: float,
-    approximation: float,
-    target_risk: float,
-    kappa: float = 1.0,
-    noise: float = 0.0,
-) -> float:
+    *, n_records: int, regularization: float, approximation: float, target_risk: float,
+    kappa: float = 1.0, noise: float = 0.0,
+) -> float:  # fmt: skip
     r"""Bound on the expected excess squared risk of kernel ridge regression plus noise.
 
     :math:`D+\bigl[(1+\frac{\kappa^2}{\lambda m})^2-1\bigr](\mathcal E(f_\rho)+D)+\mathbb Eb^2` with
     ``approximation`` :math:`D(\lambda)`, ``target_risk`` :math:`\mathcal E(f_\rho)` and ``noise``
     :math:`\mathbb Eb^2`.
 
-    Examples
-    --------
     >>> round(least_squares_bound(n_records=1000, regularization=0.1, approximation=0.05,
     ...     target_risk=0.1), 6)
     0.053015
@@ -564,8 +487,6 @@ def break_even(
 
     At :math:`\lambda=\epsilon=m^{-1/3}`; ``trivial_risk`` is the excess risk of the function 0.
 
-    Examples
-    --------
     >>> break_even(trivial_risk=0.125, scale="printed")
     262144
     """
@@ -574,13 +495,9 @@ def break_even(
     def enough(m: int) -> bool:
         level = float(m) ** (-1.0 / 3.0)
         noise = least_squares_noise(
-            n_records=m,
-            regularization=level,
-            epsilon=level,
-            label_bound=label_bound,
-            kappa=kappa,
+            n_records=m, regularization=level, epsilon=level, label_bound=label_bound, kappa=kappa,
             scale=scale,
-        )
+        )  # fmt: skip
         return noise <= limit
 
     least = 1 + bisect_left(range(1, 10**15), True, key=enough)

@@ -61,13 +61,9 @@ Reading = Literal["shift", "fresh", "random_function"]
 
 
 def release_scalar_shift(
-    values: ArrayLike,
-    *,
-    scale: float,
-    rng: np.random.Generator,
-    releases: int | None = None,
+    values: ArrayLike, *, scale: float, rng: np.random.Generator, releases: int | None = None,
     as_printed: bool = True,
-) -> Array:
+) -> Array:  # fmt: skip
     """Values of :math:`f_z+b` with one scalar b for all points (as printed), or one b per point.
 
     Parameters
@@ -216,13 +212,9 @@ def release_epsilon(
 
 
 def sup_sensitivity(
-    *,
-    lipschitz: float,
-    kappa: float,
-    regularization: float,
-    n_records: int,
+    *, lipschitz: float, kappa: float, regularization: float, n_records: int,
     strong_convexity: float = 2.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on how far one record moves the minimiser at any point (Definition 2 with Theorem 2).
 
     Parameters
@@ -241,25 +233,16 @@ def sup_sensitivity(
     0.09901
     """
     distance = lipschitz_stability(
-        lipschitz=lipschitz,
-        regularization=regularization,
-        n_records=n_records,
-        kappa=kappa,
+        lipschitz=lipschitz, regularization=regularization, n_records=n_records, kappa=kappa,
         strong_convexity=strong_convexity,
-    )
+    )  # fmt: skip
     return distance * check_positive("kappa", kappa)
 
 
 def noise_scale(
-    *,
-    epsilon: float,
-    lipschitz: float,
-    kappa: float,
-    regularization: float,
-    n_records: int,
-    strong_convexity: float = 2.0,
-    as_printed: bool = False,
-) -> float:
+    *, epsilon: float, lipschitz: float, kappa: float, regularization: float, n_records: int,
+    strong_convexity: float = 2.0, as_printed: bool = False,
+) -> float:  # fmt: skip
     r"""Laplace scale of Proposition 1: what Lemma 1 asks for, or the half of it that is printed.
 
     Parameters
@@ -288,12 +271,9 @@ def noise_scale(
     0.09901
     """
     width = sup_sensitivity(
-        lipschitz=lipschitz,
-        kappa=kappa,
-        regularization=regularization,
-        n_records=n_records,
+        lipschitz=lipschitz, kappa=kappa, regularization=regularization, n_records=n_records,
         strong_convexity=strong_convexity,
-    )
+    )  # fmt: skip
     needed = laplace_scale(epsilon=epsilon, sensitivity=width)
     return 0.5 * needed if as_printed else needed
 
@@ -312,24 +292,15 @@ def hinge_scale(
     0.19802
     """
     return noise_scale(
-        epsilon=epsilon,
-        lipschitz=1.0,
-        kappa=kappa,
-        regularization=regularization,
-        n_records=n_records,
-        as_printed=as_printed,
-    )
+        epsilon=epsilon, lipschitz=1.0, kappa=kappa, regularization=regularization,
+        n_records=n_records, as_printed=as_printed,
+    )  # fmt: skip
 
 
 def least_squares_scale(
-    *,
-    epsilon: float,
-    kappa: float,
-    label_bound: float,
-    regularization: float,
-    n_records: int,
+    *, epsilon: float, kappa: float, label_bound: float, regularization: float, n_records: int,
     rule: Literal["printed", "doubled", "sharp"] = "sharp",
-) -> float:
+) -> float:  # fmt: skip
     r"""Laplace scale for one answer of regularised least squares (Section 5.1).
 
     Parameters
@@ -361,12 +332,9 @@ def least_squares_scale(
     check_choice("rule", rule, ("printed", "doubled", "sharp"))
     k = check_positive("kappa", kappa)
     distance = least_squares_stability(
-        regularization=check_positive("regularization", regularization),
-        n_records=n_records,
-        label_bound=label_bound,
-        kappa=k,
-        version="sharp" if rule == "sharp" else "printed",
-    )
+        regularization=check_positive("regularization", regularization), n_records=n_records,
+        label_bound=label_bound, kappa=k, version="sharp" if rule == "sharp" else "printed",
+    )  # fmt: skip
     needed = laplace_scale(epsilon=epsilon, sensitivity=k * distance)
     return 0.5 * needed if rule == "printed" else needed
 

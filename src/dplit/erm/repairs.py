@@ -104,8 +104,6 @@ def gamma_deviation(
 
     :math:`\kappa\sqrt{d+1}\,\Delta/\epsilon` for the ``dimension`` d.
 
-    Examples
-    --------
     >>> gamma_deviation(80, sensitivity=0.01, epsilon=0.5)
     0.18
     """
@@ -122,8 +120,6 @@ def gamma_privacy_loss(
     ``rate (||released - neighbour|| - ||released - weights||)`` with ``rate = epsilon /
     sensitivity``; ``released`` may have any shape (..., d).
 
-    Examples
-    --------
     >>> gamma_privacy_loss([[2.0, 0.0], [0.5, 9.0]], [1.0, 0.0], [0.0, 0.0], rate=0.5).tolist()
     [0.5, 0.0]
     """
@@ -159,15 +155,9 @@ class CuratedFunction:
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        records: ArrayLike,
-        coefficients: ArrayLike,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        rng: np.random.Generator,
-    ) -> None:
+        self, kernel: Kernel, records: ArrayLike, coefficients: ArrayLike, *, sensitivity: float,
+        epsilon: float, rng: np.random.Generator,
+    ) -> None:  # fmt: skip
         if not callable(kernel):
             raise TypeError(f"kernel must be callable, got kernel={kernel!r}")
         self._kernel = kernel
@@ -213,8 +203,6 @@ def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: fl
     q is fixed before the first answer; ``sensitivity`` bounds :math:`\|f-g\|_K` over all
     neighbours.
 
-    Examples
-    --------
     >>> query_scale(n_queries=1, sensitivity=0.01, epsilon=0.5)
     0.02
     """
@@ -252,16 +240,9 @@ class QueryOracle(CuratedFunction):
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        records: ArrayLike,
-        coefficients: ArrayLike,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        n_queries: int,
-        rng: np.random.Generator,
-    ) -> None:
+        self, kernel: Kernel, records: ArrayLike, coefficients: ArrayLike, *, sensitivity: float,
+        epsilon: float, n_queries: int, rng: np.random.Generator,
+    ) -> None:  # fmt: skip
         super().__init__(
             kernel, records, coefficients, sensitivity=sensitivity, epsilon=epsilon, rng=rng
         )
@@ -327,13 +308,9 @@ class ReleaseCosts(NamedTuple):
 
 
 def release_costs(
-    n_records: int,
-    *,
-    epsilon: float = 0.5,
-    delta: float = 1e-5,
-    regularization: float | None = None,
-    dimensions: tuple[int, ...] = (2, 41),
-) -> ReleaseCosts:
+    n_records: int, *, epsilon: float = 0.5, delta: float = 1e-5,
+    regularization: float | None = None, dimensions: tuple[int, ...] = (2, 41),
+) -> ReleaseCosts:  # fmt: skip
     r"""Noise of each release for a loss with slopes at most 1 and features of norm 1.
 
     With :math:`\Delta=1/(\lambda m)`, by default :math:`\lambda=m^{-1/3}`: printed scale
@@ -341,8 +318,6 @@ def release_costs(
     :math:`\sqrt{2\ln(2/\delta)}\,\Delta/\epsilon` (proved for epsilon < 1), gamma-norm
     :math:`d\Delta/\epsilon`.
 
-    Examples
-    --------
     >>> costs = release_costs(1000)
     >>> round(costs.query_scale, 5), round(costs.gaussian_process, 5)
     (0.02, 0.07032)
@@ -353,15 +328,12 @@ def release_costs(
     change = lipschitz_stability(lipschitz=1.0, regularization=penalty, n_records=m)
     answer = query_scale(n_queries=1, sensitivity=change, epsilon=eps)
     return ReleaseCosts(
-        n_records=m,
-        regularization=float(penalty),
-        sensitivity=change,
-        printed_scale=answer / 2.0,
+        n_records=m, regularization=float(penalty), sensitivity=change, printed_scale=answer / 2.0,
         query_scale=answer,
         gaussian_process=float(gaussian_sigma(epsilon=eps, delta=level, sensitivity=change)),
         textbook=math.sqrt(2.0 * math.log(2.0 / level)) * change / eps,
         gamma_lengths=tuple(check_integer("dimensions", d) * change / eps for d in dimensions),
-    )
+    )  # fmt: skip
 
 
 def break_even_queries(*, epsilon: float, delta: float) -> int:
@@ -369,8 +341,6 @@ def break_even_queries(*, epsilon: float, delta: float) -> int:
 
     The last q with :math:`\sqrt2\,q/\epsilon\le\sigma`; 0 if there is none.
 
-    Examples
-    --------
     >>> break_even_queries(epsilon=0.5, delta=1e-5)
     2
     """
@@ -387,8 +357,6 @@ def break_even_dimension(*, epsilon: float, delta: float) -> int:
 
     The last d with :math:`\sqrt{d+1}/\epsilon\le\sigma`; 0 if there is none.
 
-    Examples
-    --------
     >>> break_even_dimension(epsilon=0.5, delta=1e-5)
     11
     """
@@ -444,17 +412,9 @@ class GaussianProcessOracle(CuratedFunction):
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        records: ArrayLike,
-        coefficients: ArrayLike,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        delta: float,
-        jitter: float = 1e-10,
-        rng: np.random.Generator,
-    ) -> None:
+        self, kernel: Kernel, records: ArrayLike, coefficients: ArrayLike, *, sensitivity: float,
+        epsilon: float, delta: float, jitter: float = 1e-10, rng: np.random.Generator,
+    ) -> None:  # fmt: skip
         super().__init__(
             kernel, records, coefficients, sensitivity=sensitivity, epsilon=epsilon, rng=rng
         )
@@ -523,8 +483,6 @@ def distinguishing_power(
     and the covariance K of the noise for ``sigma`` 1; ``floor`` is the deviation of further
     independent noise.
 
-    Examples
-    --------
     >>> round(distinguishing_power([1.0, 1.0], np.eye(2), sigma=2.0), 6)
     0.707107
     """
@@ -543,8 +501,6 @@ def largest_power(false_positive_rate: ArrayLike, *, mu: float) -> Array:
 
     :math:`\Phi(\Phi^{-1}(\mathrm{FPR})+\mu)` (Dong, Roth and Su 2022, Definition 2.6).
 
-    Examples
-    --------
     >>> largest_power([0.0, 0.05, 1.0], mu=1.0).round(4).tolist()
     [0.0, 0.2595, 1.0]
     """

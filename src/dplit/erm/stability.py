@@ -66,8 +66,6 @@ class RidgeNeighbours:
     ``gram`` is the Gram matrix of the sample, ``coefficients`` and ``predictions`` are those of its
     fit :math:`f=\sum_ic_iK_{x_i}`. All distances are measured in the space.
 
-    Examples
-    --------
     >>> near = RidgeNeighbours(np.eye(2), [1.0, 0.0], regularization=0.5)
     >>> near.deletion_distances()
     array([0.5, 0. ])
@@ -176,8 +174,6 @@ def fit_norm_factor(*, regularization: float, kappa: float = 1.0) -> float:
     the paper uses :math:`1/\sqrt\lambda`. Equal records of size :math:`\min(\sqrt\lambda,\kappa)`
     attain it.
 
-    Examples
-    --------
     >>> fit_norm_factor(regularization=0.25)
     1.0
     """
@@ -190,20 +186,15 @@ def fit_norm_factor(*, regularization: float, kappa: float = 1.0) -> float:
 
 
 def least_squares_lipschitz(
-    *,
-    regularization: float,
-    label_bound: float,
-    kappa: float = 1.0,
+    *, regularization: float, label_bound: float, kappa: float = 1.0,
     version: LipschitzVersion = "printed",
-) -> float:
+) -> float:  # fmt: skip
     r"""Lipschitz constant of the square between two fits, as Section 5.1 and its argument give it.
 
     ``"printed"`` :math:`2M(\kappa+1)/\sqrt\lambda`, right for :math:`\lambda\le1`; ``"argument"``,
     what its derivation gives, :math:`2M(1+\kappa/\sqrt\lambda)`; ``"sharp"``
     :math:`2M(1+\kappa\nu)`.
 
-    Examples
-    --------
     >>> [least_squares_lipschitz(regularization=4.0, label_bound=1.0, version=v)
     ...  for v in ("printed", "argument", "sharp")]
     [2.0, 3.0, 2.4]
@@ -236,13 +227,9 @@ def _largest_turn(penalty: float, kappa: float, norm: float) -> float:
 
 
 def least_squares_stability(
-    *,
-    regularization: float,
-    n_records: int,
-    label_bound: float,
-    kappa: float = 1.0,
+    *, regularization: float, n_records: int, label_bound: float, kappa: float = 1.0,
     version: StabilityVersion = "sharp",
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on the distance in the space of two least-squares fits that differ in one record.
 
     ``"printed"`` is Theorem 2 with the printed constant,
@@ -253,8 +240,6 @@ def least_squares_stability(
 
     .. math:: \max_{0\le k\le1}\frac{2\kappa\sqrt k\,M(1+\kappa\nu\sqrt{1-k})}{\lambda m+\kappa^2k}.
 
-    Examples
-    --------
     >>> arguments = dict(regularization=0.01, n_records=1000, label_bound=1.0)
     >>> round(least_squares_stability(**arguments, version="printed"), 4)
     4.0
@@ -275,21 +260,14 @@ def least_squares_stability(
 
 
 def mirror_distance(
-    radius: float,
-    angle: float,
-    *,
-    regularization: float,
-    n_records: int,
-    label_bound: float,
+    radius: float, angle: float, *, regularization: float, n_records: int, label_bound: float,
     kappa: float = 1.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Distance of the fits when mirror images are swapped beside a cluster, in closed form.
 
     The m - 1 common records sit at ``radius`` on the first axis, the swapped ones are
     :math:`\kappa(-\cos t,\pm\sin t)` for the angle t; all labels are M.
 
-    Examples
-    --------
     >>> round(mirror_distance(0.0, 1.5707963, regularization=1.0, n_records=1, label_bound=1.0), 6)
     1.0
     """
@@ -307,8 +285,6 @@ def mirror_pair(
 
     As :math:`\lambda m` grows it attains :func:`least_squares_stability`.
 
-    Examples
-    --------
     >>> pair = mirror_pair(regularization=1.0, n_records=1, label_bound=2.0)
     >>> pair.labels
     array([2., 2.])
@@ -318,13 +294,9 @@ def mirror_pair(
 
     def shortfall(z: Array) -> float:
         return -mirror_distance(
-            size * abs(math.sin(z[0])),
-            math.pi / 2 * math.sin(z[1]) ** 2,
-            regularization=penalty,
-            n_records=m,
-            label_bound=M,
-            kappa=size,
-        )
+            size * abs(math.sin(z[0])), math.pi / 2 * math.sin(z[1]) ** 2, regularization=penalty,
+            n_records=m, label_bound=M, kappa=size,
+        )  # fmt: skip
 
     first = math.asin(min(1.0, math.sqrt(penalty) / size))
     found = [
@@ -346,8 +318,6 @@ def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> Least
     The fits are :math:`2M\kappa/(\lambda m+\kappa^2)` apart: above the printed bound for large
     lambda.
 
-    Examples
-    --------
     >>> far_pair(n_records=1, label_bound=1.0).labels
     array([ 1., -1.])
     """
@@ -362,8 +332,6 @@ def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> Least
 def pair_distance(pair: LeastSquaresPair, *, regularization: float) -> float:
     """Fit both samples of a pair by the normal equations and return the distance of the fits.
 
-    Examples
-    --------
     >>> pair_distance(far_pair(n_records=1, label_bound=1.0), regularization=9.0)
     0.2
     """
@@ -386,8 +354,6 @@ _CONSTANTS = {"printed": 16.0, "sharp": 2.0, "signed": 4.0}
 def hamming_distance(first: object, second: object) -> int:
     """Count the positions at which two samples of the same size differ; neighbours have distance 1.
 
-    Examples
-    --------
     >>> hamming_distance([(0, 1), (2, 1)], [(0, 1), (2, -1)])
     1
     """
@@ -400,20 +366,14 @@ def hamming_distance(first: object, second: object) -> int:
 
 
 def bounded_stability(
-    *,
-    bound: float,
-    regularization: float,
-    n_records: int,
-    strong_convexity: float = 2.0,
+    *, bound: float, regularization: float, n_records: int, strong_convexity: float = 2.0,
     version: BoundedVersion = "sharp",
-) -> float:
+) -> float:  # fmt: skip
     r"""Theorem 1: stability from the boundedness of the loss alone.
 
     :math:`\sqrt{cB/(\lambda\gamma m)}` with the ``bound`` B. The constant c is 16 as ``"printed"``,
     2 (``"sharp"``) for losses in [0, B] and 4 (``"signed"``) for losses in [-B, B].
 
-    Examples
-    --------
     >>> bounded_stability(bound=2.0, regularization=0.1, n_records=5)
     2.0
     """
@@ -426,20 +386,14 @@ def bounded_stability(
 
 
 def loss_bound(
-    loss: str,
-    *,
-    regularization: float,
-    kappa: float = 1.0,
-    label_bound: float = 1.0,
+    loss: str, *, regularization: float, kappa: float = 1.0, label_bound: float = 1.0,
     tau: float = 0.5,
-) -> float:
+) -> float:  # fmt: skip
     r"""Number B that Theorem 1 asks for, from the size of a minimiser.
 
     It bounds :math:`L(f_S(x),y)` and :math:`\lambda\|f_S\|_K^2` for every sample S; the bound M on
     labels matters for least squares and the pinball loss alone.
 
-    Examples
-    --------
     >>> loss_bound("hinge", regularization=0.25)
     3.0
     """
@@ -456,45 +410,30 @@ def loss_bound(
 
 
 def lipschitz_stability(
-    *,
-    lipschitz: float,
-    regularization: float,
-    n_records: int,
-    kappa: float = 1.0,
+    *, lipschitz: float, regularization: float, n_records: int, kappa: float = 1.0,
     strong_convexity: float = 2.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Theorem 2, for the replacement of one record: :math:`2\kappa C_L/(\lambda\gamma m)`.
 
     Hinge and pinball loss attain it.
 
-    Examples
-    --------
     >>> lipschitz_stability(lipschitz=1.0, regularization=0.1, n_records=400)
     0.025
     """
     return 2.0 * lipschitz_deletion(
-        lipschitz=lipschitz,
-        regularization=regularization,
-        n_records=n_records,
-        kappa=kappa,
+        lipschitz=lipschitz, regularization=regularization, n_records=n_records, kappa=kappa,
         strong_convexity=strong_convexity,
-    )
+    )  # fmt: skip
 
 
 def lipschitz_deletion(
-    *,
-    lipschitz: float,
-    regularization: float,
-    n_records: int,
-    kappa: float = 1.0,
+    *, lipschitz: float, regularization: float, n_records: int, kappa: float = 1.0,
     strong_convexity: float = 2.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Theorem 2 for the deletion of one of m records, with :math:`\lambda m` held fixed.
 
     :math:`\kappa C_L/(\lambda\gamma m)`: half of the bound for a replacement.
 
-    Examples
-    --------
     >>> lipschitz_deletion(lipschitz=1.0, regularization=0.5, n_records=1)
     1.0
     """
@@ -506,20 +445,13 @@ def lipschitz_deletion(
 
 
 def sharper_from(
-    *,
-    lipschitz: float,
-    bound: float,
-    regularization: float,
-    kappa: float = 1.0,
-    strong_convexity: float = 2.0,
-    version: BoundedVersion = "printed",
-) -> float:
+    *, lipschitz: float, bound: float, regularization: float, kappa: float = 1.0,
+    strong_convexity: float = 2.0, version: BoundedVersion = "printed",
+) -> float:  # fmt: skip
     r"""Sample size above which Theorem 2 gives a smaller bound than Theorem 1, not rounded.
 
     :math:`4\kappa^2C_L^2/(cB\lambda\gamma)` with the constant c of Theorem 1 in this version.
 
-    Examples
-    --------
     >>> sharper_from(lipschitz=1.0, bound=2.0, regularization=0.25)
     0.25
     """

@@ -86,8 +86,6 @@ def expected_loss_laplace(
     absolute error, else 1) at distance u costs :math:`\frac{\omega s}2e^{-|u|/s}`; linear pieces
     cost nothing. A ``scale`` s of 0 is no noise.
 
-    Examples
-    --------
     >>> expected_loss_laplace("hinge", 1.0, 1.0, scale=0.5)
     array(0.25)
     """
@@ -117,8 +115,6 @@ def wrong_sign_probability(predictions: ArrayLike, y: ArrayLike, *, scale: float
     :math:`\frac12e^{-yt/s}` for :math:`yt\ge0`, else :math:`1-\frac12e^{yt/s}`; without noise a
     prediction of 0 counts one half.
 
-    Examples
-    --------
     >>> wrong_sign_probability([0.0, 1.0], [1, 1], scale=1.0).round(4)
     array([0.5   , 0.1839])
     """
@@ -136,8 +132,6 @@ def wrong_sign_probability(predictions: ArrayLike, y: ArrayLike, *, scale: float
 def slope_range(loss: str) -> float:
     """Width of the interval in which the slopes of a loss lie, whatever the target.
 
-    Examples
-    --------
     >>> slope_range("hinge")
     1.0
     """
@@ -151,8 +145,6 @@ def noise_error_bound(*, scale: float, lipschitz: float, width: float | None = N
     :math:`\frac\omega2s` with the ``width`` :math:`\omega` of the range of slopes, at most
     :math:`2C_L`; without one :math:`C_Ls`, as in the proof of Proposition 3. A kink attains it.
 
-    Examples
-    --------
     >>> noise_error_bound(scale=0.2, lipschitz=1.0, width=slope_range("hinge"))
     0.1
     """
@@ -192,19 +184,10 @@ def _law(name: str, value: ArrayLike, size: int) -> Array:
 
 
 def error_decomposition(
-    loss: str,
-    *,
-    y: ArrayLike,
-    population: ArrayLike,
-    empirical: ArrayLike,
-    fitted: ArrayLike,
-    stepping: ArrayLike,
-    target: ArrayLike,
-    penalties: tuple[float, float],
-    shift: float = 0.0,
-    scale: float = 0.0,
-    tau: float = 0.5,
-) -> Decomposition:
+    loss: str, *, y: ArrayLike, population: ArrayLike, empirical: ArrayLike, fitted: ArrayLike,
+    stepping: ArrayLike, target: ArrayLike, penalties: tuple[float, float], shift: float = 0.0,
+    scale: float = 0.0, tau: float = 0.5,
+) -> Decomposition:  # fmt: skip
     r"""Equation (3) on a finite population of n records.
 
     ``population`` and ``empirical`` weigh the records and sum to 1; ``fitted``, ``stepping`` and
@@ -212,8 +195,6 @@ def error_decomposition(
     :math:`\lambda\Omega` of the first two. ``shift`` is noise that was added to :math:`f_z`,
     ``scale`` that of further Laplace noise over which the parts are averaged.
 
-    Examples
-    --------
     >>> parts = error_decomposition("hinge", y=[1, -1], population=[0.9, 0.1], empirical=[1, 0],
     ...     fitted=[0.5, 0.5], stepping=[1, 1], target=[1, 1], penalties=(0.125, 0.5))
     >>> [round(part, 3) for part in parts]
@@ -252,8 +233,6 @@ def coin_decomposition(
     :math:`f_z=\operatorname{clip}\bigl((2\bar p-1)/(2\lambda),-1,1\bigr)`. The stepping stone is
     the minimiser of the regularised population risk, ``probability`` that of the label +1.
 
-    Examples
-    --------
     >>> parts = coin_decomposition(20, regularization=0.2, probability=0.8, scale=0.1)
     >>> round(parts.generalization, 4), abs(parts.sample) < 1e-14
     (0.0123, True)
@@ -272,35 +251,24 @@ def coin_decomposition(
     for count, chance in enumerate(binom.pmf(np.arange(m + 1), m, eta)):
         w = fit(count / m)
         parts = error_decomposition(
-            "hinge",
-            y=[1.0, -1.0],
-            population=[eta, 1.0 - eta],
-            empirical=[count / m, 1.0 - count / m],
-            fitted=[w, w],
-            stepping=[step, step],
-            target=[best, best],
-            penalties=(penalty * w * w, penalty * step * step),
-            scale=scale,
-        )
+            "hinge", y=[1.0, -1.0], population=[eta, 1.0 - eta],
+            empirical=[count / m, 1.0 - count / m], fitted=[w, w], stepping=[step, step],
+            target=[best, best], penalties=(penalty * w * w, penalty * step * step), scale=scale,
+        )  # fmt: skip
         total += chance * np.asarray(parts)
     return Decomposition(*total.tolist())
 
 
 def privacy_generalization(
-    *,
-    epsilon: float,
-    baseline: float,
-    noise_error: float,
+    *, epsilon: float, baseline: float, noise_error: float,
     version: Literal["printed", "proof", "sharp"] = "sharp",
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on :math:`\mathbb ER_1` by privacy (Proposition 2).
 
     With ``baseline`` :math:`G_0=B_0+\lambda\Omega(0)` and ``noise_error`` :math:`\mathbb ER_2`: as
     printed :math:`4\epsilon G_0+2\epsilon\,\mathbb ER_2`, by its proof
     :math:`2\epsilon(G_0+\mathbb ER_2)`, sharp :math:`(e^\epsilon-1)(G_0+\mathbb ER_2)`.
 
-    Examples
-    --------
     >>> [round(privacy_generalization(epsilon=0.5, baseline=1.0, noise_error=0.1, version=v), 3)
     ...  for v in ("printed", "proof", "sharp")]
     [2.1, 1.1, 0.714]
@@ -317,29 +285,20 @@ def privacy_generalization(
 
 
 def stability_generalization(
-    *,
-    lipschitz: float,
-    regularization: float,
-    n_records: int,
-    kappa: float = 1.0,
+    *, lipschitz: float, regularization: float, n_records: int, kappa: float = 1.0,
     strong_convexity: float = 2.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on :math:`\mathbb ER_1` by stability, for any noise that is independent of the data.
 
     :math:`2\kappa^2C_L^2/(\lambda\gamma m)`: Theorem 2, times the size of a slope.
 
-    Examples
-    --------
     >>> stability_generalization(lipschitz=1.0, regularization=0.1, n_records=100)
     0.1
     """
     distance = lipschitz_stability(
-        lipschitz=lipschitz,
-        regularization=regularization,
-        n_records=n_records,
-        kappa=kappa,
+        lipschitz=lipschitz, regularization=regularization, n_records=n_records, kappa=kappa,
         strong_convexity=strong_convexity,
-    )
+    )  # fmt: skip
     return lipschitz * kappa * distance
 
 
@@ -370,20 +329,15 @@ class Gap(NamedTuple):
 
 
 def generalization_bound(
-    *,
-    epsilon: float,
-    mean: float = 1.0,
-    side: Side = "over",
+    *, epsilon: float, mean: float = 1.0, side: Side = "over",
     version: Literal["printed", "sharp"] = "sharp",
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on the gap of sample and population mean of a private function (Theorem 3).
 
     Printed :math:`2\epsilon G` with the ``mean`` G; sharp :math:`(1-e^{-\epsilon})G` where the
     sample mean is the larger one (``"over"``) and :math:`(e^\epsilon-1)G` where it is the smaller
     (``"under"``).
 
-    Examples
-    --------
     >>> round(generalization_bound(epsilon=0.5), 4), round(generalization_bound(
     ...     epsilon=0.5, side="under"), 4), generalization_bound(epsilon=0.5, version="printed")
     (0.3935, 0.6487, 1.0)
@@ -401,8 +355,6 @@ def generalization_bound(
 def printed_threshold() -> float:
     """Return the epsilon up to which the second printed inequality of Theorem 3 holds.
 
-    Examples
-    --------
     >>> round(printed_threshold(), 4)
     1.2564
     """
@@ -419,8 +371,6 @@ def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = 
     set, in the order of ``itertools.product(range(k), repeat=m)``, and a column for each output;
     ``values`` holds :math:`g\ge0` for each output and record.
 
-    Examples
-    --------
     >>> gap = exact_gap(*response_mechanism(2, epsilon=0.5))
     >>> round(1 - gap.population / gap.sample, 4), round(gap.epsilon, 12)
     (0.1967, 0.5)
@@ -477,8 +427,6 @@ def response_gap(k: int, *, epsilon: float, side: Side = "over") -> float:
     :math:`(1-\frac1k)(1-e^{-\epsilon})` for :math:`g=1\{\cdot=\text{answer}\}`; on the side
     ``"under"``, with :math:`e^{-\epsilon}` in the place of :math:`e^\epsilon`, its counterpart.
 
-    Examples
-    --------
     >>> round(response_gap(2, epsilon=0.5), 4), round(response_gap(2, epsilon=0.5, side="under"), 4)
     (0.1967, 0.3244)
     """
@@ -491,8 +439,6 @@ def inclusion_probability(p: float, *, epsilon: float, side: Side = "over") -> f
 
     Others enter with probability ``p``; its odds are :math:`e^{\pm\epsilon}` times theirs.
 
-    Examples
-    --------
     >>> round(inclusion_probability(0.5, epsilon=1.0), 4)
     0.7311
     """
@@ -504,8 +450,6 @@ def inclusion_probability(p: float, *, epsilon: float, side: Side = "over") -> f
 def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: Side = "over") -> float:
     r"""Relative gap of the subset mechanism, :math:`(1-\frac1k)^m(1-p)(1-e^{-\epsilon})`.
 
-    Examples
-    --------
     >>> round(subset_gap(10**5, 100, 1e-3, epsilon=0.5), 4)
     0.3927
     """
@@ -517,8 +461,6 @@ def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: Side = "over")
 def response_mechanism(k: int, *, epsilon: float, side: Side = "over") -> tuple[Array, Array]:
     """Table of k-ary randomised response on one record, as :func:`exact_gap` takes it.
 
-    Examples
-    --------
     >>> law, values = response_mechanism(3, epsilon=1.0)
     >>> round(float(law[0, 0] / law[1, 0]), 4)
     2.7183
@@ -535,8 +477,6 @@ def subset_mechanism(
 
     Columns are the subsets, coded by their bits; exactly epsilon-private.
 
-    Examples
-    --------
     >>> law, values = subset_mechanism(2, 1, 0.5, epsilon=1.0)
     >>> law.shape, values.shape
     ((2, 4), (4, 2))
@@ -561,8 +501,6 @@ def random_mechanism(
 
     An exponential mechanism with independent scores in [0, 1] and absolute Cauchy values: no bound.
 
-    Examples
-    --------
     >>> law, values = random_mechanism(3, 2, 4, epsilon=1.0, rng=np.random.default_rng(0))
     >>> exact_gap(law, values).epsilon <= 1.0
     True
@@ -575,18 +513,11 @@ def random_mechanism(
 
 
 def draw_subset(
-    data: ArrayLike,
-    k: int,
-    p: float,
-    *,
-    epsilon: float,
-    rng: np.random.Generator,
+    data: ArrayLike, k: int, p: float, *, epsilon: float, rng: np.random.Generator,
     side: Side = "over",
-) -> NDArray[np.bool_]:
+) -> NDArray[np.bool_]:  # fmt: skip
     """Draw which of k elements the subset mechanism releases, for records in 0, ..., k - 1.
 
-    Examples
-    --------
     >>> draw_subset([0, 1], 3, 0.5, epsilon=1.0, rng=np.random.default_rng(0)).shape
     (3,)
     """
@@ -610,8 +541,6 @@ def hoeffding_bound(deviation: float, *, n_records: int, radius: float) -> float
 
     :math:`2e^{-mt^2/(2\Xi^2)}` with the ``radius`` :math:`\Xi\ge|\xi-\mathbb E\xi|`.
 
-    Examples
-    --------
     >>> round(hoeffding_bound(0.3, n_records=50, radius=1.0), 4)
     0.2108
     """
@@ -622,8 +551,6 @@ def hoeffding_bound(deviation: float, *, n_records: int, radius: float) -> float
 def coin_tail(deviation: float, *, n_records: int) -> float:
     """Exact probability that the mean of m fair signs is at least t away from 0; its radius is 1.
 
-    Examples
-    --------
     >>> coin_tail(1.0, n_records=3)
     0.25
     """
@@ -640,8 +567,6 @@ def sample_error_bound(
     ``"printed"`` :math:`2\sqrt{2\pi}B_\rho/\sqrt m`, stated for :math:`\mathbb ES`, which is 0;
     ``"variance"`` :math:`B_\rho/(2\sqrt m)`, a standard deviation.
 
-    Examples
-    --------
     >>> sample_error_bound(n_records=400, loss_bound=1.0)
     0.025
     """
@@ -654,8 +579,6 @@ def sample_error_bound(
 def mean_coin_error(n_records: int) -> tuple[float, float]:
     r"""Exact means of the sample error S and of its modulus for losses 0 or 1 with equal chance.
 
-    Examples
-    --------
     >>> mean, modulus = mean_coin_error(400)
     >>> abs(mean) < 1e-12, round(modulus, 5)
     (True, 0.01993)

@@ -88,14 +88,9 @@ class PatternCurve:
 
 
 def pattern_curve(
-    epsilons: Sequence[float],
-    *,
-    runs: int,
-    seed: int,
-    n_records: int = 101,
-    regularization: float = 0.1,
-    name: str = "erm-svm-sgn",
-) -> PatternCurve:
+    epsilons: Sequence[float], *, runs: int, seed: int, n_records: int = 101,
+    regularization: float = 0.1, name: str = "erm-svm-sgn",
+) -> PatternCurve:  # fmt: skip
     """Release the classifier of a balanced pair at several budgets and count the pattern (+, -)."""
     if len(epsilons) == 0:
         raise ValueError("epsilons must not be empty")
@@ -107,12 +102,9 @@ def pattern_curve(
     for k, epsilon in enumerate(epsilons):
         for row, printed in enumerate((True, False)):
             scale = hinge_scale(
-                epsilon=epsilon,
-                kappa=1.0,
-                regularization=regularization,
-                n_records=n_records,
+                epsilon=epsilon, kappa=1.0, regularization=regularization, n_records=n_records,
                 as_printed=printed,
-            )
+            )  # fmt: skip
             exact[row, k] = sign_pattern_probability(functions[0], pattern, scale=scale)
             for side, values in enumerate(functions):
                 rng = stream(seed, name, "noise", 4 * k + 2 * row + side)
@@ -300,14 +292,9 @@ _kernel = partial(gaussian_kernel, width=_WIDTH)
 
 
 def two_point_hits(
-    values: ArrayLike,
-    neighbour: ArrayLike,
-    *,
-    scale: float,
-    runs: int,
-    rng: np.random.Generator,
+    values: ArrayLike, neighbour: ArrayLike, *, scale: float, runs: int, rng: np.random.Generator,
     as_printed: bool = True,
-) -> tuple[int, int]:
+) -> tuple[int, int]:  # fmt: skip
     """How often the two-point attack says "z", on ``runs`` releases of either function."""
     counts = [
         int(two_point_attack(released, values, neighbour).sum())
@@ -340,13 +327,9 @@ class Target:
 
 
 def reconstruction_target(
-    trial: Trial,
-    *,
-    epsilon: float = 0.5,
-    n_records: int = 50,
-    n_points: int = 12,
+    trial: Trial, *, epsilon: float = 0.5, n_records: int = 50, n_points: int = 12,
     as_printed: bool = True,
-) -> Target:
+) -> Target:  # fmt: skip
     """Draw a data set, fit regularised least squares and release it with the paper's noise.
 
     The scale is that printed in Section 5.1 for kappa = M = 1; the adversary draws the points.
@@ -358,13 +341,9 @@ def reconstruction_target(
     fit = fit_kernel(_kernel(X, X), y, loss="squared", regularization=_PENALTY)
     exact = _kernel(points, X) @ fit.coefficients
     scale = least_squares_scale(
-        epsilon=epsilon,
-        kappa=1.0,
-        label_bound=1.0,
-        regularization=_PENALTY,
-        n_records=m,
+        epsilon=epsilon, kappa=1.0, label_bound=1.0, regularization=_PENALTY, n_records=m,
         rule="printed",
-    )
+    )  # fmt: skip
     noise = trial.stream("noise")
     answers = release_scalar_shift(exact, scale=scale, rng=noise, as_printed=as_printed)
     return Target(X, y, points, exact, answers)
@@ -412,15 +391,10 @@ def _one_run(
 
 
 def reconstruction_runs(
-    counts: Sequence[int] = tuple(range(2, 13)),
-    *,
-    n_trials: int,
-    seed: int,
-    name: str = "erm-beyond-reconstruction",
-    restarts: int = 40,
-    as_printed: bool = True,
+    counts: Sequence[int] = tuple(range(2, 13)), *, n_trials: int, seed: int,
+    name: str = "erm-beyond-reconstruction", restarts: int = 40, as_printed: bool = True,
     n_jobs: int | None = 1,
-) -> ReconstructionRuns:
+) -> ReconstructionRuns:  # fmt: skip
     """Attack many data sets with growing numbers of answers."""
     numbers = tuple(check_integer("counts", n, minimum=2) for n in counts)
     if not numbers:
@@ -430,9 +404,6 @@ def reconstruction_runs(
     results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs, progress=False)
     rows = np.array([row for row, _ in results])  # (T, k, 3)
     return ReconstructionRuns(
-        np.array(numbers, dtype=np.intp),
-        rows[..., 0],
-        rows[..., 1],
-        rows[..., 2].astype(np.intp),
+        np.array(numbers, dtype=np.intp), rows[..., 0], rows[..., 1], rows[..., 2].astype(np.intp),
         np.array([shift for _, shift in results]),
-    )
+    )  # fmt: skip

@@ -89,15 +89,9 @@ def _check_order(value: float, neighbour: float) -> tuple[float, float]:
 
 
 def audit_answer(
-    value: float,
-    neighbour: float,
-    *,
-    scale: float,
-    epsilon: float,
-    runs: int,
-    confidence: float = 0.9999,
-    rng: np.random.Generator,
-) -> ShiftAudit:
+    value: float, neighbour: float, *, scale: float, epsilon: float, runs: int,
+    confidence: float = 0.9999, rng: np.random.Generator,
+) -> ShiftAudit:  # fmt: skip
     """Audit one answer of the release against a claimed pure epsilon, from outputs alone.
 
     ``value > neighbour`` are the function at one point on neighbouring data; a true claim is not
@@ -160,14 +154,9 @@ def detectable_loss(
 
 
 def audit_controls(
-    value: float,
-    neighbour: float,
-    *,
-    epsilon: float,
-    runs: int,
-    confidence: float = 0.9999,
+    value: float, neighbour: float, *, epsilon: float, runs: int, confidence: float = 0.9999,
     rng: np.random.Generator,
-) -> Controls:
+) -> Controls:  # fmt: skip
     """Whether the audit is silent on the right noise and catches half of it."""
     f, g = _check_order(value, neighbour)
     right = (f - g) / check_positive("epsilon", epsilon)

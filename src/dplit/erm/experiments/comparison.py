@@ -186,14 +186,9 @@ def _trial(
 
 
 def compare(
-    problem: Problem,
-    *,
-    settings: Sequence[tuple[int, float]],
-    seed: int,
-    delta: float = 1e-5,
-    n_repeats: int = 10,
-    n_jobs: int = 1,
-) -> Comparison:
+    problem: Problem, *, settings: Sequence[tuple[int, float]], seed: int, delta: float = 1e-5,
+    n_repeats: int = 10, n_jobs: int = 1,
+) -> Comparison:  # fmt: skip
     """Misclassification of all methods at equal privacy, for replacing one record.
 
     ``settings`` pairs numbers of records with epsilons. ``"waves"`` has 80 trigonometric features

@@ -157,14 +157,9 @@ def hinge_trial(trial: Trial, sizes: NDArray[np.int64], tol: float) -> tuple[Arr
 
 
 def hinge_curves(
-    n_trials: int,
-    *,
-    seed: int,
-    sizes: ArrayLike,
-    name: str = "erm-beyond-curves",
-    n_jobs: int | None = 1,
-    tol: float = 1e-10,
-) -> HingeCurves:
+    n_trials: int, *, seed: int, sizes: ArrayLike, name: str = "erm-beyond-curves",
+    n_jobs: int | None = 1, tol: float = 1e-10,
+) -> HingeCurves:  # fmt: skip
     """Learning curves of the hinge loss with labels of a noisy square wave.
 
     Risks on 2000 midpoints of the unit interval; ``tol`` is the duality gap of every fit.
@@ -201,13 +196,10 @@ def hinge_bounds(curves: HingeCurves) -> Array:
     bounds = np.empty(curves.regularization.shape)
     for (i, j), penalty in np.ndenumerate(curves.regularization):
         bounds[i, j] = excess_bound(
-            n_records=int(curves.sizes[j]),
-            regularization=float(penalty),
-            epsilon=float(curves.epsilon[i, j]),
-            lipschitz=1.0,
-            width=1.0,
+            n_records=int(curves.sizes[j]), regularization=float(penalty),
+            epsilon=float(curves.epsilon[i, j]), lipschitz=1.0, width=1.0,
             approximation=hinge_approximation(float(penalty)),
-        )
+        )  # fmt: skip
     return bounds
 
 
@@ -311,13 +303,9 @@ def least_squares_trial(trial: Trial, sizes: NDArray[np.int64]) -> Array:
 
 
 def least_squares_curves(
-    n_trials: int,
-    *,
-    seed: int,
-    sizes: ArrayLike,
-    name: str = "erm-beyond-curves-squared",
+    n_trials: int, *, seed: int, sizes: ArrayLike, name: str = "erm-beyond-curves-squared",
     n_jobs: int | None = 1,
-) -> LeastSquaresCurves:
+) -> LeastSquaresCurves:  # fmt: skip
     r"""Learning curves of least squares for :math:`y=\frac12\sin2\pi x+\frac12U[-1,1]`.
 
     The excess is the distance to the regression function in :math:`L^2`, exactly; that of 0 is 1/8.
@@ -342,9 +330,7 @@ def least_squares_bounds(curves: LeastSquaresCurves) -> Array:
     for (i, j), penalty in np.ndenumerate(curves.regularization):
         bias, risk = least_squares_approximation(float(penalty))
         bounds[i, j] = least_squares_bound(
-            n_records=int(curves.sizes[j]),
-            regularization=float(penalty),
-            approximation=bias,
+            n_records=int(curves.sizes[j]), regularization=float(penalty), approximation=bias,
             target_risk=risk,
-        )
+        )  # fmt: skip
     return bounds

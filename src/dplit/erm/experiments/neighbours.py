@@ -108,14 +108,9 @@ class _Fits:
         if self.loss == "logistic":
             return self._logistic()
         found = solve_gram(
-            self.block,
-            self.y,
-            loss=self.loss,
-            regularization=self.regularization,
-            tau=self.tau,
-            tol=1e-18,
-            start=self.start,
-        )
+            self.block, self.y, loss=self.loss, regularization=self.regularization, tau=self.tau,
+            tol=1e-18, start=self.start,
+        )  # fmt: skip
         self.start = found.coefficients if self.start is None else self.start
         return found.coefficients, found.distance
 
@@ -140,15 +135,9 @@ class _Fits:
 
 
 def replacement_distances(
-    points: ArrayLike,
-    y: ArrayLike,
-    replacements: Replacements,
-    *,
-    loss: str,
-    regularization: float = 0.1,
-    width: float = 0.5,
-    tau: float = 0.75,
-) -> Distances:
+    points: ArrayLike, y: ArrayLike, replacements: Replacements, *, loss: str,
+    regularization: float = 0.1, width: float = 0.5, tau: float = 0.75,
+) -> Distances:  # fmt: skip
     """Distances in the space between the fit of a sample and the fits after replacements.
 
     For least squares all come from one factorisation, without error.
@@ -171,16 +160,9 @@ def replacement_distances(
 
 
 def climb(
-    points: Array,
-    y: Array,
-    replacements: Replacements,
-    *,
-    loss: str,
-    regularization: float = 0.1,
-    width: float = 0.5,
-    tau: float = 0.75,
-    steps: int = 60,
-) -> tuple[float, float]:
+    points: Array, y: Array, replacements: Replacements, *, loss: str, regularization: float = 0.1,
+    width: float = 0.5, tau: float = 0.75, steps: int = 60,
+) -> tuple[float, float]:  # fmt: skip
     """Move the new point of the best replacement uphill, its label held, by Nelder and Mead.
 
     Returns the largest distance met and its certified error.
@@ -204,17 +186,9 @@ def climb(
 
 
 def stability_curve(
-    sizes: ArrayLike,
-    *,
-    loss: str,
-    n_sets: int,
-    n_replacements: int,
-    seed: int,
-    regularization: float = 0.1,
-    width: float = 0.5,
-    tau: float = 0.75,
-    n_jobs: int | None = 1,
-) -> tuple[Array, Array]:
+    sizes: ArrayLike, *, loss: str, n_sets: int, n_replacements: int, seed: int,
+    regularization: float = 0.1, width: float = 0.5, tau: float = 0.75, n_jobs: int | None = 1,
+) -> tuple[Array, Array]:  # fmt: skip
     """Largest distance over replacements for growing samples, and its error, (n_sets, sizes)."""
     counts = [check_integer("sizes", size) for size in np.asarray(sizes).tolist()]
     task: Literal["regression", "classification"] = (

@@ -83,10 +83,7 @@ def bounds_beside_worst(
     for version in VERSIONS:
         found[version] = np.array([
             least_squares_stability(
-                regularization=lam,
-                n_records=n_records,
-                label_bound=1.0,
-                kappa=kappa,
+                regularization=lam, n_records=n_records, label_bound=1.0, kappa=kappa,
                 version=version,
             )
             for lam in lambdas
@@ -162,15 +159,11 @@ def subset_rows(epsilons: Sequence[float]) -> list[SubsetRow]:
             ]
             rows.append(
                 SubsetRow(
-                    side,
-                    epsilon,
-                    exact.epsilon,
-                    abs(1.0 - exact.population / exact.sample),
+                    side, epsilon, exact.epsilon, abs(1.0 - exact.population / exact.sample),
                     subset_gap(4, 3, 0.07, epsilon=epsilon, side=side),
-                    subset_gap(10**6, 100, 1e-4, epsilon=epsilon, side=side),
-                    *bounds,
+                    subset_gap(10**6, 100, 1e-4, epsilon=epsilon, side=side), *bounds,
                 )
-            )
+            )  # fmt: skip
     return rows
 
 
@@ -197,13 +190,9 @@ def coin_rows(
         )
         stable = stability_generalization(lipschitz=1.0, regularization=penalty, n_records=m)
         total = excess_bound(
-            n_records=m,
-            regularization=penalty,
-            epsilon=budget,
-            lipschitz=1.0,
-            width=1.0,
+            n_records=m, regularization=penalty, epsilon=budget, lipschitz=1.0, width=1.0,
             approximation=parts.approximation,
-        )
+        )  # fmt: skip
         rows.append(
             CoinRow(
                 m, parts.generalization, stable, proof, printed, parts.noise, budget, parts.excess,
@@ -221,13 +210,9 @@ def printed_shares(sizes: Sequence[int], betas: Sequence[float]) -> Array:
         epsilon, penalty = theorem4_schedule(m, beta=beta)
         constant = safe_lipschitz(epsilon)
         stable = excess_bound(
-            n_records=m,
-            regularization=penalty,
-            epsilon=epsilon,
-            lipschitz=constant,
-            approximation=penalty**beta,
-            as_printed=True,
-        )
+            n_records=m, regularization=penalty, epsilon=epsilon, lipschitz=constant,
+            approximation=penalty**beta, as_printed=True,
+        )  # fmt: skip
         shares[i, j] = stable / printed_bound(
             m, beta=beta, lipschitz=constant, baseline=0.0, c_beta=1.0
         )
@@ -239,12 +224,9 @@ def least_bounds(sizes: Sequence[int], *, beta: float, epsilon: float) -> tuple[
 
     def bound(penalty: float, m: int) -> float:
         return excess_bound(
-            n_records=m,
-            regularization=penalty,
-            epsilon=epsilon,
-            lipschitz=1.0,
+            n_records=m, regularization=penalty, epsilon=epsilon, lipschitz=1.0,
             approximation=penalty**beta,
-        )
+        )  # fmt: skip
 
     formula, search = [], []
     for m in sizes:
