@@ -2,7 +2,9 @@ r"""How far the minimiser moves when one record changes: Theorems 1 and 2, print
 
 All bounds are for :math:`\|f_z-f_{\bar z}\|_K`, where z and its neighbour have the same number m of
 records and differ in one. The regulariser is gamma-strongly convex: gamma = 2 for
-:math:`\Omega(f)=\|f\|_K^2`.
+:math:`\Omega(f)=\|f\|_K^2`. Throughout the chapter's modules ``regularization`` is lambda,
+``n_records`` m, ``lipschitz`` :math:`C_L`, ``kappa`` :math:`\sup_x\sqrt{K(x,x)}`,
+``strong_convexity`` gamma and ``label_bound`` M: labels outside have been clipped.
 """
 
 from __future__ import annotations
@@ -67,8 +69,9 @@ class RidgeNeighbours:
     fit :math:`f=\sum_ic_iK_{x_i}`. All distances are measured in the space.
 
     >>> near = RidgeNeighbours(np.eye(2), [1.0, 0.0], regularization=0.5)
-    >>> near.deletion_distances()
-    array([0.5, 0. ])
+    >>> near.replacement_distances([[0.0], [0.0]], [0.0], [1.0])
+    array([[0.5],
+           [0. ]])
     """
 
     def __init__(self, gram: ArrayLike, y: ArrayLike, *, regularization: float) -> None:
@@ -86,13 +89,6 @@ class RidgeNeighbours:
         self.coefficients: Array = cho_solve(self._factor, self._y, check_finite=False)
         self.predictions: Array = self._gram @ self.coefficients
         self._square = np.einsum("il,li->i", self._inverse, self._inverse)  # (G G)_ii
-
-    def deletion_distances(self) -> Array:
-        r"""Distances to the fits that lack one record, with :math:`\lambda m` held fixed."""
-        diagonal = self._inverse.diagonal()
-        # G K G = G - alpha G G
-        smooth = np.maximum(diagonal - self._alpha * self._square, 0.0)
-        return np.asarray(np.abs(self.coefficients) / diagonal * np.sqrt(smooth))
 
     def replacement_distances(
         self, cross: ArrayLike, diagonal: ArrayLike, labels: ArrayLike

@@ -305,8 +305,7 @@ def stability_generalization(
 # Privacy controls the gap between the mean on the sample and the mean on new records.
 #
 # The paper bounds both signs of the gap by :math:`2G\epsilon`. Its proof gives
-# :math:`(1-e^{-\epsilon})G` and :math:`(e^\epsilon-1)G`, and the mechanisms of
-# :mod:`dplit.erm.utility` attain these constants.
+# :math:`(1-e^{-\epsilon})G` and :math:`(e^\epsilon-1)G`, which the mechanisms further down attain.
 
 
 #: "over": the mean on the sample is the larger one; "under": the mean on new records is.

@@ -227,9 +227,8 @@ def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:
 
 # Learning curves of the scalar-shift release for least squares, from growing sums.
 #
-# Records, features and noise as in :mod:`dplit.erm.experiments.learning_curves`. The excess risk is
-# a weighted sum of squared differences of weights, and the noise adds its variance: nothing is
-# simulated but the sample.
+# Records, features and noise as above. The excess risk is a weighted sum of squared differences of
+# weights, and the noise adds its variance: nothing is simulated but the sample.
 
 
 #: Amplitude of the regression function and of the noise in its labels.
