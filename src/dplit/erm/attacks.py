@@ -296,7 +296,7 @@ def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: fl
         return 0.0
     if low < 0.0 < high:
         return float(1.0 - laplace.sf(high) - laplace.cdf(low))
-    near, far = sorted((abs(low), abs(high)))
+    near, far = sorted((abs(low), abs(high)))  # of tails, so that small values keep their digits
     return float(-0.5 * np.exp(-near) * np.expm1(near - far))
 
 

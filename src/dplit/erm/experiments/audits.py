@@ -128,7 +128,7 @@ def audit_power(*, loss: float, epsilon: float, runs: int, confidence: float = 0
     claim, n = check_nonnegative("epsilon", epsilon), check_integer("runs", runs)
     tail = 0.25 * (1.0 - check_probability("confidence", confidence))
     p, q = 0.5, 0.5 * math.exp(-true)
-    width = 9.0 * math.sqrt(n * q * (1.0 - q)) + 9.0
+    width = 9.0 * math.sqrt(n * q * (1.0 - q)) + 9.0  # beyond: probability below 1e-18
     second = np.arange(max(0, int(n * q - width)), min(n, int(n * q + width) + 1) + 1)
     # upper limit u of the second rate: P(Binomial(n, u) <= k) = tail
     upper = np.where(second < n, betainccinv(second + 1.0, np.maximum(n - second, 1), tail), 1.0)

@@ -191,9 +191,8 @@ def compare(
 ) -> Comparison:  # fmt: skip
     """Misclassification of all methods at equal privacy, for replacing one record.
 
-    ``settings`` pairs numbers of records with epsilons. ``"waves"`` has 80 trigonometric features
-    and a tenth of the labels wrong, bundled data 200 random Fourier features and a new split per
-    repetition.
+    ``settings`` pairs numbers of records with epsilons. ``"waves"`` has 80 features and a tenth of
+    the labels wrong, bundled data 200 random Fourier features and a new split per repetition.
     """
     check_choice("problem", problem, PROBLEMS)
     pairs = tuple(
