@@ -14,12 +14,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.special import expit
 
-from dplit._accelerated import (
-    accelerated_box_qp,
-    accelerated_minimum,
-    box_steps,
-    smooth_steps,
-)
+from dplit._accelerated import accelerated_box_qp, accelerated_minimum, box_steps, smooth_steps
 from dplit._checks import Array
 from dplit.erm._solvers import (
     box_weights,
@@ -126,19 +121,7 @@ def certified_minimiser(
     features: Array, targets: Array, *, loss: str, regularization: float, tau: float,
     distance: float,
 ) -> Array:  # fmt: skip
-    """Return weights within ``distance`` of the minimiser, without a warning.
-
-    Parameters
-    ----------
-    features : ndarray, shape (m, d)
-        Rows of norm 1.
-    targets : ndarray, shape (m,)
-        In [-1, 1]; labels -1 or +1 for hinge and logistic loss.
-    loss, regularization, tau
-        As for :func:`~dplit.erm.minimisers.fit_linear`.
-    distance : float
-        At least :func:`rounding_distance`.
-    """
+    """Return weights within ``distance`` of the minimiser, without a warning."""
     with np.errstate(all="ignore"):  # a warning would speak of the data
         if loss in _BEND:
             return _smooth_minimiser(features, targets, loss, regularization, distance)

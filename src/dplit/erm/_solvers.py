@@ -11,9 +11,7 @@ from scipy.special import expit
 from dplit._checks import Array
 from dplit.erm.losses import fenchel_young, gram_rows
 
-__all__ = [
-    "interior_point_box_qp",
-]
+__all__ = ["interior_point_box_qp"]
 
 
 # Interior points for the dual of hinge and pinball loss with few features and many records.
@@ -79,44 +77,15 @@ class _State:
 
 
 def interior_point_box_qp(
-    features: Array,
-    linear: Array,
-    *,
-    scale: float,
-    gap: Callable[[Array], float],
-    tol: float,
+    features: Array, linear: Array, *, scale: float, gap: Callable[[Array], float], tol: float,
     max_iter: int = 100,
-) -> Array:
+) -> Array:  # fmt: skip
     r"""Minimise :math:`\frac s2\|A^\top p\|^2-q^\top p` over :math:`0\le p\le1` by interior points.
 
-    Parameters
-    ----------
-    features : ndarray, shape (m, d)
-        Matrix A with few columns.
-    linear : ndarray, shape (m,)
-        Vector q.
-    scale : float
-        Factor s of the quadratic term.
-    gap : callable
-        Duality gap of a p in the box.
-    tol : float
-        The iteration ends when the gap is at most ``tol``, or no longer falls.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        The point of the box with the least gap that was met.
-
-    Notes
-    -----
-    Mehrotra's predictor and corrector. Each step solves (s A A' + D) x = r with a diagonal D by
-    the d x d system of Woodbury's identity: of order m d^2 operations, 20 to 50 times. One step
-    length serves p and the multipliers: with two the residual of a quadratic problem can grow.
-
-    References
-    ----------
-    M. C. Ferris and T. S. Munson, Interior-point methods for massive support vector machines,
-    SIAM J. Optim. 13 (2002) 783-804, doi:10.1137/S1052623400374379.
+    Mehrotra's predictor and corrector. Each step solves (s A A' + D) x = r with a diagonal D by the
+    d x d system of Woodbury's identity (Ferris and Munson, SIAM J. Optim. 13, 2002): of order m d^2
+    operations, 20 to 50 times. One step length serves p and the multipliers: with two the residual
+    of a quadratic problem can grow. Returns the point with the least gap that was met.
     """
     state = _State(features, linear, scale)
     best, best_gap, stalled = state.p, gap(state.p), 0
@@ -190,38 +159,14 @@ def _subspace_step(K: Array, c: Array, gradient: Array, low: Array, high: Array)
 
 
 def coordinate_box_qp(
-    K: Array,
-    y: Array,
-    low: Array,
-    high: Array,
-    *,
-    start: Array,
-    gap: Callable[[Array, Array], float],
-    tol: float,
-    max_iter: int = 5000,
-) -> Array:
+    K: Array, y: Array, low: Array, high: Array, *, start: Array,
+    gap: Callable[[Array, Array], float], tol: float, max_iter: int = 5000,
+) -> Array:  # fmt: skip
     """Minimise by coordinate descent with Newton steps on the free coordinates.
 
-    Parameters
-    ----------
-    K : ndarray, shape (m, m)
-        Positive semidefinite; singular matrices (repeated points) are welcome.
-    y, low, high, start : ndarray, shape (m,)
-        Linear term, box and a first point, which is projected on the box.
-    gap : callable
-        Duality gap of (c, K c).
-    tol : float
-        The iteration ends two rounds after the gap is at most ``tol``, or when a hundred rounds
-        have not lowered it by a hundredth.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-
-    Notes
-    -----
     Coordinate descent converges from everywhere; once it has found which coordinates sit on the
-    box, one linear system gives the solution to rounding.
+    box, one linear system gives the solution to rounding. It ends two rounds after ``gap(c, K c)``
+    is at most ``tol``, or when a hundred rounds have not lowered it by a hundredth.
     """
     c = np.clip(start, low, high)
     gradient = K @ c - y
@@ -382,14 +327,9 @@ def box_coefficients(
             start = interior_coefficients(rows, y, loss, penalty, tau, tol)
     low, high = dual_box(loss, y, penalty, tau)
     return coordinate_box_qp(
-        K,
-        y,
-        low,
-        high,
-        start=np.zeros(len(y)) if start is None else start,
-        gap=lambda c, f: duality_gap(loss, y, c, f, penalty, tau),
-        tol=tol,
-    )
+        K, y, low, high, start=np.zeros(len(y)) if start is None else start,
+        gap=lambda c, f: duality_gap(loss, y, c, f, penalty, tau), tol=tol,
+    )  # fmt: skip
 
 
 def box_weights(

@@ -18,14 +18,13 @@ from scipy.stats import laplace
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
     check_rng,
 )
-from dplit.erm.losses import check_gram, gaussian_kernel
-from dplit.erm.repairs import GaussianProcessOracle
+from dplit.erm.losses import check_gram, gaussian_kernel, real_array
+from dplit.erm.repairs import GaussianProcessOracle, Kernel
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.streams import stream
@@ -49,11 +48,9 @@ __all__ = [
 # Two careless samplers of the Gaussian process, and the attack that separates them.
 #
 # A release of the whole function hides the difference of two minimisers because its noise has a
-# part
-# in **every** direction in which they can differ. Dropping small eigenvalues of the kernel
-# matrix, or
-# drawing the noise through random features of a function fitted with the exact kernel, leaves
-# directions with signal and without noise.
+# part in **every** direction in which they can differ. Dropping small eigenvalues of the kernel
+# matrix, or drawing the noise through random features of a function fitted with the exact kernel,
+# leaves directions with signal and without noise.
 
 
 #: Standard deviation granted to rounding, of answers of size one.
@@ -66,20 +63,9 @@ _CLAIM = "erm-beyond-gp-leaks"
 class HingePair:
     """Two neighbouring hinge minimisers at the distance of Theorem 2, in closed form.
 
-    Attributes
-    ----------
-    records : ndarray of shape (m, 2)
-        Points of both data sets.
-    labels, flipped : ndarray of shape (m,)
-        Their labels, which differ in the last one.
-    coefficients, neighbour : ndarray of shape (m,)
-        Kernel coefficients of the two minimisers.
-    sensitivity : float
-        Their distance in the kernel norm.
-    width : float
-        Of the Gaussian kernel.
-    kernel : callable
-        ``kernel(X, Z)``.
+    ``labels`` and ``flipped`` differ in the last of m ``records``; ``coefficients`` and
+    ``neighbour`` are the minimisers' in the Gaussian kernel of this ``width``, ``sensitivity``
+    their distance.
     """
 
     records: Array
@@ -106,36 +92,9 @@ def hinge_pair(
 ) -> HingePair:
     r"""A pair of hinge minimisers that attains Theorem 2 with the Gaussian kernel.
 
-    Parameters
-    ----------
-    n_records : int
-        Number m of records, uniform on [-1, 1]^2 with random labels.
-    width : float, default=0.5
-        Width h of the kernel ``exp(-||x - z||^2 / (2 h^2))``, positive.
-    regularization : float, default=0.5
-        Factor of the squared norm, at least 1/2.
-    rng : numpy.random.Generator
-        Source of the data.
+    The records are uniform on [-1, 1]^2; ``regularization`` is at least 1/2, so that all margins
+    are at most 1. Flipping the last label moves the minimiser by :math:`K_{x_m}/(\lambda m)`.
 
-    Returns
-    -------
-    HingePair
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    For :math:`\lambda\ge\frac12` the function
-    :math:`\frac1{2\lambda m}\sum_iy_iK_{x_i}` has all margins at most 1, where the hinge has the
-    subgradient -1: it satisfies the optimality condition. Flipping the last label moves it by
-    :math:`K_{x_m}/(\lambda m)`, of norm :math:`1/(\lambda m)`: the bound with
-    :math:`\kappa=C_L=1`, :math:`\gamma=2`.
-
-    Examples
-    --------
     >>> pair = hinge_pair(10, rng=np.random.default_rng(0))
     >>> pair.sensitivity
     0.2
@@ -152,27 +111,8 @@ def hinge_pair(
 
 
 def truncated_root(gram: ArrayLike, *, cut: float) -> Array:
-    """Root of a kernel matrix without its eigenvalues below ``cut``: a leaking sampler.
+    """Root of a kernel matrix without its eigenvalues up to ``cut``: a leaking sampler.
 
-    Parameters
-    ----------
-    gram : array_like of shape (q, q)
-        Kernel matrix of the points asked.
-    cut : float
-        Eigenvalues up to this value are set to zero; nonnegative.
-
-    Returns
-    -------
-    ndarray of shape (q, r)
-        Matrix A such that ``A z`` with standard normal z is the noise that the sampler draws.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is no Gram matrix or ``cut`` is negative.
-
-    Examples
-    --------
     >>> root = truncated_root(np.diag([4.0, 1e-9]), cut=1e-6)
     >>> (root @ root.T).tolist()
     [[4.0, 0.0], [0.0, 0.0]]
@@ -185,38 +125,15 @@ def truncated_root(gram: ArrayLike, *, cut: float) -> Array:
 def feature_root(
     points: ArrayLike, *, n_components: int, width: float, rng: np.random.Generator
 ) -> Array:
-    """Random Fourier features at the points: noise drawn through them leaks.
+    """Random Fourier features at the points, one column each: noise drawn through them leaks.
 
-    Parameters
-    ----------
-    points : array_like of shape (q, d)
-        Points asked.
-    n_components : int
-        Even number D of cosines and sines.
-    width : float
-        Width of the Gaussian kernel that they approximate, positive.
-    rng : numpy.random.Generator
-        Source of the frequencies.
-
-    Returns
-    -------
-    ndarray of shape (q, D)
-        Matrix A such that ``A z`` with standard normal z is the noise that the sampler draws.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    Examples
-    --------
     >>> feature_root([[0.0], [1.0]], n_components=6, width=1.0, rng=np.random.default_rng(0)).shape
     (2, 6)
     """
     D = check_integer("n_components", n_components, minimum=2)
     if D % 2:
         raise ValueError(f"n_components must be even, got n_components={n_components!r}")
-    rows = check_finite_array("points", points, ndim=2)
+    rows = real_array("points", points, 2)
     gamma = 0.5 / check_positive("width", width) ** 2
     frequencies = random_frequencies(rows.shape[1], D // 2, gamma=gamma, rng=check_rng(rng))
     return np.asarray(cos_sin_features(rows, frequencies))
@@ -225,39 +142,17 @@ def feature_root(
 def best_direction(
     difference: ArrayLike, root: ArrayLike, *, sigma: float, floor: float
 ) -> tuple[Array, float]:
-    r"""The linear test that separates two hypotheses best, and its power.
+    """The linear test that separates two hypotheses best, ``C^-1 difference``, and its power.
 
-    Parameters
-    ----------
-    difference : array_like of shape (q,)
-        Difference of the two means.
-    root : array_like of shape (q, r)
-        The noise is ``sigma root z`` with standard normal z.
-    sigma : float
-        Factor of the noise, positive.
-    floor : float
-        Standard deviation of further independent noise, positive: jitter, or a bound on rounding.
+    The noise is ``sigma root z`` with standard normal z, plus independent noise of standard
+    deviation ``floor``, positive; C is its covariance, the power a distance in standard deviations.
 
-    Returns
-    -------
-    direction : ndarray of shape (q,)
-        ``C^-1 difference`` with C the covariance, the floor included.
-    power : float
-        Distance of the two means of ``<direction, answers>`` in standard deviations.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    Examples
-    --------
     >>> direction, power = best_direction([1.0, 1e-6], [[1.0], [0.0]], sigma=1.0, floor=1e-9)
     >>> round(power)
     1000
     """
-    d = check_finite_array("difference", difference, ndim=1)
-    A = check_finite_array("root", root, ndim=2)
+    d = real_array("difference", difference, 1)
+    A = real_array("root", root, 2)
     if len(A) != len(d):
         raise ValueError(f"root must have {len(d)} rows, got root of shape {A.shape}")
     U, s, _ = svd(A, full_matrices=True)
@@ -272,16 +167,9 @@ def best_direction(
 class LeakAudit:
     """Outcome of the attack on one implementation.
 
-    Attributes
-    ----------
-    implementation : str
-        ``"oracle"``, ``"truncated"`` or ``"features"``.
-    mu : float
-        Gaussian-DP parameter that the release claims.
-    power : float
-        Separation, in standard deviations, that the noise as implemented leaves to the attack.
-    hits_in, hits_out, runs : int
-        How often the attack said "first data set" on the first and on the second.
+    ``mu`` is what the release claims, ``power`` the separation, in standard deviations, that the
+    noise as implemented leaves; ``hits_in`` and ``hits_out`` of ``runs`` releases were taken for
+    the first data set.
     """
 
     implementation: str
@@ -304,43 +192,11 @@ def audit_leak(
 ) -> LeakAudit:  # fmt: skip
     """Attack an implementation of the release on a grid, with the best linear test against it.
 
-    Parameters
-    ----------
-    implementation : {"oracle", "truncated", "features"}
-        The right one, or one of the two leaks.
-    seed : int
-        Of the streams.
-    side : int, default=15
-        The grid has ``side ** 2`` points on [-1, 1]^2.
-    n_records : int, default=50
-        Records of :func:`hinge_pair`.
-    epsilon, delta : float
-        The claimed guarantee.
-    cut : float, default=1e-12
-        Of :func:`truncated_root`.
-    n_components : int, default=80
-        Of :func:`feature_root`.
-    jitter : float, default=1e-10
-        Of the oracle.
-    runs : int, default=200
-        Releases on each of the two data sets.
+    ``"oracle"`` is the right one, with this ``jitter``; ``"truncated"`` (``cut``) and
+    ``"features"`` (``n_components``) leak. The grid has ``side ** 2`` points, the record that
+    changes is off it. Rounding is granted a standard deviation of ``2 ** -53`` per answer of size
+    one.
 
-    Returns
-    -------
-    LeakAudit
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    The record that changes is an ordinary one, off the grid. Rounding is granted a standard
-    deviation of ``2 ** -53`` per answer, about what answers of size one have.
-
-    Examples
-    --------
     >>> audit = audit_leak("features", seed=0, side=7, n_components=20, runs=20)
     >>> audit.rates, bool(audit.power > 1e6)
     ((1.0, 0.0), True)
@@ -388,8 +244,6 @@ def _hits(
     return sum(float((values - middle) @ direction) > 0 for values in answers)
 
 
-Kernel = Callable[[Array, Array], Array]
-
 #: Two reconstructions count as one solution if they agree to this.
 _SAME = 1e-6
 
@@ -397,43 +251,19 @@ _SAME = 1e-6
 _CANDIDATES = 512
 
 
-def _real(name: str, value: ArrayLike, ndim: int) -> Array:
-    array = check_finite_array(name, value, ndim=ndim)
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
-    return array.astype(np.float64)
-
-
 def two_point_attack(
     answers: ArrayLike, values: ArrayLike, neighbour: ArrayLike
 ) -> NDArray[np.bool_]:
-    r"""Say for each release of two values which of two known functions was shifted.
+    """Say for each release, in the rows of ``answers``, which of two known functions was shifted.
 
-    Parameters
-    ----------
-    answers : array_like of shape (n, 2)
-        n releases of the values at the same two points.
-    values, neighbour : array_like of shape (2,)
-        :math:`f_z` and :math:`f_{\bar z}` at the two points; their differences must not be equal.
+    True where the difference of its two values is nearer to that of ``values`` than to that of
+    ``neighbour``: for a scalar shift always right.
 
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        True where the released difference is nearer to that of ``values``. For a scalar shift the
-        answer is always right.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes do not fit, or the two functions have the same difference.
-
-    Examples
-    --------
     >>> two_point_attack([[7.5, 6.5], [-3.0, -2.0]], [0.5, -0.5], [-0.5, 0.5]).tolist()
     [True, False]
     """
-    seen = _real("answers", answers, 2)
-    f, g = _real("values", values, 1), _real("neighbour", neighbour, 1)
+    seen = real_array("answers", answers, 2)
+    f, g = real_array("values", values, 1), real_array("neighbour", neighbour, 1)
     if seen.shape[1] != 2 or f.shape != (2,) or g.shape != (2,):
         raise ValueError(
             f"answers must have two columns and both functions two values, got {seen.shape}, "
@@ -449,39 +279,13 @@ def two_point_attack(
 def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: float) -> float:
     r"""Probability that :math:`\mathrm{sgn}(f_z+b)` shows one pattern of labels on n points.
 
-    Parameters
-    ----------
-    values : array_like of shape (n,)
-        Exact values of the function.
-    pattern : array_like of shape (n,)
-        Labels -1 and 1.
-    scale : float
-        Laplace scale of b, positive.
+    :math:`P(-\min_+f<b<-\max_-f)`, over points labelled 1 and -1: exactly 0 if the order of the
+    values contradicts the pattern.
 
-    Returns
-    -------
-    float
-        :math:`P(-\min_+f<b<-\max_-f)`, the minimum over points labelled 1 and the maximum over
-        those labelled -1: exactly 0 if the order of the values contradicts the pattern.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    Notes
-    -----
-    On the side where both ends have the same sign the difference of distribution functions is one
-    of tails, computed with ``expm1``, so that small probabilities keep their digits.
-
-    Examples
-    --------
     >>> round(sign_pattern_probability([0.5, -0.5], [1, -1], scale=1.0), 6)
     0.393469
-    >>> sign_pattern_probability([-0.5, 0.5], [1, -1], scale=1.0)
-    0.0
     """
-    f, labels = _real("values", values, 1), _real("pattern", pattern, 1)
+    f, labels = real_array("values", values, 1), real_array("pattern", pattern, 1)
     s = check_positive("scale", scale)
     if labels.shape != f.shape or not np.isin(labels, (-1.0, 1.0)).all():
         raise ValueError(f"pattern must hold {len(f)} labels -1 or 1, got pattern={pattern!r}")
@@ -492,7 +296,7 @@ def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: fl
         return 0.0
     if low < 0.0 < high:
         return float(1.0 - laplace.sf(high) - laplace.cdf(low))
-    near, far = sorted((abs(low), abs(high)))
+    near, far = sorted((abs(low), abs(high)))  # of tails, so that small values keep their digits
     return float(-0.5 * np.exp(-near) * np.expm1(near - far))
 
 
@@ -500,16 +304,9 @@ def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: fl
 class Reconstruction:
     """The records that explain released values, each as ``(x, y)`` in one row.
 
-    Attributes
-    ----------
-    solutions : ndarray of shape (k, d + 1)
-        Different admissible records that explain the answers to rounding, the best first; empty if
-        none does.
-    best : ndarray of shape (d + 1,)
-        The admissible record with the least residual. If no search ended in the box: the record
-        with the least residual, moved to the nearest point of the box.
-    residual : float
-        Largest residual of ``best`` over the differences of answers.
+    ``solutions``, shape (k, d + 1): different admissible records that explain the answers to
+    rounding, the best first. ``best``: the admissible one with the least ``residual``; if no search
+    ended in the box, the nearest point of the box to the best that was found.
     """
 
     solutions: Array
@@ -605,78 +402,28 @@ def _distinct(rows: Array) -> Array:
 
 
 def reconstruct_record(
-    answers: ArrayLike,
-    points: ArrayLike,
-    known_points: ArrayLike,
-    known_labels: ArrayLike,
-    *,
-    kernel: Kernel,
-    regularization: float,
-    low: ArrayLike,
-    high: ArrayLike,
-    label_bound: float,
-    rng: np.random.Generator,
-    restarts: int = 40,
-) -> Reconstruction:
-    r"""Find the one unknown record of a regularised least-squares fit from shifted values.
+    answers: ArrayLike, points: ArrayLike, known_points: ArrayLike, known_labels: ArrayLike, *,
+    kernel: Kernel, regularization: float, low: ArrayLike, high: ArrayLike, label_bound: float,
+    rng: np.random.Generator, restarts: int = 40,
+) -> Reconstruction:  # fmt: skip
+    """Find the one unknown record of a regularised least-squares fit from shifted values.
 
-    Parameters
-    ----------
-    answers : array_like of shape (n,)
-        Released values :math:`f_z(t_j)+b` with one unknown b; at least two.
-    points : array_like of shape (n, d)
-        The points :math:`t_j`.
-    known_points : array_like of shape (m - 1, d)
-        Inputs of all other records.
-    known_labels : array_like of shape (m - 1,)
-    kernel : callable
-        ``kernel(X, Z)`` gives the matrix of ``K(x, z)``.
-    regularization : float
-        Parameter lambda of the fit on m records, positive.
-    low, high : array_like of shape (d,)
-        Ends of the box X in which inputs lie: public.
-    label_bound : float
-        Labels lie in [-M, M]: public, positive.
-    rng : numpy.random.Generator
-        For the starting points of the search.
-    restarts : int, default=40
-        Number of local searches, at least 1.
+    ``answers`` are :math:`f_z(t_j)+b` at the ``points`` with one unknown b; all other records are
+    known; the box from ``low`` to ``high``, ``label_bound`` and lambda of the fit on m records are
+    public. The n - 1 differences determine d + 1 unknowns from n = d + 3 on. An answer counts as
+    explained if no difference is off by more than 256 units of the last digit of the largest number
+    that occurs.
 
-    Returns
-    -------
-    Reconstruction
-        All different records found in the box that explain the answers to rounding.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    Notes
-    -----
-    With h the fit on the known records and :math:`\tilde k_x` the residual kernel,
-
-    .. math:: f_z=h+\frac{y-h(x)}{\lambda m+\tilde k_x(x)}\,\tilde k_x .
-
-    Differences of answers are free of b and linear in y, which is eliminated; local searches by
-    Levenberg and Marquardt's method, all starting points in one batch, find x. The n answers give
-    n - 1 equations for d + 1 unknowns: unique records are expected from n = d + 3 on. An answer is
-    explained to rounding if no difference is off by more than 256 units of the last digit of the
-    largest number that occurs.
-
-    Examples
-    --------
     >>> from dplit.erm.losses import linear_kernel
-    >>> from dplit.streams import stream
     >>> found = reconstruct_record([5.0, 5.25], [[0.0], [1.0]], [[0.0]], [1.0],
     ...     kernel=linear_kernel, regularization=0.5, low=[1.0], high=[1.0 + 1e-12],
     ...     label_bound=1.0, rng=stream(0, "example", "public"))
     >>> found.best.round(6)
     array([1. , 0.5])
     """
-    seen, grid = _real("answers", answers, 1), _real("points", points, 2)
-    X, y = _real("known_points", known_points, 2), _real("known_labels", known_labels, 1)
-    left, right = _real("low", low, 1), _real("high", high, 1)
+    seen, grid = real_array("answers", answers, 1), real_array("points", points, 2)
+    X, y = real_array("known_points", known_points, 2), real_array("known_labels", known_labels, 1)
+    left, right = real_array("low", low, 1), real_array("high", high, 1)
     d, penalty = grid.shape[1], check_positive("regularization", regularization)
     M, count = check_positive("label_bound", label_bound), check_integer("restarts", restarts)
     if len(seen) < 2 or len(grid) != len(seen):

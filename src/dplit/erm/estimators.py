@@ -180,9 +180,8 @@ def release_weights(
 
 # Defaults of the kernel machines from public numbers: penalty, kernel width, expected noise.
 #
-# The penalty weighs the noise of a prediction, which falls with lambda, against the bias, which
-# is at
-# most lambda times the squared norm of the function to be learnt. That norm is a guess, made on
+# The penalty weighs the noise of a prediction, which falls with lambda, against the bias, which is
+# at most lambda times the squared norm of the function to be learnt. That norm is a guess, made on
 # synthetic functions; the number of records is public under ``replace_one``.
 
 
@@ -448,7 +447,6 @@ class PrivateKernelMachine(
 
     Examples
     --------
-    >>> from dplit.erm.estimators import PrivateKernelMachine
     >>> X = np.linspace(-2.0, 2.0, 5000).reshape(-1, 1)
     >>> model = PrivateKernelMachine(bounds=(-1.0, 1.0), regularization=0.05, random_state=0)
     >>> model = model.fit(X, np.sin(X[:, 0]))
@@ -457,23 +455,13 @@ class PrivateKernelMachine(
     """
 
     def __init__(
-        self,
-        *,
-        loss: Literal["squared", "pinball"] = "squared",
-        tau: float = 0.5,
-        regularization: float | None = None,
-        width: float | None = None,
-        n_components: int = 100,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        bounds: tuple[float, float] | None = None,
-        release: Release = "gaussian_process",
-        n_queries: int = 20,
-        data_norm: float | None = None,
-        accuracy: float = 0.01,
-        neighboring: Literal["replace_one"] = "replace_one",
+        self, *, loss: Literal["squared", "pinball"] = "squared", tau: float = 0.5,
+        regularization: float | None = None, width: float | None = None, n_components: int = 100,
+        epsilon: float = 1.0, delta: float = 1e-5, bounds: tuple[float, float] | None = None,
+        release: Release = "gaussian_process", n_queries: int = 20, data_norm: float | None = None,
+        accuracy: float = 0.01, neighboring: Literal["replace_one"] = "replace_one",
         random_state: RandomState = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.loss = loss
         self.tau = tau
         self.regularization = regularization
@@ -557,16 +545,11 @@ class PrivateKernelMachine(
         ------
         sklearn.exceptions.NotFittedError
             If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
         """
         return np.asarray(np.clip(self._scores(X) + self.intercept_, *self.bounds_))
 
 
-class PrivateKernelClassifier(
-    SignClassifier,
-    KernelMachine,
-):
+class PrivateKernelClassifier(SignClassifier, KernelMachine):
     """Private kernel classifier of two classes: the decision function itself is released.
 
     Parameters
@@ -615,7 +598,6 @@ class PrivateKernelClassifier(
 
     Examples
     --------
-    >>> from dplit.erm.estimators import PrivateKernelClassifier
     >>> X = np.linspace(-2.0, 2.0, 2000).reshape(-1, 1)
     >>> model = PrivateKernelClassifier(classes=("low", "high"), random_state=0)
     >>> model = model.fit(X, np.where(X[:, 0] > 0, "high", "low"))
@@ -624,22 +606,13 @@ class PrivateKernelClassifier(
     """
 
     def __init__(
-        self,
-        *,
-        loss: Literal["hinge", "logistic"] = "hinge",
-        regularization: float | None = None,
-        width: float | None = None,
-        n_components: int = 100,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        classes: tuple[Any, Any] | None = None,
-        release: Release = "gaussian_process",
-        n_queries: int = 20,
-        data_norm: float | None = None,
-        accuracy: float = 0.01,
-        neighboring: Literal["replace_one"] = "replace_one",
+        self, *, loss: Literal["hinge", "logistic"] = "hinge", regularization: float | None = None,
+        width: float | None = None, n_components: int = 100, epsilon: float = 1.0,
+        delta: float = 1e-5, classes: tuple[Any, Any] | None = None,
+        release: Release = "gaussian_process", n_queries: int = 20, data_norm: float | None = None,
+        accuracy: float = 0.01, neighboring: Literal["replace_one"] = "replace_one",
         random_state: RandomState = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.loss = loss
         self.regularization = regularization
         self.width = width

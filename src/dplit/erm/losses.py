@@ -10,13 +10,14 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dpstrf
 from scipy.special import expit, rel_entr
 from sklearn.metrics.pairwise import rbf_kernel
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -35,14 +36,14 @@ __all__ = [
     "linear_kernel",
     "lipschitz_constant",
     "loss_values",
+    "real_array",
     "trigonometric_features",
 ]
 
 
 # Kernels of the chapter and the check that a Gram matrix is one.
 #
-# A kernel gives the space :math:`\mathcal H_K` in which functions are fitted; for every one of
-# them
+# A kernel gives the space :math:`\mathcal H_K` in which functions are fitted; for every one of them
 # :math:`|f(x)|\le\kappa\|f\|_K` with :math:`\kappa^2=\sup_xK(x,x)`.
 
 
@@ -50,7 +51,15 @@ __all__ = [
 GRAM_TOLERANCE = 1e-9
 
 
-def _rows(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def real_array(name: str, value: ArrayLike, ndim: int | None = None) -> Array:
+    """Return a finite real array as float64; a complex one is refused by its name."""
+    array = np.asarray(check_finite_array(name, value, ndim=ndim))
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
+    return array.astype(np.float64)
+
+
+def _rows(name: str, value: ArrayLike) -> Array:
     """Return points as rows; a vector holds points on the line."""
     array = np.asarray(check_finite_array(name, value))
     if array.ndim == 1:
@@ -63,7 +72,7 @@ def _rows(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return array.astype(np.float64)
 
 
-def _two_sets(X: ArrayLike, Z: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _two_sets(X: ArrayLike, Z: ArrayLike) -> tuple[Array, Array]:
     left, right = _rows("X", X), _rows("Z", Z)
     if left.shape[1] != right.shape[1]:
         raise ValueError(
@@ -73,29 +82,12 @@ def _two_sets(X: ArrayLike, Z: ArrayLike) -> tuple[NDArray[np.float64], NDArray[
     return left, right
 
 
-def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> NDArray[np.float64]:
+def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> Array:
     r"""Gaussian kernel between two sets of points.
 
-    Parameters
-    ----------
-    X : array_like, shape (n, d) or (n,)
-        Points as rows; a vector holds n points on the line.
-    Z : array_like, shape (k, d) or (k,)
-    width : float
-        Length h, positive.
+    :math:`e^{-\|x-z\|^2/(2h^2)}` with h the width, so kappa = 1. Points stand in rows; a vector
+    holds points on the line.
 
-    Returns
-    -------
-    ndarray, shape (n, k)
-        Entries :math:`\exp(-\|x-z\|^2/(2h^2))`; so kappa = 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If points are not finite and real, the dimensions differ, or ``width`` is not positive.
-
-    Examples
-    --------
     >>> gaussian_kernel([0.0], [0.0, 1.0], width=1.0).round(4)
     array([[1.    , 0.6065]])
     """
@@ -104,28 +96,11 @@ def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> NDArray[np.f
     return np.asarray(rbf_kernel(left, right, gamma=0.5 / h**2), dtype=np.float64)
 
 
-def linear_kernel(X: ArrayLike, Z: ArrayLike) -> NDArray[np.float64]:
-    r"""Inner products between two sets of points.
+def linear_kernel(X: ArrayLike, Z: ArrayLike) -> Array:
+    """Inner products between two sets of points; kappa is the largest length of a point.
 
-    Parameters
-    ----------
-    X : array_like, shape (n, d) or (n,)
-        Points as rows; a vector holds n points on the line.
-    Z : array_like, shape (k, d) or (k,)
+    There is no constant in the space unless the points lie on an affine hyperplane off the origin.
 
-    Returns
-    -------
-    ndarray, shape (n, k)
-        Entries :math:`\langle x,z\rangle`; kappa is the largest length of a point. There is no
-        constant in the space unless the points lie on an affine hyperplane off the origin.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If points are not finite and real, or the dimensions differ.
-
-    Examples
-    --------
     >>> linear_kernel([[1.0, 2.0]], [[3.0, 1.0]])
     array([[5.]])
     """
@@ -133,81 +108,32 @@ def linear_kernel(X: ArrayLike, Z: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(left @ right.T, dtype=np.float64)
 
 
-def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> NDArray[np.float64]:
-    r"""Sines and cosines of period one as a feature map of unit length.
+def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> Array:
+    r"""Sines and cosines of period one as a feature map of unit length, shape (n, 2 J).
 
-    Parameters
-    ----------
-    x : array_like, shape (n,)
-        Points on the line; only the fractional part matters.
-    n_frequencies : int, default=40
-        Number J of frequencies, at least 1.
+    Rows :math:`(\sqrt{w_k}\cos2\pi kx)_k,(\sqrt{w_k}\sin2\pi kx)_k` with :math:`w_k\propto k^{-2}`
+    for k = 1, ..., J, the weights summing to 1: periodic functions with one weak derivative, kappa
+    = 1.
 
-    Returns
-    -------
-    ndarray, shape (n, 2 * n_frequencies)
-        Row :math:`(\sqrt{w_k}\cos2\pi kx)_k,(\sqrt{w_k}\sin2\pi kx)_k` with
-        :math:`w_k\propto k^{-2}`, :math:`\sum_kw_k=1`. Every row has length 1, so kappa = 1; no
-        linear function of the features is a constant other than 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``x`` is not a finite real vector or ``n_frequencies`` is not a positive integer.
-
-    Notes
-    -----
-    Inner products of rows are the kernel :math:`\sum_kw_k\cos2\pi k(x-x')` of periodic functions
-    with one weak derivative, cut after J frequencies.
-
-    Examples
-    --------
     >>> phi = trigonometric_features([0.0, 0.25], n_frequencies=1)
     >>> phi.round(12) + 0.0
     array([[1., 0.],
            [0., 1.]])
     """
-    points = np.asarray(check_finite_array("x", x, ndim=1))
-    if points.dtype.kind == "c":
-        raise TypeError(f"x must be real, got x of dtype {points.dtype}")
+    points = real_array("x", x, 1)
     k = np.arange(1, check_integer("n_frequencies", n_frequencies) + 1)
     weights = 1.0 / k.astype(np.float64) ** 2
-    angles = 2.0 * math.pi * np.outer(np.mod(points.astype(np.float64), 1.0), k)
+    angles = 2.0 * math.pi * np.outer(np.mod(points, 1.0), k)
     root = np.sqrt(weights / weights.sum())
     return np.hstack([np.cos(angles) * root, np.sin(angles) * root])
 
 
-def check_gram(gram: ArrayLike) -> NDArray[np.float64]:
-    r"""Return a Gram matrix, or say why the matrix is none.
+def check_gram(gram: ArrayLike) -> Array:
+    """Return a Gram matrix, exactly symmetric, or say why the matrix is none.
 
-    Parameters
-    ----------
-    gram : array_like, shape (m, m)
-
-    Returns
-    -------
-    ndarray, shape (m, m)
-        The matrix as float64, exactly symmetric.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the matrix is not square, finite, real, symmetric or positive semidefinite, each up to
-        1e-9 times its largest diagonal entry (which rounding explains).
-
-    Notes
-    -----
-    Positive semidefinite up to t means that :math:`K+tI` has a Cholesky factor: a third of the
-    work of an eigenvalue.
-
-    Examples
-    --------
     >>> check_gram([[1.0, 0.0], [0.0, 1.0]])
     array([[1., 0.],
            [0., 1.]])
-    >>> check_gram([[1.0, 2.0], [2.0, 1.0]])
-    Traceback (most recent call last):
-    ValueError: gram must be positive semidefinite, got an eigenvalue below -1e-09
     """
     array = np.asarray(check_finite_array("gram", gram, ndim=2))
     if array.shape[0] != array.shape[1] or array.dtype.kind == "c":
@@ -231,27 +157,9 @@ def check_gram(gram: ArrayLike) -> NDArray[np.float64]:
     return K
 
 
-def gram_rows(gram: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows whose inner products are a Gram matrix up to rounding, of as few columns as it takes.
+def gram_rows(gram: Array) -> Array:
+    """Rows whose inner products are a Gram matrix up to rounding, one column for each of its rank.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (m, m)
-        A checked Gram matrix.
-
-    Returns
-    -------
-    ndarray, shape (m, r)
-        r is the numerical rank: a Gaussian kernel on a square has some 150 columns for thousands
-        of points.
-
-    Notes
-    -----
-    Cholesky factorisation with pivots (LAPACK ``dpstrf``), which stops when the largest entry that
-    remains on the diagonal is rounding.
-
-    Examples
-    --------
     >>> gram_rows(np.ones((3, 3)))
     array([[1.],
            [1.],
@@ -268,35 +176,14 @@ Loss = Literal["squared", "hinge", "pinball", "logistic"]
 LOSSES: tuple[Loss, ...] = ("squared", "hinge", "pinball", "logistic")
 
 
-def check_targets(loss: str, y: ArrayLike) -> NDArray[np.float64]:
+def check_targets(loss: str, y: ArrayLike) -> Array:
     """Return the targets of a loss as floats.
 
-    Parameters
-    ----------
-    loss : {"squared", "hinge", "pinball", "logistic"}
-    y : array_like, shape (m,)
-        Real numbers; for hinge and logistic loss labels -1 or +1.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``loss`` is unknown, or ``y`` is not a finite real vector, or has other labels than -1
-        and +1 where labels are needed.
-
-    Examples
-    --------
     >>> check_targets("hinge", [1, -1])
     array([ 1., -1.])
     """
     check_choice("loss", loss, LOSSES)
-    values = np.asarray(check_finite_array("y", y, ndim=1))
-    if values.dtype.kind == "c":
-        raise TypeError(f"y must be real, got y of dtype {values.dtype}")
-    values = values.astype(np.float64)
+    values = real_array("y", y, 1)
     if loss in ("hinge", "logistic"):
         other = np.setdiff1d(values, [-1.0, 1.0])
         if other.size:
@@ -307,40 +194,18 @@ def check_targets(loss: str, y: ArrayLike) -> NDArray[np.float64]:
     return values
 
 
-def loss_values(
-    loss: str, predictions: ArrayLike, y: ArrayLike, *, tau: float = 0.5
-) -> NDArray[np.float64]:
-    r"""Losses of predictions, entry by entry.
+def loss_values(loss: str, predictions: ArrayLike, y: ArrayLike, *, tau: float = 0.5) -> Array:
+    r"""Losses of predictions, shape (..., m), entry by entry.
 
-    Parameters
-    ----------
-    loss : {"squared", "hinge", "pinball", "logistic"}
-    predictions : array_like, shape (..., m)
-        Values t = f(x).
-    y : array_like, shape (m,)
-        Targets; labels -1 or +1 for hinge and logistic loss.
-    tau : float, default=0.5
-        Level of the pinball loss, in (0, 1); the others ignore it.
+    squared :math:`(t-y)^2`; hinge :math:`(1-yt)_+`; pinball :math:`\tau(y-t)_++(1-\tau)(t-y)_+`;
+    logistic :math:`\ln(1+e^{-yt})`.
 
-    Returns
-    -------
-    ndarray, shape (..., m)
-        squared :math:`(t-y)^2`; hinge :math:`(1-yt)_+`; pinball
-        :math:`\tau(y-t)_++(1-\tau)(t-y)_+`; logistic :math:`\ln(1+e^{-yt})`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is unknown, not finite, out of range, or shapes do not fit.
-
-    Examples
-    --------
     >>> loss_values("pinball", [0.0, 0.0], [1.0, -1.0], tau=0.75)
     array([0.75, 0.25])
     """
     targets = check_targets(loss, y)
     level = check_probability("tau", tau)
-    values = np.asarray(check_finite_array("predictions", predictions), dtype=np.float64)
+    values = real_array("predictions", predictions)
     if values.ndim == 0 or values.shape[-1] != len(targets):
         raise ValueError(
             f"predictions must have {len(targets)} entries along the last axis, got shape "
@@ -356,36 +221,13 @@ def loss_values(
 
 
 def lipschitz_constant(
-    loss: str,
-    *,
-    tau: float = 0.5,
-    function_bound: float | None = None,
+    loss: str, *, tau: float = 0.5, function_bound: float | None = None,
     label_bound: float | None = None,
-) -> float:
+) -> float:  # fmt: skip
     r"""Smallest constant :math:`C_L` with :math:`|L(s,y)-L(t,y)|\le C_L|s-t|`.
 
-    Parameters
-    ----------
-    loss : {"squared", "hinge", "pinball", "logistic"}
-    tau : float, default=0.5
-        Level of the pinball loss, in (0, 1).
-    function_bound, label_bound : float, optional
-        Bounds on the predictions and on the targets, needed for least squares alone: the square has
-        no Lipschitz constant on the whole line.
+    The square has none on the whole line: it alone needs the bounds on predictions and targets.
 
-    Returns
-    -------
-    float
-        hinge 1, logistic 1, pinball ``max(tau, 1 - tau)``, squared
-        ``2 * (function_bound + label_bound)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is unknown or out of range, or a bound is missing for least squares.
-
-    Examples
-    --------
     >>> lipschitz_constant("pinball", tau=0.25)
     0.75
     """
@@ -403,12 +245,8 @@ def lipschitz_constant(
 
 
 def fenchel_young(
-    loss: str,
-    predictions: NDArray[np.float64],
-    y: NDArray[np.float64],
-    slopes: NDArray[np.float64],
-    tau: float,
-) -> NDArray[np.float64]:
+    loss: str, predictions: Array, y: Array, slopes: Array, tau: float,
+) -> Array:  # fmt: skip
     r"""Terms :math:`L(t,y)+L^*(u,y)-ut` of a duality gap, in forms that do not cancel.
 
     ``slopes`` u must lie in the domain of the conjugate: [-1, 0] times y for hinge and logistic

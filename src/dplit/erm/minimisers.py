@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -33,7 +33,7 @@ from dplit.erm._solvers import (
     logistic_weights,
     ridge_weights,
 )
-from dplit.erm.losses import check_gram, check_targets, gram_rows, loss_values
+from dplit.erm.losses import check_gram, check_targets, gram_rows, loss_values, real_array
 
 __all__ = [
     "InterceptFit",
@@ -50,53 +50,25 @@ __all__ = [
 
 # The trap of the unpenalised intercept: a support vector machine that no theorem here covers.
 #
-# With an intercept that the penalty does not see, the objective is not strongly convex in the
-# pair of
-# function and intercept. One label among a hundred then turns the whole fit over.
+# With an intercept that the penalty does not see, the objective is not strongly convex in the pair
+# of function and intercept. One label among a hundred then turns the whole fit over.
 
 
 class InterceptFit(NamedTuple):
-    r"""A function :math:`x\mapsto\langle w,x\rangle+b`.
+    r"""A function :math:`x\mapsto\langle w,x\rangle+b` with the intercept b."""
 
-    Attributes
-    ----------
-    weights : ndarray, shape (d,)
-    intercept : float
-        b, the value at 0.
-    """
-
-    weights: NDArray[np.float64]
+    weights: Array
     intercept: float
 
 
 def fit_with_intercept(X: ArrayLike, y: ArrayLike, *, regularization: float) -> InterceptFit:
     r"""Minimise :math:`\frac1m\sum_i(1-y_i(\langle w,x_i\rangle+b))_++\lambda\|w\|^2` over w and b.
 
-    Parameters
-    ----------
-    X : array_like, shape (m, d)
-    y : array_like, shape (m,)
-        Labels, both -1 and +1.
-    regularization : float
-        lambda, positive; the intercept b is free.
-
-    Returns
-    -------
-    InterceptFit
-        What ``sklearn.svm.SVC(kernel="linear", C=1 / (2 * lambda * m))`` computes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or only one label occurs.
-
-    Examples
-    --------
     >>> fit = fit_with_intercept([[-1.0], [1.0]], [-1, 1], regularization=0.1)
     >>> abs(round(fit.intercept, 6))
     0.0
     """
-    points = np.asarray(check_finite_array("X", X, ndim=2), dtype=np.float64)
+    points = real_array("X", X, 2)
     labels = check_targets("hinge", y)
     if len(np.unique(labels)) < 2:
         raise ValueError(f"y must hold both labels, got only {labels[0]:g}")
@@ -105,37 +77,12 @@ def fit_with_intercept(X: ArrayLike, y: ArrayLike, *, regularization: float) -> 
     return InterceptFit(np.asarray(machine.coef_[0]), float(machine.intercept_[0]))
 
 
-def majority_pair(
-    n_records: int, *, radius: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    r"""Points near 0 whose labels are balanced up to one, before and after one label flips.
+def majority_pair(n_records: int, *, radius: float) -> tuple[Array, Array, Array]:
+    """Points near 0 whose labels are balanced up to one, before and after one label flips.
 
-    Parameters
-    ----------
-    n_records : int
-        m, odd and at least 3.
-    radius : float
-        The points are equally spaced on [-radius, radius]; positive.
+    The points, shape (m, 1), are equally spaced on [-radius, radius]; m is odd. Returns points,
+    labels and the other labels, in which the majority has changed.
 
-    Returns
-    -------
-    points : ndarray, shape (m, 1)
-    labels, other_labels : ndarray, shape (m,)
-        Alternating signs that start and end with +1; the other labels have -1 in the middle place
-        or beside it, where a +1 was, so that the majority changes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    If :math:`\lambda` is so large that :math:`|\langle w,x\rangle|` stays small, the best intercept
-    is near the majority label: it jumps by 2, for every m.
-
-    Examples
-    --------
     >>> majority_pair(3, radius=1.0)[1]
     array([ 1., -1.,  1.])
     """
@@ -153,18 +100,8 @@ def majority_pair(
 class Minimiser:
     r"""A fit :math:`f=\sum_ic_iK_{x_i}` and how far it can be from the minimiser.
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (m,)
-        The c_i.
-    predictions : ndarray, shape (m,)
-        :math:`f(x_i)`.
-    objective : float
-        Regularised empirical risk of f.
-    gap : float
-        Duality gap: the objective is at most this much above its minimum.
-    distance : float
-        :math:`\sqrt{\text{gap}/\lambda}`, a bound on the distance to the minimiser in the space.
+    The ``objective`` is at most ``gap`` above its minimum; ``distance``
+    :math:`=\sqrt{\text{gap}/\lambda}` bounds the distance to the minimiser in the space.
     """
 
     coefficients: Array
@@ -176,17 +113,7 @@ class Minimiser:
 
 @dataclass(frozen=True)
 class LinearMinimiser:
-    r"""A fit :math:`f(x)=\langle w,\phi(x)\rangle` and how far it can be from the minimiser.
-
-    Attributes
-    ----------
-    weights : ndarray, shape (d,)
-    predictions : ndarray, shape (m,)
-    objective, gap : float
-        As in :class:`Minimiser`.
-    distance : float
-        Bound on the Euclidean distance of the weights to those of the minimiser.
-    """
+    r"""A fit :math:`f(x)=\langle w,\phi(x)\rangle`; the rest as for :class:`Minimiser`."""
 
     weights: Array
     predictions: Array
@@ -196,21 +123,8 @@ class LinearMinimiser:
 
 
 def rkhs_norm(coefficients: ArrayLike, gram: ArrayLike) -> float:
-    r"""Norm of :math:`\sum_ic_iK_{x_i}`.
+    r"""Norm :math:`\sqrt{c^\top Kc}` of :math:`\sum_ic_iK_{x_i}`.
 
-    Parameters
-    ----------
-    coefficients : array_like, shape (m,)
-    gram : array_like, shape (m, m)
-        Gram matrix of the points.
-
-    Returns
-    -------
-    float
-        :math:`\sqrt{c^\top Kc}`; a sum that rounding makes negative counts as 0.
-
-    Examples
-    --------
     >>> rkhs_norm([3.0, 4.0], [[1.0, 0.0], [0.0, 1.0]])
     5.0
     """
@@ -219,15 +133,9 @@ def rkhs_norm(coefficients: ArrayLike, gram: ArrayLike) -> float:
 
 
 def solve_gram(
-    K: Array,
-    y: Array,
-    *,
-    loss: str,
-    regularization: float,
-    tau: float = 0.5,
-    tol: float = 1e-10,
+    K: Array, y: Array, *, loss: str, regularization: float, tau: float = 0.5, tol: float = 1e-10,
     start: Array | None = None,
-) -> Minimiser:
+) -> Minimiser:  # fmt: skip
     """Fit as :func:`fit_kernel` does, on arguments that are known to be right.
 
     ``start`` are coefficients to begin with, such as those of a neighbouring sample.
@@ -253,61 +161,16 @@ def solve_gram(
 
 
 def fit_kernel(
-    gram: ArrayLike,
-    y: ArrayLike,
-    *,
-    loss: str,
-    regularization: float,
-    tau: float = 0.5,
+    gram: ArrayLike, y: ArrayLike, *, loss: str, regularization: float, tau: float = 0.5,
     tol: float = 1e-10,
-) -> Minimiser:
+) -> Minimiser:  # fmt: skip
     r"""Minimiser of :math:`\frac1m\sum_iL(f(x_i),y_i)+\lambda\|f\|_K^2`, without intercept.
 
-    Parameters
-    ----------
-    gram : array_like, shape (m, m)
-        Kernel values of the points, m at least 1.
-    y : array_like, shape (m,)
-        Targets; labels -1 or +1 for hinge and logistic loss. Not clipped: where a bound on them
-        is assumed the caller clips.
-    loss : {"squared", "hinge", "pinball", "logistic"}
-    regularization : float
-        The paper's lambda, positive.
-    tau : float, default=0.5
-        Level of the pinball loss, in (0, 1).
-    tol : float, default=1e-10
-        The duality gap is at most this where rounding allows; it is usually far smaller, since
-        the solvers end with exact steps.
+    Equation (1). Targets are not clipped; ``tau`` is the level of the pinball loss. The duality
+    gap, a sum of nonnegative terms computed without cancellation, is at most ``tol`` where rounding
+    allows. Least squares takes one Cholesky factorisation, logistic loss Newton's method, hinge and
+    pinball loss coordinate descent on the dual :math:`\min\frac12c^\top Kc-y^\top c` over a box.
 
-    Returns
-    -------
-    Minimiser
-        Coefficients, predictions, objective, duality gap and certified distance.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is no Gram matrix, ``y`` does not fit to it or to the loss, or a number is out
-        of range.
-
-    Notes
-    -----
-    With :math:`u_i=-2\lambda m\,c_i` in the domain of the conjugate, duality gives for
-    :math:`f=\sum_ic_iK_{x_i}`
-
-    .. math:: \text{gap}=\frac1m\sum_i\bigl[L(f(x_i),y_i)+L^*(u_i,y_i)-u_if(x_i)\bigr],
-
-    a sum of nonnegative terms, computed without cancellation. Least squares: one Cholesky
-    factorisation. Logistic loss: Newton. Hinge and pinball loss have the same dual,
-    :math:`\min\frac12c^\top Kc-y^\top c` over a box; coordinate descent with Newton steps on the
-    free coordinates solves it.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, doi:10.1186/s13660-016-1280-0, equation (1).
-
-    Examples
-    --------
     >>> fit = fit_kernel([[1.0]], [1.0], loss="hinge", regularization=1.0)
     >>> fit.coefficients, fit.gap
     (array([0.5]), 0.0)
@@ -327,23 +190,8 @@ def minimum_by_bfgs(
 ) -> float:
     """Objective that a general-purpose optimiser reaches, as a second route to :func:`fit_kernel`.
 
-    Parameters
-    ----------
-    gram, y, loss, regularization, tau
-        As in :func:`fit_kernel`; small samples.
+    Never below the minimum; kinks slow it down: small samples only.
 
-    Returns
-    -------
-    float
-        Never below the minimum; BFGS knows nothing of duality, and kinks slow it down.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`fit_kernel`.
-
-    Examples
-    --------
     >>> round(minimum_by_bfgs([[1.0]], [2.0], loss="squared", regularization=1.0), 6)
     2.0
     """
@@ -360,46 +208,15 @@ def minimum_by_bfgs(
 
 
 def fit_linear(
-    features: ArrayLike,
-    y: ArrayLike,
-    *,
-    loss: str,
-    regularization: float,
-    tau: float = 0.5,
+    features: ArrayLike, y: ArrayLike, *, loss: str, regularization: float, tau: float = 0.5,
     tol: float = 1e-10,
-) -> LinearMinimiser:
+) -> LinearMinimiser:  # fmt: skip
     r"""Minimiser of :math:`\frac1m\sum_iL(\langle w,\phi_i\rangle,y_i)+\lambda\|w\|_2^2`.
 
-    The same function as :func:`fit_kernel` with the Gram matrix ``features @ features.T``, in time
-    of order m d^2: fast where columns are few and records many.
+    The function of :func:`fit_kernel` with the Gram matrix ``features @ features.T``, in time of
+    order m d^2. Least squares and logistic loss are certified by :math:`\|\nabla\|^2/(4\lambda)`,
+    hinge and pinball loss, by interior points on the dual, by the duality gap.
 
-    Parameters
-    ----------
-    features : array_like, shape (m, d)
-        Feature rows.
-    y, loss, regularization, tau
-        As in :func:`fit_kernel`.
-    tol : float, default=1e-10
-        The gap is at most this where rounding allows.
-
-    Returns
-    -------
-    LinearMinimiser
-        Weights, predictions, objective, gap and certified distance.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If arguments do not fit to each other or are out of range.
-
-    Notes
-    -----
-    Least squares by the normal equations, logistic loss by Newton's method; for both the
-    certificate is :math:`\|\nabla\|^2/(4\lambda)`, by strong convexity. Hinge and pinball loss by
-    interior points on the dual, certified by the duality gap.
-
-    Examples
-    --------
     >>> fit = fit_linear([[1.0], [1.0]], [1, -1], loss="hinge", regularization=1.0)
     >>> abs(float(fit.weights[0])) < 1e-6, fit.distance < 1e-4
     (True, True)

@@ -9,17 +9,16 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplit._checks import (
     Array,
-    check_finite_array,
     check_integer,
     check_interval,
     check_positive,
     check_probability,
 )
-from dplit.erm.losses import linear_kernel, lipschitz_constant
+from dplit.erm.losses import linear_kernel, lipschitz_constant, real_array
 from dplit.erm.minimisers import fit_linear, solve_gram
 from dplit.erm.stability import lipschitz_stability
 
@@ -47,22 +46,14 @@ _KERNEL_LIMIT = 600
 class SharpPair(NamedTuple):
     """Two neighbouring samples for the linear kernel; they differ in the last record.
 
-    Attributes
-    ----------
-    points, other_points : ndarray, shape (m, d)
-    labels, other_labels : ndarray, shape (m,)
-    loss : str
-    regularization : float
-    kappa : float
-        Largest length of an admissible point.
-    tau : float
-        Level of the pinball loss.
+    ``points`` and ``labels`` against ``other_points`` and ``other_labels``; ``kappa`` is the
+    largest length of an admissible point, ``tau`` the level of the pinball loss.
     """
 
-    points: NDArray[np.float64]
-    labels: NDArray[np.float64]
-    other_points: NDArray[np.float64]
-    other_labels: NDArray[np.float64]
+    points: Array
+    labels: Array
+    other_points: Array
+    other_labels: Array
     loss: str
     regularization: float
     kappa: float
@@ -70,15 +61,7 @@ class SharpPair(NamedTuple):
 
 
 class PairDistance(NamedTuple):
-    """Distance of two minimisers and the certified error of that number.
-
-    Attributes
-    ----------
-    distance : float
-        Distance of the two fits in the space.
-    error : float
-        The minimisers' distance differs from it by at most this.
-    """
+    """Distance of two fits in the space, and how far that of the minimisers can be from it."""
 
     distance: float
     error: float
@@ -87,31 +70,10 @@ class PairDistance(NamedTuple):
 def balanced_hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> SharpPair:
     r"""All points at kappa, labels balanced up to one, and one label flips: Theorem 2 is attained.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization : float
-        lambda; at least :math:`\kappa^2/(2m)` for odd m and :math:`\kappa^2/m` for even m.
-    kappa : float, default=1.0
+    lambda is at least :math:`\kappa^2/(2m)` for odd m, where the minimisers are
+    :math:`w=\pm\kappa/(2\lambda m)`, and :math:`\kappa^2/m` for even m (0 and
+    :math:`-\kappa/(\lambda m)`).
 
-    Returns
-    -------
-    SharpPair
-        Hinge loss; the minimisers are :math:`w=\pm\kappa/(2\lambda m)` (0 and
-        :math:`-\kappa/(\lambda m)` for even m), at the distance :math:`\kappa/(\lambda m)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or lambda is too small for the attainment.
-
-    Notes
-    -----
-    While every margin is below 1 all slopes are 1, and :math:`2\lambda w=\kappa\,\overline y`.
-
-    Examples
-    --------
     >>> pair = balanced_hinge_pair(n_records=3, regularization=1.0)
     >>> pair.labels, pair.other_labels
     (array([ 1., -1.,  1.]), array([ 1., -1., -1.]))
@@ -134,28 +96,8 @@ def balanced_hinge_pair(*, n_records: int, regularization: float, kappa: float =
 def saturated_hinge_pair(*, n_records: int) -> SharpPair:
     r"""The pair that attains Theorem 1 with the constant 2: :math:`X=\{1\}`, B = 2.
 
-    Parameters
-    ----------
-    n_records : int
-        m, odd.
+    lambda = 1/(2m) with m odd: the minimisers are 1 and -1.
 
-    Returns
-    -------
-    SharpPair
-        Hinge loss, lambda = 1/(2m): the minimisers are w = 1 and w = -1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_records`` is not an odd positive integer.
-
-    Notes
-    -----
-    X must be the single point 1: no fit then exceeds 1 in size, so every loss is at most B = 2. On
-    [-1, 1] samples of points near 0 have larger fits, and B is larger than 2.
-
-    Examples
-    --------
     >>> saturated_hinge_pair(n_records=5).regularization
     0.1
     """
@@ -170,30 +112,9 @@ def moved_pinball_pair(
 ) -> SharpPair:
     r"""One record moves from kappa to -kappa, all others sit at 0: pinball loss attains Theorem 2.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization : float
-        lambda, positive.
-    tau : float
-        Level, in (0, 1).
-    kappa : float, default=1.0
+    Its label :math:`\pm\kappa^2C_L/(2\lambda m)` has the sign of :math:`\tau-\frac12`; the
+    minimisers are :math:`\pm\kappa C_L/(2\lambda m)` with :math:`C_L=\max(\tau,1-\tau)`.
 
-    Returns
-    -------
-    SharpPair
-        The label of the moved record is plus or minus :math:`\kappa^2C_L/(2\lambda m)`, the sign
-        that of :math:`\tau-\frac12`; the minimisers are
-        :math:`\pm\kappa C_L/(2\lambda m)` with :math:`C_L=\max(\tau,1-\tau)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> moved_pinball_pair(n_records=2, regularization=1.0, tau=0.5).points.ravel()
     array([0., 1.])
     """
@@ -214,37 +135,9 @@ def moved_pinball_pair(
 def logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> SharpPair:
     r"""Logistic loss comes as near to Theorem 2 as one likes while lambda tends to 0.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization : float
-        lambda, in (0, 1].
-    kappa : float, default=1.0
-        At least :math:`3\sqrt\lambda`.
+    m - 1 points sit at :math:`3\sqrt\lambda\,e_1`, of at most kappa; the last one is
+    :math:`\kappa(-\cos\theta,\sin\theta)`, :math:`\cos\theta=\lambda^{1/4}`, or its mirror image.
 
-    Returns
-    -------
-    SharpPair
-        m - 1 points :math:`3\sqrt\lambda\,e_1`; the last one is
-        :math:`\kappa(-\cos\theta,\sin\theta)` or its mirror image, with
-        :math:`\cos\theta=\lambda^{1/4}`. All labels are +1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    The minimisers are mirror images, so their distance is :math:`2w_2`, and stationarity gives
-    :math:`2\lambda m\,w_2=\kappa\sin\theta\,\sigma(-f(x_m))`. With :math:`\lambda m` bounded below,
-    :math:`\sqrt\lambda\,w_1` tends to the root of :math:`2v=3\sigma(-3v)`, so that
-    :math:`-f(x_m)=\kappa(w_1\cos\theta-w_2\sin\theta)` grows like :math:`\lambda^{-1/4}`: the slope
-    tends to 1, and the distance to the bound :math:`\kappa/(\lambda m)`.
-
-    Examples
-    --------
     >>> logistic_pair(n_records=2, regularization=0.0001).points.round(3)
     array([[ 0.03 ,  0.   ],
            [-0.1  ,  0.995]])
@@ -271,17 +164,6 @@ def logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) 
 def pair_distance(pair: SharpPair) -> PairDistance:
     """Fit both samples of a pair and measure how far apart the minimisers are.
 
-    Parameters
-    ----------
-    pair : SharpPair
-
-    Returns
-    -------
-    PairDistance
-        Distance of the weights and its certified error.
-
-    Examples
-    --------
     >>> found = pair_distance(balanced_hinge_pair(n_records=1, regularization=0.5))
     >>> found.distance, found.error
     (2.0, 0.0)
@@ -290,43 +172,23 @@ def pair_distance(pair: SharpPair) -> PairDistance:
     for points, labels in ((pair.points, pair.labels), (pair.other_points, pair.other_labels)):
         if len(points) <= _KERNEL_LIMIT:
             fit = solve_gram(
-                linear_kernel(points, points),
-                labels,
-                loss=pair.loss,
-                regularization=pair.regularization,
-                tau=pair.tau,
-                tol=1e-22,
-            )
+                linear_kernel(points, points), labels, loss=pair.loss,
+                regularization=pair.regularization, tau=pair.tau, tol=1e-22,
+            )  # fmt: skip
             weights.append(points.T @ fit.coefficients)
             errors.append(fit.distance)
         else:
             linear = fit_linear(
-                points,
-                labels,
-                loss=pair.loss,
-                regularization=pair.regularization,
-                tau=pair.tau,
+                points, labels, loss=pair.loss, regularization=pair.regularization, tau=pair.tau,
                 tol=1e-26,
-            )
+            )  # fmt: skip
             weights.append(linear.weights)
             errors.append(linear.distance)
     return PairDistance(float(np.linalg.norm(weights[0] - weights[1])), sum(errors))
 
 
 class AttainedBound(NamedTuple):
-    """A pair beside Theorem 2.
-
-    Attributes
-    ----------
-    name : str
-        Loss and sizes.
-    distance : float
-        Distance of the two fits.
-    bound : float
-        Theorem 2.
-    by_hand : float
-        kappa C_L / (lambda m), which the bound is for gamma = 2.
-    """
+    """A pair beside Theorem 2; ``by_hand`` is kappa C_L / (lambda m), the bound for gamma = 2."""
 
     name: str
     distance: float
@@ -344,15 +206,8 @@ def _beside_theorem_2(name: str, pair: SharpPair) -> AttainedBound:
 
 
 def attained_bounds() -> list[AttainedBound]:
-    """Compare the pairs of this module with Theorem 2.
+    """Compare four hinge pairs, five pinball levels and three logistic pairs with Theorem 2.
 
-    Returns
-    -------
-    list of AttainedBound
-        Four hinge pairs, five pinball levels at m = 50, and three logistic pairs with lambda m = 1.
-
-    Examples
-    --------
     >>> [round(row.distance / row.bound, 4) for row in attained_bounds()][::11]
     [1.0, 0.9962]
     """
@@ -372,16 +227,11 @@ def attained_bounds() -> list[AttainedBound]:
 # Neighbouring data sets on the line whose minimisers are known in closed form.
 #
 # The kernel is linear, :math:`f(x)=wx` on :math:`X=[-\kappa,\kappa]`, and the regulariser is
-# :math:`\|f\|_K^2=w^2` (so :math:`\gamma=2`). These pairs carry the counterexamples of the
-# chapter.
+# :math:`\|f\|_K^2=w^2` (so :math:`\gamma=2`). These pairs carry the counterexamples of the chapter.
 
 
 class LinePair(NamedTuple):
-    """Two data sets that differ in the last record, and the slopes of their minimisers.
-
-    ``points`` and ``labels`` hold the records, ``other_points`` and ``other_labels`` those of the
-    neighbour; ``slope`` and ``other_slope`` are the exact minimisers.
-    """
+    """Two data sets that differ in the last record, and the exact slopes of their minimisers."""
 
     points: Array
     labels: Array
@@ -392,7 +242,7 @@ class LinePair(NamedTuple):
 
     def values(self, points: ArrayLike) -> tuple[Array, Array]:
         """Return both minimisers at ``points`` (shape (n,))."""
-        x = check_finite_array("points", points, ndim=1).astype(np.float64)
+        x = real_array("points", points, 1)
         return self.slope * x, self.other_slope * x
 
     @property
@@ -404,36 +254,9 @@ class LinePair(NamedTuple):
 def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> LinePair:
     r"""Two data sets whose support vector machines are as far apart as Theorem 2 allows.
 
-    Parameters
-    ----------
-    n_records : int
-        Odd number m of records: all at kappa, (m + 1)/2 of them labelled +1; the last of these is
-        labelled -1 in the neighbour.
-    regularization : float
-        Parameter lambda, at least ``kappa**2 / (2 m)``.
-    kappa : float, default=1.0
-        Positive.
+    m is odd and all points are at kappa, (m + 1)/2 of them labelled +1; lambda is at least
+    :math:`\kappa^2/(2m)`. The slopes are :math:`\pm\kappa/(2\lambda m)`.
 
-    Returns
-    -------
-    LinePair
-        Slopes :math:`\pm\kappa/(2\lambda m)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, ``n_records`` is even, or lambda is so small
-        that a record leaves the margin.
-
-    Notes
-    -----
-    While :math:`|w|\kappa\le1` every record is inside the margin, the risk is
-    :math:`1-\frac wm\sum_iy_ix_i+\lambda w^2`, and its minimiser is
-    :math:`w=\frac1{2\lambda m}\sum_iy_ix_i`. The distance :math:`\kappa/(\lambda m)` is the bound
-    of Theorem 2 for the hinge loss.
-
-    Examples
-    --------
     >>> pair = hinge_pair(n_records=101, regularization=0.1)
     >>> round(pair.slope, 6), round(pair.other_slope, 6)
     (0.049505, -0.049505)
@@ -450,25 +273,9 @@ def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> 
 def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> LinePair:
     r"""Two data sets of two records whose machines order 1 and -1 alike, one of them barely.
 
-    Parameters
-    ----------
-    gap : float
-        Number delta in (0, 1): {(1, +), (1, +)} against {(1, +), (1 - delta, -)}.
-    regularization : float, default=0.6
-        Parameter lambda, at least 1/2 (no record leaves the margin).
+    {(1, +), (1, +)} against {(1, +), (1 - gap, -)}, for lambda of at least 1/2: slopes
+    :math:`\frac1{2\lambda}` and :math:`\frac{\text{gap}}{4\lambda}`, both positive.
 
-    Returns
-    -------
-    LinePair
-        Slopes :math:`\frac1{2\lambda}` and :math:`\frac{\delta}{4\lambda}`: both positive.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> pair = close_hinge_pair(gap=0.1)
     >>> round(pair.slope, 6), round(pair.other_slope, 6)
     (0.833333, 0.041667)
@@ -487,27 +294,10 @@ def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> LinePair:
 def ridge_pair(
     *, n_records: int, regularization: float, kappa: float = 1.0, label_bound: float = 1.0
 ) -> LinePair:
-    r"""Two data sets for least squares: one record at kappa changes its label from M to -M.
+    """Two data sets for least squares: one record at kappa changes its label from M to -M.
 
-    Parameters
-    ----------
-    n_records : int
-        Number m of records, at least 1; all but the last are at 0, where they say nothing.
-    regularization, kappa, label_bound : float
-        Positive.
+    All others are at 0, where they say nothing.
 
-    Returns
-    -------
-    LinePair
-        Slopes :math:`\pm\frac{\kappa M}{\lambda m+\kappa^2}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> pair = ridge_pair(n_records=1000, regularization=1.0, kappa=0.3)
     >>> round(pair.distance, 6)
     0.0006

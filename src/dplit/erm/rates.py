@@ -7,6 +7,7 @@ one private answer, :math:`\frac{2\kappa^2C_L}{\lambda\gamma m\epsilon}`, or hal
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -15,12 +16,11 @@ from numpy.typing import ArrayLike
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
 )
-from dplit.erm.losses import check_gram
+from dplit.erm.losses import check_gram, real_array
 from dplit.erm.release import least_squares_scale, noise_scale
 from dplit.erm.stability import least_squares_stability
 from dplit.erm.utility import noise_error_bound, privacy_generalization, stability_generalization
@@ -56,29 +56,19 @@ __all__ = [
 
 # Approximation error :math:`D(\lambda)`: how well functions of the space come near the target.
 #
-# Two worlds in closed form. The square wave :math:`\operatorname{sgn}\sin2\pi x` with the
-# periodic
+# Two worlds in closed form. The square wave :math:`\operatorname{sgn}\sin2\pi x` with the periodic
 # kernel of one weak derivative, :math:`K(x,x')=\frac6{\pi^2}\sum_kk^{-2}\cos2\pi k(x-x')`
-# (:math:`\kappa=1`), whose integral operator has the eigenvalues
-# :math:`\mu_k=\frac3{\pi^2}k^{-2}`,
+# (:math:`\kappa=1`), whose integral operator has the eigenvalues :math:`\mu_k=\frac3{\pi^2}k^{-2}`,
 # twice each; and any finite population with any kernel.
 
 
 class WaveErrors(NamedTuple):
     r"""Errors of approximation of the square wave, noiseless labels, at one lambda.
 
-    Attributes
-    ----------
-    l2 : float
-        :math:`\|f_\lambda-f_\rho\|_{L^2}` of :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_\rho`.
-    penalty : float
-        :math:`\lambda\|f_\lambda\|_K^2`.
-    squared : float
-        :math:`D(\lambda)` of least squares: ``l2**2 + penalty``.
-    hinge : float
-        :math:`D(\lambda)` of the hinge loss with the same :math:`f_\lambda`.
-    best_hinge : float
-        The least :math:`D(\lambda)` of the hinge loss.
+    ``l2`` is :math:`\|f_\lambda-f_\rho\|_{L^2}` of :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_\rho`,
+    ``penalty`` :math:`\lambda\|f_\lambda\|_K^2`, ``squared`` the :math:`D(\lambda)` of least
+    squares, ``l2**2 + penalty``; ``hinge`` that of the hinge loss with the same :math:`f_\lambda`,
+    ``best_hinge`` the least one.
     """
 
     l2: float
@@ -91,24 +81,9 @@ class WaveErrors(NamedTuple):
 def wave_spectrum(n_terms: int) -> tuple[Array, Array]:
     r"""Eigenvalues of the kernel and coefficients of the square wave, odd frequencies.
 
-    Parameters
-    ----------
-    n_terms : int
-        Number of terms, at least 1: frequencies 1, 3, 5, ...
+    :math:`\frac3{\pi^2k^2}` and :math:`\frac{2\sqrt2}{\pi k}` in :math:`\sqrt2\sin2\pi kx`; the
+    other coefficients are zero.
 
-    Returns
-    -------
-    eigenvalues, coefficients : ndarray, shape (n_terms,)
-        :math:`\frac3{\pi^2k^2}` and :math:`\frac{2\sqrt2}{\pi k}` in the orthonormal basis
-        :math:`\sqrt2\sin2\pi kx`; the other coefficients are zero.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_terms`` is not a positive integer.
-
-    Examples
-    --------
     >>> eigenvalues, coefficients = wave_spectrum(2000)
     >>> round(float(np.sum(coefficients**2)), 3)
     1.0
@@ -122,35 +97,15 @@ def spectral_error(
 ) -> tuple[float, float]:
     r"""Error in :math:`L^2` and penalty of :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_\rho`.
 
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-    eigenvalues : array_like, shape (n,)
-        Nonnegative eigenvalues of the integral operator.
-    coefficients : array_like, shape (n,)
-        Coefficients of :math:`f_\rho` in its orthonormal eigenfunctions.
+    ``coefficients`` are those of :math:`f_\rho` in orthonormal eigenfunctions. The sum error**2 +
+    penalty is the least :math:`D(\lambda)` of least squares.
 
-    Returns
-    -------
-    error, penalty : float
-        :math:`\|f_\lambda-f_\rho\|_{L^2}` and :math:`\lambda\|f_\lambda\|_K^2`. The sum
-        error**2 + penalty is :math:`\sum_ka_k^2\frac{\lambda}{\mu_k+\lambda}`, the least
-        :math:`D(\lambda)` of least squares.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If arguments are not finite, lengths differ, or an eigenvalue is negative.
-
-    Examples
-    --------
     >>> spectral_error(1.0, eigenvalues=[1.0], coefficients=[2.0])
     (1.0, 1.0)
     """
     penalty = check_positive("regularization", regularization)
-    mu = np.asarray(check_finite_array("eigenvalues", eigenvalues, ndim=1), dtype=np.float64)
-    a = np.asarray(check_finite_array("coefficients", coefficients, ndim=1), dtype=np.float64)
+    mu = real_array("eigenvalues", eigenvalues, 1)
+    a = real_array("coefficients", coefficients, 1)
     if mu.shape != a.shape or mu.min() < 0:
         raise ValueError(
             f"eigenvalues must be nonnegative, one for each coefficient, got shapes {mu.shape} and "
@@ -162,35 +117,8 @@ def spectral_error(
 
 
 def wave_errors(regularization: float) -> WaveErrors:
-    r"""Approximation errors of the square wave in closed form.
+    """Approximation errors of the square wave in closed form.
 
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-
-    Returns
-    -------
-    WaveErrors
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``regularization`` is not positive and finite.
-
-    Notes
-    -----
-    :math:`f_\lambda` solves :math:`f-\ell^2f''=f_\rho` with :math:`\ell=\sqrt{\lambda/12}`: on
-    (0, 1/2) it is :math:`1-\cosh((x-\frac14)/\ell)/\cosh(1/(4\ell))`, below 1. So its hinge risk
-    is :math:`\int(1-|f_\lambda|)=4\ell\tanh\frac1{4\ell}=\frac2{\sqrt3}\sqrt\lambda\tanh
-    \frac{\sqrt3}{2\sqrt\lambda}`, which is also the least D of least squares. As lambda
-    vanishes, :math:`\|f_\lambda-f_\rho\|^2` and the penalty have half of it each: the hinge D is
-    :math:`\sqrt3\sqrt\lambda`. The best function for the hinge loss is a parabola up to 1, with
-    :math:`D=\frac83\sqrt{\lambda/3}` for :math:`\lambda\le\frac3{16}`; beyond, the parabola that
-    stays below 1, with :math:`D=1-\frac1{16\lambda}`.
-
-    Examples
-    --------
     >>> [round(value, 4) for value in wave_errors(1e-2)]
     [0.2403, 0.0577, 0.1155, 0.1732, 0.154]
     """
@@ -209,42 +137,13 @@ def wave_errors(regularization: float) -> WaveErrors:
 def hinge_source_bound(
     regularization: float, *, source: float, source_norm: float, kappa: float = 1.0
 ) -> float:
-    r"""Bound on the hinge approximation error through :math:`L^2`, with its constant.
+    r"""Bound on the hinge approximation error through :math:`L^2` (Section 5.2), with its constant.
 
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-    source : float
-        r with :math:`f_\rho=L_K^ru`; positive.
-    source_norm : float
-        :math:`\|u\|_{L^2}`, positive.
-    kappa : float, default=1.0
-        Bound on the square root of the kernel's diagonal; positive.
+    For :math:`f_\rho=L_K^ru` it is :math:`\lambda^r\|u\|+\lambda^{2r}\|u\|^2` if the ``source``
+    :math:`r\le\frac12`; beyond,
+    :math:`\lambda^{\min(r,1)}\kappa^{2(r-1)_+}\|u\|+\lambda\kappa^{4r-2}\|u\|^2`. The paper prints
+    :math:`\lambda^{\min(r,1)}`.
 
-    Returns
-    -------
-    float
-        :math:`\lambda^r\|u\|+\lambda^{2r}\|u\|^2` for :math:`r\le\frac12`; beyond,
-        :math:`\lambda^{\min(r,1)}\kappa^{2(r-1)_+}\|u\|+\lambda\kappa^{4r-2}\|u\|^2`. The paper
-        prints :math:`\lambda^{\min(r,1)}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive and finite.
-
-    Notes
-    -----
-    The hinge risk is 1-Lipschitz in :math:`L^1`, hence in :math:`L^2`, and
-    :math:`\|f_\lambda-f_\rho\|=\|\lambda(L_K+\lambda)^{-1}L_K^ru\|`.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Section 5.2.
-
-    Examples
-    --------
     >>> round(hinge_source_bound(0.01, source=0.25, source_norm=1.0), 4)
     0.4162
     """
@@ -256,69 +155,27 @@ def hinge_source_bound(
 
 
 def source_exponent(source: float, *, loss: str) -> float:
-    r"""Exponent beta with :math:`D(\lambda)=O(\lambda^\beta)` that a source condition gives.
+    r"""Exponent beta with :math:`D(\lambda)=O(\lambda^\beta)` for :math:`f_\rho\in L_K^r(L^2)`.
 
-    Parameters
-    ----------
-    source : float
-        r with :math:`f_\rho\in L_K^r(L^2)`; nonnegative.
-    loss : {"squared", "hinge", "lipschitz"}
-        "squared": min(1, 2r). "hinge": the paper's min(r, 1) for the hinge loss. "lipschitz":
-        any Lipschitz loss, min(r, 1) below 1/2 and 1 from 1/2 on.
+    ``"squared"``: min(1, 2r). ``"hinge"``: the paper's min(r, 1). ``"lipschitz"``, any Lipschitz
+    loss: r below 1/2 and 1 from there on, where :math:`f_\rho\in\mathcal H_K`.
 
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``source`` is negative or ``loss`` unknown.
-
-    Notes
-    -----
-    :math:`r\ge\frac12` means :math:`f_\rho\in\mathcal H_K`, and :math:`f_\lambda=f_\rho` has
-    :math:`D(\lambda)=\lambda\Omega(f_\rho)`.
-
-    Examples
-    --------
     >>> [source_exponent(0.5, loss=name) for name in ("squared", "hinge", "lipschitz")]
     [1.0, 0.5, 1.0]
     """
     r = check_nonnegative("source", source)
-    if loss == "squared":
-        return min(1.0, 2.0 * r)
-    if loss == "hinge":
-        return min(r, 1.0)
-    if loss == "lipschitz":
-        return 1.0 if r >= 0.5 else r
-    raise ValueError(f"loss must be one of ['hinge', 'lipschitz', 'squared'], got loss={loss!r}")
+    table = {"squared": min(1.0, 2.0 * r), "hinge": min(r, 1.0), "lipschitz": r if r < 0.5 else 1.0}
+    return table[check_choice("loss", loss, table)]
 
 
 def power_exponent(x: ArrayLike, y: ArrayLike) -> float:
     r"""Least-squares slope of log y against log x.
 
-    Parameters
-    ----------
-    x, y : array_like, shape (n,)
-        Positive numbers, at least two, not all x equal.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not positive, or lengths do not fit.
-
-    Examples
-    --------
     >>> round(power_exponent([1, 2, 4], [3, 12, 48]), 12)
     2.0
     """
-    a = np.asarray(check_finite_array("x", x, ndim=1), dtype=np.float64)
-    b = np.asarray(check_finite_array("y", y, ndim=1), dtype=np.float64)
+    a = real_array("x", x, 1)
+    b = real_array("y", y, 1)
     if a.shape != b.shape or min(a.min(), b.min()) <= 0 or np.ptp(a) == 0:
         raise ValueError(
             f"x and y must hold as many positive numbers, x not constant, got shapes {a.shape} and "
@@ -332,38 +189,14 @@ def regularized_target(
 ) -> Array:
     r"""Values of :math:`f_\lambda=(L_K+\lambda I)^{-1}L_Kf_\rho` on a finite population.
 
-    Parameters
-    ----------
-    gram : array_like, shape (n, n)
-        Kernel values of the points.
-    target : array_like, shape (n,)
-        Values of :math:`f_\rho`.
-    regularization : float
-        lambda, positive.
-    weights : array_like, shape (n,), optional
-        Law of the points; uniform if not given.
+    The points have the law ``weights``, by default the uniform one. A contraction in :math:`L^2`
+    and in the space, not in the sup norm.
 
-    Returns
-    -------
-    ndarray, shape (n,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is no Gram matrix, shapes do not fit, or weights are no probabilities.
-
-    Notes
-    -----
-    A contraction in :math:`L^2` and in the space, not in the sup norm: :math:`\|f_\rho\|_\infty\le
-    M` does not give :math:`\|f_\lambda\|_\infty\le M`.
-
-    Examples
-    --------
     >>> regularized_target([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0], regularization=0.5)
     array([ 0.5, -0.5])
     """
     K = check_gram(gram)
-    f = np.asarray(check_finite_array("target", target, ndim=1), dtype=np.float64)
+    f = real_array("target", target, 1)
     rho = np.full(len(K), 1.0 / len(K)) if weights is None else np.asarray(weights, np.float64)
     if f.shape != (len(K),) or rho.shape != f.shape or rho.min() < 0 or abs(rho.sum() - 1) > 1e-9:
         raise ValueError(
@@ -379,38 +212,15 @@ def regularized_target(
 def comparison_slack(eta: ArrayLike, prediction: ArrayLike, *, root: bool = False) -> Array:
     r"""Excess hinge risk minus excess misclassification, at one point x.
 
-    Parameters
-    ----------
-    eta : array_like
-        Probability of the label +1 at x, in [0, 1].
-    prediction : array_like
-        Value t of the predictor at x; broadcasts against ``eta``. At 0 the wrong class counts.
-    root : bool, default=False
-        Whether the first term is :math:`\sqrt{2\,\cdot}` of the excess hinge risk, as printed.
+    ``eta`` is the probability of the label +1, ``prediction`` the value at x; at 0 the wrong class
+    counts. With ``root`` the first term is :math:`\sqrt{2\,\cdot}`, as printed. Nonnegative: the
+    comparison needs no root (T. Zhang, Ann. Statist. 32, 2004).
 
-    Returns
-    -------
-    ndarray
-        :math:`\eta(1-t)_++(1-\eta)(1+t)_+-2\min(\eta,1-\eta)-|2\eta-1|\,1\{t(2\eta-1)\le0\}`,
-        nonnegative everywhere: the comparison needs no root.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not finite or ``eta`` is out of range.
-
-    References
-    ----------
-    T. Zhang, Ann. Statist. 32 (2004) 56-85, doi:10.1214/aos/1079120130, for the version without
-    root; the paper's Section 5.2 for the other.
-
-    Examples
-    --------
     >>> comparison_slack(0.9, [0.5, 0.0]).round(12)
     array([0.4, 0. ])
     """
-    p = np.asarray(check_finite_array("eta", eta), dtype=np.float64)
-    t = np.asarray(check_finite_array("prediction", prediction), dtype=np.float64)
+    p = real_array("eta", eta)
+    t = real_array("prediction", prediction)
     if p.min() < 0 or p.max() > 1:
         raise ValueError(f"eta must be in [0, 1], got values from {p.min():g} to {p.max():g}")
     hinge = p * np.maximum(1.0 - t, 0.0) + (1.0 - p) * np.maximum(1.0 + t, 0.0)
@@ -425,12 +235,7 @@ Rate = Literal[
 
 
 class Schedule(NamedTuple):
-    """Privacy budget and regularisation that depend on the number of records alone.
-
-    Attributes
-    ----------
-    epsilon, regularization : float
-    """
+    """Privacy budget and regularisation that depend on the number of records alone."""
 
     epsilon: float
     regularization: float
@@ -446,31 +251,12 @@ def _exponent(beta: float) -> float:
 def rate_exponent(beta: float, *, rate: Rate) -> float:
     r"""Exponent p of a learning rate :math:`m^{-p}`.
 
-    Parameters
-    ----------
-    beta : float
-        Exponent of the approximation error, in (0, 1].
-    rate : str
-        "theorem4" :math:`\frac{\beta}{2\beta+1}`; "stability" :math:`\frac\beta{\beta+1}`, at fixed
-        epsilon; "least_squares" :math:`\frac{2\beta}{3(\beta+1)}`; "least_squares_fixed"
-        :math:`\frac{2\beta}{\beta+3}`, at fixed epsilon; "classification"
-        :math:`\frac\beta{2(2\beta+1)}` as printed; "comparison" the same without the root.
+    From the exponent beta of the approximation error: ``"theorem4"``
+    :math:`\frac{\beta}{2\beta+1}`; ``"stability"`` :math:`\frac\beta{\beta+1}` and
+    ``"least_squares_fixed"`` :math:`\frac{2\beta}{\beta+3}` at fixed epsilon; ``"least_squares"``
+    :math:`\frac{2\beta}{3(\beta+1)}`; ``"classification"`` :math:`\frac\beta{2(2\beta+1)}`, which
+    ``"comparison"`` doubles.
 
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``beta`` is out of range or ``rate`` unknown.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Theorem 4, Sections 5.1 and 5.2.
-
-    Examples
-    --------
     >>> [round(rate_exponent(1.0, rate=name), 4) for name in
     ...  ("theorem4", "stability", "least_squares", "least_squares_fixed", "classification")]
     [0.3333, 0.5, 0.3333, 0.5, 0.1667]
@@ -489,28 +275,8 @@ def rate_exponent(beta: float, *, rate: Rate) -> float:
 
 
 def theorem4_schedule(n_records: int, *, beta: float) -> Schedule:
-    r"""Budget and regularisation of Theorem 4.
+    r"""Theorem 4's :math:`\epsilon=1/\sqrt{\lambda m}` and :math:`\lambda=m^{-1/(2\beta+1)}`.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    beta : float
-        In (0, 1].
-
-    Returns
-    -------
-    Schedule
-        :math:`\lambda=m^{-1/(2\beta+1)}` and
-        :math:`\epsilon=1/\sqrt{\lambda m}=m^{-\beta/(2\beta+1)}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> [round(value, 6) for value in theorem4_schedule(4096, beta=0.5)]
     [0.125, 0.015625]
     """
@@ -520,46 +286,11 @@ def theorem4_schedule(n_records: int, *, beta: float) -> Schedule:
 
 
 def printed_bound(
-    n_records: int,
-    *,
-    beta: float,
-    lipschitz: float,
-    baseline: float,
-    c_beta: float,
-    kappa: float = 1.0,
-    strong_convexity: float = 2.0,
-) -> float:
-    r"""Right side of Theorem 4 as printed.
+    n_records: int, *, beta: float, lipschitz: float, baseline: float, c_beta: float,
+    kappa: float = 1.0, strong_convexity: float = 2.0,
+) -> float:  # fmt: skip
+    r"""Right side of Theorem 4 as printed; ``baseline`` is :math:`B_0+\Omega(0)`.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    beta : float
-        In (0, 1].
-    lipschitz, kappa, strong_convexity : float
-        :math:`C_L`, kappa, gamma; positive.
-    baseline : float
-        :math:`B_0+\Omega(0)`, nonnegative.
-    c_beta : float
-        With :math:`D(\lambda)\le c_\beta\lambda^\beta`; nonnegative.
-
-    Returns
-    -------
-    float
-        :math:`\bigl(2B_0+2\Omega(0)+\frac{3\kappa^2C_L}\gamma+c_\beta\bigr)m^{-\beta/(2\beta+1)}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Theorem 4.
-
-    Examples
-    --------
     >>> round(printed_bound(1024, beta=0.5, lipschitz=1.0, baseline=1.0, c_beta=1.5), 4)
     0.8839
     """
@@ -574,31 +305,8 @@ def printed_bound(
 
 
 def safe_lipschitz(epsilon: float) -> float:
-    r"""Largest :math:`C_L` for which the printed Theorem 4 is proved.
+    r"""Largest :math:`C_L` for which the printed Theorem 4 is proved: :math:`3/(1+2\epsilon)`.
 
-    Parameters
-    ----------
-    epsilon : float
-        The budget :math:`m^{-\beta/(2\beta+1)}` of the theorem, positive.
-
-    Returns
-    -------
-    float
-        :math:`3/(1+2\epsilon)`, which tends to 3; above 3 the theorem is false.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``epsilon`` is not positive and finite.
-
-    Notes
-    -----
-    By stability, with the printed noise, the excess is at most
-    :math:`\frac{\kappa^2C_L^2}\gamma(1+2\epsilon)\epsilon+D(\lambda)`; compare with
-    :math:`\frac{3\kappa^2C_L}\gamma\epsilon+c_\beta\lambda^\beta`.
-
-    Examples
-    --------
     >>> safe_lipschitz(0.25)
     2.0
     """
@@ -606,55 +314,18 @@ def safe_lipschitz(epsilon: float) -> float:
 
 
 def excess_bound(
-    *,
-    n_records: int,
-    regularization: float,
-    epsilon: float,
-    lipschitz: float,
-    approximation: float,
-    kappa: float = 1.0,
-    strong_convexity: float = 2.0,
-    width: float | None = None,
-    baseline: float | None = None,
-    as_printed: bool = False,
-) -> float:
+    *, n_records: int, regularization: float, epsilon: float, lipschitz: float,
+    approximation: float, kappa: float = 1.0, strong_convexity: float = 2.0,
+    width: float | None = None, baseline: float | None = None, as_printed: bool = False,
+) -> float:  # fmt: skip
     r"""Bound on the expected excess risk of the minimiser plus one Laplace variable.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization, epsilon, lipschitz, kappa, strong_convexity : float
-        Positive; epsilon may be any.
-    approximation : float
-        :math:`D(\lambda)` of some function that is fixed before the sample; nonnegative.
-    width : float, optional
-        Width of the range of slopes of the loss, by default :math:`2C_L`.
-    baseline : float, optional
-        :math:`B_0+\lambda\Omega(0)`. If given, the generalisation error is bounded by privacy
-        (Theorem 3 with its sharp constant), otherwise by stability.
-    as_printed : bool, default=False
-        Whether the noise has half the scale; one answer is then :math:`2\epsilon`-private.
+    By stability
+    :math:`\frac{2\kappa^2C_L^2}{\lambda\gamma m}(1+\frac{\omega}{2C_L\epsilon})+D(\lambda)`, for
+    any epsilon; ``approximation`` is :math:`D(\lambda)`, ``width`` is :math:`\omega`, by default
+    :math:`2C_L`. With a ``baseline`` :math:`B_0+\lambda\Omega(0)` privacy bounds :math:`R_1`
+    instead. ``as_printed``: half the noise, so that one answer is :math:`2\epsilon`-private.
 
-    Returns
-    -------
-    float
-        By stability :math:`\frac{2\kappa^2C_L^2}{\lambda\gamma m}\bigl(1+\frac{\omega}{2C_L
-        \epsilon}\bigr)+D(\lambda)`, with half of the noise term as printed.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Hypotheses: L convex and :math:`C_L`-Lipschitz in its first argument, :math:`\Omega\ge0` and
-    gamma-strongly convex, records independent, noise independent of them. Neither a bound
-    :math:`B_0` nor :math:`\epsilon<1` is needed. The sample error has mean zero.
-
-    Examples
-    --------
     >>> round(excess_bound(n_records=1024, regularization=1 / 32, epsilon=0.177, lipschitz=1.0,
     ...     approximation=0.25), 4)
     0.4578
@@ -677,51 +348,23 @@ def excess_bound(
 
 
 def balanced_regularization(
-    *,
-    n_records: int,
-    epsilon: float,
-    beta: float,
-    c_beta: float = 1.0,
-    lipschitz: float = 1.0,
-    kappa: float = 1.0,
-    strong_convexity: float = 2.0,
-) -> float:
+    *, n_records: int, epsilon: float, beta: float, c_beta: float = 1.0, lipschitz: float = 1.0,
+    kappa: float = 1.0, strong_convexity: float = 2.0,
+) -> float:  # fmt: skip
     r"""Regularisation that minimises the bound by stability for a given budget.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    epsilon, c_beta, lipschitz, kappa, strong_convexity : float
-        Positive.
-    beta : float
-        In (0, 1].
+    :math:`(\frac{a}{\beta c_\beta m})^{1/(\beta+1)}` with
+    :math:`a=\frac{2\kappa^2C_L^2}\gamma(1+\frac1\epsilon)`; the bound is then of order
+    :math:`(m\min\{1,\epsilon\})^{-\beta/(\beta+1)}`.
 
-    Returns
-    -------
-    float
-        :math:`\bigl(\frac{a}{\beta c_\beta m}\bigr)^{1/(\beta+1)}` with
-        :math:`a=\frac{2\kappa^2C_L^2}\gamma(1+\frac1\epsilon)`. The bound there is of order
-        :math:`(m\min\{1,\epsilon\})^{-\beta/(\beta+1)}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> round(balanced_regularization(n_records=1000, epsilon=1.0, beta=1.0), 6)
     0.044721
     """
     b = _exponent(beta)
     one = stability_generalization(
-        lipschitz=lipschitz,
-        regularization=1.0,
-        n_records=n_records,
-        kappa=kappa,
+        lipschitz=lipschitz, regularization=1.0, n_records=n_records, kappa=kappa,
         strong_convexity=strong_convexity,
-    )
+    )  # fmt: skip
     slope = one * (1.0 + 1.0 / check_positive("epsilon", epsilon))
     return float((slope / (b * check_positive("c_beta", c_beta))) ** (1.0 / (b + 1.0)))
 
@@ -734,26 +377,8 @@ def balanced_regularization(
 
 
 def operator_spectrum(gram: ArrayLike) -> Array:
-    r"""Eigenvalues of the integral operator for the uniform law on finitely many points.
+    """Eigenvalues of the integral operator, decreasing, for the uniform law on the points.
 
-    Parameters
-    ----------
-    gram : array_like, shape (n, n)
-        Kernel values of the points.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Eigenvalues of ``gram / n``, decreasing; rounding below 0 is set to 0. The largest is
-        :math:`\|L_K\|\le\kappa^2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is no Gram matrix.
-
-    Examples
-    --------
     >>> operator_spectrum([[2.0, 0.0], [0.0, 1.0]])
     array([1. , 0.5])
     """
@@ -764,23 +389,6 @@ def operator_spectrum(gram: ArrayLike) -> Array:
 def trigonometric_spectrum(n_frequencies: int) -> Array:
     r"""Eigenvalues of :func:`dplit.erm.losses.trigonometric_features` for the uniform law.
 
-    Parameters
-    ----------
-    n_frequencies : int
-        J, at least 1.
-
-    Returns
-    -------
-    ndarray, shape (J,)
-        :math:`\mu_k=w_k/2` for :math:`\sqrt2\cos2\pi kx` and for :math:`\sqrt2\sin2\pi kx`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_frequencies`` is not a positive integer.
-
-    Examples
-    --------
     >>> trigonometric_spectrum(2)
     array([0.4, 0.1])
     """
@@ -791,37 +399,14 @@ def trigonometric_spectrum(n_frequencies: int) -> Array:
 def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Array:
     r"""Partial norms of :math:`L_K^{-r}f`, one for each number of terms.
 
-    Parameters
-    ----------
-    coefficients : array_like, shape (n,)
-        Coefficients :math:`a_k` of f in orthonormal eigenfunctions.
-    eigenvalues : array_like, shape (n,)
-        Their eigenvalues :math:`\mu_k>0`.
-    r : float
-        Exponent, at least 0; r = 1/2 gives the norm of :math:`\mathcal H_K`.
+    :math:`(\sum_{j\le k}a_j^2\mu_j^{-2r})^{1/2}`; f is in the range of :math:`L_K^r` iff they stay
+    bounded, and r = 1/2 gives the norm of the space.
 
-    Returns
-    -------
-    ndarray, shape (n,)
-        :math:`(\sum_{j\le k}a_j^2\mu_j^{-2r})^{1/2}`. f is in the range of :math:`L_K^r` iff these
-        stay bounded as the expansion goes on.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not finite, an eigenvalue not positive, or shapes differ.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Section 5, first paragraph.
-
-    Examples
-    --------
     >>> source_norm([1.0, 1.0], [1.0, 0.25], 0.5)
     array([1.        , 2.23606798])
     """
-    a = np.asarray(check_finite_array("coefficients", coefficients, ndim=1), dtype=np.float64)
-    mu = np.asarray(check_finite_array("eigenvalues", eigenvalues, ndim=1), dtype=np.float64)
+    a = real_array("coefficients", coefficients, 1)
+    mu = real_array("eigenvalues", eigenvalues, 1)
     if a.shape != mu.shape or (mu <= 0).any():
         raise ValueError(
             f"eigenvalues must be positive, one for each coefficient, got {mu.shape} for "
@@ -831,26 +416,8 @@ def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Ar
 
 
 def step_coefficients(n_terms: int) -> Array:
-    r"""Coefficients of :math:`\mathrm{sgn}\sin2\pi x` in :math:`\sqrt2\sin2\pi kx`.
+    r"""Coefficients of :math:`\mathrm{sgn}\sin2\pi x` in :math:`\sqrt2\sin2\pi kx`, k = 1, 2, ...
 
-    Parameters
-    ----------
-    n_terms : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray, shape (n_terms,)
-        :math:`2\sqrt2/(\pi k)` for odd k, 0 for even k. With eigenvalues like :math:`k^{-2}` the
-        step is in the range of :math:`L_K^r` exactly for r < 1/4.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_terms`` is not a positive integer.
-
-    Examples
-    --------
     >>> step_coefficients(3).round(4)
     array([0.9003, 0.    , 0.3001])
     """
@@ -865,48 +432,14 @@ Scale = Literal["printed", "doubled", "sharp"]
 
 
 def least_squares_noise(
-    *,
-    n_records: int,
-    regularization: float,
-    epsilon: float,
-    label_bound: float,
-    kappa: float = 1.0,
-    scale: Scale = "sharp",
-) -> float:
+    *, n_records: int, regularization: float, epsilon: float, label_bound: float,
+    kappa: float = 1.0, scale: Scale = "sharp",
+) -> float:  # fmt: skip
     r"""What the noise adds to the squared risk, :math:`\mathbb Eb^2=2s^2`, exactly.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization, epsilon, label_bound, kappa : float
-        Positive; labels are clipped to ``[-label_bound, label_bound]``.
-    scale : {"sharp", "doubled", "printed"}
-        "printed" and "doubled" as in :func:`dplit.erm.release.least_squares_scale`; "sharp" the
-        smallest scale that is proved, from :func:`dplit.erm.stability.least_squares_stability`.
+    The scale s is that of :func:`dplit.erm.release.least_squares_scale`; as printed
+    :math:`\frac{2M^2\kappa^4(\kappa+1)^2}{\lambda^3m^2\epsilon^2}`, doubled four times that.
 
-    Returns
-    -------
-    float
-        Printed :math:`\frac{2M^2\kappa^4(\kappa+1)^2}{\lambda^3m^2\epsilon^2}`; doubled four times
-        that.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    :math:`\mathbb E(f+b-y)^2=(f-y)^2+\mathbb Eb^2`, since b has mean zero and does not depend on
-    the data.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Section 5.1.
-
-    Examples
-    --------
     >>> round(least_squares_noise(n_records=64, regularization=0.25, epsilon=0.25, label_bound=1.0,
     ...     scale="printed"), 12)
     2.0
@@ -914,69 +447,27 @@ def least_squares_noise(
     check_choice("scale", scale, get_args(Scale))
     if scale == "sharp":
         distance = least_squares_stability(
-            regularization=regularization,
-            n_records=n_records,
-            label_bound=label_bound,
-            kappa=kappa,
+            regularization=regularization, n_records=n_records, label_bound=label_bound, kappa=kappa
         )
         width = kappa * distance / check_positive("epsilon", epsilon)
     else:
         width = least_squares_scale(
-            epsilon=epsilon,
-            kappa=kappa,
-            label_bound=label_bound,
-            regularization=regularization,
-            n_records=n_records,
-            rule=scale,
-        )
+            epsilon=epsilon, kappa=kappa, label_bound=label_bound, regularization=regularization,
+            n_records=n_records, rule=scale,
+        )  # fmt: skip
     return 2.0 * width**2
 
 
 def least_squares_bound(
-    *,
-    n_records: int,
-    regularization: float,
-    approximation: float,
-    target_risk: float,
-    kappa: float = 1.0,
-    noise: float = 0.0,
-) -> float:
+    *, n_records: int, regularization: float, approximation: float, target_risk: float,
+    kappa: float = 1.0, noise: float = 0.0,
+) -> float:  # fmt: skip
     r"""Bound on the expected excess squared risk of kernel ridge regression plus noise.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization, kappa : float
-        Positive.
-    approximation : float
-        :math:`D(\lambda)`, nonnegative.
-    target_risk : float
-        :math:`\mathcal E(f_\rho)`, nonnegative; at most :math:`M^2`.
-    noise : float, default=0.0
-        :math:`\mathbb Eb^2`, nonnegative.
+    :math:`D+\bigl[(1+\frac{\kappa^2}{\lambda m})^2-1\bigr](\mathcal E(f_\rho)+D)+\mathbb Eb^2` with
+    ``approximation`` :math:`D(\lambda)`, ``target_risk`` :math:`\mathcal E(f_\rho)` and ``noise``
+    :math:`\mathbb Eb^2`.
 
-    Returns
-    -------
-    float
-        :math:`D(\lambda)+\bigl[(1+\frac{\kappa^2}{\lambda m})^2-1\bigr]
-        (\mathcal E(f_\rho)+D(\lambda))+\mathbb Eb^2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Add one record. The fit on m is then a leave-one-out fit of the sample with m + 1 records, with
-    the same :math:`\lambda m`; its error at the record left out is the residual of the larger fit
-    times :math:`1+\tilde k/(\lambda m)` with :math:`0\le\tilde k\le\kappa^2`. So
-    :math:`\mathbb E\mathcal E(f_z)\le(1+\kappa^2/(\lambda m))^2` times the expected empirical risk
-    of the larger fit, which is at most :math:`\mathcal E(f_\lambda)+\lambda\|f_\lambda\|_K^2`.
-
-    Examples
-    --------
     >>> round(least_squares_bound(n_records=1000, regularization=0.1, approximation=0.05,
     ...     target_risk=0.1), 6)
     0.053015
@@ -994,28 +485,8 @@ def break_even(
 ) -> int:
     r"""Least m from which the noise of Section 5.1 at beta = 1 costs no more than a trivial fit.
 
-    Parameters
-    ----------
-    trivial_risk : float
-        Excess risk of the function 0, positive.
-    label_bound, kappa : float, default=1.0
-        Positive.
-    scale : {"sharp", "doubled", "printed"}
-        As in :func:`least_squares_noise`.
+    At :math:`\lambda=\epsilon=m^{-1/3}`; ``trivial_risk`` is the excess risk of the function 0.
 
-    Returns
-    -------
-    int
-        Least m with :math:`\mathbb Eb^2\le` ``trivial_risk`` at
-        :math:`\lambda=\epsilon=m^{-1/3}`, up to 1e15.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range, or no m up to 1e15 is enough.
-
-    Examples
-    --------
     >>> break_even(trivial_risk=0.125, scale="printed")
     262144
     """
@@ -1024,21 +495,12 @@ def break_even(
     def enough(m: int) -> bool:
         level = float(m) ** (-1.0 / 3.0)
         noise = least_squares_noise(
-            n_records=m,
-            regularization=level,
-            epsilon=level,
-            label_bound=label_bound,
-            kappa=kappa,
+            n_records=m, regularization=level, epsilon=level, label_bound=label_bound, kappa=kappa,
             scale=scale,
-        )
+        )  # fmt: skip
         return noise <= limit
 
-    low, high = 0, 1
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > 10**15:
-            raise ValueError(f"trivial_risk must be reached by m <= 1e15, got {trivial_risk!r}")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    least = 1 + bisect_left(range(1, 10**15), True, key=enough)
+    if least == 10**15:
+        raise ValueError(f"trivial_risk must be reached by m < 1e15, got {trivial_risk!r}")
+    return least

@@ -12,12 +12,12 @@ from scipy.optimize import brentq
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
     check_rng,
 )
+from dplit.erm.losses import real_array
 from dplit.erm.stability import fit_norm_factor, least_squares_stability, lipschitz_stability
 from dplit.mechanisms import laplace_noise, laplace_scale
 
@@ -40,58 +40,31 @@ __all__ = [
 def shift_ranges_meet(values: ArrayLike, neighbour: ArrayLike, *, tol: float = 1e-12) -> bool:
     r"""Whether two functions released with a scalar shift can ever give the same output.
 
-    Parameters
-    ----------
-    values, neighbour : array_like of shape (n,)
-        :math:`f_z` and :math:`f_{\bar z}` on the same grid.
-    tol : float, default=1e-12
-        Nonnegative: differences that vary by at most this count as constant.
-
-    Returns
-    -------
-    bool
-        The range of :math:`f_z+b` is the line :math:`\{f_z+c:c\in R\}`. Two such lines are equal if
-        :math:`f_z-f_{\bar z}` is constant, and disjoint otherwise. False is a proof (two points
-        suffice); True says so for this grid alone.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the values are not finite, real and equally many, or ``tol`` is negative.
+    The range of :math:`f_z+b` is the line :math:`\{f_z+c:c\in R\}`. Two such lines are equal if
+    :math:`f_z-f_{\bar z}` is constant on the grid, up to ``tol``, and disjoint otherwise: False is
+    a proof, True says so for this grid alone.
 
     Examples
     --------
     >>> shift_ranges_meet([0.0, 1.0], [0.5, 1.5]), shift_ranges_meet([0.0, 1.0], [1.0, 0.0])
     (True, False)
     """
-    f = check_finite_array("values", values, ndim=1)
-    g = check_finite_array("neighbour", neighbour, ndim=1)
-    if f.dtype.kind == "c" or g.dtype.kind == "c" or f.shape != g.shape:
+    f, g = real_array("values", values, 1), real_array("neighbour", neighbour, 1)
+    if f.shape != g.shape:
         raise ValueError(
-            f"values and neighbour must be real and equally long, got shapes {f.shape}, {g.shape}"
+            f"values and neighbour must be equally long, got shapes {f.shape}, {g.shape}"
         )
-    return bool(np.ptp(f.astype(float) - g.astype(float)) <= check_nonnegative("tol", tol))
+    return bool(np.ptp(f - g) <= check_nonnegative("tol", tol))
 
 
 Reading = Literal["shift", "fresh", "random_function"]
 
 
-def _values(values: ArrayLike) -> Array:
-    array = check_finite_array("values", values, ndim=1)
-    if array.dtype.kind == "c":
-        raise TypeError(f"values must be real, got values of dtype {array.dtype}")
-    return array.astype(np.float64)
-
-
 def release_scalar_shift(
-    values: ArrayLike,
-    *,
-    scale: float,
-    rng: np.random.Generator,
-    releases: int | None = None,
+    values: ArrayLike, *, scale: float, rng: np.random.Generator, releases: int | None = None,
     as_printed: bool = True,
-) -> Array:
-    r"""Values of :math:`f_z+b` with one scalar b for all points (as printed), or one b per point.
+) -> Array:  # fmt: skip
+    """Values of :math:`f_z+b` with one scalar b for all points (as printed), or one b per point.
 
     Parameters
     ----------
@@ -114,14 +87,9 @@ def release_scalar_shift(
         enough (see :func:`release_epsilon`). With fresh noise: private, the losses of the n answers
         add up.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Nie and Wang (2017), doi:10.1186/s13660-016-1280-0, equation (2).
+    Notes
+    -----
+    Nie and Wang (2017), equation (2).
 
     Examples
     --------
@@ -130,7 +98,7 @@ def release_scalar_shift(
     >>> round(float(noisy[0] - noisy[1]), 12)
     0.75
     """
-    exact = _values(values)
+    exact = real_array("values", values, 1)
     count = 1 if releases is None else check_integer("releases", releases)
     columns = 1 if as_printed else len(exact)
     noisy = exact + laplace_noise((count, columns), scale=scale, rng=check_rng(rng))
@@ -159,20 +127,11 @@ def release_random_function(
     ndarray of shape (d,) or (releases, d)
         With s = sensitivity/epsilon in the sup norm the *whole* function is epsilon-private.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
-    The reading of Lemma 1 under which its proof is right. A point uniform in the cube of half-side
-    :math:`R\sim\Gamma(d+1)s` has that density. The norm is :math:`\Gamma(d)s`, of mean d s; the
-    paper's later sections use :math:`E|b|=s`, and no such density exists in infinite dimension.
-
-    References
-    ----------
-    M. Hardt and K. Talwar, On the geometry of differential privacy, STOC 2010, arXiv:0907.3754v3.
+    The reading of Lemma 1 under which its proof is right (Hardt and Talwar, STOC 2010). A point
+    uniform in the cube of half-side :math:`R\sim\Gamma(d+1)s` has that density. The norm is
+    :math:`\Gamma(d)s`, of mean d s; no such density exists in infinite dimension.
 
     Examples
     --------
@@ -180,7 +139,7 @@ def release_random_function(
     >>> release_random_function([0.5, -0.25], scale=1.0, rng=stream(0, "example", "noise")).shape
     (2,)
     """
-    exact, d = _values(values), np.size(values)
+    exact, d = real_array("values", values, 1), np.size(values)
     s, generator = check_positive("scale", scale), check_rng(rng)
     count = 1 if releases is None else check_integer("releases", releases)
     radius = generator.gamma(d + 1, s, size=(count, 1))
@@ -204,15 +163,6 @@ def release_classifier(
         Labels -1 and 1 (1 at zero). The label of a single point is private; the pattern of two
         points is not, at any epsilon.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Nie and Wang (2017), doi:10.1186/s13660-016-1280-0, Section 5.2.
-
     Examples
     --------
     >>> from dplit.streams import stream
@@ -228,33 +178,11 @@ def release_epsilon(
 ) -> float:
     r"""Exact privacy loss of releasing n values, for one pair of functions and one reading.
 
-    Parameters
-    ----------
-    values, neighbour : array_like of shape (n,)
-        :math:`f_z` and :math:`f_{\bar z}` at the released points.
-    scale : float
-        Laplace scale s, or the s of the K-norm density; positive.
-    reading : {"shift", "fresh", "random_function"}, default="shift"
-        One b for all points as printed, one b per point, or a random function.
-
-    Returns
-    -------
-    float
-        Smallest epsilon for which the pair is indistinguishable. With the differences
-        :math:`d_j=f_z(x_j)-f_{\bar z}(x_j)`: :math:`|d|/s` for a shift if all :math:`d_j` are equal
-        to d and inf otherwise (the two laws then live on disjoint lines); :math:`\sum_j|d_j|/s` for
-        fresh noise; :math:`\max_j|d_j|/s` for a random function.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    All three are attained: the log ratio of the densities at t is the difference of two norms of
-    :math:`t-f_{\bar z}` and :math:`t-f_z`, over s, and reaches the norm of the difference at
-    :math:`t=f_z`. Differences count as equal if they vary by at most 1e-12 of the largest.
+    With :math:`d=f_z-f_{\bar z}` at the released points and the ``scale`` s (of the Laplace law, or
+    of the K-norm density): for one ``"shift"`` as printed :math:`|d|/s` if d is constant, up to
+    1e-12 of its size, else inf, since the two laws live on disjoint lines; for ``"fresh"`` noise
+    :math:`\sum_j|d_j|/s`; for a ``"random_function"`` :math:`\max_j|d_j|/s`. All three are
+    attained.
 
     Examples
     --------
@@ -263,7 +191,7 @@ def release_epsilon(
     ...     for r in ("shift", "fresh", "random_function")]
     [inf, 1.0, 0.5]
     """
-    f, g = _values(values), _values(neighbour)
+    f, g = real_array("values", values, 1), real_array("neighbour", neighbour, 1)
     s = check_positive("scale", scale)
     check_choice("reading", reading, ("shift", "fresh", "random_function"))
     if f.shape != g.shape:
@@ -280,46 +208,24 @@ def release_epsilon(
 # Laplace scales for one value of the minimiser: as printed, and as one answer needs.
 #
 # The scales here are Laplace scales s: the noise has density :math:`\frac1{2s}e^{-|b|/s}`. The
-# paper
-# writes :math:`\frac1\alpha e^{-2|b|/\alpha}`, so its :math:`\alpha` is 2s.
+# paper writes :math:`\frac1\alpha e^{-2|b|/\alpha}`, so its :math:`\alpha` is 2s.
 
 
 def sup_sensitivity(
-    *,
-    lipschitz: float,
-    kappa: float,
-    regularization: float,
-    n_records: int,
+    *, lipschitz: float, kappa: float, regularization: float, n_records: int,
     strong_convexity: float = 2.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on how far one record moves the minimiser at any point (Definition 2 with Theorem 2).
 
     Parameters
     ----------
-    lipschitz : float
-        Lipschitz constant :math:`C_L` of the loss, positive.
-    kappa : float
-        Bound on :math:`\sqrt{K(x,x)}`, positive.
-    regularization : float
-        Parameter lambda, positive.
-    n_records : int
-        Number m of records, at least 1.
-    strong_convexity : float, default=2.0
-        Strong convexity gamma of the regulariser; 2 for the squared norm.
+    lipschitz, kappa, regularization, n_records, strong_convexity
+        As for :func:`~dplit.erm.stability.lipschitz_stability`.
 
     Returns
     -------
     float
         :math:`\frac{2\kappa^2C_L}{\lambda\gamma m}\ge\sup\|f_z-f_{\bar z}\|_\infty`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Nie and Wang (2017), doi:10.1186/s13660-016-1280-0, proof of Proposition 1.
 
     Examples
     --------
@@ -327,25 +233,16 @@ def sup_sensitivity(
     0.09901
     """
     distance = lipschitz_stability(
-        lipschitz=lipschitz,
-        regularization=regularization,
-        n_records=n_records,
-        kappa=kappa,
+        lipschitz=lipschitz, regularization=regularization, n_records=n_records, kappa=kappa,
         strong_convexity=strong_convexity,
-    )
+    )  # fmt: skip
     return distance * check_positive("kappa", kappa)
 
 
 def noise_scale(
-    *,
-    epsilon: float,
-    lipschitz: float,
-    kappa: float,
-    regularization: float,
-    n_records: int,
-    strong_convexity: float = 2.0,
-    as_printed: bool = False,
-) -> float:
+    *, epsilon: float, lipschitz: float, kappa: float, regularization: float, n_records: int,
+    strong_convexity: float = 2.0, as_printed: bool = False,
+) -> float:  # fmt: skip
     r"""Laplace scale of Proposition 1: what Lemma 1 asks for, or the half of it that is printed.
 
     Parameters
@@ -365,15 +262,6 @@ def noise_scale(
         epsilon-private; as printed half of it, with which one answer is 2 epsilon-private, and for
         the hinge loss no better.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Nie and Wang (2017), doi:10.1186/s13660-016-1280-0, Proposition 1.
-
     Examples
     --------
     >>> setting = dict(lipschitz=1.0, kappa=1.0, regularization=0.1, n_records=101)
@@ -383,48 +271,20 @@ def noise_scale(
     0.09901
     """
     width = sup_sensitivity(
-        lipschitz=lipschitz,
-        kappa=kappa,
-        regularization=regularization,
-        n_records=n_records,
+        lipschitz=lipschitz, kappa=kappa, regularization=regularization, n_records=n_records,
         strong_convexity=strong_convexity,
-    )
+    )  # fmt: skip
     needed = laplace_scale(epsilon=epsilon, sensitivity=width)
     return 0.5 * needed if as_printed else needed
 
 
 def hinge_scale(
-    *,
-    epsilon: float,
-    kappa: float,
-    regularization: float,
-    n_records: int,
-    as_printed: bool = False,
+    *, epsilon: float, kappa: float, regularization: float, n_records: int, as_printed: bool = False
 ) -> float:
     r"""Laplace scale of the support vector machine of Section 5.2.
 
-    Parameters
-    ----------
-    epsilon, kappa, regularization : float
-        Positive.
-    n_records : int
-        At least 1.
-    as_printed : bool, default=False
-        True: the scale of the printed density of :math:`b_h`.
-
-    Returns
-    -------
-    float
-        :math:`\frac{\kappa^2}{\lambda m\epsilon}`; as printed, half of it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Nie and Wang (2017), doi:10.1186/s13660-016-1280-0, Section 5.2.
+    :math:`\frac{\kappa^2}{\lambda m\epsilon}`; ``as_printed``, by the density of :math:`b_h`, half
+    of it.
 
     Examples
     --------
@@ -432,24 +292,15 @@ def hinge_scale(
     0.19802
     """
     return noise_scale(
-        epsilon=epsilon,
-        lipschitz=1.0,
-        kappa=kappa,
-        regularization=regularization,
-        n_records=n_records,
-        as_printed=as_printed,
-    )
+        epsilon=epsilon, lipschitz=1.0, kappa=kappa, regularization=regularization,
+        n_records=n_records, as_printed=as_printed,
+    )  # fmt: skip
 
 
 def least_squares_scale(
-    *,
-    epsilon: float,
-    kappa: float,
-    label_bound: float,
-    regularization: float,
-    n_records: int,
+    *, epsilon: float, kappa: float, label_bound: float, regularization: float, n_records: int,
     rule: Literal["printed", "doubled", "sharp"] = "sharp",
-) -> float:
+) -> float:  # fmt: skip
     r"""Laplace scale for one answer of regularised least squares (Section 5.1).
 
     Parameters
@@ -470,15 +321,6 @@ def least_squares_scale(
         :math:`\lambda\le1`. "printed": half of "doubled", enough for one answer or not as
         :func:`printed_least_squares_loss` says.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Nie and Wang (2017), doi:10.1186/s13660-016-1280-0, Section 5.1.
-
     Examples
     --------
     >>> setting = dict(epsilon=0.5, kappa=1.0, label_bound=1.0, n_records=50)
@@ -490,12 +332,9 @@ def least_squares_scale(
     check_choice("rule", rule, ("printed", "doubled", "sharp"))
     k = check_positive("kappa", kappa)
     distance = least_squares_stability(
-        regularization=check_positive("regularization", regularization),
-        n_records=n_records,
-        label_bound=label_bound,
-        kappa=k,
-        version="sharp" if rule == "sharp" else "printed",
-    )
+        regularization=check_positive("regularization", regularization), n_records=n_records,
+        label_bound=label_bound, kappa=k, version="sharp" if rule == "sharp" else "printed",
+    )  # fmt: skip
     needed = laplace_scale(epsilon=epsilon, sensitivity=k * distance)
     return 0.5 * needed if rule == "printed" else needed
 
@@ -503,34 +342,9 @@ def least_squares_scale(
 def printed_least_squares_loss(*, regularization: float, kappa: float = 1.0) -> float:
     r"""Privacy loss of one answer with the printed noise of least squares, in units of epsilon.
 
-    Parameters
-    ----------
-    regularization : float
-        Parameter lambda, positive.
-    kappa : float, default=1.0
-
-    Returns
-    -------
-    float
-        The supremum over all sample sizes, samples, neighbours and points, approached as m grows.
-        At most 1: the printed scale is enough for one answer; above 1 it is not.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive and finite.
-
-    Notes
-    -----
-    The stability bound of :func:`~dplit.erm.stability.least_squares_stability` is below
-    :math:`\frac{\kappa M}{\lambda m}G` with
-    :math:`G=\max_\theta2\sin\theta\,(1+\kappa\nu\cos\theta)`, and approaches it. The printed scale
-    is :math:`\frac{\kappa^2M(\kappa+1)}{\lambda^{3/2}m\epsilon}`, so the loss is
-    :math:`\frac{\sqrt\lambda\,G}{\kappa+1}\epsilon`, which increases with lambda. With
-    :math:`A=\kappa\nu` the best angle has :math:`2A\cos^2\theta+\cos\theta=A`. Since
-    :math:`2\le G\le2+A` and :math:`\nu\le\frac1{2\sqrt\lambda}`, it is at most 1 for
-    :math:`\lambda\le\frac14(1+\frac\kappa2)^2` and above 1 for
-    :math:`\lambda>\frac14(1+\kappa)^2`.
+    :math:`\frac{\sqrt\lambda}{\kappa+1}\max_\theta2\sin\theta\,(1+\kappa\nu\cos\theta)`, the
+    supremum over all sample sizes, samples, neighbours and points, approached as m grows; it
+    increases with lambda. Up to 1 the printed scale is enough for one answer.
 
     Examples
     --------
@@ -549,21 +363,8 @@ def printed_least_squares_loss(*, regularization: float, kappa: float = 1.0) -> 
 def safe_regularization(*, kappa: float = 1.0) -> float:
     r"""Largest lambda at which the printed noise of least squares is enough for one answer.
 
-    Parameters
-    ----------
-    kappa : float, default=1.0
-
-    Returns
-    -------
-    float
-        The lambda between :math:`\frac14(1+\frac\kappa2)^2` and :math:`\frac14(1+\kappa)^2` at
-        which :func:`printed_least_squares_loss` is 1, for every sample size; above it the printed
-        noise fails for large samples.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``kappa`` is not positive and finite.
+    There :func:`printed_least_squares_loss` is 1; it lies between :math:`\frac14(1+\frac\kappa2)^2`
+    and :math:`\frac14(1+\kappa)^2`, and above it the printed noise fails for large samples.
 
     Examples
     --------

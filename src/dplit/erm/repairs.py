@@ -9,7 +9,9 @@ laws of ``f + sigma G`` and ``g + sigma G`` compare like two normal laws at the 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -19,7 +21,6 @@ from scipy.stats import norm
 
 from dplit._checks import (
     Array,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
@@ -27,6 +28,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit._estimators import clamp
+from dplit.erm.losses import real_array
 from dplit.erm.stability import lipschitz_stability
 from dplit.mechanisms import (
     gamma_norm_noise,
@@ -62,7 +64,7 @@ __all__ = [
 def gamma_release(
     weights: ArrayLike, *, sensitivity: float, epsilon: float, rng: np.random.Generator
 ) -> Array:
-    r"""Weights of a linear model plus noise with density proportional to ``exp(-rate ||b||_2)``.
+    """Weights of a linear model plus noise with density proportional to ``exp(-rate ||b||_2)``.
 
     Parameters
     ----------
@@ -72,24 +74,15 @@ def gamma_release(
         Bound on the Euclidean distance of the weights over all neighbouring data sets (plus the
         certified distance of an approximate solver for both), positive.
     epsilon : float
-        Positive.
+        Positive; the rate is ``epsilon / sensitivity``.
     rng : numpy.random.Generator
         Source of the noise: research noise in floating point, not a release.
 
     Returns
     -------
     ndarray of shape (d,)
-        Epsilon-private weights; every evaluation of the function is post-processing.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    References
-    ----------
-    Chaudhuri, Monteleoni and Sarwate, Differentially private empirical risk minimization, JMLR 12
-    (2011), Algorithm 1.
+        Epsilon-private weights; every evaluation of the function is post-processing. Algorithm 1 of
+        Chaudhuri, Monteleoni and Sarwate, JMLR 12 (2011).
 
     Examples
     --------
@@ -99,9 +92,7 @@ def gamma_release(
     >>> np.abs(noisy).round(6).tolist()
     [1.0, 0.0]
     """
-    exact = check_finite_array("weights", weights, ndim=1)
-    if exact.dtype.kind == "c":
-        raise TypeError(f"weights must be real, got weights of dtype {exact.dtype}")
+    exact = real_array("weights", weights, 1)
     rate = check_positive("epsilon", epsilon) / check_positive("sensitivity", sensitivity)
     return np.asarray(exact + gamma_norm_noise(len(exact), rate=rate, rng=rng))
 
@@ -111,32 +102,8 @@ def gamma_deviation(
 ) -> float:
     r"""Standard deviation of the noise of one prediction on features of norm ``kappa``.
 
-    Parameters
-    ----------
-    dimension : int
-        Number d of features, at least 1.
-    sensitivity, epsilon : float
-        As in :func:`gamma_release`.
-    kappa : float, default=1.0
-        Norm of the features at the point, positive.
+    :math:`\kappa\sqrt{d+1}\,\Delta/\epsilon` for the ``dimension`` d.
 
-    Returns
-    -------
-    float
-        ``kappa sqrt(d + 1) sensitivity / epsilon``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    The norm is Gamma(d) with rate :math:`\xi=\epsilon/\Delta`, so :math:`E\|b\|^2=d(d+1)/\xi^2`,
-    and every direction has the same share of it.
-
-    Examples
-    --------
     >>> gamma_deviation(80, sensitivity=0.01, epsilon=0.5)
     0.18
     """
@@ -148,36 +115,16 @@ def gamma_deviation(
 def gamma_privacy_loss(
     released: ArrayLike, weights: ArrayLike, neighbour: ArrayLike, *, rate: float
 ) -> Array:
-    r"""Logarithm of the ratio of the densities of a release under two sets of exact weights.
+    """Logarithm of the ratio of the densities of a release under two sets of exact weights.
 
-    Parameters
-    ----------
-    released : array_like of shape (..., d)
-        Released weights.
-    weights, neighbour : array_like of shape (d,)
-        Exact weights on the two data sets.
-    rate : float
-        ``epsilon / sensitivity``, positive.
+    ``rate (||released - neighbour|| - ||released - weights||)`` with ``rate = epsilon /
+    sensitivity``; ``released`` may have any shape (..., d).
 
-    Returns
-    -------
-    ndarray of shape (...,)
-        ``rate (||released - neighbour|| - ||released - weights||)``: between -epsilon and epsilon
-        by the triangle inequality, and equal to an end behind either set of weights.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> gamma_privacy_loss([[2.0, 0.0], [0.5, 9.0]], [1.0, 0.0], [0.0, 0.0], rate=0.5).tolist()
     [0.5, 0.0]
     """
-    points = check_finite_array("released", released)
-    here = check_finite_array("weights", weights, ndim=1)
-    there = check_finite_array("neighbour", neighbour, ndim=1)
+    points = real_array("released", released)
+    here, there = real_array("weights", weights, 1), real_array("neighbour", neighbour, 1)
     if not points.shape[-1:] == here.shape == there.shape:
         raise ValueError(
             f"neighbour must have the shape of weights, got {there.shape} and {here.shape} "
@@ -195,12 +142,10 @@ Kernel = Callable[[Array, Array], Array]
 
 def real_points(name: str, points: ArrayLike, columns: int | None = None) -> Array:
     """Return real points in rows, with minus zero turned into zero (equal points are equal)."""
-    array = check_finite_array(name, points, ndim=2)
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
+    array = real_array(name, points, 2)
     if columns is not None and array.shape[1] != columns:
         raise ValueError(f"{name} must have {columns} columns, got {name} of shape {array.shape}")
-    return np.asarray(array.astype(np.float64) + 0.0)
+    return np.asarray(array + 0.0)
 
 
 class CuratedFunction:
@@ -210,25 +155,19 @@ class CuratedFunction:
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        records: ArrayLike,
-        coefficients: ArrayLike,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        rng: np.random.Generator,
-    ) -> None:
+        self, kernel: Kernel, records: ArrayLike, coefficients: ArrayLike, *, sensitivity: float,
+        epsilon: float, rng: np.random.Generator,
+    ) -> None:  # fmt: skip
         if not callable(kernel):
             raise TypeError(f"kernel must be callable, got kernel={kernel!r}")
         self._kernel = kernel
         self._records = clamp(real_points("records", records))
-        weights = check_finite_array("coefficients", coefficients, ndim=1)
+        weights = real_array("coefficients", coefficients, 1)
         if weights.shape != (len(self._records),):
             raise ValueError(
                 f"coefficients must have {len(self._records)} entries, got shape {weights.shape}"
             )
-        self._coefficients = weights.astype(np.float64)
+        self._coefficients = weights
         self.sensitivity = check_positive("sensitivity", sensitivity)
         self.epsilon = check_positive("epsilon", epsilon)
         self._rng = check_rng(rng)
@@ -259,35 +198,11 @@ class BudgetExhaustedError(RuntimeError):
 
 
 def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: float = 1.0) -> float:
-    r"""Laplace scale of each of q answers, epsilon-private together.
+    r"""Laplace scale :math:`q\kappa\Delta/\epsilon` of each of q answers, epsilon-private together.
 
-    Parameters
-    ----------
-    n_queries : int
-        Number q of answers, at least 1, fixed before the first.
-    sensitivity : float
-        Bound on ``||f - g||_K`` over all neighbours, positive.
-    epsilon : float
-        Budget of all answers together, positive.
-    kappa : float, default=1.0
-        Bound on :math:`\sqrt{K(x,x)}` at the points asked, positive.
+    q is fixed before the first answer; ``sensitivity`` bounds :math:`\|f-g\|_K` over all
+    neighbours.
 
-    Returns
-    -------
-    float
-        ``q kappa sensitivity / epsilon``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    :math:`|f(x)-g(x)|\le\sqrt{K(x,x)}\,\|f-g\|_K`, and privacy losses of adaptive answers add up.
-
-    Examples
-    --------
     >>> query_scale(n_queries=1, sensitivity=0.01, epsilon=0.5)
     0.02
     """
@@ -301,39 +216,18 @@ class QueryOracle(CuratedFunction):
 
     Parameters
     ----------
-    kernel : callable
-        ``kernel(X, Z)`` gives the matrix of ``K(x, z)``.
-    records : array_like of shape (m, d)
-        Points of ``f = sum_i c_i K(x_i, .)``: private.
-    coefficients : array_like of shape (m,)
-        The ``c_i``: private.
-    sensitivity : float
-        Bound on ``||f - g||_K`` over all neighbouring data sets (plus the certified distance of an
-        approximate solver for both), positive.
+    kernel, records, coefficients, sensitivity, rng
+        As for :class:`GaussianProcessOracle`.
     epsilon : float
         Budget of all answers together, positive; delta is 0.
     n_queries : int
-        Number q of answers, at least 1.
-    rng : numpy.random.Generator
-        Source of the noise: research noise in floating point, not a release.
-
-    Attributes
-    ----------
-    epsilon, sensitivity : float
-        As given.
-    n_queries, remaining : int
-        The budget, and what is left of it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
+        Number q of answers, at least 1; ``remaining`` tells what is left of it.
 
     Notes
     -----
     Noise at x has scale ``q sqrt(K(x, x)) sensitivity / epsilon``, which does not depend on the
-    data. A point asked twice gets the same answer and costs nothing the second time. Like
-    :class:`~dplit.erm.repairs.GaussianProcessOracle` the object is the curator's.
+    data. A point asked twice gets the same answer and costs nothing the second time. The object is
+    the curator's: it refuses to be pickled.
 
     Examples
     --------
@@ -346,16 +240,9 @@ class QueryOracle(CuratedFunction):
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        records: ArrayLike,
-        coefficients: ArrayLike,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        n_queries: int,
-        rng: np.random.Generator,
-    ) -> None:
+        self, kernel: Kernel, records: ArrayLike, coefficients: ArrayLike, *, sensitivity: float,
+        epsilon: float, n_queries: int, rng: np.random.Generator,
+    ) -> None:  # fmt: skip
         super().__init__(
             kernel, records, coefficients, sensitivity=sensitivity, epsilon=epsilon, rng=rng
         )
@@ -368,24 +255,9 @@ class QueryOracle(CuratedFunction):
         return self.n_queries - len(self._answers)
 
     def answer(self, points: ArrayLike) -> Array:
-        """Return the noisy values at ``points``, or refuse all of them.
+        """Return the noisy values at ``points`` (p, d), or refuse all of them.
 
-        Parameters
-        ----------
-        points : array_like of shape (p, d)
-            Any points; the choice may depend on all earlier answers.
-
-        Returns
-        -------
-        ndarray of shape (p,)
-            All answers ever given are epsilon-private together.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``points`` is not a finite real matrix with d columns.
-        BudgetExhaustedError
-            If more new points are asked than ``remaining``; none of them is answered then.
+        The choice may depend on earlier answers: all ever given are epsilon-private together.
         """
         keys, rows = self._keyed(points)
         fresh = [key for key in rows if key not in self._answers]
@@ -408,18 +280,21 @@ class QueryOracle(CuratedFunction):
 # What one answer costs in noise under each release, in closed form.
 #
 # A release is judged by the standard deviation of the noise on one prediction, with kappa = 1 and
-# the
-# sensitivity of Theorem 2. No data, no simulation.
+# the sensitivity of Theorem 2. No data, no simulation.
+
+
+#: No number of answers or features is searched beyond this.
+_LARGEST_COUNT = 2**62
 
 
 class ReleaseCosts(NamedTuple):
     """Noise of the releases at one sample size.
 
-    ``sensitivity`` is Theorem 2's; ``printed_scale`` the Laplace scale printed for the scalar
-    shift, which is private for no epsilon; ``query_scale`` the Laplace scale of one answer;
-    ``gaussian_process`` the standard deviation of any answer of the whole function;
-    ``textbook`` the same with the sufficient condition of Hall, Rinaldo and Wasserman;
-    ``gamma_lengths`` the mean length of the gamma-norm noise for each dimension asked.
+    ``sensitivity`` is Theorem 2's; ``printed_scale`` the Laplace scale of the scalar shift, which
+    is private for no epsilon; ``query_scale`` that of one answer; ``gaussian_process`` the standard
+    deviation of any answer of the whole function; ``textbook`` the same with the sufficient
+    condition of Hall, Rinaldo and Wasserman; ``gamma_lengths`` the mean length of gamma-norm noise
+    by dimension.
     """
 
     n_records: int
@@ -433,45 +308,16 @@ class ReleaseCosts(NamedTuple):
 
 
 def release_costs(
-    n_records: int,
-    *,
-    epsilon: float = 0.5,
-    delta: float = 1e-5,
-    regularization: float | None = None,
-    dimensions: tuple[int, ...] = (2, 41),
-) -> ReleaseCosts:
+    n_records: int, *, epsilon: float = 0.5, delta: float = 1e-5,
+    regularization: float | None = None, dimensions: tuple[int, ...] = (2, 41),
+) -> ReleaseCosts:  # fmt: skip
     r"""Noise of each release for a loss with slopes at most 1 and features of norm 1.
 
-    Parameters
-    ----------
-    n_records : int
-        Number m of records, at least 1.
-    epsilon : float, default=0.5
-        Positive.
-    delta : float, default=1e-5
-        In (0, 1).
-    regularization : float or None, default=None
-        The paper's lambda, positive; None is Theorem 4's choice for beta = 1, ``m ** (-1/3)``.
-    dimensions : tuple of int, default=(2, 41)
-        Numbers of features for the gamma-norm noise.
+    With :math:`\Delta=1/(\lambda m)`, by default :math:`\lambda=m^{-1/3}`: printed scale
+    :math:`\Delta/(2\epsilon)`, one answer :math:`\Delta/\epsilon`, textbook
+    :math:`\sqrt{2\ln(2/\delta)}\,\Delta/\epsilon` (proved for epsilon < 1), gamma-norm
+    :math:`d\Delta/\epsilon`.
 
-    Returns
-    -------
-    ReleaseCosts
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    With :math:`\Delta=1/(\lambda m)`: printed scale :math:`\Delta/(2\epsilon)`, one answer
-    :math:`\Delta/\epsilon`, textbook :math:`\sqrt{2\ln(2/\delta)}\,\Delta/\epsilon` (proved for
-    epsilon < 1), gamma-norm :math:`d\Delta/\epsilon`.
-
-    Examples
-    --------
     >>> costs = release_costs(1000)
     >>> round(costs.query_scale, 5), round(costs.gaussian_process, 5)
     (0.02, 0.07032)
@@ -482,104 +328,53 @@ def release_costs(
     change = lipschitz_stability(lipschitz=1.0, regularization=penalty, n_records=m)
     answer = query_scale(n_queries=1, sensitivity=change, epsilon=eps)
     return ReleaseCosts(
-        n_records=m,
-        regularization=float(penalty),
-        sensitivity=change,
-        printed_scale=answer / 2.0,
+        n_records=m, regularization=float(penalty), sensitivity=change, printed_scale=answer / 2.0,
         query_scale=answer,
         gaussian_process=float(gaussian_sigma(epsilon=eps, delta=level, sensitivity=change)),
         textbook=math.sqrt(2.0 * math.log(2.0 / level)) * change / eps,
         gamma_lengths=tuple(check_integer("dimensions", d) * change / eps for d in dimensions),
-    )
-
-
-def _last(holds: Callable[[int], bool]) -> int:
-    """Return the largest nonnegative integer up to which a monotone condition holds."""
-    top = 1
-    while holds(top):
-        top *= 2
-    low = top // 2
-    while top - low > 1:
-        middle = (low + top) // 2
-        low, top = (middle, top) if holds(middle) else (low, middle)
-    return low
+    )  # fmt: skip
 
 
 def break_even_queries(*, epsilon: float, delta: float) -> int:
     r"""Largest number of answers for which Laplace noise has less variance than the process.
 
-    Parameters
-    ----------
-    epsilon : float
-        Positive.
-    delta : float
-        Of the Gaussian process, in (0, 1); the answers have delta 0.
+    The last q with :math:`\sqrt2\,q/\epsilon\le\sigma`; 0 if there is none.
 
-    Returns
-    -------
-    int
-        Largest q with :math:`\sqrt2\,q/\epsilon\le\sigma`; 0 if there is none. From q + 1 answers
-        on the whole function costs less.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> break_even_queries(epsilon=0.5, delta=1e-5)
     2
     """
     sigma = float(gaussian_sigma(epsilon=check_positive("epsilon", epsilon), delta=delta))
-    return _last(
-        lambda q: (
-            math.sqrt(2.0) * query_scale(n_queries=q, sensitivity=1.0, epsilon=epsilon) <= sigma
-        )
-    )
+
+    def deviation(q: int) -> float:
+        return math.sqrt(2.0) * query_scale(n_queries=q, sensitivity=1.0, epsilon=epsilon)
+
+    return bisect_right(range(1, _LARGEST_COUNT), sigma, key=deviation)
 
 
 def break_even_dimension(*, epsilon: float, delta: float) -> int:
     r"""Largest number of features for which gamma-norm noise has less variance than the process.
 
-    Parameters
-    ----------
-    epsilon : float
-        Positive.
-    delta : float
-        Of the Gaussian process, in (0, 1); the gamma-norm noise has delta 0.
+    The last d with :math:`\sqrt{d+1}/\epsilon\le\sigma`; 0 if there is none.
 
-    Returns
-    -------
-    int
-        Largest d with :math:`\sqrt{d+1}/\epsilon\le\sigma`, at any point; 0 if there is none.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> break_even_dimension(epsilon=0.5, delta=1e-5)
     11
     """
     sigma = float(gaussian_sigma(epsilon=check_positive("epsilon", epsilon), delta=delta))
-    return _last(lambda d: gamma_deviation(d, sensitivity=1.0, epsilon=epsilon) <= sigma)
+    deviation = partial(gamma_deviation, sensitivity=1.0, epsilon=epsilon)
+    return bisect_right(range(1, _LARGEST_COUNT), sigma, key=deviation)
 
 
 class GaussianProcessOracle(CuratedFunction):
-    r"""Answers of ``f + sigma G`` at any points: adaptive, consistent, private as a whole.
+    """Answers of ``f + sigma G`` at any points: adaptive, consistent, private as a whole.
 
     Parameters
     ----------
     kernel : callable
         ``kernel(X, Z)`` gives the matrix of ``K(x, z)``; the kernel of the space in which ``f`` was
         fitted, chosen without the data.
-    records : array_like of shape (m, d)
-        Points ``x_i`` of ``f = sum_i c_i K(x_i, .)``: private.
-    coefficients : array_like of shape (m,)
-        The ``c_i``: private.
+    records, coefficients : array_like of shape (m, d) and (m,)
+        Of ``f = sum_i c_i K(x_i, .)``: private.
     sensitivity : float
         Bound on ``||f - g||_K`` over all neighbouring data sets, positive. Theorem 2 gives it; the
         certified distance of an approximate solver is added for **both** neighbours.
@@ -596,29 +391,15 @@ class GaussianProcessOracle(CuratedFunction):
     sigma : float
         Factor of the process: the noise at x has variance ``sigma^2 (K(x, x) + jitter)``.
     mu : float
-        ``sensitivity / sigma``: every sequence of answers is mu-Gaussian-DP.
-    epsilon, delta, sensitivity : float
-        As given.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
+        ``sensitivity / sigma``: every sequence of answers is mu-Gaussian-DP (Hall, Rinaldo and
+        Wasserman, JMLR 14, 2013).
 
     Notes
     -----
-    One path of G serves all questions. New values are drawn from their law given the old ones,
-    by new rows of the Cholesky factor, so nothing depends on how the questions are grouped; a
-    point asked twice gets the same answer.
-
-    The object is the **curator's**: it holds the records. Publish its answers, never the object;
-    it refuses to be pickled. To publish a model that answers on its own, use random features for
-    the fit *and* the noise: :class:`~dplit.erm.estimators.PrivateKernelMachine`.
-
-    References
-    ----------
-    Hall, Rinaldo and Wasserman, Differential privacy for functions and functional data, JMLR 14
-    (2013), 703-727; the constant is Theorem 2 of Nie and Wang (2017).
+    One path of G serves all questions: new values are drawn from their law given the old ones, so
+    nothing depends on how the questions are grouped, and a point asked twice gets the same answer.
+    The object is the **curator's**, who publishes its answers; it refuses to be pickled. A model
+    that answers on its own is :class:`~dplit.erm.estimators.PrivateKernelMachine`.
 
     Examples
     --------
@@ -631,17 +412,9 @@ class GaussianProcessOracle(CuratedFunction):
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        records: ArrayLike,
-        coefficients: ArrayLike,
-        *,
-        sensitivity: float,
-        epsilon: float,
-        delta: float,
-        jitter: float = 1e-10,
-        rng: np.random.Generator,
-    ) -> None:
+        self, kernel: Kernel, records: ArrayLike, coefficients: ArrayLike, *, sensitivity: float,
+        epsilon: float, delta: float, jitter: float = 1e-10, rng: np.random.Generator,
+    ) -> None:  # fmt: skip
         super().__init__(
             kernel, records, coefficients, sensitivity=sensitivity, epsilon=epsilon, rng=rng
         )
@@ -663,24 +436,10 @@ class GaussianProcessOracle(CuratedFunction):
         return len(self._asked)
 
     def answer(self, points: ArrayLike) -> Array:
-        """Return the noisy values at ``points``.
+        """Return the noisy values at ``points`` (q, d).
 
-        Parameters
-        ----------
-        points : array_like of shape (q, d)
-            Any points; the choice may depend on all earlier answers.
-
-        Returns
-        -------
-        ndarray of shape (q,)
-            All answers ever given are (epsilon, delta)-private together.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``points`` is not a finite real matrix with d columns.
-        numpy.linalg.LinAlgError
-            If the kernel matrix of the points is not positive semidefinite to within ``jitter``.
+        The choice may depend on earlier answers: all ever given are (epsilon, delta)-private
+        together.
         """
         keys, rows = self._keyed(points)
         fresh = [key for key in rows if key not in self._place]
@@ -720,44 +479,15 @@ def distinguishing_power(
 ) -> float:
     r"""How far apart finitely many answers are under two hypotheses, in standard deviations.
 
-    Parameters
-    ----------
-    difference : array_like of shape (q,)
-        Values ``f(t_i) - g(t_i)`` at the points asked.
-    gram : array_like of shape (q, q)
-        Covariance of the noise at these points for ``sigma = 1``: the kernel matrix for the
-        release of the whole function, less where an implementation drops noise.
-    sigma : float
-        Factor of the noise, positive.
-    floor : float, default=0.0
-        Standard deviation of further independent noise on each answer: jitter, or rounding.
+    :math:`\sqrt{d^\top(\sigma^2K+\text{floor}^2I)^{-1}d}` with the ``difference`` d of the values
+    and the covariance K of the noise for ``sigma`` 1; ``floor`` is the deviation of further
+    independent noise.
 
-    Returns
-    -------
-    float
-        :math:`\sqrt{d^\top(\sigma^2K+\text{floor}^2I)^{-1}d}`: the best test between the two laws
-        is that between N(0, 1) and N(power, 1). It never exceeds
-        :math:`\|f-g\|_K/\sigma`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-    numpy.linalg.LinAlgError
-        If the covariance is not positive definite in floating point; ask with a ``floor``.
-
-    Notes
-    -----
-    The kernel norm of a function is at least that of its interpolant of least norm, whose square is
-    :math:`d^\top K^{-1}d`.
-
-    Examples
-    --------
     >>> round(distinguishing_power([1.0, 1.0], np.eye(2), sigma=2.0), 6)
     0.707107
     """
-    d = check_finite_array("difference", difference, ndim=1).astype(np.float64)
-    K = check_finite_array("gram", gram, ndim=2).astype(np.float64)
+    d = real_array("difference", difference, 1)
+    K = real_array("gram", gram, 2)
     if K.shape != (len(d), len(d)):
         raise ValueError(f"gram must have shape {(len(d),) * 2}, got gram of shape {K.shape}")
     scale = check_positive("sigma", sigma)
@@ -769,33 +499,12 @@ def distinguishing_power(
 def largest_power(false_positive_rate: ArrayLike, *, mu: float) -> Array:
     r"""Largest true-positive rate of any attack on a mu-Gaussian-DP release.
 
-    Parameters
-    ----------
-    false_positive_rate : array_like
-        Probabilities in [0, 1].
-    mu : float
-        Gaussian-DP parameter, nonnegative.
+    :math:`\Phi(\Phi^{-1}(\mathrm{FPR})+\mu)` (Dong, Roth and Su 2022, Definition 2.6).
 
-    Returns
-    -------
-    ndarray
-        :math:`\Phi(\Phi^{-1}(\mathrm{FPR})+\mu)`, of the shape of ``false_positive_rate``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a rate is no probability or ``mu`` is negative.
-
-    References
-    ----------
-    Dong, Roth and Su, Gaussian differential privacy, J. R. Stat. Soc. B 84 (2022), Definition 2.6.
-
-    Examples
-    --------
     >>> largest_power([0.0, 0.05, 1.0], mu=1.0).round(4).tolist()
     [0.0, 0.2595, 1.0]
     """
-    rates = check_finite_array("false_positive_rate", false_positive_rate)
+    rates = real_array("false_positive_rate", false_positive_rate)
     for rate in (rates.min(), rates.max()):
         check_probability("false_positive_rate", float(rate), zero=True, one=True)
     return np.asarray(norm.cdf(norm.ppf(rates) + check_nonnegative("mu", mu)))

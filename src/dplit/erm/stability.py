@@ -2,7 +2,9 @@ r"""How far the minimiser moves when one record changes: Theorems 1 and 2, print
 
 All bounds are for :math:`\|f_z-f_{\bar z}\|_K`, where z and its neighbour have the same number m of
 records and differ in one. The regulariser is gamma-strongly convex: gamma = 2 for
-:math:`\Omega(f)=\|f\|_K^2`.
+:math:`\Omega(f)=\|f\|_K^2`. Throughout the chapter's modules ``regularization`` is lambda,
+``n_records`` m, ``lipschitz`` :math:`C_L`, ``kappa`` :math:`\sup_x\sqrt{K(x,x)}`,
+``strong_convexity`` gamma and ``label_bound`` M: labels outside have been clipped.
 """
 
 from __future__ import annotations
@@ -11,13 +13,13 @@ import math
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
-from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_positive
-from dplit.erm.losses import check_gram, check_targets, lipschitz_constant
+from dplit._checks import Array, check_choice, check_integer, check_positive
+from dplit.erm.losses import check_gram, check_targets, lipschitz_constant, real_array
 
 __all__ = [
     "BoundedVersion",
@@ -42,26 +44,16 @@ __all__ = [
 
 # All replacements of one record in kernel ridge regression, from a single factorisation.
 #
-# The fit f minimises :math:`\frac1m\sum_i(f(x_i)-y_i)^2+\lambda\|f\|_K^2`. To delete a record or
-# to
-# put another in its place changes the normal equations by rank one or two, so that the distances
-# of
+# The fit f minimises :math:`\frac1m\sum_i(f(x_i)-y_i)^2+\lambda\|f\|_K^2`. To delete a record or to
+# put another in its place changes the normal equations by rank one or two, so that the distances of
 # all neighbouring fits cost no more than one fit and a few matrix products.
 
 
 class WorstReplacement(NamedTuple):
     """The replacement that moves a fit most.
 
-    Attributes
-    ----------
-    distance : float
-        Distance of the two fits in the space.
-    removed : int
-        Index of the record that leaves the sample.
-    added : int
-        Index of the candidate that takes its place.
-    label : float
-        The label that it brings.
+    ``distance`` of the two fits in the space; record ``removed`` of the sample gives way to
+    candidate ``added``, which brings ``label``.
     """
 
     distance: float
@@ -70,63 +62,16 @@ class WorstReplacement(NamedTuple):
     label: float
 
 
-def _finite_matrix(name: str, value: ArrayLike, ndim: int) -> Array:
-    array = np.asarray(check_finite_array(name, value, ndim=ndim))
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
-    return array.astype(np.float64)
-
-
 class RidgeNeighbours:
     r"""Distances between a kernel ridge fit and the fits of all neighbouring samples.
 
-    Parameters
-    ----------
-    gram : array_like, shape (m, m)
-        Kernel values of the sample.
-    y : array_like, shape (m,)
-    regularization : float
-        lambda, positive. Deletions keep :math:`\lambda m` fixed.
+    ``gram`` is the Gram matrix of the sample, ``coefficients`` and ``predictions`` are those of its
+    fit :math:`f=\sum_ic_iK_{x_i}`. All distances are measured in the space.
 
-    Attributes
-    ----------
-    coefficients, predictions : ndarray, shape (m,)
-        The fit :math:`f=\sum_ic_iK_{x_i}` and its values.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is no Gram matrix, ``y`` does not fit to it, or ``regularization`` is not
-        positive.
-
-    Notes
-    -----
-    Write :math:`\alpha=\lambda m`, :math:`R=(S+\alpha)^{-1}` with
-    :math:`S=\sum_iK_{x_i}\otimes K_{x_i}`, and :math:`G=(\mathbf K+\alpha I)^{-1}`, so that
-    :math:`\alpha R=I-K_X^*GK_X`. Record i goes, candidate j comes. With
-    :math:`U=[K_{x_i},K_{x_j'}]`, :math:`D=\mathrm{diag}(-1,1)`, :math:`N=U^*RU` and residuals
-    :math:`r=(y_i-f(x_i),\,y_j'-f(x_j'))`,
-
-    .. math:: \bar f-f=RU\,(D+N)^{-1}r,\qquad
-        \|\bar f-f\|_K^2=\beta^\top(U^*R^2U)\,\beta,\quad\beta=(D+N)^{-1}r .
-
-    The entries of both 2 x 2 matrices are entries of :math:`G`, :math:`\mathbf KG`,
-    :math:`G\mathbf KG`, :math:`G\mathbf k_j` and :math:`G^2\mathbf k_j`. Deletion alone gives
-    :math:`f-f_-=\frac{c_i}{G_{ii}}\sum_lG_{li}K_{x_l}`.
-
-    References
-    ----------
-    The rank-one identity behind leave-one-out formulas; the norms in the space are ours.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> near = RidgeNeighbours(np.eye(2), [1.0, 0.0], regularization=0.5)
-    >>> near.deletion_distances()
-    array([0.5, 0. ])
-    >>> near.replacement_distances(np.zeros((2, 1)), [1.0], [1.0])
-    array([[0.70710678],
-           [0.5       ]])
+    >>> near.replacement_distances([[0.0], [0.0]], [0.0], [1.0])
+    array([[0.5],
+           [0. ]])
     """
 
     def __init__(self, gram: ArrayLike, y: ArrayLike, *, regularization: float) -> None:
@@ -145,46 +90,16 @@ class RidgeNeighbours:
         self.predictions: Array = self._gram @ self.coefficients
         self._square = np.einsum("il,li->i", self._inverse, self._inverse)  # (G G)_ii
 
-    def deletion_distances(self) -> Array:
-        r"""Distances to the fits that lack one record, with :math:`\lambda m` held fixed.
-
-        Returns
-        -------
-        ndarray, shape (m,)
-            Entry i belongs to the deletion of record i.
-        """
-        diagonal = self._inverse.diagonal()
-        # G K G = G - alpha G G
-        smooth = np.maximum(diagonal - self._alpha * self._square, 0.0)
-        return np.asarray(np.abs(self.coefficients) / diagonal * np.sqrt(smooth))
-
     def replacement_distances(
         self, cross: ArrayLike, diagonal: ArrayLike, labels: ArrayLike
     ) -> Array:
-        r"""Distances to the fits in which a candidate takes the place of a record.
+        """Distances, shape (m, q), to the fits in which candidate j takes the place of record i.
 
-        Parameters
-        ----------
-        cross : array_like, shape (m, q)
-            Kernel values between the sample and q candidates.
-        diagonal : array_like, shape (q,)
-            Kernel values :math:`K(x_j',x_j')` of the candidates.
-        labels : array_like, shape (q,)
-            Their labels.
-
-        Returns
-        -------
-        ndarray, shape (m, q)
-            Entry (i, j) belongs to record i replaced by candidate j: of order m^2 q operations
-            for all.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not finite and real, or shapes do not fit.
+        ``cross`` (m, q) holds kernel values between sample and candidates, ``diagonal`` and
+        ``labels`` (q,) the candidates' own; of order m^2 q operations for all.
         """
-        k = _finite_matrix("cross", cross, 2)
-        own, targets = _finite_matrix("diagonal", diagonal, 1), _finite_matrix("labels", labels, 1)
+        k = real_array("cross", cross, 2)
+        own, targets = real_array("diagonal", diagonal, 1), real_array("labels", labels, 1)
         m, alpha = len(self._y), self._alpha
         if k.shape[0] != m or len(own) != k.shape[1] or len(targets) != k.shape[1]:
             raise ValueError(
@@ -210,27 +125,11 @@ class RidgeNeighbours:
     def worst_replacement(
         self, cross: ArrayLike, diagonal: ArrayLike, *, label_bound: float
     ) -> WorstReplacement:
-        r"""Exact local sensitivity over all replacements by candidates with labels in [-M, M].
+        """Exact local sensitivity over all replacements by candidates with labels in [-M, M].
 
-        Parameters
-        ----------
-        cross, diagonal
-            As in :meth:`replacement_distances`.
-        label_bound : float
-            M, positive.
-
-        Returns
-        -------
-        WorstReplacement
-            The distance is convex in the new label, so that -M and M suffice. It is the
-            sensitivity **at this sample**, which may itself be private: a mechanism calibrates
-            to the supremum over samples, :func:`dplit.erm.stability.least_squares_stability`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not finite and real, shapes do not fit, or ``label_bound`` is not
-            positive.
+        The distance is convex in the new label, so that -M and M suffice. It is the sensitivity
+        **at this sample**, which may itself be private: a mechanism calibrates to the supremum over
+        samples.
         """
         M = check_positive("label_bound", label_bound)
         best = WorstReplacement(-1.0, 0, 0, 0.0)
@@ -257,45 +156,20 @@ StabilityVersion = Literal["printed", "argument", "lipschitz", "triangle", "shar
 class LeastSquaresPair(NamedTuple):
     """Two neighbouring samples for the linear kernel on the plane.
 
-    Attributes
-    ----------
-    points : ndarray, shape (m + 1, 2)
-        The samples share the first m - 1 records; one has the last but one, the other the last.
-    labels : ndarray, shape (m + 1,)
+    They share the first m - 1 of m + 1 records; one has the last but one, the other the last.
     """
 
-    points: NDArray[np.float64]
-    labels: NDArray[np.float64]
+    points: Array
+    labels: Array
 
 
 def fit_norm_factor(*, regularization: float, kappa: float = 1.0) -> float:
     r"""Smallest :math:`\nu` with :math:`\|f_z\|_K\le M\nu` for every sample of every size.
 
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-    kappa : float, default=1.0
+    :math:`1/(2\sqrt\lambda)` if :math:`\lambda\le\kappa^2`, else :math:`\kappa/(\kappa^2+\lambda)`;
+    the paper uses :math:`1/\sqrt\lambda`. Equal records of size :math:`\min(\sqrt\lambda,\kappa)`
+    attain it.
 
-    Returns
-    -------
-    float
-        :math:`1/(2\sqrt\lambda)` if :math:`\lambda\le\kappa^2`, else
-        :math:`\kappa/(\kappa^2+\lambda)`. The paper uses :math:`1/\sqrt\lambda`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive and finite.
-
-    Notes
-    -----
-    With singular values :math:`\sqrt{mt}`, :math:`t\le\kappa^2`, of the sampled evaluations,
-    :math:`\|f_z\|_K\le\sqrt mM\max_t\sqrt{mt}/(mt+\lambda m)`. A sample of equal records of size
-    :math:`\min(\sqrt\lambda,\kappa)` attains it.
-
-    Examples
-    --------
     >>> fit_norm_factor(regularization=0.25)
     1.0
     """
@@ -308,40 +182,15 @@ def fit_norm_factor(*, regularization: float, kappa: float = 1.0) -> float:
 
 
 def least_squares_lipschitz(
-    *,
-    regularization: float,
-    label_bound: float,
-    kappa: float = 1.0,
+    *, regularization: float, label_bound: float, kappa: float = 1.0,
     version: LipschitzVersion = "printed",
-) -> float:
+) -> float:  # fmt: skip
     r"""Lipschitz constant of the square between two fits, as Section 5.1 and its argument give it.
 
-    Parameters
-    ----------
-    regularization, kappa
-        As in :func:`fit_norm_factor`.
-    label_bound : float
-        M, positive; labels outside must have been clipped.
-    version : {"printed", "argument", "sharp"}
-        ``"printed"``: :math:`2M(\kappa+1)/\sqrt\lambda`, right for :math:`\lambda\le1`.
-        ``"argument"``: what its derivation gives, :math:`2M(1+\kappa/\sqrt\lambda)`.
-        ``"sharp"``: :math:`2M(1+\kappa\nu(\lambda))`.
+    ``"printed"`` :math:`2M(\kappa+1)/\sqrt\lambda`, right for :math:`\lambda\le1`; ``"argument"``,
+    what its derivation gives, :math:`2M(1+\kappa/\sqrt\lambda)`; ``"sharp"``
+    :math:`2M(1+\kappa\nu)`.
 
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Section 5.1.
-
-    Examples
-    --------
     >>> [least_squares_lipschitz(regularization=4.0, label_bound=1.0, version=v)
     ...  for v in ("printed", "argument", "sharp")]
     [2.0, 3.0, 2.4]
@@ -374,85 +223,22 @@ def _largest_turn(penalty: float, kappa: float, norm: float) -> float:
 
 
 def least_squares_stability(
-    *,
-    regularization: float,
-    n_records: int,
-    label_bound: float,
-    kappa: float = 1.0,
+    *, regularization: float, n_records: int, label_bound: float, kappa: float = 1.0,
     version: StabilityVersion = "sharp",
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on the distance in the space of two least-squares fits that differ in one record.
 
-    Parameters
-    ----------
-    regularization, kappa, label_bound
-        As in :func:`least_squares_lipschitz`.
-    n_records : int
-        m, at least 1.
-    version : {"sharp", "triangle", "lipschitz", "argument", "printed"}
-        ``"printed"``: Theorem 2 with the printed constant,
-        :math:`2M\kappa(\kappa+1)/(\lambda^{3/2}m)`; right for :math:`\lambda\le1`.
-        ``"argument"`` and ``"lipschitz"``: Theorem 2 with the other two constants of
-        :func:`least_squares_lipschitz`. ``"triangle"``:
-        :math:`\frac{\kappa M}{\lambda m}(2+\kappa\nu)`. ``"sharp"``: the maximum below.
+    ``"printed"`` is Theorem 2 with the printed constant,
+    :math:`2M\kappa(\kappa+1)/(\lambda^{3/2}m)`, ``"argument"`` and ``"lipschitz"`` the same with
+    the other two constants of :func:`least_squares_lipschitz`. Ours: ``"triangle"``
+    :math:`\frac{\kappa M}{\lambda m}(2+\kappa\nu)` and ``"sharp"``, which :func:`mirror_pair`
+    attains as m grows: the smaller of :math:`2M\nu` and
 
-    Returns
-    -------
-    float
+    .. math:: \max_{0\le k\le1}\frac{2\kappa\sqrt k\,M(1+\kappa\nu\sqrt{1-k})}{\lambda m+\kappa^2k}.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Let S belong to the m - 1 common records, :math:`H=S+\lambda m`, and write
-    :math:`\phi=K_{x_m}`, :math:`\phi'=K_{\bar x_m}`. **Triangle.** With h the fit on the common
-    records, :math:`T=\lambda mH^{-1}`, :math:`0\le T\le I`, and
-    :math:`a=1/(\lambda m+\langle\phi,T\phi\rangle)`, likewise a',
-
-    .. math:: f_z-f_{\bar z}=T\bigl[(ay\phi-a'y'\phi')
-        -(a\,\phi\otimes\phi-a'\phi'\otimes\phi')h\bigr].
-
-    The first bracket is at most :math:`2\kappa M/(\lambda m)`. The second is the difference of two
-    positive operators of norm at most :math:`\kappa^2/(\lambda m)`, which is no larger than the
-    larger of them, applied to h with :math:`\|h\|\le M\nu`.
-
-    **Sharp.** With :math:`v=f_z-f_{\bar z}` and the mean g of the two fits, the normal equations
-    give :math:`Hv+\frac12\phi\langle\phi,v\rangle+\frac12\phi'\langle\phi',v\rangle
-    =\phi(y-\langle\phi,g\rangle)-\phi'(y'-\langle\phi',g\rangle)`. The inner product with v, where
-    :math:`\xi=\langle\phi,v\rangle`, :math:`\xi'=\langle\phi',v\rangle`, is
-
-    .. math:: \lambda m\|v\|^2+\tfrac12(\xi^2+\xi'^2)
-        \le M(|\xi|+|\xi'|)+M\nu\,\|\xi\phi-\xi'\phi'\| .
-
-    One may lengthen both to norm kappa by new axes on which v is zero. The projection of v on them
-    has a length r at most :math:`\|v\|`. For vectors at the angle t,
-    :math:`\|\xi\phi-\xi'\phi'\|=\kappa^2r\sin t`; the best v has :math:`\xi'=-\xi`, which with
-    :math:`k=\sin^2(t/2)` gives :math:`\lambda m\|v\|^2+\kappa^2kr^2\le
-    2\kappa r\sqrt k\,M(1+\kappa\nu\sqrt{1-k})`. If the largest :math:`\|v\|` has r less than it,
-    then :math:`\kappa^2k>\lambda m` and :math:`k=\lambda m/\kappa^2` does better. So r equals it:
-
-    .. math:: \|f_z-f_{\bar z}\|_K\le\max_{0\le k\le1}
-        \frac{2\kappa\sqrt k\,M(1+\kappa\nu\sqrt{1-k})}{\lambda m+\kappa^2k}.
-
-    For every fixed lambda and kappa :func:`mirror_pair` attains it as m grows. For very small
-    samples the diameter :math:`2M\nu` of the ball of all fits is smaller, and is returned.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Theorem 2 and Section 5.1; the last two are ours.
-
-    Examples
-    --------
     >>> arguments = dict(regularization=0.01, n_records=1000, label_bound=1.0)
     >>> round(least_squares_stability(**arguments, version="printed"), 4)
     4.0
-    >>> round(least_squares_stability(**arguments, version="triangle"), 4)
-    0.7
-    >>> round(least_squares_stability(**arguments), 4)
-    0.6123
     """
     check_choice("version", version, get_args(StabilityVersion))
     nu = fit_norm_factor(regularization=regularization, kappa=kappa)
@@ -470,34 +256,14 @@ def least_squares_stability(
 
 
 def mirror_distance(
-    radius: float,
-    angle: float,
-    *,
-    regularization: float,
-    n_records: int,
-    label_bound: float,
+    radius: float, angle: float, *, regularization: float, n_records: int, label_bound: float,
     kappa: float = 1.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Distance of the fits when mirror images are swapped beside a cluster, in closed form.
 
-    Parameters
-    ----------
-    radius : float
-        The m - 1 common records sit at ``radius`` on the first axis, with label M.
-    angle : float
-        The swapped ones are :math:`\kappa(-\cos t,\pm\sin t)`, with label M.
-    regularization, n_records, label_bound, kappa
-        As in :func:`least_squares_stability`.
+    The m - 1 common records sit at ``radius`` on the first axis, the swapped ones are
+    :math:`\kappa(-\cos t,\pm\sin t)` for the angle t; all labels are M.
 
-    Returns
-    -------
-    float
-        :math:`\dfrac{2p\,(M+q\,s)}{\lambda m+p^2+q^2\lambda m/h}` with
-        :math:`p=\kappa\sin t`, :math:`q=\kappa\cos t`, :math:`h=\lambda m+(m-1)\rho^2` and the
-        cluster's slope :math:`s=(m-1)\rho M/h`.
-
-    Examples
-    --------
     >>> round(mirror_distance(0.0, 1.5707963, regularization=1.0, n_records=1, label_bound=1.0), 6)
     1.0
     """
@@ -511,27 +277,10 @@ def mirror_distance(
 def mirror_pair(
     *, regularization: float, n_records: int, label_bound: float, kappa: float = 1.0
 ) -> LeastSquaresPair:
-    r"""The worst swap of mirror images beside a cluster.
+    r"""The worst swap of mirror images beside a cluster: radius and angle maximise its distance.
 
-    Parameters
-    ----------
-    regularization, n_records, label_bound, kappa
-        As in :func:`least_squares_stability`.
+    As :math:`\lambda m` grows it attains :func:`least_squares_stability`.
 
-    Returns
-    -------
-    LeastSquaresPair
-        Radius and angle maximise :func:`mirror_distance`. As :math:`\lambda m` grows the distance
-        attains :func:`least_squares_stability`; as then lambda falls, it tends to
-        :math:`\kappa/(4(\kappa+1))` of the printed bound, an eighth of it at kappa = 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> pair = mirror_pair(regularization=1.0, n_records=1, label_bound=2.0)
     >>> pair.labels
     array([2., 2.])
@@ -539,15 +288,11 @@ def mirror_pair(
     m, M = check_integer("n_records", n_records), check_positive("label_bound", label_bound)
     penalty, size = check_positive("regularization", regularization), check_positive("kappa", kappa)
 
-    def shortfall(z: NDArray[np.float64]) -> float:
+    def shortfall(z: Array) -> float:
         return -mirror_distance(
-            size * abs(math.sin(z[0])),
-            math.pi / 2 * math.sin(z[1]) ** 2,
-            regularization=penalty,
-            n_records=m,
-            label_bound=M,
-            kappa=size,
-        )
+            size * abs(math.sin(z[0])), math.pi / 2 * math.sin(z[1]) ** 2, regularization=penalty,
+            n_records=m, label_bound=M, kappa=size,
+        )  # fmt: skip
 
     first = math.asin(min(1.0, math.sqrt(penalty) / size))
     found = [
@@ -566,19 +311,9 @@ def mirror_pair(
 def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> LeastSquaresPair:
     r"""The plainest pair: all others at 0, and the label at kappa goes from M to -M.
 
-    Parameters
-    ----------
-    n_records, label_bound, kappa
-        As in :func:`least_squares_stability`.
+    The fits are :math:`2M\kappa/(\lambda m+\kappa^2)` apart: above the printed bound for large
+    lambda.
 
-    Returns
-    -------
-    LeastSquaresPair
-        Its fits are :math:`2M\kappa/(\lambda m+\kappa^2)` apart, more than the printed bound
-        for large lambda.
-
-    Examples
-    --------
     >>> far_pair(n_records=1, label_bound=1.0).labels
     array([ 1., -1.])
     """
@@ -593,18 +328,6 @@ def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> Least
 def pair_distance(pair: LeastSquaresPair, *, regularization: float) -> float:
     """Fit both samples of a pair by the normal equations and return the distance of the fits.
 
-    Parameters
-    ----------
-    pair : LeastSquaresPair
-    regularization : float
-        lambda, positive.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
     >>> pair_distance(far_pair(n_records=1, label_bound=1.0), regularization=9.0)
     0.2
     """
@@ -625,28 +348,8 @@ _CONSTANTS = {"printed": 16.0, "sharp": 2.0, "signed": 4.0}
 
 
 def hamming_distance(first: object, second: object) -> int:
-    """Count the positions at which two samples of the same size differ.
+    """Count the positions at which two samples of the same size differ; neighbours have distance 1.
 
-    Parameters
-    ----------
-    first, second : sequence
-        Records of any kind that can be compared; neighbours have distance 1.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If the samples differ in size.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, display before Definition 1.
-
-    Examples
-    --------
     >>> hamming_distance([(0, 1), (2, 1)], [(0, 1), (2, -1)])
     1
     """
@@ -659,56 +362,14 @@ def hamming_distance(first: object, second: object) -> int:
 
 
 def bounded_stability(
-    *,
-    bound: float,
-    regularization: float,
-    n_records: int,
-    strong_convexity: float = 2.0,
+    *, bound: float, regularization: float, n_records: int, strong_convexity: float = 2.0,
     version: BoundedVersion = "sharp",
-) -> float:
+) -> float:  # fmt: skip
     r"""Theorem 1: stability from the boundedness of the loss alone.
 
-    Parameters
-    ----------
-    bound : float
-        The paper's B: a bound on :math:`L(f_S(x),y)` (and, as printed, on
-        :math:`\lambda\Omega(f_S)`) for all samples S and all records (x, y); positive.
-    regularization : float
-        lambda, positive.
-    n_records : int
-        m, at least 1.
-    strong_convexity : float, default=2.0
-        gamma, positive.
-    version : {"sharp", "printed", "signed"}
-        ``"printed"`` has the paper's constant 16, ``"sharp"`` the constant 2 for losses in [0, B],
-        ``"signed"`` the constant 4 for losses in [-B, B].
+    :math:`\sqrt{cB/(\lambda\gamma m)}` with the ``bound`` B. The constant c is 16 as ``"printed"``,
+    2 (``"sharp"``) for losses in [0, B] and 4 (``"signed"``) for losses in [-B, B].
 
-    Returns
-    -------
-    float
-        :math:`\sqrt{cB/(\lambda\gamma m)}`, a bound on the distance of the minimisers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Both minimisers beat each other by strong convexity. Added up,
-
-    .. math:: \lambda\gamma\|f_z-f_{\bar z}\|_K^2\le\tfrac1m\bigl[
-        L(f_{\bar z},z_m)-L(f_z,z_m)+L(f_z,\bar z_m)-L(f_{\bar z},\bar z_m)\bigr],
-
-    and the bracket is at most 2B if the loss lies in [0, B], 4B if it lies in [-B, B]. Nothing is
-    asked of :math:`\Omega` beyond strong convexity.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Theorem 1; the constant 2 is ours.
-
-    Examples
-    --------
     >>> bounded_stability(bound=2.0, regularization=0.1, n_records=5)
     2.0
     """
@@ -721,45 +382,14 @@ def bounded_stability(
 
 
 def loss_bound(
-    loss: str,
-    *,
-    regularization: float,
-    kappa: float = 1.0,
-    label_bound: float = 1.0,
+    loss: str, *, regularization: float, kappa: float = 1.0, label_bound: float = 1.0,
     tau: float = 0.5,
-) -> float:
+) -> float:  # fmt: skip
     r"""Number B that Theorem 1 asks for, from the size of a minimiser.
 
-    Parameters
-    ----------
-    loss : {"squared", "hinge", "pinball", "logistic"}
-    regularization : float
-        lambda in front of :math:`\|f\|_K^2`, positive.
-    kappa : float, default=1.0
-    label_bound : float, default=1.0
-        Bound M on targets, for least squares and the pinball loss.
-    tau : float, default=0.5
-        Level of the pinball loss.
+    It bounds :math:`L(f_S(x),y)` and :math:`\lambda\|f_S\|_K^2` for every sample S; the bound M on
+    labels matters for least squares and the pinball loss alone.
 
-    Returns
-    -------
-    float
-        Bound on :math:`L(f_S(x),y)` and on :math:`\lambda\|f_S\|_K^2` for every sample S.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    :math:`\lambda\|f_S\|_K^2\le\mathcal E_S(0)=L_0`, and stationarity gives
-    :math:`\|f_S\|_K\le\kappa C_L/(2\lambda)`; so predictions are at most
-    :math:`\kappa\min\{\sqrt{L_0/\lambda},\kappa C_L/(2\lambda)\}`. Least squares has the smaller
-    :math:`\kappa M\nu(\lambda)`.
-
-    Examples
-    --------
     >>> loss_bound("hinge", regularization=0.25)
     3.0
     """
@@ -776,88 +406,30 @@ def loss_bound(
 
 
 def lipschitz_stability(
-    *,
-    lipschitz: float,
-    regularization: float,
-    n_records: int,
-    kappa: float = 1.0,
+    *, lipschitz: float, regularization: float, n_records: int, kappa: float = 1.0,
     strong_convexity: float = 2.0,
-) -> float:
-    r"""Theorem 2: stability from a Lipschitz loss, for the replacement of one record.
+) -> float:  # fmt: skip
+    r"""Theorem 2, for the replacement of one record: :math:`2\kappa C_L/(\lambda\gamma m)`.
 
-    Parameters
-    ----------
-    lipschitz : float
-        The paper's C_L, positive.
-    regularization : float
-        lambda, positive.
-    n_records : int
-        m, at least 1.
-    kappa : float, default=1.0
-        :math:`\sup_x\sqrt{K(x,x)}`, positive.
-    strong_convexity : float, default=2.0
-        gamma, positive.
+    Hinge and pinball loss attain it.
 
-    Returns
-    -------
-    float
-        :math:`2\kappa C_L/(\lambda\gamma m)`, attained by hinge and pinball loss.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    In the inequality of :func:`bounded_stability` group the four losses by record: each of the two
-    pairs is at most :math:`C_L\|f_z-f_{\bar z}\|_\infty\le C_L\kappa\|f_z-f_{\bar z}\|_K`.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Theorem 2.
-
-    Examples
-    --------
     >>> lipschitz_stability(lipschitz=1.0, regularization=0.1, n_records=400)
     0.025
     """
     return 2.0 * lipschitz_deletion(
-        lipschitz=lipschitz,
-        regularization=regularization,
-        n_records=n_records,
-        kappa=kappa,
+        lipschitz=lipschitz, regularization=regularization, n_records=n_records, kappa=kappa,
         strong_convexity=strong_convexity,
-    )
+    )  # fmt: skip
 
 
 def lipschitz_deletion(
-    *,
-    lipschitz: float,
-    regularization: float,
-    n_records: int,
-    kappa: float = 1.0,
+    *, lipschitz: float, regularization: float, n_records: int, kappa: float = 1.0,
     strong_convexity: float = 2.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Theorem 2 for the deletion of one of m records, with :math:`\lambda m` held fixed.
 
-    Parameters
-    ----------
-    lipschitz, regularization, n_records, kappa, strong_convexity
-        As in :func:`lipschitz_stability`; both fits use the weight 1/m for each record.
+    :math:`\kappa C_L/(\lambda\gamma m)`: half of the bound for a replacement.
 
-    Returns
-    -------
-    float
-        :math:`\kappa C_L/(\lambda\gamma m)`, half of the bound for a replacement.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> lipschitz_deletion(lipschitz=1.0, regularization=0.5, n_records=1)
     1.0
     """
@@ -869,39 +441,13 @@ def lipschitz_deletion(
 
 
 def sharper_from(
-    *,
-    lipschitz: float,
-    bound: float,
-    regularization: float,
-    kappa: float = 1.0,
-    strong_convexity: float = 2.0,
-    version: BoundedVersion = "printed",
-) -> float:
-    r"""Sample size above which Theorem 2 gives a smaller bound than Theorem 1.
+    *, lipschitz: float, bound: float, regularization: float, kappa: float = 1.0,
+    strong_convexity: float = 2.0, version: BoundedVersion = "printed",
+) -> float:  # fmt: skip
+    r"""Sample size above which Theorem 2 gives a smaller bound than Theorem 1, not rounded.
 
-    Parameters
-    ----------
-    lipschitz, bound, regularization, kappa, strong_convexity
-        As in :func:`lipschitz_stability` and :func:`bounded_stability`.
-    version : {"printed", "sharp", "signed"}
-        Which constant of Theorem 1 to compare with.
+    :math:`4\kappa^2C_L^2/(cB\lambda\gamma)` with the constant c of Theorem 1 in this version.
 
-    Returns
-    -------
-    float
-        :math:`4\kappa^2C_L^2/(cB\lambda\gamma)` with c = 16, 2 or 4; not rounded.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, the sentence after Theorem 2.
-
-    Examples
-    --------
     >>> sharper_from(lipschitz=1.0, bound=2.0, regularization=0.25)
     0.25
     """

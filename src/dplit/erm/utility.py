@@ -25,6 +25,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
+from dplit.erm.losses import real_array
 from dplit.erm.stability import lipschitz_stability
 
 __all__ = [
@@ -65,8 +66,8 @@ _CLOSED = ("squared", "hinge", "pinball", "absolute")
 
 
 def _broadcast(predictions: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    t = np.asarray(check_finite_array("predictions", predictions), dtype=np.float64)
-    targets = np.asarray(check_finite_array("y", y), dtype=np.float64)
+    t = real_array("predictions", predictions)
+    targets = real_array("y", y)
     try:
         np.broadcast_shapes(t.shape, targets.shape)
     except ValueError:
@@ -79,43 +80,12 @@ def _broadcast(predictions: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
 def expected_loss_laplace(
     loss: str, predictions: ArrayLike, y: ArrayLike, *, scale: float, tau: float = 0.5
 ) -> Array:
-    r"""Mean loss of a prediction plus Laplace noise, :math:`\mathbb E_bL(t+b,y)`.
+    r"""Mean loss of a prediction plus Laplace noise, :math:`\mathbb E_bL(t+b,y)`, entry by entry.
 
-    Parameters
-    ----------
-    loss : {"squared", "hinge", "pinball", "absolute"}
-    predictions : array_like
-        Predictions t, any shape.
-    y : array_like
-        Targets that broadcast against ``predictions``; labels -1 or +1 for the hinge loss.
-    scale : float
-        Scale s of the noise density :math:`\frac1{2s}e^{-|b|/s}`; nonnegative, 0 is no noise.
-    tau : float, default=0.5
-        Level of the pinball loss, in (0, 1).
+    Least squares gains :math:`2s^2`; a convex kink of slope change :math:`\omega` (2 for the
+    absolute error, else 1) at distance u costs :math:`\frac{\omega s}2e^{-|u|/s}`; linear pieces
+    cost nothing. A ``scale`` s of 0 is no noise.
 
-    Returns
-    -------
-    ndarray
-        One mean per prediction.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is unknown, not finite or out of range, or a label is not -1 or +1.
-
-    Notes
-    -----
-    A convex kink of slope change :math:`\omega` at distance u costs
-    :math:`\frac{\omega s}2e^{-|u|/s}`, linear pieces cost nothing:
-
-    .. math::
-        \mathbb E(1-y(t+b))_+&=(1-yt)_++\tfrac s2e^{-|1-yt|/s},\\
-        \mathbb E\rho_\tau(y-t-b)&=\rho_\tau(y-t)+\tfrac s2e^{-|y-t|/s},\\
-        \mathbb E|t+b-y|&=|t-y|+s\,e^{-|t-y|/s},\\
-        \mathbb E(t+b-y)^2&=(t-y)^2+2s^2 .
-
-    Examples
-    --------
     >>> expected_loss_laplace("hinge", 1.0, 1.0, scale=0.5)
     array(0.25)
     """
@@ -142,28 +112,9 @@ def expected_loss_laplace(
 def wrong_sign_probability(predictions: ArrayLike, y: ArrayLike, *, scale: float) -> Array:
     r"""Probability that the sign of a prediction plus Laplace noise is not the label.
 
-    Parameters
-    ----------
-    predictions : array_like
-        Predictions t.
-    y : array_like
-        Labels -1 or +1 that broadcast against ``predictions``.
-    scale : float
-        Scale s of the noise; nonnegative, with 0 a prediction of 0 counts one half.
+    :math:`\frac12e^{-yt/s}` for :math:`yt\ge0`, else :math:`1-\frac12e^{yt/s}`; without noise a
+    prediction of 0 counts one half.
 
-    Returns
-    -------
-    ndarray
-        :math:`P(y(t+b)<0)`: :math:`\frac12e^{-yt/s}` for :math:`yt\ge0`, else
-        :math:`1-\frac12e^{yt/s}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not finite or out of range.
-
-    Examples
-    --------
     >>> wrong_sign_probability([0.0, 1.0], [1, 1], scale=1.0).round(4)
     array([0.5   , 0.1839])
     """
@@ -179,25 +130,8 @@ def wrong_sign_probability(predictions: ArrayLike, y: ArrayLike, *, scale: float
 
 
 def slope_range(loss: str) -> float:
-    r"""Width of the interval in which the slopes of a loss lie, whatever the target.
+    """Width of the interval in which the slopes of a loss lie, whatever the target.
 
-    Parameters
-    ----------
-    loss : {"hinge", "logistic", "pinball", "absolute"}
-
-    Returns
-    -------
-    float
-        :math:`\omega=\sup_y(p_+-p_-)`: 1 for hinge, logistic and pinball loss (any tau), 2 for the
-        absolute error.
-
-    Raises
-    ------
-    ValueError
-        If the loss is unknown or has unbounded slopes.
-
-    Examples
-    --------
     >>> slope_range("hinge")
     1.0
     """
@@ -208,36 +142,9 @@ def slope_range(loss: str) -> float:
 def noise_error_bound(*, scale: float, lipschitz: float, width: float | None = None) -> float:
     r"""Bound on what data-independent Laplace noise adds to the mean loss, :math:`\mathbb ER_2`.
 
-    Parameters
-    ----------
-    scale : float
-        Scale s of the noise, positive; its mean absolute value.
-    lipschitz : float
-        :math:`C_L`, positive.
-    width : float, optional
-        Width :math:`\omega` of the range of slopes; at most :math:`2C_L`, which is the default.
+    :math:`\frac\omega2s` with the ``width`` :math:`\omega` of the range of slopes, at most
+    :math:`2C_L`; without one :math:`C_Ls`, as in the proof of Proposition 3. A kink attains it.
 
-    Returns
-    -------
-    float
-        :math:`\frac\omega2s`; without a width :math:`C_Ls`, as in the proof of Proposition 3.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive, or the width is above twice the Lipschitz constant.
-
-    Notes
-    -----
-    Subtract the linear function whose slope is the middle of the range: it has mean zero under the
-    noise, and what is left has Lipschitz constant :math:`\omega/2`. A kink attains the bound.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Proposition 3.
-
-    Examples
-    --------
     >>> noise_error_bound(scale=0.2, lipschitz=1.0, width=slope_range("hinge"))
     0.1
     """
@@ -249,22 +156,13 @@ def noise_error_bound(*, scale: float, lipschitz: float, width: float | None = N
 
 
 class Decomposition(NamedTuple):
-    r"""The parts of the error, and the error.
+    r"""The parts of the error, and the error: equation (3).
 
-    Attributes
-    ----------
-    generalization : float
-        :math:`R_1=\mathcal E(f_{z,A})-\mathcal E_z(f_{z,A})`.
-    noise : float
-        :math:`R_2=\mathcal E_z(f_{z,A})-\mathcal E_z(f_z)`.
-    sample : float
-        :math:`S=\mathcal E_z(f_\lambda)-\mathcal E(f_\lambda)`.
-    approximation : float
-        :math:`D(\lambda)=\mathcal E(f_\lambda)-\mathcal E(f_\rho)+\lambda\Omega(f_\lambda)`.
-    excess : float
-        :math:`\mathcal E(f_{z,A})-\mathcal E(f_\rho)`.
-    slack : float
-        The sum of the four parts minus the excess.
+    ``generalization`` is :math:`R_1=\mathcal E(f_{z,A})-\mathcal E_z(f_{z,A})`, ``noise``
+    :math:`R_2=\mathcal E_z(f_{z,A})-\mathcal E_z(f_z)`, ``sample``
+    :math:`S=\mathcal E_z(f_\lambda)-\mathcal E(f_\lambda)`, ``approximation``
+    :math:`D(\lambda)=\mathcal E(f_\lambda)-\mathcal E(f_\rho)+\lambda\Omega(f_\lambda)`, ``excess``
+    :math:`\mathcal E(f_{z,A})-\mathcal E(f_\rho)`, ``slack`` the sum of the four minus the excess.
     """
 
     generalization: float
@@ -276,7 +174,7 @@ class Decomposition(NamedTuple):
 
 
 def _law(name: str, value: ArrayLike, size: int) -> Array:
-    law = np.asarray(check_finite_array(name, value, ndim=1), dtype=np.float64)
+    law = real_array(name, value, 1)
     if law.shape != (size,) or law.min() < 0 or abs(law.sum() - 1.0) > 1e-9:
         raise ValueError(
             f"{name} must hold {size} nonnegative weights that sum to 1, got shape {law.shape}, "
@@ -286,69 +184,28 @@ def _law(name: str, value: ArrayLike, size: int) -> Array:
 
 
 def error_decomposition(
-    loss: str,
-    *,
-    y: ArrayLike,
-    population: ArrayLike,
-    empirical: ArrayLike,
-    fitted: ArrayLike,
-    stepping: ArrayLike,
-    target: ArrayLike,
-    penalties: tuple[float, float],
-    shift: float = 0.0,
-    scale: float = 0.0,
-    tau: float = 0.5,
-) -> Decomposition:
+    loss: str, *, y: ArrayLike, population: ArrayLike, empirical: ArrayLike, fitted: ArrayLike,
+    stepping: ArrayLike, target: ArrayLike, penalties: tuple[float, float], shift: float = 0.0,
+    scale: float = 0.0, tau: float = 0.5,
+) -> Decomposition:  # fmt: skip
     r"""Equation (3) on a finite population of n records.
 
-    Parameters
-    ----------
-    loss : {"squared", "hinge", "pinball", "absolute"}
-    y : array_like, shape (n,)
-        Targets of the population's records.
-    population, empirical : array_like, shape (n,)
-        Weights of the records in the population and in the sample; each sums to 1.
-    fitted, stepping, target : array_like, shape (n,)
-        Predictions of :math:`f_z`, of :math:`f_\lambda` and of :math:`f_\rho` at the records.
-    penalties : tuple of float
-        :math:`\lambda\Omega(f_z)` and :math:`\lambda\Omega(f_\lambda)`, nonnegative.
-    shift : float, default=0.0
-        Noise b that was added to :math:`f_z`.
-    scale : float, default=0.0
-        Scale of further Laplace noise over which the parts are averaged, exactly.
-    tau : float, default=0.5
-        Level of the pinball loss.
+    ``population`` and ``empirical`` weigh the records and sum to 1; ``fitted``, ``stepping`` and
+    ``target`` are the predictions of :math:`f_z,f_\lambda,f_\rho`, ``penalties`` are
+    :math:`\lambda\Omega` of the first two. ``shift`` is noise that was added to :math:`f_z`,
+    ``scale`` that of further Laplace noise over which the parts are averaged.
 
-    Returns
-    -------
-    Decomposition
-        Its slack is
-        :math:`[\mathcal E_z(f_\lambda)+\lambda\Omega(f_\lambda)]
-        -[\mathcal E_z(f_z)+\lambda\Omega(f_z)]+\lambda\Omega(f_z)`: nonnegative where
-        :math:`f_z` minimises and :math:`\Omega\ge0`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, equation (3).
-
-    Examples
-    --------
     >>> parts = error_decomposition("hinge", y=[1, -1], population=[0.9, 0.1], empirical=[1, 0],
     ...     fitted=[0.5, 0.5], stepping=[1, 1], target=[1, 1], penalties=(0.125, 0.5))
     >>> [round(part, 3) for part in parts]
     [0.1, 0.0, -0.2, 0.5, 0.4, 0.0]
     """
-    targets = np.asarray(check_finite_array("y", y, ndim=1), dtype=np.float64)
+    targets = real_array("y", y, 1)
     n = len(targets)
     rho, z = _law("population", population, n), _law("empirical", empirical, n)
     moved = {}
     for name, values in (("fitted", fitted), ("stepping", stepping), ("target", target)):
-        moved[name] = np.asarray(check_finite_array(name, values, ndim=1), dtype=np.float64)
+        moved[name] = real_array(name, values, 1)
         if moved[name].shape != (n,):
             raise ValueError(f"{name} must hold {n} predictions, got shape {moved[name].shape}")
     first, second = (check_nonnegative("penalties", value) for value in penalties)
@@ -372,36 +229,10 @@ def coin_decomposition(
 ) -> Decomposition:
     r"""Exact expectation of all parts for the hinge loss on one point with random labels.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    regularization : float
-        lambda, positive.
-    probability : float
-        Probability of the label +1, in (0, 1).
-    scale : float
-        Scale of the Laplace noise, nonnegative.
+    K = 1, so f is a number; with the share :math:`\bar p` of positive labels
+    :math:`f_z=\operatorname{clip}\bigl((2\bar p-1)/(2\lambda),-1,1\bigr)`. The stepping stone is
+    the minimiser of the regularised population risk, ``probability`` that of the label +1.
 
-    Returns
-    -------
-    Decomposition
-        Expectations over the sample (the number of positive labels is binomial) and the noise.
-        The stepping stone is the minimiser of the regularised population risk.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    X is one point and K = 1, so f is a number w and
-    :math:`f_z=\operatorname{clip}\bigl((2\bar p-1)/(2\lambda),-1,1\bigr)` with the share
-    :math:`\bar p` of positive labels.
-
-    Examples
-    --------
     >>> parts = coin_decomposition(20, regularization=0.2, probability=0.8, scale=0.1)
     >>> round(parts.generalization, 4), abs(parts.sample) < 1e-14
     (0.0123, True)
@@ -420,58 +251,24 @@ def coin_decomposition(
     for count, chance in enumerate(binom.pmf(np.arange(m + 1), m, eta)):
         w = fit(count / m)
         parts = error_decomposition(
-            "hinge",
-            y=[1.0, -1.0],
-            population=[eta, 1.0 - eta],
-            empirical=[count / m, 1.0 - count / m],
-            fitted=[w, w],
-            stepping=[step, step],
-            target=[best, best],
-            penalties=(penalty * w * w, penalty * step * step),
-            scale=scale,
-        )
+            "hinge", y=[1.0, -1.0], population=[eta, 1.0 - eta],
+            empirical=[count / m, 1.0 - count / m], fitted=[w, w], stepping=[step, step],
+            target=[best, best], penalties=(penalty * w * w, penalty * step * step), scale=scale,
+        )  # fmt: skip
         total += chance * np.asarray(parts)
     return Decomposition(*total.tolist())
 
 
 def privacy_generalization(
-    *,
-    epsilon: float,
-    baseline: float,
-    noise_error: float,
+    *, epsilon: float, baseline: float, noise_error: float,
     version: Literal["printed", "proof", "sharp"] = "sharp",
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on :math:`\mathbb ER_1` by privacy (Proposition 2).
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy of one answer, positive.
-    baseline : float
-        :math:`B_0+\lambda\Omega(0)`, a bound on the regularised risk of the function 0;
-        nonnegative.
-    noise_error : float
-        :math:`\mathbb ER_2`, nonnegative.
-    version : {"sharp", "proof", "printed"}
-        "printed": :math:`4\epsilon(B_0+\lambda\Omega(0))+2\epsilon\,\mathbb ER_2`. "proof": what
-        its proof gives, :math:`2\epsilon(B_0+\lambda\Omega(0)+\mathbb ER_2)`. "sharp": with
-        :math:`e^\epsilon-1` in place of :math:`2\epsilon`.
+    With ``baseline`` :math:`G_0=B_0+\lambda\Omega(0)` and ``noise_error`` :math:`\mathbb ER_2`: as
+    printed :math:`4\epsilon G_0+2\epsilon\,\mathbb ER_2`, by its proof
+    :math:`2\epsilon(G_0+\mathbb ER_2)`, sharp :math:`(e^\epsilon-1)(G_0+\mathbb ER_2)`.
 
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Proposition 2.
-
-    Examples
-    --------
     >>> [round(privacy_generalization(epsilon=0.5, baseline=1.0, noise_error=0.1, version=v), 3)
     ...  for v in ("printed", "proof", "sharp")]
     [2.1, 1.1, 0.714]
@@ -488,58 +285,27 @@ def privacy_generalization(
 
 
 def stability_generalization(
-    *,
-    lipschitz: float,
-    regularization: float,
-    n_records: int,
-    kappa: float = 1.0,
+    *, lipschitz: float, regularization: float, n_records: int, kappa: float = 1.0,
     strong_convexity: float = 2.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on :math:`\mathbb ER_1` by stability, for any noise that is independent of the data.
 
-    Parameters
-    ----------
-    lipschitz, regularization, kappa, strong_convexity : float
-        :math:`C_L`, lambda, kappa and gamma; positive.
-    n_records : int
-        m, at least 1.
+    :math:`2\kappa^2C_L^2/(\lambda\gamma m)`: Theorem 2, times the size of a slope.
 
-    Returns
-    -------
-    float
-        :math:`\frac{2\kappa^2C_L^2}{\lambda\gamma m}`, whatever epsilon is.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    For fixed b, :math:`\mathbb ER_1=\frac1m\sum_i\mathbb E[L(f_{z^i}(x_i)+b,y_i)
-    -L(f_z(x_i)+b,y_i)]` where :math:`z^i` has a fresh i-th record. Each term is at most
-    :math:`C_L\kappa\|f_{z^i}-f_z\|_K`; Theorem 2 bounds the norm.
-
-    Examples
-    --------
     >>> stability_generalization(lipschitz=1.0, regularization=0.1, n_records=100)
     0.1
     """
     distance = lipschitz_stability(
-        lipschitz=lipschitz,
-        regularization=regularization,
-        n_records=n_records,
-        kappa=kappa,
+        lipschitz=lipschitz, regularization=regularization, n_records=n_records, kappa=kappa,
         strong_convexity=strong_convexity,
-    )
+    )  # fmt: skip
     return lipschitz * kappa * distance
 
 
 # Privacy controls the gap between the mean on the sample and the mean on new records.
 #
 # The paper bounds both signs of the gap by :math:`2G\epsilon`. Its proof gives
-# :math:`(1-e^{-\epsilon})G` and :math:`(e^\epsilon-1)G`, and the mechanisms of
-# :mod:`dplit.erm.utility` attain these constants.
+# :math:`(1-e^{-\epsilon})G` and :math:`(e^\epsilon-1)G`, which the mechanisms further down attain.
 
 
 #: "over": the mean on the sample is the larger one; "under": the mean on new records is.
@@ -551,14 +317,9 @@ _SIDES = ("over", "under")
 class Gap(NamedTuple):
     r"""Exact means of a mechanism, and its exact privacy.
 
-    Attributes
-    ----------
-    sample : float
-        :math:`\mathbb E\frac1m\sum_ig_{z,A}(z_i)`, the smallest possible G.
-    population : float
-        :math:`\mathbb E\int g_{z,A}\,d\rho`.
-    epsilon : float
-        Largest absolute log-ratio of two output probabilities over all neighbours.
+    ``sample`` is :math:`\mathbb E\frac1m\sum_ig_{z,A}(z_i)`, the smallest possible G,
+    ``population`` :math:`\mathbb E\int g_{z,A}\,d\rho`, ``epsilon`` the largest absolute log-ratio
+    of two output probabilities over all neighbours.
     """
 
     sample: float
@@ -567,49 +328,15 @@ class Gap(NamedTuple):
 
 
 def generalization_bound(
-    *,
-    epsilon: float,
-    mean: float = 1.0,
-    side: Side = "over",
+    *, epsilon: float, mean: float = 1.0, side: Side = "over",
     version: Literal["printed", "sharp"] = "sharp",
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on the gap of sample and population mean of a private function (Theorem 3).
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy at every single point: of :math:`g_{z,A}(x,y)` for each fixed record; positive.
-    mean : float, default=1.0
-        G, a bound on the expected mean on the sample; nonnegative.
-    side : {"over", "under"}, default="over"
-        "over" bounds sample minus population, "under" population minus sample.
-    version : {"sharp", "printed"}, default="sharp"
-        "printed": :math:`2G\epsilon` for both. "sharp": :math:`(1-e^{-\epsilon})G` for "over",
-        :math:`(e^\epsilon-1)G` for "under".
+    Printed :math:`2\epsilon G` with the ``mean`` G; sharp :math:`(1-e^{-\epsilon})G` where the
+    sample mean is the larger one (``"over"``) and :math:`(e^\epsilon-1)G` where it is the smaller
+    (``"under"``).
 
-    Returns
-    -------
-    float
-        The bound. The printed one holds for "over" always, for "under" up to
-        :func:`printed_threshold`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Replace record i by an independent copy: for :math:`g\ge0` privacy compares
-    :math:`P(g(z_i)\ge t)` for neighbours, so that sample and population means differ by at most
-    the factor :math:`e^\epsilon`, in both directions. Both bounds are linear in G.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, doi:10.1186/s13660-016-1280-0, Theorem 3.
-
-    Examples
-    --------
     >>> round(generalization_bound(epsilon=0.5), 4), round(generalization_bound(
     ...     epsilon=0.5, side="under"), 4), generalization_bound(epsilon=0.5, version="printed")
     (0.3935, 0.6487, 1.0)
@@ -625,16 +352,8 @@ def generalization_bound(
 
 
 def printed_threshold() -> float:
-    r"""Return the epsilon up to which the second printed inequality holds.
+    """Return the epsilon up to which the second printed inequality of Theorem 3 holds.
 
-    Returns
-    -------
-    float
-        The positive root of :math:`e^\epsilon-1=2\epsilon`; beyond it the sharp constant exceeds
-        the printed one. The paper assumes epsilon < 1 throughout.
-
-    Examples
-    --------
     >>> round(printed_threshold(), 4)
     1.2564
     """
@@ -647,36 +366,16 @@ def printed_threshold() -> float:
 def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = None) -> Gap:
     r"""Sample mean, population mean and privacy of a finite mechanism, by enumeration.
 
-    Parameters
-    ----------
-    law : array_like, shape (k**m, n)
-        Output probabilities of every data set, in the order of
-        ``itertools.product(range(k), repeat=m)``; rows sum to 1, entries are positive.
-    values : array_like, shape (n, k)
-        Value :math:`g\ge0` of every output at every record.
-    weights : array_like, shape (k,), optional
-        Law of one record; uniform if not given.
+    Records lie in 0, ..., k - 1 with the law ``weights`` (uniform). ``law`` has a row for each data
+    set, in the order of ``itertools.product(range(k), repeat=m)``, and a column for each output;
+    ``values`` holds :math:`g\ge0` for each output and record.
 
-    Returns
-    -------
-    Gap
-        Both means and the exact epsilon over all neighbours that differ in one place.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes do not fit, a row of ``law`` or ``weights`` is no probability law, or a value is
-        negative.
-
-    Examples
-    --------
-    >>> from dplit.erm.utility import response_mechanism
     >>> gap = exact_gap(*response_mechanism(2, epsilon=0.5))
     >>> round(1 - gap.population / gap.sample, 4), round(gap.epsilon, 12)
     (0.1967, 0.5)
     """
-    table = np.asarray(check_finite_array("law", law, ndim=2), dtype=np.float64)
-    g = np.asarray(check_finite_array("values", values, ndim=2), dtype=np.float64)
+    table = real_array("law", law, 2)
+    g = real_array("values", values, 2)
     k = g.shape[1]
     m = round(math.log(len(table)) / math.log(k)) if k > 1 else 0
     if m < 1 or k**m != len(table) or table.shape[1] != len(g):
@@ -708,8 +407,7 @@ def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = 
 # Private mechanisms small enough to enumerate, two of which attain the constants of Theorem 3.
 #
 # Randomised response does so for one record, the subset mechanism for any number of records, both
-# in
-# the limit of a large domain.
+# in the limit of a large domain.
 
 
 #: Largest number of data sets times outputs that is enumerated.
@@ -723,36 +421,11 @@ def _weight(epsilon: float, side: str) -> float:
 
 
 def response_gap(k: int, *, epsilon: float, side: Side = "over") -> float:
-    r"""Relative gap of k-ary randomised response, in closed form.
+    r"""Relative gap of k-ary randomised response on one record, in closed form.
 
-    Parameters
-    ----------
-    k : int
-        Number of values a record can take, all equally likely; at least 2.
-    epsilon : float
-        Positive.
-    side : {"over", "under"}, default="over"
-        "over": the true value is :math:`e^\epsilon` times as likely as another; "under":
-        :math:`e^{-\epsilon}` times.
+    :math:`(1-\frac1k)(1-e^{-\epsilon})` for :math:`g=1\{\cdot=\text{answer}\}`; on the side
+    ``"under"``, with :math:`e^{-\epsilon}` in the place of :math:`e^\epsilon`, its counterpart.
 
-    Returns
-    -------
-    float
-        The gap divided by G: :math:`(1-\frac1k)(1-e^{-\epsilon})`, or
-        :math:`(1-\frac1k)(e^\epsilon-1)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    One record, :math:`g=1\{\cdot=\text{answer}\}`: sample mean
-    :math:`e^{\pm\epsilon}/(e^{\pm\epsilon}+k-1)`, population mean 1/k.
-
-    Examples
-    --------
     >>> round(response_gap(2, epsilon=0.5), 4), round(response_gap(2, epsilon=0.5, side="under"), 4)
     (0.1967, 0.3244)
     """
@@ -763,27 +436,8 @@ def response_gap(k: int, *, epsilon: float, side: Side = "over") -> float:
 def inclusion_probability(p: float, *, epsilon: float, side: Side = "over") -> float:
     r"""Probability with which the subset mechanism includes an element that the data contain.
 
-    Parameters
-    ----------
-    p : float
-        Probability for an element that the data do not contain, in (0, 1).
-    epsilon : float
-        Positive.
-    side : {"over", "under"}, default="over"
+    Others enter with probability ``p``; its odds are :math:`e^{\pm\epsilon}` times theirs.
 
-    Returns
-    -------
-    float
-        :math:`q=\frac{e^{\pm\epsilon}p}{1-p+e^{\pm\epsilon}p}`: the odds change by
-        :math:`e^{\pm\epsilon}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> round(inclusion_probability(0.5, epsilon=1.0), 4)
     0.7311
     """
@@ -793,39 +447,8 @@ def inclusion_probability(p: float, *, epsilon: float, side: Side = "over") -> f
 
 
 def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: Side = "over") -> float:
-    r"""Relative gap of the subset mechanism, in closed form.
+    r"""Relative gap of the subset mechanism, :math:`(1-\frac1k)^m(1-p)(1-e^{-\epsilon})`.
 
-    Parameters
-    ----------
-    k : int
-        Size of the domain, at least 2; records are uniform on it.
-    m : int
-        Number of records, at least 1.
-    p : float
-        Inclusion probability of an element that the data do not contain, in (0, 1).
-    epsilon : float
-        Positive.
-    side : {"over", "under"}, default="over"
-
-    Returns
-    -------
-    float
-        The gap divided by G: :math:`(1-\frac1k)^m(1-p)(1-e^{-\epsilon})`, or the same with
-        :math:`e^\epsilon-1`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    The sample mean of :math:`g=1_S` is q. A fresh record is in the data with probability
-    :math:`u=1-(1-1/k)^m`, so the population mean is :math:`uq+(1-u)p`, and
-    :math:`1-p/q=(1-p)(1-e^{-\epsilon})`.
-
-    Examples
-    --------
     >>> round(subset_gap(10**5, 100, 1e-3, epsilon=0.5), 4)
     0.3927
     """
@@ -835,22 +458,8 @@ def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: Side = "over")
 
 
 def response_mechanism(k: int, *, epsilon: float, side: Side = "over") -> tuple[Array, Array]:
-    r"""Table of k-ary randomised response on one record.
+    """Table of k-ary randomised response on one record, as :func:`exact_gap` takes it.
 
-    Parameters
-    ----------
-    k, epsilon, side
-        As in :func:`response_gap`.
-
-    Returns
-    -------
-    law : ndarray, shape (k, k)
-        ``law[z, a]`` is the probability of answer a to record z.
-    values : ndarray, shape (k, k)
-        ``values[a, j]`` is g at record j after answer a: 1 if a = j.
-
-    Examples
-    --------
     >>> law, values = response_mechanism(3, epsilon=1.0)
     >>> round(float(law[0, 0] / law[1, 0]), 4)
     2.7183
@@ -863,34 +472,10 @@ def response_mechanism(k: int, *, epsilon: float, side: Side = "over") -> tuple[
 def subset_mechanism(
     k: int, m: int, p: float, *, epsilon: float, side: Side = "over"
 ) -> tuple[Array, Array]:
-    r"""Table of the mechanism that releases a random subset of the domain.
+    """Table of the mechanism that releases a random subset of the domain.
 
-    Parameters
-    ----------
-    k, m, p, epsilon, side
-        As in :func:`subset_gap`; the table has :math:`k^m2^k` entries.
+    Columns are the subsets, coded by their bits; exactly epsilon-private.
 
-    Returns
-    -------
-    law : ndarray, shape (k**m, 2**k)
-        Row: data set, in the order of ``itertools.product(range(k), repeat=m)``; column: subset,
-        coded by its bits.
-    values : ndarray, shape (2**k, k)
-        Indicators of the subsets.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or the table is too large.
-
-    Notes
-    -----
-    Replacing a record takes at most one element out of the data and puts at most one in. Each
-    changes the odds of its element by :math:`e^\epsilon`, one up, one down; the largest log-ratio
-    is that of the subset with the one and without the other, exactly epsilon.
-
-    Examples
-    --------
     >>> law, values = subset_mechanism(2, 1, 0.5, epsilon=1.0)
     >>> law.shape, values.shape
     ((2, 4), (4, 2))
@@ -911,32 +496,11 @@ def subset_mechanism(
 def random_mechanism(
     k: int, m: int, n_outputs: int, *, epsilon: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    r"""Table of a private mechanism without structure, with heavy-tailed nonnegative values.
+    """Table of a private mechanism without structure, with heavy-tailed nonnegative values.
 
-    Parameters
-    ----------
-    k, m, n_outputs : int
-        Sizes of domain, sample and set of outputs.
-    epsilon : float
-        Guarantee of the mechanism; positive.
-    rng : numpy.random.Generator
+    An exponential mechanism with independent scores in [0, 1] and absolute Cauchy values: no bound.
 
-    Returns
-    -------
-    law : ndarray, shape (k**m, n_outputs)
-        An exponential mechanism with independent scores in [0, 1]: epsilon-private.
-    values : ndarray, shape (n_outputs, k)
-        Absolute Cauchy variables: no bound, and no mean over repeated draws.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> law, values = random_mechanism(3, 2, 4, epsilon=1.0, rng=np.random.default_rng(0))
-    >>> from dplit.erm.utility import exact_gap
     >>> exact_gap(law, values).epsilon <= 1.0
     True
     """
@@ -948,37 +512,11 @@ def random_mechanism(
 
 
 def draw_subset(
-    data: ArrayLike,
-    k: int,
-    p: float,
-    *,
-    epsilon: float,
-    rng: np.random.Generator,
+    data: ArrayLike, k: int, p: float, *, epsilon: float, rng: np.random.Generator,
     side: Side = "over",
-) -> NDArray[np.bool_]:
-    r"""Draw from the subset mechanism.
+) -> NDArray[np.bool_]:  # fmt: skip
+    """Draw which of k elements the subset mechanism releases, for records in 0, ..., k - 1.
 
-    Parameters
-    ----------
-    data : array_like of int, shape (m,)
-        Records in 0, ..., k - 1.
-    k, p, epsilon, side
-        As in :func:`subset_gap`.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of bool, shape (k,)
-        Which elements are released. An epsilon-private answer, and the function
-        :math:`g=1_S` at every record.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> draw_subset([0, 1], 3, 0.5, epsilon=1.0, rng=np.random.default_rng(0)).shape
     (3,)
     """
@@ -993,40 +531,15 @@ def draw_subset(
 
 # Hoeffding's inequality and the sample error, beside exact laws of fair coins.
 #
-# The sample error :math:`S=\mathcal E_z(f_\lambda)-\mathcal E(f_\lambda)` is a centred mean,
-# since
+# The sample error :math:`S=\mathcal E_z(f_\lambda)-\mathcal E(f_\lambda)` is a centred mean, since
 # :math:`f_\lambda` is fixed before the sample.
 
 
 def hoeffding_bound(deviation: float, *, n_records: int, radius: float) -> float:
-    r"""Lemma 2: tail of the mean of independent variables near their expectation.
+    r"""Lemma 2: bound on the probability of a deviation of at least t to either side.
 
-    Parameters
-    ----------
-    deviation : float
-        t, positive.
-    n_records : int
-        m, at least 1.
-    radius : float
-        :math:`\Xi` with :math:`|\xi-\mathbb E\xi|\le\Xi`; positive.
+    :math:`2e^{-mt^2/(2\Xi^2)}` with the ``radius`` :math:`\Xi\ge|\xi-\mathbb E\xi|`.
 
-    Returns
-    -------
-    float
-        :math:`2e^{-mt^2/(2\Xi^2)}`, a bound on the probability of a deviation of at least t to
-        either side.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Lemma 2.
-
-    Examples
-    --------
     >>> round(hoeffding_bound(0.3, n_records=50, radius=1.0), 4)
     0.2108
     """
@@ -1035,27 +548,8 @@ def hoeffding_bound(deviation: float, *, n_records: int, radius: float) -> float
 
 
 def coin_tail(deviation: float, *, n_records: int) -> float:
-    r"""Exact probability that the mean of m fair signs is at least t away from 0.
+    """Exact probability that the mean of m fair signs is at least t away from 0; its radius is 1.
 
-    Parameters
-    ----------
-    deviation : float
-        t, positive.
-    n_records : int
-        m, at least 1.
-
-    Returns
-    -------
-    float
-        Both tails of the binomial law; radius 1 in :func:`hoeffding_bound`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
     >>> coin_tail(1.0, n_records=3)
     0.25
     """
@@ -1069,33 +563,9 @@ def sample_error_bound(
 ) -> float:
     r"""Bound on :math:`\mathbb E|S|` for losses in :math:`[0,B_\rho]` (Proposition 4).
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    loss_bound : float
-        :math:`B_\rho`, positive.
-    version : {"variance", "printed"}
-        "printed": :math:`2\sqrt{2\pi}B_\rho/\sqrt m`, stated for :math:`\mathbb ES`. "variance":
-        :math:`B_\rho/(2\sqrt m)`, a standard deviation.
+    ``"printed"`` :math:`2\sqrt{2\pi}B_\rho/\sqrt m`, stated for :math:`\mathbb ES`, which is 0;
+    ``"variance"`` :math:`B_\rho/(2\sqrt m)`, a standard deviation.
 
-    Returns
-    -------
-    float
-        The mean :math:`\mathbb ES` itself is 0, since :math:`f_\lambda` is fixed before the
-        sample.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    W. Nie and C. Wang, J. Inequal. Appl. 2017:9, Proposition 4.
-
-    Examples
-    --------
     >>> sample_error_bound(n_records=400, loss_bound=1.0)
     0.025
     """
@@ -1108,23 +578,6 @@ def sample_error_bound(
 def mean_coin_error(n_records: int) -> tuple[float, float]:
     r"""Exact means of the sample error S and of its modulus for losses 0 or 1 with equal chance.
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-
-    Returns
-    -------
-    mean, modulus : float
-        :math:`\mathbb ES` and :math:`\mathbb E|S|`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_records`` is not a positive integer.
-
-    Examples
-    --------
     >>> mean, modulus = mean_coin_error(400)
     >>> abs(mean) < 1e-12, round(modulus, 5)
     (True, 0.01993)

@@ -35,21 +35,21 @@ def test_expected_error_of_a_noisy_sign():
 @pytest.mark.claim("erm-beyond-frontier")
 def test_simulated_process_scatters_around_its_expectation(waves):
     """Mean gap over 12 repetitions: Student's quantile for level 1e-4 with 11 degrees is 5.9."""
-    gap = waves.errors["Gaussian process"] - waves.expected
+    gap = waves.values["Gaussian process"] - waves.expected
     assert (np.abs(gap.mean(axis=0)) < 5.9 * gap.std(axis=0, ddof=1) / math.sqrt(12)).all()
 
 
 @pytest.mark.claim("erm-beyond-frontier")
 def test_errors_are_between_bayes_and_chance(waves):
-    assert set(waves.errors) == set(METHODS)
-    for method, values in waves.errors.items():
+    assert set(waves.values) == set(METHODS)
+    for method, values in waves.values.items():
         assert values.shape == (12, 2), method
         assert (values >= 0.1 - 1e-12).all()
         assert (values <= 0.9 + 1e-12).all()
-    np.testing.assert_allclose(waves.errors["constant"], 0.5, atol=1e-12)
+    np.testing.assert_allclose(waves.values["constant"], 0.5, atol=1e-12)
     assert waves.mean("not private").max() < 0.115
     assert waves.mean("not private") == pytest.approx(
-        waves.errors["not private"].mean(axis=0), rel=1e-14
+        waves.values["not private"].mean(axis=0), rel=1e-14
     )
 
 
@@ -63,10 +63,10 @@ def test_order_of_the_methods(waves):
         ("Gaussian process", "20 queries"),
         ("Gaussian process", "constant"),
     ):
-        gain, se = waves.advantage(better, worse)
+        gain, se = waves.gap(worse, better)
         assert gain[0] > 2 * se[0], (better, worse)
-    gain, se = waves.advantage("gamma norm", "Gaussian process")
-    direct = waves.errors["Gaussian process"] - waves.errors["gamma norm"]
+    gain, se = waves.gap("Gaussian process", "gamma norm")
+    direct = waves.values["Gaussian process"] - waves.values["gamma norm"]
     np.testing.assert_allclose(gain, direct.mean(axis=0))
     np.testing.assert_allclose(se, direct.std(axis=0, ddof=1) / math.sqrt(12))
 
@@ -75,10 +75,10 @@ def test_order_of_the_methods(waves):
 def test_expected_error_uses_the_noise_of_the_budget():
     """At a huge budget it is the error without noise; at a tiny one a coin."""
     free = compare("digits", settings=[(200, 1e5), (200, 1e-4)], seed=1, n_repeats=2)
-    np.testing.assert_allclose(free.expected[:, 0], free.errors["Gaussian process"][:, 0],
+    np.testing.assert_allclose(free.expected[:, 0], free.values["Gaussian process"][:, 0],
                                atol=1e-3)  # fmt: skip
     np.testing.assert_allclose(free.expected[:, 1], 0.5, atol=0.01)
-    assert (free.errors["Gaussian process"][:, 0] < 0.1).all()
+    assert (free.values["Gaussian process"][:, 0] < 0.1).all()
 
 
 @pytest.mark.claim("erm-beyond-frontier")
@@ -120,7 +120,7 @@ def test_repetitions_do_not_depend_on_how_many_there_are():
     short = compare("digits", settings=settings, seed=0, n_repeats=2)
     longer = compare("digits", settings=settings, seed=0, n_repeats=3)
     for method in METHODS:
-        np.testing.assert_array_equal(short.errors[method], longer.errors[method][:2])
+        np.testing.assert_array_equal(short.values[method], longer.values[method][:2])
 
 
 @pytest.mark.parametrize(

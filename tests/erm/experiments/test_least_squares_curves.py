@@ -35,7 +35,7 @@ def test_least_squares_curves_agree_with_a_direct_fit(squared):
             assert squared.regularization[i, j] == pytest.approx(penalty)
             w = np.linalg.solve(phi.T @ phi + m * penalty * np.eye(80), phi.T @ y[:m])
             error = trigonometric_features(grid) @ w - 0.5 * np.sin(2 * np.pi * grid)
-            assert squared.plain[0, i, j] == pytest.approx(np.mean(error**2), rel=1e-8)
+            assert squared.of("none")[0, i, j] == pytest.approx(np.mean(error**2), rel=1e-8)
             epsilon = setting.epsilon or penalty
             printed = 2 * 4 / (penalty**3 * m**2 * epsilon**2)
             assert squared.noise["printed"][i, j] == pytest.approx(printed, rel=1e-12)
@@ -44,8 +44,7 @@ def test_least_squares_curves_agree_with_a_direct_fit(squared):
 
 @pytest.mark.claim("erm-beyond-curves")
 def test_noise_is_added_exactly(squared):
-    assert np.array_equal(squared.excess("none"), squared.plain)
-    added = squared.excess("sharp") - squared.plain
+    added = squared.of("sharp") - squared.of("none")
     assert added == pytest.approx(np.broadcast_to(squared.noise["sharp"], added.shape))
     assert np.all(squared.noise["sharp"] < squared.noise["printed"])
 
@@ -66,7 +65,7 @@ def test_approximation_error_of_the_regression_problem():
 def test_curves_lie_below_the_bound(squared):
     """Every one of 32 fits: at most 0.6 of the bound."""
     bounds = least_squares_bounds(squared)
-    assert np.all(squared.plain <= bounds)
+    assert np.all(squared.of("none") <= bounds)
     for (i, j), penalty in np.ndenumerate(squared.regularization):
         bias, risk = least_squares_approximation(penalty)
         factor = (1 + 1 / (penalty * SIZES[j])) ** 2
@@ -78,7 +77,7 @@ def test_curves_lie_below_the_bound(squared):
     [
         (lambda: least_squares_curves(2, seed=-1, sizes=[8]), "seed must be at least 0"),
         (lambda: least_squares_curves(2, seed=0, sizes=[9, 8]), "sizes must be increasing"),
-        (lambda: least_squares_curves(1, seed=0, sizes=[8]).excess("half"), "scale must be one"),
+        (lambda: least_squares_curves(1, seed=0, sizes=[8]).of("half"), "method must be one"),
         (lambda: least_squares_approximation(-1.0), "regularization must be positive"),
     ],
 )

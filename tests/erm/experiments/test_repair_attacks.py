@@ -11,6 +11,7 @@ from dplit.erm.experiments.attacks import (
     PowerAudit,
     audit_power_curve,
     reconstruct_through,
+    release_paths,
     search_questions,
 )
 from dplit.erm.repairs import largest_power
@@ -80,6 +81,20 @@ def test_questions_reveal_at_most_the_distance():
     assert one[0, 0] == pytest.approx(share * attained, rel=1e-9)
     with pytest.raises(ValueError, match="counts must be at least 1"):
         search_questions(pair, sigma=0.3, counts=[0], n_sets=2, rng=rng)
+
+
+def test_paths_scatter_around_the_two_functions():
+    """40 paths a side at 9 points: 5 standard errors each, false alarm 1e-5."""
+    pair = hinge_pair(20, rng=stream(0, "paths", "data"))
+    ticks = np.linspace(-1, 1, 9)
+    sides = release_paths(pair, ticks, epsilon=2.0, delta=1e-5, n_paths=40, seed=0)
+    sigma = gaussian_sigma(epsilon=2.0, delta=1e-5, sensitivity=pair.sensitivity)
+    points = np.column_stack([ticks, np.full(9, pair.records[-1, 1])])
+    for values, coefficients in zip(sides, (pair.coefficients, pair.neighbour), strict=True):
+        assert values.shape == (40, 9)
+        exact = pair.kernel(points, pair.records) @ coefficients
+        assert (np.abs(values.mean(axis=0) - exact) < 5 * sigma / np.sqrt(40)).all()
+    assert not np.array_equal(*sides)
 
 
 def test_rates_and_hits_by_hand():

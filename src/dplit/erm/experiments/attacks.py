@@ -47,6 +47,7 @@ __all__ = [
     "reconstruct_through",
     "reconstruction_runs",
     "reconstruction_target",
+    "release_paths",
     "search_questions",
     "two_point_hits",
 ]
@@ -56,43 +57,9 @@ __all__ = [
 
 
 def pattern_hits(
-    values: ArrayLike,
-    pattern: ArrayLike,
-    *,
-    scale: float,
-    runs: int,
-    rng: np.random.Generator,
+    values: ArrayLike, pattern: ArrayLike, *, scale: float, runs: int, rng: np.random.Generator
 ) -> int:
-    r"""How often the released classifier :math:`\mathrm{sgn}(f+b)` shows a pattern of labels.
-
-    Parameters
-    ----------
-    values : array_like of shape (n,)
-        The function at n points.
-    pattern : array_like of shape (n,)
-        Labels -1 and 1.
-    scale : float
-        Laplace scale, positive.
-    runs : int
-        Independent releases, at least 1.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    int
-        Number of releases with exactly these labels.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> pattern_hits([-1.0, 1.0], [1, -1], scale=5.0, runs=99, rng=stream(0, "example", "noise"))
-    0
-    """
+    r"""How often, in ``runs`` releases, :math:`\mathrm{sgn}(f+b)` shows a pattern of labels."""
     labels = release_classifier(values, scale=scale, rng=rng, releases=runs)
     wanted = np.asarray(pattern)
     if wanted.shape != labels.shape[1:]:
@@ -104,18 +71,8 @@ def pattern_hits(
 class PatternCurve:
     """Probability of the labels (+, -) at the points (1, -1) on two neighbouring data sets.
 
-    Attributes
-    ----------
-    epsilons : ndarray of shape (k,)
-        Nominal budgets.
-    exact : ndarray of shape (2, k)
-        Exact probabilities on z: with the printed scale, and with the doubled one.
-    hits : ndarray of int, shape (2, k)
-        Releases of the classifier on z that show the pattern.
-    other_hits : ndarray of int, shape (2, k)
-        The same on the neighbour, where the pattern is impossible.
-    runs : int
-        Releases behind each number.
+    ``exact`` and ``hits`` on z, ``other_hits`` on the neighbour, shape (2, k): for the printed and
+    the doubled scale, at k budgets.
     """
 
     epsilons: Array
@@ -131,44 +88,10 @@ class PatternCurve:
 
 
 def pattern_curve(
-    epsilons: Sequence[float],
-    *,
-    runs: int,
-    seed: int,
-    n_records: int = 101,
-    regularization: float = 0.1,
-    name: str = "erm-svm-sgn",
-) -> PatternCurve:
-    """Release the classifier of a balanced pair at several budgets and count the pattern (+, -).
-
-    Parameters
-    ----------
-    epsilons : sequence of float
-        Budgets, positive.
-    runs : int
-        Releases per budget, scale and data set.
-    seed : int
-    n_records : int, default=101
-        Odd.
-    regularization : float, default=0.1
-    name : str, default="erm-svm-sgn"
-        Name of the streams.
-
-    Returns
-    -------
-    PatternCurve
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> curve = pattern_curve([0.5], runs=1000, seed=0)
-    >>> curve.exact.round(4).tolist(), curve.other_hits.tolist()
-    ([[0.3935], [0.2212]], [[0], [0]])
-    """
+    epsilons: Sequence[float], *, runs: int, seed: int, n_records: int = 101,
+    regularization: float = 0.1, name: str = "erm-svm-sgn",
+) -> PatternCurve:  # fmt: skip
+    """Release the classifier of a balanced pair at several budgets and count the pattern (+, -)."""
     if len(epsilons) == 0:
         raise ValueError("epsilons must not be empty")
     count = check_integer("runs", runs)
@@ -179,12 +102,9 @@ def pattern_curve(
     for k, epsilon in enumerate(epsilons):
         for row, printed in enumerate((True, False)):
             scale = hinge_scale(
-                epsilon=epsilon,
-                kappa=1.0,
-                regularization=regularization,
-                n_records=n_records,
+                epsilon=epsilon, kappa=1.0, regularization=regularization, n_records=n_records,
                 as_printed=printed,
-            )
+            )  # fmt: skip
             exact[row, k] = sign_pattern_probability(functions[0], pattern, scale=scale)
             for side, values in enumerate(functions):
                 rng = stream(seed, name, "noise", 4 * k + 2 * row + side)
@@ -200,17 +120,27 @@ RELEASES = ("shift", "gaussian_process", "gamma", "queries")
 
 _PENALTY, _WIDTH = 0.05, 0.5
 
+#: What the adversary knows of the fit: lambda and the box of the records.
+_attack = partial(
+    reconstruct_record, regularization=_PENALTY, low=[-1.0, -1.0], high=[1.0, 1.0], label_bound=1.0
+)
+
 _RECORD = [[0.3, -0.2]]
 
 Rng = np.random.Generator
+
+
+def _wave_records(n_records: int, rng: Rng) -> tuple[Array, Array]:
+    """Inputs uniform on the square; labels a wave plus noise uniform on [-0.2, 0.2]."""
+    X = rng.uniform(-1.0, 1.0, (n_records, 2))
+    return X, 0.8 * np.sin(np.pi * X[:, 0]) + 0.2 * rng.uniform(-1.0, 1.0, n_records)
 
 
 def _one_reconstruction(
     trial: Trial, *, release: str, epsilon: float, n_records: int, n_points: int
 ) -> tuple[int, float]:
     rng = trial.stream("data")
-    X = rng.uniform(-1.0, 1.0, (n_records, 2))
-    y = 0.8 * np.sin(np.pi * X[:, 0]) + 0.2 * rng.uniform(-1.0, 1.0, n_records)
+    X, y = _wave_records(n_records, rng)
     points = rng.uniform(-1.0, 1.0, (n_points, 2))
     machine = PrivateKernelMachine(
         loss="squared", regularization=_PENALTY, width=_WIDTH, n_components=50, epsilon=epsilon,
@@ -223,9 +153,8 @@ def _one_reconstruction(
         answers = features(points) @ exact + rng.laplace(scale=machine.sensitivity_ / epsilon)
     else:
         answers = features(points) @ machine.coef_  # what is released; predict would clip it
-    found = reconstruct_record(
+    found = _attack(
         answers, points, X[:-1], y[:-1], kernel=lambda A, B: features(A) @ features(B).T,
-        regularization=_PENALTY, low=[-1.0, -1.0], high=[1.0, 1.0], label_bound=1.0,
         rng=trial.stream("public"),
     )  # fmt: skip
     return len(found.solutions), float(np.abs(found.best - np.append(X[-1], y[-1])).max())
@@ -237,39 +166,8 @@ def reconstruct_through(
 ) -> tuple[Array, Array]:  # fmt: skip
     """Try to recover one record of a released least-squares fit; all others are known.
 
-    Parameters
-    ----------
-    release : {"shift", "gaussian_process", "gamma", "queries"}
-        The paper's shift with enough noise for one answer, or a repair.
-    seed : int
-    epsilon : float, default=0.5
-        Positive.
-    n_records, n_points : int, default=50, 8
-        Records, at least 2, and values that the adversary sees, at least 5.
-    n_repeats : int, default=5
-    n_jobs : int, default=1
-
-    Returns
-    -------
-    solutions : ndarray of int, shape (n_repeats,)
-        Number of records that explain the values to rounding.
-    errors : ndarray of shape (n_repeats,)
-        Largest error of the best guess in the box over x and y.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Inputs are uniform on the square, so a blind guess at its centre has an error of about 0.7.
-
-    Examples
-    --------
-    >>> solutions, errors = reconstruct_through("shift", seed=0, n_repeats=1)
-    >>> int(solutions[0]), bool(errors[0] < 1e-6)
-    (1, True)
+    Returns, for each repetition, the number of records that explain the values to rounding and the
+    largest error of the best guess over x and y; a blind guess has about 0.7.
     """
     check_choice("release", release, RELEASES)
     runs = run_trials(
@@ -288,41 +186,7 @@ def reconstruct_through(
 def search_questions(
     pair: HingePair, *, sigma: float, counts: Sequence[int], n_sets: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Power of random sets of questions to tell two neighbours apart, and of one good question.
-
-    Parameters
-    ----------
-    pair : HingePair
-        Neighbours that attain Theorem 2.
-    sigma : float
-        Factor of the process, positive.
-    counts : sequence of int
-        Numbers of points in a set, each at least 1.
-    n_sets : int
-        Random sets for each number, uniform on the square.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    powers : ndarray of shape (len(counts), n_sets)
-        In standard deviations, as :func:`~dplit.erm.repairs.distinguishing_power`.
-    attained : float
-        The power of asking at the record that differs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.erm.attacks import hinge_pair
-    >>> rng = np.random.default_rng(0)
-    >>> powers, attained = search_questions(hinge_pair(9, rng=rng), sigma=1.0, counts=[1, 5],
-    ...     n_sets=3, rng=rng)
-    >>> powers.shape, bool(powers.max() <= attained)
-    ((2, 3), True)
-    """
+    """Power of random sets of points, shape (len(counts), n_sets), and of asking at the record."""
 
     def power(points: Array) -> float:
         gram = pair.kernel(points, points)
@@ -336,15 +200,10 @@ def search_questions(
 
 @dataclass(frozen=True)
 class PowerAudit:
-    """Statistics of the likelihood-ratio attack on the released coefficients.
+    """Statistics of the likelihood-ratio attack on releases of two neighbours.
 
-    Attributes
-    ----------
-    first, second : ndarray of shape (runs,)
-        On the two neighbours: the release along their difference, in units of it, from -1/2 on
-        the second data set to 1/2 on the first if there were no noise.
-    mu : float
-        Gaussian-DP parameter that the estimator promises.
+    ``first`` and ``second`` are the releases along their difference, in units of it: without noise
+    1/2 on the first data set and -1/2 on the second; ``mu`` is what is promised.
     """
 
     first: Array
@@ -393,36 +252,8 @@ def audit_power_curve(
 ) -> PowerAudit:  # fmt: skip
     r"""Run the best attack on a Gaussian-process release of neighbours that attain Theorem 2.
 
-    Parameters
-    ----------
-    seed : int
-    runs : int
-        Releases of each data set, at least 1.
-    epsilon, delta : float
-        The budget.
-    through : {"estimator", "oracle"}, default="estimator"
-        :class:`~dplit.erm.estimators.PrivateKernelClassifier` or
-        :class:`~dplit.erm.repairs.GaussianProcessOracle`.
-
-    Returns
-    -------
-    PowerAudit
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    One record of either class and :math:`\lambda=\frac12`: the hinge minimisers are
-    :math:`\pm K_x`, at distance :math:`2=1/(\lambda m)`; the attack asks at x.
-
-    Examples
-    --------
-    >>> audit = audit_power_curve(seed=0, runs=20, through="oracle")
-    >>> len(audit.first), round(audit.mu, 2)
-    (20, 0.92)
+    One record of either class, lambda = 1/2: the hinge minimisers are :math:`\pm K_x`, and the
+    attack asks at x.
     """
     count = check_integer("runs", runs)
     check_choice("through", through, ("estimator", "oracle"))
@@ -435,51 +266,36 @@ def audit_power_curve(
     return PowerAudit(first, second, 1.0 / float(gaussian_sigma(epsilon=epsilon, delta=delta)))
 
 
-_WIDTH_attack_runs, _PENALTY_attack_runs, _BOUND = 0.5, 0.05, 1.0
+def release_paths(
+    pair: HingePair, ticks: Array, *, epsilon: float, delta: float, n_paths: int, seed: int
+) -> tuple[Array, Array]:
+    """Released functions of two neighbours at first coordinates ``ticks``, (n_paths, q) each.
 
-_kernel = partial(gaussian_kernel, width=_WIDTH_attack_runs)
+    The second coordinate is that of the record that differs.
+    """
+    points = np.column_stack([ticks, np.full(len(ticks), pair.records[-1, 1])])
+    sides = []
+    for side, coefficients in enumerate((pair.coefficients, pair.neighbour)):
+        rng = stream(seed, "erm-beyond-gp-paths", "noise", side)
+        oracles = (
+            GaussianProcessOracle(
+                pair.kernel, pair.records, coefficients, sensitivity=pair.sensitivity,
+                epsilon=epsilon, delta=delta, rng=rng,
+            )
+            for _ in range(n_paths)
+        )  # fmt: skip
+        sides.append(np.array([oracle.answer(points) for oracle in oracles]))
+    return sides[0], sides[1]
+
+
+_kernel = partial(gaussian_kernel, width=_WIDTH)
 
 
 def two_point_hits(
-    values: ArrayLike,
-    neighbour: ArrayLike,
-    *,
-    scale: float,
-    runs: int,
-    rng: np.random.Generator,
+    values: ArrayLike, neighbour: ArrayLike, *, scale: float, runs: int, rng: np.random.Generator,
     as_printed: bool = True,
-) -> tuple[int, int]:
-    """How often the two-point attack says "z", on releases of either function.
-
-    Parameters
-    ----------
-    values, neighbour : array_like of shape (2,)
-        Both functions at the two points.
-    scale : float
-        Laplace scale, positive.
-    runs : int
-        Releases of each function, at least 1.
-    rng : numpy.random.Generator
-    as_printed : bool, default=True
-        As in :func:`~dplit.erm.release.release_scalar_shift`.
-
-    Returns
-    -------
-    tuple of int
-        Hits on ``values`` and on ``neighbour``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> two_point_hits([0.1, -0.1], [-0.1, 0.1], scale=9.0, runs=50,
-    ...     rng=stream(0, "example", "noise"))
-    (50, 0)
-    """
+) -> tuple[int, int]:  # fmt: skip
+    """How often the two-point attack says "z", on ``runs`` releases of either function."""
     counts = [
         int(two_point_attack(released, values, neighbour).sum())
         for released in (
@@ -494,14 +310,8 @@ def two_point_hits(
 class Target:
     """One private data set, its fit released at some points, and what the adversary knows of it.
 
-    Attributes
-    ----------
-    X, y : ndarray of shape (m, 2) and (m,)
-        The records; the last one is the target, all others are known to the adversary.
-    points : ndarray of shape (n, 2)
-        Where the released function is evaluated.
-    exact, answers : ndarray of shape (n,)
-        Values of the fit, and released values.
+    The last record is the target, all others are known; ``exact`` are values of the fit at
+    ``points``, ``answers`` the released ones.
     """
 
     X: Array
@@ -517,59 +327,23 @@ class Target:
 
 
 def reconstruction_target(
-    trial: Trial,
-    *,
-    epsilon: float = 0.5,
-    n_records: int = 50,
-    n_points: int = 12,
+    trial: Trial, *, epsilon: float = 0.5, n_records: int = 50, n_points: int = 12,
     as_printed: bool = True,
-) -> Target:
-    r"""Draw a data set, fit regularised least squares and release it with the paper's noise.
+) -> Target:  # fmt: skip
+    """Draw a data set, fit regularised least squares and release it with the paper's noise.
 
-    Parameters
-    ----------
-    trial : Trial
-        Source of the streams.
-    epsilon : float, default=0.5
-        Nominal budget: the scale is the printed one of Section 5.1 for kappa = M = 1.
-    n_records, n_points : int
-        Records (at least 2) and evaluation points, drawn uniformly by the adversary.
-    as_printed : bool, default=True
-        One shift for all points; False: fresh noise at every point.
-
-    Returns
-    -------
-    Target
-        Inputs are uniform on the square :math:`[-1,1]^2`, labels :math:`0.8\sin\pi x_1` plus
-        uniform noise on [-0.2, 0.2]; Gaussian kernel of width 0.5, lambda = 0.05.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> target = reconstruction_target(Trial(0, seed=0, name="example"))
-    >>> round(float(np.ptp(target.answers - target.exact)), 12)
-    0.0
+    The scale is that printed in Section 5.1 for kappa = M = 1; the adversary draws the points.
     """
     m, n = check_integer("n_records", n_records, minimum=2), check_integer("n_points", n_points)
     check_positive("epsilon", epsilon)
-    rng = trial.stream("data")
-    X = rng.uniform(-1.0, 1.0, (m, 2))
-    y = 0.8 * np.sin(np.pi * X[:, 0]) + 0.2 * rng.uniform(-1.0, 1.0, m)
+    X, y = _wave_records(m, trial.stream("data"))
     points = trial.stream("public").uniform(-1.0, 1.0, (n, 2))
-    fit = fit_kernel(_kernel(X, X), y, loss="squared", regularization=_PENALTY_attack_runs)
+    fit = fit_kernel(_kernel(X, X), y, loss="squared", regularization=_PENALTY)
     exact = _kernel(points, X) @ fit.coefficients
     scale = least_squares_scale(
-        epsilon=epsilon,
-        kappa=1.0,
-        label_bound=_BOUND,
-        regularization=_PENALTY_attack_runs,
-        n_records=m,
+        epsilon=epsilon, kappa=1.0, label_bound=1.0, regularization=_PENALTY, n_records=m,
         rule="printed",
-    )
+    )  # fmt: skip
     noise = trial.stream("noise")
     answers = release_scalar_shift(exact, scale=scale, rng=noise, as_printed=as_printed)
     return Target(X, y, points, exact, answers)
@@ -578,69 +352,22 @@ def reconstruction_target(
 def reconstruct_target(
     target: Target, n_points: int, *, rng: np.random.Generator, restarts: int = 40
 ) -> Reconstruction:
-    """Attack a target with its first ``n_points`` answers; all but the last record are known.
-
-    Parameters
-    ----------
-    target : Target
-    n_points : int
-        Number of answers used, from 2 to all.
-    rng : numpy.random.Generator
-        For the starting points.
-    restarts : int, default=40
-
-    Returns
-    -------
-    Reconstruction
-        The admissible records that explain the answers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_points`` is out of range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> target = reconstruction_target(Trial(0, seed=0, name="example"))
-    >>> found = reconstruct_target(target, 8, rng=stream(0, "example", "public"))
-    >>> found.unique, bool(np.abs(found.best - target.record).max() < 1e-8)
-    (True, True)
-    """
+    """Attack a target with its first ``n_points`` answers; all but the last record are known."""
     n = check_integer("n_points", n_points, minimum=2)
     if n > len(target.answers):
         raise ValueError(f"n_points must be at most {len(target.answers)}, got n_points={n}")
-    return reconstruct_record(
-        target.answers[:n],
-        target.points[:n],
-        target.X[:-1],
-        target.y[:-1],
-        kernel=_kernel,
-        regularization=_PENALTY_attack_runs,
-        low=[-1.0, -1.0],
-        high=[1.0, 1.0],
-        label_bound=_BOUND,
-        rng=rng,
-        restarts=restarts,
-    )
+    return _attack(
+        target.answers[:n], target.points[:n], target.X[:-1], target.y[:-1], kernel=_kernel,
+        rng=rng, restarts=restarts,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class ReconstructionRuns:
     """Reconstruction against the number of answers; rows are trials, columns numbers of answers.
 
-    Attributes
-    ----------
-    counts : ndarray of shape (k,)
-        Numbers of answers.
-    nearest, farthest : ndarray of shape (T, k)
-        Error (largest coordinate) of the solution nearest to the true record and of the farthest
-        one: what an adversary risks who takes any record that explains the answers. Where none
-        does, both are the error of the best admissible record.
-    solutions : ndarray of int, shape (T, k)
-        Number of different admissible records that were found.
-    shifts : ndarray of shape (T,)
-        The noise that was added (at the first point).
+    Error (largest coordinate) of the ``nearest`` and ``farthest`` record that explains the answers;
+    of the best admissible one if none does. ``shifts`` is the noise at the first point.
     """
 
     counts: NDArray[np.intp]
@@ -664,47 +391,11 @@ def _one_run(
 
 
 def reconstruction_runs(
-    counts: Sequence[int] = tuple(range(2, 13)),
-    *,
-    n_trials: int,
-    seed: int,
-    name: str = "erm-beyond-reconstruction",
-    restarts: int = 40,
-    as_printed: bool = True,
+    counts: Sequence[int] = tuple(range(2, 13)), *, n_trials: int, seed: int,
+    name: str = "erm-beyond-reconstruction", restarts: int = 40, as_printed: bool = True,
     n_jobs: int | None = 1,
-) -> ReconstructionRuns:
-    """Attack many data sets with growing numbers of answers.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        Numbers of answers, each at least 2.
-    n_trials : int
-        Data sets, at least 1.
-    seed : int
-    name : str, default="erm-beyond-reconstruction"
-        Name of the streams.
-    restarts : int, default=40
-        Local searches per attack.
-    as_printed : bool, default=True
-        False: fresh noise at every point, against which the attack must fail.
-    n_jobs : int or None, default=1
-
-    Returns
-    -------
-    ReconstructionRuns
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> runs = reconstruction_runs((5, 8), n_trials=1, seed=0)
-    >>> runs.solutions.tolist(), bool(runs.farthest.max() < 1e-8)
-    ([[1, 1]], True)
-    """
+) -> ReconstructionRuns:  # fmt: skip
+    """Attack many data sets with growing numbers of answers."""
     numbers = tuple(check_integer("counts", n, minimum=2) for n in counts)
     if not numbers:
         raise ValueError("counts must not be empty")
@@ -713,9 +404,6 @@ def reconstruction_runs(
     results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs, progress=False)
     rows = np.array([row for row, _ in results])  # (T, k, 3)
     return ReconstructionRuns(
-        np.array(numbers, dtype=np.intp),
-        rows[..., 0],
-        rows[..., 1],
-        rows[..., 2].astype(np.intp),
+        np.array(numbers, dtype=np.intp), rows[..., 0], rows[..., 1], rows[..., 2].astype(np.intp),
         np.array([shift for _, shift in results]),
-    )
+    )  # fmt: skip

@@ -7,7 +7,7 @@ and step length of gradient descent were chosen on other seeds, in its favour.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Literal
@@ -23,7 +23,7 @@ from dplit.erm.losses import trigonometric_features
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
-from dplit.trials import run_trials
+from dplit.trials import Runs, run_trials
 
 __all__ = [
     "METHODS",
@@ -61,94 +61,30 @@ _FREQUENCIES = 100
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Misclassification of every method.
+class Comparison(Runs):
+    """Misclassification of every method, (n_repeats, n_settings), one noise draw per repetition.
 
-    Attributes
-    ----------
-    problem : str
-    settings : tuple of (int, float)
-        Pairs of number of records and epsilon.
-    delta : float
-        Of the methods that are not pure.
-    errors : dict of str to ndarray of shape (n_repeats, n_settings)
-        Share of wrong predictions for new records, one noise draw per repetition.
-    expected : ndarray of shape (n_repeats, n_settings)
-        That of the Gaussian process, averaged over its noise in closed form.
+    ``settings`` pairs numbers of records with epsilons; ``expected`` is the error of the Gaussian
+    process averaged over its noise, in closed form.
     """
 
-    problem: str
     settings: tuple[tuple[int, float], ...]
-    delta: float
-    errors: Mapping[str, Array]
     expected: Array
-
-    def mean(self, method: str) -> Array:
-        """Mean over repetitions, for each setting."""
-        return np.asarray(self.errors[method].mean(axis=0))
-
-    def advantage(self, method: str, other: str) -> tuple[Array, Array]:
-        """Mean of ``other - method`` over repetitions with its standard error."""
-        gaps = self.errors[other] - self.errors[method]
-        return gaps.mean(axis=0), gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
 
 
 def public_regularization(n_records: int, epsilon: float) -> float:
-    r"""Parameter lambda of all methods, from public numbers.
+    r"""Parameter :math:`\lambda=(m\min\{1,\epsilon\})^{-2/3}` of all methods, from public numbers.
 
-    Parameters
-    ----------
-    n_records : int
-        Number m, at least 1.
-    epsilon : float
-        Positive; infinity for a fit without privacy.
-
-    Returns
-    -------
-    float
-        :math:`(m\min\{1,\epsilon\})^{-2/3}`: the best exponent of the corrected Theorem 4 for
-        beta = 1/2.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> round(public_regularization(1000, 1.0), 6), round(public_regularization(500, 2.0), 6)
-    (0.01, 0.015874)
+    The best exponent of the corrected Theorem 4 for beta = 1/2; an infinite epsilon is no privacy.
     """
     m = check_integer("n_records", n_records)
     return float((m * min(1.0, check_positive("epsilon", epsilon, infinite=True))) ** (-2 / 3))
 
 
 def gaussian_error(scores: Array, share: Array, *, sigma: float) -> float:
-    r"""Expected share of wrong signs of scores with Gaussian noise.
+    """Expected share of wrong signs of scores with Gaussian noise.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        Exact values of the function at test points.
-    share : ndarray of shape (n,)
-        Probability of the label +1 at each.
-    sigma : float
-        Standard deviation of the noise of a value, positive.
-
-    Returns
-    -------
-    float
-        Mean of :math:`p\,\Phi(-f/\sigma)+(1-p)\,\Phi(f/\sigma)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``sigma`` is not positive.
-
-    Examples
-    --------
-    >>> round(gaussian_error(np.array([1.0]), np.array([1.0]), sigma=1.0), 4)
-    0.1587
+    ``share`` holds the probabilities of the label +1 at the test points.
     """
     wrong = norm.cdf(-np.asarray(scores) / check_positive("sigma", sigma))
     return float(np.mean(share * wrong + (1.0 - share) * (1.0 - wrong)))
@@ -250,45 +186,13 @@ def _trial(
 
 
 def compare(
-    problem: Problem,
-    *,
-    settings: Sequence[tuple[int, float]],
-    seed: int,
-    delta: float = 1e-5,
-    n_repeats: int = 10,
-    n_jobs: int = 1,
-) -> Comparison:
+    problem: Problem, *, settings: Sequence[tuple[int, float]], seed: int, delta: float = 1e-5,
+    n_repeats: int = 10, n_jobs: int = 1,
+) -> Comparison:  # fmt: skip
     """Misclassification of all methods at equal privacy, for replacing one record.
 
-    Parameters
-    ----------
-    problem : {"waves", "cancer", "digits"}
-        The labels of ``sin(2 pi x)`` with a tenth of them wrong, on 80 trigonometric features; or
-        bundled data on 200 random Fourier features, split anew in every repetition.
-    settings : sequence of (int, float)
-        Numbers of training records and epsilons.
-    seed : int
-    delta : float, default=1e-5
-        Of the Gaussian process, objective perturbation with Gaussian noise and gradient descent;
-        the others have delta 0.
-    n_repeats : int, default=10
-        At least 2.
-    n_jobs : int, default=1
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> result = compare("waves", settings=[(200, 1.0)], seed=0, n_repeats=2)
-    >>> sorted(result.errors) == sorted(METHODS), result.expected.shape
-    (True, (2, 1))
+    ``settings`` pairs numbers of records with epsilons. ``"waves"`` has 80 features and a tenth of
+    the labels wrong, bundled data 200 random Fourier features and a new split per repetition.
     """
     check_choice("problem", problem, PROBLEMS)
     pairs = tuple(
@@ -309,4 +213,4 @@ def compare(
         for method in METHODS
     }
     expected = np.array([[value for _, value in trial] for trial in trials])
-    return Comparison(problem, pairs, delta, errors, expected)
+    return Comparison(errors, pairs, expected)

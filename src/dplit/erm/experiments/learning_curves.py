@@ -9,19 +9,21 @@ only the sampling of the data is left to repeat.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_positive
-from dplit.erm.losses import trigonometric_features
+from dplit._checks import Array, check_finite_array, check_integer, check_positive
+from dplit.erm.losses import real_array, trigonometric_features
 from dplit.erm.minimisers import fit_linear
 from dplit.erm.rates import (
+    Scale,
     excess_bound,
     least_squares_bound,
     least_squares_noise,
@@ -29,7 +31,7 @@ from dplit.erm.rates import (
 )
 from dplit.erm.release import noise_scale
 from dplit.erm.utility import expected_loss_laplace, wrong_sign_probability
-from dplit.trials import Estimate, Trial, run_trials
+from dplit.trials import Estimate, Runs, Trial, run_trials
 
 __all__ = [
     "HINGE_SETTINGS",
@@ -58,16 +60,7 @@ _GRID = 2000
 
 
 class Setting(NamedTuple):
-    r"""How budget and regularisation depend on m.
-
-    Attributes
-    ----------
-    name : str
-    beta : float
-        Exponent of the approximation error that the choice assumes.
-    epsilon : float or None
-        Fixed budget; None takes that of the paper's schedule.
-    """
+    """How budget and lambda depend on m: the ``beta`` assumed, and ``epsilon`` if it is fixed."""
 
     name: str
     beta: float
@@ -83,38 +76,36 @@ HINGE_SETTINGS = (
 
 
 def hinge_schedule(setting: Setting, m: int) -> tuple[float, float]:
-    r"""Budget and lambda: Theorem 4's, or :math:`\lambda=(m\epsilon)^{-1/(\beta+1)}` at fixed
-    epsilon."""
+    r"""Theorem 4's budget and lambda, or :math:`\lambda=(m\epsilon)^{-1/(\beta+1)}`."""
     if setting.epsilon is None:
         return theorem4_schedule(m, beta=setting.beta)
     return setting.epsilon, (m * setting.epsilon) ** (-1.0 / (setting.beta + 1.0))
 
 
 @dataclass(frozen=True)
-class HingeCurves:
-    r"""Excess risks of the released function, noise integrated out.
+class HingeCurves(Runs):
+    """Excess hinge risks by noise, shape (trials, s, n): by setting and number of records.
 
-    Attributes
-    ----------
-    sizes : ndarray of int, shape (n,)
-    settings : tuple of Setting
-    regularization, epsilon : ndarray, shape (s, n)
-        By setting and size.
-    excess : ndarray, shape (trials, s, n, 3)
-        Excess hinge risk; last axis: no noise, the printed scale, the doubled scale.
-    misclassified : ndarray, shape (trials, s, n, 3)
-        Excess misclassification of the sign.
-    distance : float
-        Largest certified distance of a fit to its minimiser, hence bound on the error of values.
+    ``misclassified`` is the excess misclassification of the sign; no fit is further from its
+    minimiser than ``distance``, which bounds the error of values too.
     """
 
     sizes: NDArray[np.int64]
     settings: tuple[Setting, ...]
     regularization: Array
     epsilon: Array
-    excess: Array
-    misclassified: Array
+    misclassified: Runs
     distance: float
+
+
+def _schedules(
+    schedule: Callable[[Setting, int], tuple[float, float]],
+    settings: tuple[Setting, ...],
+    sizes: NDArray[np.int64],
+) -> tuple[Array, Array]:
+    """Budgets and penalties by setting and size."""
+    pairs = np.array([[schedule(setting, m) for m in sizes.tolist()] for setting in settings])
+    return pairs[..., 0], pairs[..., 1]
 
 
 def check_sizes(sizes: ArrayLike) -> NDArray[np.int64]:
@@ -166,86 +157,31 @@ def hinge_trial(trial: Trial, sizes: NDArray[np.int64], tol: float) -> tuple[Arr
 
 
 def hinge_curves(
-    n_trials: int,
-    *,
-    seed: int,
-    sizes: ArrayLike,
-    name: str = "erm-beyond-curves",
-    n_jobs: int | None = 1,
-    tol: float = 1e-10,
-) -> HingeCurves:
-    r"""Learning curves of the hinge loss with labels of a noisy square wave.
+    n_trials: int, *, seed: int, sizes: ArrayLike, name: str = "erm-beyond-curves",
+    n_jobs: int | None = 1, tol: float = 1e-10,
+) -> HingeCurves:  # fmt: skip
+    """Learning curves of the hinge loss with labels of a noisy square wave.
 
-    Parameters
-    ----------
-    n_trials : int
-        Repetitions, at least 1.
-    seed : int
-        Seed of the run.
-    sizes : array_like of int, shape (n,)
-        Increasing numbers of records.
-    name : str, default="erm-beyond-curves"
-        Name of the streams.
-    n_jobs : int or None, default=1
-        Workers.
-    tol : float, default=1e-10
-        Duality gap of every fit.
-
-    Returns
-    -------
-    HingeCurves
-        Risks on 2000 midpoints of the unit interval; the Bayes classifier is
-        :math:`\operatorname{sgn}\sin2\pi x`, labels agree with it with probability 0.9.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> curves = hinge_curves(2, seed=0, sizes=[64, 128])
-    >>> curves.excess.shape
-    (2, 4, 2, 3)
+    Risks on 2000 midpoints of the unit interval; ``tol`` is the duality gap of every fit.
     """
     records = check_sizes(sizes)
     one = functools.partial(hinge_trial, sizes=records, tol=check_positive("tol", tol))
     results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs)
-    pairs = np.array([[hinge_schedule(s, m) for m in records.tolist()] for s in HINGE_SETTINGS])
+    excess, wrong, distances = zip(*results, strict=True)
+    by_noise = [
+        {noise: np.array(table)[..., k] for k, noise in enumerate(NOISES)}
+        for table in (excess, wrong)
+    ]
+    epsilon, penalty = _schedules(hinge_schedule, HINGE_SETTINGS, records)
     return HingeCurves(
-        sizes=records,
-        settings=HINGE_SETTINGS,
-        regularization=pairs[..., 1],
-        epsilon=pairs[..., 0],
-        excess=np.array([result[0] for result in results]),
-        misclassified=np.array([result[1] for result in results]),
-        distance=max(result[2] for result in results),
+        by_noise[0], records, HINGE_SETTINGS, penalty, epsilon, Runs(by_noise[1]), max(distances)
     )
 
 
 def hinge_approximation(regularization: float) -> float:
     r"""Approximation error :math:`D(\lambda)` of the classification problem of the curves.
 
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-
-    Returns
-    -------
-    float
-        Excess hinge risk plus penalty of :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_c` in the span of
-        the features, on the grid of the curves.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``regularization`` is not positive and finite.
-
-    Examples
-    --------
-    >>> round(hinge_approximation(0.01), 4)
-    0.149
+    With :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_c` in the span of the features, on the same grid.
     """
     penalty = check_positive("regularization", regularization)
     grid, features = _hinge_grid()
@@ -256,64 +192,24 @@ def hinge_approximation(regularization: float) -> float:
 
 
 def hinge_bounds(curves: HingeCurves) -> Array:
-    r"""Bound by stability on the excess hinge risk with the doubled noise.
-
-    Parameters
-    ----------
-    curves : HingeCurves
-
-    Returns
-    -------
-    ndarray, shape (s, n)
-        By setting and size, with :func:`hinge_approximation` and slopes in [-1, 0] or [0, 1].
-
-    Examples
-    --------
-    >>> hinge_bounds(hinge_curves(1, seed=0, sizes=[64]))[:, 0].round(3)
-    array([0.87 , 0.807, 0.87 , 0.773])
-    """
+    """Bound by stability on the excess hinge risk with the doubled noise, by setting and size."""
     bounds = np.empty(curves.regularization.shape)
     for (i, j), penalty in np.ndenumerate(curves.regularization):
         bounds[i, j] = excess_bound(
-            n_records=int(curves.sizes[j]),
-            regularization=float(penalty),
-            epsilon=float(curves.epsilon[i, j]),
-            lipschitz=1.0,
-            width=1.0,
+            n_records=int(curves.sizes[j]), regularization=float(penalty),
+            epsilon=float(curves.epsilon[i, j]), lipschitz=1.0, width=1.0,
             approximation=hinge_approximation(float(penalty)),
-        )
+        )  # fmt: skip
     return bounds
 
 
 def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:
-    r"""Slope of the logarithm of a mean curve against log m, with a standard error.
+    """Slope of the logarithm of a mean curve against log m; ``values`` has shape (trials, n).
 
-    Parameters
-    ----------
-    values : array_like, shape (trials, n)
-        Positive results, at least two trials.
-    sizes : array_like, shape (n,)
-        Positive, at least two different ones.
-
-    Returns
-    -------
-    Estimate
-        Least-squares slope of the mean over trials, and its jackknife standard error, which
-        respects that one trial's results are dependent.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes do not fit or a number is not positive.
-
-    Examples
-    --------
-    >>> slope = log_slope([[1.0, 0.5, 0.25], [2.0, 1.0, 0.5]], [1, 4, 16])
-    >>> round(float(slope.mean), 12), round(float(slope.se), 12)
-    (-0.5, 0.0)
+    The standard error is a jackknife's: it respects that one trial's results are dependent.
     """
-    table = np.asarray(check_finite_array("values", values, ndim=2), dtype=np.float64)
-    m = np.asarray(check_finite_array("sizes", sizes, ndim=1), dtype=np.float64)
+    table = real_array("values", values, 2)
+    m = real_array("sizes", sizes, 1)
     trials = check_integer("the number of trials", len(table), minimum=2)
     if table.shape[1] != len(m) or min(table.min(), m.min()) <= 0 or np.ptp(m) == 0:
         raise ValueError(
@@ -331,9 +227,8 @@ def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:
 
 # Learning curves of the scalar-shift release for least squares, from growing sums.
 #
-# Records, features and noise as in :mod:`dplit.erm.experiments.learning_curves`. The excess risk is
-# a weighted sum of squared differences of weights, and the noise adds its variance: nothing is
-# simulated but the sample.
+# Records, features and noise as above. The excess risk is a weighted sum of squared differences of
+# weights, and the noise adds its variance: nothing is simulated but the sample.
 
 
 #: Amplitude of the regression function and of the noise in its labels.
@@ -346,8 +241,7 @@ LEAST_SQUARES_SETTINGS = (
 
 
 def least_squares_schedule(setting: Setting, m: int) -> tuple[float, float]:
-    r"""Budget and lambda: those of Section 5.1, or :math:`\lambda=m^{-2/(3+\beta)}` at fixed
-    epsilon."""
+    r"""Section 5.1's budget and lambda, or :math:`\lambda=m^{-2/(3+\beta)}` at fixed epsilon."""
     if setting.epsilon is None:
         penalty = float(m) ** (-2.0 / (3.0 * (setting.beta + 1.0)))
         return 1.0 / (penalty * float(m) ** (2.0 / 3.0)), penalty
@@ -355,32 +249,17 @@ def least_squares_schedule(setting: Setting, m: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class LeastSquaresCurves:
-    r"""Excess squared risks of the released function, noise integrated out.
+class LeastSquaresCurves(Runs):
+    """Excess squared risks by noise, shape (trials, s, n): by setting and number of records.
 
-    Attributes
-    ----------
-    sizes : ndarray of int, shape (n,)
-    settings : tuple of Setting
-    regularization, epsilon : ndarray, shape (s, n)
-    plain : ndarray, shape (trials, s, n)
-        Excess risk without noise.
-    noise : dict of str to ndarray, shape (s, n)
-        What the noise adds, for the scales "printed", "doubled" and "sharp"; the same in every
-        trial.
+    ``noise`` is what each scale adds to them, shape (s, n), the same in every trial.
     """
 
     sizes: NDArray[np.int64]
     settings: tuple[Setting, ...]
     regularization: Array
     epsilon: Array
-    plain: Array
     noise: dict[str, Array]
-
-    def excess(self, scale: str) -> Array:
-        """Return the excess with noise, shape (trials, s, n); ``"none"`` is without."""
-        check_choice("scale", scale, ("none", *self.noise))
-        return self.plain if scale == "none" else self.plain + self.noise[scale]
 
 
 def _regression_weights() -> tuple[Array, Array]:
@@ -394,29 +273,7 @@ def _regression_weights() -> tuple[Array, Array]:
 
 
 def least_squares_approximation(regularization: float) -> tuple[float, float]:
-    r"""Least :math:`D(\lambda)` of the regression problem of the curves, and its least risk.
-
-    Parameters
-    ----------
-    regularization : float
-        lambda, positive.
-
-    Returns
-    -------
-    approximation, risk : float
-        :math:`\frac18\frac\lambda{\mu_1+\lambda}` with the eigenvalue :math:`\mu_1` of the
-        regression function :math:`\frac12\sin2\pi x`, and :math:`\mathcal E(f_\rho)=\frac1{12}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``regularization`` is not positive and finite.
-
-    Examples
-    --------
-    >>> [round(value, 4) for value in least_squares_approximation(0.01)]
-    [0.0039, 0.0833]
-    """
+    r"""Least :math:`D(\lambda)` of the regression problem of the curves, and its risk 1/12."""
     penalty = check_positive("regularization", regularization)
     target, moments = _regression_weights()
     share = penalty / (moments + penalty)
@@ -445,95 +302,34 @@ def least_squares_trial(trial: Trial, sizes: NDArray[np.int64]) -> Array:
 
 
 def least_squares_curves(
-    n_trials: int,
-    *,
-    seed: int,
-    sizes: ArrayLike,
-    name: str = "erm-beyond-curves-squared",
+    n_trials: int, *, seed: int, sizes: ArrayLike, name: str = "erm-beyond-curves-squared",
     n_jobs: int | None = 1,
-) -> LeastSquaresCurves:
+) -> LeastSquaresCurves:  # fmt: skip
     r"""Learning curves of least squares for :math:`y=\frac12\sin2\pi x+\frac12U[-1,1]`.
 
-    Parameters
-    ----------
-    n_trials, seed, sizes, name, n_jobs
-        As in :func:`dplit.erm.experiments.learning_curves.hinge_curves`.
-
-    Returns
-    -------
-    LeastSquaresCurves
-        The excess is the distance to the regression function in :math:`L^2`, a weighted sum of
-        squared differences of weights: no test set. The function 0 has excess 1/8.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Gram matrix and right side of the features are sums over records; they grow with the sample,
-    and each fit is a system of 80 equations whatever m is.
-
-    Examples
-    --------
-    >>> curves = least_squares_curves(2, seed=0, sizes=[64, 128])
-    >>> curves.plain.shape, round(float(curves.noise["printed"][0, 0]), 6)
-    ((2, 2, 2), 2.0)
+    The excess is the distance to the regression function in :math:`L^2`, exactly; that of 0 is 1/8.
     """
     records = check_sizes(sizes)
     one = functools.partial(least_squares_trial, sizes=records)
-    results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs)
-    settings = LEAST_SQUARES_SETTINGS
-    pairs = np.array([[least_squares_schedule(s, m) for m in records.tolist()] for s in settings])
-    noise = {
-        scale: np.array(
-            [
-                [
-                    least_squares_noise(
-                        n_records=m,
-                        regularization=pairs[i, j, 1],
-                        epsilon=pairs[i, j, 0],
-                        label_bound=2.0 * AMPLITUDE,
-                        scale=scale,
-                    )
-                    for j, m in enumerate(records.tolist())
-                ]
-                for i in range(len(settings))
-            ]
-        )
-        for scale in ("printed", "doubled", "sharp")
-    }
-    return LeastSquaresCurves(
-        records, settings, pairs[..., 1], pairs[..., 0], np.array(results), noise
-    )
+    plain = np.array(run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs))
+    epsilon, penalty = _schedules(least_squares_schedule, LEAST_SQUARES_SETTINGS, records)
+    noise = {scale: np.empty(penalty.shape) for scale in get_args(Scale)}
+    for scale, (i, j) in itertools.product(get_args(Scale), np.ndindex(penalty.shape)):
+        noise[scale][i, j] = least_squares_noise(
+            n_records=int(records[j]), regularization=float(penalty[i, j]),
+            epsilon=float(epsilon[i, j]), label_bound=2.0 * AMPLITUDE, scale=scale,
+        )  # fmt: skip
+    excess = {"none": plain} | {scale: plain + added for scale, added in noise.items()}
+    return LeastSquaresCurves(excess, records, LEAST_SQUARES_SETTINGS, penalty, epsilon, noise)
 
 
 def least_squares_bounds(curves: LeastSquaresCurves) -> Array:
-    r"""Bound on the excess squared risk without noise, by leaving one record out.
-
-    Parameters
-    ----------
-    curves : LeastSquaresCurves
-
-    Returns
-    -------
-    ndarray, shape (s, n)
-        By setting and size, with the least approximation error of the regression problem.
-
-    Examples
-    --------
-    >>> curves = least_squares_curves(1, seed=0, sizes=[64, 128])
-    >>> bool((curves.plain[0] < least_squares_bounds(curves)).all())
-    True
-    """
+    """Bound on the excess squared risk without noise, by leaving one record out."""
     bounds = np.empty(curves.regularization.shape)
     for (i, j), penalty in np.ndenumerate(curves.regularization):
         bias, risk = least_squares_approximation(float(penalty))
         bounds[i, j] = least_squares_bound(
-            n_records=int(curves.sizes[j]),
-            regularization=float(penalty),
-            approximation=bias,
+            n_records=int(curves.sizes[j]), regularization=float(penalty), approximation=bias,
             target_risk=risk,
-        )
+        )  # fmt: skip
     return bounds

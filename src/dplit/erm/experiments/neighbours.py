@@ -33,14 +33,7 @@ __all__ = [
 
 
 class Replacements(NamedTuple):
-    """Single replacements: record ``removed[k]`` gives way to ``(points[k], labels[k])``.
-
-    Attributes
-    ----------
-    removed : ndarray of int, shape (q,)
-    points : ndarray, shape (q, d)
-    labels : ndarray, shape (q,)
-    """
+    """Single replacements: record ``removed[k]`` gives way to ``(points[k], labels[k])``."""
 
     removed: NDArray[np.intp]
     points: Array
@@ -48,12 +41,7 @@ class Replacements(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Distances of neighbouring fits and how far the minimisers' distances can be from them.
-
-    Attributes
-    ----------
-    values, errors : ndarray, shape (q,)
-    """
+    """Distances of neighbouring fits and how far the minimisers' can be from them."""
 
     values: Array
     errors: Array
@@ -62,34 +50,9 @@ class Distances(NamedTuple):
 def wave_sample(
     n_records: int, *, task: Literal["regression", "classification"], rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    r"""Draw points of the square and noisy values, or noisy signs, of a wave.
+    """Draw points of the square and noisy values, or noisy signs, of the wave 0.8 sin(pi x_1).
 
-    Parameters
-    ----------
-    n_records : int
-        m, at least 1.
-    task : {"regression", "classification"}
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    points : ndarray, shape (m, 2)
-        Uniform on :math:`[-1,1]^2`.
-    y : ndarray, shape (m,)
-        With :math:`\eta=0.8\sin\pi x_1`: :math:`\eta+U[-0.2,0.2]`, in [-1, 1]; or labels with
-        :math:`P(y=1)=(1+\eta)/2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> points, y = wave_sample(3, task="classification", rng=stream(0, "example", "data"))
-    >>> points.shape, set(y.tolist()) <= {-1.0, 1.0}
-    ((3, 2), True)
+    Values carry noise uniform on [-0.2, 0.2]; labels are +1 with probability (1 + wave) / 2.
     """
     m = check_integer("n_records", n_records)
     check_choice("task", task, ("regression", "classification"))
@@ -104,29 +67,7 @@ def wave_sample(
 def draw_replacements(
     points: Array, y: Array, count: int, *, loss: str, rng: np.random.Generator
 ) -> Replacements:
-    """Draw replacements, half of them random and half adversarial.
-
-    Parameters
-    ----------
-    points, y : ndarray, shapes (m, 2) and (m,)
-        A sample of :func:`wave_sample`.
-    count : int
-        Number q of replacements, at least 2.
-    loss : {"squared", "hinge", "pinball", "logistic"}
-        Chooses between values and labels.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    Replacements
-        The first half are fresh records of the same law. The others keep the point and turn the
-        label: its flip, or -1 for a nonnegative and +1 for a negative value.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-    """
+    """Draw replacements, half of them fresh records, the others a record with its label turned."""
     check_choice("loss", loss, LOSSES)
     fresh = check_integer("count", count, minimum=2) // 2
     generator = check_rng(rng)
@@ -167,14 +108,9 @@ class _Fits:
         if self.loss == "logistic":
             return self._logistic()
         found = solve_gram(
-            self.block,
-            self.y,
-            loss=self.loss,
-            regularization=self.regularization,
-            tau=self.tau,
-            tol=1e-18,
-            start=self.start,
-        )
+            self.block, self.y, loss=self.loss, regularization=self.regularization, tau=self.tau,
+            tol=1e-18, start=self.start,
+        )  # fmt: skip
         self.start = found.coefficients if self.start is None else self.start
         return found.coefficients, found.distance
 
@@ -199,48 +135,12 @@ class _Fits:
 
 
 def replacement_distances(
-    points: ArrayLike,
-    y: ArrayLike,
-    replacements: Replacements,
-    *,
-    loss: str,
-    regularization: float = 0.1,
-    width: float = 0.5,
-    tau: float = 0.75,
-) -> Distances:
+    points: ArrayLike, y: ArrayLike, replacements: Replacements, *, loss: str,
+    regularization: float = 0.1, width: float = 0.5, tau: float = 0.75,
+) -> Distances:  # fmt: skip
     """Distances in the space between the fit of a sample and the fits after replacements.
 
-    Parameters
-    ----------
-    points : array_like, shape (m, d)
-    y : array_like, shape (m,)
-    replacements : Replacements
-        q of them.
-    loss : {"squared", "hinge", "pinball", "logistic"}
-    regularization : float, default=0.1
-        lambda, positive.
-    width : float, default=0.5
-        Of the Gaussian kernel.
-    tau : float, default=0.75
-        Level of the pinball loss.
-
-    Returns
-    -------
-    Distances
-        For least squares the errors are 0: all distances come from one factorisation.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or shapes do not fit.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> swap = Replacements(np.array([0]), np.array([[0.0]]), np.array([-1.0]))
-    >>> found = replacement_distances([[0.0]], [1.0], swap, loss="hinge", regularization=0.5)
-    >>> float(found.values[0]), float(found.errors[0])
-    (2.0, 0.0)
+    For least squares all come from one factorisation, without error.
     """
     targets = check_targets(loss, np.concatenate([np.asarray(y), replacements.labels]))
     penalty = check_positive("regularization", regularization)
@@ -260,34 +160,12 @@ def replacement_distances(
 
 
 def climb(
-    points: Array,
-    y: Array,
-    replacements: Replacements,
-    *,
-    loss: str,
-    regularization: float = 0.1,
-    width: float = 0.5,
-    tau: float = 0.75,
-    steps: int = 60,
-) -> tuple[float, float]:
-    """Move the new point of the best replacement uphill, its label held.
+    points: Array, y: Array, replacements: Replacements, *, loss: str, regularization: float = 0.1,
+    width: float = 0.5, tau: float = 0.75, steps: int = 60,
+) -> tuple[float, float]:  # fmt: skip
+    """Move the new point of the best replacement uphill, its label held, by Nelder and Mead.
 
-    Parameters
-    ----------
-    points, y, replacements, loss, regularization, width, tau
-        As in :func:`replacement_distances`; points of the square [-1, 1]^d.
-    steps : int, default=60
-        Evaluations of the Nelder-Mead search, each of them one fit.
-
-    Returns
-    -------
-    tuple of float
-        The largest distance met and its certified error.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or shapes do not fit.
+    Returns the largest distance met and its certified error.
     """
     setting = {"loss": loss, "regularization": regularization, "width": width, "tau": tau}
     found = replacement_distances(points, y, replacements, **setting)  # type: ignore[arg-type]
@@ -308,44 +186,10 @@ def climb(
 
 
 def stability_curve(
-    sizes: ArrayLike,
-    *,
-    loss: str,
-    n_sets: int,
-    n_replacements: int,
-    seed: int,
-    regularization: float = 0.1,
-    width: float = 0.5,
-    tau: float = 0.75,
-    n_jobs: int | None = 1,
-) -> tuple[Array, Array]:
-    """Largest distance over replacements, for growing samples of the wave.
-
-    Parameters
-    ----------
-    sizes : array_like of int, shape (s,)
-        Sample sizes m.
-    loss, regularization, width, tau
-        As in :func:`replacement_distances`.
-    n_sets : int
-        Independent data sets of each size.
-    n_replacements : int
-        Replacements tried on each, half random and half adversarial.
-    seed : int
-    n_jobs : int or None, default=1
-
-    Returns
-    -------
-    largest : ndarray, shape (n_sets, s)
-        Largest distance over the replacements of each data set.
-    errors : ndarray, shape (n_sets, s)
-        Largest certified error among them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-    """
+    sizes: ArrayLike, *, loss: str, n_sets: int, n_replacements: int, seed: int,
+    regularization: float = 0.1, width: float = 0.5, tau: float = 0.75, n_jobs: int | None = 1,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Largest distance over replacements for growing samples, and its error, (n_sets, sizes)."""
     counts = [check_integer("sizes", size) for size in np.asarray(sizes).tolist()]
     task: Literal["regression", "classification"] = (
         "classification" if loss in ("hinge", "logistic") else "regression"

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from dplit._checks import Array, check_positive
+from dplit.erm.losses import lipschitz_constant
 from dplit.erm.rates import (
     balanced_regularization,
     excess_bound,
@@ -21,7 +22,11 @@ from dplit.erm.rates import (
 from dplit.erm.release import noise_scale
 from dplit.erm.stability import (
     StabilityVersion,
+    bounded_stability,
+    least_squares_lipschitz,
     least_squares_stability,
+    lipschitz_stability,
+    loss_bound,
     mirror_pair,
     pair_distance,
 )
@@ -40,6 +45,7 @@ __all__ = [
     "VERSIONS",
     "CoinRow",
     "SubsetRow",
+    "bound_curves",
     "bounds_beside_worst",
     "coin_rows",
     "least_bounds",
@@ -63,36 +69,9 @@ VERSIONS: dict[StabilityVersion, str] = {
 
 def bounds_beside_worst(
     regularizations: Sequence[float], *, n_records: int, kappa: float = 1.0
-) -> dict[str, NDArray[np.float64]]:
-    """Compute every bound on least-squares stability, and the distance of the worst mirror pair.
-
-    Parameters
-    ----------
-    regularizations : sequence of float
-        Values of lambda, positive.
-    n_records : int
-        m, at least 1.
-    kappa : float, default=1.0
-
-    Returns
-    -------
-    dict of ndarray, shape (len(regularizations),)
-        ``"worst"`` and one entry for each version of
-        :func:`dplit.erm.stability.least_squares_stability`; labels lie in [-1, 1]. A bound
-        below ``"worst"`` is refuted.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> table = bounds_beside_worst([1.0, 9.0], n_records=100)
-    >>> (table["printed"] >= table["worst"]).tolist(), (table["sharp"] >= table["worst"]).tolist()
-    ([True, False], [True, True])
-    """
-    found: dict[str, NDArray[np.float64]] = {}
+) -> dict[str, Array]:
+    """Every bound on least-squares stability, and the ``"worst"`` mirror pair's distance; M = 1."""
+    found: dict[str, Array] = {}
     lambdas = [float(lam) for lam in regularizations]
     found["worst"] = np.array([
         pair_distance(
@@ -104,10 +83,7 @@ def bounds_beside_worst(
     for version in VERSIONS:
         found[version] = np.array([
             least_squares_stability(
-                regularization=lam,
-                n_records=n_records,
-                label_bound=1.0,
-                kappa=kappa,
+                regularization=lam, n_records=n_records, label_bound=1.0, kappa=kappa,
                 version=version,
             )
             for lam in lambdas
@@ -115,22 +91,31 @@ def bounds_beside_worst(
     return found
 
 
+def bound_curves(
+    loss: str, sizes: ArrayLike, *, regularization: float = 0.1, tau: float = 0.75
+) -> dict[str, Array]:
+    """Bounds of both theorems at several sizes, for labels in [-1, 1] and kappa = 1.
+
+    Least squares enters Theorem 2 with the printed constant of Section 5.1.
+    """
+    if loss == "squared":
+        slope = least_squares_lipschitz(regularization=regularization, label_bound=1.0)
+    else:
+        slope = lipschitz_constant(loss, tau=tau)
+    most = loss_bound(loss, regularization=regularization, tau=tau)
+    rules = [{"regularization": regularization, "n_records": m} for m in np.asarray(sizes).tolist()]
+    two = [lipschitz_stability(lipschitz=slope, **rule) for rule in rules]
+    one = [bounded_stability(bound=most, version="printed", **rule) for rule in rules]
+    best = [bounded_stability(bound=most, **rule) for rule in rules]
+    names = ("Theorem 2", "Theorem 1, printed", "Theorem 1 with the constant 2")
+    return {name: np.array(values) for name, values in zip(names, (two, one, best), strict=True)}
+
+
 class SubsetRow(NamedTuple):
     """The subset mechanism at one epsilon beside the bounds of Theorem 3, all divided by G.
 
-    Attributes
-    ----------
-    side : str
-    epsilon : float
-        Nominal.
-    exact_epsilon, gap : float
-        By enumeration for k = 4, m = 3, p = 0.07.
-    closed : float
-        The gap in closed form.
-    wide : float
-        The gap for a million values, m = 100, p = 1e-4.
-    sharp, printed : float
-        Bounds.
+    ``exact_epsilon`` and ``gap`` by enumeration for k = 4, m = 3, p = 0.07, ``closed`` in closed
+    form; ``wide`` is the gap for a million values, m = 100, p = 1e-4.
     """
 
     side: str
@@ -146,18 +131,8 @@ class SubsetRow(NamedTuple):
 class CoinRow(NamedTuple):
     """Exact expectations for the hinge loss on one point, and their bounds.
 
-    Attributes
-    ----------
-    n_records : int
-    generalization : float
-        Expectation of R1.
-    stability, proof, printed : float
-        Bounds on it: by stability, by the proof of Proposition 2, as printed.
-    noise : float
-        Expectation of R2.
-    epsilon : float
-    excess, excess_bound : float
-        Expected excess risk and its bound by stability.
+    ``generalization`` is the mean of R1, bounded by ``stability``, ``proof`` (of Proposition 2) and
+    ``printed``; ``noise`` that of R2, ``excess`` the excess risk.
     """
 
     n_records: int
@@ -172,24 +147,7 @@ class CoinRow(NamedTuple):
 
 
 def subset_rows(epsilons: Sequence[float]) -> list[SubsetRow]:
-    """Rows for both signs of the gap.
-
-    Parameters
-    ----------
-    epsilons : sequence of float
-        Positive budgets.
-
-    Returns
-    -------
-    list of SubsetRow
-        First all of side "over", then all of side "under".
-
-    Examples
-    --------
-    >>> row = subset_rows([0.5])[0]
-    >>> round(row.gap, 6), round(row.closed, 6)
-    (0.154375, 0.154375)
-    """
+    """Rows for both signs of the gap."""
     rows = []
     sides: tuple[Side, Side] = ("over", "under")
     for side in sides:
@@ -201,43 +159,20 @@ def subset_rows(epsilons: Sequence[float]) -> list[SubsetRow]:
             ]
             rows.append(
                 SubsetRow(
-                    side,
-                    epsilon,
-                    exact.epsilon,
-                    abs(1.0 - exact.population / exact.sample),
+                    side, epsilon, exact.epsilon, abs(1.0 - exact.population / exact.sample),
                     subset_gap(4, 3, 0.07, epsilon=epsilon, side=side),
-                    subset_gap(10**6, 100, 1e-4, epsilon=epsilon, side=side),
-                    *bounds,
+                    subset_gap(10**6, 100, 1e-4, epsilon=epsilon, side=side), *bounds,
                 )
-            )
+            )  # fmt: skip
     return rows
 
 
 def coin_rows(
     sizes: Sequence[int], *, beta: float, probability: float, epsilon: float | None = None
 ) -> list[CoinRow]:
-    r"""Rows for the hinge loss on one point with the doubled noise.
+    """Rows for the hinge loss on one point with the doubled noise and Theorem 4's lambda.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Numbers of records.
-    beta : float
-        In (0, 1]; fixes :math:`\lambda=m^{-1/(2\beta+1)}`.
-    probability : float
-        Probability of the label +1.
-    epsilon : float, optional
-        Budget; by default that of Theorem 4.
-
-    Returns
-    -------
-    list of CoinRow
-
-    Examples
-    --------
-    >>> row = coin_rows([16], beta=0.5, probability=0.9)[0]
-    >>> row.generalization < row.stability < row.proof < row.printed
-    True
+    ``probability`` is that of the label +1; the budget is Theorem 4's unless given.
     """
     rows = []
     for m in sizes:
@@ -249,22 +184,15 @@ def coin_rows(
         parts = coin_decomposition(m, regularization=penalty, probability=probability, scale=scale)
         proof, printed = (
             privacy_generalization(
-                epsilon=budget,
-                baseline=1.0,
-                noise_error=parts.noise,
-                version=version,
+                epsilon=budget, baseline=1.0, noise_error=parts.noise, version=version
             )
             for version in ("proof", "printed")
         )
         stable = stability_generalization(lipschitz=1.0, regularization=penalty, n_records=m)
         total = excess_bound(
-            n_records=m,
-            regularization=penalty,
-            epsilon=budget,
-            lipschitz=1.0,
-            width=1.0,
+            n_records=m, regularization=penalty, epsilon=budget, lipschitz=1.0, width=1.0,
             approximation=parts.approximation,
-        )
+        )  # fmt: skip
         rows.append(
             CoinRow(
                 m, parts.generalization, stable, proof, printed, parts.noise, budget, parts.excess,
@@ -275,38 +203,16 @@ def coin_rows(
 
 
 def printed_shares(sizes: Sequence[int], betas: Sequence[float]) -> Array:
-    r"""Bound by stability over the printed Theorem 4, at the largest safe Lipschitz constant.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-    betas : sequence of float
-        In (0, 1].
-
-    Returns
-    -------
-    ndarray, shape (len(betas), len(sizes))
-        At :math:`C_L=3/(1+2\epsilon)`, with the printed noise, :math:`B_0=0`, :math:`c_\beta=1`:
-        at most 1 where the printed theorem holds.
-
-    Examples
-    --------
-    >>> printed_shares([64], [0.5]).round(12)
-    array([[1.]])
-    """
+    """Bound by stability over the printed bound of Theorem 4, at the largest safe :math:`C_L`."""
     shares = np.empty((len(betas), len(sizes)))
     for (i, j), _ in np.ndenumerate(shares):
         m, beta = sizes[j], betas[i]
         epsilon, penalty = theorem4_schedule(m, beta=beta)
         constant = safe_lipschitz(epsilon)
         stable = excess_bound(
-            n_records=m,
-            regularization=penalty,
-            epsilon=epsilon,
-            lipschitz=constant,
-            approximation=penalty**beta,
-            as_printed=True,
-        )
+            n_records=m, regularization=penalty, epsilon=epsilon, lipschitz=constant,
+            approximation=penalty**beta, as_printed=True,
+        )  # fmt: skip
         shares[i, j] = stable / printed_bound(
             m, beta=beta, lipschitz=constant, baseline=0.0, c_beta=1.0
         )
@@ -314,33 +220,13 @@ def printed_shares(sizes: Sequence[int], betas: Sequence[float]) -> Array:
 
 
 def least_bounds(sizes: Sequence[int], *, beta: float, epsilon: float) -> tuple[Array, Array]:
-    r"""Least bound by stability over lambda, by the formula for lambda and by a search.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-    beta, epsilon : float
-        With :math:`D(\lambda)=\lambda^\beta`, a loss with :math:`C_L=1`, :math:`\gamma=2`.
-
-    Returns
-    -------
-    formula, search : ndarray, shape (len(sizes),)
-
-    Examples
-    --------
-    >>> formula, search = least_bounds([1000], beta=1.0, epsilon=0.5)
-    >>> bool(abs(formula[0] / search[0] - 1) < 1e-7)
-    True
-    """
+    """Least bound by stability over lambda, by the formula for lambda and by a search."""
 
     def bound(penalty: float, m: int) -> float:
         return excess_bound(
-            n_records=m,
-            regularization=penalty,
-            epsilon=epsilon,
-            lipschitz=1.0,
+            n_records=m, regularization=penalty, epsilon=epsilon, lipschitz=1.0,
             approximation=penalty**beta,
-        )
+        )  # fmt: skip
 
     formula, search = [], []
     for m in sizes:

@@ -7,8 +7,26 @@ import math
 import numpy as np
 import pytest
 
-from dplit.erm.experiments.tables import coin_rows, least_bounds, printed_shares, subset_rows
+from dplit.erm.experiments.tables import (
+    bound_curves,
+    coin_rows,
+    least_bounds,
+    printed_shares,
+    subset_rows,
+)
+from dplit.erm.stability import loss_bound
 from dplit.erm.utility import coin_decomposition
+
+
+def test_bounds_of_the_figure_by_hand():
+    sizes = [25, 400]
+    found = bound_curves("pinball", sizes)
+    assert found["Theorem 2"] == pytest.approx([0.3, 0.01875])
+    most = loss_bound("pinball", regularization=0.1, tau=0.75)
+    assert found["Theorem 1, printed"] == pytest.approx([np.sqrt(most / 0.3125), np.sqrt(most / 5)])
+    ratio = found["Theorem 1, printed"] / found["Theorem 1 with the constant 2"]
+    assert ratio == pytest.approx([np.sqrt(8)] * 2)
+    assert bound_curves("squared", [400])["Theorem 2"] == pytest.approx([4 / np.sqrt(0.1) / 40])
 
 
 @pytest.mark.claim("erm-thm3")
