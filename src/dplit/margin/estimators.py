@@ -68,7 +68,6 @@ def warn_if_noise_rules(
 
     Examples
     --------
-    >>> from dplit.margin.estimators import warn_if_noise_rules
     >>> warn_if_noise_rules(n_samples=1000, noise_dimension=20, epsilon=1.0, delta=1e-6)
     """
     mu = gdp_budget(epsilon=epsilon, delta=delta)
@@ -125,7 +124,6 @@ def margin_weights(
 
     Examples
     --------
-    >>> from dplit.margin.estimators import margin_weights
     >>> Z, labels = np.array([[1.0], [-1.0]] * 500), np.array([1.0, -1.0] * 500)
     >>> weights, rho = margin_weights(Z, labels, margin=0.5, radius=1.0, data_norm=1.0, n_margins=3,
     ...     rng=np.random.default_rng(0), epsilon=4.0, delta=1e-6, inflation=1.0)
@@ -223,7 +221,6 @@ class PrivateMarginClassifier(
 
     Examples
     --------
-    >>> from dplit.margin.estimators import PrivateMarginClassifier
     >>> y = np.repeat(["no", "yes"], 2000)
     >>> X = np.where(y == "yes", 1.0, -1.0)[:, None] * [0.6, 0.8]
     >>> model = PrivateMarginClassifier(margin=0.5, data_norm=1.0, random_state=0).fit(X, y)
@@ -373,8 +370,6 @@ class PrivateMarginClassifier(
         ------
         sklearn.exceptions.NotFittedError
             If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
         """
         records = fitted_records(self, X)
         rows = clip_rows(records, check_positive("data_norm", self.data_norm))
@@ -461,7 +456,6 @@ class PrivateKernelMarginClassifier(
 
     Examples
     --------
-    >>> from dplit.margin.estimators import PrivateKernelMarginClassifier
     >>> X = np.linspace(-2.0, 2.0, 2000).reshape(-1, 1)
     >>> model = PrivateKernelMarginClassifier(n_components=40, classes=("out", "in"),
     ...     random_state=0)

@@ -128,30 +128,7 @@ def _alternatives(
 def excess_table(
     n_samples: int, *, epsilon: float = 1.0, delta: float = 1e-6, runs: int = 8, seed: int = 0
 ) -> ExcessTable:
-    """Excess empirical hinge loss of Algorithm 4's pass and of its alternatives.
-
-    Parameters
-    ----------
-    n_samples : int
-        Records m in 50 dimensions: margin 0.5, 5 % flipped labels; loss at margin 0.25, ball 1.
-    epsilon, delta : float
-        Budget of each method, all of it for one run.
-    runs : int, default=8
-        Independent runs on the data set, at least 2.
-    seed : int, default=0
-
-    Returns
-    -------
-    ExcessTable
-        Standard errors are over runs, the data set being the same.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.learners import excess_table
-    >>> table = excess_table(200, runs=2)
-    >>> len(table.mean), table.mean["no noise"] < table.mean["copies, log(1/delta)"]
-    (12, True)
-    """
+    """Excess empirical hinge loss of Algorithm 4's pass and of its alternatives."""
     m, count = check_integer("n_samples", n_samples), check_integer("runs", runs, minimum=2)
     gamma, flips, rho, k = _SETTING
     name = f"margin-exp-alg4-{m}"
@@ -170,27 +147,7 @@ def excess_table(
 
 
 def linear_records(n_samples: int, n_features: int, *, strength: float) -> tuple[Array, Array]:
-    r"""Records on which the hinge of margin 1 is linear on the unit ball.
-
-    Parameters
-    ----------
-    n_samples, n_features : int
-        Records m and coordinates k >= 2.
-    strength : float
-        Length s in (0, 1) of the mean of the records.
-
-    Returns
-    -------
-    tuple of ndarray
-        :math:`x_i=(s,\pm\sqrt{1-s^2},0,\dots)`, all labels 1: the mean loss is
-        :math:`1-s w_1` for even m, and 1 - s is its minimum.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.learners import linear_records
-    >>> linear_records(2, 2, strength=0.6)[0].tolist()
-    [[0.6, -0.8], [0.6, 0.8]]
-    """
+    r"""Records on which the hinge of margin 1 is linear on the unit ball."""
     s = check_positive("strength", strength)
     if s >= 1.0:
         raise ValueError(f"strength must be below 1, got {strength=!r}")
@@ -202,30 +159,7 @@ def linear_records(n_samples: int, n_features: int, *, strength: float) -> tuple
 def scaling_excess(
     n_samples: int, n_features: int, *, mu: float, runs: int, seed: int
 ) -> tuple[float, float, float]:
-    r"""Excess of a phased pass with replacement on linear records, and its bound.
-
-    Parameters
-    ----------
-    n_samples, n_features : int
-        Records m and dimension k.
-    mu : float
-        Gaussian-DP level of one copy of a record.
-    runs, seed : int
-        Independent runs, at least 2.
-
-    Returns
-    -------
-    tuple of float
-        Mean excess, its standard error, and :func:`dplit.margin.descent.phased_bound`. The mean of
-        the records has length :math:`16\sqrt k/(m\mu)`: the noise decides.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.learners import scaling_excess
-    >>> mean, se, bound = scaling_excess(500, 10, mu=0.5, runs=4, seed=0)
-    >>> 0 < mean < bound
-    True
-    """
+    r"""Excess of a phased pass with replacement on linear records, and its bound."""
     k, m = check_integer("n_features", n_features, minimum=2), check_integer("n_samples", n_samples)
     strength = 16.0 * math.sqrt(k) / (m * check_positive("mu", mu))
     X, y = linear_records(m, k, strength=strength)
@@ -240,24 +174,7 @@ def scaling_excess(
 
 
 def slope(x: Sequence[float], values: Sequence[float], errors: Sequence[float]) -> Estimate:
-    """Slope of values against x, both logarithmic, by least squares, with its standard error.
-
-    Parameters
-    ----------
-    x, values, errors : sequence of float
-        Positive abscissas, positive means and their standard errors.
-
-    Returns
-    -------
-    Estimate
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.learners import slope
-    >>> found = slope([1.0, 4.0, 16.0], [3.0, 6.0, 12.0], [0.0, 0.0, 0.0])
-    >>> round(float(found.mean), 12)
-    0.5
-    """
+    """Slope of values against x, both logarithmic, by least squares, with its standard error."""
     logs = np.log(np.asarray(x, dtype=float))
     weights = logs - logs.mean()
     weights /= weights @ weights
@@ -288,21 +205,7 @@ DELTA, KERNEL_STEPS, FREE_STEPS, DRAWS = 1e-5, 100, 400, 4
 
 @dataclass(frozen=True)
 class KernelAccuracies:
-    """Test accuracies of one problem.
-
-    Attributes
-    ----------
-    name : str
-        A key of ``PROBLEMS``.
-    n_train : int
-        Number of training records.
-    source : str
-        Where the records come from.
-    methods : tuple of str
-        Of the rows.
-    accuracies : ndarray of shape (splits, methods, 5)
-        By method and budget; each a mean over four draws of the noise (one without noise).
-    """
+    """Test accuracies of one problem."""
 
     name: str
     n_train: int
@@ -372,41 +275,7 @@ def kernel_accuracies(
     source: str = "auto",
     n_jobs: int | None = 1,
 ) -> KernelAccuracies:
-    """Test accuracies of four private learners under five budgets.
-
-    Parameters
-    ----------
-    name : str
-        A key of :data:`dplit.datasets.classification.PROBLEMS`.
-    splits : int
-        Stratified 70/30 splits, each with features of its own, at least 2.
-    seed : int
-        Seed of the run; streams are those of ``margin-exp-kernel`` and the name.
-    methods : tuple of str
-        Some of ``METHODS``, or ``LIMIT``, which draws all records jointly from the Gaussian
-        process; a method's numbers do not depend on which others are run.
-    source : {"auto", "paper", "bundled"}, default="auto"
-        For MNIST.
-    n_jobs : int or None, default=1
-        Workers; the result does not depend on it.
-
-    Returns
-    -------
-    KernelAccuracies
-
-    Notes
-    -----
-    Noisy gradient descent, 100 steps (400 without noise), delta = 1e-5 by exact Gaussian DP. Direct
-    features have norm 1 and are searched in the ball of radius Lambda. Compressed ones follow
-    Algorithm 2: clipped at 2, ball of radius 2 Lambda, so four times the noise scale.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.learners import kernel_accuracies
-    >>> result = kernel_accuracies("digits 4/9", splits=2, seed=0)
-    >>> result.n_train, bool(result.mean[1, 4] > 0.95)
-    (252, True)
-    """
+    """Test accuracies of four private learners under five budgets."""
     check_choice("name", name, PROBLEMS)
     check_integer("splits", splits, minimum=2)
     stream_name = f"margin-exp-kernel {name}"
