@@ -41,14 +41,9 @@ class HingeMinimum:
 
 
 def minimise_hinge(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float | None = None,
-    penalty: float | None = None,
-    tolerance: float = 1e-9,
-) -> HingeMinimum:
+    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float | None = None,
+    penalty: float | None = None, tolerance: float = 1e-9,
+) -> HingeMinimum:  # fmt: skip
     r"""Minimise the mean hinge loss over a ball of ``radius``, or with ``penalty`` :math:`\lambda`.
 
     Exactly one of the two is given; not private. For :math:`0\le\alpha_i\le1/m` and

@@ -7,6 +7,7 @@ post-processing: the learner is as private as the solver in the middle.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -132,22 +133,11 @@ def expand(weights: ArrayLike, projection: Map) -> Array:
 
 
 def learn_weights(
-    Z: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float,
-    data_norm: float,
-    epsilon: float,
-    delta: float,
-    rng: np.random.Generator,
-    solver: Solver = "noisy_gradient",
-    inflation: float = 2.0,
-    n_steps: int | None = 100,
-    beta: float = 0.05,
-    n_draws: int = 1,
+    Z: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, epsilon: float,
+    delta: float, rng: np.random.Generator, solver: Solver = "noisy_gradient",
+    inflation: float = 2.0, n_steps: int | None = 100, beta: float = 0.05, n_draws: int = 1,
     runs: int = 1,
-) -> Array:
+) -> Array:  # fmt: skip
     r"""Steps 3 and 4 of Algorithm 2 on projected records: clip, and learn in the larger ball.
 
     Parameters
@@ -199,18 +189,10 @@ def learn_weights(
         if n_steps is None:
             m, k = np.shape(Z)
             n_steps = balanced_steps(n_samples=m, noise_dimension=k, mu=mu)
-        run = noisy_hinge_descent(
-            Z,
-            y,
-            margin=rho,
-            radius=size,
-            data_norm=norm,
-            mu=mu,
-            n_steps=n_steps,
-            rng=rng,
+        return noisy_hinge_descent(
+            Z, y, margin=rho, radius=size, data_norm=norm, mu=mu, n_steps=n_steps, rng=rng,
             n_draws=n_draws,
-        )
-        return run.weights
+        ).weights  # fmt: skip
     if n_draws != 1:
         raise ValueError(f"n_draws must be 1 for solver='phased', got {n_draws=!r}")
     result = boosted_descent(
@@ -221,23 +203,11 @@ def learn_weights(
 
 
 def compressed_learner(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float,
-    data_norm: float,
-    n_components: int,
-    epsilon: float,
-    delta: float,
-    public_rng: np.random.Generator,
-    rng: np.random.Generator,
-    projection: Projection = "fast",
-    solver: Solver = "noisy_gradient",
-    inflation: float = 2.0,
-    n_steps: int = 100,
-    beta: float = 0.05,
-) -> CompressedLearner:
+    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float,
+    n_components: int, epsilon: float, delta: float, public_rng: np.random.Generator,
+    rng: np.random.Generator, projection: Projection = "fast", solver: Solver = "noisy_gradient",
+    inflation: float = 2.0, n_steps: int = 100, beta: float = 0.05,
+) -> CompressedLearner:  # fmt: skip
     """Algorithm 2: a private linear classifier through a random projection (Theorem 3.2).
 
     The map comes from ``public_rng``, the noise from another stream; the rest as in
@@ -305,14 +275,9 @@ def jl_distortion(*, n_components: int, n_samples: int, beta: float) -> float:
 
 
 def margin_slack(
-    *,
-    normalized_margin: float,
-    n_samples: int,
-    n_components: int,
-    mu: float,
-    beta: float,
+    *, normalized_margin: float, n_samples: int, n_components: int, mu: float, beta: float,
     n_steps: int | None = None,
-) -> MarginSlack:
+) -> MarginSlack:  # fmt: skip
     r"""Explicit slack of Algorithm 2 with noisy full-batch descent, our constants, and its terms.
 
     :math:`\frac\eta a+\frac{s^2}a\big(\frac1{\sqrt T}+\frac{2\sqrt k}{m\mu}\big)+
@@ -393,11 +358,5 @@ def vacuous_below(*, normalized_margin: float, mu: float, beta: float) -> int:
     def total(m: int) -> float:
         return best_slack(normalized_margin=normalized_margin, n_samples=m, mu=mu, beta=beta).total
 
-    high = 16
-    while total(high) >= 1.0:
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if total(middle) >= 1.0 else (low, middle)
-    return high
+    sizes = range(9, 1 << 40)
+    return sizes[bisect_left(sizes, True, key=lambda m: total(m) < 1.0)]

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 from scipy.special import betainc, expit, gammaln
-from scipy.stats import norm
 
 from dplit._checks import (
     Array,
@@ -27,12 +26,10 @@ from dplit._checks import (
 
 __all__ = [
     "axis_error",
-    "axis_samples",
     "ball_cover",
     "cap_mass",
     "cover_distance",
     "deep_holes",
-    "gaussian_failure",
     "hadamard_dimension",
     "hadamard_failure",
     "jl_dimension",
@@ -126,8 +123,7 @@ def _blocks(
 
 def _into_ball(points: Array, ball: float) -> Array:
     norms = np.linalg.norm(points, axis=1, keepdims=True)
-    inside: Array = points * (ball / np.maximum(norms, ball))
-    return inside
+    return np.asarray(points * (ball / np.maximum(norms, ball)))
 
 
 def ball_cover(
@@ -246,19 +242,6 @@ def jl_failure(*, n_components: int, distortion: float, n_events: float = 1) -> 
     return check_positive("n_events", n_events) * math.exp(-k * jl_exponent(distortion))
 
 
-def gaussian_failure(*, n_components: int, distortion: float, variance: float) -> float:
-    r"""Normal approximation of the probability that a projected inner product is off.
-
-    Examples
-    --------
-    >>> round(gaussian_failure(n_components=50, distortion=0.4, variance=1.25), 4)
-    0.0114
-    """
-    k = check_integer("n_components", n_components)
-    eta = check_interval("distortion", distortion, 0.0, 1.0)
-    return float(2 * norm.sf(eta * math.sqrt(k / check_positive("variance", variance))))
-
-
 def margin_events(n_samples: int) -> int:
     """One-sided events that a sample and one comparator need from a projection, 5 m + 1.
 
@@ -359,18 +342,6 @@ def axis_error(*, n_features: int, n_samples: int, epsilon: float) -> float:
     if m % d:
         raise ValueError(f"n_samples must be a multiple of n_features={d}, got n_samples={m}")
     return float(expit(-check_positive("epsilon", epsilon) * m / (2 * d)))
-
-
-def axis_samples(*, n_features: int, epsilon: float, error: float) -> float:
-    r"""Sample size at which the expected error of :func:`axis_error` is a given one.
-
-    Examples
-    --------
-    >>> round(axis_samples(n_features=1000, epsilon=1.0, error=0.1))
-    4394
-    """
-    d, alpha = check_integer("n_features", n_features), check_probability("error", error)
-    return 2 * d / check_positive("epsilon", epsilon) * math.log((1 - alpha) / alpha)
 
 
 def cap_mass(*, n_features: int, margin: float) -> float:

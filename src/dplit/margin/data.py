@@ -86,15 +86,13 @@ class LineDistribution:
         """Expected hinge loss of margin 1, for each weight w."""
         values, masses = self.atoms
         weights = np.atleast_1d(check_finite_array("w", w)).astype(float)
-        risk: Array = hinge_loss(np.multiply.outer(weights, values), margin=1.0) @ masses
-        return risk
+        return np.asarray(hinge_loss(np.multiply.outer(weights, values), margin=1.0) @ masses)
 
     def zero_one_error(self, w: ArrayLike) -> Array:
         """Expected zero-one error, for each weight w."""
         values, masses = self.atoms
         weights = np.atleast_1d(check_finite_array("w", w)).astype(float)
-        risk: Array = zero_one_loss(np.multiply.outer(weights, values)) @ masses
-        return risk
+        return np.asarray(zero_one_loss(np.multiply.outer(weights, values)) @ masses)
 
     @property
     def critical_flip(self) -> float:

@@ -62,7 +62,7 @@ _STEPS = (100, 2000)
 
 @dataclass(frozen=True)
 class NoisyDescent:
-    """Mean iterates (n_draws, d), noise per coordinate of a mean gradient, step, level of a draw."""
+    """Mean iterates (n_draws, d), noise on each coordinate of a mean gradient, step, and level."""
 
     weights: Array
     sigma: float
@@ -173,19 +173,10 @@ def signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> float
 
 
 def noisy_hinge_descent(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float,
-    data_norm: float,
-    mu: float,
-    n_steps: int,
-    rng: np.random.Generator,
-    project: bool = True,
-    step: float | None = None,
+    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, mu: float,
+    n_steps: int, rng: np.random.Generator, project: bool = True, step: float | None = None,
     n_draws: int = 1,
-) -> NoisyDescent:
+) -> NoisyDescent:  # fmt: skip
     r"""Minimise the mean hinge loss privately by noisy full-batch (sub)gradient steps.
 
     Parameters
@@ -294,7 +285,7 @@ _UNIT = 2.0**-53
 
 @dataclass(frozen=True)
 class Schedule:
-    r"""Draws, step lengths :math:`4^{-i}\eta` and noise of each phase; the envelope's smoothness."""
+    r"""Draws, steps :math:`4^{-i}\eta` and noise of each phase; smoothness of the envelope."""
 
     sizes: tuple[int, ...]
     steps: tuple[float, ...]
@@ -365,17 +356,9 @@ def _draw_order(m: int, draws: int, replacement: bool, rng: np.random.Generator)
 
 
 def phased_descent(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float,
-    data_norm: float,
-    mu: float,
-    replacement: bool,
-    rng: np.random.Generator,
-    n_draws: int = 1,
-) -> Array:
+    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, mu: float,
+    replacement: bool, rng: np.random.Generator, n_draws: int = 1,
+) -> Array:  # fmt: skip
     """Last points of noisy phased descent on the smoothed hinge, projected on the ball.
 
     A phase runs projected steps from the noisy end of the last one, averages its iterates and adds
@@ -476,17 +459,9 @@ def perturbation_sensitivity(
 
 
 def perturbed_minimiser(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    data_norm: float,
-    penalty: float,
-    mu: float,
-    rng: np.random.Generator,
-    tolerance: float = 1e-12,
-    n_draws: int = 1,
-) -> PerturbedMinimum:
+    X: ArrayLike, y: ArrayLike, *, margin: float, data_norm: float, penalty: float, mu: float,
+    rng: np.random.Generator, tolerance: float = 1e-12, n_draws: int = 1,
+) -> PerturbedMinimum:  # fmt: skip
     """Minimise the mean hinge loss with a quadratic penalty, and add Gaussian noise.
 
     Each draw is mu-GDP under replacement of one record. Where the fast solver misses the tolerance,
@@ -587,18 +562,9 @@ def boosted_bound(
 
 
 def boosted_descent(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float,
-    data_norm: float,
-    epsilon: float,
-    delta: float,
-    rng: np.random.Generator,
-    beta: float = 0.05,
-    accounting: Accounting = "mixture",
-) -> BoostedDescent:
+    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, epsilon: float,
+    delta: float, rng: np.random.Generator, beta: float = 0.05, accounting: Accounting = "mixture",
+) -> BoostedDescent:  # fmt: skip
     """Algorithm 4: several phased passes, and a private choice of the best last point.
 
     (epsilon/2, delta) for all passes together and epsilon/2 for the choice, under replacement of

@@ -10,6 +10,7 @@ neighbours, and :math:`\delta(\epsilon)` averages over them.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -138,21 +139,13 @@ def copy_cap(*, n_samples: int, failure: float) -> int:
     """
     m = check_integer("n_samples", n_samples, minimum=2)
     limit = check_probability("failure", failure)
-    cap = 1
-    while binom.sf(cap, m, 1.0 / m) > limit:
-        cap += 1
-    return cap
+    return 1 + bisect_left(range(1, m), True, key=lambda c: binom.sf(c, m, 1.0 / m) <= limit)
 
 
 def single_copy_mu(
-    *,
-    epsilon: float,
-    delta: float,
-    n_samples: int,
-    accounting: Accounting,
-    runs: int = 1,
+    *, epsilon: float, delta: float, n_samples: int, accounting: Accounting, runs: int = 1,
     spare: bool = False,
-) -> float:
+) -> float:  # fmt: skip
     r"""Level :math:`\mu_1` of one copy that keeps the budget over all runs, each of m draws.
 
     Noise is then :math:`2G\eta_i/\mu_1` per coordinate in phase i. ``permutation``: a record occurs
@@ -220,14 +213,9 @@ def _mixture_mu(epsilon: float, delta: float, m: int, runs: int) -> float:
 
 
 def noise_multiplier(
-    *,
-    epsilon: float,
-    delta: float,
-    n_samples: int,
-    accounting: Accounting,
-    runs: int = 1,
+    *, epsilon: float, delta: float, n_samples: int, accounting: Accounting, runs: int = 1,
     spare: bool = False,
-) -> float:
+) -> float:  # fmt: skip
     """How many times more noise an accounting of duplicates asks for than a permutation.
 
     Arguments as in :func:`single_copy_mu`.

@@ -83,16 +83,9 @@ def warn_if_noise_rules(
 
 
 def margin_weights(
-    Z: Array,
-    labels: Array,
-    *,
-    margin: float | str,
-    radius: float,
-    data_norm: float,
-    n_margins: int,
-    rng: np.random.Generator,
-    **learner: Any,
-) -> tuple[Array, float]:
+    Z: Array, labels: Array, *, margin: float | str, radius: float, data_norm: float,
+    n_margins: int, rng: np.random.Generator, **learner: Any,
+) -> tuple[Array, float]:  # fmt: skip
     r"""Return weights for ``Z`` and the margin, which is given or chosen privately.
 
     Parameters

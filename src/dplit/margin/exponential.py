@@ -38,8 +38,7 @@ from dplit.margin.covers import (
     log_lattice_size,
     reach_squared,
 )
-from dplit.margin.losses import normalized_margin, scaled_rows
-from dplit.margin.losses import normalized_margin as share_of_margin
+from dplit.margin.losses import labelled_records, normalized_margin, scaled_rows
 from dplit.mechanisms import exponential_mechanism
 
 __all__ = [
@@ -92,14 +91,10 @@ def labelled_rows(X: ArrayLike, y: ArrayLike) -> Array:
     >>> labelled_rows([[1.0, 2.0]], [-1])
     array([[-1., -2.]])
     """
-    records = check_finite_array("X", X, ndim=2)
-    labels = check_finite_array("y", y, ndim=1)
-    if len(labels) != len(records):
-        raise ValueError(f"y must have one label per row of X, got {len(labels)}, {len(records)}")
-    if not np.isin(labels, (-1, 1)).all():
-        raise ValueError("y must hold -1 and 1 only")
-    rows: Array = records * labels[:, None].astype(float)
-    return rows
+    records, labels = labelled_records(X, y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one axis, got y of shape {labels.shape}")
+    return np.asarray(records * labels[:, None])
 
 
 def error_counts(W: ArrayLike, X: ArrayLike, y: ArrayLike) -> Array:
@@ -117,8 +112,7 @@ def error_counts(W: ArrayLike, X: ArrayLike, y: ArrayLike) -> Array:
 
 
 def _counts(weights: Array, rows: Array) -> Array:
-    counts: Array = np.count_nonzero(weights @ rows.T <= 0, axis=1).astype(float)
-    return counts
+    return np.asarray(np.count_nonzero(weights @ rows.T <= 0, axis=1).astype(float))
 
 
 def cover_law(counts: ArrayLike, *, epsilon: float) -> Array:
@@ -130,8 +124,7 @@ def cover_law(counts: ArrayLike, *, epsilon: float) -> Array:
     array([0.7311, 0.2689])
     """
     values = check_finite_array("counts", counts, ndim=1)
-    law: Array = softmax(-0.5 * check_positive("epsilon", epsilon) * values)
-    return law
+    return np.asarray(softmax(-0.5 * check_positive("epsilon", epsilon) * values))
 
 
 def streaming_choice(
@@ -159,15 +152,9 @@ def streaming_choice(
 
 
 def rejection_draws(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    epsilon: float,
-    radius: float,
-    covering_radius: float,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> Array:
+    X: ArrayLike, y: ArrayLike, *, epsilon: float, radius: float, covering_radius: float,
+    n_draws: int, rng: np.random.Generator,
+) -> Array:  # fmt: skip
     r"""Independent draws (n, k) from the exponential mechanism on the lattice cover, by rejection.
 
     Uniform lattice points of a cube are kept if they lie within reach of the ball, moved into it,
@@ -200,18 +187,10 @@ def rejection_draws(
 
 
 def margin_selection(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    epsilon: float,
-    margin: float,
-    beta: float,
-    data_norm: float,
-    weight_norm: float = 1.0,
-    n_components: int | None = None,
-    public_rng: np.random.Generator,
+    X: ArrayLike, y: ArrayLike, *, epsilon: float, margin: float, beta: float, data_norm: float,
+    weight_norm: float = 1.0, n_components: int | None = None, public_rng: np.random.Generator,
     rng: np.random.Generator,
-) -> MarginSelection:
+) -> MarginSelection:  # fmt: skip
     """Algorithm 1: project by signs, select in a cover of the small ball, come back.
 
     Rows longer than ``data_norm`` are clipped; epsilon-private under replacement of one record
@@ -254,8 +233,7 @@ def _at(blocks: Iterator[Array], position: int) -> Array:
     """Return one point of a stream, by its position."""
     for block in blocks:
         if position < len(block):
-            point: Array = block[position]
-            return point
+            return np.asarray(block[position])
         position -= len(block)
     raise IndexError("the position is behind the end of the stream")
 
@@ -330,15 +308,9 @@ def relative_bound(
 
 
 def rounded_margins(
-    X: ArrayLike,
-    y: ArrayLike,
-    w: ArrayLike,
-    *,
-    margin: float,
-    data_norm: float = 1.0,
-    n_components: int,
-    rng: np.random.Generator,
-) -> Array:
+    X: ArrayLike, y: ArrayLike, w: ArrayLike, *, margin: float, data_norm: float = 1.0,
+    n_components: int, rng: np.random.Generator,
+) -> Array:  # fmt: skip
     r"""Margins that are left after a sign projection and the worst rounding to the cover.
 
     :math:`(y\langle\Phi w,\Phi x\rangle-\gamma|\Phi x|)/\rho` with :math:`\gamma=\rho/(10r)`.
@@ -351,7 +323,7 @@ def rounded_margins(
     """
     rows, weights = labelled_rows(X, y), check_finite_array("w", w, ndim=1)
     length = float(np.linalg.norm(weights))
-    share_of_margin(margin=margin, data_norm=data_norm, weight_norm=length)
+    normalized_margin(margin=margin, data_norm=data_norm, weight_norm=length)
     phi = sign_projection(rows.shape[1], n_components, rng=check_rng(rng))
     small = rows @ phi.T
     kept = small @ (phi @ weights)
@@ -509,8 +481,7 @@ class PrivacyAudit(NamedTuple):
 
 def _log_law(counts: Array, epsilon: float) -> Array:
     logits = -0.5 * epsilon * counts
-    law: Array = logits - logsumexp(logits)
-    return law
+    return np.asarray(logits - logsumexp(logits))
 
 
 def log_ratio(counts: ArrayLike, neighbour: ArrayLike, *, epsilon: float) -> float:
@@ -571,8 +542,7 @@ def replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
         raise ValueError(f"others must have {len(old)} rows, got others of shape {new.shape}")
     left = old.sum(axis=1, keepdims=True) - old
     both = left[:, :, None] + new[:, None, :]
-    counts: Array = both.reshape(len(old), -1).T
-    return counts
+    return np.asarray(both.reshape(len(old), -1).T)
 
 
 def audit_replacements(
@@ -656,8 +626,7 @@ def arc_law(arcs: Arcs, *, epsilon: float) -> Array:
     """
     weights = np.exp(-0.5 * check_positive("epsilon", epsilon) * (arcs.errors - arcs.errors.min()))
     mass = arcs.length * weights
-    law: Array = mass / mass.sum()
-    return law
+    return np.asarray(mass / mass.sum())
 
 
 def arc_draws(arcs: Arcs, *, epsilon: float, n_draws: int, rng: np.random.Generator) -> Array:
@@ -695,5 +664,4 @@ def arc_log_ratio(left: Arcs, right: Arcs, *, epsilon: float) -> float:
 def _log_density(arcs: Arcs, angles: Array, epsilon: float) -> Array:
     logits = -0.5 * epsilon * arcs.errors
     total = logsumexp(logits, b=arcs.length)
-    density: Array = logits[np.searchsorted(arcs.start, angles, side="right") - 1] - total
-    return density
+    return np.asarray(logits[np.searchsorted(arcs.start, angles, side="right") - 1] - total)

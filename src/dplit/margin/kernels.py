@@ -82,8 +82,7 @@ def gaussian_kernel(
     right = left if Y is None else check_finite_array("Y", Y, ndim=2)
     gamma, r = check_positive("gamma", gamma), check_positive("data_norm", data_norm)
     squares = cdist(np.asarray(left, float), np.asarray(right, float), "sqeuclidean")
-    kernel: NDArray[np.float64] = r * r * np.exp(-gamma * squares)
-    return kernel
+    return np.asarray(r * r * np.exp(-gamma * squares))
 
 
 def margin_features(
@@ -190,14 +189,9 @@ def sup_deviation(gram: ArrayLike, kernel: ArrayLike) -> float:
 
 
 def sup_deviation_draws(
-    X: ArrayLike,
-    n_frequencies: int,
-    *,
-    gamma: float,
-    draws: int,
-    rng: np.random.Generator,
+    X: ArrayLike, n_frequencies: int, *, gamma: float, draws: int, rng: np.random.Generator,
     data_norm: float = 1.0,
-) -> NDArray[np.float64]:
+) -> NDArray[np.float64]:  # fmt: skip
     """Suprema of the Gram error over independent draws of D frequencies of the Gaussian kernel.
 
     Examples
@@ -243,8 +237,7 @@ def polynomial_kernel(
     left = np.asarray(check_finite_array("X", X, ndim=2), float)
     right = left if Y is None else np.asarray(check_finite_array("Y", Y, ndim=2), float)
     p, c = check_integer("degree", degree), check_nonnegative("offset", offset)
-    kernel: Array = (left @ right.T + c) ** p
-    return kernel
+    return np.asarray((left @ right.T + c) ** p)
 
 
 def polynomial_radius(data_norm: float, *, degree: int, offset: float) -> float:
@@ -342,8 +335,7 @@ def tensor_sketch(
         hashing = np.zeros((records.shape[1], k))
         hashing[np.arange(buckets.size), buckets] = signs
         product *= np.fft.rfft(records @ hashing, axis=1)
-    sketch: Array = np.fft.irfft(product, n=k, axis=1)
-    return sketch
+    return np.asarray(np.fft.irfft(product, n=k, axis=1))
 
 
 # Random features followed by a Johnson-Lindenstrauss map, one block of frequencies at a time.
@@ -434,16 +426,9 @@ class StreamedProjection:
 
 
 def streamed_projection(
-    n_features: int,
-    n_frequencies: int,
-    n_components: int,
-    *,
-    gamma: float,
-    rng: np.random.Generator,
-    data_norm: float = 1.0,
-    block: int = 1024,
-    double: bool = False,
-) -> StreamedProjection:
+    n_features: int, n_frequencies: int, n_components: int, *, gamma: float,
+    rng: np.random.Generator, data_norm: float = 1.0, block: int = 1024, double: bool = False,
+) -> StreamedProjection:  # fmt: skip
     """Draw a streamed map of D frequencies to k coordinates: nothing but one public seed.
 
     Another block size is another map; ``double`` changes the precision alone.
@@ -493,8 +478,7 @@ def limit_projection(
         raise ValueError(f"kernel must be nonnegative definite, got eigenvalue {values[0]:.3g}")
     normal = check_rng(rng).standard_normal((len(matrix), k))
     root = vectors * np.sqrt(np.maximum(values, 0.0) / k)
-    paths: NDArray[np.float64] = root @ normal
-    return paths
+    return np.asarray(root @ normal)
 
 
 def gram_entry_variance(value: float, n_components: int, *, method: str) -> float:
@@ -544,14 +528,9 @@ class DirectFeatures:
 
 
 def direct_features(
-    n_features: int,
-    n_frequencies: int,
-    *,
-    gamma: float,
-    rng: np.random.Generator,
-    data_norm: float = 1.0,
-    double: bool = False,
-) -> DirectFeatures:
+    n_features: int, n_frequencies: int, *, gamma: float, rng: np.random.Generator,
+    data_norm: float = 1.0, double: bool = False,
+) -> DirectFeatures:  # fmt: skip
     """Draw the map of equation (2) with D frequencies, 2 D coordinates.
 
     Examples
@@ -576,8 +555,7 @@ class KernelPredictor:
 
     def scores(self, X: ArrayLike) -> Array:
         """Evaluate the predictor; the sign is the class."""
-        scores: Array = self.features.transform(X) @ self.weights
-        return scores
+        return np.asarray(self.features.transform(X) @ self.weights)
 
 
 def meets_hypotheses(*, epsilon: float, delta: float, n_samples: int) -> bool:
@@ -623,21 +601,11 @@ def privacy_level(*, epsilon: float, delta: float) -> float:
 
 
 def fit_predictor(
-    X: ArrayLike,
-    y: ArrayLike,
-    features: FeatureMap,
-    *,
-    margin: float,
-    radius: float,
-    epsilon: float,
-    delta: float,
-    rng: np.random.Generator,
-    data_norm: float = 1.0,
-    inflation: float = 1.0,
-    solver: Solver = "noisy_gradient",
-    n_steps: int = 100,
+    X: ArrayLike, y: ArrayLike, features: FeatureMap, *, margin: float, radius: float,
+    epsilon: float, delta: float, rng: np.random.Generator, data_norm: float = 1.0,
+    inflation: float = 1.0, solver: Solver = "noisy_gradient", n_steps: int = 100,
     beta: float = 0.05,
-) -> KernelPredictor:
+) -> KernelPredictor:  # fmt: skip
     """Learn a linear classifier on a public map of the records, drawn without looking at them.
 
     As :func:`dplit.margin.compressed.learn_weights`, ``inflation`` 1 for features of norm r, 2 in
@@ -662,22 +630,11 @@ def fit_predictor(
 
 
 def algorithm3(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    gamma: float,
-    margin: float,
-    weight_norm: float,
-    epsilon: float,
-    delta: float,
-    beta: float,
-    public_rng: np.random.Generator,
-    rng: np.random.Generator,
-    data_norm: float = 1.0,
-    n_components: int | None = None,
-    solver: Solver = "noisy_gradient",
+    X: ArrayLike, y: ArrayLike, *, gamma: float, margin: float, weight_norm: float, epsilon: float,
+    delta: float, beta: float, public_rng: np.random.Generator, rng: np.random.Generator,
+    data_norm: float = 1.0, n_components: int | None = None, solver: Solver = "noisy_gradient",
     n_steps: int = 100,
-) -> KernelPredictor:
+) -> KernelPredictor:  # fmt: skip
     """Algorithm 3 with all its frequencies, streamed, and the repaired budget.
 
     Algorithm 2 is called with norm bound 2 Lambda and doubles it once more: eight times the noise

@@ -6,8 +6,6 @@ loss is the mean of what they return.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,14 +15,12 @@ from dplit._exact import grid_rows, grid_values
 
 __all__ = [
     "Array",
-    "Prox",
     "bounded_hinge_mean",
     "check_geometry",
     "check_signs",
     "clipped_records",
     "gridded_records",
     "hinge_loss",
-    "hinge_prox",
     "hinge_sensitivity",
     "labelled_records",
     "margin_loss",
@@ -34,7 +30,6 @@ __all__ = [
     "smoothed_hinge",
     "smoothed_slope",
     "zero_one_loss",
-    "zero_one_sensitivity",
 ]
 
 
@@ -172,8 +167,7 @@ def hinge_loss(u: ArrayLike, *, margin: float) -> Array:
     array([3. , 0.5, 0. ])
     """
     rho = check_positive("margin", margin)
-    loss: Array = np.maximum(1.0 - _values(u) / rho, 0.0)
-    return loss
+    return np.asarray(np.maximum(1.0 - _values(u) / rho, 0.0))
 
 
 def ramp_loss(u: ArrayLike, *, margin: float) -> Array:
@@ -184,8 +178,7 @@ def ramp_loss(u: ArrayLike, *, margin: float) -> Array:
     >>> ramp_loss([-1.0, 0.25, 2.0], margin=0.5)
     array([1. , 0.5, 0. ])
     """
-    loss: Array = np.minimum(hinge_loss(u, margin=margin), 1.0)
-    return loss
+    return np.asarray(np.minimum(hinge_loss(u, margin=margin), 1.0))
 
 
 def bounded_hinge_mean(u: ArrayLike, *, margin: float, largest: float) -> Array:
@@ -203,17 +196,6 @@ def bounded_hinge_mean(u: ArrayLike, *, margin: float, largest: float) -> Array:
     bound = 1.0 + check_positive("largest", largest) / margin
     steps, step = grid_values(hinge_loss(u, margin=margin), bound, bits=24)
     return np.asarray(steps.sum(axis=-1) * (step / steps.shape[-1]))
-
-
-def zero_one_sensitivity(n_samples: int) -> float:
-    """Largest change of an empirical zero-one or margin loss when one record is replaced.
-
-    Examples
-    --------
-    >>> zero_one_sensitivity(50)
-    0.02
-    """
-    return 1.0 / check_integer("n_samples", n_samples)
 
 
 def hinge_sensitivity(
@@ -240,13 +222,6 @@ def hinge_sensitivity(
 #
 # Phased stochastic gradient descent needs a smooth loss.  The proximal step of the hinge of one
 # record moves w along the record only, so that it has a formula and no solver is needed.
-
-
-class Prox(NamedTuple):
-    """Minimiser of the loss plus a quadratic, and the value there."""
-
-    point: Array
-    value: float
 
 
 def smoothed_slope(u: ArrayLike, lengths: ArrayLike, *, margin: float, smoothness: float) -> Array:
@@ -287,25 +262,6 @@ def smoothed_hinge(u: ArrayLike, lengths: ArrayLike, *, margin: float, smoothnes
     moved = slope * norms**2 / smoothness  # by how much the proximal step raises the score
     after = np.maximum(gap - moved, 0.0) / margin
     return np.asarray(after + slope**2 * norms**2 / (2.0 * smoothness))
-
-
-def hinge_prox(w: ArrayLike, x: ArrayLike, y: float, *, margin: float, smoothness: float) -> Prox:
-    r"""Minimiser and minimum of :math:`\ell^\rho(y\langle v,x\rangle)+\frac{\beta_s}2\|v-w\|^2`
-    over v.
-
-    Examples
-    --------
-    >>> hinge_prox([0.4], [1.0], 1.0, margin=0.5, smoothness=10.0).point
-    array([0.5])
-    """
-    weights, record = (check_finite_array(n, v, ndim=1) for n, v in (("w", w), ("x", x)))
-    if y not in (-1, 1):
-        raise ValueError(f"y must be -1 or 1, got {y=!r}")
-    length = np.linalg.norm(record)
-    score = np.asarray(y * (weights @ record))
-    slope = smoothed_slope(score, length, margin=margin, smoothness=smoothness)
-    value = smoothed_hinge(score, length, margin=margin, smoothness=smoothness)
-    return Prox(weights + float(slope) / smoothness * y * record, float(value))
 
 
 def _pair(u: ArrayLike, lengths: ArrayLike) -> tuple[Array, Array]:

@@ -34,7 +34,6 @@ __all__ = [
     "SIGMOIDS",
     "SelectionError",
     "ToyNetworks",
-    "all_networks",
     "compressed_output",
     "compression_bound",
     "compression_errors",
@@ -111,8 +110,7 @@ def _layers(weights: Sequence[ArrayLike]) -> list[Array]:
 def _product(value: Array, matrix: Array) -> Array:
     if value.shape[1] != len(matrix):
         raise ValueError(f"weights must have {value.shape[1]} rows, got shape {matrix.shape}")
-    out: Array = value @ matrix
-    return out
+    return np.asarray(value @ matrix)
 
 
 def compressed_output(
@@ -166,15 +164,9 @@ def random_network(
 
 
 def compression_errors(
-    X: ArrayLike,
-    weights: Sequence[ArrayLike],
-    *,
-    n_components: int,
-    input_only: bool = False,
-    slope: float = 1.0,
-    form: Form = "half",
-    rng: np.random.Generator,
-) -> Array:
+    X: ArrayLike, weights: Sequence[ArrayLike], *, n_components: int, input_only: bool = False,
+    slope: float = 1.0, form: Form = "half", rng: np.random.Generator,
+) -> Array:  # fmt: skip
     """Change of a network's outputs when sign projections compress its layers, or the input only.
 
     Examples
@@ -192,8 +184,7 @@ def compression_errors(
     small = [w if phi is None else phi @ w for w, phi in zip(layers, maps, strict=True)]
     before = network_output(X, layers, slope=slope, form=form)
     after = compressed_output(X, small, maps, slope=slope, form=form)
-    gap: Array = np.abs(after - before)
-    return gap
+    return np.asarray(np.abs(after - before))
 
 
 def projection_distortion(
@@ -227,14 +218,9 @@ def projection_distortion(
 
 
 def compression_bound(
-    *,
-    distortion: float,
-    depth: int,
-    weight_norm: float,
-    data_norm: float,
-    slope: float,
+    *, distortion: float, depth: int, weight_norm: float, data_norm: float, slope: float,
     rounding: float = 0.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Largest change of an output on the event that projections keep inner products.
 
     :math:`\Lambda(s\Lambda)^{L-1}r((1+\kappa)^L-1)` with
@@ -321,8 +307,7 @@ def spread_points(n_points: int) -> Array:
     """
     g = 1.324717957244746
     steps = np.arange(check_integer("n_points", n_points)) + 0.5
-    points: Array = np.mod(np.outer(steps, [2 / g, 2 / g**2]), 2.0) - 1.0
-    return points
+    return np.asarray(np.mod(np.outer(steps, [2 / g, 2 / g**2]), 2.0) - 1.0)
 
 
 def teacher_labels(X: ArrayLike) -> Array:
@@ -334,20 +319,6 @@ def teacher_labels(X: ArrayLike) -> Array:
     array([ 1., -1.])
     """
     return np.where(network_output(X, TEACHER, slope=SLOPE) > 0, 1.0, -1.0)
-
-
-def all_networks(width: int = 2) -> int:
-    """Number of networks of the grid.
-
-    Examples
-    --------
-    >>> all_networks(2), all_networks(3)
-    (164025, 66430125)
-    """
-    units = check_integer("width", width)
-    if units > 100:
-        raise ValueError("width must be at most 100")
-    return int((len(_AXIS) ** 2 * len(_OUTPUTS)) ** units)
 
 
 @dataclass(frozen=True)

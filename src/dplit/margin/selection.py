@@ -23,6 +23,7 @@ from dplit._checks import (
     check_probability,
 )
 from dplit.margin.compressed import Solver, learn_weights
+from dplit.margin.exponential import cover_law
 from dplit.margin.losses import (
     bounded_hinge_mean,
     check_signs,
@@ -31,7 +32,6 @@ from dplit.margin.losses import (
     zero_one_loss,
 )
 from dplit.mechanisms import (
-    exponential_mechanism,
     generalized_exponential_mechanism,
     report_noisy_min,
 )
@@ -45,8 +45,6 @@ __all__ = [
     "choose_by_errors",
     "choose_margin",
     "generalized_law",
-    "label_private_choice",
-    "label_private_threshold",
     "margin_grid",
     "plain_law",
     "relative_deviation_bound",
@@ -110,8 +108,7 @@ def threshold_errors(x: ArrayLike, y: ArrayLike, thresholds: ArrayLike) -> NDArr
     positive = np.concatenate([[0], np.cumsum(labels[order] > 0)])
     negative = np.concatenate([[0], np.cumsum(labels[order] < 0)])
     below = np.searchsorted(inputs[order], np.asarray(thresholds, float), side="left")
-    errors: NDArray[np.intp] = positive[below] + negative[-1] - negative[below]
-    return errors
+    return np.asarray(positive[below] + negative[-1] - negative[below])
 
 
 def split_law(errors: ArrayLike, *, epsilon: float) -> Array:
@@ -122,30 +119,7 @@ def split_law(errors: ArrayLike, *, epsilon: float) -> Array:
     >>> split_law([0, 2], epsilon=np.log(3.0))
     array([0.75, 0.25])
     """
-    counts = check_finite_array("errors", errors, ndim=1)
-    law: Array = softmax(-0.5 * check_positive("epsilon", epsilon) * counts)
-    return law
-
-
-def label_private_threshold(
-    x: ArrayLike, y: ArrayLike, *, epsilon: float, rng: np.random.Generator
-) -> float:
-    """Learn a threshold, 1 where ``x >= t``, with pure label privacy and none for the inputs.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> x = np.arange(2000.0)
-    >>> t = label_private_threshold(x, np.where(x < 700, -1, 1), epsilon=1.0,
-    ...     rng=stream(0, "example", "noise"))
-    >>> bool(abs(t - 700) < 50)
-    True
-    """
-    splits = threshold_splits(x, y)
-    chosen = exponential_mechanism(
-        splits.errors, epsilon=epsilon, sensitivity=1.0, rng=rng, better="lower"
-    )
-    return float(splits.thresholds[chosen])
+    return cover_law(errors, epsilon=epsilon)
 
 
 def separated_cover(values: ArrayLike, radius: float) -> NDArray[np.intp]:
@@ -166,35 +140,6 @@ def separated_cover(values: ArrayLike, radius: float) -> NDArray[np.intp]:
             chosen.append(index)
             left &= np.abs(scores - scores[index]).max(axis=1) > limit
     return np.array(chosen, dtype=np.intp)
-
-
-def label_private_choice(
-    values: ArrayLike, y: ArrayLike, *, margin: float, epsilon: float, rng: np.random.Generator
-) -> int:
-    r"""Choose a predictor of a finite class (n, m) with pure label privacy and a margin guarantee.
-
-    With probability :math:`1-\beta` its loss at margin rho/2 is at most the best at rho plus
-    :func:`selection_excess`.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> values = np.outer([-1.0, 1.0], np.ones(200))
-    >>> label_private_choice(values, np.ones(200), margin=1.0, epsilon=1.0,
-    ...     rng=stream(0, "example", "noise"))
-    1
-    """
-    scores = check_finite_array("values", values, ndim=2)
-    labels, half = check_signs(y), check_positive("margin", margin) / 2
-    if labels.shape != scores.shape[1:]:
-        raise ValueError(f"y must have {scores.shape[1]} entries, got y of shape {labels.shape}")
-    cover = separated_cover(scores, half)
-    losses = np.sum(labels * scores[cover] <= half, axis=1)
-    return int(
-        cover[
-            exponential_mechanism(losses, epsilon=epsilon, sensitivity=1.0, rng=rng, better="lower")
-        ]
-    )
 
 
 def selection_excess(n_predictors: int, n_samples: int, *, epsilon: float, beta: float) -> float:
@@ -347,21 +292,11 @@ def choice_bound(
 
 
 def choose_margin(
-    Z: ArrayLike,
-    y: ArrayLike,
-    *,
-    margins: ArrayLike,
-    radius: float,
-    data_norm: float,
-    epsilon: float,
-    delta: float,
-    rng: np.random.Generator,
-    inflation: float = 2.0,
-    solver: Solver = "noisy_gradient",
-    n_steps: int | None = 100,
-    beta: float = 0.05,
+    Z: ArrayLike, y: ArrayLike, *, margins: ArrayLike, radius: float, data_norm: float,
+    epsilon: float, delta: float, rng: np.random.Generator, inflation: float = 2.0,
+    solver: Solver = "noisy_gradient", n_steps: int | None = 100, beta: float = 0.05,
     weight: float = 2.0,
-) -> ChosenMargin:
+) -> ChosenMargin:  # fmt: skip
     r"""Learn at every margin of a public grid and choose one privately by its hinge loss.
 
     (epsilon/2, delta) for the n learners together and epsilon/2 for the choice, under replacement
@@ -405,17 +340,9 @@ def choose_margin(
 
 
 def choose_by_errors(
-    Z: ArrayLike,
-    y: ArrayLike,
-    *,
-    margins: ArrayLike,
-    data_norm: float,
-    epsilon: float,
-    delta: float,
-    rng: np.random.Generator,
-    inflation: float = 1.0,
-    **learner: Any,
-) -> ChosenMargin:
+    Z: ArrayLike, y: ArrayLike, *, margins: ArrayLike, data_norm: float, epsilon: float,
+    delta: float, rng: np.random.Generator, inflation: float = 1.0, **learner: Any,
+) -> ChosenMargin:  # fmt: skip
     r"""Learn at every margin of a grid and choose the weights with the fewest errors, privately.
 
     (0.8 epsilon, delta) for the n learners together and 0.2 epsilon for the choice. One record

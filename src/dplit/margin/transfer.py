@@ -34,7 +34,6 @@ __all__ = [
     "Transferred",
     "balanced_size",
     "fit_kernel_hinge",
-    "norm_tail",
     "pairwise_transfer_bound",
     "pointwise_deviation",
     "pointwise_transfer_bound",
@@ -107,14 +106,9 @@ def pairwise_transfer_bound(
 
 
 def pointwise_deviation(
-    n_samples: int,
-    n_frequencies: int,
-    *,
-    norm: float,
-    weight_sum: float,
-    beta: float,
+    n_samples: int, n_frequencies: int, *, norm: float, weight_sum: float, beta: float,
     data_norm: float = 1.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on the change of the scores at all records, by Bernstein's inequality.
 
     :math:`r\|f\|\sqrt{2\mathcal L/D}+r^2\|\alpha\|_1\mathcal L/(3D)` with :math:`\mathcal
@@ -132,29 +126,10 @@ def pointwise_deviation(
     return first + r * r * check_positive("weight_sum", weight_sum) * log / 3.0
 
 
-def norm_tail(n_frequencies: int, *, n0: float) -> float:
-    """Bound :math:`e^{-9D/(4n_0)}` on the probability to leave the ball of radius 2 Lambda.
-
-    Examples
-    --------
-    >>> round(norm_tail(1000, n0=1000), 4)
-    0.1054
-    """
-    return math.exp(
-        -9.0 * check_integer("n_frequencies", n_frequencies) / (4.0 * check_positive("n0", n0))
-    )
-
-
 def pointwise_transfer_bound(
-    n_samples: int,
-    n_frequencies: int,
-    *,
-    n0: float,
-    margin: float,
-    weight_norm: float,
-    beta: float,
-    data_norm: float = 1.0,
-) -> float:
+    n_samples: int, n_frequencies: int, *, n0: float, margin: float, weight_norm: float,
+    beta: float, data_norm: float = 1.0,
+) -> float:  # fmt: skip
     r"""Increase of the hinge loss over the best of the ball, with D frequencies and size n0.
 
     :math:`\frac{\Lambda r}\rho\big(\frac1{2\sqrt{n_0}}+\sqrt{2\mathcal L/D}+ \sqrt{n_0}\mathcal
@@ -175,15 +150,9 @@ def pointwise_transfer_bound(
 
 
 def private_term(
-    n_samples: int,
-    n_components: int,
-    *,
-    margin: float,
-    weight_norm: float,
-    epsilon: float,
-    delta: float,
-    data_norm: float = 1.0,
-) -> float:
+    n_samples: int, n_components: int, *, margin: float, weight_norm: float, epsilon: float,
+    delta: float, data_norm: float = 1.0,
+) -> float:  # fmt: skip
     r"""Excess loss :math:`\frac{\Lambda r}\rho\frac{2\sqrt p}{m\mu}` of many noisy steps in a ball.
 
     Examples
@@ -199,16 +168,9 @@ def private_term(
 
 
 def balanced_size(
-    n_samples: int,
-    *,
-    margin: float,
-    weight_norm: float,
-    epsilon: float,
-    delta: float,
-    beta: float,
-    data_norm: float = 1.0,
-    n0: float | None = None,
-) -> Balance:
+    n_samples: int, *, margin: float, weight_norm: float, epsilon: float, delta: float, beta: float,
+    data_norm: float = 1.0, n0: float | None = None,
+) -> Balance:  # fmt: skip
     r"""Reference size n0, and so the number of direct features, that costs least in total.
 
     The sum of :func:`pointwise_transfer_bound` at :math:`D=n_0\mathcal L` and of
@@ -294,14 +256,9 @@ def _dual(signed: Array, margin: float, multiplier: float, start: Array) -> Arra
 
 
 def fit_kernel_hinge(
-    kernel: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    weight_norm: float,
-    regularization: float,
+    kernel: ArrayLike, y: ArrayLike, *, margin: float, weight_norm: float, regularization: float,
     tol: float = 1e-6,
-) -> KernelFit:
+) -> KernelFit:  # fmt: skip
     r"""Minimise the regularised hinge loss over a ball of the kernel's space, not privately.
 
     :math:`\hat L^\rho(f)+\frac\lambda2\|f\|^2` over :math:`\|f\|\le\Lambda`, from the kernel
@@ -364,17 +321,9 @@ def _bind(
 
 
 def transfer(
-    fit: KernelFit,
-    X: ArrayLike,
-    y: ArrayLike,
-    kernel: ArrayLike,
-    *,
-    n_frequencies: int,
-    gamma: float,
-    margin: float,
-    rng: np.random.Generator,
-    data_norm: float = 1.0,
-) -> Transferred:
+    fit: KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, n_frequencies: int,
+    gamma: float, margin: float, rng: np.random.Generator, data_norm: float = 1.0,
+) -> Transferred:  # fmt: skip
     """Put the reference predictor on D random features of its records and measure what it loses.
 
     Examples
@@ -419,17 +368,9 @@ class TransferCurve:
 
 
 def transfer_curve(
-    fit: KernelFit,
-    X: ArrayLike,
-    y: ArrayLike,
-    kernel: ArrayLike,
-    *,
-    counts: tuple[int, ...],
-    draws: int,
-    gamma: float,
-    margin: float,
-    rng: np.random.Generator,
-) -> TransferCurve:
+    fit: KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, counts: tuple[int, ...],
+    draws: int, gamma: float, margin: float, rng: np.random.Generator,
+) -> TransferCurve:  # fmt: skip
     """Transfer a reference predictor many times, r = 1, for each number of frequencies.
 
     Examples

@@ -78,14 +78,13 @@ def test_accuracies_on_digits():
     """Windows of more than five standard errors over the splits."""
     methods = METHODS[1:2] + METHODS[3:]
     result = kernel_accuracies("digits 4/9", splits=5, seed=0, methods=methods)
-    assert result.accuracies.shape == (5, 2, len(BUDGETS))
+    assert {result.of(name).shape for name in methods} == {(5, len(BUDGETS))}
     assert result.n_train == 252
-    mean = dict(zip(methods, result.mean, strict=True))
+    mean = {name: result.mean(name) for name in methods}
     assert mean["D = 100"][4] == pytest.approx(0.993, abs=0.015)
     assert mean["compressed to 200"][4] == pytest.approx(0.99, abs=0.015)
     assert mean["D = 100"][0] - mean["compressed to 200"][0] > 0.04
-    assert np.all(result.se < 0.08)
-    np.testing.assert_allclose(result.se, result.accuracies.std(axis=0, ddof=1) / math.sqrt(5))
+    assert all(np.all(result.se(name) < 0.08) for name in methods)
 
 
 @pytest.mark.claim("margin-exp-kernel")
@@ -96,7 +95,7 @@ def test_the_limit_law_gives_the_accuracies_of_many_frequencies():
     """
     methods = (METHODS[-1], LIMIT)
     result = kernel_accuracies("digits 4/9", splits=5, seed=0, methods=methods)
-    gap = result.accuracies[:, 0] - result.accuracies[:, 1]
+    gap = result.of(methods[0]) - result.of(methods[1])
     se = gap.std(axis=0, ddof=1) / math.sqrt(5)
     assert np.all(np.abs(gap.mean(axis=0)) <= 6 * se + 2 / 109)
 
@@ -104,7 +103,7 @@ def test_the_limit_law_gives_the_accuracies_of_many_frequencies():
 def test_a_method_does_not_depend_on_the_others():
     both = kernel_accuracies("digits 4/9", splits=2, seed=1, methods=METHODS[:2])
     one = kernel_accuracies("digits 4/9", splits=2, seed=1, methods=METHODS[1:2])
-    np.testing.assert_array_equal(both.accuracies[:, 1], one.accuracies[:, 0])
+    np.testing.assert_array_equal(both.of(METHODS[1]), one.of(METHODS[1]))
 
 
 def test_bad_input():

@@ -130,16 +130,9 @@ def canary_scores(
 
 
 def audit_learner(
-    learner: Learner,
-    *,
-    epsilon: float,
-    delta: float,
-    n_canaries: int,
-    runs: int,
-    seed: int,
-    noise_factor: float = 1.0,
-    confidence: float = 0.9999,
-) -> CanaryAudit:
+    learner: Learner, *, epsilon: float, delta: float, n_canaries: int, runs: int, seed: int,
+    noise_factor: float = 1.0, confidence: float = 0.9999,
+) -> CanaryAudit:  # fmt: skip
     r"""Audit a learner against its claimed level, with its noise multiplied by a factor."""
     mu = gdp_budget(epsilon=epsilon, delta=delta)
     scores, coins = canary_scores(

@@ -7,6 +7,7 @@ dimension d no longer costs anything.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -117,14 +118,9 @@ def sign_products(
 
 
 def sign_failures(
-    *,
-    n_features: int,
-    n_components: int,
-    differing: int,
-    distortion: float,
-    n_draws: int,
+    *, n_features: int, n_components: int, differing: int, distortion: float, n_draws: int,
     rng: np.random.Generator,
-) -> Failures:
+) -> Failures:  # fmt: skip
     """How often a sign projection moves an inner product, or a squared length, too far."""
     eta = check_interval("distortion", distortion, 0.0, 1.0)
     products, lengths = sign_products(
@@ -140,14 +136,9 @@ def sign_failures(
 
 
 def product_errors(
-    u: ArrayLike,
-    v: ArrayLike,
-    *,
-    n_components: int,
-    kind: str,
-    n_draws: int,
+    u: ArrayLike, v: ArrayLike, *, n_components: int, kind: str, n_draws: int,
     rng: np.random.Generator,
-) -> Array:
+) -> Array:  # fmt: skip
     """Errors of one inner product under independent projections of one kind."""
     pair = np.stack([check_finite_array("u", u, ndim=1), check_finite_array("v", v, ndim=1)])
     check_choice("kind", kind, ("sign", "hadamard"))
@@ -158,8 +149,7 @@ def product_errors(
         else:
             small = hadamard_projection(d, n_components, rng=rng).transform(pair)
         errors[t] = small[0] @ small[1]
-    gaps: Array = errors - pair[0] @ pair[1]
-    return gaps
+    return np.asarray(errors - pair[0] @ pair[1])
 
 
 def fast_distortions(
@@ -190,14 +180,9 @@ def adjoint_growth(
 
 
 def least_margins(
-    *,
-    n_features: int,
-    n_samples: int,
-    margin: float,
-    n_components: int,
-    n_draws: int,
+    *, n_features: int, n_samples: int, margin: float, n_components: int, n_draws: int,
     rng: np.random.Generator,
-) -> Array:
+) -> Array:  # fmt: skip
     r"""Least margin, in units of :math:`\rho`, after projection and the worst rounding."""
     axis = np.eye(1, check_integer("n_features", n_features))[0]
     least = np.empty(check_integer("n_draws", n_draws))
@@ -209,17 +194,9 @@ def least_margins(
 
 
 def compression_curve(
-    dimensions: Sequence[int],
-    *,
-    n_features: int,
-    width: int,
-    depth: int,
-    weight_norm: float,
-    input_only: bool,
-    n_draws: int,
-    rng: np.random.Generator,
-    n_inputs: int = 50,
-) -> CompressionCurve:
+    dimensions: Sequence[int], *, n_features: int, width: int, depth: int, weight_norm: float,
+    input_only: bool, n_draws: int, rng: np.random.Generator, n_inputs: int = 50,
+) -> CompressionCurve:  # fmt: skip
     r"""Change of a network's output by the dimension of its projections."""
     count, results = check_integer("n_draws", n_draws, minimum=2), []
     for k in dimensions:
@@ -253,14 +230,9 @@ DIMENSIONS, TEST = {"prior": 100, "compressed": 1000}, 20_000
 
 
 def bound_value(
-    name: str,
-    n_samples: int,
-    *,
-    normalized_margin: float,
-    epsilon: float,
-    delta: float = 1e-6,
+    name: str, n_samples: int, *, normalized_margin: float, epsilon: float, delta: float = 1e-6,
     beta: float = 0.05,
-) -> float:
+) -> float:  # fmt: skip
     r"""Value of one bound where the comparator makes no error and no hinge loss."""
     check_choice("name", name, BOUNDS)
     m, a = check_integer("n_samples", n_samples), normalized_margin
@@ -276,14 +248,9 @@ def bound_value(
 
 
 def informative_from(
-    name: str,
-    *,
-    normalized_margin: float,
-    epsilon: float,
-    delta: float = 1e-6,
-    beta: float = 0.05,
+    name: str, *, normalized_margin: float, epsilon: float, delta: float = 1e-6, beta: float = 0.05,
     level: float = 0.5,
-) -> int:
+) -> int:  # fmt: skip
     """Smallest number of records from which a bound is below a level."""
     limit = check_positive("level", level)
 
@@ -293,14 +260,8 @@ def informative_from(
         )
         return value < limit
 
-    high = 16
-    while not below(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if below(middle) else (middle, high)
-    return high
+    sizes = range(9, 1 << 40)
+    return sizes[bisect_left(sizes, True, key=below)]
 
 
 @dataclass(frozen=True)
@@ -341,16 +302,9 @@ def _error(coef: Array, a: float, trial: Trial) -> float:
 
 
 def measured_errors(
-    learner: str,
-    sizes: tuple[int, ...],
-    *,
-    normalized_margin: float,
-    epsilon: float,
-    draws: int,
-    seed: int,
-    delta: float = 1e-6,
-    n_jobs: int | None = 1,
-) -> MeasuredErrors:
+    learner: str, sizes: tuple[int, ...], *, normalized_margin: float, epsilon: float, draws: int,
+    seed: int, delta: float = 1e-6, n_jobs: int | None = 1,
+) -> MeasuredErrors:  # fmt: skip
     """Measure what a learner does where the bounds are evaluated."""
     check_choice("learner", learner, ("prior", "compressed"))
     function: Callable[..., float] = _prior if learner == "prior" else _compressed

@@ -68,8 +68,7 @@ class LabelTable:
 def threshold_risk(thresholds: Array, place: float) -> Array:
     """Population error of thresholds: a tenth, and eight tenths of the mass that they cut off."""
     cut = np.minimum(0.5, np.abs(np.asarray(thresholds) - place) / (2.0 * WIDTH))
-    risk: Array = FLIPS + (1.0 - 2.0 * FLIPS) * cut
-    return risk
+    return np.asarray(FLIPS + (1.0 - 2.0 * FLIPS) * cut)
 
 
 def _responses(x: Array, y: Array, place: float, epsilon: float, rng: np.random.Generator) -> float:

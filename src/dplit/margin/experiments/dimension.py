@@ -96,17 +96,9 @@ def exponential_dimension_trial(
 
 
 def dimension_curve(
-    dimensions: Sequence[int],
-    repeats: Sequence[int],
-    *,
-    n_samples: int,
-    margin: float,
-    epsilon: float,
-    beta: float = 0.05,
-    seed: int,
-    name: str,
-    n_jobs: int | None = 1,
-) -> DimensionCurve:
+    dimensions: Sequence[int], repeats: Sequence[int], *, n_samples: int, margin: float,
+    epsilon: float, beta: float = 0.05, seed: int, name: str, n_jobs: int | None = 1,
+) -> DimensionCurve:  # fmt: skip
     """Draws of :func:`dimension_trial` in several dimensions."""
     draws = []
     for d, count in zip(dimensions, repeats, strict=True):
@@ -211,7 +203,7 @@ def dimension_curves(
 ) -> DimensionCurves:  # fmt: skip
     """Errors and hinge losses of all methods in several dimensions."""
     used = setting or Setting()
-    means, errors = [], []
+    estimates = []
     for d in dimensions:
         size = check_integer("dimensions", d, minimum=2)
         results = run_trials(
@@ -221,10 +213,9 @@ def dimension_curves(
             name=f"margin-exp-dim-{size}",
             n_jobs=n_jobs,
         )
-        values = np.array(results)
-        means.append(values.mean(axis=0))
-        errors.append(values.std(axis=0, ddof=1) / math.sqrt(len(values)))
-    return DimensionCurves(tuple(dimensions), np.array(means), np.array(errors))
+        estimates.append(mean_and_se(np.array(results)))
+    means, errors = (np.array(part) for part in zip(*estimates, strict=True))
+    return DimensionCurves(tuple(dimensions), means, errors)
 
 
 class RankCheck(NamedTuple):
@@ -260,5 +251,5 @@ def unprojected_excess(
         + 0.5 * found.step * (used.margin**-2 + q * found.sigma**2)
         for q in (rank, n_features)
     )
-    spread = float(losses.std(ddof=1)) / math.sqrt(n_draws)
-    return RankCheck(float(losses.mean()), spread, by_rank, by_dimension)
+    mean, se = mean_and_se(losses)
+    return RankCheck(float(mean), float(se), by_rank, by_dimension)

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -37,7 +36,7 @@ from dplit.margin.kernels import (
 )
 from dplit.margin.losses import hinge_loss
 from dplit.streams import stream
-from dplit.trials import Estimate, Trial, run_trials
+from dplit.trials import Estimate, Runs, Trial, mean_and_se, run_trials
 
 __all__ = [
     "BUDGETS",
@@ -73,13 +72,12 @@ PENALTIES = (0.3, 1.0, 3.0, 4.0)
 _SETTING = (0.5, 0.05, 0.25, 50)
 
 
-class ExcessTable(NamedTuple):
-    """Excess hinge losses on one data set: mean and standard error over runs, by method."""
+@dataclass(frozen=True)
+class ExcessTable(Runs):
+    """Excess hinge losses on one data set over runs, and their bounds (nan: none), by method."""
 
     n_samples: int
     optimum: float
-    mean: dict[str, float]
-    se: dict[str, float]
     bound: dict[str, float]
 
 
@@ -136,14 +134,12 @@ def excess_table(
     rng = stream(seed, name, "noise")
     best = minimise_hinge(X, y, margin=rho, radius=1.0)
     mu = gdp_budget(epsilon=epsilon, delta=delta)
-    mean, se, bounds = {}, {}, {}
+    excess, bounds = {}, {}
     found = [*_passes(X, y, epsilon, delta, count, rng), *_alternatives(X, y, mu, count, rng)]
     for method, weights, bound in found:
-        excess = hinge_loss(y * (weights @ X.T), margin=rho).mean(axis=1) - best.lower
-        mean[method] = float(excess.mean())
-        se[method] = float(excess.std(ddof=1)) / math.sqrt(count)
+        excess[method] = hinge_loss(y * (weights @ X.T), margin=rho).mean(axis=1) - best.lower
         bounds[method] = bound
-    return ExcessTable(m, best.value, mean, se, bounds)
+    return ExcessTable(excess, m, best.value, bounds)
 
 
 def linear_records(n_samples: int, n_features: int, *, strength: float) -> tuple[Array, Array]:
@@ -168,9 +164,9 @@ def scaling_excess(
         X, y, margin=1.0, radius=1.0, data_norm=1.0, mu=mu, replacement=True, rng=rng,
         n_draws=check_integer("runs", runs, minimum=2),
     )  # fmt: skip
-    excess = strength * (1.0 - weights[:, 0])
+    excess = mean_and_se(strength * (1.0 - weights[:, 0]))
     bound = phased_bound(margin=1.0, radius=1.0, data_norm=1.0, n_draws=m, n_features=k, mu=mu)
-    return float(excess.mean()), float(excess.std(ddof=1)) / math.sqrt(runs), bound
+    return float(excess.mean), float(excess.se), bound
 
 
 def slope(x: Sequence[float], values: Sequence[float], errors: Sequence[float]) -> Estimate:
@@ -204,26 +200,12 @@ DELTA, KERNEL_STEPS, FREE_STEPS, DRAWS = 1e-5, 100, 400, 4
 
 
 @dataclass(frozen=True)
-class KernelAccuracies:
-    """Test accuracies of one problem."""
+class KernelAccuracies(Runs):
+    """Test accuracies of one problem: for each method (splits, budgets)."""
 
     name: str
     n_train: int
     source: str
-    methods: tuple[str, ...]
-    accuracies: Array
-
-    @property
-    def mean(self) -> Array:
-        """Mean over the splits, by method and budget."""
-        values: Array = self.accuracies.mean(axis=0)
-        return values
-
-    @property
-    def se(self) -> Array:
-        """Standard error of the mean, by method and budget."""
-        values: Array = self.accuracies.std(axis=0, ddof=1) / math.sqrt(len(self.accuracies))
-        return values
 
 
 def _mapped(method: str, problem: KernelProblem, rng: np.random.Generator) -> tuple[Array, float]:
@@ -267,14 +249,9 @@ def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Ar
 
 
 def kernel_accuracies(
-    name: str,
-    *,
-    splits: int,
-    seed: int,
-    methods: tuple[str, ...] = METHODS,
-    source: str = "auto",
+    name: str, *, splits: int, seed: int, methods: tuple[str, ...] = METHODS, source: str = "auto",
     n_jobs: int | None = 1,
-) -> KernelAccuracies:
+) -> KernelAccuracies:  # fmt: skip
     """Test accuracies of four private learners under five budgets."""
     check_choice("name", name, PROBLEMS)
     check_integer("splits", splits, minimum=2)
@@ -282,7 +259,8 @@ def kernel_accuracies(
     for method in methods:
         check_choice("method", method, (*METHODS, LIMIT))
     run = partial(_split, name=name, source=source, methods=methods)
-    results = np.array(run_trials(run, splits, seed=seed, name=stream_name, n_jobs=n_jobs))
+    results = run_trials(run, splits, seed=seed, name=stream_name, n_jobs=n_jobs)
+    values = dict(zip(methods, np.stack(results, axis=1), strict=True))
     sample = kernel_problem(name, rng=np.random.default_rng(0), source=source)
     n = len(sample.y)
-    return KernelAccuracies(name, n - math.ceil(0.3 * n), sample.source, methods, results)
+    return KernelAccuracies(values, name, n - math.ceil(0.3 * n), sample.source)
