@@ -237,9 +237,6 @@ def compressed_learner(
 
 
 # Theorem 3.2 with explicit constants: what the margin bound costs, term by term.
-#
-# The published bounds have no constants, and their proofs were not available.  The constants here
-# are ours, and so is every statement about where they make a bound vacuous.
 
 
 class MarginSlack(NamedTuple):

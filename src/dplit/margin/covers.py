@@ -200,15 +200,6 @@ def log_lattice_size(n_components: int, *, radius: float, covering_radius: float
 
 
 # How many dimensions keep margins: failure probabilities of random projections, and their rules.
-#
-# All constants are derived here. For a sign matrix :math:`\Phi` of k rows, a fixed unit vector u
-# and
-# :math:`0<\eta<1`, each of the events :math:`\|\Phi u\|^2>1+\eta` and :math:`\|\Phi u\|^2<1-\eta`
-# has
-# probability at most :math:`e^{-k(\eta^2/4-\eta^3/6)}` (Achlioptas). With
-# :math:`4\langle u,v\rangle=\|u+v\|^2-\|u-v\|^2` an inner product of unit vectors is off by more
-# than
-# :math:`\eta` with at most four times that probability.
 
 
 #: Share of the margin that the projection may use up: 0.15 is left for rounding to a cover.
@@ -323,9 +314,6 @@ def hadamard_dimension(*, distortion: float, n_features: int, n_vectors: int, be
 
 
 # Two closed-form examples on what the exponential mechanism costs without a projection.
-#
-# Records along the axes make the zero-one score need a sample proportional to the dimension, at a
-# margin that shrinks with it; one repeated record makes the margin score need it at any margin.
 
 
 def axis_error(*, n_features: int, n_samples: int, epsilon: float) -> float:

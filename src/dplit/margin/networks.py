@@ -265,11 +265,9 @@ def layer_dimension_budget(
 # All networks of two layers on a grid of weights, and the exact law of the mechanism over them.
 #
 # A network with N hidden units is a sum of N units :math:`a\,\psi(c^\top x)` with c on a grid of
-# the
-# square and a on a grid of the interval: 405 units, 164,025 networks for N = 2 and 66,430,125 for
-# N = 3. The activation is odd, so units come in pairs of equal functions and many vanish: 161
-# functions remain, and a network depends on their multiset only. Counting each multiset as often
-# as
+# the square and a on a grid of the interval: 405 units, 164,025 networks for N = 2 and 66,430,125
+# for N = 3. The activation is odd, so units come in pairs of equal functions and many vanish: 161
+# functions remain, and a network depends on their multiset only. Counting each multiset as often as
 # it occurs gives the same law with 13,041 or 708,561 terms.
 
 

@@ -57,12 +57,6 @@ __all__ = [
 
 
 # Learning when only the labels are private: the exponential mechanism on a cover of the sample.
-#
-# If the inputs are public, so is a cover of the hypotheses in the largest difference on the
-# inputs,
-# and the exponential mechanism needs no other. For thresholds on the line the cover is the list
-# of
-# the m + 1 splits, whose errors are cumulative sums: the mechanism costs one sort.
 
 
 class Splits(NamedTuple):
@@ -291,6 +285,18 @@ def choice_bound(
     return float((q + price * math.log(len(q) / check_probability("beta", beta)) * widths).min())
 
 
+def _learn_at(
+    Z: ArrayLike, y: ArrayLike, margins: ArrayLike, *, data_norm: float, inflation: float,
+    **learner: Any,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Return the grid (n,), weights (n, k) learnt at every margin, and signed scores (n, m)."""
+    rhos = _pair(margins, margins, ("margins", "margins"))[1]
+    rows, labels = clipped_records(Z, y, inflation * check_positive("data_norm", data_norm))
+    options = {"data_norm": data_norm, "inflation": inflation, "runs": len(rhos), **learner}
+    learnt = np.concatenate([learn_weights(rows, labels, margin=rho, **options) for rho in rhos])
+    return rhos, learnt, labels * (learnt @ rows.T)
+
+
 def choose_margin(
     Z: ArrayLike, y: ArrayLike, *, margins: ArrayLike, radius: float, data_norm: float,
     epsilon: float, delta: float, rng: np.random.Generator, inflation: float = 2.0,
@@ -313,18 +319,12 @@ def choose_margin(
     >>> choice.margin in (1.0, 0.5, 0.25), choice.candidates.shape
     (True, (3, 2))
     """
-    rhos = _pair(margins, margins, ("margins", "margins"))[1]
-    rows, labels = clipped_records(Z, y, inflation * check_positive("data_norm", data_norm))
     half = check_positive("epsilon", epsilon) / 2.0
-    learnt = np.concatenate([
-        learn_weights(
-            rows, labels, margin=rho, radius=radius, data_norm=data_norm, epsilon=half,
-            delta=delta, rng=rng, solver=solver, inflation=inflation, n_steps=n_steps, beta=beta,
-            runs=len(rhos),
-        )
-        for rho in rhos
-    ])  # fmt: skip
-    signed, m, length = labels * (learnt @ rows.T), len(rows), inflation**2 * radius * data_norm
+    rhos, learnt, signed = _learn_at(
+        Z, y, margins, radius=radius, data_norm=data_norm, epsilon=half, delta=delta, rng=rng,
+        solver=solver, inflation=inflation, n_steps=n_steps, beta=beta,
+    )  # fmt: skip
+    m, length = signed.shape[1], inflation**2 * radius * data_norm
     losses = [
         bounded_hinge_mean(u, margin=rho, largest=length)
         for u, rho in zip(signed, rhos, strict=True)
@@ -360,17 +360,12 @@ def choose_by_errors(
     >>> choice.margin in (0.5, 0.25), choice.candidates.shape
     (True, (2, 2))
     """
-    rhos = _pair(margins, margins, ("margins", "margins"))[1]
-    rows, labels = clipped_records(Z, y, inflation * check_positive("data_norm", data_norm))
     kept = _SHARE * check_positive("epsilon", epsilon)
-    learnt = np.concatenate([
-        learn_weights(
-            rows, labels, margin=rho, data_norm=data_norm, epsilon=epsilon - kept, delta=delta,
-            rng=rng, inflation=inflation, runs=len(rhos), **learner,
-        )
-        for rho in rhos
-    ])  # fmt: skip
-    errors = zero_one_loss(labels * (learnt @ rows.T)).sum(axis=1)
+    rhos, learnt, signed = _learn_at(
+        Z, y, margins, data_norm=data_norm, epsilon=epsilon - kept, delta=delta, rng=rng,
+        inflation=inflation, **learner,
+    )  # fmt: skip
+    errors = zero_one_loss(signed).sum(axis=1)
     index = report_noisy_min(errors, epsilon=kept, sensitivity=1.0, rng=rng)
     return ChosenMargin(learnt[index], float(rhos[index]), index, rhos, learnt)
 

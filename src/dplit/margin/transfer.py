@@ -45,13 +45,6 @@ __all__ = [
 
 
 # What random features can cost the reference predictor: by all pairs, or record by record.
-#
-# The paper asks that every inner product of two records be right within 1/m and pays with ``m^2
-# log(2m/beta)`` frequencies. Only the scores of one predictor at m records matter, and
-# Bernstein's
-# inequality for them asks for ``m log(2m/beta)``. A smaller reference size n0 needs fewer still,
-# and
-# balances what the privacy noise costs in so many coordinates.
 
 
 @dataclass(frozen=True)

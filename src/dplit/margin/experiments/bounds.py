@@ -58,10 +58,7 @@ __all__ = [
 ]
 
 
-# Distributions on a line whose hinge minimiser is huge while every classifier is equally good.
-#
-# Few records are near the origin, at :math:`\pm\gamma`, and most at :math:`\pm r`. The hinge of
-# margin 1 asks for w = 1/gamma, although all w > 0 classify alike.
+# Appendix H: the part of a bound that grows with the norm of its comparator.
 
 
 def comparator_slack(norm: float, *, margin: float, n_samples: int, data_norm: float) -> float:
@@ -72,16 +69,10 @@ def comparator_slack(norm: float, *, margin: float, n_samples: int, data_norm: f
 
 
 class Failures(NamedTuple):
-    """Shares of draws in which an inner product or a squared length was off, and their number."""
+    """Shares of draws in which an inner product or a squared length was off."""
 
     inner: float
     length: float
-    n_draws: int
-
-    def se(self, share: float) -> float:
-        """Standard error of one of the shares, with one failure more than was seen."""
-        p = share + 1 / self.n_draws
-        return float(np.sqrt(p * (1 - p) / self.n_draws))
 
 
 class CompressionCurve(NamedTuple):
@@ -132,7 +123,7 @@ def sign_failures(
     )
     correlation = 1 - 2 * differing / n_features
     inner = float(np.mean(np.abs(products - correlation) > eta))
-    return Failures(inner, float(np.mean(np.abs(lengths - 1) > eta)), n_draws)
+    return Failures(inner, float(np.mean(np.abs(lengths - 1) > eta)))
 
 
 def product_errors(
@@ -215,11 +206,6 @@ def compression_curve(
 
 
 # Bounds and truth: what the explicit margin bounds promise, and what the learners do.
-#
-# The distribution is the simplest one with a margin: a first coordinate of size a with the sign
-# of
-# the label, and a uniform direction in the other coordinates. A comparator of norm one has margin
-# loss and hinge loss zero, so that a bound is its slack alone.
 
 
 #: Bounds that are compared; the last is not private.

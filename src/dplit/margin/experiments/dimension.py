@@ -42,9 +42,6 @@ __all__ = [
 
 
 # Experiment: the exponential mechanism with a Gaussian prior in growing dimension.
-#
-# Records are :math:`x=(\gamma y,\sqrt{1-\gamma^2}\,u)` with y a fair sign and u uniform on the
-# sphere: unit vectors that the first axis separates with margin :math:`\gamma`, in any dimension.
 
 
 @dataclass(frozen=True)

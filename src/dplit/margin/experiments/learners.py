@@ -182,8 +182,7 @@ def slope(x: Sequence[float], values: Sequence[float], errors: Sequence[float]) 
 # Accuracy of private kernel learners: few direct features, many, or very many compressed.
 #
 # The features of a split are computed once and shared by all budgets; the draws of the noise
-# descend
-# together.
+# descend together.
 
 
 #: Frequencies of the direct methods, then of the compressed one.
