@@ -330,8 +330,7 @@ def best_slack(
 
 
 def plain_slack(*, normalized_margin: float, n_samples: int, beta: float) -> float:
-    r"""Slack :math:`\frac2{a\sqrt m}+\sqrt{\frac{\log(1/\beta)}{2m}}` without privacy or
-    projection.
+    r"""Slack :math:`\frac2{a\sqrt m}+\sqrt{\log(1/\beta)/(2m)}` without privacy or projection.
 
     Examples
     --------

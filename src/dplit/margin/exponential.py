@@ -274,8 +274,7 @@ def cover_terms(
 
 
 def chernoff_upper(error: float, *, rate: float) -> float:
-    r"""Largest population error :math:`A+t+\sqrt{t^2+2tA}` that a training error A leaves
-    plausible.
+    r"""Largest population error :math:`A+t+\sqrt{t^2+2tA}` that a training error A allows.
 
     It fails for one fixed classifier with probability at most :math:`e^{-tm}`, t = ``rate``.
 
@@ -600,8 +599,7 @@ def constant_arcs(X: ArrayLike, y: ArrayLike) -> Arcs:
 
 
 def arc_law(arcs: Arcs, *, epsilon: float) -> Array:
-    r"""Probability of each arc on the whole disc, proportional to length times :math:`e^{-\epsilon
-    N/2}`.
+    r"""Probability of each arc on the whole disc: length times :math:`e^{-\epsilon N/2}`, normed.
 
     Examples
     --------

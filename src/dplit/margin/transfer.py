@@ -81,10 +81,9 @@ def reference_regularization(
 def pairwise_transfer_bound(
     n_samples: int, *, margin: float, weight_norm: float, data_norm: float = 1.0
 ) -> tuple[float, float]:
-    r"""Excess loss :math:`2.5\Lambda r/(\rho\sqrt m)` and norm :math:`\sqrt3\Lambda` in Theorem
-    4.2.
+    r"""Excess :math:`2.5\Lambda r/(\rho\sqrt m)` and norm :math:`\sqrt3\Lambda` of the transfer.
 
-    With Algorithm 3's frequencies and n0 = m, over the best hinge loss of the ball.
+    In Theorem 4.2, with Algorithm 3's frequencies and n0 = m, over the best hinge loss of the ball.
 
     Examples
     --------

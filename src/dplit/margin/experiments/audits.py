@@ -1,9 +1,7 @@
-r"""Audit of the iterative learners with many canaries in every run.
+"""Chi-square tests of the samplers, and an audit of the learners with many canaries a run.
 
-Records along different axes, each with a label by a fair coin: a learner that is mu-GDP lets nobody
-guess a coin from the weights, other coins known, with probability above :math:`\Phi(\mu/2)`.  The
-share of right guesses of a run is one number in [0, 1], whatever the dependence within the run;
-over independent runs its mean has a confidence bound.
+Canaries are records along different axes, each with a label by a fair coin; the share of right
+guesses of a run is one number in [0, 1], whatever the dependence within the run.
 """
 
 from __future__ import annotations
@@ -43,7 +41,10 @@ __all__ = [
 
 
 def level_pvalue(counts: ArrayLike, law: ArrayLike, drawn: ArrayLike) -> tuple[float, int]:
-    """Chi-square test of drawn error counts against an enumerated law."""
+    """Chi-square test of drawn error counts against an enumerated law: p-value and cells.
+
+    ``counts`` and ``law`` are those of all candidates; cells of less than five draws are merged.
+    """
     values = check_finite_array("counts", counts, ndim=1).astype(float)
     masses = check_finite_array("law", law, ndim=1).astype(float)
     seen_counts = check_finite_array("drawn", drawn, ndim=1).astype(float)
@@ -66,7 +67,10 @@ def level_pvalue(counts: ArrayLike, law: ArrayLike, drawn: ArrayLike) -> tuple[f
 def detectable_budget(
     counts: ArrayLike, law: ArrayLike, *, n_draws: int, cells: int, level: float
 ) -> float:
-    r"""Error of epsilon that the chi-square test of error counts sees with probability 0.9."""
+    r"""Error of epsilon that the chi-square test of error counts sees with probability 0.9.
+
+    To first order: the noncentrality of t draws is :math:`t\,\Delta\epsilon^2\,\mathrm{Var}(N)/4`.
+    """
     values = check_finite_array("counts", counts, ndim=1).astype(float)
     masses = check_finite_array("law", law, ndim=1).astype(float)
     df = check_integer("cells", cells, minimum=2) - 1
@@ -95,7 +99,10 @@ class CanaryAudit(NamedTuple):
 
 
 def share_bound(shares: Array, *, confidence: float) -> float:
-    r"""Lower confidence bound on the mean of independent numbers in [0, 1]."""
+    r"""Empirical Bernstein lower bound on the mean of R independent numbers in [0, 1].
+
+    Mean minus :math:`\sqrt{2v\log(2/a)/R}+7\log(2/a)/(3(R-1))`, a = 1 - confidence.
+    """
     values = check_finite_array("shares", shares, ndim=1)
     count = check_integer("number of runs", len(values), minimum=2)
     if values.min() < 0.0 or values.max() > 1.0:
@@ -108,7 +115,10 @@ def share_bound(shares: Array, *, confidence: float) -> float:
 def canary_scores(
     learner: Learner, *, mu: float, n_canaries: int, runs: int, seed: int, n_steps: int = 10
 ) -> tuple[Array, Array]:
-    """Weights along the canaries of many runs, and the coins."""
+    """Weights along the canaries of many runs, and the coins, both (runs, guesses).
+
+    Of a phased pass the first quarter of the first phase is guessed, in the permutation's order.
+    """
     check_choice("learner", learner, ("ball", "no ball", "phased"))
     m, count = check_integer("n_canaries", n_canaries, minimum=8), check_integer("runs", runs)
     name = f"margin-canaries-{learner}"
@@ -133,7 +143,10 @@ def audit_learner(
     learner: Learner, *, epsilon: float, delta: float, n_canaries: int, runs: int, seed: int,
     noise_factor: float = 1.0, confidence: float = 0.9999,
 ) -> CanaryAudit:  # fmt: skip
-    r"""Audit a learner against its claimed level, with its noise multiplied by a factor."""
+    """Audit a learner against its claimed level, with its noise multiplied by a factor.
+
+    ``noise_factor`` 1 is the null control, 0.5 the planted fault.
+    """
     mu = gdp_budget(epsilon=epsilon, delta=delta)
     scores, coins = canary_scores(
         learner, mu=mu / noise_factor, n_canaries=n_canaries, runs=runs, seed=seed

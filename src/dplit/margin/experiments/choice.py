@@ -59,7 +59,7 @@ RESPONSES = 20
 
 @dataclass(frozen=True)
 class LabelTable:
-    """Errors of the three methods."""
+    """Population errors (draws, settings, 3) at pairs (epsilon, m), exact given the sample."""
 
     settings: tuple[tuple[float, int], ...]
     errors: Array
@@ -135,7 +135,10 @@ class MarginTable(NamedTuple):
 def choice_instances(
     instances: int, *, size: int, epsilon: float, beta: float, rng: np.random.Generator
 ) -> ChoiceCheck:
-    r"""Exact failure probabilities and privacy losses of random instances."""
+    """Exact failure probabilities and privacy losses of random instances.
+
+    Sensitivities :math:`2^{-j}` shuffled, normal scores of a few of them, 8 neighbours at corners.
+    """
     count, n = check_integer("instances", instances), check_integer("size", size, minimum=2)
     check_rng(rng)
     failures, largest = [], 0.0
@@ -161,7 +164,10 @@ def margin_table(
     n_samples: int = 2000, n_features: int = 20, *, margin: float = 0.4, flips: float = 0.05,
     size: int = 11, seed: int = 0,
 ) -> MarginTable:  # fmt: skip
-    r"""Objective, margin loss and error of the exact minimiser at every margin of a grid."""
+    """Objective, margin loss and error of the exact minimiser at margins 1, 1/2, 1/4, ...
+
+    Margin losses are those of minimisers stretched to norm 1, which changes no error.
+    """
     X, y = margin_data(
         n_samples, n_features, margin=margin, flips=flips,
         rng=stream(seed, "margin-exp-rho", "data"),
@@ -199,7 +205,7 @@ def private_choices(
     n_trials: int, *, epsilon: float, delta: float = 1e-6, n_samples: int = 2000,
     n_features: int = 20, size: int = 11, seed: int = 0, n_test: int = 4000,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Margins and test errors of the private choice, learners and all."""
+    """Margins of private choices, and errors on fresh records, of which 0.05 is the best."""
     grid = margin_grid(radius=1.0, data_norm=1.0, size=size)
     margins, errors = [], []
     for trial in range(check_integer("n_trials", n_trials)):

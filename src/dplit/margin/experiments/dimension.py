@@ -71,7 +71,7 @@ class DimensionCurve:
 
 
 def sphere_error(w: ArrayLike, *, margin: float) -> float:
-    r"""Exact population error of a linear classifier on :func:`sphere_sample`."""
+    """Exact population error of a linear classifier on :func:`sphere_sample`, a beta integral."""
     weights = check_finite_array("w", w, ndim=1).astype(float)
     d = check_integer("the length of w", len(weights), minimum=3)
     gamma = check_interval("margin", margin, 0.0, 1.0)
@@ -96,7 +96,7 @@ def dimension_curve(
     dimensions: Sequence[int], repeats: Sequence[int], *, n_samples: int, margin: float,
     epsilon: float, beta: float = 0.05, seed: int, name: str, n_jobs: int | None = 1,
 ) -> DimensionCurve:  # fmt: skip
-    """Draws of :func:`dimension_trial` in several dimensions."""
+    """Draws of :func:`exponential_dimension_trial` in several dimensions, ``repeats`` in each."""
     draws = []
     for d, count in zip(dimensions, repeats, strict=True):
         trial = partial(
@@ -177,7 +177,7 @@ def _learn_all(X: Array, y: Array, setting: Setting, trial: Trial) -> list[Array
 
 
 def dimension_trial(trial: Trial, n_features: int, setting: Setting) -> Array:
-    """One data set in one dimension, all methods."""
+    """One data set, all methods: test error, test hinge and training hinge, shape (6, 3)."""
     check_positive("noise_draws", setting.noise_draws)
     data = trial.stream("data")
     X, y = margin_data(setting.n_samples, n_features, margin=setting.margin, rng=data)
@@ -228,7 +228,10 @@ def unprojected_excess(
     n_features: int, *, n_draws: int, seed: int, in_span: bool = True,
     setting: Setting | None = None,
 ) -> RankCheck:  # fmt: skip
-    """Training hinge of descent without a ball against its bounds; the least of the ball is 0."""
+    """Training hinge of descent without a ball against its bounds; the least of the ball is 0.
+
+    Coordinates of the span (``in_span``) have the same law; the bounds take the step for min(m, d).
+    """
     used = setting or Setting()
     name = f"margin-beyond-proj-{n_features}"
     X, y = margin_data(
