@@ -31,9 +31,7 @@ def test_axis_error_at_large_dimension():
 
 
 @pytest.mark.claim("margin-appG")
-def test_samples_invert_the_error():
-    m = direct_cover.axis_samples(n_features=50, epsilon=0.4, error=0.2)
-    assert m == pytest.approx(2 * 50 / 0.4 * math.log(4), rel=1e-12)
+def test_axis_error_in_one_dimension():
     assert direct_cover.axis_error(n_features=1, n_samples=7, epsilon=1.0) == pytest.approx(
         1 / (1 + math.exp(3.5)), rel=1e-12
     )
@@ -79,10 +77,6 @@ def test_score_failure_by_two_candidates():
         (
             lambda: direct_cover.axis_error(n_features=3, n_samples=9, epsilon=0.0),
             "epsilon must be positive",
-        ),
-        (
-            lambda: direct_cover.axis_samples(n_features=3, epsilon=1.0, error=1.0),
-            "error must be in",
         ),
         (lambda: direct_cover.cap_mass(n_features=3, margin=1.0), "margin must be in"),
         (lambda: direct_cover.score_failure(0.0, n_samples=3, epsilon=1.0), "mass must be in"),

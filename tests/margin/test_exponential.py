@@ -264,8 +264,8 @@ def test_records_outside_the_ball_are_clipped():
         ({"data_norm": -1.0}, "data_norm must be positive"),
         ({"n_components": 0}, "n_components must be at least 1"),
         ({"n_components": 60}, "at most 1e9 points"),
-        ({"y": [1, 2]}, "y must hold -1 and 1 only"),
-        ({"y": [1]}, "one label per row"),
+        ({"y": [1, 2]}, "y must hold the labels -1 and 1 only"),
+        ({"y": [1]}, "y must have 2 entries"),
         ({"X": [[np.nan] * 80, [0.0] * 80]}, "X must be finite"),
     ],
 )

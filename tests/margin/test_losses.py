@@ -65,11 +65,6 @@ def test_hinge_sensitivity_over_random_neighbours():
     assert 0.9 * bound < np.ptp(loss) <= bound
 
 
-@pytest.mark.claim("margin-def-losses")
-def test_zero_one_sensitivity():
-    assert losses.zero_one_sensitivity(40) == 0.025
-
-
 def test_normalized_margin():
     assert losses.normalized_margin(margin=0.6, data_norm=2.0, weight_norm=3.0) == pytest.approx(
         0.1
@@ -87,7 +82,6 @@ def test_normalized_margin():
         (lambda: losses.hinge_loss([0.0], margin=0.0), ValueError, "margin must be positive"),
         (lambda: losses.margin_loss([0.0], margin=-1.0), ValueError, "margin must be positive"),
         (lambda: losses.ramp_loss([0.0], margin=np.nan), ValueError, "margin must not be NaN"),
-        (lambda: losses.zero_one_sensitivity(0), ValueError, "n_samples must be at least 1"),
         (
             lambda: losses.hinge_sensitivity(
                 margin=1.0, data_norm=-1.0, weight_norm=1.0, n_samples=3

@@ -20,7 +20,7 @@ from dplit.margin.descent import (
     phased_schedule,
 )
 from dplit.margin.duplicates import single_copy_mu
-from dplit.margin.losses import hinge_prox, hinge_sensitivity
+from dplit.margin.losses import hinge_sensitivity
 from dplit.streams import stream
 
 SETTING = {"margin": 0.25, "radius": 1.0, "data_norm": 1.0}
@@ -37,7 +37,8 @@ def _naive(X, y, order, plan, rng, radius=1.0, margin=0.25):
         total = np.zeros_like(w)
         for i in order[at : at + size]:
             total += w
-            prox = hinge_prox(w, X[i], y[i], margin=margin, smoothness=plan.smoothness).point
+            gap = max(margin - y[i] * (w @ X[i]), 0.0) / (X[i] @ X[i])
+            prox = w + min(gap, 1 / (margin * plan.smoothness)) * y[i] * X[i]
             w = w - step * plan.smoothness * (w - prox)
             w = w / max(1.0, np.linalg.norm(w) / radius)
         w = total / size + (sigma * rng.standard_normal((1, len(w)))[0] if sigma else 0.0)

@@ -17,7 +17,6 @@ from dplit.margin.kernels import gaussian_kernel, margin_features
 from dplit.margin.transfer import (
     balanced_size,
     fit_kernel_hinge,
-    norm_tail,
     pairwise_transfer_bound,
     pointwise_deviation,
     pointwise_transfer_bound,
@@ -201,7 +200,7 @@ def test_mean_square_error_is_below_the_second_moment():
 
 
 @pytest.mark.claim("margin-beyond-rff")
-def test_transfer_bound_and_norm_tail_add_up():
+def test_the_transfer_bound_adds_up():
     m, beta, n0, rho, size = 1000, 0.05, 300.0, 0.4, 2.0
     log = math.log(2 * m / beta)
     D = math.ceil(n0 * log)
@@ -211,9 +210,6 @@ def test_transfer_bound_and_norm_tail_add_up():
     assert total == pytest.approx(lam * size**2 / 2 + moved / rho, rel=1e-12)
     unit = size / rho / math.sqrt(n0)
     assert total == pytest.approx((0.5 + math.sqrt(2) + 1 / 3) * unit, rel=1e-3)
-    v, b, t = size**4 * n0, size**2 * n0, 3 * size**2  # Bernstein for the squared norm
-    assert norm_tail(D, n0=n0) == pytest.approx(math.exp(-D * t**2 / (2 * (v + b * t / 3))))
-    assert norm_tail(D, n0=n0) <= (beta / (2 * m)) ** 2.25
 
 
 @pytest.mark.claim("margin-beyond-rff")
@@ -260,7 +256,6 @@ def test_private_term_is_the_limit_of_the_descent_bound():
         (lambda: fit_kernel_hinge(np.eye(2), [1, -1], margin=0, weight_norm=1, regularization=1),
          "margin must be positive"),
         (lambda: reference_regularization(0, margin=1, weight_norm=1), "n0 must be positive"),
-        (lambda: norm_tail(0, n0=1.0), "n_frequencies must be at least 1"),
         (lambda: pointwise_deviation(5, 5, norm=1, weight_sum=1, beta=2), r"beta must be in"),
         (lambda: pairwise_transfer_bound(5, margin=-1, weight_norm=1), "margin must be positive"),
         (lambda: balanced_size(5, margin=1, weight_norm=1, epsilon=1, delta=1e-6, beta=0),

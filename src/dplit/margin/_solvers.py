@@ -28,16 +28,7 @@ _STEPS = 100
 
 @dataclass(frozen=True)
 class HingeMinimum:
-    """A minimiser and the bracket of its objective.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (d,)
-    value : float
-        Objective at ``weights``: an upper bound on the minimum.
-    lower : float
-        Dual value: a lower bound on the minimum.
-    """
+    """A minimiser; ``value`` (its objective) and ``lower`` (the dual value) bracket the minimum."""
 
     weights: Array
     value: float
@@ -50,58 +41,18 @@ class HingeMinimum:
 
 
 def minimise_hinge(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float | None = None,
-    penalty: float | None = None,
-    tolerance: float = 1e-9,
-) -> HingeMinimum:
-    r"""Minimise the mean hinge loss over a ball, or with a quadratic penalty.
+    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float | None = None,
+    penalty: float | None = None, tolerance: float = 1e-9,
+) -> HingeMinimum:  # fmt: skip
+    r"""Minimise the mean hinge loss over a ball of ``radius``, or with ``penalty`` :math:`\lambda`.
 
-    Parameters
-    ----------
-    X : array_like of shape (m, d)
-        Finite records, not clipped.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    margin : float
-        Margin :math:`\rho`, positive.
-    radius : float or None
-        Radius R of the ball. Exactly one of ``radius`` and ``penalty`` must be given.
-    penalty : float or None
-        :math:`\lambda` of :math:`\frac\lambda2\|w\|^2`, positive.
-    tolerance : float, default=1e-9
-        Duality gap at which the method stops.
-
-    Returns
-    -------
-    HingeMinimum
-        Not private. With a penalty the minimiser is within :math:`\sqrt{2\,\mathrm{gap}/\lambda}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arrays are not finite and of matching length, or not exactly one of ``radius`` and
-        ``penalty`` is given.
-    RuntimeError
-        If the gap is not reached; the certificate says so, no point is returned silently.
-
-    Notes
-    -----
-    For :math:`0\le\alpha_i\le1/m` and :math:`v=\sum_i\alpha_iy_ix_i/\rho`, the minimum is at least
-    :math:`\sum_i\alpha_i-R\|v\|` on the ball and :math:`\sum_i\alpha_i-\|v\|^2/(2\lambda)` with the
-    penalty.  A Newton step costs :math:`O(m\min(m,d)^2)`: records of rank below d are rotated into
-    their span first.
-
-    References
-    ----------
-    S. Boyd and L. Vandenberghe, Convex optimization, 2004, Section 11.7.
+    Exactly one of the two is given; not private. For :math:`0\le\alpha_i\le1/m` and
+    :math:`v=\sum_i\alpha_iy_ix_i/\rho` the minimum is at least :math:`\sum_i\alpha_i-R\|v\|` on the
+    ball and :math:`\sum_i\alpha_i-\|v\|^2/(2\lambda)` with the penalty. A gap above ``tolerance``
+    is a ``RuntimeError``. Primal-dual interior points, :math:`O(m\min(m,d)^2)` a step.
 
     Examples
     --------
-    >>> from dplit.margin._solvers import minimise_hinge
     >>> best = minimise_hinge([[0.6, 0.8], [0.6, -0.8]], [1, 1], margin=0.5, radius=1.0)
     >>> round(best.value, 6), best.gap < 1e-8
     (0.0, True)
@@ -132,32 +83,13 @@ def steady_minimiser(
 ) -> Array:
     r"""Minimise with a penalty and with an accuracy that is known before the records are.
 
-    Parameters
-    ----------
-    X, labels : ndarray of shape (m, d) and (m,)
-        Records of norm at most ``data_norm``, and labels -1 and 1.
-    margin, data_norm, penalty, tolerance : float
-        :math:`\rho`, r, :math:`\lambda` and :math:`\tau`.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        Within :math:`\sqrt{2\tau/\lambda}` of the minimiser, on every data set.
-
-    Notes
-    -----
-    Accelerated projected ascent on the dual over :math:`[0,1/m]^m`, whose gradient has Lipschitz
-    constant :math:`mG^2/\lambda` and whose solution has squared norm at most 1/m: after T steps the
-    dual value is within :math:`2G^2/(\lambda(T+1)^2)` of the best, :math:`G=r/\rho`. The time is
-    that of :math:`T=G\sqrt{2/(\lambda\tau)}` steps unless the certificate stops it before.
-
-    References
-    ----------
-    A. Beck and M. Teboulle, SIAM J. Imaging Sciences 2 (2009), Theorem 4.4.
+    Within :math:`\sqrt{2\tau/\lambda}` of the minimiser on every data set, for records of norm at
+    most ``data_norm``: accelerated projected ascent on the dual over :math:`[0,1/m]^m` (Beck and
+    Teboulle 2009, Theorem 4.4), whose value after T steps is within :math:`2G^2/(\lambda(T+1)^2)`
+    of the best, :math:`G=r/\rho`; at most :math:`T=G\sqrt{2/(\lambda\tau)}` steps.
 
     Examples
     --------
-    >>> from dplit.margin._solvers import steady_minimiser
     >>> w = steady_minimiser(np.eye(2), np.ones(2), margin=0.5, data_norm=1.0, penalty=1.0,
     ...     tolerance=1e-9)
     >>> w.round(3)

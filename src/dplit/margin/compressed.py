@@ -7,6 +7,7 @@ post-processing: the learner is as private as the solver in the middle.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -56,18 +57,9 @@ Map = HadamardProjection | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CompressedLearner:
-    """Weights in both spaces and the public map between them.
+    """Weights in both spaces, the public map between them, and the guarantee.
 
-    Attributes
-    ----------
-    coef : ndarray of shape (d,)
-        Weights for records as they are: the release.
-    compressed_coef : ndarray of shape (k,)
-        Weights for projected records.
-    projection : HadamardProjection or ndarray of shape (k, d)
-        The map, public.
-    epsilon, delta : float
-        Guarantee under replacement of one record.
+    ``coef`` (d,) is for records as they are, ``compressed_coef`` (k,) for projected ones.
     """
 
     coef: Array
@@ -78,28 +70,13 @@ class CompressedLearner:
 
 
 def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: float) -> int:
-    r"""Projected dimension of Algorithm 2, step 1, with constant 1.
+    r"""Dimension of Algorithm 2, step 1, with constant 1, rounded.
 
-    Parameters
-    ----------
-    n_samples : int
-        Records m.
-    epsilon, delta, beta : float
-        Budget and failure probability.
-
-    Returns
-    -------
-    int
-        :math:`\epsilon m\log(m/\beta)/(\log^{3/2}(1/\delta)\log(1/\beta))`, rounded, at least 1.
-
-    Notes
-    -----
-    A radical on :math:`\log(m/\beta)` may have been lost in the text at hand.  The bound of
-    Theorem 3.2 is flat in k around its best value, see :mod:`dplit.margin.compressed`.
+    :math:`\epsilon m\log(m/\beta)/(\log^{3/2}(1/\delta)\log(1/\beta))`; a radical on
+    :math:`\log(m/\beta)` may be lost in the text at hand.
 
     Examples
     --------
-    >>> from dplit.margin.compressed import printed_dimension
     >>> printed_dimension(n_samples=10_000, epsilon=1.0, delta=1e-6, beta=0.05)
     793
     """
@@ -112,30 +89,10 @@ def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: flo
 def draw_projection(
     n_features: int, n_components: int, *, kind: Projection, rng: np.random.Generator
 ) -> Map:
-    """Draw the public map from d to k dimensions.
-
-    Parameters
-    ----------
-    n_features, n_components : int
-        Dimensions d and k, with k at most d.
-    kind : {"fast", "sign"}
-        Hadamard transform with random signs, or a dense matrix of signs.
-    rng : numpy.random.Generator
-        Source of public randomness; not the one of privacy noise.
-
-    Returns
-    -------
-    HadamardProjection or ndarray of shape (k, d)
-
-    Raises
-    ------
-    ValueError
-        If k exceeds d: a projection to more dimensions than there are only adds noise.
+    """Draw the public map from d to k <= d dimensions: ``fast`` (Hadamard) or ``sign`` (dense).
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.margin.compressed import draw_projection
     >>> draw_projection(6, 4, kind="sign", rng=np.random.default_rng(0)).shape
     (4, 6)
     """
@@ -150,22 +107,10 @@ def draw_projection(
 
 
 def compress(X: ArrayLike, projection: Map) -> Array:
-    """Projected records.
-
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Finite.
-    projection : HadamardProjection or ndarray of shape (k, d)
-
-    Returns
-    -------
-    ndarray of shape (n, k)
-        Not clipped: :func:`learn_weights` does that, and predictions do not need it.
+    """Projected records (n, k), not clipped.
 
     Examples
     --------
-    >>> from dplit.margin.compressed import compress
     >>> compress([[1.0, 2.0]], np.array([[0.5, 0.5]])).tolist()
     [[1.5]]
     """
@@ -175,21 +120,10 @@ def compress(X: ArrayLike, projection: Map) -> Array:
 
 
 def expand(weights: ArrayLike, projection: Map) -> Array:
-    r"""Weights :math:`\Phi^\top\tilde w` for records as they are.
-
-    Parameters
-    ----------
-    weights : array_like of shape (k,) or (n, k)
-    projection : HadamardProjection or ndarray of shape (k, d)
-
-    Returns
-    -------
-    ndarray of shape (d,) or (n, d)
-        With :math:`\langle\Phi^\top\tilde w,x\rangle=\langle\tilde w,\Phi x\rangle`.
+    r"""Weights :math:`\Phi^\top\tilde w`, of shape (d,) or (n, d), for records as they are.
 
     Examples
     --------
-    >>> from dplit.margin.compressed import expand
     >>> expand([2.0], np.array([[0.5, 0.5]])).tolist()
     [1.0, 1.0]
     """
@@ -199,74 +133,41 @@ def expand(weights: ArrayLike, projection: Map) -> Array:
 
 
 def learn_weights(
-    Z: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float,
-    data_norm: float,
-    epsilon: float,
-    delta: float,
-    rng: np.random.Generator,
-    solver: Solver = "noisy_gradient",
-    inflation: float = 2.0,
-    n_steps: int | None = 100,
-    beta: float = 0.05,
-    n_draws: int = 1,
+    Z: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, epsilon: float,
+    delta: float, rng: np.random.Generator, solver: Solver = "noisy_gradient",
+    inflation: float = 2.0, n_steps: int | None = 100, beta: float = 0.05, n_draws: int = 1,
     runs: int = 1,
-) -> Array:
+) -> Array:  # fmt: skip
     r"""Steps 3 and 4 of Algorithm 2 on projected records: clip, and learn in the larger ball.
 
     Parameters
     ----------
-    Z : array_like of shape (m, k)
-        Projected records, or random features; rows longer than ``inflation * data_norm`` are
-        scaled back to it.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
+    Z, y : array_like of shape (m, k) and (m,)
+        Projected records or random features, and labels -1 and 1; rows longer than
+        ``inflation * data_norm`` are scaled back to it, whatever the projection did.
     margin, radius, data_norm : float
-        Margin, norm of the comparator and norm of the records **before** projection.
+        Margin, norm of the comparator and norm of the records *before* projection.
     epsilon, delta : float
-        Budget of each draw.
+        Budget of each draw, under replacement of one record.
     rng : numpy.random.Generator
         Source of the noise: floating-point research noise, not a release.
-    solver : {"noisy_gradient", "phased"}, default="noisy_gradient"
+    solver : {"noisy_gradient", "phased"}
         Projected noisy gradient descent, or Algorithm 4 with a permutation.
     inflation : float, default=2.0
-        Factor s >= 1 on both lengths. The paper takes 2; the square root of 1 + distortion is
-        enough with the same probability, and 1 for features that keep lengths.
+        Factor s >= 1 on both lengths: noise against signal grows as its square. At s = 1 a map
+        that distorts lengths and products by :math:`\xi` leaves of the margin :math:`\rho`
+        :math:`(\rho-\xi\Lambda r)/(1+\xi)`, without a price in noise.
     n_steps : int or None, default=100
-        Steps of the noisy gradient descent; None:
-        :func:`dplit.margin.descent.balanced_steps`.
-    beta : float, default=0.05
-        Failure probability of the phased solver.
-    n_draws : int, default=1
-        Independent draws of the noise; more than one only for ``noisy_gradient``.
-    runs : int, default=1
-        Number of calls on the same records that share the budget.
+        Of the descent; None: :func:`dplit.margin.descent.balanced_steps`.
+    n_draws, runs : int, default=1
+        Independent draws of the descent's noise; calls on the same records that share the budget.
 
     Returns
     -------
     ndarray of shape (n_draws, k)
-        Weights in the ball of radius ``inflation * radius``; each draw is (epsilon, delta)-private
-        under replacement of one record.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Notes
-    -----
-    The gradients are bounded by :math:`s r/\rho` *surely*, so that a failure of the projection
-    costs accuracy and no privacy.  Both lengths double at s = 2: noise against signal is 4 times
-    that of a direct learner.  At s = 1 longer records and comparators are scaled back: if the map
-    distorts squared lengths and products by at most :math:`\xi` (of :math:`\Lambda r`), a margin
-    :math:`\rho` is left with :math:`(\rho-\xi\Lambda r)/(1+\xi)`, without a price in noise.
 
     Examples
     --------
-    >>> from dplit.margin.compressed import learn_weights
     >>> from dplit.streams import stream
     >>> y = np.repeat([1.0, -1.0], 1000)
     >>> weights = learn_weights(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0, data_norm=1.0,
@@ -288,18 +189,10 @@ def learn_weights(
         if n_steps is None:
             m, k = np.shape(Z)
             n_steps = balanced_steps(n_samples=m, noise_dimension=k, mu=mu)
-        run = noisy_hinge_descent(
-            Z,
-            y,
-            margin=rho,
-            radius=size,
-            data_norm=norm,
-            mu=mu,
-            n_steps=n_steps,
-            rng=rng,
+        return noisy_hinge_descent(
+            Z, y, margin=rho, radius=size, data_norm=norm, mu=mu, n_steps=n_steps, rng=rng,
             n_draws=n_draws,
-        )
-        return run.weights
+        ).weights  # fmt: skip
     if n_draws != 1:
         raise ValueError(f"n_draws must be 1 for solver='phased', got {n_draws=!r}")
     result = boosted_descent(
@@ -310,61 +203,18 @@ def learn_weights(
 
 
 def compressed_learner(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float,
-    data_norm: float,
-    n_components: int,
-    epsilon: float,
-    delta: float,
-    public_rng: np.random.Generator,
-    rng: np.random.Generator,
-    projection: Projection = "fast",
-    solver: Solver = "noisy_gradient",
-    inflation: float = 2.0,
-    n_steps: int = 100,
-    beta: float = 0.05,
-) -> CompressedLearner:
-    r"""Algorithm 2: a private linear classifier through a random projection.
+    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float,
+    n_components: int, epsilon: float, delta: float, public_rng: np.random.Generator,
+    rng: np.random.Generator, projection: Projection = "fast", solver: Solver = "noisy_gradient",
+    inflation: float = 2.0, n_steps: int = 100, beta: float = 0.05,
+) -> CompressedLearner:  # fmt: skip
+    """Algorithm 2: a private linear classifier through a random projection (Theorem 3.2).
 
-    Parameters
-    ----------
-    X : array_like of shape (m, d)
-        Finite records; rows longer than ``data_norm`` are scaled back to it.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    margin, radius, data_norm : float
-        Margin, norm of the comparator, public bound on the norm of a record.
-    n_components : int
-        Projected dimension k, at most d.
-    epsilon, delta : float
-        Budget.
-    public_rng, rng : numpy.random.Generator
-        Source of the map, which is public, and of the noise, which is not. Two streams.
-    projection : {"fast", "sign"}, default="fast"
-        See :func:`draw_projection`.
-    solver, inflation, n_steps, beta
-        See :func:`learn_weights`.
-
-    Returns
-    -------
-    CompressedLearner
-        (epsilon, delta)-private under replacement of one record, the map being public.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range; in particular if k > d.
-
-    References
-    ----------
-    Bassily, Mohri and Suresh (2022), Algorithm 2 and Theorem 3.2.
+    The map comes from ``public_rng``, the noise from another stream; the rest as in
+    :func:`learn_weights`. (epsilon, delta)-private under replacement of one record.
 
     Examples
     --------
-    >>> from dplit.margin.compressed import compressed_learner
     >>> from dplit.streams import stream
     >>> y = np.repeat([1.0, -1.0], 2000)
     >>> X = y[:, None] * np.full(64, 0.125)
@@ -387,9 +237,6 @@ def compressed_learner(
 
 
 # Theorem 3.2 with explicit constants: what the margin bound costs, term by term.
-#
-# The published bounds have no constants, and their proofs were not available.  The constants here
-# are ours, and so is every statement about where they make a bound vacuous.
 
 
 class MarginSlack(NamedTuple):
@@ -407,27 +254,11 @@ class MarginSlack(NamedTuple):
 def jl_distortion(*, n_components: int, n_samples: int, beta: float) -> float:
     r"""Distortion that a sign projection to k dimensions keeps for m points and a comparator.
 
-    Parameters
-    ----------
-    n_components, n_samples : int
-        Dimension k and records m.
-    beta : float
-        Failure probability in (0, 1).
-
-    Returns
-    -------
-    float
-        The root in (0, 1] of :math:`(5m+1)e^{-k(\eta^2/4-\eta^3/6)}=\beta`; infinity where
-        :math:`k<12\log((5m+1)/\beta)`, which no distortion in (0, 1] satisfies.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
+    The root in (0, 1] of :math:`(5m+1)e^{-k(\eta^2/4-\eta^3/6)}=\beta`; infinity where there is
+    none.
 
     Examples
     --------
-    >>> from dplit.margin.compressed import jl_distortion
     >>> round(jl_distortion(n_components=390, n_samples=1000, beta=0.05 / 3), 3)
     0.425
     """
@@ -441,51 +272,17 @@ def jl_distortion(*, n_components: int, n_samples: int, beta: float) -> float:
 
 
 def margin_slack(
-    *,
-    normalized_margin: float,
-    n_samples: int,
-    n_components: int,
-    mu: float,
-    beta: float,
+    *, normalized_margin: float, n_samples: int, n_components: int, mu: float, beta: float,
     n_steps: int | None = None,
-) -> MarginSlack:
-    r"""Explicit slack of Algorithm 2 with noisy full-batch descent, our constants.
+) -> MarginSlack:  # fmt: skip
+    r"""Explicit slack of Algorithm 2 with noisy full-batch descent, our constants, and its terms.
 
-    Parameters
-    ----------
-    normalized_margin : float
-        :math:`a=\rho/(\Lambda r)` in (0, 1].
-    n_samples, n_components : int
-        Records m and projected dimension k.
-    mu : float
-        Gaussian-DP level; infinity for no noise.
-    beta : float
-        Failure probability in (0, 1).
-    n_steps : int or None, default=None
-        Steps T; None: the limit of many.
-
-    Returns
-    -------
-    MarginSlack
-        :math:`\frac\eta a+\frac{s^2}a\big(\frac1{\sqrt T}+\frac{2\sqrt k}{m\mu}\big)+
-        \frac{2s^2}{a\sqrt m}+\sqrt{\frac{\log(3/\beta)}{2m}}` and its four terms, with
-        :math:`s^2=1+\eta` and :math:`\eta` from :func:`jl_distortion` at :math:`\beta/3`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    With probability :math:`1-2\beta/3` over sample and map, and in expectation over the noise, the
-    error of the learner with clipping s r and ball s :math:`\Lambda` exceeds the least empirical
-    hinge loss of the ball by at most this.  The ramp loss lies between error and hinge and is
-    bounded: its Rademacher complexity gives the third and its confidence the fourth term.
+    :math:`\frac\eta a+\frac{s^2}a\big(\frac1{\sqrt T}+\frac{2\sqrt k}{m\mu}\big)+
+    \frac{2s^2}{a\sqrt m}+\sqrt{\frac{\log(3/\beta)}{2m}}`, :math:`s^2=1+\eta` from
+    :func:`jl_distortion` at :math:`\beta/3`; ``n_steps=None`` is the limit of many.
 
     Examples
     --------
-    >>> from dplit.margin.compressed import margin_slack
     >>> terms = margin_slack(normalized_margin=0.3, n_samples=10_000, n_components=9620, mu=0.2367,
     ...     beta=0.05)
     >>> round(terms.total, 3), round(terms.projection, 3), round(terms.privacy, 3)
@@ -510,19 +307,8 @@ def best_slack(
 ) -> MarginSlack:  # fmt: skip
     r"""The slack at the projected dimension that minimises it.
 
-    Parameters
-    ----------
-    normalized_margin, n_samples, mu, beta, n_steps
-        As in :func:`margin_slack`.
-
-    Returns
-    -------
-    MarginSlack
-        The optimum is flat: 3 % in k change the fourth digit.
-
     Examples
     --------
-    >>> from dplit.margin.compressed import best_slack
     >>> best = best_slack(normalized_margin=0.3, n_samples=1000, mu=0.2367, beta=0.05)
     >>> round(best.total, 3)
     2.234
@@ -544,21 +330,10 @@ def best_slack(
 
 
 def plain_slack(*, normalized_margin: float, n_samples: int, beta: float) -> float:
-    r"""Slack without privacy and without projection.
-
-    Parameters
-    ----------
-    normalized_margin, n_samples, beta
-        As in :func:`margin_slack`.
-
-    Returns
-    -------
-    float
-        :math:`\frac2{a\sqrt m}+\sqrt{\frac{\log(1/\beta)}{2m}}`, the textbook margin bound.
+    r"""Slack :math:`\frac2{a\sqrt m}+\sqrt{\log(1/\beta)/(2m)}` without privacy or projection.
 
     Examples
     --------
-    >>> from dplit.margin.compressed import plain_slack
     >>> round(plain_slack(normalized_margin=0.3, n_samples=1000, beta=0.05), 3)
     0.25
     """
@@ -568,21 +343,10 @@ def plain_slack(*, normalized_margin: float, n_samples: int, beta: float) -> flo
 
 
 def vacuous_below(*, normalized_margin: float, mu: float, beta: float) -> int:
-    r"""Smallest number of records at which the best slack is below 1.
-
-    Parameters
-    ----------
-    normalized_margin, mu, beta
-        As in :func:`margin_slack`.
-
-    Returns
-    -------
-    int
-        With fewer records the explicit bound says nothing about an error, whatever k.
+    """Smallest number of records at which the best slack is below 1.
 
     Examples
     --------
-    >>> from dplit.margin.compressed import vacuous_below
     >>> 4_000 < vacuous_below(normalized_margin=0.3, mu=0.2367, beta=0.05) < 4_600
     True
     """
@@ -590,11 +354,5 @@ def vacuous_below(*, normalized_margin: float, mu: float, beta: float) -> int:
     def total(m: int) -> float:
         return best_slack(normalized_margin=normalized_margin, n_samples=m, mu=mu, beta=beta).total
 
-    high = 16
-    while total(high) >= 1.0:
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if total(middle) >= 1.0 else (low, middle)
-    return high
+    sizes = range(9, 1 << 40)
+    return sizes[bisect_left(sizes, True, key=lambda m: total(m) < 1.0)]

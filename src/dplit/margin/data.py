@@ -1,4 +1,4 @@
-"""TODO"""
+"""Synthetic records with a margin in any dimension, and four points on a line (Appendix H)."""
 
 from __future__ import annotations
 
@@ -32,32 +32,10 @@ __all__ = [
 def sphere_sample(
     n_samples: int, n_features: int, *, margin: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    r"""Unit vectors that the first axis separates with a given margin.
-
-    Parameters
-    ----------
-    n_samples, n_features : int
-        m at least 1 and d at least 2.
-    margin : float
-        :math:`\gamma` in (0, 1).
-    rng : numpy.random.Generator
-        Source of the data.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        Rows of length 1 with first entry :math:`\gamma y`.
-    y : ndarray of shape (n_samples,)
-        Fair signs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
+    r"""Unit vectors (m, d) with first entry :math:`\gamma y`, and fair signs y.
 
     Examples
     --------
-    >>> import numpy as np
     >>> X, y = sphere_sample(4, 3, margin=0.6, rng=np.random.default_rng(0))
     >>> (y * X[:, 0]).round(12)
     array([0.6, 0.6, 0.6, 0.6])
@@ -76,16 +54,8 @@ def sphere_sample(
 class LineDistribution:
     r"""Four points on a line, with labels that are the sign of x, noisy far out.
 
-    Parameters
-    ----------
-    gamma : float
-        Distance of the inner points, in (0, r).
-    near_mass : float
-        Total mass p of the inner points, in (0, 1).
-    flip : float, default=0.0
-        Probability in [0, 1/2) that the label of an outer point is flipped.
-    radius : float, default=1.0
-        Distance r of the outer points, positive.
+    Mass ``near_mass`` at :math:`\pm\gamma`, the rest at :math:`\pm r`, where labels are flipped
+    with probability ``flip`` < 1/2.
 
     Examples
     --------
@@ -116,15 +86,13 @@ class LineDistribution:
         """Expected hinge loss of margin 1, for each weight w."""
         values, masses = self.atoms
         weights = np.atleast_1d(check_finite_array("w", w)).astype(float)
-        risk: Array = hinge_loss(np.multiply.outer(weights, values), margin=1.0) @ masses
-        return risk
+        return np.asarray(hinge_loss(np.multiply.outer(weights, values), margin=1.0) @ masses)
 
     def zero_one_error(self, w: ArrayLike) -> Array:
         """Expected zero-one error, for each weight w."""
         values, masses = self.atoms
         weights = np.atleast_1d(check_finite_array("w", w)).astype(float)
-        risk: Array = zero_one_loss(np.multiply.outer(weights, values)) @ masses
-        return risk
+        return np.asarray(zero_one_loss(np.multiply.outer(weights, values)) @ masses)
 
     @property
     def critical_flip(self) -> float:
@@ -142,23 +110,10 @@ def margin_sample(
 ) -> tuple[Array, Array]:
     r"""Draw unit records with margin a: :math:`x=(ay,\sqrt{1-a^2}\,u)`, u uniform on a sphere.
 
-    Parameters
-    ----------
-    n_samples, n_features : int
-        Records m and coordinates d, the latter at least 2.
-    normalized_margin : float
-        a in (0, 1); the direction of the first coordinate has it at every record.
-    rng : numpy.random.Generator
-        Source of the data.
-
-    Returns
-    -------
-    tuple of ndarray
-        Records (m, d) and fair labels -1 and 1.
+    Of the law of :func:`sphere_sample`, from other draws.
 
     Examples
     --------
-    >>> from dplit.margin.data import margin_sample
     >>> X, y = margin_sample(3, 5, normalized_margin=0.3, rng=np.random.default_rng(0))
     >>> (y * X[:, 0]).round(3), (X**2).sum(axis=1).round(9)
     (array([0.3, 0.3, 0.3]), array([1., 1., 1.]))
@@ -177,27 +132,10 @@ def margin_data(
     n_samples: int, n_features: int, *, margin: float, flips: float = 0.0,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:  # fmt: skip
-    r"""Draw unit records with a margin, and flip a share of the labels.
-
-    Parameters
-    ----------
-    n_samples, n_features : int
-        Records m and coordinates d >= 2.
-    margin : float
-        :math:`\gamma` in (0, 1): :math:`x=(\gamma y,\sqrt{1-\gamma^2}\,u)`, u uniform on a sphere.
-    flips : float, default=0.0
-        Probability in [0, 1) with which a label is flipped after the record was drawn.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    tuple of ndarray
-        Records (m, d) and labels -1 and 1.
+    """Draw from :func:`margin_sample`, then flip each label with probability ``flips``.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.margin.data import margin_data
     >>> X, y = margin_data(1000, 5, margin=0.4, flips=0.1, rng=np.random.default_rng(0))
     >>> round(float((y * X[:, 0] < 0).mean()), 1)
     0.1
@@ -208,22 +146,12 @@ def margin_data(
 
 
 def span_coordinates(X: Array) -> tuple[Array, Array]:
-    """Coordinates of records in an orthonormal basis of their span, and the basis.
+    """Coordinates (m, q) of records in an orthonormal basis (d, q) of their span, q = min(m, d).
 
-    Parameters
-    ----------
-    X : ndarray of shape (m, d)
-
-    Returns
-    -------
-    tuple of ndarray
-        Coordinates (m, q) with q = min(m, d), and basis (d, q): ``X = coordinates @ basis.T``.
-        Descent that is not projected has the same law in both, for all that the records see.
+    Descent that is not projected has the same law in both, for all that the records see.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.margin.data import span_coordinates
     >>> coordinates, basis = span_coordinates(np.ones((2, 5)))
     >>> coordinates.shape, bool(np.allclose(coordinates @ basis.T, 1.0))
     ((2, 2), True)

@@ -1,9 +1,8 @@
-r"""Noisy full-batch gradient descent on the hinge loss of a margin, many draws at a time.
+"""Private descent on the hinge loss: full-batch, in phases (Algorithm 4), and output perturbation.
 
-All draws of the noise descend together, so that a step is two matrix products, whatever the number
-of draws.  Labels may differ between draws as well: an audit flips them.  For other losses, one draw
-at a time, there is :func:`dplit.baselines.noisy_gradient_descent`, which clips every gradient; the
-gradients of this one are bounded by the margin and the norm of a record.
+For Algorithm 4, Lemma 3.1 and descent without a ball. All draws of the noise descend together;
+labels may differ between draws, as an audit flips them. The gradients are bounded by the margin and
+the norm of a record; :func:`dplit.baselines.noisy_gradient_descent` clips those of any loss.
 """
 
 from __future__ import annotations
@@ -63,19 +62,7 @@ _STEPS = (100, 2000)
 
 @dataclass(frozen=True)
 class NoisyDescent:
-    """Weights of all draws and what was used to find them.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_draws, d)
-        Mean of the iterates, one row per draw of the noise.
-    sigma : float
-        Standard deviation of the noise on each coordinate of each mean gradient.
-    step : float
-        Step length.
-    mu : float
-        Gaussian-DP level of one draw (infinite without noise), with all iterates published.
-    """
+    """Mean iterates (n_draws, d), noise on each coordinate of a mean gradient, step, and level."""
 
     weights: Array
     sigma: float
@@ -86,35 +73,14 @@ class NoisyDescent:
 def descent_noise(
     *, margin: float, data_norm: float, n_samples: int, mu: float, n_steps: int
 ) -> float:
-    r"""Noise of one step: standard deviation per coordinate of the mean gradient.
+    r"""Noise :math:`2G\sqrt T/(m\mu)` of one step per coordinate of the mean gradient, for T steps.
 
-    Parameters
-    ----------
-    margin, data_norm : float
-        Positive; :math:`G=r/\rho` bounds every gradient.
-    n_samples, n_steps : int
-        Records m and steps T.
-    mu : float
-        Gaussian-DP level of all steps together under replacement of one record; infinity for none.
-
-    Returns
-    -------
-    float
-        :math:`2G\sqrt T/(m\mu)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    Replacing a record moves the mean gradient by at most :math:`2G/m` (not :math:`G/m`); T adaptive
-    Gaussian releases of level :math:`\mu/\sqrt T` compose to :math:`\mu`, exactly.
+    ``mu`` is the level of all: replacing a record moves the mean gradient by at most :math:`2G/m`,
+    :math:`G=r/\rho`, and T adaptive releases of level :math:`\mu/\sqrt T` compose to :math:`\mu`,
+    exactly.
 
     Examples
     --------
-    >>> from dplit.margin.descent import descent_noise
     >>> descent_noise(margin=0.5, data_norm=1.0, n_samples=1000, mu=0.25, n_steps=25)
     0.08
     """
@@ -126,29 +92,13 @@ def descent_noise(
 def descent_step(
     *, gradient: float, radius: float, sigma: float, noise_dimension: int, n_steps: int
 ) -> float:
-    r"""Step length that balances start and noise.
+    r"""Step length :math:`D/\sqrt{T(G^2+q\sigma^2)}` that balances start and noise.
 
-    Parameters
-    ----------
-    gradient : float
-        Bound G on the gradients.
-    radius : float
-        Norm D of the comparator.
-    sigma : float
-        Noise per coordinate.
-    noise_dimension : int
-        Number q of coordinates whose noise counts: d with projection, the rank of the data without.
-    n_steps : int
-        Steps T.
-
-    Returns
-    -------
-    float
-        :math:`D/\sqrt{T(G^2+q\sigma^2)}`.
+    D is the norm of the comparator and q the number of coordinates whose noise counts: d with
+    projection, the rank of the data without.
 
     Examples
     --------
-    >>> from dplit.margin.descent import descent_step
     >>> descent_step(gradient=3.0, radius=1.0, sigma=2.0, noise_dimension=4, n_steps=4)
     0.1
     """
@@ -160,27 +110,10 @@ def descent_step(
 def descent_bound(
     *, gradient: float, radius: float, sigma: float, noise_dimension: int, n_steps: int
 ) -> float:
-    r"""Bound on the expected excess hinge loss of the mean iterate.
-
-    Parameters
-    ----------
-    gradient, radius, sigma, noise_dimension, n_steps
-        As in :func:`descent_step`, whose step length is meant.
-
-    Returns
-    -------
-    float
-        :math:`DG\sqrt{(1+q\sigma^2/G^2)/T}`.
-
-    Notes
-    -----
-    With projection :math:`E\|w_{t+1}-w\|^2\le E\|w_t-w\|^2-2\eta E(L(w_t)-L(w))+\eta^2(G^2+d
-    \sigma^2)` for every w of the ball; summed, the mean iterate has excess at most
-    :math:`D^2/(2\eta T)+\eta(G^2+d\sigma^2)/2`.
+    r"""Bound :math:`D\sqrt{(G^2+q\sigma^2)/T}` on the mean iterate's expected excess hinge loss.
 
     Examples
     --------
-    >>> from dplit.margin.descent import descent_bound
     >>> descent_bound(gradient=3.0, radius=1.0, sigma=2.0, noise_dimension=4, n_steps=4)
     2.5
     """
@@ -195,37 +128,10 @@ def rank_bound(
 ) -> float:  # fmt: skip
     r"""Excess hinge loss of noisy descent **without** projection, against every w of the ball.
 
-    Parameters
-    ----------
-    margin, radius, data_norm : float
-        Margin, norm of the comparator, norm of the records.
-    n_samples, rank : int
-        Records m and rank q of the data, at most min(m, d).
-    mu : float
-        Gaussian-DP level; infinity for no noise.
-    n_steps : int or None, default=None
-        Steps T; None: the limit of many steps.
-
-    Returns
-    -------
-    float
-        :math:`\Lambda G\sqrt{1/T+4q/(m\mu)^2}` with :math:`G=r/\rho`.
-
-    Notes
-    -----
-    Let P be the projection on the span of the data. The losses see only :math:`Pw`, the gradients
-    lie in the span, and the noise outside it never returns: the argument of :func:`descent_bound`
-    runs for :math:`P w_t` with the noise of q coordinates. Nobody projects on a ball, and the
-    dimension d has gone. The argument is that of Song, Steinke, Thakkar and Thakurta (2021).
-
-    References
-    ----------
-    S. Song, T. Steinke, O. Thakkar, A. Thakurta, Evading the curse of dimensionality in
-    unconstrained private GLMs, AISTATS 2021.
+    :math:`\Lambda G\sqrt{1/T+4q/(m\mu)^2}` at rank q; ``n_steps=None`` is the limit of many steps.
 
     Examples
     --------
-    >>> from dplit.margin.descent import rank_bound
     >>> round(rank_bound(margin=0.3, radius=1.0, data_norm=1.0, n_samples=10_000, rank=10_000,
     ...     mu=0.2367), 3)
     0.282
@@ -238,25 +144,13 @@ def rank_bound(
 
 
 def balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
-    r"""Number of steps from which on noise and no longer the descent limits the accuracy.
+    r"""Number of steps :math:`(m\mu)^2/(4q)` where the two terms of :func:`rank_bound` are equal.
 
-    Parameters
-    ----------
-    n_samples, noise_dimension : int
-        Records m and noisy coordinates q.
-    mu : float
-        Gaussian-DP level of all steps together.
-
-    Returns
-    -------
-    int
-        :math:`T=(m\mu)^2/(4q)`, where the two terms of :func:`rank_bound` are equal: more steps
-        gain less than a factor :math:`\sqrt2` in the bound. At least 100, which never makes the
-        bound worse, and at most 2000, for the sake of time. Public numbers alone.
+    At least 100, which never makes the bound worse, and at most 2000, for the sake of time. Public
+    numbers alone.
 
     Examples
     --------
-    >>> from dplit.margin.descent import balanced_steps
     >>> [balanced_steps(n_samples=m, noise_dimension=50, mu=0.25) for m in (100, 1600, 10**5)]
     [100, 800, 2000]
     """
@@ -266,22 +160,10 @@ def balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
 
 
 def signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> float:
-    r"""Length of the longest possible gradient over that of the noise on the mean of all of them.
-
-    Parameters
-    ----------
-    n_samples, noise_dimension, mu
-        As in :func:`balanced_steps`.
-
-    Returns
-    -------
-    float
-        :math:`m\mu/(2\sqrt q)`: T gradients of length at most G, each with noise
-        :math:`2G\sqrt T/(m\mu)` on q coordinates. Neither margin nor steps matter.
+    r"""Longest gradient over the noise on the mean of all of them, :math:`m\mu/(2\sqrt q)`.
 
     Examples
     --------
-    >>> from dplit.margin.descent import signal_to_noise
     >>> signal_to_noise(n_samples=1000, noise_dimension=25, mu=0.25)
     25.0
     """
@@ -291,73 +173,37 @@ def signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> float
 
 
 def noisy_hinge_descent(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float,
-    data_norm: float,
-    mu: float,
-    n_steps: int,
-    rng: np.random.Generator,
-    project: bool = True,
-    step: float | None = None,
+    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, mu: float,
+    n_steps: int, rng: np.random.Generator, project: bool = True, step: float | None = None,
     n_draws: int = 1,
-) -> NoisyDescent:
+) -> NoisyDescent:  # fmt: skip
     r"""Minimise the mean hinge loss privately by noisy full-batch (sub)gradient steps.
 
     Parameters
     ----------
-    X : array_like of shape (m, d)
-        Finite records; rows longer than ``data_norm`` are scaled back to it.
-    y : array_like of shape (m,) or (n_draws, m)
-        Labels -1 and 1, for all draws or for each.
-    margin : float
-        Margin :math:`\rho` of the hinge loss :math:`\max(0,1-u/\rho)`, in (0, radius * data_norm].
-    radius : float
-        Radius of the ball of comparators, on which iterates are projected if ``project``.
-    data_norm : float
-        Public bound r on the norm of a record.
+    X, y : array_like of shape (m, d), and (m,) or (n_draws, m)
+        Records, scaled back to ``data_norm`` where longer; labels -1 and 1, for all draws or each.
+    margin, radius, data_norm : float
+        Margin, at most ``radius * data_norm``; ball of comparators; public bound r on records.
     mu : float
-        Gaussian-DP level of one draw, see :func:`dplit.accounting.gdp_budget`; infinity for none.
-    n_steps : int
-        Number T of steps.
+        Gaussian-DP level of one draw, m public, all iterates published; infinity for no noise.
     rng : numpy.random.Generator
         Source of the noise: floating-point research noise, not a release.
     project : bool, default=True
-        Whether every iterate is projected on the ball. Privacy does not need it.
+        Whether iterates are projected on the ball. Privacy does not need it.
     step : float or None, default=None
-        Step length; None takes :func:`descent_step` with d (projected) or min(m, d) noisy
-        coordinates (not projected).
+        None: :func:`descent_step` with d (projected) or min(m, d) noisy coordinates.
     n_draws : int, default=1
-        Independent draws of the noise. Each is mu-GDP; together they are an experiment.
-
-    Returns
-    -------
-    NoisyDescent
-        Mean of the iterates :math:`w_0=0,\dots,w_{T-1}` per draw. Each draw is ``mu``-GDP for the
-        replacement of one record (m is public), even with all iterates published.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the labels are not -1 and 1, the margin is outside its range or another argument is.
+        Independent draws of the noise.
 
     Notes
     -----
     :math:`w_{t+1}=\Pi(w_t+\eta(\frac1{m\rho}\sum_{i:\,y_i\langle w_t,x_i\rangle<\rho}y_ix_i-
-    \sigma z_t))`, with the noise of :func:`descent_noise`.  In expectation the excess is at most
-    :func:`descent_bound` with projection and :func:`rank_bound` without. Records are rounded to a
-    grid on which the sum over i has no rounding error, whatever the order of a matrix product: its
-    sensitivity :math:`2r/(m\rho)` holds for what the machine computes.
-
-    References
-    ----------
-    R. Bassily, A. Smith, A. Thakurta, FOCS 2014, arXiv:1405.7085 (noisy gradient descent).
+    \sigma z_t))`, :math:`w_0=0`. Records are rounded to a grid on which the sum over i is exact in
+    every order: its sensitivity :math:`2r/\rho` holds for what the machine computes.
 
     Examples
     --------
-    >>> from dplit.margin.descent import noisy_hinge_descent
     >>> from dplit.streams import stream
     >>> y = np.repeat([1.0, -1.0], 500)
     >>> run = noisy_hinge_descent(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0,
@@ -423,11 +269,6 @@ def _descend(
 
 
 # Phased stochastic gradient descent on the smoothed hinge: the core of Algorithm 4.
-#
-# The appendix that holds Algorithm 4 was not available.  What the text says of it: phased descent
-# of
-# Feldman, Koren and Talwar on a smoothed loss, fed with draws from the sample and then
-# boosted (:mod:`dplit.margin.descent`).  Constants, bounds and proofs are ours.
 
 
 #: 1/6 (gradients) + 1/16 (smoothing): the part of the risk that is there without noise.
@@ -439,19 +280,7 @@ _UNIT = 2.0**-53
 
 @dataclass(frozen=True)
 class Schedule:
-    r"""What the phases of a pass do.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Draws :math:`n_i=\lfloor n/2^i\rfloor` of each phase.
-    steps : tuple of float
-        Step lengths :math:`\eta_i=4^{-i}\eta`.
-    sigmas : tuple of float
-        Noise per coordinate :math:`c(G\eta_i+Du_i)` on the mean iterate of each phase.
-    smoothness : float
-        :math:`\beta_s=8/\eta`, so that no step expands: :math:`\eta_i\le2/\beta_s`.
-    """
+    r"""Draws, steps :math:`4^{-i}\eta` and noise of each phase; smoothness of the envelope."""
 
     sizes: tuple[int, ...]
     steps: tuple[float, ...]
@@ -462,34 +291,13 @@ class Schedule:
 def phased_schedule(
     *, margin: float, radius: float, data_norm: float, n_draws: int, n_features: int, mu: float
 ) -> Schedule:
-    r"""Phases with the step length that minimises the bound.
+    r"""Phases with the step length that minimises :func:`phased_bound`; ``mu`` is that of one copy.
 
-    Parameters
-    ----------
-    margin, radius, data_norm : float
-        Margin, radius D of the ball, norm of the records; :math:`G=r/\rho`.
-    n_draws : int
-        Draws n of the pass.
-    n_features : int
-        Dimension k of the noise.
-    mu : float
-        Gaussian-DP level of one copy, :math:`c=2/\mu`; infinity for no noise.
-
-    Returns
-    -------
-    Schedule
-        With :math:`\eta=\frac{2D}G\big/\sqrt{n(\frac{11}{48}+4c^2k/n)}`.
-
-    Notes
-    -----
-    In floating point a step is non-expansive up to its rounding, at most
-    :math:`2^{-53}(6k+40)\cdot4D` on two data sets together (product, slope, sum, projection, mean;
-    :math:`\eta G\le3D`). Over the :math:`n_i` steps of the one phase that meets the record this
-    adds :math:`2Du_i` with :math:`u_i=2^{-53}n_i(12k+80)` to :math:`2G\eta_i`, and it is paid for.
+    Phase i has noise :math:`c(G\eta_i+Du_i)`, :math:`c=2/\mu`, :math:`G=r/\rho`, D the ball:
+    :math:`u_i=2^{-53}n_i(12k+80)` pays for the rounding of its :math:`n_i` steps.
 
     Examples
     --------
-    >>> from dplit.margin.descent import phased_schedule
     >>> plan = phased_schedule(margin=0.5, radius=1.0, data_norm=1.0, n_draws=64, n_features=9,
     ...     mu=0.5)
     >>> plan.sizes, round(plan.sigmas[0] / plan.steps[0], 6)
@@ -512,33 +320,12 @@ def phased_bound(
 ) -> float:
     r"""Bound on the expected excess hinge loss of one pass.
 
-    Parameters
-    ----------
-    margin, radius, data_norm, n_draws, n_features, mu
-        As in :func:`phased_schedule`.
-
-    Returns
-    -------
-    float
-        The sum of the four terms below with the sizes as they are. For n a power of two it is
-        :math:`4DG\sqrt{(\frac{11}{48}+4c^2k/n)/n}` plus the last noise.
-
-    Notes
-    -----
-    Phase 1 starts at distance D of the comparator: :math:`D^2/(2\eta_1n_1)`.  Phase i > 1 starts at
-    the noise from the last mean iterate: :math:`k\sigma_{i-1}^2/(2\eta_in_i)`.  Gradients cost
-    :math:`\eta_iG^2/2` in each phase, smoothing :math:`G^2/(2\beta_s)` once, the last noise at most
-    :math:`G\sqrt k\,\sigma`.  With replacement the loss is the empirical hinge; with a permutation
-    of independent records it is the population's.
-
-    References
-    ----------
-    V. Feldman, T. Koren, K. Talwar, Private stochastic convex optimization, STOC 2020; R. Bassily,
-    C. Guzman, M. Menart, NeurIPS 2021, arXiv:2107.05585.
+    The empirical hinge with replacement; with a permutation of independent records the
+    population's. For n a power of two :math:`4DG\sqrt{(\frac{11}{48}+4c^2k/n)/n}` plus the last
+    noise.
 
     Examples
     --------
-    >>> from dplit.margin.descent import phased_bound
     >>> setting = {"margin": 0.25, "radius": 1.0, "data_norm": 1.0, "n_features": 50}
     >>> round(phased_bound(**setting, n_draws=1000, mu=0.2367), 2)
     1.93
@@ -564,58 +351,18 @@ def _draw_order(m: int, draws: int, replacement: bool, rng: np.random.Generator)
 
 
 def phased_descent(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float,
-    data_norm: float,
-    mu: float,
-    replacement: bool,
-    rng: np.random.Generator,
-    n_draws: int = 1,
-) -> Array:
-    r"""Last points of noisy phased gradient descent on the smoothed hinge, projected on the ball.
+    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, mu: float,
+    replacement: bool, rng: np.random.Generator, n_draws: int = 1,
+) -> Array:  # fmt: skip
+    """Last points of noisy phased descent on the smoothed hinge, projected on the ball.
 
-    Parameters
-    ----------
-    X : array_like of shape (m, k)
-        Finite records; rows longer than ``data_norm`` are scaled back to it.
-    y : array_like of shape (m,) or (n_draws, m)
-        Labels -1 and 1, for all passes or for each.
-    margin, radius, data_norm : float
-        Margin, radius of the ball, public bound on the norm of a record.
-    mu : float
-        Gaussian-DP level of **one copy** of a record; infinity for no noise.
-    replacement : bool
-        Whether records are drawn with replacement or in a random order without.
-    rng : numpy.random.Generator
-        Source of draws and noise: floating-point research noise, not a release.
-    n_draws : int, default=1
-        Independent passes, done together.
-
-    Returns
-    -------
-    ndarray of shape (n_draws, k)
-        One last point per pass, of norm at most ``radius``. Without replacement a pass is
-        ``mu``-GDP under replacement of one record; with it the level is mixed over the number of
-        copies, see :func:`dplit.margin.duplicates.mixture_delta`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the labels are not -1 and 1, the margin is outside its range or another argument is.
-
-    Notes
-    -----
-    A phase runs projected gradient steps from the projected noisy point of the last one, averages
-    its iterates and adds noise.  The smooth loss makes steps with :math:`\eta_i\le2/\beta_s`
-    non-expansive, so that N copies of a record in phase i move the mean by at most
-    :math:`2G\eta_iN`.
+    A phase runs projected steps from the noisy end of the last one, averages its iterates and adds
+    noise. ``mu`` is the level of **one copy** of a record: a pass over a permutation is mu-GDP
+    under replacement of one record, one with replacement is mixed over the copies, see
+    :func:`dplit.margin.duplicates.mixture_delta`. Arguments as in :func:`noisy_hinge_descent`.
 
     Examples
     --------
-    >>> from dplit.margin.descent import phased_descent
     >>> from dplit.streams import stream
     >>> y = np.repeat([1.0, -1.0], 500)
     >>> weights = phased_descent(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0, data_norm=1.0,
@@ -679,16 +426,7 @@ def _phase(
 
 @dataclass(frozen=True)
 class PerturbedMinimum:
-    """Noisy minimisers and the noise on them.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_draws, d)
-    sigma : float
-        Standard deviation per coordinate.
-    tolerance : float
-        Duality gap that the solver guarantees on every data set.
-    """
+    """Noisy minimisers (n_draws, d), noise per coordinate, and the gap that is guaranteed."""
 
     weights: Array
     sigma: float
@@ -700,40 +438,12 @@ def perturbation_sensitivity(
 ) -> float:
     r"""How far the penalised minimiser moves when one record is replaced.
 
-    Parameters
-    ----------
-    margin, data_norm, penalty : float
-        Positive: :math:`\rho`, r and :math:`\lambda`.
-    n_samples : int
-        Records m.
-    tolerance : float, default=0.0
-        Duality gap :math:`\tau` to which the minimiser is computed.
-
-    Returns
-    -------
-    float
-        :math:`2G/(m\lambda)+2\sqrt{2\tau/\lambda}` with :math:`G=r/\rho`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    The objective is :math:`\lambda`-strongly convex: neighbouring minimisers differ by at most
-    :math:`\frac1\lambda` times the change :math:`2G/m` of the gradient, and a point of gap
-    :math:`\tau` is within :math:`\sqrt{2\tau/\lambda}` of its minimiser.  The second term is the
-    privacy of the *solver*: a tolerance of 1e-6 with the penalty 1 would already add 0.0028.
-
-    References
-    ----------
-    K. Chaudhuri, C. Monteleoni, A. Sarwate, Differentially private empirical risk minimization,
-    J. Mach. Learn. Res. 12 (2011), Section 3.2.
+    :math:`\frac{2G}{m\lambda}+2\sqrt{2\tau/\lambda}`, :math:`G=r/\rho`: the second term pays for
+    the *solver*, whose point has a gap of at most ``tolerance`` (Chaudhuri, Monteleoni, Sarwate
+    2011).
 
     Examples
     --------
-    >>> from dplit.margin.descent import perturbation_sensitivity
     >>> perturbation_sensitivity(margin=0.5, data_norm=1.0, penalty=2.0, n_samples=100)
     0.02
     """
@@ -744,55 +454,18 @@ def perturbation_sensitivity(
 
 
 def perturbed_minimiser(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    data_norm: float,
-    penalty: float,
-    mu: float,
-    rng: np.random.Generator,
-    tolerance: float = 1e-12,
-    n_draws: int = 1,
-) -> PerturbedMinimum:
-    r"""Minimise the mean hinge loss with a quadratic penalty, and add Gaussian noise.
+    X: ArrayLike, y: ArrayLike, *, margin: float, data_norm: float, penalty: float, mu: float,
+    rng: np.random.Generator, tolerance: float = 1e-12, n_draws: int = 1,
+) -> PerturbedMinimum:  # fmt: skip
+    """Minimise the mean hinge loss with a quadratic penalty, and add Gaussian noise.
 
-    Parameters
-    ----------
-    X : array_like of shape (m, d)
-        Finite records; rows longer than ``data_norm`` are scaled back to it.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    margin, data_norm, penalty : float
-        As in :func:`perturbation_sensitivity`.
-    mu : float
-        Gaussian-DP level of one draw; infinity for no noise.
-    rng : numpy.random.Generator
-        Source of the noise: floating-point research noise, not a release.
-    tolerance : float, default=1e-12
-        Duality gap; it enters the noise.
-    n_draws : int, default=1
-        Independent draws of the noise. Each is mu-GDP.
-
-    Returns
-    -------
-    PerturbedMinimum
-        Each draw is ``mu``-GDP under replacement of one record.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range, or the tolerance below what float64 resolves.
-
-    Notes
-    -----
-    Where the fast solver misses the tolerance, which depends on the records and must not be seen, a
-    slow one takes over whose accuracy is known beforehand for every data set. The noise covers the
-    tolerance, whichever of them was used.
+    Each draw is mu-GDP under replacement of one record. Where the fast solver misses the tolerance,
+    which depends on the records and must not be seen,
+    :func:`dplit.margin._solvers.steady_minimiser` takes over, of an accuracy known beforehand; the
+    noise covers it, whichever was used.
 
     Examples
     --------
-    >>> from dplit.margin.descent import perturbed_minimiser
     >>> from dplit.streams import stream
     >>> y = np.repeat([1.0, -1.0], 500)
     >>> noisy = perturbed_minimiser(y[:, None] * [0.6, 0.8], y, margin=0.5, data_norm=1.0,
@@ -826,21 +499,7 @@ def perturbed_minimiser(
 
 @dataclass(frozen=True)
 class BoostedDescent:
-    """Output of Algorithm 4, and what was used to find it.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (k,)
-        The chosen candidate, in the ball.
-    candidates : ndarray of shape (M, k)
-        Last points of all runs; private as well.
-    chosen : int
-        Index of the chosen one.
-    mu : float
-        Gaussian-DP level of one copy of a record in one run.
-    n_gradients : int
-        Gradients that were computed.
-    """
+    """Chosen weights (k,), all private candidates (M, k), level of one copy, gradients used."""
 
     weights: Array
     candidates: Array
@@ -852,18 +511,8 @@ class BoostedDescent:
 def boosting_runs(beta: float) -> int:
     r"""Number of runs :math:`M=\lceil\log_2(2/\beta)\rceil`, so that :math:`2^{-M}\le\beta/2`.
 
-    Parameters
-    ----------
-    beta : float
-        Failure probability, in (0, 1).
-
-    Returns
-    -------
-    int
-
     Examples
     --------
-    >>> from dplit.margin.descent import boosting_runs
     >>> boosting_runs(0.05)
     6
     """
@@ -883,32 +532,11 @@ def boosted_bound(
 ) -> float:  # fmt: skip
     r"""Bound on the excess empirical hinge loss of Algorithm 4, with probability 1 - beta.
 
-    Parameters
-    ----------
-    margin, radius, data_norm : float
-        Margin, radius of the ball, norm of the records.
-    n_samples, n_features : int
-        Records m and dimension k.
-    epsilon, delta, beta : float
-        Budget and failure probability.
-    accounting : str
-        As in :func:`dplit.margin.duplicates.single_copy_mu`.
-
-    Returns
-    -------
-    float
-        Twice :func:`dplit.margin.descent.phased_bound` plus the price of the selection.
-
-    Notes
-    -----
-    By Markov's inequality a run stays below twice its mean with probability 1/2; all M fail with
-    probability at most :math:`\beta/2`.  The selection at :math:`\epsilon/2` loses at most
-    :math:`\frac4\epsilon\Delta\log(2M/\beta)` with probability :math:`1-\beta/2`, where
-    :math:`\Delta` is the sensitivity of the mean hinge on the ball.
+    Twice :func:`phased_bound` plus :math:`\frac4\epsilon\Delta\log(2M/\beta)` for the choice,
+    :math:`\Delta` the sensitivity of the mean hinge on the ball.
 
     Examples
     --------
-    >>> from dplit.margin.descent import boosted_bound
     >>> round(boosted_bound(margin=0.25, radius=1.0, data_norm=1.0, n_samples=10**6, n_features=50,
     ...     epsilon=1.0, delta=1e-7, beta=0.05, accounting="mixture"), 3)
     0.038
@@ -929,62 +557,18 @@ def boosted_bound(
 
 
 def boosted_descent(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    radius: float,
-    data_norm: float,
-    epsilon: float,
-    delta: float,
-    rng: np.random.Generator,
-    beta: float = 0.05,
-    accounting: Accounting = "mixture",
-) -> BoostedDescent:
-    r"""Algorithm 4: several phased passes, and a private choice of the best last point.
+    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, epsilon: float,
+    delta: float, rng: np.random.Generator, beta: float = 0.05, accounting: Accounting = "mixture",
+) -> BoostedDescent:  # fmt: skip
+    """Algorithm 4: several phased passes, and a private choice of the best last point.
 
-    Parameters
-    ----------
-    X : array_like of shape (m, k)
-        Finite records; rows longer than ``data_norm`` are scaled back to it.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    margin, radius, data_norm : float
-        Margin, radius of the ball, public bound on the norm of a record.
-    epsilon, delta : float
-        Budget: (epsilon/2, delta) for all passes together, epsilon/2 for the choice.
-    rng : numpy.random.Generator
-        Source of draws and noise: floating-point research noise, not a release.
-    beta : float, default=0.05
-        Failure probability of the bound; it sets the number of passes. Privacy ignores it.
-    accounting : {"mixture", "permutation", "tight_cap", "log_cap"}, default="mixture"
-        How duplicates are paid for. ``permutation`` draws without replacement, the others with.
-        Only ``log_cap`` needs delta < 1/m and epsilon <= log(1/delta), as the lemma does.
-
-    Returns
-    -------
-    BoostedDescent
-        The chosen point; the choice and all candidates are (epsilon, delta)-private under
-        replacement of one record (m is public).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range, or the accounting does not cover the budget.
-
-    Notes
-    -----
-    Given the draws the passes are Gaussian mechanisms and compose as such, which is cheaper than
-    :math:`(\epsilon/2M,\delta/M)` for each.  The scores of the choice are mean hinge losses of
-    points of the ball: their sensitivity is that of the hinge, not 1/m.
-
-    References
-    ----------
-    Bassily, Mohri and Suresh (2022), Lemma 3.1; the construction is a reconstruction.
+    (epsilon/2, delta) for all passes together and epsilon/2 for the choice, under replacement of
+    one record; ``beta`` sets the number of passes. ``accounting`` of duplicates as in
+    :func:`dplit.margin.duplicates.single_copy_mu`: ``permutation`` draws without replacement, and
+    only ``log_cap`` needs delta < 1/m and epsilon <= log(1/delta).
 
     Examples
     --------
-    >>> from dplit.margin.descent import boosted_descent
     >>> from dplit.streams import stream
     >>> y = np.repeat([1.0, -1.0], 1000)
     >>> result = boosted_descent(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0, data_norm=1.0,

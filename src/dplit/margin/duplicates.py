@@ -10,6 +10,7 @@ neighbours, and :math:`\delta(\epsilon)` averages over them.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -52,25 +53,10 @@ class CopyLaw(NamedTuple):
 def phase_sizes(n_draws: int) -> tuple[int, ...]:
     r"""Sizes :math:`\lfloor n/2^i\rfloor` of the phases :math:`i=1,\dots,\lfloor\log_2n\rfloor`.
 
-    Parameters
-    ----------
-    n_draws : int
-        Draws n of the whole pass, at least 2.
-
-    Returns
-    -------
-    tuple of int
-        Positive sizes, which sum to at most n - 1. One phase more, :math:`\lceil\log_2n\rceil`,
-        would be empty unless n is a power of two.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_draws`` is not an integer of at least 2.
+    One phase more would be empty unless n is a power of two.
 
     Examples
     --------
-    >>> from dplit.margin.duplicates import phase_sizes
     >>> phase_sizes(20)
     (10, 5, 2, 1)
     """
@@ -81,32 +67,11 @@ def phase_sizes(n_draws: int) -> tuple[int, ...]:
 def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> CopyLaw:
     r"""Law of :math:`\sum_iN_i^2` of one record over the phases of all runs, exactly.
 
-    Parameters
-    ----------
-    n_samples : int
-        Records m; every run makes m draws with replacement.
-    runs : int, default=1
-        Independent runs.
-    tail : float, default=1e-18
-        Counts of one phase whose upper tail is below this are moved into ``beyond``.
-
-    Returns
-    -------
-    CopyLaw
-        Values 0, 1, 2, ... with their probabilities; together with ``beyond`` they sum to 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    Phases draw independently, so the law is a convolution of the laws of squared binomials.
+    A convolution, since phases draw independently, m draws a run. Counts of a phase whose upper
+    tail is below ``tail`` are moved into ``beyond``.
 
     Examples
     --------
-    >>> from dplit.margin.duplicates import copy_law
     >>> law = copy_law(1000)
     >>> round(float(law.values @ law.probabilities), 3)  # sum_i n_i (1 - 1/m) / m + (n_i / m)^2
     1.326
@@ -131,22 +96,8 @@ def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> CopyLaw:
 def draw_squared_copies(n_samples: int, *, size: int, rng: np.random.Generator) -> Array:
     r"""Draw :math:`\sum_iN_i^2` by counting copies, the second route to :func:`copy_law`.
 
-    Parameters
-    ----------
-    n_samples : int
-        Records m.
-    size : int
-        Number of passes.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (size,)
-
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.margin.duplicates import draw_squared_copies
     >>> draw_squared_copies(100, size=3, rng=np.random.default_rng(0)).shape
     (3,)
     """
@@ -163,31 +114,11 @@ def mixture_delta(
 ) -> float:
     r"""Delta of a pass with replacement whose single copies are :math:`\mu_1`-GDP.
 
-    Parameters
-    ----------
-    epsilon : float
-        Nonnegative.
-    mu : float
-        Level :math:`\mu_1` of one copy: noise :math:`2G\eta_i/\mu_1` in phase i.
-    n_samples, runs : int
-        Records and independent runs, all published.
-    law : CopyLaw or None, default=None
-        Law of the squared copies, to save its computation.
-
-    Returns
-    -------
-    float
-        :math:`\sum_sP(\sum_iN_i^2=s)\,\delta_{\mathrm{Gauss}}(\epsilon;\mu_1\sqrt s)`, rounded up
-        by the mass beyond the law. It holds with the draws published.
-
-    Notes
-    -----
-    The hockey-stick divergence is jointly convex and the draws have one law on both data sets, so
-    the divergence of the mixture is at most the mean of the divergences.
+    :math:`\sum_sP(\sum_iN_i^2=s)\,\delta_{\mathrm{Gauss}}(\epsilon;\mu_1\sqrt s)`, rounded up by
+    the mass beyond the law. It holds with the draws published.
 
     Examples
     --------
-    >>> from dplit.margin.duplicates import mixture_delta
     >>> f"{mixture_delta(epsilon=1.0, mu=0.2367, n_samples=1000):.1e}"
     '1.8e-03'
     """
@@ -201,73 +132,29 @@ def mixture_delta(
 def copy_cap(*, n_samples: int, failure: float) -> int:
     r"""Smallest c with :math:`P(N>c)\le` ``failure`` for :math:`N\sim\mathrm{Bin}(m,1/m)` copies.
 
-    Parameters
-    ----------
-    n_samples : int
-        Records m.
-    failure : float
-        In (0, 1).
-
-    Returns
-    -------
-    int
-
     Examples
     --------
-    >>> from dplit.margin.duplicates import copy_cap
     >>> copy_cap(n_samples=1000, failure=5e-7)
     9
     """
     m = check_integer("n_samples", n_samples, minimum=2)
     limit = check_probability("failure", failure)
-    cap = 1
-    while binom.sf(cap, m, 1.0 / m) > limit:
-        cap += 1
-    return cap
+    return 1 + bisect_left(range(1, m), True, key=lambda c: binom.sf(c, m, 1.0 / m) <= limit)
 
 
 def single_copy_mu(
-    *,
-    epsilon: float,
-    delta: float,
-    n_samples: int,
-    accounting: Accounting,
-    runs: int = 1,
+    *, epsilon: float, delta: float, n_samples: int, accounting: Accounting, runs: int = 1,
     spare: bool = False,
-) -> float:
-    r"""Level :math:`\mu_1` of one copy that keeps the budget over all runs.
+) -> float:  # fmt: skip
+    r"""Level :math:`\mu_1` of one copy that keeps the budget over all runs, each of m draws.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Budget of all runs together under replacement of one record.
-    n_samples : int
-        Records m, which is also the number of draws of a run.
-    accounting : {"permutation", "mixture", "tight_cap", "log_cap"}
-        ``permutation``: each record occurs once, no price. ``mixture``: :func:`mixture_delta`.
-        ``tight_cap``: at most c copies with probability :math:`1-\delta/2`, see :func:`copy_cap`,
-        and the rest of the budget for c copies in one phase. ``log_cap``: c is
-        :math:`\log(1/\delta)`, the order that a textbook tail bound gives, with constant 1.
-    runs : int, default=1
-        Independent runs, all published.
-    spare : bool, default=False
-        For the caps: leave :math:`\delta` minus the *exact* tail to the noise, not
-        :math:`\delta/2`.
-
-    Returns
-    -------
-    float
-        Noise :math:`2G\eta_i/\mu_1` per coordinate in phase i is (epsilon, delta)-private.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range; for ``log_cap`` also unless :math:`\delta<1/m` and
-        :math:`\epsilon\le\log(1/\delta)`, the conditions of Lemma 3.1.
+    Noise is then :math:`2G\eta_i/\mu_1` per coordinate in phase i. ``permutation``: a record occurs
+    once. ``mixture``: :func:`mixture_delta`. ``tight_cap``: c copies at :math:`\delta/2`, see
+    :func:`copy_cap`, or with ``spare`` at :math:`\delta` minus the exact tail. ``log_cap``:
+    :math:`c=\log(1/\delta)`, the order of a textbook tail bound, with constant 1.
 
     Examples
     --------
-    >>> from dplit.margin.duplicates import single_copy_mu
     >>> budget = {"epsilon": 1.0, "delta": 1e-6, "n_samples": 1000}
     >>> round(single_copy_mu(**budget, accounting="mixture"), 4)
     0.083
@@ -326,29 +213,15 @@ def _mixture_mu(epsilon: float, delta: float, m: int, runs: int) -> float:
 
 
 def noise_multiplier(
-    *,
-    epsilon: float,
-    delta: float,
-    n_samples: int,
-    accounting: Accounting,
-    runs: int = 1,
+    *, epsilon: float, delta: float, n_samples: int, accounting: Accounting, runs: int = 1,
     spare: bool = False,
-) -> float:
-    r"""How many times more noise an accounting of duplicates asks for than a permutation.
+) -> float:  # fmt: skip
+    """How many times more noise an accounting of duplicates asks for than a permutation.
 
-    Parameters
-    ----------
-    epsilon, delta, n_samples, accounting, runs, spare
-        As in :func:`single_copy_mu`.
-
-    Returns
-    -------
-    float
-        :math:`\mu_1` of a permutation over that of the accounting, at least 1.
+    Arguments as in :func:`single_copy_mu`.
 
     Examples
     --------
-    >>> from dplit.margin.duplicates import noise_multiplier
     >>> budget = {"epsilon": 1.0, "delta": 1e-6, "n_samples": 1000}
     >>> [round(noise_multiplier(**budget, accounting=a), 2) for a in ("mixture", "tight_cap")]
     [2.85, 9.3]

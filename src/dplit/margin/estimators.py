@@ -59,16 +59,8 @@ def warn_if_noise_rules(
 ) -> None:
     """Warn, from public numbers alone, where the noise drowns what a linear learner can learn.
 
-    Parameters
-    ----------
-    n_samples, noise_dimension : int
-        Records m and coordinates q that get noise.
-    epsilon, delta : float
-        Budget of the learner.
-
     Examples
     --------
-    >>> from dplit.margin.estimators import warn_if_noise_rules
     >>> warn_if_noise_rules(n_samples=1000, noise_dimension=20, epsilon=1.0, delta=1e-6)
     """
     mu = gdp_budget(epsilon=epsilon, delta=delta)
@@ -84,48 +76,17 @@ def warn_if_noise_rules(
 
 
 def margin_weights(
-    Z: Array,
-    labels: Array,
-    *,
-    margin: float | str,
-    radius: float,
-    data_norm: float,
-    n_margins: int,
-    rng: np.random.Generator,
-    **learner: Any,
-) -> tuple[Array, float]:
-    r"""Return weights for ``Z`` and the margin, which is given or chosen privately.
+    Z: Array, labels: Array, *, margin: float | str, radius: float, data_norm: float,
+    n_margins: int, rng: np.random.Generator, **learner: Any,
+) -> tuple[Array, float]:  # fmt: skip
+    r"""Return weights (k,) for ``Z`` (m, k) and the margin, which is given or chosen privately.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (m, k)
-        Projected records or features.
-    labels : ndarray of shape (m,)
-        Labels -1 and 1.
-    margin : float or "private"
-        A margin, or the word: then :func:`dplit.margin.selection.choose_by_errors` chooses
-        among :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``.
-    radius, data_norm : float
-        Norm of the comparator and of the records before projection.
-    n_margins : int
-        Size of the grid.
-    rng : numpy.random.Generator
-    **learner
-        ``epsilon``, ``delta``, ``solver``, ``inflation``, ``n_steps``, ``beta`` of
-        :func:`dplit.margin.compressed.learn_weights`.
-
-    Returns
-    -------
-    tuple of ndarray of shape (k,) and float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
+    "private" chooses among :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``, by
+    :func:`dplit.margin.selection.choose_by_errors`; ``learner`` goes to
+    :func:`dplit.margin.compressed.learn_weights`.
 
     Examples
     --------
-    >>> from dplit.margin.estimators import margin_weights
     >>> Z, labels = np.array([[1.0], [-1.0]] * 500), np.array([1.0, -1.0] * 500)
     >>> weights, rho = margin_weights(Z, labels, margin=0.5, radius=1.0, data_norm=1.0, n_margins=3,
     ...     rng=np.random.default_rng(0), epsilon=4.0, delta=1e-6, inflation=1.0)
@@ -223,7 +184,6 @@ class PrivateMarginClassifier(
 
     Examples
     --------
-    >>> from dplit.margin.estimators import PrivateMarginClassifier
     >>> y = np.repeat(["no", "yes"], 2000)
     >>> X = np.where(y == "yes", 1.0, -1.0)[:, None] * [0.6, 0.8]
     >>> model = PrivateMarginClassifier(margin=0.5, data_norm=1.0, random_state=0).fit(X, y)
@@ -298,12 +258,6 @@ class PrivateMarginClassifier(
         -------
         PrivateMarginClassifier
             The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``data_norm`` is missing, a parameter is out of its range, the data are not finite
-            arrays of matching length or there are not two classes.
         """
         norm = self._check_parameters()
         records, target = validated(self, X, y, dtype=np.float64)
@@ -373,8 +327,6 @@ class PrivateMarginClassifier(
         ------
         sklearn.exceptions.NotFittedError
             If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
         """
         records = fitted_records(self, X)
         rows = clip_rows(records, check_positive("data_norm", self.data_norm))
@@ -468,7 +420,6 @@ class PrivateKernelMarginClassifier(
 
     Examples
     --------
-    >>> from dplit.margin.estimators import PrivateKernelMarginClassifier
     >>> X = np.linspace(-2.0, 2.0, 2000).reshape(-1, 1)
     >>> model = PrivateKernelMarginClassifier(n_components=40, classes=("out", "in"),
     ...     random_state=0)

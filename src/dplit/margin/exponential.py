@@ -1,9 +1,8 @@
-r"""Algorithm 1: the exponential mechanism with zero-one score over a cover, sampled exactly.
+r"""Algorithm 1, Theorem 3.1, and the exponential mechanism with a Gaussian prior.
 
 The law is :math:`P(w)\propto\exp(-\frac\epsilon2N(w))` with N(w) the number of records that w
-classifies wrongly. Two samplers of this module draw from it, a stream of Gumbel variables over the
-cover and rejection from the lattice; :mod:`dplit.margin.exponential` has a third for two
-dimensions.
+classifies wrongly, zero products among them. Exact samplers: a stream of Gumbel variables over the
+cover, rejection, and arcs in two dimensions; privacy by enumeration.
 """
 
 from __future__ import annotations
@@ -39,8 +38,7 @@ from dplit.margin.covers import (
     log_lattice_size,
     reach_squared,
 )
-from dplit.margin.losses import normalized_margin, scaled_rows
-from dplit.margin.losses import normalized_margin as share_of_margin
+from dplit.margin.losses import labelled_records, normalized_margin, scaled_rows
 from dplit.mechanisms import exponential_mechanism
 
 __all__ = [
@@ -79,68 +77,28 @@ LARGEST = np.log(1e9)
 
 
 class MarginSelection(NamedTuple):
-    """Output of Algorithm 1: weights of shape (d,), and the public map it went through."""
+    """Output of Algorithm 1: weights of shape (d,), and the public map (k, d) it went through."""
 
     coef: Array
     projection: Array
 
 
 def labelled_rows(X: ArrayLike, y: ArrayLike) -> Array:
-    """Rows y_i x_i of a checked labelled sample.
-
-    Parameters
-    ----------
-    X : array_like of shape (m, k)
-        Features, finite.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-
-    Returns
-    -------
-    ndarray of shape (m, k)
-        All that a zero-one or hinge loss of linear functions sees.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, shapes disagree or a label is neither -1 nor 1.
+    """Rows y_i x_i of a checked labelled sample: all that a loss of linear functions sees.
 
     Examples
     --------
     >>> labelled_rows([[1.0, 2.0]], [-1])
     array([[-1., -2.]])
     """
-    records = check_finite_array("X", X, ndim=2)
-    labels = check_finite_array("y", y, ndim=1)
-    if len(labels) != len(records):
-        raise ValueError(f"y must have one label per row of X, got {len(labels)}, {len(records)}")
-    if not np.isin(labels, (-1, 1)).all():
-        raise ValueError("y must hold -1 and 1 only")
-    rows: Array = records * labels[:, None].astype(float)
-    return rows
+    records, labels = labelled_records(X, y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one axis, got y of shape {labels.shape}")
+    return np.asarray(records * labels[:, None])
 
 
 def error_counts(W: ArrayLike, X: ArrayLike, y: ArrayLike) -> Array:
-    r"""Number of records that each weight vector classifies wrongly.
-
-    Parameters
-    ----------
-    W : array_like of shape (n, k)
-        Weight vectors, one a row.
-    X : array_like of shape (m, k)
-        Features.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        :math:`\#\{i:y_i\langle w,x_i\rangle\le0\}`; zero products count as errors.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, shapes disagree or a label is neither -1 nor 1.
+    """Number of records that each weight vector, a row of ``W``, classifies wrongly; zeros count.
 
     Examples
     --------
@@ -154,35 +112,11 @@ def error_counts(W: ArrayLike, X: ArrayLike, y: ArrayLike) -> Array:
 
 
 def _counts(weights: Array, rows: Array) -> Array:
-    counts: Array = np.count_nonzero(weights @ rows.T <= 0, axis=1).astype(float)
-    return counts
+    return np.asarray(np.count_nonzero(weights @ rows.T <= 0, axis=1).astype(float))
 
 
 def cover_law(counts: ArrayLike, *, epsilon: float) -> Array:
-    r"""Enumerated law of the exponential mechanism from the error counts of all candidates.
-
-    Parameters
-    ----------
-    counts : array_like of shape (n,)
-        Errors of each candidate.
-    epsilon : float
-        Privacy loss, positive.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        :math:`P(i)\propto e^{-\epsilon N_i/2}`: one replaced record changes each count by at most
-        1, each probability by a factor of at most :math:`e^\epsilon`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the counts are not finite or epsilon is not positive.
-
-    References
-    ----------
-    R. Bassily, M. Mohri, A. T. Suresh, Differentially private learning with margin guarantees,
-    NeurIPS 2022, Algorithm 1, line 5.
+    r"""Law :math:`P(i)\propto e^{-\epsilon N_i/2}` from the error counts of all candidates.
 
     Examples
     --------
@@ -190,8 +124,7 @@ def cover_law(counts: ArrayLike, *, epsilon: float) -> Array:
     array([0.7311, 0.2689])
     """
     values = check_finite_array("counts", counts, ndim=1)
-    law: Array = softmax(-0.5 * check_positive("epsilon", epsilon) * values)
-    return law
+    return np.asarray(softmax(-0.5 * check_positive("epsilon", epsilon) * values))
 
 
 def streaming_choice(
@@ -204,36 +137,10 @@ def streaming_choice(
 ) -> int:
     """Position of the candidate that the exponential mechanism chooses, candidates in a stream.
 
-    Parameters
-    ----------
-    blocks : iterable of ndarray (n, k)
-        Candidates, such as :func:`dplit.margin.covers.lattice_blocks`; each block is dropped
-        before the next one is made.
-    X : array_like of shape (m, k)
-        Features.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    epsilon : float
-        Privacy loss, positive; neighbours replace one record.
-    rng : numpy.random.Generator
-        Source of privacy noise.
-
-    Returns
-    -------
-    int
-        Position in the stream. It has exactly the law of
-        :func:`dplit.margin.exponential.cover_law`; the choice is epsilon-private.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, shapes disagree, there is no candidate or epsilon is not
-        positive.
+    Each block (n, k) is dropped before the next one is made; the law is that of :func:`cover_law`.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.margin.covers import lattice_blocks
     >>> blocks = lattice_blocks(2, radius=1.0, covering_radius=0.5)
     >>> X, rng = np.tile([[1.0, 0.2]], (200, 1)), np.random.default_rng(0)
     >>> position = streaming_choice(blocks, X, np.ones(200), epsilon=1.0, rng=rng)
@@ -245,51 +152,16 @@ def streaming_choice(
 
 
 def rejection_draws(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    epsilon: float,
-    radius: float,
-    covering_radius: float,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> Array:
-    r"""Independent draws from the exponential mechanism on the lattice cover, by rejection.
+    X: ArrayLike, y: ArrayLike, *, epsilon: float, radius: float, covering_radius: float,
+    n_draws: int, rng: np.random.Generator,
+) -> Array:  # fmt: skip
+    r"""Independent draws (n, k) from the exponential mechanism on the lattice cover, by rejection.
 
-    Parameters
-    ----------
-    X : array_like of shape (m, k)
-        Features.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    epsilon : float
-        Privacy loss of one draw, positive.
-    radius, covering_radius : float
-        Of the cover, as in :func:`dplit.margin.covers.lattice_blocks`.
-    n_draws : int
-        Number of draws, at least 1.
-    rng : numpy.random.Generator
-        Source of privacy noise.
-
-    Returns
-    -------
-    ndarray of shape (n_draws, k)
-        Points of the cover with exactly its law. How many lattice points were tried is not
-        published; the run time depends on the data.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, shapes disagree or an argument is out of its range.
-
-    Notes
-    -----
-    Uniform points of the lattice in a cube are kept if they lie within reach of the ball, moved
-    into it, and accepted with probability :math:`e^{-\epsilon N(w)/2}`.
+    Uniform lattice points of a cube are kept if they lie within reach of the ball, moved into it,
+    and accepted with probability :math:`e^{-\epsilon N(w)/2}`. The run time depends on the data.
 
     Examples
     --------
-    >>> import numpy as np
     >>> options = dict(epsilon=1.0, radius=1.0, covering_radius=0.5, n_draws=3)
     >>> rng = np.random.default_rng(0)
     >>> rejection_draws([[1.0, 0.2]], [1], rng=rng, **options).shape
@@ -315,60 +187,18 @@ def rejection_draws(
 
 
 def margin_selection(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    epsilon: float,
-    margin: float,
-    beta: float,
-    data_norm: float,
-    weight_norm: float = 1.0,
-    n_components: int | None = None,
-    public_rng: np.random.Generator,
+    X: ArrayLike, y: ArrayLike, *, epsilon: float, margin: float, beta: float, data_norm: float,
+    weight_norm: float = 1.0, n_components: int | None = None, public_rng: np.random.Generator,
     rng: np.random.Generator,
-) -> MarginSelection:
-    r"""Algorithm 1: project by signs, select in a cover of the small ball, come back.
+) -> MarginSelection:  # fmt: skip
+    """Algorithm 1: project by signs, select in a cover of the small ball, come back.
 
-    Parameters
-    ----------
-    X : array_like of shape (m, d)
-        Features; rows longer than ``data_norm`` are clipped to it.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    epsilon : float
-        Privacy loss, positive; neighbours replace one record.
-    margin : float
-        Confidence margin in :math:`(0,\Lambda r]`, chosen without looking at the data.
-    beta : float
-        Failure probability of the guarantee in (0, 1).
-    data_norm, weight_norm : float
-        Public radii r and :math:`\Lambda`, positive.
-    n_components : int, optional
-        Dimension k; the rule with our constants if it is not given. From d on there is no
-        projection: the map is the identity.
-    public_rng : numpy.random.Generator
-        Draws the projection, which may be published.
-    rng : numpy.random.Generator
-        Draws the selection: another stream.
-
-    Returns
-    -------
-    MarginSelection
-        Weights :math:`\Phi^\top\tilde w`, :math:`\epsilon`-private whatever k is, and the map.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range, or the cover has more than 1e9 points.
-
-    References
-    ----------
-    R. Bassily, M. Mohri, A. T. Suresh, Differentially private learning with margin guarantees,
-    NeurIPS 2022, Algorithm 1.
+    Rows longer than ``data_norm`` are clipped; epsilon-private under replacement of one record
+    whatever k is. k is :func:`dplit.margin.covers.jl_dimension` unless given, from d on without a
+    map; a cover of more than 1e9 points is refused. ``public_rng`` draws the map.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng, public = np.random.default_rng(0), np.random.default_rng(1)
     >>> X, y = np.array([[1.0, 0.0], [-1.0, 0.1]] * 90), np.array([1, -1] * 90)
     >>> options = dict(epsilon=1.0, margin=0.8, beta=0.05, data_norm=1.0)
@@ -403,17 +233,12 @@ def _at(blocks: Iterator[Array], position: int) -> Array:
     """Return one point of a stream, by its position."""
     for block in blocks:
         if position < len(block):
-            point: Array = block[position]
-            return point
+            return np.asarray(block[position])
         position -= len(block)
     raise IndexError("the position is behind the end of the stream")
 
 
 # Theorem 3.1 with constants: what the exponential mechanism on a cover is shown to achieve.
-#
-# The constants are ours. They come from one projection, one cover, one tail of the mechanism and
-# one
-# Chernoff bound, each with a third of the failure probability.
 
 
 class CoverTerms(NamedTuple):
@@ -428,30 +253,10 @@ class CoverTerms(NamedTuple):
 def cover_terms(
     *, normalized_margin: float, n_samples: int, epsilon: float, beta: float
 ) -> CoverTerms:
-    r"""Quantities of Theorem 3.1 for one setting.
+    r"""Quantities of Theorem 3.1: k for failure :math:`\beta/3`, :math:`k\log(1+40/a)`, and more.
 
-    Parameters
-    ----------
-    normalized_margin : float
-        :math:`a=\rho/(\Lambda r)` in (0, 1].
-    n_samples : int
-        Number m of records, at least 1.
-    epsilon : float
-        Privacy loss, positive.
-    beta : float
-        Failure probability in (0, 1).
-
-    Returns
-    -------
-    CoverTerms
-        k for failure :math:`\beta/3`; :math:`k\log(1+40/a)`; their
-        :math:`\ell=k\log(1+40/a)+\log(3/\beta)`; and :math:`2\ell/(\epsilon m)`, what the
-        mechanism may lose on the training error.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
+    :math:`\ell=k\log(1+40/a)+\log(3/\beta)`, and the excess :math:`2\ell/(\epsilon m)` of training
+    error.
 
     Examples
     --------
@@ -469,30 +274,9 @@ def cover_terms(
 
 
 def chernoff_upper(error: float, *, rate: float) -> float:
-    r"""Largest population error that a training error leaves plausible.
+    r"""Largest population error :math:`A+t+\sqrt{t^2+2tA}` that a training error A allows.
 
-    Parameters
-    ----------
-    error : float
-        Training error A, nonnegative.
-    rate : float
-        t, nonnegative: the failure probability is :math:`e^{-tm}` for one fixed classifier.
-
-    Returns
-    -------
-    float
-        :math:`A+t+\sqrt{t^2+2tA}`, the solution R of :math:`R-\sqrt{2tR}=A`; at most
-        :math:`A+\sqrt{2tA}+2t`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is negative.
-
-    Notes
-    -----
-    For a mean A of m independent zeros and ones with expectation R,
-    :math:`P(A\le R-\sqrt{2tR})\le e^{-tm}`.
+    It fails for one fixed classifier with probability at most :math:`e^{-tm}`, t = ``rate``.
 
     Examples
     --------
@@ -506,33 +290,7 @@ def chernoff_upper(error: float, *, rate: float) -> float:
 def relative_bound(
     margin_error: float, *, log_budget: float, n_samples: int, epsilon: float
 ) -> float:
-    r"""Right side of Theorem 3.1 with our constants.
-
-    Parameters
-    ----------
-    margin_error : float
-        Empirical margin loss :math:`\hat R^\rho_S(w)` of a comparator, in [0, 1].
-    log_budget : float
-        :math:`\ell`, nonnegative.
-    n_samples : int
-        Number m of records, at least 1.
-    epsilon : float
-        Privacy loss, positive.
-
-    Returns
-    -------
-    float
-        :math:`\hat R+\sqrt{2\hat R\ell/m}+6\ell/(\min(1,\epsilon)m)`; vacuous from 1 on.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Notes
-    -----
-    With :math:`A=\hat R+2t/\epsilon` and :math:`t=\ell/m`, the Chernoff bound is at most
-    :math:`\hat R+\sqrt{2\hat Rt}+(2/\epsilon+2/\sqrt\epsilon+2)t`.
+    r"""Right side of Theorem 3.1, :math:`\hat R+\sqrt{2\hat R\ell/m}+6\ell/(\min(1,\epsilon)m)`.
 
     Examples
     --------
@@ -545,55 +303,22 @@ def relative_bound(
 
 
 def rounded_margins(
-    X: ArrayLike,
-    y: ArrayLike,
-    w: ArrayLike,
-    *,
-    margin: float,
-    data_norm: float = 1.0,
-    n_components: int,
-    rng: np.random.Generator,
-) -> Array:
+    X: ArrayLike, y: ArrayLike, w: ArrayLike, *, margin: float, data_norm: float = 1.0,
+    n_components: int, rng: np.random.Generator,
+) -> Array:  # fmt: skip
     r"""Margins that are left after a sign projection and the worst rounding to the cover.
 
-    Parameters
-    ----------
-    X : array_like of shape (m, d)
-        Features.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    w : array_like of shape (d,)
-        Comparator.
-    margin : float
-        :math:`\rho` in :math:`(0,|w|r]`.
-    data_norm : float, default=1.0
-        Radius r of the features.
-    n_components : int
-        Dimension k, at least 1.
-    rng : numpy.random.Generator
-        Draws the projection.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        :math:`(y\langle\Phi w,\Phi x\rangle-\gamma|\Phi x|)/\rho` with
-        :math:`\gamma=\rho/(10r)`: positive where no rounding can turn the label.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
+    :math:`(y\langle\Phi w,\Phi x\rangle-\gamma|\Phi x|)/\rho` with :math:`\gamma=\rho/(10r)`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng, X = np.random.default_rng(0), np.eye(3)[:1]
     >>> rounded_margins(X, [1], X[0], margin=1.0, n_components=5, rng=rng).round(2)
     array([0.9])
     """
     rows, weights = labelled_rows(X, y), check_finite_array("w", w, ndim=1)
     length = float(np.linalg.norm(weights))
-    share_of_margin(margin=margin, data_norm=data_norm, weight_norm=length)
+    normalized_margin(margin=margin, data_norm=data_norm, weight_norm=length)
     phi = sign_projection(rows.shape[1], n_components, rng=check_rng(rng))
     small = rows @ phi.T
     kept = small @ (phi @ weights)
@@ -602,11 +327,6 @@ def rounded_margins(
 
 
 # The exponential mechanism with a Gaussian prior: no projection, no cover, any dimension.
-#
-# The density is proportional to :math:`e^{-|w|^2/2-\epsilon N(w)/2}` with N(w) the number of
-# records that w classifies wrongly. It is sampled by rejection, up to a public floor on the
-# chance
-# of acceptance, and its error depends on the margin only.
 
 
 #: Proposals that are tried at a time.
@@ -629,45 +349,15 @@ def gaussian_prior_draw(
     rng: np.random.Generator,
     max_proposals: int = 10**7,
 ) -> Array:
-    r"""One draw from the exponential mechanism with a standard Gaussian prior.
+    r"""One draw from the exponential mechanism with a standard Gaussian prior, epsilon-private.
 
-    Parameters
-    ----------
-    X : array_like of shape (m, d)
-        Features; no bound on their length is needed for privacy.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    epsilon : float
-        Privacy loss, positive; neighbours replace one record.
-    rng : numpy.random.Generator
-        Source of privacy noise.
-    max_proposals : int, default=10000000
-        Number K of proposals that are expected at most, whatever the data are.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        Weights, purely :math:`\epsilon`-private.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Notes
-    -----
-    A proposal from the prior is accepted with probability :math:`\max(e^{-\epsilon N(w)/2},1/K)`.
-    That is the exponential mechanism for the score :math:`\min(N,\frac2\epsilon\log K)`, of
-    sensitivity 1 like N: nothing is given up, and a draw needs more than tK proposals with
-    probability at most :math:`e^{-t}` on every data set. The number of proposals is not published.
-    Where a share p of the prior would be accepted without the floor 1/K, the law is within
-    :math:`1/(pK)` of the one without; where p is much less, the draw is one from the prior. N
-    depends on the part of w in the span of the data only: proposals are drawn there, in min(m, d)
-    coordinates, and the orthogonal part of an accepted one comes from the prior.
+    A proposal from the prior is accepted with probability :math:`\max(e^{-\epsilon N(w)/2},1/K)`, K
+    = ``max_proposals``: the mechanism for the score :math:`\min(N,\frac2\epsilon\log K)`, of
+    sensitivity 1 like N. More than tK proposals have probability at most :math:`e^{-t}` on every
+    data set; their number is not published. Records (m, d) may have any length.
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.tile([[1.0, 0.0]], (40, 1))
     >>> coef = gaussian_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0))
     >>> coef.shape, bool(coef[0] > 0)
@@ -684,21 +374,10 @@ def watched_prior_draw(
     rng: np.random.Generator,
     max_proposals: int = 10**7,
 ) -> GibbsDraw:
-    """Draw as :func:`gaussian_prior_draw` does, and say what only an experiment may know.
-
-    Parameters
-    ----------
-    X, y, epsilon, rng, max_proposals
-        As in :func:`gaussian_prior_draw`.
-
-    Returns
-    -------
-    GibbsDraw
-        Of its fields only ``coef`` is private.
+    """Draw as :func:`gaussian_prior_draw` does; of the fields only ``coef`` is private.
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.tile([[1.0, 0.0]], (40, 1))
     >>> watched_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0)).error
     0.0
@@ -725,27 +404,10 @@ def watched_prior_draw(
 
 
 def prior_mass(z: float, *, normalized_margin: float, sharpened: bool = True) -> float:
-    r"""Prior mass of the weights that err on a point of margin :math:`\rho` rarely.
+    r"""Prior mass :math:`\bar\Phi(s)` of weights that err on a point of margin :math:`\rho` rarely.
 
-    Parameters
-    ----------
-    z : float
-        Quantile: the conditional error is :math:`\bar\Phi(z)`. Positive.
-    normalized_margin : float
-        :math:`a=\rho/(\Lambda r)` in (0, 1].
-    sharpened : bool, default=True
-        Whether the rest of the point is counted as what it is, of squared length at most
-        :math:`r^2-\alpha^2` at margin :math:`\alpha`, instead of :math:`r^2`.
-
-    Returns
-    -------
-    float
-        :math:`\bar\Phi(s)` with :math:`s=z\sqrt{1-a^2}/a`, or :math:`s=z/a`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
+    That is with probability :math:`\bar\Phi(z)`; :math:`s=z\sqrt{1-a^2}/a`, or :math:`z/a` if not
+    ``sharpened``.
 
     Examples
     --------
@@ -767,47 +429,16 @@ def gaussian_prior_bound(
 ) -> float:
     r"""Bound on the excess training error of the Gaussian prior over the best margin loss.
 
-    Parameters
-    ----------
-    normalized_margin : float
-        :math:`a=\rho/(\Lambda r)` in (0, 1].
-    n_samples : int
-        Number m of records, at least 1.
-    epsilon : float
-        Privacy loss, positive.
-    beta : float
-        Failure probability in (0, 1).
-    sharpened : bool, default=True
-        See :func:`dplit.margin.exponential.prior_mass`.
-
-    Returns
-    -------
-    float
-        The least over z of
-        :math:`2\bar\Phi(z)+\frac2{\epsilon m}(\log\frac2\beta+\log\frac1{\bar\Phi(s)})`. With
-        probability at least :math:`1-\beta` the training error of the draw is at most the margin
-        loss of any comparator plus this; no dimension appears. With the floor 1/K of
-        :func:`gaussian_prior_draw` it holds where the margin loss plus the bound stay below
-        :math:`\frac2{\epsilon m}\log K`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Notes
-    -----
-    Given :math:`\langle w,w^*\rangle=t\ge s` a point of margin :math:`\alpha>\rho` is wrong with
-    probability :math:`\bar\Phi(t\alpha/|x_\perp|)\le\bar\Phi(z)`. By Markov's inequality at least
-    half of these weights have at most twice that share of errors beyond the margin loss.
+    The least over z of :math:`2\bar\Phi(z)+\frac2{\epsilon
+    m}(\log\frac2\beta+\log\frac1{\bar\Phi(s)})`, s as in :func:`prior_mass`. With the floor 1/K of
+    :func:`gaussian_prior_draw` it holds where margin loss plus bound stay below
+    :math:`\frac2{\epsilon m}\log K`.
 
     Examples
     --------
     >>> options = dict(normalized_margin=0.5, n_samples=300, epsilon=1.0, beta=0.05)
     >>> round(gaussian_prior_bound(sharpened=False, **options), 3)
     0.133
-    >>> round(gaussian_prior_bound(**options), 3)
-    0.114
     """
     a = check_probability("normalized_margin", normalized_margin, one=True)
     scale = 2 / (check_positive("epsilon", epsilon) * check_integer("n_samples", n_samples))
@@ -824,10 +455,6 @@ def gaussian_prior_bound(
 
 
 # Exact privacy of the exponential mechanism over a finite set, by enumeration.
-#
-# Nothing is estimated here: both laws are known, so the largest log-ratio and the divergences of
-# two
-# neighbours are sums.
 
 
 class PrivacyAudit(NamedTuple):
@@ -840,29 +467,11 @@ class PrivacyAudit(NamedTuple):
 
 def _log_law(counts: Array, epsilon: float) -> Array:
     logits = -0.5 * epsilon * counts
-    law: Array = logits - logsumexp(logits)
-    return law
+    return np.asarray(logits - logsumexp(logits))
 
 
 def log_ratio(counts: ArrayLike, neighbour: ArrayLike, *, epsilon: float) -> float:
-    r"""Largest absolute log-ratio of two laws of the exponential mechanism.
-
-    Parameters
-    ----------
-    counts, neighbour : array_like of shape (n,)
-        Error counts of all candidates on a sample and on its neighbour.
-    epsilon : float
-        Parameter of the mechanism, positive.
-
-    Returns
-    -------
-    float
-        :math:`\max_i|\log P(i)-\log P'(i)|`, at most epsilon if the counts differ by at most 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arrays are not finite vectors of one length or epsilon is not positive.
+    """Largest absolute log-ratio of the laws of error counts on a sample and on its neighbour.
 
     Examples
     --------
@@ -887,33 +496,7 @@ def _pair(counts: ArrayLike, neighbour: ArrayLike) -> tuple[Array, Array]:
 def renyi_divergence(
     counts: ArrayLike, neighbour: ArrayLike, *, epsilon: float, order: float
 ) -> float:
-    r"""Renyi divergence of two laws of the exponential mechanism.
-
-    Parameters
-    ----------
-    counts, neighbour : array_like of shape (n,)
-        Error counts of all candidates on a sample and on its neighbour.
-    epsilon : float
-        Parameter of the mechanism, positive.
-    order : float
-        Order above 1.
-
-    Returns
-    -------
-    float
-        :math:`\frac1{\alpha-1}\log\sum_iP(i)^\alpha P'(i)^{1-\alpha}`, at most
-        :math:`\alpha\epsilon^2/8` because the log-ratio has a range of at most epsilon.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arrays are not finite vectors of one length, epsilon is not positive or the order is
-        not above 1.
-
-    References
-    ----------
-    M. Cesar and R. Rogers, Bounding, concentrating, and truncating: unifying privacy loss
-    composition for data analytics, ALT 2021, arXiv:2004.07223.
+    r"""Renyi divergence of two such laws, at most :math:`\alpha\epsilon^2/8` for neighbours.
 
     Examples
     --------
@@ -929,24 +512,9 @@ def renyi_divergence(
 
 
 def replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
-    """Error counts of all samples with one record replaced by one of the given ones.
+    """Error counts (m * p, n) of all samples with one record replaced by one of the given ones.
 
-    Parameters
-    ----------
-    wrong : array_like of shape (n, m)
-        Whether candidate i classifies record j wrongly.
-    others : array_like of shape (n, p)
-        The same for the records that may come in.
-
-    Returns
-    -------
-    ndarray of shape (m * p, n)
-        Counts of all candidates, one row per neighbour.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arrays are not matrices with one row per candidate.
+    ``wrong`` (n, m) says which candidate errs on which record, ``others`` (n, p) on which newcomer.
 
     Examples
     --------
@@ -960,37 +528,13 @@ def replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
         raise ValueError(f"others must have {len(old)} rows, got others of shape {new.shape}")
     left = old.sum(axis=1, keepdims=True) - old
     both = left[:, :, None] + new[:, None, :]
-    counts: Array = both.reshape(len(old), -1).T
-    return counts
+    return np.asarray(both.reshape(len(old), -1).T)
 
 
 def audit_replacements(
     wrong: ArrayLike, others: ArrayLike, *, epsilon: float, orders: ArrayLike = (1.1, 2.0, 8.0)
 ) -> PrivacyAudit:
-    r"""Exact privacy of the exponential mechanism over all replacements of one record.
-
-    Parameters
-    ----------
-    wrong : array_like of shape (n, m)
-        Whether candidate i classifies record j wrongly.
-    others : array_like of shape (n, p)
-        The same for the records that may come in.
-    epsilon : float
-        Parameter of the mechanism, positive.
-    orders : array_like, default=(1.1, 2, 8)
-        Orders above 1 of the divergences.
-
-    Returns
-    -------
-    PrivacyAudit
-        The privacy loss that some pair of neighbours shows, at most epsilon; the largest
-        divergence over its order, both directions, at most :math:`\epsilon^2/8`; and the number of
-        pairs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arrays are not matrices with one row per candidate or epsilon is not positive.
+    """Largest log-ratio and divergence over order of all :func:`replacements` of one record.
 
     Examples
     --------
@@ -1011,9 +555,6 @@ def audit_replacements(
 
 
 # The exponential mechanism with zero-one score on the whole disc, exactly, in two dimensions.
-#
-# The zero-one error of w depends on its direction only, and is constant between the directions
-# that are orthogonal to a record: the law is a density with at most 2 m steps on the circle.
 
 
 class Arcs(NamedTuple):
@@ -1025,26 +566,10 @@ class Arcs(NamedTuple):
 
 
 def constant_arcs(X: ArrayLike, y: ArrayLike) -> Arcs:
-    r"""Arcs of directions in the plane on which the number of errors is constant.
+    r"""The at most 2 m arcs of directions in the plane on which the number of errors is constant.
 
-    Parameters
-    ----------
-    X : array_like of shape (m, 2)
-        Features in the plane.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-
-    Returns
-    -------
-    Arcs
-        At most 2 m arcs in order of their start in :math:`[0,2\pi)`, their lengths, and their error
-        counts: a record is wrong on the closed half circle opposite to y x, and everywhere if
-        x = 0. Time O(m log m).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite or X does not have two columns.
+    In order of their start in :math:`[0,2\pi)`; a record is wrong on the closed half circle
+    opposite to y x, and everywhere if x = 0. Time O(m log m).
 
     Examples
     --------
@@ -1074,25 +599,7 @@ def constant_arcs(X: ArrayLike, y: ArrayLike) -> Arcs:
 
 
 def arc_law(arcs: Arcs, *, epsilon: float) -> Array:
-    r"""Law of the exponential mechanism on the whole disc, arc by arc.
-
-    Parameters
-    ----------
-    arcs : Arcs
-        From :func:`dplit.margin.exponential.constant_arcs`.
-    epsilon : float
-        Privacy loss, positive.
-
-    Returns
-    -------
-    ndarray
-        Probability of each arc, proportional to its length times :math:`e^{-\epsilon N/2}`: the
-        zero-one error does not see the length of w.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If epsilon is not positive.
+    r"""Probability of each arc on the whole disc: length times :math:`e^{-\epsilon N/2}`, normed.
 
     Examples
     --------
@@ -1101,37 +608,14 @@ def arc_law(arcs: Arcs, *, epsilon: float) -> Array:
     """
     weights = np.exp(-0.5 * check_positive("epsilon", epsilon) * (arcs.errors - arcs.errors.min()))
     mass = arcs.length * weights
-    law: Array = mass / mass.sum()
-    return law
+    return np.asarray(mass / mass.sum())
 
 
 def arc_draws(arcs: Arcs, *, epsilon: float, n_draws: int, rng: np.random.Generator) -> Array:
-    """Directions drawn from the exponential mechanism on the disc, exactly.
-
-    Parameters
-    ----------
-    arcs : Arcs
-        From :func:`dplit.margin.exponential.constant_arcs`.
-    epsilon : float
-        Privacy loss of one draw, positive.
-    n_draws : int
-        Number of draws, at least 1.
-    rng : numpy.random.Generator
-        Source of privacy noise.
-
-    Returns
-    -------
-    ndarray of shape (n_draws,)
-        Angles in [0, 2 pi).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
+    """Angles in [0, 2 pi) drawn from the exponential mechanism on the disc, exactly.
 
     Examples
     --------
-    >>> import numpy as np
     >>> arcs = constant_arcs([[1.0, 0.0]], [1])
     >>> arc_draws(arcs, epsilon=1.0, n_draws=3, rng=np.random.default_rng(0)).shape
     (3,)
@@ -1143,25 +627,7 @@ def arc_draws(arcs: Arcs, *, epsilon: float, n_draws: int, rng: np.random.Genera
 
 
 def arc_log_ratio(left: Arcs, right: Arcs, *, epsilon: float) -> float:
-    r"""Largest absolute log-ratio of the densities of two samples on the circle.
-
-    Parameters
-    ----------
-    left, right : Arcs
-        Of a sample and of its neighbour.
-    epsilon : float
-        Parameter of the mechanism, positive.
-
-    Returns
-    -------
-    float
-        At most epsilon for neighbours: the privacy loss of the mechanism with any prior that no
-        rotation alters, by integration instead of simulation.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If epsilon is not positive.
+    """Largest absolute log-ratio of the densities of two samples on the circle, by integration.
 
     Examples
     --------
@@ -1180,5 +646,4 @@ def arc_log_ratio(left: Arcs, right: Arcs, *, epsilon: float) -> float:
 def _log_density(arcs: Arcs, angles: Array, epsilon: float) -> Array:
     logits = -0.5 * epsilon * arcs.errors
     total = logsumexp(logits, b=arcs.length)
-    density: Array = logits[np.searchsorted(arcs.start, angles, side="right") - 1] - total
-    return density
+    return np.asarray(logits[np.searchsorted(arcs.start, angles, side="right") - 1] - total)

@@ -1,9 +1,8 @@
-r"""Algorithm 3 and its shorter relatives: private kernel classifiers on public random features.
+"""Algorithm 3 and its shorter relatives: private kernel classifiers on public random features.
 
-Algorithm 3 draws ``m^2 log(2m/beta)`` frequencies, compresses the features to k coordinates and
-learns a linear classifier there. The frequencies and the compression do not look at the data, so
-the guarantee is the one of the linear learner. The same learner on fewer features, with no
-compression at all, has the same guarantee.
+For (2), Theorems 4.1 and 4.2, polynomial kernels. Features, and the compression of Algorithm 3, do
+not look at the data, so that the guarantee is that of the linear learner; r is ``data_norm``, the
+norm of every record in the space of the kernel.
 """
 
 from __future__ import annotations
@@ -63,40 +62,15 @@ __all__ = [
 
 
 # Random features of a shift-invariant kernel with ``K(x, x) = r^2``, and how far they can err.
-#
-# The map is the shared cosine-and-sine map of :mod:`dplit.features` times r: every record
-# has norm exactly r, whatever the frequencies are, so that a private learner needs no clipping.
 
 
 def gaussian_kernel(
     X: ArrayLike, Y: ArrayLike | None = None, *, gamma: float, data_norm: float = 1.0
 ) -> NDArray[np.float64]:
-    r"""Gaussian kernel :math:`K(x,x')=r^2e^{-\gamma\|x-x'\|^2}` of all pairs.
-
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Finite records.
-    Y : array_like of shape (n_others, n_features), optional
-        Other records; by default X itself.
-    gamma : float
-        Inverse squared width, positive, as in scikit-learn.
-    data_norm : float, default=1.0
-        The paper's r: the norm of every record in the space of the kernel.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_others)
-        Entries in [0, r^2]; r^2 where the records agree.
-
-    Raises
-    ------
-    ValueError
-        If an array is not finite or ``gamma`` or ``data_norm`` is not positive.
+    r"""Gaussian kernel :math:`r^2e^{-\gamma\|x-x'\|^2}` of all pairs, of X with X by default.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import gaussian_kernel
     >>> gaussian_kernel([[0.0], [0.0]], gamma=1.0, data_norm=2.0)
     array([[4., 4.],
            [4., 4.]])
@@ -105,48 +79,20 @@ def gaussian_kernel(
     right = left if Y is None else check_finite_array("Y", Y, ndim=2)
     gamma, r = check_positive("gamma", gamma), check_positive("data_norm", data_norm)
     squares = cdist(np.asarray(left, float), np.asarray(right, float), "sqeuclidean")
-    kernel: NDArray[np.float64] = r * r * np.exp(-gamma * squares)
-    return kernel
+    return np.asarray(r * r * np.exp(-gamma * squares))
 
 
 def margin_features(
     X: ArrayLike, frequencies: ArrayLike, *, data_norm: float = 1.0
 ) -> NDArray[np.floating[Any]]:
-    r"""Random Fourier features of equation (2), of norm r.
+    r"""Random Fourier features of equation (2), of norm r: all cosines, then all sines.
 
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Finite records; float32 gives a float32 map, which is several times faster.
-    frequencies : array_like of shape (n_features, D)
-        One frequency per column, drawn from the Fourier transform of the kernel.
-    data_norm : float, default=1.0
-        The paper's r, positive.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, 2 D)
-        All cosines, then all sines (the paper interleaves them, which changes no inner product).
-        Every row has Euclidean norm r up to rounding.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not numeric, not finite, empty or of the wrong shape, or ``data_norm`` is not
-        positive.
-
-    Notes
-    -----
-    ``psi(x) = r / sqrt(D) (cos <w_j, x>, sin <w_j, x>)``. The factor in front is lost in the
-    printed equation; this is the one for which every row has norm r, as Theorem 4.1 asserts.
-
-    References
-    ----------
-    Bassily, Mohri and Suresh (2022), arXiv:2204.10376, equation (2); Rahimi and Recht (2007).
+    :math:`\frac r{\sqrt D}(\cos\langle\omega_j,x\rangle,\sin\langle\omega_j,x\rangle)` for the
+    columns of ``frequencies`` (d, D); the factor, lost in print, is that of Theorem 4.1. float32
+    stays float32.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import margin_features
     >>> margin_features([[0.0]], [[1.0, 2.0]], data_norm=2.0).round(3)
     array([[1.414, 1.414, 0.   , 0.   ]])
     """
@@ -159,25 +105,8 @@ def margin_features(
 def frequencies_of_algorithm3(n_samples: int, *, beta: float) -> int:
     r"""Number of frequencies of Algorithm 3: :math:`D=\lceil m^2\log(2m/\beta)\rceil`.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number m of records, at least 1.
-    beta : float
-        The paper's beta, in (0, 1).
-
-    Returns
-    -------
-    int
-        With so many the bound of Theorem 4.1 is ``2 r^2 / m``.
-
-    References
-    ----------
-    Bassily, Mohri and Suresh (2022), Algorithm 3, line 2.
-
     Examples
     --------
-    >>> from dplit.margin.kernels import frequencies_of_algorithm3
     >>> frequencies_of_algorithm3(1000, beta=0.05)
     10596635
     """
@@ -191,34 +120,10 @@ def sup_deviation_bound(
 ) -> float:
     r"""Bound of Theorem 4.1 on all Gram entries: :math:`2r^2\sqrt{\log(2m/\beta)/D}`.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number m of records, at least 2.
-    n_frequencies : int
-        Number D of frequencies, at least 1.
-    beta : float
-        The paper's beta, in (0, 1).
-    data_norm : float, default=1.0
-        The paper's r, positive.
-
-    Returns
-    -------
-    float
-        Exceeded with probability at most :func:`union_failure`, which is below ``beta^2 / 4``.
-
-    Notes
-    -----
-    The radical is lost in the printed statement; with this one ``D = m^2 log(2m/beta)`` gives
-    ``2 r^2 / m``, as the text around Algorithm 3 needs.
-
-    References
-    ----------
-    Bassily, Mohri and Suresh (2022), Theorem 4.1.
+    The radical, lost in print, makes it :math:`2r^2/m` for Algorithm 3.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import sup_deviation_bound
     >>> round(sup_deviation_bound(100, 50, beta=0.05), 4)
     0.8146
     """
@@ -233,27 +138,8 @@ def sup_deviation_bound(
 def union_failure(n_samples: int, *, beta: float) -> float:
     r"""What the proof of Theorem 4.1 gives for its failure: :math:`\beta^2(m-1)/(4m)`.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number m of records, at least 2.
-    beta : float
-        The paper's beta, in (0, 1).
-
-    Returns
-    -------
-    float
-        Probability that the bound of :func:`sup_deviation_bound` fails is at most this.
-
-    Notes
-    -----
-    Hoeffding: one mean of D terms in [-r^2, r^2] errs by t with probability at most
-    ``2 exp(-D t^2 / (2 r^4))``, which is ``2 (beta / 2m)^2`` at the t of the theorem; there are
-    ``m (m - 1) / 2`` pairs.
-
     Examples
     --------
-    >>> from dplit.margin.kernels import union_failure
     >>> round(union_failure(100, beta=0.05), 8)
     0.00061875
     """
@@ -265,21 +151,10 @@ def union_failure(n_samples: int, *, beta: float) -> float:
 def hoeffding_bound(
     n_samples: int, n_frequencies: int, *, beta: float, data_norm: float = 1.0
 ) -> float:
-    r"""Same union bound spent in full: :math:`r^2\sqrt{2\log(m(m-1)/\beta)/D}`.
-
-    Parameters
-    ----------
-    n_samples, n_frequencies, beta, data_norm
-        As for :func:`sup_deviation_bound`.
-
-    Returns
-    -------
-    float
-        Exceeded with probability at most ``beta``; smaller than the theorem's bound.
+    r"""The union bound of Theorem 4.1 spent in full: :math:`r^2\sqrt{2\log(m(m-1)/\beta)/D}`.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import hoeffding_bound
     >>> round(hoeffding_bound(200, 50, beta=0.05), 3)
     0.737
     """
@@ -292,26 +167,10 @@ def hoeffding_bound(
 
 
 def sup_deviation(gram: ArrayLike, kernel: ArrayLike) -> float:
-    """Largest error of a Gram matrix off the diagonal.
-
-    Parameters
-    ----------
-    gram, kernel : array_like of shape (m, m)
-        Inner products of the features, and the kernel.
-
-    Returns
-    -------
-    float
-        ``max |gram - kernel|`` over pairs ``i != j``, as in Theorem 4.1.
-
-    Raises
-    ------
-    ValueError
-        If the arrays are not finite square matrices of one shape with m >= 2.
+    """Largest error of a Gram matrix off the diagonal, as in Theorem 4.1.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import sup_deviation
     >>> sup_deviation([[9.0, 0.5], [0.5, 9.0]], [[1.0, 0.25], [0.25, 1.0]])
     0.25
     """
@@ -327,38 +186,13 @@ def sup_deviation(gram: ArrayLike, kernel: ArrayLike) -> float:
 
 
 def sup_deviation_draws(
-    X: ArrayLike,
-    n_frequencies: int,
-    *,
-    gamma: float,
-    draws: int,
-    rng: np.random.Generator,
+    X: ArrayLike, n_frequencies: int, *, gamma: float, draws: int, rng: np.random.Generator,
     data_norm: float = 1.0,
-) -> NDArray[np.float64]:
-    """Suprema of the Gram error over independent draws of the frequencies.
-
-    Parameters
-    ----------
-    X : array_like of shape (m, n_features)
-        Records, at least two.
-    n_frequencies : int
-        Number D of frequencies of a draw.
-    gamma : float
-        Of the Gaussian kernel ``r^2 exp(-gamma ||x - x'||^2)``.
-    draws : int
-        Number of draws, at least 1.
-    rng : numpy.random.Generator
-        Public randomness.
-    data_norm : float, default=1.0
-        The paper's r.
-
-    Returns
-    -------
-    ndarray of shape (draws,)
+) -> NDArray[np.float64]:  # fmt: skip
+    """Suprema of the Gram error over independent draws of D frequencies of the Gaussian kernel.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import sup_deviation_draws
     >>> from dplit.streams import stream
     >>> rng = stream(0, "example", "public")
     >>> bool((sup_deviation_draws([[0.0], [1.0]], 50, gamma=1.0, draws=9, rng=rng) < 0.6).all())
@@ -375,12 +209,6 @@ def sup_deviation_draws(
 
 
 # Polynomial kernels: the map to all monomials, its radius, and what the learner may do with it.
-#
-# The kernel :math:`(\langle x,x'\rangle+c)^p` has finitely many features, the weighted monomials
-# of
-# degree at most p, so the learner of Section 3.2 applies as it is, with the norm of these
-# features in
-# place of r. A tensor sketch replaces them by k coordinates without forming any.
 
 
 #: Largest numbers of monomials and of entries of an explicit map.
@@ -390,60 +218,24 @@ MONOMIALS, ENTRIES = 100_000, 50_000_000
 def polynomial_kernel(
     X: ArrayLike, Y: ArrayLike | None = None, *, degree: int, offset: float
 ) -> Array:
-    r"""Kernel :math:`(\langle x,x'\rangle+c)^p` of all pairs.
-
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Finite records.
-    Y : array_like of shape (n_others, n_features), optional
-        Other records; by default X itself.
-    degree : int
-        The paper's p, at least 1.
-    offset : float
-        The paper's c, in [0, inf).
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_others)
+    r"""Kernel :math:`(\langle x,x'\rangle+c)^p` of all pairs (n, n'), c = ``offset``.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import polynomial_kernel
     >>> polynomial_kernel([[1.0, 2.0]], [[3.0, 0.0]], degree=2, offset=1.0)
     array([[16.]])
     """
     left = np.asarray(check_finite_array("X", X, ndim=2), float)
     right = left if Y is None else np.asarray(check_finite_array("Y", Y, ndim=2), float)
     p, c = check_integer("degree", degree), check_nonnegative("offset", offset)
-    kernel: Array = (left @ right.T + c) ** p
-    return kernel
+    return np.asarray((left @ right.T + c) ** p)
 
 
 def polynomial_radius(data_norm: float, *, degree: int, offset: float) -> float:
-    r"""Norm of the features on a ball: :math:`(r^2+c)^{p/2}`.
-
-    Parameters
-    ----------
-    data_norm : float
-        Norm r of the records, positive.
-    degree : int
-        The paper's p, at least 1.
-    offset : float
-        The paper's c, in [0, inf).
-
-    Returns
-    -------
-    float
-        Attained by every record of norm r; equal to ``r^p`` for ``c = 0``.
-
-    References
-    ----------
-    Bassily, Mohri and Suresh (2022), Section 4, polynomial kernels, where the text has ``r^p``.
+    """Norm :math:`(r^2+c)^{p/2}` of the features on a ball; the text's :math:`r^p` at c = 0.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import polynomial_radius
     >>> polynomial_radius(1.0, degree=4, offset=1.0)
     4.0
     """
@@ -454,23 +246,8 @@ def polynomial_radius(data_norm: float, *, degree: int, offset: float) -> float:
 def monomial_count(n_features: int, *, degree: int, offset: float) -> int:
     """Number of monomials: of degree p without offset, of degree at most p with one.
 
-    Parameters
-    ----------
-    n_features : int
-        Dimension d of the records.
-    degree : int
-        The paper's p.
-    offset : float
-        The paper's c.
-
-    Returns
-    -------
-    int
-        ``binomial(d + p - 1, p)`` for c = 0, ``binomial(d + p, p)`` for c > 0.
-
     Examples
     --------
-    >>> from dplit.margin.kernels import monomial_count
     >>> monomial_count(64, degree=3, offset=1.0)
     47905
     """
@@ -490,39 +267,13 @@ def _exponents(variables: int, degree: int) -> Iterator[tuple[int, ...]]:
 
 
 def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
-    r"""Explicit map whose inner products are the polynomial kernel.
+    r"""Map to all weighted monomials, whose inner products are the polynomial kernel.
 
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Finite records.
-    degree : int
-        The paper's p, at least 1.
-    offset : float
-        The paper's c, in [0, inf).
-
-    Returns
-    -------
-    ndarray of shape (n_samples, monomial_count(...))
-        Row norms ``(||x||^2 + c)^(p/2)``.
-
-    Raises
-    ------
-    ValueError
-        If the map would have more than 100,000 columns or 50 million entries.
-
-    Notes
-    -----
-    By the multinomial theorem with the extra variable :math:`\sqrt c`, the coordinate of
-    :math:`\prod x_i^{e_i}` carries the weight :math:`\sqrt{p!/\prod e_i!}`.
-
-    References
-    ----------
-    Bassily, Mohri and Suresh (2022), Section 4.
+    With the extra variable :math:`\sqrt c` the coordinate of :math:`\prod x_i^{e_i}` weighs
+    :math:`\sqrt{p!/\prod e_i!}`. At most 100,000 columns and 50 million entries.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import monomial_features
     >>> monomial_features([[1.0, 2.0]], degree=2, offset=0.0).round(3)
     array([[1.   , 2.828, 4.   ]])
     """
@@ -551,40 +302,14 @@ def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
 def tensor_sketch(
     X: ArrayLike, n_components: int, *, degree: int, offset: float, rng: np.random.Generator
 ) -> Array:
-    r"""Sketch of the monomials in k coordinates, without forming them.
+    r"""Sketch of the monomials in k coordinates, without forming them (Pham and Pagh 2013).
 
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Finite records; compress training and test records in one call, or with equal generators.
-    n_components : int
-        Number k of coordinates. More than :func:`monomial_count` of them are allowed, and worse
-        than the monomials.
-    degree : int
-        The paper's p, at least 1.
-    offset : float
-        The paper's c, in [0, inf).
-    rng : numpy.random.Generator
-        Public randomness.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_components)
-        Inner products are unbiased for the kernel. Norms are random: clip them before learning.
-
-    Notes
-    -----
-    p count sketches of :math:`(x,\sqrt c)` with independent hashes are convolved through the fast
-    Fourier transform, in ``O(p (d + k log k))`` a record.
-
-    References
-    ----------
-    N. Pham and R. Pagh, Fast and scalable polynomial kernels via explicit feature maps, KDD 2013,
-    239-247.
+    p count sketches of :math:`(x,\sqrt c)` convolved by fast Fourier transforms. Inner products are
+    unbiased; norms are random: clip them before learning. All records need one call or equal
+    generators.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import tensor_sketch
     >>> from dplit.streams import stream
     >>> tensor_sketch(np.eye(3), 16, degree=2, offset=1.0, rng=stream(0, "e", "public")).shape
     (3, 16)
@@ -601,8 +326,7 @@ def tensor_sketch(
         hashing = np.zeros((records.shape[1], k))
         hashing[np.arange(buckets.size), buckets] = signs
         product *= np.fft.rfft(records @ hashing, axis=1)
-    sketch: Array = np.fft.irfft(product, n=k, axis=1)
-    return sketch
+    return np.asarray(np.fft.irfft(product, n=k, axis=1))
 
 
 # Random features followed by a Johnson-Lindenstrauss map, one block of frequencies at a time.
@@ -611,8 +335,8 @@ def tensor_sketch(
 # frequencies for a thousand records. Neither the features nor the matrix of signs is ever held. A
 # block of frequencies and its signs are drawn from a seed of their own, used, and forgotten; new
 # records meet the same blocks again. As D grows the law of the result has a limit, which can be
-# drawn
-# without any feature: k independent paths of the Gaussian process with the kernel as covariance.
+# drawn without any feature: k independent paths of the Gaussian process with the kernel as
+# covariance.
 
 
 Single = NDArray[np.float32]
@@ -626,32 +350,11 @@ LARGEST = 1e15
 
 @dataclass(frozen=True)
 class StreamedProjection:
-    r"""Public map :math:`x\mapsto\Phi\hat\psi(x)` from records to k coordinates.
+    r"""Public map :math:`x\mapsto\Phi\hat\psi(x)` from records to k coordinates, block after block.
 
-    Parameters
-    ----------
-    n_features : int
-        Columns d of the records.
-    n_frequencies : int
-        Number D of random frequencies, so 2 D features.
-    n_components : int
-        Number k of coordinates of the result.
-    gamma : float
-        Of the Gaussian kernel ``r^2 exp(-gamma ||x - x'||^2)``.
-    data_norm : float
-        The paper's r.
-    entropy : int
-        Seed of all blocks; public.
-    block : int
-        Frequencies in a block.
-    double : bool
-        Whether to compute in float64: slower, and equal for one record or many to 1e-13.
-
-    Notes
-    -----
-    :math:`\Phi` has independent entries :math:`\pm1/\sqrt k`, so inner products are unbiased for
-    those of the features. Memory beside input and output: ``block * (d + 2 k)`` numbers for
-    frequencies and signs and ``3 * 1024 * block`` for angles, cosines and sines, in float32.
+    :math:`\Phi` has independent entries :math:`\pm1/\sqrt k`: inner products are unbiased for those
+    of the features. ``entropy`` seeds all blocks of ``block`` frequencies; ``double`` computes in
+    float64.
     """
 
     n_features: int
@@ -662,15 +365,6 @@ class StreamedProjection:
     entropy: int
     block: int
     double: bool = False
-
-    @property
-    def block_bytes(self) -> int:
-        """Bytes of one block: frequencies, signs, and the features of 1024 records."""
-        return (
-            (8 if self.double else 4)
-            * self.block
-            * (self.n_features + 2 * self.n_components + 3 * ROWS)
-        )
 
     def blocks(self) -> Iterator[tuple[Single, Single]]:
         """Yield frequencies (d, b) and signs (2 b, k) of every block, drawn in float32."""
@@ -687,23 +381,7 @@ class StreamedProjection:
             yield frequencies, signs
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Compress records.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Rows of mean squared norm r^2; equal rows for equal records, in every call. Not clipped.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is not a finite matrix of ``n_features`` columns.
-        """
+        """Compress records (n, d) to (n, k), of mean squared norm r^2, not clipped."""
         records = check_finite_array("X", X, ndim=2)
         dtype = np.dtype(np.float64 if self.double else np.float32)
         records = np.clip(records, -LARGEST, LARGEST).astype(dtype)
@@ -730,50 +408,15 @@ class StreamedProjection:
 
 
 def streamed_projection(
-    n_features: int,
-    n_frequencies: int,
-    n_components: int,
-    *,
-    gamma: float,
-    rng: np.random.Generator,
-    data_norm: float = 1.0,
-    block: int = 1024,
-    double: bool = False,
-) -> StreamedProjection:
-    """Draw a streamed map: nothing but one seed.
+    n_features: int, n_frequencies: int, n_components: int, *, gamma: float,
+    rng: np.random.Generator, data_norm: float = 1.0, block: int = 1024, double: bool = False,
+) -> StreamedProjection:  # fmt: skip
+    """Draw a streamed map of D frequencies to k coordinates: nothing but one public seed.
 
-    Parameters
-    ----------
-    n_features, n_frequencies, n_components : int
-        The sizes d, D and k, all at least 1. A k above 2 D is allowed and compresses nothing: the
-        map stays unbiased, and a learner only draws more noise than on the features themselves.
-    gamma : float
-        Of the Gaussian kernel, positive.
-    rng : numpy.random.Generator
-        Public randomness, which gives the seed; not the stream of the privacy noise.
-    data_norm : float, default=1.0
-        The paper's r, positive.
-    block : int, default=1024
-        Frequencies in a block; part of the draw (another block size is another map).
-    double : bool, default=False
-        Whether to compute in float64; the drawn map is the same.
-
-    Returns
-    -------
-    StreamedProjection
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer, a number is not positive or ``rng`` is a seed.
-
-    References
-    ----------
-    Bassily, Mohri and Suresh (2022), Algorithm 3; the streaming is ours.
+    Another block size is another map; ``double`` changes the precision alone.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import streamed_projection
     >>> from dplit.streams import stream
     >>> rng = stream(0, "example", "public")
     >>> projection = streamed_projection(2, 5000, 400, gamma=0.5, rng=rng)
@@ -796,38 +439,13 @@ def streamed_projection(
 def limit_projection(
     kernel: ArrayLike, n_components: int, *, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    r"""Draw the compressed features of finitely many records in the limit of all frequencies.
+    """Draw the compressed features (n, k) of n records in the limit of all frequencies.
 
-    Parameters
-    ----------
-    kernel : array_like of shape (n, n)
-        Kernel matrix of all records that will ever be compressed, symmetric and nonnegative
-        definite.
-    n_components : int
-        Number k of coordinates.
-    rng : numpy.random.Generator
-        Public randomness.
-
-    Returns
-    -------
-    ndarray of shape (n, n_components)
-        Columns are independent draws of :math:`N(0,K/k)`.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not a finite symmetric matrix or has a clearly negative eigenvalue.
-
-    Notes
-    -----
-    A coordinate of the streamed map is a sum of 2 D independent centred terms given the records; by
-    the central limit theorem its joint law over the records tends to :math:`N(0,K/k)`. With normal
-    instead of sign entries in the projection it is :math:`N(0,\hat K/k)` for every D, with
-    :math:`\hat K` the Gram matrix of the features, which tends to K.
+    Columns are independent draws of :math:`N(0,K/k)`; all records that will ever be compressed must
+    be in the ``kernel`` matrix K.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import limit_projection
     >>> from dplit.streams import stream
     >>> limit_projection([[1.0, 1.0], [1.0, 1.0]], 3, rng=stream(0, "example", "public")).shape
     (2, 3)
@@ -842,36 +460,17 @@ def limit_projection(
         raise ValueError(f"kernel must be nonnegative definite, got eigenvalue {values[0]:.3g}")
     normal = check_rng(rng).standard_normal((len(matrix), k))
     root = vectors * np.sqrt(np.maximum(values, 0.0) / k)
-    paths: NDArray[np.float64] = root @ normal
-    return paths
+    return np.asarray(root @ normal)
 
 
 def gram_entry_variance(value: float, n_components: int, *, method: str) -> float:
-    r"""Variance of one inner product of compressed records, for a Gaussian kernel with r = 1.
+    r"""Variance of one inner product of compressed records of Gaussian kernel ``value``, r = 1.
 
-    Parameters
-    ----------
-    value : float
-        The kernel :math:`\kappa=K(x,x')` in (0, 1] of the two records.
-    n_components : int
-        Number k of coordinates; for direct features ``k = 2 D``.
-    method : {"direct", "projected"}
-        Features as they are, or the limit of projected features.
-
-    Returns
-    -------
-    float
-        :math:`(1-\kappa^2)^2/k` for direct features, :math:`(1+\kappa^2)/k` for projected ones.
-
-    Notes
-    -----
-    Direct: the mean of D cosines, with :math:`E\cos^2=(1+\kappa^4)/2`. Projected: the product of
-    two Gaussian vectors with covariance :math:`\kappa`. Direct features are exact at
-    :math:`\kappa=1`.
+    :math:`(1-\kappa^2)^2/k` for ``direct`` features, k = 2 D, and :math:`(1+\kappa^2)/k` for
+    ``projected`` ones.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import gram_entry_variance
     >>> round(100 * gram_entry_variance(0.88, 100, method="projected"), 3)
     1.774
     """
@@ -894,35 +493,14 @@ class FeatureMap(Protocol):
 
 @dataclass(frozen=True)
 class DirectFeatures:
-    """Random features as they are, without compression.
-
-    Parameters
-    ----------
-    frequencies : ndarray of shape (n_features, D)
-        Public.
-    data_norm : float
-        The paper's r: the norm of every mapped record.
-    double : bool
-        Whether to compute in float64.
-    """
+    """Random features of norm r as they are, without compression."""
 
     frequencies: Array
     data_norm: float
     double: bool = False
 
     def transform(self, X: ArrayLike) -> Array:
-        """Map records to 2 D coordinates.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2 D)
-            Rows of norm r within 1e-5 (1e-14 in float64).
-        """
+        """Map records to 2 D coordinates."""
         rows = np.clip(check_finite_array("X", X, ndim=2), -LARGEST, LARGEST)
         rows = rows.astype(np.float64 if self.double else np.float32)
         mapped: Array = margin_features(rows, self.frequencies, data_norm=self.data_norm).astype(
@@ -932,36 +510,13 @@ class DirectFeatures:
 
 
 def direct_features(
-    n_features: int,
-    n_frequencies: int,
-    *,
-    gamma: float,
-    rng: np.random.Generator,
-    data_norm: float = 1.0,
-    double: bool = False,
-) -> DirectFeatures:
-    """Draw the map of equation (2) with D frequencies.
-
-    Parameters
-    ----------
-    n_features, n_frequencies : int
-        Columns d of the records and number D of frequencies.
-    gamma : float
-        Of the Gaussian kernel ``r^2 exp(-gamma ||x - x'||^2)``.
-    rng : numpy.random.Generator
-        Public randomness.
-    data_norm : float, default=1.0
-        The paper's r.
-    double : bool, default=False
-        Whether to compute in float64 instead of float32.
-
-    Returns
-    -------
-    DirectFeatures
+    n_features: int, n_frequencies: int, *, gamma: float, rng: np.random.Generator,
+    data_norm: float = 1.0, double: bool = False,
+) -> DirectFeatures:  # fmt: skip
+    """Draw the map of equation (2) with D frequencies, 2 D coordinates.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import direct_features
     >>> from dplit.streams import stream
     >>> features = direct_features(2, 10, gamma=1.0, rng=stream(0, "example", "public"))
     >>> features.transform([[0.0, 1.0]]).shape
@@ -973,17 +528,7 @@ def direct_features(
 
 @dataclass(frozen=True)
 class KernelPredictor:
-    """Released weights and the public map that they belong to.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (p,)
-        Private.
-    features : FeatureMap
-        Public.
-    epsilon, delta : float
-        Guarantee of the learner, under replacement of one record.
-    """
+    """Released weights (p,), the public map that they belong to, and the learner's guarantee."""
 
     weights: Array
     features: FeatureMap
@@ -991,39 +536,15 @@ class KernelPredictor:
     delta: float
 
     def scores(self, X: ArrayLike) -> Array:
-        """Evaluate the predictor.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The sign is the class. Not clipped: clipping a record to a ball changes no sign.
-        """
-        scores: Array = self.features.transform(X) @ self.weights
-        return scores
+        """Evaluate the predictor; the sign is the class."""
+        return np.asarray(self.features.transform(X) @ self.weights)
 
 
 def meets_hypotheses(*, epsilon: float, delta: float, n_samples: int) -> bool:
     r"""Whether Theorem 3.2 speaks: :math:`\delta<1/m` and :math:`\varepsilon\le\log(1/\delta)`.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Budget; delta in (0, 1).
-    n_samples : int
-        Number m of records.
-
-    Returns
-    -------
-    bool
-
     Examples
     --------
-    >>> from dplit.margin.kernels import meets_hypotheses
     >>> meets_hypotheses(epsilon=1.0, delta=0.01, n_samples=1000)
     False
     """
@@ -1034,25 +555,11 @@ def meets_hypotheses(*, epsilon: float, delta: float, n_samples: int) -> bool:
 def repaired_budget(*, epsilon: float, delta: float, n_samples: int) -> tuple[float, float]:
     r"""Budget with which Theorem 4.2 may call Algorithm 2, for every epsilon and delta.
 
-    Parameters
-    ----------
-    epsilon : float
-        Wanted privacy loss, positive.
-    delta : float
-        Wanted delta, in (0, 1).
-    n_samples : int
-        Number m of records.
-
-    Returns
-    -------
-    tuple of two float
-        :math:`\varepsilon'=\min(\varepsilon,\log(1/\delta'))` and
-        :math:`\delta'=\min(\delta,1/(2m))`: they meet the hypotheses of Theorem 3.2 and imply the
-        wanted guarantee, being smaller.
+    :math:`\delta'=\min(\delta,1/(2m))` and :math:`\varepsilon'=\min(\varepsilon,\log(1/\delta'))`
+    imply the wanted guarantee.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import repaired_budget
     >>> epsilon, delta = repaired_budget(epsilon=20.0, delta=0.3, n_samples=1000)
     >>> round(epsilon, 3), delta
     (7.601, 0.0005)
@@ -1065,21 +572,8 @@ def repaired_budget(*, epsilon: float, delta: float, n_samples: int) -> tuple[fl
 def privacy_level(*, epsilon: float, delta: float) -> float:
     """Gaussian-DP level of a budget; infinite for an infinite budget.
 
-    Parameters
-    ----------
-    epsilon : float
-        Positive; infinity for no privacy.
-    delta : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        :func:`dplit.accounting.gdp_budget`, which is exact and needs no further hypothesis.
-
     Examples
     --------
-    >>> from dplit.margin.kernels import privacy_level
     >>> round(privacy_level(epsilon=1.0, delta=1e-6), 4)
     0.2367
     """
@@ -1089,59 +583,18 @@ def privacy_level(*, epsilon: float, delta: float) -> float:
 
 
 def fit_predictor(
-    X: ArrayLike,
-    y: ArrayLike,
-    features: FeatureMap,
-    *,
-    margin: float,
-    radius: float,
-    epsilon: float,
-    delta: float,
-    rng: np.random.Generator,
-    data_norm: float = 1.0,
-    inflation: float = 1.0,
-    solver: Solver = "noisy_gradient",
-    n_steps: int = 100,
+    X: ArrayLike, y: ArrayLike, features: FeatureMap, *, margin: float, radius: float,
+    epsilon: float, delta: float, rng: np.random.Generator, data_norm: float = 1.0,
+    inflation: float = 1.0, solver: Solver = "noisy_gradient", n_steps: int = 100,
     beta: float = 0.05,
-) -> KernelPredictor:
-    r"""Learn a linear classifier on a public map of the records.
+) -> KernelPredictor:  # fmt: skip
+    """Learn a linear classifier on a public map of the records, drawn without looking at them.
 
-    Parameters
-    ----------
-    X : array_like of shape (m, n_features)
-        Finite records.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    features : FeatureMap
-        Drawn without looking at the data.
-    margin : float
-        The paper's rho, in (0, radius * data_norm].
-    radius : float
-        Norm of the comparator among the mapped records' weights.
-    epsilon, delta : float
-        Budget under replacement of one record.
-    rng : numpy.random.Generator
-        Privacy noise: floating-point research noise, not a release.
-    data_norm : float, default=1.0
-        The paper's r.
-    inflation : float, default=1.0
-        Factor on both lengths: 1 for direct features, whose norm is r; 2 in Algorithm 2.
-    solver, n_steps, beta
-        As for :func:`dplit.margin.compressed.learn_weights`.
-
-    Returns
-    -------
-    KernelPredictor
-        (epsilon, delta)-private.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
+    As :func:`dplit.margin.compressed.learn_weights`, ``inflation`` 1 for features of norm r, 2 in
+    Algorithm 2.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import direct_features, fit_predictor
     >>> from dplit.streams import stream
     >>> X = np.linspace(-2.0, 2.0, 2000)[:, None]
     >>> features = direct_features(1, 20, gamma=0.5, rng=stream(0, "example", "public"))
@@ -1159,71 +612,20 @@ def fit_predictor(
 
 
 def algorithm3(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    gamma: float,
-    margin: float,
-    weight_norm: float,
-    epsilon: float,
-    delta: float,
-    beta: float,
-    public_rng: np.random.Generator,
-    rng: np.random.Generator,
-    data_norm: float = 1.0,
-    n_components: int | None = None,
-    solver: Solver = "noisy_gradient",
+    X: ArrayLike, y: ArrayLike, *, gamma: float, margin: float, weight_norm: float, epsilon: float,
+    delta: float, beta: float, public_rng: np.random.Generator, rng: np.random.Generator,
+    data_norm: float = 1.0, n_components: int | None = None, solver: Solver = "noisy_gradient",
     n_steps: int = 100,
-) -> KernelPredictor:
-    r"""Algorithm 3 with all its frequencies, streamed, and the repaired budget.
+) -> KernelPredictor:  # fmt: skip
+    """Algorithm 3 with all its frequencies, streamed, and the repaired budget.
 
-    Parameters
-    ----------
-    X : array_like of shape (m, n_features)
-        Finite records.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    gamma : float
-        Of the Gaussian kernel ``r^2 exp(-gamma ||x - x'||^2)``.
-    margin : float
-        The paper's rho, in (0, 2 Lambda r].
-    weight_norm : float
-        The paper's Lambda.
-    epsilon, delta, beta : float
-        Budget and failure probability.
-    public_rng, rng : numpy.random.Generator
-        For the map, which is public, and for the noise, which is not. Two streams.
-    data_norm : float, default=1.0
-        The paper's r.
-    n_components : int or None, default=None
-        Coordinates k of the compression; None takes the printed number of Algorithm 2.
-    solver, n_steps
-        As for :func:`dplit.margin.compressed.learn_weights`.
-
-    Returns
-    -------
-    KernelPredictor
-        (epsilon, delta)-private for every epsilon > 0 and delta in (0, 1).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Notes
-    -----
-    Algorithm 2 is called with norm bound 2 Lambda and doubles it once more: records are clipped to
-    2 r and the ball has radius 4 Lambda, eight times the noise of a direct learner against the
-    signal. Algorithm 2's own projection is the compression of the streamed map, with independent
-    signs in place of the fast transform.
-
-    References
-    ----------
-    Bassily, Mohri and Suresh (2022), Algorithms 2 and 3, Theorem 4.2.
+    Algorithm 2 is called with norm bound 2 Lambda and doubles it once more: eight times the noise
+    of a direct learner against the signal. k is the printed number of Algorithm 2 unless given; the
+    map comes from ``public_rng``. (epsilon, delta)-private for every epsilon > 0 and delta in (0,
+    1), under replacement of one record.
 
     Examples
     --------
-    >>> from dplit.margin.kernels import algorithm3
     >>> from dplit.streams import stream
     >>> X = np.linspace(-2.0, 2.0, 30)[:, None]
     >>> predictor = algorithm3(X, np.sign(X[:, 0]), gamma=0.5, margin=0.5, weight_norm=1.0,

@@ -6,8 +6,6 @@ loss is the mean of what they return.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,14 +15,12 @@ from dplit._exact import grid_rows, grid_values
 
 __all__ = [
     "Array",
-    "Prox",
     "bounded_hinge_mean",
     "check_geometry",
     "check_signs",
     "clipped_records",
     "gridded_records",
     "hinge_loss",
-    "hinge_prox",
     "hinge_sensitivity",
     "labelled_records",
     "margin_loss",
@@ -34,7 +30,6 @@ __all__ = [
     "smoothed_hinge",
     "smoothed_slope",
     "zero_one_loss",
-    "zero_one_sensitivity",
 ]
 
 
@@ -122,26 +117,6 @@ def _values(u: ArrayLike) -> Array:
 def normalized_margin(*, margin: float, data_norm: float = 1.0, weight_norm: float = 1.0) -> float:
     r"""Margin as a share of the largest possible one, :math:`a=\rho/(\Lambda r)`.
 
-    Parameters
-    ----------
-    margin : float
-        :math:`\rho` in :math:`(0,\Lambda r]`.
-    data_norm : float, default=1.0
-        Radius r of the ball of the features, positive.
-    weight_norm : float, default=1.0
-        Norm bound :math:`\Lambda` of the comparator, positive.
-
-    Returns
-    -------
-    float
-        In (0, 1].
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive, or the margin is larger than :math:`\Lambda r`, which no
-        point attains.
-
     Examples
     --------
     >>> normalized_margin(margin=0.5, data_norm=2.0)
@@ -159,27 +134,7 @@ def normalized_margin(*, margin: float, data_norm: float = 1.0, weight_norm: flo
 
 
 def zero_one_loss(u: ArrayLike) -> Array:
-    r"""Zero-one loss :math:`1[u\le0]`.
-
-    Parameters
-    ----------
-    u : array_like
-        Values :math:`y\langle w,x\rangle`, finite. Zero counts as an error.
-
-    Returns
-    -------
-    ndarray
-        Zeros and ones, in the shape of ``u``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``u`` is empty, not real or not finite.
-
-    References
-    ----------
-    R. Bassily, M. Mohri, A. T. Suresh, Differentially private learning with margin guarantees,
-    NeurIPS 2022, Section 2.
+    r"""Zero-one loss :math:`1[u\le0]`: zero counts as an error.
 
     Examples
     --------
@@ -191,28 +146,6 @@ def zero_one_loss(u: ArrayLike) -> Array:
 
 def margin_loss(u: ArrayLike, *, margin: float) -> Array:
     r"""Margin loss :math:`1[u\le\rho]`.
-
-    Parameters
-    ----------
-    u : array_like
-        Values :math:`y\langle w,x\rangle`, finite.
-    margin : float
-        Confidence margin :math:`\rho`, positive.
-
-    Returns
-    -------
-    ndarray
-        Zeros and ones, in the shape of ``u``; not convex in u.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``u`` is empty, not real or not finite, or the margin is not positive.
-
-    References
-    ----------
-    R. Bassily, M. Mohri, A. T. Suresh, Differentially private learning with margin guarantees,
-    NeurIPS 2022, Section 2.
 
     Examples
     --------
@@ -226,28 +159,7 @@ def margin_loss(u: ArrayLike, *, margin: float) -> Array:
 def hinge_loss(u: ArrayLike, *, margin: float) -> Array:
     r"""Hinge loss of a margin, :math:`\ell^\rho(u)=\max(1-u/\rho,0)`.
 
-    Parameters
-    ----------
-    u : array_like
-        Values :math:`y\langle w,x\rangle`, finite.
-    margin : float
-        Confidence margin :math:`\rho`, positive.
-
-    Returns
-    -------
-    ndarray
-        At least the zero-one loss, in the shape of ``u``; convex, with slope at most
-        :math:`1/\rho`. It is unbounded, so not below the margin loss.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``u`` is empty, not real or not finite, or the margin is not positive.
-
-    References
-    ----------
-    R. Bassily, M. Mohri, A. T. Suresh, Differentially private learning with margin guarantees,
-    NeurIPS 2022, Section 2.
+    Convex with slope at most :math:`1/\rho`; unbounded, so not below the margin loss.
 
     Examples
     --------
@@ -255,56 +167,26 @@ def hinge_loss(u: ArrayLike, *, margin: float) -> Array:
     array([3. , 0.5, 0. ])
     """
     rho = check_positive("margin", margin)
-    loss: Array = np.maximum(1.0 - _values(u) / rho, 0.0)
-    return loss
+    return np.asarray(np.maximum(1.0 - _values(u) / rho, 0.0))
 
 
 def ramp_loss(u: ArrayLike, *, margin: float) -> Array:
     r"""Ramp loss :math:`\min(1,\ell^\rho(u))`, between the zero-one and the margin loss.
-
-    Parameters
-    ----------
-    u : array_like
-        Values :math:`y\langle w,x\rangle`, finite.
-    margin : float
-        Confidence margin :math:`\rho`, positive.
-
-    Returns
-    -------
-    ndarray
-        In [0, 1], with slope at most :math:`1/\rho`:
-        :math:`1[u\le0]\le\min(1,\ell^\rho(u))\le1[u\le\rho]`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``u`` is empty, not real or not finite, or the margin is not positive.
 
     Examples
     --------
     >>> ramp_loss([-1.0, 0.25, 2.0], margin=0.5)
     array([1. , 0.5, 0. ])
     """
-    loss: Array = np.minimum(hinge_loss(u, margin=margin), 1.0)
-    return loss
+    return np.asarray(np.minimum(hinge_loss(u, margin=margin), 1.0))
 
 
 def bounded_hinge_mean(u: ArrayLike, *, margin: float, largest: float) -> Array:
     r"""Mean hinge loss over the last axis, such that one value moves it by its own share only.
 
-    Parameters
-    ----------
-    u : array_like of shape (..., m)
-        Values :math:`y\langle w,x\rangle`, in [-B, B] up to rounding.
-    margin, largest : float
-        Confidence margin :math:`\rho` and the bound B, positive.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        Losses are rounded down to multiples of :math:`(1+B/\rho)2^{-24}` or less, of which up to
-        :math:`2^{28}` add without rounding: :func:`hinge_sensitivity` holds for what is computed,
-        up to the last rounding of the mean.
+    Values lie in [-B, B], B = ``largest``, up to rounding. Losses are rounded down to multiples of
+    :math:`(1+B/\rho)2^{-24}` or less, of which up to :math:`2^{28}` add without rounding:
+    :func:`hinge_sensitivity` holds for what is computed, up to the last rounding of the mean.
 
     Examples
     --------
@@ -316,63 +198,14 @@ def bounded_hinge_mean(u: ArrayLike, *, margin: float, largest: float) -> Array:
     return np.asarray(steps.sum(axis=-1) * (step / steps.shape[-1]))
 
 
-def zero_one_sensitivity(n_samples: int) -> float:
-    """Largest change of an empirical zero-one or margin loss when one record is replaced.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number m of records, at least 1.
-
-    Returns
-    -------
-    float
-        ``1 / m``, attained by a record that changes from right to wrong.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_samples`` is no positive integer.
-
-    Examples
-    --------
-    >>> zero_one_sensitivity(50)
-    0.02
-    """
-    return 1.0 / check_integer("n_samples", n_samples)
-
-
 def hinge_sensitivity(
     *, margin: float, data_norm: float, weight_norm: float, n_samples: int
 ) -> float:
     r"""Largest change of the empirical hinge loss of one weight vector, one record replaced.
 
-    Parameters
-    ----------
-    margin : float
-        Confidence margin :math:`\rho`, positive.
-    data_norm : float
-        Radius of the ball of the features that the loss sees, positive.
-    weight_norm : float
-        Norm bound of the weights that are compared, positive.
-    n_samples : int
-        Number m of records, at least 1.
-
-    Returns
-    -------
-    float
-        :math:`\min(1+B/\rho,\,2B/\rho)/m` with B = ``data_norm * weight_norm``, attained by a
-        record on the sphere that changes its label.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive.
-
-    Notes
-    -----
-    The values u range over [-B, B], so the loss over :math:`[\max(0,1-B/\rho),1+B/\rho]`.
-    Inside a projected space with ball and clipping of twice the size, B is four times as large.
+    :math:`\min(1+B/\rho,2B/\rho)/m` with B = ``data_norm * weight_norm``, attained by a record on
+    the sphere that changes its label. In a projected space with ball and clipping of twice the size
+    B is four times as large.
 
     Examples
     --------
@@ -386,51 +219,16 @@ def hinge_sensitivity(
 
 
 # The Moreau envelope of the hinge loss in closed form: a hinge with a rounded corner.
-#
-# Phased stochastic gradient descent needs a smooth loss.  The proximal step of the hinge of one
-# record moves w along the record only, so that it has a formula and no solver is needed.
-
-
-class Prox(NamedTuple):
-    """Minimiser of the loss plus a quadratic, and the value there."""
-
-    point: Array
-    value: float
 
 
 def smoothed_slope(u: ArrayLike, lengths: ArrayLike, *, margin: float, smoothness: float) -> Array:
-    r"""Factor c(u) of the gradient :math:`-c(u)\,y\,x` of the smoothed hinge.
+    r"""Factor :math:`c(u)=\min(1/\rho,\beta_s(\rho-u)_+/\|x\|^2)` of the smoothed hinge's gradient.
 
-    Parameters
-    ----------
-    u : array_like
-        Signed scores :math:`y\langle w,x\rangle`.
-    lengths : array_like
-        Norms of the records, of a shape that broadcasts with ``u``.
-    margin : float
-        Margin :math:`\rho` of the hinge, positive.
-    smoothness : float
-        :math:`\beta_s` of the envelope, positive.
-
-    Returns
-    -------
-    ndarray
-        0 for :math:`u\ge\rho`, else :math:`\min(1/\rho,\beta_s(\rho-u)/\|x\|^2)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, a length is negative or a parameter not positive.
-
-    Notes
-    -----
-    The envelope :math:`f_{\beta_s}(w)=\min_v\{f(v)+\frac{\beta_s}2\|v-w\|^2\}` has gradient
-    :math:`\beta_s(w-\mathrm{prox}(w))`, and the proximal point is :math:`w+t\,y\,x` with
-    :math:`t=\min(1/(\rho\beta_s),(\rho-u)_+/\|x\|^2)`.
+    The gradient is :math:`-c(u)\,y\,x`; ``lengths`` are norms of records and broadcast with the
+    signed scores ``u``, ``smoothness`` :math:`\beta_s` is that of the Moreau envelope.
 
     Examples
     --------
-    >>> from dplit.margin.losses import smoothed_slope
     >>> smoothed_slope([1.0, 0.4, -1.0], 1.0, margin=0.5, smoothness=8.0).round(6).tolist()
     [0.0, 0.8, 2.0]
     """
@@ -444,28 +242,14 @@ def smoothed_slope(u: ArrayLike, lengths: ArrayLike, *, margin: float, smoothnes
 
 
 def smoothed_hinge(u: ArrayLike, lengths: ArrayLike, *, margin: float, smoothness: float) -> Array:
-    r"""Moreau envelope of the hinge, as a function of the signed score.
+    r"""Moreau envelope of the hinge at signed scores ``u``, for records of norms ``lengths``.
 
-    Parameters
-    ----------
-    u, lengths, margin, smoothness
-        As in :func:`smoothed_slope`.
-
-    Returns
-    -------
-    ndarray
-        With :math:`h=\|x\|^2/(\rho\beta_s)`: 0 for :math:`u\ge\rho`, the parabola
-        :math:`\beta_s(\rho-u)^2/(2\|x\|^2)` for :math:`\rho-h\le u<\rho`, and the line
-        :math:`(\rho-u)/\rho-h/(2\rho)` below.
-
-    Notes
-    -----
-    :math:`f_{\beta_s}\le f\le f_{\beta_s}+G^2/(2\beta_s)` with :math:`G=\|x\|/\rho`; the gap is
-    reached on the line.  It is Huber's rounding of a corner.
+    With :math:`h=\|x\|^2/(\rho\beta_s)`: 0 for :math:`u\ge\rho`, the parabola
+    :math:`\beta_s(\rho-u)^2/(2\|x\|^2)` for :math:`\rho-h\le u<\rho`, and the line
+    :math:`(\rho-u)/\rho-h/(2\rho)` below.
 
     Examples
     --------
-    >>> from dplit.margin.losses import smoothed_hinge
     >>> smoothed_hinge([1.0, 0.4, -1.0], 1.0, margin=0.5, smoothness=10.0).round(6).tolist()
     [0.0, 0.05, 2.8]
     """
@@ -475,45 +259,6 @@ def smoothed_hinge(u: ArrayLike, lengths: ArrayLike, *, margin: float, smoothnes
     moved = slope * norms**2 / smoothness  # by how much the proximal step raises the score
     after = np.maximum(gap - moved, 0.0) / margin
     return np.asarray(after + slope**2 * norms**2 / (2.0 * smoothness))
-
-
-def hinge_prox(w: ArrayLike, x: ArrayLike, y: float, *, margin: float, smoothness: float) -> Prox:
-    r"""Proximal point of the hinge loss of one record.
-
-    Parameters
-    ----------
-    w, x : array_like of shape (k,)
-        Weights and record.
-    y : float
-        Label, -1 or 1.
-    margin, smoothness : float
-        As in :func:`smoothed_slope`.
-
-    Returns
-    -------
-    Prox
-        :math:`\arg\min_v\{\ell^\rho(y\langle v,x\rangle)+\frac{\beta_s}2\|v-w\|^2\}` and the
-        minimum, which is the envelope at w.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not a finite vector, the label not -1 or 1, a parameter not positive.
-
-    Examples
-    --------
-    >>> from dplit.margin.losses import hinge_prox
-    >>> hinge_prox([0.4], [1.0], 1.0, margin=0.5, smoothness=10.0).point
-    array([0.5])
-    """
-    weights, record = (check_finite_array(n, v, ndim=1) for n, v in (("w", w), ("x", x)))
-    if y not in (-1, 1):
-        raise ValueError(f"y must be -1 or 1, got {y=!r}")
-    length = np.linalg.norm(record)
-    score = np.asarray(y * (weights @ record))
-    slope = smoothed_slope(score, length, margin=margin, smoothness=smoothness)
-    value = smoothed_hinge(score, length, margin=margin, smoothness=smoothness)
-    return Prox(weights + float(slope) / smoothness * y * record, float(value))
 
 
 def _pair(u: ArrayLike, lengths: ArrayLike) -> tuple[Array, Array]:

@@ -1,8 +1,8 @@
-r"""Feed-forward networks of Section 5, and what projections at every layer change in their output.
+r"""Networks of Section 5, Figure 2 and Theorem 5.1: projections at every layer, and a toy class.
 
-:math:`h(x)=W_L^\top\psi(W_{L-1}^\top\cdots\psi(W_1^\top x))` with a sigmoid that is odd. After a
-projection :math:`\Phi_{j-1}` in front of each layer the weights are :math:`\Phi_{j-1}^\top\tilde
-W_j` with small matrices :math:`\tilde W_j`.
+:math:`h(x)=W_L^\top\psi(W_{L-1}^\top\cdots\psi(W_1^\top x))` with a sigmoid that is odd.
+``weights`` are matrices (d, N), (N, N), ... and a vector (N,); ``maps`` one :math:`\Phi_{j-1}` (k,
+.) a layer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ __all__ = [
     "SIGMOIDS",
     "SelectionError",
     "ToyNetworks",
-    "all_networks",
     "compressed_output",
     "compression_bound",
     "compression_errors",
@@ -57,27 +56,7 @@ SIGMOIDS = {"tanh": 1.0, "half": 0.5, "quarter": 0.25, "logistic": 0.5}
 
 
 def sigmoid(a: ArrayLike, *, slope: float = 1.0, form: Form = "half") -> Array:
-    r"""Sigmoid of a layer.
-
-    Parameters
-    ----------
-    a : array_like
-        Arguments, finite.
-    slope : float, default=1.0
-        :math:`\eta`, positive.
-    form : {"half", "tanh", "quarter", "logistic"}, default="half"
-        :math:`\tanh(\eta a/2)=(1-e^{-\eta a})/(1+e^{-\eta a})`, :math:`\tanh(\eta a)`,
-        :math:`\tanh(\eta a/4)`, or the logistic function, which is not odd.
-
-    Returns
-    -------
-    ndarray
-        In the shape of ``a``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``a`` is not finite, the slope is not positive or the form is unknown.
+    r"""Sigmoid of a layer: :math:`\tanh(c\eta a)`, c = 1, 1/2, 1/4 by ``form``, or the logistic.
 
     Examples
     --------
@@ -91,24 +70,7 @@ def sigmoid(a: ArrayLike, *, slope: float = 1.0, form: Form = "half") -> Array:
 
 
 def sigmoid_slope(*, slope: float = 1.0, form: Form = "half") -> float:
-    r"""Largest derivative of the sigmoid, at 0.
-
-    Parameters
-    ----------
-    slope : float, default=1.0
-        :math:`\eta`, positive.
-    form : {"half", "tanh", "quarter", "logistic"}, default="half"
-        Reading of the sigmoid.
-
-    Returns
-    -------
-    float
-        :math:`\eta/2`, :math:`\eta`, or :math:`\eta/4`: at most :math:`\eta` in every reading.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the slope is not positive or the form is unknown.
+    r"""Largest derivative of the sigmoid, at 0: at most :math:`\eta` in every reading.
 
     Examples
     --------
@@ -122,31 +84,7 @@ def sigmoid_slope(*, slope: float = 1.0, form: Form = "half") -> float:
 def network_output(
     X: ArrayLike, weights: Sequence[ArrayLike], *, slope: float = 1.0, form: Form = "half"
 ) -> Array:
-    """Output of a network without activation in its last layer.
-
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Inputs.
-    weights : sequence of array_like
-        Matrices of shapes (d, N), (N, N), ..., (N, N) and a vector (N,); at least the vector.
-    slope, form
-        As in :func:`dplit.margin.networks.sigmoid`.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Real outputs; their sign is the predicted label.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there are no weights or a shape does not fit.
-
-    References
-    ----------
-    R. Bassily, M. Mohri, A. T. Suresh, Differentially private learning with margin guarantees,
-    NeurIPS 2022, Section 5.
+    """Output (n,) of a network without activation in its last layer.
 
     Examples
     --------
@@ -172,8 +110,7 @@ def _layers(weights: Sequence[ArrayLike]) -> list[Array]:
 def _product(value: Array, matrix: Array) -> Array:
     if value.shape[1] != len(matrix):
         raise ValueError(f"weights must have {value.shape[1]} rows, got shape {matrix.shape}")
-    out: Array = value @ matrix
-    return out
+    return np.asarray(value @ matrix)
 
 
 def compressed_output(
@@ -186,27 +123,8 @@ def compressed_output(
 ) -> Array:
     r"""Output of a network that projects the input of each layer: the right side of Figure 2.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Inputs.
-    small : sequence of array_like
-        Matrices :math:`\tilde W_j` of shapes (k, N), ..., and a vector (k,).
-    maps : sequence of array_like or None
-        One :math:`\Phi_{j-1}` of shape (k, d) or (k, N) for each layer; None leaves the layer as it
-        is.
-    slope, form
-        As in :func:`dplit.margin.networks.sigmoid`.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Equal to the output of the network with weights :math:`\Phi_{j-1}^\top\tilde W_j`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the numbers of matrices and maps differ, or a shape does not fit.
+    ``small`` are :math:`\tilde W_j` of shapes (k, N), ..., (k,); a map None leaves its layer as it
+    is. It is that of the weights :math:`\Phi_{j-1}^\top\tilde W_j`.
 
     Examples
     --------
@@ -229,30 +147,10 @@ def compressed_output(
 def random_network(
     *, n_features: int, width: int, depth: int, weight_norm: float, rng: np.random.Generator
 ) -> list[Array]:
-    r"""Network with Gaussian weights scaled to a Frobenius norm.
-
-    Parameters
-    ----------
-    n_features, width, depth : int
-        d, N and L, each at least 1.
-    weight_norm : float
-        Frobenius norm :math:`\Lambda` of each layer, positive.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    list of ndarray
-        Shapes (d, N), (N, N), ..., (N,).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
+    """Gaussian weights, each layer scaled to Frobenius norm ``weight_norm``.
 
     Examples
     --------
-    >>> import numpy as np
     >>> options = dict(n_features=5, width=3, depth=3, weight_norm=2.0)
     >>> [w.shape for w in random_network(rng=np.random.default_rng(0), **options)]
     [(5, 3), (3, 3), (3,)]
@@ -266,45 +164,13 @@ def random_network(
 
 
 def compression_errors(
-    X: ArrayLike,
-    weights: Sequence[ArrayLike],
-    *,
-    n_components: int,
-    input_only: bool = False,
-    slope: float = 1.0,
-    form: Form = "half",
-    rng: np.random.Generator,
-) -> Array:
-    r"""Change of a network's outputs when sign projections compress its layers.
-
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Inputs.
-    weights : sequence of array_like
-        The network; its compression has the matrices :math:`\tilde W_j=\Phi_{j-1}W_j`.
-    n_components : int
-        Dimension k of every projection, at least 1.
-    input_only : bool, default=False
-        Whether only the input layer is projected.
-    slope, form
-        As in :func:`dplit.margin.networks.sigmoid`.
-    rng : numpy.random.Generator
-        Draws the projections.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Absolute differences of the two outputs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a shape does not fit or k is no positive integer.
+    X: ArrayLike, weights: Sequence[ArrayLike], *, n_components: int, input_only: bool = False,
+    slope: float = 1.0, form: Form = "half", rng: np.random.Generator,
+) -> Array:  # fmt: skip
+    """Change of a network's outputs when sign projections compress its layers, or the input only.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng, X = np.random.default_rng(0), np.eye(4)
     >>> compression_errors(X, [np.eye(4)[0]], n_components=9, rng=rng).round(1)
     array([0. , 0.1, 0.6, 0.3])
@@ -318,8 +184,7 @@ def compression_errors(
     small = [w if phi is None else phi @ w for w, phi in zip(layers, maps, strict=True)]
     before = network_output(X, layers, slope=slope, form=form)
     after = compressed_output(X, small, maps, slope=slope, form=form)
-    gap: Array = np.abs(after - before)
-    return gap
+    return np.asarray(np.abs(after - before))
 
 
 def projection_distortion(
@@ -332,27 +197,8 @@ def projection_distortion(
 ) -> float:
     r"""Largest relative change of the inner products that a compressed network computes.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Inputs.
-    weights : sequence of array_like
-        The network before its compression.
-    maps : sequence of array_like
-        One projection for each layer.
-    slope, form
-        As in :func:`dplit.margin.networks.sigmoid`.
-
-    Returns
-    -------
-    float
-        Largest :math:`|\langle\Phi w,\Phi v\rangle-\langle w,v\rangle|/(|w||v|)` over layers,
-        columns w and the inputs v that the layer gets in the compressed network.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a shape does not fit.
+    Of :math:`\langle w,v\rangle` over :math:`|w||v|`, for columns w and the inputs v that the layer
+    gets.
 
     Examples
     --------
@@ -372,47 +218,14 @@ def projection_distortion(
 
 
 def compression_bound(
-    *,
-    distortion: float,
-    depth: int,
-    weight_norm: float,
-    data_norm: float,
-    slope: float,
+    *, distortion: float, depth: int, weight_norm: float, data_norm: float, slope: float,
     rounding: float = 0.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Largest change of an output on the event that projections keep inner products.
 
-    Parameters
-    ----------
-    distortion : float
-        :math:`\eta_J`: each :math:`|\langle\Phi w,\Phi v\rangle-\langle w,v\rangle|` is at most
-        :math:`\eta_J|w||v|`, for columns w of the layer and the input v it gets, nonnegative.
-    depth : int
-        Layers L, at least 1.
-    weight_norm, data_norm : float
-        :math:`\Lambda` and r, positive.
-    slope : float
-        Lipschitz constant s of the activation, positive.
-    rounding : float, default=0.0
-        Frobenius distance :math:`\gamma` to which each small matrix is rounded, nonnegative.
-
-    Returns
-    -------
-    float
-        :math:`\Lambda(s\Lambda)^{L-1}r\,((1+\kappa)^L-1)` with
-        :math:`\kappa=\eta_J+\gamma\sqrt{1+\eta_J}/\Lambda`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Notes
-    -----
-    With :math:`e_j` the distance of the activations after layer j,
-    :math:`e_j\le s\Lambda(\kappa|\tilde v_{j-1}|+e_{j-1})` and
-    :math:`|\tilde v_{j-1}|\le(s\Lambda)^{j-1}r+e_{j-1}`, so that
-    :math:`e_j\le(s\Lambda)^jr((1+\kappa)^j-1)` by induction.
+    :math:`\Lambda(s\Lambda)^{L-1}r((1+\kappa)^L-1)` with
+    :math:`\kappa=\eta_J+\gamma\sqrt{1+\eta_J}/\Lambda` and ``slope`` s; ``rounding`` is the
+    Frobenius distance :math:`\gamma` to which small matrices are rounded.
 
     Examples
     --------
@@ -435,27 +248,7 @@ def layer_dimension_budget(
 ) -> float:
     r"""Largest :math:`\kappa` at which no output moves by more than the margin.
 
-    Parameters
-    ----------
-    margin : float
-        :math:`\rho`, positive.
-    depth : int
-        Layers L, at least 1.
-    weight_norm, data_norm : float
-        :math:`\Lambda` and r, positive.
-    slope : float
-        Lipschitz constant s of the activation, positive.
-
-    Returns
-    -------
-    float
-        :math:`(1+\rho/(\Lambda(s\Lambda)^{L-1}r))^{1/L}-1`, about that ratio over L. Then
-        :math:`k=O(\kappa^{-2}\log(LNm/\beta))`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
+    :math:`(1+\rho/(\Lambda(s\Lambda)^{L-1}r))^{1/L}-1`, the inverse of :func:`compression_bound`.
 
     Examples
     --------
@@ -472,11 +265,9 @@ def layer_dimension_budget(
 # All networks of two layers on a grid of weights, and the exact law of the mechanism over them.
 #
 # A network with N hidden units is a sum of N units :math:`a\,\psi(c^\top x)` with c on a grid of
-# the
-# square and a on a grid of the interval: 405 units, 164,025 networks for N = 2 and 66,430,125 for
-# N = 3. The activation is odd, so units come in pairs of equal functions and many vanish: 161
-# functions remain, and a network depends on their multiset only. Counting each multiset as often
-# as
+# the square and a on a grid of the interval: 405 units, 164,025 networks for N = 2 and 66,430,125
+# for N = 3. The activation is odd, so units come in pairs of equal functions and many vanish: 161
+# functions remain, and a network depends on their multiset only. Counting each multiset as often as
 # it occurs gives the same law with 13,041 or 708,561 terms.
 
 
@@ -495,7 +286,7 @@ _OUTPUTS = np.linspace(-2.0, 2.0, 5)
 
 @dataclass(frozen=True)
 class SelectionError:
-    """Expected errors of the exponential mechanism over all networks, and the least ones."""
+    """Expected errors of the exponential mechanism over all networks, and the least one."""
 
     train: float
     test: float
@@ -503,23 +294,9 @@ class SelectionError:
 
 
 def spread_points(n_points: int) -> Array:
-    r"""Points spread evenly over [-1, 1]^2: the population of the toy problem.
+    r"""Points :math:`2(i+\frac12)(g^{-1},g^{-2})\bmod2-1`, :math:`g^3=g+1`: the toy population.
 
-    Parameters
-    ----------
-    n_points : int
-        Number of points, at least 1.
-
-    Returns
-    -------
-    ndarray of shape (n_points, 2)
-        :math:`2(i+\frac12)(g^{-1},g^{-2})\bmod2-1` with :math:`g^3=g+1`. A square grid would put
-        points on the boundaries of many networks, where a zero output counts as an error.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_points`` is no positive integer.
+    A square grid would put points on boundaries of networks, where a zero output is an error.
 
     Examples
     --------
@@ -528,27 +305,11 @@ def spread_points(n_points: int) -> Array:
     """
     g = 1.324717957244746
     steps = np.arange(check_integer("n_points", n_points)) + 0.5
-    points: Array = np.mod(np.outer(steps, [2 / g, 2 / g**2]), 2.0) - 1.0
-    return points
+    return np.asarray(np.mod(np.outer(steps, [2 / g, 2 / g**2]), 2.0) - 1.0)
 
 
 def teacher_labels(X: ArrayLike) -> Array:
     """Labels of the teacher network.
-
-    Parameters
-    ----------
-    X : array_like of shape (n, 2)
-        Inputs.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        -1 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``X`` is not a finite matrix of two columns.
 
     Examples
     --------
@@ -558,44 +319,9 @@ def teacher_labels(X: ArrayLike) -> Array:
     return np.where(network_output(X, TEACHER, slope=SLOPE) > 0, 1.0, -1.0)
 
 
-def all_networks(width: int = 2) -> int:
-    """Number of networks of the grid.
-
-    Parameters
-    ----------
-    width : int, default=2
-        Hidden units N, 1 to 100.
-
-    Returns
-    -------
-    int
-        ``405 ** width``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the width is no integer from 1 to 100.
-
-    Examples
-    --------
-    >>> all_networks(2), all_networks(3)
-    (164025, 66430125)
-    """
-    units = check_integer("width", width)
-    if units > 100:
-        raise ValueError("width must be at most 100")
-    return int((len(_AXIS) ** 2 * len(_OUTPUTS)) ** units)
-
-
 @dataclass(frozen=True)
 class ToyNetworks:
-    """Distinct networks of the grid with their multiplicities.
-
-    Parameters
-    ----------
-    width : int, default=2
-        Hidden units N, 1 to 3.
-    """
+    """Distinct networks of the grid with their multiplicities, of 1 to 3 hidden units."""
 
     width: int = 2
 
@@ -631,19 +357,7 @@ class ToyNetworks:
         return members, orders * np.prod(copies[members], axis=1)
 
     def error_counts(self, X: ArrayLike, y: ArrayLike) -> Array:
-        """Number of errors of every distinct network; a zero output counts as an error.
-
-        Parameters
-        ----------
-        X : array_like of shape (m, 2)
-            Inputs.
-        y : array_like of shape (m,)
-            Labels -1 and 1.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Number of errors of every distinct network; a zero output counts as an error."""
         columns, outputs, _ = self.units
         labels = check_finite_array("y", y, ndim=1).astype(float)
         hidden = sigmoid(check_finite_array("X", X, ndim=2) @ columns.T, slope=SLOPE)
@@ -661,23 +375,7 @@ class ToyNetworks:
     def expected_errors(
         self, counts: ArrayLike, population: ArrayLike, *, n_samples: int, epsilon: float
     ) -> SelectionError:
-        """Exact expectations under the exponential mechanism with zero-one score.
-
-        Parameters
-        ----------
-        counts : array_like of shape (n,)
-            Training errors of every distinct network.
-        population : array_like of shape (n,)
-            Population error of every distinct network.
-        n_samples : int
-            Number m of training records.
-        epsilon : float
-            Privacy loss, positive.
-
-        Returns
-        -------
-        SelectionError
-        """
+        """Exact expectations under the exponential mechanism with zero-one score."""
         errors = check_finite_array("counts", counts, ndim=1).astype(float)
         m = check_integer("n_samples", n_samples)
         logits = np.log(self.multisets[1]) - 0.5 * check_positive("epsilon", epsilon) * errors
@@ -694,30 +392,7 @@ def toy_trial(
     n_samples: int,
     epsilons: tuple[float, ...],
 ) -> Array:
-    """One sample of the toy problem and the exact expected errors for several budgets.
-
-    Parameters
-    ----------
-    trial : Trial
-        Its stream "data" draws the inputs.
-    networks : ToyNetworks
-        The class.
-    population : ndarray
-        Population error of every distinct network.
-    n_samples : int
-        Number m of records, at least 1.
-    epsilons : tuple of float
-        Budgets.
-
-    Returns
-    -------
-    ndarray of shape (len(epsilons), 2)
-        Expected training and test error.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
+    """One sample of the toy problem: exact expected training and test errors (budgets, 2).
 
     Examples
     --------

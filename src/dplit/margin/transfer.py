@@ -1,8 +1,8 @@
 r"""Kernel hinge minimisers with a certificate, and the same predictor on random features.
 
-The reference predictor is the regularised minimiser f over the ball of radius Lambda, a combination
-of kernel sections at the records. Its coefficients, put on the features, give a linear predictor.
-What this one can lose is bounded in :mod:`dplit.margin.transfer`.
+For Theorem 4.2 and our :math:`m\log(2m/\beta)`. The reference predictor is the regularised
+minimiser f over the ball of radius Lambda; its coefficients, put on the features, give a linear
+predictor.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ __all__ = [
     "Transferred",
     "balanced_size",
     "fit_kernel_hinge",
-    "norm_tail",
     "pairwise_transfer_bound",
     "pointwise_deviation",
     "pointwise_transfer_bound",
@@ -46,28 +45,11 @@ __all__ = [
 
 
 # What random features can cost the reference predictor: by all pairs, or record by record.
-#
-# The paper asks that every inner product of two records be right within 1/m and pays with ``m^2
-# log(2m/beta)`` frequencies. Only the scores of one predictor at m records matter, and
-# Bernstein's
-# inequality for them asks for ``m log(2m/beta)``. A smaller reference size n0 needs fewer still,
-# and
-# balances what the privacy noise costs in so many coordinates.
 
 
 @dataclass(frozen=True)
 class Balance:
-    """Reference size that balances approximation and privacy noise, for direct features.
-
-    Attributes
-    ----------
-    n0 : float
-        Effective sample size.
-    n_components : int
-        Number 2 D of features, with ``D = ceil(n0 log(2m/beta))``.
-    approximation, private : float
-        The two terms of the hinge loss.
-    """
+    """Reference size n0, number 2 D of features, and the two terms of the hinge loss."""
 
     n0: float
     n_components: int
@@ -85,22 +67,10 @@ def reference_regularization(
 ) -> float:
     r"""Regularisation of the reference predictor: :math:`\lambda=r/(\rho\Lambda\sqrt{n_0})`.
 
-    Parameters
-    ----------
-    n0 : float
-        Effective sample size, positive; the paper's argument takes the number m of records.
-    margin, weight_norm, data_norm : float
-        The paper's rho, Lambda and r, positive.
-
-    Returns
-    -------
-    float
-        With it ``lambda Lambda^2 / 2`` is ``Lambda r / (2 rho sqrt(n0))`` and the coefficients sum
-        to at most ``1/(lambda rho) = Lambda sqrt(n0) / r``.
+    Its coefficients then sum to at most :math:`\Lambda\sqrt{n_0}/r`.
 
     Examples
     --------
-    >>> from dplit.margin.transfer import reference_regularization
     >>> reference_regularization(400, margin=1.0, weight_norm=10.0)
     0.005
     """
@@ -111,30 +81,12 @@ def reference_regularization(
 def pairwise_transfer_bound(
     n_samples: int, *, margin: float, weight_norm: float, data_norm: float = 1.0
 ) -> tuple[float, float]:
-    r"""Loss and norm of the transferred predictor with Algorithm 3's frequencies, for n0 = m.
+    r"""Excess :math:`2.5\Lambda r/(\rho\sqrt m)` and norm :math:`\sqrt3\Lambda` of the transfer.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number m of records.
-    margin, weight_norm, data_norm : float
-        The paper's rho, Lambda and r.
-
-    Returns
-    -------
-    tuple of two float
-        Increase of the hinge loss over the best of the ball, :math:`2.5\Lambda r/(\rho\sqrt m)`,
-        and norm, :math:`\sqrt3\Lambda`.
-
-    Notes
-    -----
-    With all pairs within :math:`\Delta=2r^2/m` and :math:`s=\|\alpha\|_1\le\Lambda\sqrt m/r`:
-    half a unit for the penalty, :math:`s\Delta/\rho` for the scores, and
-    :math:`\|\tilde w\|^2\le\Lambda^2+s^2\Delta`.
+    In Theorem 4.2, with Algorithm 3's frequencies and n0 = m, over the best hinge loss of the ball.
 
     Examples
     --------
-    >>> from dplit.margin.transfer import pairwise_transfer_bound
     >>> loss, norm = pairwise_transfer_bound(10_000, margin=0.5, weight_norm=2.0)
     >>> round(loss, 12), round(norm**2, 12)
     (0.1, 12.0)
@@ -146,45 +98,16 @@ def pairwise_transfer_bound(
 
 
 def pointwise_deviation(
-    n_samples: int,
-    n_frequencies: int,
-    *,
-    norm: float,
-    weight_sum: float,
-    beta: float,
+    n_samples: int, n_frequencies: int, *, norm: float, weight_sum: float, beta: float,
     data_norm: float = 1.0,
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound on the change of the scores at all records, by Bernstein's inequality.
 
-    Parameters
-    ----------
-    n_samples, n_frequencies : int
-        Records m and frequencies D.
-    norm : float
-        Norm of the predictor in the space of the kernel.
-    weight_sum : float
-        Sum of its coefficients :math:`\|\alpha\|_1`.
-    beta : float
-        Probability in (0, 1).
-    data_norm : float, default=1.0
-        The paper's r.
-
-    Returns
-    -------
-    float
-        :math:`r\|f\|\sqrt{2\mathcal L/D}+r^2\|\alpha\|_1\mathcal L/(3D)` with
-        :math:`\mathcal L=\log(2m/\beta)`.
-
-    Notes
-    -----
-    A score is a mean of D independent terms :math:`r^2\mathrm{Re}\,a(\omega)e^{-i\langle\omega,
-    x\rangle}` with :math:`a(\omega)=\sum_l\alpha_ly_le^{i\langle\omega,x_l\rangle}`. Their
-    second moment is at most :math:`r^4E|a|^2=r^2\|f\|^2`, their modulus at most
-    :math:`r^2\|\alpha\|_1`. Two sides, m records.
+    :math:`r\|f\|\sqrt{2\mathcal L/D}+r^2\|\alpha\|_1\mathcal L/(3D)` with :math:`\mathcal
+    L=\log(2m/\beta)` and ``weight_sum`` :math:`\|\alpha\|_1`.
 
     Examples
     --------
-    >>> from dplit.margin.transfer import pointwise_deviation
     >>> round(pointwise_deviation(200, 1797, norm=1.0, weight_sum=14.1, beta=0.05), 4)
     0.1235
     """
@@ -195,70 +118,17 @@ def pointwise_deviation(
     return first + r * r * check_positive("weight_sum", weight_sum) * log / 3.0
 
 
-def norm_tail(n_frequencies: int, *, n0: float) -> float:
-    r"""Probability that the transferred predictor leaves the ball of radius 2 Lambda.
-
-    Parameters
-    ----------
-    n_frequencies : int
-        Number D of frequencies.
-    n0 : float
-        Effective sample size of the reference predictor, positive.
-
-    Returns
-    -------
-    float
-        At most :math:`e^{-9D/(4n_0)}`.
-
-    Notes
-    -----
-    :math:`\|\tilde w\|^2` is a mean of D terms :math:`r^2|a(\omega_j)|^2\in[0,\Lambda^2n_0]` of
-    mean :math:`\|f\|^2\le\Lambda^2`, so their second moment is at most :math:`\Lambda^4n_0`.
-    Bernstein at the deviation :math:`3\Lambda^2`.
-
-    Examples
-    --------
-    >>> from dplit.margin.transfer import norm_tail
-    >>> round(norm_tail(1000, n0=1000), 4)
-    0.1054
-    """
-    return math.exp(
-        -9.0 * check_integer("n_frequencies", n_frequencies) / (4.0 * check_positive("n0", n0))
-    )
-
-
 def pointwise_transfer_bound(
-    n_samples: int,
-    n_frequencies: int,
-    *,
-    n0: float,
-    margin: float,
-    weight_norm: float,
-    beta: float,
-    data_norm: float = 1.0,
-) -> float:
+    n_samples: int, n_frequencies: int, *, n0: float, margin: float, weight_norm: float,
+    beta: float, data_norm: float = 1.0,
+) -> float:  # fmt: skip
     r"""Increase of the hinge loss over the best of the ball, with D frequencies and size n0.
 
-    Parameters
-    ----------
-    n_samples, n_frequencies : int
-        Records m and frequencies D.
-    n0 : float
-        Effective sample size: the reference predictor has ``lambda = r / (rho Lambda sqrt(n0))``.
-    margin, weight_norm, data_norm : float
-        The paper's rho, Lambda and r.
-    beta : float
-        Probability in (0, 1).
-
-    Returns
-    -------
-    float
-        :math:`\frac{\Lambda r}\rho\Big(\frac1{2\sqrt{n_0}}+\sqrt{\frac{2\mathcal L}D}+
-        \frac{\sqrt{n_0}\mathcal L}{3D}\Big)`.
+    :math:`\frac{\Lambda r}\rho\big(\frac1{2\sqrt{n_0}}+\sqrt{2\mathcal L/D}+ \sqrt{n_0}\mathcal
+    L/(3D)\big)`.
 
     Examples
     --------
-    >>> from dplit.margin.transfer import pointwise_transfer_bound
     >>> bound = pointwise_transfer_bound(1000, 10597, n0=1000.0, margin=0.5, weight_norm=1.0,
     ...     beta=0.05)
     >>> round(bound * 0.5 * 1000**0.5, 3)
@@ -272,35 +142,13 @@ def pointwise_transfer_bound(
 
 
 def private_term(
-    n_samples: int,
-    n_components: int,
-    *,
-    margin: float,
-    weight_norm: float,
-    epsilon: float,
-    delta: float,
-    data_norm: float = 1.0,
-) -> float:
-    r"""Expected excess hinge loss of noisy gradient descent in a ball, after many steps.
-
-    Parameters
-    ----------
-    n_samples, n_components : int
-        Records m and coordinates p.
-    margin, weight_norm, data_norm : float
-        Margin, data_norm of the ball that is searched, norm of the records.
-    epsilon, delta : float
-        Budget, spent exactly through Gaussian DP.
-
-    Returns
-    -------
-    float
-        :math:`\frac{\Lambda r}\rho\cdot\frac{2\sqrt p}{m\mu}`: the limit of many steps of
-        :func:`dplit.margin.descent.descent_bound`.
+    n_samples: int, n_components: int, *, margin: float, weight_norm: float, epsilon: float,
+    delta: float, data_norm: float = 1.0,
+) -> float:  # fmt: skip
+    r"""Excess loss :math:`\frac{\Lambda r}\rho\frac{2\sqrt p}{m\mu}` of many noisy steps in a ball.
 
     Examples
     --------
-    >>> from dplit.margin.transfer import private_term
     >>> loss = private_term(10_000, 258_000, margin=0.3, weight_norm=2.0, epsilon=1.0, delta=1e-6)
     >>> round(loss, 2)
     2.86
@@ -312,44 +160,16 @@ def private_term(
 
 
 def balanced_size(
-    n_samples: int,
-    *,
-    margin: float,
-    weight_norm: float,
-    epsilon: float,
-    delta: float,
-    beta: float,
-    data_norm: float = 1.0,
-    n0: float | None = None,
-) -> Balance:
-    r"""Reference size n0, and with it the number of direct features, that costs least in total.
+    n_samples: int, *, margin: float, weight_norm: float, epsilon: float, delta: float, beta: float,
+    data_norm: float = 1.0, n0: float | None = None,
+) -> Balance:  # fmt: skip
+    r"""Reference size n0, and so the number of direct features, that costs least in total.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number m of records.
-    margin, weight_norm, data_norm : float
-        The paper's rho, Lambda and r.
-    epsilon, delta : float
-        Budget of noisy gradient descent over the ball of radius 2 Lambda.
-    beta : float
-        Probability in (0, 1) of the approximation's failure.
-    n0 : float or None, default=None
-        Take this size instead of the best one in [1, m].
-
-    Returns
-    -------
-    Balance
-
-    Notes
-    -----
-    With :math:`D=n_0\mathcal L` the approximation costs :math:`(0.5+\sqrt2+\frac13)\Lambda r/(\rho
-    \sqrt{n_0})` and the noise :math:`(2\Lambda r/\rho)\,2\sqrt{2n_0\mathcal L}/(m\mu)`. They
-    balance at :math:`n_0\asymp m\mu/\sqrt{\mathcal L}`, so :math:`2D\asymp m\mu\sqrt{\mathcal L}`.
+    The sum of :func:`pointwise_transfer_bound` at :math:`D=n_0\mathcal L` and of
+    :func:`private_term` in the ball 2 Lambda; a given ``n0`` is taken as it is.
 
     Examples
     --------
-    >>> from dplit.margin.transfer import balanced_size
     >>> best = balanced_size(10_000, margin=0.3, weight_norm=1.0, epsilon=1.0, delta=1e-6,
     ...     beta=0.05)
     >>> best.n_components < 10_000, best.total < 1.0
@@ -385,20 +205,10 @@ def balanced_size(
 
 @dataclass(frozen=True)
 class KernelFit:
-    r"""Regularised minimiser over a ball, with its certificate.
+    """Regularised minimiser over a ball: coefficients (m,), norm, hinge loss, and its certificate.
 
-    Attributes
-    ----------
-    alpha : ndarray of shape (m,)
-        Coefficients in ``[0, 1 / (regularization * m * margin)]``.
-    norm : float
-        :math:`\|f\|_{\mathbb H}`.
-    hinge : float
-        Mean hinge loss on the sample.
-    gap : float
-        Duality gap: the regularised objective is at most this above the minimum over the ball.
-    multiplier : float
-        Regularisation with which the dual was solved; above the wanted one if the ball binds.
+    ``gap`` bounds the excess of the regularised objective; ``multiplier`` is the regularisation
+    with which the dual was solved, above the wanted one if the ball binds.
     """
 
     alpha: Array
@@ -410,15 +220,7 @@ class KernelFit:
 
 @dataclass(frozen=True)
 class Transferred:
-    """The predictor with features in place of the kernel.
-
-    Attributes
-    ----------
-    hinge, norm : float
-        Mean hinge loss on the sample and Euclidean norm of the weights.
-    rms, largest : float
-        Root mean square and maximum over the records of the change of the scores.
-    """
+    """Hinge loss and norm with features in place of the kernel, and the changes of the scores."""
 
     hinge: float
     norm: float
@@ -446,51 +248,16 @@ def _dual(signed: Array, margin: float, multiplier: float, start: Array) -> Arra
 
 
 def fit_kernel_hinge(
-    kernel: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: float,
-    weight_norm: float,
-    regularization: float,
+    kernel: ArrayLike, y: ArrayLike, *, margin: float, weight_norm: float, regularization: float,
     tol: float = 1e-6,
-) -> KernelFit:
-    r"""Regularised minimiser of the hinge loss over a ball, without intercept.
+) -> KernelFit:  # fmt: skip
+    r"""Minimise the regularised hinge loss over a ball of the kernel's space, not privately.
 
-    The objective is :math:`\hat L^\rho(f)+\frac\lambda2\|f\|^2` over :math:`\|f\|\le\Lambda`.
-
-    Parameters
-    ----------
-    kernel : array_like of shape (m, m)
-        Kernel matrix of the records.
-    y : array_like of shape (m,)
-        Labels -1 and 1.
-    margin, weight_norm, regularization : float
-        The paper's rho, Lambda and the factor lambda, positive.
-    tol : float, default=1e-6
-        Largest accepted duality gap.
-
-    Returns
-    -------
-    KernelFit
-        Not private: the reference of the analysis.
-
-    Raises
-    ------
-    ValueError
-        If an array has the wrong shape or content or a number is not positive.
-    RuntimeError
-        If the gap stays above ``tol``.
-
-    Notes
-    -----
-    For every multiplier :math:`\lambda'\ge\lambda` and :math:`\alpha\in[0,1/(\lambda'm\rho)]^m`,
-    :math:`\lambda'\rho\sum\alpha_i-\frac{\lambda'}2\alpha^\top Q\alpha-\frac{\lambda'-\lambda}2
-    \Lambda^2` is below the minimum, with :math:`Q_{ij}=y_iy_jK(x_i,x_j)`. The multiplier is
-    :math:`\lambda` if the minimiser fits into the ball, else the root of the norm.
+    :math:`\hat L^\rho(f)+\frac\lambda2\|f\|^2` over :math:`\|f\|\le\Lambda`, from the kernel
+    matrix, without intercept; a duality gap above ``tol`` is a ``RuntimeError``.
 
     Examples
     --------
-    >>> from dplit.margin.transfer import fit_kernel_hinge
     >>> fit = fit_kernel_hinge(np.eye(2), [1, -1], margin=1.0, weight_norm=9.0, regularization=0.1)
     >>> round(fit.norm, 3), round(fit.hinge, 6)
     (1.414, 0.0)
@@ -546,44 +313,14 @@ def _bind(
 
 
 def transfer(
-    fit: KernelFit,
-    X: ArrayLike,
-    y: ArrayLike,
-    kernel: ArrayLike,
-    *,
-    n_frequencies: int,
-    gamma: float,
-    margin: float,
-    rng: np.random.Generator,
-    data_norm: float = 1.0,
-) -> Transferred:
-    r"""Put the reference predictor on random features and measure what it loses.
-
-    Parameters
-    ----------
-    fit : KernelFit
-        Reference predictor.
-    X : array_like of shape (m, n_features)
-        The records that it was fitted on.
-    y : array_like of shape (m,)
-        Their labels.
-    kernel : array_like of shape (m, m)
-        Their kernel matrix.
-    n_frequencies : int
-        Number D of frequencies.
-    gamma, margin, data_norm : float
-        Kernel, margin and the paper's r.
-    rng : numpy.random.Generator
-        Public randomness.
-
-    Returns
-    -------
-    Transferred
+    fit: KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, n_frequencies: int,
+    gamma: float, margin: float, rng: np.random.Generator, data_norm: float = 1.0,
+) -> Transferred:  # fmt: skip
+    """Put the reference predictor on D random features of its records and measure what it loses.
 
     Examples
     --------
     >>> from dplit.margin.kernels import gaussian_kernel
-    >>> from dplit.margin.transfer import fit_kernel_hinge, transfer
     >>> from dplit.streams import stream
     >>> X, y = np.array([[0.0], [1.0]]), np.array([1.0, -1.0])
     >>> K = gaussian_kernel(X, gamma=1.0)
@@ -610,15 +347,10 @@ def transfer(
 
 @dataclass(frozen=True)
 class TransferCurve:
-    """Transfers of one reference predictor over draws and numbers of frequencies.
+    """Hinge losses, norms and score changes, (draws, len(counts)), by number of frequencies.
 
-    Attributes
-    ----------
-    counts : tuple of int
-        Numbers D of frequencies.
-    hinges, norms, ratios : ndarray of shape (draws, len(counts))
-        Hinge losses, norms of the weights, and root mean square changes of the scores in units of
-        ``||f|| / sqrt(D)``, whose mean square is at most 1 for r = 1.
+    ``ratios`` are root mean square changes over ``||f|| / sqrt(D)``: mean square at most 1 for r =
+    1.
     """
 
     counts: tuple[int, ...]
@@ -628,37 +360,13 @@ class TransferCurve:
 
 
 def transfer_curve(
-    fit: KernelFit,
-    X: ArrayLike,
-    y: ArrayLike,
-    kernel: ArrayLike,
-    *,
-    counts: tuple[int, ...],
-    draws: int,
-    gamma: float,
-    margin: float,
-    rng: np.random.Generator,
-) -> TransferCurve:
-    """Transfer a reference predictor many times.
-
-    Parameters
-    ----------
-    fit, X, y, kernel, gamma, margin
-        As for :func:`transfer`, with r = 1.
-    counts : tuple of int
-        Numbers D of frequencies.
-    draws : int
-        Independent draws for each.
-    rng : numpy.random.Generator
-        Public randomness.
-
-    Returns
-    -------
-    TransferCurve
+    fit: KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, counts: tuple[int, ...],
+    draws: int, gamma: float, margin: float, rng: np.random.Generator,
+) -> TransferCurve:  # fmt: skip
+    """Transfer a reference predictor many times, r = 1, for each number of frequencies.
 
     Examples
     --------
-    >>> from dplit.margin.transfer import fit_kernel_hinge, transfer_curve
     >>> from dplit.streams import stream
     >>> X, y, K = np.array([[0.0], [9.0]]), np.array([1.0, -1.0]), np.eye(2)
     >>> fit = fit_kernel_hinge(K, y, margin=0.5, weight_norm=9.0, regularization=0.1)

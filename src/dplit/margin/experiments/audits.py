@@ -1,9 +1,7 @@
-r"""Audit of the iterative learners with many canaries in every run.
+"""Chi-square tests of the samplers, and an audit of the learners with many canaries a run.
 
-Records along different axes, each with a label by a fair coin: a learner that is mu-GDP lets nobody
-guess a coin from the weights, other coins known, with probability above :math:`\Phi(\mu/2)`.  The
-share of right guesses of a run is one number in [0, 1], whatever the dependence within the run;
-over independent runs its mean has a confidence bound.
+Canaries are records along different axes, each with a label by a fair coin; the share of right
+guesses of a run is one number in [0, 1], whatever the dependence within the run.
 """
 
 from __future__ import annotations
@@ -43,33 +41,9 @@ __all__ = [
 
 
 def level_pvalue(counts: ArrayLike, law: ArrayLike, drawn: ArrayLike) -> tuple[float, int]:
-    """Chi-square test of drawn error counts against an enumerated law.
+    """Chi-square test of drawn error counts against an enumerated law: p-value and cells.
 
-    Parameters
-    ----------
-    counts : array_like of shape (n,)
-        Error counts of all candidates.
-    law : array_like of shape (n,)
-        Their probabilities.
-    drawn : array_like of shape (t,)
-        Error counts of the draws.
-
-    Returns
-    -------
-    pvalue : float
-        Of Pearson's statistic; counts with fewer than five expected draws are merged.
-    levels : int
-        Number of cells.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not a finite vector, or a drawn count is none of the candidates'.
-
-    Examples
-    --------
-    >>> round(level_pvalue([0, 1], [0.5, 0.5], [0] * 60 + [1] * 40)[0], 4)
-    0.0455
+    ``counts`` and ``law`` are those of all candidates; cells of less than five draws are merged.
     """
     values = check_finite_array("counts", counts, ndim=1).astype(float)
     masses = check_finite_array("law", law, ndim=1).astype(float)
@@ -95,33 +69,7 @@ def detectable_budget(
 ) -> float:
     r"""Error of epsilon that the chi-square test of error counts sees with probability 0.9.
 
-    Parameters
-    ----------
-    counts, law : array_like of shape (n,)
-        Error counts of all candidates, and their probabilities.
-    n_draws : int
-        Draws of the test.
-    cells : int
-        Cells of the test, at least 2.
-    level : float
-        Its false-alarm probability, in (0, 1).
-
-    Returns
-    -------
-    float
-        :math:`|\Delta\epsilon|`, to first order: the statistic has noncentrality
-        :math:`t\,\Delta\epsilon^2\,\mathrm{Var}(N)/4` for t draws.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> options = dict(n_draws=10_000, cells=2, level=1e-4)
-    >>> round(detectable_budget([0, 1], [0.5, 0.5], **options), 2)
-    0.21
+    To first order: the noncentrality of t draws is :math:`t\,\Delta\epsilon^2\,\mathrm{Var}(N)/4`.
     """
     values = check_finite_array("counts", counts, ndim=1).astype(float)
     masses = check_finite_array("law", law, ndim=1).astype(float)
@@ -151,31 +99,9 @@ class CanaryAudit(NamedTuple):
 
 
 def share_bound(shares: Array, *, confidence: float) -> float:
-    r"""Lower confidence bound on the mean of independent numbers in [0, 1].
+    r"""Empirical Bernstein lower bound on the mean of R independent numbers in [0, 1].
 
-    Parameters
-    ----------
-    shares : ndarray of shape (R,)
-        Independent, in [0, 1], at least 2.
-    confidence : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        Mean minus :math:`\sqrt{2v\log(2/a)/R}+7\log(2/a)/(3(R-1))` with the sample variance v and
-        :math:`a` = 1 - confidence. It holds for every R.
-
-    References
-    ----------
-    A. Maurer and M. Pontil, Empirical Bernstein bounds, COLT 2009, arXiv:0907.3740, Theorem 4.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.margin.experiments.audits import share_bound
-    >>> round(share_bound(np.tile([0.0, 1.0], 5000), confidence=0.99), 3)
-    0.482
+    Mean minus :math:`\sqrt{2v\log(2/a)/R}+7\log(2/a)/(3(R-1))`, a = 1 - confidence.
     """
     values = check_finite_array("shares", shares, ndim=1)
     count = check_integer("number of runs", len(values), minimum=2)
@@ -189,33 +115,9 @@ def share_bound(shares: Array, *, confidence: float) -> float:
 def canary_scores(
     learner: Learner, *, mu: float, n_canaries: int, runs: int, seed: int, n_steps: int = 10
 ) -> tuple[Array, Array]:
-    """Weights along the canaries of many runs, and the coins.
+    """Weights along the canaries of many runs, and the coins, both (runs, guesses).
 
-    Parameters
-    ----------
-    learner : {"ball", "no ball", "phased"}
-        Noisy descent with or without projection, or one phased pass over a permutation.
-    mu : float
-        Level of the noise that is used.
-    n_canaries, runs : int
-        Records of a run, and independent runs.
-    seed : int
-    n_steps : int, default=10
-        Steps of the full-batch descent.
-
-    Returns
-    -------
-    tuple of ndarray of shape (runs, guesses)
-        Scores and coins (-1 or 1). For the phased pass only the first quarter of the first phase
-        is guessed, in the order of the permutation, which an adversary may know: later records
-        hide behind the noise of the first phase.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.audits import canary_scores
-    >>> scores, coins = canary_scores("ball", mu=1.0, n_canaries=8, runs=5, seed=0)
-    >>> scores.shape, coins.shape
-    ((5, 8), (5, 8))
+    Of a phased pass the first quarter of the first phase is guessed, in the permutation's order.
     """
     check_choice("learner", learner, ("ball", "no ball", "phased"))
     m, count = check_integer("n_canaries", n_canaries, minimum=8), check_integer("runs", runs)
@@ -238,51 +140,12 @@ def canary_scores(
 
 
 def audit_learner(
-    learner: Learner,
-    *,
-    epsilon: float,
-    delta: float,
-    n_canaries: int,
-    runs: int,
-    seed: int,
-    noise_factor: float = 1.0,
-    confidence: float = 0.9999,
-) -> CanaryAudit:
-    r"""Audit a learner against its claimed level, with its noise multiplied by a factor.
+    learner: Learner, *, epsilon: float, delta: float, n_canaries: int, runs: int, seed: int,
+    noise_factor: float = 1.0, confidence: float = 0.9999,
+) -> CanaryAudit:  # fmt: skip
+    """Audit a learner against its claimed level, with its noise multiplied by a factor.
 
-    Parameters
-    ----------
-    learner : {"ball", "no ball", "phased"}
-    epsilon, delta : float
-        Claimed budget; :math:`\mu` is the level that meets it exactly.
-    n_canaries, runs, seed : int
-        As in :func:`canary_scores`.
-    noise_factor : float, default=1.0
-        1 for the learner as it is (null control), 0.5 for the planted fault.
-    confidence : float, default=0.9999
-        Probability with which a true claim is not refuted.
-
-    Returns
-    -------
-    CanaryAudit
-        Share of right guesses by sign, and :math:`2\Phi^{-1}` of its lower bound.
-
-    Notes
-    -----
-    Given all other coins, a guess of a coin is a test between two neighbouring data sets: under
-    mu-GDP it is right with probability at most :math:`\frac12+\frac12\mathrm{TV}=\Phi(\mu/2)`.
-
-    References
-    ----------
-    T. Steinke, M. Nasr, M. Jagielski, NeurIPS 2023, arXiv:2305.08846 (many canaries in a run); the
-    bound for Gaussian privacy is ours.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.audits import audit_learner
-    >>> audit = audit_learner("ball", epsilon=1.0, delta=1e-6, n_canaries=16, runs=2000, seed=0)
-    >>> audit.violated, audit.share > 0.5
-    (False, True)
+    ``noise_factor`` 1 is the null control, 0.5 the planted fault.
     """
     mu = gdp_budget(epsilon=epsilon, delta=delta)
     scores, coins = canary_scores(

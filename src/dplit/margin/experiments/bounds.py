@@ -1,12 +1,12 @@
-r"""Simulated projections: failures of Lemma A, margins after rounding, compressed networks.
+"""Simulated projections, compressed networks, and bounds beside what the learners do.
 
-A sign matrix sees two vectors with entries of one size through two binomial sums a row: those over
-the coordinates where they agree and where they differ. Drawing these sums is exact, and the
-dimension d no longer costs anything.
+A sign matrix sees two vectors with entries of one size through two binomial sums a row: drawing
+these is exact, and the dimension d no longer costs anything.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -57,57 +57,21 @@ __all__ = [
 ]
 
 
-# Distributions on a line whose hinge minimiser is huge while every classifier is equally good.
-#
-# Few records are near the origin, at :math:`\pm\gamma`, and most at :math:`\pm r`. The hinge of
-# margin 1 asks for w = 1/gamma, although all w > 0 classify alike.
+# Appendix H: the part of a bound that grows with the norm of its comparator.
 
 
 def comparator_slack(norm: float, *, margin: float, n_samples: int, data_norm: float) -> float:
-    r"""Rademacher slack of a comparator of given norm, the part of a bound that its norm scales.
-
-    Parameters
-    ----------
-    norm : float
-        Norm :math:`\Lambda` of the comparator, positive.
-    margin : float
-        Margin :math:`\rho` of the hinge, positive.
-    n_samples : int
-        Number m of records, at least 1.
-    data_norm : float
-        Radius r of the features, positive.
-
-    Returns
-    -------
-    float
-        :math:`2\Lambda r/(\rho\sqrt m)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive.
-
-    Examples
-    --------
-    >>> comparator_slack(1.0, margin=0.5, n_samples=10_000, data_norm=1.0)
-    0.04
-    """
+    r"""Slack :math:`2\Lambda r/(\rho\sqrt m)` of a comparator of norm :math:`\Lambda`."""
     size = check_positive("norm", norm) * check_positive("data_norm", data_norm)
     root = np.sqrt(check_integer("n_samples", n_samples))
     return float(2 * size / (check_positive("margin", margin) * root))
 
 
 class Failures(NamedTuple):
-    """Shares of draws in which an inner product or a squared length was off, and their number."""
+    """Shares of draws in which an inner product or a squared length was off."""
 
     inner: float
     length: float
-    n_draws: int
-
-    def se(self, share: float) -> float:
-        """Standard error of one of the shares, with one failure more than was seen."""
-        p = share + 1 / self.n_draws
-        return float(np.sqrt(p * (1 - p) / self.n_draws))
 
 
 class CompressionCurve(NamedTuple):
@@ -127,37 +91,9 @@ class CompressionCurve(NamedTuple):
 def sign_products(
     *, n_features: int, n_components: int, differing: int, n_draws: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    r"""Inner products and squared lengths after independent sign projections.
+    r"""Inner products and squared lengths (n_draws,) after independent sign projections.
 
-    Parameters
-    ----------
-    n_features : int
-        Dimension d of unit vectors u, v with entries of size :math:`1/\sqrt d`.
-    n_components : int
-        Dimension k after the projection.
-    differing : int
-        Coordinates, at most d, in which v has the other sign: the correlation is 1 - 2 differing/d.
-    n_draws : int
-        Number of projections.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    products, lengths : ndarray of shape (n_draws,)
-        :math:`\langle\Phi u,\Phi v\rangle` and :math:`\|\Phi u\|^2`, exactly in law.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> options = dict(n_features=1, n_components=5, differing=0, n_draws=2)
-    >>> sign_products(rng=np.random.default_rng(0), **options)[0].round(9)
-    array([1., 1.])
+    Of unit vectors with entries :math:`\pm1/\sqrt d` whose signs differ ``differing`` times.
     """
     d, k = check_integer("n_features", n_features), check_integer("n_components", n_components)
     other, count = (
@@ -175,40 +111,10 @@ def sign_products(
 
 
 def sign_failures(
-    *,
-    n_features: int,
-    n_components: int,
-    differing: int,
-    distortion: float,
-    n_draws: int,
+    *, n_features: int, n_components: int, differing: int, distortion: float, n_draws: int,
     rng: np.random.Generator,
-) -> Failures:
-    """How often a sign projection moves an inner product, or a squared length, too far.
-
-    Parameters
-    ----------
-    n_features, n_components, differing, n_draws, rng
-        As in :func:`dplit.margin.experiments.bounds.sign_products`.
-    distortion : float
-        Allowed change, in (0, 1).
-
-    Returns
-    -------
-    Failures
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> options = dict(n_features=256, n_components=50, differing=64, distortion=0.4)
-    >>> seen = sign_failures(n_draws=2000, rng=np.random.default_rng(0), **options)
-    >>> bool(seen.inner < 0.03 and seen.length < 0.07)
-    True
-    """
+) -> Failures:  # fmt: skip
+    """How often a sign projection moves an inner product, or a squared length, too far."""
     eta = check_interval("distortion", distortion, 0.0, 1.0)
     products, lengths = sign_products(
         n_features=n_features,
@@ -219,49 +125,14 @@ def sign_failures(
     )
     correlation = 1 - 2 * differing / n_features
     inner = float(np.mean(np.abs(products - correlation) > eta))
-    return Failures(inner, float(np.mean(np.abs(lengths - 1) > eta)), n_draws)
+    return Failures(inner, float(np.mean(np.abs(lengths - 1) > eta)))
 
 
 def product_errors(
-    u: ArrayLike,
-    v: ArrayLike,
-    *,
-    n_components: int,
-    kind: str,
-    n_draws: int,
+    u: ArrayLike, v: ArrayLike, *, n_components: int, kind: str, n_draws: int,
     rng: np.random.Generator,
-) -> Array:
-    """Errors of one inner product under independent projections of one kind.
-
-    Parameters
-    ----------
-    u, v : array_like of shape (d,)
-        Vectors.
-    n_components : int
-        Dimension k after the projection.
-    kind : {"sign", "hadamard"}
-        Dense signs, or the fast projection.
-    n_draws : int
-        Number of projections, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of shape (n_draws,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> options = dict(n_components=3, kind="sign", n_draws=2, rng=np.random.default_rng(0))
-    >>> product_errors([1.0, 0.0], [1.0, 0.0], **options).round(9)
-    array([0., 0.])
-    """
+) -> Array:  # fmt: skip
+    """Errors of one inner product under independent projections of one kind."""
     pair = np.stack([check_finite_array("u", u, ndim=1), check_finite_array("v", v, ndim=1)])
     check_choice("kind", kind, ("sign", "hadamard"))
     d, errors = pair.shape[1], np.empty(check_integer("n_draws", n_draws))
@@ -271,42 +142,13 @@ def product_errors(
         else:
             small = hadamard_projection(d, n_components, rng=rng).transform(pair)
         errors[t] = small[0] @ small[1]
-    gaps: Array = errors - pair[0] @ pair[1]
-    return gaps
+    return np.asarray(errors - pair[0] @ pair[1])
 
 
 def fast_distortions(
     vectors: ArrayLike, *, n_components: int, n_draws: int, rng: np.random.Generator
 ) -> Array:
-    """Largest relative change of a squared length under each of several fast projections.
-
-    Parameters
-    ----------
-    vectors : array_like of shape (n, d)
-        Nonzero vectors.
-    n_components : int
-        Coordinates kept.
-    n_draws : int
-        Number of projections, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of shape (n_draws,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> fast_distortions(np.eye(4), n_components=4, n_draws=2, rng=rng).round(9)
-    array([0., 0.])
-    """
+    """Largest relative change of a squared length under each of several fast projections."""
     rows = check_finite_array("vectors", vectors, ndim=2).astype(float)
     squares = np.einsum("ij,ij->i", rows, rows)
     if not np.all(squares > 0):
@@ -321,36 +163,7 @@ def fast_distortions(
 def adjoint_growth(
     w: ArrayLike, n_features: int, *, n_draws: int, rng: np.random.Generator
 ) -> Estimate:
-    r"""Mean of :math:`\|\Phi^\top w\|^2/\|w\|^2` over sign projections, with its standard error.
-
-    Parameters
-    ----------
-    w : array_like of shape (k,)
-        Weights in the small space, not zero.
-    n_features : int
-        Dimension d of the large space.
-    n_draws : int
-        Number of projections, at least 2.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Estimate
-        Expected value d / k.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mean, _ = adjoint_growth([3.0], 7, n_draws=2, rng=np.random.default_rng(0))
-    >>> round(float(mean), 9)
-    7.0
-    """
+    r"""Mean of :math:`\|\Phi^\top w\|^2/\|w\|^2`, d / k, over sign projections, and its error."""
     weights = check_finite_array("w", w, ndim=1).astype(float)
     k, count = len(weights), check_integer("n_draws", n_draws, minimum=2)
     lengths = np.empty(count)
@@ -360,46 +173,10 @@ def adjoint_growth(
 
 
 def least_margins(
-    *,
-    n_features: int,
-    n_samples: int,
-    margin: float,
-    n_components: int,
-    n_draws: int,
+    *, n_features: int, n_samples: int, margin: float, n_components: int, n_draws: int,
     rng: np.random.Generator,
-) -> Array:
-    r"""Least margin, in units of :math:`\rho`, after projection and the worst rounding.
-
-    Parameters
-    ----------
-    n_features, n_samples : int
-        d and m of :func:`dplit.margin.data.sphere_sample`.
-    margin : float
-        Margin of the sample, in (0, 1).
-    n_components : int
-        Dimension k after the projection.
-    n_draws : int
-        Number of samples with a projection each, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of shape (n_draws,)
-        Positive where every point of the cover near the projected comparator is right everywhere.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> options = dict(n_features=9, n_samples=5, margin=0.8, n_components=400, n_draws=1)
-    >>> bool(least_margins(rng=np.random.default_rng(0), **options)[0] > 0.5)
-    True
-    """
+) -> Array:  # fmt: skip
+    r"""Least margin of each draw, in units of :math:`\rho`, after projection and rounding."""
     axis = np.eye(1, check_integer("n_features", n_features))[0]
     least = np.empty(check_integer("n_draws", n_draws))
     for t in range(n_draws):
@@ -410,51 +187,12 @@ def least_margins(
 
 
 def compression_curve(
-    dimensions: Sequence[int],
-    *,
-    n_features: int,
-    width: int,
-    depth: int,
-    weight_norm: float,
-    input_only: bool,
-    n_draws: int,
-    rng: np.random.Generator,
-    n_inputs: int = 50,
-) -> CompressionCurve:
-    r"""Change of a network's output by the dimension of its projections.
+    dimensions: Sequence[int], *, n_features: int, width: int, depth: int, weight_norm: float,
+    input_only: bool, n_draws: int, rng: np.random.Generator, n_inputs: int = 50,
+) -> CompressionCurve:  # fmt: skip
+    """Change of a network's output by the dimension of its projections, over ``n_draws`` networks.
 
-    Parameters
-    ----------
-    dimensions : sequence of int
-        Dimensions k.
-    n_features, width, depth, weight_norm
-        As in :func:`dplit.margin.networks.random_network`.
-    input_only : bool
-        Whether only the input layer is projected.
-    n_draws : int
-        Networks with their projections for each k, at least 2.
-    rng : numpy.random.Generator
-        Source of randomness.
-    n_inputs : int, default=50
-        Unit vectors in the span of the first layer for each draw: inputs that the network sees.
-
-    Returns
-    -------
-    CompressionCurve
-        Means of the absolute change, their standard errors over draws, and 95 % quantiles.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> options = dict(n_features=20, width=2, depth=2, weight_norm=2.0, input_only=False)
-    >>> rng = np.random.default_rng(0)
-    >>> compression_curve([4, 64], n_draws=9, rng=rng, **options).mean.shape
-    (2,)
+    At ``n_inputs`` unit vectors in the span of the first layer: inputs that the network sees.
     """
     count, results = check_integer("n_draws", n_draws, minimum=2), []
     for k in dimensions:
@@ -473,11 +211,6 @@ def compression_curve(
 
 
 # Bounds and truth: what the explicit margin bounds promise, and what the learners do.
-#
-# The distribution is the simplest one with a margin: a first coordinate of size a with the sign
-# of
-# the label, and a uniform direction in the other coordinates. A comparator of norm one has margin
-# loss and hinge loss zero, so that a bound is its slack alone.
 
 
 #: Bounds that are compared; the last is not private.
@@ -488,43 +221,12 @@ DIMENSIONS, TEST = {"prior": 100, "compressed": 1000}, 20_000
 
 
 def bound_value(
-    name: str,
-    n_samples: int,
-    *,
-    normalized_margin: float,
-    epsilon: float,
-    delta: float = 1e-6,
+    name: str, n_samples: int, *, normalized_margin: float, epsilon: float, delta: float = 1e-6,
     beta: float = 0.05,
-) -> float:
-    r"""Value of one bound where the comparator makes no error and no hinge loss.
+) -> float:  # fmt: skip
+    """Value of one of ``BOUNDS`` where the comparator makes no error and no hinge loss.
 
-    Parameters
-    ----------
-    name : {"Theorem 3.1", "Gaussian prior", "Theorem 3.2", "no privacy"}
-        The first two bound the error of pure mechanisms (the second on the training sample), the
-        third is that of noisy gradient descent at its best dimension.
-    n_samples : int
-        Records m.
-    normalized_margin : float
-        a in (0, 1].
-    epsilon, delta, beta : float
-        Budget and failure probability; ``delta`` for Theorem 3.2 only.
-
-    Returns
-    -------
-    float
-        Vacuous from 1 on; a fair coin does as well from 1/2 on.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the name is unknown or an argument out of range.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.bounds import bound_value
-    >>> round(bound_value("Theorem 3.2", 10_000, normalized_margin=0.3, epsilon=1.0), 3)
-    0.655
+    That of the Gaussian prior is on the training error; Theorem 3.2 is taken at its best dimension.
     """
     check_choice("name", name, BOUNDS)
     m, a = check_integer("n_samples", n_samples), normalized_margin
@@ -540,34 +242,10 @@ def bound_value(
 
 
 def informative_from(
-    name: str,
-    *,
-    normalized_margin: float,
-    epsilon: float,
-    delta: float = 1e-6,
-    beta: float = 0.05,
+    name: str, *, normalized_margin: float, epsilon: float, delta: float = 1e-6, beta: float = 0.05,
     level: float = 0.5,
-) -> int:
-    """Smallest number of records from which a bound is below a level.
-
-    Parameters
-    ----------
-    name, normalized_margin, epsilon, delta, beta
-        As for :func:`bound_value`.
-    level : float, default=0.5
-        Positive: a coin's error.
-
-    Returns
-    -------
-    int
-        Found by bisection.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.bounds import informative_from
-    >>> informative_from("no privacy", normalized_margin=0.5, epsilon=1.0)
-    110
-    """
+) -> int:  # fmt: skip
+    """Smallest number of records from which a bound is below a level."""
     limit = check_positive("level", level)
 
     def below(m: int) -> bool:
@@ -576,28 +254,13 @@ def informative_from(
         )
         return value < limit
 
-    high = 16
-    while not below(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if below(middle) else (middle, high)
-    return high
+    sizes = range(9, 1 << 40)
+    return sizes[bisect_left(sizes, True, key=below)]
 
 
 @dataclass(frozen=True)
 class MeasuredErrors:
-    """Test errors of a learner, with their standard errors.
-
-    Attributes
-    ----------
-    learner : {"prior", "compressed"}
-    sizes : tuple of int
-        Numbers m of training records.
-    mean, se : ndarray
-        Of the population error, by size.
-    """
+    """Test errors of a learner, with their standard errors."""
 
     learner: str
     sizes: tuple[int, ...]
@@ -633,49 +296,12 @@ def _error(coef: Array, a: float, trial: Trial) -> float:
 
 
 def measured_errors(
-    learner: str,
-    sizes: tuple[int, ...],
-    *,
-    normalized_margin: float,
-    epsilon: float,
-    draws: int,
-    seed: int,
-    delta: float = 1e-6,
-    n_jobs: int | None = 1,
-) -> MeasuredErrors:
-    """Measure what a learner does where the bounds are evaluated.
+    learner: str, sizes: tuple[int, ...], *, normalized_margin: float, epsilon: float, draws: int,
+    seed: int, delta: float = 1e-6, n_jobs: int | None = 1,
+) -> MeasuredErrors:  # fmt: skip
+    """Measure what a learner does where the bounds are evaluated, on ``draws`` fresh samples.
 
-    Parameters
-    ----------
-    learner : {"prior", "compressed"}
-        The exponential mechanism with a Gaussian prior, drawn exactly; or Algorithm 2 with its
-        printed dimension and 50 steps of noisy gradient descent.
-    sizes : tuple of int
-        Numbers m of training records.
-    normalized_margin : float
-        a in (0, 1).
-    epsilon, delta : float
-        Budget.
-    draws : int
-        Fresh samples, maps and noises per size, at least 2.
-    seed : int
-        Seed of the run; streams are those of ``margin-exp-bound-gap``.
-    n_jobs : int or None, default=1
-        Workers; the result does not depend on it.
-
-    Returns
-    -------
-    MeasuredErrors
-        On records in 100 ("prior") or 1000 dimensions. By symmetry a classifier's error depends on
-        its first coordinate and the length of the rest; it is computed from 20,000 test records.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.bounds import measured_errors
-    >>> result = measured_errors("compressed", (1000,), normalized_margin=0.5, epsilon=1.0,
-    ...     draws=2, seed=0)
-    >>> bool(result.mean[0] < 0.2)
-    True
+    "prior" draws in 100 dimensions, "compressed" is Algorithm 2 with 50 steps in 1000.
     """
     check_choice("learner", learner, ("prior", "compressed"))
     function: Callable[..., float] = _prior if learner == "prior" else _compressed

@@ -59,44 +59,16 @@ RESPONSES = 20
 
 @dataclass(frozen=True)
 class LabelTable:
-    """Errors of the three methods.
-
-    Attributes
-    ----------
-    settings : tuple of (float, int)
-        Pairs (epsilon, m).
-    errors : ndarray of shape (draws, settings, 3)
-        Population error, exact in the choice of the exponential mechanisms given the sample.
-    """
+    """Population errors (draws, settings, 3) at pairs (epsilon, m), exact given the sample."""
 
     settings: tuple[tuple[float, int], ...]
     errors: Array
 
 
 def threshold_risk(thresholds: Array, place: float) -> Array:
-    """Population error of thresholds: a tenth, and eight tenths of the mass that they cut off.
-
-    Parameters
-    ----------
-    thresholds : ndarray
-        Any shape.
-    place : float
-        The true threshold; inputs are uniform within 1e-4 of it.
-
-    Returns
-    -------
-    ndarray
-        In [0.1, 0.5].
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.choice import threshold_risk
-    >>> threshold_risk(np.array([0.5, 0.50005, 0.6]), 0.5).round(3)
-    array([0.1, 0.3, 0.5])
-    """
+    """Population error of thresholds: a tenth, and eight tenths of the mass that they cut off."""
     cut = np.minimum(0.5, np.abs(np.asarray(thresholds) - place) / (2.0 * WIDTH))
-    risk: Array = FLIPS + (1.0 - 2.0 * FLIPS) * cut
-    return risk
+    return np.asarray(FLIPS + (1.0 - 2.0 * FLIPS) * cut)
 
 
 def _responses(x: Array, y: Array, place: float, epsilon: float, rng: np.random.Generator) -> float:
@@ -131,29 +103,7 @@ def _one_draw(trial: Trial, settings: tuple[tuple[float, int], ...]) -> Array:
 def label_table(
     settings: tuple[tuple[float, int], ...], *, draws: int, seed: int, n_jobs: int | None = 1
 ) -> LabelTable:
-    """Run the experiment: each draw a fresh place and a fresh sample for every setting.
-
-    Parameters
-    ----------
-    settings : tuple of (float, int)
-        Pairs (epsilon, m).
-    draws : int
-        Number of draws, at least 2.
-    seed : int
-        Seed of the run; streams are those of ``margin-exp-labeldp``.
-    n_jobs : int or None, default=1
-        Workers; the result does not depend on it.
-
-    Returns
-    -------
-    LabelTable
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.choice import label_table
-    >>> label_table(((1.0, 200),), draws=2, seed=0).errors.shape
-    (2, 1, 3)
-    """
+    """Run the experiment: each draw a fresh place and a fresh sample for every setting."""
     check_integer("draws", draws, minimum=2)
     for epsilon, m in settings:
         check_positive("epsilon", epsilon)
@@ -185,34 +135,9 @@ class MarginTable(NamedTuple):
 def choice_instances(
     instances: int, *, size: int, epsilon: float, beta: float, rng: np.random.Generator
 ) -> ChoiceCheck:
-    r"""Exact failure probabilities and privacy losses of random instances.
+    """Exact failure probabilities and privacy losses of random instances.
 
-    Parameters
-    ----------
-    instances : int
-        Number of instances.
-    size : int
-        Scores per instance; sensitivities are :math:`2^{-j}` shuffled, scores normal with
-        deviations of a few sensitivities.
-    epsilon, beta : float
-        Of the mechanism.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ChoiceCheck
-        Mean probability that the chosen score exceeds
-        :func:`~dplit.margin.selection.choice_bound`, and the largest log-ratio of
-        probabilities between a score vector and 8 neighbours of each (one score up and the others
-        down by their sensitivities, that reversed, and six random corners).
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.choice import choice_instances
-    >>> check = choice_instances(20, size=5, epsilon=1.0, beta=0.1,
-    ...     rng=np.random.default_rng(0))
-    >>> check.failure <= 0.1, check.largest_log_ratio <= 1.0
-    (True, True)
+    Sensitivities :math:`2^{-j}` shuffled, normal scores of a few of them, 8 neighbours at corners.
     """
     count, n = check_integer("instances", instances), check_integer("size", size, minimum=2)
     check_rng(rng)
@@ -239,30 +164,9 @@ def margin_table(
     n_samples: int = 2000, n_features: int = 20, *, margin: float = 0.4, flips: float = 0.05,
     size: int = 11, seed: int = 0,
 ) -> MarginTable:  # fmt: skip
-    r"""Objective, margin loss and error of the exact minimiser at every margin of a grid.
+    """Objective, margin loss and error of the exact minimiser at margins 1, 1/2, 1/4, ...
 
-    Parameters
-    ----------
-    n_samples, n_features : int
-        Records m and coordinates d.
-    margin, flips : float
-        Margin of the data and share of flipped labels.
-    size : int, default=11
-        Margins 1, 1/2, 1/4, ...
-    seed : int, default=0
-
-    Returns
-    -------
-    MarginTable
-        Objectives are :math:`\min_{\|w\|\le1}\hat L^\rho(w)+2/(\rho\sqrt m)`; margin losses are
-        those of the minimisers stretched to norm 1, which changes no error.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.choice import margin_table
-    >>> table = margin_table(200, 3, size=3)
-    >>> table.margins.tolist(), table.error.max() < 0.1
-    ([1.0, 0.5, 0.25], np.True_)
+    Margin losses are those of minimisers stretched to norm 1, which changes no error.
     """
     X, y = margin_data(
         n_samples, n_features, margin=margin, flips=flips,
@@ -288,30 +192,7 @@ def expected_scores(
     table: MarginTable, *, n_samples: int, epsilon: float, beta: float = 0.05,
     inflation: float = 1.0,
 ) -> tuple[float, float]:  # fmt: skip
-    """Mean objective of the chosen margin: generalised mechanism, and the plain one.
-
-    Parameters
-    ----------
-    table : MarginTable
-    n_samples : int
-        Records.
-    epsilon : float
-        Budget of the choice alone.
-    beta : float, default=0.05
-    inflation : float, default=1.0
-        Factor on both lengths in the sensitivities.
-
-    Returns
-    -------
-    tuple of float
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.choice import expected_scores, margin_table
-    >>> mine, plain = expected_scores(margin_table(200, 3, size=8), n_samples=200, epsilon=1.0)
-    >>> mine < plain
-    True
-    """
+    """Mean objective of the chosen margin: generalised mechanism, and the plain one."""
     widths = choice_sensitivities(
         table.margins, radius=1.0, data_norm=1.0, n_samples=n_samples, inflation=inflation
     )
@@ -324,28 +205,7 @@ def private_choices(
     n_trials: int, *, epsilon: float, delta: float = 1e-6, n_samples: int = 2000,
     n_features: int = 20, size: int = 11, seed: int = 0, n_test: int = 4000,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Margins and test errors of the private choice, learners and all.
-
-    Parameters
-    ----------
-    n_trials : int
-        Data sets: margin 0.4, 5 % flipped labels.
-    epsilon, delta : float
-        Budget of learners and choice together.
-    n_samples, n_features, size, seed, n_test : int
-
-    Returns
-    -------
-    tuple of ndarray of shape (n_trials,)
-        Chosen margins, and errors on fresh records; the best possible error is 0.05.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.choice import private_choices
-    >>> margins, errors = private_choices(2, epsilon=8.0, n_samples=500, n_features=5, size=3)
-    >>> bool((errors < 0.2).all())
-    True
-    """
+    """Margins of private choices, and errors on fresh records, of which 0.05 is the best."""
     grid = margin_grid(radius=1.0, data_norm=1.0, size=size)
     margins, errors = [], []
     for trial in range(check_integer("n_trials", n_trials)):
@@ -363,21 +223,6 @@ def private_choices(
 
 
 def u_shape(values: ArrayLike) -> bool:
-    """Whether values fall to one minimum and rise after it.
-
-    Parameters
-    ----------
-    values : array_like of shape (n,)
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.choice import u_shape
-    >>> u_shape([3, 1, 2]), u_shape([1, 3, 2])
-    (True, False)
-    """
+    """Whether values fall to one minimum and rise after it."""
     steps = np.sign(np.diff(np.asarray(values, dtype=float)))
     return bool(np.all(np.diff(steps) >= 0)) and not math.isnan(float(steps.sum()))

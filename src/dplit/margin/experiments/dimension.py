@@ -42,9 +42,6 @@ __all__ = [
 
 
 # Experiment: the exponential mechanism with a Gaussian prior in growing dimension.
-#
-# Records are :math:`x=(\gamma y,\sqrt{1-\gamma^2}\,u)` with y a fair sign and u uniform on the
-# sphere: unit vectors that the first axis separates with margin :math:`\gamma`, in any dimension.
 
 
 @dataclass(frozen=True)
@@ -74,31 +71,7 @@ class DimensionCurve:
 
 
 def sphere_error(w: ArrayLike, *, margin: float) -> float:
-    r"""Exact population error of a linear classifier on :func:`sphere_sample`.
-
-    Parameters
-    ----------
-    w : array_like of shape (d,)
-        Weights, d at least 3.
-    margin : float
-        :math:`\gamma` in (0, 1).
-
-    Returns
-    -------
-    float
-        :math:`P(\gamma w_1+\sqrt{1-\gamma^2}\,|w_\perp|T\le0)` with T a coordinate of a uniform
-        unit vector of d - 1 dimensions: a beta integral instead of test points.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> sphere_error([1.0, 0.0, 0.0], margin=0.5), sphere_error([0.0, 1.0, 0.0], margin=0.5)
-    (0.0, 0.5)
-    """
+    """Exact population error of a linear classifier on :func:`sphere_sample`, a beta integral."""
     weights = check_finite_array("w", w, ndim=1).astype(float)
     d = check_integer("the length of w", len(weights), minimum=3)
     gamma = check_interval("margin", margin, 0.0, 1.0)
@@ -113,81 +86,17 @@ def sphere_error(w: ArrayLike, *, margin: float) -> float:
 def exponential_dimension_trial(
     trial: Trial, *, n_features: int, n_samples: int, margin: float, epsilon: float
 ) -> Array:
-    """Fresh data and one private draw: training error, exact test error, number of proposals.
-
-    Parameters
-    ----------
-    trial : Trial
-        Its stream "data" draws the sample, "noise" the weights.
-    n_features, n_samples : int
-        d at least 3 and m at least 1.
-    margin : float
-        Margin of the data, in (0, 1).
-    epsilon : float
-        Privacy loss, positive.
-
-    Returns
-    -------
-    ndarray of shape (3,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> options = dict(n_features=5, n_samples=40, margin=0.7, epsilon=1.0)
-    >>> dimension_trial(Trial(0, seed=0, name="example"), **options).shape
-    (3,)
-    """
+    """Fresh data and one private draw: training error, exact test error, number of proposals."""
     X, y = sphere_sample(n_samples, n_features, margin=margin, rng=trial.stream("data"))
     draw = watched_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
     return np.array([draw.error, sphere_error(draw.coef, margin=margin), draw.proposals])
 
 
 def dimension_curve(
-    dimensions: Sequence[int],
-    repeats: Sequence[int],
-    *,
-    n_samples: int,
-    margin: float,
-    epsilon: float,
-    beta: float = 0.05,
-    seed: int,
-    name: str,
-    n_jobs: int | None = 1,
-) -> DimensionCurve:
-    """Draws of :func:`dimension_trial` in several dimensions.
-
-    Parameters
-    ----------
-    dimensions, repeats : sequence of int
-        Dimensions d, and the number of draws in each.
-    n_samples : int
-        m, at least 1.
-    margin, epsilon : float
-        As in :func:`dplit.margin.experiments.dimension.exponential_dimension_trial`.
-    beta : float, default=0.05
-        Failure probability of the bound beside the draws.
-    seed, name, n_jobs
-        As in :func:`dplit.trials.run_trials`.
-
-    Returns
-    -------
-    DimensionCurve
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> options = dict(n_samples=30, margin=0.7, epsilon=1.0, seed=0, name="example")
-    >>> dimension_curve([5, 50], [2, 2], **options).mean(0).mean.shape
-    (2,)
-    """
+    dimensions: Sequence[int], repeats: Sequence[int], *, n_samples: int, margin: float,
+    epsilon: float, beta: float = 0.05, seed: int, name: str, n_jobs: int | None = 1,
+) -> DimensionCurve:  # fmt: skip
+    """Draws of :func:`exponential_dimension_trial` in several dimensions, ``repeats`` in each."""
     draws = []
     for d, count in zip(dimensions, repeats, strict=True):
         trial = partial(
@@ -268,28 +177,7 @@ def _learn_all(X: Array, y: Array, setting: Setting, trial: Trial) -> list[Array
 
 
 def dimension_trial(trial: Trial, n_features: int, setting: Setting) -> Array:
-    """One data set in one dimension, all methods.
-
-    Parameters
-    ----------
-    trial : Trial
-        Its streams draw data, map and noise.
-    n_features : int
-        Dimension d, at least 2.
-    setting : Setting
-
-    Returns
-    -------
-    ndarray of shape (6, 3)
-        For each of ``METHODS`` test error, test hinge and training hinge, means over noise draws.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.dimension import dimension_trial, Setting
-    >>> from dplit.trials import Trial
-    >>> dimension_trial(Trial(0, 0, "example"), 5, Setting(n_samples=50, n_test=50)).shape
-    (6, 3)
-    """
+    """One data set, all methods: test error, test hinge and training hinge, shape (6, 3)."""
     check_positive("noise_draws", setting.noise_draws)
     data = trial.stream("data")
     X, y = margin_data(setting.n_samples, n_features, margin=setting.margin, rng=data)
@@ -310,31 +198,9 @@ def dimension_curves(
     dimensions: tuple[int, ...], *, n_trials: int, seed: int, setting: Setting | None = None,
     n_jobs: int = 1,
 ) -> DimensionCurves:  # fmt: skip
-    """Errors and hinge losses of all methods in several dimensions.
-
-    Parameters
-    ----------
-    dimensions : tuple of int
-    n_trials : int
-        Data sets per dimension, at least 2.
-    seed : int
-    setting : Setting or None, default=None
-        None: 1,000 records, margin 0.3, (0.5, 1e-6), 50 steps, 200 projected dimensions.
-    n_jobs : int, default=1
-
-    Returns
-    -------
-    DimensionCurves
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.dimension import dimension_curves, Setting
-    >>> curves = dimension_curves((5, 9), n_trials=2, seed=0, setting=Setting(50, n_test=50))
-    >>> curves.mean.shape
-    (2, 6, 3)
-    """
+    """Errors and hinge losses of all methods in several dimensions."""
     used = setting or Setting()
-    means, errors = [], []
+    estimates = []
     for d in dimensions:
         size = check_integer("dimensions", d, minimum=2)
         results = run_trials(
@@ -344,10 +210,9 @@ def dimension_curves(
             name=f"margin-exp-dim-{size}",
             n_jobs=n_jobs,
         )
-        values = np.array(results)
-        means.append(values.mean(axis=0))
-        errors.append(values.std(axis=0, ddof=1) / math.sqrt(len(values)))
-    return DimensionCurves(tuple(dimensions), np.array(means), np.array(errors))
+        estimates.append(mean_and_se(np.array(results)))
+    means, errors = (np.array(part) for part in zip(*estimates, strict=True))
+    return DimensionCurves(tuple(dimensions), means, errors)
 
 
 class RankCheck(NamedTuple):
@@ -365,29 +230,7 @@ def unprojected_excess(
 ) -> RankCheck:  # fmt: skip
     """Training hinge of descent without a ball against its bounds; the least of the ball is 0.
 
-    Parameters
-    ----------
-    n_features : int
-        Dimension d.
-    n_draws : int
-        Draws of the noise, at least 2.
-    seed : int
-    in_span : bool, default=True
-        Whether to work in coordinates of the span of the records, which has the same law.
-    setting : Setting or None, default=None
-
-    Returns
-    -------
-    RankCheck
-        With the bound for q = min(m, d) noisy coordinates and the one for d of them, both at the
-        step length for q.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.dimension import Setting, unprojected_excess
-    >>> check = unprojected_excess(300, n_draws=4, seed=0, setting=Setting(n_samples=100))
-    >>> check.mean < check.by_rank < check.by_dimension
-    True
+    Coordinates of the span (``in_span``) have the same law; the bounds take the step for min(m, d).
     """
     used = setting or Setting()
     name = f"margin-beyond-proj-{n_features}"
@@ -408,5 +251,5 @@ def unprojected_excess(
         + 0.5 * found.step * (used.margin**-2 + q * found.sigma**2)
         for q in (rank, n_features)
     )
-    spread = float(losses.std(ddof=1)) / math.sqrt(n_draws)
-    return RankCheck(float(losses.mean()), spread, by_rank, by_dimension)
+    mean, se = mean_and_se(losses)
+    return RankCheck(float(mean), float(se), by_rank, by_dimension)

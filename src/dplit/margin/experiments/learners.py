@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -37,7 +36,7 @@ from dplit.margin.kernels import (
 )
 from dplit.margin.losses import hinge_loss
 from dplit.streams import stream
-from dplit.trials import Estimate, Trial, run_trials
+from dplit.trials import Estimate, Runs, Trial, mean_and_se, run_trials
 
 __all__ = [
     "BUDGETS",
@@ -73,13 +72,12 @@ PENALTIES = (0.3, 1.0, 3.0, 4.0)
 _SETTING = (0.5, 0.05, 0.25, 50)
 
 
-class ExcessTable(NamedTuple):
-    """Excess hinge losses on one data set: mean and standard error over runs, by method."""
+@dataclass(frozen=True)
+class ExcessTable(Runs):
+    """Excess hinge losses on one data set over runs, and their bounds (nan: none), by method."""
 
     n_samples: int
     optimum: float
-    mean: dict[str, float]
-    se: dict[str, float]
     bound: dict[str, float]
 
 
@@ -128,29 +126,9 @@ def _alternatives(
 def excess_table(
     n_samples: int, *, epsilon: float = 1.0, delta: float = 1e-6, runs: int = 8, seed: int = 0
 ) -> ExcessTable:
-    """Excess empirical hinge loss of Algorithm 4's pass and of its alternatives.
+    """Excess empirical hinge loss of Algorithm 4's pass and of its alternatives, over runs.
 
-    Parameters
-    ----------
-    n_samples : int
-        Records m in 50 dimensions: margin 0.5, 5 % flipped labels; loss at margin 0.25, ball 1.
-    epsilon, delta : float
-        Budget of each method, all of it for one run.
-    runs : int, default=8
-        Independent runs on the data set, at least 2.
-    seed : int, default=0
-
-    Returns
-    -------
-    ExcessTable
-        Standard errors are over runs, the data set being the same.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.learners import excess_table
-    >>> table = excess_table(200, runs=2)
-    >>> len(table.mean), table.mean["no noise"] < table.mean["copies, log(1/delta)"]
-    (12, True)
+    50 dimensions, margin 0.5, 5 % flipped labels, loss at 0.25, ball 1; the data set is the same.
     """
     m, count = check_integer("n_samples", n_samples), check_integer("runs", runs, minimum=2)
     gamma, flips, rho, k = _SETTING
@@ -159,38 +137,16 @@ def excess_table(
     rng = stream(seed, name, "noise")
     best = minimise_hinge(X, y, margin=rho, radius=1.0)
     mu = gdp_budget(epsilon=epsilon, delta=delta)
-    mean, se, bounds = {}, {}, {}
+    excess, bounds = {}, {}
     found = [*_passes(X, y, epsilon, delta, count, rng), *_alternatives(X, y, mu, count, rng)]
     for method, weights, bound in found:
-        excess = hinge_loss(y * (weights @ X.T), margin=rho).mean(axis=1) - best.lower
-        mean[method] = float(excess.mean())
-        se[method] = float(excess.std(ddof=1)) / math.sqrt(count)
+        excess[method] = hinge_loss(y * (weights @ X.T), margin=rho).mean(axis=1) - best.lower
         bounds[method] = bound
-    return ExcessTable(m, best.value, mean, se, bounds)
+    return ExcessTable(excess, m, best.value, bounds)
 
 
 def linear_records(n_samples: int, n_features: int, *, strength: float) -> tuple[Array, Array]:
-    r"""Records on which the hinge of margin 1 is linear on the unit ball.
-
-    Parameters
-    ----------
-    n_samples, n_features : int
-        Records m and coordinates k >= 2.
-    strength : float
-        Length s in (0, 1) of the mean of the records.
-
-    Returns
-    -------
-    tuple of ndarray
-        :math:`x_i=(s,\pm\sqrt{1-s^2},0,\dots)`, all labels 1: the mean loss is
-        :math:`1-s w_1` for even m, and 1 - s is its minimum.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.learners import linear_records
-    >>> linear_records(2, 2, strength=0.6)[0].tolist()
-    [[0.6, -0.8], [0.6, 0.8]]
-    """
+    r"""Records :math:`(s,\pm\sqrt{1-s^2},0,\dots)`, labels 1: the hinge is linear on the ball."""
     s = check_positive("strength", strength)
     if s >= 1.0:
         raise ValueError(f"strength must be below 1, got {strength=!r}")
@@ -202,29 +158,9 @@ def linear_records(n_samples: int, n_features: int, *, strength: float) -> tuple
 def scaling_excess(
     n_samples: int, n_features: int, *, mu: float, runs: int, seed: int
 ) -> tuple[float, float, float]:
-    r"""Excess of a phased pass with replacement on linear records, and its bound.
+    r"""Excess of a phased pass with replacement on linear records, its error, and its bound.
 
-    Parameters
-    ----------
-    n_samples, n_features : int
-        Records m and dimension k.
-    mu : float
-        Gaussian-DP level of one copy of a record.
-    runs, seed : int
-        Independent runs, at least 2.
-
-    Returns
-    -------
-    tuple of float
-        Mean excess, its standard error, and :func:`dplit.margin.descent.phased_bound`. The mean of
-        the records has length :math:`16\sqrt k/(m\mu)`: the noise decides.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.learners import scaling_excess
-    >>> mean, se, bound = scaling_excess(500, 10, mu=0.5, runs=4, seed=0)
-    >>> 0 < mean < bound
-    True
+    The mean of the records has length :math:`16\sqrt k/(m\mu)`: the noise decides.
     """
     k, m = check_integer("n_features", n_features, minimum=2), check_integer("n_samples", n_samples)
     strength = 16.0 * math.sqrt(k) / (m * check_positive("mu", mu))
@@ -234,30 +170,13 @@ def scaling_excess(
         X, y, margin=1.0, radius=1.0, data_norm=1.0, mu=mu, replacement=True, rng=rng,
         n_draws=check_integer("runs", runs, minimum=2),
     )  # fmt: skip
-    excess = strength * (1.0 - weights[:, 0])
+    excess = mean_and_se(strength * (1.0 - weights[:, 0]))
     bound = phased_bound(margin=1.0, radius=1.0, data_norm=1.0, n_draws=m, n_features=k, mu=mu)
-    return float(excess.mean()), float(excess.std(ddof=1)) / math.sqrt(runs), bound
+    return float(excess.mean), float(excess.se), bound
 
 
 def slope(x: Sequence[float], values: Sequence[float], errors: Sequence[float]) -> Estimate:
-    """Slope of values against x, both logarithmic, by least squares, with its standard error.
-
-    Parameters
-    ----------
-    x, values, errors : sequence of float
-        Positive abscissas, positive means and their standard errors.
-
-    Returns
-    -------
-    Estimate
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.learners import slope
-    >>> found = slope([1.0, 4.0, 16.0], [3.0, 6.0, 12.0], [0.0, 0.0, 0.0])
-    >>> round(float(found.mean), 12)
-    0.5
-    """
+    """Slope of values against x, both logarithmic, by least squares, with its standard error."""
     logs = np.log(np.asarray(x, dtype=float))
     weights = logs - logs.mean()
     weights /= weights @ weights
@@ -269,8 +188,7 @@ def slope(x: Sequence[float], values: Sequence[float], errors: Sequence[float]) 
 # Accuracy of private kernel learners: few direct features, many, or very many compressed.
 #
 # The features of a split are computed once and shared by all budgets; the draws of the noise
-# descend
-# together.
+# descend together.
 
 
 #: Frequencies of the direct methods, then of the compressed one.
@@ -287,40 +205,12 @@ DELTA, KERNEL_STEPS, FREE_STEPS, DRAWS = 1e-5, 100, 400, 4
 
 
 @dataclass(frozen=True)
-class KernelAccuracies:
-    """Test accuracies of one problem.
-
-    Attributes
-    ----------
-    name : str
-        A key of ``PROBLEMS``.
-    n_train : int
-        Number of training records.
-    source : str
-        Where the records come from.
-    methods : tuple of str
-        Of the rows.
-    accuracies : ndarray of shape (splits, methods, 5)
-        By method and budget; each a mean over four draws of the noise (one without noise).
-    """
+class KernelAccuracies(Runs):
+    """Test accuracies of one problem: for each method (splits, budgets), means over noise draws."""
 
     name: str
     n_train: int
     source: str
-    methods: tuple[str, ...]
-    accuracies: Array
-
-    @property
-    def mean(self) -> Array:
-        """Mean over the splits, by method and budget."""
-        values: Array = self.accuracies.mean(axis=0)
-        return values
-
-    @property
-    def se(self) -> Array:
-        """Standard error of the mean, by method and budget."""
-        values: Array = self.accuracies.std(axis=0, ddof=1) / math.sqrt(len(self.accuracies))
-        return values
 
 
 def _mapped(method: str, problem: KernelProblem, rng: np.random.Generator) -> tuple[Array, float]:
@@ -364,48 +254,12 @@ def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Ar
 
 
 def kernel_accuracies(
-    name: str,
-    *,
-    splits: int,
-    seed: int,
-    methods: tuple[str, ...] = METHODS,
-    source: str = "auto",
+    name: str, *, splits: int, seed: int, methods: tuple[str, ...] = METHODS, source: str = "auto",
     n_jobs: int | None = 1,
-) -> KernelAccuracies:
-    """Test accuracies of four private learners under five budgets.
+) -> KernelAccuracies:  # fmt: skip
+    """Test accuracies of private learners under five budgets, over stratified 70/30 splits.
 
-    Parameters
-    ----------
-    name : str
-        A key of :data:`dplit.datasets.classification.PROBLEMS`.
-    splits : int
-        Stratified 70/30 splits, each with features of its own, at least 2.
-    seed : int
-        Seed of the run; streams are those of ``margin-exp-kernel`` and the name.
-    methods : tuple of str
-        Some of ``METHODS``, or ``LIMIT``, which draws all records jointly from the Gaussian
-        process; a method's numbers do not depend on which others are run.
-    source : {"auto", "paper", "bundled"}, default="auto"
-        For MNIST.
-    n_jobs : int or None, default=1
-        Workers; the result does not depend on it.
-
-    Returns
-    -------
-    KernelAccuracies
-
-    Notes
-    -----
-    Noisy gradient descent, 100 steps (400 without noise), delta = 1e-5 by exact Gaussian DP. Direct
-    features have norm 1 and are searched in the ball of radius Lambda. Compressed ones follow
-    Algorithm 2: clipped at 2, ball of radius 2 Lambda, so four times the noise scale.
-
-    Examples
-    --------
-    >>> from dplit.margin.experiments.learners import kernel_accuracies
-    >>> result = kernel_accuracies("digits 4/9", splits=2, seed=0)
-    >>> result.n_train, bool(result.mean[1, 4] > 0.95)
-    (252, True)
+    A method's numbers do not depend on which others are run; ``LIMIT`` draws all records jointly.
     """
     check_choice("name", name, PROBLEMS)
     check_integer("splits", splits, minimum=2)
@@ -413,7 +267,8 @@ def kernel_accuracies(
     for method in methods:
         check_choice("method", method, (*METHODS, LIMIT))
     run = partial(_split, name=name, source=source, methods=methods)
-    results = np.array(run_trials(run, splits, seed=seed, name=stream_name, n_jobs=n_jobs))
+    results = run_trials(run, splits, seed=seed, name=stream_name, n_jobs=n_jobs)
+    values = dict(zip(methods, np.stack(results, axis=1), strict=True))
     sample = kernel_problem(name, rng=np.random.default_rng(0), source=source)
     n = len(sample.y)
-    return KernelAccuracies(name, n - math.ceil(0.3 * n), sample.source, methods, results)
+    return KernelAccuracies(values, name, n - math.ceil(0.3 * n), sample.source)
