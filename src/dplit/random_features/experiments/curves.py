@@ -23,10 +23,11 @@ from dplit.random_features.data import Prepared, draw_data, split
 from dplit.random_features.interpolation import distinct_rows, kaczmarz, min_norm_dual
 from dplit.random_features.release import correct_scale, gamma_scale, published_scale, sgd_scale
 from dplit.streams import stream
-from dplit.trials import Curves, run_trials
+from dplit.trials import Estimate, Runs, mean_and_se, run_trials
 
 __all__ = [
     "SETTINGS",
+    "Curves",
     "Setting",
     "Version",
     "crossing_position",
@@ -389,6 +390,26 @@ def differences(experiment: str) -> list[dict[str, Any]]:
 # Test errors of all compared methods for one draw of features, at one number of features.
 
 
+@dataclass(frozen=True)
+class Curves(Runs):
+    """Mean squared test errors by method along ``axis``, as (repetition, position[, column]).
+
+    A column is a privacy budget, for SGD a pair of learning rate (in units of 1/m) and budget;
+    ``components`` are the numbers of features at the positions.
+    """
+
+    axis: Array
+    axis_name: str
+    epsilons: tuple[float, ...]
+    components: tuple[int, ...]
+    learning_rates: tuple[float, ...] = (1.0,)
+
+    def increment(self, method: str = "ours", base: str = "nonprivate") -> Estimate:
+        """Return the private minus the non-private error, (position, budget), on shared splits."""
+        private, plain = self.of(method), self.of(base)
+        return mean_and_se(private - (plain if plain.ndim == private.ndim else plain[:, :, None]))
+
+
 _Indices = NDArray[np.intp]
 
 
@@ -565,7 +586,7 @@ def feature_curves(
     --------
     >>> small = replace(setting("fig1"), components=(60,), records=(20,), test_records=20)
     >>> curves = feature_curves("fig1", seed=0, n_repeats=2, base=small)
-    >>> curves.errors["ours"].shape
+    >>> curves.values["ours"].shape
     (2, 1, 2)
     """
     check_choice("figure", figure, ("fig1", "fig2"))
@@ -579,8 +600,8 @@ def feature_curves(
         seed=seed, name=name, n_jobs=n_jobs,
     )  # fmt: skip
     return Curves(
-        axis=np.array(s.components, dtype=float), axis_name="number of features N",
-        errors=_stack(trials), epsilons=s.epsilons, components=s.components,
+        _stack(trials), axis=np.array(s.components, dtype=float),
+        axis_name="number of features N", epsilons=s.epsilons, components=s.components,
     )  # fmt: skip
 
 
@@ -648,8 +669,8 @@ def record_curves(
     sizes = {"text": tuple(m + 200 for m in records), "code": tuple(2 * m for m in records)}
     return {
         version: Curves(
-            axis=np.array(records, dtype=float), axis_name="number of records m",
-            errors=_stack([trial[version] for trial in trials]), epsilons=s.epsilons,
+            _stack([trial[version] for trial in trials]), axis=np.array(records, dtype=float),
+            axis_name="number of records m", epsilons=s.epsilons,
             components=sizes[version],
         )
         for version in sizes
@@ -707,7 +728,7 @@ def real_curves(
     >>> rng = np.random.default_rng(0)
     >>> data = Prepared(rng.random((40, 2)), rng.random(40), ("a", "b"))
     >>> small = replace(setting("fig5"), components=(80,))
-    >>> real_curves("fig5", data, seed=0, n_repeats=2, base=small).errors["sgd"].shape
+    >>> real_curves("fig5", data, seed=0, n_repeats=2, base=small).values["sgd"].shape
     (2, 1, 3)
     """
     check_choice("figure", figure, ("fig4-medical", "fig4-wine", "fig5", "fig6"))
@@ -720,8 +741,8 @@ def real_curves(
         seed=seed, name=name, n_jobs=n_jobs,
     )  # fmt: skip
     return Curves(
-        axis=np.array(s.components, dtype=float), axis_name="number of features N",
-        errors=_stack(trials), epsilons=s.epsilons, components=s.components,
+        _stack(trials), axis=np.array(s.components, dtype=float),
+        axis_name="number of features N", epsilons=s.epsilons, components=s.components,
         learning_rates=s.learning_rates,
     )  # fmt: skip
 
@@ -749,7 +770,7 @@ def crossing_position(curves: Curves, *, rival: str = "sgd") -> float | None:
     --------
     >>> errors = {"ours_expected": np.ones((2, 2, 1)), "sgd_expected": np.ones((2, 2, 1))}
     >>> errors["sgd_expected"] = errors["sgd_expected"] * [[4.0], [0.25]]
-    >>> crossing_position(Curves(np.array([1.0, 3.0]), "m", errors, (1.0,), (2, 6)))
+    >>> crossing_position(Curves(errors, np.array([1.0, 3.0]), "m", (1.0,), (2, 6)))
     2.0
     """
     check_choice("rival", rival, ("sgd", "gamma"))
@@ -779,11 +800,10 @@ def sentences(curves: Curves) -> dict[str, bool]:
 
     Examples
     --------
-    >>> from dplit.trials import Curves
     >>> one = np.ones((2, 2, 1))
     >>> errors = {"ours_expected": one * [[2.0], [1.0]], "corrected_expected": one * 9,
     ...           "nonprivate": one[:, :, 0] * 0.5, "zero": one[:, :, 0], "constant": one[:, :, 0]}
-    >>> sentences(Curves(np.array([1.0, 2.0]), "N", errors, (1.0,), (1, 2)))["decreases with N"]
+    >>> sentences(Curves(errors, np.array([1.0, 2.0]), "N", (1.0,), (1, 2)))["decreases with N"]
     True
     """
     ours, corrected = curves.mean("ours_expected"), curves.mean("corrected_expected")
@@ -801,7 +821,7 @@ def sentences(curves: Curves) -> dict[str, bool]:
         "zero predictor beats the private model": bool(np.all(curves.mean("zero")[:, None] < ours)),
     }
     for other in ("gamma", "sgd"):
-        if f"{other}_expected" in curves.errors:
+        if f"{other}_expected" in curves.values:
             rival = curves.mean(f"{other}_expected")
             result[f"beats {other} everywhere"] = bool(np.all(ours < rival))
             result[f"beats {other} for the Delta of unit rows"] = bool(np.any(corrected < rival))

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from dplit._checks import check_choice
 from dplit.claims import row
+from dplit.random_features.experiments.curves import Curves
 from dplit.random_features.experiments.fairness import GapCurves, ParityScores
 from dplit.random_features.fairness import expected_absolute_error
-from dplit.trials import Curves
 
 __all__ = [
     "gap_rows",
@@ -48,10 +48,10 @@ def _paper_se(
     deviation of five runs alone is too rough to judge a sixth.
     """
     if not one_split:
-        spread = _relative_sd(curves.errors[method]) * float(curves.mean(method)[at])
+        spread = _relative_sd(curves.values[method]) * float(curves.mean(method)[at])
         return spread / math.sqrt(repeats)
     base = _BASE.get(method, method)
-    plain = curves.errors[base]
+    plain = curves.values[base]
     split = _relative_sd(plain) * float(curves.mean(base)[at[: plain.ndim - 1]])
     if base == method:
         return split
@@ -65,9 +65,9 @@ def _relative_sd(values: NDArray[np.float64]) -> float:
 
 def _noise_sd(curves: Curves, method: str, at: tuple[int, ...]) -> float:
     """Standard deviation of one run's increment over its non-private error, pooled likewise."""
-    plain = curves.errors[_BASE[method]][:, :, None]
-    expected = (curves.errors[f"{method}_expected"] - plain).mean(axis=0)
-    scatter = (curves.errors[method] - plain).var(axis=0, ddof=1)
+    plain = curves.values[_BASE[method]][:, :, None]
+    expected = (curves.values[f"{method}_expected"] - plain).mean(axis=0)
+    scatter = (curves.values[method] - plain).var(axis=0, ddof=1)
     return float(np.sqrt(np.mean(scatter / expected**2)) * expected[at])
 
 
@@ -79,7 +79,7 @@ def reproduction_rows(
     Parameters
     ----------
     entries : sequence of dict
-        From ``targets.yml``: ``method`` (a key of ``curves.errors``, or ``"increment"``), ``at``,
+        From ``targets.yml``: ``method`` (a key of ``curves.values``, or ``"increment"``), ``at``,
         ``paper``, ``reading_error`` and, where they apply, ``epsilon`` or ``rate``.
     curves : Curves
     one_split : bool
@@ -98,9 +98,8 @@ def reproduction_rows(
 
     Examples
     --------
-    >>> from dplit.trials import Curves
     >>> errors = {"ours": np.array([[[1.0]], [[3.0]]])}
-    >>> curves = Curves(np.array([10.0]), "N", errors, (1.0,), (10,))
+    >>> curves = Curves(errors, np.array([10.0]), "N", (1.0,), (10,))
     >>> entries = [{"method": "ours", "at": 10, "paper": 2.5, "reading_error": 0.1}]
     >>> reproduction_rows(entries, curves, one_split=False)[0]["ours"]
     2.0
@@ -114,8 +113,8 @@ def reproduction_rows(
             ours, se = gap[(at, *column)], 0.0
             paper_se = _noise_sd(curves, "ours", (at, *column)) / math.sqrt(repeats)
         else:
-            column = _column(entry, curves) if curves.errors[method].ndim == 3 else ()
-            best = f"{method}_expected" if f"{method}_expected" in curves.errors else method
+            column = _column(entry, curves) if curves.values[method].ndim == 3 else ()
+            best = f"{method}_expected" if f"{method}_expected" in curves.values else method
             ours, se = curves.mean(best)[(at, *column)], curves.se(best)[(at, *column)]
             paper_se = _paper_se(curves, method, (at, *column), one_split, repeats)
         extra = [f"{key} = {entry[key]:g}" for key in ("epsilon", "rate") if key in entry]
