@@ -25,31 +25,9 @@ __all__ = ["MembershipAudit", "membership_audit", "prediction_statistics", "reco
 def recover_labels(released: ArrayLike, features: ArrayLike) -> Array:
     """Labels that the imaginary part of complex interpolation coefficients gives away.
 
-    Parameters
-    ----------
-    released : array_like of shape (N,)
-        Complex coefficients ``c + z`` with ``c = A* (A A*)^{-1} y``, real labels and real noise.
-    features : array_like of shape (m, N)
-        The complex feature matrix ``A`` of the (known) inputs.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Least-squares solution y of ``Im(A* (A A*)^{-1} y) = Im(released)``: the labels, up to
-        rounding, if that linear map has rank m and the noise is real.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, has the wrong number of axes or the shapes disagree.
-
     Notes
     -----
     Adding real noise leaves Im(released) = Im(c), a linear function of the labels.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Algorithm 1, step 2 (``z`` real, ``c`` complex).
 
     Examples
     --------
@@ -88,33 +66,6 @@ def prediction_statistics(
     """Private predictions at one record, with its label 0 and with its label 1.
 
     Every run draws the hidden order of m Kaczmarz steps and the Gaussian noise of the release.
-
-    Parameters
-    ----------
-    gram : array_like of shape (m, m)
-        Gram matrix of the (public) feature rows.
-    y : array_like of shape (m,)
-        Labels; that of ``record`` is replaced.
-    record : int
-        Index j of the record whose label changes.
-    sigma : float
-        Standard deviation of the noise per coefficient, nonnegative.
-    n_runs : int
-        Independent runs on each side.
-    seed : int
-    name : str
-        Names the streams: role ``data`` for the hidden order of steps, ``noise`` for the noise.
-
-    Returns
-    -------
-    ndarray of shape (2, n_runs)
-        ``<c_hat, phi_j>`` for labels 0 and 1. One order of steps serves both sides of a run; the
-        noise is drawn for each.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Notes
     -----
@@ -196,34 +147,9 @@ def membership_audit(
 ) -> MembershipAudit:
     """Audit a released Kaczmarz fit by one label: is it 0 or 1?
 
-    Parameters
-    ----------
-    gram, y, record, sigma, seed, name
-        As in :func:`prediction_statistics`.
-    epsilon, delta : float
-        The claim that is audited; epsilon positive, delta in [0, 1).
-    n_runs : int, default=1000
-        Fresh runs on each side, after ``n_pilot`` runs that choose the threshold.
-    n_pilot : int, default=200
-    confidence : float, default=0.9999
-        Probability with which each bound is below the truth.
-
-    Returns
-    -------
-    MembershipAudit
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Notes
     -----
     ``delta(epsilon) >= TPR - e^epsilon FPR`` for every test; the limits are Clopper-Pearson's.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Figures 5 and 6: the pipeline that is audited.
 
     Examples
     --------

@@ -77,37 +77,11 @@ def rkhs_function(
 ) -> KernelSum:
     """Values of ``f = sum_i a_i k(., x_i)`` at X and the norm ``||f||_rho``.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Where to evaluate.
-    centers : array_like of shape (k, d)
-        The points x_i.
-    weights : array_like of shape (k,)
-        Real weights a_i.
-    gamma : float
-        Kernel ``exp(-gamma ||x - x'||^2)``, positive: sigma_omega^2 / 2 in the paper's notation.
-
-    Returns
-    -------
-    KernelSum
-        ``values`` of shape (n,) and ``norm = sqrt(a^T K a)``; ``|values| <= norm``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
     Notes
     -----
     With Gaussian frequencies every function of the space is real-analytic and bounded by its norm.
     Neither test function of the paper's experiments qualifies: ``sqrt(1 + ||x||)`` is unbounded
     with a kink at 0, ``sum exp(-|x_i|)`` has kinks where a coordinate vanishes.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, equation (6), with ``|alpha|^2`` for the printed ``alpha^2``.
 
     Examples
     --------
@@ -129,23 +103,6 @@ def rkhs_multiplier(
 ) -> NDArray[np.complex128]:
     """Multiplier ``alpha(w) = sum_i a_i e^{-i<w, x_i>}`` of a finite kernel sum.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, N)
-        One frequency per column.
-    centers, weights
-        As in :func:`rkhs_function`.
-
-    Returns
-    -------
-    ndarray of shape (N,), complex
-        ``f(x) = E[alpha(w) e^{i<w, x>}]`` and ``||f||_rho^2 = E|alpha(w)|^2``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape.
-
     Examples
     --------
     >>> rkhs_multiplier([[2.0]], centers=[[0.0]], weights=[3.0])
@@ -160,27 +117,6 @@ def rkhs_multiplier(
 
 def best_approximation(multiplier: ArrayLike, *, threshold: float) -> NDArray[Any]:
     """Coefficients of the paper's best random-feature approximation f*.
-
-    Parameters
-    ----------
-    multiplier : array_like of shape (N,)
-        ``alpha(w_k)`` at the drawn frequencies, real or complex.
-    threshold : float
-        T, positive; larger values are set to zero.
-
-    Returns
-    -------
-    ndarray of shape (N,)
-        ``alpha(w_k) 1{|alpha(w_k)| <= T} / N``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), equation (8).
 
     Examples
     --------
@@ -197,24 +133,6 @@ def truncation_threshold(
     *, n_components: int, norm: float, version: Literal["printed", "corrected"] = "corrected"
 ) -> float:
     """Threshold T of Lemmas 14 to 16.
-
-    Parameters
-    ----------
-    n_components : int
-        Number N of features.
-    norm : float
-        ``||f||_rho``, positive.
-    version : {"printed", "corrected"}
-        "printed" is ``sqrt N norm^2``, "corrected" is ``sqrt N norm``.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -235,30 +153,9 @@ def truncation_threshold(
 def truncation_bias_bound(*, norm: float, threshold: float) -> float:
     """Bound on ``|f(x) - E f*(x)|^2`` from truncating at T: ``norm^4 / T^2``.
 
-    Parameters
-    ----------
-    norm : float
-        ``||f||_rho``, nonnegative.
-    threshold : float
-        T, positive.
-
-    Returns
-    -------
-    float
-        Sharp: a multiplier that is 0 or just above T attains it as it tends to T.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     ``|E[alpha 1{|alpha| > T} e^{i<w, x>}]| <= E[|alpha|^2 / T]``: no Cauchy-Schwarz is needed.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Lemma 14, equation (10).
 
     Examples
     --------
@@ -271,36 +168,11 @@ def truncation_bias_bound(*, norm: float, threshold: float) -> float:
 def bernstein_bound(*, n_components: int, norm: float, threshold: float, failure: float) -> float:
     """Bound on ``|f*(x) - E f*(x)|^2`` at a fixed x, with probability 1 - failure.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features.
-    norm : float
-        ``||f||_rho``, nonnegative.
-    threshold : float
-        T, positive.
-    failure : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        ``32 T^2 L^2 / N^2 + 4 norm^2 L / N`` with L = log(2/failure).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     The Bernstein inequality behind it holds in Hilbert spaces. Applied in ``L^2(mu)`` and in C^m
     (where it bounds the mean over the training points) it gives (15) and (16) with the same
     constants; the pointwise statement of the paper does not.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Lemma 15, equation (12).
 
     Examples
     --------
@@ -318,36 +190,11 @@ def coefficient_norm_bound(
 ) -> float:
     """Bound on ``||c*||^2`` with probability 1 - failure.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features.
-    norm : float
-        ``||f||_rho``, nonnegative.
-    failure : float
-        In (0, 1).
-    threshold : float, optional
-        T, positive, for the first display of the lemma. None is the second display, ``12 L norm^2
-        / N`` with L = log(2/failure), which belongs to ``T = sqrt N norm``.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     First display: ``(norm^2 + 4 T^2 L / N + T norm sqrt(2 L / N)) / N``. With
     ``T = sqrt N norm`` it is ``norm^2 (1 + 4 L + sqrt(2 L)) / N``, and
     ``1 + 4 L + sqrt(2 L) <= 7.14 L`` for L >= log 2.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Lemma 16.
 
     Examples
     --------
@@ -394,29 +241,6 @@ def theorem11_terms(
 ) -> Theorem11Terms:
     """The three terms of Theorem 11's bound on ``||f - f_sharp||``, at each step of its proof.
 
-    Parameters
-    ----------
-    n_components, n_samples : int
-        Features N >= records m.
-    eta : float
-        In (0, 1/2).
-    failure : float
-        In (0, 1/8): the theorem holds with probability ``1 - 8 failure``.
-    version : {"printed", "line2", "displayed_step", "recovered"}
-        "printed" is the theorem. "line2" is line 2 of (17). "displayed_step" is what line 2 gives
-        by the step that is displayed: its third term is four times the printed one. "recovered"
-        is a proved bound with McDiarmid's actual range and no rounding of constants; it is at most
-        "printed" under :func:`theorem11_condition`.
-
-    Returns
-    -------
-    Theorem11Terms
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     Line 2 of (17) is ``B (14 L sqrt m / sqrt(N (1 - 2 eta)) + 4 sqrt L)`` with
@@ -424,11 +248,6 @@ def theorem11_terms(
     ``[0, N ||c* - c_sharp||^2]``, so McDiarmid's differences are half of the paper's and
     ``B^2 = (1 + 2 eta)/m + sqrt(l/(2 m))``. Lemmas 14 to 16 give ``sqrt(2 + 64 L^2 + 8 L)`` for
     14 L and ``sqrt(1 + 4 L + sqrt(2 L))`` for ``4 sqrt L``.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, Theorem 11 and equations (14) to (17).
 
     Examples
     --------
@@ -467,26 +286,6 @@ def theorem11_bound(
 ) -> float:
     """Theorem 11's bound on ``||f - f_sharp||`` in ``L^2(mu)``: the sum of its three terms.
 
-    Parameters
-    ----------
-    n_components, n_samples, eta, failure, version
-        As in :func:`theorem11_terms`.
-    norm : float, default=1.0
-        ``||f||_rho``, nonnegative. Since ``|f| <= ||f||_rho``, a bound above ``norm`` is vacuous.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Theorem 11.
-
     Examples
     --------
     >>> round(theorem11_bound(n_components=5000, n_samples=1000, eta=0.375, failure=0.05), 1)
@@ -500,24 +299,6 @@ def theorem11_bound(
 
 def theorem11_condition(*, n_samples: int, eta: float, failure: float) -> bool:
     """Whether ``m log(1/failure) >= 7 (1 + 2 eta)^2``: then "recovered" is at most "printed".
-
-    Parameters
-    ----------
-    n_samples : int
-        Records m; the condition holds for all m >= 14.
-    eta : float
-        In (0, 1/2).
-    failure : float
-        In (0, 1/8).
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -537,25 +318,6 @@ def theorem11_condition(*, n_samples: int, eta: float, failure: float) -> bool:
 
 def theorem11_largest_failing_m(*, eta: float, n_samples: int = 40, points: int = 200) -> int:
     """Largest m for which the recovered bound exceeds the printed one somewhere on a grid.
-
-    Parameters
-    ----------
-    eta : float
-        In (0, 1/2).
-    n_samples : int, default=40
-        Records searched: 1 to this number.
-    points : int, default=200
-        Logarithmic grid for failure, from 1e-16 to 1/8.
-
-    Returns
-    -------
-    int
-        0 if the printed bound is never below the recovered one.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -597,32 +359,6 @@ def theorem12_bound(
 ) -> float:
     """Theorem 12's bound on the distance of private and non-private model in ``L^2(mu)``.
 
-    Parameters
-    ----------
-    n_components, n_samples : int
-        Features N >= records m.
-    epsilon, delta, eta : float
-        As in Algorithm 1.
-    failure : float
-        In (0, 1/5): the theorem holds with probability ``1 - 5 failure``.
-    version : {"printed", "corrected", "laurent_massart", "exact"}
-        Which bound on ``||z||^2`` is put in the place of Lemma 13.
-
-    Returns
-    -------
-    float
-        A bound on the distance (not squared). It grows like sqrt(N); the truth is constant, see
-        :func:`dplit.random_features.release.private_excess_exact`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Theorem 12.
-
     Examples
     --------
     >>> round(theorem12_bound(n_components=4000, n_samples=1000, epsilon=1.0, delta=1e-5,
@@ -650,33 +386,6 @@ def theorem10_bound(
     version: Literal["printed", "corrected"] = "printed",
 ) -> float:
     """Theorem 10's bound on ``||f - f_hat||`` in ``L^2(mu)``: Theorem 11 plus Theorem 12.
-
-    Parameters
-    ----------
-    n_components, n_samples : int
-        Features N >= records m.
-    epsilon, delta, eta : float
-        As in Algorithm 1.
-    failure : float
-        In (0, 1/9): the theorem is stated with probability ``1 - 9 failure``.
-    norm : float, default=1.0
-        ``||f||_rho``, nonnegative.
-    version : {"printed", "corrected"}
-        "printed" has ``1 - eta`` where Theorem 12 has ``1 - 2 eta``, so it is less than the sum.
-        "corrected" is the sum with the recovered Theorem 11 and a valid noise norm.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Theorem 10 and equation (7).
 
     Examples
     --------

@@ -37,29 +37,6 @@ def published_gap_estimates(
 ) -> Array:  # fmt: skip
     """Excess-risk gaps as the published code estimates them, sampled exactly.
 
-    Parameters
-    ----------
-    eigenvalues : tuple of array_like
-        Eigenvalues of the Gram matrix (or of Phi^T Phi) of the whole data set, then of each group.
-    sizes : tuple of int
-        Numbers of records, in the same order.
-    sigma : float
-        Standard deviation of the noise per coefficient.
-    rng : numpy.random.Generator
-    draws : int, default=100
-        Noise draws behind each estimated risk; the code draws them anew for the whole data set and
-        for each group.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        ``|R - R_a|`` of each group.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or there are fewer than two sets.
-
     Notes
     -----
     For least-squares coefficients the residual is orthogonal to the range of Phi, so the estimated
@@ -89,21 +66,6 @@ def estimator_floor(
 ) -> Array:
     """Mean of the published gap estimate where the true gap is zero: its Monte-Carlo floor.
 
-    Parameters
-    ----------
-    eigenvalues, sizes, sigma, draws
-        As in :func:`published_gap_estimates`.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        ``sqrt(2/pi) sigma^2 sqrt((2/draws) (||G||_F^2/n^2 + ||G_a||_F^2/n_a^2))``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Notes
     -----
     The mean of a half-normal variable; the estimate is a weighted sum of chi-squares with 100
@@ -126,25 +88,6 @@ def estimator_floor(
 def risk(residuals: ArrayLike) -> float:
     """Empirical risk: the mean squared residual.
 
-    Parameters
-    ----------
-    residuals : array_like of shape (n,)
-        Finite.
-
-    Returns
-    -------
-    float
-        Nonnegative; without the factor 1/2.
-
-    Raises
-    ------
-    ValueError
-        If the input is empty or not finite.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), equation (1).
-
     Examples
     --------
     >>> risk([1.0, -3.0])
@@ -162,31 +105,10 @@ def _row_norms2(features: ArrayLike) -> Array:
 def excess_risk_exact(features: ArrayLike, *, sigma: float) -> float:
     """Expected excess risk of a linear model whose coefficients get Gaussian noise.
 
-    Parameters
-    ----------
-    features : array_like of shape (n, N)
-        Feature rows phi(x_j), real or complex.
-    sigma : float
-        Standard deviation of the noise per coefficient (complex: root of ``E|z_k|^2``).
-
-    Returns
-    -------
-    float
-        ``sigma^2 mean_j ||phi(x_j)||^2``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
     Notes
     -----
     ``E (y - phi.(c + z))^2 = (y - phi.c)^2 + sigma^2 ||phi||^2`` since E z = 0: no minimality of c
     and no second-order approximation is needed.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Definition 3.
 
     Examples
     --------
@@ -198,31 +120,6 @@ def excess_risk_exact(features: ArrayLike, *, sigma: float) -> float:
 
 def excess_risk_gap_exact(features: ArrayLike, groups: ArrayLike, *, sigma: float) -> Array:
     """Exact excess-risk gap of every group under Gaussian output noise.
-
-    Parameters
-    ----------
-    features : array_like of shape (n, N)
-        Feature rows.
-    groups : array_like of shape (n,)
-        Group of each row.
-    sigma : float
-        Standard deviation of the noise per coefficient.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        ``sigma^2 |mean_a ||phi||^2 - mean ||phi||^2|`` for the groups in increasing order: zero
-        where all rows have one norm. The coefficients are those of the whole data set.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the lengths differ.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Definition 4, equation (9) and Section 3.4. The printed
-    chain ``(1/2) sigma^2 |Tr H^a - Tr H|`` with ``Tr H^a = E ||x||^2`` is half of this.
 
     Examples
     --------
@@ -241,28 +138,6 @@ def excess_risk_gap_exact(features: ArrayLike, groups: ArrayLike, *, sigma: floa
 def ks_distance(a: ArrayLike, b: ArrayLike, *, grid: ArrayLike | None = None) -> float:
     """Kolmogorov-Smirnov distance of two samples, exact or on a grid.
 
-    Parameters
-    ----------
-    a, b : array_like of shape (n1,), (n2,)
-        Finite samples: the outputs in two groups.
-    grid : array_like, optional
-        Points at which the distribution functions are compared, as in the paper; all sample points
-        by default, which is exact. A grid never over-estimates.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 0 means statistical parity.
-
-    Raises
-    ------
-    ValueError
-        If a sample is empty or not finite.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Definition 5 and Section 4.3.
-
     Examples
     --------
     >>> ks_distance([1.0, 2.0], [1.5, 2.5]), ks_distance([0.0], [1.0])
@@ -278,22 +153,6 @@ def ks_distance(a: ArrayLike, b: ArrayLike, *, grid: ArrayLike | None = None) ->
 
 def ks_null(n1: int, n2: int) -> tuple[float, float]:
     """Mean and standard deviation of the KS distance of two samples of one continuous law.
-
-    Parameters
-    ----------
-    n1, n2 : int
-        Sample sizes, at least 1.
-
-    Returns
-    -------
-    mean, sd : float
-        ``0.8687 / sqrt(n)`` and ``0.2603 / sqrt(n)`` with ``n = n1 n2 / (n1 + n2)``: what parity
-        scores of pure independent noise look like.
-
-    Raises
-    ------
-    ValueError
-        If a size is below 1.
 
     Notes
     -----
@@ -314,23 +173,6 @@ def ks_null(n1: int, n2: int) -> tuple[float, float]:
 
 def expected_absolute_error(residuals: ArrayLike, noise_sd: ArrayLike) -> Array:
     """Expected absolute residual after Gaussian noise, record by record.
-
-    Parameters
-    ----------
-    residuals : array_like of shape (n,)
-    noise_sd : float or array_like of shape (n,)
-        Standard deviation of the prediction noise at each record, nonnegative:
-        ``sigma ||phi(x_j)||``.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        ``E |r + s g|``, the mean of a folded normal law.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not finite or a standard deviation is negative.
 
     Notes
     -----
@@ -381,27 +223,6 @@ def error_gaps(
     residuals: ArrayLike, groups: ArrayLike, *, noise_sd: ArrayLike, strata: ArrayLike | None = None
 ) -> ErrorGaps:
     """Equalised-odds gaps of a regression: error differences between groups given the label.
-
-    Parameters
-    ----------
-    residuals : array_like of shape (n,)
-        Non-private residuals.
-    groups : array_like of shape (n,)
-        Group of each record.
-    noise_sd : float or array_like of shape (n,)
-        Standard deviation of the prediction noise at each record.
-    strata : array_like of shape (n,), optional
-        Label stratum of each record; one stratum by default (equal errors overall).
-
-    Returns
-    -------
-    ErrorGaps
-        Exact expectations over the noise, no simulation.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, or no stratum contains two groups.
 
     Notes
     -----

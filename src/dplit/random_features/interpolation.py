@@ -69,17 +69,6 @@ class DuplicateCounts:
 def distinct_rows(X: ArrayLike) -> tuple[_Indices, _Indices]:
     """Return the first position of every distinct row, and for each row which distinct row it is.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-
-    Returns
-    -------
-    first : ndarray of int, shape (k,)
-        Increasing positions of the k distinct rows.
-    inverse : ndarray of int, shape (n,)
-        ``X[first[inverse]] == X``.
-
     Examples
     --------
     >>> distinct_rows([[1.0], [0.0], [1.0]])
@@ -165,21 +154,6 @@ def square_matrix(gram: ArrayLike) -> NDArray[Any]:
 def gram_matrix(features: ArrayLike) -> NDArray[Any]:
     """Gram matrix ``A A*`` of the rows of a feature matrix, by a symmetric rank-N update.
 
-    Parameters
-    ----------
-    features : array_like of shape (m, N)
-        Real or complex.
-
-    Returns
-    -------
-    ndarray of shape (m, m)
-        Exactly Hermitian; half the multiplications of a general product.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``features`` is not a finite numeric matrix.
-
     Examples
     --------
     >>> gram_matrix([[1.0, 1.0], [1.0, -1.0]])
@@ -208,24 +182,6 @@ def _smallest(n_records: int) -> float:
 
 def find_duplicate_rows(X: ArrayLike, y: ArrayLike) -> list[tuple[int, int]]:
     """Pairs of equal rows that carry different labels: no function interpolates them.
-
-    Parameters
-    ----------
-    X : array_like of shape (m, d)
-        Inputs, or features.
-    y : array_like of shape (m,)
-        Labels.
-
-    Returns
-    -------
-    list of (int, int)
-        For every conflicting row its position and that of the first row equal to it, in order of
-        the later position. Empty when interpolation is feasible.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arrays are not finite and numeric or their lengths differ.
 
     Examples
     --------
@@ -297,31 +253,6 @@ def min_norm_dual(
 ) -> NDArray[Any]:
     """Dual vector ``a`` with ``G a = y`` of smallest norm: ``A* a`` is the min-norm interpolator.
 
-    Parameters
-    ----------
-    gram : array_like of shape (m, m)
-        Hermitian positive semidefinite Gram matrix ``A A*``.
-    y : array_like of shape (m,)
-        Labels.
-    method : {"cholesky", "eigh"}, default="cholesky"
-        "cholesky" falls back to "eigh" when the estimated reciprocal condition number is at most
-        max(m, 1000) times machine precision.
-    cutoff : float or None
-        "eigh" drops eigenvalues up to ``cutoff`` times the largest; None is max(m, 1000) times
-        machine precision.
-    allow_residual : bool, default=False
-        With True the least-squares fit of smallest norm is returned when no interpolator exists.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-
-    Raises
-    ------
-    ValueError
-        If the shapes disagree, or if no interpolator exists (relative residual above 1e-8) and
-        ``allow_residual`` is False; two equal rows with different labels are named.
-
     Examples
     --------
     >>> min_norm_dual([[2.0, 0.0], [0.0, 4.0]], [1.0, 1.0])
@@ -349,38 +280,10 @@ def min_norm_fit(
 ) -> NDArray[Any]:
     """Coefficients of smallest norm that interpolate the labels: ``c = A* (A A*)^{-1} y``.
 
-    Parameters
-    ----------
-    features : array_like of shape (m, N)
-        Feature matrix A, real or complex, with N >= m.
-    y : array_like of shape (m,)
-        Labels.
-    method : {"cholesky", "pinv", "eigh"}, default="cholesky"
-        Gram matrix and Cholesky with a safe path for singular Gram matrices; the pseudo-inverse
-        of A (the naive way, ten times slower); or the eigenvalues of the Gram matrix.
-    cutoff, allow_residual
-        As in :func:`min_norm_dual`; for "pinv" ``cutoff`` is numpy's ``rcond`` on singular values.
-
-    Returns
-    -------
-    ndarray of shape (N,)
-        ``A c = y`` to a relative residual of 1e-8 (unless ``allow_residual``).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not numeric, not finite or of the wrong shape, if N < m, or if no
-        interpolator exists: two equal rows with different labels are named.
-
     Notes
     -----
     The paper's closed form in section 2.4 is this one; its section 2.1 prints ``A (A A*)^{-1}``,
     whose dimensions do not match.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, equation (4).
 
     Examples
     --------
@@ -411,36 +314,11 @@ def min_norm_fit(
 def ridge_fit(features: ArrayLike, y: ArrayLike, *, alpha: float) -> NDArray[Any]:
     """Minimiser of ``||A c - y||^2 + alpha ||c||^2`` (scikit-learn's alpha, not divided by m).
 
-    Parameters
-    ----------
-    features : array_like of shape (m, N)
-        Real or complex; any N >= 1.
-    y : array_like of shape (m,)
-        Labels.
-    alpha : float
-        Penalty, positive and finite; the paper's lambda is ``alpha / m``.
-
-    Returns
-    -------
-    ndarray of shape (N,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not numeric, not finite or of the wrong shape, or ``alpha`` not positive.
-    numpy.linalg.LinAlgError
-        If ``alpha`` is lost in the rounding of the Gram matrix, which depends on the data: the
-        private estimator refuses such penalties from the sizes alone.
-
     Notes
     -----
     Solved in the smaller space: ``A* (A A* + alpha I)^{-1} y`` for N > m, else
     ``(A* A + alpha I)^{-1} A* y``. As alpha tends to 0 the first tends to the min-norm fit with
     an error of order alpha.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), equation (5).
 
     Examples
     --------
@@ -461,25 +339,6 @@ def ridge_fit(features: ArrayLike, y: ArrayLike, *, alpha: float) -> NDArray[Any
 
 def kaczmarz(gram: ArrayLike, y: ArrayLike, rows: ArrayLike) -> NDArray[Any]:
     """Dual vector of the Kaczmarz iterate after visiting the given rows, from zero.
-
-    Parameters
-    ----------
-    gram : array_like of shape (m, m)
-        Gram matrix ``A A*`` with a positive diagonal.
-    y : array_like of shape (m,)
-        Labels.
-    rows : array_like of int, shape (T,)
-        The row of every step, in order. Randomised Kaczmarz draws them at random.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        ``A* a`` equals the naive iterate. One step costs m multiplications instead of N.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array has the wrong type or shape, a row is out of range or its norm is zero.
 
     Notes
     -----
@@ -508,22 +367,6 @@ def kaczmarz(gram: ArrayLike, y: ArrayLike, rows: ArrayLike) -> NDArray[Any]:
 
 def relative_residual(features: ArrayLike, y: ArrayLike, coef: ArrayLike) -> float:
     """Residual ``||A c - y|| / ||y||`` of a fit: 0 for an interpolator, 1 for c = 0.
-
-    Parameters
-    ----------
-    features : array_like of shape (m, N)
-    y : array_like of shape (m,)
-        Labels, not all zero.
-    coef : array_like of shape (N,)
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array has the wrong type or shape, or all labels are zero.
 
     Examples
     --------

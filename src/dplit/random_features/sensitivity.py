@@ -85,23 +85,6 @@ class Witness(NamedTuple):
 def crude_sensitivity(*, alpha: float, label_norm: float) -> float:
     r"""Largest distance of any two ridge fits whose label vectors have norm at most ``label_norm``.
 
-    Parameters
-    ----------
-    alpha : float
-        Ridge penalty (scikit-learn's, not divided by the number of records), positive.
-    label_norm : float
-        Bound on :math:`\|y\|_2`, positive: ``b * sqrt(m)`` for m labels in [-b, b].
-
-    Returns
-    -------
-    float
-        ``label_norm / sqrt(alpha)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive and finite.
-
     Notes
     -----
     Singular values of :math:`(\Phi^\top\Phi+\alpha I)^{-1}\Phi^\top` are
@@ -180,31 +163,6 @@ def record_sensitivity(
 ) -> float:
     r"""Largest distance that ridge coefficients move when one record changes, for all data sets.
 
-    Parameters
-    ----------
-    alpha : float
-        Ridge penalty (scikit-learn's), positive.
-    label_bound : float
-        Labels lie in [-b, b]; positive.
-    n_records : int
-        **Public** number of records m. With "replace_one" it is the size of both data sets. With
-        "add_remove" it must be a public cap on the size of the larger one: over all sizes the
-        sensitivity is infinite (it grows like sqrt(m)).
-    neighboring : {"replace_one", "add_remove"}, default="replace_one"
-
-    Returns
-    -------
-    float
-        With "add_remove" the exact supremum over rows of norm at most 1, attained for every m and
-        alpha. With "replace_one" an upper bound; :func:`swap_witness` comes within 3 % of it for
-        alpha >= 10 (0.2 % at m = 1000, alpha = 100) and within 22 % below. Increasing in
-        ``n_records``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     **Removal.** Let :math:`H=\Phi^\top\Phi+\alpha I` belong to the other n = m - 1 records. The
@@ -256,17 +214,10 @@ def record_sensitivity(
     amount to a penalty ``alpha / r^2`` and a factor 1/r, and no bound falls faster than
     ``alpha^-2``; so that margin also covers rows that rounding made longer than 1 (by under 1e-13).
 
-    References
-    ----------
-    The repair is ours; compare Liao, Needell, Schaeffer and Xue, Differentially private random
-    feature model, manuscript of September 9, 2025, Lemma 9.
-
     Examples
     --------
     >>> round(record_sensitivity(alpha=100.0, label_bound=1.0, n_records=1000), 4)
     0.031
-    >>> round(record_sensitivity(alpha=0.25, label_bound=1.0, n_records=1), 6)
-    2.0
     """
     penalty = check_positive("alpha", alpha)
     b = check_positive("label_bound", label_bound)
@@ -280,23 +231,6 @@ def record_sensitivity(
 
 def removal_witness(*, alpha: float, label_bound: float, n_records: int) -> Witness:
     """Parallel records whose last one moves the ridge fit most when it is removed.
-
-    Parameters
-    ----------
-    alpha, label_bound, n_records
-        As in :func:`record_sensitivity`.
-
-    Returns
-    -------
-    Witness
-        One feature; ``n_records`` rows of norm at most 1. It attains the sensitivity. With an odd
-        number of records every row can be given norm 1 by a second and third feature whose
-        contributions cancel in pairs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Examples
     --------
@@ -316,21 +250,6 @@ def swap_witness(*, alpha: float, label_bound: float, n_records: int) -> Witness
 
     The common records point along one axis and have label b; the swapped ones are mirror images
     :math:`(\pm p, -q)` with label b, so that the difference lies along the axis without data.
-
-    Parameters
-    ----------
-    alpha, label_bound, n_records
-        As in :func:`record_sensitivity`.
-
-    Returns
-    -------
-    Witness
-        Two features; ``n_records + 1`` rows of norm at most 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Notes
     -----
@@ -385,33 +304,9 @@ def pair_sensitivity(
 ) -> float:
     """Distance ``||c - c'||_2`` of two min-norm interpolators, from Gram matrices only.
 
-    Parameters
-    ----------
-    gram, gram_other : array_like of shape (m, m) and (m', m')
-        Gram matrices ``A A*`` and ``A' A'*`` of the two data sets.
-    y, y_other : array_like of shape (m,) and (m',)
-        Their labels.
-    cross : array_like of shape (m, m')
-        ``A A'*``.
-
-    Returns
-    -------
-    float
-        Accurate to about 1e-8 of ``||c||`` (a square root of a difference of squares).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes disagree, entries are not finite or a data set cannot be interpolated.
-
     Notes
     -----
     With dual vectors a and a', ``||c - c'||^2 = a* G a + a'* G' a' - 2 Re(a* A A'* a')``.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, Definition 2: the sensitivity is the maximum over all neighbouring pairs.
 
     Examples
     --------
@@ -441,23 +336,6 @@ def _inverse(gram: ArrayLike) -> NDArray[Any]:
 def removal_sensitivities(gram: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     """Distances ``||c - c_{-j}||_2`` that the interpolator moves when record j is removed.
 
-    Parameters
-    ----------
-    gram : array_like of shape (m, m)
-        Invertible Gram matrix ``A A*``.
-    y : array_like of shape (m,)
-        Labels.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        ``|a_j| / sqrt((G^{-1})_jj)`` with ``a = G^{-1} y``: one inverse instead of m fits.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes disagree, entries are not finite or ``gram`` is singular.
-
     Notes
     -----
     ``c_{-j}`` is the projection of c on the span of the other rows, so ``c - c_{-j}`` is parallel
@@ -477,21 +355,6 @@ def removal_sensitivities(gram: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
 def label_sensitivities(gram: ArrayLike) -> NDArray[np.float64]:
     """Distances that the interpolator moves when label j changes by one: ``sqrt((G^{-1})_jj)``.
 
-    Parameters
-    ----------
-    gram : array_like of shape (m, m)
-        Invertible Gram matrix ``A A*``.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Never below ``1 / ||A_j||``, see :func:`interpolator_lower_bound`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is not a finite square matrix or is singular.
-
     Examples
     --------
     >>> label_sensitivities([[4.0, 0.0], [0.0, 1.0]])
@@ -502,31 +365,6 @@ def label_sensitivities(gram: ArrayLike) -> NDArray[np.float64]:
 
 def lemma9_bound(*, n_components: int, eta: float, normalized: bool = False) -> float:
     """Lemma 9's claimed sensitivity of the interpolator, ``2 / sqrt(N (1 - 2 eta))``.
-
-    Parameters
-    ----------
-    n_components : int
-        Number N of features.
-    eta : float
-        Half the allowed deviation of the eigenvalues of ``A A*/N`` from 1, in (0, 1/2).
-    normalized : bool, default=False
-        With True the features have norm 1 instead of sqrt(N) and the bound is
-        ``2 / sqrt(1 - 2 eta)``: it does not decrease with N.
-
-    Returns
-    -------
-    float
-        True for pairs of data sets with ``||y|| <= 1`` whose Gram matrices both have smallest
-        eigenvalue at least ``N (1 - 2 eta)``; **not** a sensitivity, since other pairs exist.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_components < 1`` or ``eta`` is outside (0, 1/2).
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Lemma 9.
 
     Examples
     --------
@@ -539,23 +377,6 @@ def lemma9_bound(*, n_components: int, eta: float, normalized: bool = False) -> 
 
 def interpolator_lower_bound(label_change: float, row_norm: float) -> float:
     """Smallest distance that any interpolator moves when one label changes.
-
-    Parameters
-    ----------
-    label_change : float
-        Absolute change ``|y_j - y_j'|``, positive.
-    row_norm : float
-        Norm of the record's feature row, positive: sqrt(N), or 1 for normalised features.
-
-    Returns
-    -------
-    float
-        ``label_change / row_norm``, from ``<c - c', A_j> = y_j - y_j'`` and Cauchy-Schwarz.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive and finite.
 
     Examples
     --------
@@ -572,26 +393,6 @@ def near_duplicate_profile(
 
     The data set is ``(x_1, 1/sqrt 2), (x_2, -1/sqrt 2)`` with ``||x_1 - x_2|| = h``; its neighbour
     has a distant point instead of x_2. The noise is put on real and imaginary parts.
-
-    Parameters
-    ----------
-    scaled_distance : array_like
-        ``sigma_omega * h``, positive; the kernel of the two points is ``exp(-(.)^2 / 2)``.
-    epsilon, delta : float
-        The budget that Algorithm 1 is run with; epsilon positive, delta in (0, 1).
-    eta : float
-        Parameter of Lemma 9, in (0, 1/2).
-
-    Returns
-    -------
-    NearDuplicateProfile
-        ``mu`` = ||c - c'|| / sigma, and ``delta``, the smallest delta for which the pair satisfies
-        (epsilon, delta)-privacy. Both have the shape of ``scaled_distance``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
 
     Notes
     -----
@@ -619,23 +420,6 @@ def near_duplicate_threshold(
     target_delta: float, *, epsilon: float, delta: float, eta: float
 ) -> float:
     """Distance ``sigma_omega * h`` below which Algorithm 1's delta exceeds a target.
-
-    Parameters
-    ----------
-    target_delta : float
-        In (0, 1); the claimed ``delta`` itself gives the distance where the violation starts.
-    epsilon, delta, eta : float
-        As in :func:`near_duplicate_profile`.
-
-    Returns
-    -------
-    float
-        The inverse of the profile; infinity if two records at any distance exceed the target.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -695,27 +479,6 @@ def near_duplicate_pair(
 ) -> NeighbouringPair:
     """Two points at distance h with labels ``1/sqrt 2`` and ``-1/sqrt 2``; the second moves away.
 
-    Parameters
-    ----------
-    h : float
-        Distance of the near-duplicates, positive.
-    n_features : int, default=1
-        Input dimension d; ignored when ``others`` is given.
-    others : array_like of shape (k, d), optional
-        Further records, with label 0, common to both data sets.
-    far : float, default=100.0
-        Coordinate of the replaced point in the neighbour, positive.
-
-    Returns
-    -------
-    NeighbouringPair
-        With ``2 + k`` records on both sides and ``||y|| = 1``: a replaced record.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
     >>> near_duplicate_pair(0.5).X.ravel()
@@ -740,23 +503,6 @@ def forced_label_pair(h: float, *, n_features: int = 5) -> NeighbouringPair:
     The labels ``f1(x)/2 = sqrt(1 + ||x||)/2`` come from one continuous function, so nobody chose
     opposite labels for near-duplicates; the kink of f1 at 0 is what the interpolator pays for.
 
-    Parameters
-    ----------
-    h : float
-        Spacing, in (0, 1/2] so that ``||y|| <= 1``.
-    n_features : int, default=5
-        Input dimension d.
-
-    Returns
-    -------
-    NeighbouringPair
-        Three records against two.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Examples
     --------
     >>> forced_label_pair(0.01).y.round(4)
@@ -780,27 +526,6 @@ def measure_pair(
     normalized: bool = False,
 ) -> PairMeasurement:
     """Exact privacy of Algorithm 1 on one pair of neighbours, with noise on both parts.
-
-    Parameters
-    ----------
-    pair : NeighbouringPair
-    feature_map : callable
-        Maps inputs (n, d) to features (n, N), real or complex.
-    epsilon, delta : float
-        Nominal budget of Algorithm 1.
-    eta : float
-        In (0, 1/2).
-    normalized : bool, default=False
-        True when the features have rows of norm 1 instead of sqrt(N).
-
-    Returns
-    -------
-    PairMeasurement
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range or a data set cannot be interpolated.
 
     Notes
     -----

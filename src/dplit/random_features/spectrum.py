@@ -89,24 +89,6 @@ def gram_spectrum(
 ) -> NDArray[np.float64]:
     """Eigenvalues of ``scale * A A*`` in increasing order.
 
-    Parameters
-    ----------
-    features : array_like of shape (m, N), optional
-        Feature matrix A. Exactly one of ``features`` and ``gram`` is given.
-    gram : array_like of shape (m, m), optional
-        Hermitian Gram matrix ``A A*``.
-    scale : float, default=1.0
-        Positive factor: 1/N for the paper's unnormalised features.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If both or none of the matrices are given, or an argument has the wrong type or range.
-
     Examples
     --------
     >>> gram_spectrum([[1.0, 1.0], [1.0, -1.0]], scale=0.5)
@@ -125,21 +107,6 @@ def gram_spectrum(
 def marchenko_pastur_edges(ratio: float) -> Edges:
     """Ends of the spectrum of ``A A*/N`` when the kernel between records is nearly zero.
 
-    Parameters
-    ----------
-    ratio : float
-        m / N, records over features, in (0, 1].
-
-    Returns
-    -------
-    Edges
-        ``(1 - sqrt(ratio))^2`` and ``(1 + sqrt(ratio))^2``, sharp as m and N grow.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``ratio`` is outside (0, 1].
-
     Examples
     --------
     >>> marchenko_pastur_edges(0.25)
@@ -153,24 +120,6 @@ def marchenko_pastur_oversampling(
     eta: float, *, side: Literal["norm", "smallest"] = "norm"
 ) -> float:
     """Features per record N/m from which Theorem 8's conclusion holds, kernel nearly zero.
-
-    Parameters
-    ----------
-    eta : float
-        In (0, 1/2).
-    side : {"norm", "smallest"}, default="norm"
-        "norm" for ``||A A*/N - I|| <= 2 eta``; "smallest" for the half that Lemma 9 uses, smallest
-        eigenvalue at least ``1 - 2 eta``.
-
-    Returns
-    -------
-    float
-        ``(sqrt(1 + 2 eta) - 1)^-2`` or ``(1 - sqrt(1 - 2 eta))^-2``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Examples
     --------
@@ -195,34 +144,6 @@ def concentration_conditions(
     c2: float = 1.0,
 ) -> ConcentrationConditions:
     """Both sides of the three hypotheses of Theorem 8, and what they would give.
-
-    Parameters
-    ----------
-    n_samples, n_components, n_features : int
-        Records m, features N and input dimension d.
-    spread : float
-        ``gamma^2 sigma_omega^2``: variance of the inputs (all d components together) times
-        variance of the frequencies (per component); positive.
-    eta : float
-        In (0, 1/2); the paper states (0, 1), but everything after the theorem needs 1/2.
-    failure : float
-        The theorem's delta, in (0, 1).
-    c1, c2 : float, default=1.0
-        The constants C1 and C2, which the paper leaves unspecified; positive.
-
-    Returns
-    -------
-    ConcentrationConditions
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, Assumption 1 and Theorem 8.
 
     Examples
     --------

@@ -14,7 +14,6 @@ from dplit.random_features.data import Prepared, draw_data, f1, f2, split
 from dplit.random_features.experiments.curves import (
     Curves,
     Setting,
-    crossing_position,
     feature_curves,
     real_curves,
     record_curves,
@@ -169,24 +168,6 @@ def test_record_curves_equal_the_naive_run(figure: str) -> None:
         assert both[version].epsilons == (1.0,)
         assert both[version].learning_rates == (1.0,)
         np.testing.assert_array_equal(both[version].axis, [210.0])
-
-
-@pytest.mark.claim("dprf-fig3")
-def test_curves_cross_where_the_closed_form_says() -> None:
-    """Variances of the closed forms at the marks of Figure 3, interpolated: 1482 for N = 2m (the
-    two steps of 200 records bend the logarithm by less than 0.5 %)."""
-    m = np.arange(1000, 2001, 200)
-    sgd = np.array([sgd_variance(int(k), 1.0, 1e-5, 1 / k) for k in m])
-    errors = {
-        "sgd_expected": np.tile(sgd, (2, 1))[:, :, None],
-        "ours_expected": np.tile(187.777 / m, (2, 1))[:, :, None],
-        "gamma_expected": np.full((2, 6, 1), 16.0),
-    }
-    curves = Curves(errors, m.astype(float), "m", (1.0,), tuple((2 * m).tolist()))
-    assert crossing_position(curves) == pytest.approx(1482, rel=0.005)
-    assert crossing_position(curves, rival="gamma") is None
-    with pytest.raises(ValueError, match="rival must be one of"):
-        crossing_position(curves, rival="lasso")
 
 
 @pytest.fixture

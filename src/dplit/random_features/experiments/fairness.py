@@ -159,41 +159,7 @@ def gap_curves(
     dataset: Dataset, feature: str, *, seed: int, n_repeats: int = 10, n_jobs: int = 1,
     base: Setting | None = None,
 ) -> GapCurves:  # fmt: skip
-    """Training excess-risk gaps against epsilon (Figures 7 and 8): published estimate and truth.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Medical data for ``"sex"`` and ``"smoker"``, wine for ``"colour"``.
-    feature : {"sex", "smoker", "colour"}
-    seed : int
-    n_repeats : int, default=10
-        Splits (with their features and noise), at least 2.
-    n_jobs : int, default=1
-    base : Setting, optional
-        Settings; those of the published code by default. ``setting("fig7", "text")`` has the noise
-        of Algorithm 1, ``setting("fig8", "text")`` also 1000 training records of each colour.
-
-    Returns
-    -------
-    GapCurves
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Figures 7 and 8.
-
-    Examples
-    --------
-    >>> from dplit.datasets import load_medical
-    >>> small = replace(setting("fig7"), components=(50,), epsilons=(0.05, 0.3))
-    >>> gap_curves(load_medical("bundled"), "sex", seed=0, n_repeats=2, base=small).rf.shape
-    (2, 2, 2)
-    """
+    """Training excess-risk gaps against epsilon (Figures 7 and 8): published estimate and truth."""
     s = base or setting("fig8" if feature == "colour" else "fig7")
     name = f"dprf-{'fig8' if feature == 'colour' else 'fig7'}-{feature}"
     trials = run_trials(
@@ -206,30 +172,7 @@ def gap_curves(
 
 
 def projection(features: Array, y: Array, *, cutoff: float = 1e-10) -> Array:
-    """Fitted values of the minimum-norm least-squares fit: the projection of y on the range.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, N)
-    y : ndarray of shape (n,)
-    cutoff : float, default=1e-10
-        Directions whose squared singular value is below ``cutoff`` times the largest are dropped.
-        (``pinv`` at its default tolerance keeps directions of pure rounding error.)
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If an argument is not finite or the cutoff is negative.
-
-    Examples
-    --------
-    >>> projection(np.array([[1.0], [1.0]]), np.array([0.0, 2.0]))
-    array([1., 1.])
-    """
+    """Fitted values of the minimum-norm least-squares fit: the projection of y on the range."""
     F = check_finite_array("features", features, ndim=2)
     cutoff = check_nonnegative("cutoff", cutoff)
     if F.shape[0] > F.shape[1]:
@@ -247,28 +190,7 @@ def projection(features: Array, y: Array, *, cutoff: float = 1e-10) -> Array:
 
 @dataclass(frozen=True)
 class ParityScores:
-    """Statistical parity and accuracy of every model of Table 2.
-
-    Attributes
-    ----------
-    feature : str
-    group_names : tuple of str
-    targets, targets_grid, rls : float
-        KS distance of the labels (exact; on 500 points of [0, 1]) and of the linear model's
-        outputs (exact).
-    dp_rf, dp_rf_code, noise, dp_rls : ndarray of shape (n_repeats,)
-        KS distance of the private random feature model with the text's and the code's noise, of
-        that noise alone (text's scale), and of the private linear model.
-    mse : dict of str to float
-        Mean squared error of ``"zero"``, ``"constant"``, ``"rls"``, ``"rf"`` (non-private),
-        ``"dp_rf"``, ``"noise"``, ``"dp_rls"``.
-    null : tuple of float
-        Mean and standard deviation of the KS distance of independent identically distributed
-        outputs.
-    samples : dict of str to ndarray
-        Outputs of the first repetition (``"targets"``, ``"dp_rf"``, ``"rls"``, ``"dp_rls"``) and
-        ``"groups"``: Figure 9.
-    """
+    """Statistical parity and accuracy of every model of Table 2."""
 
     feature: str
     group_names: tuple[str, str]
@@ -309,45 +231,7 @@ def parity_scores(
     dataset: Dataset, features: tuple[str, ...], *, seed: int, n_repeats: int = 20, n_jobs: int = 1,
     scaling: str = "joint", base: Setting | None = None,
 ) -> dict[str, ParityScores]:  # fmt: skip
-    """Parity scores of labels, linear and random feature models (Figure 9, Table 2).
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The whole data set is trained on and scored, as in the paper.
-    features : tuple of {"sex", "smoker", "colour"}
-        Sensitive features; they share the fits, which do not know the groups (unless
-        ``scaling="group"``, which takes one feature).
-    seed : int
-    n_repeats : int, default=20
-        Draws of features and noise, at least 2.
-    n_jobs : int, default=1
-    scaling : {"joint", "group"}, default="joint"
-        Min-max scaling of the linear model's inputs (unstated for this table).
-    base : Setting, optional
-        Settings; those of the text by default.
-
-    Returns
-    -------
-    dict of str to ParityScores
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Figure 9 and Table 2.
-
-    Examples
-    --------
-    >>> from dplit.datasets import load_medical
-    >>> small = replace(setting("tab2-medical", "text"), components=(40,))
-    >>> scores = parity_scores(load_medical("bundled"), ("sex",), seed=0, n_repeats=2, base=small)
-    >>> scores["sex"].dp_rf.shape
-    (2,)
-    """
+    """Parity scores of labels, linear and random feature models (Figure 9, Table 2)."""
     key = "tab2-wine" if "colour" in features else "tab2-medical"
     if scaling == "group" and len(features) > 1:
         raise ValueError(f"features must be one feature with scaling='group', got {features!r}")
@@ -407,23 +291,7 @@ def _score(
 
 
 def label_strata(y: Array, n_strata: int) -> NDArray[np.intp]:
-    """Return the quantile bin of every label, 0 to n_strata - 1; equal labels share a bin.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-    n_strata : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-
-    Examples
-    --------
-    >>> label_strata(np.array([1.0, 2.0, 3.0, 4.0]), 2)
-    array([0, 0, 1, 1])
-    """
+    """Return the quantile bin of every label, 0 to n_strata - 1; equal labels share a bin."""
     k = check_integer("n_strata", n_strata)
     edges = np.quantile(y, np.arange(1, k) / k)
     return np.asarray(np.searchsorted(edges, y, side="left"), dtype=np.intp)
@@ -431,19 +299,7 @@ def label_strata(y: Array, n_strata: int) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class ErrorGapCurves:
-    """Largest error difference of two groups within a label stratum, against the noise.
-
-    Attributes
-    ----------
-    noise_sds : ndarray of shape (n,)
-        Standard deviation of the prediction noise, the same at every record.
-    absolute, squared, bias : ndarray of shape (n,)
-        Gaps of mean absolute, mean squared and mean signed error; labels in [0, 1].
-    mse : ndarray of shape (n,)
-        Mean squared error, ``mse(0) + noise_sd^2``.
-    strata : int
-        Strata that contain both groups.
-    """
+    """Largest error difference of two groups within a label stratum, against the noise."""
 
     noise_sds: Array
     absolute: Array
@@ -457,45 +313,7 @@ def error_gap_curves(
     dataset: Dataset, feature: str, *, seed: int, noise_sds: Sequence[float], n_strata: int = 4,
     base: Setting | None = None,
 ) -> ErrorGapCurves:  # fmt: skip
-    """Exact equalised error gaps of the random feature model of Table 2 as its noise grows.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    feature : {"sex", "smoker", "colour"}
-        The sensitive feature.
-    seed : int
-    noise_sds : sequence of float
-        Standard deviations of the prediction noise, nonnegative, in units of the label range.
-    n_strata : int, default=4
-        Label quantiles within which groups are compared (equalised odds for a regression).
-    base : Setting, optional
-        Settings; those of Table 2 by default. Features are cos/sin pairs, whose rows have norm one.
-
-    Returns
-    -------
-    ErrorGapCurves
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    With rows of norm one the signed and squared gaps do not move at all, and the absolute gap
-    falls: noise hides a bias and repairs none.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from dplit.datasets import load_medical
-    >>> small = replace(setting("tab2-medical", "text"), components=(40,))
-    >>> curves = error_gap_curves(load_medical("bundled"), "sex", seed=0, noise_sds=(0.0, 1.0),
-    ...                           base=small)
-    >>> bool(curves.absolute[1] < curves.absolute[0])
-    True
-    """
+    """Exact equalised error gaps of the random feature model of Table 2 as its noise grows."""
     key = "tab2-wine" if feature == "colour" else "tab2-medical"
     s = base or setting(key, "text")
     data = fairness_data(dataset, feature, labels="joint", scaling="joint", encoding="full")

@@ -34,38 +34,7 @@ def noise_variance(
     alpha: float, *, n_records: int, label_bound: float, epsilon: float, delta: float,
     bound: str = "record",
 ) -> float:  # fmt: skip
-    """Variance of a private ridge prediction's noise where rows have norm at most one.
-
-    Parameters
-    ----------
-    alpha : float
-        Penalty of ``||y - Phi c||^2 + alpha ||c||^2``, positive.
-    n_records : int
-        Number m of training records, public.
-    label_bound : float
-        Bound b on the absolute labels.
-    epsilon, delta : float
-        Privacy parameters; the noise is the exact minimum for them.
-    bound : {"record", "crude"}, default="record"
-        Sensitivity from one record's influence, or from the norm b sqrt(m) of all labels.
-
-    Returns
-    -------
-    float
-        sigma^2 under replacement of one record.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> options = {"n_records": 1000, "label_bound": 1.0, "epsilon": 1.0, "delta": 1e-5}
-    >>> crude = noise_variance(100.0, bound="crude", **options)
-    >>> bool(noise_variance(100.0, **options) < 2e-4 * crude)
-    True
-    """
+    """Variance of a private ridge prediction's noise where rows have norm at most one."""
     alpha, b = check_positive("alpha", alpha), check_positive("label_bound", label_bound)
     m = check_integer("n_records", n_records)
     if check_choice("bound", bound, ("record", "crude")) == "record":
@@ -84,22 +53,7 @@ def noise_variance(
 
 @dataclass(frozen=True)
 class Frontier:
-    """R^2 on test records against the penalty, and of the baselines.
-
-    Attributes
-    ----------
-    alphas : ndarray of shape (n,)
-    nonprivate, record, crude : ndarray of shape (n_repeats, n)
-        R^2 without noise; expected over the noise with the per-record and with the crude bound.
-    simulated : ndarray of shape (n_repeats, n)
-        R^2 with one noise draw of the per-record bound.
-    noise_record, noise_crude : ndarray of shape (n,)
-        Noise variance of a prediction, in squared units of the label bound.
-    baselines : dict of str to ndarray of shape (n_repeats,)
-        R^2 of ``"sufficient statistics"`` (on few features), ``"noisy gradient descent"`` (on all)
-        and the ``"constant"`` in the middle of the label bounds, under the same budget.
-    epsilon, delta : float
-    """
+    """R^2 on test records against the penalty, and of the baselines."""
 
     alphas: Array
     nonprivate: Array
@@ -121,27 +75,7 @@ class Frontier:
 
 
 def smooth_data(n: int, dimension: int = 2, *, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return Gaussian inputs and labels ``tanh(x_1 + x_2 / 2)`` in (-1, 1).
-
-    Parameters
-    ----------
-    n : int
-        Number of records.
-    dimension : int, default=2
-        Number of inputs, at least 2.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    X : ndarray of shape (n, dimension)
-    y : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> X, y = smooth_data(5, rng=np.random.default_rng(0))
-    >>> bool(np.all(np.abs(y) < 1))
-    True
-    """
+    """Return Gaussian inputs and labels ``tanh(x_1 + x_2 / 2)`` in (-1, 1)."""
     shape = (check_integer("n", n), check_integer("dimension", dimension, minimum=2))
     X = rng.standard_normal(shape)
     return X, np.tanh(X[:, 0] + 0.5 * X[:, 1])
@@ -213,49 +147,7 @@ def frontier(
     n_jobs: int = 1, n_records: int = 1000, n_components: int = 2000, few_components: int = 40,
     gamma: float = 0.1,
 ) -> Frontier:  # fmt: skip
-    """Private R^2 against the ridge penalty, with the baselines under the same guarantee.
-
-    Parameters
-    ----------
-    data : Prepared, optional
-        Real data with labels in [0, 1], split anew in every repetition; by default fresh draws of
-        :func:`smooth_data` with as many test as training records.
-    seed : int
-    epsilon, delta : float
-        Budget of each model, replacement of one record.
-    alphas : sequence of float
-        Penalties, positive.
-    n_repeats : int, default=5
-        At least 2.
-    n_jobs : int, default=1
-    n_records : int, default=1000
-        Training records; the others of ``data`` are test records.
-    n_components, few_components : int, default=2000, 40
-        Even numbers of cos/sin features of the model, and of sufficient statistics (whose noise
-        grows with them).
-    gamma : float, default=0.1
-        Kernel exp(-gamma ||x - y||^2).
-
-    Returns
-    -------
-    Frontier
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    ``E (y - f - s)^2 = (y - f)^2 + sigma^2``: every row has norm one. Labels are taken relative to
-    the middle of their public bounds, [-1, 1] or [0, 1].
-
-    Examples
-    --------
-    >>> result = frontier(seed=0, n_repeats=2, n_records=60, n_components=100, alphas=(1.0, 10.0))
-    >>> bool(np.all(result.record < result.nonprivate))
-    True
-    """
+    """Private R^2 against the ridge penalty, with the baselines under the same guarantee."""
     b = 1.0 if data is None else 0.5
     m, n = check_integer("n_records", n_records), check_integer("n_components", n_components)
     few = check_integer("few_components", few_components)

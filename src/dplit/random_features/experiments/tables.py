@@ -74,36 +74,7 @@ def _noise_sd(curves: Curves, method: str, at: tuple[int, ...]) -> float:
 def reproduction_rows(
     entries: Sequence[Mapping[str, Any]], curves: Curves, *, one_split: bool, repeats: int = 10
 ) -> list[dict[str, Any]]:
-    """Rows that compare numbers of a figure with ours, for ``Claim.reproduce``.
-
-    Parameters
-    ----------
-    entries : sequence of dict
-        From ``targets.yml``: ``method`` (a key of ``curves.values``, or ``"increment"``), ``at``,
-        ``paper``, ``reading_error`` and, where they apply, ``epsilon`` or ``rate``.
-    curves : Curves
-    one_split : bool
-        Whether the paper's mean belongs to a single split. Its standard error is our standard
-        deviation over ``sqrt(repeats)``; for a single split only the part due to the noise is
-        averaged, the standard deviation of the non-private error over splits is added to it.
-    repeats : int, default=10
-        Repetitions behind the paper's mean.
-
-    Returns
-    -------
-    list of dict
-        Ours is the closed-form expectation where the method has one. For ``"increment"`` (private
-        minus non-private, which the split does not move) the paper's standard error is that of
-        ``repeats`` draws.
-
-    Examples
-    --------
-    >>> errors = {"ours": np.array([[[1.0]], [[3.0]]])}
-    >>> curves = Curves(errors, np.array([10.0]), "N", (1.0,), (10,))
-    >>> entries = [{"method": "ours", "at": 10, "paper": 2.5, "reading_error": 0.1}]
-    >>> reproduction_rows(entries, curves, one_split=False)[0]["ours"]
-    2.0
-    """
+    """Rows that compare numbers of a figure with ours, for ``Claim.reproduce``."""
     rows = []
     for entry in entries:
         method, at = entry["method"], list(curves.axis).index(entry["at"])
@@ -129,28 +100,7 @@ def reproduction_rows(
 def table1_rows(
     entries: Sequence[Mapping[str, Any]], medical: Curves, wine: Curves, *, repeats: int = 10
 ) -> list[dict[str, Any]]:
-    """Rows of Table 1 (test errors at epsilon = 1), from the curves of Figure 4.
-
-    Parameters
-    ----------
-    entries : sequence of dict
-        From ``targets.yml``: ``data``, ``method`` (``"pinv"`` or ``"kaczmarz"``), ``at``,
-        ``paper``, ``reading_error``.
-    medical, wine : Curves
-        From :func:`dplit.random_features.experiments.curves.real_curves`.
-    repeats : int, default=10
-        Repetitions behind the paper's mean, all on one split.
-
-    Returns
-    -------
-    list of dict
-        Ours is the closed-form expectation; standard errors as in :func:`reproduction_rows`.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Table 1. ``pinv`` is the minimum-norm least-squares fit,
-    here from the Gram matrix of the distinct rows.
-    """
+    """Rows of Table 1 (test errors at epsilon = 1), from the curves of Figure 4."""
     rows = []
     for entry in entries:
         curves = {"medical": medical, "wine": wine}[entry["data"]]
@@ -177,23 +127,7 @@ def _folded_sd(gaps: NDArray[np.float64], floors: NDArray[np.float64]) -> float:
 def gap_rows(
     entries: Sequence[Mapping[str, Any]], curves: GapCurves, *, repeats: int = 10
 ) -> list[dict[str, Any]]:
-    """Rows that compare read-off gaps with the mean published estimate, for ``Claim.reproduce``.
-
-    Parameters
-    ----------
-    entries : sequence of dict
-        From ``targets.yml``: ``model`` (``"rf"`` or ``"rls"``), ``group`` (1 or 2), ``epsilon``,
-        ``paper``, ``reading_error``.
-    curves : GapCurves
-    repeats : int, default=10
-        Splits behind the paper's mean.
-
-    Returns
-    -------
-    list of dict
-        Standard errors are those of the law, not of the scatter of a few splits: the estimate is
-        nearly ``|g + s Z|`` with the exact gap g and s from the floor.
-    """
+    """Rows that compare read-off gaps with the mean published estimate, for ``Claim.reproduce``."""
     rows = []
     for entry in entries:
         model = check_choice("model", entry["model"], ("rf", "rls"))
@@ -215,21 +149,7 @@ def gap_rows(
 def parity_rows(
     entries: Sequence[Mapping[str, Any]], scores: Mapping[str, ParityScores], *, repeats: int = 20
 ) -> list[dict[str, Any]]:
-    """Rows of Table 2, for ``Claim.reproduce``.
-
-    Parameters
-    ----------
-    entries : sequence of dict
-        From ``targets.yml``: ``feature``, ``model`` (``"targets_grid"``, ``"rls"``, ``"dp_rf"``,
-        ``"dp_rls"``, ...), ``paper``, ``paper_sd`` (where printed), ``reading_error``.
-    scores : mapping of str to ParityScores
-    repeats : int, default=20
-        Repetitions behind the paper's mean.
-
-    Returns
-    -------
-    list of dict
-    """
+    """Rows of Table 2, for ``Claim.reproduce``."""
     rows = []
     for entry in entries:
         values = np.atleast_1d(getattr(scores[entry["feature"]], entry["model"]))
