@@ -30,30 +30,26 @@ __all__ = [
 def interpolation_shortfall(
     n_components: int, *, sensitivity: float = 4.0, label_range: float = 1.0
 ) -> float:
-    """How many times the published Delta is below what one label does to an interpolator."""
-    n = check_integer("n_components", n_components)
-    return (
-        check_positive("label_range", label_range)
-        * math.sqrt(n)
-        / check_positive("sensitivity", sensitivity)
-    )
+    """How many times the published Delta, ``sensitivity / sqrt(N)``, is below what one label does.
+
+    ``label_range sqrt(N) / sensitivity``: phi_j . (c - c') is the change of label j, ||phi_j|| = 1.
+    """
+    root = math.sqrt(check_integer("n_components", n_components))
+    return check_positive("label_range", label_range) * root / sensitivity
 
 
-def swap_sensitivities(
-    gram: ArrayLike, y: ArrayLike, cross: ArrayLike, norms2: ArrayLike, y_new: ArrayLike
-) -> Array:
-    """Distance that the interpolator moves for every swap of one record by one new record."""
-    G, k = check_finite_array("gram", gram, ndim=2), check_finite_array("cross", cross, ndim=2)
-    labels, new = check_finite_array("y", y, ndim=1), check_finite_array("y_new", y_new, ndim=1)
-    squares = check_finite_array("norms2", norms2, ndim=1)
-    if G.shape != (len(labels),) * 2 or k.shape != (len(new), len(labels)):
-        raise ValueError(f"cross must have shape {(len(new), len(labels))}, got {k.shape}")
-    inverse = np.linalg.inv(G)
-    alpha, moved = inverse @ labels, k @ inverse  # (m,), (k, m)
-    schur = squares - np.einsum("ij,ij->i", moved, k)
+def swap_sensitivities(gram: Array, y: Array, cross: Array, norms2: Array, y_new: Array) -> Array:
+    """Distances (k, m) that the interpolator moves when record j is swapped for new record i.
+
+    ``cross`` (k, m) are inner products of k new rows with the training rows, ``norms2`` (k,) their
+    squared norms: k m swaps from one inverse, by a formula that the chapter proves.
+    """
+    inverse = np.linalg.inv(gram)
+    alpha, moved = inverse @ y, cross @ inverse  # (m,), (k, m)
+    schur = norms2 - np.einsum("ij,ij->i", moved, cross)
     if np.any(schur <= 0):
         raise ValueError("cross must not describe a new row in the span of the training rows")
-    surplus = ((new - k @ alpha) / schur)[:, None]  # (H y)_new
+    surplus = ((y_new - cross @ alpha) / schur)[:, None]  # (H y)_new
     hjj = np.diag(inverse) + moved**2 / schur[:, None]
     hjn = -moved / schur[:, None]
     hnn = 1.0 / schur[:, None]
@@ -67,7 +63,11 @@ def swap_sensitivities(
 
 @dataclass(frozen=True)
 class SensitivityAudit:
-    """What one record of Figure 1 does to the interpolator, against the Delta of the code."""
+    """What one record of Figure 1 does to the interpolator, against the Delta of the code, by N.
+
+    l2 norms: of a change of sign of a label and of a removal (the largest over records), and of all
+    swaps by fresh records of the same law (mean and largest).
+    """
 
     components: NDArray[np.intp]
     code: Array
@@ -82,23 +82,20 @@ def sensitivity_audit(
     n_fresh: int = 1000, dimension: int = 5, frequency_sd: float = 40.0,
 ) -> SensitivityAudit:  # fmt: skip
     """Exact record-by-record sensitivities of the interpolator at the settings of Figure 1."""
-    m, k = check_integer("n_records", n_records), check_integer("n_fresh", n_fresh)
-    sd = check_positive("frequency_sd", frequency_sd)
-    name = "dprf-noise-audit"
-    X, y = draw_data(m + k, dimension, "f1", rng=stream(seed, name, "data"))
+    m, name = check_integer("n_records", n_records), "dprf-noise-audit"
+    X, y = draw_data(m + n_fresh, dimension, "f1", rng=stream(seed, name, "data"))
     results = []
-    for block in nested_grams(
-        X[:m], X[m:], components, frequency_sd=sd, rng=stream(seed, name, "public")
-    ):
+    public = stream(seed, name, "public")
+    for block in nested_grams(X[:m], X[m:], components, frequency_sd=frequency_sd, rng=public):
         inverse = np.linalg.inv(block.gram)
         diagonal, alpha = np.sqrt(np.diag(inverse)), inverse @ y[:m]
         swaps = swap_sensitivities(block.gram, y[:m], block.cross, block.row_norms2, y[m:])
         results.append([
             4.0 / math.sqrt(block.n_components),
-            float(np.max(2.0 * np.abs(y[:m]) * diagonal)),
-            float(np.max(np.abs(alpha) / diagonal)),
-            float(swaps.mean()),
-            float(swaps.max()),
+            np.max(2.0 * np.abs(y[:m]) * diagonal),
+            np.max(np.abs(alpha) / diagonal),
+            swaps.mean(),
+            swaps.max(),
         ])  # fmt: skip
     return SensitivityAudit(np.array(components, dtype=np.intp), *np.array(results).T)
 
@@ -115,7 +112,11 @@ def nearest_distances(X: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The conclusion and the second hypothesis of Theorem 8 in one experiment."""
+    """The conclusion and the second hypothesis of Theorem 8 in one experiment.
+
+    Extreme eigenvalues of the Gram matrix G of unit rows, ||G - I||, how many are below 1 - 2 eta,
+    and gamma^2 sigma_omega^2 with the 4 log(2m/eta) that it must reach.
+    """
 
     name: str
     n_records: int
@@ -128,11 +129,6 @@ class Spectrum:
     needed: float
 
     @property
-    def lemma9_usable(self) -> bool:
-        """Whether the smallest eigenvalue is at least 1/4."""
-        return self.smallest >= 0.25
-
-    @property
     def conclusion_holds(self) -> bool:
         """Whether the norm is at most 0.75."""
         return self.norm <= 0.75
@@ -142,9 +138,12 @@ def experiment_spectra(
     name: str, X: ArrayLike, components: Sequence[int], *, frequency_sd: float, seed: int,
     eta: float = 0.375,
 ) -> list[Spectrum]:  # fmt: skip
-    """Spectra of the feature Gram matrix of one experiment, for Theorem 8."""
+    """Spectra of the feature Gram matrix of inputs X (m, d) for increasing numbers of features.
+
+    The name selects the random stream; the paper's experiments have eta = 3/8.
+    """
     rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
-    sd, eta = check_positive("frequency_sd", frequency_sd), check_positive("eta", eta)
+    sd = check_positive("frequency_sd", frequency_sd)
     product = float(rows.var(axis=0).sum()) * sd**2
     result = []
     rng = stream(seed, f"dprf-thm8-{name}", "public")

@@ -7,20 +7,22 @@ frontier over the penalty needs no simulation. Penalties are not chosen on the d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
+from dplit._checks import Array, check_choice, check_positive, check_probability
 from dplit.baselines import noisy_gradient_descent, sufficient_statistics
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
 from dplit.random_features.data import Prepared, split
+from dplit.random_features.experiments.curves import repeated
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
-from dplit.streams import stream
-from dplit.trials import run_trials
+from dplit.trials import Trial
 
 __all__ = [
     "Frontier",
@@ -29,42 +31,42 @@ __all__ = [
     "smooth_data",
 ]
 
+_Pair = tuple[Array, Array]  # training, test
+
 
 def noise_variance(
     alpha: float, *, n_records: int, label_bound: float, epsilon: float, delta: float,
     bound: str = "record",
 ) -> float:  # fmt: skip
-    """Variance of a private ridge prediction's noise where rows have norm at most one."""
-    alpha, b = check_positive("alpha", alpha), check_positive("label_bound", label_bound)
-    m = check_integer("n_records", n_records)
+    """Variance sigma^2 of a private ridge prediction's noise where rows have norm at most one.
+
+    One record of m is replaced; the sensitivity is one record's influence ("record") or from the
+    norm b sqrt(m) of all labels ("crude"), the noise the exact minimum for it.
+    """
+    check_positive("epsilon", epsilon)
+    check_probability("delta", delta)
     if check_choice("bound", bound, ("record", "crude")) == "record":
-        sensitivity = record_sensitivity(
-            alpha=alpha, label_bound=b, n_records=m, neighboring="replace_one"
-        )
+        sensitivity = record_sensitivity(alpha=alpha, label_bound=label_bound, n_records=n_records)
     else:
-        sensitivity = crude_sensitivity(alpha=alpha, label_norm=b * np.sqrt(m))
-    sigma = gaussian_sigma(
-        epsilon=check_positive("epsilon", epsilon),
-        delta=check_probability("delta", delta),
-        sensitivity=float(sensitivity),
-    )
-    return float(sigma) ** 2
+        sensitivity = crude_sensitivity(alpha=alpha, label_norm=label_bound * math.sqrt(n_records))
+    return float(gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)) ** 2
 
 
 @dataclass(frozen=True)
 class Frontier:
-    """R^2 on test records against the penalty, and of the baselines."""
+    """R^2 on test records against the penalty, (n_repeats, n), and of the baselines, (n_repeats,).
+
+    Without noise, exact over the noise of the per-record and of the crude bound, and with one draw
+    of the former. Baselines: "sufficient statistics" (few features), "noisy gradient descent"
+    (all), and the "constant" in the middle of the label bounds.
+    """
 
     alphas: Array
     nonprivate: Array
     record: Array
     crude: Array
     simulated: Array
-    noise_record: Array
-    noise_crude: Array
     baselines: Mapping[str, Array]
-    epsilon: float
-    delta: float
 
     @property
     def best(self) -> tuple[float, float]:
@@ -74,10 +76,9 @@ class Frontier:
         return float(self.alphas[at]), float(means[at])
 
 
-def smooth_data(n: int, dimension: int = 2, *, rng: np.random.Generator) -> tuple[Array, Array]:
+def smooth_data(n: int, *, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return Gaussian inputs and labels ``tanh(x_1 + x_2 / 2)`` in (-1, 1)."""
-    shape = (check_integer("n", n), check_integer("dimension", dimension, minimum=2))
-    X = rng.standard_normal(shape)
+    X = rng.standard_normal((n, 2))
     return X, np.tanh(X[:, 0] + 0.5 * X[:, 1])
 
 
@@ -86,17 +87,11 @@ def _r2(errors: Array, y: Array) -> Array:
 
 
 def _baselines(
-    F: tuple[Array, Array], few: tuple[Array, Array], y: tuple[Array, Array],
-    b: float, epsilon: float, delta: float, rng: np.random.Generator,
-) -> dict[str, float]:  # fmt: skip
-    statistics = sufficient_statistics(
-        few[0], y[0], epsilon=epsilon, delta=delta, data_norm=1.0, label_bound=b,
-        neighboring="replace_one", rng=rng,
-    )  # fmt: skip
-    descent = noisy_gradient_descent(
-        F[0], y[0], epsilon=epsilon, delta=delta, clip=b, steps=50, learning_rate=1.0,
-        neighboring="replace_one", rng=rng,
-    )  # fmt: skip
+    F: _Pair, few: _Pair, y: _Pair, b: float, budget: dict[str, float], rng: np.random.Generator
+) -> dict[str, float]:
+    shared: dict[str, Any] = {**budget, "neighboring": "replace_one", "rng": rng}
+    statistics = sufficient_statistics(few[0], y[0], data_norm=1.0, label_bound=b, **shared)
+    descent = noisy_gradient_descent(F[0], y[0], clip=b, steps=50, learning_rate=1.0, **shared)
     predictions = {
         "sufficient statistics": few[1] @ statistics.coef,
         "noisy gradient descent": F[1] @ descent.coef,
@@ -106,21 +101,19 @@ def _baselines(
 
 
 def _trial(
-    trial: int, *, seed: int, name: str, data: Prepared | None, n_records: int, n_components: int,
-    few_components: int, gamma: float, alphas: Array, b: float, variances: Mapping[str, Array],
-    epsilon: float, delta: float,
+    trial: Trial, *, data: Prepared | None, n_records: int, widths: tuple[int, int], gamma: float,
+    alphas: Array, b: float, variances: Mapping[str, Array], budget: dict[str, float],
 ) -> tuple[dict[str, Array], dict[str, float]]:  # fmt: skip
-    rng = stream(seed, name, "data", trial)
+    rng = trial.stream("data")
     if data is None:
         X, y = smooth_data(2 * n_records, rng=rng)
         train, test = np.arange(n_records), np.arange(n_records, 2 * n_records)
     else:
         X, y = data.X, data.y - 0.5
         train, test = split(len(y) - n_records, groups=np.zeros(len(y), dtype=int), rng=rng)
-    public = stream(seed, name, "public", trial)
-    noise = stream(seed, name, "noise", trial)
+    public, noise = trial.stream("public"), trial.stream("noise")
     maps = []
-    for width in (n_components, few_components):
+    for width in widths:
         omega = random_frequencies(X.shape[1], width // 2, gamma=gamma, rng=public)
         maps.append((cos_sin_features(X[train], omega), cos_sin_features(X[test], omega)))
     F, few = maps
@@ -129,7 +122,7 @@ def _trial(
     duals = vectors @ (coordinates[:, None] / (np.clip(values, 0, None)[:, None] + alphas))
     predicted = (F[1] @ F[0].T) @ duals
     error = np.mean((y[test][:, None] - predicted) ** 2, axis=0)
-    z = noise.standard_normal((n_components, len(alphas)))
+    z = noise.standard_normal((widths[0], len(alphas)))
     private = predicted + np.sqrt(variances["record"]) * (F[1] @ z)
     curves = {
         "nonprivate": _r2(error, y[test]),
@@ -137,47 +130,38 @@ def _trial(
         "crude": _r2(error + variances["crude"], y[test]),
         "simulated": _r2(np.mean((y[test][:, None] - private) ** 2, axis=0), y[test]),
     }
-    return curves, _baselines(F, few, (y[train], y[test]), b, epsilon, delta, noise)
+    return curves, _baselines(F, few, (y[train], y[test]), b, budget, noise)
 
 
 def frontier(
     data: Prepared | None = None, *, seed: int, epsilon: float = 1.0, delta: float = 1e-5,
     alphas: Sequence[float] = (20.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0),
-    n_repeats: int = 5,
-    n_jobs: int = 1, n_records: int = 1000, n_components: int = 2000, few_components: int = 40,
-    gamma: float = 0.1,
+    n_repeats: int = 5, n_jobs: int = 1, n_records: int = 1000, n_components: int = 2000,
+    few_components: int = 40, gamma: float = 0.1,
 ) -> Frontier:  # fmt: skip
-    """Private R^2 against the ridge penalty, with the baselines under the same guarantee."""
-    b = 1.0 if data is None else 0.5
-    m, n = check_integer("n_records", n_records), check_integer("n_components", n_components)
-    few = check_integer("few_components", few_components)
-    if n % 2 or few % 2:
-        raise ValueError(f"n_components and few_components must be even, got {n} and {few}")
-    if data is not None and m >= len(data.y):
-        raise ValueError(f"n_records must be below {len(data.y)}, got n_records={m}")
-    penalties = np.array([check_positive("alphas", a) for a in alphas])
+    """Private R^2 against the ridge penalty, with the baselines at the same budget (replace one).
+
+    Data with labels in [0, 1], split anew in every repetition (``n_records`` train), or fresh draws
+    of :func:`smooth_data`; ``few_components`` are for the sufficient statistics.
+    """
+    b, budget = 1.0 if data is None else 0.5, {"epsilon": epsilon, "delta": delta}
+    if n_components % 2 or few_components % 2:
+        sizes = f"{n_components} and {few_components}"
+        raise ValueError(f"n_components and few_components must be even, got {sizes}")
+    if data is not None and n_records >= len(data.y):
+        raise ValueError(f"n_records must be below {len(data.y)}, got n_records={n_records}")
+    penalties = [check_positive("alphas", a) for a in alphas]
+    variance = partial(noise_variance, n_records=n_records, label_bound=b, **budget)
     variances = {
-        bound: np.array([
-            noise_variance(
-                alpha, n_records=m, label_bound=b, epsilon=epsilon, delta=delta, bound=bound
-            )
-            for alpha in penalties.tolist()
-        ])
+        bound: np.array([variance(alpha, bound=bound) for alpha in penalties])
         for bound in ("record", "crude")
-    }  # fmt: skip
-    name = "dprf-beyond-frontier" if data is None else "dprf-beyond-frontier-data"
-    trials = run_trials(
-        partial(
-            _trial, seed=seed, name=name, data=data, n_records=m, n_components=n,
-            few_components=few, gamma=check_positive("gamma", gamma), alphas=penalties, b=b,
-            variances=variances, epsilon=epsilon, delta=delta,
-        ),
-        check_integer("n_repeats", n_repeats, minimum=2), seed=seed, name=name, n_jobs=n_jobs,
+    }
+    trials = repeated(
+        _trial, n_repeats, seed=seed, n_jobs=n_jobs, data=data, n_records=n_records,
+        name="dprf-beyond-frontier" if data is None else "dprf-beyond-frontier-data",
+        widths=(n_components, few_components), gamma=check_positive("gamma", gamma),
+        alphas=np.array(penalties), b=b, variances=variances, budget=budget,
     )  # fmt: skip
     stacked = {key: np.array([curves[key] for curves, _ in trials]) for key in trials[0][0]}
     rivals = {key: np.array([scores[key] for _, scores in trials]) for key in trials[0][1]}
-    return Frontier(
-        alphas=penalties, noise_record=variances["record"] / b**2,
-        noise_crude=variances["crude"] / b**2, epsilon=epsilon, delta=delta, baselines=rivals,
-        **stacked,
-    )  # fmt: skip
+    return Frontier(alphas=np.array(penalties), baselines=rivals, **stacked)

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dplit._checks import check_choice
+from dplit._checks import Array, check_choice
 from dplit.claims import row
 from dplit.random_features.experiments.curves import Curves
 from dplit.random_features.experiments.fairness import GapCurves, ParityScores
@@ -25,6 +24,15 @@ __all__ = [
     "reproduction_rows",
     "table1_rows",
 ]
+
+
+def _row(
+    entry: Mapping[str, Any], place: str, ours: float, ours_se: float, paper_se: float
+) -> dict[str, Any]:
+    return row(
+        place, entry["paper"], ours, paper_se=paper_se, ours_se=ours_se,
+        reading_error=entry.get("reading_error", 0.0), miss=entry.get("miss", False),
+    )  # fmt: skip
 
 
 def _column(entry: Mapping[str, Any], curves: Curves) -> tuple[int, ...]:
@@ -58,7 +66,7 @@ def _paper_se(
     return math.hypot(split, _noise_sd(curves, method, at) / math.sqrt(repeats))
 
 
-def _relative_sd(values: NDArray[np.float64]) -> float:
+def _relative_sd(values: Array) -> float:
     """Root mean square over positions of standard deviation over mean, along axis 0."""
     return float(np.sqrt(np.mean(values.var(axis=0, ddof=1) / values.mean(axis=0) ** 2)))
 
@@ -74,7 +82,11 @@ def _noise_sd(curves: Curves, method: str, at: tuple[int, ...]) -> float:
 def reproduction_rows(
     entries: Sequence[Mapping[str, Any]], curves: Curves, *, one_split: bool, repeats: int = 10
 ) -> list[dict[str, Any]]:
-    """Rows that compare numbers of a figure with ours, for ``Claim.reproduce``."""
+    """Rows of a figure from entries of ``targets.yml``: method (or "increment"), at, epsilon, rate.
+
+    Ours is the closed-form expectation where there is one. With ``one_split`` the paper's mean of
+    ``repeats`` runs belongs to one split: only the part due to the noise is averaged.
+    """
     rows = []
     for entry in entries:
         method, at = entry["method"], list(curves.axis).index(entry["at"])
@@ -90,33 +102,32 @@ def reproduction_rows(
             paper_se = _paper_se(curves, method, (at, *column), one_split, repeats)
         extra = [f"{key} = {entry[key]:g}" for key in ("epsilon", "rate") if key in entry]
         place = ", ".join([method, f"at {entry['at']}", *extra])
-        rows.append(
-            row(place, entry["paper"], ours, paper_se=paper_se, ours_se=se,
-                reading_error=entry.get("reading_error", 0.0), miss=entry.get("miss", False))
-        )  # fmt: skip
+        rows.append(_row(entry, place, ours, se, paper_se))
     return rows
 
 
 def table1_rows(
     entries: Sequence[Mapping[str, Any]], medical: Curves, wine: Curves, *, repeats: int = 10
 ) -> list[dict[str, Any]]:
-    """Rows of Table 1 (test errors at epsilon = 1), from the curves of Figure 4."""
+    """Rows of Table 1 (test errors at epsilon = 1) from the curves of Figure 4, all on one split.
+
+    "pinv" is the minimum-norm least-squares fit, here from the Gram matrix of the distinct rows.
+    """
     rows = []
     for entry in entries:
         curves = {"medical": medical, "wine": wine}[entry["data"]]
         method = {"pinv": "min_norm_private", "kaczmarz": "ours"}[entry["method"]]
         at, k = list(curves.axis).index(entry["at"]), curves.epsilons.index(1.0)
-        rows.append(
-            row(f"{entry['data']}, {entry['method']}, N = {entry['at']}", entry["paper"],
-                curves.mean(f"{method}_expected")[at, k],
-                paper_se=_paper_se(curves, method, (at, k), True, repeats),
-                ours_se=curves.se(f"{method}_expected")[at, k],
-                reading_error=entry["reading_error"], miss=entry.get("miss", False))
-        )  # fmt: skip
+        place, exact = (
+            f"{entry['data']}, {entry['method']}, N = {entry['at']}",
+            f"{method}_expected",
+        )
+        ours, se = curves.mean(exact)[at, k], curves.se(exact)[at, k]
+        rows.append(_row(entry, place, ours, se, _paper_se(curves, method, (at, k), True, repeats)))
     return rows
 
 
-def _folded_sd(gaps: NDArray[np.float64], floors: NDArray[np.float64]) -> float:
+def _folded_sd(gaps: Array, floors: Array) -> float:
     """Standard deviation of ``|g + s Z|`` over splits with gaps g and floors ``sqrt(2/pi) s``."""
     s = floors * math.sqrt(math.pi / 2.0)
     means = expected_absolute_error(gaps, s)
@@ -127,7 +138,11 @@ def _folded_sd(gaps: NDArray[np.float64], floors: NDArray[np.float64]) -> float:
 def gap_rows(
     entries: Sequence[Mapping[str, Any]], curves: GapCurves, *, repeats: int = 10
 ) -> list[dict[str, Any]]:
-    """Rows that compare read-off gaps with the mean published estimate, for ``Claim.reproduce``."""
+    """Rows of read-off gaps (model, group 1 or 2, epsilon) beside the mean published estimate.
+
+    Standard errors are those of the law, not of the scatter of a few splits: the estimate is nearly
+    ``|g + s Z|`` with the exact gap g and s from the floor.
+    """
     rows = []
     for entry in entries:
         model = check_choice("model", entry["model"], ("rf", "rls"))
@@ -137,26 +152,21 @@ def gap_rows(
         sd = _folded_sd(
             getattr(curves, f"{model}_exact")[cell], getattr(curves, f"{model}_floor")[cell]
         )
-        rows.append(
-            row(f"{curves.feature}, {model}, group {entry['group']}, at {entry['epsilon']:g}",
-                entry["paper"], float(values.mean()), paper_se=sd / math.sqrt(repeats),
-                ours_se=sd / math.sqrt(len(values)), reading_error=entry["reading_error"],
-                miss=entry.get("miss", False))
-        )  # fmt: skip
+        place = f"{curves.feature}, {model}, group {entry['group']}, at {entry['epsilon']:g}"
+        se, paper_se = sd / math.sqrt(len(values)), sd / math.sqrt(repeats)
+        rows.append(_row(entry, place, float(values.mean()), se, paper_se))
     return rows
 
 
 def parity_rows(
     entries: Sequence[Mapping[str, Any]], scores: Mapping[str, ParityScores], *, repeats: int = 20
 ) -> list[dict[str, Any]]:
-    """Rows of Table 2, for ``Claim.reproduce``."""
+    """Rows of Table 2 from entries of feature, model, paper, paper_sd (where printed)."""
     rows = []
     for entry in entries:
         values = np.atleast_1d(getattr(scores[entry["feature"]], entry["model"]))
         se = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-        rows.append(
-            row(f"{entry['feature']}, {entry['model']}", entry["paper"], float(values.mean()),
-                paper_se=entry.get("paper_sd", 0.0) / math.sqrt(repeats), ours_se=se,
-                reading_error=entry["reading_error"], miss=entry.get("miss", False))
-        )  # fmt: skip
+        place = f"{entry['feature']}, {entry['model']}"
+        paper_se = entry.get("paper_sd", 0.0) / math.sqrt(repeats)
+        rows.append(_row(entry, place, float(values.mean()), se, paper_se))
     return rows
