@@ -331,7 +331,8 @@ def near_duplicate_profile(
     """What Algorithm 1 guarantees for two records at a distance h with opposite labels.
 
     The data are ``(x_1, 1/sqrt 2), (x_2, -1/sqrt 2)``, the neighbour has a distant point instead of
-    x_2, noise is on both parts, features are many: ``||c - c'|| = 1/sqrt(N (1 - k))`` with
+    x_2, noise is on both parts, features are many: ``||c - c'|| = 1/sqrt(N (1 - k))`` and
+    ``mu = epsilon sqrt((1 - 2 eta) / (8 ln(1.25/delta) (1 - k)))`` for every N, with the kernel
     ``k = exp(-scaled_distance^2 / 2)``, ``scaled_distance = sigma_omega h``.
 
     Examples
