@@ -225,6 +225,7 @@ def error_gaps(
     absolute = expected_absolute_error(r, noise_sd)
     s2 = np.broadcast_to(np.asarray(noise_sd, dtype=float), r.shape) ** 2
     values = np.column_stack([r**2, r**2 + s2, np.abs(r), absolute, r, r])
+    kinds = [kind + end for kind in ("squared", "absolute", "bias") for end in ("", "_private")]
     gaps = []
     for value in np.unique(bins):
         inside = bins == value
@@ -235,4 +236,6 @@ def error_gaps(
         gaps.append(means.max(axis=0) - means.min(axis=0))
     if not gaps:
         raise ValueError("strata must include one that contains two groups")
-    return ErrorGaps(*np.max(gaps, axis=0).tolist(), strata=len(gaps))
+    return ErrorGaps(
+        strata=len(gaps), **dict(zip(kinds, np.max(gaps, axis=0).tolist(), strict=True))
+    )

@@ -328,5 +328,6 @@ def error_gap_curves(
     strata = label_strata(data.y, n_strata)
     gaps = [error_gaps(residuals, data.groups, noise_sd=x, strata=strata) for x in levels]
     kinds = ("absolute_private", "squared_private", "bias_private")
-    curves = (np.array([getattr(gap, kind) for gap in gaps]) for kind in kinds)
-    return ErrorGapCurves(levels, *curves, np.mean(residuals**2) + levels**2, gaps[0].strata)
+    absolute, squared, bias = (np.array([getattr(gap, kind) for gap in gaps]) for kind in kinds)
+    mse = np.mean(residuals**2) + levels**2
+    return ErrorGapCurves(levels, absolute, squared, bias, mse, gaps[0].strata)

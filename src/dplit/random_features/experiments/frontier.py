@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,9 +86,9 @@ def _r2(errors: Array, y: Array) -> Array:
 
 
 def _baselines(
-    F: _Pair, few: _Pair, y: _Pair, b: float, budget: dict[str, float], rng: np.random.Generator
+    F: _Pair, few: _Pair, y: _Pair, b: float, budget: dict[str, Any], rng: np.random.Generator
 ) -> dict[str, float]:
-    shared: dict[str, Any] = {**budget, "neighboring": "replace_one", "rng": rng}
+    shared = {**budget, "neighboring": "replace_one", "rng": rng}
     statistics = sufficient_statistics(few[0], y[0], data_norm=1.0, label_bound=b, **shared)
     descent = noisy_gradient_descent(F[0], y[0], clip=b, steps=50, learning_rate=1.0, **shared)
     predictions = {
@@ -102,7 +101,7 @@ def _baselines(
 
 def _trial(
     trial: Trial, *, data: Prepared | None, n_records: int, widths: tuple[int, int], gamma: float,
-    alphas: Array, b: float, variances: Mapping[str, Array], budget: dict[str, float],
+    alphas: Array, b: float, variances: Mapping[str, Array], budget: dict[str, Any],
 ) -> tuple[dict[str, Array], dict[str, float]]:  # fmt: skip
     rng = trial.stream("data")
     if data is None:
@@ -144,16 +143,17 @@ def frontier(
     Data with labels in [0, 1], split anew in every repetition (``n_records`` train), or fresh draws
     of :func:`smooth_data`; ``few_components`` are for the sufficient statistics.
     """
-    b, budget = 1.0 if data is None else 0.5, {"epsilon": epsilon, "delta": delta}
+    b = 1.0 if data is None else 0.5
+    budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
     if n_components % 2 or few_components % 2:
         sizes = f"{n_components} and {few_components}"
         raise ValueError(f"n_components and few_components must be even, got {sizes}")
     if data is not None and n_records >= len(data.y):
         raise ValueError(f"n_records must be below {len(data.y)}, got n_records={n_records}")
     penalties = [check_positive("alphas", a) for a in alphas]
-    variance = partial(noise_variance, n_records=n_records, label_bound=b, **budget)
+    case = {**budget, "n_records": n_records, "label_bound": b}
     variances = {
-        bound: np.array([variance(alpha, bound=bound) for alpha in penalties])
+        bound: np.array([noise_variance(alpha, bound=bound, **case) for alpha in penalties])
         for bound in ("record", "crude")
     }
     trials = repeated(
