@@ -191,9 +191,9 @@ def projection(F: Array, y: Array) -> Array:
 class ParityScores:
     """KS distances between the groups and accuracy of every model of Table 2.
 
-    Private ones have shape (n_repeats,). Labels exactly and on 500 points of [0, 1]; the private
-    model with the text's and the code's noise, that noise alone, mean and standard deviation for
-    independent outputs, and Figure 9's outputs.
+    ``*_grid`` is on 500 points of [0, 1], ``*_code`` has the code's noise, ``noise`` no model,
+    ``null`` is mean and standard deviation for outputs of one law, ``samples`` are Figure 9's
+    outputs.
     """
 
     feature: str

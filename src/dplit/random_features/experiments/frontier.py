@@ -55,9 +55,8 @@ def noise_variance(
 class Frontier:
     """R^2 on test records against the penalty, (n_repeats, n), and of the baselines, (n_repeats,).
 
-    Without noise, exact over the noise of the per-record and of the crude bound, and with one draw
-    of the former. Baselines: "sufficient statistics" (few features), "noisy gradient descent"
-    (all), and the "constant" in the middle of the label bounds.
+    Without noise, exact over the noise of either bound, and with one draw of the per-record one;
+    "constant" predicts the middle of the label bounds.
     """
 
     alphas: Array
