@@ -280,6 +280,17 @@ def fake(private: float, plain: float) -> Curves:
     return Curves(errors, np.array([2000.0]), "N", (1.0,), (2000,))
 
 
+@pytest.mark.claim("dprf-fig4")
+def test_increment_is_paired_over_repetitions() -> None:
+    """What a split does to both errors cancels; kills the sum of both variances."""
+    shared = np.array([[0.0], [10.0], [20.0]])
+    ours = shared[:, :, None] + np.array([1.0, 2.0, 3.0])[:, None, None] * np.array([1.0, 5.0])
+    values = {"ours": ours, "nonprivate": shared}
+    mean, se = Curves(values, np.array([60.0]), "N", (1.0, 0.2), (60,)).increment()
+    np.testing.assert_allclose(mean, [[2.0, 10.0]])
+    np.testing.assert_allclose(se, [[1 / math.sqrt(3), 5 / math.sqrt(3)]])
+
+
 @pytest.mark.claim("dprf-tab1")
 def test_rows_carry_expectations_and_standard_errors() -> None:
     """The noise part of the paper's error is averaged over 10 runs, the split's part is not."""

@@ -242,7 +242,7 @@ def differences(experiment: str) -> list[dict[str, Any]]:
 class Curves(Runs):
     """Mean squared test errors by method along ``axis``, as (repetition, position[, column]).
 
-    A column is a privacy budget, for SGD a pair of learning rate (in units of 1/m) and budget;
+    A column is a privacy budget, for ``sgd`` a learning rate (in units of 1/m) with each budget;
     ``components`` are the numbers of features at the positions.
     """
 
