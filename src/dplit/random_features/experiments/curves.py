@@ -389,6 +389,11 @@ def repeated(
     return run_trials(partial(function, **fixed), n, seed=seed, name=name, n_jobs=n_jobs)
 
 
+def stacked(trials: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
+    """Return arrays (repetition, ...) by key from one mapping per repetition."""
+    return {key: np.array([trial[key] for trial in trials]) for key in trials[0]}
+
+
 def _feature_trial(trial: Trial, *, s: Setting, X: Array, y: Array, m: int) -> _Errors:
     return method_errors(trial, (X[:m], X[m:]), (y[:m], y[m:]), s.components, s)
 

@@ -14,7 +14,7 @@ from dplit._checks import Array, check_integer, check_nonnegative
 from dplit.datasets import Dataset
 from dplit.features import cos_sin_features, phased_cosine_features
 from dplit.random_features.data import FairnessData, fairness_data, sensitive_groups, split
-from dplit.random_features.experiments.curves import Setting, repeated, setting
+from dplit.random_features.experiments.curves import Setting, repeated, setting, stacked
 from dplit.random_features.fairness import (
     error_gaps,
     estimator_floor,
@@ -24,7 +24,7 @@ from dplit.random_features.fairness import (
 )
 from dplit.random_features.release import fairness_scale, published_scale
 from dplit.streams import stream
-from dplit.trials import Trial
+from dplit.trials import Runs, Trial
 
 __all__ = [
     "ErrorGapCurves",
@@ -39,22 +39,16 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class GapCurves:
+class GapCurves(Runs):
     """Excess-risk gaps of two models in two groups, every array of shape (repetition, epsilon, 2).
 
-    ``rf`` and ``rls`` are the published estimates (random features, regularised linear model),
-    ``*_exact`` the exact gaps on the same split, ``*_floor`` the mean estimate of a zero gap.
+    "rf" and "rls" are the published estimates (random features, regularised linear model),
+    "*_exact" the exact gaps on the same split, "*_floor" the mean estimate of a zero gap.
     """
 
     feature: str
     group_names: tuple[str, str]
     epsilons: Array
-    rf: Array
-    rls: Array
-    rf_exact: Array
-    rls_exact: Array
-    rf_floor: Array
-    rls_floor: Array
 
 
 def _cosine(X: Array, n_components: int, sd: float, rng: np.random.Generator) -> Array:
@@ -163,9 +157,8 @@ def gap_curves(
         _gap_trial, n_repeats, seed=seed, name=name, n_jobs=n_jobs, dataset=dataset,
         feature=feature, s=s,
     )  # fmt: skip
-    stacked = {key: np.array([trial[key] for trial in trials]) for key in trials[0]}
     names = sensitive_groups(dataset, feature)[1]
-    return GapCurves(feature, names, np.array(s.epsilons), **stacked)
+    return GapCurves(stacked(trials), feature, names, np.array(s.epsilons))
 
 
 def projection(F: Array, y: Array) -> Array:

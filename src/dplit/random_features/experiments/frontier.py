@@ -19,9 +19,9 @@ from dplit.baselines import noisy_gradient_descent, sufficient_statistics
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
 from dplit.random_features.data import Prepared, split
-from dplit.random_features.experiments.curves import repeated
+from dplit.random_features.experiments.curves import repeated, stacked
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
-from dplit.trials import Trial
+from dplit.trials import Runs, Trial
 
 __all__ = [
     "Frontier",
@@ -52,24 +52,19 @@ def noise_variance(
 
 
 @dataclass(frozen=True)
-class Frontier:
-    """R^2 on test records against the penalty, (n_repeats, n), and of the baselines, (n_repeats,).
+class Frontier(Runs):
+    """R^2 on test records against the penalty, and of baselines, which have no penalty axis.
 
-    Without noise, exact over the noise of either bound, and with one draw of the per-record one;
-    "constant" predicts the middle of the label bounds.
+    Without noise, exact over the noise of either bound ("record", "crude"), "simulated" with one
+    draw of the former; "constant" predicts the middle of the label bounds.
     """
 
     alphas: Array
-    nonprivate: Array
-    record: Array
-    crude: Array
-    simulated: Array
-    baselines: Mapping[str, Array]
 
     @property
     def best(self) -> tuple[float, float]:
         """Penalty with the largest mean private R^2, and that R^2."""
-        means = self.record.mean(axis=0)
+        means = self.mean("record")
         at = int(np.argmax(means))
         return float(self.alphas[at]), float(means[at])
 
@@ -101,7 +96,7 @@ def _baselines(
 def _trial(
     trial: Trial, *, data: Prepared | None, n_records: int, widths: tuple[int, int], gamma: float,
     alphas: Array, b: float, variances: Mapping[str, Array], budget: dict[str, Any],
-) -> tuple[dict[str, Array], dict[str, float]]:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     rng = trial.stream("data")
     if data is None:
         X, y = smooth_data(2 * n_records, rng=rng)
@@ -122,13 +117,13 @@ def _trial(
     error = np.mean((y[test][:, None] - predicted) ** 2, axis=0)
     z = noise.standard_normal((widths[0], len(alphas)))
     private = predicted + np.sqrt(variances["record"]) * (F[1] @ z)
-    curves = {
+    return {
         "nonprivate": _r2(error, y[test]),
         "record": _r2(error + variances["record"], y[test]),
         "crude": _r2(error + variances["crude"], y[test]),
         "simulated": _r2(np.mean((y[test][:, None] - private) ** 2, axis=0), y[test]),
+        **_baselines(F, few, (y[train], y[test]), b, budget, noise),
     }
-    return curves, _baselines(F, few, (y[train], y[test]), b, budget, noise)
 
 
 def frontier(
@@ -161,6 +156,4 @@ def frontier(
         widths=(n_components, few_components), gamma=check_positive("gamma", gamma),
         alphas=np.array(penalties), b=b, variances=variances, budget=budget,
     )  # fmt: skip
-    stacked = {key: np.array([curves[key] for curves, _ in trials]) for key in trials[0][0]}
-    rivals = {key: np.array([scores[key] for _, scores in trials]) for key in trials[0][1]}
-    return Frontier(alphas=np.array(penalties), baselines=rivals, **stacked)
+    return Frontier(stacked(trials), np.array(penalties))

@@ -148,10 +148,9 @@ def gap_rows(
         model = check_choice("model", entry["model"], ("rf", "rls"))
         at = int(np.argmin(np.abs(curves.epsilons - entry["epsilon"])))
         cell = (slice(None), at, entry["group"] - 1)
-        values = getattr(curves, model)[cell]
-        sd = _folded_sd(
-            getattr(curves, f"{model}_exact")[cell], getattr(curves, f"{model}_floor")[cell]
-        )
+        values = curves.values[model][cell]
+        exact, floor = (curves.values[f"{model}_{kind}"][cell] for kind in ("exact", "floor"))
+        sd = _folded_sd(exact, floor)
         place = f"{curves.feature}, {model}, group {entry['group']}, at {entry['epsilon']:g}"
         se, paper_se = sd / math.sqrt(len(values)), sd / math.sqrt(repeats)
         rows.append(_row(entry, place, float(values.mean()), se, paper_se))
