@@ -8,12 +8,10 @@ from sklearn.linear_model import Ridge
 
 from benchmarks import bench_interpolation
 from dplit.random_features.interpolation import (
-    find_duplicate_rows,
     gram_matrix,
     kaczmarz,
     min_norm_dual,
     min_norm_fit,
-    relative_residual,
     ridge_fit,
 )
 from dplit.streams import stream
@@ -37,7 +35,7 @@ def test_gram_matrix_is_the_hermitian_product(complex_features):
 
 @pytest.mark.claim("dprf-eq4")
 @pytest.mark.parametrize("complex_features", [False, True])
-@pytest.mark.parametrize("method", ["cholesky", "pinv", "eigh"])
+@pytest.mark.parametrize("method", ["cholesky", "pinv"])
 def test_min_norm_fit_interpolates_and_equals_the_pseudo_inverse(method, complex_features):
     A, y = _problem(complex_features=complex_features)
     c = min_norm_fit(A, y, method=method)
@@ -65,21 +63,12 @@ def test_duplicates_with_equal_labels_take_the_safe_path():
     np.testing.assert_allclose(c, min_norm_fit(A, y, method="pinv"), atol=1e-11)
 
 
-@pytest.mark.parametrize("method", ["cholesky", "pinv", "eigh"])
+@pytest.mark.parametrize("method", ["cholesky", "pinv"])
 def test_duplicates_with_different_labels_are_named(method):
     A, y = _problem(m=20, n=5000)
     A[7], y[7] = A[3], y[3] + 1.0
     with pytest.raises(ValueError, match="infeasible: rows 3 and 7"):
         min_norm_fit(A, y, method=method)
-
-
-def test_duplicates_with_different_labels_average_where_a_residual_is_allowed():
-    A, y = _problem()
-    A[7], y[7] = A[3], y[3] + 1.0
-    c = min_norm_fit(A, y, allow_residual=True)
-    assert (A @ c)[3] == pytest.approx(y[3] + 0.5, abs=1e-10)
-    pinv = min_norm_fit(A, y, method="pinv", cutoff=1e-12, allow_residual=True)
-    np.testing.assert_allclose(c, pinv, atol=1e-11)
 
 
 def test_dependent_rows_with_inconsistent_labels_are_refused():
@@ -89,13 +78,6 @@ def test_dependent_rows_with_inconsistent_labels_are_refused():
         min_norm_fit(A, y)
     y[5] = y[0] + y[1]
     np.testing.assert_allclose(A @ min_norm_fit(A, y), y, atol=1e-10)
-
-
-def test_cutoff_drops_small_eigenvalues():
-    gram = np.diag([1.0, 1e-4])
-    dual = min_norm_dual(gram, [1.0, 1.0], method="eigh", cutoff=1e-3, allow_residual=True)
-    np.testing.assert_array_equal(dual, [1.0, 0.0])
-    np.testing.assert_allclose(min_norm_dual(gram, [1.0, 1.0], method="eigh"), [1.0, 1e4])
 
 
 @pytest.mark.claim("dprf-eq5")
@@ -141,19 +123,9 @@ def test_kaczmarz_converges_to_the_min_norm_fit_but_not_in_m_steps():
     rows = stream(0, "kaczmarz", "public").integers(60, size=60 * 60)
     gram, exact = gram_matrix(A), min_norm_fit(A, y)
     early, late = (kaczmarz(gram, y, rows[:steps]) @ A for steps in (60, 3600))
-    assert relative_residual(A, y, early) > 0.3
-    assert relative_residual(A, y, late) < 1e-8
+    assert np.linalg.norm(A @ early - y) > 0.3 * np.linalg.norm(y)
+    assert np.linalg.norm(A @ late - y) < 1e-8 * np.linalg.norm(y)
     np.testing.assert_allclose(late, exact, atol=1e-8)
-
-
-def test_relative_residual():
-    assert relative_residual([[1.0, 0.0]], [4.0], [1.0, 5.0]) == 0.75
-
-
-def test_conflicting_rows_are_listed_with_the_first_equal_row():
-    X = [[1.0, 2.0], [0.0, 0.0], [1.0, 2.0], [1.0, 2.0], [0.0, 0.0]]
-    assert find_duplicate_rows(X, [1.0, 2.0, 1.0, 3.0, 0.0]) == [(0, 3), (1, 4)]
-    assert find_duplicate_rows(X[:3], [1.0, 2.0, 1.0]) == []
 
 
 @pytest.mark.parametrize(
@@ -183,18 +155,12 @@ def test_other_bad_input_is_named():
         ridge_fit(A, y, alpha=0.0)
     with pytest.raises(ValueError, match="gram must be square"):
         min_norm_dual(A, y)
-    with pytest.raises(ValueError, match="cutoff must be in"):
-        min_norm_dual(A @ A.T, y, method="eigh", cutoff=2.0)
     with pytest.raises(TypeError, match="rows must be a vector of integers"):
         kaczmarz(A @ A.T, y, [0.5])
     with pytest.raises(ValueError, match=r"rows must be in \[0, 3\)"):
         kaczmarz(A @ A.T, y, [3])
     with pytest.raises(ValueError, match="positive diagonal"):
         kaczmarz([[0.0]], [1.0], [0])
-    with pytest.raises(ValueError, match="coef must have 4 entries"):
-        relative_residual(A, y, [1.0])
-    with pytest.raises(ValueError, match="y must not be all zero"):
-        relative_residual(A, 0 * y, np.ones(4))
 
 
 def test_benchmark_solvers_agree_and_rows_are_complete():

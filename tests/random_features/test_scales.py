@@ -15,7 +15,6 @@ from dplit.random_features.release import (
     crossing_records,
     fairness_scale,
     gamma_scale,
-    min_norm_error,
     published_scale,
     sgd_scale,
 )
@@ -91,26 +90,6 @@ def test_fairness_noise_is_five_delta_over_root_two_epsilon() -> None:
     np.testing.assert_allclose(shares, [0.1632, 0.3997, 0.5160], atol=5e-5)
 
 
-@pytest.mark.claim("dprf-fig1")
-def test_min_norm_error_in_the_narrow_kernel_limit() -> None:
-    """Independent Gaussian features of covariance I/N, 300 draws: mean within 5 se (false alarm
-    6e-7) plus 2/N; se 2 %; kills the variant without N - m."""
-    m, n, rng = 20, 60, np.random.default_rng(0)
-    y, test = rng.standard_normal(m), rng.standard_normal(30)
-    errors = []
-    for _ in range(300):
-        F, T = rng.standard_normal((m, n)) / math.sqrt(n), rng.standard_normal((30, n))
-        c = np.linalg.pinv(F) @ y
-        errors.append(np.mean((test - T @ c / math.sqrt(n)) ** 2))
-    predicted = min_norm_error(
-        test_mean_square=float(np.mean(test**2)), train_norm2=float(y @ y), n_records=m,
-        n_components=n,
-    )  # fmt: skip
-    assert predicted == pytest.approx(np.mean(test**2) + y @ y / 40, rel=1e-13)
-    se = np.std(errors) / math.sqrt(300)
-    assert abs(np.mean(errors) - predicted) < 5 * se + 2 / n * predicted
-
-
 def test_differences_of_text_and_code() -> None:
     assert setting("fig1").frequency_sd == 40.0
     assert setting("fig1", "text").frequency_sd == pytest.approx(math.sqrt(40))
@@ -149,8 +128,6 @@ def test_settings_are_consistent() -> None:
         (lambda: fairness_scale(5, epsilon=np.nan), "epsilon must not be NaN"),
         (lambda: gamma_scale(5.0, epsilon=1.0), "n_components must be an integer"),
         (lambda: crossing_records(components="3m"), "components must be one of"),
-        (lambda: min_norm_error(test_mean_square=1, train_norm2=1, n_records=5, n_components=5),
-         "n_components must be at least 7"),
         (lambda: setting("fig99"), "experiment must be one of"),
         (lambda: setting("tab2-wine", "code"), "version must be one of"),
         (lambda: differences("x"), "experiment must be one of"),

@@ -12,7 +12,6 @@ from dplit.random_features.spectrum import (
     concentration_conditions,
     gram_spectrum,
     marchenko_pastur_edges,
-    marchenko_pastur_oversampling,
 )
 from dplit.streams import stream
 
@@ -78,15 +77,6 @@ def test_deviation_in_a_setting_that_satisfies_the_hypotheses_up_to_constants():
     assert max(deviations) <= conditions.deviation
 
 
-def test_oversampling_inverts_the_edges():
-    for eta in (0.05, 0.2, 0.375, 0.49):
-        norm = marchenko_pastur_edges(1 / marchenko_pastur_oversampling(eta))
-        assert norm.upper - 1 == pytest.approx(2 * eta)
-        smallest = marchenko_pastur_edges(1 / marchenko_pastur_oversampling(eta, side="smallest"))
-        assert smallest.lower == pytest.approx(1 - 2 * eta)
-    assert marchenko_pastur_oversampling(0.375) == pytest.approx(9.59, abs=5e-3)
-
-
 @pytest.mark.claim("dprf-thm8")
 @pytest.mark.claim("dprf-ass1")
 def test_hypotheses_at_the_papers_settings():
@@ -117,8 +107,6 @@ def test_hypotheses_at_the_papers_settings():
         (lambda: gram_spectrum([[math.nan]]), ValueError, "finite"),
         (lambda: gram_spectrum([[1.0]], scale=0.0), ValueError, "scale"),
         (lambda: marchenko_pastur_edges(1.5), ValueError, "ratio"),
-        (lambda: marchenko_pastur_oversampling(0.5), ValueError, "eta"),
-        (lambda: marchenko_pastur_oversampling(0.1, side="both"), ValueError, "side"),
         (
             lambda: concentration_conditions(**FIGURE1, eta=0.6, failure=0.05),
             ValueError,

@@ -1,4 +1,9 @@
-"""Certified ridge coefficients, and the penalty that balances noise and bias."""
+"""Ridge coefficients on cos/sin features whose distance from the exact ones is known beforehand.
+
+And the penalty that balances noise against bias: labels are given the variance 1/12, their energy
+is spread evenly over the logarithm of the eigenvalues of Phi^T Phi between n/100 and n. Nothing
+depends on the data, only on sizes and the budget; both derivations stand in the chapter.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +89,7 @@ def _solve(gram: Array, right: Array, alpha: float) -> Array:
 def ridge_rounding(alpha: float, n_records: int, n_coefficients: int) -> float:
     """Bound on ``||computed - exact||_2`` of :func:`ridge_coefficients`; inf where none holds.
 
-    For all data sets of these sizes with labels in [-1, 1]; the derivation opens the module.
+    For all data sets of these sizes with rows of norm 1 and labels in [-1, 1].
     """
     n, p = n_records, n_coefficients
     q = min(n, p)
@@ -96,23 +101,6 @@ def ridge_rounding(alpha: float, n_records: int, n_coefficients: int) -> float:
         return math.inf
     size = min(math.sqrt(n / alpha) / 2, n / alpha)
     return (size * eta + sums) / (alpha - eta)
-
-
-# Penalties that a solve can honour, and the one that balances noise against bias.
-#
-# The balance is between the noise of a prediction, :math:`\sigma(\alpha)^2`, and the squared bias
-# of
-# ridge, which keeps a share :math:`\alpha/(s+\alpha)` of what lies along an eigenvector of
-# :math:`\Phi^\top\Phi` with eigenvalue s. No data are read: labels (in units of half the width of
-# their bounds) are given the variance 1/12, that of labels spread evenly over half of the bounds,
-# and their energy is spread evenly over the logarithm of s between n, the largest possible, and
-# n/100. The bias is then, with :math:`h(u)=\log\frac{u}{1+u}+\frac1{1+u}`,
-#
-# .. math:: B(\alpha)=\frac{h(n/\alpha)-h(n/(100\,\alpha))}{12\log100}.
-#
-# For many records B grows like :math:`(\alpha/n)^2` and
-# :math:`\sigma^2\approx\tau^2n\,\alpha^{-3}`,
-# tau the noise for sensitivity 1: the penalty is in proportion to :math:`\tau^{2/5}n^{3/5}`.
 
 
 Bound = Literal["record", "crude"]

@@ -23,33 +23,10 @@ __all__ = ["MembershipAudit", "membership_audit", "prediction_statistics", "reco
 
 
 def recover_labels(released: ArrayLike, features: ArrayLike) -> Array:
-    """Labels that the imaginary part of complex interpolation coefficients gives away.
+    """Labels that the imaginary part of N released complex coefficients gives away.
 
-    Parameters
-    ----------
-    released : array_like of shape (N,)
-        Complex coefficients ``c + z`` with ``c = A* (A A*)^{-1} y``, real labels and real noise.
-    features : array_like of shape (m, N)
-        The complex feature matrix ``A`` of the (known) inputs.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Least-squares solution y of ``Im(A* (A A*)^{-1} y) = Im(released)``: the labels, up to
-        rounding, if that linear map has rank m and the noise is real.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, has the wrong number of axes or the shapes disagree.
-
-    Notes
-    -----
-    Adding real noise leaves Im(released) = Im(c), a linear function of the labels.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Algorithm 1, step 2 (``z`` real, ``c`` complex).
+    With the complex features A (m, N) of the known inputs and real noise, ``Im(released)`` is
+    ``Im(A* (A A*)^{-1} y)``: the least-squares solution y is exact where that map has rank m.
 
     Examples
     --------
@@ -85,47 +62,16 @@ def _label_response(G: Array, record: int, rows: NDArray[np.intp]) -> Array:
 def prediction_statistics(
     gram: ArrayLike, y: ArrayLike, record: int, *, sigma: float, n_runs: int, seed: int, name: str
 ) -> Array:
-    """Private predictions at one record, with its label 0 and with its label 1.
+    """Private predictions at one record, (2, n_runs): with its label 0 and with its label 1.
 
-    Every run draws the hidden order of m Kaczmarz steps and the Gaussian noise of the release.
-
-    Parameters
-    ----------
-    gram : array_like of shape (m, m)
-        Gram matrix of the (public) feature rows.
-    y : array_like of shape (m,)
-        Labels; that of ``record`` is replaced.
-    record : int
-        Index j of the record whose label changes.
-    sigma : float
-        Standard deviation of the noise per coefficient, nonnegative.
-    n_runs : int
-        Independent runs on each side.
-    seed : int
-    name : str
-        Names the streams: role ``data`` for the hidden order of steps, ``noise`` for the noise.
-
-    Returns
-    -------
-    ndarray of shape (2, n_runs)
-        ``<c_hat, phi_j>`` for labels 0 and 1. One order of steps serves both sides of a run; the
-        noise is drawn for each.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    For a given order of steps the prediction is linear in the labels, and one pass through the
-    Gram matrix gives its weights; the noise adds ``N(0, sigma^2 G_jj)``. No vector of length N is
-    needed, and no second fit for the other label.
+    A run draws the hidden order of m Kaczmarz steps (role ``data``), one for both labels, and the
+    noise of each release (role ``noise``). The prediction is linear in the labels, with weights
+    from one pass through the Gram matrix; the noise adds ``N(0, sigma^2 G_jj)``.
 
     Examples
     --------
-    >>> prediction_statistics(np.eye(3), [0.0, 0.5, 1.0], 0, sigma=0.0, n_runs=2, seed=0,
-    ...                       name="example").shape
+    >>> options = dict(sigma=0.0, n_runs=2, seed=0, name="example")
+    >>> prediction_statistics(np.eye(3), [0.0, 0.5, 1.0], 0, **options).shape
     (2, 2)
     """
     G = np.asarray(check_finite_array("gram", gram, ndim=2), dtype=float)
@@ -150,18 +96,10 @@ def prediction_statistics(
 
 @dataclass(frozen=True)
 class MembershipAudit:
-    """Outcome of a membership test on fresh runs.
+    """Outcome of a membership test on ``runs`` fresh runs per side.
 
-    Attributes
-    ----------
-    threshold : float
-        The test says "label 1" above it; chosen on pilot runs.
-    hits_in, hits_out, runs : int
-        Runs above the threshold with label 1 and with label 0, of ``runs`` each.
-    delta_bound : float
-        Lower bound on delta at the audited epsilon.
-    epsilon_bound : float
-        Lower bound on epsilon at the audited delta.
+    "Label 1" is said above ``threshold``; hits are such runs with label 1 (in) and 0 (out). The
+    bounds are lower ones, on delta at the audited epsilon and on epsilon at the audited delta.
     """
 
     threshold: float
@@ -181,55 +119,19 @@ def _best_threshold(pilot: Array, epsilon: float) -> float:
 
 
 def membership_audit(
-    gram: ArrayLike,
-    y: ArrayLike,
-    record: int,
-    *,
-    sigma: float,
-    epsilon: float,
-    delta: float,
-    n_runs: int = 1000,
-    n_pilot: int = 200,
-    confidence: float = 0.9999,
-    seed: int,
-    name: str,
-) -> MembershipAudit:
-    """Audit a released Kaczmarz fit by one label: is it 0 or 1?
+    gram: ArrayLike, y: ArrayLike, record: int, *, sigma: float, epsilon: float, delta: float,
+    n_runs: int = 1000, n_pilot: int = 200, confidence: float = 0.9999, seed: int, name: str,
+) -> MembershipAudit:  # fmt: skip
+    """Audit a released Kaczmarz fit (Figures 5 and 6) by one label: is it 0 or 1?
 
-    Parameters
-    ----------
-    gram, y, record, sigma, seed, name
-        As in :func:`prediction_statistics`.
-    epsilon, delta : float
-        The claim that is audited; epsilon positive, delta in [0, 1).
-    n_runs : int, default=1000
-        Fresh runs on each side, after ``n_pilot`` runs that choose the threshold.
-    n_pilot : int, default=200
-    confidence : float, default=0.9999
-        Probability with which each bound is below the truth.
-
-    Returns
-    -------
-    MembershipAudit
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    ``delta(epsilon) >= TPR - e^epsilon FPR`` for every test; the limits are Clopper-Pearson's.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Figures 5 and 6: the pipeline that is audited.
+    ``n_pilot`` runs choose the threshold, ``n_runs`` judge ``delta(epsilon) >= TPR - e^epsilon
+    FPR`` with Clopper-Pearson limits; each bound is below the truth with probability
+    ``confidence``.
 
     Examples
     --------
-    >>> found = membership_audit(np.eye(4), np.zeros(4), 0, sigma=0.01, epsilon=0.5, delta=1e-5,
-    ...                          n_runs=200, seed=0, name="example")
-    >>> found.delta_bound > 0.3
+    >>> claimed = dict(epsilon=0.5, delta=1e-5, n_runs=200, seed=0, name="example")
+    >>> membership_audit(np.eye(4), np.zeros(4), 0, sigma=0.01, **claimed).delta_bound > 0.3
     True
     """
     epsilon = check_positive("epsilon", epsilon)
@@ -240,15 +142,9 @@ def membership_audit(
     threshold = _best_threshold(pilot, epsilon)
     found = prediction_statistics(gram, y, record, sigma=sigma, n_runs=n_runs, seed=seed, name=name)
     hits_out, hits_in = (int(np.sum(side > threshold)) for side in found)
+    hits = hits_in, hits_out, n_runs
     return MembershipAudit(
-        threshold=threshold,
-        hits_in=hits_in,
-        hits_out=hits_out,
-        runs=n_runs,
-        delta_bound=delta_lower_bound(
-            hits_in, hits_out, n_runs, epsilon=epsilon, confidence=confidence
-        ),
-        epsilon_bound=epsilon_lower_bound(
-            hits_in, hits_out, n_runs, delta=delta, confidence=confidence
-        ),
-    )
+        threshold, *hits,
+        delta_bound=delta_lower_bound(*hits, epsilon=epsilon, confidence=confidence),
+        epsilon_bound=epsilon_lower_bound(*hits, delta=delta, confidence=confidence),
+    )  # fmt: skip

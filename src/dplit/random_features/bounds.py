@@ -1,6 +1,7 @@
-"""Theorems 10 to 12: the printed bounds, the steps behind them, and what the proofs give.
+"""Theorems 10 to 12 with Lemmas 14 to 16: printed bounds, the steps behind them, what is proved.
 
-L = log(2/failure) and l = log(1/failure) throughout; ``norm`` is ``||f||_rho``.
+Throughout ``norm`` is ``||f||_rho``, L = log(2/failure), N = ``n_components``, m = ``n_samples``,
+eta in (0, 1/2), and epsilon and delta are Algorithm 1's.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
@@ -43,23 +45,14 @@ __all__ = [
 ]
 
 
-# Functions of the random-feature space and their best approximations: Lemmas 14 to 16.
-#
-# A function ``f(x) = E[alpha(w) e^{i<w, x>}]`` with ``||f||_rho^2 = E|alpha|^2`` is approximated
-# by
-# N features with coefficients ``alpha(w_k) 1{|alpha(w_k)| <= T} / N``. The lemmas print the
-# threshold
-# ``T = sqrt N ||f||^2``; it must be ``sqrt N ||f||``, as in the proof of Lemma 16.
-
-
 class KernelSum(NamedTuple):
     """Values of a finite kernel sum, and its norm."""
 
-    values: NDArray[np.float64]
+    values: Array
     norm: float
 
 
-def _gaussian_kernel(X: NDArray[Any], Z: NDArray[Any], gamma: float) -> NDArray[np.float64]:
+def _gaussian_kernel(X: NDArray[Any], Z: NDArray[Any], gamma: float) -> Array:
     differences = X[:, None, :] - Z[None, :, :]
     return np.asarray(np.exp(-gamma * np.sum(differences**2, axis=2)))
 
@@ -75,39 +68,10 @@ def _centers(centers: ArrayLike, weights: ArrayLike) -> tuple[NDArray[Any], NDAr
 def rkhs_function(
     X: ArrayLike, *, centers: ArrayLike, weights: ArrayLike, gamma: float
 ) -> KernelSum:
-    """Values of ``f = sum_i a_i k(., x_i)`` at X and the norm ``||f||_rho``.
+    """Values (n,) of ``f = sum_i a_i k(., x_i)`` at X (n, d), and ``||f||_rho = sqrt(a^T K a)``.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Where to evaluate.
-    centers : array_like of shape (k, d)
-        The points x_i.
-    weights : array_like of shape (k,)
-        Real weights a_i.
-    gamma : float
-        Kernel ``exp(-gamma ||x - x'||^2)``, positive: sigma_omega^2 / 2 in the paper's notation.
-
-    Returns
-    -------
-    KernelSum
-        ``values`` of shape (n,) and ``norm = sqrt(a^T K a)``; ``|values| <= norm``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    Notes
-    -----
-    With Gaussian frequencies every function of the space is real-analytic and bounded by its norm.
-    Neither test function of the paper's experiments qualifies: ``sqrt(1 + ||x||)`` is unbounded
-    with a kink at 0, ``sum exp(-|x_i|)`` has kinks where a coordinate vanishes.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, equation (6), with ``|alpha|^2`` for the printed ``alpha^2``.
+    ``k(x, x') = exp(-gamma ||x - x'||^2)``, so gamma is sigma_omega^2 / 2; centers x_i are (k, d).
+    ``|f| <= ||f||_rho``; equation (6), with ``|alpha|^2`` for the printed ``alpha^2``.
 
     Examples
     --------
@@ -120,31 +84,16 @@ def rkhs_function(
         raise ValueError(f"X must have {where.shape[1]} columns, got X of shape {points.shape}")
     check_positive("gamma", gamma)
     squared_norm = float(a @ _gaussian_kernel(where, where, gamma) @ a)
-    values = _gaussian_kernel(points, where, gamma) @ a
-    return KernelSum(np.asarray(values), math.sqrt(max(squared_norm, 0.0)))
+    values = np.asarray(_gaussian_kernel(points, where, gamma) @ a)
+    return KernelSum(values, math.sqrt(max(squared_norm, 0.0)))
 
 
 def rkhs_multiplier(
     frequencies: ArrayLike, *, centers: ArrayLike, weights: ArrayLike
 ) -> NDArray[np.complex128]:
-    """Multiplier ``alpha(w) = sum_i a_i e^{-i<w, x_i>}`` of a finite kernel sum.
+    """Multiplier ``alpha(w) = sum_i a_i e^{-i<w, x_i>}`` of a kernel sum, for frequencies (d, N).
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, N)
-        One frequency per column.
-    centers, weights
-        As in :func:`rkhs_function`.
-
-    Returns
-    -------
-    ndarray of shape (N,), complex
-        ``f(x) = E[alpha(w) e^{i<w, x>}]`` and ``||f||_rho^2 = E|alpha(w)|^2``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape.
+    ``f(x) = E[alpha(w) e^{i<w, x>}]`` and ``||f||_rho^2 = E|alpha(w)|^2``.
 
     Examples
     --------
@@ -159,28 +108,7 @@ def rkhs_multiplier(
 
 
 def best_approximation(multiplier: ArrayLike, *, threshold: float) -> NDArray[Any]:
-    """Coefficients of the paper's best random-feature approximation f*.
-
-    Parameters
-    ----------
-    multiplier : array_like of shape (N,)
-        ``alpha(w_k)`` at the drawn frequencies, real or complex.
-    threshold : float
-        T, positive; larger values are set to zero.
-
-    Returns
-    -------
-    ndarray of shape (N,)
-        ``alpha(w_k) 1{|alpha(w_k)| <= T} / N``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), equation (8).
+    """Coefficients ``alpha(w_k) 1{|alpha(w_k)| <= T} / N`` of f*, equation (8), from N multipliers.
 
     Examples
     --------
@@ -196,30 +124,10 @@ def best_approximation(multiplier: ArrayLike, *, threshold: float) -> NDArray[An
 def truncation_threshold(
     *, n_components: int, norm: float, version: Literal["printed", "corrected"] = "corrected"
 ) -> float:
-    """Threshold T of Lemmas 14 to 16.
+    """Threshold T of Lemmas 14 to 16: ``sqrt N norm``, printed as ``sqrt N norm^2``.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features.
-    norm : float
-        ``||f||_rho``, positive.
-    version : {"printed", "corrected"}
-        "printed" is ``sqrt N norm^2``, "corrected" is ``sqrt N norm``.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    With the printed threshold Lemma 14 fails for ``norm < 1``, Lemmas 15 and 16 for ``norm > 1``.
-    A misprint: Theorem 11 uses the corrected one.
+    With the printed one Lemma 14 fails for ``norm < 1``, Lemmas 15 and 16 for ``norm > 1``; a
+    misprint, since Theorem 11 uses the other.
 
     Examples
     --------
@@ -233,32 +141,9 @@ def truncation_threshold(
 
 
 def truncation_bias_bound(*, norm: float, threshold: float) -> float:
-    """Bound on ``|f(x) - E f*(x)|^2`` from truncating at T: ``norm^4 / T^2``.
+    """Bound ``norm^4 / T^2`` on ``|f(x) - E f*(x)|^2``: Lemma 14, equation (10).
 
-    Parameters
-    ----------
-    norm : float
-        ``||f||_rho``, nonnegative.
-    threshold : float
-        T, positive.
-
-    Returns
-    -------
-    float
-        Sharp: a multiplier that is 0 or just above T attains it as it tends to T.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    ``|E[alpha 1{|alpha| > T} e^{i<w, x>}]| <= E[|alpha|^2 / T]``: no Cauchy-Schwarz is needed.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Lemma 14, equation (10).
+    Sharp: a multiplier that is 0 or just above T attains it as it tends to T.
 
     Examples
     --------
@@ -269,38 +154,10 @@ def truncation_bias_bound(*, norm: float, threshold: float) -> float:
 
 
 def bernstein_bound(*, n_components: int, norm: float, threshold: float, failure: float) -> float:
-    """Bound on ``|f*(x) - E f*(x)|^2`` at a fixed x, with probability 1 - failure.
+    """Bound on ``|f*(x) - E f*(x)|^2`` with probability 1 - failure: Lemma 15, equation (12).
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features.
-    norm : float
-        ``||f||_rho``, nonnegative.
-    threshold : float
-        T, positive.
-    failure : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        ``32 T^2 L^2 / N^2 + 4 norm^2 L / N`` with L = log(2/failure).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    The Bernstein inequality behind it holds in Hilbert spaces. Applied in ``L^2(mu)`` and in C^m
-    (where it bounds the mean over the training points) it gives (15) and (16) with the same
-    constants; the pointwise statement of the paper does not.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Lemma 15, equation (12).
+    ``32 T^2 L^2 / N^2 + 4 norm^2 L / N``. It holds for each x, and for the norms of ``L^2(mu)`` and
+    of the training points, which is what (15) and (16) need.
 
     Examples
     --------
@@ -316,38 +173,11 @@ def bernstein_bound(*, n_components: int, norm: float, threshold: float, failure
 def coefficient_norm_bound(
     *, n_components: int, norm: float, failure: float, threshold: float | None = None
 ) -> float:
-    """Bound on ``||c*||^2`` with probability 1 - failure.
+    """Bound on ``||c*||^2`` with probability 1 - failure: Lemma 16.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features.
-    norm : float
-        ``||f||_rho``, nonnegative.
-    failure : float
-        In (0, 1).
-    threshold : float, optional
-        T, positive, for the first display of the lemma. None is the second display, ``12 L norm^2
-        / N`` with L = log(2/failure), which belongs to ``T = sqrt N norm``.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    First display: ``(norm^2 + 4 T^2 L / N + T norm sqrt(2 L / N)) / N``. With
-    ``T = sqrt N norm`` it is ``norm^2 (1 + 4 L + sqrt(2 L)) / N``, and
-    ``1 + 4 L + sqrt(2 L) <= 7.14 L`` for L >= log 2.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Lemma 16.
+    The first display, ``(norm^2 + 4 T^2 L / N + T norm sqrt(2 L / N)) / N``; without a threshold
+    the second, ``12 L norm^2 / N``, which belongs to ``T = sqrt N norm`` (where 7.14 would do for
+    12).
 
     Examples
     --------
@@ -385,57 +215,21 @@ def _sizes(n_components: int, n_samples: int, eta: float) -> tuple[int, int, flo
 
 
 def theorem11_terms(
-    *,
-    n_components: int,
-    n_samples: int,
-    eta: float,
-    failure: float,
+    *, n_components: int, n_samples: int, eta: float, failure: float,
     version: Theorem11Version = "printed",
-) -> Theorem11Terms:
+) -> Theorem11Terms:  # fmt: skip
     """The three terms of Theorem 11's bound on ``||f - f_sharp||``, at each step of its proof.
 
-    Parameters
-    ----------
-    n_components, n_samples : int
-        Features N >= records m.
-    eta : float
-        In (0, 1/2).
-    failure : float
-        In (0, 1/8): the theorem holds with probability ``1 - 8 failure``.
-    version : {"printed", "line2", "displayed_step", "recovered"}
-        "printed" is the theorem. "line2" is line 2 of (17). "displayed_step" is what line 2 gives
-        by the step that is displayed: its third term is four times the printed one. "recovered"
-        is a proved bound with McDiarmid's actual range and no rounding of constants; it is at most
-        "printed" under :func:`theorem11_condition`.
-
-    Returns
-    -------
-    Theorem11Terms
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Line 2 of (17) is ``B (14 L sqrt m / sqrt(N (1 - 2 eta)) + 4 sqrt L)`` with
-    ``B^2 = (1 + 2 eta)/m + sqrt(2 l/m)``. The values of ``|f* - f_sharp|^2`` lie in
-    ``[0, N ||c* - c_sharp||^2]``, so McDiarmid's differences are half of the paper's and
-    ``B^2 = (1 + 2 eta)/m + sqrt(l/(2 m))``. Lemmas 14 to 16 give ``sqrt(2 + 64 L^2 + 8 L)`` for
-    14 L and ``sqrt(1 + 4 L + sqrt(2 L))`` for ``4 sqrt L``.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, Theorem 11 and equations (14) to (17).
+    "printed" is the theorem (failure < 1/8, N >= m), "line2" line 2 of (17), "displayed_step" what
+    line 2 gives by the displayed step: a third term four times the printed one. "recovered" is
+    proved, with McDiarmid's actual range and no rounding of constants, and is at most "printed"
+    under :func:`theorem11_condition`.
 
     Examples
     --------
     >>> setting = dict(n_components=10**6, n_samples=1000, eta=0.375, failure=0.05)
-    >>> [round(sum(theorem11_terms(**setting, version=v)[1:]), 3)
-    ...  for v in ("printed", "line2", "displayed_step", "recovered")]
-    [2.886, 3.08, 6.092, 1.247]
+    >>> [round(sum(theorem11_terms(**setting, version=v)[1:]), 3) for v in ("printed", "line2")]
+    [2.886, 3.08]
     """
     check_choice("version", version, ("printed", "line2", "displayed_step", "recovered"))
     n, m, eta = _sizes(n_components, n_samples, eta)
@@ -457,35 +251,12 @@ def theorem11_terms(
 
 
 def theorem11_bound(
-    *,
-    n_components: int,
-    n_samples: int,
-    eta: float,
-    failure: float,
-    norm: float = 1.0,
+    *, n_components: int, n_samples: int, eta: float, failure: float, norm: float = 1.0,
     version: Theorem11Version = "printed",
-) -> float:
+) -> float:  # fmt: skip
     """Theorem 11's bound on ``||f - f_sharp||`` in ``L^2(mu)``: the sum of its three terms.
 
-    Parameters
-    ----------
-    n_components, n_samples, eta, failure, version
-        As in :func:`theorem11_terms`.
-    norm : float, default=1.0
-        ``||f||_rho``, nonnegative. Since ``|f| <= ||f||_rho``, a bound above ``norm`` is vacuous.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Theorem 11.
+    Since ``|f| <= ||f||_rho``, a bound above ``norm`` is vacuous.
 
     Examples
     --------
@@ -501,29 +272,7 @@ def theorem11_bound(
 def theorem11_condition(*, n_samples: int, eta: float, failure: float) -> bool:
     """Whether ``m log(1/failure) >= 7 (1 + 2 eta)^2``: then "recovered" is at most "printed".
 
-    Parameters
-    ----------
-    n_samples : int
-        Records m; the condition holds for all m >= 14.
-    eta : float
-        In (0, 1/2).
-    failure : float
-        In (0, 1/8).
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    failure < 1/8 gives L >= log 16 and ``1 + 4 L + sqrt(2 L) <= 5.21 L``. The third terms compare
-    as ``5.21 ((1 + 2 eta)/m + sqrt(l/(2m))) <= sqrt(32 l/m)``, that is
-    ``5.21 (1 + 2 eta) <= 1.972 sqrt(m l)``, which ``m l >= 7 (1 + 2 eta)^2`` implies.
+    It holds for all m >= 14, since failure < 1/8.
 
     Examples
     --------
@@ -536,31 +285,10 @@ def theorem11_condition(*, n_samples: int, eta: float, failure: float) -> bool:
 
 
 def theorem11_largest_failing_m(*, eta: float, n_samples: int = 40, points: int = 200) -> int:
-    """Largest m for which the recovered bound exceeds the printed one somewhere on a grid.
+    """Largest m up to ``n_samples`` for which "recovered" exceeds "printed" on a grid; 0 if none.
 
-    Parameters
-    ----------
-    eta : float
-        In (0, 1/2).
-    n_samples : int, default=40
-        Records searched: 1 to this number.
-    points : int, default=200
-        Logarithmic grid for failure, from 1e-16 to 1/8.
-
-    Returns
-    -------
-    int
-        0 if the printed bound is never below the recovered one.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Only the third terms are compared: the other two of the recovered bound never exceed the
-    printed ones (``sqrt(m l) >= sqrt(log 8)`` suffices) and vanish as N grows.
+    The grid has ``points`` failures from 1e-16 to 1/8. Only the third terms are compared: the
+    others never exceed the printed ones and vanish as N grows.
 
     Examples
     --------
@@ -586,47 +314,19 @@ def theorem11_largest_failing_m(*, eta: float, n_samples: int = 40, points: int 
 
 
 def theorem12_bound(
-    *,
-    n_components: int,
-    n_samples: int,
-    epsilon: float,
-    delta: float,
-    eta: float,
-    failure: float,
+    *, n_components: int, n_samples: int, epsilon: float, delta: float, eta: float, failure: float,
     version: NoiseVersion = "printed",
-) -> float:
+) -> float:  # fmt: skip
     """Theorem 12's bound on the distance of private and non-private model in ``L^2(mu)``.
 
-    Parameters
-    ----------
-    n_components, n_samples : int
-        Features N >= records m.
-    epsilon, delta, eta : float
-        As in Algorithm 1.
-    failure : float
-        In (0, 1/5): the theorem holds with probability ``1 - 5 failure``.
-    version : {"printed", "corrected", "laurent_massart", "exact"}
-        Which bound on ``||z||^2`` is put in the place of Lemma 13.
-
-    Returns
-    -------
-    float
-        A bound on the distance (not squared). It grows like sqrt(N); the truth is constant, see
-        :func:`dplit.random_features.release.private_excess_exact`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Theorem 12.
+    Not squared; failure < 1/5. ``version`` says which bound on ``||z||^2`` takes the place of Lemma
+    13. It grows like sqrt(N), the truth
+    (:func:`~dplit.random_features.release.private_excess_exact`) is constant.
 
     Examples
     --------
-    >>> round(theorem12_bound(n_components=4000, n_samples=1000, epsilon=1.0, delta=1e-5,
-    ...                       eta=0.375, failure=0.05), 1)
+    >>> options = dict(n_components=4000, n_samples=1000, epsilon=1.0, delta=1e-5, eta=0.375)
+    >>> round(theorem12_bound(**options, failure=0.05), 1)
     197.4
     """
     n, m, eta = _sizes(n_components, n_samples, eta)
@@ -639,63 +339,28 @@ def theorem12_bound(
 
 
 def theorem10_bound(
-    *,
-    n_components: int,
-    n_samples: int,
-    epsilon: float,
-    delta: float,
-    eta: float,
-    failure: float,
-    norm: float = 1.0,
-    version: Literal["printed", "corrected"] = "printed",
-) -> float:
-    """Theorem 10's bound on ``||f - f_hat||`` in ``L^2(mu)``: Theorem 11 plus Theorem 12.
+    *, n_components: int, n_samples: int, epsilon: float, delta: float, eta: float, failure: float,
+    norm: float = 1.0, version: Literal["printed", "corrected"] = "printed",
+) -> float:  # fmt: skip
+    """Theorem 10's bound on ``||f - f_hat||`` in ``L^2(mu)``, failure < 1/9.
 
-    Parameters
-    ----------
-    n_components, n_samples : int
-        Features N >= records m.
-    epsilon, delta, eta : float
-        As in Algorithm 1.
-    failure : float
-        In (0, 1/9): the theorem is stated with probability ``1 - 9 failure``.
-    norm : float, default=1.0
-        ``||f||_rho``, nonnegative.
-    version : {"printed", "corrected"}
-        "printed" has ``1 - eta`` where Theorem 12 has ``1 - 2 eta``, so it is less than the sum.
-        "corrected" is the sum with the recovered Theorem 11 and a valid noise norm.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Theorem 10 and equation (7).
+    "printed" has ``1 - eta`` where Theorem 12 has ``1 - 2 eta``, so it is less than the sum of the
+    two theorems. "corrected" is the sum of the recovered Theorem 11 and a valid Theorem 12.
 
     Examples
     --------
-    >>> round(theorem10_bound(n_components=4000, n_samples=1000, epsilon=1.0, delta=1e-5,
-    ...                       eta=0.375, failure=0.05), 1)
+    >>> options = dict(n_components=4000, n_samples=1000, epsilon=1.0, delta=1e-5, eta=0.375)
+    >>> round(theorem10_bound(**options, failure=0.05), 1)
     155.5
     """
     check_choice("version", version, ("printed", "corrected"))
     check_interval("failure", failure, 0.0, 1.0 / 9.0)
-    check_positive("epsilon", epsilon)
-    check_probability("delta", delta)
     printed = version == "printed"
-    model = theorem11_bound(
-        n_components=n_components, n_samples=n_samples, eta=eta, failure=failure, norm=norm,
-        version="printed" if printed else "recovered",
-    )  # fmt: skip
+    sizes: dict[str, Any] = {"n_components": n_components, "n_samples": n_samples}
+    sizes |= {"eta": eta, "failure": failure}
+    model = theorem11_bound(**sizes, norm=norm, version="printed" if printed else "recovered")
     noise = theorem12_bound(
-        n_components=n_components, n_samples=n_samples, epsilon=epsilon, delta=delta, eta=eta,
-        failure=failure, version="printed" if printed else "laurent_massart",
-    )  # fmt: skip
+        **sizes, epsilon=epsilon, delta=delta, version="printed" if printed else "laurent_massart"
+    )
     misprint = math.sqrt((1.0 - 2.0 * eta) / (1.0 - eta)) if printed else 1.0
     return model + misprint * noise

@@ -35,15 +35,6 @@ __all__ = [
 def f1(X: ArrayLike) -> Array:
     """First test function, ``sqrt(1 + ||x||_2)``: unbounded, with a kink at 0.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Finite.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
     Examples
     --------
     >>> f1([[0.0, 0.0], [0.0, 3.0]])
@@ -54,15 +45,6 @@ def f1(X: ArrayLike) -> Array:
 
 def f2(X: ArrayLike) -> Array:
     """Second test function, ``sum_i exp(-|x_i|)``: kinks wherever a coordinate is 0.
-
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Finite.
-
-    Returns
-    -------
-    ndarray of shape (n,)
 
     Examples
     --------
@@ -75,31 +57,10 @@ def f2(X: ArrayLike) -> Array:
 def draw_data(
     n: int, dimension: int, function: str, *, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Return standard normal inputs and noise-free labels divided by the norm of all labels.
+    """Standard normal inputs and labels f1 or f2, divided by the norm of all labels (Section 4.1).
 
-    Parameters
-    ----------
-    n : int
-        Number of records, training and test together.
-    dimension : int
-        Number of inputs.
-    function : {"f1", "f2"}
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    X : ndarray of shape (n, dimension)
-    y : ndarray of shape (n,)
-        Of norm 1: its mean square is 1/n, which is why every error of Figures 1 and 2 looks small.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Section 4.1, "Synthetic data".
+    ``n`` counts training and test records; the mean square of the labels is 1/n, which is why every
+    error of Figures 1 and 2 looks small.
 
     Examples
     --------
@@ -122,15 +83,7 @@ _FIRST_GROUP = {"sex": "male", "smoker": "yes", "colour": "red"}
 
 @dataclass(frozen=True)
 class Prepared:
-    """Inputs and labels of a regression experiment, every column in [0, 1].
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-    y : ndarray of shape (n,)
-    names : tuple of str
-        Names of the d columns.
-    """
+    """Inputs (n, d) and labels (n,) of a regression experiment in [0, 1], names of the columns."""
 
     X: Array
     y: Array
@@ -141,16 +94,8 @@ class Prepared:
 class FairnessData:
     """Inputs of the two models of the fairness experiments, labels and groups.
 
-    Attributes
-    ----------
-    raw : ndarray of shape (n, d)
-        Unscaled numeric columns and indicators: what the random feature model gets.
-    scaled : ndarray of shape (n, d + 1)
-        Min-max scaled columns, indicators and a column of ones: the linear model's rows.
-    y : ndarray of shape (n,)
-    groups : ndarray of int, shape (n,)
-        0 for the paper's group 1, 1 for its group 2.
-    group_names : tuple of str
+    ``raw`` (n, d), unscaled numbers and indicators, is for random features; ``scaled`` (n, d + 1),
+    min-max columns, indicators and ones, for the linear model. Groups are 0 (the paper's 1) and 1.
     """
 
     raw: Array
@@ -161,29 +106,12 @@ class FairnessData:
 
 
 def min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> Array:
-    """Return columns scaled to [0, 1] by their minimum and maximum, in each group separately.
+    """Columns scaled to [0, 1] by minimum and maximum, within each group where groups are given.
 
-    Parameters
-    ----------
-    columns : array_like of shape (n,) or (n, p)
-        Finite numbers.
-    groups : array_like of shape (n,), optional
-        Group of each row; all rows are one group by default.
-
-    Returns
-    -------
-    ndarray
-        Same shape. A column that is constant within a group becomes 0 there.
-
-    Raises
-    ------
-    ValueError
-        If the input is not finite, is empty, or ``groups`` has another length.
+    A column that is constant within a group becomes 0 there.
 
     Examples
     --------
-    >>> min_max([1.0, 2.0, 3.0])
-    array([0. , 0.5, 1. ])
     >>> min_max([1.0, 2.0, 10.0, 30.0], groups=[0, 0, 1, 1])
     array([0., 1., 0., 1.])
     """
@@ -201,25 +129,10 @@ def min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> Array:
 
 
 def one_hot(dataset: Dataset, *, omit: str | None = None) -> tuple[Array, tuple[str, ...]]:
-    """Return one indicator column per value of every categorical column, values sorted.
+    """One indicator column per value of every categorical column, values sorted, and their names.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    omit : str, optional
-        Categorical column to encode as a single column of ones: what encoding each group of a
-        sensitive feature on its own makes of that feature.
-
-    Returns
-    -------
-    indicators : ndarray of shape (n, q)
-    names : tuple of str
-        ``"column=value"``.
-
-    Raises
-    ------
-    ValueError
-        If ``omit`` is no categorical column.
+    The column ``omit`` becomes a single column of ones: what encoding each group of a sensitive
+    feature on its own makes of that feature.
 
     Examples
     --------
@@ -238,34 +151,16 @@ def one_hot(dataset: Dataset, *, omit: str | None = None) -> tuple[Array, tuple[
         for value in np.unique(values):
             columns.append((values == value).astype(float))
             names.append(f"{column}={value}")
-    n = len(dataset.target)
-    return (np.column_stack(columns) if columns else np.empty((n, 0))), tuple(names)
+    if not columns:
+        return np.empty((len(dataset.target), 0)), ()
+    return np.column_stack(columns), tuple(names)
 
 
 def prepare(dataset: Dataset, *, colour: str | None = None) -> Prepared:
-    """Return inputs and labels as in Figures 4 to 6: min-max, one-hot, labels in [0, 1].
+    """Inputs and labels as in Figures 4 to 6: min-max over all records, one-hot, labels in [0, 1].
 
-    Parameters
-    ----------
-    dataset : Dataset
-    colour : {"red", "white"}, optional
-        Keep the wines of one colour; the colour itself is then no input. Ignored where the data set
-        has no column ``colour`` (medical data, stand-in).
-
-    Returns
-    -------
-    Prepared
-        The medical data have 11 columns (3 numeric, sex 2, smoker 2, region 4), the wine data 11.
-
-    Raises
-    ------
-    ValueError
-        If ``colour`` is neither None, ``"red"`` nor ``"white"``.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Section 4.1, "Real data". Test records are scaled with the
-    training records, as in the published code.
+    ``colour`` keeps the wines of one colour, which is never an input; it is ignored where the data
+    have no such column.
 
     Examples
     --------
@@ -287,30 +182,15 @@ def prepare(dataset: Dataset, *, colour: str | None = None) -> Prepared:
 
 
 def sensitive_groups(dataset: Dataset, feature: str) -> tuple[_Indices, tuple[str, str]]:
-    """Return the two groups of a sensitive feature: 0 for the paper's group 1, 1 for group 2.
+    """The two groups of "sex", "smoker" or "colour", 0 for the paper's group 1, and their names.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    feature : {"sex", "smoker", "colour"}
-        On the bundled stand-in ``"smoker"`` stands for a body mass index above its median and
-        ``"colour"`` for the column ``sex``.
-
-    Returns
-    -------
-    groups : ndarray of int, shape (n,)
-    names : tuple of two str
-
-    Raises
-    ------
-    ValueError
-        If the feature is unknown or the data set has no such column.
+    On the bundled stand-in "smoker" stands for a body mass index above its median and "colour" for
+    the column ``sex``.
 
     Examples
     --------
     >>> from dplit.datasets import load_medical
-    >>> groups, names = sensitive_groups(load_medical("bundled"), "smoker")
-    >>> names
+    >>> sensitive_groups(load_medical("bundled"), "smoker")[1]
     ('bmi above median', 'bmi below median')
     """
     check_choice("feature", feature, _FIRST_GROUP)
@@ -330,44 +210,20 @@ def sensitive_groups(dataset: Dataset, feature: str) -> tuple[_Indices, tuple[st
 
 
 def fairness_data(
-    dataset: Dataset,
-    feature: str,
-    *,
-    labels: str = "group",
-    scaling: str = "group",
+    dataset: Dataset, feature: str, *, labels: str = "group", scaling: str = "group",
     encoding: str = "group",
-) -> FairnessData:
-    """Return raw and scaled inputs, labels and groups for the fairness experiments.
+) -> FairnessData:  # fmt: skip
+    """Raw and scaled inputs, labels and groups of a sensitive feature for the fairness experiments.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    feature : {"sex", "smoker", "colour"}
-        The sensitive feature.
-    labels : {"group", "joint", "norm"}, default="group"
-        Min-max within each group (published code), over all records, or division by the l2 norm
-        (text).
-    scaling : {"group", "joint"}, default="group"
-        Min-max scaling of the linear model's numeric columns.
-    encoding : {"group", "full"}, default="group"
-        Indicators: each group encoded on its own, which turns the sensitive column into a constant
-        (published code), or the full encoding. The colour of a wine is never an input.
-
-    Returns
-    -------
-    FairnessData
-
-    Raises
-    ------
-    ValueError
-        If a choice is unknown.
+    Labels are min-max within each "group" (published code) or over all ("joint"), or divided by
+    their l2 "norm" (text). Encoding each "group" on its own (code) turns the sensitive column into
+    a constant; "full" does not. The colour of a wine is never an input.
 
     Examples
     --------
     >>> from dplit.datasets import load_medical
-    >>> data = fairness_data(load_medical("bundled"), "sex")
-    >>> data.raw.shape, data.scaled.shape
-    ((442, 10), (442, 11))
+    >>> fairness_data(load_medical("bundled"), "sex").scaled.shape
+    (442, 11)
     """
     check_choice("labels", labels, ("group", "joint", "norm"))
     check_choice("scaling", scaling, ("group", "joint"))
@@ -396,25 +252,10 @@ def fairness_data(
 def split(
     n_test: int | tuple[int, ...], *, groups: ArrayLike, rng: np.random.Generator
 ) -> tuple[_Indices, _Indices]:
-    """Return random positions of training and test records, drawn in each group separately.
+    """Random positions of training and test records, drawn in each group separately.
 
-    Parameters
-    ----------
-    n_test : int or tuple of int
-        Number of test records, one per group (groups in increasing order).
-    groups : array_like of int, shape (n,)
-        Group of every record; all equal for a plain split.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    train, test : ndarray of int
-        Together a permutation of 0, ..., n - 1, ordered by group.
-
-    Raises
-    ------
-    ValueError
-        If a group has no record left for training.
+    ``n_test`` has one entry per group, groups in increasing order; the positions are ordered by
+    group.
 
     Examples
     --------

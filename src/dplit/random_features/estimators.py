@@ -288,8 +288,6 @@ class PrivateRandomFeatureRegressor(
         ------
         sklearn.exceptions.NotFittedError
             If ``fit`` was not called.
-        ValueError
-            If ``X`` is not a finite matrix with the fitted number of columns.
         """
         scores = feature_scores(self, X, lambda rows: feature_rows(rows, self.frequencies_))
         return np.asarray(np.clip(scores + self.intercept_, *self.bounds_))

@@ -28,43 +28,15 @@ __all__ = [
 ]
 
 
-# The published Monte-Carlo estimator of excess-risk gaps: its law and its noise floor.
-
-
 def published_gap_estimates(
     eigenvalues: tuple[ArrayLike, ...], sizes: tuple[int, ...], *, sigma: float,
     rng: np.random.Generator, draws: int = 100,
 ) -> Array:  # fmt: skip
-    """Excess-risk gaps as the published code estimates them, sampled exactly.
+    """Excess-risk gaps ``|R - R_a|`` as the published code estimates them, sampled exactly.
 
-    Parameters
-    ----------
-    eigenvalues : tuple of array_like
-        Eigenvalues of the Gram matrix (or of Phi^T Phi) of the whole data set, then of each group.
-    sizes : tuple of int
-        Numbers of records, in the same order.
-    sigma : float
-        Standard deviation of the noise per coefficient.
-    rng : numpy.random.Generator
-    draws : int, default=100
-        Noise draws behind each estimated risk; the code draws them anew for the whole data set and
-        for each group.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        ``|R - R_a|`` of each group.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or there are fewer than two sets.
-
-    Notes
-    -----
-    For least-squares coefficients the residual is orthogonal to the range of Phi, so the estimated
-    excess risk is the mean of ``||Phi z||^2 / n`` and has the law of
-    ``(sigma^2 / n) sum_i lambda_i chi2_draws / draws``: no vector of length N is drawn.
+    Eigenvalues of the Gram matrices (or of Phi^T Phi) and sizes, of the whole data set, then of
+    each group. A risk has the law of ``(sigma^2 / n) sum_i lambda_i chi2_draws / draws``, anew for
+    each set.
 
     Examples
     --------
@@ -89,25 +61,8 @@ def estimator_floor(
 ) -> Array:
     """Mean of the published gap estimate where the true gap is zero: its Monte-Carlo floor.
 
-    Parameters
-    ----------
-    eigenvalues, sizes, sigma, draws
-        As in :func:`published_gap_estimates`.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        ``sqrt(2/pi) sigma^2 sqrt((2/draws) (||G||_F^2/n^2 + ||G_a||_F^2/n_a^2))``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    The mean of a half-normal variable; the estimate is a weighted sum of chi-squares with 100
-    degrees of freedom, hence nearly normal.
+    ``sqrt(2/pi) sigma^2 sqrt((2/draws) (||G||_F^2/n^2 + ||G_a||_F^2/n_a^2))`` for each group;
+    arguments as in :func:`published_gap_estimates`.
 
     Examples
     --------
@@ -124,26 +79,7 @@ def estimator_floor(
 
 
 def risk(residuals: ArrayLike) -> float:
-    """Empirical risk: the mean squared residual.
-
-    Parameters
-    ----------
-    residuals : array_like of shape (n,)
-        Finite.
-
-    Returns
-    -------
-    float
-        Nonnegative; without the factor 1/2.
-
-    Raises
-    ------
-    ValueError
-        If the input is empty or not finite.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), equation (1).
+    """Empirical risk (1): the mean squared residual, without the factor 1/2.
 
     Examples
     --------
@@ -160,33 +96,10 @@ def _row_norms2(features: ArrayLike) -> Array:
 
 
 def excess_risk_exact(features: ArrayLike, *, sigma: float) -> float:
-    """Expected excess risk of a linear model whose coefficients get Gaussian noise.
+    """Expected excess risk of a linear model with Gaussian noise on its coefficients, Definition 3.
 
-    Parameters
-    ----------
-    features : array_like of shape (n, N)
-        Feature rows phi(x_j), real or complex.
-    sigma : float
-        Standard deviation of the noise per coefficient (complex: root of ``E|z_k|^2``).
-
-    Returns
-    -------
-    float
-        ``sigma^2 mean_j ||phi(x_j)||^2``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    ``E (y - phi.(c + z))^2 = (y - phi.c)^2 + sigma^2 ||phi||^2`` since E z = 0: no minimality of c
-    and no second-order approximation is needed.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Definition 3.
+    ``sigma^2 mean_j ||phi(x_j)||^2`` for feature rows (n, N): no minimality of the coefficients and
+    no second-order approximation is needed. For complex noise sigma is the root of ``E|z_k|^2``.
 
     Examples
     --------
@@ -197,32 +110,10 @@ def excess_risk_exact(features: ArrayLike, *, sigma: float) -> float:
 
 
 def excess_risk_gap_exact(features: ArrayLike, groups: ArrayLike, *, sigma: float) -> Array:
-    """Exact excess-risk gap of every group under Gaussian output noise.
+    """Exact excess-risk gaps of the groups, in increasing order (Definition 4).
 
-    Parameters
-    ----------
-    features : array_like of shape (n, N)
-        Feature rows.
-    groups : array_like of shape (n,)
-        Group of each row.
-    sigma : float
-        Standard deviation of the noise per coefficient.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        ``sigma^2 |mean_a ||phi||^2 - mean ||phi||^2|`` for the groups in increasing order: zero
-        where all rows have one norm. The coefficients are those of the whole data set.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or the lengths differ.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Definition 4, equation (9) and Section 3.4. The printed
-    chain ``(1/2) sigma^2 |Tr H^a - Tr H|`` with ``Tr H^a = E ||x||^2`` is half of this.
+    ``sigma^2 |mean_a ||phi||^2 - mean ||phi||^2|``, the coefficients being those of the whole data
+    set: zero where all rows have one norm. The printed chain (9) is half of this.
 
     Examples
     --------
@@ -239,29 +130,9 @@ def excess_risk_gap_exact(features: ArrayLike, groups: ArrayLike, *, sigma: floa
 
 
 def ks_distance(a: ArrayLike, b: ArrayLike, *, grid: ArrayLike | None = None) -> float:
-    """Kolmogorov-Smirnov distance of two samples, exact or on a grid.
+    """Kolmogorov-Smirnov distance of the outputs in two groups (Definition 5), exact or on a grid.
 
-    Parameters
-    ----------
-    a, b : array_like of shape (n1,), (n2,)
-        Finite samples: the outputs in two groups.
-    grid : array_like, optional
-        Points at which the distribution functions are compared, as in the paper; all sample points
-        by default, which is exact. A grid never over-estimates.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 0 means statistical parity.
-
-    Raises
-    ------
-    ValueError
-        If a sample is empty or not finite.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Definition 5 and Section 4.3.
+    A grid, which the paper uses, never over-estimates.
 
     Examples
     --------
@@ -279,26 +150,9 @@ def ks_distance(a: ArrayLike, b: ArrayLike, *, grid: ArrayLike | None = None) ->
 def ks_null(n1: int, n2: int) -> tuple[float, float]:
     """Mean and standard deviation of the KS distance of two samples of one continuous law.
 
-    Parameters
-    ----------
-    n1, n2 : int
-        Sample sizes, at least 1.
-
-    Returns
-    -------
-    mean, sd : float
-        ``0.8687 / sqrt(n)`` and ``0.2603 / sqrt(n)`` with ``n = n1 n2 / (n1 + n2)``: what parity
-        scores of pure independent noise look like.
-
-    Raises
-    ------
-    ValueError
-        If a size is below 1.
-
-    Notes
-    -----
-    Moments of the Kolmogorov law: mean ``sqrt(pi/2) log 2``, second moment ``pi^2/12``. For samples
-    below about 100 records the exact mean is smaller by some percent.
+    ``0.8687 / sqrt(n)`` and ``0.2603 / sqrt(n)`` with ``n = n1 n2 / (n1 + n2)``: what parity scores
+    of pure independent noise look like. From the Kolmogorov law (mean ``sqrt(pi/2) log 2``, second
+    moment ``pi^2/12``); below about 100 records the exact mean is smaller by some percent.
 
     Examples
     --------
@@ -313,29 +167,10 @@ def ks_null(n1: int, n2: int) -> tuple[float, float]:
 
 
 def expected_absolute_error(residuals: ArrayLike, noise_sd: ArrayLike) -> Array:
-    """Expected absolute residual after Gaussian noise, record by record.
+    """Expected absolute residual ``E |r + s g|`` after Gaussian noise of standard deviation s.
 
-    Parameters
-    ----------
-    residuals : array_like of shape (n,)
-    noise_sd : float or array_like of shape (n,)
-        Standard deviation of the prediction noise at each record, nonnegative:
-        ``sigma ||phi(x_j)||``.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        ``E |r + s g|``, the mean of a folded normal law.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not finite or a standard deviation is negative.
-
-    Notes
-    -----
-    ``s sqrt(2/pi) exp(-r^2 / 2s^2) + r erf(r / (s sqrt 2))``. Its derivative in r is at most 1 in
-    absolute value, so noise never widens a difference of two absolute residuals.
+    ``s sqrt(2/pi) exp(-r^2 / 2s^2) + r erf(r / (s sqrt 2))``, record by record; s, one or one per
+    record, is ``sigma ||phi(x_j)||``.
 
     Examples
     --------
@@ -354,18 +189,9 @@ def expected_absolute_error(residuals: ArrayLike, noise_sd: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class ErrorGaps:
-    """Largest difference of group errors within a label stratum, before and after noise.
+    """Largest difference of two groups' mean squared, absolute and signed residuals in a stratum.
 
-    Attributes
-    ----------
-    squared, squared_private : float
-        For the mean squared residual.
-    absolute, absolute_private : float
-        For the mean absolute residual.
-    bias, bias_private : float
-        For the mean signed residual: noise of mean zero never moves it.
-    strata : int
-        Number of strata that contain every group.
+    ``*_private`` is after the noise; ``strata`` counts the strata that contain two groups.
     """
 
     squared: float
@@ -382,32 +208,8 @@ def error_gaps(
 ) -> ErrorGaps:
     """Equalised-odds gaps of a regression: error differences between groups given the label.
 
-    Parameters
-    ----------
-    residuals : array_like of shape (n,)
-        Non-private residuals.
-    groups : array_like of shape (n,)
-        Group of each record.
-    noise_sd : float or array_like of shape (n,)
-        Standard deviation of the prediction noise at each record.
-    strata : array_like of shape (n,), optional
-        Label stratum of each record; one stratum by default (equal errors overall).
-
-    Returns
-    -------
-    ErrorGaps
-        Exact expectations over the noise, no simulation.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, or no stratum contains two groups.
-
-    Notes
-    -----
-    The private squared gap changes only by the excess-risk gap: rows of norm one leave it as it
-    is. Equal noise at every record shrinks the absolute gap, to 0 as noise drowns the residuals:
-    parity by noise again.
+    Exact expectations over noise of standard deviation ``noise_sd``, one or one per record;
+    ``strata`` holds the label stratum of each record, one by default (equal errors overall).
 
     Examples
     --------
@@ -423,6 +225,7 @@ def error_gaps(
     absolute = expected_absolute_error(r, noise_sd)
     s2 = np.broadcast_to(np.asarray(noise_sd, dtype=float), r.shape) ** 2
     values = np.column_stack([r**2, r**2 + s2, np.abs(r), absolute, r, r])
+    kinds = [kind + end for kind in ("squared", "absolute", "bias") for end in ("", "_private")]
     gaps = []
     for value in np.unique(bins):
         inside = bins == value
@@ -433,15 +236,6 @@ def error_gaps(
         gaps.append(means.max(axis=0) - means.min(axis=0))
     if not gaps:
         raise ValueError("strata must include one that contains two groups")
-    squared, squared_private, absolute_gap, absolute_private, bias, bias_private = (
-        float(x) for x in np.max(gaps, axis=0)
-    )
     return ErrorGaps(
-        squared=squared,
-        squared_private=squared_private,
-        absolute=absolute_gap,
-        absolute_private=absolute_private,
-        bias=bias,
-        bias_private=bias_private,
-        strata=len(gaps),
+        strata=len(gaps), **dict(zip(kinds, np.max(gaps, axis=0).tolist(), strict=True))
     )

@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
 
-from dplit._checks import check_choice, check_finite_array, check_positive, check_probability
+from dplit._checks import check_choice, check_finite_array, check_positive
 
 __all__ = [
     "DuplicateCounts",
@@ -25,38 +25,22 @@ __all__ = [
     "distinct_rows",
     "duplicate_counts",
     "feature_matrix",
-    "find_duplicate_rows",
     "gram_matrix",
     "kaczmarz",
     "label_vector",
     "min_norm_dual",
     "min_norm_fit",
-    "relative_residual",
     "ridge_fit",
     "square_matrix",
 ]
-
-
-# Repeated records: how often inputs repeat, and which of them carry conflicting labels.
-
 
 _Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class DuplicateCounts:
-    """How often records and inputs repeat in a data set.
-
-    Attributes
-    ----------
-    n_records : int
-    exact_duplicates : int
-        Records minus distinct records (inputs and label).
-    duplicate_inputs : int
-        Records minus distinct inputs.
-    distinct_inputs : int
-    conflicting_inputs : int
-        Inputs that occur with at least two different labels: no function interpolates them.
+    """How often records and inputs repeat: records minus distinct records, and minus distinct
+    inputs. Conflicting inputs carry two labels: no function interpolates them.
     """
 
     n_records: int
@@ -67,18 +51,7 @@ class DuplicateCounts:
 
 
 def distinct_rows(X: ArrayLike) -> tuple[_Indices, _Indices]:
-    """Return the first position of every distinct row, and for each row which distinct row it is.
-
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-
-    Returns
-    -------
-    first : ndarray of int, shape (k,)
-        Increasing positions of the k distinct rows.
-    inverse : ndarray of int, shape (n,)
-        ``X[first[inverse]] == X``.
+    """First position of every distinct row, increasing, and for each row which of them it is.
 
     Examples
     --------
@@ -94,29 +67,12 @@ def distinct_rows(X: ArrayLike) -> tuple[_Indices, _Indices]:
 
 
 def duplicate_counts(X: ArrayLike, y: ArrayLike) -> DuplicateCounts:
-    """Return how many records, inputs and conflicting inputs a data set repeats.
-
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Inputs, encoded as numbers.
-    y : array_like of shape (n,)
-        Labels.
-
-    Returns
-    -------
-    DuplicateCounts
-
-    Raises
-    ------
-    ValueError
-        If an input is not finite or the lengths differ.
+    """How many records, inputs and conflicting inputs a data set repeats.
 
     Examples
     --------
-    >>> duplicate_counts([[0.0], [0.0], [1.0], [1.0]], [5.0, 5.0, 1.0, 2.0])
-    DuplicateCounts(n_records=4, exact_duplicates=1, duplicate_inputs=2, distinct_inputs=2, \
-conflicting_inputs=1)
+    >>> duplicate_counts([[0.0], [0.0], [1.0], [1.0]], [5.0, 5.0, 1.0, 2.0]).conflicting_inputs
+    1
     """
     inputs = check_finite_array("X", X, ndim=2)
     target = check_finite_array("y", y, ndim=1)
@@ -124,8 +80,7 @@ conflicting_inputs=1)
         raise ValueError(f"y must have one entry per row of X, got {len(target)} for {len(inputs)}")
     first, inverse = distinct_rows(inputs)
     records = np.unique(np.column_stack([inputs, target]), axis=0)
-    low = np.full(len(first), np.inf)
-    high = np.full(len(first), -np.inf)
+    low, high = np.full(len(first), np.inf), np.full(len(first), -np.inf)
     np.minimum.at(low, inverse, target)
     np.maximum.at(high, inverse, target)
     return DuplicateCounts(
@@ -137,13 +92,13 @@ conflicting_inputs=1)
     )
 
 
-# Checked matrices and the Gram matrix that the fits and sensitivities of this chapter share.
+def _double(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(np.result_type(array.dtype, np.float64), copy=False)
 
 
 def feature_matrix(features: ArrayLike) -> NDArray[Any]:
     """Return a finite (m, N) matrix in double precision, real or complex."""
-    array = check_finite_array("features", features, ndim=2)
-    return array.astype(np.result_type(array.dtype, np.float64), copy=False)
+    return _double(check_finite_array("features", features, ndim=2))
 
 
 def label_vector(y: ArrayLike, n_records: int) -> NDArray[Any]:
@@ -151,7 +106,7 @@ def label_vector(y: ArrayLike, n_records: int) -> NDArray[Any]:
     labels = check_finite_array("y", y, ndim=1)
     if len(labels) != n_records:
         raise ValueError(f"y must have one label per record ({n_records}), got {len(labels)}")
-    return labels.astype(np.result_type(labels.dtype, np.float64), copy=False)
+    return _double(labels)
 
 
 def square_matrix(gram: ArrayLike) -> NDArray[Any]:
@@ -159,26 +114,11 @@ def square_matrix(gram: ArrayLike) -> NDArray[Any]:
     array = check_finite_array("gram", gram, ndim=2)
     if array.shape[0] != array.shape[1]:
         raise ValueError(f"gram must be square, got gram of shape {array.shape}")
-    return array.astype(np.result_type(array.dtype, np.float64), copy=False)
+    return _double(array)
 
 
 def gram_matrix(features: ArrayLike) -> NDArray[Any]:
-    """Gram matrix ``A A*`` of the rows of a feature matrix, by a symmetric rank-N update.
-
-    Parameters
-    ----------
-    features : array_like of shape (m, N)
-        Real or complex.
-
-    Returns
-    -------
-    ndarray of shape (m, m)
-        Exactly Hermitian; half the multiplications of a general product.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``features`` is not a finite numeric matrix.
+    """Gram matrix ``A A*`` of the rows, exactly Hermitian, by a symmetric rank-N update.
 
     Examples
     --------
@@ -195,49 +135,15 @@ def gram_matrix(features: ArrayLike) -> NDArray[Any]:
     return np.asarray(lower + np.tril(lower, -1).conj().T)
 
 
-Method = Literal["cholesky", "pinv", "eigh"]
+Method = Literal["cholesky", "pinv"]
 
 #: Relative residual above which labels are said to lie outside the range of the features.
-CONSISTENT = 1e-8
+_CONSISTENT = 1e-8
 
 
 def _smallest(n_records: int) -> float:
     """Relative eigenvalue below which a Gram matrix is singular; N-term sums round at 1e-13."""
     return max(n_records, 1000) * float(np.finfo(float).eps)
-
-
-def find_duplicate_rows(X: ArrayLike, y: ArrayLike) -> list[tuple[int, int]]:
-    """Pairs of equal rows that carry different labels: no function interpolates them.
-
-    Parameters
-    ----------
-    X : array_like of shape (m, d)
-        Inputs, or features.
-    y : array_like of shape (m,)
-        Labels.
-
-    Returns
-    -------
-    list of (int, int)
-        For every conflicting row its position and that of the first row equal to it, in order of
-        the later position. Empty when interpolation is feasible.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arrays are not finite and numeric or their lengths differ.
-
-    Examples
-    --------
-    >>> find_duplicate_rows([[0.0], [1.0], [0.0], [0.0]], [1.0, 2.0, 1.0, 3.0])
-    [(0, 3)]
-    """
-    rows = check_finite_array("X", X, ndim=2)
-    labels = label_vector(y, len(rows))
-    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    original = first[inverse.ravel()]
-    later = np.flatnonzero(labels != labels[original])
-    return [(int(original[j]), int(j)) for j in later]
 
 
 def _refuse(gram: NDArray[Any], y: NDArray[Any], residual: float) -> None:
@@ -249,28 +155,22 @@ def _refuse(gram: NDArray[Any], y: NDArray[Any], residual: float) -> None:
         i, j = (int(k) for k in np.argwhere(equal)[0])
         raise ValueError(
             f"infeasible: rows {i} and {j} of the features are equal to working precision "
-            "and their labels differ, "
-            f"got y[{i}]={y[i]!r} and y[{j}]={y[j]!r}"
+            f"and their labels differ, got y[{i}]={y[i]!r} and y[{j}]={y[j]!r}"
         )
     raise ValueError(
         "infeasible: y must lie in the range of the singular Gram matrix, "
-        f"got a relative residual of {residual:.3g}"
+        f"got a relative residual of {residual / float(np.linalg.norm(y)):.3g}"
     )
 
 
-def _eigh_dual(
-    gram: NDArray[Any], y: NDArray[Any], cutoff: float | None, allow_residual: bool
-) -> NDArray[Any]:
+def _eigh_dual(gram: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     values, vectors = np.linalg.eigh(gram)
-    relative = _smallest(len(gram)) if cutoff is None else cutoff
-    keep = values > relative * values[-1]
+    keep = values > _smallest(len(gram)) * values[-1]
     basis = vectors[:, keep]
     coordinates = basis.conj().T @ y
-    if not allow_residual:
-        residual = float(np.linalg.norm(y - basis @ coordinates))
-        scale = float(np.linalg.norm(y))
-        if residual > CONSISTENT * scale:
-            _refuse(gram, y, residual / scale)
+    residual = float(np.linalg.norm(y - basis @ coordinates))
+    if residual > _CONSISTENT * float(np.linalg.norm(y)):
+        _refuse(gram, y, residual)
     return np.asarray(basis @ (coordinates / values[keep]))
 
 
@@ -287,40 +187,12 @@ def _cholesky_dual(gram: NDArray[Any], y: NDArray[Any]) -> NDArray[Any] | None:
     return np.asarray(cho_solve((factor, lower), y, check_finite=False))
 
 
-def min_norm_dual(
-    gram: ArrayLike,
-    y: ArrayLike,
-    *,
-    method: Literal["cholesky", "eigh"] = "cholesky",
-    cutoff: float | None = None,
-    allow_residual: bool = False,
-) -> NDArray[Any]:
+def min_norm_dual(gram: ArrayLike, y: ArrayLike) -> NDArray[Any]:
     """Dual vector ``a`` with ``G a = y`` of smallest norm: ``A* a`` is the min-norm interpolator.
 
-    Parameters
-    ----------
-    gram : array_like of shape (m, m)
-        Hermitian positive semidefinite Gram matrix ``A A*``.
-    y : array_like of shape (m,)
-        Labels.
-    method : {"cholesky", "eigh"}, default="cholesky"
-        "cholesky" falls back to "eigh" when the estimated reciprocal condition number is at most
-        max(m, 1000) times machine precision.
-    cutoff : float or None
-        "eigh" drops eigenvalues up to ``cutoff`` times the largest; None is max(m, 1000) times
-        machine precision.
-    allow_residual : bool, default=False
-        With True the least-squares fit of smallest norm is returned when no interpolator exists.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-
-    Raises
-    ------
-    ValueError
-        If the shapes disagree, or if no interpolator exists (relative residual above 1e-8) and
-        ``allow_residual`` is False; two equal rows with different labels are named.
+    Cholesky; by eigenvalues where the estimated reciprocal condition number is at most
+    max(m, 1000) times machine precision. Labels that cannot be interpolated (relative residual
+    above 1e-8) are refused, and two equal rows with different labels are named.
 
     Examples
     --------
@@ -329,58 +201,15 @@ def min_norm_dual(
     """
     G = square_matrix(gram)
     labels = label_vector(y, len(G))
-    check_choice("method", method, ("cholesky", "eigh"))
-    if cutoff is not None:
-        check_probability("cutoff", cutoff, zero=True)
-    if method == "cholesky":
-        dual = _cholesky_dual(G, labels)
-        if dual is not None:
-            return dual
-    return _eigh_dual(G, labels, cutoff, allow_residual)
+    dual = _cholesky_dual(G, labels)
+    return _eigh_dual(G, labels) if dual is None else dual
 
 
-def min_norm_fit(
-    features: ArrayLike,
-    y: ArrayLike,
-    *,
-    method: Method = "cholesky",
-    cutoff: float | None = None,
-    allow_residual: bool = False,
-) -> NDArray[Any]:
-    """Coefficients of smallest norm that interpolate the labels: ``c = A* (A A*)^{-1} y``.
+def min_norm_fit(features: ArrayLike, y: ArrayLike, *, method: Method = "cholesky") -> NDArray[Any]:
+    """Coefficients of smallest norm that interpolate: ``c = A* (A A*)^{-1} y``, equation (4).
 
-    Parameters
-    ----------
-    features : array_like of shape (m, N)
-        Feature matrix A, real or complex, with N >= m.
-    y : array_like of shape (m,)
-        Labels.
-    method : {"cholesky", "pinv", "eigh"}, default="cholesky"
-        Gram matrix and Cholesky with a safe path for singular Gram matrices; the pseudo-inverse
-        of A (the naive way, ten times slower); or the eigenvalues of the Gram matrix.
-    cutoff, allow_residual
-        As in :func:`min_norm_dual`; for "pinv" ``cutoff`` is numpy's ``rcond`` on singular values.
-
-    Returns
-    -------
-    ndarray of shape (N,)
-        ``A c = y`` to a relative residual of 1e-8 (unless ``allow_residual``).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not numeric, not finite or of the wrong shape, if N < m, or if no
-        interpolator exists: two equal rows with different labels are named.
-
-    Notes
-    -----
-    The paper's closed form in section 2.4 is this one; its section 2.1 prints ``A (A A*)^{-1}``,
-    whose dimensions do not match.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, equation (4).
+    A is (m, N) with N >= m, real or complex. "cholesky" is :func:`min_norm_dual`; "pinv" takes
+    the pseudo-inverse of A: ten times slower, and right where A A* has lost its digits.
 
     Examples
     --------
@@ -389,58 +218,27 @@ def min_norm_fit(
     """
     A = feature_matrix(features)
     labels = label_vector(y, len(A))
-    check_choice("method", method, ("cholesky", "pinv", "eigh"))
+    check_choice("method", method, ("cholesky", "pinv"))
     if A.shape[1] < A.shape[0]:
         raise ValueError(
             "features must have at least as many columns as rows (N >= m), "
             f"got features of shape {A.shape}"
         )
-    if method == "pinv":
-        inverse = np.linalg.pinv(A) if cutoff is None else np.linalg.pinv(A, rcond=cutoff)
-        coef = inverse @ labels
-        residual = relative_residual(A, labels, coef)
-        if residual > CONSISTENT and not allow_residual:
-            _refuse(gram_matrix(A), labels, residual)
-        return np.asarray(coef)
-    dual = min_norm_dual(
-        gram_matrix(A), labels, method=method, cutoff=cutoff, allow_residual=allow_residual
-    )
-    return np.asarray(dual @ A.conj())
+    if method == "cholesky":
+        return np.asarray(min_norm_dual(gram_matrix(A), labels) @ A.conj())
+    coef = np.linalg.pinv(A) @ labels
+    residual = float(np.linalg.norm(A @ coef - labels))
+    if residual > _CONSISTENT * float(np.linalg.norm(labels)):
+        _refuse(gram_matrix(A), labels, residual)
+    return np.asarray(coef)
 
 
 def ridge_fit(features: ArrayLike, y: ArrayLike, *, alpha: float) -> NDArray[Any]:
-    """Minimiser of ``||A c - y||^2 + alpha ||c||^2`` (scikit-learn's alpha, not divided by m).
+    """Minimiser of ``||A c - y||^2 + alpha ||c||^2``: equation (5) with lambda = alpha / m.
 
-    Parameters
-    ----------
-    features : array_like of shape (m, N)
-        Real or complex; any N >= 1.
-    y : array_like of shape (m,)
-        Labels.
-    alpha : float
-        Penalty, positive and finite; the paper's lambda is ``alpha / m``.
-
-    Returns
-    -------
-    ndarray of shape (N,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not numeric, not finite or of the wrong shape, or ``alpha`` not positive.
-    numpy.linalg.LinAlgError
-        If ``alpha`` is lost in the rounding of the Gram matrix, which depends on the data: the
-        private estimator refuses such penalties from the sizes alone.
-
-    Notes
-    -----
     Solved in the smaller space: ``A* (A A* + alpha I)^{-1} y`` for N > m, else
-    ``(A* A + alpha I)^{-1} A* y``. As alpha tends to 0 the first tends to the min-norm fit with
-    an error of order alpha.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), equation (5).
+    ``(A* A + alpha I)^{-1} A* y``. A penalty that is lost in the rounding of the Gram matrix, which
+    depends on the data, is a ``LinAlgError``; the private estimator refuses by the sizes alone.
 
     Examples
     --------
@@ -460,29 +258,8 @@ def ridge_fit(features: ArrayLike, y: ArrayLike, *, alpha: float) -> NDArray[Any
 
 
 def kaczmarz(gram: ArrayLike, y: ArrayLike, rows: ArrayLike) -> NDArray[Any]:
-    """Dual vector of the Kaczmarz iterate after visiting the given rows, from zero.
+    """Dual vector of the Kaczmarz iterate after visiting the given rows in order, from zero.
 
-    Parameters
-    ----------
-    gram : array_like of shape (m, m)
-        Gram matrix ``A A*`` with a positive diagonal.
-    y : array_like of shape (m,)
-        Labels.
-    rows : array_like of int, shape (T,)
-        The row of every step, in order. Randomised Kaczmarz draws them at random.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        ``A* a`` equals the naive iterate. One step costs m multiplications instead of N.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array has the wrong type or shape, a row is out of range or its norm is zero.
-
-    Notes
-    -----
     ``c <- c + A_j* (y_j - A_j c) / ||A_j||^2`` is ``a_j <- a_j + (y_j - (G a)_j) / G_jj``.
 
     Examples
@@ -504,38 +281,3 @@ def kaczmarz(gram: ArrayLike, y: ArrayLike, rows: ArrayLike) -> NDArray[Any]:
     for j in order.tolist():
         dual[j] += (labels[j] - G[j] @ dual) / norms2[j]
     return dual
-
-
-def relative_residual(features: ArrayLike, y: ArrayLike, coef: ArrayLike) -> float:
-    """Residual ``||A c - y|| / ||y||`` of a fit: 0 for an interpolator, 1 for c = 0.
-
-    Parameters
-    ----------
-    features : array_like of shape (m, N)
-    y : array_like of shape (m,)
-        Labels, not all zero.
-    coef : array_like of shape (N,)
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array has the wrong type or shape, or all labels are zero.
-
-    Examples
-    --------
-    >>> relative_residual([[1.0]], [2.0], [1.0])
-    0.5
-    """
-    A = feature_matrix(features)
-    labels = label_vector(y, len(A))
-    c = check_finite_array("coef", coef, ndim=1)
-    if len(c) != A.shape[1]:
-        raise ValueError(f"coef must have {A.shape[1]} entries, got {len(c)}")
-    scale = float(np.linalg.norm(labels))
-    if scale == 0.0:
-        raise ValueError("y must not be all zero, got ||y||=0")
-    return float(np.linalg.norm(A @ c - labels)) / scale

@@ -1,7 +1,15 @@
-"""Algorithm 1 as printed and with its noise repaired, and the price of any private interpolator."""
+"""Algorithm 1 as printed and with its noise repaired, and how large the noise of a release is.
+
+``epsilon``, ``delta`` and ``eta`` are those of Algorithm 1, ``failure`` is the probability with
+which a bound may fail, and the noise variance per real coefficient is
+``sigma^2 = 8 ln(1.25/delta) / (N epsilon^2 (1 - 2 eta))``. The scales of the compared methods are
+standard deviations per coefficient: with rows of norm one their squares are also the expected
+excess of the squared test error.
+"""
 
 from __future__ import annotations
 
+import bisect
 import math
 from typing import Any, Literal
 
@@ -10,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from dplit._checks import (
+    Array,
     check_choice,
     check_finite_array,
     check_integer,
     check_interval,
-    check_nonnegative,
     check_positive,
     check_probability,
     check_rng,
@@ -32,7 +40,6 @@ __all__ = [
     "gamma_norm_bound",
     "gamma_scale",
     "interpolator_noise_floor",
-    "min_norm_error",
     "noise_norm_bound",
     "printed_sigma",
     "private_excess_bound",
@@ -62,11 +69,6 @@ def printed_sigma(*, n_components: int, epsilon: float, delta: float, eta: float
     float
         ``(2 / epsilon) sqrt(2 ln(1.25/delta) / (N (1 - 2 eta)))``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
     Notes
     -----
     The classical Gaussian mechanism for the bound of Lemma 9, which is not a sensitivity: the
@@ -83,8 +85,6 @@ def printed_sigma(*, n_components: int, epsilon: float, delta: float, eta: float
     19.379
     """
     bound = lemma9_bound(n_components=n_components, eta=eta)
-    check_positive("epsilon", epsilon)
-    check_probability("delta", delta)
     return float(classical_gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=bound))
 
 
@@ -118,11 +118,6 @@ def release_coefficients(
         ``coef + z``. Even with ``as_printed=False`` the noise is calibrated to Lemma 9, which is
         not a sensitivity.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
     References
     ----------
     Liao, Needell, Schaeffer and Xue (2025), Algorithm 1, steps 2 and 3.
@@ -151,44 +146,9 @@ def interpolator_noise_floor(
 ) -> float:
     """Smallest noise variance of a private interpolator's prediction at a training input.
 
-    Parameters
-    ----------
-    label_bound : float
-        Labels lie in [-b, b]; positive.
-    epsilon : float
-        Privacy budget, positive.
-    delta : float
-        Privacy parameter in (0, 1).
-    calibration : {"analytic", "classical"}, default="analytic"
-        "analytic" bounds every mechanism below. "classical" is what the classical calibration
-        pays, a property of that formula and not of privacy.
-
-    Returns
-    -------
-    float
-        ``(2 b / mu)^2``, mu the Gaussian-DP parameter of the budget. The labels themselves have
-        mean square at most ``b^2``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    **Theorem.** Let ``c + z`` be (epsilon, delta)-private, z Gaussian with any covariance S and
-    independent of the data, and let c interpolate. Then ``phi* S phi >= (2 b / mu)^2`` for the
-    feature vector phi of every possible training input: for every N and every feature map.
-
-    *Proof.* Take a data set that contains the input, and change its label from b to -b. Both
-    interpolate, so v = c - c' has ``phi* v = 2b``. The two releases are Gaussians with covariance S
-    whose means differ by v. If v is not in the range of S they are told apart with certainty;
-    else the pair is exactly Gaussian-private with parameter ``(v* S^+ v)^{1/2}``, which must be at
-    most mu. By Cauchy-Schwarz ``(2b)^2 = (phi* v)^2 <= (phi* S phi) (v* S^+ v) <=
-    (phi* S phi) mu^2``. For complex features read phi, v and S over the real and imaginary parts.
-
-    A single record with S = (2 b / (mu ||phi||))^2 I attains it. Early-stopped Kaczmarz does not
-    interpolate and is not covered.
+    ``(2 b / mu)^2`` for labels in [-b, b], mu the Gaussian-DP parameter of the budget: for every
+    number of features, feature map and noise covariance. "classical" is what the classical
+    calibration pays, a property of that formula and not of privacy.
 
     Examples
     --------
@@ -204,10 +164,6 @@ def interpolator_noise_floor(
 
 
 # How large the noise of a release is: Lemma 13, the Gamma remark, and the exact excess error.
-#
-# Throughout ``epsilon``, ``delta`` and ``eta`` are those of Algorithm 1, ``failure`` is the
-# probability with which a bound may fail, and the noise variance per real coefficient is
-# ``sigma^2 = 8 ln(1.25/delta) / (N epsilon^2 (1 - 2 eta))``.
 
 
 NoiseVersion = Literal["printed", "corrected", "laurent_massart", "exact"]
@@ -216,57 +172,21 @@ GammaVersion = Literal["printed", "corrected", "exact"]
 
 
 def noise_norm_bound(
-    *,
-    n_components: int,
-    epsilon: float,
-    delta: float,
-    eta: float,
-    failure: float,
+    *, n_components: int, epsilon: float, delta: float, eta: float, failure: float,
     version: NoiseVersion = "laurent_massart",
-) -> float:
-    """Bound on ``||z||^2`` for the noise of Algorithm 1, claimed with probability 1 - failure.
+) -> float:  # fmt: skip
+    """Bound on ``||z||^2`` for the noise of Algorithm 1, with probability 1 - failure.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of real noise coordinates.
-    epsilon, delta, eta : float
-        As in Algorithm 1: positive, in (0, 1), in (0, 1/2).
-    failure : float
-        In (0, 1).
-    version : {"printed", "corrected", "laurent_massart", "exact"}
-        "printed" is Lemma 13, **false** for every N. "corrected" is what its sub-exponential proof
-        gives, "laurent_massart" a sharper bound, "exact" the quantile itself.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    ``E||z||^2 = N sigma^2 = 8 ln(1.25/delta)/((1 - 2 eta) epsilon^2)``; the printed leading
-    constant is 2. With sub-exponential parameters ``nu = 2 sigma^2 sqrt N`` and ``4 sigma^2`` and
-    l = log(1/failure) the deviation is ``nu sqrt(2 l)`` for ``N >= 8 l`` and ``8 sigma^2 l`` below;
-    the printed one halves its constant, drops ln(1.25/delta) and has epsilon for epsilon^2.
-    Laurent and Massart: ``sigma^2 (N + 2 sqrt(N l) + 2 l)``.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, Lemma 13. Laurent and Massart (2000), Annals of Statistics 28(5), Lemma 1.
+    "printed" is Lemma 13, **false** for every N; "corrected" what its sub-exponential proof gives
+    (``nu sqrt(2 l)`` above the mean for ``N >= 8 l``, ``8 sigma^2 l`` below, l = log(1/failure) and
+    ``nu = 2 sigma^2 sqrt N``); "laurent_massart" is ``sigma^2 (N + 2 sqrt(N l) + 2 l)``
+    (Laurent and Massart 2000, Lemma 1); "exact" the quantile.
 
     Examples
     --------
     >>> setting = dict(n_components=1000, epsilon=1.0, delta=1e-5, eta=0.375, failure=0.05)
-    >>> round(noise_norm_bound(**setting, version="printed"), 1)
-    96.4
-    >>> round(noise_norm_bound(**setting), 1)
-    418.9
+    >>> [round(noise_norm_bound(**setting, version=v), 1) for v in ("printed", "laurent_massart")]
+    [96.4, 418.9]
     """
     check_choice("version", version, ("printed", "corrected", "laurent_massart", "exact"))
     variance = printed_sigma(n_components=n_components, epsilon=epsilon, delta=delta, eta=eta) ** 2
@@ -282,48 +202,14 @@ def noise_norm_bound(
 
 
 def gamma_norm_bound(
-    *,
-    n_components: int,
-    epsilon: float,
-    eta: float,
-    failure: float,
+    *, n_components: int, epsilon: float, eta: float, failure: float,
     version: GammaVersion = "exact",
-) -> float:
+) -> float:  # fmt: skip
     """Bound on ``||z||`` for noise of density ``exp(-xi ||z||)``, with probability 1 - failure/2.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of coordinates.
-    epsilon : float
-        Budget (pure), positive; ``xi = epsilon / Delta`` with ``Delta = 2/sqrt(N (1 - 2 eta))``.
-    eta : float
-        In (0, 1/2).
-    failure : float
-        In (0, 1).
-    version : {"printed", "corrected", "exact"}
-        "printed" has sqrt 2 where Chebyshev's inequality gives 2 ("corrected"), and is **false**
-        for large N; "exact" is the quantile of the Gamma law.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    ``||z||`` is Gamma(N) with scale ``1/xi``: mean ``N Delta/epsilon = 2 sqrt N / (sqrt(1 - 2 eta)
-    epsilon)``, standard deviation ``2 / (sqrt(1 - 2 eta) epsilon)``; Chebyshev with
-    ``sqrt(2/failure)`` standard deviations. Like ``||z||`` of the Gaussian mechanism it scales as
-    1/epsilon.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), remark after Lemma 13.
+    ``xi = epsilon / Delta`` with ``Delta = 2/sqrt(N (1 - 2 eta))`` (remark after Lemma 13).
+    "printed" has sqrt 2 where Chebyshev's inequality gives 2 ("corrected"), and is **false** for
+    large N; "exact" is the quantile of the radius, which is Gamma(N) with scale 1/xi.
 
     Examples
     --------
@@ -344,44 +230,14 @@ def gamma_norm_bound(
 
 
 def private_excess_exact(
-    *,
-    n_components: int,
-    epsilon: float,
-    delta: float,
-    eta: float,
+    *, n_components: int, epsilon: float, delta: float, eta: float,
     row_norm_squared: float | None = None,
-) -> float:
+) -> float:  # fmt: skip
     """Expected squared distance of the private and the non-private model in ``L^2(mu)``.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features.
-    epsilon, delta, eta : float
-        As in Algorithm 1.
-    row_norm_squared : float, optional
-        Mean of ``||phi(x)||^2`` under the law mu of the inputs; None is N, the paper's
-        unnormalised features. The published code has about 1.
-
-    Returns
-    -------
-    float
-        ``sigma^2 * row_norm_squared``; for the paper's features
-        ``8 ln(1.25/delta)/((1 - 2 eta) epsilon^2)`` for every N, every m, every law.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    The difference of the models is ``z^T phi(x)``, whose mean square over z is
-    ``sigma^2 ||phi(x)||^2``. More features do not help; Theorem 12's bound grows like sqrt(N).
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Theorem 12.
+    ``sigma^2 E||phi(x)||^2``. The mean squared row norm is N by default, as for the paper's
+    features, which gives ``8 ln(1.25/delta)/((1 - 2 eta) epsilon^2)`` for every N, m and law mu,
+    where Theorem 12's bound grows like sqrt(N); the published code has about 1.
 
     Examples
     --------
@@ -394,27 +250,11 @@ def private_excess_exact(
     return variance * check_positive("row_norm_squared", row_norm_squared)
 
 
-def frequency_moments(
-    frequencies: ArrayLike, *, input_variance: float = 1.0
-) -> NDArray[np.float64]:
+def frequency_moments(frequencies: ArrayLike, *, input_variance: float = 1.0) -> Array:
     """Matrix ``M`` with ``||sum_k z_k e^{i<w_k, .>}||^2 = z^T M z`` for Gaussian inputs.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, N)
-        One frequency per column.
-    input_variance : float, default=1.0
-        The inputs are N(0, input_variance * I); positive.
-
-    Returns
-    -------
-    ndarray of shape (N, N)
-        ``exp(-input_variance ||w_k - w_l||^2 / 2)``, with ones on the diagonal.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
+    ``exp(-input_variance ||w_k - w_l||^2 / 2)`` (N, N) for frequencies (d, N), one per column, and
+    inputs N(0, input_variance I).
 
     Examples
     --------
@@ -430,31 +270,11 @@ def frequency_moments(
 
 
 def private_excess_bound(moments: ArrayLike, *, sigma: float, failure: float) -> float:
-    """Bound on ``z^T M z`` with probability 1 - failure, by the weighted chi-square tail.
+    """Bound on ``z^T M z`` with probability 1 - failure: what should stand for Theorem 12.
 
-    Parameters
-    ----------
-    moments : array_like of shape (N, N)
-        Positive semidefinite M, for example of :func:`frequency_moments`.
-    sigma : float
-        Standard deviation of the coordinates of z, positive.
-    failure : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        ``sigma^2 (tr M + 2 ||M||_F sqrt l + 2 ||M|| l)`` with l = log(1/failure): what should stand
-        in the place of Theorem 12.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Laurent and Massart (2000), Annals of Statistics 28(5), Lemma 1.
+    ``sigma^2 (tr M + 2 ||M||_F sqrt l + 2 ||M|| l)`` with l = log(1/failure), by the weighted
+    chi-square tail of Laurent and Massart (2000, Lemma 1); M (N, N) positive semidefinite, for
+    example of :func:`frequency_moments`.
 
     Examples
     --------
@@ -471,43 +291,16 @@ def private_excess_bound(moments: ArrayLike, *, sigma: float, failure: float) ->
     return check_positive("sigma", sigma) ** 2 * (trace + 2.0 * spread + 2.0 * largest * log)
 
 
-# Noise scales of the methods that the paper compares, and the excess errors they cause.
-#
-# All standard deviations are per coefficient. With rows of norm one, the variance of a
-# coefficient
-# is also the expected excess of the squared test error.
+# Noise scales of the methods that the paper compares; Delta = sensitivity / sqrt(N).
 
 
 def published_scale(
     n_components: int, *, epsilon: float, delta: float, sensitivity: float = 4.0
 ) -> float:
-    """Standard deviation of the noise that the published code adds to each coefficient.
+    """Noise of the published code, ``sqrt(2 log(1.25/delta)) Delta / epsilon``.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features, at least 1.
-    epsilon : float
-        Privacy budget, positive.
-    delta : float
-        Privacy parameter in (0, 1).
-    sensitivity : float, default=4.0
-        Numerator of Delta = sensitivity / sqrt(N); the code has 4, and 2 in Figure 5.
-
-    Returns
-    -------
-    float
-        ``sqrt(2 log(1.25/delta)) sensitivity / (sqrt(N) epsilon)``. No privacy guarantee: this
-        Delta belongs to features of norm sqrt(N), the code's features have norm 1.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Algorithm 1 and Section 4.1.
+    No privacy guarantee: this Delta belongs to features of norm sqrt(N), the code's features have
+    norm 1. The numerator of Delta is 4, and 2 in Figure 5.
 
     Examples
     --------
@@ -520,27 +313,10 @@ def published_scale(
 
 
 def correct_scale(*, epsilon: float, delta: float, sensitivity: float = 4.0) -> float:
-    """Standard deviation that Lemma 9 asks for when every row of the feature matrix has norm one.
+    """Noise that Lemma 9 asks for where every row of the feature matrix has norm one.
 
-    Parameters
-    ----------
-    epsilon, delta, sensitivity : float
-        As in :func:`published_scale`. For unit rows the lemma's value is
-        2 / sqrt(1 - 2 eta) = 4 at eta = 3/8, whatever the number of features.
-
-    Returns
-    -------
-    float
-        ``sqrt(2 log(1.25/delta)) sensitivity / epsilon``; its square is the expected excess error.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Theorem 7 and Lemma 9.
+    ``sqrt(2 log(1.25/delta)) sensitivity / epsilon`` with sensitivity 2 / sqrt(1 - 2 eta), which
+    is 4 at eta = 3/8, whatever the number of features.
 
     Examples
     --------
@@ -554,27 +330,9 @@ def correct_scale(*, epsilon: float, delta: float, sensitivity: float = 4.0) -> 
 
 
 def fairness_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0) -> float:
-    """Standard deviation of the noise in the published fairness code (Figures 7 and 8).
+    """Noise of the published fairness code (Figures 7 and 8), ``5 Delta / sqrt(2 epsilon)``.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features, at least 1.
-    epsilon : float
-        Privacy budget, positive.
-    sensitivity : float, default=4.0
-        Numerator of Delta.
-
-    Returns
-    -------
-    float
-        ``5 Delta / sqrt(2 epsilon)``: proportional to epsilon**-0.5, so that gaps of squared
-        errors fall like 1/epsilon and not like 1/epsilon**2.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
+    So gaps of squared errors fall like 1/epsilon and not like 1/epsilon**2.
 
     Examples
     --------
@@ -588,31 +346,10 @@ def fairness_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.
 
 
 def gamma_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0) -> float:
-    """Root mean square of a coefficient of the Gamma baseline's noise.
+    """Root mean square of a coefficient of the Gamma baseline's noise, ``sqrt(N+1) Delta/epsilon``.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features, at least 1.
-    epsilon : float
-        Privacy budget, positive.
-    sensitivity : float, default=4.0
-        Numerator of Delta.
-
-    Returns
-    -------
-    float
-        ``sqrt(N + 1) Delta / epsilon``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    z = R u with u uniform on the sphere and R ~ Gamma(N, scale Delta/epsilon), so
-    E z_k^2 = E R^2 / N = (N + 1) (Delta/epsilon)^2. With Delta = 4/sqrt(N) that is 16 (N + 1)/N.
+    The noise is R u with u uniform on the sphere and R ~ Gamma(N, scale Delta/epsilon), so
+    ``E z_k^2 = E R^2 / N``.
 
     Examples
     --------
@@ -626,41 +363,14 @@ def gamma_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0) 
 
 
 def sgd_scale(
-    n_records: int,
-    *,
-    epsilon: float,
-    delta: float,
-    steps: int | None = None,
+    n_records: int, *, epsilon: float, delta: float, steps: int | None = None,
     learning_rate: float | None = None,
-) -> float:
-    """Standard deviation of the noise that the SGD baseline adds to each coefficient.
+) -> float:  # fmt: skip
+    """Noise of the SGD baseline (Section 4.1), ``sqrt(2 log(2.5/delta)) Delta / epsilon``.
 
-    Parameters
-    ----------
-    n_records : int
-        Number m of training records, at least 1.
-    epsilon, delta : float
-        Privacy parameters.
-    steps : int, optional
-        Number T of steps; m by default.
-    learning_rate : float, optional
-        Step size eta; 1/m by default.
-
-    Returns
-    -------
-    float
-        ``sqrt(2 log(2.5/delta)) Delta / epsilon`` with
-        ``Delta = 4 e eta^2 (1 + sqrt(eta T))^2 T (1 + C) (1 + T (1 + C)/m) / m`` and
-        ``C = max(sqrt(a), a)``, ``a = 3 m log(2m/delta) / T``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Section 4.1 and the published code.
+    ``Delta = 4 e eta^2 (1 + sqrt(eta T))^2 T (1 + C) (1 + T (1 + C)/m) / m``,
+    ``C = max(sqrt(a), a)``, ``a = 3 m log(2m/delta) / T``; T = m steps of length eta = 1/m are the
+    defaults.
 
     Examples
     --------
@@ -684,26 +394,8 @@ def crossing_records(
 ) -> int:
     """Smallest number of records from which the SGD baseline's noise is below the published one.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Privacy parameters.
-    components : {"2m", "m+200", "correct"}, default="2m"
-        Number of features: as in the code of Figure 3, as in its text, or ``"correct"`` for the
-        noise that Lemma 9 asks for with unit rows.
-    maximum : int, default=100000
-        Largest number of records to try.
-
-    Returns
-    -------
-    int
-        Both variances are about 1/m and 1/m^2, so they cross once. At 1481 records
-        (N = 2m) the published noise is still the smaller.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range, or no crossing lies below ``maximum``.
+    N is "2m" (the code of Figure 3) or "m+200" (its text); "correct" is the noise of unit rows.
+    The variances are about 1/m and 1/m^2, so they cross once; at most ``maximum`` is tried.
 
     Examples
     --------
@@ -713,62 +405,14 @@ def crossing_records(
     check_choice("components", components, ("2m", "m+200", "correct"))
     check_integer("maximum", maximum)
 
-    def ours(m: int) -> float:
-        if components == "correct":
-            return correct_scale(epsilon=epsilon, delta=delta)
-        n = 2 * m if components == "2m" else m + 200
-        return published_scale(n, epsilon=epsilon, delta=delta)
-
     def ahead(m: int) -> bool:
-        return sgd_scale(m, epsilon=epsilon, delta=delta) < ours(m)
+        if components == "correct":
+            ours = correct_scale(epsilon=epsilon, delta=delta)
+        else:
+            n = 2 * m if components == "2m" else m + 200
+            ours = published_scale(n, epsilon=epsilon, delta=delta)
+        return sgd_scale(m, epsilon=epsilon, delta=delta) < ours
 
     if not ahead(maximum):
         raise ValueError(f"maximum must be above the crossing, got maximum={maximum!r}")
-    low, high = 0, maximum
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if ahead(middle) else (middle, high)
-    return high
-
-
-def min_norm_error(
-    *, test_mean_square: float, train_norm2: float, n_records: int, n_components: int
-) -> float:
-    """Expected test error of the minimum-norm interpolant when the kernel sees no neighbour.
-
-    Parameters
-    ----------
-    test_mean_square : float
-        Mean of the squared test labels, nonnegative: the error of the zero predictor.
-    train_norm2 : float
-        Squared norm of the training labels, nonnegative.
-    n_records, n_components : int
-        m and N, with N > m + 1.
-
-    Returns
-    -------
-    float
-        ``test_mean_square + train_norm2 / (N - m)``: worse than predicting zero.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or N <= m + 1.
-
-    Notes
-    -----
-    In the narrow-kernel limit features of distinct points are independent with covariance I/N, a
-    test prediction has conditional variance ``||c||^2 / N`` and
-    ``E ||c||^2 = ||y||^2 N / (N - m)`` up to 1/N (inverse Wishart).
-
-    Examples
-    --------
-    >>> round(min_norm_error(test_mean_square=.0005, train_norm2=.5, n_records=1000,
-    ...                      n_components=1500), 6)
-    0.0015
-    """
-    mean_square = check_nonnegative("test_mean_square", test_mean_square)
-    norm2 = check_nonnegative("train_norm2", train_norm2)
-    m = check_integer("n_records", n_records)
-    n = check_integer("n_components", n_components, minimum=m + 2)
-    return mean_square + norm2 / (n - m)
+    return 1 + bisect.bisect_left(range(1, maximum), True, key=ahead)

@@ -1,7 +1,9 @@
-"""How far one record moves the interpolator: exact distances, Lemma 9, and where it fails.
+"""How far one record moves a fit: ridge for all data, the interpolator exactly, and Lemma 9.
 
-Everything is computed from Gram matrices (m x m), not from refitted coefficient vectors: one
-inverse gives all m removals. Complex features are unnormalised as in the paper unless said.
+Ridge: records are rows phi_i of norm at most 1 and labels |y_i| <= b; c minimises
+``||Phi c - y||^2 + alpha ||c||^2``, and every bound holds for **all** data sets of that kind; the
+proofs stand in the chapter. Interpolation: everything is computed from Gram matrices (m x m), not
+from refits. Complex features are unnormalised as in the paper unless said.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize
 
 from dplit._checks import (
+    Array,
     Neighboring,
     check_choice,
     check_finite_array,
@@ -59,14 +62,6 @@ __all__ = [
 ]
 
 
-# Data-independent sensitivities of ridge coefficients: crude, and record by record.
-#
-# Records are feature rows :math:`\phi_i` with :math:`\|\phi_i\|\le1` and labels :math:`|y_i|\le
-# b`;
-# ``c`` minimises :math:`\|\Phi c-y\|^2+\alpha\|c\|^2`. Every bound holds for **all** data sets of
-# that kind: no random-matrix event, no separation of the records.
-
-
 #: Covers the rounding of a bound, and rows whose computed norm exceeds 1 by a few 1e-15.
 _UPWARD = 1.0 + 1e-12
 
@@ -74,42 +69,19 @@ _UPWARD = 1.0 + 1e-12
 class Witness(NamedTuple):
     """Records on which ridge coefficients move far: neighbours differ in the last ones.
 
-    ``features`` and ``labels`` hold one record per row. For a removal the last record is present or
-    not; for a swap the data sets have all but the last, or all but the last but one.
+    For a removal the last record is present or not; for a swap the data sets have all but the
+    last, or all but the last but one.
     """
 
-    features: NDArray[np.float64]
-    labels: NDArray[np.float64]
+    features: Array
+    labels: Array
 
 
 def crude_sensitivity(*, alpha: float, label_norm: float) -> float:
-    r"""Largest distance of any two ridge fits whose label vectors have norm at most ``label_norm``.
+    """Largest distance of two ridge fits whose label vectors have norm at most ``label_norm``.
 
-    Parameters
-    ----------
-    alpha : float
-        Ridge penalty (scikit-learn's, not divided by the number of records), positive.
-    label_norm : float
-        Bound on :math:`\|y\|_2`, positive: ``b * sqrt(m)`` for m labels in [-b, b].
-
-    Returns
-    -------
-    float
-        ``label_norm / sqrt(alpha)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive and finite.
-
-    Notes
-    -----
-    Singular values of :math:`(\Phi^\top\Phi+\alpha I)^{-1}\Phi^\top` are
-    :math:`s/(s^2+\alpha)\le1/(2\sqrt\alpha)`, so c lies in a ball of radius
-    ``label_norm / (2 sqrt(alpha))``, whose diameter this is. It holds whatever changes between the
-    data sets, even when y is divided by its own norm. One record with
-    :math:`\|\phi\|^2=\alpha\le1` attains it; ``alpha = 1/16`` with ``label_norm = 1`` gives the
-    paper's Delta = 4 as a guarantee.
+    ``label_norm / sqrt(alpha)``, whatever changes between the data sets; ``label_norm`` is
+    ``b sqrt(m)`` for m labels in [-b, b]. One record with ``||phi||^2 = alpha <= 1`` attains it.
 
     Examples
     --------
@@ -129,12 +101,9 @@ def _falling_root(function: Callable[[float], float], low: float, high: float) -
 
 
 def _worst_removal(alpha: float, m: int) -> tuple[float, float, float]:
-    r"""Return the sensitivity to a removal for b = 1, its r^2 and the squared norm of the row.
+    """Return the sensitivity to a removal for b = 1, its r^2 and the squared norm of the row.
 
-    Off the first case, with r = t sqrt(alpha), rho = sqrt((m-1)/alpha), theta = alpha/(1+alpha),
-    the logarithm of (1 + rho t/(1+t^2)) / (1 + theta t^2) has a derivative of the sign of
-    ``rho (1-t^2)(1+theta t^2) - 2 theta t (1 + rho t + t^2)(1+t^2)``, which falls on [0, 1]: one
-    maximum. An error e in t costs its value a share of order e^2, so that 1e-12 is in hand.
+    The maximum over r = t sqrt(alpha); that its slope falls is proved in the chapter.
     """
     if alpha * (2 * m - 1) ** 2 <= m:
         return 0.5 * math.sqrt(m / alpha), alpha * (m - 1) / m, alpha * (2 * m - 1) ** 2 / m
@@ -151,13 +120,9 @@ def _worst_removal(alpha: float, m: int) -> tuple[float, float, float]:
 
 
 def _worst_turn(alpha: float, m: int) -> float:
-    r"""Return the third swap bound for b = 1, in k itself, so that nothing cancels.
+    """Return the third swap bound for b = 1, in k itself, so that nothing cancels.
 
-    For alpha <= 1/5 it is at least its value at k = alpha, ``A sqrt((1-alpha)/alpha) >= 2 A``: the
-    diameter serves. Else, with c = sqrt(1-k) and a = 1/A, the logarithm of
-    ``sqrt(k)(1 + A c)/(alpha + k)`` has a derivative of the sign of
-    ``1 - 2k/(alpha+k) - k/(c(a+c))``, which falls: one maximum, between alpha/(1+2 alpha), where
-    it is for a = 0, and min(1, alpha), where it would be without the last term.
+    Infinite for alpha <= 1/5, where the diameter is the smaller bound.
     """
     if alpha <= 0.2:
         return math.inf
@@ -172,101 +137,19 @@ def _worst_turn(alpha: float, m: int) -> float:
 
 
 def record_sensitivity(
-    *,
-    alpha: float,
-    label_bound: float,
-    n_records: int,
-    neighboring: Neighboring = "replace_one",
+    *, alpha: float, label_bound: float, n_records: int, neighboring: Neighboring = "replace_one"
 ) -> float:
-    r"""Largest distance that ridge coefficients move when one record changes, for all data sets.
+    """Largest distance that ridge coefficients move when one record changes, for all data sets.
 
-    Parameters
-    ----------
-    alpha : float
-        Ridge penalty (scikit-learn's), positive.
-    label_bound : float
-        Labels lie in [-b, b]; positive.
-    n_records : int
-        **Public** number of records m. With "replace_one" it is the size of both data sets. With
-        "add_remove" it must be a public cap on the size of the larger one: over all sizes the
-        sensitivity is infinite (it grows like sqrt(m)).
-    neighboring : {"replace_one", "add_remove"}, default="replace_one"
-
-    Returns
-    -------
-    float
-        With "add_remove" the exact supremum over rows of norm at most 1, attained for every m and
-        alpha. With "replace_one" an upper bound; :func:`swap_witness` comes within 3 % of it for
-        alpha >= 10 (0.2 % at m = 1000, alpha = 100) and within 22 % below. Increasing in
-        ``n_records``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    **Removal.** Let :math:`H=\Phi^\top\Phi+\alpha I` belong to the other n = m - 1 records. The
-    normal equations give :math:`c-c_-=(H+\phi\phi^\top)^{-1}\phi\,(y-\phi^\top c_-)`. With
-    :math:`s=\phi^\top H^{-1}\phi` and :math:`q=\phi^\top H^{-2}\phi` the vector has norm
-    :math:`\sqrt q/(1+s)`, and :math:`|\phi^\top c_-|\le b\sqrt n\,\|\Phi H^{-1}\phi\|
-    =b\sqrt{n(s-\alpha q)}`. So the distance is at most b times
-
-    .. math:: F(s,q)=\frac{\sqrt q\,(1+\sqrt{n(s-\alpha q)})}{1+s},\qquad \alpha q\le s\le\sqrt q .
-
-    For fixed q, F increases in s up to :math:`s_*=\alpha q+(u-1)^2/n`,
-    :math:`u=\sqrt{1+n(1+\alpha q)}`, where :math:`F=\sqrt q\,n/(2(u-1))`; in q this increases
-    until u = m, that is q = m/alpha. This point is admissible iff
-    :math:`\alpha\le m/(2m-1)^2`, and then the maximum is :math:`\tfrac12\sqrt{m/\alpha}`.
-    Otherwise the maximum lies on the curve :math:`s=\sqrt q=1/(\alpha+r^2)`:
-
-    .. math:: \max_{0\le r\le\sqrt\alpha}
-        \frac{1}{1+\alpha+r^2}\Big(1+\frac{\sqrt{m-1}\,r}{\alpha+r^2}\Big).
-
-    Both are attained by parallel rows (:func:`removal_witness`): n rows of squared norm
-    :math:`r^2/n`, where the maximiser has :math:`r^2\le\min(\alpha,n)`. The maximum is below
-    :math:`\frac1{1+\alpha}(1+\frac{\sqrt{m-1}}{2\sqrt\alpha})` for alpha >= 1; for
-    :math:`1\ll\alpha\ll m` it is :math:`0.325\sqrt m\,\alpha^{-3/2}`.
-
-    **Swap.** The least of twice the removal (triangle inequality through the common records), the
-    diameter :math:`2A=b\sqrt{m/\alpha}`, and
-
-    .. math:: \max_{0\le k\le1}\frac{2\sqrt k\,(b+A\sqrt{1-k})}{\alpha+k}.
-
-    For the last one let H belong to the common records, :math:`v=c-c'` and :math:`a=(c+c')/2`, so
-    that :math:`\|a\|\le A`. The normal equations give
-    :math:`(H+\tfrac12\phi\phi^\top+\tfrac12\phi'\phi'^\top)v
-    =\phi(y-\phi^\top a)-\phi'(y'-\phi'^\top a)`. Take the inner product with v, and write
-    :math:`\xi=\phi^\top v`, :math:`\xi'=\phi'^\top v`:
-
-    .. math:: \alpha\|v\|^2+\tfrac12(\xi^2+\xi'^2)
-        \le b(|\xi|+|\xi'|)+A\,\|\xi\phi-\xi'\phi'\|.
-
-    Rows may be taken of norm 1 at an angle theta (extend shorter ones by new axes on which v is
-    zero: the left side stays, the right side grows). Then
-    :math:`Q=\|\xi\phi-\xi'\phi'\|^2\le\sin^2\theta\,\|v\|^2`, by the projection of v on the two
-    rows. For given :math:`\xi^2+\xi'^2` and Q the best case is :math:`\xi'=-\xi`; with
-    :math:`k=(1-\cos\theta)/2` it has :math:`\xi^2\le k\|v\|^2`, :math:`Q=4\xi^2(1-k)` and
-    :math:`\alpha\|v\|^2+\xi^2\le2|\xi|(b+A\sqrt{1-k})`, which gives the maximum over k.
-
-    A data set with fewer records is one with zero rows, so all bounds increase in m. Each maximum
-    is found where a falling function of one variable is zero, written so that nothing cancels, and
-    rounded up by 1e-12: no penalty is too small or too large for it. Rows of norm r instead of 1
-    amount to a penalty ``alpha / r^2`` and a factor 1/r, and no bound falls faster than
-    ``alpha^-2``; so that margin also covers rows that rounding made longer than 1 (by under 1e-13).
-
-    References
-    ----------
-    The repair is ours; compare Liao, Needell, Schaeffer and Xue, Differentially private random
-    feature model, manuscript of September 9, 2025, Lemma 9.
+    Rows of norm at most 1, labels in [-b, b]. ``n_records`` is **public**: the size m of both data
+    sets, or with "add_remove" a cap on the larger one (over all sizes the sensitivity is infinite).
+    "add_remove" is exact; "replace_one" a bound, of which :func:`swap_witness` comes within 3 % for
+    alpha >= 10 (0.2 % at m = 1000, alpha = 100) and within 22 % below. Increasing in m.
 
     Examples
     --------
     >>> round(record_sensitivity(alpha=100.0, label_bound=1.0, n_records=1000), 4)
     0.031
-    >>> round(record_sensitivity(alpha=0.25, label_bound=1.0, n_records=1), 6)
-    2.0
     """
     penalty = check_positive("alpha", alpha)
     b = check_positive("label_bound", label_bound)
@@ -279,24 +162,10 @@ def record_sensitivity(
 
 
 def removal_witness(*, alpha: float, label_bound: float, n_records: int) -> Witness:
-    """Parallel records whose last one moves the ridge fit most when it is removed.
+    """Parallel records whose last one moves the ridge fit most when removed: it attains the bound.
 
-    Parameters
-    ----------
-    alpha, label_bound, n_records
-        As in :func:`record_sensitivity`.
-
-    Returns
-    -------
-    Witness
-        One feature; ``n_records`` rows of norm at most 1. It attains the sensitivity. With an odd
-        number of records every row can be given norm 1 by a second and third feature whose
-        contributions cancel in pairs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
+    One feature, m rows of norm at most 1. (With odd m every row can be given norm 1 by a second
+    and third feature whose contributions cancel in pairs.)
 
     Examples
     --------
@@ -312,30 +181,11 @@ def removal_witness(*, alpha: float, label_bound: float, n_records: int) -> Witn
 
 
 def swap_witness(*, alpha: float, label_bound: float, n_records: int) -> Witness:
-    r"""Records whose swap moves the ridge fit nearly as far as the bound allows.
+    """Records, m + 1 rows of two features, whose swap moves the ridge fit nearly as far as can be.
 
-    The common records point along one axis and have label b; the swapped ones are mirror images
-    :math:`(\pm p, -q)` with label b, so that the difference lies along the axis without data.
-
-    Parameters
-    ----------
-    alpha, label_bound, n_records
-        As in :func:`record_sensitivity`.
-
-    Returns
-    -------
-    Witness
-        Two features; ``n_records + 1`` rows of norm at most 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    With common rows of squared norm r^2 in all and h = alpha + r^2 the distance is
-    ``(2 p b/alpha) (1 + sqrt(m-1) q r/h) / (1 + p^2/alpha + q^2/h)``.
+    The common ones point along one axis; the swapped ones are mirror images (+-p, -q); all labels
+    are b. With common rows of squared norm r^2 in all and h = alpha + r^2 the distance is
+    ``(2 p b/alpha) (1 + sqrt(m-1) q r/h) / (1 + p^2/alpha + q^2/h)``, which is maximised.
 
     Examples
     --------
@@ -348,12 +198,12 @@ def swap_witness(*, alpha: float, label_bound: float, n_records: int) -> Witness
     m = check_integer("n_records", n_records, minimum=1)
     n = m - 1
 
-    def rows_of(parameters: NDArray[np.float64]) -> tuple[float, float, float]:
+    def rows_of(parameters: Array) -> tuple[float, float, float]:
         length = math.sin(parameters[0])  # every real vector gives admissible rows
         p, q = length * math.cos(parameters[1]), length * math.sin(parameters[1])
         return p, abs(q), math.sqrt(n) * abs(math.sin(parameters[2]))
 
-    def shortfall(parameters: NDArray[np.float64]) -> float:
+    def shortfall(parameters: Array) -> float:
         p, q, r = rows_of(parameters)
         h = penalty + r * r
         slope = 1.0 + math.sqrt(n) * q * r / h
@@ -373,45 +223,13 @@ def swap_witness(*, alpha: float, label_bound: float, n_records: int) -> Witness
     return Witness(features, np.full(m + 1, b))
 
 
-class NearDuplicateProfile(NamedTuple):
-    """What Algorithm 1 guarantees for two records at a given distance (see the function)."""
-
-    mu: NDArray[np.float64]
-    delta: NDArray[np.float64]
-
-
 def pair_sensitivity(
     gram: ArrayLike, y: ArrayLike, gram_other: ArrayLike, y_other: ArrayLike, cross: ArrayLike
 ) -> float:
     """Distance ``||c - c'||_2`` of two min-norm interpolators, from Gram matrices only.
 
-    Parameters
-    ----------
-    gram, gram_other : array_like of shape (m, m) and (m', m')
-        Gram matrices ``A A*`` and ``A' A'*`` of the two data sets.
-    y, y_other : array_like of shape (m,) and (m',)
-        Their labels.
-    cross : array_like of shape (m, m')
-        ``A A'*``.
-
-    Returns
-    -------
-    float
-        Accurate to about 1e-8 of ``||c||`` (a square root of a difference of squares).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes disagree, entries are not finite or a data set cannot be interpolated.
-
-    Notes
-    -----
-    With dual vectors a and a', ``||c - c'||^2 = a* G a + a'* G' a' - 2 Re(a* A A'* a')``.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, Definition 2: the sensitivity is the maximum over all neighbouring pairs.
+    ``a* G a + a'* G' a' - 2 Re(a* A A'* a')`` is its square, with dual vectors a and a' and
+    ``cross = A A'*`` of shape (m, m'): accurate to about 1e-8 of ``||c||``.
 
     Examples
     --------
@@ -438,31 +256,10 @@ def _inverse(gram: ArrayLike) -> NDArray[Any]:
     return np.asarray(np.linalg.inv(G))
 
 
-def removal_sensitivities(gram: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+def removal_sensitivities(gram: ArrayLike, y: ArrayLike) -> Array:
     """Distances ``||c - c_{-j}||_2`` that the interpolator moves when record j is removed.
 
-    Parameters
-    ----------
-    gram : array_like of shape (m, m)
-        Invertible Gram matrix ``A A*``.
-    y : array_like of shape (m,)
-        Labels.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        ``|a_j| / sqrt((G^{-1})_jj)`` with ``a = G^{-1} y``: one inverse instead of m fits.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes disagree, entries are not finite or ``gram`` is singular.
-
-    Notes
-    -----
-    ``c_{-j}`` is the projection of c on the span of the other rows, so ``c - c_{-j}`` is parallel
-    to ``u = A* G^{-1} e_j``, which is orthogonal to them; ``<u, c> = a_j`` and
-    ``||u||^2 = (G^{-1})_jj``.
+    ``|a_j| / sqrt((G^{-1})_jj)`` with ``a = G^{-1} y``: one inverse instead of m fits.
 
     Examples
     --------
@@ -474,23 +271,8 @@ def removal_sensitivities(gram: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(np.abs(inverse @ labels) / np.sqrt(inverse.diagonal().real))
 
 
-def label_sensitivities(gram: ArrayLike) -> NDArray[np.float64]:
+def label_sensitivities(gram: ArrayLike) -> Array:
     """Distances that the interpolator moves when label j changes by one: ``sqrt((G^{-1})_jj)``.
-
-    Parameters
-    ----------
-    gram : array_like of shape (m, m)
-        Invertible Gram matrix ``A A*``.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Never below ``1 / ||A_j||``, see :func:`interpolator_lower_bound`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``gram`` is not a finite square matrix or is singular.
 
     Examples
     --------
@@ -503,30 +285,9 @@ def label_sensitivities(gram: ArrayLike) -> NDArray[np.float64]:
 def lemma9_bound(*, n_components: int, eta: float, normalized: bool = False) -> float:
     """Lemma 9's claimed sensitivity of the interpolator, ``2 / sqrt(N (1 - 2 eta))``.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features.
-    eta : float
-        Half the allowed deviation of the eigenvalues of ``A A*/N`` from 1, in (0, 1/2).
-    normalized : bool, default=False
-        With True the features have norm 1 instead of sqrt(N) and the bound is
-        ``2 / sqrt(1 - 2 eta)``: it does not decrease with N.
-
-    Returns
-    -------
-    float
-        True for pairs of data sets with ``||y|| <= 1`` whose Gram matrices both have smallest
-        eigenvalue at least ``N (1 - 2 eta)``; **not** a sensitivity, since other pairs exist.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_components < 1`` or ``eta`` is outside (0, 1/2).
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Lemma 9.
+    ``normalized`` features have norm 1 instead of sqrt(N): ``2 / sqrt(1 - 2 eta)`` for every N. It
+    is true for pairs with ``||y|| <= 1`` whose Gram matrices both have smallest eigenvalue at least
+    ``N (1 - 2 eta)``, and **not** a sensitivity, since other pairs exist.
 
     Examples
     --------
@@ -538,24 +299,7 @@ def lemma9_bound(*, n_components: int, eta: float, normalized: bool = False) -> 
 
 
 def interpolator_lower_bound(label_change: float, row_norm: float) -> float:
-    """Smallest distance that any interpolator moves when one label changes.
-
-    Parameters
-    ----------
-    label_change : float
-        Absolute change ``|y_j - y_j'|``, positive.
-    row_norm : float
-        Norm of the record's feature row, positive: sqrt(N), or 1 for normalised features.
-
-    Returns
-    -------
-    float
-        ``label_change / row_norm``, from ``<c - c', A_j> = y_j - y_j'`` and Cauchy-Schwarz.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive and finite.
+    """Smallest distance that any interpolator moves when one label changes: change / row norm.
 
     Examples
     --------
@@ -565,39 +309,31 @@ def interpolator_lower_bound(label_change: float, row_norm: float) -> float:
     return check_positive("label_change", label_change) / check_positive("row_norm", row_norm)
 
 
+# Near-duplicates with opposite labels, on which Lemma 9 fails, and what Algorithm 1 gives there.
+
+
+class NearDuplicateProfile(NamedTuple):
+    """``mu`` = ||c - c'|| / sigma and the smallest ``delta`` of a pair, by distance."""
+
+    mu: Array
+    delta: Array
+
+
+def _unit_noise(epsilon: float, delta: float, eta: float) -> float:
+    """Return the standard deviation of Algorithm 1's noise times sqrt(N)."""
+    bound = lemma9_bound(n_components=1, eta=eta)
+    return float(classical_gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=bound))
+
+
 def near_duplicate_profile(
     scaled_distance: ArrayLike, *, epsilon: float, delta: float, eta: float
 ) -> NearDuplicateProfile:
     """What Algorithm 1 guarantees for two records at a distance h with opposite labels.
 
-    The data set is ``(x_1, 1/sqrt 2), (x_2, -1/sqrt 2)`` with ``||x_1 - x_2|| = h``; its neighbour
-    has a distant point instead of x_2. The noise is put on real and imaginary parts.
-
-    Parameters
-    ----------
-    scaled_distance : array_like
-        ``sigma_omega * h``, positive; the kernel of the two points is ``exp(-(.)^2 / 2)``.
-    epsilon, delta : float
-        The budget that Algorithm 1 is run with; epsilon positive, delta in (0, 1).
-    eta : float
-        Parameter of Lemma 9, in (0, 1/2).
-
-    Returns
-    -------
-    NearDuplicateProfile
-        ``mu`` = ||c - c'|| / sigma, and ``delta``, the smallest delta for which the pair satisfies
-        (epsilon, delta)-privacy. Both have the shape of ``scaled_distance``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    With Gram matrix ``N [[1, k], [k, 1]]`` (many features) the distance is exactly
-    ``1/sqrt(N (1 - k))``, so ``mu = epsilon sqrt((1-2 eta)/(8 ln(1.25/delta)(1-k)))`` for every N;
-    it tends to infinity as h tends to 0.
+    The data are ``(x_1, 1/sqrt 2), (x_2, -1/sqrt 2)``, the neighbour has a distant point instead of
+    x_2, noise is on both parts, features are many: ``||c - c'|| = 1/sqrt(N (1 - k))`` and
+    ``mu = epsilon sqrt((1 - 2 eta) / (8 ln(1.25/delta) (1 - k)))`` for every N, with the kernel
+    ``k = exp(-scaled_distance^2 / 2)``, ``scaled_distance = sigma_omega h``.
 
     Examples
     --------
@@ -607,9 +343,7 @@ def near_duplicate_profile(
     distance = check_finite_array("scaled_distance", scaled_distance).astype(float)
     if not (distance > 0).all():
         raise ValueError(f"scaled_distance must be positive, got {distance.min()}")
-    sigma = classical_gaussian_sigma(
-        epsilon=epsilon, delta=delta, sensitivity=lemma9_bound(n_components=1, eta=eta)
-    )
+    sigma = _unit_noise(epsilon, delta, eta)
     mu = 1.0 / (sigma * np.sqrt(-np.expm1(-(distance**2) / 2.0)))
     profile = gaussian_delta(epsilon=epsilon, sigma=1.0 / mu)
     return NearDuplicateProfile(mu=np.asarray(mu), delta=np.asarray(profile))
@@ -620,48 +354,21 @@ def near_duplicate_threshold(
 ) -> float:
     """Distance ``sigma_omega * h`` below which Algorithm 1's delta exceeds a target.
 
-    Parameters
-    ----------
-    target_delta : float
-        In (0, 1); the claimed ``delta`` itself gives the distance where the violation starts.
-    epsilon, delta, eta : float
-        As in :func:`near_duplicate_profile`.
-
-    Returns
-    -------
-    float
-        The inverse of the profile; infinity if two records at any distance exceed the target.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
+    The inverse of :func:`near_duplicate_profile`; infinite where any two records exceed it.
 
     Examples
     --------
     >>> round(near_duplicate_threshold(1e-5, epsilon=1.0, delta=1e-5, eta=0.375), 4)
     0.2748
     """
-    noise = classical_gaussian_sigma(
-        epsilon=epsilon, delta=delta, sensitivity=lemma9_bound(n_components=1, eta=eta)
-    )
     needed = gaussian_sigma(epsilon=epsilon, delta=target_delta)  # 1/mu at the target
-    gap = (needed / noise) ** 2  # the value of 1 - k at which mu is reached
+    gap = (needed / _unit_noise(epsilon, delta, eta)) ** 2  # the 1 - k at which mu is reached
     return math.inf if gap >= 1.0 else math.sqrt(-2.0 * math.log1p(-gap))
-
-
-# Neighbouring data sets on which Lemma 9 fails, and what Algorithm 1 guarantees on them.
 
 
 @dataclass(frozen=True)
 class NeighbouringPair:
-    """Two data sets that differ in one record, with ``||y|| <= 1`` on both sides.
-
-    Attributes
-    ----------
-    X, X_other : ndarray of shape (m, d) and (m', d)
-    y, y_other : ndarray of shape (m,) and (m',)
-    """
+    """Two data sets, X (m, d), that differ in one record, with ``||y|| <= 1`` on both sides."""
 
     X: NDArray[Any]
     y: NDArray[Any]
@@ -671,16 +378,9 @@ class NeighbouringPair:
 
 @dataclass(frozen=True)
 class PairMeasurement:
-    """How well Algorithm 1 hides the difference of one pair.
+    """How well Algorithm 1 hides the difference of one pair, which is exactly mu-Gaussian-private.
 
-    Attributes
-    ----------
-    distance, bound : float
-        ``||c - c'||`` and Lemma 9's bound on it.
-    mu : float
-        ``distance / sigma``: the pair is exactly mu-Gaussian-private.
-    delta, epsilon : float
-        Smallest delta at the nominal epsilon, and smallest epsilon at the nominal delta.
+    ``delta`` is the smallest at the nominal epsilon, ``epsilon`` at the nominal delta.
     """
 
     distance: float
@@ -690,31 +390,10 @@ class PairMeasurement:
     epsilon: float
 
 
-def near_duplicate_pair(
-    h: float, *, n_features: int = 1, others: ArrayLike | None = None, far: float = 100.0
-) -> NeighbouringPair:
+def near_duplicate_pair(h: float, *, others: ArrayLike | None = None) -> NeighbouringPair:
     """Two points at distance h with labels ``1/sqrt 2`` and ``-1/sqrt 2``; the second moves away.
 
-    Parameters
-    ----------
-    h : float
-        Distance of the near-duplicates, positive.
-    n_features : int, default=1
-        Input dimension d; ignored when ``others`` is given.
-    others : array_like of shape (k, d), optional
-        Further records, with label 0, common to both data sets.
-    far : float, default=100.0
-        Coordinate of the replaced point in the neighbour, positive.
-
-    Returns
-    -------
-    NeighbouringPair
-        With ``2 + k`` records on both sides and ``||y|| = 1``: a replaced record.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
+    ``others`` (k, d) are further records with label 0, common to both; by default none, and d = 1.
 
     Examples
     --------
@@ -722,40 +401,21 @@ def near_duplicate_pair(
     array([0. , 0.5])
     """
     check_positive("h", h)
-    check_positive("far", far)
-    if others is None:
-        rest = np.empty((0, check_integer("n_features", n_features, minimum=1)))
-    else:
+    rest = np.empty((0, 1))
+    if others is not None:
         rest = check_finite_array("others", others, ndim=2).astype(float)
     y = np.concatenate([[1.0, -1.0], np.zeros(len(rest))]) / np.sqrt(2.0)
     pairs = np.zeros((2, 2, rest.shape[1]))
-    pairs[0, 1, 0], pairs[1, 1, 0] = h, far
+    pairs[0, 1, 0], pairs[1, 1, 0] = h, 100.0
     data, neighbour = (np.vstack([pair, rest]) for pair in pairs)
     return NeighbouringPair(X=data, y=y, X_other=neighbour, y_other=y.copy())
 
 
-def forced_label_pair(h: float, *, n_features: int = 5) -> NeighbouringPair:
-    """Points ``-h e_1, 0, h e_1`` with the labels of the paper's own f1; the third is removed.
+def forced_label_pair(h: float) -> NeighbouringPair:
+    """Points ``-h e_1, 0, h e_1`` of R^5 with labels from the paper's own f1; the third is removed.
 
     The labels ``f1(x)/2 = sqrt(1 + ||x||)/2`` come from one continuous function, so nobody chose
     opposite labels for near-duplicates; the kink of f1 at 0 is what the interpolator pays for.
-
-    Parameters
-    ----------
-    h : float
-        Spacing, in (0, 1/2] so that ``||y|| <= 1``.
-    n_features : int, default=5
-        Input dimension d.
-
-    Returns
-    -------
-    NeighbouringPair
-        Three records against two.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     Examples
     --------
@@ -764,57 +424,26 @@ def forced_label_pair(h: float, *, n_features: int = 5) -> NeighbouringPair:
     """
     if check_positive("h", h) > 0.5:
         raise ValueError(f"h must be at most 0.5, got h={h!r}")
-    X = np.zeros((3, check_integer("n_features", n_features, minimum=1)))
+    X = np.zeros((3, 5))
     X[:, 0] = [-h, 0.0, h]
     y = f1(X) / 2.0
     return NeighbouringPair(X=X, y=y, X_other=X[:2], y_other=y[:2])
 
 
 def measure_pair(
-    pair: NeighbouringPair,
-    feature_map: Callable[[NDArray[Any]], NDArray[Any]],
-    *,
-    epsilon: float,
-    delta: float,
-    eta: float,
-    normalized: bool = False,
-) -> PairMeasurement:
+    pair: NeighbouringPair, feature_map: Callable[[NDArray[Any]], NDArray[Any]], *,
+    epsilon: float, delta: float, eta: float, normalized: bool = False,
+) -> PairMeasurement:  # fmt: skip
     """Exact privacy of Algorithm 1 on one pair of neighbours, with noise on both parts.
 
-    Parameters
-    ----------
-    pair : NeighbouringPair
-    feature_map : callable
-        Maps inputs (n, d) to features (n, N), real or complex.
-    epsilon, delta : float
-        Nominal budget of Algorithm 1.
-    eta : float
-        In (0, 1/2).
-    normalized : bool, default=False
-        True when the features have rows of norm 1 instead of sqrt(N).
-
-    Returns
-    -------
-    PairMeasurement
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range or a data set cannot be interpolated.
-
-    Notes
-    -----
-    The fits go through the pseudo-inverse of the features: for points at distance 1e-4 the Gram
-    matrix has lost its digits, the features have not.
+    ``feature_map`` takes inputs (n, d) to features (n, N). The fits go through the pseudo-inverse:
+    for points at distance 1e-4 the Gram matrix has lost its digits, the features have not.
 
     Examples
     --------
-    >>> from functools import partial
-    >>> from dplit.features import complex_features, random_frequencies
-    >>> w = random_frequencies(1, 1000, gamma=20.0, rng=np.random.default_rng(0))
-    >>> features = partial(complex_features, frequencies=w, normalize=False)
-    >>> found = measure_pair(near_duplicate_pair(0.01), features, epsilon=1.0, delta=1e-5, eta=3/8)
-    >>> found.distance > 5 * found.bound
+    >>> pair, angles = near_duplicate_pair(0.001), np.linspace(-20.0, 20.0, 1000)
+    >>> nominal = dict(epsilon=1.0, delta=1e-5, eta=0.375)
+    >>> measure_pair(pair, lambda X: np.exp(1j * X * angles), **nominal).delta > 0.1
     True
     """
     A, B = feature_map(pair.X), feature_map(pair.X_other)
@@ -822,7 +451,7 @@ def measure_pair(
     c_other = min_norm_fit(B, pair.y_other, method="pinv")
     distance = float(np.linalg.norm(c - c_other))
     bound = lemma9_bound(n_components=A.shape[1], eta=eta, normalized=normalized)
-    sigma = classical_gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=bound)
+    sigma = float(classical_gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=bound))
     return PairMeasurement(
         distance=distance,
         bound=bound,

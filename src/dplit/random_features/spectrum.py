@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplit._checks import (
-    check_choice,
+    Array,
     check_integer,
     check_interval,
     check_positive,
@@ -25,7 +25,6 @@ __all__ = [
     "concentration_conditions",
     "gram_spectrum",
     "marchenko_pastur_edges",
-    "marchenko_pastur_oversampling",
 ]
 
 
@@ -38,12 +37,7 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True)
 class Inequality:
-    """One hypothesis ``left >= right``.
-
-    Attributes
-    ----------
-    left, right : float
-    """
+    """One hypothesis ``left >= right``."""
 
     left: float
     right: float
@@ -58,18 +52,7 @@ class Inequality:
 class ConcentrationConditions:
     """The three hypotheses of Theorem 8 at given constants, and its conclusion.
 
-    Attributes
-    ----------
-    dimension : Inequality
-        ``d >= C1 log(m / failure)``.
-    bandwidth : Inequality
-        ``gamma^2 sigma_omega^2 >= 4 log(2 m / eta)``.
-    components : Inequality
-        ``N >= C2 eta^-2 m log(2 m / failure)``.
-    deviation : float
-        The conclusion: ``||A A*/N - I|| <= deviation`` = 2 eta.
-    probability : float
-        ... with at least this probability, ``1 - 3 failure``.
+    ``||A A*/N - I|| <= deviation`` = 2 eta with at least ``probability`` = 1 - 3 failure.
     """
 
     dimension: Inequality
@@ -86,26 +69,10 @@ class ConcentrationConditions:
 
 def gram_spectrum(
     features: ArrayLike | None = None, *, gram: ArrayLike | None = None, scale: float = 1.0
-) -> NDArray[np.float64]:
-    """Eigenvalues of ``scale * A A*`` in increasing order.
+) -> Array:
+    """Eigenvalues of ``scale * A A*`` in increasing order, from features A or their Gram matrix.
 
-    Parameters
-    ----------
-    features : array_like of shape (m, N), optional
-        Feature matrix A. Exactly one of ``features`` and ``gram`` is given.
-    gram : array_like of shape (m, m), optional
-        Hermitian Gram matrix ``A A*``.
-    scale : float, default=1.0
-        Positive factor: 1/N for the paper's unnormalised features.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If both or none of the matrices are given, or an argument has the wrong type or range.
+    ``scale`` is 1/N for the paper's unnormalised features.
 
     Examples
     --------
@@ -125,20 +92,7 @@ def gram_spectrum(
 def marchenko_pastur_edges(ratio: float) -> Edges:
     """Ends of the spectrum of ``A A*/N`` when the kernel between records is nearly zero.
 
-    Parameters
-    ----------
-    ratio : float
-        m / N, records over features, in (0, 1].
-
-    Returns
-    -------
-    Edges
-        ``(1 - sqrt(ratio))^2`` and ``(1 + sqrt(ratio))^2``, sharp as m and N grow.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``ratio`` is outside (0, 1].
+    ``(1 -+ sqrt(ratio))^2`` with ratio = m / N in (0, 1], sharp as m and N grow.
 
     Examples
     --------
@@ -149,87 +103,22 @@ def marchenko_pastur_edges(ratio: float) -> Edges:
     return Edges((1.0 - root) ** 2, (1.0 + root) ** 2)
 
 
-def marchenko_pastur_oversampling(
-    eta: float, *, side: Literal["norm", "smallest"] = "norm"
-) -> float:
-    """Features per record N/m from which Theorem 8's conclusion holds, kernel nearly zero.
-
-    Parameters
-    ----------
-    eta : float
-        In (0, 1/2).
-    side : {"norm", "smallest"}, default="norm"
-        "norm" for ``||A A*/N - I|| <= 2 eta``; "smallest" for the half that Lemma 9 uses, smallest
-        eigenvalue at least ``1 - 2 eta``.
-
-    Returns
-    -------
-    float
-        ``(sqrt(1 + 2 eta) - 1)^-2`` or ``(1 - sqrt(1 - 2 eta))^-2``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> marchenko_pastur_oversampling(0.375, side="smallest")
-    4.0
-    """
-    spread = 2.0 * check_interval("eta", eta, 0.0, 0.5)
-    check_choice("side", side, ("norm", "smallest"))
-    gap = math.sqrt(1.0 + spread) - 1.0 if side == "norm" else 1.0 - math.sqrt(1.0 - spread)
-    return gap**-2
-
-
 def concentration_conditions(
-    *,
-    n_samples: int,
-    n_components: int,
-    n_features: int,
-    spread: float,
-    eta: float,
-    failure: float,
-    c1: float = 1.0,
-    c2: float = 1.0,
-) -> ConcentrationConditions:
-    """Both sides of the three hypotheses of Theorem 8, and what they would give.
+    *, n_samples: int, n_components: int, n_features: int, spread: float, eta: float,
+    failure: float, c1: float = 1.0, c2: float = 1.0,
+) -> ConcentrationConditions:  # fmt: skip
+    """Both sides of ``d >= C1 log(m/failure)``, ``spread >= 4 log(2m/eta)`` and
+    ``N >= C2 eta^-2 m log(2m/failure)``, the hypotheses of Theorem 8.
 
-    Parameters
-    ----------
-    n_samples, n_components, n_features : int
-        Records m, features N and input dimension d.
-    spread : float
-        ``gamma^2 sigma_omega^2``: variance of the inputs (all d components together) times
-        variance of the frequencies (per component); positive.
-    eta : float
-        In (0, 1/2); the paper states (0, 1), but everything after the theorem needs 1/2.
-    failure : float
-        The theorem's delta, in (0, 1).
-    c1, c2 : float, default=1.0
-        The constants C1 and C2, which the paper leaves unspecified; positive.
-
-    Returns
-    -------
-    ConcentrationConditions
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, Assumption 1 and Theorem 8.
+    ``spread`` is gamma^2 sigma_omega^2: variance of the inputs (all d components together) times
+    variance of the frequencies (per component). The paper leaves C1 and C2 unspecified, and states
+    eta in (0, 1), but everything after the theorem needs 1/2.
 
     Examples
     --------
-    >>> paper = concentration_conditions(n_samples=1000, n_components=5000, n_features=5,
-    ...                                  spread=200.0, eta=0.375, failure=0.05)
-    >>> paper.bandwidth.holds, paper.components.holds
-    (True, False)
+    >>> options = dict(n_samples=1000, n_components=5000, n_features=5, spread=200.0)
+    >>> concentration_conditions(**options, eta=0.375, failure=0.05).bandwidth.holds
+    True
     """
     m = check_integer("n_samples", n_samples, minimum=1)
     n = check_integer("n_components", n_components, minimum=1)

@@ -12,8 +12,8 @@ import pytest
 from dplit.claims import load_targets, share_within
 from dplit.random_features.data import Prepared, draw_data, f1, f2, split
 from dplit.random_features.experiments.curves import (
+    Curves,
     Setting,
-    crossing_position,
     feature_curves,
     real_curves,
     record_curves,
@@ -22,7 +22,6 @@ from dplit.random_features.experiments.curves import (
 )
 from dplit.random_features.experiments.tables import reproduction_rows, table1_rows
 from dplit.streams import stream
-from dplit.trials import Curves
 
 SMALL = replace(
     setting("fig1"), components=(60, 90), records=(20,), test_records=15, frequency_sd=1.5
@@ -122,7 +121,7 @@ def naive(
 
 
 def assert_curves(curves: Curves, trials: list[list[dict[str, Any]]]) -> None:
-    for method, values in curves.errors.items():
+    for method, values in curves.values.items():
         expected = np.array([[point[method] for point in trial] for trial in trials])
         np.testing.assert_allclose(values, expected, rtol=1e-8, err_msg=method)
 
@@ -164,29 +163,11 @@ def test_record_curves_equal_the_naive_run(figure: str) -> None:
         )  # fmt: skip
     for k, (version, size) in enumerate((("text", 410), ("code", 420))):
         assert_curves(both[version], [[trial[k]] for trial in trials])
-        assert "min_norm" not in both[version].errors
+        assert "min_norm" not in both[version].values
         assert both[version].components == (size,)
         assert both[version].epsilons == (1.0,)
         assert both[version].learning_rates == (1.0,)
         np.testing.assert_array_equal(both[version].axis, [210.0])
-
-
-@pytest.mark.claim("dprf-fig3")
-def test_curves_cross_where_the_closed_form_says() -> None:
-    """Variances of the closed forms at the marks of Figure 3, interpolated: 1482 for N = 2m (the
-    two steps of 200 records bend the logarithm by less than 0.5 %)."""
-    m = np.arange(1000, 2001, 200)
-    sgd = np.array([sgd_variance(int(k), 1.0, 1e-5, 1 / k) for k in m])
-    errors = {
-        "sgd_expected": np.tile(sgd, (2, 1))[:, :, None],
-        "ours_expected": np.tile(187.777 / m, (2, 1))[:, :, None],
-        "gamma_expected": np.full((2, 6, 1), 16.0),
-    }
-    curves = Curves(m.astype(float), "m", errors, (1.0,), tuple((2 * m).tolist()))
-    assert crossing_position(curves) == pytest.approx(1482, rel=0.005)
-    assert crossing_position(curves, rival="gamma") is None
-    with pytest.raises(ValueError, match="rival must be one of"):
-        crossing_position(curves, rival="lasso")
 
 
 @pytest.fixture
@@ -216,7 +197,7 @@ def test_real_curves_equal_the_naive_run(figure: str, duplicated: Prepared) -> N
             naive((X[train], X[test]), (y[train], y[test]), s, name, t, methods, s.components)
         )
     assert_curves(curves, trials)
-    assert ("min_norm" in curves.errors) == figure.startswith("fig4")
+    assert ("min_norm" in curves.values) == figure.startswith("fig4")
     assert curves.epsilons == setting(figure).epsilons
     assert curves.learning_rates == setting(figure).learning_rates
     assert curves.components == (120, 150)
@@ -230,7 +211,7 @@ def test_simulated_errors_scatter_around_their_closed_forms() -> None:
     s = replace(SMALL, dimension=5, frequency_sd=40.0, components=(60, 120))
     curves = feature_curves("fig1", seed=0, n_repeats=40, base=s)
     for method in ("ours", "gamma", "sgd"):
-        gap = curves.errors[method] - curves.errors[f"{method}_expected"]
+        gap = curves.values[method] - curves.values[f"{method}_expected"]
         se = gap.std(axis=0, ddof=1) / math.sqrt(40)
         assert np.all(np.abs(gap.mean(axis=0)) <= 5.5 * se), method
         assert np.all(se < 0.25 * curves.mean(f"{method}_expected")), method
@@ -254,13 +235,13 @@ def test_sentences_of_the_paper_at_reduced_sizes() -> None:
 def test_number_of_workers_changes_nothing() -> None:
     one = feature_curves("fig1", seed=1, n_repeats=3, base=SMALL)
     two = feature_curves("fig1", seed=1, n_repeats=3, n_jobs=2, base=SMALL)
-    for method in one.errors:
-        np.testing.assert_array_equal(one.errors[method], two.errors[method])
+    for method in one.values:
+        np.testing.assert_array_equal(one.values[method], two.values[method])
 
 
 def test_another_seed_gives_other_numbers() -> None:
     one, two = (feature_curves("fig1", seed=k, n_repeats=2, base=SMALL) for k in (0, 1))
-    assert np.all(one.errors["ours"] != two.errors["ours"])
+    assert np.all(one.values["ours"] != two.values["ours"])
 
 
 def test_functions_and_labels() -> None:
@@ -296,7 +277,18 @@ def fake(private: float, plain: float) -> Curves:
         "min_norm_private": np.array([[[private]], [[private]]]),
         "min_norm_private_expected": np.array([[[2 * private]], [[2 * private]]]),
     }
-    return Curves(np.array([2000.0]), "N", errors, (1.0,), (2000,))
+    return Curves(errors, np.array([2000.0]), "N", (1.0,), (2000,))
+
+
+@pytest.mark.claim("dprf-fig4")
+def test_increment_is_paired_over_repetitions() -> None:
+    """What a split does to both errors cancels; kills the sum of both variances."""
+    shared = np.array([[0.0], [10.0], [20.0]])
+    ours = shared[:, :, None] + np.array([1.0, 2.0, 3.0])[:, None, None] * np.array([1.0, 5.0])
+    values = {"ours": ours, "nonprivate": shared}
+    mean, se = Curves(values, np.array([60.0]), "N", (1.0, 0.2), (60,)).increment()
+    np.testing.assert_allclose(mean, [[2.0, 10.0]])
+    np.testing.assert_allclose(se, [[1 / math.sqrt(3), 5 / math.sqrt(3)]])
 
 
 @pytest.mark.claim("dprf-tab1")

@@ -30,97 +30,26 @@ __all__ = [
 def interpolation_shortfall(
     n_components: int, *, sensitivity: float = 4.0, label_range: float = 1.0
 ) -> float:
-    """How many times the published Delta is below what one label does to an interpolator.
+    """How many times the published Delta, ``sensitivity / sqrt(N)``, is below what one label does.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features, at least 1.
-    sensitivity : float, default=4.0
-        Numerator of the published Delta = sensitivity / sqrt(N).
-    label_range : float, default=1.0
-        Largest change of one label; 1 for min-max labels.
-
-    Returns
-    -------
-    float
-        ``label_range sqrt(N) / sensitivity``: with rows of norm one an interpolator moves by at
-        least the change of the label.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    phi_j . (c - c') is the change of label j and ||phi_j|| = 1, whatever N.
-
-    Examples
-    --------
-    >>> round(interpolation_shortfall(2000), 1)
-    11.2
+    ``label_range sqrt(N) / sensitivity``: phi_j . (c - c') is the change of label j, ||phi_j|| = 1.
     """
-    n = check_integer("n_components", n_components)
-    return (
-        check_positive("label_range", label_range)
-        * math.sqrt(n)
-        / check_positive("sensitivity", sensitivity)
-    )
+    root = math.sqrt(check_integer("n_components", n_components))
+    return check_positive("label_range", label_range) * root / sensitivity
 
 
-def swap_sensitivities(
-    gram: ArrayLike, y: ArrayLike, cross: ArrayLike, norms2: ArrayLike, y_new: ArrayLike
-) -> Array:
-    """Distance that the interpolator moves for every swap of one record by one new record.
+def swap_sensitivities(gram: Array, y: Array, cross: Array, norms2: Array, y_new: Array) -> Array:
+    """Distances (k, m) that the interpolator moves when record j is swapped for new record i.
 
-    Parameters
-    ----------
-    gram : array_like of shape (m, m)
-        Gram matrix of the training features, regular.
-    y : array_like of shape (m,)
-        Training labels.
-    cross : array_like of shape (k, m)
-        Inner products of k new feature rows with the training rows.
-    norms2 : array_like of shape (k,)
-        Squared norms of the new rows.
-    y_new : array_like of shape (k,)
-        Labels of the new records.
-
-    Returns
-    -------
-    ndarray of shape (k, m)
-        ``||c - c'||`` with record j replaced by new record i: k m swaps from one inverse.
-
-    Raises
-    ------
-    ValueError
-        If shapes differ, an entry is not finite, or a new row lies in the span of the others.
-    numpy.linalg.LinAlgError
-        If the Gram matrix is singular.
-
-    Notes
-    -----
-    With H the inverse Gram matrix of the m + 1 records, S the inverse of its block of (j, new) and
-    (r_j, r) = S (H y)_{j, new}: both fits extend the fit without either record, hence
-    ``||c - c'||^2 = r_j^2/S_jj + r^2/S_nn - 2 r_j r S_jn/(S_jj S_nn)``.
-
-    Examples
-    --------
-    >>> swap_sensitivities([[1.0]], [1.0], [[0.0]], [1.0], [1.0]).round(6)
-    array([[1.414214]])
+    ``cross`` (k, m) are inner products of k new rows with the training rows, ``norms2`` (k,) their
+    squared norms: k m swaps from one inverse, by a formula that the chapter proves.
     """
-    G, k = check_finite_array("gram", gram, ndim=2), check_finite_array("cross", cross, ndim=2)
-    labels, new = check_finite_array("y", y, ndim=1), check_finite_array("y_new", y_new, ndim=1)
-    squares = check_finite_array("norms2", norms2, ndim=1)
-    if G.shape != (len(labels),) * 2 or k.shape != (len(new), len(labels)):
-        raise ValueError(f"cross must have shape {(len(new), len(labels))}, got {k.shape}")
-    inverse = np.linalg.inv(G)
-    alpha, moved = inverse @ labels, k @ inverse  # (m,), (k, m)
-    schur = squares - np.einsum("ij,ij->i", moved, k)
+    inverse = np.linalg.inv(gram)
+    alpha, moved = inverse @ y, cross @ inverse  # (m,), (k, m)
+    schur = norms2 - np.einsum("ij,ij->i", moved, cross)
     if np.any(schur <= 0):
         raise ValueError("cross must not describe a new row in the span of the training rows")
-    surplus = ((new - k @ alpha) / schur)[:, None]  # (H y)_new
+    surplus = ((y_new - cross @ alpha) / schur)[:, None]  # (H y)_new
     hjj = np.diag(inverse) + moved**2 / schur[:, None]
     hjn = -moved / schur[:, None]
     hnn = 1.0 / schur[:, None]
@@ -134,11 +63,10 @@ def swap_sensitivities(
 
 @dataclass(frozen=True)
 class SensitivityAudit:
-    """What one record of Figure 1 does to the interpolator, against the Delta of the code.
+    """What one record of Figure 1 does to the interpolator, against the Delta of the code, by N.
 
-    Every field is an ndarray with one entry per number of features; sensitivities are l2 norms.
-    ``flip`` is a change of sign of the label (the largest over records), ``removal`` the largest
-    over records, ``swap_mean`` and ``swap_max`` run over all swaps by fresh records of one law.
+    l2 norms: of a change of sign of a label and of a removal (the largest over records), and of all
+    swaps by fresh records of the same law (mean and largest).
     """
 
     components: NDArray[np.intp]
@@ -153,79 +81,27 @@ def sensitivity_audit(
     *, seed: int, components: Sequence[int] = (1500, 2000, 3000, 5000), n_records: int = 1000,
     n_fresh: int = 1000, dimension: int = 5, frequency_sd: float = 40.0,
 ) -> SensitivityAudit:  # fmt: skip
-    """Exact record-by-record sensitivities of the interpolator at the settings of Figure 1.
-
-    Parameters
-    ----------
-    seed : int
-    components : sequence of int
-        Numbers of features, increasing.
-    n_records, n_fresh, dimension : int
-        Training records, fresh records of the same law, inputs.
-    frequency_sd : float, default=40.0
-
-    Returns
-    -------
-    SensitivityAudit
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Lemma 9 and Figure 1.
-
-    Examples
-    --------
-    >>> audit = sensitivity_audit(seed=0, components=(80,), n_records=20, n_fresh=5)
-    >>> bool(audit.swap_max[0] >= audit.swap_mean[0])
-    True
-    """
-    m, k = check_integer("n_records", n_records), check_integer("n_fresh", n_fresh)
-    sd = check_positive("frequency_sd", frequency_sd)
-    name = "dprf-noise-audit"
-    X, y = draw_data(m + k, dimension, "f1", rng=stream(seed, name, "data"))
+    """Exact record-by-record sensitivities of the interpolator at the settings of Figure 1."""
+    m, name = check_integer("n_records", n_records), "dprf-noise-audit"
+    X, y = draw_data(m + n_fresh, dimension, "f1", rng=stream(seed, name, "data"))
     results = []
-    for block in nested_grams(
-        X[:m], X[m:], components, frequency_sd=sd, rng=stream(seed, name, "public")
-    ):
+    public = stream(seed, name, "public")
+    for block in nested_grams(X[:m], X[m:], components, frequency_sd=frequency_sd, rng=public):
         inverse = np.linalg.inv(block.gram)
         diagonal, alpha = np.sqrt(np.diag(inverse)), inverse @ y[:m]
         swaps = swap_sensitivities(block.gram, y[:m], block.cross, block.row_norms2, y[m:])
         results.append([
             4.0 / math.sqrt(block.n_components),
-            float(np.max(2.0 * np.abs(y[:m]) * diagonal)),
-            float(np.max(np.abs(alpha) / diagonal)),
-            float(swaps.mean()),
-            float(swaps.max()),
+            np.max(2.0 * np.abs(y[:m]) * diagonal),
+            np.max(np.abs(alpha) / diagonal),
+            swaps.mean(),
+            swaps.max(),
         ])  # fmt: skip
     return SensitivityAudit(np.array(components, dtype=np.intp), *np.array(results).T)
 
 
 def nearest_distances(X: ArrayLike) -> Array:
-    """Distance of every distinct row to the nearest other distinct row.
-
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        One positive number per distinct row, in order of first occurrence.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two distinct rows.
-
-    Examples
-    --------
-    >>> nearest_distances([[0.0], [0.0], [1.0], [3.0]])
-    array([1., 1., 2.])
-    """
+    """Distance of every distinct row to the nearest other distinct row."""
     rows = check_finite_array("X", X, ndim=2)
     distinct = rows[distinct_rows(rows)[0]]
     if len(distinct) < 2:
@@ -238,19 +114,8 @@ def nearest_distances(X: ArrayLike) -> Array:
 class Spectrum:
     """The conclusion and the second hypothesis of Theorem 8 in one experiment.
 
-    Attributes
-    ----------
-    name : str
-    n_records, n_components : int
-    smallest, largest : float
-        Extreme eigenvalues of the Gram matrix of unit rows.
-    norm : float
-        Spectral norm of Gram - identity, to be at most 2 eta = 0.75.
-    below_quarter : int
-        Eigenvalues below 1 - 2 eta = 1/4, the half that Lemma 9 uses.
-    product, needed : float
-        gamma^2 sigma_omega^2 with gamma^2 the total variance of the inputs, and the
-        4 log(2 m / eta) that it must reach.
+    Extreme eigenvalues of the Gram matrix G of unit rows, ||G - I||, how many are below 1 - 2 eta,
+    and gamma^2 sigma_omega^2 with the 4 log(2m/eta) that it must reach.
     """
 
     name: str
@@ -264,11 +129,6 @@ class Spectrum:
     needed: float
 
     @property
-    def lemma9_usable(self) -> bool:
-        """Whether the smallest eigenvalue is at least 1/4."""
-        return self.smallest >= 0.25
-
-    @property
     def conclusion_holds(self) -> bool:
         """Whether the norm is at most 0.75."""
         return self.norm <= 0.75
@@ -278,43 +138,12 @@ def experiment_spectra(
     name: str, X: ArrayLike, components: Sequence[int], *, frequency_sd: float, seed: int,
     eta: float = 0.375,
 ) -> list[Spectrum]:  # fmt: skip
-    """Spectra of the feature Gram matrix of one experiment, for Theorem 8.
+    """Spectra of the feature Gram matrix of inputs X (m, d) for increasing numbers of features.
 
-    Parameters
-    ----------
-    name : str
-        Name of the experiment; it selects the random stream.
-    X : array_like of shape (m, d)
-        Training inputs.
-    components : sequence of int
-        Numbers of features, increasing.
-    frequency_sd : float
-    seed : int
-    eta : float, default=0.375
-
-    Returns
-    -------
-    list of Spectrum
-        One per number of features.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Theorem 8; the paper's experiments have eta = 3/8.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).standard_normal((20, 5))
-    >>> [spectrum.n_records for spectrum in experiment_spectra("example", X, (40, 80),
-    ...  frequency_sd=40.0, seed=0)]
-    [20, 20]
+    The name selects the random stream; the paper's experiments have eta = 3/8.
     """
     rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
-    sd, eta = check_positive("frequency_sd", frequency_sd), check_positive("eta", eta)
+    sd = check_positive("frequency_sd", frequency_sd)
     product = float(rows.var(axis=0).sum()) * sd**2
     result = []
     rng = stream(seed, f"dprf-thm8-{name}", "public")

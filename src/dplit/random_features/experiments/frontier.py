@@ -7,20 +7,21 @@ frontier over the penalty needs no simulation. Penalties are not chosen on the d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 
-from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
+from dplit._checks import Array, check_choice, check_positive, check_probability
 from dplit.baselines import noisy_gradient_descent, sufficient_statistics
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
 from dplit.random_features.data import Prepared, split
+from dplit.random_features.experiments.curves import repeated, stacked
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
-from dplit.streams import stream
-from dplit.trials import run_trials
+from dplit.trials import Runs, Trial
 
 __all__ = [
     "Frontier",
@@ -29,121 +30,48 @@ __all__ = [
     "smooth_data",
 ]
 
+_Pair = tuple[Array, Array]  # training, test
+
 
 def noise_variance(
     alpha: float, *, n_records: int, label_bound: float, epsilon: float, delta: float,
     bound: str = "record",
 ) -> float:  # fmt: skip
-    """Variance of a private ridge prediction's noise where rows have norm at most one.
+    """Variance sigma^2 of a private ridge prediction's noise where rows have norm at most one.
 
-    Parameters
-    ----------
-    alpha : float
-        Penalty of ``||y - Phi c||^2 + alpha ||c||^2``, positive.
-    n_records : int
-        Number m of training records, public.
-    label_bound : float
-        Bound b on the absolute labels.
-    epsilon, delta : float
-        Privacy parameters; the noise is the exact minimum for them.
-    bound : {"record", "crude"}, default="record"
-        Sensitivity from one record's influence, or from the norm b sqrt(m) of all labels.
-
-    Returns
-    -------
-    float
-        sigma^2 under replacement of one record.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> options = {"n_records": 1000, "label_bound": 1.0, "epsilon": 1.0, "delta": 1e-5}
-    >>> crude = noise_variance(100.0, bound="crude", **options)
-    >>> bool(noise_variance(100.0, **options) < 2e-4 * crude)
-    True
+    One record of m is replaced; the sensitivity is one record's influence ("record") or from the
+    norm b sqrt(m) of all labels ("crude"), the noise the exact minimum for it.
     """
-    alpha, b = check_positive("alpha", alpha), check_positive("label_bound", label_bound)
-    m = check_integer("n_records", n_records)
+    check_positive("epsilon", epsilon)
+    check_probability("delta", delta)
     if check_choice("bound", bound, ("record", "crude")) == "record":
-        sensitivity = record_sensitivity(
-            alpha=alpha, label_bound=b, n_records=m, neighboring="replace_one"
-        )
+        sensitivity = record_sensitivity(alpha=alpha, label_bound=label_bound, n_records=n_records)
     else:
-        sensitivity = crude_sensitivity(alpha=alpha, label_norm=b * np.sqrt(m))
-    sigma = gaussian_sigma(
-        epsilon=check_positive("epsilon", epsilon),
-        delta=check_probability("delta", delta),
-        sensitivity=float(sensitivity),
-    )
-    return float(sigma) ** 2
+        sensitivity = crude_sensitivity(alpha=alpha, label_norm=label_bound * math.sqrt(n_records))
+    return float(gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)) ** 2
 
 
 @dataclass(frozen=True)
-class Frontier:
-    """R^2 on test records against the penalty, and of the baselines.
+class Frontier(Runs):
+    """R^2 on test records against the penalty, and of baselines, which have no penalty axis.
 
-    Attributes
-    ----------
-    alphas : ndarray of shape (n,)
-    nonprivate, record, crude : ndarray of shape (n_repeats, n)
-        R^2 without noise; expected over the noise with the per-record and with the crude bound.
-    simulated : ndarray of shape (n_repeats, n)
-        R^2 with one noise draw of the per-record bound.
-    noise_record, noise_crude : ndarray of shape (n,)
-        Noise variance of a prediction, in squared units of the label bound.
-    baselines : dict of str to ndarray of shape (n_repeats,)
-        R^2 of ``"sufficient statistics"`` (on few features), ``"noisy gradient descent"`` (on all)
-        and the ``"constant"`` in the middle of the label bounds, under the same budget.
-    epsilon, delta : float
+    Without noise, exact over the noise of either bound ("record", "crude"), "simulated" with one
+    draw of the former; "constant" predicts the middle of the label bounds.
     """
 
     alphas: Array
-    nonprivate: Array
-    record: Array
-    crude: Array
-    simulated: Array
-    noise_record: Array
-    noise_crude: Array
-    baselines: Mapping[str, Array]
-    epsilon: float
-    delta: float
 
     @property
     def best(self) -> tuple[float, float]:
         """Penalty with the largest mean private R^2, and that R^2."""
-        means = self.record.mean(axis=0)
+        means = self.mean("record")
         at = int(np.argmax(means))
         return float(self.alphas[at]), float(means[at])
 
 
-def smooth_data(n: int, dimension: int = 2, *, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return Gaussian inputs and labels ``tanh(x_1 + x_2 / 2)`` in (-1, 1).
-
-    Parameters
-    ----------
-    n : int
-        Number of records.
-    dimension : int, default=2
-        Number of inputs, at least 2.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    X : ndarray of shape (n, dimension)
-    y : ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> X, y = smooth_data(5, rng=np.random.default_rng(0))
-    >>> bool(np.all(np.abs(y) < 1))
-    True
-    """
-    shape = (check_integer("n", n), check_integer("dimension", dimension, minimum=2))
-    X = rng.standard_normal(shape)
+def smooth_data(n: int, *, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return Gaussian inputs and labels ``tanh(x_1 + x_2 / 2)`` in (-1, 1)."""
+    X = rng.standard_normal((n, 2))
     return X, np.tanh(X[:, 0] + 0.5 * X[:, 1])
 
 
@@ -152,17 +80,11 @@ def _r2(errors: Array, y: Array) -> Array:
 
 
 def _baselines(
-    F: tuple[Array, Array], few: tuple[Array, Array], y: tuple[Array, Array],
-    b: float, epsilon: float, delta: float, rng: np.random.Generator,
-) -> dict[str, float]:  # fmt: skip
-    statistics = sufficient_statistics(
-        few[0], y[0], epsilon=epsilon, delta=delta, data_norm=1.0, label_bound=b,
-        neighboring="replace_one", rng=rng,
-    )  # fmt: skip
-    descent = noisy_gradient_descent(
-        F[0], y[0], epsilon=epsilon, delta=delta, clip=b, steps=50, learning_rate=1.0,
-        neighboring="replace_one", rng=rng,
-    )  # fmt: skip
+    F: _Pair, few: _Pair, y: _Pair, b: float, budget: dict[str, Any], rng: np.random.Generator
+) -> dict[str, float]:
+    shared = {**budget, "neighboring": "replace_one", "rng": rng}
+    statistics = sufficient_statistics(few[0], y[0], data_norm=1.0, label_bound=b, **shared)
+    descent = noisy_gradient_descent(F[0], y[0], clip=b, steps=50, learning_rate=1.0, **shared)
     predictions = {
         "sufficient statistics": few[1] @ statistics.coef,
         "noisy gradient descent": F[1] @ descent.coef,
@@ -172,21 +94,19 @@ def _baselines(
 
 
 def _trial(
-    trial: int, *, seed: int, name: str, data: Prepared | None, n_records: int, n_components: int,
-    few_components: int, gamma: float, alphas: Array, b: float, variances: Mapping[str, Array],
-    epsilon: float, delta: float,
-) -> tuple[dict[str, Array], dict[str, float]]:  # fmt: skip
-    rng = stream(seed, name, "data", trial)
+    trial: Trial, *, data: Prepared | None, n_records: int, widths: tuple[int, int], gamma: float,
+    alphas: Array, b: float, variances: Mapping[str, Array], budget: dict[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    rng = trial.stream("data")
     if data is None:
         X, y = smooth_data(2 * n_records, rng=rng)
         train, test = np.arange(n_records), np.arange(n_records, 2 * n_records)
     else:
         X, y = data.X, data.y - 0.5
         train, test = split(len(y) - n_records, groups=np.zeros(len(y), dtype=int), rng=rng)
-    public = stream(seed, name, "public", trial)
-    noise = stream(seed, name, "noise", trial)
+    public, noise = trial.stream("public"), trial.stream("noise")
     maps = []
-    for width in (n_components, few_components):
+    for width in widths:
         omega = random_frequencies(X.shape[1], width // 2, gamma=gamma, rng=public)
         maps.append((cos_sin_features(X[train], omega), cos_sin_features(X[test], omega)))
     F, few = maps
@@ -195,97 +115,45 @@ def _trial(
     duals = vectors @ (coordinates[:, None] / (np.clip(values, 0, None)[:, None] + alphas))
     predicted = (F[1] @ F[0].T) @ duals
     error = np.mean((y[test][:, None] - predicted) ** 2, axis=0)
-    z = noise.standard_normal((n_components, len(alphas)))
+    z = noise.standard_normal((widths[0], len(alphas)))
     private = predicted + np.sqrt(variances["record"]) * (F[1] @ z)
-    curves = {
+    return {
         "nonprivate": _r2(error, y[test]),
         "record": _r2(error + variances["record"], y[test]),
         "crude": _r2(error + variances["crude"], y[test]),
         "simulated": _r2(np.mean((y[test][:, None] - private) ** 2, axis=0), y[test]),
+        **_baselines(F, few, (y[train], y[test]), b, budget, noise),
     }
-    return curves, _baselines(F, few, (y[train], y[test]), b, epsilon, delta, noise)
 
 
 def frontier(
     data: Prepared | None = None, *, seed: int, epsilon: float = 1.0, delta: float = 1e-5,
     alphas: Sequence[float] = (20.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0),
-    n_repeats: int = 5,
-    n_jobs: int = 1, n_records: int = 1000, n_components: int = 2000, few_components: int = 40,
-    gamma: float = 0.1,
+    n_repeats: int = 5, n_jobs: int = 1, n_records: int = 1000, n_components: int = 2000,
+    few_components: int = 40, gamma: float = 0.1,
 ) -> Frontier:  # fmt: skip
-    """Private R^2 against the ridge penalty, with the baselines under the same guarantee.
+    """Private R^2 against the ridge penalty, with the baselines at the same budget (replace one).
 
-    Parameters
-    ----------
-    data : Prepared, optional
-        Real data with labels in [0, 1], split anew in every repetition; by default fresh draws of
-        :func:`smooth_data` with as many test as training records.
-    seed : int
-    epsilon, delta : float
-        Budget of each model, replacement of one record.
-    alphas : sequence of float
-        Penalties, positive.
-    n_repeats : int, default=5
-        At least 2.
-    n_jobs : int, default=1
-    n_records : int, default=1000
-        Training records; the others of ``data`` are test records.
-    n_components, few_components : int, default=2000, 40
-        Even numbers of cos/sin features of the model, and of sufficient statistics (whose noise
-        grows with them).
-    gamma : float, default=0.1
-        Kernel exp(-gamma ||x - y||^2).
-
-    Returns
-    -------
-    Frontier
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    ``E (y - f - s)^2 = (y - f)^2 + sigma^2``: every row has norm one. Labels are taken relative to
-    the middle of their public bounds, [-1, 1] or [0, 1].
-
-    Examples
-    --------
-    >>> result = frontier(seed=0, n_repeats=2, n_records=60, n_components=100, alphas=(1.0, 10.0))
-    >>> bool(np.all(result.record < result.nonprivate))
-    True
+    Data with labels in [0, 1], split anew in every repetition (``n_records`` train), or fresh draws
+    of :func:`smooth_data`; ``few_components`` are for the sufficient statistics.
     """
     b = 1.0 if data is None else 0.5
-    m, n = check_integer("n_records", n_records), check_integer("n_components", n_components)
-    few = check_integer("few_components", few_components)
-    if n % 2 or few % 2:
-        raise ValueError(f"n_components and few_components must be even, got {n} and {few}")
-    if data is not None and m >= len(data.y):
-        raise ValueError(f"n_records must be below {len(data.y)}, got n_records={m}")
-    penalties = np.array([check_positive("alphas", a) for a in alphas])
+    budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
+    if n_components % 2 or few_components % 2:
+        sizes = f"{n_components} and {few_components}"
+        raise ValueError(f"n_components and few_components must be even, got {sizes}")
+    if data is not None and n_records >= len(data.y):
+        raise ValueError(f"n_records must be below {len(data.y)}, got n_records={n_records}")
+    penalties = [check_positive("alphas", a) for a in alphas]
+    case = {**budget, "n_records": n_records, "label_bound": b}
     variances = {
-        bound: np.array([
-            noise_variance(
-                alpha, n_records=m, label_bound=b, epsilon=epsilon, delta=delta, bound=bound
-            )
-            for alpha in penalties.tolist()
-        ])
+        bound: np.array([noise_variance(alpha, bound=bound, **case) for alpha in penalties])
         for bound in ("record", "crude")
-    }  # fmt: skip
-    name = "dprf-beyond-frontier" if data is None else "dprf-beyond-frontier-data"
-    trials = run_trials(
-        partial(
-            _trial, seed=seed, name=name, data=data, n_records=m, n_components=n,
-            few_components=few, gamma=check_positive("gamma", gamma), alphas=penalties, b=b,
-            variances=variances, epsilon=epsilon, delta=delta,
-        ),
-        check_integer("n_repeats", n_repeats, minimum=2), seed=seed, name=name, n_jobs=n_jobs,
+    }
+    trials = repeated(
+        _trial, n_repeats, seed=seed, n_jobs=n_jobs, data=data, n_records=n_records,
+        name="dprf-beyond-frontier" if data is None else "dprf-beyond-frontier-data",
+        widths=(n_components, few_components), gamma=check_positive("gamma", gamma),
+        alphas=np.array(penalties), b=b, variances=variances, budget=budget,
     )  # fmt: skip
-    stacked = {key: np.array([curves[key] for curves, _ in trials]) for key in trials[0][0]}
-    rivals = {key: np.array([scores[key] for _, scores in trials]) for key in trials[0][1]}
-    return Frontier(
-        alphas=penalties, noise_record=variances["record"] / b**2,
-        noise_crude=variances["crude"] / b**2, epsilon=epsilon, delta=delta, baselines=rivals,
-        **stacked,
-    )  # fmt: skip
+    return Frontier(stacked(trials), np.array(penalties))

@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dplit._checks import check_choice
+from dplit._checks import Array, check_choice
 from dplit.claims import row
+from dplit.random_features.experiments.curves import Curves
 from dplit.random_features.experiments.fairness import GapCurves, ParityScores
 from dplit.random_features.fairness import expected_absolute_error
-from dplit.trials import Curves
 
 __all__ = [
     "gap_rows",
@@ -25,6 +24,15 @@ __all__ = [
     "reproduction_rows",
     "table1_rows",
 ]
+
+
+def _row(
+    entry: Mapping[str, Any], place: str, ours: float, ours_se: float, paper_se: float
+) -> dict[str, Any]:
+    return row(
+        place, entry["paper"], ours, paper_se=paper_se, ours_se=ours_se,
+        reading_error=entry.get("reading_error", 0.0), miss=entry.get("miss", False),
+    )  # fmt: skip
 
 
 def _column(entry: Mapping[str, Any], curves: Curves) -> tuple[int, ...]:
@@ -48,62 +56,36 @@ def _paper_se(
     deviation of five runs alone is too rough to judge a sixth.
     """
     if not one_split:
-        spread = _relative_sd(curves.errors[method]) * float(curves.mean(method)[at])
+        spread = _relative_sd(curves.values[method]) * float(curves.mean(method)[at])
         return spread / math.sqrt(repeats)
     base = _BASE.get(method, method)
-    plain = curves.errors[base]
+    plain = curves.values[base]
     split = _relative_sd(plain) * float(curves.mean(base)[at[: plain.ndim - 1]])
     if base == method:
         return split
     return math.hypot(split, _noise_sd(curves, method, at) / math.sqrt(repeats))
 
 
-def _relative_sd(values: NDArray[np.float64]) -> float:
+def _relative_sd(values: Array) -> float:
     """Root mean square over positions of standard deviation over mean, along axis 0."""
     return float(np.sqrt(np.mean(values.var(axis=0, ddof=1) / values.mean(axis=0) ** 2)))
 
 
 def _noise_sd(curves: Curves, method: str, at: tuple[int, ...]) -> float:
     """Standard deviation of one run's increment over its non-private error, pooled likewise."""
-    plain = curves.errors[_BASE[method]][:, :, None]
-    expected = (curves.errors[f"{method}_expected"] - plain).mean(axis=0)
-    scatter = (curves.errors[method] - plain).var(axis=0, ddof=1)
+    plain = curves.values[_BASE[method]][:, :, None]
+    expected = (curves.values[f"{method}_expected"] - plain).mean(axis=0)
+    scatter = (curves.values[method] - plain).var(axis=0, ddof=1)
     return float(np.sqrt(np.mean(scatter / expected**2)) * expected[at])
 
 
 def reproduction_rows(
     entries: Sequence[Mapping[str, Any]], curves: Curves, *, one_split: bool, repeats: int = 10
 ) -> list[dict[str, Any]]:
-    """Rows that compare numbers of a figure with ours, for ``Claim.reproduce``.
+    """Rows of a figure from entries of ``targets.yml``: method (or "increment"), at, epsilon, rate.
 
-    Parameters
-    ----------
-    entries : sequence of dict
-        From ``targets.yml``: ``method`` (a key of ``curves.errors``, or ``"increment"``), ``at``,
-        ``paper``, ``reading_error`` and, where they apply, ``epsilon`` or ``rate``.
-    curves : Curves
-    one_split : bool
-        Whether the paper's mean belongs to a single split. Its standard error is our standard
-        deviation over ``sqrt(repeats)``; for a single split only the part due to the noise is
-        averaged, the standard deviation of the non-private error over splits is added to it.
-    repeats : int, default=10
-        Repetitions behind the paper's mean.
-
-    Returns
-    -------
-    list of dict
-        Ours is the closed-form expectation where the method has one. For ``"increment"`` (private
-        minus non-private, which the split does not move) the paper's standard error is that of
-        ``repeats`` draws.
-
-    Examples
-    --------
-    >>> from dplit.trials import Curves
-    >>> errors = {"ours": np.array([[[1.0]], [[3.0]]])}
-    >>> curves = Curves(np.array([10.0]), "N", errors, (1.0,), (10,))
-    >>> entries = [{"method": "ours", "at": 10, "paper": 2.5, "reading_error": 0.1}]
-    >>> reproduction_rows(entries, curves, one_split=False)[0]["ours"]
-    2.0
+    Ours is the closed-form expectation where there is one. With ``one_split`` the paper's mean of
+    ``repeats`` runs belongs to one split: only the part due to the noise is averaged.
     """
     rows = []
     for entry in entries:
@@ -114,60 +96,38 @@ def reproduction_rows(
             ours, se = gap[(at, *column)], 0.0
             paper_se = _noise_sd(curves, "ours", (at, *column)) / math.sqrt(repeats)
         else:
-            column = _column(entry, curves) if curves.errors[method].ndim == 3 else ()
-            best = f"{method}_expected" if f"{method}_expected" in curves.errors else method
+            column = _column(entry, curves) if curves.values[method].ndim == 3 else ()
+            best = f"{method}_expected" if f"{method}_expected" in curves.values else method
             ours, se = curves.mean(best)[(at, *column)], curves.se(best)[(at, *column)]
             paper_se = _paper_se(curves, method, (at, *column), one_split, repeats)
         extra = [f"{key} = {entry[key]:g}" for key in ("epsilon", "rate") if key in entry]
         place = ", ".join([method, f"at {entry['at']}", *extra])
-        rows.append(
-            row(place, entry["paper"], ours, paper_se=paper_se, ours_se=se,
-                reading_error=entry.get("reading_error", 0.0), miss=entry.get("miss", False))
-        )  # fmt: skip
+        rows.append(_row(entry, place, ours, se, paper_se))
     return rows
 
 
 def table1_rows(
     entries: Sequence[Mapping[str, Any]], medical: Curves, wine: Curves, *, repeats: int = 10
 ) -> list[dict[str, Any]]:
-    """Rows of Table 1 (test errors at epsilon = 1), from the curves of Figure 4.
+    """Rows of Table 1 (test errors at epsilon = 1) from the curves of Figure 4, all on one split.
 
-    Parameters
-    ----------
-    entries : sequence of dict
-        From ``targets.yml``: ``data``, ``method`` (``"pinv"`` or ``"kaczmarz"``), ``at``,
-        ``paper``, ``reading_error``.
-    medical, wine : Curves
-        From :func:`dplit.random_features.experiments.curves.real_curves`.
-    repeats : int, default=10
-        Repetitions behind the paper's mean, all on one split.
-
-    Returns
-    -------
-    list of dict
-        Ours is the closed-form expectation; standard errors as in :func:`reproduction_rows`.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer, Xue (2025), Table 1. ``pinv`` is the minimum-norm least-squares fit,
-    here from the Gram matrix of the distinct rows.
+    "pinv" is the minimum-norm least-squares fit, here from the Gram matrix of the distinct rows.
     """
     rows = []
     for entry in entries:
         curves = {"medical": medical, "wine": wine}[entry["data"]]
         method = {"pinv": "min_norm_private", "kaczmarz": "ours"}[entry["method"]]
         at, k = list(curves.axis).index(entry["at"]), curves.epsilons.index(1.0)
-        rows.append(
-            row(f"{entry['data']}, {entry['method']}, N = {entry['at']}", entry["paper"],
-                curves.mean(f"{method}_expected")[at, k],
-                paper_se=_paper_se(curves, method, (at, k), True, repeats),
-                ours_se=curves.se(f"{method}_expected")[at, k],
-                reading_error=entry["reading_error"], miss=entry.get("miss", False))
-        )  # fmt: skip
+        place, exact = (
+            f"{entry['data']}, {entry['method']}, N = {entry['at']}",
+            f"{method}_expected",
+        )
+        ours, se = curves.mean(exact)[at, k], curves.se(exact)[at, k]
+        rows.append(_row(entry, place, ours, se, _paper_se(curves, method, (at, k), True, repeats)))
     return rows
 
 
-def _folded_sd(gaps: NDArray[np.float64], floors: NDArray[np.float64]) -> float:
+def _folded_sd(gaps: Array, floors: Array) -> float:
     """Standard deviation of ``|g + s Z|`` over splits with gaps g and floors ``sqrt(2/pi) s``."""
     s = floors * math.sqrt(math.pi / 2.0)
     means = expected_absolute_error(gaps, s)
@@ -178,66 +138,34 @@ def _folded_sd(gaps: NDArray[np.float64], floors: NDArray[np.float64]) -> float:
 def gap_rows(
     entries: Sequence[Mapping[str, Any]], curves: GapCurves, *, repeats: int = 10
 ) -> list[dict[str, Any]]:
-    """Rows that compare read-off gaps with the mean published estimate, for ``Claim.reproduce``.
+    """Rows of read-off gaps (model, group 1 or 2, epsilon) beside the mean published estimate.
 
-    Parameters
-    ----------
-    entries : sequence of dict
-        From ``targets.yml``: ``model`` (``"rf"`` or ``"rls"``), ``group`` (1 or 2), ``epsilon``,
-        ``paper``, ``reading_error``.
-    curves : GapCurves
-    repeats : int, default=10
-        Splits behind the paper's mean.
-
-    Returns
-    -------
-    list of dict
-        Standard errors are those of the law, not of the scatter of a few splits: the estimate is
-        nearly ``|g + s Z|`` with the exact gap g and s from the floor.
+    Standard errors are those of the law, not of the scatter of a few splits: the estimate is nearly
+    ``|g + s Z|`` with the exact gap g and s from the floor.
     """
     rows = []
     for entry in entries:
         model = check_choice("model", entry["model"], ("rf", "rls"))
         at = int(np.argmin(np.abs(curves.epsilons - entry["epsilon"])))
         cell = (slice(None), at, entry["group"] - 1)
-        values = getattr(curves, model)[cell]
-        sd = _folded_sd(
-            getattr(curves, f"{model}_exact")[cell], getattr(curves, f"{model}_floor")[cell]
-        )
-        rows.append(
-            row(f"{curves.feature}, {model}, group {entry['group']}, at {entry['epsilon']:g}",
-                entry["paper"], float(values.mean()), paper_se=sd / math.sqrt(repeats),
-                ours_se=sd / math.sqrt(len(values)), reading_error=entry["reading_error"],
-                miss=entry.get("miss", False))
-        )  # fmt: skip
+        values = curves.values[model][cell]
+        exact, floor = (curves.values[f"{model}_{kind}"][cell] for kind in ("exact", "floor"))
+        sd = _folded_sd(exact, floor)
+        place = f"{curves.feature}, {model}, group {entry['group']}, at {entry['epsilon']:g}"
+        se, paper_se = sd / math.sqrt(len(values)), sd / math.sqrt(repeats)
+        rows.append(_row(entry, place, float(values.mean()), se, paper_se))
     return rows
 
 
 def parity_rows(
     entries: Sequence[Mapping[str, Any]], scores: Mapping[str, ParityScores], *, repeats: int = 20
 ) -> list[dict[str, Any]]:
-    """Rows of Table 2, for ``Claim.reproduce``.
-
-    Parameters
-    ----------
-    entries : sequence of dict
-        From ``targets.yml``: ``feature``, ``model`` (``"targets_grid"``, ``"rls"``, ``"dp_rf"``,
-        ``"dp_rls"``, ...), ``paper``, ``paper_sd`` (where printed), ``reading_error``.
-    scores : mapping of str to ParityScores
-    repeats : int, default=20
-        Repetitions behind the paper's mean.
-
-    Returns
-    -------
-    list of dict
-    """
+    """Rows of Table 2 from entries of feature, model, paper, paper_sd (where printed)."""
     rows = []
     for entry in entries:
         values = np.atleast_1d(getattr(scores[entry["feature"]], entry["model"]))
         se = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-        rows.append(
-            row(f"{entry['feature']}, {entry['model']}", entry["paper"], float(values.mean()),
-                paper_se=entry.get("paper_sd", 0.0) / math.sqrt(repeats), ours_se=se,
-                reading_error=entry["reading_error"], miss=entry.get("miss", False))
-        )  # fmt: skip
+        place = f"{entry['feature']}, {entry['model']}"
+        paper_se = entry.get("paper_sd", 0.0) / math.sqrt(repeats)
+        rows.append(_row(entry, place, float(values.mean()), se, paper_se))
     return rows
