@@ -253,7 +253,7 @@ def test_huge_records_change_neither_route_nor_law(d):
                 [[1.0]], [0], epsilon=1.0, rng=np.random.default_rng(0)
             ),
             ValueError,
-            "y must hold -1 and 1",
+            "y must hold the labels -1 and 1",
         ),
         (lambda: gibbs.prior_mass(0.0, normalized_margin=0.5), ValueError, "z must be positive"),
         (

@@ -125,7 +125,6 @@ class PrivateRandomFeatureRegressor(
 
     Examples
     --------
-    >>> from dplit.random_features.estimators import PrivateRandomFeatureRegressor
     >>> X = np.linspace(-2.0, 2.0, 2000).reshape(-1, 1)
     >>> model = PrivateRandomFeatureRegressor(
     ...     bounds=(-1.0, 1.0), random_state=0

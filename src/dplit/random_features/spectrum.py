@@ -16,7 +16,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit.random_features.interpolation import feature_matrix, gram_matrix, square_matrix
+from dplit.random_features.interpolation import gram_matrix, square_matrix
 
 __all__ = [
     "ConcentrationConditions",
@@ -85,7 +85,7 @@ def gram_spectrum(
         matrix = square_matrix(gram)
     else:
         assert features is not None  # the first check
-        matrix = gram_matrix(feature_matrix(features))
+        matrix = gram_matrix(features)
     return np.asarray(check_positive("scale", scale) * np.linalg.eigvalsh(matrix))
 
 
