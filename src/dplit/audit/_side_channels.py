@@ -1,4 +1,4 @@
-"""Neighbouring data sets made to break things: huge, tiny, equal, collinear, at bounds, blocks."""
+"""What an observer sees beside the noised numbers, compared on neighbours made to break things."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Lower bounds on the privacy loss from outputs, exact tests of noise, and a search for neighbours.
-
-An auditor never proves privacy; it refutes a claim, or says how strong a claim it would have
-refuted. Every bound here holds with a stated confidence whatever the mechanism does, and each
-auditor is itself tested twice: on a correct mechanism, where it must stay silent, and on one with
-half the noise, which it must catch (:func:`run_controls`).
-"""
+"""Null and planted controls of an auditor. Public through :mod:`dplit.audit`."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""Fair private baselines: linear models on given features, and k-means.
-
-Strong simple methods, with exact calibration and tight sensitivities, so that a comparison with
-them means something: noisy sufficient statistics (one release, then any ridge parameter for free)
-and full-batch noisy gradient descent, for regression, each as a function on arrays and as a
-scikit-learn estimator that clips records and labels to bounds the caller must state; objective
-perturbation, for classification, as a function; Lloyd's algorithm with noisy sums and counts, for
-clustering, as a function and as an estimator.
-"""
+"""Private linear regression: noisy sufficient statistics and noisy gradient descent."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""The papers' data sets: where they are looked for, their checksums and their provenance.
-
-Files are looked for in the folder ``$DPLIT_DATA``, then in the cache that ``make data`` (or
-``python -m dplit.datasets``) fills; nothing is downloaded otherwise. A file whose checksum differs
-is refused, and so is a ``$DPLIT_DATA`` that is no folder. Where a file is missing, scikit-learn's
-diabetes data stand in, and say so.
-"""
+"""The papers' tables: where they are looked for, and their checksums."""
 
 from __future__ import annotations
 

@@ -1,23 +1,4 @@
-"""Random Fourier features of the Gaussian kernel, blocked and in place.
-
-The three maps of one draw of frequencies ``w_k ~ N(0, 2 gamma I)``:
-
-=============== =============================================== ======================
-kind            coordinates (``normalize=True``)                output columns
-=============== =============================================== ======================
-phased_cosine   sqrt(2/N) cos(<w_k, x> + b_k)                   N frequencies
-cos_sin         sqrt(2/N) [cos<w_k, x>, sin<w_k, x>]            2 per frequency, N in all
-complex         1/sqrt(N) exp(i <w_k, x>)                       N frequencies
-=============== =============================================== ======================
-
-Inner products of any of them are unbiased for ``exp(-gamma ||x - y||^2)``. Angles are one matrix
-product per block of rows; cosines follow in cache (:mod:`dplit.features._trigonometry`). Where only
-sums over records or over frequencies are wanted, no more than a block of the map is ever in memory.
-
-Random projections that keep lengths stand beside them: independent signs, and the fast map through
-the Hadamard transform (:mod:`dplit.features.projections`). The maps that only sketches use, one-bit
-and quadratic, and frequencies in orthonormal blocks, are in :mod:`dplit.features.sketch_maps`.
-"""
+"""Random Fourier features and their Gram matrices. Public through :mod:`dplit.features`."""
 
 from __future__ import annotations
 

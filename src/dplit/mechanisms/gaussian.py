@@ -1,9 +1,4 @@
-"""Noise and its calibration: exact Gaussian profiles, samplers, and private selection.
-
-Every privacy or noise argument is keyword-only and validated.  The calibration functions take
-scalars or arrays, which broadcast; all-scalar input gives a float.  The samplers draw
-floating-point noise: it is research noise, not a release (see :mod:`dplit.mechanisms.secure`).
-"""
+"""The exact Gaussian profile and its inverses. Public through :mod:`dplit.mechanisms`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every chapter needs: parameters that are checked, figures that are described, provenance."""
+"""What the cells of a chapter call: parameters, figures, tables, glued numbers, provenance."""
 
 from __future__ import annotations
 
