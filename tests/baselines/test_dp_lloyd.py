@@ -22,7 +22,7 @@ from dplit.baselines import (
     spread_centers,
 )
 from dplit.baselines import lloyd as _dp_lloyd
-from dplit.baselines.lloyd import merge_centers
+from dplit.baselines.lloyd import _merge_centers
 from dplit.mechanisms import gaussian_delta
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
@@ -288,14 +288,14 @@ def test_merging_reads_the_release_alone():
     """Same release, same centres; counts add up, and centres without records have no weight."""
     centers = np.array([[-0.5], [-0.4], [0.6], [0.9]])
     counts = np.array([300.0, 100.0, 50.0, -7.0])
-    found, total = merge_centers(centers, counts, 2, scale=1.0, rng=np.random.default_rng(0))
+    found, total = _merge_centers(centers, counts, 2, scale=1.0, rng=np.random.default_rng(0))
     order = found[:, 0].argsort()
     np.testing.assert_allclose(found[order, 0], [(-0.5 * 298 - 0.4 * 98) / 396, 0.6], atol=1e-4)
     np.testing.assert_allclose(total[order], [400.0, 43.0])
-    same, untouched = merge_centers(centers, counts, 4, scale=1.0, rng=np.random.default_rng(0))
+    same, untouched = _merge_centers(centers, counts, 4, scale=1.0, rng=np.random.default_rng(0))
     assert same is centers
     assert untouched is counts
-    none = merge_centers(
+    none = _merge_centers(
         centers[[0, 0, 0]], np.zeros(3), 2, scale=1.0, rng=np.random.default_rng(0)
     )
     assert np.isfinite(none[0]).all()

@@ -13,7 +13,7 @@ from scipy.stats import gamma, kstest, norm
 
 import dplit.baselines.objective as module
 from dplit.baselines import objective_noise, objective_perturbation, smallest_regularization
-from dplit.baselines.objective import SOLVER_SHARE
+from dplit.baselines.objective import _SOLVER_SHARE
 from dplit.mechanisms import gaussian_delta
 from dplit.streams import stream
 
@@ -218,7 +218,7 @@ def test_with_a_huge_budget_it_is_the_minimiser():
     )
     least = smallest_regularization(n_records=200, epsilon=0.1, data_norm=1.0)
     assert tight.regularization == least
-    assert tight.noise == pytest.approx((0.1 * (1 - SOLVER_SHARE) - 0.05) / 2)
+    assert tight.noise == pytest.approx((0.1 * (1 - _SOLVER_SHARE) - 0.05) / 2)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_the_solvers_error_is_hidden_by_noise_of_its_own(monkeypatch):
         )
         for _ in range(400)
     ]
-    law = gamma(3, scale=2.0 / (0.5 * SOLVER_SHARE)).cdf
+    law = gamma(3, scale=2.0 / (0.5 * _SOLVER_SHARE)).cdf
     assert kstest(norms, law).pvalue > 1e-4
     assert kstest(np.array(norms) / 2, law).pvalue < 1e-4
 

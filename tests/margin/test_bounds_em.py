@@ -76,14 +76,14 @@ def test_margins_survive_projection_and_rounding():
     w = np.eye(400)[0]
     for _ in range(10):
         X, y = sphere_sample(200, 400, margin=0.8, rng=rng)
-        left = bounds_em.rounded_margins(X, y, w, margin=0.8, n_components=175, rng=rng)
+        left = bounds_em._rounded_margins(X, y, w, margin=0.8, n_components=175, rng=rng)
         assert left.shape == (200,)
         assert 0.2 < left.min() < 1.0
 
 
 def test_rounded_margins_by_hand():
     """A single axis: signs keep products and lengths exactly."""
-    left = bounds_em.rounded_margins(
+    left = bounds_em._rounded_margins(
         [[0.0, 2.0]], [-1], [0.0, -3.0], margin=1.5, data_norm=2.0, n_components=7,
         rng=stream(0, "by-hand", "public"),
     )  # fmt: skip
@@ -111,7 +111,7 @@ def test_rounded_margins_by_hand():
             "margin_error must be in",
         ),
         (
-            lambda: bounds_em.rounded_margins(
+            lambda: bounds_em._rounded_margins(
                 [[1.0]], [1], [1.0], margin=2.0, n_components=3, rng=np.random.default_rng(0)
             ),
             "margin must be in",

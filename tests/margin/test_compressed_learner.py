@@ -10,11 +10,11 @@ import pytest
 import dplit.margin.compressed as module
 from dplit._estimators import clip_rows
 from dplit.margin.compressed import (
-    compress,
+    _compress,
+    _draw_projection,
+    _learn_weights,
     compressed_learner,
-    draw_projection,
     expand,
-    learn_weights,
     printed_dimension,
 )
 from dplit.margin.data import margin_data
@@ -46,14 +46,14 @@ def test_published_dimension():
 @pytest.mark.parametrize("kind", ["fast", "sign"])
 def test_weights_come_back_as_the_adjoint(kind):
     rng = stream(0, "adjoint", "public")
-    phi = draw_projection(37, 20, kind=kind, rng=rng)
+    phi = _draw_projection(37, 20, kind=kind, rng=rng)
     X, w = rng.standard_normal((9, 37)), rng.standard_normal(20)
-    np.testing.assert_allclose(X @ expand(w, phi), compress(X, phi) @ w, rtol=1e-10)
+    np.testing.assert_allclose(X @ expand(w, phi), _compress(X, phi) @ w, rtol=1e-10)
     both = expand(np.stack([w, 2 * w]), phi)
     np.testing.assert_allclose(both[1], 2 * both[0], rtol=1e-12)
-    maps = [draw_projection(37, 20, kind=kind, rng=stream(0, "mean", "public", t))
+    maps = [_draw_projection(37, 20, kind=kind, rng=stream(0, "mean", "public", t))
             for t in range(400)]  # fmt: skip
-    lengths = [np.sum(compress(X[:1], p) ** 2) / np.sum(X[0] ** 2) for p in maps]
+    lengths = [np.sum(_compress(X[:1], p) ** 2) / np.sum(X[0] ** 2) for p in maps]
     assert np.mean(lengths) == pytest.approx(1.0, abs=5 * math.sqrt(2 / 20 / 400))
 
 
@@ -62,7 +62,7 @@ def test_weights_come_back_as_the_adjoint(kind):
 def test_clipping_does_not_change_a_prediction(kind):
     X, y = _data()
     model = _learn(X, y, projection=kind)
-    projected = compress(X, model.projection)
+    projected = _compress(X, model.projection)
     clipped = clip_rows(projected, 0.9)
     assert not np.allclose(projected, clipped)
     signs = np.sign(projected @ model.compressed_coef)
@@ -94,10 +94,10 @@ def test_solver_is_called_with_inflated_lengths(monkeypatch, inflation):
     original = module.noisy_hinge_descent
     monkeypatch.setattr(module, "noisy_hinge_descent", spy)
     X, y = _data(200)
-    learn_weights(X, y, **SETTING, inflation=inflation, rng=stream(0, "spy", "noise"))
+    _learn_weights(X, y, **SETTING, inflation=inflation, rng=stream(0, "spy", "noise"))
     assert (seen["radius"], seen["data_norm"], seen["margin"]) == (inflation, inflation, 0.4)
     assert seen["mu"] == pytest.approx(module.gdp_budget(epsilon=4.0, delta=1e-6))
-    learn_weights(X, y, **SETTING, runs=4, rng=stream(0, "spy", "noise"))
+    _learn_weights(X, y, **SETTING, runs=4, rng=stream(0, "spy", "noise"))
     assert seen["mu"] == pytest.approx(module.gdp_budget(epsilon=4.0, delta=1e-6) / 2)
 
 
@@ -107,17 +107,17 @@ def test_neighbours_stay_neighbours():
     X, _ = _data(50)
     other = X.copy()
     other[7] = -3 * X[8]
-    phi = draw_projection(100, 30, kind="fast", rng=stream(0, "n", "public"))
-    rows = [clip_rows(compress(clip_rows(Z, 1.0), phi), 2.0) for Z in (X, other)]
+    phi = _draw_projection(100, 30, kind="fast", rng=stream(0, "n", "public"))
+    rows = [clip_rows(_compress(clip_rows(Z, 1.0), phi), 2.0) for Z in (X, other)]
     assert np.flatnonzero(np.any(rows[0] != rows[1], axis=1)).tolist() == [7]
     assert np.linalg.norm(rows[1], axis=1).max() <= 2.0 + 1e-12
 
 
 def test_draws_and_shared_budgets():
     X, y = _data(300)
-    weights = learn_weights(X, y, **SETTING, n_draws=3, rng=stream(0, "dr", "noise"))
+    weights = _learn_weights(X, y, **SETTING, n_draws=3, rng=stream(0, "dr", "noise"))
     assert weights.shape == (3, 100)
-    one = learn_weights(X, y, **SETTING, solver="phased", runs=2, rng=stream(0, "dr", "noise"))
+    one = _learn_weights(X, y, **SETTING, solver="phased", runs=2, rng=stream(0, "dr", "noise"))
     assert one.shape == (1, 100)
 
 
@@ -148,6 +148,6 @@ def test_public_and_private_randomness_are_kept_apart():
     with pytest.raises(ValueError, match="rng must not be public_rng"):
         _learn(X, y, public_rng=rng, rng=rng)
     with pytest.raises(ValueError, match="n_draws must be 1"):
-        learn_weights(X, y, **SETTING, solver="phased", n_draws=2, rng=rng)
+        _learn_weights(X, y, **SETTING, solver="phased", n_draws=2, rng=rng)
     with pytest.raises(ValueError, match="delta must be in"):
         printed_dimension(n_samples=10, epsilon=1.0, delta=0.0, beta=0.1)

@@ -36,7 +36,7 @@ def test_deep_holes_attain_the_radius(k, radius, gamma, size):
 
 
 def test_count_against_brute_force():
-    side = covers.lattice_side(n_components=3, covering_radius=0.2)
+    side = covers._lattice_side(n_components=3, covering_radius=0.2)
     axis = side * np.arange(-12, 13)
     grid = np.stack(np.meshgrid(axis, axis, axis), -1).reshape(-1, 3)
     inside = np.linalg.norm(grid, axis=1) <= 1.2 * (1 + 1e-12)  # some lie on the sphere
@@ -53,7 +53,7 @@ def test_units_do_not_matter(scale):
 
 def test_blocks_are_the_array_in_order_and_bounded():
     options = {"radius": 2.0, "covering_radius": 0.2}
-    blocks = list(covers.lattice_blocks(3, block_size=100, **options))
+    blocks = list(covers._lattice_blocks(3, block_size=100, **options))
     np.testing.assert_array_equal(np.concatenate(blocks), covers.ball_cover(3, **options))
     assert max(len(b) for b in blocks) < 100 + 40  # a block and one line of the lattice
     assert len(blocks) > 25
@@ -76,13 +76,13 @@ def test_four_dimensions_have_repeated_points():
 def test_sizes():
     """The volume estimate is near the count; the bound is above both in small dimensions."""
     estimate = covers.log_lattice_size(3, radius=2.0, covering_radius=0.1)
-    count = sum(len(b) for b in covers.lattice_blocks(3, radius=2.0, covering_radius=0.1))
+    count = sum(len(b) for b in covers._lattice_blocks(3, radius=2.0, covering_radius=0.1))
     assert estimate == pytest.approx(np.log(count), abs=0.02)
-    bound = covers.log_cover_bound(3, radius=2.0, covering_radius=0.1)
+    bound = covers._log_cover_bound(3, radius=2.0, covering_radius=0.1)
     assert bound == pytest.approx(3 * np.log(41.0), rel=1e-12)
     assert bound > np.log(count)
     high = {"radius": 2.0, "covering_radius": 0.05}
-    assert covers.log_lattice_size(390, **high) > covers.log_cover_bound(390, **high) + 10
+    assert covers.log_lattice_size(390, **high) > covers._log_cover_bound(390, **high) + 10
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_sizes():
         (lambda: covers.ball_cover(2, radius=0.0, covering_radius=0.1), "radius must be positive"),
         (lambda: covers.ball_cover(2, radius=1.0, covering_radius=0.0), "covering_radius must be"),
         (
-            lambda: covers.lattice_blocks(2, radius=1.0, covering_radius=0.1, block_size=0),
+            lambda: covers._lattice_blocks(2, radius=1.0, covering_radius=0.1, block_size=0),
             "block_size must be",
         ),
         (lambda: covers.cover_distance([[0.0]], [[0.0, 1.0]]), "probes must have 1 columns"),
         (lambda: covers.cover_distance([0.0], [[0.0]]), "cover must have 2 axes"),
         (
-            lambda: covers.log_cover_bound(2, radius=-1.0, covering_radius=0.1),
+            lambda: covers._log_cover_bound(2, radius=-1.0, covering_radius=0.1),
             "radius must be positive",
         ),
     ],

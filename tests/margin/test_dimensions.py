@@ -18,7 +18,7 @@ from dplit.streams import stream
 def test_rule_inverts_the_bound(a, m, k):
     """k dimensions meet the failure probability, one fewer does not."""
     beta = 0.05 / 3
-    assert dimensions.jl_dimension(normalized_margin=a, n_samples=m, beta=beta) == k
+    assert dimensions._jl_dimension(normalized_margin=a, n_samples=m, beta=beta) == k
     options = {"distortion": 0.85 * a, "n_events": dimensions.margin_events(m)}
     assert dimensions.jl_failure(n_components=k, **options) <= beta
     assert dimensions.jl_failure(n_components=k - 1, **options) > beta
@@ -27,7 +27,7 @@ def test_rule_inverts_the_bound(a, m, k):
 @pytest.mark.claim("margin-lemA")
 def test_failure_bound_by_hand():
     """k = 100, eta = 0.3: exponent 0.0225 - 0.0045, four events."""
-    assert dimensions.jl_exponent(0.3) == pytest.approx(0.018, rel=1e-12)
+    assert dimensions._jl_exponent(0.3) == pytest.approx(0.018, rel=1e-12)
     value = dimensions.jl_failure(n_components=100, distortion=0.3, n_events=4)
     assert value == pytest.approx(4 * math.exp(-1.8), rel=1e-12)
     assert dimensions.margin_events(7) == 36
@@ -113,18 +113,18 @@ def test_fast_projection_at_its_rule():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: dimensions.jl_exponent(1.0), r"distortion must be in \(0, 1\)"),
+        (lambda: dimensions._jl_exponent(1.0), r"distortion must be in \(0, 1\)"),
         (lambda: dimensions.jl_failure(n_components=0, distortion=0.5), "n_components must be"),
         (
             lambda: dimensions.jl_failure(n_components=5, distortion=0.5, n_events=0),
             "n_events must be",
         ),
         (
-            lambda: dimensions.jl_dimension(normalized_margin=1.2, n_samples=5, beta=0.1),
+            lambda: dimensions._jl_dimension(normalized_margin=1.2, n_samples=5, beta=0.1),
             "normalized_margin must be in",
         ),
         (
-            lambda: dimensions.jl_dimension(normalized_margin=0.5, n_samples=5, beta=1.0),
+            lambda: dimensions._jl_dimension(normalized_margin=0.5, n_samples=5, beta=1.0),
             "beta must be in",
         ),
         (

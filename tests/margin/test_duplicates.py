@@ -12,13 +12,13 @@ from scipy.stats import binom
 
 from dplit.accounting import gdp_budget, gdp_delta
 from dplit.margin.duplicates import (
+    _phase_sizes,
+    _single_copy_mu,
     copy_cap,
     copy_law,
     draw_squared_copies,
     mixture_delta,
     noise_multiplier,
-    phase_sizes,
-    single_copy_mu,
 )
 from dplit.streams import stream
 
@@ -27,11 +27,11 @@ BUDGET = {"epsilon": 1.0, "delta": 1e-6, "n_samples": 1000}
 
 def test_phases_are_never_empty():
     for n in (2, 3, 8, 1000, 1023, 1024):
-        sizes = phase_sizes(n)
+        sizes = _phase_sizes(n)
         assert len(sizes) == math.floor(math.log2(n))
         assert min(sizes) == 1
         assert sum(sizes) <= n - 1
-    assert sum(phase_sizes(1024)) == 1023
+    assert sum(_phase_sizes(1024)) == 1023
 
 
 @pytest.mark.claim("margin-beyond-dup")
@@ -55,7 +55,7 @@ def test_law_against_counting():
     for value in (0, 1, 2, 3, 4, 5, 9):
         p = law.probabilities[value]
         assert np.mean(drawn == value) == pytest.approx(p, abs=5 * math.sqrt(p / 10**6))
-    sizes = np.array(phase_sizes(1000))
+    sizes = np.array(_phase_sizes(1000))
     mean = np.sum(sizes / 1000 * 0.999 + (sizes / 1000) ** 2)
     assert float(law.values @ law.probabilities) == pytest.approx(mean, rel=1e-12)
 
@@ -109,7 +109,7 @@ def test_caps_and_their_two_splits():
 def test_every_accounting_keeps_the_budget(accounting):
     """Its own proof is not asked: the mixture is the truth for all that draw with replacement."""
     for runs in (1, 6):
-        mu = single_copy_mu(**BUDGET, accounting=accounting, runs=runs)
+        mu = _single_copy_mu(**BUDGET, accounting=accounting, runs=runs)
         if accounting == "permutation":
             reached = gdp_delta(epsilon=1.0, mu=mu * math.sqrt(runs))
         else:
@@ -149,4 +149,4 @@ def test_tiny_and_huge_budgets():
 )
 def test_bad_input_is_named(change, error, message):
     with pytest.raises(error, match=message):
-        single_copy_mu(**{**BUDGET, "accounting": "mixture", **change})
+        _single_copy_mu(**{**BUDGET, "accounting": "mixture", **change})

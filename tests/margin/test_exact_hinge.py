@@ -13,7 +13,7 @@ import dplit.margin._solvers as module
 import dplit.margin.descent as perturbation
 from dplit.margin._solvers import minimise_hinge, steady_minimiser
 from dplit.margin.data import margin_data
-from dplit.margin.descent import perturbation_sensitivity, perturbed_minimiser
+from dplit.margin.descent import _perturbed_minimiser, perturbation_sensitivity
 from dplit.streams import stream
 
 
@@ -118,7 +118,7 @@ def test_noise_pays_for_the_solver():
     assert exact == pytest.approx(2 * 2 / (100 * 2), rel=1e-12)
     assert rough - exact == pytest.approx(2 * math.sqrt(2e-6 / 2), rel=1e-9)
     X, y = _data()
-    noisy = perturbed_minimiser(
+    noisy = _perturbed_minimiser(
         X, y, margin=0.3, data_norm=1.0, penalty=1.0, mu=0.5, n_draws=3000,
         rng=stream(0, "output", "noise"),
     )  # fmt: skip
@@ -129,7 +129,7 @@ def test_noise_pays_for_the_solver():
     assert noisy.sigma == pytest.approx(width / 0.5, rel=1e-12)
     deviation = noisy.weights - best  # 18,000 numbers: sd to 0.53 %, five of them
     assert deviation.std() == pytest.approx(noisy.sigma, rel=5 * 0.0053)
-    quiet = perturbed_minimiser(
+    quiet = _perturbed_minimiser(
         X, y, margin=0.3, data_norm=1.0, penalty=1.0, mu=math.inf, rng=stream(0, "q", "noise")
     )
     np.testing.assert_allclose(quiet.weights[0], best, atol=1e-9)
@@ -164,7 +164,7 @@ def test_bad_input_of_the_perturbation_is_named():
         ({"tolerance": 0.0}, "tolerance must be positive"),
     ):
         with pytest.raises(ValueError, match=message):
-            perturbed_minimiser(X, y, **{**args, **change}, rng=stream(0, "b", "noise"))
+            _perturbed_minimiser(X, y, **{**args, **change}, rng=stream(0, "b", "noise"))
 
 
 @pytest.mark.claim("margin-exp-alg4")
@@ -192,13 +192,13 @@ def test_a_solver_that_gives_up_is_seen_by_nobody(monkeypatch, error):
     """Same law, same noise, no exception: the weights agree within what the noise covers."""
     X, y = _data(80, 3)
     args = {"margin": 0.3, "data_norm": 1.0, "penalty": 2.0, "mu": math.inf, "tolerance": 1e-7}
-    usual = perturbed_minimiser(X, y, **args, rng=stream(0, "p", "noise"))
+    usual = _perturbed_minimiser(X, y, **args, rng=stream(0, "p", "noise"))
 
     def fails(*_, **__):
         raise error
 
     monkeypatch.setattr(perturbation, "minimise_hinge", fails)
-    other = perturbed_minimiser(X, y, **args, rng=stream(0, "p", "noise"))
+    other = _perturbed_minimiser(X, y, **args, rng=stream(0, "p", "noise"))
     assert other.sigma == usual.sigma
     moved = np.linalg.norm(other.weights - usual.weights)
     assert moved <= 2 * math.sqrt(2e-7 / 2.0)
@@ -207,5 +207,5 @@ def test_a_solver_that_gives_up_is_seen_by_nobody(monkeypatch, error):
 def test_a_tolerance_below_rounding_is_refused_from_public_numbers():
     X, y = _data(20, 2)
     with pytest.raises(ValueError, match="tolerance must be at least"):
-        perturbed_minimiser(X, y, margin=0.3, data_norm=1.0, penalty=1.0, mu=1.0,
+        _perturbed_minimiser(X, y, margin=0.3, data_norm=1.0, penalty=1.0, mu=1.0,
                             tolerance=1e-17, rng=stream(0, "p", "noise"))  # fmt: skip

@@ -77,8 +77,8 @@ def test_stream_of_blocks_chooses_what_one_array_chooses():
     counts = exponential.error_counts(covers.ball_cover(2, **COVER), X, y)
     for trial in range(5):
         rngs = [stream(0, "blocks", "noise", trial) for _ in range(2)]
-        blocks = covers.lattice_blocks(2, block_size=50, **COVER)
-        one = exponential.streaming_choice(blocks, X, y, epsilon=1.0, rng=rngs[0])
+        blocks = covers._lattice_blocks(2, block_size=50, **COVER)
+        one = exponential._streaming_choice(blocks, X, y, epsilon=1.0, rng=rngs[0])
         options = {"epsilon": 1.0, "sensitivity": 1.0, "better": "lower", "rng": rngs[1]}
         assert one == exponential_mechanism(list(counts), **options)
 
@@ -167,7 +167,7 @@ def test_algorithm_1_end_to_end():
     X = np.zeros((150, 40))
     X[:, 0], X[:, 1:] = 0.98 * y, 0.03 * rng.standard_normal((150, 39))
     options = {"epsilon": 2.0, "margin": 0.9, "beta": 0.05, "data_norm": 1.0}
-    result = exponential.margin_selection(
+    result = exponential._margin_selection(
         X, y, n_components=2, public_rng=stream(0, "alg1", "public"), rng=rng, **options
     )
     assert result.projection.shape == (2, 40)
@@ -195,7 +195,7 @@ def test_algorithm_1_has_the_enumerated_law():
     rng, public = stream(0, "end-to-end", "noise"), stream(0, "end-to-end", "public")
     coefs = np.array(
         [
-            exponential.margin_selection(X, y, rng=rng, public_rng=public, **options).coef
+            exponential._margin_selection(X, y, rng=rng, public_rng=public, **options).coef
             for _ in range(2000)
         ]
     )
@@ -248,7 +248,7 @@ def test_records_outside_the_ball_are_clipped():
 
     def run(data):
         rng, public_rng = stream(0, "clip", "noise"), stream(0, "clip", "public")
-        return exponential.margin_selection(data, y, rng=rng, public_rng=public_rng, **options)
+        return exponential._margin_selection(data, y, rng=rng, public_rng=public_rng, **options)
 
     results = [run(X), run(short)]
     np.testing.assert_array_equal(results[0].coef, results[1].coef)
@@ -276,13 +276,13 @@ def test_bad_input(changes, text):
     if "margin" in changes:
         changes = dict(changes, margin=10.0)
     with pytest.raises(ValueError, match=text):
-        exponential.margin_selection(**{**options, **changes})
+        exponential._margin_selection(**{**options, **changes})
 
 
 def test_public_and_private_randomness_are_kept_apart():
     rng = stream(0, "one", "noise")
     with pytest.raises(ValueError, match="rng must not be public_rng"):
-        exponential.margin_selection(
+        exponential._margin_selection(
             np.ones((9, 2)), np.ones(9), epsilon=1.0, margin=0.5, beta=0.1, data_norm=2.0,
             public_rng=rng, rng=rng,
         )  # fmt: skip

@@ -11,15 +11,15 @@ from dplit.accounting import compose_gdp, gdp_budget
 from dplit.margin._solvers import minimise_hinge
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
-    balanced_steps,
+    _balanced_steps,
+    _descent_step,
+    _signal_to_noise,
     descent_bound,
     descent_noise,
-    descent_step,
     noisy_hinge_descent,
     rank_bound,
-    signal_to_noise,
 )
-from dplit.margin.losses import gridded_records
+from dplit.margin.losses import _gridded_records
 from dplit.streams import stream
 
 SETTING = {"margin": 0.3, "radius": 1.0, "data_norm": 1.0, "mu": 0.5, "n_steps": 20}
@@ -105,7 +105,7 @@ def test_bounds_have_one_formula():
     general = descent_bound(gradient=5.0, radius=2.0, sigma=sigma, noise_dimension=70, n_steps=50)
     assert rank_bound(**args, rank=70, n_steps=50) == pytest.approx(general, rel=1e-12)
     assert rank_bound(**args, rank=70) == pytest.approx(2 * 5 * 2 * math.sqrt(70) / (400 * 0.3))
-    step = descent_step(gradient=5.0, radius=2.0, sigma=sigma, noise_dimension=70, n_steps=50)
+    step = _descent_step(gradient=5.0, radius=2.0, sigma=sigma, noise_dimension=70, n_steps=50)
     grid = step * np.geomspace(0.2, 5, 401)
     risks = 4.0 / (2 * grid * 50) + grid * (25.0 + 70 * sigma**2) / 2
     assert general == pytest.approx(risks.min(), rel=1e-4)
@@ -228,7 +228,7 @@ def test_one_record_moves_the_computed_sum_by_its_own_share_only(m):
         flipped = y.copy()
         flipped[place] = -1.0
         moved = base - _gradient_sum(X, flipped)
-        record = gridded_records(X, y, 1.0)[0][place]
+        record = _gridded_records(X, y, 1.0)[0][place]
         np.testing.assert_array_equal(moved, 2.0 * record)
         assert np.linalg.norm(moved) <= 2.0
     np.testing.assert_array_equal(base, _gradient_sum(X[rng.permutation(m)], y))
@@ -263,16 +263,16 @@ def test_balanced_steps_equate_the_two_terms_of_the_bound():
                    n_steps=steps)
         for level, steps in ((math.inf, 800), (0.25, None))
     ]  # fmt: skip
-    assert balanced_steps(n_samples=1600, noise_dimension=50, mu=0.25) == 800
+    assert _balanced_steps(n_samples=1600, noise_dimension=50, mu=0.25) == 800
     assert terms[0] == pytest.approx(terms[1], rel=1e-12)
-    assert balanced_steps(n_samples=10, noise_dimension=50, mu=0.25) == 100
-    assert balanced_steps(n_samples=10**9, noise_dimension=5, mu=1.0) == 2000
+    assert _balanced_steps(n_samples=10, noise_dimension=50, mu=0.25) == 100
+    assert _balanced_steps(n_samples=10**9, noise_dimension=5, mu=1.0) == 2000
 
 
 @pytest.mark.claim("margin-thm32")
 def test_signal_to_noise_is_that_of_the_mean_gradient():
     sigma = descent_noise(margin=0.5, data_norm=1.0, n_samples=1000, mu=0.25, n_steps=40)
-    ratio = signal_to_noise(n_samples=1000, noise_dimension=25, mu=0.25)
+    ratio = _signal_to_noise(n_samples=1000, noise_dimension=25, mu=0.25)
     assert ratio == pytest.approx(2.0 / (sigma * math.sqrt(25 / 40)), rel=1e-12)
 
 
@@ -284,7 +284,7 @@ def test_excess_at_the_balanced_steps_does_not_grow_with_the_records():
         X, y = margin_data(m, 20, margin=0.5, flips=0.05, rng=stream(0, "balanced", "data"))
         mu = gdp_budget(epsilon=1.0, delta=1e-6)
         best = minimise_hinge(X, y, margin=0.25, radius=1.0).value
-        for steps in (100, balanced_steps(n_samples=m, noise_dimension=20, mu=mu)):
+        for steps in (100, _balanced_steps(n_samples=m, noise_dimension=20, mu=mu)):
             w = noisy_hinge_descent(
                 X, y, margin=0.25, radius=1.0, data_norm=1.0, mu=mu, n_steps=steps,
                 rng=stream(0, "balanced", "noise"),

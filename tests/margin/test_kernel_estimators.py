@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import audit_hits, one_run_audit, run_controls
-from dplit.margin.compressed import learn_weights
-from dplit.margin.descent import descent_noise, descent_step
+from dplit.margin.compressed import _learn_weights
+from dplit.margin.descent import _descent_step, descent_noise
 from dplit.margin.estimators import PrivateKernelMarginClassifier
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
@@ -58,7 +58,7 @@ def test_fit_is_the_linear_learner_on_the_public_map(n_frequencies, inflation):
         n_frequencies=n_frequencies, inflation=inflation, epsilon=2.0, n_steps=30, margin=0.2
     ).fit(X, y)
     _, noise = np.random.default_rng(0).spawn(2)
-    expected = learn_weights(
+    expected = _learn_weights(
         model.features_.transform(X), np.where(y == "out", 1, -1), margin=0.2, radius=1.0,
         data_norm=1.0, epsilon=2.0, delta=1e-5, rng=noise, n_steps=30,
         inflation=1.0 if n_frequencies is None else inflation,
@@ -180,7 +180,7 @@ def _step(model):
     """Length of the first step, which the parameters determine."""
     mu = gdp_budget(epsilon=model.epsilon, delta=model.delta)
     sigma = descent_noise(margin=1.0, data_norm=1.0, n_samples=2, mu=mu, n_steps=2)
-    return descent_step(gradient=1.0, radius=1e6, sigma=sigma, noise_dimension=2, n_steps=2)
+    return _descent_step(gradient=1.0, radius=1e6, sigma=sigma, noise_dimension=2, n_steps=2)
 
 
 @pytest.mark.claim("margin-alg3")

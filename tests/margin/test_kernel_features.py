@@ -11,11 +11,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from dplit.features import feature_gram, random_frequencies
 from dplit.margin.kernels import (
+    _sup_deviation,
     frequencies_of_algorithm3,
     gaussian_kernel,
     hoeffding_bound,
     margin_features,
-    sup_deviation,
     sup_deviation_bound,
     sup_deviation_draws,
     union_failure,
@@ -108,8 +108,8 @@ def test_sup_deviation_looks_off_the_diagonal():
     kernel = gaussian_kernel(X, gamma=1.0)
     gram = feature_gram(X, frequencies)
     error = [abs(gram[i, j] - kernel[i, j]) for i in range(10) for j in range(10) if i != j]
-    assert sup_deviation(gram, kernel) == pytest.approx(max(error))
-    assert sup_deviation(kernel + 7 * np.eye(10), kernel) == 0.0
+    assert _sup_deviation(gram, kernel) == pytest.approx(max(error))
+    assert _sup_deviation(kernel + 7 * np.eye(10), kernel) == 0.0
 
 
 @pytest.mark.claim("margin-alg3")
@@ -129,8 +129,8 @@ def test_frequencies_of_algorithm3_bring_the_bound_to_two_over_m(m, beta):
         (lambda: frequencies_of_algorithm3(0, beta=0.1), "n_samples must be at least 1"),
         (lambda: gaussian_kernel([[1.0]], gamma=0.0), "gamma must be positive"),
         (lambda: margin_features([[1.0]], [[1.0]], data_norm=-1), "data_norm must be positive"),
-        (lambda: sup_deviation([[1.0]], [[1.0]]), "must be square"),
-        (lambda: sup_deviation(np.eye(3), np.eye(2)), "must be square"),
+        (lambda: _sup_deviation([[1.0]], [[1.0]]), "must be square"),
+        (lambda: _sup_deviation(np.eye(3), np.eye(2)), "must be square"),
     ],
 )
 def test_bad_input(call, message):

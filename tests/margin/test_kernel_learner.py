@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplit.accounting import gdp_budget
-from dplit.margin.compressed import learn_weights, printed_dimension
+from dplit.margin.compressed import _learn_weights, printed_dimension
 from dplit.margin.kernels import (
+    _direct_features,
+    _fit_predictor,
     algorithm3,
-    direct_features,
-    fit_predictor,
     frequencies_of_algorithm3,
     margin_features,
     meets_hypotheses,
@@ -59,7 +59,7 @@ def test_algorithm3_is_its_six_lines(solver):
         np.vstack([np.split(s, 2)[part] for _, s in blocks]).astype(float) for part in (0, 1)
     )
     Z = margin_features(X, frequencies) @ np.vstack([cosines, sines]) / math.sqrt(k)
-    expected = learn_weights(
+    expected = _learn_weights(
         Z, y, margin=0.4, radius=3.0, data_norm=1.0, epsilon=epsilon, delta=delta,
         rng=_streams()["rng"], solver=solver, n_steps=20, beta=0.05,
     )[0]  # fmt: skip
@@ -126,7 +126,7 @@ def test_the_level_is_exact_and_infinite_without_privacy():
 
 def test_direct_features_are_the_map_in_single_precision():
     X, _ = _rings()
-    features = direct_features(2, 30, gamma=0.5, rng=stream(0, "d", "public"), data_norm=2.0)
+    features = _direct_features(2, 30, gamma=0.5, rng=stream(0, "d", "public"), data_norm=2.0)
     expected = margin_features(X, features.frequencies, data_norm=2.0)
     np.testing.assert_allclose(features.transform(X), expected, atol=1e-5)
     assert np.isfinite(features.transform([[1e300, -1e300]])).all()
@@ -135,8 +135,8 @@ def test_direct_features_are_the_map_in_single_precision():
 def test_a_direct_predictor_learns_rings():
     """1500 records at epsilon 4: accuracy above 0.85 (0.94 seen; false alarm far below 1e-4)."""
     X, y = _rings(3000)
-    features = direct_features(2, 60, gamma=1.0, rng=stream(0, "rings", "public"))
-    predictor = fit_predictor(
+    features = _direct_features(2, 60, gamma=1.0, rng=stream(0, "rings", "public"))
+    predictor = _fit_predictor(
         X[:1500], y[:1500], features, margin=0.3, radius=2.0, epsilon=4.0, delta=1e-5,
         rng=stream(0, "rings", "noise"),
     )  # fmt: skip

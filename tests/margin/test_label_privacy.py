@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplit.margin.selection import (
+    _threshold_errors,
     relative_deviation_bound,
     selection_excess,
     separated_cover,
     split_law,
-    threshold_errors,
     threshold_splits,
 )
 from dplit.streams import stream
@@ -35,7 +35,7 @@ def test_splits_by_cumulative_sums_are_those_by_counting(pairs):
     assert len(splits.thresholds) == len(np.unique(x)) + 1
     naive = [int(np.sum(np.where(x >= t, 1, -1) != y)) for t in splits.thresholds]
     assert splits.errors.tolist() == naive
-    assert threshold_errors(x, y, splits.thresholds).tolist() == naive
+    assert _threshold_errors(x, y, splits.thresholds).tolist() == naive
     patterns = {tuple(x >= t) for t in splits.thresholds}
     every = {tuple(x >= t) for t in np.linspace(-1, 11, 241)}
     assert patterns == every

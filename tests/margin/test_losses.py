@@ -66,10 +66,10 @@ def test_hinge_sensitivity_over_random_neighbours():
 
 
 def test_normalized_margin():
-    assert losses.normalized_margin(margin=0.6, data_norm=2.0, weight_norm=3.0) == pytest.approx(
+    assert losses._normalized_margin(margin=0.6, data_norm=2.0, weight_norm=3.0) == pytest.approx(
         0.1
     )
-    assert losses.normalized_margin(margin=1.0) == 1.0
+    assert losses._normalized_margin(margin=1.0) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ def test_normalized_margin():
             "data_norm must be positive",
         ),
         (
-            lambda: losses.normalized_margin(margin=1.1),
+            lambda: losses._normalized_margin(margin=1.1),
             ValueError,
             r"margin must be in \(0, weight_norm \* data_norm\]",
         ),
-        (lambda: losses.normalized_margin(margin=0.0), ValueError, "margin must be positive"),
+        (lambda: losses._normalized_margin(margin=0.0), ValueError, "margin must be positive"),
     ],
 )
 def test_bad_input(call, error, text):
@@ -110,13 +110,13 @@ def test_one_value_moves_the_mean_hinge_by_its_own_share(m):
     Kills a plain mean, whose last digits move with the rounding of all others.
     """
     u = np.random.default_rng(m).uniform(-1, 1, m)
-    mean = losses.bounded_hinge_mean(u, margin=0.3, largest=1.0)
+    mean = losses._bounded_hinge_mean(u, margin=0.3, largest=1.0)
     plain = losses.hinge_loss(u, margin=0.3).mean()
     assert 0 <= plain - mean <= (1 + 1 / 0.3) * 2.0**-23
     width = losses.hinge_sensitivity(margin=0.3, data_norm=1.0, weight_norm=1.0, n_samples=m)
     high, low = (u.copy() for _ in range(2))
     high[0], low[0] = -1.0 - 1e-15, 1.0 + 1e-15  # products may exceed B by rounding
-    values = [losses.bounded_hinge_mean(v, margin=0.3, largest=1.0) for v in (high, low)]
+    values = [losses._bounded_hinge_mean(v, margin=0.3, largest=1.0) for v in (high, low)]
     assert 0.99 * width <= values[0] - values[1] <= width * (1 + 1e-12)
     shuffled = np.random.default_rng(0).permutation(high)
-    assert losses.bounded_hinge_mean(shuffled, margin=0.3, largest=1.0) == values[0]
+    assert losses._bounded_hinge_mean(shuffled, margin=0.3, largest=1.0) == values[0]

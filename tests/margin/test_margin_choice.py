@@ -17,14 +17,14 @@ from dplit.margin.experiments.choice import (
     u_shape,
 )
 from dplit.margin.selection import (
+    _choice_scores,
+    _choose_by_errors,
+    _choose_margin,
+    _plain_law,
     choice_bound,
-    choice_scores,
     choice_sensitivities,
-    choose_by_errors,
-    choose_margin,
     generalized_law,
     margin_grid,
-    plain_law,
 )
 from dplit.mechanisms import exponential_mechanism, generalized_exponential_mechanism
 from dplit.streams import stream
@@ -58,7 +58,7 @@ def test_law_by_hand_for_two_scores():
 @pytest.mark.claim("margin-appF")
 def test_plain_law_is_the_exponential_mechanism():
     """20,000 draws, five standard errors at each index."""
-    law = plain_law(SCORES, WIDTHS, epsilon=1.0)
+    law = _plain_law(SCORES, WIDTHS, epsilon=1.0)
     rng = stream(0, "plain", "noise")
     drawn = [
         exponential_mechanism(SCORES, epsilon=1.0, sensitivity=0.09, better="lower", rng=rng)
@@ -151,11 +151,11 @@ def test_budget_is_split_between_learners_and_choice(monkeypatch):
         chosen.update(kwargs, widths=widths)
         return select(scores, widths, **kwargs)
 
-    original, select = module.learn_weights, module.generalized_exponential_mechanism
-    monkeypatch.setattr(module, "learn_weights", learner)
+    original, select = module._learn_weights, module.generalized_exponential_mechanism
+    monkeypatch.setattr(module, "_learn_weights", learner)
     monkeypatch.setattr(module, "generalized_exponential_mechanism", choice)
     X, y = margin_data(300, 4, margin=0.4, rng=stream(0, "split", "data"))
-    result = choose_margin(
+    result = _choose_margin(
         X, y, margins=[1.0, 0.5], radius=1.0, data_norm=1.0, epsilon=2.0, delta=1e-6,
         rng=stream(0, "split", "noise"),
     )  # fmt: skip
@@ -173,7 +173,7 @@ def test_the_objective_cannot_choose_a_small_margin(m):
     edge = 2 / (2 + math.sqrt(m))
     place = {"radius": 1.0, "data_norm": 1.0, "n_samples": m}
     for rho, wins in ((edge * 0.999, False), (edge * 1.001, True)):
-        scores = choice_scores([1.0, 0.0], [1.0, rho], **place)
+        scores = _choice_scores([1.0, 0.0], [1.0, rho], **place)
         assert (scores[1] < scores[0]) == wins
 
 
@@ -194,7 +194,7 @@ def test_errors_choose_a_margin_that_the_objective_rejects():
                   "epsilon": epsilon, "inflation": 1.0}  # fmt: skip
         ours, theirs = (
             choose(X, y, **common, rng=stream(0, "crooked", "noise"))
-            for choose in (choose_by_errors, choose_margin)
+            for choose in (_choose_by_errors, _choose_margin)
         )
         wrong = [np.mean(y * (X @ c.weights) <= 0) for c in (ours, theirs)]
         assert wrong[0] < 0.05
@@ -212,11 +212,11 @@ def test_the_budget_of_the_choice_by_errors(monkeypatch):
         chosen.update(kwargs, scores=scores)
         return select(scores, **kwargs)
 
-    original, select = module.learn_weights, module.report_noisy_min
-    monkeypatch.setattr(module, "learn_weights", learner)
+    original, select = module._learn_weights, module.report_noisy_min
+    monkeypatch.setattr(module, "_learn_weights", learner)
     monkeypatch.setattr(module, "report_noisy_min", choice)
     X, y = margin_data(300, 4, margin=0.4, rng=stream(0, "split", "data"))
-    result = choose_by_errors(
+    result = _choose_by_errors(
         X, y, margins=[1.0, 0.5, 0.1], radius=1.0, data_norm=1.0, epsilon=2.0, delta=1e-6,
         rng=stream(0, "split", "noise"),
     )  # fmt: skip
@@ -228,7 +228,7 @@ def test_the_budget_of_the_choice_by_errors(monkeypatch):
 
 
 def test_scores_add_the_complexity():
-    value = choice_scores([0.1, 0.2], [1.0, 0.5], radius=2.0, data_norm=3.0, n_samples=100)
+    value = _choice_scores([0.1, 0.2], [1.0, 0.5], radius=2.0, data_norm=3.0, n_samples=100)
     np.testing.assert_allclose(value, [0.1 + 1.2, 0.2 + 2.4], rtol=1e-12)
 
 
@@ -241,7 +241,7 @@ def test_scores_add_the_complexity():
             "entry of sensitivities must be pos",
         ),
         (lambda: generalized_law([1.0], [1.0], epsilon=0, beta=0.1), "epsilon must be positive"),
-        (lambda: plain_law([math.nan], [1.0], epsilon=1), "scores must be finite"),
+        (lambda: _plain_law([math.nan], [1.0], epsilon=1), "scores must be finite"),
         (lambda: choice_bound([1.0], [1.0], epsilon=1, beta=1.0), "beta must be in"),
         (lambda: margin_grid(radius=1, data_norm=1, size=0), "size must be at least 1"),
         (lambda: margin_grid(radius=0, data_norm=1, size=2), "radius must be positive"),
@@ -258,7 +258,7 @@ def test_margins_outside_their_range_are_refused():
         with pytest.raises(
             ValueError, match=r"margin must be at most|entry of margins must be pos"
         ):
-            choose_margin(
+            _choose_margin(
                 X, y, margins=margins, radius=1.0, data_norm=1.0, epsilon=1.0, delta=1e-6,
                 rng=stream(0, "range", "noise"),
             )  # fmt: skip

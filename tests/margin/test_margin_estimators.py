@@ -16,7 +16,7 @@ from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import run_controls
 from dplit.margin.compressed import printed_dimension
 from dplit.margin.data import margin_data
-from dplit.margin.descent import balanced_steps
+from dplit.margin.descent import _balanced_steps
 from dplit.margin.estimators import PrivateMarginClassifier
 from dplit.margin.experiments.audits import share_bound
 from dplit.streams import stream
@@ -284,7 +284,7 @@ def test_the_default_margin_and_steps_follow_public_numbers():
     assert PrivateMarginClassifier(**bare, fit_intercept=True).fit(X, y).margin_ == pytest.approx(
         6.0 * math.sqrt(2) / 16
     )
-    steps = balanced_steps(
+    steps = _balanced_steps(
         n_samples=300, noise_dimension=30, mu=gdp_budget(epsilon=5.0, delta=1e-6)
     )
     assert 100 < steps < 2000

@@ -136,7 +136,7 @@ def test_compression_error_falls_like_the_root_of_k():
             errors = []
             for trial in range(60):
                 weights, X = _network(2, d=50, name=f"slope-{trial}")
-                gap = networks.compression_errors(
+                gap = networks._compression_errors(
                     X, weights, n_components=k, input_only=input_only, rng=rng
                 )
                 errors.append(gap.mean())
@@ -150,7 +150,7 @@ def test_compression_error_falls_like_the_root_of_k():
 def test_compression_errors_by_the_lifted_network(input_only):
     """The same maps, drawn by the same generator, multiplied into the weights."""
     weights, X = _network(3)
-    gap = networks.compression_errors(
+    gap = networks._compression_errors(
         X, weights, n_components=9, input_only=input_only, rng=stream(0, "lifted", "public")
     )
     rng, lifted = stream(0, "lifted", "public"), []
@@ -168,7 +168,7 @@ def test_input_only_leaves_the_rest():
     """With a map that keeps everything exactly, nothing changes."""
     weights = [np.eye(2)[:1].T @ np.ones((1, 3)), np.ones(3)]
     X = np.array([[1.0, 0.0], [-0.5, 0.0]])
-    gap = networks.compression_errors(
+    gap = networks._compression_errors(
         X, weights, n_components=7, input_only=True, rng=stream(0, "keep", "public")
     )
     np.testing.assert_allclose(gap, [0.0, 0.0], atol=1e-12)

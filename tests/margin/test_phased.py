@@ -11,15 +11,15 @@ from dplit.accounting import gdp_budget
 from dplit.margin._solvers import minimise_hinge
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
+    _boosting_runs,
     _phase,
     boosted_bound,
     boosted_descent,
-    boosting_runs,
     phased_bound,
     phased_descent,
     phased_schedule,
 )
-from dplit.margin.duplicates import single_copy_mu
+from dplit.margin.duplicates import _single_copy_mu
 from dplit.margin.losses import hinge_sensitivity
 from dplit.streams import stream
 
@@ -168,9 +168,9 @@ def test_boosting_chooses_among_its_candidates():
         assert result.candidates.shape == (6, 5)
         np.testing.assert_array_equal(result.weights, result.candidates[result.chosen])
         assert result.n_gradients <= 6 * 499
-        mu = single_copy_mu(epsilon=4.0, delta=1e-6, n_samples=500, accounting=accounting, runs=6)
+        mu = _single_copy_mu(epsilon=4.0, delta=1e-6, n_samples=500, accounting=accounting, runs=6)
         assert result.mu == mu
-    permuted = single_copy_mu(
+    permuted = _single_copy_mu(
         epsilon=4.0, delta=1e-6, n_samples=500, accounting="permutation", runs=6
     )
     assert permuted == pytest.approx(gdp_budget(epsilon=4.0, delta=1e-6) / math.sqrt(6))
@@ -198,8 +198,8 @@ def test_boosted_bound_adds_up():
     assert value == pytest.approx(2 * one + 4 * (1 + 4) / 4096 * math.log(12 / 0.05), rel=1e-12)
     width = hinge_sensitivity(margin=0.25, data_norm=1, weight_norm=1, n_samples=4096)
     assert width == pytest.approx(5 / 4096)
-    assert [boosting_runs(b) for b in (0.5, 0.05, 0.01)] == [2, 6, 8]
-    assert 2.0 ** -boosting_runs(0.05) <= 0.025
+    assert [_boosting_runs(b) for b in (0.5, 0.05, 0.01)] == [2, 6, 8]
+    assert 2.0 ** -_boosting_runs(0.05) <= 0.025
 
 
 @pytest.mark.parametrize(

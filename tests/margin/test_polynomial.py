@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import polynomial_kernel as peer_kernel
 
-from dplit.margin.compressed import learn_weights
+from dplit.margin.compressed import _learn_weights
 from dplit.margin.kernels import (
-    monomial_count,
+    _monomial_count,
+    _tensor_sketch,
     monomial_features,
     polynomial_kernel,
     polynomial_radius,
-    tensor_sketch,
 )
 from dplit.streams import stream
 
@@ -35,7 +35,7 @@ def test_the_kernel_is_scikit_learns():
 def test_inner_products_of_the_monomials_are_the_kernel(degree, offset):
     X = _records()
     Z = monomial_features(X, degree=degree, offset=offset)
-    assert Z.shape == (12, monomial_count(3, degree=degree, offset=offset))
+    assert Z.shape == (12, _monomial_count(3, degree=degree, offset=offset))
     expected = polynomial_kernel(X, degree=degree, offset=offset)
     np.testing.assert_allclose(Z @ Z.T, expected, rtol=1e-10, atol=1e-9)
 
@@ -76,8 +76,8 @@ def test_the_radius_is_attained_on_the_sphere_and_not_exceeded_inside(r):
 def test_counts_are_those_of_the_exponents(d, degree):
     at = sum(1 for e in itertools.product(range(degree + 1), repeat=d) if sum(e) == degree)
     upto = sum(1 for e in itertools.product(range(degree + 1), repeat=d) if sum(e) <= degree)
-    assert monomial_count(d, degree=degree, offset=0.0) == at
-    assert monomial_count(d, degree=degree, offset=0.5) == upto
+    assert _monomial_count(d, degree=degree, offset=0.0) == at
+    assert _monomial_count(d, degree=degree, offset=0.5) == upto
 
 
 def test_the_tensor_sketch_is_unbiased_with_the_known_spread():
@@ -89,7 +89,7 @@ def test_the_tensor_sketch_is_unbiased_with_the_known_spread():
     rng = stream(0, "tensor-sketch", "public")
     grams = []
     for _ in range(3000):
-        Z = tensor_sketch(X, 32, degree=2, offset=0.5, rng=rng)
+        Z = _tensor_sketch(X, 32, degree=2, offset=0.5, rng=rng)
         grams.append(Z @ Z.T)
     grams = np.array(grams)
     se = grams.std(axis=0) / math.sqrt(3000)
@@ -101,10 +101,10 @@ def test_the_tensor_sketch_is_unbiased_with_the_known_spread():
 
 def test_equal_generators_give_equal_sketches():
     X = _records()
-    whole = tensor_sketch(X, 16, degree=3, offset=1.0, rng=stream(0, "t", "public"))
-    part = tensor_sketch(X[:5], 16, degree=3, offset=1.0, rng=stream(0, "t", "public"))
+    whole = _tensor_sketch(X, 16, degree=3, offset=1.0, rng=stream(0, "t", "public"))
+    part = _tensor_sketch(X[:5], 16, degree=3, offset=1.0, rng=stream(0, "t", "public"))
     np.testing.assert_allclose(whole[:5], part, atol=1e-10)
-    odd = tensor_sketch(X, 15, degree=1, offset=0.0, rng=stream(0, "t", "public"))
+    odd = _tensor_sketch(X, 15, degree=1, offset=0.0, rng=stream(0, "t", "public"))
     assert odd.shape == (12, 15)
 
 
@@ -126,10 +126,10 @@ def test_the_linear_learner_learns_a_quadratic_rule(through):
         Z = monomial_features(X, **kernel)
         assert np.linalg.norm(Z, axis=1).max() <= radius
     else:
-        Z = tensor_sketch(X, 64, **kernel, rng=stream(0, "polynomial-learner", "public"))
+        Z = _tensor_sketch(X, 64, **kernel, rng=stream(0, "polynomial-learner", "public"))
 
     def score(rows, norm, inflation):
-        weights = learn_weights(
+        weights = _learn_weights(
             rows, y, margin=0.5, radius=4.0, data_norm=norm, epsilon=4.0, delta=1e-6,
             inflation=inflation, rng=stream(0, "polynomial-learner", "noise"),
         )[0]  # fmt: skip
@@ -142,7 +142,7 @@ def test_the_linear_learner_learns_a_quadratic_rule(through):
 def test_a_sketch_longer_than_the_monomials_is_allowed():
     X = _records(3, 2)
     rng = stream(0, "long-sketch", "public")
-    Z = tensor_sketch(X, 4096, degree=2, offset=1.0, rng=rng)
+    Z = _tensor_sketch(X, 4096, degree=2, offset=1.0, rng=rng)
     np.testing.assert_allclose(Z @ Z.T, polynomial_kernel(X, degree=2, offset=1.0), rtol=0.3)
 
 

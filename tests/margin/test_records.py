@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from dplit._estimators import clip_rows
-from dplit.margin.compressed import compressed_learner, learn_weights
+from dplit.margin.compressed import _learn_weights, compressed_learner
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
+    _perturbed_minimiser,
     boosted_descent,
     noisy_hinge_descent,
-    perturbed_minimiser,
     phased_descent,
 )
-from dplit.margin.exponential import margin_selection
-from dplit.margin.kernels import direct_features, fit_predictor
-from dplit.margin.losses import check_geometry, clipped_records
-from dplit.margin.selection import choose_margin
+from dplit.margin.exponential import _margin_selection
+from dplit.margin.kernels import _direct_features, _fit_predictor
+from dplit.margin.losses import _check_geometry, _clipped_records
+from dplit.margin.selection import _choose_margin
 from dplit.streams import stream
 
 BALL = {"radius": 1.0, "data_norm": 1.0}
@@ -43,11 +43,11 @@ LEARNERS = {
         boosted_descent(X, y, margin=margin, **BALL, **BUDGET, **_noise()).weights
     ),
     "output perturbation": lambda X, y, margin: (
-        perturbed_minimiser(
+        _perturbed_minimiser(
             X, y, margin=margin, data_norm=1.0, penalty=1.0, mu=1.0, **_noise()
         ).weights
     ),
-    "weights": lambda X, y, margin: learn_weights(
+    "weights": lambda X, y, margin: _learn_weights(
         X, y, margin=margin, n_steps=5, inflation=1.0, **BALL, **BUDGET, **_noise()
     ),
     "projected": lambda X, y, margin: (
@@ -56,12 +56,12 @@ LEARNERS = {
         ).coef
     ),
     "chosen margin": lambda X, y, margin: (
-        choose_margin(
+        _choose_margin(
             X, y, margins=[margin], n_steps=5, inflation=1.0, **BALL, **BUDGET, **_noise()
         ).weights
     ),
     "selection": lambda X, y, margin: (
-        margin_selection(
+        _margin_selection(
             X, y, margin=margin, beta=0.1, data_norm=1.0, n_components=2, epsilon=1.0, **_maps()
         ).coef
     ),
@@ -112,20 +112,20 @@ def test_features_of_any_record_lie_on_the_sphere():
     """A kernel learner needs no bound: a record of length 1e160 has features of length 1."""
     X, y = _data()
     X[:3] *= 1e160
-    features = direct_features(4, 30, gamma=1.0, rng=stream(0, "records", "public"))
+    features = _direct_features(4, 30, gamma=1.0, rng=stream(0, "records", "public"))
     np.testing.assert_allclose(np.linalg.norm(features.transform(X), axis=1), 1.0, atol=1e-5)
-    predictor = fit_predictor(X, y, features, margin=0.5, radius=1.0, **BUDGET, **_noise())
+    predictor = _fit_predictor(X, y, features, margin=0.5, radius=1.0, **BUDGET, **_noise())
     assert np.isfinite(predictor.scores(X)).all()
 
 
 def test_the_largest_margin_is_that_of_the_ball():
-    assert check_geometry(6.0, 2.0, 3.0) == (6.0, 2.0, 3.0)
+    assert _check_geometry(6.0, 2.0, 3.0) == (6.0, 2.0, 3.0)
     with pytest.raises(ValueError, match=r"margin must be at most radius \* data_norm = 6"):
-        check_geometry(6.001, 2.0, 3.0)
+        _check_geometry(6.001, 2.0, 3.0)
 
 
 def test_records_inside_the_ball_are_left_as_they_are():
     X = np.array([[0.6, 0.8], [0.1, 0.0]])
-    rows, labels = clipped_records(X, [1, -1], 1.0)
+    rows, labels = _clipped_records(X, [1, -1], 1.0)
     np.testing.assert_array_equal(rows, X)
     assert labels.tolist() == [1.0, -1.0]

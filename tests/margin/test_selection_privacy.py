@@ -52,7 +52,7 @@ def test_renyi_by_direct_sum(order):
 def test_replacements_by_hand():
     wrong = np.array([[1, 0], [0, 0]])
     others = np.array([[1, 0], [1, 1]])
-    rows = selection_privacy.replacements(wrong, others)
+    rows = selection_privacy._replacements(wrong, others)
     np.testing.assert_array_equal(rows, [[1, 1], [0, 1], [2, 1], [1, 1]])
 
 
@@ -135,7 +135,7 @@ def test_null_control():
             lambda: selection_privacy.renyi_divergence([0.0], [0.0], epsilon=1.0, order=1.0),
             "order must be above 1",
         ),
-        (lambda: selection_privacy.replacements([[1.0]], [[1.0], [0.0]]), "others must have 1"),
+        (lambda: selection_privacy._replacements([[1.0]], [[1.0], [0.0]]), "others must have 1"),
     ],
 )
 def test_bad_input(call, text):

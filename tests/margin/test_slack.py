@@ -16,7 +16,7 @@ from dplit.margin.compressed import (
     plain_slack,
     vacuous_below,
 )
-from dplit.margin.covers import jl_dimension, jl_failure, margin_events
+from dplit.margin.covers import _jl_dimension, jl_failure, margin_events
 from dplit.streams import stream
 
 MU = gdp_budget(epsilon=1.0, delta=1e-6)
@@ -29,7 +29,7 @@ def test_distortion_inverts_the_failure():
         eta = jl_distortion(n_components=k, n_samples=m, beta=0.01)
         failure = jl_failure(n_components=k, distortion=eta, n_events=margin_events(m))
         assert failure == pytest.approx(0.01, rel=1e-6)
-    k = jl_dimension(normalized_margin=0.5, n_samples=1000, beta=0.05 / 3)
+    k = _jl_dimension(normalized_margin=0.5, n_samples=1000, beta=0.05 / 3)
     assert jl_distortion(n_components=k, n_samples=1000, beta=0.05 / 3) <= 0.425
     assert jl_distortion(n_components=k - 1, n_samples=1000, beta=0.05 / 3) > 0.425
     assert jl_distortion(n_components=10, n_samples=1000, beta=0.05) == math.inf

@@ -234,12 +234,12 @@ def test_seven_steps_are_enough(decades: tuple[int, int], monkeypatch: pytest.Mo
     monkeypatch.setattr(profile, "_MAX_STEPS", 7)
     epsilon = 10 ** rng.uniform(*decades, 20_000)
     delta = np.concatenate([10 ** rng.uniform(-300, -0.3, 15_000), rng.uniform(0.5, 1, 5_000)])
-    mu = profile.profile_mu(epsilon, delta)
+    mu = profile._profile_mu(epsilon, delta)
     assert np.isfinite(mu).all()
-    assert np.isfinite(profile.profile_epsilon(delta, np.minimum(mu, 1e100))).all()
+    assert np.isfinite(profile._profile_epsilon(delta, np.minimum(mu, 1e100))).all()
 
 
-@pytest.mark.parametrize("function", [profile.profile_mu, profile.profile_epsilon])
+@pytest.mark.parametrize("function", [profile._profile_mu, profile._profile_epsilon])
 def test_no_convergence_is_an_error_and_no_number(
     function: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,9 +10,9 @@ from scipy.integrate import quad
 from scipy.stats import chi2, norm
 
 from dplit.projection.information import (
-    PairFactors,
-    pair_information,
-    pair_total_variation,
+    _pair_information,
+    _pair_total_variation,
+    _PairFactors,
     scale_information,
     scale_total_variation,
 )
@@ -23,7 +23,7 @@ def _factors(first, second):
     """Eigenvalues of second^-1 first, computed plainly."""
     values = np.sort(np.linalg.eigvals(np.linalg.solve(second, first)).real)
     ratio = np.linalg.det(first) / np.linalg.det(second)
-    return PairFactors(*(np.array(v) for v in (ratio, values[1] - 1, values[0] - 1)))
+    return _PairFactors(*(np.array(v) for v in (ratio, values[1] - 1, values[0] - 1)))
 
 
 def _quad_scale(a, b):
@@ -120,11 +120,11 @@ def test_pair_against_full_likelihood_ratios(n):
         losses.append(np.logaddexp(0, L) / math.log(2))
         rates.append(np.mean(L < 0))
     factors = _factors(first, second)
-    value, error = pair_information(factors, n_samples=n)
+    value, error = _pair_information(factors, n_samples=n)
     sampled = 1 - np.mean(losses)
     assert abs(value - sampled) < 4 * np.std(losses) / math.sqrt(80_000)
     assert error < 1e-8
-    distance = pair_total_variation(factors, n_samples=n)
+    distance = _pair_total_variation(factors, n_samples=n)
     assert abs(distance - (sum(rates) - 1)) < 4 * math.sqrt(0.5 / 40_000)
 
 
@@ -133,23 +133,23 @@ def test_pair_reduces_to_the_scale_channel():
     v = 2.5
     factors = _factors(np.diag([1.0, 3.0]), np.diag([v, 3.0]))
     for n in (1, 6, 200):
-        value, _ = pair_information(factors, n_samples=n)
+        value, _ = _pair_information(factors, n_samples=n)
         assert value == pytest.approx(scale_information([1.0, v], n_samples=n).value, abs=2e-7)
-        distance = pair_total_variation(factors, n_samples=n)
+        distance = _pair_total_variation(factors, n_samples=n)
         assert distance == pytest.approx(scale_total_variation(1.0, v, n_samples=n), abs=1e-9)
 
 
 def test_pair_is_symmetric_and_takes_arrays():
     first, second = np.array([[1.5, 0.4], [0.4, 1.2]]), np.array([[1.1, -0.3], [-0.3, 2.0]])
     one, other = _factors(first, second), _factors(second, first)
-    both = PairFactors(*(np.array([a, b]) for a, b in zip(one, other, strict=True)))
-    value, _ = pair_information(both, n_samples=9)
+    both = _PairFactors(*(np.array([a, b]) for a, b in zip(one, other, strict=True)))
+    value, _ = _pair_information(both, n_samples=9)
     assert value[0] == pytest.approx(value[1], abs=1e-10)
-    distance = pair_total_variation(both, n_samples=9)
+    distance = _pair_total_variation(both, n_samples=9)
     assert distance[0] == pytest.approx(distance[1], abs=1e-9)
-    same = PairFactors(np.ones(2), np.zeros(2), np.zeros(2))
-    np.testing.assert_allclose(pair_information(same, n_samples=4)[0], 0.0, atol=1e-12)
-    np.testing.assert_array_equal(pair_total_variation(same, n_samples=4), 0.0)
+    same = _PairFactors(np.ones(2), np.zeros(2), np.zeros(2))
+    np.testing.assert_allclose(_pair_information(same, n_samples=4)[0], 0.0, atol=1e-12)
+    np.testing.assert_array_equal(_pair_total_variation(same, n_samples=4), 0.0)
 
 
 @pytest.mark.parametrize(
@@ -171,8 +171,8 @@ def test_bad_arguments_are_named(arguments, error, message):
 
 
 def test_bad_sizes_of_pairs_are_named():
-    same = PairFactors(np.ones(1), np.zeros(1), np.zeros(1))
-    for function in (pair_information, pair_total_variation):
+    same = _PairFactors(np.ones(1), np.zeros(1), np.zeros(1))
+    for function in (_pair_information, _pair_total_variation):
         with pytest.raises(ValueError, match="n_samples must be at least 1"):
             function(same, n_samples=0)
         with pytest.raises(TypeError, match="nodes must be an integer"):

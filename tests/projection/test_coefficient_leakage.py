@@ -10,7 +10,7 @@ from scipy.stats import kstest, t
 
 from dplit.projection.attacks import single_column
 from dplit.projection.information import scale_information
-from dplit.projection.leakage import coefficient_law, coefficient_leakage
+from dplit.projection.leakage import _coefficient_law, coefficient_leakage
 from dplit.projection.projection import fit_projection, release_projection
 from dplit.streams import stream
 
@@ -33,7 +33,7 @@ def test_law_is_that_of_naive_fits(variance):
         fit_projection(release_projection(X, y, n_components=8, variance=variance, rng=rng))
         for _ in range(1500)
     ])  # fmt: skip
-    law = coefficient_law(X, y, variance=variance, n_components=8)
+    law = _coefficient_law(X, y, variance=variance, n_components=8)
     direction = np.array([1.0, -0.5, 2.0])
     size = law.scale * np.linalg.norm(np.linalg.solve(law.root.T, direction))
     scaled = (fits - law.mean) @ direction / size * math.sqrt(law.dof)
@@ -47,7 +47,7 @@ def test_density_is_that_of_scipy_up_to_a_constant():
     from scipy.stats import multivariate_t
 
     X, y = _data()
-    law = coefficient_law(X, y, variance=1.0, n_components=9)
+    law = _coefficient_law(X, y, variance=1.0, n_components=9)
     C = law.root.T @ law.root
     peer = multivariate_t(law.mean, law.scale**2 * np.linalg.inv(C) / law.dof, df=law.dof)
     points = law.mean + stream(0, "coefficients-points", "data").standard_normal((5, 3))
@@ -105,4 +105,4 @@ def test_bad_arguments_are_named(change, error, message):
 def test_response_in_the_column_space_is_refused():
     X, _ = _data()
     with pytest.raises(ValueError, match="column space"):
-        coefficient_law(X, X @ [1.0, 2.0, 3.0], variance=0.0, n_components=5)
+        _coefficient_law(X, X @ [1.0, 2.0, 3.0], variance=0.0, n_components=5)

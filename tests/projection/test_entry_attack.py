@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import chi, kstest
 
 from dplit.projection.attacks import (
+    _whitened_gram,
     attack_entry,
     likeliest_entry,
     paired_columns,
     rms_attack,
     rms_attack_quantiles,
-    whitened_gram,
 )
 from dplit.projection.leakage import binary_total_variation, single_entry
 from dplit.projection.projection import ProjectionRelease, release_projection
@@ -87,9 +87,9 @@ def test_likeliest_entry_is_the_maximum_of_the_full_likelihood():
 @pytest.mark.claim("proj-beyond-attack")
 def test_duplicated_column_is_read_to_the_stated_precision():
     """Alice's entry 0.5 in column 1, -1 in its near-copy: guesses within 5 % of the range."""
-    from dplit.projection.attacks import near_duplicate_columns
+    from dplit.projection.attacks import _near_duplicate_columns
 
-    X = near_duplicate_columns(400, redrawn=0.005, rng=stream(0, "attack-dup", "data"))
+    X = _near_duplicate_columns(400, redrawn=0.005, rng=stream(0, "attack-dup", "data"))
     attack = attack_entry(
         X, np.zeros(400) + np.eye(400)[1], variance=0.0, n_components=100, row=0, column=0,
         truth=[0.5], levels=np.linspace(-1, 1, 41), n_trials=40,
@@ -105,7 +105,7 @@ def test_statistic_ignores_the_entry_itself():
     other = X.copy()
     other[3, 1] = 0.987
     first, second = (
-        whitened_gram(release, Z, y, variance=1.0, row=3, column=1) for Z in (X, other)
+        _whitened_gram(release, Z, y, variance=1.0, row=3, column=1) for Z in (X, other)
     )
     np.testing.assert_allclose(first[1], second[1], rtol=1e-12)
     np.testing.assert_allclose(first[0], second[0], rtol=1e-12)

@@ -15,10 +15,10 @@ from dplit.audit import delta_lower_bound, run_controls, search_neighbours
 from dplit.projection.information import fixed_variance, sharp_delta
 from dplit.projection.leakage import (
     EntryChannel,
+    _levels_leakage,
     binary_leakage,
     coherent_bound,
     entry_channels,
-    levels_leakage,
     single_entry,
 )
 from dplit.projection.projection import (
@@ -108,7 +108,7 @@ def test_optimised_priors_stay_below_the_budget(epsilon):
     """Nine values, prior optimised, worst data: 4 standard errors."""
     variance = fixed_variance(epsilon=epsilon, n_components=40)
     channel = EntryChannel(*(np.array(v) for v in (1 / variance, 0.0, 1e6, 1e6 / variance)))
-    bits = levels_leakage(
+    bits = _levels_leakage(
         channel, np.linspace(-1, 1, 9), n_components=40, optimise=True, n_draws=2000,
         rng=stream(0, "guarantees-levels", "noise"),
     )  # fmt: skip

@@ -10,12 +10,12 @@ import pytest
 from dplit.projection.information import scale_information, scale_total_variation
 from dplit.projection.leakage import (
     EntryChannel,
-    augmented,
+    _augmented,
+    _entry_factors,
     binary_leakage,
     binary_total_variation,
     coherent_bound,
     entry_channels,
-    entry_factors,
     single_entry,
 )
 from dplit.streams import stream
@@ -106,7 +106,7 @@ def test_generalised_eigenvalues_without_cancellation():
     """Against the plain eigenvalue problem, and where it has lost its digits: a huge outlier."""
     X, y = _data()
     channel = single_entry(X, y, variance=0.3, row=0, column=1)
-    factors = entry_factors(channel, -1.0, 0.4)
+    factors = _entry_factors(channel, -1.0, 0.4)
     first, second = _covariances(X, y, 0.3, 0, 1, (-1.0, 0.4))
     values = np.linalg.eigvals(np.linalg.solve(second, first)).real
     values = values[np.argsort(np.abs(values - 1))[-2:]]
@@ -214,6 +214,6 @@ def test_missing_entries_are_named():
 
 def test_augmented_matrix_has_the_stated_gram():
     X, y = _data(6, 2)
-    _, M = augmented(X, y, 3.0)
+    _, M = _augmented(X, y, 3.0)
     expected = np.column_stack([X, y])
     np.testing.assert_allclose(M.T @ M, expected.T @ expected + np.diag([3.0, 3.0, 0.0]))

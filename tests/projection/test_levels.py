@@ -10,10 +10,10 @@ import pytest
 from dplit.projection.information import scale_information
 from dplit.projection.leakage import (
     EntryChannel,
+    _levels_leakage,
+    _log_likelihoods,
     binary_leakage,
     coherent_bound,
-    levels_leakage,
-    log_likelihoods,
     single_entry,
 )
 from dplit.streams import stream
@@ -35,7 +35,7 @@ def test_likelihoods_are_those_of_the_full_release():
     A = rest.T @ rest + np.diag([0.5, 0.5, 0.5, 0.0])
     unit, start = np.eye(4)[1], np.array([X[2, 0], 0.0, X[2, 2], y[2]])
     seen = Z @ np.linalg.solve(A, np.column_stack([unit, start]))
-    fast = log_likelihoods(channel, levels, seen.T @ seen, n_components=9)
+    fast = _log_likelihoods(channel, levels, seen.T @ seen, n_components=9)
     full = []
     for level in levels:
         r = start + level * unit
@@ -49,7 +49,7 @@ def test_likelihoods_are_those_of_the_full_release():
 def test_two_levels_agree_with_the_integral(n):
     """4 standard errors, false alarm 1e-4. Kills n - 1 for n in the Wishart draw."""
     _, _, channel = _channel()
-    bits = levels_leakage(
+    bits = _levels_leakage(
         channel,
         [-1.0, 1.0],
         n_components=n,
@@ -64,7 +64,7 @@ def test_scale_channel_with_four_levels():
     """b = 0: the exact scale information; 4 standard errors, false alarm 1e-4."""
     channel = EntryChannel(*np.array([3.0, 0.0, 0.0, 0.0]))
     levels = [0.1, 0.4, 0.7, 1.0]
-    bits = levels_leakage(
+    bits = _levels_leakage(
         channel, levels, n_components=12, rng=stream(0, "levels-four", "noise"), n_draws=10_000
     )
     exact = scale_information([1 + 3 * x**2 for x in levels], n_samples=12).value
@@ -75,7 +75,7 @@ def test_optimised_prior_does_not_lose_and_stays_below_the_bound():
     channel = EntryChannel(*np.array([0.4, 0.05, 0.8, 0.3]))
     levels = np.linspace(-1, 1, 9)
     uniform, best = (
-        levels_leakage(
+        _levels_leakage(
             channel, levels, n_components=30, rng=stream(0, "levels-best", "noise"), n_draws=3000,
             optimise=optimise,
         )
@@ -90,7 +90,7 @@ def test_optimised_prior_does_not_lose_and_stays_below_the_bound():
 def test_error_is_the_spread_over_seeds():
     channel = EntryChannel(*np.array([0.4, 0.05, 0.8, 0.3]))
     runs = [
-        levels_leakage(channel, [-1, 0, 1], n_components=10,
+        _levels_leakage(channel, [-1, 0, 1], n_components=10,
                        rng=stream(0, "levels-se", "noise", t), n_draws=400)
         for t in range(100)
     ]  # fmt: skip
@@ -113,4 +113,4 @@ def test_bad_arguments_are_named(change, error, message):
     given = {"channel": _channel()[2], "levels": [-1, 1], "n_components": 3,
              "rng": stream(0, "bad", "noise"), **change}  # fmt: skip
     with pytest.raises(error, match=message):
-        levels_leakage(given.pop("channel"), given.pop("levels"), **given)
+        _levels_leakage(given.pop("channel"), given.pop("levels"), **given)

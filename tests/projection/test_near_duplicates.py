@@ -7,21 +7,21 @@ import math
 import numpy as np
 import pytest
 
-from dplit.projection.attacks import near_duplicate_audit, near_duplicate_columns, outlier_leakage
+from dplit.projection.attacks import _near_duplicate_columns, near_duplicate_audit, outlier_leakage
 from dplit.projection.leakage import binary_leakage, binary_total_variation, single_entry
 from dplit.projection.projection import printed_variance
 from dplit.streams import stream
 
 
 def test_columns_differ_where_they_should_and_have_full_rank_without_alice():
-    X = near_duplicate_columns(1000, redrawn=0.01, rng=stream(0, "dup", "data"))
+    X = _near_duplicate_columns(1000, redrawn=0.01, rng=stream(0, "dup", "data"))
     different = np.flatnonzero(X[:, 0] != X[:, 1])
     np.testing.assert_array_equal(different, np.arange(11))
     assert np.linalg.matrix_rank(X[1:]) == 2
     assert np.abs(X).max() <= 1
     assert tuple(X[0]) == (0.0, -1.0)
     assert (
-        near_duplicate_columns(50, redrawn=0.1, alice=0.0, rng=stream(0, "dup", "data"))[0, 1] == 0
+        _near_duplicate_columns(50, redrawn=0.1, alice=0.0, rng=stream(0, "dup", "data"))[0, 1] == 0
     )
 
 
@@ -40,7 +40,7 @@ def test_every_draw_exceeds_the_budget_without_noise():
 
 def test_audit_is_the_channel_of_its_table():
     """The same stream gives the same table: total variation and two-value leakage agree."""
-    X = near_duplicate_columns(300, redrawn=0.02, rng=stream(0, "dup-same", "data"))
+    X = _near_duplicate_columns(300, redrawn=0.02, rng=stream(0, "dup-same", "data"))
     audit = near_duplicate_audit(
         300, redrawn=0.02, epsilon=0.5, n_components=90, n_draws=1000,
         rng=stream(0, "dup-same", "data"),

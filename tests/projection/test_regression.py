@@ -12,13 +12,13 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression
 
 from dplit.projection.regression import (
-    check_design,
+    _check_design,
+    _singular_values,
     column_energy_floor,
     condition_number,
     least_squares,
     relative_error,
     root_snr,
-    singular_values,
 )
 from dplit.streams import stream
 
@@ -83,7 +83,7 @@ def test_condition_number_is_numpys_and_ignores_scale():
     assert condition_number(X) == pytest.approx(np.linalg.cond(X), rel=1e-10)
     assert condition_number(7 * X) == pytest.approx(condition_number(X), rel=1e-10)
     gram = np.linalg.eigvalsh(X.T @ X)
-    assert singular_values(X) ** 2 == pytest.approx(gram[::-1], rel=1e-9)
+    assert _singular_values(X) ** 2 == pytest.approx(gram[::-1], rel=1e-9)
     hadamard = np.array([[1, 1], [1, -1], [1, 1], [1, -1.0]])
     assert condition_number(hadamard) == pytest.approx(1.0, rel=1e-12)
 
@@ -126,7 +126,7 @@ def test_column_energy_floor_of_extreme_tables():
 )
 def test_designs_that_the_paper_excludes_are_refused(X, message):
     with pytest.raises(ValueError, match=message):
-        check_design(X, np.ones(len(X)))
+        _check_design(X, np.ones(len(X)))
     with pytest.raises(ValueError, match=message):
         condition_number(X)
 
@@ -144,7 +144,7 @@ def test_other_bad_input():
     with pytest.raises(TypeError, match="X must be real"):
         least_squares(X + 1j, y)
     with pytest.raises(TypeError, match="y must be real"):
-        check_design(X, y + 1j)
+        _check_design(X, y + 1j)
     with pytest.raises(TypeError, match="X must be numeric"):
         least_squares([["a"], ["b"]], [1, 2])
     with pytest.raises(ValueError, match="full column rank"):
@@ -157,4 +157,4 @@ def test_a_square_system_is_solved_and_one_constant_column_is_fine():
     A = np.array([[2.0, 1.0], [1.0, 3.0]])
     assert least_squares(A, [3.0, 5.0]) == pytest.approx(np.linalg.solve(A, [3.0, 5.0]))
     X = np.c_[np.ones(6), np.arange(6.0)]
-    assert check_design(X, np.arange(6))[1].dtype == np.float64
+    assert _check_design(X, np.arange(6))[1].dtype == np.float64

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dplit.projection.regression import (
+    _spectra_from_moments,
     ridge_coefficients,
     ridge_error,
     ridge_objective,
-    spectra_from_moments,
     spectrum,
 )
 from dplit.streams import stream
@@ -64,7 +64,7 @@ def test_moments_give_the_same_spectra_for_several_responses():
     X, y = _problem(3)
     other = X[:, 0] - 2.0
     Y = np.column_stack([y, other])
-    found = spectra_from_moments(X.T @ X, X.T @ Y, np.sum(Y**2, axis=0))
+    found = _spectra_from_moments(X.T @ X, X.T @ Y, np.sum(Y**2, axis=0))
     for problem, response in zip(found, Y.T, strict=True):
         alone = spectrum(X, response)
         assert problem.residual == pytest.approx(alone.residual, rel=1e-9)
@@ -79,7 +79,7 @@ def test_a_response_in_the_column_space_has_infinite_relative_errors():
     assert problem.snr == math.inf
     assert ridge_error(problem, penalty=1.0) == math.inf
     assert (problem.errors(np.zeros((2, 5))) == math.inf).all()
-    moments = spectra_from_moments(X.T @ X, (X.T @ y)[:, None], [y @ y])[0]
+    moments = _spectra_from_moments(X.T @ X, (X.T @ y)[:, None], [y @ y])[0]
     assert moments.residual == 0
 
 

@@ -8,8 +8,8 @@ import pytest
 from dplit.audit import delta_lower_bound
 from dplit.features import complex_features, phased_cosine_features, random_frequencies
 from dplit.random_features.attacks import (
+    _prediction_statistics,
     membership_audit,
-    prediction_statistics,
     recover_labels,
 )
 from dplit.random_features.interpolation import min_norm_fit
@@ -67,7 +67,7 @@ def naive_prediction(F, y, record, label, rows):
 @pytest.mark.parametrize("label", [0, 1])
 def test_predictions_are_those_of_the_naive_iteration(label: int):
     F, y = cosine_problem()
-    found = prediction_statistics(F @ F.T, y, 7, sigma=0.0, n_runs=3, seed=1, name="t")
+    found = _prediction_statistics(F @ F.T, y, 7, sigma=0.0, n_runs=3, seed=1, name="t")
     for run in range(3):
         rows = stream(1, "t", "data", run).integers(0, 60, size=60)
         expected = naive_prediction(F, y, 7, float(label), rows)
@@ -76,8 +76,8 @@ def test_predictions_are_those_of_the_naive_iteration(label: int):
 
 def test_the_noise_of_a_prediction_has_the_variance_of_the_release():
     F, y = cosine_problem(m=5)
-    quiet = prediction_statistics(F @ F.T, y, 2, sigma=0.0, n_runs=4000, seed=1, name="t")
-    noisy = prediction_statistics(F @ F.T, y, 2, sigma=0.3, n_runs=4000, seed=1, name="t")
+    quiet = _prediction_statistics(F @ F.T, y, 2, sigma=0.0, n_runs=4000, seed=1, name="t")
+    noisy = _prediction_statistics(F @ F.T, y, 2, sigma=0.3, n_runs=4000, seed=1, name="t")
     ratio = np.sum((noisy - quiet) ** 2) / (0.3**2 * (F[2] @ F[2]))
     # chi-square with 8000 degrees of freedom, sd 126: 4 sd is a false alarm of 6e-5; it kills a
     # noise that forgets the row norm or is 4 % too small
@@ -89,7 +89,7 @@ def test_the_labels_of_other_records_are_used_and_that_of_the_record_is_not():
     changed = y.copy()
     changed[7] = 5.0
     same = [
-        prediction_statistics(F @ F.T, v, 7, sigma=0.0, n_runs=2, seed=1, name="t")
+        _prediction_statistics(F @ F.T, v, 7, sigma=0.0, n_runs=2, seed=1, name="t")
         for v in (y, changed)
     ]
     np.testing.assert_array_equal(*same)
@@ -142,7 +142,7 @@ def test_bad_input_is_named(change: dict, fault: str):
     arguments = {"gram": F @ F.T, "y": y, "record": 7, "sigma": 1.0, "n_runs": 2, **change}
     gram, labels, record = (arguments.pop(key) for key in ("gram", "y", "record"))
     with pytest.raises(ValueError, match=fault):
-        prediction_statistics(gram, labels, record, seed=0, name="t", **arguments)
+        _prediction_statistics(gram, labels, record, seed=0, name="t", **arguments)
 
 
 @pytest.mark.parametrize("change", [{"epsilon": 0.0}, {"delta": 1.0}])

@@ -10,14 +10,14 @@ import pytest
 
 from dplit.datasets import Dataset, find_file, load_medical, load_wine
 from dplit.random_features.data import (
-    fairness_data,
-    min_max,
-    one_hot,
+    _fairness_data,
+    _min_max,
+    _one_hot,
+    _split,
     prepare,
     sensitive_groups,
-    split,
 )
-from dplit.random_features.interpolation import distinct_rows, duplicate_counts
+from dplit.random_features.interpolation import _distinct_rows, duplicate_counts
 
 needs_data = pytest.mark.skipif(
     any(
@@ -52,7 +52,7 @@ def test_prepare_scales_and_encodes(toy: Dataset) -> None:
 
 @pytest.mark.claim("dprf-fig7")
 def test_fairness_preparations_of_text_and_code(toy: Dataset) -> None:
-    code = fairness_data(toy, "sex")
+    code = _fairness_data(toy, "sex")
     np.testing.assert_array_equal(code.groups, [0, 1, 0, 1])
     assert code.group_names == ("male", "female")
     np.testing.assert_allclose(code.y, [0, 0, 1, 1])
@@ -61,17 +61,17 @@ def test_fairness_preparations_of_text_and_code(toy: Dataset) -> None:
     np.testing.assert_array_equal(code.raw[:, :2], toy.numeric)
     np.testing.assert_allclose(code.scaled[:, 0], [0, 0, 1, 1])
     np.testing.assert_array_equal(code.scaled[:, -1], np.ones(4))
-    text = fairness_data(toy, "sex", labels="norm", scaling="joint", encoding="full")
+    text = _fairness_data(toy, "sex", labels="norm", scaling="joint", encoding="full")
     assert np.linalg.norm(text.y) == pytest.approx(1.0)
     np.testing.assert_allclose(text.scaled[:, 0], [0, 2 / 9, 1 / 9, 1])
     np.testing.assert_array_equal(text.raw[:, 2], [0, 1, 0, 1])
-    joint = fairness_data(toy, "smoker", labels="joint")
+    joint = _fairness_data(toy, "smoker", labels="joint")
     np.testing.assert_allclose(joint.y, [0, 0.25, 1, 0.75])
     assert joint.group_names == ("smoker", "non-smoker")
 
 
 def test_min_max_in_groups_and_constant_columns() -> None:
-    scaled = min_max([[1.0, 4.0], [3.0, 4.0], [5.0, 6.0]], groups=[0, 0, 1])
+    scaled = _min_max([[1.0, 4.0], [3.0, 4.0], [5.0, 6.0]], groups=[0, 0, 1])
     np.testing.assert_allclose(scaled, [[0, 0], [1, 0], [0, 0]])
 
 
@@ -84,9 +84,9 @@ def test_the_papers_data_have_the_papers_shapes() -> None:
     assert prepare(wine).X.shape == (6497, 11)
     for feature, counts in (("sex", [676, 662]), ("smoker", [274, 1064])):
         assert np.bincount(sensitive_groups(medical, feature)[0]).tolist() == counts
-    assert fairness_data(medical, "sex").raw.shape == (1338, 10)
-    assert fairness_data(medical, "sex", encoding="full").raw.shape == (1338, 11)
-    assert fairness_data(wine, "colour").scaled.shape == (6497, 12)
+    assert _fairness_data(medical, "sex").raw.shape == (1338, 10)
+    assert _fairness_data(medical, "sex", encoding="full").raw.shape == (1338, 11)
+    assert _fairness_data(wine, "colour").scaled.shape == (6497, 12)
     assert sensitive_groups(wine, "colour")[1] == ("red", "white")
 
 
@@ -95,7 +95,7 @@ def test_duplicates_of_the_papers_data() -> None:
     """Counts by numpy against counts of Python tuples; the medical data have conflicting labels."""
     medical, wine = load_medical("paper"), load_wine("paper")
     red = wine.categorical["colour"] == "red"
-    X = np.column_stack([medical.numeric, one_hot(medical)[0]])
+    X = np.column_stack([medical.numeric, _one_hot(medical)[0]])
     counts = duplicate_counts(X, medical.target)
     assert (counts.exact_duplicates, counts.duplicate_inputs, counts.conflicting_inputs) == (
         1,
@@ -127,7 +127,7 @@ def test_injected_duplicates_are_found_in_the_stand_in() -> None:
 def test_distinct_rows_rebuild_the_input() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, size=(40, 2)).astype(float)
-    first, inverse = distinct_rows(X)
+    first, inverse = _distinct_rows(X)
     np.testing.assert_array_equal(X[first[inverse]], X)
     assert np.all(np.diff(first) > 0)
     assert len(first) == len({tuple(row) for row in X.tolist()})
@@ -139,34 +139,34 @@ def test_stand_in_has_two_large_groups(feature: str) -> None:
     groups, names = sensitive_groups(data, feature)
     assert min(np.bincount(groups)) > 150
     assert len(set(names)) == 2
-    assert fairness_data(data, feature).raw.shape[0] == 442
+    assert _fairness_data(data, feature).raw.shape[0] == 442
 
 
 def test_split_is_a_partition_in_every_group() -> None:
     groups = np.repeat([0, 1], [30, 50])
-    train, test = split((3, 10), groups=groups, rng=np.random.default_rng(0))
+    train, test = _split((3, 10), groups=groups, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(80))
     assert np.bincount(groups[test]).tolist() == [3, 10]
     assert np.all(np.diff(groups[train]) >= 0)
-    again, _ = split((3, 10), groups=groups, rng=np.random.default_rng(0))
+    again, _ = _split((3, 10), groups=groups, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(train, again)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: min_max([1.0, np.inf]), "columns must be finite"),
-        (lambda: min_max([1.0, 2.0], groups=[0]), "groups must have one entry per row"),
-        (lambda: one_hot(load_medical("bundled"), omit="colour"), "omit must be one of"),
+        (lambda: _min_max([1.0, np.inf]), "columns must be finite"),
+        (lambda: _min_max([1.0, 2.0], groups=[0]), "groups must have one entry per row"),
+        (lambda: _one_hot(load_medical("bundled"), omit="colour"), "omit must be one of"),
         (lambda: prepare(load_wine("bundled"), colour="rose"), "colour must be one of"),
         (lambda: sensitive_groups(load_medical("bundled"), "age"), "feature must be one of"),
-        (lambda: fairness_data(load_medical("bundled"), "sex", labels="z"), "labels must be one"),
-        (lambda: fairness_data(load_medical("bundled"), "sex", scaling="z"), "scaling must be"),
-        (lambda: fairness_data(load_medical("bundled"), "sex", encoding="z"), "encoding must be"),
+        (lambda: _fairness_data(load_medical("bundled"), "sex", labels="z"), "labels must be one"),
+        (lambda: _fairness_data(load_medical("bundled"), "sex", scaling="z"), "scaling must be"),
+        (lambda: _fairness_data(load_medical("bundled"), "sex", encoding="z"), "encoding must be"),
         (lambda: duplicate_counts([[1.0]], [1.0, 2.0]), "one entry per row"),
-        (lambda: split(3, groups=[0, 0, 0], rng=np.random.default_rng(0)), "below the group size"),
-        (lambda: split((1,), groups=[0, 1], rng=np.random.default_rng(0)), "one entry per group"),
-        (lambda: split(1, groups=[0, 0], rng=None), "rng must be"),  # type: ignore[arg-type]
+        (lambda: _split(3, groups=[0, 0, 0], rng=np.random.default_rng(0)), "below the group size"),
+        (lambda: _split((1,), groups=[0, 1], rng=np.random.default_rng(0)), "one entry per group"),
+        (lambda: _split(1, groups=[0, 0], rng=None), "rng must be"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_input_is_refused(call: Any, message: str) -> None:

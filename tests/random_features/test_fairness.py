@@ -11,11 +11,11 @@ from scipy.stats import ks_2samp, kstwobign
 
 from dplit.features import complex_features, cos_sin_features, phased_cosine_features
 from dplit.random_features.fairness import (
+    _expected_absolute_error,
     error_gaps,
     estimator_floor,
     excess_risk_exact,
     excess_risk_gap_exact,
-    expected_absolute_error,
     ks_distance,
     ks_null,
     published_gap_estimates,
@@ -194,7 +194,7 @@ def test_error_gaps_equal_means_over_the_noise() -> None:
     assert gaps.bias_private == gaps.bias
     private = abs((0.09 + 1 + 0.25 + 1) / 2 - (4 + 0.01 + 0.16 + 0.04 + 0.49) / 3)
     assert gaps.squared_private == pytest.approx(private)
-    folded = expected_absolute_error(r, s)
+    folded = _expected_absolute_error(r, s)
     assert gaps.absolute_private == pytest.approx(abs(folded[:2].mean() - folded[2:].mean()))
     assert gaps.strata == 1
 
@@ -230,7 +230,7 @@ def test_equal_noise_shrinks_the_absolute_gap_and_keeps_the_squared_one() -> Non
         (lambda: ks_distance([], [1.0]), "a must not be empty"),
         (lambda: ks_distance([1.0], ["x"]), "b must be numeric"),
         (lambda: ks_null(0, 3), "n1 must be at least 1"),
-        (lambda: expected_absolute_error([1.0], -1.0), "noise_sd must be nonnegative"),
+        (lambda: _expected_absolute_error([1.0], -1.0), "noise_sd must be nonnegative"),
         (lambda: error_gaps([1.0, 2.0], [0], noise_sd=1.0), "one entry per residual"),
         (lambda: error_gaps([1.0, 2.0], [0, 0], noise_sd=1.0), "contains two groups"),
         (lambda: estimator_floor(([1.0],), (1,), sigma=np.nan), "sigma must not be NaN"),

@@ -8,9 +8,9 @@ from sklearn.linear_model import Ridge
 
 from benchmarks import bench_interpolation
 from dplit.random_features.interpolation import (
+    _min_norm_dual,
     gram_matrix,
     kaczmarz,
-    min_norm_dual,
     min_norm_fit,
     ridge_fit,
 )
@@ -154,7 +154,7 @@ def test_other_bad_input_is_named():
     with pytest.raises(ValueError, match="alpha must be positive"):
         ridge_fit(A, y, alpha=0.0)
     with pytest.raises(ValueError, match="gram must be square"):
-        min_norm_dual(A, y)
+        _min_norm_dual(A, y)
     with pytest.raises(TypeError, match="rows must be a vector of integers"):
         kaczmarz(A @ A.T, y, [0.5])
     with pytest.raises(ValueError, match=r"rows must be in \[0, 3\)"):

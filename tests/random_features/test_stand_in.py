@@ -86,7 +86,7 @@ def make_small(patch: pytest.MonkeyPatch) -> None:
     audit, curves, real = attacks.membership_audit, frontier.frontier, comparison.real_curves
 
     def small_curves(figure: str, *data: Any, **options: Any) -> Any:
-        s = settings.setting(figure)
+        s = settings._setting(figure)
         times = s.components[0] // 500
         base = replace(s, components=tuple(n // times for n in s.components))
         found = real(figure, *data, **options, base=base)

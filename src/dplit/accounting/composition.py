@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-Direction = Literal["both", "remove", "add"]
+_Direction = Literal["both", "remove", "add"]
 
 #: Standard deviations of the base law that are kept; the mass beyond is below 1e-23.
 _REACH = 10.0
@@ -139,7 +139,7 @@ def sampled_gaussian_delta(
     sensitivity: float,
     sampling_rate: float,
     steps: int = 1,
-    direction: Direction = "both",
+    direction: _Direction = "both",
 ) -> float:
     r"""Return the delta at ``epsilon`` of Poisson-subsampled Gaussian releases, by direction.
 
@@ -212,7 +212,7 @@ def sampled_gaussian_sigma(
     sensitivity: float,
     sampling_rate: float,
     steps: int = 1,
-    direction: Direction = "both",
+    direction: _Direction = "both",
 ) -> float:
     r"""Return the least sigma for Poisson-subsampled Gaussian releases together.
 

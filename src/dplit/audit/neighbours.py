@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-Records = NDArray[Any]
+_Records = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -46,20 +46,20 @@ class NeighbourSearch:
     ratio: float
     distance: float
     claimed: float
-    data: Records
-    neighbour: Records
+    data: _Records
+    neighbour: _Records
     evaluations: int
 
 
 def search_neighbours(
-    query: Callable[[Records], ArrayLike],
-    draw: Callable[[int, np.random.Generator], Records],
+    query: Callable[[_Records], ArrayLike],
+    draw: Callable[[int, np.random.Generator], _Records],
     *,
     n_records: int,
     neighboring: Neighboring,
     claimed: float,
     rng: np.random.Generator,
-    project: Callable[[Records], Records] = np.array,
+    project: Callable[[_Records], _Records] = np.array,
     norm: Literal[1, 2] = 2,
     restarts: int = 10,
     steps: int = 200,
@@ -121,7 +121,7 @@ def search_neighbours(
     check_positive("claimed", claimed)
     check_rng(rng)
 
-    def distance(records: Records) -> float:
+    def distance(records: _Records) -> float:
         data, neighbour = _pair(records, n_records)
         difference = np.ravel(np.asarray(query(data)) - np.asarray(query(neighbour)))
         return float(np.linalg.norm(difference, ord=norm))
@@ -138,20 +138,20 @@ def search_neighbours(
     return NeighbourSearch(length / claimed, length, claimed, data, neighbour, evaluations)
 
 
-def _pair(records: Records, n_records: int) -> tuple[Records, Records]:
+def _pair(records: _Records, n_records: int) -> tuple[_Records, _Records]:
     """Split shared rows, last row (and its replacement, where there is one) into two data sets."""
     rest = records[: n_records - 1]
     return records[:n_records], np.concatenate([rest, records[n_records:]])
 
 
 def _ascend(
-    distance: Callable[[Records], float],
-    start: Records,
-    draw: Callable[[int, np.random.Generator], Records],
-    project: Callable[[Records], Records],
+    distance: Callable[[_Records], float],
+    start: _Records,
+    draw: Callable[[int, np.random.Generator], _Records],
+    project: Callable[[_Records], _Records],
     steps: int,
     rng: np.random.Generator,
-) -> tuple[Records, float]:
+) -> tuple[_Records, float]:
     """Climb from ``start`` by changes of one record; return the best records and their distance."""
     records, best, length = start, distance(start), 1.0
     for _ in range(steps):

@@ -242,7 +242,7 @@ def sufficient_statistics(
 # Full-batch gradient descent with clipped gradients and Gaussian noise.
 
 
-Derivative = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+_Derivative = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -350,7 +350,7 @@ def noisy_gradient_descent(
     public_size: int | None = None,
     radius: float | None = None,
     average: bool = True,
-    derivative: Derivative = squared_loss_derivative,
+    derivative: _Derivative = squared_loss_derivative,
     rng: np.random.Generator,
 ) -> PrivateCoefficients:
     """Linear model by full-batch gradient descent, (epsilon, delta)-private by clipping and noise.
@@ -422,7 +422,7 @@ def noisy_gradient_descent(
     check_neighboring(neighboring)
     steps = check_integer("steps", steps)
     clip = check_positive("clip", clip)
-    rate = check_positive("learning_rate", learning_rate) / public_number(
+    rate = check_positive("learning_rate", learning_rate) / _public_number(
         len(rows), neighboring, public_size
     )
     limit = math.inf if radius is None else check_positive("radius", radius)
@@ -444,7 +444,7 @@ def noisy_gradient_descent(
     return PrivateCoefficients(coef, epsilon, delta, neighboring, sigma)
 
 
-def public_number(n_records: int, neighboring: str, public_size: int | None) -> int:
+def _public_number(n_records: int, neighboring: str, public_size: int | None) -> int:
     """Return the public number of records; where it is private, none may be read from the data."""
     if public_size is not None:
         return check_integer("public_size", public_size)
@@ -819,7 +819,7 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
     def _schedule(self, n_records: int, d: int) -> tuple[float, int]:
         """Return clipping norm and steps, from public numbers; warn where these are too few."""
         check_neighboring(self.neighboring)
-        n = public_number(n_records, self.neighboring, self.public_size)
+        n = _public_number(n_records, self.neighboring, self.public_size)
         moved = 1.0 if self.neighboring == "add_remove" else 2.0
         noise = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved)
         reach = 2.0 * n / (noise * math.sqrt(math.e * d))  # clipping norm times time

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-Noise = Literal["laplace", "gaussian"]
+_Noise = Literal["laplace", "gaussian"]
 
 
 #: Typical size of one coordinate of a centre in [-1, 1]: 2 x 0.225 of Su et al. (2016).
@@ -100,7 +100,7 @@ def lloyd_noise(
     epsilon: float,
     delta: float = 0.0,
     n_iter: int,
-    noise: Noise = "laplace",
+    noise: _Noise = "laplace",
     neighboring: Neighboring = "add_remove",
 ) -> LloydNoise:
     r"""Scales of the noise on sums and counts that make a private Lloyd run exactly as private.
@@ -155,7 +155,7 @@ def lloyd_noise(
     d = check_integer("n_features", n_features)
     epsilon = check_positive("epsilon", epsilon)
     steps = check_integer("n_iter", n_iter)
-    check_choice("noise", noise, get_args(Noise))
+    check_choice("noise", noise, get_args(_Noise))
     check_neighboring(neighboring)
     centre = _CENTRE * math.sqrt(d)
     if noise == "laplace":
@@ -235,7 +235,7 @@ def private_lloyd(
     epsilon: float,
     delta: float = 0.0,
     n_iter: int = 5,
-    noise: Noise = "laplace",
+    noise: _Noise = "laplace",
     neighboring: Neighboring = "add_remove",
     rng: np.random.Generator,
 ) -> PrivateCenters:
@@ -399,7 +399,7 @@ class PrivateLloyd(CenterEstimator):
         start: ArrayLike | None = None,
         n_candidates: int | None = None,
         n_iter: int = 3,
-        noise: Noise = "laplace",
+        noise: _Noise = "laplace",
         neighboring: Neighboring = "add_remove",
         random_state: RandomState = None,
     ) -> None:
@@ -445,7 +445,7 @@ class PrivateLloyd(CenterEstimator):
             records, start, bounds=self.bounds, epsilon=self.epsilon, delta=self.delta,
             n_iter=self.n_iter, noise=self.noise, neighboring=self.neighboring, rng=noise,
         )  # fmt: skip
-        merged, self.counts_ = merge_centers(
+        merged, self.counts_ = _merge_centers(
             box.unit(run.centers), run.counts, k, scale=run.noise.count_scale, rng=public
         )
         self.cluster_centers_ = box.data(merged)
@@ -476,7 +476,7 @@ class PrivateLloyd(CenterEstimator):
         return check_integer("n_candidates", self.n_candidates, minimum=k)
 
 
-def merge_centers(
+def _merge_centers(
     centers: NDArray[np.float64],
     counts: NDArray[np.float64],
     n_clusters: int,

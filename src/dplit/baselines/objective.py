@@ -45,7 +45,7 @@ _LOSSES = ("logistic", "huberised_hinge")
 _UNIT = 2.0**-53
 
 #: Part of epsilon (of 1 where epsilon is more) that hides the error of the minimiser.
-SOLVER_SHARE = 1e-3
+_SOLVER_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -372,7 +372,7 @@ def objective_perturbation(
         n_records=n, epsilon=epsilon, data_norm=r, loss=loss, smoothing=h
     )
     used = max(check_positive("regularization", regularization), least)
-    hidden = SOLVER_SHARE * min(epsilon, 1.0)
+    hidden = _SOLVER_SHARE * min(epsilon, 1.0)
     penalty, curvature = 2.0 * used * n, _curvature(loss, h) * r**2
     noise = objective_noise(
         epsilon=epsilon - hidden, delta=_check_delta(delta) * math.exp(-hidden / 2.0), data_norm=r,

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, qr
 
 from dplit._checks import check_positive
-from dplit.margin.losses import Array, labelled_records
+from dplit.margin.losses import Array, _labelled_records
 
 __all__ = [
     "HingeMinimum",
@@ -62,7 +62,7 @@ def minimise_hinge(
             f"exactly one of radius and penalty must be given, got {radius=!r} and {penalty=!r}"
         )
     rho = check_positive("margin", margin)
-    rows, labels = labelled_records(X, y)
+    rows, labels = _labelled_records(X, y)
     size = math.inf if radius is None else check_positive("radius", radius)
     ridge = 0.0 if penalty is None else check_positive("penalty", penalty)
     goal = check_positive("tolerance", tolerance)

@@ -25,22 +25,15 @@ from dplit._checks import (
 )
 from dplit.accounting import gdp_budget
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
-from dplit.margin.covers import jl_exponent, margin_events
-from dplit.margin.descent import balanced_steps, boosted_descent, noisy_hinge_descent
-from dplit.margin.losses import Array, check_geometry, clipped_records
+from dplit.margin.covers import _jl_exponent, margin_events
+from dplit.margin.descent import _balanced_steps, boosted_descent, noisy_hinge_descent
+from dplit.margin.losses import Array, _check_geometry, _clipped_records
 
 __all__ = [
-    "CompressedLearner",
-    "MarginSlack",
-    "Projection",
-    "Solver",
     "best_slack",
-    "compress",
     "compressed_learner",
-    "draw_projection",
     "expand",
     "jl_distortion",
-    "learn_weights",
     "margin_slack",
     "plain_slack",
     "printed_dimension",
@@ -48,15 +41,15 @@ __all__ = [
 ]
 
 
-Solver = Literal["noisy_gradient", "phased"]
+_Solver = Literal["noisy_gradient", "phased"]
 
-Projection = Literal["fast", "sign"]
+_Projection = Literal["fast", "sign"]
 
-Map = HadamardProjection | NDArray[np.float64]
+_Map = HadamardProjection | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class CompressedLearner:
+class _CompressedLearner:
     """Weights in both spaces, the public map between them, and the guarantee.
 
     ``coef`` (d,) is for records as they are, ``compressed_coef`` (k,) for projected ones.
@@ -64,7 +57,7 @@ class CompressedLearner:
 
     coef: Array
     compressed_coef: Array
-    projection: Map
+    projection: _Map
     epsilon: float
     delta: float
 
@@ -86,14 +79,14 @@ def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: flo
     return max(1, round(size / (math.pow(math.log(1 / delta), 1.5) * math.log(1 / beta))))
 
 
-def draw_projection(
-    n_features: int, n_components: int, *, kind: Projection, rng: np.random.Generator
-) -> Map:
+def _draw_projection(
+    n_features: int, n_components: int, *, kind: _Projection, rng: np.random.Generator
+) -> _Map:
     """Draw the public map from d to k <= d dimensions: ``fast`` (Hadamard) or ``sign`` (dense).
 
     Examples
     --------
-    >>> draw_projection(6, 4, kind="sign", rng=np.random.default_rng(0)).shape
+    >>> _draw_projection(6, 4, kind="sign", rng=np.random.default_rng(0)).shape
     (4, 6)
     """
     d, k = check_integer("n_features", n_features), check_integer("n_components", n_components)
@@ -101,17 +94,17 @@ def draw_projection(
         raise ValueError(
             f"n_components must be at most the number of features, {d}, got n_components={k}"
         )
-    check_choice("kind", kind, get_args(Projection))
+    check_choice("kind", kind, get_args(_Projection))
     check_rng(rng)
     return hadamard_projection(d, k, rng=rng) if kind == "fast" else sign_projection(d, k, rng=rng)
 
 
-def compress(X: ArrayLike, projection: Map) -> Array:
+def _compress(X: ArrayLike, projection: _Map) -> Array:
     """Projected records (n, k), not clipped.
 
     Examples
     --------
-    >>> compress([[1.0, 2.0]], np.array([[0.5, 0.5]])).tolist()
+    >>> _compress([[1.0, 2.0]], np.array([[0.5, 0.5]])).tolist()
     [[1.5]]
     """
     if isinstance(projection, HadamardProjection):
@@ -119,7 +112,7 @@ def compress(X: ArrayLike, projection: Map) -> Array:
     return np.asarray(check_finite_array("X", X, ndim=2) @ projection.T)
 
 
-def expand(weights: ArrayLike, projection: Map) -> Array:
+def expand(weights: ArrayLike, projection: _Map) -> Array:
     r"""Weights :math:`\Phi^\top\tilde w`, of shape (d,) or (n, d), for records as they are.
 
     Examples
@@ -132,9 +125,9 @@ def expand(weights: ArrayLike, projection: Map) -> Array:
     return np.asarray(np.asarray(weights) @ projection)
 
 
-def learn_weights(
+def _learn_weights(
     Z: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, epsilon: float,
-    delta: float, rng: np.random.Generator, solver: Solver = "noisy_gradient",
+    delta: float, rng: np.random.Generator, solver: _Solver = "noisy_gradient",
     inflation: float = 2.0, n_steps: int | None = 100, beta: float = 0.05, n_draws: int = 1,
     runs: int = 1,
 ) -> Array:  # fmt: skip
@@ -158,7 +151,7 @@ def learn_weights(
         that distorts lengths and products by :math:`\xi` leaves of the margin :math:`\rho`
         :math:`(\rho-\xi\Lambda r)/(1+\xi)`, without a price in noise.
     n_steps : int or None, default=100
-        Of the descent; None: :func:`dplit.margin.descent.balanced_steps`.
+        Of the descent; None: :func:`dplit.margin.descent._balanced_steps`.
     n_draws, runs : int, default=1
         Independent draws of the descent's noise; calls on the same records that share the budget.
 
@@ -170,13 +163,13 @@ def learn_weights(
     --------
     >>> from dplit.streams import stream
     >>> y = np.repeat([1.0, -1.0], 1000)
-    >>> weights = learn_weights(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0, data_norm=1.0,
+    >>> weights = _learn_weights(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0, data_norm=1.0,
     ...     epsilon=4.0, delta=1e-6, rng=stream(0, "example", "noise"))
     >>> weights.shape
     (1, 2)
     """
-    rho, size, norm = check_geometry(margin, radius, data_norm)
-    check_choice("solver", solver, get_args(Solver))
+    rho, size, norm = _check_geometry(margin, radius, data_norm)
+    check_choice("solver", solver, get_args(_Solver))
     factor = check_positive("inflation", inflation)
     if factor < 1.0:
         raise ValueError(f"inflation must be at least 1, got {inflation=!r}")
@@ -188,7 +181,7 @@ def learn_weights(
         mu = gdp_budget(epsilon=epsilon, delta=delta) / math.sqrt(runs)
         if n_steps is None:
             m, k = np.shape(Z)
-            n_steps = balanced_steps(n_samples=m, noise_dimension=k, mu=mu)
+            n_steps = _balanced_steps(n_samples=m, noise_dimension=k, mu=mu)
         return noisy_hinge_descent(
             Z, y, margin=rho, radius=size, data_norm=norm, mu=mu, n_steps=n_steps, rng=rng,
             n_draws=n_draws,
@@ -205,13 +198,13 @@ def learn_weights(
 def compressed_learner(
     X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float,
     n_components: int, epsilon: float, delta: float, public_rng: np.random.Generator,
-    rng: np.random.Generator, projection: Projection = "fast", solver: Solver = "noisy_gradient",
+    rng: np.random.Generator, projection: _Projection = "fast", solver: _Solver = "noisy_gradient",
     inflation: float = 2.0, n_steps: int = 100, beta: float = 0.05,
-) -> CompressedLearner:  # fmt: skip
+) -> _CompressedLearner:  # fmt: skip
     """Algorithm 2: a private linear classifier through a random projection (Theorem 3.2).
 
     The map comes from ``public_rng``, the noise from another stream; the rest as in
-    :func:`learn_weights`. (epsilon, delta)-private under replacement of one record.
+    :func:`_learn_weights`. (epsilon, delta)-private under replacement of one record.
 
     Examples
     --------
@@ -224,22 +217,22 @@ def compressed_learner(
     >>> bool(np.all(np.sign(X @ model.coef) == y))
     True
     """
-    rows, labels = clipped_records(X, y, data_norm)
+    rows, labels = _clipped_records(X, y, data_norm)
     if public_rng is rng:
         raise ValueError("rng must not be public_rng: the map is public, the noise is not")
-    phi = draw_projection(rows.shape[1], n_components, kind=projection, rng=public_rng)
-    weights = learn_weights(
-        compress(rows, phi), labels, margin=margin, radius=radius, data_norm=data_norm,
+    phi = _draw_projection(rows.shape[1], n_components, kind=projection, rng=public_rng)
+    weights = _learn_weights(
+        _compress(rows, phi), labels, margin=margin, radius=radius, data_norm=data_norm,
         epsilon=epsilon, delta=delta, rng=rng, solver=solver, inflation=inflation,
         n_steps=n_steps, beta=beta,
     )[0]  # fmt: skip
-    return CompressedLearner(expand(weights, phi), weights, phi, float(epsilon), float(delta))
+    return _CompressedLearner(expand(weights, phi), weights, phi, float(epsilon), float(delta))
 
 
 # Theorem 3.2 with explicit constants: what the margin bound costs, term by term.
 
 
-class MarginSlack(NamedTuple):
+class _MarginSlack(NamedTuple):
     """The terms by which a private error may exceed the best empirical hinge loss."""
 
     total: float
@@ -268,13 +261,13 @@ def jl_distortion(*, n_components: int, n_samples: int, beta: float) -> float:
         return math.inf
     if needed >= 1.0 / 12.0 - 1e-15:
         return 1.0
-    return float(brentq(lambda eta: jl_exponent(eta) - needed, 1e-9, 1.0 - 1e-12, xtol=1e-14))
+    return float(brentq(lambda eta: _jl_exponent(eta) - needed, 1e-9, 1.0 - 1e-12, xtol=1e-14))
 
 
 def margin_slack(
     *, normalized_margin: float, n_samples: int, n_components: int, mu: float, beta: float,
     n_steps: int | None = None,
-) -> MarginSlack:  # fmt: skip
+) -> _MarginSlack:  # fmt: skip
     r"""Explicit slack of Algorithm 2 with noisy full-batch descent, our constants, and its terms.
 
     :math:`\frac\eta a+\frac{s^2}a\big(\frac1{\sqrt T}+\frac{2\sqrt k}{m\mu}\big)+
@@ -298,13 +291,13 @@ def margin_slack(
     complexity = 2.0 * square / (a * math.sqrt(m))
     confidence = math.sqrt(math.log(3.0 / beta) / (2.0 * m))
     total = eta / a + private + complexity + confidence
-    return MarginSlack(total, eta / a, private, complexity, confidence, k, eta)
+    return _MarginSlack(total, eta / a, private, complexity, confidence, k, eta)
 
 
 def best_slack(
     *, normalized_margin: float, n_samples: int, mu: float, beta: float,
     n_steps: int | None = None,
-) -> MarginSlack:  # fmt: skip
+) -> _MarginSlack:  # fmt: skip
     r"""The slack at the projected dimension that minimises it.
 
     Examples
@@ -314,7 +307,7 @@ def best_slack(
     2.234
     """
 
-    def slack(k: int) -> MarginSlack:
+    def slack(k: int) -> _MarginSlack:
         return margin_slack(
             normalized_margin=normalized_margin, n_samples=n_samples, n_components=k, mu=mu,
             beta=beta, n_steps=n_steps,

@@ -32,12 +32,7 @@ __all__ = [
     "deep_holes",
     "hadamard_dimension",
     "hadamard_failure",
-    "jl_dimension",
-    "jl_exponent",
     "jl_failure",
-    "lattice_blocks",
-    "lattice_side",
-    "log_cover_bound",
     "log_lattice_size",
     "margin_events",
     "score_failure",
@@ -45,22 +40,22 @@ __all__ = [
 
 
 #: Points of a block: what an enumeration holds at a time.
-BLOCK = 1 << 16
+_BLOCK = 1 << 16
 
 
-def lattice_side(*, n_components: int, covering_radius: float) -> float:
+def _lattice_side(*, n_components: int, covering_radius: float) -> float:
     r"""Side :math:`h=2\gamma/\sqrt k` of the cubic lattice with a given covering radius.
 
     Examples
     --------
-    >>> round(lattice_side(n_components=4, covering_radius=0.5), 3)
+    >>> round(_lattice_side(n_components=4, covering_radius=0.5), 3)
     0.5
     """
     k = check_integer("n_components", n_components)
     return 2 * check_positive("covering_radius", covering_radius) / math.sqrt(k)
 
 
-def reach_squared(radius: float, covering_radius: float, side: float) -> float:
+def _reach_squared(radius: float, covering_radius: float, side: float) -> float:
     """Squared norm, in sides, up to which lattice points are kept; the rounding is outwards."""
     return ((radius + covering_radius) / side) ** 2 * (1 + 1e-12)
 
@@ -80,13 +75,13 @@ def _lines(k: int, limit: float, offset: float) -> Iterator[Array]:
             yield line
 
 
-def lattice_blocks(
+def _lattice_blocks(
     n_components: int,
     *,
     radius: float,
     covering_radius: float,
     shifted: bool = False,
-    block_size: int = BLOCK,
+    block_size: int = _BLOCK,
 ) -> Iterator[Array]:
     """Points of the lattice cover of a ball in blocks, always in the same order.
 
@@ -96,13 +91,13 @@ def lattice_blocks(
 
     Examples
     --------
-    >>> sum(len(b) for b in lattice_blocks(2, radius=2.0, covering_radius=0.1))
+    >>> sum(len(b) for b in _lattice_blocks(2, radius=2.0, covering_radius=0.1))
     681
     """
-    side = lattice_side(n_components=n_components, covering_radius=covering_radius)
+    side = _lattice_side(n_components=n_components, covering_radius=covering_radius)
     ball = check_positive("radius", radius)
     size = check_integer("block_size", block_size)
-    limit = reach_squared(ball, covering_radius, side)
+    limit = _reach_squared(ball, covering_radius, side)
     return _blocks(n_components, limit, side, ball, 0.5 if shifted else 0.0, size)
 
 
@@ -136,7 +131,7 @@ def ball_cover(
     >>> ball_cover(3, radius=2.0, covering_radius=0.2).shape
     (3695, 3)
     """
-    blocks = lattice_blocks(
+    blocks = _lattice_blocks(
         n_components, radius=radius, covering_radius=covering_radius, shifted=shifted
     )
     return np.concatenate(list(blocks))
@@ -150,7 +145,7 @@ def deep_holes(n_components: int, *, radius: float, covering_radius: float) -> A
     >>> len(deep_holes(2, radius=1.0, covering_radius=0.5))
     4
     """
-    side = lattice_side(n_components=n_components, covering_radius=covering_radius)
+    side = _lattice_side(n_components=n_components, covering_radius=covering_radius)
     limit = (check_positive("radius", radius) / side) ** 2
     return side * np.concatenate(list(_lines(n_components, limit, 0.5)))
 
@@ -172,12 +167,12 @@ def cover_distance(cover: ArrayLike, probes: ArrayLike) -> float:
     return float(np.max(KDTree(points).query(targets)[0]))
 
 
-def log_cover_bound(n_components: int, *, radius: float, covering_radius: float) -> float:
+def _log_cover_bound(n_components: int, *, radius: float, covering_radius: float) -> float:
     r"""Bound :math:`k\log(1+2R/\gamma)` on the log size of a largest :math:`\gamma`-separated set.
 
     Examples
     --------
-    >>> round(log_cover_bound(390, radius=2.0, covering_radius=0.05), 1)
+    >>> round(_log_cover_bound(390, radius=2.0, covering_radius=0.05), 1)
     1713.8
     """
     k = check_integer("n_components", n_components)
@@ -193,7 +188,7 @@ def log_lattice_size(n_components: int, *, radius: float, covering_radius: float
     >>> round(log_lattice_size(390, radius=2.0, covering_radius=0.05))
     1728
     """
-    side = lattice_side(n_components=n_components, covering_radius=covering_radius)
+    side = _lattice_side(n_components=n_components, covering_radius=covering_radius)
     k, reach = n_components, check_positive("radius", radius) + covering_radius
     unit = k / 2 * math.log(math.pi) - float(gammaln(k / 2 + 1))
     return unit + k * math.log(reach / side)
@@ -203,15 +198,15 @@ def log_lattice_size(n_components: int, *, radius: float, covering_radius: float
 
 
 #: Share of the margin that the projection may use up: 0.15 is left for rounding to a cover.
-DISTORTION_SHARE = 0.85
+_DISTORTION_SHARE = 0.85
 
 
-def jl_exponent(distortion: float) -> float:
+def _jl_exponent(distortion: float) -> float:
     r"""Rate :math:`\eta^2/4-\eta^3/6` at which a sign projection's failure falls with k.
 
     Examples
     --------
-    >>> round(jl_exponent(0.4), 6)
+    >>> round(_jl_exponent(0.4), 6)
     0.029333
     """
     eta = check_interval("distortion", distortion, 0.0, 1.0)
@@ -230,7 +225,7 @@ def jl_failure(*, n_components: int, distortion: float, n_events: float = 1) -> 
     0.707
     """
     k = check_integer("n_components", n_components)
-    return check_positive("n_events", n_events) * math.exp(-k * jl_exponent(distortion))
+    return check_positive("n_events", n_events) * math.exp(-k * _jl_exponent(distortion))
 
 
 def margin_events(n_samples: int) -> int:
@@ -246,12 +241,12 @@ def margin_events(n_samples: int) -> int:
     return 5 * check_integer("n_samples", n_samples) + 1
 
 
-def jl_dimension(
+def _jl_dimension(
     *,
     normalized_margin: float,
     n_samples: int,
     beta: float,
-    distortion_share: float = DISTORTION_SHARE,
+    distortion_share: float = _DISTORTION_SHARE,
 ) -> int:
     r"""Dimension in which a sign projection keeps the margins of m points, with our constants.
 
@@ -261,13 +256,13 @@ def jl_dimension(
 
     Examples
     --------
-    >>> jl_dimension(normalized_margin=0.5, n_samples=1000, beta=0.05 / 3)
+    >>> _jl_dimension(normalized_margin=0.5, n_samples=1000, beta=0.05 / 3)
     390
     """
     a = check_probability("normalized_margin", normalized_margin, one=True)
     share = check_interval("distortion_share", distortion_share, 0.0, 1.0)
     events = margin_events(n_samples) / check_probability("beta", beta)
-    return max(1, math.ceil(math.log(events) / jl_exponent(share * a)))
+    return max(1, math.ceil(math.log(events) / _jl_exponent(share * a)))
 
 
 def _order(n_features: int) -> int:

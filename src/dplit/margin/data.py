@@ -23,8 +23,6 @@ from dplit.margin.losses import hinge_loss, zero_one_loss
 __all__ = [
     "LineDistribution",
     "margin_data",
-    "margin_sample",
-    "span_coordinates",
     "sphere_sample",
 ]
 
@@ -105,7 +103,7 @@ class LineDistribution:
         return 1 / self.gamma if self.flip < self.critical_flip else 1 / self.radius
 
 
-def margin_sample(
+def _margin_sample(
     n_samples: int, n_features: int, *, normalized_margin: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
     r"""Draw unit records with margin a: :math:`x=(ay,\sqrt{1-a^2}\,u)`, u uniform on a sphere.
@@ -114,7 +112,7 @@ def margin_sample(
 
     Examples
     --------
-    >>> X, y = margin_sample(3, 5, normalized_margin=0.3, rng=np.random.default_rng(0))
+    >>> X, y = _margin_sample(3, 5, normalized_margin=0.3, rng=np.random.default_rng(0))
     >>> (y * X[:, 0]).round(3), (X**2).sum(axis=1).round(9)
     (array([0.3, 0.3, 0.3]), array([1., 1., 1.]))
     """
@@ -132,7 +130,7 @@ def margin_data(
     n_samples: int, n_features: int, *, margin: float, flips: float = 0.0,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Draw from :func:`margin_sample`, then flip each label with probability ``flips``.
+    """Draw from :func:`_margin_sample`, then flip each label with probability ``flips``.
 
     Examples
     --------
@@ -141,18 +139,18 @@ def margin_data(
     0.1
     """
     share = check_probability("flips", flips, zero=True)
-    X, y = margin_sample(n_samples, n_features, normalized_margin=margin, rng=rng)
+    X, y = _margin_sample(n_samples, n_features, normalized_margin=margin, rng=rng)
     return X, np.where(check_rng(rng).random(len(y)) < share, -y, y) if share else y
 
 
-def span_coordinates(X: Array) -> tuple[Array, Array]:
+def _span_coordinates(X: Array) -> tuple[Array, Array]:
     """Coordinates (m, q) of records in an orthonormal basis (d, q) of their span, q = min(m, d).
 
     Descent that is not projected has the same law in both, for all that the records see.
 
     Examples
     --------
-    >>> coordinates, basis = span_coordinates(np.ones((2, 5)))
+    >>> coordinates, basis = _span_coordinates(np.ones((2, 5)))
     >>> coordinates.shape, bool(np.allclose(coordinates @ basis.T, 1.0))
     ((2, 2), True)
     """

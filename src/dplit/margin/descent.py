@@ -22,46 +22,37 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.margin._solvers import minimise_hinge, steady_minimiser
-from dplit.margin.duplicates import Accounting, phase_sizes, single_copy_mu
+from dplit.margin.duplicates import _Accounting, _phase_sizes, _single_copy_mu
 from dplit.margin.losses import (
     Array,
-    bounded_hinge_mean,
-    check_geometry,
-    clipped_records,
-    gridded_records,
+    _bounded_hinge_mean,
+    _check_geometry,
+    _clipped_records,
+    _gridded_records,
     hinge_sensitivity,
 )
 from dplit.mechanisms import report_noisy_min
 
 __all__ = [
-    "BoostedDescent",
-    "NoisyDescent",
-    "PerturbedMinimum",
-    "Schedule",
-    "balanced_steps",
     "boosted_bound",
     "boosted_descent",
-    "boosting_runs",
     "descent_bound",
     "descent_noise",
-    "descent_step",
     "noisy_hinge_descent",
     "perturbation_sensitivity",
-    "perturbed_minimiser",
     "phased_bound",
     "phased_descent",
     "phased_schedule",
     "rank_bound",
-    "signal_to_noise",
 ]
 
 
-#: Steps of :func:`balanced_steps`, at least and at most.
+#: Steps of :func:`_balanced_steps`, at least and at most.
 _STEPS = (100, 2000)
 
 
 @dataclass(frozen=True)
-class NoisyDescent:
+class _NoisyDescent:
     """Mean iterates (n_draws, d), noise on each coordinate of a mean gradient, step, and level."""
 
     weights: Array
@@ -89,7 +80,7 @@ def descent_noise(
     return 2.0 * gradient * math.sqrt(steps) / (m * check_positive("mu", mu, infinite=True))
 
 
-def descent_step(
+def _descent_step(
     *, gradient: float, radius: float, sigma: float, noise_dimension: int, n_steps: int
 ) -> float:
     r"""Step length :math:`D/\sqrt{T(G^2+q\sigma^2)}` that balances start and noise.
@@ -99,7 +90,7 @@ def descent_step(
 
     Examples
     --------
-    >>> descent_step(gradient=3.0, radius=1.0, sigma=2.0, noise_dimension=4, n_steps=4)
+    >>> _descent_step(gradient=3.0, radius=1.0, sigma=2.0, noise_dimension=4, n_steps=4)
     0.1
     """
     q, steps = check_integer("noise_dimension", noise_dimension), check_integer("n_steps", n_steps)
@@ -118,7 +109,7 @@ def descent_bound(
     2.5
     """
     args = {"gradient": gradient, "radius": radius, "sigma": sigma}
-    step = descent_step(**args, noise_dimension=noise_dimension, n_steps=n_steps)
+    step = _descent_step(**args, noise_dimension=noise_dimension, n_steps=n_steps)
     return radius**2 / (step * n_steps)
 
 
@@ -136,14 +127,14 @@ def rank_bound(
     ...     mu=0.2367), 3)
     0.282
     """
-    rho, size, norm = check_geometry(margin, radius, data_norm)
+    rho, size, norm = _check_geometry(margin, radius, data_norm)
     q, m = check_integer("rank", rank), check_integer("n_samples", n_samples)
     level = check_positive("mu", mu, infinite=True)
     steps = math.inf if n_steps is None else check_integer("n_steps", n_steps)
     return size * norm / rho * math.sqrt(1.0 / steps + 4.0 * q / (m * level) ** 2)
 
 
-def balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
+def _balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
     r"""Number of steps :math:`(m\mu)^2/(4q)` where the two terms of :func:`rank_bound` are equal.
 
     At least 100, which never makes the bound worse, and at most 2000, for the sake of time. Public
@@ -151,7 +142,7 @@ def balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
 
     Examples
     --------
-    >>> [balanced_steps(n_samples=m, noise_dimension=50, mu=0.25) for m in (100, 1600, 10**5)]
+    >>> [_balanced_steps(n_samples=m, noise_dimension=50, mu=0.25) for m in (100, 1600, 10**5)]
     [100, 800, 2000]
     """
     m, q = check_integer("n_samples", n_samples), check_integer("noise_dimension", noise_dimension)
@@ -159,12 +150,12 @@ def balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
     return math.ceil(min(max(wanted, _STEPS[0]), _STEPS[1]))
 
 
-def signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> float:
+def _signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> float:
     r"""Longest gradient over the noise on the mean of all of them, :math:`m\mu/(2\sqrt q)`.
 
     Examples
     --------
-    >>> signal_to_noise(n_samples=1000, noise_dimension=25, mu=0.25)
+    >>> _signal_to_noise(n_samples=1000, noise_dimension=25, mu=0.25)
     25.0
     """
     q = check_integer("noise_dimension", noise_dimension)
@@ -176,7 +167,7 @@ def noisy_hinge_descent(
     X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, mu: float,
     n_steps: int, rng: np.random.Generator, project: bool = True, step: float | None = None,
     n_draws: int = 1,
-) -> NoisyDescent:  # fmt: skip
+) -> _NoisyDescent:  # fmt: skip
     r"""Minimise the mean hinge loss privately by noisy full-batch (sub)gradient steps.
 
     Parameters
@@ -192,7 +183,7 @@ def noisy_hinge_descent(
     project : bool, default=True
         Whether iterates are projected on the ball. Privacy does not need it.
     step : float or None, default=None
-        None: :func:`descent_step` with d (projected) or min(m, d) noisy coordinates.
+        None: :func:`_descent_step` with d (projected) or min(m, d) noisy coordinates.
     n_draws : int, default=1
         Independent draws of the noise.
 
@@ -211,8 +202,8 @@ def noisy_hinge_descent(
     >>> bool(run.weights[0] @ [0.6, 0.8] > 0.25)
     True
     """
-    rho, size, norm = check_geometry(margin, radius, data_norm)
-    rows, labels = gridded_records(X, y, norm)
+    rho, size, norm = _check_geometry(margin, radius, data_norm)
+    rows, labels = _gridded_records(X, y, norm)
     steps, draws = check_integer("n_steps", n_steps), check_integer("n_draws", n_draws)
     if labels.ndim == 2 and len(labels) != draws:
         raise ValueError(f"y must have n_draws = {draws} rows, got y of shape {labels.shape}")
@@ -221,13 +212,13 @@ def noisy_hinge_descent(
     sigma = descent_noise(margin=rho, data_norm=norm, n_samples=m, mu=mu, n_steps=steps)
     if step is None:
         noisy = d if project else min(m, d)
-        step = descent_step(
+        step = _descent_step(
             gradient=norm / rho, radius=size, sigma=sigma, noise_dimension=noisy, n_steps=steps
         )
     limit = size if project else math.inf
     eta = check_positive("step", step)
     mean = _descend(rows, labels, draws, rho, limit, sigma, eta, steps, rng)
-    return NoisyDescent(mean, sigma, eta, float(mu))
+    return _NoisyDescent(mean, sigma, eta, float(mu))
 
 
 def _descend(
@@ -279,7 +270,7 @@ _UNIT = 2.0**-53
 
 
 @dataclass(frozen=True)
-class Schedule:
+class _Schedule:
     r"""Draws, steps :math:`4^{-i}\eta` and noise of each phase; smoothness of the envelope."""
 
     sizes: tuple[int, ...]
@@ -290,7 +281,7 @@ class Schedule:
 
 def phased_schedule(
     *, margin: float, radius: float, data_norm: float, n_draws: int, n_features: int, mu: float
-) -> Schedule:
+) -> _Schedule:
     r"""Phases with the step length that minimises :func:`phased_bound`; ``mu`` is that of one copy.
 
     Phase i has noise :math:`c(G\eta_i+Du_i)`, :math:`c=2/\mu`, :math:`G=r/\rho`, D the ball:
@@ -303,8 +294,8 @@ def phased_schedule(
     >>> plan.sizes, round(plan.sigmas[0] / plan.steps[0], 6)
     ((32, 16, 8, 4, 2, 1), 8.0)
     """
-    rho, size, norm = check_geometry(margin, radius, data_norm)
-    sizes, k = phase_sizes(n_draws), check_integer("n_features", n_features)
+    rho, size, norm = _check_geometry(margin, radius, data_norm)
+    sizes, k = _phase_sizes(n_draws), check_integer("n_features", n_features)
     gradient, c = norm / rho, 2.0 / check_positive("mu", mu, infinite=True)
     eta = 2.0 * size / gradient / math.sqrt(n_draws * _QUIET + 4.0 * c * c * k)
     steps = tuple(eta * 4.0**-i for i in range(1, len(sizes) + 1))
@@ -312,7 +303,7 @@ def phased_schedule(
     sigmas = tuple(
         c * (gradient * step + rounding * count) for step, count in zip(steps, sizes, strict=True)
     )
-    return Schedule(sizes, steps, sigmas, 8.0 / eta)
+    return _Schedule(sizes, steps, sigmas, 8.0 / eta)
 
 
 def phased_bound(
@@ -370,8 +361,8 @@ def phased_descent(
     >>> bool(weights[0] @ [0.6, 0.8] > 0.25)
     True
     """
-    rho, size, norm = check_geometry(margin, radius, data_norm)
-    rows, labels = gridded_records(X, y, norm)
+    rho, size, norm = _check_geometry(margin, radius, data_norm)
+    rows, labels = _gridded_records(X, y, norm)
     draws = check_integer("n_draws", n_draws)
     if labels.ndim == 2 and len(labels) != draws:
         raise ValueError(f"y must have n_draws = {draws} rows, got y of shape {labels.shape}")
@@ -425,7 +416,7 @@ def _phase(
 
 
 @dataclass(frozen=True)
-class PerturbedMinimum:
+class _PerturbedMinimum:
     """Noisy minimisers (n_draws, d), noise per coordinate, and the gap that is guaranteed."""
 
     weights: Array
@@ -453,10 +444,10 @@ def perturbation_sensitivity(
     return 2.0 * gradient / (m * curvature) + 2.0 * math.sqrt(2.0 * gap / curvature)
 
 
-def perturbed_minimiser(
+def _perturbed_minimiser(
     X: ArrayLike, y: ArrayLike, *, margin: float, data_norm: float, penalty: float, mu: float,
     rng: np.random.Generator, tolerance: float = 1e-12, n_draws: int = 1,
-) -> PerturbedMinimum:  # fmt: skip
+) -> _PerturbedMinimum:  # fmt: skip
     """Minimise the mean hinge loss with a quadratic penalty, and add Gaussian noise.
 
     Each draw is mu-GDP under replacement of one record. Where the fast solver misses the tolerance,
@@ -468,12 +459,12 @@ def perturbed_minimiser(
     --------
     >>> from dplit.streams import stream
     >>> y = np.repeat([1.0, -1.0], 500)
-    >>> noisy = perturbed_minimiser(y[:, None] * [0.6, 0.8], y, margin=0.5, data_norm=1.0,
+    >>> noisy = _perturbed_minimiser(y[:, None] * [0.6, 0.8], y, margin=0.5, data_norm=1.0,
     ...     penalty=1.0, mu=0.5, rng=stream(0, "example", "noise"))
     >>> bool(noisy.weights[0] @ [0.6, 0.8] > 0.25)
     True
     """
-    rows, labels = clipped_records(X, y, data_norm)
+    rows, labels = _clipped_records(X, y, data_norm)
     level, draws = check_positive("mu", mu, infinite=True), check_integer("n_draws", n_draws)
     check_rng(rng)
     moved = perturbation_sensitivity(
@@ -491,14 +482,14 @@ def perturbed_minimiser(
         best = steady_minimiser(rows, labels, data_norm=data_norm, **options)
     sigma = moved / level
     noise = sigma * rng.standard_normal((draws, rows.shape[1])) if sigma > 0.0 else 0.0
-    return PerturbedMinimum(best + np.zeros((draws, 1)) + noise, sigma, float(tolerance))
+    return _PerturbedMinimum(best + np.zeros((draws, 1)) + noise, sigma, float(tolerance))
 
 
 # Algorithm 4, reconstructed: several phased passes, and a private choice of the best one.
 
 
 @dataclass(frozen=True)
-class BoostedDescent:
+class _BoostedDescent:
     """Chosen weights (k,), all private candidates (M, k), level of one copy, gradients used."""
 
     weights: Array
@@ -508,12 +499,12 @@ class BoostedDescent:
     n_gradients: int
 
 
-def boosting_runs(beta: float) -> int:
+def _boosting_runs(beta: float) -> int:
     r"""Number of runs :math:`M=\lceil\log_2(2/\beta)\rceil`, so that :math:`2^{-M}\le\beta/2`.
 
     Examples
     --------
-    >>> boosting_runs(0.05)
+    >>> _boosting_runs(0.05)
     6
     """
     return math.ceil(math.log2(2.0 / check_probability("beta", beta)))
@@ -528,7 +519,7 @@ def _check_budget(epsilon: float, delta: float, accounting: str) -> None:
 
 def boosted_bound(
     *, margin: float, radius: float, data_norm: float, n_samples: int, n_features: int,
-    epsilon: float, delta: float, beta: float, accounting: Accounting,
+    epsilon: float, delta: float, beta: float, accounting: _Accounting,
 ) -> float:  # fmt: skip
     r"""Bound on the excess empirical hinge loss of Algorithm 4, with probability 1 - beta.
 
@@ -542,8 +533,8 @@ def boosted_bound(
     0.038
     """
     _check_budget(epsilon, delta, accounting)
-    runs = boosting_runs(beta)
-    mu = single_copy_mu(
+    runs = _boosting_runs(beta)
+    mu = _single_copy_mu(
         epsilon=epsilon / 2, delta=delta, n_samples=n_samples, accounting=accounting, runs=runs
     )
     one = phased_bound(
@@ -558,13 +549,13 @@ def boosted_bound(
 
 def boosted_descent(
     X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, epsilon: float,
-    delta: float, rng: np.random.Generator, beta: float = 0.05, accounting: Accounting = "mixture",
-) -> BoostedDescent:  # fmt: skip
+    delta: float, rng: np.random.Generator, beta: float = 0.05, accounting: _Accounting = "mixture",
+) -> _BoostedDescent:  # fmt: skip
     """Algorithm 4: several phased passes, and a private choice of the best last point.
 
     (epsilon/2, delta) for all passes together and epsilon/2 for the choice, under replacement of
     one record; ``beta`` sets the number of passes. ``accounting`` of duplicates as in
-    :func:`dplit.margin.duplicates.single_copy_mu`: ``permutation`` draws without replacement, and
+    :func:`dplit.margin.duplicates._single_copy_mu`: ``permutation`` draws without replacement, and
     only ``log_cap`` needs delta < 1/m and epsilon <= log(1/delta).
 
     Examples
@@ -576,22 +567,22 @@ def boosted_descent(
     >>> len(result.candidates), bool(result.weights @ [0.6, 0.8] > 0.25)
     (6, True)
     """
-    rho, size, norm = check_geometry(margin, radius, data_norm)
-    rows, labels = clipped_records(X, y, norm)
+    rho, size, norm = _check_geometry(margin, radius, data_norm)
+    rows, labels = _clipped_records(X, y, norm)
     if labels.ndim != 1:
         raise ValueError(f"y must have one axis, got y of shape {labels.shape}")
     budget, m = check_positive("epsilon", epsilon) / 2.0, len(rows)
-    runs = boosting_runs(beta)
+    runs = _boosting_runs(beta)
     check_probability("delta", delta)
     _check_budget(epsilon, delta, accounting)
-    mu = single_copy_mu(epsilon=budget, delta=delta, n_samples=m, accounting=accounting, runs=runs)
+    mu = _single_copy_mu(epsilon=budget, delta=delta, n_samples=m, accounting=accounting, runs=runs)
     candidates = phased_descent(
         rows, labels, margin=rho, radius=size, data_norm=norm, mu=mu,
         replacement=accounting != "permutation", rng=rng, n_draws=runs,
     )  # fmt: skip
     signed = labels * (candidates @ rows.T)
-    scores = bounded_hinge_mean(signed, margin=rho, largest=size * norm)
+    scores = _bounded_hinge_mean(signed, margin=rho, largest=size * norm)
     width = hinge_sensitivity(margin=rho, data_norm=norm, weight_norm=size, n_samples=m)
     chosen = report_noisy_min(scores, epsilon=budget, sensitivity=width, rng=rng)
-    used = runs * sum(phase_sizes(m))
-    return BoostedDescent(candidates[chosen], candidates, chosen, mu, used)
+    used = runs * sum(_phase_sizes(m))
+    return _BoostedDescent(candidates[chosen], candidates, chosen, mu, used)

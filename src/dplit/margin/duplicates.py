@@ -28,21 +28,17 @@ from dplit.accounting import gdp_budget, gdp_delta
 from dplit.margin.losses import Array
 
 __all__ = [
-    "Accounting",
-    "CopyLaw",
     "copy_cap",
     "copy_law",
     "draw_squared_copies",
     "mixture_delta",
     "noise_multiplier",
-    "phase_sizes",
-    "single_copy_mu",
 ]
 
-Accounting = Literal["permutation", "mixture", "tight_cap", "log_cap"]
+_Accounting = Literal["permutation", "mixture", "tight_cap", "log_cap"]
 
 
-class CopyLaw(NamedTuple):
+class _CopyLaw(NamedTuple):
     """Law of the sum of squared copies: values, probabilities, and the mass beyond the values."""
 
     values: Array
@@ -50,21 +46,21 @@ class CopyLaw(NamedTuple):
     beyond: float
 
 
-def phase_sizes(n_draws: int) -> tuple[int, ...]:
+def _phase_sizes(n_draws: int) -> tuple[int, ...]:
     r"""Sizes :math:`\lfloor n/2^i\rfloor` of the phases :math:`i=1,\dots,\lfloor\log_2n\rfloor`.
 
     One phase more would be empty unless n is a power of two.
 
     Examples
     --------
-    >>> phase_sizes(20)
+    >>> _phase_sizes(20)
     (10, 5, 2, 1)
     """
     n = check_integer("n_draws", n_draws, minimum=2)
     return tuple(n >> i for i in range(1, n.bit_length()))
 
 
-def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> CopyLaw:
+def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> _CopyLaw:
     r"""Law of :math:`\sum_iN_i^2` of one record over the phases of all runs, exactly.
 
     A convolution, since phases draw independently, m draws a run. Counts of a phase whose upper
@@ -79,7 +75,7 @@ def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> CopyLaw:
     m, count = check_integer("n_samples", n_samples, minimum=2), check_integer("runs", runs)
     check_probability("tail", tail)
     law = np.ones(1)
-    for size in phase_sizes(m):
+    for size in _phase_sizes(m):
         top = int(np.argmax(binom.sf(np.arange(size + 1), size, 1.0 / m) <= tail))
         square = np.zeros(top**2 + 1)
         square[np.arange(top + 1) ** 2] = binom.pmf(np.arange(top + 1), size, 1.0 / m)
@@ -88,9 +84,9 @@ def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> CopyLaw:
     for _ in range(count - 1):
         law = np.convolve(law, once)
     keep = np.flatnonzero(np.cumsum(law[::-1])[::-1] > tail)[-1] + 1
-    phases = len(phase_sizes(m)) * count
+    phases = len(_phase_sizes(m)) * count
     beyond = float(law[keep:].sum()) + phases * tail  # upper bound on all mass left out
-    return CopyLaw(np.arange(keep, dtype=np.float64), law[:keep], beyond)
+    return _CopyLaw(np.arange(keep, dtype=np.float64), law[:keep], beyond)
 
 
 def draw_squared_copies(n_samples: int, *, size: int, rng: np.random.Generator) -> Array:
@@ -104,13 +100,13 @@ def draw_squared_copies(n_samples: int, *, size: int, rng: np.random.Generator) 
     check_rng(rng)
     m = check_integer("n_samples", n_samples, minimum=2)
     total = np.zeros(check_integer("size", size))
-    for draws in phase_sizes(m):
+    for draws in _phase_sizes(m):
         total += rng.binomial(draws, 1.0 / m, size=len(total)) ** 2.0
     return total
 
 
 def mixture_delta(
-    *, epsilon: float, mu: float, n_samples: int, runs: int = 1, law: CopyLaw | None = None
+    *, epsilon: float, mu: float, n_samples: int, runs: int = 1, law: _CopyLaw | None = None
 ) -> float:
     r"""Delta of a pass with replacement whose single copies are :math:`\mu_1`-GDP.
 
@@ -142,8 +138,8 @@ def copy_cap(*, n_samples: int, failure: float) -> int:
     return 1 + bisect_left(range(1, m), True, key=lambda c: binom.sf(c, m, 1.0 / m) <= limit)
 
 
-def single_copy_mu(
-    *, epsilon: float, delta: float, n_samples: int, accounting: Accounting, runs: int = 1,
+def _single_copy_mu(
+    *, epsilon: float, delta: float, n_samples: int, accounting: _Accounting, runs: int = 1,
     spare: bool = False,
 ) -> float:  # fmt: skip
     r"""Level :math:`\mu_1` of one copy that keeps the budget over all runs, each of m draws.
@@ -156,10 +152,10 @@ def single_copy_mu(
     Examples
     --------
     >>> budget = {"epsilon": 1.0, "delta": 1e-6, "n_samples": 1000}
-    >>> round(single_copy_mu(**budget, accounting="mixture"), 4)
+    >>> round(_single_copy_mu(**budget, accounting="mixture"), 4)
     0.083
     """
-    check_choice("accounting", accounting, get_args(Accounting))
+    check_choice("accounting", accounting, get_args(_Accounting))
     check_probability("delta", delta)
     count = check_integer("runs", runs)
     if accounting == "permutation":
@@ -213,12 +209,12 @@ def _mixture_mu(epsilon: float, delta: float, m: int, runs: int) -> float:
 
 
 def noise_multiplier(
-    *, epsilon: float, delta: float, n_samples: int, accounting: Accounting, runs: int = 1,
+    *, epsilon: float, delta: float, n_samples: int, accounting: _Accounting, runs: int = 1,
     spare: bool = False,
 ) -> float:  # fmt: skip
     """How many times more noise an accounting of duplicates asks for than a permutation.
 
-    Arguments as in :func:`single_copy_mu`.
+    Arguments as in :func:`_single_copy_mu`.
 
     Examples
     --------
@@ -226,10 +222,10 @@ def noise_multiplier(
     >>> [round(noise_multiplier(**budget, accounting=a), 2) for a in ("mixture", "tight_cap")]
     [2.85, 9.3]
     """
-    base = single_copy_mu(
+    base = _single_copy_mu(
         epsilon=epsilon, delta=delta, n_samples=n_samples, accounting="permutation", runs=runs
     )
-    used = single_copy_mu(
+    used = _single_copy_mu(
         epsilon=epsilon, delta=delta, n_samples=n_samples, accounting=accounting, runs=runs,
         spare=spare,
     )  # fmt: skip

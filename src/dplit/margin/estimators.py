@@ -24,29 +24,27 @@ from dplit._estimators import (
 )
 from dplit.accounting import gdp_budget
 from dplit.margin.compressed import (
-    Projection,
-    Solver,
-    compress,
-    draw_projection,
+    _compress,
+    _draw_projection,
+    _learn_weights,
+    _Projection,
+    _Solver,
     expand,
-    learn_weights,
     printed_dimension,
 )
-from dplit.margin.descent import signal_to_noise
+from dplit.margin.descent import _signal_to_noise
 from dplit.margin.kernels import (
-    DirectFeatures,
-    StreamedProjection,
-    direct_features,
+    _direct_features,
+    _DirectFeatures,
+    _StreamedProjection,
     streamed_projection,
 )
-from dplit.margin.losses import Array, check_geometry
-from dplit.margin.selection import choose_by_errors, margin_grid
+from dplit.margin.losses import Array, _check_geometry
+from dplit.margin.selection import _choose_by_errors, margin_grid
 
 __all__ = [
     "PrivateKernelMarginClassifier",
     "PrivateMarginClassifier",
-    "margin_weights",
-    "warn_if_noise_rules",
 ]
 
 
@@ -54,17 +52,17 @@ __all__ = [
 _LOUD = 2.0
 
 
-def warn_if_noise_rules(
+def _warn_if_noise_rules(
     *, n_samples: int, noise_dimension: int, epsilon: float, delta: float
 ) -> None:
     """Warn, from public numbers alone, where the noise drowns what a linear learner can learn.
 
     Examples
     --------
-    >>> warn_if_noise_rules(n_samples=1000, noise_dimension=20, epsilon=1.0, delta=1e-6)
+    >>> _warn_if_noise_rules(n_samples=1000, noise_dimension=20, epsilon=1.0, delta=1e-6)
     """
     mu = gdp_budget(epsilon=epsilon, delta=delta)
-    ratio = signal_to_noise(n_samples=n_samples, noise_dimension=noise_dimension, mu=mu)
+    ratio = _signal_to_noise(n_samples=n_samples, noise_dimension=noise_dimension, mu=mu)
     if ratio < _LOUD:
         warnings.warn(
             f"the noise of {n_samples} records in {noise_dimension} dimensions at "
@@ -75,33 +73,33 @@ def warn_if_noise_rules(
         )
 
 
-def margin_weights(
+def _margin_weights(
     Z: Array, labels: Array, *, margin: float | str, radius: float, data_norm: float,
     n_margins: int, rng: np.random.Generator, **learner: Any,
 ) -> tuple[Array, float]:  # fmt: skip
     r"""Return weights (k,) for ``Z`` (m, k) and the margin, which is given or chosen privately.
 
     "private" chooses among :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``, by
-    :func:`dplit.margin.selection.choose_by_errors`; ``learner`` goes to
-    :func:`dplit.margin.compressed.learn_weights`.
+    :func:`dplit.margin.selection._choose_by_errors`; ``learner`` goes to
+    :func:`dplit.margin.compressed._learn_weights`.
 
     Examples
     --------
     >>> Z, labels = np.array([[1.0], [-1.0]] * 500), np.array([1.0, -1.0] * 500)
-    >>> weights, rho = margin_weights(Z, labels, margin=0.5, radius=1.0, data_norm=1.0, n_margins=3,
-    ...     rng=np.random.default_rng(0), epsilon=4.0, delta=1e-6, inflation=1.0)
+    >>> weights, rho = _margin_weights(Z, labels, margin=0.5, radius=1.0, data_norm=1.0,
+    ...     n_margins=3, rng=np.random.default_rng(0), epsilon=4.0, delta=1e-6, inflation=1.0)
     >>> bool(weights[0] > 0), rho
     (True, 0.5)
     """
     if isinstance(margin, str):
         check_choice("margin", margin, ("private",))
         grid = margin_grid(radius=radius, data_norm=data_norm, size=2 * n_margins + 1)[2::2]
-        choice = choose_by_errors(
+        choice = _choose_by_errors(
             Z, labels, margins=grid, radius=radius, data_norm=data_norm, rng=rng, **learner
         )
         return choice.weights, choice.margin
-    rho = check_geometry(margin, radius, data_norm)[0]
-    weights = learn_weights(
+    rho = _check_geometry(margin, radius, data_norm)[0]
+    weights = _learn_weights(
         Z, labels, margin=rho, radius=radius, data_norm=data_norm, rng=rng, **learner
     )
     return weights[0], rho
@@ -199,10 +197,10 @@ class PrivateMarginClassifier(
         margin: float | str | None = None,
         radius: float = 1.0,
         data_norm: float | None = None,
-        projection: Projection | None = None,
+        projection: _Projection | None = None,
         n_components: int | None = None,
         inflation: float = 1.0,
-        solver: Solver = "noisy_gradient",
+        solver: _Solver = "noisy_gradient",
         n_steps: int | None = None,
         n_margins: int = 3,
         fit_intercept: bool = False,
@@ -229,14 +227,14 @@ class PrivateMarginClassifier(
     def _check_parameters(self) -> float:
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
-        check_choice("solver", self.solver, get_args(Solver))
+        check_choice("solver", self.solver, get_args(_Solver))
         check_positive("inflation", self.inflation)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps)
         check_integer("n_margins", self.n_margins)
         check_probability("beta", self.beta)
         if self.projection is not None:
-            check_choice("projection", self.projection, get_args(Projection))
+            check_choice("projection", self.projection, get_args(_Projection))
         if self.data_norm is None:
             raise ValueError(
                 "data_norm must be given: a bound read from the data is not private, "
@@ -270,10 +268,10 @@ class PrivateMarginClassifier(
         k = self._components(m, d)
         phi = None
         if self.projection is not None and (self.n_components is not None or k < d):
-            phi = draw_projection(d, k, kind=self.projection, rng=public)
+            phi = _draw_projection(d, k, kind=self.projection, rng=public)
         largest = check_positive("radius", self.radius) * norm
-        weights, self.margin_ = margin_weights(
-            rows if phi is None else compress(rows, phi), labels,
+        weights, self.margin_ = _margin_weights(
+            rows if phi is None else _compress(rows, phi), labels,
             margin=largest / 16.0 if self.margin is None else self.margin,
             radius=self.radius, data_norm=norm, n_margins=self.n_margins, rng=noise,
             epsilon=self.epsilon, delta=self.delta, solver=self.solver, n_steps=self.n_steps,
@@ -283,7 +281,7 @@ class PrivateMarginClassifier(
         self.coef_ = coef[: records.shape[1]]
         self.intercept_ = float(coef[-1] * self.data_norm) if self.fit_intercept else 0.0
         self._state(m)
-        warn_if_noise_rules(
+        _warn_if_noise_rules(
             n_samples=m, noise_dimension=len(weights), epsilon=self.epsilon, delta=self.delta
         )
         return self
@@ -490,11 +488,11 @@ class PrivateKernelMarginClassifier(
 
     def _draw_features(
         self, n_features: int, rng: np.random.Generator
-    ) -> DirectFeatures | StreamedProjection:
+    ) -> _DirectFeatures | _StreamedProjection:
         """Draw the public map."""
         if self.n_frequencies is None:
             count = (self.n_components + 1) // 2
-            return direct_features(n_features, count, gamma=self.gamma_, rng=rng, double=True)
+            return _direct_features(n_features, count, gamma=self.gamma_, rng=rng, double=True)
         return streamed_projection(
             n_features, self.n_frequencies, self.n_components, gamma=self.gamma_, rng=rng,
             double=True,
@@ -528,13 +526,13 @@ class PrivateKernelMarginClassifier(
         self.features_ = self._draw_features(records.shape[1], public)
         rows = self.features_.transform(records)
         inflation = 1.0 if self.n_frequencies is None else self.inflation
-        self.coef_, self.margin_ = margin_weights(
+        self.coef_, self.margin_ = _margin_weights(
             rows, signs, margin=self.radius / 32.0 if self.margin is None else self.margin,
             radius=self.radius, data_norm=1.0, inflation=inflation, epsilon=self.epsilon,
             delta=self.delta, n_margins=self.n_margins, n_steps=self.n_steps, rng=noise,
         )  # fmt: skip
         self._publish(len(records))
-        warn_if_noise_rules(
+        _warn_if_noise_rules(
             n_samples=len(rows), noise_dimension=len(self.coef_), epsilon=self.epsilon,
             delta=self.delta,
         )  # fmt: skip

@@ -31,22 +31,17 @@ from dplit._checks import (
 from dplit._estimators import clip_rows
 from dplit.features import sign_projection
 from dplit.margin.covers import (
-    jl_dimension,
-    lattice_blocks,
-    lattice_side,
-    log_cover_bound,
+    _jl_dimension,
+    _lattice_blocks,
+    _lattice_side,
+    _log_cover_bound,
+    _reach_squared,
     log_lattice_size,
-    reach_squared,
 )
-from dplit.margin.losses import labelled_records, normalized_margin, scaled_rows
+from dplit.margin.losses import _labelled_records, _normalized_margin, _scaled_rows
 from dplit.mechanisms import exponential_mechanism
 
 __all__ = [
-    "Arcs",
-    "CoverTerms",
-    "GibbsDraw",
-    "MarginSelection",
-    "PrivacyAudit",
     "arc_draws",
     "arc_law",
     "arc_log_ratio",
@@ -57,41 +52,35 @@ __all__ = [
     "cover_terms",
     "error_counts",
     "gaussian_prior_bound",
-    "gaussian_prior_draw",
-    "labelled_rows",
     "log_ratio",
-    "margin_selection",
     "prior_mass",
     "rejection_draws",
     "relative_bound",
     "renyi_divergence",
-    "replacements",
-    "rounded_margins",
-    "streaming_choice",
     "watched_prior_draw",
 ]
 
 
 #: Logarithm of the largest number of points that an enumeration accepts.
-LARGEST = np.log(1e9)
+_LARGEST = np.log(1e9)
 
 
-class MarginSelection(NamedTuple):
+class _MarginSelection(NamedTuple):
     """Output of Algorithm 1: weights of shape (d,), and the public map (k, d) it went through."""
 
     coef: Array
     projection: Array
 
 
-def labelled_rows(X: ArrayLike, y: ArrayLike) -> Array:
+def _labelled_rows(X: ArrayLike, y: ArrayLike) -> Array:
     """Rows y_i x_i of a checked labelled sample: all that a loss of linear functions sees.
 
     Examples
     --------
-    >>> labelled_rows([[1.0, 2.0]], [-1])
+    >>> _labelled_rows([[1.0, 2.0]], [-1])
     array([[-1., -2.]])
     """
-    records, labels = labelled_records(X, y)
+    records, labels = _labelled_records(X, y)
     if labels.ndim != 1:
         raise ValueError(f"y must have one axis, got y of shape {labels.shape}")
     return np.asarray(records * labels[:, None])
@@ -105,10 +94,10 @@ def error_counts(W: ArrayLike, X: ArrayLike, y: ArrayLike) -> Array:
     >>> error_counts([[1.0, 0.0], [0.0, 0.0]], [[1.0, 2.0], [-1.0, 0.0]], [1, 1])
     array([1., 2.])
     """
-    weights, rows = check_finite_array("W", W, ndim=2), labelled_rows(X, y)
+    weights, rows = check_finite_array("W", W, ndim=2), _labelled_rows(X, y)
     if weights.shape[1] != rows.shape[1]:
         raise ValueError(f"W must have {rows.shape[1]} columns, got W of shape {weights.shape}")
-    return _counts(weights, scaled_rows(rows))
+    return _counts(weights, _scaled_rows(rows))
 
 
 def _counts(weights: Array, rows: Array) -> Array:
@@ -127,7 +116,7 @@ def cover_law(counts: ArrayLike, *, epsilon: float) -> Array:
     return np.asarray(softmax(-0.5 * check_positive("epsilon", epsilon) * values))
 
 
-def streaming_choice(
+def _streaming_choice(
     blocks: Iterable[Array],
     X: ArrayLike,
     y: ArrayLike,
@@ -143,9 +132,9 @@ def streaming_choice(
     --------
     >>> blocks = lattice_blocks(2, radius=1.0, covering_radius=0.5)
     >>> X, rng = np.tile([[1.0, 0.2]], (200, 1)), np.random.default_rng(0)
-    >>> position = streaming_choice(blocks, X, np.ones(200), epsilon=1.0, rng=rng)
+    >>> position = _streaming_choice(blocks, X, np.ones(200), epsilon=1.0, rng=rng)
     """
-    rows = scaled_rows(labelled_rows(X, y))
+    rows = _scaled_rows(_labelled_rows(X, y))
     scores = chain.from_iterable(_counts(block, rows).tolist() for block in blocks)
     options = {"epsilon": epsilon, "sensitivity": 1.0}
     return exponential_mechanism(scores, better="lower", rng=rng, **options)
@@ -167,11 +156,11 @@ def rejection_draws(
     >>> rejection_draws([[1.0, 0.2]], [1], rng=rng, **options).shape
     (3, 2)
     """
-    rows, count = scaled_rows(labelled_rows(X, y)), check_integer("n_draws", n_draws)
+    rows, count = _scaled_rows(_labelled_rows(X, y)), check_integer("n_draws", n_draws)
     eps, generator = check_positive("epsilon", epsilon), check_rng(rng)
     k, ball = rows.shape[1], check_positive("radius", radius)
-    side = lattice_side(n_components=k, covering_radius=covering_radius)
-    limit = reach_squared(ball, covering_radius, side)
+    side = _lattice_side(n_components=k, covering_radius=covering_radius)
+    limit = _reach_squared(ball, covering_radius, side)
     edge, size = int(np.sqrt(limit)), max(1024, (1 << 21) // len(rows))
     kept: list[Array] = []
     found = 0
@@ -186,15 +175,15 @@ def rejection_draws(
     return np.concatenate(kept)[:count]
 
 
-def margin_selection(
+def _margin_selection(
     X: ArrayLike, y: ArrayLike, *, epsilon: float, margin: float, beta: float, data_norm: float,
     weight_norm: float = 1.0, n_components: int | None = None, public_rng: np.random.Generator,
     rng: np.random.Generator,
-) -> MarginSelection:  # fmt: skip
+) -> _MarginSelection:  # fmt: skip
     """Algorithm 1: project by signs, select in a cover of the small ball, come back.
 
     Rows longer than ``data_norm`` are clipped; epsilon-private under replacement of one record
-    whatever k is. k is :func:`dplit.margin.covers.jl_dimension` unless given, from d on without a
+    whatever k is. k is :func:`dplit.margin.covers._jl_dimension` unless given, from d on without a
     map; a cover of more than 1e9 points is refused. ``public_rng`` draws the map.
 
     Examples
@@ -202,31 +191,31 @@ def margin_selection(
     >>> rng, public = np.random.default_rng(0), np.random.default_rng(1)
     >>> X, y = np.array([[1.0, 0.0], [-1.0, 0.1]] * 90), np.array([1, -1] * 90)
     >>> options = dict(epsilon=1.0, margin=0.8, beta=0.05, data_norm=1.0)
-    >>> w = margin_selection(X, y, rng=rng, public_rng=public, **options).coef
+    >>> w = _margin_selection(X, y, rng=rng, public_rng=public, **options).coef
     >>> bool(np.all(y * (X @ w) > 0))
     True
     """
-    rows, r = labelled_rows(X, y), check_positive("data_norm", data_norm)
+    rows, r = _labelled_rows(X, y), check_positive("data_norm", data_norm)
     if check_rng(public_rng) is check_rng(rng):
         raise ValueError("rng must not be public_rng: the map is public, the selection is not")
     m, d = rows.shape
-    a = normalized_margin(margin=margin, data_norm=r, weight_norm=weight_norm)
+    a = _normalized_margin(margin=margin, data_norm=r, weight_norm=weight_norm)
     check_interval("beta", beta, 0.0, 1.0)
-    rule = jl_dimension(normalized_margin=a, n_samples=m, beta=beta / 3)
+    rule = _jl_dimension(normalized_margin=a, n_samples=m, beta=beta / 3)
     k = min(d, rule if n_components is None else check_integer("n_components", n_components))
     rows = clip_rows(rows, r)
     phi = np.eye(d) if k == d else sign_projection(d, k, rng=check_rng(public_rng))
     ball, gamma = 2 * weight_norm, margin / (10 * r)
     size = log_lattice_size(k, radius=ball, covering_radius=gamma)
-    if size > LARGEST:
+    if size > _LARGEST:
         raise ValueError(
             f"the cover must have at most 1e9 points, got about exp({size:.0f}) for "
             f"n_components={k}: use a smaller one"
         )
-    cover, again = (lattice_blocks(k, radius=ball, covering_radius=gamma) for _ in range(2))
+    cover, again = (_lattice_blocks(k, radius=ball, covering_radius=gamma) for _ in range(2))
     ones = np.ones(m, dtype=int)
-    chosen = streaming_choice(cover, rows @ phi.T, ones, epsilon=epsilon, rng=rng)
-    return MarginSelection(_at(again, chosen) @ phi, phi)
+    chosen = _streaming_choice(cover, rows @ phi.T, ones, epsilon=epsilon, rng=rng)
+    return _MarginSelection(_at(again, chosen) @ phi, phi)
 
 
 def _at(blocks: Iterator[Array], position: int) -> Array:
@@ -241,7 +230,7 @@ def _at(blocks: Iterator[Array], position: int) -> Array:
 # Theorem 3.1 with constants: what the exponential mechanism on a cover is shown to achieve.
 
 
-class CoverTerms(NamedTuple):
+class _CoverTerms(NamedTuple):
     """Dimension k, log of the size of the cover, that plus log(3/beta), and the excess."""
 
     n_components: int
@@ -252,7 +241,7 @@ class CoverTerms(NamedTuple):
 
 def cover_terms(
     *, normalized_margin: float, n_samples: int, epsilon: float, beta: float
-) -> CoverTerms:
+) -> _CoverTerms:
     r"""Quantities of Theorem 3.1: k for failure :math:`\beta/3`, :math:`k\log(1+40/a)`, and more.
 
     :math:`\ell=k\log(1+40/a)+\log(3/\beta)`, and the excess :math:`2\ell/(\epsilon m)` of training
@@ -266,11 +255,13 @@ def cover_terms(
     (390, 1714, 3.436)
     """
     probability = check_probability("beta", beta)
-    k = jl_dimension(normalized_margin=normalized_margin, n_samples=n_samples, beta=probability / 3)
-    log_cover = log_cover_bound(k, radius=2.0, covering_radius=normalized_margin / 10)
+    k = _jl_dimension(
+        normalized_margin=normalized_margin, n_samples=n_samples, beta=probability / 3
+    )
+    log_cover = _log_cover_bound(k, radius=2.0, covering_radius=normalized_margin / 10)
     budget = log_cover + math.log(3 / probability)
     excess = 2 * budget / (check_positive("epsilon", epsilon) * n_samples)
-    return CoverTerms(k, log_cover, budget, excess)
+    return _CoverTerms(k, log_cover, budget, excess)
 
 
 def chernoff_upper(error: float, *, rate: float) -> float:
@@ -302,7 +293,7 @@ def relative_bound(
     return share + math.sqrt(2 * share * t) + 6 * t / min(1.0, check_positive("epsilon", epsilon))
 
 
-def rounded_margins(
+def _rounded_margins(
     X: ArrayLike, y: ArrayLike, w: ArrayLike, *, margin: float, data_norm: float = 1.0,
     n_components: int, rng: np.random.Generator,
 ) -> Array:  # fmt: skip
@@ -313,12 +304,12 @@ def rounded_margins(
     Examples
     --------
     >>> rng, X = np.random.default_rng(0), np.eye(3)[:1]
-    >>> rounded_margins(X, [1], X[0], margin=1.0, n_components=5, rng=rng).round(2)
+    >>> _rounded_margins(X, [1], X[0], margin=1.0, n_components=5, rng=rng).round(2)
     array([0.9])
     """
-    rows, weights = labelled_rows(X, y), check_finite_array("w", w, ndim=1)
+    rows, weights = _labelled_rows(X, y), check_finite_array("w", w, ndim=1)
     length = float(np.linalg.norm(weights))
-    normalized_margin(margin=margin, data_norm=data_norm, weight_norm=length)
+    _normalized_margin(margin=margin, data_norm=data_norm, weight_norm=length)
     phi = sign_projection(rows.shape[1], n_components, rng=check_rng(rng))
     small = rows @ phi.T
     kept = small @ (phi @ weights)
@@ -333,7 +324,7 @@ def rounded_margins(
 _BATCH = 512
 
 
-class GibbsDraw(NamedTuple):
+class _GibbsDraw(NamedTuple):
     """Weights of shape (d,), and two numbers that are **not private**: errors and proposals."""
 
     coef: Array
@@ -341,7 +332,7 @@ class GibbsDraw(NamedTuple):
     proposals: int
 
 
-def gaussian_prior_draw(
+def _gaussian_prior_draw(
     X: ArrayLike,
     y: ArrayLike,
     *,
@@ -359,7 +350,7 @@ def gaussian_prior_draw(
     Examples
     --------
     >>> X = np.tile([[1.0, 0.0]], (40, 1))
-    >>> coef = gaussian_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0))
+    >>> coef = _gaussian_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0))
     >>> coef.shape, bool(coef[0] > 0)
     ((2,), True)
     """
@@ -373,8 +364,8 @@ def watched_prior_draw(
     epsilon: float,
     rng: np.random.Generator,
     max_proposals: int = 10**7,
-) -> GibbsDraw:
-    """Draw as :func:`gaussian_prior_draw` does; of the fields only ``coef`` is private.
+) -> _GibbsDraw:
+    """Draw as :func:`_gaussian_prior_draw` does; of the fields only ``coef`` is private.
 
     Examples
     --------
@@ -382,7 +373,7 @@ def watched_prior_draw(
     >>> watched_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0)).error
     0.0
     """
-    rows, generator = scaled_rows(labelled_rows(X, y)), check_rng(rng)
+    rows, generator = _scaled_rows(_labelled_rows(X, y)), check_rng(rng)
     factor = check_positive("epsilon", epsilon) / 2
     floor = 1.0 / check_integer("max_proposals", max_proposals)
     m, d = rows.shape
@@ -399,7 +390,7 @@ def watched_prior_draw(
             if basis is not None:
                 free = generator.standard_normal(d)
                 coef = free + basis @ (coef - basis.T @ free)
-            return GibbsDraw(coef, error, tried + first + 1)
+            return _GibbsDraw(coef, error, tried + first + 1)
         tried += _BATCH
 
 
@@ -431,7 +422,7 @@ def gaussian_prior_bound(
 
     The least over z of :math:`2\bar\Phi(z)+\frac2{\epsilon
     m}(\log\frac2\beta+\log\frac1{\bar\Phi(s)})`, s as in :func:`prior_mass`. With the floor 1/K of
-    :func:`gaussian_prior_draw` it holds where margin loss plus bound stay below
+    :func:`_gaussian_prior_draw` it holds where margin loss plus bound stay below
     :math:`\frac2{\epsilon m}\log K`.
 
     Examples
@@ -457,7 +448,7 @@ def gaussian_prior_bound(
 # Exact privacy of the exponential mechanism over a finite set, by enumeration.
 
 
-class PrivacyAudit(NamedTuple):
+class _PrivacyAudit(NamedTuple):
     """Largest absolute log-ratio, and largest Renyi divergence over order, over all pairs tried."""
 
     epsilon: float
@@ -511,14 +502,14 @@ def renyi_divergence(
     return float(logsumexp(logs) / (alpha - 1))
 
 
-def replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
+def _replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
     """Error counts (m * p, n) of all samples with one record replaced by one of the given ones.
 
     ``wrong`` (n, m) says which candidate errs on which record, ``others`` (n, p) on which newcomer.
 
     Examples
     --------
-    >>> replacements([[True, True], [False, False]], [[False], [True]])
+    >>> _replacements([[True, True], [False, False]], [[False], [True]])
     array([[1., 1.],
            [1., 1.]])
     """
@@ -533,8 +524,8 @@ def replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
 
 def audit_replacements(
     wrong: ArrayLike, others: ArrayLike, *, epsilon: float, orders: ArrayLike = (1.1, 2.0, 8.0)
-) -> PrivacyAudit:
-    """Largest log-ratio and divergence over order of all :func:`replacements` of one record.
+) -> _PrivacyAudit:
+    """Largest log-ratio and divergence over order of all :func:`_replacements` of one record.
 
     Examples
     --------
@@ -543,7 +534,7 @@ def audit_replacements(
     1.0
     """
     old = check_finite_array("wrong", wrong, ndim=2).astype(float)
-    base, pairs = old.sum(axis=1), replacements(wrong, others)
+    base, pairs = old.sum(axis=1), _replacements(wrong, others)
     loss = max(log_ratio(base, counts, epsilon=epsilon) for counts in pairs)
     both = [(base, counts) for counts in pairs] + [(counts, base) for counts in pairs]
     rho = max(
@@ -551,13 +542,13 @@ def audit_replacements(
         for p, q in both
         for order in np.atleast_1d(orders)
     )
-    return PrivacyAudit(loss, rho, len(pairs))
+    return _PrivacyAudit(loss, rho, len(pairs))
 
 
 # The exponential mechanism with zero-one score on the whole disc, exactly, in two dimensions.
 
 
-class Arcs(NamedTuple):
+class _Arcs(NamedTuple):
     """Arcs of directions on which the number of errors is constant."""
 
     start: Array
@@ -565,7 +556,7 @@ class Arcs(NamedTuple):
     errors: Array
 
 
-def constant_arcs(X: ArrayLike, y: ArrayLike) -> Arcs:
+def constant_arcs(X: ArrayLike, y: ArrayLike) -> _Arcs:
     r"""The at most 2 m arcs of directions in the plane on which the number of errors is constant.
 
     In order of their start in :math:`[0,2\pi)`; a record is wrong on the closed half circle
@@ -576,13 +567,13 @@ def constant_arcs(X: ArrayLike, y: ArrayLike) -> Arcs:
     >>> constant_arcs([[1.0, 0.0]], [1]).errors
     array([1., 0.])
     """
-    rows = labelled_rows(X, y)
+    rows = _labelled_rows(X, y)
     if rows.shape[1] != 2:
         raise ValueError(f"X must have 2 columns, got X of shape {rows.shape}")
     live = rows[np.any(rows != 0, axis=1)]
     always, turn = len(rows) - len(live), 2 * np.pi
     if not len(live):
-        return Arcs(np.zeros(1), np.full(1, turn), np.full(1, float(always)))
+        return _Arcs(np.zeros(1), np.full(1, turn), np.full(1, float(always)))
     angle = np.arctan2(live[:, 1], live[:, 0])
     enter, leave = np.mod(angle + np.pi / 2, turn), np.mod(angle - np.pi / 2, turn)
     at = np.concatenate([enter, leave])
@@ -595,10 +586,10 @@ def constant_arcs(X: ArrayLike, y: ArrayLike) -> Arcs:
     middle = np.mod(at[widest] + length[widest] / 2 - angle, turn)
     wrong = np.count_nonzero((middle > np.pi / 2) & (middle < 3 * np.pi / 2))
     errors: Array = float(always + wrong) + changes - changes[widest]
-    return Arcs(at, length, errors)
+    return _Arcs(at, length, errors)
 
 
-def arc_law(arcs: Arcs, *, epsilon: float) -> Array:
+def arc_law(arcs: _Arcs, *, epsilon: float) -> Array:
     r"""Probability of each arc on the whole disc: length times :math:`e^{-\epsilon N/2}`, normed.
 
     Examples
@@ -611,7 +602,7 @@ def arc_law(arcs: Arcs, *, epsilon: float) -> Array:
     return np.asarray(mass / mass.sum())
 
 
-def arc_draws(arcs: Arcs, *, epsilon: float, n_draws: int, rng: np.random.Generator) -> Array:
+def arc_draws(arcs: _Arcs, *, epsilon: float, n_draws: int, rng: np.random.Generator) -> Array:
     """Angles in [0, 2 pi) drawn from the exponential mechanism on the disc, exactly.
 
     Examples
@@ -626,7 +617,7 @@ def arc_draws(arcs: Arcs, *, epsilon: float, n_draws: int, rng: np.random.Genera
     return angles
 
 
-def arc_log_ratio(left: Arcs, right: Arcs, *, epsilon: float) -> float:
+def arc_log_ratio(left: _Arcs, right: _Arcs, *, epsilon: float) -> float:
     """Largest absolute log-ratio of the densities of two samples on the circle, by integration.
 
     Examples
@@ -643,7 +634,7 @@ def arc_log_ratio(left: Arcs, right: Arcs, *, epsilon: float) -> float:
     return float(np.max(np.abs(gap)))
 
 
-def _log_density(arcs: Arcs, angles: Array, epsilon: float) -> Array:
+def _log_density(arcs: _Arcs, angles: Array, epsilon: float) -> Array:
     logits = -0.5 * epsilon * arcs.errors
     total = logsumexp(logits, b=arcs.length)
     return np.asarray(logits[np.searchsorted(arcs.start, angles, side="right") - 1] - total)

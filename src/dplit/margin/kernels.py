@@ -29,16 +29,10 @@ from dplit._checks import (
 from dplit.accounting import gdp_budget
 from dplit.features import cos_sin_features, feature_gram, random_frequencies
 from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
-from dplit.margin.compressed import Solver, learn_weights, printed_dimension
+from dplit.margin.compressed import _learn_weights, _Solver, printed_dimension
 
 __all__ = [
-    "DirectFeatures",
-    "FeatureMap",
-    "KernelPredictor",
-    "StreamedProjection",
     "algorithm3",
-    "direct_features",
-    "fit_predictor",
     "frequencies_of_algorithm3",
     "gaussian_kernel",
     "gram_entry_variance",
@@ -46,17 +40,14 @@ __all__ = [
     "limit_projection",
     "margin_features",
     "meets_hypotheses",
-    "monomial_count",
     "monomial_features",
     "polynomial_kernel",
     "polynomial_radius",
     "privacy_level",
     "repaired_budget",
     "streamed_projection",
-    "sup_deviation",
     "sup_deviation_bound",
     "sup_deviation_draws",
-    "tensor_sketch",
     "union_failure",
 ]
 
@@ -166,12 +157,12 @@ def hoeffding_bound(
     return r * r * math.sqrt(2.0 * math.log(m * (m - 1) / beta) / count)
 
 
-def sup_deviation(gram: ArrayLike, kernel: ArrayLike) -> float:
+def _sup_deviation(gram: ArrayLike, kernel: ArrayLike) -> float:
     """Largest error of a Gram matrix off the diagonal, as in Theorem 4.1.
 
     Examples
     --------
-    >>> sup_deviation([[9.0, 0.5], [0.5, 9.0]], [[1.0, 0.25], [0.25, 1.0]])
+    >>> _sup_deviation([[9.0, 0.5], [0.5, 9.0]], [[1.0, 0.25], [0.25, 1.0]])
     0.25
     """
     left = check_finite_array("gram", gram, ndim=2)
@@ -204,7 +195,7 @@ def sup_deviation_draws(
     for k in range(len(out)):
         frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)
         gram = data_norm**2 * feature_gram(records, frequencies)
-        out[k] = sup_deviation(gram, kernel)
+        out[k] = _sup_deviation(gram, kernel)
     return out
 
 
@@ -243,12 +234,12 @@ def polynomial_radius(data_norm: float, *, degree: int, offset: float) -> float:
     return float((r * r + c) ** (check_integer("degree", degree) / 2))
 
 
-def monomial_count(n_features: int, *, degree: int, offset: float) -> int:
+def _monomial_count(n_features: int, *, degree: int, offset: float) -> int:
     """Number of monomials: of degree p without offset, of degree at most p with one.
 
     Examples
     --------
-    >>> monomial_count(64, degree=3, offset=1.0)
+    >>> _monomial_count(64, degree=3, offset=1.0)
     47905
     """
     d, p = check_integer("n_features", n_features), check_integer("degree", degree)
@@ -278,7 +269,7 @@ def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
     array([[1.   , 2.828, 4.   ]])
     """
     records = np.asarray(check_finite_array("X", X, ndim=2), float)
-    count = monomial_count(records.shape[1], degree=degree, offset=offset)
+    count = _monomial_count(records.shape[1], degree=degree, offset=offset)
     if count > MONOMIALS or count * len(records) > ENTRIES:
         raise ValueError(
             f"degree must leave at most {MONOMIALS} monomials and {ENTRIES} entries, "
@@ -299,7 +290,7 @@ def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
     return out
 
 
-def tensor_sketch(
+def _tensor_sketch(
     X: ArrayLike, n_components: int, *, degree: int, offset: float, rng: np.random.Generator
 ) -> Array:
     r"""Sketch of the monomials in k coordinates, without forming them (Pham and Pagh 2013).
@@ -311,7 +302,7 @@ def tensor_sketch(
     Examples
     --------
     >>> from dplit.streams import stream
-    >>> tensor_sketch(np.eye(3), 16, degree=2, offset=1.0, rng=stream(0, "e", "public")).shape
+    >>> _tensor_sketch(np.eye(3), 16, degree=2, offset=1.0, rng=stream(0, "e", "public")).shape
     (3, 16)
     """
     records = np.asarray(check_finite_array("X", X, ndim=2), float)
@@ -339,17 +330,17 @@ def tensor_sketch(
 # covariance.
 
 
-Single = NDArray[np.float32]
+_Single = NDArray[np.float32]
 
 #: Rows that meet one block of frequencies at a time.
-ROWS = 1024
+_ROWS = 1024
 
 #: Entries are clipped here, so that every angle is finite in single precision.
-LARGEST = 1e15
+_LARGEST = 1e15
 
 
 @dataclass(frozen=True)
-class StreamedProjection:
+class _StreamedProjection:
     r"""Public map :math:`x\mapsto\Phi\hat\psi(x)` from records to k coordinates, block after block.
 
     :math:`\Phi` has independent entries :math:`\pm1/\sqrt k`: inner products are unbiased for those
@@ -366,7 +357,7 @@ class StreamedProjection:
     block: int
     double: bool = False
 
-    def blocks(self) -> Iterator[tuple[Single, Single]]:
+    def blocks(self) -> Iterator[tuple[_Single, _Single]]:
         """Yield frequencies (d, b) and signs (2 b, k) of every block, drawn in float32."""
         for index, start in enumerate(range(0, self.n_frequencies, self.block)):
             count = min(self.block, self.n_frequencies - start)
@@ -384,10 +375,10 @@ class StreamedProjection:
         """Compress records (n, d) to (n, k), of mean squared norm r^2, not clipped."""
         records = check_finite_array("X", X, ndim=2)
         dtype = np.dtype(np.float64 if self.double else np.float32)
-        records = np.clip(records, -LARGEST, LARGEST).astype(dtype)
+        records = np.clip(records, -_LARGEST, _LARGEST).astype(dtype)
         if records.shape[1] != self.n_features:
             raise ValueError(f"X must have {self.n_features} columns, got X of shape {np.shape(X)}")
-        n, rows = len(records), min(ROWS, len(records))
+        n, rows = len(records), min(_ROWS, len(records))
         out = np.zeros((n, self.n_components))
         angle = np.empty(rows * self.block, dtype)
         features = np.empty(rows * 2 * self.block, dtype)
@@ -410,7 +401,7 @@ class StreamedProjection:
 def streamed_projection(
     n_features: int, n_frequencies: int, n_components: int, *, gamma: float,
     rng: np.random.Generator, data_norm: float = 1.0, block: int = 1024, double: bool = False,
-) -> StreamedProjection:  # fmt: skip
+) -> _StreamedProjection:  # fmt: skip
     """Draw a streamed map of D frequencies to k coordinates: nothing but one public seed.
 
     Another block size is another map; ``double`` changes the precision alone.
@@ -431,7 +422,7 @@ def streamed_projection(
     gamma, data_norm = check_positive("gamma", gamma), check_positive("data_norm", data_norm)
     entropy = int(check_rng(rng).integers(2**63))
     width = min(block, n_frequencies)
-    return StreamedProjection(
+    return _StreamedProjection(
         n_features, n_frequencies, n_components, gamma, data_norm, entropy, width, double
     )
 
@@ -483,7 +474,7 @@ def gram_entry_variance(value: float, n_components: int, *, method: str) -> floa
     return (1.0 + kappa**2) / k
 
 
-class FeatureMap(Protocol):
+class _FeatureMap(Protocol):
     """What a learner needs to know of a public map."""
 
     def transform(self, X: ArrayLike) -> Array:
@@ -492,7 +483,7 @@ class FeatureMap(Protocol):
 
 
 @dataclass(frozen=True)
-class DirectFeatures:
+class _DirectFeatures:
     """Random features of norm r as they are, without compression."""
 
     frequencies: Array
@@ -501,7 +492,7 @@ class DirectFeatures:
 
     def transform(self, X: ArrayLike) -> Array:
         """Map records to 2 D coordinates."""
-        rows = np.clip(check_finite_array("X", X, ndim=2), -LARGEST, LARGEST)
+        rows = np.clip(check_finite_array("X", X, ndim=2), -_LARGEST, _LARGEST)
         rows = rows.astype(np.float64 if self.double else np.float32)
         mapped: Array = margin_features(rows, self.frequencies, data_norm=self.data_norm).astype(
             np.float64
@@ -509,29 +500,29 @@ class DirectFeatures:
         return mapped
 
 
-def direct_features(
+def _direct_features(
     n_features: int, n_frequencies: int, *, gamma: float, rng: np.random.Generator,
     data_norm: float = 1.0, double: bool = False,
-) -> DirectFeatures:  # fmt: skip
+) -> _DirectFeatures:  # fmt: skip
     """Draw the map of equation (2) with D frequencies, 2 D coordinates.
 
     Examples
     --------
     >>> from dplit.streams import stream
-    >>> features = direct_features(2, 10, gamma=1.0, rng=stream(0, "example", "public"))
+    >>> features = _direct_features(2, 10, gamma=1.0, rng=stream(0, "example", "public"))
     >>> features.transform([[0.0, 1.0]]).shape
     (1, 20)
     """
     frequencies = random_frequencies(n_features, n_frequencies, gamma=gamma, rng=rng)
-    return DirectFeatures(frequencies, check_positive("data_norm", data_norm), double)
+    return _DirectFeatures(frequencies, check_positive("data_norm", data_norm), double)
 
 
 @dataclass(frozen=True)
-class KernelPredictor:
+class _KernelPredictor:
     """Released weights (p,), the public map that they belong to, and the learner's guarantee."""
 
     weights: Array
-    features: FeatureMap
+    features: _FeatureMap
     epsilon: float
     delta: float
 
@@ -582,41 +573,41 @@ def privacy_level(*, epsilon: float, delta: float) -> float:
     return gdp_budget(epsilon=epsilon, delta=check_probability("delta", delta))
 
 
-def fit_predictor(
-    X: ArrayLike, y: ArrayLike, features: FeatureMap, *, margin: float, radius: float,
+def _fit_predictor(
+    X: ArrayLike, y: ArrayLike, features: _FeatureMap, *, margin: float, radius: float,
     epsilon: float, delta: float, rng: np.random.Generator, data_norm: float = 1.0,
-    inflation: float = 1.0, solver: Solver = "noisy_gradient", n_steps: int = 100,
+    inflation: float = 1.0, solver: _Solver = "noisy_gradient", n_steps: int = 100,
     beta: float = 0.05,
-) -> KernelPredictor:  # fmt: skip
+) -> _KernelPredictor:  # fmt: skip
     """Learn a linear classifier on a public map of the records, drawn without looking at them.
 
-    As :func:`dplit.margin.compressed.learn_weights`, ``inflation`` 1 for features of norm r, 2 in
+    As :func:`dplit.margin.compressed._learn_weights`, ``inflation`` 1 for features of norm r, 2 in
     Algorithm 2.
 
     Examples
     --------
     >>> from dplit.streams import stream
     >>> X = np.linspace(-2.0, 2.0, 2000)[:, None]
-    >>> features = direct_features(1, 20, gamma=0.5, rng=stream(0, "example", "public"))
-    >>> predictor = fit_predictor(X, np.where(abs(X[:, 0]) < 1, 1, -1), features, margin=0.3,
+    >>> features = _direct_features(1, 20, gamma=0.5, rng=stream(0, "example", "public"))
+    >>> predictor = _fit_predictor(X, np.where(abs(X[:, 0]) < 1, 1, -1), features, margin=0.3,
     ...     radius=1.0, epsilon=1.0, delta=1e-6, rng=stream(0, "example", "noise"))
     >>> np.sign(predictor.scores([[0.0], [2.0]]))
     array([ 1., -1.])
     """
-    weights = learn_weights(
+    weights = _learn_weights(
         features.transform(X), y, margin=margin, radius=radius, data_norm=data_norm,
         epsilon=epsilon, delta=delta, rng=rng, solver=solver, inflation=inflation,
         n_steps=n_steps, beta=beta,
     )[0]  # fmt: skip
-    return KernelPredictor(weights, features, float(epsilon), float(delta))
+    return _KernelPredictor(weights, features, float(epsilon), float(delta))
 
 
 def algorithm3(
     X: ArrayLike, y: ArrayLike, *, gamma: float, margin: float, weight_norm: float, epsilon: float,
     delta: float, beta: float, public_rng: np.random.Generator, rng: np.random.Generator,
-    data_norm: float = 1.0, n_components: int | None = None, solver: Solver = "noisy_gradient",
+    data_norm: float = 1.0, n_components: int | None = None, solver: _Solver = "noisy_gradient",
     n_steps: int = 100,
-) -> KernelPredictor:  # fmt: skip
+) -> _KernelPredictor:  # fmt: skip
     """Algorithm 3 with all its frequencies, streamed, and the repaired budget.
 
     Algorithm 2 is called with norm bound 2 Lambda and doubles it once more: eight times the noise
@@ -645,7 +636,7 @@ def algorithm3(
         k = printed_dimension(n_samples=m, epsilon=budget[0], delta=budget[1], beta=beta / 2)
     count = frequencies_of_algorithm3(m, beta=beta)
     features = streamed_projection(d, count, k, gamma=gamma, rng=public_rng, data_norm=r)
-    return fit_predictor(
+    return _fit_predictor(
         rows, y, features, margin=margin, radius=2.0 * size, epsilon=budget[0], delta=budget[1],
         rng=rng, data_norm=r, inflation=2.0, solver=solver, n_steps=n_steps, beta=beta / 2,
     )  # fmt: skip

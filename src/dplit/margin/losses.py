@@ -15,18 +15,10 @@ from dplit._exact import grid_rows, grid_values
 
 __all__ = [
     "Array",
-    "bounded_hinge_mean",
-    "check_geometry",
-    "check_signs",
-    "clipped_records",
-    "gridded_records",
     "hinge_loss",
     "hinge_sensitivity",
-    "labelled_records",
     "margin_loss",
-    "normalized_margin",
     "ramp_loss",
-    "scaled_rows",
     "smoothed_hinge",
     "smoothed_slope",
     "zero_one_loss",
@@ -40,7 +32,7 @@ __all__ = [
 _FINEST = 40
 
 
-def check_geometry(margin: float, radius: float, data_norm: float) -> tuple[float, float, float]:
+def _check_geometry(margin: float, radius: float, data_norm: float) -> tuple[float, float, float]:
     """Return margin, radius and data norm as floats, or say which rule they break.
 
     A margin above ``radius * data_norm`` is refused: no predictor of the ball reaches it. So are
@@ -60,7 +52,7 @@ def check_geometry(margin: float, radius: float, data_norm: float) -> tuple[floa
     return values
 
 
-def check_signs(y: ArrayLike) -> Array:
+def _check_signs(y: ArrayLike) -> Array:
     """Return labels as floats; anything but -1 and 1 is refused. One axis, or one row per draw."""
     labels = np.asarray(check_finite_array("y", y))
     if labels.ndim not in (1, 2):
@@ -70,24 +62,24 @@ def check_signs(y: ArrayLike) -> Array:
     return labels.astype(np.float64)
 
 
-def labelled_records(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+def _labelled_records(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Return real finite records (m, d) of any length, and labels -1 and 1."""
     rows = check_finite_array("X", X, ndim=2)
     if rows.dtype.kind == "c":
         raise TypeError(f"X must be real, got X of dtype {rows.dtype}")
-    labels = check_signs(y)
+    labels = _check_signs(y)
     if labels.shape[-1] != len(rows):
         raise ValueError(f"y must have {len(rows)} entries, got y of shape {labels.shape}")
     return rows.astype(np.float64, copy=False), labels
 
 
-def clipped_records(X: ArrayLike, y: ArrayLike, data_norm: float) -> tuple[Array, Array]:
+def _clipped_records(X: ArrayLike, y: ArrayLike, data_norm: float) -> tuple[Array, Array]:
     """Return records with rows longer than ``data_norm`` scaled back, and labels -1 and 1."""
-    rows, labels = labelled_records(X, y)
+    rows, labels = _labelled_records(X, y)
     return clip_rows(rows, check_positive("data_norm", data_norm)), labels
 
 
-def gridded_records(X: ArrayLike, y: ArrayLike, data_norm: float) -> tuple[Array, Array]:
+def _gridded_records(X: ArrayLike, y: ArrayLike, data_norm: float) -> tuple[Array, Array]:
     """Return records of norm at most ``data_norm`` whose sums have no rounding, and labels.
 
     Entries are multiples of a power of two that is so coarse (``2^-40`` of the norm up to 8,191
@@ -95,13 +87,13 @@ def gridded_records(X: ArrayLike, y: ArrayLike, data_norm: float) -> tuple[Array
     any signs, is exact in float64: one record moves it by its own share, of norm at most
     ``data_norm``, in every order and in every block of a matrix product.
     """
-    rows, labels = labelled_records(X, y)
+    rows, labels = _labelled_records(X, y)
     limit = check_positive("data_norm", data_norm)
     steps, step = grid_rows(rows, limit, bits=min(_FINEST, 53 - len(rows).bit_length()))
     return steps * step, labels
 
 
-def scaled_rows(rows: Array) -> Array:
+def _scaled_rows(rows: Array) -> Array:
     """Return rows divided by powers of two: no sign of a product changes, and none overflows."""
     largest = np.abs(rows).max(axis=1, keepdims=True)
     return np.asarray(np.ldexp(rows, -np.frexp(largest)[1]))
@@ -114,12 +106,12 @@ def _values(u: ArrayLike) -> Array:
     return array.astype(np.float64, copy=False)
 
 
-def normalized_margin(*, margin: float, data_norm: float = 1.0, weight_norm: float = 1.0) -> float:
+def _normalized_margin(*, margin: float, data_norm: float = 1.0, weight_norm: float = 1.0) -> float:
     r"""Margin as a share of the largest possible one, :math:`a=\rho/(\Lambda r)`.
 
     Examples
     --------
-    >>> normalized_margin(margin=0.5, data_norm=2.0)
+    >>> _normalized_margin(margin=0.5, data_norm=2.0)
     0.25
     """
     rho = check_positive("margin", margin)
@@ -181,7 +173,7 @@ def ramp_loss(u: ArrayLike, *, margin: float) -> Array:
     return np.asarray(np.minimum(hinge_loss(u, margin=margin), 1.0))
 
 
-def bounded_hinge_mean(u: ArrayLike, *, margin: float, largest: float) -> Array:
+def _bounded_hinge_mean(u: ArrayLike, *, margin: float, largest: float) -> Array:
     r"""Mean hinge loss over the last axis, such that one value moves it by its own share only.
 
     Values lie in [-B, B], B = ``largest``, up to rounding. Losses are rounded down to multiples of
@@ -190,7 +182,7 @@ def bounded_hinge_mean(u: ArrayLike, *, margin: float, largest: float) -> Array:
 
     Examples
     --------
-    >>> float(bounded_hinge_mean([0.5, -0.5], margin=0.5, largest=1.0))
+    >>> float(_bounded_hinge_mean([0.5, -0.5], margin=0.5, largest=1.0))
     1.0
     """
     bound = 1.0 + check_positive("largest", largest) / margin

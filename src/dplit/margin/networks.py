@@ -31,12 +31,9 @@ from dplit.features import sign_projection
 from dplit.trials import Trial
 
 __all__ = [
-    "SIGMOIDS",
-    "SelectionError",
     "ToyNetworks",
     "compressed_output",
     "compression_bound",
-    "compression_errors",
     "layer_dimension_budget",
     "network_output",
     "projection_distortion",
@@ -49,13 +46,13 @@ __all__ = [
 ]
 
 
-Form = Literal["tanh", "half", "quarter", "logistic"]
+_Form = Literal["tanh", "half", "quarter", "logistic"]
 
 #: Readings of the sigmoid: its argument is slope * a times this factor inside the tanh.
-SIGMOIDS = {"tanh": 1.0, "half": 0.5, "quarter": 0.25, "logistic": 0.5}
+_SIGMOIDS = {"tanh": 1.0, "half": 0.5, "quarter": 0.25, "logistic": 0.5}
 
 
-def sigmoid(a: ArrayLike, *, slope: float = 1.0, form: Form = "half") -> Array:
+def sigmoid(a: ArrayLike, *, slope: float = 1.0, form: _Form = "half") -> Array:
     r"""Sigmoid of a layer: :math:`\tanh(c\eta a)`, c = 1, 1/2, 1/4 by ``form``, or the logistic.
 
     Examples
@@ -64,12 +61,12 @@ def sigmoid(a: ArrayLike, *, slope: float = 1.0, form: Form = "half") -> Array:
     array([0.    , 0.7616])
     """
     values = check_finite_array("a", a).astype(float)
-    factor = SIGMOIDS[check_choice("form", form, SIGMOIDS)] * check_positive("slope", slope)
+    factor = _SIGMOIDS[check_choice("form", form, _SIGMOIDS)] * check_positive("slope", slope)
     out: Array = np.tanh(factor * values)
     return (1.0 + out) / 2 if form == "logistic" else out
 
 
-def sigmoid_slope(*, slope: float = 1.0, form: Form = "half") -> float:
+def sigmoid_slope(*, slope: float = 1.0, form: _Form = "half") -> float:
     r"""Largest derivative of the sigmoid, at 0: at most :math:`\eta` in every reading.
 
     Examples
@@ -77,12 +74,12 @@ def sigmoid_slope(*, slope: float = 1.0, form: Form = "half") -> float:
     >>> sigmoid_slope(slope=4.0)
     2.0
     """
-    factor = SIGMOIDS[check_choice("form", form, SIGMOIDS)] * check_positive("slope", slope)
+    factor = _SIGMOIDS[check_choice("form", form, _SIGMOIDS)] * check_positive("slope", slope)
     return factor / 2 if form == "logistic" else factor
 
 
 def network_output(
-    X: ArrayLike, weights: Sequence[ArrayLike], *, slope: float = 1.0, form: Form = "half"
+    X: ArrayLike, weights: Sequence[ArrayLike], *, slope: float = 1.0, form: _Form = "half"
 ) -> Array:
     """Output (n,) of a network without activation in its last layer.
 
@@ -119,7 +116,7 @@ def compressed_output(
     maps: Sequence[ArrayLike | None],
     *,
     slope: float = 1.0,
-    form: Form = "half",
+    form: _Form = "half",
 ) -> Array:
     r"""Output of a network that projects the input of each layer: the right side of Figure 2.
 
@@ -163,16 +160,16 @@ def random_network(
     return [w * (size / np.linalg.norm(w)) for w in drawn]
 
 
-def compression_errors(
+def _compression_errors(
     X: ArrayLike, weights: Sequence[ArrayLike], *, n_components: int, input_only: bool = False,
-    slope: float = 1.0, form: Form = "half", rng: np.random.Generator,
+    slope: float = 1.0, form: _Form = "half", rng: np.random.Generator,
 ) -> Array:  # fmt: skip
     """Change of a network's outputs when sign projections compress its layers, or the input only.
 
     Examples
     --------
     >>> rng, X = np.random.default_rng(0), np.eye(4)
-    >>> compression_errors(X, [np.eye(4)[0]], n_components=9, rng=rng).round(1)
+    >>> _compression_errors(X, [np.eye(4)[0]], n_components=9, rng=rng).round(1)
     array([0. , 0.1, 0.6, 0.3])
     """
     layers = _layers(weights)
@@ -193,7 +190,7 @@ def projection_distortion(
     maps: Sequence[ArrayLike],
     *,
     slope: float = 1.0,
-    form: Form = "half",
+    form: _Form = "half",
 ) -> float:
     r"""Largest relative change of the inner products that a compressed network computes.
 
@@ -271,13 +268,13 @@ def layer_dimension_budget(
 # it occurs gives the same law with 13,041 or 708,561 terms.
 
 
-Integers = NDArray[np.intp]
+_Integers = NDArray[np.intp]
 
 #: The teacher, in the grid: columns of the first layer and the output layer.
-TEACHER = (np.array([[0.0, 1.5], [0.5, 1.5]]), np.array([2.0, -1.0]))
+_TEACHER = (np.array([[0.0, 1.5], [0.5, 1.5]]), np.array([2.0, -1.0]))
 
 #: eta of the sigmoid tanh(eta a / 2).
-SLOPE = 4.0
+_SLOPE = 4.0
 
 _AXIS = np.linspace(-2.0, 2.0, 9)
 
@@ -285,7 +282,7 @@ _OUTPUTS = np.linspace(-2.0, 2.0, 5)
 
 
 @dataclass(frozen=True)
-class SelectionError:
+class _SelectionError:
     """Expected errors of the exponential mechanism over all networks, and the least one."""
 
     train: float
@@ -316,7 +313,7 @@ def teacher_labels(X: ArrayLike) -> Array:
     >>> teacher_labels([[0.0, 0.5], [0.9, -0.1]])
     array([ 1., -1.])
     """
-    return np.where(network_output(X, TEACHER, slope=SLOPE) > 0, 1.0, -1.0)
+    return np.where(network_output(X, _TEACHER, slope=_SLOPE) > 0, 1.0, -1.0)
 
 
 @dataclass(frozen=True)
@@ -342,7 +339,7 @@ class ToyNetworks:
         return columns, outputs, copies
 
     @cached_property
-    def multisets(self) -> tuple[Integers, Array]:
+    def multisets(self) -> tuple[_Integers, Array]:
         """Units of each distinct network, ascending (n, width), and its number of copies."""
         copies = self.units[2]
         members = np.array(
@@ -360,7 +357,7 @@ class ToyNetworks:
         """Number of errors of every distinct network; a zero output counts as an error."""
         columns, outputs, _ = self.units
         labels = check_finite_array("y", y, ndim=1).astype(float)
-        hidden = sigmoid(check_finite_array("X", X, ndim=2) @ columns.T, slope=SLOPE)
+        hidden = sigmoid(check_finite_array("X", X, ndim=2) @ columns.T, slope=_SLOPE)
         signed = np.ascontiguousarray((outputs * hidden * labels[:, None]).T)
         members = self.multisets[0]
         prefixes, starts = np.unique(members[:, :-1], axis=0, return_index=True)
@@ -374,14 +371,14 @@ class ToyNetworks:
 
     def expected_errors(
         self, counts: ArrayLike, population: ArrayLike, *, n_samples: int, epsilon: float
-    ) -> SelectionError:
+    ) -> _SelectionError:
         """Exact expectations under the exponential mechanism with zero-one score."""
         errors = check_finite_array("counts", counts, ndim=1).astype(float)
         m = check_integer("n_samples", n_samples)
         logits = np.log(self.multisets[1]) - 0.5 * check_positive("epsilon", epsilon) * errors
         law = softmax(logits)
         test = law @ check_finite_array("population", population, ndim=1)
-        return SelectionError(float(law @ errors) / m, float(test), float(errors.min()) / m)
+        return _SelectionError(float(law @ errors) / m, float(test), float(errors.min()) / m)
 
 
 def toy_trial(

@@ -22,12 +22,12 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit.margin.compressed import Solver, learn_weights
+from dplit.margin.compressed import _learn_weights, _Solver
 from dplit.margin.exponential import cover_law
 from dplit.margin.losses import (
-    bounded_hinge_mean,
-    check_signs,
-    clipped_records,
+    _bounded_hinge_mean,
+    _check_signs,
+    _clipped_records,
     hinge_sensitivity,
     zero_one_loss,
 )
@@ -37,21 +37,14 @@ from dplit.mechanisms import (
 )
 
 __all__ = [
-    "ChosenMargin",
-    "Splits",
     "choice_bound",
-    "choice_scores",
     "choice_sensitivities",
-    "choose_by_errors",
-    "choose_margin",
     "generalized_law",
     "margin_grid",
-    "plain_law",
     "relative_deviation_bound",
     "selection_excess",
     "separated_cover",
     "split_law",
-    "threshold_errors",
     "threshold_splits",
 ]
 
@@ -59,14 +52,14 @@ __all__ = [
 # Learning when only the labels are private: the exponential mechanism on a cover of the sample.
 
 
-class Splits(NamedTuple):
+class _Splits(NamedTuple):
     """Thresholds, in increasing order, and the number of errors of each on the sample."""
 
     thresholds: Array
     errors: NDArray[np.intp]
 
 
-def threshold_splits(x: ArrayLike, y: ArrayLike) -> Splits:
+def threshold_splits(x: ArrayLike, y: ArrayLike) -> _Splits:
     """Every split of a sample by a threshold t, 1 where ``x >= t``, with its errors.
 
     At the smallest input, at midpoints, and just above the largest: the inputs alone decide.
@@ -76,7 +69,7 @@ def threshold_splits(x: ArrayLike, y: ArrayLike) -> Splits:
     >>> threshold_splits([0.0, 1.0, 2.0], [-1, 1, 1]).errors
     array([1, 0, 1, 2])
     """
-    inputs, labels = check_finite_array("x", x, ndim=1), check_signs(y)
+    inputs, labels = check_finite_array("x", x, ndim=1), _check_signs(y)
     if labels.shape != inputs.shape:
         raise ValueError(f"y must have {len(inputs)} entries, got y of shape {labels.shape}")
     values, group = np.unique(np.asarray(inputs, float), return_inverse=True)
@@ -86,18 +79,18 @@ def threshold_splits(x: ArrayLike, y: ArrayLike) -> Splits:
     above = np.concatenate([np.cumsum(negative[::-1])[::-1], [0]])
     middle = values[:-1] + np.diff(values) / 2
     thresholds = np.concatenate([values[:1], middle, [np.nextafter(values[-1], np.inf)]])
-    return Splits(thresholds, below + above)
+    return _Splits(thresholds, below + above)
 
 
-def threshold_errors(x: ArrayLike, y: ArrayLike, thresholds: ArrayLike) -> NDArray[np.intp]:
+def _threshold_errors(x: ArrayLike, y: ArrayLike, thresholds: ArrayLike) -> NDArray[np.intp]:
     """Errors on a sample of thresholds that are given, for example on a grid.
 
     Examples
     --------
-    >>> threshold_errors([0.0, 1.0, 2.0], [-1, 1, 1], [0.0, 0.5, 9.0])
+    >>> _threshold_errors([0.0, 1.0, 2.0], [-1, 1, 1], [0.0, 0.5, 9.0])
     array([1, 0, 2])
     """
-    inputs, labels = check_finite_array("x", x, ndim=1), check_signs(y)
+    inputs, labels = check_finite_array("x", x, ndim=1), _check_signs(y)
     order = np.argsort(inputs)
     positive = np.concatenate([[0], np.cumsum(labels[order] > 0)])
     negative = np.concatenate([[0], np.cumsum(labels[order] < 0)])
@@ -169,12 +162,12 @@ def relative_deviation_bound(
     return loss + 2.0 * math.sqrt(loss * rate) + 4.0 * rate
 
 
-#: Share of epsilon that :func:`choose_by_errors` keeps for the choice.
+#: Share of epsilon that :func:`_choose_by_errors` keeps for the choice.
 _SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class ChosenMargin:
+class _ChosenMargin:
     """A margin chosen privately with its weights (k,), and all, private, candidates (n, k)."""
 
     weights: Array
@@ -196,7 +189,7 @@ def margin_grid(*, radius: float, data_norm: float, size: int) -> Array:
     return np.asarray(top * 0.5 ** np.arange(check_integer("size", size)))
 
 
-def choice_scores(
+def _choice_scores(
     hinges: ArrayLike, margins: ArrayLike, *, radius: float, data_norm: float, n_samples: int,
     weight: float = 2.0,
 ) -> Array:  # fmt: skip
@@ -206,7 +199,7 @@ def choice_scores(
 
     Examples
     --------
-    >>> choice_scores([0.1], [0.5], radius=1.0, data_norm=1.0, n_samples=1600).round(6).tolist()
+    >>> _choice_scores([0.1], [0.5], radius=1.0, data_norm=1.0, n_samples=1600).round(6).tolist()
     [0.2]
     """
     losses, rhos = _pair(hinges, margins, ("hinges", "margins"))
@@ -256,12 +249,12 @@ def generalized_law(
     return np.asarray(softmax(-0.5 * level * normalised.max(axis=1)))
 
 
-def plain_law(scores: ArrayLike, sensitivities: ArrayLike, *, epsilon: float) -> Array:
+def _plain_law(scores: ArrayLike, sensitivities: ArrayLike, *, epsilon: float) -> Array:
     """Law of the exponential mechanism that pays the largest sensitivity for every score.
 
     Examples
     --------
-    >>> plain_law([0.0, 0.0], [1.0, 9.0], epsilon=1.0).tolist()
+    >>> _plain_law([0.0, 0.0], [1.0, 9.0], epsilon=1.0).tolist()
     [0.5, 0.5]
     """
     q, widths = _pair(scores, sensitivities)
@@ -291,30 +284,30 @@ def _learn_at(
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """Return the grid (n,), weights (n, k) learnt at every margin, and signed scores (n, m)."""
     rhos = _pair(margins, margins, ("margins", "margins"))[1]
-    rows, labels = clipped_records(Z, y, inflation * check_positive("data_norm", data_norm))
+    rows, labels = _clipped_records(Z, y, inflation * check_positive("data_norm", data_norm))
     options = {"data_norm": data_norm, "inflation": inflation, "runs": len(rhos), **learner}
-    learnt = np.concatenate([learn_weights(rows, labels, margin=rho, **options) for rho in rhos])
+    learnt = np.concatenate([_learn_weights(rows, labels, margin=rho, **options) for rho in rhos])
     return rhos, learnt, labels * (learnt @ rows.T)
 
 
-def choose_margin(
+def _choose_margin(
     Z: ArrayLike, y: ArrayLike, *, margins: ArrayLike, radius: float, data_norm: float,
     epsilon: float, delta: float, rng: np.random.Generator, inflation: float = 2.0,
-    solver: Solver = "noisy_gradient", n_steps: int | None = 100, beta: float = 0.05,
+    solver: _Solver = "noisy_gradient", n_steps: int | None = 100, beta: float = 0.05,
     weight: float = 2.0,
-) -> ChosenMargin:  # fmt: skip
+) -> _ChosenMargin:  # fmt: skip
     r"""Learn at every margin of a public grid and choose one privately by its hinge loss.
 
     (epsilon/2, delta) for the n learners together and epsilon/2 for the choice, under replacement
-    of one record; scores as in :func:`choice_scores`, the rest as in
-    :func:`dplit.margin.compressed.learn_weights`. No margin below :math:`c\Lambda r/(c+\sqrt m)`
-    can win: a classifier that is judged by its errors wants :func:`choose_by_errors`.
+    of one record; scores as in :func:`_choice_scores`, the rest as in
+    :func:`dplit.margin.compressed._learn_weights`. No margin below :math:`c\Lambda r/(c+\sqrt m)`
+    can win: a classifier that is judged by its errors wants :func:`_choose_by_errors`.
 
     Examples
     --------
     >>> from dplit.streams import stream
     >>> y = np.repeat([1.0, -1.0], 2000)
-    >>> choice = choose_margin(y[:, None] * [0.6, 0.8], y, margins=[1.0, 0.5, 0.25], radius=1.0,
+    >>> choice = _choose_margin(y[:, None] * [0.6, 0.8], y, margins=[1.0, 0.5, 0.25], radius=1.0,
     ...     data_norm=1.0, epsilon=4.0, delta=1e-6, rng=stream(0, "example", "noise"))
     >>> choice.margin in (1.0, 0.5, 0.25), choice.candidates.shape
     (True, (3, 2))
@@ -326,36 +319,36 @@ def choose_margin(
     )  # fmt: skip
     m, length = signed.shape[1], inflation**2 * radius * data_norm
     losses = [
-        bounded_hinge_mean(u, margin=rho, largest=length)
+        _bounded_hinge_mean(u, margin=rho, largest=length)
         for u, rho in zip(signed, rhos, strict=True)
     ]
-    scores = choice_scores(
+    scores = _choice_scores(
         losses, rhos, radius=radius, data_norm=data_norm, n_samples=m, weight=weight
     )
     widths = choice_sensitivities(
         rhos, radius=radius, data_norm=data_norm, n_samples=m, inflation=inflation
     )
     index = generalized_exponential_mechanism(scores, widths, epsilon=half, beta=beta, rng=rng)
-    return ChosenMargin(learnt[index], float(rhos[index]), index, rhos, learnt)
+    return _ChosenMargin(learnt[index], float(rhos[index]), index, rhos, learnt)
 
 
-def choose_by_errors(
+def _choose_by_errors(
     Z: ArrayLike, y: ArrayLike, *, margins: ArrayLike, data_norm: float, epsilon: float,
     delta: float, rng: np.random.Generator, inflation: float = 1.0, **learner: Any,
-) -> ChosenMargin:  # fmt: skip
+) -> _ChosenMargin:  # fmt: skip
     r"""Learn at every margin of a grid and choose the weights with the fewest errors, privately.
 
     (0.8 epsilon, delta) for the n learners together and 0.2 epsilon for the choice. One record
     changes every number of errors by at most 1: the noise of the choice has mean
     :math:`10/\epsilon` errors. The candidates are private, so that counting on the records they
     were learnt from needs no penalty for the size of the class. ``learner`` goes to
-    :func:`dplit.margin.compressed.learn_weights`.
+    :func:`dplit.margin.compressed._learn_weights`.
 
     Examples
     --------
     >>> from dplit.streams import stream
     >>> y = np.repeat([1.0, -1.0], 2000)
-    >>> choice = choose_by_errors(y[:, None] * [0.6, 0.8], y, margins=[0.5, 0.25], radius=1.0,
+    >>> choice = _choose_by_errors(y[:, None] * [0.6, 0.8], y, margins=[0.5, 0.25], radius=1.0,
     ...     data_norm=1.0, epsilon=4.0, delta=1e-6, rng=stream(0, "example", "noise"))
     >>> choice.margin in (0.5, 0.25), choice.candidates.shape
     (True, (2, 2))
@@ -367,7 +360,7 @@ def choose_by_errors(
     )  # fmt: skip
     errors = zero_one_loss(signed).sum(axis=1)
     index = report_noisy_min(errors, epsilon=kept, sensitivity=1.0, rng=rng)
-    return ChosenMargin(learnt[index], float(rhos[index]), index, rhos, learnt)
+    return _ChosenMargin(learnt[index], float(rhos[index]), index, rhos, learnt)
 
 
 def _pair(

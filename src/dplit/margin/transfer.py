@@ -25,13 +25,9 @@ from dplit._checks import (
 from dplit.accounting import gdp_budget
 from dplit.features import random_frequencies
 from dplit.margin.kernels import margin_features
-from dplit.margin.losses import check_signs
+from dplit.margin.losses import _check_signs
 
 __all__ = [
-    "Balance",
-    "KernelFit",
-    "TransferCurve",
-    "Transferred",
     "balanced_size",
     "fit_kernel_hinge",
     "pairwise_transfer_bound",
@@ -48,7 +44,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Balance:
+class _Balance:
     """Reference size n0, number 2 D of features, and the two terms of the hinge loss."""
 
     n0: float
@@ -162,7 +158,7 @@ def private_term(
 def balanced_size(
     n_samples: int, *, margin: float, weight_norm: float, epsilon: float, delta: float, beta: float,
     data_norm: float = 1.0, n0: float | None = None,
-) -> Balance:  # fmt: skip
+) -> _Balance:  # fmt: skip
     r"""Reference size n0, and so the number of direct features, that costs least in total.
 
     The sum of :func:`pointwise_transfer_bound` at :math:`D=n_0\mathcal L` and of
@@ -178,7 +174,7 @@ def balanced_size(
     m, beta = check_integer("n_samples", n_samples), check_probability("beta", beta)
     log = math.log(2 * m / beta)
 
-    def at(size: float) -> Balance:
+    def at(size: float) -> _Balance:
         count = math.ceil(size * log)
         loss = pointwise_transfer_bound(
             m,
@@ -193,7 +189,7 @@ def balanced_size(
             m, 2 * count, margin=margin, weight_norm=2.0 * weight_norm, epsilon=epsilon,
             delta=delta, data_norm=data_norm,
         )  # fmt: skip
-        return Balance(size, 2 * count, loss, noise)
+        return _Balance(size, 2 * count, loss, noise)
 
     if n0 is not None:
         return at(check_positive("n0", n0))
@@ -204,7 +200,7 @@ def balanced_size(
 
 
 @dataclass(frozen=True)
-class KernelFit:
+class _KernelFit:
     """Regularised minimiser over a ball: coefficients (m,), norm, hinge loss, and its certificate.
 
     ``gap`` bounds the excess of the regularised objective; ``multiplier`` is the regularisation
@@ -219,7 +215,7 @@ class KernelFit:
 
 
 @dataclass(frozen=True)
-class Transferred:
+class _Transferred:
     """Hinge loss and norm with features in place of the kernel, and the changes of the scores."""
 
     hinge: float
@@ -250,7 +246,7 @@ def _dual(signed: Array, margin: float, multiplier: float, start: Array) -> Arra
 def fit_kernel_hinge(
     kernel: ArrayLike, y: ArrayLike, *, margin: float, weight_norm: float, regularization: float,
     tol: float = 1e-6,
-) -> KernelFit:  # fmt: skip
+) -> _KernelFit:  # fmt: skip
     r"""Minimise the regularised hinge loss over a ball of the kernel's space, not privately.
 
     :math:`\hat L^\rho(f)+\frac\lambda2\|f\|^2` over :math:`\|f\|\le\Lambda`, from the kernel
@@ -263,7 +259,7 @@ def fit_kernel_hinge(
     (1.414, 0.0)
     """
     matrix = check_finite_array("kernel", kernel, ndim=2)
-    labels = check_signs(y)
+    labels = _check_signs(y)
     m = len(matrix)
     if matrix.shape != (m, m) or labels.shape != (m,):
         raise ValueError(f"kernel and y must fit, got shapes {matrix.shape} and {labels.shape}")
@@ -280,7 +276,7 @@ def fit_kernel_hinge(
 
 def _certified(
     signed: Array, margin: float, size: float, weight: float, multiplier: float, alpha: Array
-) -> KernelFit:
+) -> _KernelFit:
     """Shrink dual coefficients into the ball and compute the gap to the dual bound."""
     scores = signed @ alpha
     square = float(alpha @ scores)
@@ -289,12 +285,12 @@ def _certified(
     primal = hinge + 0.5 * weight * square * shrink**2
     dual = multiplier * (margin * float(alpha.sum()) - 0.5 * square)
     dual -= 0.5 * (multiplier - weight) * size**2
-    return KernelFit(shrink * alpha, shrink * math.sqrt(square), hinge, primal - dual, multiplier)
+    return _KernelFit(shrink * alpha, shrink * math.sqrt(square), hinge, primal - dual, multiplier)
 
 
 def _bind(
     signed: Array, margin: float, size: float, weight: float, alpha: Array, tol: float
-) -> KernelFit:
+) -> _KernelFit:
     """Bisect the multiplier, in its logarithm, for a minimiser on the sphere of the ball."""
     low, high, multiplier = weight, math.inf, 4.0 * weight
     best = _certified(signed, margin, size, weight, weight, alpha)
@@ -313,9 +309,9 @@ def _bind(
 
 
 def transfer(
-    fit: KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, n_frequencies: int,
+    fit: _KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, n_frequencies: int,
     gamma: float, margin: float, rng: np.random.Generator, data_norm: float = 1.0,
-) -> Transferred:  # fmt: skip
+) -> _Transferred:  # fmt: skip
     """Put the reference predictor on D random features of its records and measure what it loses.
 
     Examples
@@ -331,13 +327,13 @@ def transfer(
     True
     """
     records = check_finite_array("X", X, ndim=2)
-    labels = check_signs(y)
+    labels = _check_signs(y)
     frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)
     features = margin_features(records, frequencies, data_norm=data_norm)
     weights = (fit.alpha * labels) @ features
     scores = features @ weights
     error = np.abs(scores - np.asarray(kernel, float) @ (fit.alpha * labels))
-    return Transferred(
+    return _Transferred(
         float(np.maximum(0.0, 1.0 - labels * scores / margin).mean()),
         float(np.linalg.norm(weights)),
         float(np.sqrt(np.mean(error**2))),
@@ -346,7 +342,7 @@ def transfer(
 
 
 @dataclass(frozen=True)
-class TransferCurve:
+class _TransferCurve:
     """Hinge losses, norms and score changes, (draws, len(counts)), by number of frequencies.
 
     ``ratios`` are root mean square changes over ``||f|| / sqrt(D)``: mean square at most 1 for r =
@@ -360,9 +356,9 @@ class TransferCurve:
 
 
 def transfer_curve(
-    fit: KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, counts: tuple[int, ...],
+    fit: _KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, counts: tuple[int, ...],
     draws: int, gamma: float, margin: float, rng: np.random.Generator,
-) -> TransferCurve:  # fmt: skip
+) -> _TransferCurve:  # fmt: skip
     """Transfer a reference predictor many times, r = 1, for each number of frequencies.
 
     Examples
@@ -384,4 +380,4 @@ def transfer_curve(
     ]
     values = np.array([[(t.hinge, t.norm, t.rms) for t in row] for row in moved])
     ratios = values[:, :, 2] * np.sqrt(counts) / fit.norm
-    return TransferCurve(tuple(counts), values[:, :, 0], values[:, :, 1], ratios)
+    return _TransferCurve(tuple(counts), values[:, :, 0], values[:, :, 1], ratios)

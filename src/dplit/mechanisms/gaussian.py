@@ -22,17 +22,11 @@ from dplit._checks import (
 from dplit.mechanisms._rounding import round_up
 
 __all__ = [
-    "LARGEST_EPSILON",
-    "SMALLEST_DELTA",
     "classical_gaussian_sigma",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_sigma",
-    "in_blocks",
     "laplace_scale",
-    "profile_delta",
-    "profile_epsilon",
-    "profile_mu",
 ]
 
 
@@ -74,9 +68,9 @@ __all__ = [
 # Arguments are one-dimensional float64 arrays of one shape, validated by the caller.
 
 
-SMALLEST_DELTA = 1e-300  # below it mu itself can leave the normal floating-point numbers
+_SMALLEST_DELTA = 1e-300  # below it mu itself can leave the normal floating-point numbers
 
-LARGEST_EPSILON = 1e20  # above it neighbouring floating-point mu are far apart in x
+_LARGEST_EPSILON = 1e20  # above it neighbouring floating-point mu are far apart in x
 
 _SQRT_HALF, _SQRT_HALF_PI = math.sqrt(0.5), math.sqrt(math.pi / 2)
 
@@ -165,7 +159,7 @@ def _density(x: Array, low: Array) -> Array:
     return density
 
 
-def profile_delta(epsilon: Array, mu: Array) -> Array:
+def _profile_delta(epsilon: Array, mu: Array) -> Array:
     """Return delta at ``epsilon`` >= 0 of a Gaussian release with ratio ``mu`` > 0, never below it.
 
     The exact value may belong to a ``mu`` that was rounded to nearest.  Every rounding is allowed
@@ -199,7 +193,7 @@ def _halley(residual: Array, slope: Array, curvature: Array) -> tuple[Array, boo
     return step, bool(np.abs(newton).max() < _CONVERGED)
 
 
-def profile_mu(epsilon: Array, delta: Array) -> Array:
+def _profile_mu(epsilon: Array, delta: Array) -> Array:
     """Return the largest ratio ``mu`` whose profile at ``epsilon`` is at most ``delta``.
 
     Never above it, and below by a relative ``2**-46 (1 + (1 + x**2) g)`` at most, which is under
@@ -223,14 +217,14 @@ def profile_mu(epsilon: Array, delta: Array) -> Array:
     raise ArithmeticError(f"no convergence in {_MAX_STEPS} steps, got epsilon={epsilon[0]!r}")
 
 
-def profile_epsilon(delta: Array, mu: Array) -> Array:
+def _profile_epsilon(delta: Array, mu: Array) -> Array:
     """Return the smallest ``epsilon`` >= 0 at which the profile of ``mu`` is at most ``delta``.
 
     Never below it, and above by at most ``2**-46 (epsilon + mu + mu**2 / 2)``.  It is 0 where
     ``delta`` is at least ``profile_delta`` at 0, and inf where ``delta`` is 0.
     """
     epsilon = np.where(delta > 0, 0.0, np.inf)
-    todo = np.flatnonzero((delta > 0) & (delta < profile_delta(np.zeros_like(mu), mu)))
+    todo = np.flatnonzero((delta > 0) & (delta < _profile_delta(np.zeros_like(mu), mu)))
     if todo.size:
         epsilon[todo] = _positive_epsilon(delta[todo], mu[todo])
     return epsilon
@@ -255,7 +249,7 @@ def _positive_epsilon(delta: Array, mu: Array) -> Array:
     raise ArithmeticError(f"no convergence in {_MAX_STEPS} steps, got delta={delta[0]!r}")
 
 
-def in_blocks(function: Callable[[Array, Array], Array], first: Array, second: Array) -> Array:
+def _in_blocks(function: Callable[[Array, Array], Array], first: Array, second: Array) -> Array:
     """Return ``function(first, second)``, evaluated in blocks that fit the cache."""
     if first.size <= _BLOCK:
         return function(first, second)
@@ -285,7 +279,7 @@ def _elementwise(function: Callable[[Array, Array], Array], first: Array, second
     if first.ndim == second.ndim == 0:
         return float(function(first.reshape(1), second.reshape(1))[0])
     first, second = np.broadcast_arrays(first, second)
-    return in_blocks(function, first.ravel(), second.ravel()).reshape(first.shape)
+    return _in_blocks(function, first.ravel(), second.ravel()).reshape(first.shape)
 
 
 def _ratio(sensitivity: ArrayLike, sigma: ArrayLike) -> Array:
@@ -299,22 +293,22 @@ def _ratio(sensitivity: ArrayLike, sigma: ArrayLike) -> Array:
 
 def _check_budget_epsilon(name: str, value: object) -> float:
     number = check_nonnegative(name, value)
-    if number > LARGEST_EPSILON:
-        raise ValueError(f"{name} must be at most {LARGEST_EPSILON:g}, got {name}={value!r}")
+    if number > _LARGEST_EPSILON:
+        raise ValueError(f"{name} must be at most {_LARGEST_EPSILON:g}, got {name}={value!r}")
     return number
 
 
 def _check_budget_delta(name: str, value: object) -> float:
     number = check_interval(name, value, 0.0, 1.0)
-    if number < SMALLEST_DELTA:
-        raise ValueError(f"{name} must be at least {SMALLEST_DELTA:g}, got {name}={value!r}")
+    if number < _SMALLEST_DELTA:
+        raise ValueError(f"{name} must be at least {_SMALLEST_DELTA:g}, got {name}={value!r}")
     return number
 
 
 def _check_profile_delta(name: str, value: object) -> float:
     number = check_probability(name, value, zero=True, one=True)
-    if 0 < number < SMALLEST_DELTA:
-        raise ValueError(f"{name} must be 0 or at least {SMALLEST_DELTA:g}, got {name}={value!r}")
+    if 0 < number < _SMALLEST_DELTA:
+        raise ValueError(f"{name} must be 0 or at least {_SMALLEST_DELTA:g}, got {name}={value!r}")
     return number
 
 
@@ -374,7 +368,7 @@ def gaussian_delta(*, epsilon: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
     ['0.382925', '0.126937', '4.70933e-193']
     """
     return _elementwise(
-        profile_delta, _values("epsilon", epsilon, check_nonnegative), _ratio(sensitivity, sigma)
+        _profile_delta, _values("epsilon", epsilon, check_nonnegative), _ratio(sensitivity, sigma)
     )
 
 
@@ -430,7 +424,7 @@ def gaussian_epsilon(*, delta: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
     0.0
     """
     return _elementwise(
-        profile_epsilon,
+        _profile_epsilon,
         _values("delta", delta, _check_profile_delta),
         _ratio(sensitivity, sigma),
     )
@@ -489,7 +483,7 @@ def gaussian_sigma(*, epsilon: Any, delta: Any, sensitivity: Any = 1.0) -> Any:
     array([14.063653,  0.999777])
     """
     mu = _elementwise(
-        profile_mu,
+        _profile_mu,
         _values("epsilon", epsilon, _check_budget_epsilon),
         _values("delta", delta, _check_budget_delta),
     )

@@ -24,37 +24,37 @@ __all__ = [
 ]
 
 
-ComplexArray = NDArray[np.complex128]
+_ComplexArray = NDArray[np.complex128]
 
-Shape = int | tuple[int, ...]
+_Shape = int | tuple[int, ...]
 
 
-def _shape(name: str, shape: Shape) -> tuple[int, ...]:
+def _shape(name: str, shape: _Shape) -> tuple[int, ...]:
     entries = shape if isinstance(shape, tuple) else (shape,)
     return tuple(check_integer(name, entry, minimum=0) for entry in entries)
 
 
 @overload
 def laplace_noise(
-    shape: Shape, *, scale: float, rng: np.random.Generator, complex: Literal[False] = ...
+    shape: _Shape, *, scale: float, rng: np.random.Generator, complex: Literal[False] = ...
 ) -> Array: ...
 
 
 @overload
 def laplace_noise(
-    shape: Shape, *, scale: float, rng: np.random.Generator, complex: Literal[True]
-) -> ComplexArray: ...
+    shape: _Shape, *, scale: float, rng: np.random.Generator, complex: Literal[True]
+) -> _ComplexArray: ...
 
 
 @overload
 def laplace_noise(
-    shape: Shape, *, scale: float, rng: np.random.Generator, complex: bool
-) -> Array | ComplexArray: ...
+    shape: _Shape, *, scale: float, rng: np.random.Generator, complex: bool
+) -> Array | _ComplexArray: ...
 
 
 def laplace_noise(
-    shape: Shape, *, scale: float, rng: np.random.Generator, complex: bool = False
-) -> Array | ComplexArray:
+    shape: _Shape, *, scale: float, rng: np.random.Generator, complex: bool = False
+) -> Array | _ComplexArray:
     r"""Return independent Laplace noise with density :math:`e^{-|z|/b}/(2b)` per real coordinate.
 
     Parameters
@@ -75,7 +75,7 @@ def laplace_noise(
     -------
     ndarray of float64 or complex128
         Noise of the given shape.  Floating-point noise is for research: its lowest bits can reveal
-        what it hides, so a release uses :func:`dplit.mechanisms.secure.secure_laplace`.
+        what it hides, so a release uses :func:`dplit.mechanisms.secure._secure_laplace`.
 
     References
     ----------
@@ -99,25 +99,25 @@ def laplace_noise(
 
 @overload
 def gaussian_noise(
-    shape: Shape, *, sigma: float, rng: np.random.Generator, complex: Literal[False] = ...
+    shape: _Shape, *, sigma: float, rng: np.random.Generator, complex: Literal[False] = ...
 ) -> Array: ...
 
 
 @overload
 def gaussian_noise(
-    shape: Shape, *, sigma: float, rng: np.random.Generator, complex: Literal[True]
-) -> ComplexArray: ...
+    shape: _Shape, *, sigma: float, rng: np.random.Generator, complex: Literal[True]
+) -> _ComplexArray: ...
 
 
 @overload
 def gaussian_noise(
-    shape: Shape, *, sigma: float, rng: np.random.Generator, complex: bool
-) -> Array | ComplexArray: ...
+    shape: _Shape, *, sigma: float, rng: np.random.Generator, complex: bool
+) -> Array | _ComplexArray: ...
 
 
 def gaussian_noise(
-    shape: Shape, *, sigma: float, rng: np.random.Generator, complex: bool = False
-) -> Array | ComplexArray:
+    shape: _Shape, *, sigma: float, rng: np.random.Generator, complex: bool = False
+) -> Array | _ComplexArray:
     r"""Return independent Gaussian noise with standard deviation ``sigma`` per real coordinate.
 
     Parameters
@@ -137,7 +137,7 @@ def gaussian_noise(
     -------
     ndarray of float64 or complex128
         Noise of the given shape.  Floating-point noise is for research: its lowest bits can reveal
-        what it hides, so a release uses :func:`dplit.mechanisms.secure.secure_gaussian`.
+        what it hides, so a release uses :func:`dplit.mechanisms.secure._secure_gaussian`.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def gaussian_noise(
 
 
 def gamma_norm_noise(
-    dimension: int, *, rate: float, rng: np.random.Generator, size: Shape | None = None
+    dimension: int, *, rate: float, rng: np.random.Generator, size: _Shape | None = None
 ) -> Array:
     r"""Return noise with density proportional to :math:`e^{-\xi\|z\|_2}` on :math:`R^d`.
 
@@ -198,7 +198,7 @@ def gamma_norm_noise(
 
 
 def _ball_radius(
-    dimension: int, *, rate: float, rng: np.random.Generator, size: Shape | None
+    dimension: int, *, rate: float, rng: np.random.Generator, size: _Shape | None
 ) -> NDArray[np.float64]:
     """Radii R of the K-norm mechanism in 2 ``dimension`` real dimensions, of shape (*size, 1).
 
@@ -212,8 +212,8 @@ def _ball_radius(
 
 
 def polydisc_noise(
-    dimension: int, *, rate: float, rng: np.random.Generator, size: Shape | None = None
-) -> ComplexArray:
+    dimension: int, *, rate: float, rng: np.random.Generator, size: _Shape | None = None
+) -> _ComplexArray:
     r"""Return noise on :math:`C^m` with density proportional to :math:`e^{-\xi\max_j|z_j|}`.
 
     Parameters
@@ -253,13 +253,13 @@ def polydisc_noise(
     radius = _ball_radius(dimension, rate=rate, rng=rng, size=size)
     modulus = radius * np.sqrt(rng.random((*radius.shape[:-1], dimension)))
     angle = rng.uniform(0.0, 2 * math.pi, size=modulus.shape)
-    noise: ComplexArray = modulus * np.exp(1j * angle)
+    noise: _ComplexArray = modulus * np.exp(1j * angle)
     return noise
 
 
 def cube_noise(
-    dimension: int, *, rate: float, rng: np.random.Generator, size: Shape | None = None
-) -> ComplexArray:
+    dimension: int, *, rate: float, rng: np.random.Generator, size: _Shape | None = None
+) -> _ComplexArray:
     r"""Return noise on :math:`C^m` with density prop. to :math:`e^{-\xi\max(|\Re z_j|,|\Im z_j|)}`.
 
     Parameters
@@ -299,5 +299,5 @@ def cube_noise(
     radius = _ball_radius(dimension, rate=rate, rng=rng, size=size)
     parts = rng.uniform(-1.0, 1.0, size=(*radius.shape[:-1], 2 * dimension))
     parts *= radius
-    noise: ComplexArray = parts.view(np.complex128)
+    noise: _ComplexArray = parts.view(np.complex128)
     return noise

@@ -18,15 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_finite_array, check_positive
 
-__all__ = [
-    "SecureRelease",
-    "secure_gaussian",
-    "secure_laplace",
-]
+__all__ = []
 
 
 @dataclass(frozen=True)
-class SecureRelease:
+class _SecureRelease:
     """Noisy values with the privacy loss that OpenDP certifies for them.
 
     Attributes
@@ -57,7 +53,7 @@ def _opendp() -> Any:
 
 def _release(
     values: ArrayLike, sensitivity: float, scale: float, measure: Literal["rho", "epsilon"]
-) -> SecureRelease:
+) -> _SecureRelease:
     array = check_finite_array("values", values)  # OpenDP would read NaN as a number
     if array.dtype.kind not in "iuf":
         raise TypeError(f"values must be real, got values of dtype {array.dtype}")
@@ -71,10 +67,10 @@ def _release(
     mechanism = make(domain, metric, scale=scale)
     noisy = mechanism(array.astype(np.float64).ravel().tolist())
     released = np.array(noisy, dtype=np.float64).reshape(array.shape)
-    return SecureRelease(released, float(mechanism.map(float(sensitivity))), measure)
+    return _SecureRelease(released, float(mechanism.map(float(sensitivity))), measure)
 
 
-def secure_gaussian(values: ArrayLike, *, sigma: float, sensitivity: float) -> SecureRelease:
+def _secure_gaussian(values: ArrayLike, *, sigma: float, sensitivity: float) -> _SecureRelease:
     r"""Return ``values`` with Gaussian noise that survives floating point.
 
     Parameters
@@ -109,14 +105,14 @@ def secure_gaussian(values: ArrayLike, *, sigma: float, sensitivity: float) -> S
 
     Examples
     --------
-    >>> release = secure_gaussian([1.0, 2.0], sigma=2.0, sensitivity=1.0)
+    >>> release = _secure_gaussian([1.0, 2.0], sigma=2.0, sensitivity=1.0)
     >>> release.values.shape, round(release.loss, 12), release.measure
     ((2,), 0.125, 'rho')
     """
     return _release(values, sensitivity, check_positive("sigma", sigma), "rho")
 
 
-def secure_laplace(values: ArrayLike, *, scale: float, sensitivity: float) -> SecureRelease:
+def _secure_laplace(values: ArrayLike, *, scale: float, sensitivity: float) -> _SecureRelease:
     r"""Return ``values`` with Laplace noise that survives floating point.
 
     Parameters
@@ -144,7 +140,7 @@ def secure_laplace(values: ArrayLike, *, scale: float, sensitivity: float) -> Se
 
     Examples
     --------
-    >>> release = secure_laplace([1.0, 2.0], scale=4.0, sensitivity=1.0)
+    >>> release = _secure_laplace([1.0, 2.0], scale=4.0, sensitivity=1.0)
     >>> release.values.shape, round(release.loss, 12), release.measure
     ((2,), 0.25, 'epsilon')
     """

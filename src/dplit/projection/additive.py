@@ -29,18 +29,17 @@ from dplit.mechanisms import gaussian_noise
 from dplit.projection.capacity import exact_sigma
 from dplit.projection.information import additive_sigma
 from dplit.projection.regression import (
-    check_design,
-    check_pair,
+    _check_design,
+    _check_pair,
+    _singular_values,
     condition_number,
     least_squares,
     ridge_error,
     root_snr,
-    singular_values,
     spectrum,
 )
 
 __all__ = [
-    "Augmented",
     "additive_scale",
     "attenuation_limit",
     "augmented_problem",
@@ -58,12 +57,12 @@ __all__ = [
 ]
 
 
-Calibration = Literal["paper", "exact"]
+_Calibration = Literal["paper", "exact"]
 
-Interval = tuple[float, float]
+_Interval = tuple[float, float]
 
 
-def _half_width(clip: Interval) -> float:
+def _half_width(clip: _Interval) -> float:
     low, high = (float(end) for end in clip)
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(f"clip must be finite (low, high) with low < high, got clip={clip!r}")
@@ -71,7 +70,7 @@ def _half_width(clip: Interval) -> float:
 
 
 def additive_scale(
-    *, epsilon: float, calibration: Calibration = "paper", clip: Interval = (-1.0, 1.0)
+    *, epsilon: float, calibration: _Calibration = "paper", clip: _Interval = (-1.0, 1.0)
 ) -> float:
     """Standard deviation of the noise: that of [-1, 1] times half the width of ``clip``.
 
@@ -91,8 +90,8 @@ def release_additive(
     *,
     epsilon: float,
     rng: np.random.Generator,
-    calibration: Calibration = "paper",
-    clip: Interval = (-1.0, 1.0),
+    calibration: _Calibration = "paper",
+    clip: _Interval = (-1.0, 1.0),
 ) -> Array:
     r"""Release a table with independent Gaussian noise on every entry, (8), (9) and Lemma 1.
 
@@ -148,7 +147,7 @@ def fit_corrected(released: ArrayLike, y: ArrayLike, *, sigma: float, cap: float
     >>> fit_corrected([[2.0], [2.0]], [1.0, 3.0], sigma=1.0).round(12)
     array([1.33333333])
     """
-    design, response = check_design(released, y)
+    design, response = _check_design(released, y)
     scale = check_nonnegative("sigma", sigma)
     share = check_interval("cap", cap, 0.0, 1.0)
     gram = design.T @ design
@@ -170,7 +169,7 @@ def attenuation_limit(X: ArrayLike, y: ArrayLike, *, sigma: float) -> float:
     >>> round(attenuation_limit([[1.0], [1.0]], [1.0, 3.0], sigma=1.0), 12)
     2.0
     """
-    problem = spectrum(*check_design(X, y))
+    problem = spectrum(*_check_design(X, y))
     if problem.residual == 0:
         raise ValueError("y must not lie in the column space of X: the error is infinite")
     return ridge_error(problem, penalty=len(np.asarray(X)) * check_nonnegative("sigma", sigma) ** 2)
@@ -213,7 +212,7 @@ def noise_quotient(
     """
     allowed = check_probability("failure", failure, one=True)
     t = math.sqrt(2 * math.log((2.0 if as_printed else 1.0) / allowed))
-    smallest = float(singular_values(X)[-1])
+    smallest = float(_singular_values(X)[-1])
     n, d = np.shape(X)
     size = math.sqrt(n) + math.sqrt(d) + t
     return additive_sigma(epsilon=epsilon) * size / smallest
@@ -255,11 +254,11 @@ def perturbation_bound(
     >>> perturbation_bound(X, y, E), perturbation_bound(X, y, E, improved=True)
     (9.0, 5.0)
     """
-    design, response = check_design(X, y)
+    design, response = _check_design(X, y)
     change = check_finite_array("E", E, ndim=2)
     if change.shape != design.shape:
         raise ValueError(f"E must have shape {design.shape}, got E of shape {change.shape}")
-    u = float(svdvals(change)[0] / singular_values(design)[-1])
+    u = float(svdvals(change)[0] / _singular_values(design)[-1])
     return _bound(u, condition_number(design), root_snr(design, response), improved)
 
 
@@ -283,7 +282,7 @@ def smallest_epsilon(X: ArrayLike) -> float:
     >>> round(smallest_epsilon(np.ones((100, 1))), 3)
     0.572
     """
-    ratio = float(singular_values(X)[-1]) / sum(math.sqrt(size) for size in np.shape(X))
+    ratio = float(_singular_values(X)[-1]) / sum(math.sqrt(size) for size in np.shape(X))
     return 0.5 * math.log2(1 + ratio**-2)
 
 
@@ -302,14 +301,14 @@ def necessary_epsilon(*, n_samples: int, n_features: int) -> float:
     return 0.5 * math.log2(1 + (1 + math.sqrt(d / n)) ** 2)
 
 
-class Augmented(NamedTuple):
+class _Augmented(NamedTuple):
     r"""The stacked problem: ``design`` is :math:`[X;\sigma I]`, ``response`` is :math:`[y;0]`."""
 
     design: Array
     response: Array
 
 
-def augmented_problem(X: ArrayLike, y: ArrayLike, *, sigma: float) -> Augmented:
+def augmented_problem(X: ArrayLike, y: ArrayLike, *, sigma: float) -> _Augmented:
     r"""Regression problem of which a noisy projection is a noiseless one, (24)-(25) and (28)-(29).
 
     :math:`SX+\sigma N=\tilde S\,[X;\sigma I]` and :math:`Sy=\tilde S\,[y;0]` with :math:`\tilde
@@ -319,7 +318,7 @@ def augmented_problem(X: ArrayLike, y: ArrayLike, *, sigma: float) -> Augmented:
     >>> augmented_problem([[1.0], [2.0]], [3.0, 4.0], sigma=0.5).design.ravel()
     array([1. , 2. , 0.5])
     """
-    table, response = check_pair(X, y)
+    table, response = _check_pair(X, y)
     d = table.shape[1]
     ridge = check_nonnegative("sigma", sigma) * np.eye(d)
-    return Augmented(np.vstack([table, ridge]), np.concatenate([response, np.zeros(d)]))
+    return _Augmented(np.vstack([table, ridge]), np.concatenate([response, np.zeros(d)]))

@@ -24,29 +24,26 @@ from dplit._checks import (
     check_positive,
     check_rng,
 )
-from dplit.projection.information import Bits, scale_information
+from dplit.projection.information import _Bits, scale_information
 from dplit.projection.leakage import (
     EntryChannel,
+    _filtered_entry,
+    _levels_leakage,
+    _log_likelihoods,
     binary_leakage,
     binary_total_variation,
     coherent_bound,
     entry_channels,
-    filtered_entry,
-    levels_leakage,
-    log_likelihoods,
     single_entry,
 )
 from dplit.projection.projection import ProjectionRelease, printed_variance, release_projection
 
 __all__ = [
-    "AttackedEntry",
-    "NearDuplicate",
     "attack_entry",
     "collinear_bystanders",
     "disjoint_columns",
     "likeliest_entry",
     "near_duplicate_audit",
-    "near_duplicate_columns",
     "outlier_leakage",
     "paired_columns",
     "rms_attack",
@@ -54,7 +51,6 @@ __all__ = [
     "scale_leakage",
     "shared_sketch_leakage",
     "single_column",
-    "whitened_gram",
 ]
 
 
@@ -81,7 +77,7 @@ def rms_attack_quantiles(size: float, probabilities: ArrayLike, *, n_components:
     return np.asarray(check_nonnegative("size", size) * chi.ppf(p, n) / np.sqrt(n))
 
 
-def whitened_gram(
+def _whitened_gram(
     release: ProjectionRelease, X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int,
     column: int,
 ) -> tuple[EntryChannel, Array]:  # fmt: skip
@@ -92,10 +88,10 @@ def whitened_gram(
 
     >>> release = ProjectionRelease(np.array([[2.0]]), np.array([0.0]))
     >>> X = [[0.0], [1.0], [1.0]]
-    >>> whitened_gram(release, X, None, variance=2.0, row=0, column=0)[1][0, 0].round(6)
+    >>> _whitened_gram(release, X, None, variance=2.0, row=0, column=0)[1][0, 0].round(6)
     np.float64(0.25)
     """
-    channel, filters = filtered_entry(X, y, variance=variance, row=row, column=column)
+    channel, filters = _filtered_entry(X, y, variance=variance, row=row, column=column)
     Z = release.X if y is None else np.column_stack([release.X, release.y])
     seen = np.asarray(Z) @ filters  # (n', 2): W a and W b
     return channel, np.asarray(seen.T @ seen)
@@ -113,12 +109,12 @@ def likeliest_entry(
     1.0
     """
     candidates = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
-    channel, gram = whitened_gram(release, X, y, variance=variance, row=row, column=column)
-    logs = log_likelihoods(channel, candidates, gram, n_components=len(np.asarray(release.X)))
+    channel, gram = _whitened_gram(release, X, y, variance=variance, row=row, column=column)
+    logs = _log_likelihoods(channel, candidates, gram, n_components=len(np.asarray(release.X)))
     return float(candidates[int(np.argmax(logs))])
 
 
-class AttackedEntry(NamedTuple):
+class _AttackedEntry(NamedTuple):
     """True values, and for each the guesses of the adversary in repeated releases."""
 
     truth: Array
@@ -137,7 +133,7 @@ def attack_entry(
     levels: ArrayLike,
     n_trials: int,
     rng: np.random.Generator,
-) -> AttackedEntry:
+) -> _AttackedEntry:
     """Release ``n_trials`` times for each true value of one entry, and guess the value each time.
 
     ``truth`` (t,) are the values that the entry really has, ``levels`` the adversary's candidates.
@@ -156,7 +152,7 @@ def attack_entry(
             guesses[k, trial] = likeliest_entry(
                 release, data, y, variance=variance, row=row, column=column, levels=levels
             )
-    return AttackedEntry(values, guesses)
+    return _AttackedEntry(values, guesses)
 
 
 def paired_columns(x: float, *, n_records: int = 3) -> Array:
@@ -193,7 +189,7 @@ def _entry(x: float) -> float:
     return float(x)
 
 
-def shared_sketch_leakage(levels: ArrayLike, *, n_components: int = 1) -> Bits:
+def shared_sketch_leakage(levels: ArrayLike, *, n_components: int = 1) -> _Bits:
     """Bits on the entry x of :func:`paired_columns` or :func:`single_column`, without noise.
 
     ``levels`` are its nonzero values, equally likely: the differences of the two released columns
@@ -246,7 +242,7 @@ def disjoint_columns(square: float, *, ones: int, n_features: int) -> Array:
 
 def scale_leakage(
     tables: list[Array], weights: ArrayLike, *, epsilon: float, n_components: int
-) -> Bits:
+) -> _Bits:
     """Bits that columns without the entry give, because the printed variance depends on it.
 
     ``tables`` are the data for each value of the entry, equally likely; rows of ``weights`` (d,) or
@@ -271,7 +267,7 @@ def scale_leakage(
     return scale_information(variances, n_samples=n_components * len(W))
 
 
-def near_duplicate_columns(
+def _near_duplicate_columns(
     n_records: int, *, redrawn: float, alice: float = -1.0, rng: np.random.Generator
 ) -> Array:
     """Two uniform columns: the second copies the first but for Alice and a share of redrawn rows.
@@ -288,7 +284,7 @@ def near_duplicate_columns(
     return X
 
 
-class NearDuplicate(NamedTuple):
+class _NearDuplicate(NamedTuple):
     """Audit of one draw: printed variance (largest over the grid), bits, their error, TV(-1, 1)."""
 
     variance: float
@@ -306,24 +302,24 @@ def near_duplicate_audit(
     alice: float = -1.0,
     rng: np.random.Generator,
     n_draws: int = 1000,
-) -> NearDuplicate:
+) -> _NearDuplicate:
     """Leakage of Alice's entry on a grid of nine values, from ``S X`` alone.
 
     The prior is optimised on draws of its own, ``n_draws`` per value, so that the bits are
     unbiased.
     """
-    X = near_duplicate_columns(n_records, redrawn=redrawn, alice=alice, rng=rng)
+    X = _near_duplicate_columns(n_records, redrawn=redrawn, alice=alice, rng=rng)
     levels = np.linspace(-1.0, 1.0, 9)
     largest = 0.0
     for level in levels:
         X[0, 0] = level
         largest = max(largest, printed_variance(X, epsilon=epsilon, n_components=n_components))
     channel = single_entry(X, None, variance=largest, row=0, column=0)
-    bits = levels_leakage(
+    bits = _levels_leakage(
         channel, levels, n_components=n_components, rng=rng, n_draws=n_draws, optimise=True
     )
     distance = float(binary_total_variation(channel, n_components=n_components))
-    return NearDuplicate(largest, bits.value, bits.error, distance)
+    return _NearDuplicate(largest, bits.value, bits.error, distance)
 
 
 def outlier_leakage(

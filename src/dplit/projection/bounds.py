@@ -17,11 +17,9 @@ from numpy.typing import ArrayLike
 from dplit._checks import check_finite_array, check_integer, check_nonnegative, check_probability
 from dplit.projection.additive import augmented_problem
 from dplit.projection.laws import sketch_quantile
-from dplit.projection.regression import Spectrum, check_pair
+from dplit.projection.regression import Spectrum, _check_pair
 
 __all__ = [
-    "ErrorFactors",
-    "NoiseTerms",
     "coefficient_bound",
     "error_factors",
     "explicit_failure",
@@ -34,14 +32,14 @@ __all__ = [
 ]
 
 
-class NoiseTerms(NamedTuple):
+class _NoiseTerms(NamedTuple):
     """The two terms that the noise adds in Theorem 2."""
 
     l1: float
     l2: float
 
 
-class ErrorFactors(NamedTuple):
+class _ErrorFactors(NamedTuple):
     """The factors of (30): ridge error, its penalty, sketching, the penalty taken off again."""
 
     eta1: float
@@ -50,7 +48,7 @@ class ErrorFactors(NamedTuple):
     eta4: float
 
 
-def noise_terms(problem: Spectrum, *, penalty: float) -> NoiseTerms:
+def noise_terms(problem: Spectrum, *, penalty: float) -> _NoiseTerms:
     r"""Terms of Theorem 2, (15): :math:`l_1=\lambda\max_i(\sigma_i/(\sigma_i^2+\lambda))^2r^2(y)`
     and :math:`l_2=\lambda r(y)/(\sigma_{\min}^2+\lambda)`.
 
@@ -62,7 +60,7 @@ def noise_terms(problem: Spectrum, *, penalty: float) -> NoiseTerms:
     lam = check_nonnegative("penalty", penalty)
     shrink = np.max(problem.energies / (problem.energies + lam) ** 2)
     worst = lam / (problem.energies[0] + lam)
-    return NoiseTerms(
+    return _NoiseTerms(
         float(lam * shrink * problem.snr) if lam > 0 else 0.0,
         float(worst * math.sqrt(problem.snr)) if lam > 0 else 0.0,
     )
@@ -161,13 +159,13 @@ def objective_bound(problem: Spectrum, *, penalty: float) -> float:
     return 1.0 + noise_terms(problem, penalty=penalty).l1
 
 
-def error_factors(X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, penalty: float) -> ErrorFactors:
+def error_factors(X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, penalty: float) -> _ErrorFactors:
     """The four factors of (30) for a fit ``theta`` on projected data, from the matrices themselves.
 
     >>> error_factors([[1.0], [1.0]], [3.0, 1.0], [1.0], penalty=0.0)
     ErrorFactors(eta1=1.0, eta2=1.0, eta3=2.0, eta4=1.0)
     """
-    design, response = check_pair(X, y)
+    design, response = _check_pair(X, y)
     fit = check_finite_array("theta", theta, ndim=1)
     lam = check_nonnegative("penalty", penalty)
     best = np.linalg.lstsq(design, response, rcond=None)[0]
@@ -184,7 +182,7 @@ def error_factors(X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, penalty: floa
         raise ValueError(
             "y must not lie in the column space of X: every relative error is infinite"
         )
-    return ErrorFactors(
+    return _ErrorFactors(
         plain(ridge) / plain(best),
         penalised(ridge) / plain(ridge),
         penalised(fit) / penalised(ridge),

@@ -18,10 +18,9 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import logsumexp, ndtr, softmax
 
 from dplit._checks import Array, check_integer, check_positive
-from dplit.projection.information import Bracket, additive_sigma, scale_information
+from dplit.projection.information import _Bracket, additive_sigma, scale_information
 
 __all__ = [
-    "InputLaw",
     "average_power_capacity",
     "coherent_capacity_bound",
     "exact_sigma",
@@ -51,7 +50,7 @@ _Z = np.arange(-9.0, 9.0 + _STEP / 2, _STEP)
 _WEIGHTS = _STEP * np.exp(-(_Z**2) / 2) / math.sqrt(2 * math.pi)
 
 
-class InputLaw(NamedTuple):
+class _InputLaw(NamedTuple):
     """A symmetric input law: mass ``weights[k] / 2`` at each of ``points[k]`` and its negative."""
 
     points: Array
@@ -69,7 +68,7 @@ def average_power_capacity(sigma: float) -> float:
     return 0.5 * math.log1p(check_positive("sigma", sigma) ** -2) / _LN2
 
 
-def _divergence(x: Array, law: InputLaw, sigma: float) -> tuple[Array, Array]:
+def _divergence(x: Array, law: _InputLaw, sigma: float) -> tuple[Array, Array]:
     """Return D(N(x, sigma^2) || output law) in nats at inputs x, and its derivative.
 
     The log of the ratio of densities at x + sigma z is a log of a mean of exp(-u z - u^2/2) over
@@ -85,13 +84,13 @@ def _divergence(x: Array, law: InputLaw, sigma: float) -> tuple[Array, Array]:
     return -(total @ _WEIGHTS), pull @ _WEIGHTS
 
 
-def _improve(law: InputLaw, sigma: float) -> InputLaw:
+def _improve(law: _InputLaw, sigma: float) -> _InputLaw:
     """Raise the information over inner points and weights by a quasi-Newton search."""
     k = len(law.points)
     logits = np.log(np.maximum(law.weights, 1e-12))
 
     def negative(v: Array) -> tuple[float, Array]:
-        here = InputLaw(v[:k], softmax(v[k:]))
+        here = _InputLaw(v[:k], softmax(v[k:]))
         D, slope = _divergence(here.points, here, sigma)
         information = float(here.weights @ D)
         gradient = np.concatenate([here.weights * slope, here.weights * (D - information)])
@@ -103,10 +102,10 @@ def _improve(law: InputLaw, sigma: float) -> InputLaw:
     end = minimize(  # type: ignore[call-overload]
         negative, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
     ).x
-    return InputLaw(end[:k], softmax(end[k:]))
+    return _InputLaw(end[:k], softmax(end[k:]))
 
 
-def _upper(law: InputLaw, sigma: float, target: float) -> tuple[float, float]:
+def _upper(law: _InputLaw, sigma: float, target: float) -> tuple[float, float]:
     """Return a bound on D over [0, 1] in nats, near ``target`` if D is below it, and the best x.
 
     D'' >= 1/sigma^2 - 1/sigma^4, so between two points at distance h D exceeds the larger end by at
@@ -128,9 +127,9 @@ def _upper(law: InputLaw, sigma: float, target: float) -> tuple[float, float]:
 
 
 @cache
-def _solve(sigma: float, tolerance: float) -> tuple[InputLaw, Bracket]:
+def _solve(sigma: float, tolerance: float) -> tuple[_InputLaw, _Bracket]:
     """Raise the information of an input law until the bounds are ``tolerance`` bits apart."""
-    law = InputLaw(np.ones(1), np.ones(1))
+    law = _InputLaw(np.ones(1), np.ones(1))
     width = tolerance * _LN2
     for _ in range(60):
         lower = float(law.weights @ _divergence(law.points, law, sigma)[0])
@@ -138,12 +137,12 @@ def _solve(sigma: float, tolerance: float) -> tuple[InputLaw, Bracket]:
         if upper - lower <= width * (1 + 1e-9):
             break
         if (np.abs(law.points - worst) > 1e-2 * sigma).all():
-            law = InputLaw(np.append(law.points, worst), np.append(0.95 * law.weights, 0.05))
+            law = _InputLaw(np.append(law.points, worst), np.append(0.95 * law.weights, 0.05))
         law = _improve(law, sigma)
-    return law, Bracket(lower / _LN2, upper / _LN2)
+    return law, _Bracket(lower / _LN2, upper / _LN2)
 
 
-def peak_capacity(sigma: float, *, tolerance: float = 1e-6) -> Bracket:
+def peak_capacity(sigma: float, *, tolerance: float = 1e-6) -> _Bracket:
     r"""Bounds in bits on what one noisy entry in [-1, 1] leaks, at most ``tolerance`` apart.
 
     :math:`\sup_{|x|\le1}I(x;x+\sigma Z)` up to the rounding of float64; ``sigma`` is at least 0.1.
@@ -263,7 +262,7 @@ def _on_off(nu: float, power: float, n: int) -> float:
     return scale_information(levels, n_samples=n, prior=[1 - 1 / power, 1 / power]).value
 
 
-def peak_capacity_bracket(noise: float, *, n_components: int) -> Bracket:
+def peak_capacity_bracket(noise: float, *, n_components: int) -> _Bracket:
     """Certified bounds in bits on the capacity of one released column for an entry in [-1, 1].
 
     ``lower``: a fair choice between :math:`x^2=0` and 1, less the error of the quadrature.
@@ -282,7 +281,7 @@ def peak_capacity_bracket(noise: float, *, n_components: int) -> Bracket:
 
     w = brentq(lambda w: divergence(nu, w) - divergence(nu + 1, w), nu, nu + 1, xtol=1e-14 * nu)
     upper = max(divergence(nu, w), divergence(nu + 1, w)) * _LOG2_E
-    return Bracket(lower.value - lower.error, upper)
+    return _Bracket(lower.value - lower.error, upper)
 
 
 def peak_law(*, epsilon: float, n_components: int) -> float:

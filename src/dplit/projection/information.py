@@ -31,9 +31,6 @@ from dplit._checks import (
 from dplit.accounting import gdp_epsilon
 
 __all__ = [
-    "Bits",
-    "Bracket",
-    "PairFactors",
     "additive_sigma",
     "binary_information",
     "capacity_bracket",
@@ -47,8 +44,6 @@ __all__ = [
     "entry_mu",
     "erasure_channel",
     "fixed_variance",
-    "pair_information",
-    "pair_total_variation",
     "pinsker_delta",
     "row_dp_epsilon",
     "row_mu",
@@ -66,14 +61,14 @@ _LN2 = math.log(2.0)
 _LARGEST_BITS = 1000.0
 
 
-class Bits(NamedTuple):
+class _Bits(NamedTuple):
     """An amount of information in bits, with the difference to half the resolution as error."""
 
     value: float
     error: float
 
 
-class PairFactors(NamedTuple):
+class _PairFactors(NamedTuple):
     r"""What decides how well two covariances are told apart, by numbers that do not cancel.
 
     ``ratio`` is :math:`\det\Sigma_0/\det\Sigma_1`; ``plus`` and ``minus`` are the two values of
@@ -86,7 +81,7 @@ class PairFactors(NamedTuple):
     minus: Array
 
 
-def legendre(low: float, high: float, count: int, panels: int = 1) -> tuple[Array, Array]:
+def _legendre(low: float, high: float, count: int, panels: int = 1) -> tuple[Array, Array]:
     """Nodes and weights of a composite Gauss-Legendre rule on [low, high]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     edges = np.linspace(low, high, panels + 1)
@@ -95,13 +90,15 @@ def legendre(low: float, high: float, count: int, panels: int = 1) -> tuple[Arra
     return (middle + half * nodes).ravel(), (half * weights).ravel()
 
 
-def chi_nodes(dof: int, count: int, *, panels: int = 1, tail: float = _TAIL) -> tuple[Array, Array]:
+def _chi_nodes(
+    dof: int, count: int, *, panels: int = 1, tail: float = _TAIL
+) -> tuple[Array, Array]:
     """Nodes of a chi variable and their probabilities, all but ``tail`` of them at either end."""
-    t, w = legendre(float(chi.ppf(tail, dof)), float(chi.isf(tail, dof)), count, panels)
+    t, w = _legendre(float(chi.ppf(tail, dof)), float(chi.isf(tail, dof)), count, panels)
     return t, w * chi.pdf(t, dof)
 
 
-def levels_information(logs: Sequence[Array]) -> Bits:
+def _levels_information(logs: Sequence[Array]) -> _Bits:
     """Bits about equally likely values, from log-likelihoods (draws, m) of draws of each of the m.
 
     The error is a standard error.
@@ -112,7 +109,7 @@ def levels_information(logs: Sequence[Array]) -> Bits:
         bits = (log[:, k] - mixture) / np.log(2.0)
         value += float(bits.mean()) / len(logs)
         square += float(bits.var(ddof=1)) / len(bits) / len(logs) ** 2
-    return Bits(value, float(np.sqrt(square)))
+    return _Bits(value, float(np.sqrt(square)))
 
 
 def _check_levels(variances: ArrayLike, prior: ArrayLike | None) -> tuple[Array, Array]:
@@ -148,7 +145,7 @@ def scale_information(
     prior: ArrayLike | None = None,
     law: str = "gaussian",
     panels: int = 80,
-) -> Bits:
+) -> _Bits:
     r"""Mutual information between a variance and N Gaussian samples that have it, in bits.
 
     ``variances`` (m,) are positive, ``prior`` uniform by default; ``law="cauchy"`` is one sample
@@ -171,14 +168,14 @@ def scale_information(
     shifts, weights = shifts[keep], weights[keep]
 
     def integral(count: int) -> float:
-        u, w = legendre(*_range(n, law), 16, count)
+        u, w = _legendre(*_range(n, law), 16, count)
         own = _log_density(u, n, law)
         moved = u[None, :, None] + shifts[:, None, None] - shifts  # (level, node, other level)
         mixture = np.log(np.exp(_log_density(moved, n, law) - own[:, None]) @ weights)
         return float(-(weights @ (mixture @ (w * np.exp(own)))) / _LN2)
 
     fine = integral(panels)
-    return Bits(max(fine, 0.0), abs(fine - integral(panels // 2)))
+    return _Bits(max(fine, 0.0), abs(fine - integral(panels // 2)))
 
 
 def scale_total_variation(first: float, second: float, *, n_samples: int) -> float:
@@ -199,7 +196,7 @@ def scale_total_variation(first: float, second: float, *, n_samples: int) -> flo
 
 def _softplus_mean(offset: Array, a: Array, b: Array, dof: int, count: int) -> Array:
     """Mean of log2(1 + exp(offset - (a g + b h)/2)) for independent chi-square g, h."""
-    t, mass = chi_nodes(dof, count)
+    t, mass = _chi_nodes(dof, count)
     square = t**2 / 2
     result = np.empty(offset.shape)
     for index in np.ndindex(offset.shape):
@@ -208,8 +205,8 @@ def _softplus_mean(offset: Array, a: Array, b: Array, dof: int, count: int) -> A
     return result / _LN2
 
 
-def pair_information(
-    factors: PairFactors, *, n_samples: int, nodes: int = 64
+def _pair_information(
+    factors: _PairFactors, *, n_samples: int, nodes: int = 64
 ) -> tuple[Array, Array]:
     r"""Bits in [0, 1] of one fair bit that selects one of two covariances, and their error.
 
@@ -219,8 +216,8 @@ def pair_information(
     :math:`g_i\sim\chi^2_N`, under :math:`\Sigma_1` the same with :math:`1/\rho_i`, and
     :math:`I=1-\frac12E_0\log_2(1+e^L)-\frac12E_1\log_2(1+e^{-L})`.
 
-    >>> same = PairFactors(np.array(1.0), np.array(0.0), np.array(0.0))
-    >>> bool(abs(pair_information(same, n_samples=5)[0]) < 1e-12)
+    >>> same = _PairFactors(np.array(1.0), np.array(0.0), np.array(0.0))
+    >>> bool(abs(_pair_information(same, n_samples=5)[0]) < 1e-12)
     True
     """
     n = check_integer("n_samples", n_samples)
@@ -237,20 +234,20 @@ def pair_information(
     return fine, np.abs(fine - value(3 * nodes // 4))
 
 
-def pair_total_variation(factors: PairFactors, *, n_samples: int, nodes: int = 200) -> Array:
+def _pair_total_variation(factors: _PairFactors, *, n_samples: int, nodes: int = 200) -> Array:
     """Total variation between N samples of one covariance and N samples of another.
 
     It is the probability of a positive log-likelihood ratio under the second covariance minus the
     same under the first, by an integral with ``nodes`` nodes.
 
-    >>> scaled = PairFactors(np.array(1e-4), np.array(0.0), np.array(1e-4 - 1.0))
-    >>> round(float(pair_total_variation(scaled, n_samples=1)), 3)
+    >>> scaled = _PairFactors(np.array(1e-4), np.array(0.0), np.array(1e-4 - 1.0))
+    >>> round(float(_pair_total_variation(scaled, n_samples=1)), 3)
     0.973
     """
     n = check_integer("n_samples", n_samples)
     check_integer("nodes", nodes, minimum=8)
     ratio, plus, minus = (np.asarray(part, dtype=float) for part in factors)
-    t, mass = chi_nodes(n, 20, panels=max(nodes // 20, 1))
+    t, mass = _chi_nodes(n, 20, panels=max(nodes // 20, 1))
 
     def below(offset: Array, up: Array, down: Array) -> Array:
         """P(up g + down h < 2 offset), with the distribution function in the larger direction."""
@@ -403,7 +400,7 @@ def row_dp_epsilon(*, epsilon: float, delta: float, n_features: int, width: floa
     return gdp_epsilon(delta=check_probability("delta", delta), mu=mu)
 
 
-class Bracket(NamedTuple):
+class _Bracket(NamedTuple):
     """A number in bits between two bounds that were both computed."""
 
     lower: float
@@ -462,7 +459,7 @@ def _divergences(W: Array, q: Array) -> Array:
 
 def capacity_bracket(
     channel: ArrayLike, *, tolerance: float = 1e-6, max_steps: int = 100_000
-) -> Bracket:
+) -> _Bracket:
     r"""Bounds on the capacity of a channel (k, m), by Blahut and Arimoto.
 
     ``lower`` is the information under the last prior p, ``upper`` :math:`\max_xD(W_x\|pW)`, which
@@ -482,7 +479,7 @@ def capacity_bracket(
             break
         p = p * np.exp2(divergences - upper)
         p /= p.sum()
-    return Bracket(max(lower, 0.0), max(upper, 0.0))
+    return _Bracket(max(lower, 0.0), max(upper, 0.0))
 
 
 def channel_delta(channel: ArrayLike, *, epsilon: float) -> float:
@@ -525,7 +522,7 @@ def conditional_information(joint: ArrayLike, mechanism: ArrayLike, *, entry: in
     return max(float(inside - outside) / _LN2, 0.0)
 
 
-def database_leakage(mechanism: ArrayLike, *, tolerance: float = 1e-6) -> Bracket:
+def database_leakage(mechanism: ArrayLike, *, tolerance: float = 1e-6) -> _Bracket:
     r"""Bounds on the smallest :math:`\epsilon` in bits of Definition 1.
 
     The largest capacity among the channels that fixed other entries leave, each up to ``tolerance``
@@ -543,7 +540,7 @@ def database_leakage(mechanism: ArrayLike, *, tolerance: float = 1e-6) -> Bracke
         for axis in range(W.ndim - 1)
         for channel in np.moveaxis(W, axis, -2).reshape(-1, W.shape[axis], W.shape[-1])
     ]
-    return Bracket(max(b.lower for b in brackets), max(b.upper for b in brackets))
+    return _Bracket(max(b.lower for b in brackets), max(b.upper for b in brackets))
 
 
 def entry_distance(first: ArrayLike, second: ArrayLike) -> int:

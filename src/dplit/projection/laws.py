@@ -30,14 +30,13 @@ from dplit._checks import (
 from dplit.projection.additive import augmented_problem
 from dplit.projection.regression import (
     Spectrum,
-    check_pair,
+    _check_pair,
     ridge_coefficients,
     ridge_error,
     ridge_objective,
 )
 
 __all__ = [
-    "CoupledFits",
     "additive_draws",
     "additive_path",
     "bartlett_factor",
@@ -342,7 +341,7 @@ def tail_asymptote(delta: float, *, n_features: int, n_components: int) -> float
     return float(np.exp(log - m / 2 * math.log(excess * (2.0 + excess))))
 
 
-class CoupledFits(NamedTuple):
+class _CoupledFits(NamedTuple):
     """Coefficients from one and the same noise: on the full data, and on the small factors."""
 
     naive: Array
@@ -351,12 +350,12 @@ class CoupledFits(NamedTuple):
 
 def coupled_projection(
     X: ArrayLike, y: ArrayLike, S: ArrayLike, N: ArrayLike, *, penalty: float
-) -> CoupledFits:
+) -> _CoupledFits:
     """Fit on S X + sigma N and S y, and the same fit from a triangular factor of order d + 1.
 
     S and N, of shapes (n', n) and (n', d), are the mechanism's. The two agree up to rounding.
     """
-    design, response = check_pair(X, y)
+    design, response = _check_pair(X, y)
     left, noise = (np.asarray(check_finite_array(k, v)) for k, v in (("S", S), ("N", N)))
     root, d = math.sqrt(check_nonnegative("penalty", penalty)), design.shape[1]
     released = left @ design + root * noise
@@ -364,12 +363,12 @@ def coupled_projection(
     stacked = augmented_problem(design, response, sigma=root)
     Q, R = np.linalg.qr(np.column_stack(stacked))
     small = np.linalg.qr(np.hstack([left, noise]) @ Q, mode="r") @ R
-    return CoupledFits(np.asarray(naive), solve_triangular(small[:d, :d], small[:d, d]))
+    return _CoupledFits(np.asarray(naive), solve_triangular(small[:d, :d], small[:d, d]))
 
 
-def coupled_additive(X: ArrayLike, y: ArrayLike, N: ArrayLike, *, sigma: float) -> CoupledFits:
+def coupled_additive(X: ArrayLike, y: ArrayLike, N: ArrayLike, *, sigma: float) -> _CoupledFits:
     """Fit on X + sigma N and y, N of shape (n, d), and the same fit from at most 2 d + 1 rows."""
-    design, response = check_pair(X, y)
+    design, response = _check_pair(X, y)
     noise = np.asarray(check_finite_array("N", N))
     level, d = check_positive("sigma", sigma), design.shape[1]
     naive = np.linalg.lstsq(design + level * noise, response, rcond=None)[0]
@@ -379,4 +378,4 @@ def coupled_additive(X: ArrayLike, y: ArrayLike, N: ArrayLike, *, sigma: float) 
     rows = np.vstack([R[:, :d] + level * inside, level * outside])
     right = np.append(R[:, d], np.zeros(len(outside)))
     small = np.linalg.lstsq(rows, right, rcond=None)[0]
-    return CoupledFits(np.asarray(naive), np.asarray(small))
+    return _CoupledFits(np.asarray(naive), np.asarray(small))

@@ -30,28 +30,22 @@ from dplit._checks import (
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon
 from dplit.projection.additive import augmented_problem
 from dplit.projection.information import (
-    Bits,
-    PairFactors,
-    chi_nodes,
-    levels_information,
-    pair_information,
-    pair_total_variation,
+    _Bits,
+    _chi_nodes,
+    _levels_information,
+    _pair_information,
+    _pair_total_variation,
+    _PairFactors,
 )
-from dplit.projection.regression import check_pair
+from dplit.projection.regression import _check_pair
 
 __all__ = [
-    "CoefficientLaw",
     "EntryChannel",
-    "augmented",
     "binary_leakage",
     "binary_total_variation",
-    "coefficient_law",
     "coefficient_leakage",
     "coherent_bound",
     "entry_channels",
-    "entry_factors",
-    "levels_leakage",
-    "log_likelihoods",
     "row_delta",
     "row_epsilon",
     "row_variance",
@@ -73,15 +67,15 @@ class EntryChannel(NamedTuple):
     det: Array
 
 
-def augmented(X: ArrayLike, y: ArrayLike | None, variance: float) -> tuple[Array, Array]:
+def _augmented(X: ArrayLike, y: ArrayLike | None, variance: float) -> tuple[Array, Array]:
     """X as an array, and the matrix M with Sigma = M^T M whose first n rows are those of [X y].
 
     M has shape (n + d, d + 1); without y, d columns, and without noise, n rows.
 
-    >>> augmented([[1.0], [1.0]], None, 4.0)[1].ravel()
+    >>> _augmented([[1.0], [1.0]], None, 4.0)[1].ravel()
     array([1., 1., 2.])
     """
-    rows, labels = check_pair(X, y)
+    rows, labels = _check_pair(X, y)
     scale = math.sqrt(check_nonnegative("variance", variance))
     stacked = augmented_problem(rows, labels, sigma=scale)
     M = stacked.design if y is None else np.column_stack(stacked)
@@ -116,7 +110,7 @@ def entry_channels(
     >>> channel.aa.ravel().round(6)
     array([0.5, 0.5, 0.5])
     """
-    data, M = augmented(X, y, variance)
+    data, M = _augmented(X, y, variance)
     n, d = data.shape
     chosen = np.arange(n) if rows is None else np.asarray(rows, dtype=int)
     root = _inverse_root(M)
@@ -134,7 +128,7 @@ def entry_channels(
     return EntryChannel(aa, ab, bb, det)
 
 
-def check_entry(X: Array, row: object, column: object) -> tuple[int, int]:
+def _check_entry(X: Array, row: object, column: object) -> tuple[int, int]:
     """Return row and column, counted from zero, of an entry that X has."""
     i, j = check_integer("row", row, minimum=0), check_integer("column", column, minimum=0)
     if i >= X.shape[0] or j >= X.shape[1]:
@@ -150,15 +144,15 @@ def single_entry(
     >>> float(single_entry([[1.0], [1.0], [1.0]], None, variance=2.0, row=0, column=0).aa)
     0.25
     """
-    return filtered_entry(X, y, variance=variance, row=row, column=column)[0]
+    return _filtered_entry(X, y, variance=variance, row=row, column=column)[0]
 
 
-def filtered_entry(
+def _filtered_entry(
     X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int, column: int
 ) -> tuple[EntryChannel, Array]:
     """Return the channel of one entry, and A^-1 [e_j, r_0], the adversary's two filters."""
-    rows, M = augmented(X, y, variance)
-    i, j = check_entry(rows, row, column)
+    rows, M = _augmented(X, y, variance)
+    i, j = _check_entry(rows, row, column)
     rest = np.delete(M, i, axis=0)
     A = rest.T @ rest
     unit = np.eye(len(A))[j]
@@ -168,13 +162,13 @@ def filtered_entry(
     return EntryChannel(*(np.asarray(v) for v in (aa, ab, bb, aa * bb - ab**2))), solved
 
 
-def entry_factors(channel: EntryChannel, low: float, high: float) -> PairFactors:
+def _entry_factors(channel: EntryChannel, low: float, high: float) -> _PairFactors:
     r"""Generalised eigenvalues that tell x = low from x = high, for the functions on pairs.
 
     With :math:`q_k=|x_ka+b|^2` and :math:`\kappa=(x_1-x_0)^2\det/(1+q_1)` the numbers
     :math:`\rho-1` solve :math:`e^2-me-\kappa=0`, :math:`m=\frac{q_0-q_1}{1+q_1}+\kappa`.
 
-    >>> equal = entry_factors(EntryChannel(*np.array([1.0, 0.0, 1.0, 1.0])), 0.5, 0.5)
+    >>> equal = _entry_factors(EntryChannel(*np.array([1.0, 0.0, 1.0, 1.0])), 0.5, 0.5)
     >>> float(equal.plus)
     0.0
     """
@@ -189,7 +183,7 @@ def entry_factors(channel: EntryChannel, low: float, high: float) -> PairFactors
     with np.errstate(divide="ignore", invalid="ignore"):
         small = np.where(big > 0, kappa / big, 0.0)
     plus, minus = np.where(m >= 0, big, small), np.where(m >= 0, -small, -big)
-    return PairFactors(np.asarray((1 + q0) / (1 + q1)), plus, minus)
+    return _PairFactors(np.asarray((1 + q0) / (1 + q1)), plus, minus)
 
 
 def binary_leakage(
@@ -206,7 +200,7 @@ def binary_leakage(
     0.0691
     """
     n = check_integer("n_components", n_components)
-    return pair_information(entry_factors(channel, low, high), n_samples=n, nodes=nodes)
+    return _pair_information(_entry_factors(channel, low, high), n_samples=n, nodes=nodes)
 
 
 def binary_total_variation(
@@ -219,7 +213,7 @@ def binary_total_variation(
     0.2433
     """
     n = check_integer("n_components", n_components)
-    return pair_total_variation(entry_factors(channel, low, high), n_samples=n)
+    return _pair_total_variation(_entry_factors(channel, low, high), n_samples=n)
 
 
 def coherent_bound(channel: EntryChannel, *, n_components: int) -> Array:
@@ -237,7 +231,7 @@ def coherent_bound(channel: EntryChannel, *, n_components: int) -> Array:
     return np.asarray(np.log2(1 + n * channel.aa) / 2)
 
 
-def log_likelihoods(
+def _log_likelihoods(
     channel: EntryChannel, levels: ArrayLike, gram: ArrayLike, *, n_components: int
 ) -> Array:
     r"""Log-likelihoods of the values ``levels`` (m,) of one entry, up to a constant.
@@ -246,7 +240,7 @@ def log_likelihoods(
     :math:`v=xa+b` the result is :math:`-\frac{n'}2\log(1+|v|^2)+\frac{|Wv|^2}{2(1+|v|^2)}`.
 
     >>> channel = EntryChannel(*np.array([1.0, 0.0, 0.0, 0.0]))
-    >>> log_likelihoods(channel, [0.0, 1.0], np.eye(2), n_components=1).round(4)
+    >>> _log_likelihoods(channel, [0.0, 1.0], np.eye(2), n_components=1).round(4)
     array([0.5   , 0.1534])
     """
     n, x, G = n_components, np.asarray(levels), np.asarray(gram)
@@ -282,7 +276,7 @@ def _divergences(logs: list[Array], prior: Array) -> list[Array]:
     ]
 
 
-def levels_leakage(
+def _levels_leakage(
     channel: EntryChannel,
     levels: ArrayLike,
     *,
@@ -290,7 +284,7 @@ def levels_leakage(
     rng: np.random.Generator,
     n_draws: int = 4000,
     optimise: bool = False,
-) -> Bits:
+) -> _Bits:
     """Information about an entry with several values, and its standard error: a bound from below.
 
     The prior is uniform; ``optimise`` improves it by fifty Blahut-Arimoto steps on ``n_draws``
@@ -306,7 +300,7 @@ def levels_leakage(
 
     def draw() -> list[Array]:
         grams = (_sample_grams(channel, float(level), n, count, rng) for level in x)
-        return [log_likelihoods(channel, x, gram, n_components=n) for gram in grams]
+        return [_log_likelihoods(channel, x, gram, n_components=n) for gram in grams]
 
     if optimise:
         logs = draw()
@@ -317,7 +311,7 @@ def levels_leakage(
     parts = _divergences(draw(), prior)
     value = float(sum(p * part.mean() for p, part in zip(prior, parts, strict=True)))
     spread = sum((p * part.std(ddof=1)) ** 2 / count for p, part in zip(prior, parts, strict=True))
-    return Bits(value, float(np.sqrt(spread)))
+    return _Bits(value, float(np.sqrt(spread)))
 
 
 def row_delta(*, epsilon: float, variance: float, n_components: int, row_change: float) -> float:
@@ -334,7 +328,7 @@ def row_delta(*, epsilon: float, variance: float, n_components: int, row_change:
     sigma = math.sqrt(check_positive("variance", variance))
     change = check_positive("row_change", row_change)
     level = check_nonnegative("epsilon", epsilon)
-    lengths, mass = chi_nodes(check_integer("n_components", n_components), 96, tail=1e-17)
+    lengths, mass = _chi_nodes(check_integer("n_components", n_components), 96, tail=1e-17)
     profile = gaussian_delta(epsilon=level, sigma=sigma / change, sensitivity=lengths)
     return min(1.0, float(mass @ profile) + 2e-17)
 
@@ -408,7 +402,7 @@ def row_variance(*, epsilon: float, delta: float, n_components: int, row_change:
     return math.exp(float(brentq(gap, low, high, xtol=1e-12))) * (1 + 1e-9)
 
 
-class CoefficientLaw(NamedTuple):
+class _CoefficientLaw(NamedTuple):
     """Multivariate t: ``mean + scale root^-1 z / sqrt(chi2_dof)``, with ``root^T root = C``."""
 
     mean: Array
@@ -430,18 +424,18 @@ class CoefficientLaw(NamedTuple):
         return np.asarray(self.mean + self.scale * np.linalg.solve(self.root, z.T).T)
 
 
-def coefficient_law(
+def _coefficient_law(
     X: ArrayLike, y: ArrayLike, *, variance: float, n_components: int
-) -> CoefficientLaw:
+) -> _CoefficientLaw:
     """Exact law of the least-squares coefficients (14) of a release with n' >= d rows.
 
     ``y`` must not lie in the column space of X where ``variance`` is 0.
 
-    >>> law = coefficient_law([[1.0], [1.0]], [0.0, 2.0], variance=0.0, n_components=1)
+    >>> law = _coefficient_law([[1.0], [1.0]], [0.0, 2.0], variance=0.0, n_components=1)
     >>> law.mean, round(law.scale, 6), law.dof
     (array([1.]), 1.414214, 1)
     """
-    rows, labels = check_pair(X, y)
+    rows, labels = _check_pair(X, y)
     d = rows.shape[1]
     n = check_integer("n_components", n_components, minimum=d)
     scale = math.sqrt(check_nonnegative("variance", variance))
@@ -452,7 +446,7 @@ def coefficient_law(
     residual = float(np.linalg.norm(target - M @ mean))
     if residual <= 1e-13 * np.linalg.norm(target):
         raise ValueError("y must not lie in the column space of X: the coefficients are exact")
-    return CoefficientLaw(mean, R, residual, n - d + 1)
+    return _CoefficientLaw(mean, R, residual, n - d + 1)
 
 
 def coefficient_leakage(
@@ -466,19 +460,19 @@ def coefficient_leakage(
     levels: ArrayLike,
     rng: np.random.Generator,
     n_draws: int = 20_000,
-) -> Bits:
+) -> _Bits:
     """Bits in the coefficients alone about an entry with equally likely values ``levels``.
 
     The densities are exact; the error is the standard error over ``n_draws`` draws per value.
     """
     data = np.array(check_finite_array("X", X, ndim=2), dtype=float)
-    i, j = check_entry(data, row, column)
+    i, j = _check_entry(data, row, column)
     count = check_integer("n_draws", n_draws, minimum=2)
     laws = []
     for level in np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float):
         data[i, j] = level
-        laws.append(coefficient_law(data, y, variance=variance, n_components=n_components))
+        laws.append(_coefficient_law(data, y, variance=variance, n_components=n_components))
     draws = [law.sample(count, rng=check_rng(rng)) for law in laws]
-    return levels_information(
+    return _levels_information(
         [np.stack([other.log_density(t) for other in laws], axis=1) for t in draws]
     )

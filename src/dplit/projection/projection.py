@@ -21,10 +21,10 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.projection.information import chi_nodes, fixed_variance, legendre
+from dplit.projection.information import _chi_nodes, _legendre, fixed_variance
 from dplit.projection.laws import expected_error
-from dplit.projection.leakage import augmented, check_entry
-from dplit.projection.regression import Spectrum, check_pair, column_energy_floor
+from dplit.projection.leakage import _augmented, _check_entry
+from dplit.projection.regression import Spectrum, _check_pair, column_energy_floor
 
 __all__ = [
     "ProjectionRelease",
@@ -38,7 +38,6 @@ __all__ = [
     "release_projection",
     "residual_energy",
     "uniform_limit",
-    "useful_correction",
 ]
 
 
@@ -55,7 +54,7 @@ def public_sketch_leakage(
     """
     n = check_integer("n_components", n_components)
     distance = (high - low) / (2 * np.sqrt(check_positive("variance", variance)))
-    (t, mass), (z, width) = chi_nodes(n, 96), legendre(-9.0, 9.0, 96)
+    (t, mass), (z, width) = _chi_nodes(n, 96), _legendre(-9.0, 9.0, 96)
     normal = width * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     u = (distance * t) ** 2
     loss = np.logaddexp(0.0, -2 * u[:, None] - 2 * np.sqrt(u)[:, None] * z) / np.log(2.0)
@@ -74,8 +73,8 @@ def residual_energy(
     >>> round(residual_energy(X, None, variance=0.0, row=0, column=0), 6)
     2.666667
     """
-    rows, M = augmented(X, y, variance)
-    i, j = check_entry(rows, row, column)
+    rows, M = _augmented(X, y, variance)
+    i, j = _check_entry(rows, row, column)
     rest = np.delete(M, i, axis=0)
     target, others = rest[:, j], np.delete(rest, j, axis=1)
     if others.shape[1] == 0:
@@ -94,7 +93,7 @@ def class_scale(X: ArrayLike, y: ArrayLike | None, *, variance: float) -> float:
     >>> class_scale([[1.0], [1.0], [0.5]], None, variance=1.0)
     2.25
     """
-    rows, labels = check_pair(X, y)
+    rows, labels = _check_pair(X, y)
     floor = check_nonnegative("variance", variance)
     smallest = np.inf
     for i in range(len(rows)):
@@ -243,7 +242,7 @@ def release_projection(
     >>> bool(np.allclose(release.y, 2 * release.X[:, 0]))
     True
     """
-    rows, labels = check_pair(X, y, columns=True)
+    rows, labels = _check_pair(X, y, columns=True)
     n = check_integer("n_components", n_components)
     scale = np.sqrt(check_nonnegative("variance", variance))
     check_rng(rng)
@@ -289,7 +288,7 @@ def fit_projection(
     >>> fit_projection(ProjectionRelease(np.array([[1.0], [2.0]]), np.array([3.0, 6.0])))
     array([3.])
     """
-    Z, target = check_pair(release.X, release.y, columns=True)
+    Z, target = _check_pair(release.X, release.y, columns=True)
     ridge = check_nonnegative("alpha", alpha)
     wanted = check_nonnegative("correction", correction)
     check_probability("cap", cap, zero=True)
@@ -303,7 +302,7 @@ def fit_projection(
     return np.asarray(vectors @ ((vectors.T @ (Z.T @ target)) / (np.maximum(values, 0.0) + shift)))
 
 
-def useful_correction(release: ProjectionRelease, *, variance: float) -> float:
+def _useful_correction(release: ProjectionRelease, *, variance: float) -> float:
     r"""Amount of the noise's share of the Gram matrix that is worth taking off.
 
     The full :math:`m\sigma^2` removes the bias and blows up the noise, which can cost more than it
@@ -325,10 +324,10 @@ def useful_correction(release: ProjectionRelease, *, variance: float) -> float:
     Examples
     --------
     >>> rows = ProjectionRelease(np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
-    >>> useful_correction(rows, variance=0.0)
+    >>> _useful_correction(rows, variance=0.0)
     0.0
     """
-    Z, target = check_pair(release.X, release.y, columns=True)
+    Z, target = _check_pair(release.X, release.y, columns=True)
     noise = check_nonnegative("variance", variance)
     m, d = Z.shape
     energy = float(np.sum(Z * Z)) / d - m * noise

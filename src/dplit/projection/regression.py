@@ -20,7 +20,6 @@ from dplit._checks import Array, check_finite_array, check_nonnegative
 
 __all__ = [
     "Spectrum",
-    "check_design",
     "column_energy_floor",
     "condition_number",
     "least_squares",
@@ -29,8 +28,6 @@ __all__ = [
     "ridge_error",
     "ridge_objective",
     "root_snr",
-    "singular_values",
-    "spectra_from_moments",
     "spectrum",
 ]
 
@@ -42,7 +39,7 @@ def _matrix(X: ArrayLike) -> Array:
     return np.asarray(table, dtype=np.float64)
 
 
-def check_pair(X: ArrayLike, y: ArrayLike | None, *, columns: bool = False) -> tuple[Array, Array]:
+def _check_pair(X: ArrayLike, y: ArrayLike | None, *, columns: bool = False) -> tuple[Array, Array]:
     """Return X (n, d) and y (n,), zeros if None, in float64; ``columns`` allows a y (n, k)."""
     rows = _matrix(X)
     if y is None:
@@ -73,10 +70,10 @@ def _cutoff(X: Array) -> float:
     return float(np.finfo(np.float64).eps * max(X.shape))
 
 
-def singular_values(X: ArrayLike) -> Array:
+def _singular_values(X: ArrayLike) -> Array:
     """Singular values, largest first, of a design with n > d and rank d.
 
-    >>> singular_values([[3.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
+    >>> _singular_values([[3.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
     array([3., 2.])
     """
     design = _tall(_matrix(X))
@@ -87,17 +84,17 @@ def singular_values(X: ArrayLike) -> Array:
     return values
 
 
-def check_design(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+def _check_design(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Check the paper's assumptions on X (n, d) and y (n,), and return both in float64.
 
     Entries may have any size. Refused are n <= d and numerical rank below d (for example two
     constant columns, or one of zeros).
 
-    >>> check_design([[1.0], [0.5]], [1, 2])[1]
+    >>> _check_design([[1.0], [0.5]], [1, 2])[1]
     array([1., 2.])
     """
-    design, response = check_pair(X, y)
-    singular_values(design)
+    design, response = _check_pair(X, y)
+    _singular_values(design)
     return design, response
 
 
@@ -109,7 +106,7 @@ def least_squares(X: ArrayLike, y: ArrayLike) -> Array:
     >>> least_squares([[1.0], [1.0]], [1.0, 3.0]).round(12)
     array([2.])
     """
-    design, response = check_pair(X, y)
+    design, response = _check_pair(X, y)
     if design.shape[0] < design.shape[1]:
         raise _deficient(min(design.shape), design.shape[1])
     solution: tuple[Any, ...] = lstsq(
@@ -136,7 +133,7 @@ def relative_error(theta: ArrayLike, X: ArrayLike, y: ArrayLike) -> Any:
     >>> round(relative_error([3.0], [[1.0], [1.0]], [1.0, 3.0]), 12)
     2.0
     """
-    design, response = check_design(X, y)
+    design, response = _check_design(X, y)
     coefficients = np.asarray(check_finite_array("theta", theta), dtype=np.float64)
     if coefficients.ndim == 0 or coefficients.shape[-1] != design.shape[1]:
         raise ValueError(
@@ -159,7 +156,7 @@ def condition_number(X: ArrayLike) -> float:
     >>> round(condition_number([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]]), 12)
     2.0
     """
-    values = singular_values(X)
+    values = _singular_values(X)
     return float(values[0] / values[-1])
 
 
@@ -169,7 +166,7 @@ def root_snr(X: ArrayLike, y: ArrayLike) -> float:
     >>> round(root_snr([[1.0], [0.0]], [3.0, 4.0]), 12)
     0.75
     """
-    design, response = check_design(X, y)
+    design, response = _check_design(X, y)
     if not response.any():
         raise ValueError("y must not be zero: explained and unexplained part both vanish")
     best = least_squares(design, response)
@@ -233,14 +230,14 @@ class Spectrum:
         return np.asarray(1.0 + excess / self.residual)
 
 
-def spectra_from_moments(
+def _spectra_from_moments(
     gram: ArrayLike, cross: ArrayLike, response_energies: ArrayLike
 ) -> list[Spectrum]:
     """Spectra of m responses to a design, from X'X, X'Y (d, m) and their energies (m,).
 
     A residual below 1e-13 of the response's energy is rounding and becomes 0.
 
-    >>> one = spectra_from_moments([[4.0]], [[2.0]], [3.0])[0]
+    >>> one = _spectra_from_moments([[4.0]], [[2.0]], [3.0])[0]
     >>> float(one.scores[0]), one.residual, one.snr
     (1.0, 2.0, 0.5)
     """
@@ -266,10 +263,10 @@ def spectrum(X: ArrayLike, y: ArrayLike) -> Spectrum:
     >>> spectrum([[1.0], [1.0]], [3.0, 1.0]).residual
     2.0
     """
-    design, response = check_pair(X, y)
+    design, response = _check_pair(X, y)
     _tall(design)
     moments = design.T @ design, (design.T @ response)[:, None]
-    found = spectra_from_moments(*moments, [float(response @ response)])[0]
+    found = _spectra_from_moments(*moments, [float(response @ response)])[0]
     theta = found.basis @ (found.scores / np.sqrt(found.energies))
     gap = response - design @ theta
     residual = float(gap @ gap)  # no cancellation, whatever the signal-to-noise ratio

@@ -19,7 +19,7 @@ from dplit._checks import (
 from dplit.audit import delta_lower_bound, epsilon_lower_bound
 from dplit.streams import stream
 
-__all__ = ["MembershipAudit", "membership_audit", "prediction_statistics", "recover_labels"]
+__all__ = ["membership_audit", "recover_labels"]
 
 
 def recover_labels(released: ArrayLike, features: ArrayLike) -> Array:
@@ -59,7 +59,7 @@ def _label_response(G: Array, record: int, rows: NDArray[np.intp]) -> Array:
     return response
 
 
-def prediction_statistics(
+def _prediction_statistics(
     gram: ArrayLike, y: ArrayLike, record: int, *, sigma: float, n_runs: int, seed: int, name: str
 ) -> Array:
     """Private predictions at one record, (2, n_runs): with its label 0 and with its label 1.
@@ -71,7 +71,7 @@ def prediction_statistics(
     Examples
     --------
     >>> options = dict(sigma=0.0, n_runs=2, seed=0, name="example")
-    >>> prediction_statistics(np.eye(3), [0.0, 0.5, 1.0], 0, **options).shape
+    >>> _prediction_statistics(np.eye(3), [0.0, 0.5, 1.0], 0, **options).shape
     (2, 2)
     """
     G = np.asarray(check_finite_array("gram", gram, ndim=2), dtype=float)
@@ -95,7 +95,7 @@ def prediction_statistics(
 
 
 @dataclass(frozen=True)
-class MembershipAudit:
+class _MembershipAudit:
     """Outcome of a membership test on ``runs`` fresh runs per side.
 
     "Label 1" is said above ``threshold``; hits are such runs with label 1 (in) and 0 (out). The
@@ -121,7 +121,7 @@ def _best_threshold(pilot: Array, epsilon: float) -> float:
 def membership_audit(
     gram: ArrayLike, y: ArrayLike, record: int, *, sigma: float, epsilon: float, delta: float,
     n_runs: int = 1000, n_pilot: int = 200, confidence: float = 0.9999, seed: int, name: str,
-) -> MembershipAudit:  # fmt: skip
+) -> _MembershipAudit:  # fmt: skip
     """Audit a released Kaczmarz fit (Figures 5 and 6) by one label: is it 0 or 1?
 
     ``n_pilot`` runs choose the threshold, ``n_runs`` judge ``delta(epsilon) >= TPR - e^epsilon
@@ -136,14 +136,16 @@ def membership_audit(
     """
     epsilon = check_positive("epsilon", epsilon)
     delta = check_probability("delta", delta, zero=True)
-    pilot = prediction_statistics(
+    pilot = _prediction_statistics(
         gram, y, record, sigma=sigma, n_runs=n_pilot, seed=seed, name=f"{name}-pilot"
     )
     threshold = _best_threshold(pilot, epsilon)
-    found = prediction_statistics(gram, y, record, sigma=sigma, n_runs=n_runs, seed=seed, name=name)
+    found = _prediction_statistics(
+        gram, y, record, sigma=sigma, n_runs=n_runs, seed=seed, name=name
+    )
     hits_out, hits_in = (int(np.sum(side > threshold)) for side in found)
     hits = hits_in, hits_out, n_runs
-    return MembershipAudit(
+    return _MembershipAudit(
         threshold, *hits,
         delta_bound=delta_lower_bound(*hits, epsilon=epsilon, confidence=confidence),
         epsilon_bound=epsilon_lower_bound(*hits, delta=delta, confidence=confidence),

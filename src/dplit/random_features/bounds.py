@@ -22,13 +22,10 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit.random_features.interpolation import label_vector
-from dplit.random_features.release import NoiseVersion, noise_norm_bound
+from dplit.random_features.interpolation import _label_vector
+from dplit.random_features.release import _NoiseVersion, noise_norm_bound
 
 __all__ = [
-    "KernelSum",
-    "Theorem11Terms",
-    "Theorem11Version",
     "bernstein_bound",
     "best_approximation",
     "coefficient_norm_bound",
@@ -45,7 +42,7 @@ __all__ = [
 ]
 
 
-class KernelSum(NamedTuple):
+class _KernelSum(NamedTuple):
     """Values of a finite kernel sum, and its norm."""
 
     values: Array
@@ -67,7 +64,7 @@ def _centers(centers: ArrayLike, weights: ArrayLike) -> tuple[NDArray[Any], NDAr
 
 def rkhs_function(
     X: ArrayLike, *, centers: ArrayLike, weights: ArrayLike, gamma: float
-) -> KernelSum:
+) -> _KernelSum:
     """Values (n,) of ``f = sum_i a_i k(., x_i)`` at X (n, d), and ``||f||_rho = sqrt(a^T K a)``.
 
     ``k(x, x') = exp(-gamma ||x - x'||^2)``, so gamma is sigma_omega^2 / 2; centers x_i are (k, d).
@@ -85,7 +82,7 @@ def rkhs_function(
     check_positive("gamma", gamma)
     squared_norm = float(a @ _gaussian_kernel(where, where, gamma) @ a)
     values = np.asarray(_gaussian_kernel(points, where, gamma) @ a)
-    return KernelSum(values, math.sqrt(max(squared_norm, 0.0)))
+    return _KernelSum(values, math.sqrt(max(squared_norm, 0.0)))
 
 
 def rkhs_multiplier(
@@ -116,7 +113,7 @@ def best_approximation(multiplier: ArrayLike, *, threshold: float) -> NDArray[An
     array([1., 0.])
     """
     values = check_finite_array("multiplier", multiplier, ndim=1)
-    values = label_vector(values, len(values))  # in double precision
+    values = _label_vector(values, len(values))  # in double precision
     kept = np.abs(values) <= check_positive("threshold", threshold)
     return np.asarray(np.where(kept, values, 0.0) / len(values))
 
@@ -193,10 +190,10 @@ def coefficient_norm_bound(
     return (size**2 + 4.0 * T**2 * L / n + T * size * math.sqrt(2.0 * L / n)) / n
 
 
-Theorem11Version = Literal["printed", "line2", "displayed_step", "recovered"]
+_Theorem11Version = Literal["printed", "line2", "displayed_step", "recovered"]
 
 
-class Theorem11Terms(NamedTuple):
+class _Theorem11Terms(NamedTuple):
     """The three terms of Theorem 11, as multiples of ``||f||_rho``."""
 
     approximation: float
@@ -216,8 +213,8 @@ def _sizes(n_components: int, n_samples: int, eta: float) -> tuple[int, int, flo
 
 def theorem11_terms(
     *, n_components: int, n_samples: int, eta: float, failure: float,
-    version: Theorem11Version = "printed",
-) -> Theorem11Terms:  # fmt: skip
+    version: _Theorem11Version = "printed",
+) -> _Theorem11Terms:  # fmt: skip
     """The three terms of Theorem 11's bound on ``||f - f_sharp||``, at each step of its proof.
 
     "printed" is the theorem (failure < 1/8, N >= m), "line2" line 2 of (17), "displayed_step" what
@@ -247,12 +244,12 @@ def theorem11_terms(
     else:
         factor = math.sqrt((1.0 + 2.0 * eta) / m + math.sqrt(log / (2.0 * m)))
         third = factor * math.sqrt(1.0 + 4.0 * L + math.sqrt(2.0 * L))
-    return Theorem11Terms(lead / math.sqrt(n), factor * lead * shrink, third)
+    return _Theorem11Terms(lead / math.sqrt(n), factor * lead * shrink, third)
 
 
 def theorem11_bound(
     *, n_components: int, n_samples: int, eta: float, failure: float, norm: float = 1.0,
-    version: Theorem11Version = "printed",
+    version: _Theorem11Version = "printed",
 ) -> float:  # fmt: skip
     """Theorem 11's bound on ``||f - f_sharp||`` in ``L^2(mu)``: the sum of its three terms.
 
@@ -300,7 +297,7 @@ def theorem11_largest_failing_m(*, eta: float, n_samples: int = 40, points: int 
     size = check_integer("points", points, minimum=2)
     failures = np.geomspace(1e-16, 0.125 * (1.0 - 1e-12), size).tolist()
 
-    def third(m: int, failure: float, version: Theorem11Version) -> float:
+    def third(m: int, failure: float, version: _Theorem11Version) -> float:
         return theorem11_terms(
             n_components=m, n_samples=m, eta=eta, failure=failure, version=version
         ).coefficients
@@ -315,7 +312,7 @@ def theorem11_largest_failing_m(*, eta: float, n_samples: int = 40, points: int 
 
 def theorem12_bound(
     *, n_components: int, n_samples: int, epsilon: float, delta: float, eta: float, failure: float,
-    version: NoiseVersion = "printed",
+    version: _NoiseVersion = "printed",
 ) -> float:  # fmt: skip
     """Theorem 12's bound on the distance of private and non-private model in ``L^2(mu)``.
 

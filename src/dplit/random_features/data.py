@@ -15,46 +15,37 @@ from dplit._checks import Array, check_choice, check_finite_array, check_integer
 from dplit.datasets import Dataset
 
 __all__ = [
-    "FairnessData",
-    "Prepared",
-    "draw_data",
-    "f1",
-    "f2",
-    "fairness_data",
-    "min_max",
-    "one_hot",
     "prepare",
     "sensitive_groups",
-    "split",
 ]
 
 
 # The synthetic data of Figures 1 to 3: two test functions of Gaussian inputs.
 
 
-def f1(X: ArrayLike) -> Array:
+def _f1(X: ArrayLike) -> Array:
     """First test function, ``sqrt(1 + ||x||_2)``: unbounded, with a kink at 0.
 
     Examples
     --------
-    >>> f1([[0.0, 0.0], [0.0, 3.0]])
+    >>> _f1([[0.0, 0.0], [0.0, 3.0]])
     array([1., 2.])
     """
     return np.asarray(np.sqrt(1.0 + np.linalg.norm(check_finite_array("X", X, ndim=2), axis=1)))
 
 
-def f2(X: ArrayLike) -> Array:
+def _f2(X: ArrayLike) -> Array:
     """Second test function, ``sum_i exp(-|x_i|)``: kinks wherever a coordinate is 0.
 
     Examples
     --------
-    >>> f2([[0.0, 0.0]])
+    >>> _f2([[0.0, 0.0]])
     array([2.])
     """
     return np.asarray(np.exp(-np.abs(check_finite_array("X", X, ndim=2))).sum(axis=1))
 
 
-def draw_data(
+def _draw_data(
     n: int, dimension: int, function: str, *, rng: np.random.Generator
 ) -> tuple[Array, Array]:
     """Standard normal inputs and labels f1 or f2, divided by the norm of all labels (Section 4.1).
@@ -64,14 +55,14 @@ def draw_data(
 
     Examples
     --------
-    >>> X, y = draw_data(8, 3, "f1", rng=np.random.default_rng(0))
+    >>> X, y = _draw_data(8, 3, "f1", rng=np.random.default_rng(0))
     >>> X.shape, round(float(y @ y), 12)
     ((8, 3), 1.0)
     """
     check_choice("function", function, ("f1", "f2"))
     shape = (check_integer("n", n), check_integer("dimension", dimension))
     X = check_rng(rng).standard_normal(shape)
-    y = f1(X) if function == "f1" else f2(X)
+    y = _f1(X) if function == "f1" else _f2(X)
     return X, y / np.linalg.norm(y)
 
 
@@ -82,7 +73,7 @@ _FIRST_GROUP = {"sex": "male", "smoker": "yes", "colour": "red"}
 
 
 @dataclass(frozen=True)
-class Prepared:
+class _Prepared:
     """Inputs (n, d) and labels (n,) of a regression experiment in [0, 1], names of the columns."""
 
     X: Array
@@ -91,7 +82,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class FairnessData:
+class _FairnessData:
     """Inputs of the two models of the fairness experiments, labels and groups.
 
     ``raw`` (n, d), unscaled numbers and indicators, is for random features; ``scaled`` (n, d + 1),
@@ -105,14 +96,14 @@ class FairnessData:
     group_names: tuple[str, str]
 
 
-def min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> Array:
+def _min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> Array:
     """Columns scaled to [0, 1] by minimum and maximum, within each group where groups are given.
 
     A column that is constant within a group becomes 0 there.
 
     Examples
     --------
-    >>> min_max([1.0, 2.0, 10.0, 30.0], groups=[0, 0, 1, 1])
+    >>> _min_max([1.0, 2.0, 10.0, 30.0], groups=[0, 0, 1, 1])
     array([0., 1., 0., 1.])
     """
     values = np.asarray(check_finite_array("columns", columns), dtype=float)
@@ -128,7 +119,7 @@ def min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> Array:
     return scaled
 
 
-def one_hot(dataset: Dataset, *, omit: str | None = None) -> tuple[Array, tuple[str, ...]]:
+def _one_hot(dataset: Dataset, *, omit: str | None = None) -> tuple[Array, tuple[str, ...]]:
     """One indicator column per value of every categorical column, values sorted, and their names.
 
     The column ``omit`` becomes a single column of ones: what encoding each group of a sensitive
@@ -137,7 +128,7 @@ def one_hot(dataset: Dataset, *, omit: str | None = None) -> tuple[Array, tuple[
     Examples
     --------
     >>> from dplit.datasets import load_medical
-    >>> one_hot(load_medical("bundled"))[1]
+    >>> _one_hot(load_medical("bundled"))[1]
     ('sex=1', 'sex=2')
     """
     if omit is not None:
@@ -156,7 +147,7 @@ def one_hot(dataset: Dataset, *, omit: str | None = None) -> tuple[Array, tuple[
     return np.column_stack(columns), tuple(names)
 
 
-def prepare(dataset: Dataset, *, colour: str | None = None) -> Prepared:
+def prepare(dataset: Dataset, *, colour: str | None = None) -> _Prepared:
     """Inputs and labels as in Figures 4 to 6: min-max over all records, one-hot, labels in [0, 1].
 
     ``colour`` keeps the wines of one colour, which is never an input; it is ignored where the data
@@ -173,12 +164,12 @@ def prepare(dataset: Dataset, *, colour: str | None = None) -> Prepared:
         check_choice("colour", colour, ("red", "white"))
         if "colour" in dataset.categorical:
             keep = dataset.categorical["colour"] == colour
-    numeric = min_max(dataset.numeric[keep])
+    numeric = _min_max(dataset.numeric[keep])
     names = tuple(dataset.numeric_names)
     if "colour" not in dataset.categorical:
-        indicators, extra = one_hot(dataset)
+        indicators, extra = _one_hot(dataset)
         numeric, names = np.column_stack([numeric, indicators]), names + extra
-    return Prepared(numeric, min_max(dataset.target[keep]), names)
+    return _Prepared(numeric, _min_max(dataset.target[keep]), names)
 
 
 def sensitive_groups(dataset: Dataset, feature: str) -> tuple[_Indices, tuple[str, str]]:
@@ -209,10 +200,10 @@ def sensitive_groups(dataset: Dataset, feature: str) -> tuple[_Indices, tuple[st
     return (values != first).astype(np.intp), names
 
 
-def fairness_data(
+def _fairness_data(
     dataset: Dataset, feature: str, *, labels: str = "group", scaling: str = "group",
     encoding: str = "group",
-) -> FairnessData:  # fmt: skip
+) -> _FairnessData:  # fmt: skip
     """Raw and scaled inputs, labels and groups of a sensitive feature for the fairness experiments.
 
     Labels are min-max within each "group" (published code) or over all ("joint"), or divided by
@@ -222,7 +213,7 @@ def fairness_data(
     Examples
     --------
     >>> from dplit.datasets import load_medical
-    >>> fairness_data(load_medical("bundled"), "sex").scaled.shape
+    >>> _fairness_data(load_medical("bundled"), "sex").scaled.shape
     (442, 11)
     """
     check_choice("labels", labels, ("group", "joint", "norm"))
@@ -234,22 +225,22 @@ def fairness_data(
     omit = feature if encoding == "group" and feature in dataset.categorical else None
     indicators = np.empty((len(numeric), 0))
     if "colour" not in dataset.categorical:
-        indicators = one_hot(dataset, omit=omit)[0]
+        indicators = _one_hot(dataset, omit=omit)[0]
     if labels == "norm":
         y = dataset.target / np.linalg.norm(dataset.target)
     else:
-        y = min_max(dataset.target, groups if labels == "group" else None)
+        y = _min_max(dataset.target, groups if labels == "group" else None)
     ones = np.ones((len(numeric), 1))
-    return FairnessData(
+    return _FairnessData(
         raw=np.column_stack([numeric, indicators]),
-        scaled=np.column_stack([min_max(numeric, own), indicators, ones]),
+        scaled=np.column_stack([_min_max(numeric, own), indicators, ones]),
         y=np.asarray(y, dtype=float),
         groups=groups,
         group_names=names,
     )
 
 
-def split(
+def _split(
     n_test: int | tuple[int, ...], *, groups: ArrayLike, rng: np.random.Generator
 ) -> tuple[_Indices, _Indices]:
     """Random positions of training and test records, drawn in each group separately.
@@ -259,7 +250,7 @@ def split(
 
     Examples
     --------
-    >>> train, test = split(1, groups=[0, 0, 0], rng=np.random.default_rng(0))
+    >>> train, test = _split(1, groups=[0, 0, 0], rng=np.random.default_rng(0))
     >>> len(train), len(test)
     (2, 1)
     """

@@ -15,12 +15,10 @@ from scipy.special import erf
 from dplit._checks import Array, check_finite_array, check_integer, check_nonnegative, check_rng
 
 __all__ = [
-    "ErrorGaps",
     "error_gaps",
     "estimator_floor",
     "excess_risk_exact",
     "excess_risk_gap_exact",
-    "expected_absolute_error",
     "ks_distance",
     "ks_null",
     "published_gap_estimates",
@@ -166,7 +164,7 @@ def ks_null(n1: int, n2: int) -> tuple[float, float]:
     return float(mean / np.sqrt(n)), float(sd / np.sqrt(n))
 
 
-def expected_absolute_error(residuals: ArrayLike, noise_sd: ArrayLike) -> Array:
+def _expected_absolute_error(residuals: ArrayLike, noise_sd: ArrayLike) -> Array:
     """Expected absolute residual ``E |r + s g|`` after Gaussian noise of standard deviation s.
 
     ``s sqrt(2/pi) exp(-r^2 / 2s^2) + r erf(r / (s sqrt 2))``, record by record; s, one or one per
@@ -174,7 +172,7 @@ def expected_absolute_error(residuals: ArrayLike, noise_sd: ArrayLike) -> Array:
 
     Examples
     --------
-    >>> expected_absolute_error([0.0, -2.0], [1.0, 0.0]).round(4)
+    >>> _expected_absolute_error([0.0, -2.0], [1.0, 0.0]).round(4)
     array([0.7979, 2.    ])
     """
     r = np.asarray(check_finite_array("residuals", residuals, ndim=1), dtype=float)
@@ -188,7 +186,7 @@ def expected_absolute_error(residuals: ArrayLike, noise_sd: ArrayLike) -> Array:
 
 
 @dataclass(frozen=True)
-class ErrorGaps:
+class _ErrorGaps:
     """Largest difference of two groups' mean squared, absolute and signed residuals in a stratum.
 
     ``*_private`` is after the noise; ``strata`` counts the strata that contain two groups.
@@ -205,7 +203,7 @@ class ErrorGaps:
 
 def error_gaps(
     residuals: ArrayLike, groups: ArrayLike, *, noise_sd: ArrayLike, strata: ArrayLike | None = None
-) -> ErrorGaps:
+) -> _ErrorGaps:
     """Equalised-odds gaps of a regression: error differences between groups given the label.
 
     Exact expectations over noise of standard deviation ``noise_sd``, one or one per record;
@@ -222,7 +220,7 @@ def error_gaps(
     bins = np.zeros(len(r), dtype=int) if strata is None else np.asarray(strata)
     if members.shape != r.shape or bins.shape != r.shape:
         raise ValueError("groups and strata must have one entry per residual")
-    absolute = expected_absolute_error(r, noise_sd)
+    absolute = _expected_absolute_error(r, noise_sd)
     s2 = np.broadcast_to(np.asarray(noise_sd, dtype=float), r.shape) ** 2
     values = np.column_stack([r**2, r**2 + s2, np.abs(r), absolute, r, r])
     kinds = [kind + end for kind in ("squared", "absolute", "bias") for end in ("", "_private")]
@@ -236,6 +234,6 @@ def error_gaps(
         gaps.append(means.max(axis=0) - means.min(axis=0))
     if not gaps:
         raise ValueError("strata must include one that contains two groups")
-    return ErrorGaps(
+    return _ErrorGaps(
         strata=len(gaps), **dict(zip(kinds, np.max(gaps, axis=0).tolist(), strict=True))
     )

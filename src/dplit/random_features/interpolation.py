@@ -20,25 +20,18 @@ from scipy.linalg.lapack import get_lapack_funcs
 from dplit._checks import check_choice, check_finite_array, check_positive
 
 __all__ = [
-    "DuplicateCounts",
-    "Method",
-    "distinct_rows",
     "duplicate_counts",
-    "feature_matrix",
     "gram_matrix",
     "kaczmarz",
-    "label_vector",
-    "min_norm_dual",
     "min_norm_fit",
     "ridge_fit",
-    "square_matrix",
 ]
 
 _Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class DuplicateCounts:
+class _DuplicateCounts:
     """How often records and inputs repeat: records minus distinct records, and minus distinct
     inputs. Conflicting inputs carry two labels: no function interpolates them.
     """
@@ -50,12 +43,12 @@ class DuplicateCounts:
     conflicting_inputs: int
 
 
-def distinct_rows(X: ArrayLike) -> tuple[_Indices, _Indices]:
+def _distinct_rows(X: ArrayLike) -> tuple[_Indices, _Indices]:
     """First position of every distinct row, increasing, and for each row which of them it is.
 
     Examples
     --------
-    >>> distinct_rows([[1.0], [0.0], [1.0]])
+    >>> _distinct_rows([[1.0], [0.0], [1.0]])
     (array([0, 1]), array([0, 1, 0]))
     """
     rows = check_finite_array("X", X, ndim=2)
@@ -66,7 +59,7 @@ def distinct_rows(X: ArrayLike) -> tuple[_Indices, _Indices]:
     return np.sort(first), rank[inverse.ravel()]
 
 
-def duplicate_counts(X: ArrayLike, y: ArrayLike) -> DuplicateCounts:
+def duplicate_counts(X: ArrayLike, y: ArrayLike) -> _DuplicateCounts:
     """How many records, inputs and conflicting inputs a data set repeats.
 
     Examples
@@ -78,12 +71,12 @@ def duplicate_counts(X: ArrayLike, y: ArrayLike) -> DuplicateCounts:
     target = check_finite_array("y", y, ndim=1)
     if len(inputs) != len(target):
         raise ValueError(f"y must have one entry per row of X, got {len(target)} for {len(inputs)}")
-    first, inverse = distinct_rows(inputs)
+    first, inverse = _distinct_rows(inputs)
     records = np.unique(np.column_stack([inputs, target]), axis=0)
     low, high = np.full(len(first), np.inf), np.full(len(first), -np.inf)
     np.minimum.at(low, inverse, target)
     np.maximum.at(high, inverse, target)
-    return DuplicateCounts(
+    return _DuplicateCounts(
         n_records=len(inputs),
         exact_duplicates=len(inputs) - len(records),
         duplicate_inputs=len(inputs) - len(first),
@@ -96,12 +89,12 @@ def _double(array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(np.result_type(array.dtype, np.float64), copy=False)
 
 
-def feature_matrix(features: ArrayLike) -> NDArray[Any]:
+def _feature_matrix(features: ArrayLike) -> NDArray[Any]:
     """Return a finite (m, N) matrix in double precision, real or complex."""
     return _double(check_finite_array("features", features, ndim=2))
 
 
-def label_vector(y: ArrayLike, n_records: int) -> NDArray[Any]:
+def _label_vector(y: ArrayLike, n_records: int) -> NDArray[Any]:
     """Return a finite vector of ``n_records`` labels in double precision."""
     labels = check_finite_array("y", y, ndim=1)
     if len(labels) != n_records:
@@ -109,7 +102,7 @@ def label_vector(y: ArrayLike, n_records: int) -> NDArray[Any]:
     return _double(labels)
 
 
-def square_matrix(gram: ArrayLike) -> NDArray[Any]:
+def _square_matrix(gram: ArrayLike) -> NDArray[Any]:
     """Return a finite square matrix in double precision."""
     array = check_finite_array("gram", gram, ndim=2)
     if array.shape[0] != array.shape[1]:
@@ -126,7 +119,7 @@ def gram_matrix(features: ArrayLike) -> NDArray[Any]:
     array([[2., 0.],
            [0., 2.]])
     """
-    A = feature_matrix(features)
+    A = _feature_matrix(features)
     if A.dtype.kind != "c":
         return np.asarray(A @ A.T)
     rows = np.ascontiguousarray(A)
@@ -135,7 +128,7 @@ def gram_matrix(features: ArrayLike) -> NDArray[Any]:
     return np.asarray(lower + np.tril(lower, -1).conj().T)
 
 
-Method = Literal["cholesky", "pinv"]
+_Method = Literal["cholesky", "pinv"]
 
 #: Relative residual above which labels are said to lie outside the range of the features.
 _CONSISTENT = 1e-8
@@ -187,7 +180,7 @@ def _cholesky_dual(gram: NDArray[Any], y: NDArray[Any]) -> NDArray[Any] | None:
     return np.asarray(cho_solve((factor, lower), y, check_finite=False))
 
 
-def min_norm_dual(gram: ArrayLike, y: ArrayLike) -> NDArray[Any]:
+def _min_norm_dual(gram: ArrayLike, y: ArrayLike) -> NDArray[Any]:
     """Dual vector ``a`` with ``G a = y`` of smallest norm: ``A* a`` is the min-norm interpolator.
 
     Cholesky; by eigenvalues where the estimated reciprocal condition number is at most
@@ -196,19 +189,21 @@ def min_norm_dual(gram: ArrayLike, y: ArrayLike) -> NDArray[Any]:
 
     Examples
     --------
-    >>> min_norm_dual([[2.0, 0.0], [0.0, 4.0]], [1.0, 1.0])
+    >>> _min_norm_dual([[2.0, 0.0], [0.0, 4.0]], [1.0, 1.0])
     array([0.5 , 0.25])
     """
-    G = square_matrix(gram)
-    labels = label_vector(y, len(G))
+    G = _square_matrix(gram)
+    labels = _label_vector(y, len(G))
     dual = _cholesky_dual(G, labels)
     return _eigh_dual(G, labels) if dual is None else dual
 
 
-def min_norm_fit(features: ArrayLike, y: ArrayLike, *, method: Method = "cholesky") -> NDArray[Any]:
+def min_norm_fit(
+    features: ArrayLike, y: ArrayLike, *, method: _Method = "cholesky"
+) -> NDArray[Any]:
     """Coefficients of smallest norm that interpolate: ``c = A* (A A*)^{-1} y``, equation (4).
 
-    A is (m, N) with N >= m, real or complex. "cholesky" is :func:`min_norm_dual`; "pinv" takes
+    A is (m, N) with N >= m, real or complex. "cholesky" is :func:`_min_norm_dual`; "pinv" takes
     the pseudo-inverse of A: ten times slower, and right where A A* has lost its digits.
 
     Examples
@@ -216,8 +211,8 @@ def min_norm_fit(features: ArrayLike, y: ArrayLike, *, method: Method = "cholesk
     >>> min_norm_fit([[1.0, 1.0]], [2.0])
     array([1., 1.])
     """
-    A = feature_matrix(features)
-    labels = label_vector(y, len(A))
+    A = _feature_matrix(features)
+    labels = _label_vector(y, len(A))
     check_choice("method", method, ("cholesky", "pinv"))
     if A.shape[1] < A.shape[0]:
         raise ValueError(
@@ -225,7 +220,7 @@ def min_norm_fit(features: ArrayLike, y: ArrayLike, *, method: Method = "cholesk
             f"got features of shape {A.shape}"
         )
     if method == "cholesky":
-        return np.asarray(min_norm_dual(gram_matrix(A), labels) @ A.conj())
+        return np.asarray(_min_norm_dual(gram_matrix(A), labels) @ A.conj())
     coef = np.linalg.pinv(A) @ labels
     residual = float(np.linalg.norm(A @ coef - labels))
     if residual > _CONSISTENT * float(np.linalg.norm(labels)):
@@ -245,8 +240,8 @@ def ridge_fit(features: ArrayLike, y: ArrayLike, *, alpha: float) -> NDArray[Any
     >>> ridge_fit([[1.0, 1.0]], [3.0], alpha=1.0)
     array([1., 1.])
     """
-    A = feature_matrix(features)
-    labels = label_vector(y, len(A))
+    A = _feature_matrix(features)
+    labels = _label_vector(y, len(A))
     penalty = check_positive("alpha", alpha)
     wide = A.shape[1] > A.shape[0]
     gram = gram_matrix(A if wide else A.conj().T)
@@ -267,8 +262,8 @@ def kaczmarz(gram: ArrayLike, y: ArrayLike, rows: ArrayLike) -> NDArray[Any]:
     >>> kaczmarz([[1.0, 0.5], [0.5, 1.0]], [1.0, 1.0], [0, 1])
     array([1. , 0.5])
     """
-    G = square_matrix(gram)
-    labels = label_vector(y, len(G))
+    G = _square_matrix(gram)
+    labels = _label_vector(y, len(G))
     order = np.asarray(rows)
     if order.dtype.kind not in "iu" or order.ndim != 1:
         raise TypeError(f"rows must be a vector of integers, got rows of dtype {order.dtype}")

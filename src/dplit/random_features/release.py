@@ -31,14 +31,9 @@ from dplit.mechanisms import classical_gaussian_sigma, gaussian_noise, gaussian_
 from dplit.random_features.sensitivity import lemma9_bound
 
 __all__ = [
-    "GammaVersion",
-    "NoiseVersion",
-    "correct_scale",
     "crossing_records",
-    "fairness_scale",
     "frequency_moments",
     "gamma_norm_bound",
-    "gamma_scale",
     "interpolator_noise_floor",
     "noise_norm_bound",
     "printed_sigma",
@@ -46,7 +41,6 @@ __all__ = [
     "private_excess_exact",
     "published_scale",
     "release_coefficients",
-    "sgd_scale",
 ]
 
 
@@ -166,14 +160,14 @@ def interpolator_noise_floor(
 # How large the noise of a release is: Lemma 13, the Gamma remark, and the exact excess error.
 
 
-NoiseVersion = Literal["printed", "corrected", "laurent_massart", "exact"]
+_NoiseVersion = Literal["printed", "corrected", "laurent_massart", "exact"]
 
-GammaVersion = Literal["printed", "corrected", "exact"]
+_GammaVersion = Literal["printed", "corrected", "exact"]
 
 
 def noise_norm_bound(
     *, n_components: int, epsilon: float, delta: float, eta: float, failure: float,
-    version: NoiseVersion = "laurent_massart",
+    version: _NoiseVersion = "laurent_massart",
 ) -> float:  # fmt: skip
     """Bound on ``||z||^2`` for the noise of Algorithm 1, with probability 1 - failure.
 
@@ -203,7 +197,7 @@ def noise_norm_bound(
 
 def gamma_norm_bound(
     *, n_components: int, epsilon: float, eta: float, failure: float,
-    version: GammaVersion = "exact",
+    version: _GammaVersion = "exact",
 ) -> float:  # fmt: skip
     """Bound on ``||z||`` for noise of density ``exp(-xi ||z||)``, with probability 1 - failure/2.
 
@@ -307,12 +301,12 @@ def published_scale(
     >>> round(published_scale(1500, epsilon=1.0, delta=1e-5) ** 2, 5)
     0.25037
     """
-    return correct_scale(epsilon=epsilon, delta=delta, sensitivity=sensitivity) / math.sqrt(
+    return _correct_scale(epsilon=epsilon, delta=delta, sensitivity=sensitivity) / math.sqrt(
         check_integer("n_components", n_components)
     )
 
 
-def correct_scale(*, epsilon: float, delta: float, sensitivity: float = 4.0) -> float:
+def _correct_scale(*, epsilon: float, delta: float, sensitivity: float = 4.0) -> float:
     """Noise that Lemma 9 asks for where every row of the feature matrix has norm one.
 
     ``sqrt(2 log(1.25/delta)) sensitivity / epsilon`` with sensitivity 2 / sqrt(1 - 2 eta), which
@@ -320,7 +314,7 @@ def correct_scale(*, epsilon: float, delta: float, sensitivity: float = 4.0) -> 
 
     Examples
     --------
-    >>> round(correct_scale(epsilon=1.0, delta=1e-5) ** 2, 2)
+    >>> round(_correct_scale(epsilon=1.0, delta=1e-5) ** 2, 2)
     375.55
     """
     epsilon = check_positive("epsilon", epsilon)
@@ -329,14 +323,14 @@ def correct_scale(*, epsilon: float, delta: float, sensitivity: float = 4.0) -> 
     return math.sqrt(2.0 * math.log(1.25 / delta)) * sensitivity / epsilon
 
 
-def fairness_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0) -> float:
+def _fairness_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0) -> float:
     """Noise of the published fairness code (Figures 7 and 8), ``5 Delta / sqrt(2 epsilon)``.
 
     So gaps of squared errors fall like 1/epsilon and not like 1/epsilon**2.
 
     Examples
     --------
-    >>> round(fairness_scale(4000, epsilon=0.05) ** 2, 12)
+    >>> round(_fairness_scale(4000, epsilon=0.05) ** 2, 12)
     1.0
     """
     n_components = check_integer("n_components", n_components)
@@ -345,7 +339,7 @@ def fairness_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.
     return 5.0 * sensitivity / math.sqrt(2.0 * epsilon * n_components)
 
 
-def gamma_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0) -> float:
+def _gamma_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0) -> float:
     """Root mean square of a coefficient of the Gamma baseline's noise, ``sqrt(N+1) Delta/epsilon``.
 
     The noise is R u with u uniform on the sphere and R ~ Gamma(N, scale Delta/epsilon), so
@@ -353,7 +347,7 @@ def gamma_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0) 
 
     Examples
     --------
-    >>> round(gamma_scale(1000, epsilon=1.0) ** 2, 3)
+    >>> round(_gamma_scale(1000, epsilon=1.0) ** 2, 3)
     16.016
     """
     n_components = check_integer("n_components", n_components)
@@ -362,7 +356,7 @@ def gamma_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0) 
     return math.sqrt((n_components + 1.0) / n_components) * sensitivity / epsilon
 
 
-def sgd_scale(
+def _sgd_scale(
     n_records: int, *, epsilon: float, delta: float, steps: int | None = None,
     learning_rate: float | None = None,
 ) -> float:  # fmt: skip
@@ -374,7 +368,7 @@ def sgd_scale(
 
     Examples
     --------
-    >>> round(sgd_scale(1000, epsilon=1.0, delta=1e-5) ** 2, 5)
+    >>> round(_sgd_scale(1000, epsilon=1.0, delta=1e-5) ** 2, 5)
     0.5636
     """
     m = check_integer("n_records", n_records)
@@ -407,11 +401,11 @@ def crossing_records(
 
     def ahead(m: int) -> bool:
         if components == "correct":
-            ours = correct_scale(epsilon=epsilon, delta=delta)
+            ours = _correct_scale(epsilon=epsilon, delta=delta)
         else:
             n = 2 * m if components == "2m" else m + 200
             ours = published_scale(n, epsilon=epsilon, delta=delta)
-        return sgd_scale(m, epsilon=epsilon, delta=delta) < ours
+        return _sgd_scale(m, epsilon=epsilon, delta=delta) < ours
 
     if not ahead(maximum):
         raise ValueError(f"maximum must be above the crossing, got maximum={maximum!r}")

@@ -32,19 +32,15 @@ from dplit.mechanisms import (
     gaussian_epsilon,
     gaussian_sigma,
 )
-from dplit.random_features.data import f1
+from dplit.random_features.data import _f1
 from dplit.random_features.interpolation import (
-    label_vector,
-    min_norm_dual,
+    _label_vector,
+    _min_norm_dual,
+    _square_matrix,
     min_norm_fit,
-    square_matrix,
 )
 
 __all__ = [
-    "NearDuplicateProfile",
-    "NeighbouringPair",
-    "PairMeasurement",
-    "Witness",
     "crude_sensitivity",
     "forced_label_pair",
     "interpolator_lower_bound",
@@ -66,7 +62,7 @@ __all__ = [
 _UPWARD = 1.0 + 1e-12
 
 
-class Witness(NamedTuple):
+class _Witness(NamedTuple):
     """Records on which ridge coefficients move far: neighbours differ in the last ones.
 
     For a removal the last record is present or not; for a swap the data sets have all but the
@@ -161,7 +157,7 @@ def record_sensitivity(
     return b * min(2.0 * removal, math.sqrt(m / penalty), _worst_turn(penalty, m)) * _UPWARD
 
 
-def removal_witness(*, alpha: float, label_bound: float, n_records: int) -> Witness:
+def removal_witness(*, alpha: float, label_bound: float, n_records: int) -> _Witness:
     """Parallel records whose last one moves the ridge fit most when removed: it attains the bound.
 
     One feature, m rows of norm at most 1. (With odd m every row can be given norm 1 by a second
@@ -177,10 +173,10 @@ def removal_witness(*, alpha: float, label_bound: float, n_records: int) -> Witn
     _, r2, row2 = _worst_removal(check_positive("alpha", alpha), m)
     rows = np.full(m, math.sqrt(r2 / max(m - 1, 1)))
     rows[-1] = -math.sqrt(row2)
-    return Witness(rows[:, None], np.full(m, b))
+    return _Witness(rows[:, None], np.full(m, b))
 
 
-def swap_witness(*, alpha: float, label_bound: float, n_records: int) -> Witness:
+def swap_witness(*, alpha: float, label_bound: float, n_records: int) -> _Witness:
     """Records, m + 1 rows of two features, whose swap moves the ridge fit nearly as far as can be.
 
     The common ones point along one axis; the swapped ones are mirror images (+-p, -q); all labels
@@ -220,7 +216,7 @@ def swap_witness(*, alpha: float, label_bound: float, n_records: int) -> Witness
     features[:n, 1] = r / math.sqrt(max(n, 1))
     features[n:, 0] = (abs(p), -abs(p))
     features[n:, 1] = -q
-    return Witness(features, np.full(m + 1, b))
+    return _Witness(features, np.full(m + 1, b))
 
 
 def pair_sensitivity(
@@ -236,17 +232,17 @@ def pair_sensitivity(
     >>> pair_sensitivity([[1.0]], [1.0], [[1.0]], [-1.0], [[1.0]])
     2.0
     """
-    G, H = square_matrix(gram), square_matrix(gram_other)
+    G, H = _square_matrix(gram), _square_matrix(gram_other)
     C = check_finite_array("cross", cross, ndim=2)
     if C.shape != (len(G), len(H)):
         raise ValueError(f"cross must have shape {(len(G), len(H))}, got cross of shape {C.shape}")
-    a, b = min_norm_dual(G, y), min_norm_dual(H, y_other)
+    a, b = _min_norm_dual(G, y), _min_norm_dual(H, y_other)
     squares = np.vdot(a, G @ a).real + np.vdot(b, H @ b).real - 2.0 * np.vdot(a, C @ b).real
     return math.sqrt(max(0.0, float(squares)))
 
 
 def _inverse(gram: ArrayLike) -> NDArray[Any]:
-    G = square_matrix(gram)
+    G = _square_matrix(gram)
     condition = float(np.linalg.cond(G))
     if not condition < 1.0 / (max(len(G), 1000) * np.finfo(float).eps):
         raise ValueError(
@@ -267,7 +263,7 @@ def removal_sensitivities(gram: ArrayLike, y: ArrayLike) -> Array:
     array([1., 3.])
     """
     inverse = _inverse(gram)
-    labels = label_vector(y, len(inverse))
+    labels = _label_vector(y, len(inverse))
     return np.asarray(np.abs(inverse @ labels) / np.sqrt(inverse.diagonal().real))
 
 
@@ -312,7 +308,7 @@ def interpolator_lower_bound(label_change: float, row_norm: float) -> float:
 # Near-duplicates with opposite labels, on which Lemma 9 fails, and what Algorithm 1 gives there.
 
 
-class NearDuplicateProfile(NamedTuple):
+class _NearDuplicateProfile(NamedTuple):
     """``mu`` = ||c - c'|| / sigma and the smallest ``delta`` of a pair, by distance."""
 
     mu: Array
@@ -327,7 +323,7 @@ def _unit_noise(epsilon: float, delta: float, eta: float) -> float:
 
 def near_duplicate_profile(
     scaled_distance: ArrayLike, *, epsilon: float, delta: float, eta: float
-) -> NearDuplicateProfile:
+) -> _NearDuplicateProfile:
     """What Algorithm 1 guarantees for two records at a distance h with opposite labels.
 
     The data are ``(x_1, 1/sqrt 2), (x_2, -1/sqrt 2)``, the neighbour has a distant point instead of
@@ -346,7 +342,7 @@ def near_duplicate_profile(
     sigma = _unit_noise(epsilon, delta, eta)
     mu = 1.0 / (sigma * np.sqrt(-np.expm1(-(distance**2) / 2.0)))
     profile = gaussian_delta(epsilon=epsilon, sigma=1.0 / mu)
-    return NearDuplicateProfile(mu=np.asarray(mu), delta=np.asarray(profile))
+    return _NearDuplicateProfile(mu=np.asarray(mu), delta=np.asarray(profile))
 
 
 def near_duplicate_threshold(
@@ -367,7 +363,7 @@ def near_duplicate_threshold(
 
 
 @dataclass(frozen=True)
-class NeighbouringPair:
+class _NeighbouringPair:
     """Two data sets, X (m, d), that differ in one record, with ``||y|| <= 1`` on both sides."""
 
     X: NDArray[Any]
@@ -377,7 +373,7 @@ class NeighbouringPair:
 
 
 @dataclass(frozen=True)
-class PairMeasurement:
+class _PairMeasurement:
     """How well Algorithm 1 hides the difference of one pair, which is exactly mu-Gaussian-private.
 
     ``delta`` is the smallest at the nominal epsilon, ``epsilon`` at the nominal delta.
@@ -390,7 +386,7 @@ class PairMeasurement:
     epsilon: float
 
 
-def near_duplicate_pair(h: float, *, others: ArrayLike | None = None) -> NeighbouringPair:
+def near_duplicate_pair(h: float, *, others: ArrayLike | None = None) -> _NeighbouringPair:
     """Two points at distance h with labels ``1/sqrt 2`` and ``-1/sqrt 2``; the second moves away.
 
     ``others`` (k, d) are further records with label 0, common to both; by default none, and d = 1.
@@ -408,10 +404,10 @@ def near_duplicate_pair(h: float, *, others: ArrayLike | None = None) -> Neighbo
     pairs = np.zeros((2, 2, rest.shape[1]))
     pairs[0, 1, 0], pairs[1, 1, 0] = h, 100.0
     data, neighbour = (np.vstack([pair, rest]) for pair in pairs)
-    return NeighbouringPair(X=data, y=y, X_other=neighbour, y_other=y.copy())
+    return _NeighbouringPair(X=data, y=y, X_other=neighbour, y_other=y.copy())
 
 
-def forced_label_pair(h: float) -> NeighbouringPair:
+def forced_label_pair(h: float) -> _NeighbouringPair:
     """Points ``-h e_1, 0, h e_1`` of R^5 with labels from the paper's own f1; the third is removed.
 
     The labels ``f1(x)/2 = sqrt(1 + ||x||)/2`` come from one continuous function, so nobody chose
@@ -426,14 +422,14 @@ def forced_label_pair(h: float) -> NeighbouringPair:
         raise ValueError(f"h must be at most 0.5, got h={h!r}")
     X = np.zeros((3, 5))
     X[:, 0] = [-h, 0.0, h]
-    y = f1(X) / 2.0
-    return NeighbouringPair(X=X, y=y, X_other=X[:2], y_other=y[:2])
+    y = _f1(X) / 2.0
+    return _NeighbouringPair(X=X, y=y, X_other=X[:2], y_other=y[:2])
 
 
 def measure_pair(
-    pair: NeighbouringPair, feature_map: Callable[[NDArray[Any]], NDArray[Any]], *,
+    pair: _NeighbouringPair, feature_map: Callable[[NDArray[Any]], NDArray[Any]], *,
     epsilon: float, delta: float, eta: float, normalized: bool = False,
-) -> PairMeasurement:  # fmt: skip
+) -> _PairMeasurement:  # fmt: skip
     """Exact privacy of Algorithm 1 on one pair of neighbours, with noise on both parts.
 
     ``feature_map`` takes inputs (n, d) to features (n, N). The fits go through the pseudo-inverse:
@@ -452,7 +448,7 @@ def measure_pair(
     distance = float(np.linalg.norm(c - c_other))
     bound = lemma9_bound(n_components=A.shape[1], eta=eta, normalized=normalized)
     sigma = float(classical_gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=bound))
-    return PairMeasurement(
+    return _PairMeasurement(
         distance=distance,
         bound=bound,
         mu=distance / sigma,

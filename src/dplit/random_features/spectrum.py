@@ -16,19 +16,16 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit.random_features.interpolation import gram_matrix, square_matrix
+from dplit.random_features.interpolation import _square_matrix, gram_matrix
 
 __all__ = [
-    "ConcentrationConditions",
-    "Edges",
-    "Inequality",
     "concentration_conditions",
     "gram_spectrum",
     "marchenko_pastur_edges",
 ]
 
 
-class Edges(NamedTuple):
+class _Edges(NamedTuple):
     """Ends of the limiting spectrum."""
 
     lower: float
@@ -36,7 +33,7 @@ class Edges(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Inequality:
+class _Inequality:
     """One hypothesis ``left >= right``."""
 
     left: float
@@ -49,15 +46,15 @@ class Inequality:
 
 
 @dataclass(frozen=True)
-class ConcentrationConditions:
+class _ConcentrationConditions:
     """The three hypotheses of Theorem 8 at given constants, and its conclusion.
 
     ``||A A*/N - I|| <= deviation`` = 2 eta with at least ``probability`` = 1 - 3 failure.
     """
 
-    dimension: Inequality
-    bandwidth: Inequality
-    components: Inequality
+    dimension: _Inequality
+    bandwidth: _Inequality
+    components: _Inequality
     deviation: float
     probability: float
 
@@ -82,14 +79,14 @@ def gram_spectrum(
     if (features is None) == (gram is None):
         raise TypeError("gram_spectrum takes exactly one of features and gram")
     if gram is not None:
-        matrix = square_matrix(gram)
+        matrix = _square_matrix(gram)
     else:
         assert features is not None  # the first check
         matrix = gram_matrix(features)
     return np.asarray(check_positive("scale", scale) * np.linalg.eigvalsh(matrix))
 
 
-def marchenko_pastur_edges(ratio: float) -> Edges:
+def marchenko_pastur_edges(ratio: float) -> _Edges:
     """Ends of the spectrum of ``A A*/N`` when the kernel between records is nearly zero.
 
     ``(1 -+ sqrt(ratio))^2`` with ratio = m / N in (0, 1], sharp as m and N grow.
@@ -100,13 +97,13 @@ def marchenko_pastur_edges(ratio: float) -> Edges:
     Edges(lower=0.25, upper=2.25)
     """
     root = math.sqrt(check_probability("ratio", ratio, one=True))
-    return Edges((1.0 - root) ** 2, (1.0 + root) ** 2)
+    return _Edges((1.0 - root) ** 2, (1.0 + root) ** 2)
 
 
 def concentration_conditions(
     *, n_samples: int, n_components: int, n_features: int, spread: float, eta: float,
     failure: float, c1: float = 1.0, c2: float = 1.0,
-) -> ConcentrationConditions:  # fmt: skip
+) -> _ConcentrationConditions:  # fmt: skip
     """Both sides of ``d >= C1 log(m/failure)``, ``spread >= 4 log(2m/eta)`` and
     ``N >= C2 eta^-2 m log(2m/failure)``, the hypotheses of Theorem 8.
 
@@ -125,10 +122,10 @@ def concentration_conditions(
     d = check_integer("n_features", n_features, minimum=1)
     half = check_interval("eta", eta, 0.0, 0.5)
     probability = check_probability("failure", failure)
-    return ConcentrationConditions(
-        dimension=Inequality(float(d), check_positive("c1", c1) * math.log(m / probability)),
-        bandwidth=Inequality(check_positive("spread", spread), 4.0 * math.log(2 * m / half)),
-        components=Inequality(
+    return _ConcentrationConditions(
+        dimension=_Inequality(float(d), check_positive("c1", c1) * math.log(m / probability)),
+        bandwidth=_Inequality(check_positive("spread", spread), 4.0 * math.log(2 * m / half)),
+        components=_Inequality(
             float(n), check_positive("c2", c2) * m * math.log(2 * m / probability) / half**2
         ),
         deviation=2.0 * half,

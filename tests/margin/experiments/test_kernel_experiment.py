@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from dplit import datasets
 from dplit.datasets.classification import CANCER_RANGES, PROBLEMS, kernel_problem
-from dplit.margin.experiments.learners import BUDGETS, LIMIT, METHODS, kernel_accuracies
+from dplit.margin.experiments.learners import _BUDGETS, LIMIT, METHODS, kernel_accuracies
 from dplit.streams import stream
 
 needs_digits = pytest.mark.skipif(
@@ -78,7 +78,7 @@ def test_accuracies_on_digits():
     """Windows of more than five standard errors over the splits."""
     methods = METHODS[1:2] + METHODS[3:]
     result = kernel_accuracies("digits 4/9", splits=5, seed=0, methods=methods)
-    assert {result.of(name).shape for name in methods} == {(5, len(BUDGETS))}
+    assert {result.of(name).shape for name in methods} == {(5, len(_BUDGETS))}
     assert result.n_train == 252
     mean = {name: result.mean(name) for name in methods}
     assert mean["D = 100"][4] == pytest.approx(0.993, abs=0.015)

@@ -11,17 +11,17 @@ from scipy.stats import norm
 
 from dplit.accounting import gdp_budget
 from dplit.audit import run_controls
-from dplit.margin.data import margin_data, span_coordinates
+from dplit.margin.data import _span_coordinates, margin_data
 from dplit.margin.descent import noisy_hinge_descent, rank_bound
-from dplit.margin.experiments.audits import audit_learner, canary_scores, share_bound
+from dplit.margin.experiments.audits import _canary_scores, audit_learner, share_bound
 from dplit.margin.experiments.dimension import (
     METHODS,
-    Setting,
+    _Setting,
     dimension_curves,
     dimension_trial,
     unprojected_excess,
 )
-from dplit.margin.experiments.learners import excess_table, linear_records, scaling_excess, slope
+from dplit.margin.experiments.learners import _linear_records, excess_table, scaling_excess, slope
 from dplit.streams import stream
 from dplit.trials import Trial
 
@@ -38,7 +38,7 @@ def test_margin_data_has_its_margin_and_its_flips():
 @pytest.mark.claim("margin-exp-dim")
 def test_trial_against_an_independent_computation():
     """The same streams, the first method by a plain loop: errors and losses agree."""
-    setting = Setting(n_samples=80, n_test=60, n_steps=12)
+    setting = _Setting(n_samples=80, n_test=60, n_steps=12)
     trial = Trial(1, 0, "again")
     found = dimension_trial(trial, 9, setting)
     data = trial.stream("data")
@@ -77,7 +77,7 @@ def test_ball_degrades_with_the_dimension_and_no_ball_does_not():
 def test_descent_in_the_span_has_the_same_law():
     """Mean and spread of the training hinge, 600 draws each: five standard errors."""
     X, y = margin_data(40, 300, margin=0.3, rng=stream(0, "span", "data"))
-    C, basis = span_coordinates(X)
+    C, basis = _span_coordinates(X)
     np.testing.assert_allclose(C @ basis.T, X, atol=1e-12)
     np.testing.assert_allclose(basis.T @ basis, np.eye(40), atol=1e-12)
     losses = []
@@ -90,13 +90,13 @@ def test_descent_in_the_span_has_the_same_law():
     gap = abs(losses[0].mean() - losses[1].mean())
     assert gap < 5 * math.sqrt(sum(v.var() for v in losses) / 600)
     assert losses[0].std() == pytest.approx(losses[1].std(), rel=5 * math.sqrt(1 / 600))
-    assert span_coordinates(y[:, None])[1].shape == (1, 1)
+    assert _span_coordinates(y[:, None])[1].shape == (1, 1)
 
 
 @pytest.mark.claim("margin-beyond-proj")
 def test_rank_bound_holds_where_the_dimension_is_large():
     X, y = margin_data(200, 2000, margin=0.3, rng=stream(0, "rank", "data"))
-    C, _ = span_coordinates(X)
+    C, _ = _span_coordinates(X)
     run = noisy_hinge_descent(
         C, y, margin=0.3, radius=1.0, data_norm=1.0, mu=1.0, n_steps=60, n_draws=50,
         project=False, rng=stream(0, "rank", "noise"),
@@ -128,7 +128,7 @@ def test_table_orders_the_accountings():
 
 @pytest.mark.claim("margin-lem31")
 def test_linear_records_are_linear_and_the_hardest_come_near_the_bound():
-    X, y = linear_records(10, 3, strength=0.6)
+    X, y = _linear_records(10, 3, strength=0.6)
     w = np.array([0.3, -0.5, 0.4])
     assert np.maximum(1 - y * (X @ w), 0).mean() == pytest.approx(1 - 0.6 * 0.3)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
@@ -141,7 +141,7 @@ def test_linear_records_are_linear_and_the_hardest_come_near_the_bound():
     found = slope([10, 40], [quarter[0], mean], [quarter[1], se])
     assert abs(found.mean - 0.5) < 0.1
     with pytest.raises(ValueError, match="strength must be below 1"):
-        linear_records(10, 3, strength=1.0)
+        _linear_records(10, 3, strength=1.0)
 
 
 def test_slope_and_its_error():
@@ -196,15 +196,15 @@ def test_audit_sees_what_theory_says():
     shares = np.mean(audit.scores * audit.coins > 0, axis=1)
     assert audit.mu_lower == pytest.approx(2 * norm.ppf(share_bound(shares, confidence=0.9999)))
     assert audit.mu_claimed == pytest.approx(mu)
-    scores, coins = canary_scores("phased", mu=mu, n_canaries=16, runs=4, seed=0)
+    scores, coins = _canary_scores("phased", mu=mu, n_canaries=16, runs=4, seed=0)
     assert scores.shape == coins.shape == (4, 2)
 
 
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="learner must be one of"):
-        canary_scores("exact", mu=1.0, n_canaries=16, runs=2, seed=0)
+        _canary_scores("exact", mu=1.0, n_canaries=16, runs=2, seed=0)
     with pytest.raises(ValueError, match="n_canaries must be at least 8"):
-        canary_scores("ball", mu=1.0, n_canaries=4, runs=2, seed=0)
+        _canary_scores("ball", mu=1.0, n_canaries=4, runs=2, seed=0)
     with pytest.raises(ValueError, match="n_trials must be at least 2"):
         dimension_curves((5,), n_trials=1, seed=0)
     with pytest.raises(ValueError, match="dimensions must be at least 2"):
@@ -218,7 +218,7 @@ def test_bad_input_is_named():
 @pytest.mark.claim("margin-beyond-proj")
 def test_unprojected_excess_has_two_bounds():
     """The bound for the rank is rank_bound at the tuned step; 40 draws, five standard errors."""
-    setting = Setting(n_samples=60, n_steps=20, epsilon=2.0)
+    setting = _Setting(n_samples=60, n_steps=20, epsilon=2.0)
     span, full = (
         unprojected_excess(200, n_draws=40, seed=0, in_span=s, setting=setting)
         for s in (True, False)

@@ -27,7 +27,7 @@ def test_binomial_sums_are_sign_projections_in_law():
     for t in range(3000):
         small = sign_projection(d, k, rng=rng) @ np.column_stack([u, v])
         real[t] = small[:, 0] @ small[:, 1], small[:, 0] @ small[:, 0]
-    fast = trials.sign_products(
+    fast = trials._sign_products(
         n_features=d, n_components=k, differing=differing, n_draws=3000, rng=rng
     )
     assert ks_2samp(real[:, 0], fast[0]).pvalue > 5e-5
@@ -38,7 +38,7 @@ def test_binomial_sums_are_sign_projections_in_law():
 def test_failures_are_shares_of_the_draws():
     options = {"n_features": 256, "n_components": 50, "differing": 64, "n_draws": 4000}
     seen = trials.sign_failures(distortion=0.3, rng=stream(0, "shares", "public"), **options)
-    products, lengths = trials.sign_products(rng=stream(0, "shares", "public"), **options)
+    products, lengths = trials._sign_products(rng=stream(0, "shares", "public"), **options)
     assert seen.inner == np.mean(np.abs(products - 0.5) > 0.3)
     assert seen.length == np.mean(np.abs(lengths - 1.0) > 0.3)
 
@@ -105,7 +105,7 @@ def test_compression_curve_falls():
     ("call", "text"),
     [
         (
-            lambda rng: trials.sign_products(
+            lambda rng: trials._sign_products(
                 n_features=3, n_components=1, differing=4, n_draws=1, rng=rng
             ),
             "differing must be at most",

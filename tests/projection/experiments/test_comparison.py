@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dplit.projection.experiments.additive import METHODS, compare_per_row, one_comparison
+from dplit.projection.experiments.additive import METHODS, _one_comparison, compare_per_row
 from dplit.trials import Trial
 
 
@@ -34,7 +34,7 @@ def test_sufficient_statistics_win_every_trial():
 def test_a_correction_is_never_much_worse_than_none(sizes):
     """Three data sets each; kills the full correction (4.5 against 3.0 at n = 50,000)."""
     n, d, m = sizes
-    errors = np.mean([one_comparison(Trial(t, 0, "c"), n, d, m, 3.0, 1e-5) for t in range(3)], 0)
+    errors = np.mean([_one_comparison(Trial(t, 0, "c"), n, d, m, 3.0, 1e-5) for t in range(3)], 0)
     by_name = dict(zip(METHODS, errors, strict=True))
     for name in ("additive noise", "projection"):
         assert by_name[f"{name}, corrected"] <= 1.02 * by_name[name]
@@ -43,7 +43,7 @@ def test_a_correction_is_never_much_worse_than_none(sizes):
 @pytest.mark.claim("proj-beyond-statistics")
 def test_errors_at_a_huge_budget_are_those_without_noise():
     """Additive noise and statistics reach 1, the projection its factor (n'-1)/(n'-d-1)."""
-    errors = np.mean([one_comparison(Trial(t, 0, "huge"), 500, 2, 40, 1e6, 1e-5)
+    errors = np.mean([_one_comparison(Trial(t, 0, "huge"), 500, 2, 40, 1e6, 1e-5)
                       for t in range(12)], axis=0)  # fmt: skip
     by_name = dict(zip(METHODS, errors, strict=True))
     for name in ("additive noise", "additive noise, corrected", "sufficient statistics"):
@@ -54,7 +54,7 @@ def test_errors_at_a_huge_budget_are_those_without_noise():
 
 
 def test_first_method_knows_nothing_and_trials_decide_alone():
-    first, again = (one_comparison(Trial(1, 0, "c"), 300, 2, 20, 3.0, 1e-5) for _ in range(2))
+    first, again = (_one_comparison(Trial(1, 0, "c"), 300, 2, 20, 3.0, 1e-5) for _ in range(2))
     np.testing.assert_array_equal(first, again)
     assert first.shape == (len(METHODS),)
     assert np.all(first >= 1.0)

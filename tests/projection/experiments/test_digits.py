@@ -7,7 +7,7 @@ import pytest
 
 from dplit.datasets import Digits, load_fours_and_nines
 from dplit.projection.experiments import digits as module
-from dplit.projection.experiments.digits import augment, digit_curves, pixel_table
+from dplit.projection.experiments.digits import _augment, digit_curves, pixel_table
 from dplit.projection.regression import spectrum
 from dplit.streams import stream
 
@@ -25,7 +25,7 @@ def test_affine_copies_move_a_blob_a_little_and_keep_its_mass():
     """A blob in the middle: its centre moves by at most 1.5 pixels, its mass changes by 1.1^2."""
     grid = np.arange(28) - 13.5
     blob = np.exp(-(grid[:, None] ** 2 + grid**2) / 18)
-    moved = augment(np.repeat(blob[None], 300, axis=0), rng=_rng())
+    moved = _augment(np.repeat(blob[None], 300, axis=0), rng=_rng())
     mass = moved.sum(axis=(1, 2))
     ratio = mass / blob.sum()
     assert 0.9**2 * 0.97 < ratio.min() < 0.9
@@ -40,7 +40,7 @@ def test_affine_copies_move_a_blob_a_little_and_keep_its_mass():
 def test_affine_copies_turn_a_bar_by_twelve_degrees_at_most():
     bar = np.zeros((28, 28))
     bar[4:24, 12:16] = 1.0
-    moved = augment(np.repeat(bar[None], 200, axis=0), rng=_rng("test-turn"))
+    moved = _augment(np.repeat(bar[None], 200, axis=0), rng=_rng("test-turn"))
     rows, columns = np.indices((28, 28))
     mass = moved.sum(axis=(1, 2))
     up = (moved * rows).sum(axis=(1, 2)) / mass
@@ -56,7 +56,7 @@ def test_affine_copies_turn_a_bar_by_twelve_degrees_at_most():
 def test_pixels_are_those_of_most_energy_and_copies_keep_their_label(bundled):
     table = pixel_table(bundled, n_features=20, rng=_rng())
     assert table.pixels.shape == (361 * 6, 20)
-    copies = [augment(bundled.images, rng=rng) for rng in [_rng()] for _ in range(5)]
+    copies = [_augment(bundled.images, rng=rng) for rng in [_rng()] for _ in range(5)]
     flat = np.concatenate([bundled.images, *copies]).reshape(361 * 6, 64)
     energy = np.sum(flat**2, axis=0)
     assert energy[table.chosen].min() >= np.sort(energy)[-20]
@@ -147,7 +147,7 @@ def test_bad_arguments_are_named(bundled, curves):
     with pytest.raises(TypeError, match="rng must be"):
         pixel_table(bundled, n_features=5, rng=0)
     with pytest.raises(TypeError, match="rng must be"):
-        augment(bundled.images, rng=None)
+        _augment(bundled.images, rng=None)
     with pytest.raises(ValueError, match="n_draws must be at least 1"):
         digit_curves(bundled, seed=0, n_draws=0)
     for method in ("sqrt", "log none"):

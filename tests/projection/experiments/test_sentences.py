@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplit.projection.experiments.curves import (
-    ErrorCurves,
+    _ErrorCurves,
     beats_additive,
     best_schemes,
     linearity,
@@ -25,7 +25,7 @@ def _curves(log, linear, full, additive, sizes=((10, 10), (20, 5), (40, 40)), ax
     }
     expected["unit linear repaired"] = np.full((2, len(axis)), 99.0)
     names = ("log", "linear", "full")
-    return ErrorCurves(
+    return _ErrorCurves(
         values=expected | {"unit additive": np.array([additive, additive])},
         axis=np.array(axis),
         drawn={},

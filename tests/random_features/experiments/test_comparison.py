@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 
 from dplit.claims import load_targets, share_within
-from dplit.random_features.data import Prepared, draw_data, f1, f2, split
+from dplit.random_features.data import _draw_data, _f1, _f2, _Prepared, _split
 from dplit.random_features.experiments.curves import (
-    Curves,
-    Setting,
+    _Curves,
+    _Setting,
+    _setting,
     feature_curves,
     real_curves,
     record_curves,
     sentences,
-    setting,
 )
 from dplit.random_features.experiments.tables import reproduction_rows, table1_rows
 from dplit.streams import stream
 
 SMALL = replace(
-    setting("fig1"), components=(60, 90), records=(20,), test_records=15, frequency_sd=1.5
+    _setting("fig1"), components=(60, 90), records=(20,), test_records=15, frequency_sd=1.5
 )
 
 
@@ -51,7 +51,7 @@ def sgd_variance(m: int, epsilon: float, delta: float, eta: float) -> float:
 
 
 def naive(
-    X: tuple[np.ndarray, np.ndarray], y: tuple[np.ndarray, np.ndarray], s: Setting, name: str,
+    X: tuple[np.ndarray, np.ndarray], y: tuple[np.ndarray, np.ndarray], s: _Setting, name: str,
     trial: int, methods: tuple[str, ...], components: tuple[int, ...],
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Every error with explicit features, coefficients and noise, from the same streams."""
@@ -120,7 +120,7 @@ def naive(
     return results
 
 
-def assert_curves(curves: Curves, trials: list[list[dict[str, Any]]]) -> None:
+def assert_curves(curves: _Curves, trials: list[list[dict[str, Any]]]) -> None:
     for method, values in curves.values.items():
         expected = np.array([[point[method] for point in trial] for trial in trials])
         np.testing.assert_allclose(values, expected, rtol=1e-8, err_msg=method)
@@ -131,10 +131,10 @@ def assert_curves(curves: Curves, trials: list[list[dict[str, Any]]]) -> None:
 @pytest.mark.parametrize("figure", ["fig1", "fig2"])
 def test_feature_curves_equal_the_naive_run(figure: str) -> None:
     """Nested frequencies, Gram steps and Cholesky against N-vectors, cosines and pinv."""
-    s = replace(SMALL, data=setting(figure).data, dimension=3)
+    s = replace(SMALL, data=_setting(figure).data, dimension=3)
     curves = feature_curves(figure, seed=3, n_repeats=2, base=s)
     name = f"dprf-{figure}"
-    X, y = draw_data(35, 3, s.data, rng=stream(3, name, "data"))
+    X, y = _draw_data(35, 3, s.data, rng=stream(3, name, "data"))
     methods = ("ours", "gamma", "sgd")
     trials = [
         naive((X[:20], X[20:]), (y[:20], y[20:]), s, name, t, methods, s.components)
@@ -156,7 +156,7 @@ def test_record_curves_equal_the_naive_run(figure: str) -> None:
     name = f"dprf-{figure}-210"
     trials = []
     for t in range(2):
-        X, y = draw_data(219, 3, data, rng=stream(3, name, "data", t))
+        X, y = _draw_data(219, 3, data, rng=stream(3, name, "data", t))
         trials.append(
             naive((X[:210], X[210:]), (y[:210], y[210:]), s, name, t, ("ours", "gamma", "sgd"),
                   (410, 420))
@@ -171,12 +171,12 @@ def test_record_curves_equal_the_naive_run(figure: str) -> None:
 
 
 @pytest.fixture
-def duplicated() -> Prepared:
+def duplicated() -> _Prepared:
     """Forty records of which two share their inputs and carry different labels."""
     rng = np.random.default_rng(0)
     X, y = rng.random((40, 3)), rng.random(40)
     X[1] = X[0]
-    return Prepared(X, y, ("a", "b", "c"))
+    return _Prepared(X, y, ("a", "b", "c"))
 
 
 @pytest.mark.claim("dprf-fig4")
@@ -184,22 +184,22 @@ def duplicated() -> Prepared:
 @pytest.mark.claim("dprf-fig5")
 @pytest.mark.claim("dprf-fig6")
 @pytest.mark.parametrize("figure", ["fig4-medical", "fig4-wine", "fig5", "fig6"])
-def test_real_curves_equal_the_naive_run(figure: str, duplicated: Prepared) -> None:
+def test_real_curves_equal_the_naive_run(figure: str, duplicated: _Prepared) -> None:
     """Repeated inputs included: the mean label on distinct rows is what pinv fits."""
-    s = replace(setting(figure), components=(120, 150), frequency_sd=8.0)
+    s = replace(_setting(figure), components=(120, 150), frequency_sd=8.0)
     curves = real_curves(figure, duplicated, seed=3, n_repeats=2, base=s)
     name, methods = f"dprf-{figure}", ("ours",) if figure.startswith("fig4") else ("ours", "sgd")
     trials = []
     for t in range(2):
-        train, test = split(4, groups=np.zeros(40), rng=stream(3, name, "data", t))
+        train, test = _split(4, groups=np.zeros(40), rng=stream(3, name, "data", t))
         X, y = duplicated.X, duplicated.y
         trials.append(
             naive((X[train], X[test]), (y[train], y[test]), s, name, t, methods, s.components)
         )
     assert_curves(curves, trials)
     assert ("min_norm" in curves.values) == figure.startswith("fig4")
-    assert curves.epsilons == setting(figure).epsilons
-    assert curves.learning_rates == setting(figure).learning_rates
+    assert curves.epsilons == _setting(figure).epsilons
+    assert curves.learning_rates == _setting(figure).learning_rates
     assert curves.components == (120, 150)
     np.testing.assert_array_equal(curves.axis, [120.0, 150.0])
 
@@ -258,9 +258,9 @@ def test_another_seed_gives_other_numbers() -> None:
 
 
 def test_functions_and_labels() -> None:
-    np.testing.assert_allclose(f1([[3.0, 4.0]]), [math.sqrt(6.0)])
-    np.testing.assert_allclose(f2([[1.0, -2.0]]), [math.exp(-1) + math.exp(-2)])
-    _, y = draw_data(50, 4, "f2", rng=np.random.default_rng(0))
+    np.testing.assert_allclose(_f1([[3.0, 4.0]]), [math.sqrt(6.0)])
+    np.testing.assert_allclose(_f2([[1.0, -2.0]]), [math.exp(-1) + math.exp(-2)])
+    _, y = _draw_data(50, 4, "f2", rng=np.random.default_rng(0))
     assert np.linalg.norm(y) == pytest.approx(1.0, rel=1e-14)
 
 
@@ -270,10 +270,10 @@ def test_functions_and_labels() -> None:
         (lambda: feature_curves("fig9", seed=0), "figure must be one of"),
         (lambda: feature_curves("fig1", seed=0, n_repeats=1), "n_repeats must be"),
         (lambda: feature_curves("fig1", seed=-1, base=SMALL), "seed must be"),
-        (lambda: feature_curves("fig1", seed=0, base=setting("fig1", "text")), "must state"),
+        (lambda: feature_curves("fig1", seed=0, base=_setting("fig1", "text")), "must state"),
         (lambda: record_curves("fig1", seed=0), "figure must be one of"),
-        (lambda: draw_data(5, 2, "f3", rng=np.random.default_rng(0)), "function must be one of"),
-        (lambda: f1([[np.nan]]), "must be finite"),
+        (lambda: _draw_data(5, 2, "f3", rng=np.random.default_rng(0)), "function must be one of"),
+        (lambda: _f1([[np.nan]]), "must be finite"),
     ],
 )
 def test_bad_input_is_refused(call: Any, message: str) -> None:
@@ -281,7 +281,7 @@ def test_bad_input_is_refused(call: Any, message: str) -> None:
         call()
 
 
-def fake(private: float, plain: float) -> Curves:
+def fake(private: float, plain: float) -> _Curves:
     errors = {
         "ours": np.array([[[private + 0.1]], [[private - 0.1]]]),
         "ours_expected": np.array([[[private]], [[private]]]),
@@ -290,7 +290,7 @@ def fake(private: float, plain: float) -> Curves:
         "min_norm_private": np.array([[[private]], [[private]]]),
         "min_norm_private_expected": np.array([[[2 * private]], [[2 * private]]]),
     }
-    return Curves(errors, np.array([2000.0]), "N", (1.0,), (2000,))
+    return _Curves(errors, np.array([2000.0]), "N", (1.0,), (2000,))
 
 
 @pytest.mark.claim("dprf-fig4")
@@ -299,7 +299,7 @@ def test_increment_is_paired_over_repetitions() -> None:
     shared = np.array([[0.0], [10.0], [20.0]])
     ours = shared[:, :, None] + np.array([1.0, 2.0, 3.0])[:, None, None] * np.array([1.0, 5.0])
     values = {"ours": ours, "nonprivate": shared}
-    mean, se = Curves(values, np.array([60.0]), "N", (1.0, 0.2), (60,)).increment()
+    mean, se = _Curves(values, np.array([60.0]), "N", (1.0, 0.2), (60,)).increment()
     np.testing.assert_allclose(mean, [[2.0, 10.0]])
     np.testing.assert_allclose(se, [[1 / math.sqrt(3), 5 / math.sqrt(3)]])
 
@@ -338,13 +338,13 @@ def test_every_target_can_be_looked_up() -> None:
     """Positions, budgets and learning rates of targets.yml exist in the settings of the code."""
     targets = load_targets("random_features")
     for name in ("fig1", "fig5", "fig6"):
-        s = setting(name)
+        s = _setting(name)
         for entry in targets[name]["entries"]:
             assert entry["at"] in s.components
             assert entry.get("epsilon", s.epsilons[0]) in s.epsilons
             assert entry.get("rate", 1.0) in s.learning_rates
     assert len(targets["tab1"]["entries"]) == 20
-    assert {e["at"] for e in targets["tab1"]["entries"]} == set(setting("fig4-wine").components)
+    assert {e["at"] for e in targets["tab1"]["entries"]} == set(_setting("fig4-wine").components)
 
 
 def test_share_within_counts_rows() -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from dplit.datasets import load_medical
 from dplit.features import cos_sin_features
-from dplit.random_features.data import fairness_data
-from dplit.random_features.experiments.curves import setting
-from dplit.random_features.experiments.fairness import error_gap_curves, label_strata
+from dplit.random_features.data import _fairness_data
+from dplit.random_features.experiments.curves import _setting
+from dplit.random_features.experiments.fairness import _label_strata, error_gap_curves
 from dplit.streams import stream
 
-BASE = replace(setting("tab2-medical", "text"), components=(60,), frequency_sd=0.02)
+BASE = replace(_setting("tab2-medical", "text"), components=(60,), frequency_sd=0.02)
 SDS = (0.0, 0.1, 0.5, 20.0)
 
 
@@ -25,7 +25,7 @@ def test_curves_equal_a_direct_computation(feature: str) -> None:
     """Residuals by pinv, the folded normal mean by quadrature over 4001 nodes."""
     data = load_medical("bundled")
     curves = error_gap_curves(data, feature, seed=3, noise_sds=SDS, base=BASE)
-    prepared = fairness_data(data, feature, labels="joint", scaling="joint", encoding="full")
+    prepared = _fairness_data(data, feature, labels="joint", scaling="joint", encoding="full")
     rng = stream(3, "dprf-beyond-error-gaps", "public")
     F = cos_sin_features(prepared.raw, 0.02 * rng.standard_normal((prepared.raw.shape[1], 30)))
     y = prepared.y
@@ -66,9 +66,9 @@ def test_noise_hides_the_absolute_gap_only() -> None:
 
 def test_strata_are_equally_large_without_ties() -> None:
     y = np.random.default_rng(0).permutation(100).astype(float)
-    assert np.bincount(label_strata(y, 4)).tolist() == [25, 25, 25, 25]
-    assert np.bincount(label_strata(y, 1)).tolist() == [100]
-    assert math.isclose(label_strata(np.zeros(5), 3).std(), 0.0)
+    assert np.bincount(_label_strata(y, 4)).tolist() == [25, 25, 25, 25]
+    assert np.bincount(_label_strata(y, 1)).tolist() == [100]
+    assert math.isclose(_label_strata(np.zeros(5), 3).std(), 0.0)
 
 
 def test_bad_input_is_refused() -> None:

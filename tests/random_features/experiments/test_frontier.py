@@ -11,8 +11,8 @@ import pytest
 from dplit.baselines import noisy_gradient_descent, sufficient_statistics
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
-from dplit.random_features.data import Prepared, split
-from dplit.random_features.experiments.frontier import frontier, noise_variance, smooth_data
+from dplit.random_features.data import _Prepared, _split
+from dplit.random_features.experiments.frontier import _smooth_data, frontier, noise_variance
 from dplit.random_features.sensitivity import record_sensitivity
 from dplit.streams import stream
 
@@ -34,7 +34,7 @@ def swap_bound(alpha: float, b: float, m: int) -> float:
 def test_frontier_equals_explicit_ridge_fits(real: bool) -> None:
     """Every number rebuilt with coefficients, noise vectors and the baselines from the streams."""
     rng = np.random.default_rng(0)
-    data = Prepared(rng.random((45, 2)), rng.random(45), ("a", "b")) if real else None
+    data = _Prepared(rng.random((45, 2)), rng.random(45), ("a", "b")) if real else None
     result = frontier(data, seed=7, epsilon=2.0, alphas=ALPHAS, n_repeats=2, **SMALL)
     b = 0.5 if real else 1.0
     name = "dprf-beyond-frontier-data" if real else "dprf-beyond-frontier"
@@ -42,11 +42,11 @@ def test_frontier_equals_explicit_ridge_fits(real: bool) -> None:
         draw, public = stream(7, name, "data", t), stream(7, name, "public", t)
         noise = stream(7, name, "noise", t)
         if data is None:
-            X, y = smooth_data(60, rng=draw)
+            X, y = _smooth_data(60, rng=draw)
             train, test = np.arange(30), np.arange(30, 60)
         else:
             X, y = data.X, data.y - 0.5
-            train, test = split(15, groups=np.zeros(45), rng=draw)
+            train, test = _split(15, groups=np.zeros(45), rng=draw)
         omegas = [random_frequencies(2, k, gamma=0.3, rng=public) for k in (20, 3)]
         F, T = (cos_sin_features(X[i], omegas[0]) for i in (train, test))
         few, few_test = (cos_sin_features(X[i], omegas[1]) for i in (train, test))
@@ -108,7 +108,7 @@ def test_noise_variance_gives_the_stated_budget() -> None:
 def test_record_bound_covers_swaps_in_the_experiment() -> None:
     """200 swaps of the records of one fit: never above the bound that calibrates the noise."""
     rng = np.random.default_rng(1)
-    X, y = smooth_data(60, rng=rng)
+    X, y = _smooth_data(60, rng=rng)
     F = cos_sin_features(X, random_frequencies(2, 30, gamma=0.3, rng=rng))
     for alpha in (1.0, 10.0):
         sensitivity = math.sqrt(
@@ -148,7 +148,7 @@ def test_private_models_beat_the_crude_bound_and_learn() -> None:
         (lambda: frontier(seed=0, n_repeats=1), "n_repeats must be"),
         (lambda: frontier(seed=0, gamma=-1.0, n_repeats=2), "gamma must be"),
         (
-            lambda: frontier(Prepared(np.ones((3, 1)), np.ones(3), ("a",)), seed=0, n_records=3),
+            lambda: frontier(_Prepared(np.ones((3, 1)), np.ones(3), ("a",)), seed=0, n_records=3),
             "n_records must be below 3",
         ),
         (

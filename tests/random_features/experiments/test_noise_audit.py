@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplit.random_features.data import draw_data
+from dplit.random_features.data import _draw_data
 from dplit.random_features.experiments.audits import (
+    _swap_sensitivities,
     experiment_spectra,
     interpolation_shortfall,
     nearest_distances,
     sensitivity_audit,
-    swap_sensitivities,
 )
 from dplit.streams import stream
 
@@ -28,7 +28,7 @@ def test_swap_sensitivities_equal_refits() -> None:
     rng = np.random.default_rng(0)
     F, y = rng.standard_normal((6, 15)), rng.standard_normal(6)
     new, y_new = rng.standard_normal((4, 15)), rng.standard_normal(4)
-    fast = swap_sensitivities(F @ F.T, y, new @ F.T, np.sum(new**2, axis=1), y_new)
+    fast = _swap_sensitivities(F @ F.T, y, new @ F.T, np.sum(new**2, axis=1), y_new)
     c = np.linalg.pinv(F) @ y
     for i in range(4):
         for j in range(6):
@@ -41,7 +41,7 @@ def test_swap_sensitivities_equal_refits() -> None:
 def test_audit_equals_refits_at_a_small_size() -> None:
     audit = sensitivity_audit(seed=5, components=(40, 70), n_records=12, n_fresh=3, dimension=2)
     name = "dprf-noise-audit"
-    X, y = draw_data(15, 2, "f1", rng=stream(5, name, "data"))
+    X, y = _draw_data(15, 2, "f1", rng=stream(5, name, "data"))
     rng = stream(5, name, "public")
     omega, phases = [], []
     done = 0
@@ -121,7 +121,7 @@ def test_duplicates_make_the_smallest_eigenvalue_zero() -> None:
     [
         (lambda: interpolation_shortfall(0), "n_components must be"),
         (lambda: interpolation_shortfall(5, label_range=0.0), "label_range must be positive"),
-        (lambda: swap_sensitivities(ONE, ONE[0], ONE, ONE[0], ONE[0]), "in the span"),
+        (lambda: _swap_sensitivities(ONE, ONE[0], ONE, ONE[0], ONE[0]), "in the span"),
         (lambda: nearest_distances([[1.0], [1.0]]), "two distinct rows"),
         (lambda: sensitivity_audit(seed=0, n_records=0), "n_records must be"),
         (

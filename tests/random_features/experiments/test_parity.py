@@ -12,15 +12,15 @@ from scipy.stats import ks_2samp
 
 from dplit.claims import load_targets
 from dplit.datasets import Dataset, find_file, load_medical, load_wine
-from dplit.random_features.data import fairness_data, split
-from dplit.random_features.experiments.curves import setting
-from dplit.random_features.experiments.fairness import gap_curves, parity_scores, projection
+from dplit.random_features.data import _fairness_data, _split
+from dplit.random_features.experiments.curves import _setting
+from dplit.random_features.experiments.fairness import _projection, gap_curves, parity_scores
 from dplit.random_features.experiments.tables import gap_rows, parity_rows
 from dplit.random_features.fairness import estimator_floor
 from dplit.streams import stream
 
 DATA = load_medical("bundled")
-SMALL = replace(setting("fig7"), components=(60,), epsilons=(0.05, 0.3), frequency_sd=0.05)
+SMALL = replace(_setting("fig7"), components=(60,), epsilons=(0.05, 0.3), frequency_sd=0.05)
 
 
 def cosine(X: np.ndarray, n: int, sd: float, rng: np.random.Generator) -> np.ndarray:
@@ -33,10 +33,10 @@ def cosine(X: np.ndarray, n: int, sd: float, rng: np.random.Generator) -> np.nda
 def test_gap_curves_equal_a_direct_computation(feature: str) -> None:
     """Exact gaps, floors and sampled estimates rebuilt from the streams, Gram matrices explicit."""
     curves = gap_curves(DATA, feature, seed=4, n_repeats=2, base=SMALL)
-    data, name = fairness_data(DATA, feature), f"dprf-fig7-{feature}"
+    data, name = _fairness_data(DATA, feature), f"dprf-fig7-{feature}"
     sizes = [math.ceil(0.1 * c) for c in np.bincount(data.groups)]
     for t in range(2):
-        rows, _ = split(tuple(sizes), groups=data.groups, rng=stream(4, name, "data", t))
+        rows, _ = _split(tuple(sizes), groups=data.groups, rng=stream(4, name, "data", t))
         F = cosine(data.raw[rows], 60, 0.05, stream(4, name, "public", t))
         A, y, groups = data.scaled[rows], data.y[rows], data.groups[rows]
         noise = stream(4, name, "noise", t)
@@ -108,18 +108,18 @@ def two_colours() -> Dataset:
 def test_wine_gaps_use_five_hundred_records_of_each_colour(two_colours: Dataset) -> None:
     """Exact gaps rebuilt after the two draws (1500 of each colour, then 500); floors and estimates
     through the scaling of the noise and the same data."""
-    base = replace(setting("fig8"), components=(40,), epsilons=(0.05, 0.2))
+    base = replace(_setting("fig8"), components=(40,), epsilons=(0.05, 0.2))
     curves = gap_curves(two_colours, "colour", seed=2, n_repeats=2, base=base)
     groups = np.repeat([0, 1], 1600)
     for t in range(2):
         rng = stream(2, "dprf-fig8-colour", "data", t)
-        drawn, _ = split((100, 100), groups=groups, rng=rng)
+        drawn, _ = _split((100, 100), groups=groups, rng=rng)
         part = replace(
             two_colours, numeric=two_colours.numeric[drawn], target=two_colours.target[drawn],
             categorical={"colour": two_colours.categorical["colour"][drawn]},
         )  # fmt: skip
-        data = fairness_data(part, "colour")
-        rows, _ = split((1000, 1000), groups=data.groups, rng=rng)
+        data = _fairness_data(part, "colour")
+        rows, _ = _split((1000, 1000), groups=data.groups, rng=rng)
         assert np.bincount(data.groups[rows]).tolist() == [500, 500]
         F = cosine(data.raw[rows], 40, math.sqrt(20), stream(2, "dprf-fig8-colour", "public", t))
         sets = [np.ones(1000, bool), data.groups[rows] == 0, data.groups[rows] == 1]
@@ -151,19 +151,19 @@ def test_wine_gaps_use_five_hundred_records_of_each_colour(two_colours: Dataset)
 @pytest.mark.claim("dprf-fig8")
 def test_linear_estimates_of_the_wine_figure_are_pinned(two_colours: Dataset) -> None:
     """The stream continues after the random feature model: rebuilt with explicit draws."""
-    base = replace(setting("fig8"), components=(40,), epsilons=(0.05,))
+    base = replace(_setting("fig8"), components=(40,), epsilons=(0.05,))
     curves = gap_curves(two_colours, "colour", seed=2, n_repeats=2, base=base)
     name = "dprf-fig8-colour"
     rng, noise = stream(2, name, "data", 0), stream(2, name, "noise", 0)
     for n in (1000, 500, 500):
         noise.chisquare(100, size=n)
-    drawn, _ = split((100, 100), groups=np.repeat([0, 1], 1600), rng=rng)
+    drawn, _ = _split((100, 100), groups=np.repeat([0, 1], 1600), rng=rng)
     part = replace(
         two_colours, numeric=two_colours.numeric[drawn], target=two_colours.target[drawn],
         categorical={"colour": two_colours.categorical["colour"][drawn]},
     )  # fmt: skip
-    data = fairness_data(part, "colour")
-    rows, _ = split((1000, 1000), groups=data.groups, rng=rng)
+    data = _fairness_data(part, "colour")
+    rows, _ = _split((1000, 1000), groups=data.groups, rng=rng)
     A, y, groups = data.scaled[rows], data.y[rows], data.groups[rows]
     theta = np.linalg.solve(A.T @ A + math.sqrt(40) / 2000 * np.eye(4), A.T @ y)
     risks = []
@@ -181,7 +181,7 @@ def test_linear_estimates_of_the_wine_figure_are_pinned(two_colours: Dataset) ->
 def test_published_curve_is_its_own_floor() -> None:
     """Medical figure at N = 400, 20 splits, 4 values: the mean estimate of the random feature model
     is its floor within 5 se (half-normal sd: false alarm 2e-6) and 100 times the exact gap."""
-    base = replace(setting("fig7"), components=(400,), epsilons=(0.05, 0.3), frequency_sd=4e-3)
+    base = replace(_setting("fig7"), components=(400,), epsilons=(0.05, 0.3), frequency_sd=4e-3)
     curves = gap_curves(DATA, "sex", seed=0, n_repeats=20, base=base)
     se = 0.76 * curves.values["rf_floor"].mean(axis=0) / math.sqrt(20)
     assert np.all(
@@ -199,9 +199,9 @@ def test_published_curve_is_its_own_floor() -> None:
 @pytest.mark.claim("dprf-fig9")
 @pytest.mark.claim("dprf-tab2")
 def test_parity_scores_equal_a_direct_computation() -> None:
-    base = replace(setting("tab2-medical", "text"), components=(30,), frequency_sd=0.02)
+    base = replace(_setting("tab2-medical", "text"), components=(30,), frequency_sd=0.02)
     scores = parity_scores(DATA, ("sex", "smoker"), seed=6, n_repeats=2, base=base)
-    data = fairness_data(DATA, "sex", labels="norm", scaling="joint", encoding="full")
+    data = _fairness_data(DATA, "sex", labels="norm", scaling="joint", encoding="full")
     y, A = data.y, data.scaled
     theta = np.linalg.solve(A.T @ A + math.sqrt(30) / 884 * np.eye(A.shape[1]), A.T @ y)
     sigma = 4 / math.sqrt(30) * math.sqrt(2 * math.log(1.25e5)) / 0.5
@@ -217,7 +217,7 @@ def test_parity_scores_equal_a_direct_computation() -> None:
         outputs["code"].append(fitted + code * z)
         outputs["rls"].append(A @ (theta + sigma * noise.standard_normal(A.shape[1])))
     for feature, score in scores.items():
-        first = fairness_data(DATA, feature).groups == 0
+        first = _fairness_data(DATA, feature).groups == 0
         ks = lambda v, f=first: ks_2samp(v[f], v[~f]).statistic  # noqa: E731
         for values, key in (
             (score.dp_rf, "dp_rf"), (score.dp_rf_code, "code"), (score.noise, "noise"),
@@ -258,7 +258,7 @@ def test_projection_in_all_its_branches() -> None:
     deficient = np.hstack([tall, tall[:, :1]])
     for F in (wide, tall, twice, deficient):
         y = rng.standard_normal(len(F))
-        np.testing.assert_allclose(projection(F, y), F @ (np.linalg.pinv(F) @ y), atol=1e-9)
+        np.testing.assert_allclose(_projection(F, y), F @ (np.linalg.pinv(F) @ y), atol=1e-9)
 
 
 @pytest.mark.skipif(
@@ -268,7 +268,7 @@ def test_projection_in_all_its_branches() -> None:
 @pytest.mark.claim("dprf-tab2")
 def test_exact_parity_of_the_papers_labels() -> None:
     """Deterministic entries of Table 2: labels and linear model, at a small number of features."""
-    base = replace(setting("tab2-medical", "text"), components=(4000,), frequency_sd=0.01)
+    base = replace(_setting("tab2-medical", "text"), components=(4000,), frequency_sd=0.01)
     few = replace(base, components=(20,))
     medical = parity_scores(load_medical("paper"), ("sex", "smoker"), seed=0, n_repeats=2, base=few)
     assert medical["sex"].targets == pytest.approx(0.0717, abs=5e-5)
@@ -299,7 +299,7 @@ def test_gap_rows_carry_means_and_errors() -> None:
 
 @pytest.mark.claim("dprf-tab2")
 def test_parity_rows_cover_table_2() -> None:
-    base = replace(setting("tab2-medical", "text"), components=(20,))
+    base = replace(_setting("tab2-medical", "text"), components=(20,))
     scores = parity_scores(DATA, ("sex", "smoker"), seed=0, n_repeats=3, base=base)
     scores |= parity_scores(load_wine("bundled"), ("colour",), seed=0, n_repeats=3, base=base)
     rows = parity_rows(load_targets("random_features")["tab2"]["entries"], scores)

@@ -27,10 +27,7 @@ from dplit.margin.losses import Array
 from dplit.streams import stream
 
 __all__ = [
-    "CanaryAudit",
-    "Learner",
     "audit_learner",
-    "canary_scores",
     "detectable_budget",
     "level_pvalue",
     "share_bound",
@@ -80,10 +77,10 @@ def detectable_budget(
     return float(np.sqrt(4 * needed / (check_integer("n_draws", n_draws) * variance)))
 
 
-Learner = Literal["ball", "no ball", "phased"]
+_Learner = Literal["ball", "no ball", "phased"]
 
 
-class CanaryAudit(NamedTuple):
+class _CanaryAudit(NamedTuple):
     """What guesses about canaries say about a claimed level."""
 
     share: float
@@ -112,8 +109,8 @@ def share_bound(shares: Array, *, confidence: float) -> float:
     return float(values.mean()) - spread - 7.0 * log / (3.0 * (count - 1))
 
 
-def canary_scores(
-    learner: Learner, *, mu: float, n_canaries: int, runs: int, seed: int, n_steps: int = 10
+def _canary_scores(
+    learner: _Learner, *, mu: float, n_canaries: int, runs: int, seed: int, n_steps: int = 10
 ) -> tuple[Array, Array]:
     """Weights along the canaries of many runs, and the coins, both (runs, guesses).
 
@@ -140,18 +137,18 @@ def canary_scores(
 
 
 def audit_learner(
-    learner: Learner, *, epsilon: float, delta: float, n_canaries: int, runs: int, seed: int,
+    learner: _Learner, *, epsilon: float, delta: float, n_canaries: int, runs: int, seed: int,
     noise_factor: float = 1.0, confidence: float = 0.9999,
-) -> CanaryAudit:  # fmt: skip
+) -> _CanaryAudit:  # fmt: skip
     """Audit a learner against its claimed level, with its noise multiplied by a factor.
 
     ``noise_factor`` 1 is the null control, 0.5 the planted fault.
     """
     mu = gdp_budget(epsilon=epsilon, delta=delta)
-    scores, coins = canary_scores(
+    scores, coins = _canary_scores(
         learner, mu=mu / noise_factor, n_canaries=n_canaries, runs=runs, seed=seed
     )
     shares = np.mean(scores * coins > 0.0, axis=1)
     lower = share_bound(shares, confidence=confidence)
     bound = 2.0 * float(norm.ppf(min(max(lower, 0.5), 1.0 - 1e-12)))
-    return CanaryAudit(float(shares.mean()), bound, mu, scores, coins)
+    return _CanaryAudit(float(shares.mean()), bound, mu, scores, coins)

@@ -27,22 +27,19 @@ from dplit._checks import (
 from dplit.accounting import gdp_budget
 from dplit.features import hadamard_projection, sign_projection
 from dplit.margin.compressed import best_slack, compressed_learner, plain_slack, printed_dimension
-from dplit.margin.data import margin_sample, sphere_sample
+from dplit.margin.data import _margin_sample, sphere_sample
 from dplit.margin.exponential import (
+    _gaussian_prior_draw,
+    _rounded_margins,
     cover_terms,
     gaussian_prior_bound,
-    gaussian_prior_draw,
     relative_bound,
-    rounded_margins,
 )
-from dplit.margin.networks import compression_errors, random_network
+from dplit.margin.networks import _compression_errors, random_network
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
 __all__ = [
     "BOUNDS",
-    "CompressionCurve",
-    "Failures",
-    "MeasuredErrors",
     "adjoint_growth",
     "bound_value",
     "comparator_slack",
@@ -53,7 +50,6 @@ __all__ = [
     "measured_errors",
     "product_errors",
     "sign_failures",
-    "sign_products",
 ]
 
 
@@ -67,14 +63,14 @@ def comparator_slack(norm: float, *, margin: float, n_samples: int, data_norm: f
     return float(2 * size / (check_positive("margin", margin) * root))
 
 
-class Failures(NamedTuple):
+class _Failures(NamedTuple):
     """Shares of draws in which an inner product or a squared length was off."""
 
     inner: float
     length: float
 
 
-class CompressionCurve(NamedTuple):
+class _CompressionCurve(NamedTuple):
     """Mean change of a network's output by dimension k, with standard errors and quantiles."""
 
     dimensions: Array
@@ -88,7 +84,7 @@ class CompressionCurve(NamedTuple):
         return float(np.polyfit(np.log(self.dimensions), np.log(self.mean), 1)[0])
 
 
-def sign_products(
+def _sign_products(
     *, n_features: int, n_components: int, differing: int, n_draws: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
     r"""Inner products and squared lengths (n_draws,) after independent sign projections.
@@ -113,10 +109,10 @@ def sign_products(
 def sign_failures(
     *, n_features: int, n_components: int, differing: int, distortion: float, n_draws: int,
     rng: np.random.Generator,
-) -> Failures:  # fmt: skip
+) -> _Failures:  # fmt: skip
     """How often a sign projection moves an inner product, or a squared length, too far."""
     eta = check_interval("distortion", distortion, 0.0, 1.0)
-    products, lengths = sign_products(
+    products, lengths = _sign_products(
         n_features=n_features,
         n_components=n_components,
         differing=differing,
@@ -125,7 +121,7 @@ def sign_failures(
     )
     correlation = 1 - 2 * differing / n_features
     inner = float(np.mean(np.abs(products - correlation) > eta))
-    return Failures(inner, float(np.mean(np.abs(lengths - 1) > eta)))
+    return _Failures(inner, float(np.mean(np.abs(lengths - 1) > eta)))
 
 
 def product_errors(
@@ -181,7 +177,7 @@ def least_margins(
     least = np.empty(check_integer("n_draws", n_draws))
     for t in range(n_draws):
         X, y = sphere_sample(n_samples, n_features, margin=margin, rng=rng)
-        left = rounded_margins(X, y, axis, margin=margin, n_components=n_components, rng=rng)
+        left = _rounded_margins(X, y, axis, margin=margin, n_components=n_components, rng=rng)
         least[t] = left.min()
     return least
 
@@ -189,7 +185,7 @@ def least_margins(
 def compression_curve(
     dimensions: Sequence[int], *, n_features: int, width: int, depth: int, weight_norm: float,
     input_only: bool, n_draws: int, rng: np.random.Generator, n_inputs: int = 50,
-) -> CompressionCurve:  # fmt: skip
+) -> _CompressionCurve:  # fmt: skip
     """Change of a network's output by the dimension of its projections, over ``n_draws`` networks.
 
     At ``n_inputs`` unit vectors in the span of the first layer: inputs that the network sees.
@@ -204,10 +200,12 @@ def compression_curve(
             first = weights[0].reshape(n_features, -1)
             X = rng.standard_normal((n_inputs, first.shape[1])) @ first.T
             X /= np.linalg.norm(X, axis=1, keepdims=True)
-            gaps[t] = compression_errors(X, weights, n_components=k, input_only=input_only, rng=rng)
+            gaps[t] = _compression_errors(
+                X, weights, n_components=k, input_only=input_only, rng=rng
+            )
         mean, se = mean_and_se(gaps.mean(axis=1))
         results.append((float(k), mean, se, np.quantile(gaps, 0.95)))
-    return CompressionCurve(*np.array(results).T)
+    return _CompressionCurve(*np.array(results).T)
 
 
 # Bounds and truth: what the explicit margin bounds promise, and what the learners do.
@@ -259,7 +257,7 @@ def informative_from(
 
 
 @dataclass(frozen=True)
-class MeasuredErrors:
+class _MeasuredErrors:
     """Test errors of a learner, with their standard errors."""
 
     learner: str
@@ -269,14 +267,14 @@ class MeasuredErrors:
 
 
 def _prior(trial: Trial, m: int, a: float, epsilon: float, delta: float) -> float:
-    X, y = margin_sample(m, DIMENSIONS["prior"], normalized_margin=a, rng=trial.stream("data"))
-    coef = gaussian_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
+    X, y = _margin_sample(m, DIMENSIONS["prior"], normalized_margin=a, rng=trial.stream("data"))
+    coef = _gaussian_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
     return _error(coef, a, trial)
 
 
 def _compressed(trial: Trial, m: int, a: float, epsilon: float, delta: float) -> float:
     d = DIMENSIONS["compressed"]
-    X, y = margin_sample(m, d, normalized_margin=a, rng=trial.stream("data"))
+    X, y = _margin_sample(m, d, normalized_margin=a, rng=trial.stream("data"))
     k = printed_dimension(n_samples=m, epsilon=epsilon, delta=delta, beta=0.05)
     model = compressed_learner(
         X, y, margin=a, radius=1.0, data_norm=1.0, n_components=min(k, d), epsilon=epsilon,
@@ -298,7 +296,7 @@ def _error(coef: Array, a: float, trial: Trial) -> float:
 def measured_errors(
     learner: str, sizes: tuple[int, ...], *, normalized_margin: float, epsilon: float, draws: int,
     seed: int, delta: float = 1e-6, n_jobs: int | None = 1,
-) -> MeasuredErrors:  # fmt: skip
+) -> _MeasuredErrors:  # fmt: skip
     """Measure what a learner does where the bounds are evaluated, on ``draws`` fresh samples.
 
     "prior" draws in 100 dimensions, "compressed" is Algorithm 2 with 50 steps in 1000.
@@ -311,4 +309,4 @@ def measured_errors(
         name = f"margin-exp-bound-gap {learner} {m}"
         estimates.append(mean_and_se(run_trials(run, draws, seed=seed, name=name, n_jobs=n_jobs)))
     mean, se = np.array(estimates, dtype=float).T
-    return MeasuredErrors(learner, tuple(sizes), mean, se)
+    return _MeasuredErrors(learner, tuple(sizes), mean, se)

@@ -15,15 +15,15 @@ from dplit.margin._solvers import minimise_hinge
 from dplit.margin.data import margin_data
 from dplit.margin.losses import margin_loss, zero_one_loss
 from dplit.margin.selection import (
+    _choice_scores,
+    _choose_margin,
+    _plain_law,
+    _threshold_errors,
     choice_bound,
-    choice_scores,
     choice_sensitivities,
-    choose_margin,
     generalized_law,
     margin_grid,
-    plain_law,
     split_law,
-    threshold_errors,
     threshold_splits,
 )
 from dplit.streams import stream
@@ -31,9 +31,6 @@ from dplit.trials import Trial, run_trials
 
 __all__ = [
     "METHODS",
-    "ChoiceCheck",
-    "LabelTable",
-    "MarginTable",
     "choice_instances",
     "expected_scores",
     "label_table",
@@ -54,11 +51,11 @@ METHODS = ("label EM", "full EM", "randomised response")
 WIDTH, FLIPS, GRID = 1e-4, 0.1, 1001
 
 #: Draws of the randomised labels for each sample.
-RESPONSES = 20
+_RESPONSES = 20
 
 
 @dataclass(frozen=True)
-class LabelTable:
+class _LabelTable:
     """Population errors (draws, settings, 3) at pairs (epsilon, m), exact given the sample."""
 
     settings: tuple[tuple[float, int], ...]
@@ -75,8 +72,8 @@ def _responses(x: Array, y: Array, place: float, epsilon: float, rng: np.random.
     """Mean error of the best split on randomised labels."""
     keep = 1.0 / (1.0 + np.exp(-epsilon))
     order = np.argsort(x)
-    signs = y[order] * np.where(rng.random((RESPONSES, len(x))) < keep, 1.0, -1.0)
-    drift = np.concatenate([np.zeros((RESPONSES, 1)), np.cumsum(signs, axis=1)], axis=1)
+    signs = y[order] * np.where(rng.random((_RESPONSES, len(x))) < keep, 1.0, -1.0)
+    drift = np.concatenate([np.zeros((_RESPONSES, 1)), np.cumsum(signs, axis=1)], axis=1)
     best = drift.argmin(axis=1)  # errors of a split: a constant plus the labels below it
     thresholds = threshold_splits(x, y).thresholds
     return float(threshold_risk(thresholds[best], place).mean())
@@ -94,7 +91,7 @@ def _one_draw(trial: Trial, settings: tuple[tuple[float, int], ...]) -> Array:
         row[0] = split_law(splits.errors, epsilon=epsilon) @ threshold_risk(
             splits.thresholds, place
         )
-        errors = threshold_errors(x, y, grid)
+        errors = _threshold_errors(x, y, grid)
         row[1] = split_law(errors, epsilon=epsilon) @ threshold_risk(grid, place)
         row[2] = _responses(x, y, place, epsilon, noise)
     return out
@@ -102,7 +99,7 @@ def _one_draw(trial: Trial, settings: tuple[tuple[float, int], ...]) -> Array:
 
 def label_table(
     settings: tuple[tuple[float, int], ...], *, draws: int, seed: int, n_jobs: int | None = 1
-) -> LabelTable:
+) -> _LabelTable:
     """Run the experiment: each draw a fresh place and a fresh sample for every setting."""
     check_integer("draws", draws, minimum=2)
     for epsilon, m in settings:
@@ -112,17 +109,17 @@ def label_table(
     name = "margin-exp-labeldp"
     run = partial(_one_draw, settings=settings)
     results = run_trials(run, draws, seed=seed, name=name, n_jobs=n_jobs)
-    return LabelTable(settings, np.array(results))
+    return _LabelTable(settings, np.array(results))
 
 
-class ChoiceCheck(NamedTuple):
+class _ChoiceCheck(NamedTuple):
     """What random instances say about the generalised exponential mechanism."""
 
     failure: float
     largest_log_ratio: float
 
 
-class MarginTable(NamedTuple):
+class _MarginTable(NamedTuple):
     """Non-private minimisers at every margin of a grid, arrays of shape (n,)."""
 
     margins: Array
@@ -134,7 +131,7 @@ class MarginTable(NamedTuple):
 
 def choice_instances(
     instances: int, *, size: int, epsilon: float, beta: float, rng: np.random.Generator
-) -> ChoiceCheck:
+) -> _ChoiceCheck:
     """Exact failure probabilities and privacy losses of random instances.
 
     Sensitivities :math:`2^{-j}` shuffled, normal scores of a few of them, 8 neighbours at corners.
@@ -151,7 +148,7 @@ def choice_instances(
         for signs in _corners(n, rng):
             moved = generalized_law(scores + signs * widths, widths, epsilon=epsilon, beta=beta)
             largest = max(largest, float(np.abs(np.log(moved / law)).max()))
-    return ChoiceCheck(float(np.mean(failures)), largest)
+    return _ChoiceCheck(float(np.mean(failures)), largest)
 
 
 def _corners(n: int, rng: np.random.Generator) -> Array:
@@ -163,7 +160,7 @@ def _corners(n: int, rng: np.random.Generator) -> Array:
 def margin_table(
     n_samples: int = 2000, n_features: int = 20, *, margin: float = 0.4, flips: float = 0.05,
     size: int = 11, seed: int = 0,
-) -> MarginTable:  # fmt: skip
+) -> _MarginTable:  # fmt: skip
     """Objective, margin loss and error of the exact minimiser at margins 1, 1/2, 1/4, ...
 
     Margin losses are those of minimisers stretched to norm 1, which changes no error.
@@ -177,10 +174,10 @@ def margin_table(
     hinge = np.array([found.value for found in best])
     signed = [y * (X @ found.weights) for found in best]
     unit = [u / np.linalg.norm(found.weights) for u, found in zip(signed, best, strict=True)]
-    return MarginTable(
+    return _MarginTable(
         grid,
         hinge,
-        choice_scores(hinge, grid, radius=1.0, data_norm=1.0, n_samples=n_samples),
+        _choice_scores(hinge, grid, radius=1.0, data_norm=1.0, n_samples=n_samples),
         np.array([
             margin_loss(u, margin=rho).mean() for u, rho in zip(unit, grid, strict=True)
         ]),
@@ -189,7 +186,7 @@ def margin_table(
 
 
 def expected_scores(
-    table: MarginTable, *, n_samples: int, epsilon: float, beta: float = 0.05,
+    table: _MarginTable, *, n_samples: int, epsilon: float, beta: float = 0.05,
     inflation: float = 1.0,
 ) -> tuple[float, float]:  # fmt: skip
     """Mean objective of the chosen margin: generalised mechanism, and the plain one."""
@@ -197,7 +194,7 @@ def expected_scores(
         table.margins, radius=1.0, data_norm=1.0, n_samples=n_samples, inflation=inflation
     )
     ours = generalized_law(table.objective, widths, epsilon=epsilon, beta=beta)
-    plain = plain_law(table.objective, widths, epsilon=epsilon)
+    plain = _plain_law(table.objective, widths, epsilon=epsilon)
     return float(ours @ table.objective), float(plain @ table.objective)
 
 
@@ -212,7 +209,7 @@ def private_choices(
         name = f"margin-private-choice-{epsilon:g}"
         data = stream(seed, name, "data", trial)
         X, y = margin_data(n_samples, n_features, margin=0.4, flips=0.05, rng=data)
-        choice = choose_margin(
+        choice = _choose_margin(
             X, y, margins=grid, radius=1.0, data_norm=1.0, epsilon=epsilon, delta=delta,
             rng=stream(seed, name, "noise", trial), inflation=1.0,
         )  # fmt: skip

@@ -18,8 +18,8 @@ from scipy.special import betainc
 
 from dplit._checks import Array, check_finite_array, check_integer, check_interval, check_positive
 from dplit.accounting import gdp_budget
-from dplit.margin.compressed import compress, draw_projection, expand
-from dplit.margin.data import margin_data, span_coordinates, sphere_sample
+from dplit.margin.compressed import _compress, _draw_projection, expand
+from dplit.margin.data import _span_coordinates, margin_data, sphere_sample
 from dplit.margin.descent import noisy_hinge_descent
 from dplit.margin.exponential import gaussian_prior_bound, watched_prior_draw
 from dplit.margin.losses import hinge_loss, zero_one_loss
@@ -28,14 +28,9 @@ from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
 __all__ = [
     "METHODS",
-    "DimensionCurve",
-    "DimensionCurves",
-    "RankCheck",
-    "Setting",
     "dimension_curve",
     "dimension_curves",
     "dimension_trial",
-    "exponential_dimension_trial",
     "sphere_error",
     "unprojected_excess",
 ]
@@ -45,7 +40,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class DimensionCurve:
+class _DimensionCurve:
     """Results by dimension: arrays of (train error, test error, proposals), one row a draw."""
 
     margin: float
@@ -83,7 +78,7 @@ def sphere_error(w: ArrayLike, *, margin: float) -> float:
     return tail if signal >= 0 else 1 - tail
 
 
-def exponential_dimension_trial(
+def _exponential_dimension_trial(
     trial: Trial, *, n_features: int, n_samples: int, margin: float, epsilon: float
 ) -> Array:
     """Fresh data and one private draw: training error, exact test error, number of proposals."""
@@ -95,12 +90,12 @@ def exponential_dimension_trial(
 def dimension_curve(
     dimensions: Sequence[int], repeats: Sequence[int], *, n_samples: int, margin: float,
     epsilon: float, beta: float = 0.05, seed: int, name: str, n_jobs: int | None = 1,
-) -> DimensionCurve:  # fmt: skip
-    """Draws of :func:`exponential_dimension_trial` in several dimensions, ``repeats`` in each."""
+) -> _DimensionCurve:  # fmt: skip
+    """Draws of :func:`_exponential_dimension_trial` in several dimensions, ``repeats`` in each."""
     draws = []
     for d, count in zip(dimensions, repeats, strict=True):
         trial = partial(
-            exponential_dimension_trial,
+            _exponential_dimension_trial,
             n_features=d,
             n_samples=n_samples,
             margin=margin,
@@ -111,7 +106,7 @@ def dimension_curve(
     bound = gaussian_prior_bound(
         normalized_margin=margin, n_samples=n_samples, epsilon=epsilon, beta=beta
     )
-    return DimensionCurve(margin, n_samples, bound, tuple(dimensions), tuple(draws))
+    return _DimensionCurve(margin, n_samples, bound, tuple(dimensions), tuple(draws))
 
 
 METHODS = (
@@ -124,7 +119,7 @@ METHODS = (
 )
 
 
-class Setting(NamedTuple):
+class _Setting(NamedTuple):
     """Sizes and budget of the experiment."""
 
     n_samples: int = 1000
@@ -137,7 +132,7 @@ class Setting(NamedTuple):
     noise_draws: int = 1
 
 
-class DimensionCurves(NamedTuple):
+class _DimensionCurves(NamedTuple):
     """Means and standard errors over draws, arrays of shape (dimensions, methods, 3).
 
     The last axis holds test error, test hinge loss and training hinge loss.
@@ -148,14 +143,14 @@ class DimensionCurves(NamedTuple):
     se: Array
 
 
-def _learn_all(X: Array, y: Array, setting: Setting, trial: Trial) -> list[Array]:
+def _learn_all(X: Array, y: Array, setting: _Setting, trial: Trial) -> list[Array]:
     """Return weights (draws, d) of every method on one data set."""
     noise, public = trial.stream("noise"), trial.stream("public")
     mu = gdp_budget(epsilon=setting.epsilon, delta=setting.delta)
-    phi = draw_projection(
+    phi = _draw_projection(
         X.shape[1], min(setting.n_components, X.shape[1]), kind="sign", rng=public
     )
-    small = compress(X, phi)
+    small = _compress(X, phi)
     plain = setting.margin / math.sqrt(setting.n_steps)  # R/(G sqrt T)
     cases = [
         (X, math.inf, 1.0, True, plain),
@@ -176,7 +171,7 @@ def _learn_all(X: Array, y: Array, setting: Setting, trial: Trial) -> list[Array
     return learnt
 
 
-def dimension_trial(trial: Trial, n_features: int, setting: Setting) -> Array:
+def dimension_trial(trial: Trial, n_features: int, setting: _Setting) -> Array:
     """One data set, all methods: test error, test hinge and training hinge, shape (6, 3)."""
     check_positive("noise_draws", setting.noise_draws)
     data = trial.stream("data")
@@ -195,11 +190,11 @@ def dimension_trial(trial: Trial, n_features: int, setting: Setting) -> Array:
 
 
 def dimension_curves(
-    dimensions: tuple[int, ...], *, n_trials: int, seed: int, setting: Setting | None = None,
+    dimensions: tuple[int, ...], *, n_trials: int, seed: int, setting: _Setting | None = None,
     n_jobs: int = 1,
-) -> DimensionCurves:  # fmt: skip
+) -> _DimensionCurves:  # fmt: skip
     """Errors and hinge losses of all methods in several dimensions."""
-    used = setting or Setting()
+    used = setting or _Setting()
     estimates = []
     for d in dimensions:
         size = check_integer("dimensions", d, minimum=2)
@@ -212,10 +207,10 @@ def dimension_curves(
         )
         estimates.append(mean_and_se(np.array(results)))
     means, errors = (np.array(part) for part in zip(*estimates, strict=True))
-    return DimensionCurves(tuple(dimensions), means, errors)
+    return _DimensionCurves(tuple(dimensions), means, errors)
 
 
-class RankCheck(NamedTuple):
+class _RankCheck(NamedTuple):
     """Mean training hinge of descent without a ball, and what bounds it."""
 
     mean: float
@@ -226,18 +221,18 @@ class RankCheck(NamedTuple):
 
 def unprojected_excess(
     n_features: int, *, n_draws: int, seed: int, in_span: bool = True,
-    setting: Setting | None = None,
-) -> RankCheck:  # fmt: skip
+    setting: _Setting | None = None,
+) -> _RankCheck:  # fmt: skip
     """Training hinge of descent without a ball against its bounds; the least of the ball is 0.
 
     Coordinates of the span (``in_span``) have the same law; the bounds take the step for min(m, d).
     """
-    used = setting or Setting()
+    used = setting or _Setting()
     name = f"margin-beyond-proj-{n_features}"
     X, y = margin_data(
         used.n_samples, n_features, margin=used.margin, rng=stream(seed, name, "data")
     )
-    rows = span_coordinates(X)[0] if in_span else X
+    rows = _span_coordinates(X)[0] if in_span else X
     mu = gdp_budget(epsilon=used.epsilon, delta=used.delta)
     rank = min(X.shape)
     noise = stream(seed, name, "noise", int(in_span))
@@ -252,4 +247,4 @@ def unprojected_excess(
         for q in (rank, n_features)
     )
     mean, se = mean_and_se(losses)
-    return RankCheck(float(mean), float(se), by_rank, by_dimension)
+    return _RankCheck(float(mean), float(se), by_rank, by_dimension)

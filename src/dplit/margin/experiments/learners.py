@@ -20,15 +20,15 @@ from dplit.datasets.classification import PROBLEMS, KernelProblem, kernel_proble
 from dplit.margin._solvers import minimise_hinge
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
+    _perturbed_minimiser,
     descent_bound,
     noisy_hinge_descent,
-    perturbed_minimiser,
     phased_bound,
     phased_descent,
 )
-from dplit.margin.duplicates import Accounting, single_copy_mu
+from dplit.margin.duplicates import _Accounting, _single_copy_mu
 from dplit.margin.kernels import (
-    direct_features,
+    _direct_features,
     gaussian_kernel,
     limit_projection,
     privacy_level,
@@ -39,24 +39,17 @@ from dplit.streams import stream
 from dplit.trials import Estimate, Runs, Trial, mean_and_se, run_trials
 
 __all__ = [
-    "BUDGETS",
     "LIMIT",
     "METHODS",
-    "PASSES",
-    "PENALTIES",
-    "STEPS",
-    "ExcessTable",
-    "KernelAccuracies",
     "excess_table",
     "kernel_accuracies",
-    "linear_records",
     "scaling_excess",
     "slope",
 ]
 
 
 #: Name of a pass -> accounting of its duplicates; None: no noise.
-PASSES: dict[str, Accounting | None] = {
+_PASSES: dict[str, _Accounting | None] = {
     "permutation": "permutation",
     "copies, exact mixture": "mixture",
     "copies, tight cap": "tight_cap",
@@ -64,16 +57,16 @@ PASSES: dict[str, Accounting | None] = {
     "no noise": None,
 }
 
-STEPS = (50, 200, 800)
+_STEPS = (50, 200, 800)
 
-PENALTIES = (0.3, 1.0, 3.0, 4.0)
+_PENALTIES = (0.3, 1.0, 3.0, 4.0)
 
 #: gamma, share of flipped labels, margin rho, dimension k.
 _SETTING = (0.5, 0.05, 0.25, 50)
 
 
 @dataclass(frozen=True)
-class ExcessTable(Runs):
+class _ExcessTable(Runs):
     """Excess hinge losses on one data set over runs, and their bounds (nan: none), by method."""
 
     n_samples: int
@@ -86,10 +79,10 @@ def _passes(
 ) -> Iterator[tuple[str, Array, float]]:
     """Yield name, weights and bound of every phased pass."""
     rho, m = _SETTING[2], len(X)
-    for name, accounting in PASSES.items():
+    for name, accounting in _PASSES.items():
         mu = math.inf
         if accounting is not None:
-            mu = single_copy_mu(epsilon=epsilon, delta=delta, n_samples=m, accounting=accounting)
+            mu = _single_copy_mu(epsilon=epsilon, delta=delta, n_samples=m, accounting=accounting)
         weights = phased_descent(
             X, y, margin=rho, radius=1.0, data_norm=1.0, mu=mu, rng=rng, n_draws=runs,
             replacement=accounting != "permutation",
@@ -105,7 +98,7 @@ def _alternatives(
 ) -> Iterator[tuple[str, Array, float]]:
     """Yield name, weights and bound (nan: none) of full-batch descent and output perturbation."""
     rho = _SETTING[2]
-    for steps in STEPS:
+    for steps in _STEPS:
         run = noisy_hinge_descent(
             X, y, margin=rho, radius=1.0, data_norm=1.0, mu=mu, n_steps=steps, rng=rng,
             n_draws=runs,
@@ -115,8 +108,8 @@ def _alternatives(
             n_steps=steps,
         )  # fmt: skip
         yield f"full batch, T = {steps}", run.weights, bound
-    for penalty in PENALTIES:
-        noisy = perturbed_minimiser(
+    for penalty in _PENALTIES:
+        noisy = _perturbed_minimiser(
             X, y, margin=rho, data_norm=1.0, penalty=penalty, mu=mu, rng=rng, n_draws=runs
         ).weights
         lengths = np.linalg.norm(noisy, axis=1, keepdims=True)
@@ -125,7 +118,7 @@ def _alternatives(
 
 def excess_table(
     n_samples: int, *, epsilon: float = 1.0, delta: float = 1e-6, runs: int = 8, seed: int = 0
-) -> ExcessTable:
+) -> _ExcessTable:
     """Excess empirical hinge loss of Algorithm 4's pass and of its alternatives, over runs.
 
     50 dimensions, margin 0.5, 5 % flipped labels, loss at 0.25, ball 1; the data set is the same.
@@ -142,10 +135,10 @@ def excess_table(
     for method, weights, bound in found:
         excess[method] = hinge_loss(y * (weights @ X.T), margin=rho).mean(axis=1) - best.lower
         bounds[method] = bound
-    return ExcessTable(excess, m, best.value, bounds)
+    return _ExcessTable(excess, m, best.value, bounds)
 
 
-def linear_records(n_samples: int, n_features: int, *, strength: float) -> tuple[Array, Array]:
+def _linear_records(n_samples: int, n_features: int, *, strength: float) -> tuple[Array, Array]:
     r"""Records :math:`(s,\pm\sqrt{1-s^2},0,\dots)`, labels 1: the hinge is linear on the ball."""
     s = check_positive("strength", strength)
     if s >= 1.0:
@@ -164,7 +157,7 @@ def scaling_excess(
     """
     k, m = check_integer("n_features", n_features, minimum=2), check_integer("n_samples", n_samples)
     strength = 16.0 * math.sqrt(k) / (m * check_positive("mu", mu))
-    X, y = linear_records(m, k, strength=strength)
+    X, y = _linear_records(m, k, strength=strength)
     rng = stream(seed, f"margin-lem31-{m}-{k}-{mu:.6g}", "noise")
     weights = phased_descent(
         X, y, margin=1.0, radius=1.0, data_norm=1.0, mu=mu, replacement=True, rng=rng,
@@ -199,13 +192,13 @@ LIMIT = "limit of compressed"
 
 DIRECT, STREAMED, COMPRESSED = (20, 100, 500), 20_000, 200
 
-BUDGETS = (0.5, 1.0, 2.0, 4.0, math.inf)
+_BUDGETS = (0.5, 1.0, 2.0, 4.0, math.inf)
 
 DELTA, KERNEL_STEPS, FREE_STEPS, DRAWS = 1e-5, 100, 400, 4
 
 
 @dataclass(frozen=True)
-class KernelAccuracies(Runs):
+class _KernelAccuracies(Runs):
     """Test accuracies of one problem: for each method (splits, budgets), means over noise draws."""
 
     name: str
@@ -222,7 +215,7 @@ def _mapped(method: str, problem: KernelProblem, rng: np.random.Generator) -> tu
     if method == METHODS[-1]:
         streamed = streamed_projection(d, STREAMED, COMPRESSED, gamma=gamma, rng=rng)
         return streamed.transform(X), 2.0
-    direct = direct_features(d, DIRECT[METHODS.index(method)], gamma=gamma, rng=rng)
+    direct = _direct_features(d, DIRECT[METHODS.index(method)], gamma=gamma, rng=rng)
     return direct.transform(X), 1.0
 
 
@@ -235,11 +228,11 @@ def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Ar
         np.arange(len(problem.y)), test_size=0.3, stratify=problem.y,
         random_state=int(data.integers(2**31)),
     )  # fmt: skip
-    out = np.empty((len(methods), len(BUDGETS)))
+    out = np.empty((len(methods), len(_BUDGETS)))
     for row, method in zip(out, methods, strict=True):
         k = names.index(method)
         mapped, factor = _mapped(method, problem, public[k])
-        for column, epsilon in enumerate(BUDGETS):
+        for column, epsilon in enumerate(_BUDGETS):
             free = epsilon == math.inf
             run = noisy_hinge_descent(
                 mapped[train], problem.y[train], margin=problem.margin,
@@ -256,7 +249,7 @@ def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Ar
 def kernel_accuracies(
     name: str, *, splits: int, seed: int, methods: tuple[str, ...] = METHODS, source: str = "auto",
     n_jobs: int | None = 1,
-) -> KernelAccuracies:  # fmt: skip
+) -> _KernelAccuracies:  # fmt: skip
     """Test accuracies of private learners under five budgets, over stratified 70/30 splits.
 
     A method's numbers do not depend on which others are run; ``LIMIT`` draws all records jointly.
@@ -271,4 +264,4 @@ def kernel_accuracies(
     values = dict(zip(methods, np.stack(results, axis=1), strict=True))
     sample = kernel_problem(name, rng=np.random.default_rng(0), source=source)
     n = len(sample.y)
-    return KernelAccuracies(values, name, n - math.ceil(0.3 * n), sample.source)
+    return _KernelAccuracies(values, name, n - math.ceil(0.3 * n), sample.source)

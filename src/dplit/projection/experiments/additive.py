@@ -31,22 +31,19 @@ from dplit.projection.information import additive_sigma
 from dplit.projection.leakage import row_variance
 from dplit.projection.projection import (
     ProjectionRelease,
+    _useful_correction,
     fit_projection,
     release_projection,
-    useful_correction,
 )
 from dplit.projection.regression import least_squares, relative_error, spectrum
 from dplit.trials import Runs, Trial, run_trials
 
 __all__ = [
     "METHODS",
-    "PerturbationRatios",
-    "RowBudget",
     "additive_errors",
     "compare_per_row",
     "correction_errors",
     "largest_singular_values",
-    "one_comparison",
     "perturbation_ratios",
     "planted_problem",
 ]
@@ -80,14 +77,14 @@ def largest_singular_values(
     return np.array([svdvals(generator.standard_normal(shape))[0] for _ in range(count)])
 
 
-class PerturbationRatios(NamedTuple):
+class _PerturbationRatios(NamedTuple):
     """Largest ratios of the excess of the relative error to the excess that a bound allows."""
 
     printed: float
     improved: float
 
 
-def perturbation_ratios(*, instances: int, rng: np.random.Generator) -> PerturbationRatios:
+def perturbation_ratios(*, instances: int, rng: np.random.Generator) -> _PerturbationRatios:
     """Search random small problems for perturbations near Lemma 3; at most 1 if it holds.
 
     Gaussian ones and such of rank one, u in [0.01, 0.95], r(y) in [0.05, 20].
@@ -109,7 +106,7 @@ def perturbation_ratios(*, instances: int, rng: np.random.Generator) -> Perturba
         printed = math.sqrt(perturbation_bound(X, y, E)) - 1
         improved = perturbation_bound(X, y, E, improved=True) - 1
         worst = [max(worst[0], (math.sqrt(eta) - 1) / printed), max(worst[1], (eta - 1) / improved)]
-    return PerturbationRatios(*worst)
+    return _PerturbationRatios(*worst)
 
 
 def additive_errors(
@@ -174,7 +171,7 @@ METHODS = {
 }
 
 
-class RowBudget(Runs):
+class _RowBudget(Runs):
     """Relative errors of the :data:`METHODS`, (trials,) each, at one budget for replacing a row."""
 
     @property
@@ -189,7 +186,7 @@ class RowBudget(Runs):
         return float(np.mean(self.of("projection") < self.of("additive noise")))
 
 
-def one_comparison(
+def _one_comparison(
     trial: Trial, n: int, d: int, n_components: int, epsilon: float, delta: float
 ) -> NDArray[np.float64]:
     """Relative errors (6,) of all methods, in the order of :data:`METHODS`, on one data set."""
@@ -210,9 +207,9 @@ def one_comparison(
     fits = [
         np.zeros(d),
         fit_projection(noisy),
-        fit_projection(noisy, correction=useful_correction(noisy, variance=sigma**2)),
+        fit_projection(noisy, correction=_useful_correction(noisy, variance=sigma**2)),
         fit_projection(release),
-        fit_projection(release, correction=useful_correction(release, variance=variance)),
+        fit_projection(release, correction=_useful_correction(release, variance=variance)),
         moments.coef,
     ]
     problem = spectrum(X, y)
@@ -229,7 +226,7 @@ def compare_per_row(
     n_trials: int,
     seed: int,
     n_jobs: int = 1,
-) -> RowBudget:
+) -> _RowBudget:
     """Relative errors of every method at the same (epsilon, delta) for replacing one row.
 
     X is uniform on [-1, 1]; y has standard normal coefficients and unit noise.
@@ -238,7 +235,7 @@ def compare_per_row(
     m = check_integer("n_components", n_components, minimum=d)
     check_positive("epsilon", epsilon)
     check_probability("delta", delta)
-    one = partial(one_comparison, n=n, d=d, n_components=m, epsilon=epsilon, delta=delta)
+    one = partial(_one_comparison, n=n, d=d, n_components=m, epsilon=epsilon, delta=delta)
     name = "proj-beyond-statistics"
     errors = np.array(run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs))
-    return RowBudget(dict(zip(METHODS, errors.T, strict=True)))
+    return _RowBudget(dict(zip(METHODS, errors.T, strict=True)))

@@ -21,7 +21,7 @@ from scipy.linalg import cho_factor, cho_solve
 from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import additive_path, expected_error, projection_errors
-from dplit.projection.regression import Spectrum, spectra_from_moments
+from dplit.projection.regression import Spectrum, _spectra_from_moments
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
 
@@ -29,10 +29,6 @@ __all__ = [
     "OPEN_CHOICES",
     "RESPONSES",
     "SCHEMES",
-    "SETTINGS",
-    "ErrorCurves",
-    "Response",
-    "Setting",
     "beats_additive",
     "best_schemes",
     "budget_curves",
@@ -51,7 +47,7 @@ SCHEMES: tuple[str, ...] = ("log", "linear", "full", "log2")
 
 
 @dataclass(frozen=True)
-class Response:
+class _Response:
     """A model ``y = X theta + w`` of responses that the paper leaves unstated.
 
     ``coefficient_sd`` is the standard deviation of theta; that of w is 1, X is uniform on [-1, 1].
@@ -62,16 +58,16 @@ class Response:
 
 
 #: Response models for uniform designs with 800 columns; the signal has energy 800 sd^2 / 3 per row.
-RESPONSES: dict[str, Response] = {
-    "unit": Response("standard normal coefficients", 1.0),
-    "snr10": Response("signal 10 times the noise", math.sqrt(30 / 800)),
-    "snr1": Response("signal as large as the noise", math.sqrt(3 / 800)),
-    "noise": Response("responses that X does not explain", 0.0),
+RESPONSES: dict[str, _Response] = {
+    "unit": _Response("standard normal coefficients", 1.0),
+    "snr10": _Response("signal 10 times the noise", math.sqrt(30 / 800)),
+    "snr1": _Response("signal as large as the noise", math.sqrt(3 / 800)),
+    "noise": _Response("responses that X does not explain", 0.0),
 }
 
 
 @dataclass(frozen=True)
-class Setting:
+class _Setting:
     """One figure: columns d, n = row_unit * k at k of ``positions``, budgets in bits, trials.
 
     n' comes in units of ``sketch_unit``.
@@ -88,10 +84,10 @@ class Setting:
 _GRID = (*(round(0.05 * i, 2) for i in range(1, 31)), 1.75, 2.0, 2.5, 3.0)
 
 #: The settings by figure.
-SETTINGS: dict[str, Setting] = {
-    "fig1": Setting(800, 1000, 1000, tuple(range(1, 21)), (0.5,), 5),
-    "fig2": Setting(800, 1000, 1000, (10,), _GRID, 5),
-    "fig3": Setting(300, 1000, 500, tuple(range(1, 10)), (0.2,), 10),
+_SETTINGS: dict[str, _Setting] = {
+    "fig1": _Setting(800, 1000, 1000, tuple(range(1, 21)), (0.5,), 5),
+    "fig2": _Setting(800, 1000, 1000, (10,), _GRID, 5),
+    "fig3": _Setting(300, 1000, 500, tuple(range(1, 10)), (0.2,), 10),
 }
 
 #: What the text does not state, and what is done here: figure, question, choice.
@@ -108,10 +104,10 @@ OPEN_CHOICES: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def setting(figure: str) -> Setting:
+def setting(figure: str) -> _Setting:
     """Return the settings of "fig1", "fig2" or "fig3", Section V of the paper."""
-    check_choice("figure", figure, SETTINGS)
-    return SETTINGS[figure]
+    check_choice("figure", figure, _SETTINGS)
+    return _SETTINGS[figure]
 
 
 def projection_sizes(figure: str, k: int) -> dict[str, int]:
@@ -134,7 +130,7 @@ _BLOCK = 1000  # rows per block; positions are multiples of it
 
 
 @dataclass(frozen=True)
-class ErrorCurves(Runs):
+class _ErrorCurves(Runs):
     """Relative errors (trials, p) of "<response> additive" and "<response> <size> <noise>".
 
     Those of projections are exact conditional means; ``drawn`` has one exact draw each.
@@ -183,7 +179,7 @@ class _Moments:
     def spectra(self, responses: Sequence[str]) -> dict[str, Spectrum]:
         weights = np.array([[RESPONSES[name].coefficient_sd, 1.0] for name in responses])
         energies = np.einsum("ki,ij,kj->k", weights, self.inner, weights)
-        found = spectra_from_moments(self.gram, self.cross @ weights.T, energies)
+        found = _spectra_from_moments(self.gram, self.cross @ weights.T, energies)
         return dict(zip(responses, found, strict=True))
 
     def additive_errors(self, spectra: Mapping[str, Spectrum]) -> dict[str, float]:
@@ -237,7 +233,7 @@ class _Point:
 def _row_trial(
     trial: Trial, positions: tuple[int, ...], responses: tuple[str, ...]
 ) -> list[_Point]:
-    chosen = SETTINGS["fig1"]
+    chosen = _SETTINGS["fig1"]
     (epsilon,) = chosen.epsilons
     sketch = stream(trial.seed, "proj-fig1-sketch", "noise", int(trial))
     points = []
@@ -255,7 +251,7 @@ def _row_trial(
 def _budget_trial(
     trial: Trial, epsilons: tuple[float, ...], responses: tuple[str, ...]
 ) -> list[_Point]:
-    chosen = SETTINGS["fig2"]
+    chosen = _SETTINGS["fig2"]
     (k,) = chosen.positions
     *_, (_, moments) = _blocks(trial, chosen.n_features, k, None)
     noise, points = trial.stream("noise"), [_Point(moments.floor) for _ in epsilons]
@@ -268,12 +264,12 @@ def _budget_trial(
     return points
 
 
-def _collect(axis: Array, trials: list[list[_Point]], sizes: list[dict[str, int]]) -> ErrorCurves:
+def _collect(axis: Array, trials: list[list[_Point]], sizes: list[dict[str, int]]) -> _ErrorCurves:
     def stacked(part: str) -> dict[str, Array]:
         keys = getattr(trials[0][0], part)
         return {k: np.array([[getattr(p, part)[k] for p in t] for t in trials]) for k in keys}
 
-    return ErrorCurves(
+    return _ErrorCurves(
         values=stacked("errors"),
         axis=axis,
         drawn=stacked("drawn"),
@@ -299,7 +295,7 @@ def row_curves(
     positions: Sequence[int] | None = None,
     responses: Sequence[str] = tuple(RESPONSES),
     n_jobs: int = 1,
-) -> ErrorCurves:
+) -> _ErrorCurves:
     """Run Figure 1: relative errors against the number of rows, at half a bit per entry.
 
     ``positions`` are increasing k, n = 1000 k; the rows of a trial are nested in n.
@@ -320,7 +316,7 @@ def budget_curves(
     epsilons: Sequence[float] | None = None,
     responses: Sequence[str] = tuple(RESPONSES),
     n_jobs: int = 1,
-) -> ErrorCurves:
+) -> _ErrorCurves:
     """Run Figure 2: relative errors against the budget (our grid, in bits), at 10,000 rows.
 
     Along the axis the additive errors of a trial share their noise.
@@ -349,7 +345,7 @@ _PAPER = ("log", "linear", "full")
 
 
 def beats_additive(
-    curves: ErrorCurves, response: str, *, noise: str = "printed", scheme: str | None = None
+    curves: _ErrorCurves, response: str, *, noise: str = "printed", scheme: str | None = None
 ) -> NDArray[np.bool_]:
     """Tell where projection has a smaller mean error than additive noise, shape (p,).
 
@@ -361,7 +357,7 @@ def beats_additive(
 
 
 def lower_is_better(
-    curves: ErrorCurves, response: str, *, noise: str = "printed"
+    curves: _ErrorCurves, response: str, *, noise: str = "printed"
 ) -> NDArray[np.bool_]:
     """Tell where a smaller projection never has a larger mean error than a larger one."""
     sizes = np.array([curves.components[name] for name in _PAPER])
@@ -370,7 +366,7 @@ def lower_is_better(
     return np.asarray(np.all(np.diff(ordered, axis=0) >= 0, axis=0))
 
 
-def best_schemes(curves: ErrorCurves, response: str, *, noise: str = "printed") -> list[str]:
+def best_schemes(curves: _ErrorCurves, response: str, *, noise: str = "printed") -> list[str]:
     """Return the projection size with the smallest mean error at every position."""
     errors = np.array([curves.mean(f"{response} {name} {noise}") for name in _PAPER])
     return [_PAPER[k] for k in np.argmin(errors, axis=0)]
@@ -382,7 +378,7 @@ def saturation_epsilon(*, floor: float, n_components: int) -> float:
     return 0.5 * math.log2(1.0 + rows / check_positive("floor", floor))
 
 
-def linearity(curves: ErrorCurves, response: str, scheme: str) -> tuple[float, float]:
+def linearity(curves: _ErrorCurves, response: str, scheme: str) -> tuple[float, float]:
     """R^2 of a straight line before (13) saturates, and the last relative fall of the excess.
 
     Additive noise, which does not saturate, is fitted on the whole axis.

@@ -17,27 +17,27 @@ from scipy.ndimage import affine_transform
 
 from dplit._checks import Array, check_integer, check_rng
 from dplit.datasets import Digits
-from dplit.projection.experiments.curves import Setting, projection_sizes, setting
+from dplit.projection.experiments.curves import _Setting, projection_sizes, setting
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import projection_draws
 from dplit.projection.regression import ridge_coefficients, spectrum
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
 
-__all__ = ["DigitCurves", "PixelTable", "augment", "digit_curves", "pixel_table"]
+__all__ = ["digit_curves", "pixel_table"]
 
 
 _COPIES = 5
 
 _PAPER_SAMPLES = 11_791
 
-_STAND_IN = Setting(40, 180, 90, tuple(range(1, 10)), (0.2,), 10)
+_STAND_IN = _Setting(40, 180, 90, tuple(range(1, 10)), (0.2,), 10)
 
 _SIZES = ("log", "linear", "full")
 
 
 @dataclass(frozen=True)
-class PixelTable:
+class _PixelTable:
     """Chosen pixels (n, d) in [0, 1] of all samples, labels +-1, and each sample's original image.
 
     ``chosen`` are the indices of the d pixels, increasing.
@@ -50,7 +50,7 @@ class PixelTable:
 
 
 @dataclass(frozen=True)
-class DigitCurves(Runs):
+class _DigitCurves(Runs):
     """Test errors (trials, p) of "ols", "additive" and "<size> <noise>" against ``axis``.
 
     ``floor_share`` is f(X) squared over n.
@@ -61,7 +61,7 @@ class DigitCurves(Runs):
     source: str
 
 
-def augment(images: Array, *, rng: np.random.Generator) -> Array:
+def _augment(images: Array, *, rng: np.random.Generator) -> Array:
     """Distort every image (n, side, side) by one random affine map, bilinear and clipped to [0, 1].
 
     Rotation up to 12 degrees, scale 0.9 to 1.1, shear up to 0.15, shift up to 1.5 pixels of 28.
@@ -84,7 +84,7 @@ def augment(images: Array, *, rng: np.random.Generator) -> Array:
     return np.asarray(np.clip(np.array(moved), 0.0, 1.0))
 
 
-def pixel_table(digits: Digits, *, n_features: int, rng: np.random.Generator) -> PixelTable:
+def pixel_table(digits: Digits, *, n_features: int, rng: np.random.Generator) -> _PixelTable:
     """Samples of Figure 3: the d pixels of most energy in all samples, which is not private.
 
     Other images than the paper's come with five affine copies each, 11,791 samples at most.
@@ -95,22 +95,22 @@ def pixel_table(digits: Digits, *, n_features: int, rng: np.random.Generator) ->
         raise ValueError(f"n_features must be at most {images[0].size}, got n_features={d}")
     check_rng(rng)
     if digits.source != "paper":
-        copies = [augment(images, rng=rng) for _ in range(_COPIES)]
+        copies = [_augment(images, rng=rng) for _ in range(_COPIES)]
         images = np.concatenate([images, *copies])[:_PAPER_SAMPLES]
         origin = np.tile(origin, _COPIES + 1)[:_PAPER_SAMPLES]
     flat = images.reshape(len(images), -1)
     chosen = np.sort(np.argsort(np.sum(flat**2, axis=0), kind="stable")[-d:])
-    return PixelTable(np.ascontiguousarray(flat[:, chosen]), digits.labels[origin], origin, chosen)
+    return _PixelTable(np.ascontiguousarray(flat[:, chosen]), digits.labels[origin], origin, chosen)
 
 
-def _split(table: PixelTable, rng: np.random.Generator) -> tuple[NDArray[np.int64], ...]:
+def _split(table: _PixelTable, rng: np.random.Generator) -> tuple[NDArray[np.int64], ...]:
     """Split sample numbers 80/20 by original image, both parts in random order."""
     originals = rng.permutation(np.unique(table.origin))
     held_out = np.isin(table.origin, originals[: round(0.2 * len(originals))])
     return rng.permutation(np.flatnonzero(~held_out)), np.flatnonzero(held_out)
 
 
-def _trial(trial: Trial, table: PixelTable, chosen: Setting, n_draws: int) -> dict[str, Array]:
+def _trial(trial: Trial, table: _PixelTable, chosen: _Setting, n_draws: int) -> dict[str, Array]:
     data, noise = trial.stream("data"), trial.stream("noise")
     train, test = _split(table, data)
     (epsilon,) = chosen.epsilons
@@ -141,7 +141,7 @@ def _trial(trial: Trial, table: PixelTable, chosen: Setting, n_draws: int) -> di
     return {key: np.array(values) for key, values in found.items()}
 
 
-def _sizes(chosen: Setting, k: int) -> dict[str, int]:
+def _sizes(chosen: _Setting, k: int) -> dict[str, int]:
     """Return the projection sizes, in the units of the setting."""
     share = chosen.sketch_unit / setting("fig3").sketch_unit
     return {s: round(share * projection_sizes("fig3", k)[s]) for s in _SIZES}
@@ -149,7 +149,7 @@ def _sizes(chosen: Setting, k: int) -> dict[str, int]:
 
 def digit_curves(
     digits: Digits, *, seed: int, n_repeats: int = 10, n_draws: int = 4, n_jobs: int = 1
-) -> DigitCurves:
+) -> _DigitCurves:
     """Run Figure 3: test errors against the number of training samples at 0.2 bit per entry.
 
     ``n_draws`` projections per trial and size; bundled digits run with 40 pixels and n = 180 k.
@@ -162,4 +162,4 @@ def digit_curves(
     stacked = {key: np.array([t[key] for t in trials]) for key in trials[0]}
     share = stacked.pop("floor")
     axis = np.array(chosen.positions, dtype=float) * chosen.row_unit
-    return DigitCurves(stacked, axis, share, digits.source)
+    return _DigitCurves(stacked, axis, share, digits.source)

@@ -16,11 +16,11 @@ from dplit.projection.leakage import (
 )
 from dplit.projection.projection import projection_variance
 
-__all__ = ["EntryScan", "UniformScan", "scan_entries", "uniform_scan"]
+__all__ = ["scan_entries", "uniform_scan"]
 
 
 @dataclass(frozen=True)
-class EntryScan:
+class _EntryScan:
     """Leakage of every entry of a table, each -1 or 1 with equal odds: bits (n, d), their error.
 
     ``bound`` (n, d) is the coherent one, for every prior on [-1, 1].
@@ -56,7 +56,7 @@ def scan_entries(
     n_components: int,
     as_printed: bool = False,
     nodes: int = 32,
-) -> EntryScan:
+) -> _EntryScan:
     """Exact leakage of all entries of a table in [-1, 1] through the projected release.
 
     Without y the release of ``S X + sigma N`` is audited; noise (13) is held at the table's value.
@@ -67,11 +67,11 @@ def scan_entries(
     channel = entry_channels(X, y, variance=variance)
     bits, error = binary_leakage(channel, n_components=n_components, nodes=nodes)
     bound = coherent_bound(channel, n_components=n_components)
-    return EntryScan(float(epsilon), variance, bits, float(error.max()), bound)
+    return _EntryScan(float(epsilon), variance, bits, float(error.max()), bound)
 
 
 @dataclass(frozen=True)
-class UniformScan:
+class _UniformScan:
     """Leakage of fair +-1 entries of some rows of one uniform table: arrays (rows, d).
 
     Exact bits, the coherent bound, and the total variation between -1 and 1.
@@ -94,7 +94,7 @@ def uniform_scan(
     n_rows: int = 3,
     as_printed: bool = True,
     rng: np.random.Generator,
-) -> UniformScan:
+) -> _UniformScan:
     """Leakage of all entries of ``n_rows`` rows of the paper's synthetic data, n > d + 1.
 
     y has normal coefficients and unit noise.
@@ -112,4 +112,4 @@ def uniform_scan(
     bits, _ = binary_leakage(channel, n_components=n_components, nodes=24)
     bound = coherent_bound(channel, n_components=n_components)
     distance = binary_total_variation(channel, n_components=n_components)
-    return UniformScan(n, n_components, variance, bits, bound, distance)
+    return _UniformScan(n, n_components, variance, bits, bound, distance)

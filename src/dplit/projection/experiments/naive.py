@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_integer, check_nonnegative, check_positive, check_rng
-from dplit.projection.information import Bits, levels_information
+from dplit.projection.information import _Bits, _levels_information
 from dplit.projection.projection import release_projection
-from dplit.projection.regression import check_pair
+from dplit.projection.regression import _check_pair
 
 __all__ = ["naive_additive_draws", "naive_projection_draws", "simulated_leakage"]
 
@@ -27,7 +27,7 @@ def simulated_leakage(
     n_components: int,
     rng: np.random.Generator,
     n_draws: int = 2000,
-) -> Bits:
+) -> _Bits:
     """Information that naive releases give about which of several tables they came from.
 
     S and N are really drawn, and likelihoods full-dimensional. No y: ``S X + sigma N`` alone.
@@ -35,7 +35,7 @@ def simulated_leakage(
     count = check_integer("n_draws", n_draws, minimum=2)
     check_rng(rng)
     noise = check_nonnegative("variance", variance)
-    pairs = [check_pair(table, y) for table in tables]
+    pairs = [_check_pair(table, y) for table in tables]
     factors, logs = [], []
     for table, seen in pairs:
         M = table if y is None else np.column_stack([table, seen])
@@ -47,7 +47,7 @@ def simulated_leakage(
         )
         rows = release.X if y is None else np.column_stack([release.X, release.y])
         logs.append(np.stack([_log_densities(rows, L, n_components) for L in factors], axis=1))
-    return levels_information(logs)
+    return _levels_information(logs)
 
 
 def _log_densities(rows: Array, L: Array, n_components: int) -> Array:
@@ -85,7 +85,7 @@ def naive_projection_draws(
     rng: np.random.Generator,
 ) -> Array:
     """Draw ``size`` fits (size, d) on S X + sigma N and S y by forming S and N."""
-    design, response = check_pair(X, y)
+    design, response = _check_pair(X, y)
     root = math.sqrt(check_nonnegative("penalty", penalty))
     (n, d), generator = design.shape, check_rng(rng)
     rows = check_integer("n_components", n_components, minimum=d)
@@ -103,7 +103,7 @@ def naive_additive_draws(
     X: ArrayLike, y: ArrayLike, *, sigma: float, size: int, rng: np.random.Generator
 ) -> Array:
     """Draw ``size`` fits (size, d) on X + sigma N and y by forming N."""
-    design, response = check_pair(X, y)
+    design, response = _check_pair(X, y)
     level, generator = check_positive("sigma", sigma), check_rng(rng)
     fits = []
     for count in _batches(check_integer("size", size), design.size):

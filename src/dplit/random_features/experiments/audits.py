@@ -11,19 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from dplit._checks import Array, check_finite_array, check_integer, check_positive
-from dplit.random_features.data import draw_data
-from dplit.random_features.experiments.curves import nested_grams
-from dplit.random_features.interpolation import distinct_rows
+from dplit.random_features.data import _draw_data
+from dplit.random_features.experiments.curves import _nested_grams
+from dplit.random_features.interpolation import _distinct_rows
 from dplit.streams import stream
 
 __all__ = [
-    "SensitivityAudit",
-    "Spectrum",
     "experiment_spectra",
     "interpolation_shortfall",
     "nearest_distances",
     "sensitivity_audit",
-    "swap_sensitivities",
 ]
 
 
@@ -38,7 +35,7 @@ def interpolation_shortfall(
     return check_positive("label_range", label_range) * root / sensitivity
 
 
-def swap_sensitivities(gram: Array, y: Array, cross: Array, norms2: Array, y_new: Array) -> Array:
+def _swap_sensitivities(gram: Array, y: Array, cross: Array, norms2: Array, y_new: Array) -> Array:
     """Distances (k, m) that the interpolator moves when record j is swapped for new record i.
 
     ``cross`` (k, m) are inner products of k new rows with the training rows, ``norms2`` (k,) their
@@ -62,7 +59,7 @@ def swap_sensitivities(gram: Array, y: Array, cross: Array, norms2: Array, y_new
 
 
 @dataclass(frozen=True)
-class SensitivityAudit:
+class _SensitivityAudit:
     """What one record of Figure 1 does to the interpolator, against the Delta of the code, by N.
 
     l2 norms: of a change of sign of a label and of a removal (the largest over records), and of all
@@ -80,16 +77,16 @@ class SensitivityAudit:
 def sensitivity_audit(
     *, seed: int, components: Sequence[int] = (1500, 2000, 3000, 5000), n_records: int = 1000,
     n_fresh: int = 1000, dimension: int = 5, frequency_sd: float = 40.0,
-) -> SensitivityAudit:  # fmt: skip
+) -> _SensitivityAudit:  # fmt: skip
     """Exact record-by-record sensitivities of the interpolator at the settings of Figure 1."""
     m, name = check_integer("n_records", n_records), "dprf-noise-audit"
-    X, y = draw_data(m + n_fresh, dimension, "f1", rng=stream(seed, name, "data"))
+    X, y = _draw_data(m + n_fresh, dimension, "f1", rng=stream(seed, name, "data"))
     results = []
     public = stream(seed, name, "public")
-    for block in nested_grams(X[:m], X[m:], components, frequency_sd=frequency_sd, rng=public):
+    for block in _nested_grams(X[:m], X[m:], components, frequency_sd=frequency_sd, rng=public):
         inverse = np.linalg.inv(block.gram)
         diagonal, alpha = np.sqrt(np.diag(inverse)), inverse @ y[:m]
-        swaps = swap_sensitivities(block.gram, y[:m], block.cross, block.row_norms2, y[m:])
+        swaps = _swap_sensitivities(block.gram, y[:m], block.cross, block.row_norms2, y[m:])
         results.append([
             4.0 / math.sqrt(block.n_components),
             np.max(2.0 * np.abs(y[:m]) * diagonal),
@@ -97,13 +94,13 @@ def sensitivity_audit(
             swaps.mean(),
             swaps.max(),
         ])  # fmt: skip
-    return SensitivityAudit(np.array(components, dtype=np.intp), *np.array(results).T)
+    return _SensitivityAudit(np.array(components, dtype=np.intp), *np.array(results).T)
 
 
 def nearest_distances(X: ArrayLike) -> Array:
     """Distance of every distinct row to the nearest other distinct row."""
     rows = check_finite_array("X", X, ndim=2)
-    distinct = rows[distinct_rows(rows)[0]]
+    distinct = rows[_distinct_rows(rows)[0]]
     if len(distinct) < 2:
         raise ValueError("X must have at least two distinct rows")
     distances, _ = NearestNeighbors(n_neighbors=2).fit(distinct).kneighbors(distinct)
@@ -111,7 +108,7 @@ def nearest_distances(X: ArrayLike) -> Array:
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class _Spectrum:
     """The conclusion and the second hypothesis of Theorem 8 in one experiment.
 
     Extreme eigenvalues of the Gram matrix G of unit rows, ||G - I||, how many are below 1 - 2 eta,
@@ -137,7 +134,7 @@ class Spectrum:
 def experiment_spectra(
     name: str, X: ArrayLike, components: Sequence[int], *, frequency_sd: float, seed: int,
     eta: float = 0.375,
-) -> list[Spectrum]:  # fmt: skip
+) -> list[_Spectrum]:  # fmt: skip
     """Spectra of the feature Gram matrix of inputs X (m, d) for increasing numbers of features.
 
     The name selects the random stream; the paper's experiments have eta = 3/8.
@@ -147,10 +144,10 @@ def experiment_spectra(
     product = float(rows.var(axis=0).sum()) * sd**2
     result = []
     rng = stream(seed, f"dprf-thm8-{name}", "public")
-    for block in nested_grams(rows, rows[:1], components, frequency_sd=sd, rng=rng):
+    for block in _nested_grams(rows, rows[:1], components, frequency_sd=sd, rng=rng):
         values = np.linalg.eigvalsh(block.gram)
         result.append(
-            Spectrum(
+            _Spectrum(
                 name=name, n_records=len(rows), n_components=block.n_components,
                 smallest=float(values[0]), largest=float(values[-1]),
                 norm=float(max(values[-1] - 1.0, 1.0 - values[0])),

@@ -19,23 +19,19 @@ from numpy.typing import NDArray
 
 from dplit._checks import Array, check_choice, check_integer
 from dplit.features import phased_cosine_features
-from dplit.random_features.data import Prepared, draw_data, split
-from dplit.random_features.interpolation import distinct_rows, kaczmarz, min_norm_dual
-from dplit.random_features.release import correct_scale, gamma_scale, published_scale, sgd_scale
+from dplit.random_features.data import _draw_data, _Prepared, _split
+from dplit.random_features.interpolation import _distinct_rows, _min_norm_dual, kaczmarz
+from dplit.random_features.release import _correct_scale, _gamma_scale, _sgd_scale, published_scale
 from dplit.streams import stream
 from dplit.trials import Estimate, Runs, Trial, mean_and_se, run_trials
 
 __all__ = [
     "SETTINGS",
-    "Curves",
-    "Setting",
-    "Version",
     "differences",
     "feature_curves",
     "real_curves",
     "record_curves",
     "sentences",
-    "setting",
 ]
 
 T = TypeVar("T")
@@ -48,7 +44,7 @@ _BLOCK = 1024
 
 
 @dataclass(frozen=True)
-class NestedGram:
+class _NestedGram:
     """What one number of features N needs, for Phi = sqrt(2/N) cos(X Omega + b)."""
 
     n_components: int
@@ -59,10 +55,10 @@ class NestedGram:
     direction_norms2: Array  # squared norms of the columns of Z, (q,)
 
 
-def nested_grams(
+def _nested_grams(
     X_train: Array, X_test: Array, components: Sequence[int], *, frequency_sd: float,
     rng: np.random.Generator, noise_rng: np.random.Generator | None = None, directions: int = 0,
-) -> Iterator[NestedGram]:  # fmt: skip
+) -> Iterator[_NestedGram]:  # fmt: skip
     """Yield the Gram matrices of cosine features for increasing numbers of features."""
     m, n = len(X_train), len(X_test)
     X = np.vstack([X_train, X_test])
@@ -85,12 +81,12 @@ def nested_grams(
                 squares += np.einsum("ij,ij->j", Z, Z)
             done += width
         f = 2.0 / target
-        yield NestedGram(
+        yield _NestedGram(
             target, f * gram, f * cross, f * norms, np.sqrt(f) * responses, squares.copy()
         )
 
 
-def gradient_dual(gram: Array, y: Array, rows: NDArray[np.intp], step: float) -> Array:
+def _gradient_dual(gram: Array, y: Array, rows: NDArray[np.intp], step: float) -> Array:
     """Return the dual vector of stochastic gradient descent from zero on half the squared loss.
 
     Step t adds ``step * (y_i - <c, phi_i>) phi_i`` with i = rows[t].
@@ -101,24 +97,24 @@ def gradient_dual(gram: Array, y: Array, rows: NDArray[np.intp], step: float) ->
     return dual
 
 
-def min_norm_dual_distinct(gram: Array, y: Array, X: Array) -> Array:
+def _min_norm_dual_distinct(gram: Array, y: Array, X: Array) -> Array:
     """Return the dual vector of the minimum-norm least-squares fit where rows of X may repeat.
 
     Equal rows have equal features, so the fit interpolates the mean of their labels: one of them
     carries the coefficient, and the Gram matrix of such representatives is regular.
     """
-    first, inverse = distinct_rows(X)
+    first, inverse = _distinct_rows(X)
     means = np.bincount(inverse, weights=y) / np.bincount(inverse)
     dual = np.zeros(len(y))
-    dual[first] = min_norm_dual(gram[np.ix_(first, first)], means)
+    dual[first] = _min_norm_dual(gram[np.ix_(first, first)], means)
     return dual
 
 
-Version = Literal["text", "code"]
+_Version = Literal["text", "code"]
 
 
 @dataclass(frozen=True)
-class Setting:
+class _Setting:
     """The settings of one experiment as one source states them; None where it does not."""
 
     data: str  # "f1", "f2" (synthetic), "medical", "red wine", "wine"
@@ -138,7 +134,7 @@ class Setting:
 
 _FIG3_RECORDS = tuple(range(1000, 2001, 200))
 
-_fig1 = Setting(
+_fig1 = _Setting(
     data="f1", components=tuple(range(1500, 5001, 500)), records=(1000,), test_records=1000,
     frequency_sd=40.0, epsilons=(0.5, 1.0), labels="divided by the norm of all labels", dimension=5,
 )  # fmt: skip
@@ -150,7 +146,7 @@ _fig3 = replace(
     epsilons=(1.0,),
 )  # fmt: skip
 
-_fig4m = Setting(
+_fig4m = _Setting(
     data="medical", components=tuple(range(2000, 10001, 2000)), records=(1204,), test_records=134,
     frequency_sd=40.0, epsilons=(0.25, 0.5, 1.0), labels="min-max",
 )  # fmt: skip
@@ -164,7 +160,7 @@ _fig5 = replace(
 
 _fig6 = replace(_fig5, data="red wine", records=(1439,), test_records=160, sensitivity=4.0)
 
-_fig7 = Setting(
+_fig7 = _Setting(
     data="medical", components=(4000,), records=(1203,), test_records=135,
     frequency_sd=(2e-5) ** 0.5, epsilons=tuple(0.05 + 0.25 * k / 19 for k in range(20)),
     labels="min-max in each group", noise="5/sqrt(2 epsilon)",
@@ -192,7 +188,7 @@ _rates = {
 _fair: dict[str, Any] = {"labels": "divided by their norm", "noise": "classical"}
 
 #: Settings by experiment and source. Table 2 and Figure 9 have no published code.
-SETTINGS: dict[str, dict[Version, Setting]] = {
+SETTINGS: dict[str, dict[_Version, _Setting]] = {
     "fig1": {"code": _fig1, "text": replace(_fig1, **_stated)},
     "fig2": {"code": _fig2, "text": replace(_fig2, **_stated)},
     "fig3a": {"code": _fig3, "text": replace(_fig3, **_stated3)},
@@ -212,7 +208,7 @@ SETTINGS: dict[str, dict[Version, Setting]] = {
 }  # fmt: skip
 
 
-def setting(experiment: str, version: Version = "code") -> Setting:
+def _setting(experiment: str, version: _Version = "code") -> _Setting:
     """Return the settings of one experiment, a key of ``SETTINGS``, from the text or the code.
 
     The code is at github.com/liaochunyang/DPRFM; Table 2 exists as text only.
@@ -239,7 +235,7 @@ def differences(experiment: str) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Curves(Runs):
+class _Curves(Runs):
     """Mean squared test errors by method along ``axis``, as (repetition, position[, column]).
 
     A column is a privacy budget, for ``sgd`` a learning rate (in units of 1/m) with each budget;
@@ -269,13 +265,13 @@ def _mean_square(residual: Array) -> Array:
 
 
 def _ours(
-    block: NestedGram, residual: Array, exact: Array | None, s: Setting, normals: Array
+    block: _NestedGram, residual: Array, exact: Array | None, s: _Setting, normals: Array
 ) -> dict[str, Array]:
     sigma = np.array([
         published_scale(block.n_components, epsilon=e, delta=s.delta, sensitivity=s.sensitivity)
         for e in s.epsilons
     ])  # fmt: skip
-    correct = np.array([correct_scale(epsilon=e, delta=s.delta) for e in s.epsilons])
+    correct = np.array([_correct_scale(epsilon=e, delta=s.delta) for e in s.epsilons])
     spread = block.row_norms2.mean()
     noise = sigma * normals
     errors = {
@@ -292,13 +288,13 @@ def _ours(
 
 
 def _gamma(
-    block: NestedGram, residual: Array, s: Setting, normals: Array, norms: Array,
+    block: _NestedGram, residual: Array, s: _Setting, normals: Array, norms: Array,
     rng: np.random.Generator,
 ) -> dict[str, Array]:  # fmt: skip
     n = block.n_components
     scale = s.sensitivity / np.sqrt(n) / np.array(s.epsilons)
     radius = scale * rng.gamma(n, size=len(s.epsilons))
-    expected = [gamma_scale(n, epsilon=e, sensitivity=s.sensitivity) ** 2 for e in s.epsilons]
+    expected = [_gamma_scale(n, epsilon=e, sensitivity=s.sensitivity) ** 2 for e in s.epsilons]
     return {
         "gamma": _mean_square(residual[:, None] - normals * (radius / norms)),
         "gamma_expected": _mean_square(residual) + np.array(expected) * block.row_norms2.mean(),
@@ -306,15 +302,15 @@ def _gamma(
 
 
 def _sgd(
-    block: NestedGram, y: _Pair, rows: _Indices, s: Setting, normals: Array
+    block: _NestedGram, y: _Pair, rows: _Indices, s: _Setting, normals: Array
 ) -> dict[str, Array]:
     m = len(y[0])
     plain = np.column_stack([
-        y[1] - block.cross @ gradient_dual(block.gram, y[0], rows, rate / m)
+        y[1] - block.cross @ _gradient_dual(block.gram, y[0], rows, rate / m)
         for rate in s.learning_rates
     ])  # fmt: skip
     sigma = np.array([
-        sgd_scale(m, epsilon=e, delta=s.delta, learning_rate=rate / m)
+        _sgd_scale(m, epsilon=e, delta=s.delta, learning_rate=rate / m)
         for rate in s.learning_rates for e in s.epsilons
     ])  # fmt: skip
     residual = np.repeat(plain, len(s.epsilons), axis=1)
@@ -325,8 +321,8 @@ def _sgd(
     }
 
 
-def method_errors(
-    trial: Trial, X: _Pair, y: _Pair, components: Sequence[int], s: Setting, *,
+def _method_errors(
+    trial: Trial, X: _Pair, y: _Pair, components: Sequence[int], s: _Setting, *,
     methods: tuple[str, ...] = ("ours", "gamma", "sgd"), exact: bool = True,
 ) -> _Errors:  # fmt: skip
     """Return the errors of every method at every number of features, one nested draw.
@@ -339,7 +335,7 @@ def method_errors(
     per_block = sum(widths[method] for method in methods)
     radius_rng = stream(trial.seed, f"{trial.name}-radius", "noise", trial)
     rows_rng = stream(trial.seed, f"{trial.name}-rows", "public", trial)
-    blocks = nested_grams(
+    blocks = _nested_grams(
         *X, components, frequency_sd=s.frequency_sd, rng=trial.stream("public"),
         noise_rng=trial.stream("noise"), directions=per_block * len(components),
     )  # fmt: skip
@@ -350,7 +346,7 @@ def method_errors(
         residual = y[1] - block.cross @ kaczmarz(block.gram, y[0], rows)
         best = None
         if exact:
-            best = y[1] - block.cross @ min_norm_dual_distinct(block.gram, y[0], X[0])
+            best = y[1] - block.cross @ _min_norm_dual_distinct(block.gram, y[0], X[0])
         errors: dict[str, Array] = {}
         for method in methods:
             use = slice(at, at + widths[method])
@@ -374,14 +370,14 @@ def _stack(trials: Sequence[_Errors]) -> dict[str, Array]:
     return {name: np.array([[point[name] for point in t] for t in trials]) for name in names}
 
 
-def _sizes(s: Setting) -> tuple[tuple[int, ...], int, int]:
+def _sizes(s: _Setting) -> tuple[tuple[int, ...], int, int]:
     """Return numbers of training records, of test records and of inputs of synthetic data."""
     if s.records is None or s.test_records is None or s.dimension is None:
         raise ValueError("base must state records, test_records and dimension (the text does not)")
     return s.records, s.test_records, s.dimension
 
 
-def repeated(
+def _repeated(
     function: Callable[..., T], n_repeats: int, *, seed: int, name: str, n_jobs: int, **fixed: Any
 ) -> list[T]:
     """Return ``function(trial, **fixed)`` for at least two trials."""
@@ -389,45 +385,45 @@ def repeated(
     return run_trials(partial(function, **fixed), n, seed=seed, name=name, n_jobs=n_jobs)
 
 
-def stacked(trials: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
+def _stacked(trials: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
     """Return arrays (repetition, ...) by key from one mapping per repetition."""
     return {key: np.array([trial[key] for trial in trials]) for key in trials[0]}
 
 
-def _feature_trial(trial: Trial, *, s: Setting, X: Array, y: Array, m: int) -> _Errors:
-    return method_errors(trial, (X[:m], X[m:]), (y[:m], y[m:]), s.components, s)
+def _feature_trial(trial: Trial, *, s: _Setting, X: Array, y: Array, m: int) -> _Errors:
+    return _method_errors(trial, (X[:m], X[m:]), (y[:m], y[m:]), s.components, s)
 
 
 def feature_curves(
     figure: str, *, seed: int, n_repeats: int | None = None, n_jobs: int = 1,
-    base: Setting | None = None,
-) -> Curves:  # fmt: skip
+    base: _Setting | None = None,
+) -> _Curves:  # fmt: skip
     """Test errors along N on synthetic data, drawn once ("fig1", "fig2").
 
     Methods: nonprivate (Kaczmarz, m steps), min_norm (exact), ours, corrected (the Delta of unit
     rows), gamma, sgd, zero, constant; ``*_expected`` are exact over the noise.
     """
     check_choice("figure", figure, ("fig1", "fig2"))
-    s = base or setting(figure)
+    s = base or _setting(figure)
     name = f"dprf-{figure}"
     (m, *_), n_test, dimension = _sizes(s)
-    X, y = draw_data(m + n_test, dimension, s.data, rng=stream(seed, name, "data"))
-    trials = repeated(
+    X, y = _draw_data(m + n_test, dimension, s.data, rng=stream(seed, name, "data"))
+    trials = _repeated(
         _feature_trial, s.repeats if n_repeats is None else n_repeats, seed=seed, name=name,
         n_jobs=n_jobs, s=s, X=X, y=y, m=m,
     )  # fmt: skip
     axis = np.array(s.components, dtype=float)
-    return Curves(_stack(trials), axis, "number of features N", s.epsilons, s.components)
+    return _Curves(_stack(trials), axis, "number of features N", s.epsilons, s.components)
 
 
-def _record_trial(trial: Trial, *, s: Setting) -> dict[str, _Errors]:
+def _record_trial(trial: Trial, *, s: _Setting) -> dict[str, _Errors]:
     results: dict[str, _Errors] = {"text": [], "code": []}
     records, n_test, dimension = _sizes(s)
     for m in records:
         own = Trial(int(trial), trial.seed, f"{trial.name}-{m}")
-        X, y = draw_data(m + n_test, dimension, s.data, rng=own.stream("data"))
+        X, y = _draw_data(m + n_test, dimension, s.data, rng=own.stream("data"))
         sizes = (m + 200, 2 * m) if m > 200 else (2 * m, 2 * m + 1)
-        pair = method_errors(own, (X[:m], X[m:]), (y[:m], y[m:]), sizes, s, exact=False)
+        pair = _method_errors(own, (X[:m], X[m:]), (y[:m], y[m:]), sizes, s, exact=False)
         for version, errors in zip(results, pair, strict=True):
             results[version].append(errors)
     return results
@@ -435,55 +431,57 @@ def _record_trial(trial: Trial, *, s: Setting) -> dict[str, _Errors]:
 
 def record_curves(
     figure: str, *, seed: int, n_repeats: int | None = None, n_jobs: int = 1,
-    base: Setting | None = None,
-) -> dict[str, Curves]:  # fmt: skip
+    base: _Setting | None = None,
+) -> dict[str, _Curves]:  # fmt: skip
     """Test errors along m ("fig3a" with f1, "fig3b" with f2), for N = m + 200 ("text") and N = 2m
     ("code") from one nested draw; data are drawn anew in every repetition.
     """
     check_choice("figure", figure, ("fig3a", "fig3b"))
-    s = base or setting(figure)
+    s = base or _setting(figure)
     if figure == "fig3b" and base is None:
         s = replace(s, data="f2")  # as in the text: the code has f1 with d = 100
     records = _sizes(s)[0]
-    trials = repeated(
+    trials = _repeated(
         _record_trial, s.repeats if n_repeats is None else n_repeats, seed=seed,
         name=f"dprf-{figure}", n_jobs=n_jobs, s=s,
     )  # fmt: skip
     sizes = {"text": tuple(m + 200 for m in records), "code": tuple(2 * m for m in records)}
     axis = np.array(records, dtype=float), "number of records m", s.epsilons
-    return {v: Curves(_stack([trial[v] for trial in trials]), *axis, sizes[v]) for v in sizes}
+    return {v: _Curves(_stack([trial[v] for trial in trials]), *axis, sizes[v]) for v in sizes}
 
 
-def _real_trial(trial: Trial, *, s: Setting, data: Prepared, methods: tuple[str, ...]) -> _Errors:
+def _real_trial(trial: Trial, *, s: _Setting, data: _Prepared, methods: tuple[str, ...]) -> _Errors:
     n = len(data.y)
-    train, test = split(math.ceil(0.1 * n), groups=np.zeros(n, dtype=int), rng=trial.stream("data"))
-    return method_errors(
+    train, test = _split(
+        math.ceil(0.1 * n), groups=np.zeros(n, dtype=int), rng=trial.stream("data")
+    )
+    return _method_errors(
         trial, (data.X[train], data.X[test]), (data.y[train], data.y[test]), s.components, s,
         methods=methods, exact="sgd" not in methods,
     )  # fmt: skip
 
 
 def real_curves(
-    figure: str, data: Prepared, *, seed: int, n_repeats: int | None = None, n_jobs: int = 1,
-    base: Setting | None = None,
-) -> Curves:  # fmt: skip
+    figure: str, data: _Prepared, *, seed: int, n_repeats: int | None = None, n_jobs: int = 1,
+    base: _Setting | None = None,
+) -> _Curves:  # fmt: skip
     """Test errors along N on real data ("fig4-medical", "fig4-wine", "fig5", "fig6"), Table 1 too.
 
     Every repetition draws its own split (90 % training); the paper shows one, so its standard
     error is our standard deviation. Figure 4 has no sgd, 5 and 6 no min_norm (singular matrices).
     """
     check_choice("figure", figure, ("fig4-medical", "fig4-wine", "fig5", "fig6"))
-    s = base or setting(figure)
-    trials = repeated(
+    s = base or _setting(figure)
+    trials = _repeated(
         _real_trial, s.repeats if n_repeats is None else n_repeats, seed=seed,
         name=f"dprf-{figure}", n_jobs=n_jobs, s=s, data=data,
         methods=("ours",) if figure.startswith("fig4") else ("ours", "sgd"),
     )  # fmt: skip
     axis = np.array(s.components, dtype=float), "number of features N", s.epsilons, s.components
-    return Curves(_stack(trials), *axis, s.learning_rates)
+    return _Curves(_stack(trials), *axis, s.learning_rates)
 
 
-def sentences(curves: Curves) -> dict[str, bool]:
+def sentences(curves: _Curves) -> dict[str, bool]:
     """Truth values of the sentences of Section 4.1 on one panel, from expected errors.
 
     "Beats" is everywhere, an improvement with N for the Delta of unit rows is one of 1 %.

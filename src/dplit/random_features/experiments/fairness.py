@@ -13,8 +13,8 @@ from scipy.linalg import cho_factor, cho_solve
 from dplit._checks import Array, check_integer, check_nonnegative
 from dplit.datasets import Dataset
 from dplit.features import cos_sin_features, phased_cosine_features
-from dplit.random_features.data import FairnessData, fairness_data, sensitive_groups, split
-from dplit.random_features.experiments.curves import Setting, repeated, setting, stacked
+from dplit.random_features.data import _fairness_data, _FairnessData, _split, sensitive_groups
+from dplit.random_features.experiments.curves import _repeated, _Setting, _setting, _stacked
 from dplit.random_features.fairness import (
     error_gaps,
     estimator_floor,
@@ -22,24 +22,19 @@ from dplit.random_features.fairness import (
     ks_null,
     published_gap_estimates,
 )
-from dplit.random_features.release import fairness_scale, published_scale
+from dplit.random_features.release import _fairness_scale, published_scale
 from dplit.streams import stream
 from dplit.trials import Runs, Trial
 
 __all__ = [
-    "ErrorGapCurves",
-    "GapCurves",
-    "ParityScores",
     "error_gap_curves",
     "gap_curves",
-    "label_strata",
     "parity_scores",
-    "projection",
 ]
 
 
 @dataclass(frozen=True)
-class GapCurves(Runs):
+class _GapCurves(Runs):
     """Excess-risk gaps of two models in two groups, every array of shape (repetition, epsilon, 2).
 
     "rf" and "rls" are the published estimates (random features, regularised linear model),
@@ -64,21 +59,21 @@ def _take(dataset: Dataset, rows: NDArray[np.intp]) -> Dataset:
 
 
 def _training(
-    dataset: Dataset, feature: str, s: Setting, rng: np.random.Generator
+    dataset: Dataset, feature: str, s: _Setting, rng: np.random.Generator
 ) -> tuple[Array, Array, Array, NDArray[np.intp]]:
     """Return raw and scaled rows, labels and groups of one training set, groups in blocks."""
     groups = sensitive_groups(dataset, feature)[0]
     counts = np.bincount(groups)
     if feature == "colour" and dataset.source == "paper":
         assert s.records is not None
-        drawn, _ = split((int(counts[0]) - 1500, int(counts[1]) - 1500), groups=groups, rng=rng)
-        data = fairness_data(_take(dataset, drawn), feature)
+        drawn, _ = _split((int(counts[0]) - 1500, int(counts[1]) - 1500), groups=groups, rng=rng)
+        data = _fairness_data(_take(dataset, drawn), feature)
         size = 1500 - s.records[0] // 2
         tests: tuple[int, ...] = (size, size)
     else:
-        data = fairness_data(dataset, feature)
+        data = _fairness_data(dataset, feature)
         tests = tuple(math.ceil(0.1 * int(c)) for c in counts)
-    train, _ = split(tests, groups=data.groups, rng=rng)
+    train, _ = _split(tests, groups=data.groups, rng=rng)
     return data.raw[train], data.scaled[train], data.y[train], data.groups[train]
 
 
@@ -106,7 +101,7 @@ def _exact(norms2: Array, groups: NDArray[np.intp], sigmas: Array) -> Array:
     return np.outer(sigmas**2, np.abs(means - norms2.mean()))
 
 
-def _noise_scales(n: int, s: Setting) -> Array:
+def _noise_scales(n: int, s: _Setting) -> Array:
     """Return the noise of the published code, or that of Algorithm 1 where the setting says so."""
     if s.noise == "classical":
         scales = [
@@ -114,11 +109,11 @@ def _noise_scales(n: int, s: Setting) -> Array:
             for e in s.epsilons
         ]
     else:
-        scales = [fairness_scale(n, epsilon=e, sensitivity=s.sensitivity) for e in s.epsilons]
+        scales = [_fairness_scale(n, epsilon=e, sensitivity=s.sensitivity) for e in s.epsilons]
     return np.array(scales)
 
 
-def _gap_trial(trial: Trial, *, dataset: Dataset, feature: str, s: Setting) -> dict[str, Array]:
+def _gap_trial(trial: Trial, *, dataset: Dataset, feature: str, s: _Setting) -> dict[str, Array]:
     raw, scaled, y, groups = _training(dataset, feature, s, trial.stream("data"))
     n = s.components[0]
     sigmas = _noise_scales(n, s)
@@ -144,24 +139,24 @@ def _gap_trial(trial: Trial, *, dataset: Dataset, feature: str, s: Setting) -> d
 
 def gap_curves(
     dataset: Dataset, feature: str, *, seed: int, n_repeats: int = 10, n_jobs: int = 1,
-    base: Setting | None = None,
-) -> GapCurves:  # fmt: skip
+    base: _Setting | None = None,
+) -> _GapCurves:  # fmt: skip
     """Training excess-risk gaps against epsilon (Figures 7 and 8): published estimate and truth.
 
     A repetition is a split with its features and noise, by default at the code's settings.
     ``setting("fig7", "text")`` has Algorithm 1's noise, "fig8" also 1000 records of each colour.
     """
-    s = base or setting("fig8" if feature == "colour" else "fig7")
+    s = base or _setting("fig8" if feature == "colour" else "fig7")
     name = f"dprf-{'fig8' if feature == 'colour' else 'fig7'}-{feature}"
-    trials = repeated(
+    trials = _repeated(
         _gap_trial, n_repeats, seed=seed, name=name, n_jobs=n_jobs, dataset=dataset,
         feature=feature, s=s,
     )  # fmt: skip
     names = sensitive_groups(dataset, feature)[1]
-    return GapCurves(stacked(trials), feature, names, np.array(s.epsilons))
+    return _GapCurves(_stacked(trials), feature, names, np.array(s.epsilons))
 
 
-def projection(F: Array, y: Array) -> Array:
+def _projection(F: Array, y: Array) -> Array:
     """Fitted values (n,) of the minimum-norm least-squares fit: the projection of y on the range.
 
     Directions whose squared singular value is below 1e-10 of the largest are dropped; ``pinv`` at
@@ -181,7 +176,7 @@ def projection(F: Array, y: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class ParityScores:
+class _ParityScores:
     """KS distances between the groups and accuracy of every model of Table 2.
 
     ``*_grid`` is on 500 points of [0, 1], ``*_code`` has the code's noise, ``noise`` no model,
@@ -203,14 +198,16 @@ class ParityScores:
     samples: Mapping[str, Array]
 
 
-def _parity_trial(trial: Trial, *, data: FairnessData, rls: Array, s: Setting) -> dict[str, Array]:
+def _parity_trial(
+    trial: Trial, *, data: _FairnessData, rls: Array, s: _Setting
+) -> dict[str, Array]:
     n, scaled = s.components[0], data.scaled
     F = _cosine(data.raw, n, s.frequency_sd, trial.stream("public"))
-    fitted = projection(F, data.y)
+    fitted = _projection(F, data.y)
     noise_rng = trial.stream("noise")
     unit = F @ noise_rng.standard_normal(n)
     text = published_scale(n, epsilon=s.epsilons[0], delta=s.delta, sensitivity=s.sensitivity)
-    code = fairness_scale(n, epsilon=s.epsilons[0], sensitivity=s.sensitivity)
+    code = _fairness_scale(n, epsilon=s.epsilons[0], sensitivity=s.sensitivity)
     linear = rls + scaled @ (text * noise_rng.standard_normal(scaled.shape[1]))
     return {
         "rf": fitted,
@@ -223,20 +220,20 @@ def _parity_trial(trial: Trial, *, data: FairnessData, rls: Array, s: Setting) -
 
 def parity_scores(
     dataset: Dataset, features: tuple[str, ...], *, seed: int, n_repeats: int = 20, n_jobs: int = 1,
-    base: Setting | None = None,
-) -> dict[str, ParityScores]:  # fmt: skip
+    base: _Setting | None = None,
+) -> dict[str, _ParityScores]:  # fmt: skip
     """Parity scores of labels, linear and random feature models (Figure 9, Table 2).
 
     The whole data set is trained on and scored, as in the paper, at the text's settings; all
     sensitive features share the fits, which do not know the groups.
     """
     key = "tab2-wine" if "colour" in features else "tab2-medical"
-    s = base or setting(key, "text")
-    data = fairness_data(dataset, features[0], labels="norm", scaling="joint", encoding="full")
+    s = base or _setting(key, "text")
+    data = _fairness_data(dataset, features[0], labels="norm", scaling="joint", encoding="full")
     penalty = math.sqrt(s.components[0]) / (2 * len(data.y))
     A = data.scaled
     rls = A @ np.linalg.solve(A.T @ A + penalty * np.eye(A.shape[1]), A.T @ data.y)
-    outputs = repeated(
+    outputs = _repeated(
         _parity_trial, n_repeats, seed=seed, name=f"dprf-{key}", n_jobs=n_jobs, data=data,
         rls=rls, s=s,
     )  # fmt: skip
@@ -244,9 +241,9 @@ def parity_scores(
 
 
 def _score(
-    dataset: Dataset, feature: str, data: FairnessData, rls: Array,
+    dataset: Dataset, feature: str, data: _FairnessData, rls: Array,
     outputs: Sequence[Mapping[str, Array]],
-) -> ParityScores:  # fmt: skip
+) -> _ParityScores:  # fmt: skip
     groups, names = sensitive_groups(dataset, feature)
     first, y = groups == 0, data.y
 
@@ -256,7 +253,7 @@ def _score(
     def mse(model: str) -> float:
         return float(np.mean([np.mean((out[model] - y) ** 2) for out in outputs]))
 
-    return ParityScores(
+    return _ParityScores(
         feature, names,
         targets=ks_distance(y[first], y[~first]),
         targets_grid=ks_distance(y[first], y[~first], grid=np.linspace(0.0, 1.0, 500)),
@@ -279,7 +276,7 @@ def _score(
     )  # fmt: skip
 
 
-def label_strata(y: Array, n_strata: int) -> NDArray[np.intp]:
+def _label_strata(y: Array, n_strata: int) -> NDArray[np.intp]:
     """Return the quantile bin of every label, 0 to n_strata - 1; equal labels share a bin."""
     k = check_integer("n_strata", n_strata)
     edges = np.quantile(y, np.arange(1, k) / k)
@@ -287,7 +284,7 @@ def label_strata(y: Array, n_strata: int) -> NDArray[np.intp]:
 
 
 @dataclass(frozen=True)
-class ErrorGapCurves:
+class _ErrorGapCurves:
     """Largest error difference of two groups within a label stratum, against the prediction noise.
 
     For mean absolute, squared and signed error, labels in [0, 1]; the mean squared error is that at
@@ -304,23 +301,23 @@ class ErrorGapCurves:
 
 def error_gap_curves(
     dataset: Dataset, feature: str, *, seed: int, noise_sds: Sequence[float], n_strata: int = 4,
-    base: Setting | None = None,
-) -> ErrorGapCurves:  # fmt: skip
+    base: _Setting | None = None,
+) -> _ErrorGapCurves:  # fmt: skip
     """Exact equalised error gaps of the random feature model of Table 2 as its noise grows.
 
     Groups are compared within label quantiles (equalised odds for a regression); features are
     cos/sin pairs, whose rows have norm one.
     """
     key = "tab2-wine" if feature == "colour" else "tab2-medical"
-    s = base or setting(key, "text")
-    data = fairness_data(dataset, feature, labels="joint", scaling="joint", encoding="full")
+    s = base or _setting(key, "text")
+    data = _fairness_data(dataset, feature, labels="joint", scaling="joint", encoding="full")
     rng = stream(seed, "dprf-beyond-error-gaps", "public")
     omega = s.frequency_sd * rng.standard_normal((data.raw.shape[1], s.components[0] // 2))
-    residuals = projection(cos_sin_features(data.raw, omega), data.y) - data.y
+    residuals = _projection(cos_sin_features(data.raw, omega), data.y) - data.y
     levels = np.array([check_nonnegative("noise_sds", x) for x in noise_sds])
-    strata = label_strata(data.y, n_strata)
+    strata = _label_strata(data.y, n_strata)
     gaps = [error_gaps(residuals, data.groups, noise_sd=x, strata=strata) for x in levels]
     kinds = ("absolute_private", "squared_private", "bias_private")
     absolute, squared, bias = (np.array([getattr(gap, kind) for gap in gaps]) for kind in kinds)
     mse = np.mean(residuals**2) + levels**2
-    return ErrorGapCurves(levels, absolute, squared, bias, mse, gaps[0].strata)
+    return _ErrorGapCurves(levels, absolute, squared, bias, mse, gaps[0].strata)

@@ -18,16 +18,14 @@ from dplit._checks import Array, check_choice, check_positive, check_probability
 from dplit.baselines import noisy_gradient_descent, sufficient_statistics
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
-from dplit.random_features.data import Prepared, split
-from dplit.random_features.experiments.curves import repeated, stacked
+from dplit.random_features.data import _Prepared, _split
+from dplit.random_features.experiments.curves import _repeated, _stacked
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
 from dplit.trials import Runs, Trial
 
 __all__ = [
-    "Frontier",
     "frontier",
     "noise_variance",
-    "smooth_data",
 ]
 
 _Pair = tuple[Array, Array]  # training, test
@@ -52,7 +50,7 @@ def noise_variance(
 
 
 @dataclass(frozen=True)
-class Frontier(Runs):
+class _Frontier(Runs):
     """R^2 on test records against the penalty, and of baselines, which have no penalty axis.
 
     Without noise, exact over the noise of either bound ("record", "crude"), "simulated" with one
@@ -69,7 +67,7 @@ class Frontier(Runs):
         return float(self.alphas[at]), float(means[at])
 
 
-def smooth_data(n: int, *, rng: np.random.Generator) -> tuple[Array, Array]:
+def _smooth_data(n: int, *, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return Gaussian inputs and labels ``tanh(x_1 + x_2 / 2)`` in (-1, 1)."""
     X = rng.standard_normal((n, 2))
     return X, np.tanh(X[:, 0] + 0.5 * X[:, 1])
@@ -94,16 +92,16 @@ def _baselines(
 
 
 def _trial(
-    trial: Trial, *, data: Prepared | None, n_records: int, widths: tuple[int, int], gamma: float,
+    trial: Trial, *, data: _Prepared | None, n_records: int, widths: tuple[int, int], gamma: float,
     alphas: Array, b: float, variances: Mapping[str, Array], budget: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     rng = trial.stream("data")
     if data is None:
-        X, y = smooth_data(2 * n_records, rng=rng)
+        X, y = _smooth_data(2 * n_records, rng=rng)
         train, test = np.arange(n_records), np.arange(n_records, 2 * n_records)
     else:
         X, y = data.X, data.y - 0.5
-        train, test = split(len(y) - n_records, groups=np.zeros(len(y), dtype=int), rng=rng)
+        train, test = _split(len(y) - n_records, groups=np.zeros(len(y), dtype=int), rng=rng)
     public, noise = trial.stream("public"), trial.stream("noise")
     maps = []
     for width in widths:
@@ -127,15 +125,15 @@ def _trial(
 
 
 def frontier(
-    data: Prepared | None = None, *, seed: int, epsilon: float = 1.0, delta: float = 1e-5,
+    data: _Prepared | None = None, *, seed: int, epsilon: float = 1.0, delta: float = 1e-5,
     alphas: Sequence[float] = (20.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0),
     n_repeats: int = 5, n_jobs: int = 1, n_records: int = 1000, n_components: int = 2000,
     few_components: int = 40, gamma: float = 0.1,
-) -> Frontier:  # fmt: skip
+) -> _Frontier:  # fmt: skip
     """Private R^2 against the ridge penalty, with the baselines at the same budget (replace one).
 
     Data with labels in [0, 1], split anew in every repetition (``n_records`` train), or fresh draws
-    of :func:`smooth_data`; ``few_components`` are for the sufficient statistics.
+    of :func:`_smooth_data`; ``few_components`` are for the sufficient statistics.
     """
     b = 1.0 if data is None else 0.5
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
@@ -150,10 +148,10 @@ def frontier(
         bound: np.array([noise_variance(alpha, bound=bound, **case) for alpha in penalties])
         for bound in ("record", "crude")
     }
-    trials = repeated(
+    trials = _repeated(
         _trial, n_repeats, seed=seed, n_jobs=n_jobs, data=data, n_records=n_records,
         name="dprf-beyond-frontier" if data is None else "dprf-beyond-frontier-data",
         widths=(n_components, few_components), gamma=check_positive("gamma", gamma),
         alphas=np.array(penalties), b=b, variances=variances, budget=budget,
     )  # fmt: skip
-    return Frontier(stacked(trials), np.array(penalties))
+    return _Frontier(_stacked(trials), np.array(penalties))

@@ -14,9 +14,9 @@ import numpy as np
 
 from dplit._checks import Array, check_choice
 from dplit.claims import row
-from dplit.random_features.experiments.curves import Curves
-from dplit.random_features.experiments.fairness import GapCurves, ParityScores
-from dplit.random_features.fairness import expected_absolute_error
+from dplit.random_features.experiments.curves import _Curves
+from dplit.random_features.experiments.fairness import _GapCurves, _ParityScores
+from dplit.random_features.fairness import _expected_absolute_error
 
 __all__ = [
     "gap_rows",
@@ -35,7 +35,7 @@ def _row(
     )  # fmt: skip
 
 
-def _column(entry: Mapping[str, Any], curves: Curves) -> tuple[int, ...]:
+def _column(entry: Mapping[str, Any], curves: _Curves) -> tuple[int, ...]:
     if "epsilon" in entry and len(curves.epsilons) > 1:
         return (curves.epsilons.index(entry["epsilon"]),)
     if "rate" in entry:
@@ -48,7 +48,7 @@ _BASE = {"ours": "nonprivate", "min_norm_private": "min_norm"}
 
 
 def _paper_se(
-    curves: Curves, method: str, at: tuple[int, ...], one_split: bool, repeats: int
+    curves: _Curves, method: str, at: tuple[int, ...], one_split: bool, repeats: int
 ) -> float:
     """Standard error of the paper's mean of ``repeats`` runs, from our scatter.
 
@@ -71,7 +71,7 @@ def _relative_sd(values: Array) -> float:
     return float(np.sqrt(np.mean(values.var(axis=0, ddof=1) / values.mean(axis=0) ** 2)))
 
 
-def _noise_sd(curves: Curves, method: str, at: tuple[int, ...]) -> float:
+def _noise_sd(curves: _Curves, method: str, at: tuple[int, ...]) -> float:
     """Standard deviation of one run's increment over its non-private error, pooled likewise."""
     plain = curves.values[_BASE[method]][:, :, None]
     expected = (curves.values[f"{method}_expected"] - plain).mean(axis=0)
@@ -80,7 +80,7 @@ def _noise_sd(curves: Curves, method: str, at: tuple[int, ...]) -> float:
 
 
 def reproduction_rows(
-    entries: Sequence[Mapping[str, Any]], curves: Curves, *, one_split: bool, repeats: int = 10
+    entries: Sequence[Mapping[str, Any]], curves: _Curves, *, one_split: bool, repeats: int = 10
 ) -> list[dict[str, Any]]:
     """Rows of a figure from entries of ``targets.yml``: method (or "increment"), at, epsilon, rate.
 
@@ -107,7 +107,7 @@ def reproduction_rows(
 
 
 def table1_rows(
-    entries: Sequence[Mapping[str, Any]], medical: Curves, wine: Curves, *, repeats: int = 10
+    entries: Sequence[Mapping[str, Any]], medical: _Curves, wine: _Curves, *, repeats: int = 10
 ) -> list[dict[str, Any]]:
     """Rows of Table 1 (test errors at epsilon = 1) from the curves of Figure 4, all on one split.
 
@@ -130,13 +130,13 @@ def table1_rows(
 def _folded_sd(gaps: Array, floors: Array) -> float:
     """Standard deviation of ``|g + s Z|`` over splits with gaps g and floors ``sqrt(2/pi) s``."""
     s = floors * math.sqrt(math.pi / 2.0)
-    means = expected_absolute_error(gaps, s)
+    means = _expected_absolute_error(gaps, s)
     within = np.mean(gaps**2 + s**2 - means**2)
     return float(np.sqrt(within + np.var(means)))
 
 
 def gap_rows(
-    entries: Sequence[Mapping[str, Any]], curves: GapCurves, *, repeats: int = 10
+    entries: Sequence[Mapping[str, Any]], curves: _GapCurves, *, repeats: int = 10
 ) -> list[dict[str, Any]]:
     """Rows of read-off gaps (model, group 1 or 2, epsilon) beside the mean published estimate.
 
@@ -158,7 +158,7 @@ def gap_rows(
 
 
 def parity_rows(
-    entries: Sequence[Mapping[str, Any]], scores: Mapping[str, ParityScores], *, repeats: int = 20
+    entries: Sequence[Mapping[str, Any]], scores: Mapping[str, _ParityScores], *, repeats: int = 20
 ) -> list[dict[str, Any]]:
     """Rows of Table 2 from entries of feature, model, paper, paper_sd (where printed)."""
     rows = []
