@@ -500,7 +500,7 @@ def break_even(
         )  # fmt: skip
         return noise <= limit
 
-    least = 1 + bisect_left(range(1, 10**15), True, key=enough)
-    if least == 10**15:
-        raise ValueError(f"trivial_risk must be reached by m < 1e15, got {trivial_risk!r}")
+    least = 1 + bisect_left(range(1, 10**15 + 1), True, key=enough)
+    if least > 10**15:
+        raise ValueError(f"trivial_risk must be reached by m <= 1e15, got {trivial_risk!r}")
     return least
