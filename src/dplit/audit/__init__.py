@@ -8,14 +8,8 @@ half the noise, which it must catch (:func:`run_controls`).
 
 from __future__ import annotations
 
-from dplit.audit._side_channels import (
-    NeighbourPair,
-    SideChannel,
-    SideChannelReport,
-    float_sensitivity,
-    nasty_pairs,
-    side_channels,
-)
+from dplit.audit._nasty_pairs import NeighbourPair, float_sensitivity, nasty_pairs
+from dplit.audit._side_channels import SideChannel, SideChannelReport, side_channels
 from dplit.audit.controls import (
     Controls,
     EventAudit,
