@@ -1,10 +1,9 @@
-"""The comparisons: against the methods called by hand, the public half of the digits, figures."""
+"""The comparisons: against the methods called by hand, the public half of the digits."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from sklearn.datasets import load_digits
 
 from dplit.baselines import private_lloyd, spread_centers
@@ -19,11 +18,6 @@ from dplit.sketching.experiments.comparison import (
     digits_problem,
     kmeans_comparison,
     private_risks,
-)
-from dplit.sketching.experiments.comparison_plots import (
-    comparison_figure,
-    mixture_figure,
-    pca_figure,
 )
 from dplit.sketching.experiments.models import (
     PCA_METHODS,
@@ -236,18 +230,3 @@ def test_bad_arguments_are_named():
         )  # fmt: skip
     with pytest.raises(ValueError, match="images must be finite"):
         digits_problem(10, rng=np.random.default_rng(0), images=[[np.nan, 1.0]])
-
-
-def test_figures_have_labels_and_a_line_per_method(small, mixtures, components):
-    figures = [
-        comparison_figure({"mixtures": small, "again": small}),
-        mixture_figure(mixtures),
-        pca_figure({"Laplace": (components, ["orthonormal-laplace", "covariance-laplace"])}),
-    ]
-    lines = [7, 3, 2]
-    for figure, count in zip(figures, lines, strict=True):
-        axes = figure.axes[0]
-        assert axes.get_xlabel()
-        assert axes.get_ylabel()
-        assert len(axes.lines) == count
-        plt.close(figure)

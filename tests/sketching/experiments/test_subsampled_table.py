@@ -7,12 +7,15 @@ import math
 import numpy as np
 import pytest
 
+from dplit.mechanisms import gaussian_sigma
 from dplit.sketching.experiments.tables import (
     attaining_pair,
     fourier_cells,
     quadratic_cells,
+    sigma_ratios,
     table_cells,
 )
+from dplit.sketching.subsampling.gaussian import fourier_sigma
 from dplit.sketching.subsampling.masks import mask_law
 from dplit.streams import stream
 
@@ -75,3 +78,13 @@ def test_bad_arguments_are_named():
         quadratic_cells(np.eye(2), law, name="x", rng=stream(0, "t", "noise"))
     with pytest.raises(ValueError, match="n_kept must be at most"):
         table_cells(n_components=4, n_kept=6, n_features=2, rng=stream(0, "t", "noise"))
+
+
+@pytest.mark.claim("sketch-beyond-subsampled")
+def test_sigma_ratios_are_those_of_equal_guarantees():
+    ratios = sigma_ratios([0.25, 1.0], [(1.0, 1e-5)], n_components=16)
+    law = mask_law("bernoulli", 16, alpha=0.25)
+    plain = gaussian_sigma(epsilon=1.0, delta=1e-5, sensitivity=4.0)
+    expected = [fourier_sigma(law, epsilon=1.0, delta=1e-5) / plain, 1.0]
+    np.testing.assert_allclose(ratios[1.0, 1e-5], expected, rtol=1e-12)
+    assert expected[0] > 1.05

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 __all__ = [
     "FloatCurve",
     "exact_sum",
     "float_curve",
-    "float_figure",
     "float_sensitivity",
     "single_precision_sum",
 ]
@@ -119,14 +113,3 @@ def float_curve(sizes: Sequence[int], *, n_patterns: int, seed: int, name: str) 
     }
     single, exact = found.values()
     return FloatCurve(tuple(sizes), tuple(single), tuple(exact))
-
-
-def float_figure(curve: FloatCurve) -> Figure:
-    """Draw the largest moves found against the number of records."""
-    fig, axes = plt.subplots(figsize=(5.6, 3.5))
-    axes.plot(curve.sizes, curve.single, "o-", label="float32 blocks of 128 records")
-    axes.plot(curve.sizes, curve.exact, "s--", label="exact sums")
-    axes.axhline(1.0, color="gray", lw=1.2, linestyle=":", label="sensitivity of an entry")
-    axes.set(xscale="log", xlabel="records $n$", ylabel="largest $|S_j(X)-S_j(X')|$ found")
-    axes.legend(fontsize=8.5)
-    return fig

@@ -1,4 +1,4 @@
-"""The paper's three schematics, drawn from a small run instead of by hand.
+"""The small runs behind the paper's three schematics.
 
 Figure 1 is the pipeline from records to parameters, Figure 2 who sees what when the records live on
 several devices, Figure 3 the subsampling of features by masks.
@@ -6,31 +6,21 @@ several devices, Figure 3 the subsampling of features by masks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dplit._checks import check_integer, check_rng
 from dplit.features import random_frequencies
 from dplit.sketching.release import noise_share
-from dplit.sketching.sketches import SketchMap, sketch
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from dplit.sketching.sketches import SketchMap
 
 __all__ = [
     "MaskRun",
-    "attack_figure",
     "back_projection",
     "example_data",
-    "mask_figure",
     "mask_run",
-    "pipeline_figure",
     "stage_sizes",
 ]
 
@@ -201,137 +191,3 @@ def back_projection(
     """
     atoms = sketch_map.transform(points)
     return np.asarray((atoms.conj() @ mean).real / sketch_map.n_components)
-
-
-def pipeline_figure(records: NDArray[np.float64], sketch_map: SketchMap) -> Figure:
-    """Draw Figure 1: records, their features, the sketch, and what it says about the records.
-
-    Parameters
-    ----------
-    records : ndarray of shape (n, 2)
-        Of :func:`example_data`.
-    sketch_map : SketchMap
-        A complex map of the plane.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Four panels.
-    """
-    mean = sketch(records, sketch_map).mean
-    fig, (left, middle, disc, right) = plt.subplots(
-        1, 4, figsize=(10.5, 3.1), width_ratios=[1, 1.15, 1, 1]
-    )
-    left.plot(records[:, 0], records[:, 1], "o", ms=3, alpha=0.7)
-    left.set(title=f"{len(records)} records", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
-    shown = sketch_map.transform(records[:24]).real
-    middle.imshow(shown, cmap="cividis", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
-    middle.set(title="features (real parts)", xlabel="feature $j$", ylabel="record $i$ (first 24)")
-    middle.grid(False)
-    angle = np.linspace(0, 2 * np.pi, 200)
-    disc.plot(np.cos(angle), np.sin(angle), color="gray", lw=1, linestyle="-")
-    disc.plot(mean.real, mean.imag, "D", ms=3, linestyle="none")
-    disc.set(
-        title=f"their mean: {len(mean)} numbers", xlabel=r"$\Re z_j$", ylabel=r"$\Im z_j$",
-        aspect="equal",
-    )  # fmt: skip
-    axis = np.linspace(-3, 3, 81)
-    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
-    level = back_projection(mean, sketch_map, grid).reshape(81, 81)
-    right.contourf(axis, axis, level, levels=12, cmap="cividis")
-    right.plot(CENTRES[:, 0], CENTRES[:, 1], "X", color="white", mec="black", ms=8)
-    right.set(title="what it remembers", xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
-    right.grid(False)
-    return fig
-
-
-def _box(axes: Axes, x: float, y: float, text: str, width: float, style: str = "-") -> None:
-    axes.add_patch(
-        FancyBboxPatch(
-            (x - width / 2, y - 0.32), width, 0.64, boxstyle="round,pad=0.04", linestyle=style,
-            facecolor="#ffffff", edgecolor="#0072B2", linewidth=1.4,
-        )
-    )  # fmt: skip
-    axes.text(x, y, text, ha="center", va="center", fontsize=9, color="black")
-
-
-def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
-    axes.add_patch(
-        FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=11, color="#D55E00", lw=1.4)
-    )
-
-
-def attack_figure(counts: tuple[int, ...], sketch_map: SketchMap) -> Figure:
-    """Draw Figure 2: every device adds its noise before anything leaves it.
-
-    Parameters
-    ----------
-    counts : tuple of int
-        Number of records of every device.
-    sketch_map : SketchMap
-        The public map.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        One diagram without axes.
-    """
-    m = sketch_map.n_components
-    fig, axes = plt.subplots(figsize=(9.0, 1.15 * len(counts) + 0.9))
-    rows = np.arange(len(counts))[::-1] * 1.0
-    middle = float(rows.mean())
-    for k, (n, y) in enumerate(zip(counts, rows, strict=True), start=1):
-        _box(axes, 0.0, y, f"device {k}\n{n} records", 1.3)
-        _box(axes, 2.1, y, f"sum of {m} features\nand count, plus noise", 1.9)
-        _arrow(axes, (0.7, y), (1.08, y))
-        _arrow(axes, (3.12, y), (4.6, middle + 0.12 * (y - middle)))
-    axes.axvline(3.55, color="gray", linestyle="--", lw=1.2)
-    top = rows.max() + 0.62
-    axes.text(3.45, top, "secret", ha="right", fontsize=9, style="italic", color="#8c6d1f")
-    axes.text(3.65, top, "public", ha="left", fontsize=9, style="italic", color="#8c6d1f")
-    _box(axes, 5.35, middle, "sums add,\ncounts add", 1.3)
-    _box(axes, 7.6, middle + 0.55, "analyst\nlearns from them", 1.7)
-    _box(axes, 7.6, middle - 0.55, "adversary sees\nall of them, and $\\Omega$", 1.7, "--")
-    _arrow(axes, (6.05, middle + 0.1), (6.7, middle + 0.45))
-    _arrow(axes, (6.05, middle - 0.1), (6.7, middle - 0.45))
-    axes.set(xlim=(-0.8, 8.6), ylim=(-0.5, top + 0.25))
-    axes.set_axis_off()
-    return fig
-
-
-def mask_figure(run: MaskRun) -> Figure:
-    """Draw Figure 3: features, masks, what is left of the features, and the released sum.
-
-    Parameters
-    ----------
-    run : MaskRun
-        Of few records and features, so that cells can be seen.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Four panels.
-    """
-    fig, panels = plt.subplots(1, 4, figsize=(10.5, 3.1), width_ratios=[1, 1, 1, 1.3])
-    n, m = run.features.shape
-    peak = float(np.abs(run.kept.real).max())
-    left = np.ma.masked_array(run.kept.real, mask=~run.masks)
-    pictures = (
-        ("features", run.features.real, 1.0), ("masks", run.masks, 1.0), ("kept", left, peak)
-    )  # fmt: skip
-    for axes, (title, image, limit) in zip(panels, pictures, strict=False):
-        low = 0.0 if title == "masks" else -limit
-        colours = plt.get_cmap("Greys" if title == "masks" else "cividis").with_extremes(bad="w")
-        axes.imshow(image, cmap=colours, vmin=low, vmax=limit, aspect="auto")
-        axes.set(title=title, xlabel="feature $j$", ylabel="record $i$")
-        axes.grid(False)
-    sums = panels[3]
-    place = np.arange(m)
-    sums.plot(place, run.features.sum(axis=0).real, "o", label="all", linestyle="none")
-    sums.plot(place, run.total.real, "s", label="masked", linestyle="none", mfc="none")
-    sums.plot(place, run.released.real, "^", label="and noise", linestyle="none", mfc="none")
-    sums.set(title=f"sum over {n} records", xlabel="feature $j$", ylabel="real part")
-    for axes in panels:
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    fig.legend(loc="outside lower right", ncols=3, fontsize=8.5)
-    return fig

@@ -23,6 +23,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.features import complex_features, orthonormal_blocks, quantized_features
+from dplit.mechanisms import gaussian_sigma
 from dplit.sketching.privacy import alignment_search
 from dplit.sketching.sensitivity import (
     replace_l1_bound,
@@ -34,7 +35,7 @@ from dplit.sketching.sensitivity import (
     spectral_sensitivity,
     sum_sensitivity,
 )
-from dplit.sketching.subsampling.gaussian import fourier_q2
+from dplit.sketching.subsampling.gaussian import fourier_q2, fourier_sigma
 from dplit.sketching.subsampling.laplace import masked_norms
 from dplit.sketching.subsampling.masks import MaskLaw, mask_law, mask_support
 from dplit.sketching.subsampling.quadratic import masked_quartic, quadratic_q1, quadratic_q2
@@ -52,6 +53,7 @@ __all__ = [
     "replacement_curves",
     "replacement_ratios",
     "sensitivity_table",
+    "sigma_ratios",
     "table_cells",
 ]
 
@@ -607,3 +609,25 @@ def replacement_curves(
         return np.array(rows).T
 
     return np.stack(run_trials(one, n_trials, seed=seed, name=name, n_jobs=1), axis=1)
+
+
+# The price of subsampling in Gaussian noise.
+
+
+def sigma_ratios(
+    alphas: ArrayLike, budgets: Sequence[tuple[float, float]], *, n_components: int
+) -> dict[tuple[float, float], Array]:
+    """Gaussian noise with independent masks over that without subsampling, by (epsilon, delta).
+
+    At equal guarantee under "add_remove", both exact; one ratio per rate of ``alphas``.
+
+    >>> [r.round(3).tolist() for r in sigma_ratios([0.5], [(1.0, 1e-5)], n_components=4).values()]
+    [[1.11]]
+    """
+    laws = [mask_law("bernoulli", n_components, alpha=float(a)) for a in np.asarray(alphas)]
+    ratios = {}
+    for epsilon, delta in budgets:
+        plain = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=float(n_components) ** 0.5)
+        sigmas = [fourier_sigma(law, epsilon=epsilon, delta=delta) for law in laws]
+        ratios[epsilon, delta] = np.array([sigma / plain for sigma in sigmas])
+    return ratios
