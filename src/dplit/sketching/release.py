@@ -90,20 +90,12 @@ def map_sensitivity(
         For quadratic features, whose sensitivity depends on the frequencies: pass a certified one
         to :func:`plan_release`.
 
-    Notes
-    -----
-    Every entry of the map has modulus 1, and its parts satisfy
-    :math:`|\Re|+|\Im|\le\sqrt2`, with equality for one-bit features.
-
     References
     ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemmas 7, 11 and 12, and Table 1.
+    Chatalic et al. (2022), Lemmas 7, 11 and 12, and Table 1.
 
     Examples
     --------
-    >>> from dplit.sketching.release import map_sensitivity
-    >>> from dplit.sketching.sketches import SketchMap
     >>> map_sensitivity(SketchMap("fourier", [[1.0, 2.0, 3.0, 4.0]]), noise="gaussian")
     2.0
     """
@@ -154,16 +146,6 @@ def noise_share(
         difference of two Gamma(1/L) variables of scale b. One share alone protects nobody to the
         level of the whole: shares are for workers whose sum alone is seen.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range, or an undividable law is asked for in shares.
-
-    Notes
-    -----
-    The Laplace characteristic function is :math:`1/(1+b^2t^2)`, and the L-th root of it,
-    :math:`(1-ibt)^{-1/L}(1+ibt)^{-1/L}`, is that of the difference.
-
     References
     ----------
     S. Kotz, T. Kozubowski and K. Podgorski, The Laplace distribution and generalizations, 2001,
@@ -171,8 +153,6 @@ def noise_share(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import noise_share
     >>> rng = np.random.default_rng(0)
     >>> noise_share("laplace", 3, scale=2.0, complex=True, rng=rng, n_shares=5).shape
     (3,)
@@ -335,13 +315,10 @@ def plan_release(
 
     References
     ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemmas 4 and 10.
+    Chatalic et al. (2022), Lemmas 4 and 10.
 
     Examples
     --------
-    >>> from dplit.sketching.release import plan_release
-    >>> from dplit.sketching.sketches import SketchMap
     >>> plan = plan_release(SketchMap("fourier", [[1.0, 2.0]]), epsilon=1.0, split=0.8)
     >>> round(plan.scale, 4), round(plan.count_scale, 4)
     (3.5355, 5.0)
@@ -438,13 +415,10 @@ def laplace_release(value: ArrayLike, *, scale: float, rng: np.random.Generator)
 
     References
     ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definition 12 and Theorem 1.
+    Chatalic et al. (2022), Definition 12 and Theorem 1.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import laplace_release
     >>> laplace_release([1j, 2.0], scale=0.1, rng=np.random.default_rng(0)).dtype
     dtype('complex128')
     """
@@ -479,13 +453,10 @@ def gaussian_release(value: ArrayLike, *, sigma: float, rng: np.random.Generator
 
     References
     ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definition 15.
+    Chatalic et al. (2022), Definition 15.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import gaussian_release
     >>> gaussian_release([1.0, 2.0], sigma=0.1, rng=np.random.default_rng(0)).dtype
     dtype('float64')
     """
@@ -528,13 +499,10 @@ def noisy_sum(
 
     References
     ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definitions 17 and 19.
+    Chatalic et al. (2022), Definitions 17 and 19.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import noisy_sum
     >>> noisy_sum(np.ones((5, 3)), noise="laplace", scale=1.0, rng=np.random.default_rng(0)).shape
     (3,)
     """
@@ -545,12 +513,8 @@ def noisy_sum(
     return gaussian_release(exact_sum(rows), sigma=scale, rng=rng)
 
 
-# Sketches of data that do not fit in memory or live on several machines.
-#
-# Every part is sketched where it lies, optionally with noise added before anything leaves, and
-# the
-# parts are merged. A part that contains a NaN stops everything: nothing is returned, noisy or
-# not.
+# Sketches of data that do not fit in memory or live on several machines: noise may be added before
+# anything leaves a part. A part that contains a NaN stops everything: nothing is returned.
 
 
 def merge_all(parts: Iterable[Sketch]) -> Sketch:
@@ -566,17 +530,8 @@ def merge_all(parts: Iterable[Sketch]) -> Sketch:
     Sketch
         With a complete noise record if all parts carry noise.
 
-    Raises
-    ------
-    ValueError
-        If there is no part, two do not fit together, or noise shares are missing: a sum of fewer
-        shares than planned is less private than planned.
-
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.sketches import SketchMap, sketch
-    >>> from dplit.sketching.release import merge_all
     >>> fourier = SketchMap("fourier", [[1.0]])
     >>> merge_all(sketch(np.zeros((n, 1)), fourier) for n in (1, 2)).count
     3
@@ -663,10 +618,6 @@ def sketch_parts(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import plan_release
-    >>> from dplit.sketching.sketches import SketchMap
-    >>> from dplit.sketching.release import sketch_parts
     >>> fourier = SketchMap("fourier", [[1.0, 2.0]])
     >>> plan = plan_release(fourier, epsilon=1.0, count="withheld", n_shares=2)
     >>> parts = [np.zeros((5, 1)), np.ones((0, 1))]
@@ -703,8 +654,6 @@ def merged_noise_energy(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import merged_noise_energy
     >>> rng = np.random.default_rng(0)
     >>> merged_noise_energy(3, n_shares=3, n_components=5, rng=rng).shape
     (5,)

@@ -92,46 +92,24 @@ def in_order(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-# Sums of sketch features whose bits depend on nothing but the set of records.
-#
-# A sketch is private because one record moves its sum by one feature. In floating point that
-# holds
-# only if a feature depends on its record alone and sums do not round. Here neither order,
-# position,
-# block, thread, chunk, merge nor BLAS changes a bit:
+# Sums of sketch features whose bits depend on nothing but the set of records: neither order,
+# position, block, thread, chunk, merge nor BLAS changes one. The proof is in the chapter.
 #
 # 1. Entries are clamped to the public bound of the map and rounded to :math:`2^{32}` steps of it,
-#    in a high and a low half of 16 bits. Frequencies, in turns, are rounded to as many bits as
-#    let
-#    all products add below :math:`2^{53}` units: the matrix product is exact, whoever computes
-#    it.
-# 2. Adding 1.5 times :math:`2^{20}` turns to the exact angle rounds it once, to a multiple of
-#    :math:`2^{-32}` turns; the low word of the sum counts these modulo a whole turn. This, and
-#    what
-#    follows until the rounding of step 3, is elementwise. (Where a public number says that a
-#    column
+#    in halves of 16 bits; frequencies, in turns, to as many bits as let all products add below
+#    :math:`2^{53}` units: the matrix product is exact, whoever computes it.
+# 2. Adding 1.5 times :math:`2^{20}` turns rounds the exact angle once, to :math:`2^{-32}` turns; the
+#    low word of the sum counts these modulo a whole turn. (Where a public number says that a column
 #    may add up to :math:`2^{19}` turns or more, both powers are as many times larger.)
-# 3. Features are rounded to multiples of :math:`2^{-22}` and added as integers; their total is
-# exact
-#    in float64 up to :math:`2^{30}` records (and adds exactly in merges up to there).
-#
-# **The sensitivity needs no further term.** For every real t the point
-# :math:`(2/(1+t^2)-1,\,2t/(1+t^2))` lies on the unit circle, however badly t approximates the
-# tangent of the half angle. Computed in float32, with a radius :math:`1-2^{-20}` in the place of
-# 1,
-# the first coordinate has 3 roundings and the second 4, relative errors of at most
-# :math:`u=2^{-24}` each, and the grid adds 2u to each coordinate: the computed feature is within
-# :math:`\sqrt{8^2+6^2}\,u=10u` of the circle of radius :math:`1-16u`, and its modulus is at most
-# 1,
-# as exact arithmetic promises. One-bit features take :math:`2^{-1/2}` rounded down to the grid.
-# Quadratic features are shrunk by the factor of :func:`quadratic_factor`.
+# 3. Features, of a radius 16u below 1 and computed within 10u, :math:`u=2^{-24}`, are multiples of
+#    :math:`2^{-22}` and add as integers, exactly in float64 up to :math:`2^{30}` records.
 
 
 #: Features are multiples of ``2^-FEATURE_BITS`` (quadratic ones of a power of two times that).
 FEATURE_BITS = 22
 
 #: Distance of a Fourier feature from that of its rounded angle, above the sum of: the radius (16u),
-#: the roundings of the module's docstring (10u), three of the half angle (3u of at most pi / 2, and
+#: the roundings of step 3 (10u), three of the half angle (3u of at most pi / 2, and
 #: twice that of the angle: 10u), and a tangent of four units (8u).
 FEATURE_ERROR = 2.0**-18
 
@@ -363,19 +341,10 @@ class PhaseAdder:
 
 
 def quadratic_factor(n_features: int) -> float:
-    r"""Return the factor :math:`1-d\epsilon` of quadratic features, by which no bound is exceeded.
+    r"""Return the factor :math:`1-d\epsilon`, :math:`\epsilon=2^{-20}(1+\sqrt d/16)`, of quadratic
+    features.
 
-    Notes
-    -----
-    Let :math:`f_j` be what is added for a record x of the unit ball, on its grid. With the grid
-    step :math:`2^{-22}g`, :math:`\|\omega_j\|^2<g\le4\|\omega_j\|^2`, and frequencies rounded to
-    within :math:`2^{-27}\sqrt d\|\omega_j\|`,
-    :math:`|f_j-(1-d\epsilon)(\omega_j^\top x)^2|\le\epsilon\|\omega_j\|^2` for
-    :math:`\epsilon=2^{-20}(1+\sqrt d/16)`. Since :math:`\sum_j\|\omega_j\|^2\le d\lambda_1` (and
-    :math:`\le d(\lambda_1+\lambda_2)/2` for two records and d > 1), and the average over the sphere
-    gives :math:`3\sum_j\|\omega_j\|^4\le d(d+2)S_4^2`, the errors' norms are at most
-    :math:`d\epsilon` times the sensitivities :math:`\lambda_1,\lambda_1+\lambda_2,S_4`; under
-    replacement the others follow from :math:`f\ge0`.
+    With it rounding makes them exceed no bound of a sensitivity (the proof is in the chapter).
     """
     return 1.0 - n_features * 2.0**-20 * (1.0 + math.sqrt(n_features) / 16.0)
 
@@ -445,33 +414,14 @@ class SketchMap:
         :math:`2^{-1/2}(\mathrm{sign}\cos t+i\,\mathrm{sign}\cos(t-\pi/2))` with
         :math:`t=\omega_j^\top x+u_j`, or :math:`(\omega_j^\top x)^2` on the unit ball.
     frequencies : array_like of shape (n_features, n_components)
-        Finite, one frequency per column.
+        Finite, one frequency per column; arrays are copied and made read-only.
     dither : array_like of shape (n_components,), optional
         Phases u of the quantized map, radians; needed by it and refused by the others.
     bound : float or array_like of shape (n_features,), optional
         Public bound of the absolute values of entries, which :func:`sketch` clamps to it and rounds
         to a fraction of it. By default a power of two at which a coordinate makes 256 to 1024
-        turns, over the root of n_features, at its fastest frequency. Refused by the quadratic map,
-        whose records lie in the unit ball.
+        turns, over the root of n_features, at its fastest frequency. Refused by the quadratic map.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not real, not finite, empty or of the wrong shape, the dither is missing or
-        superfluous, or the bound is not positive.
-
-    Notes
-    -----
-    Arrays are copied and made read-only, so that the fingerprint stays true.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definitions 1, 4 and 6.
-
-    Examples
-    --------
-    >>> from dplit.sketching.sketches import SketchMap
     >>> fourier = SketchMap("fourier", [[0.0, 1.0]])
     >>> fourier.transform([[0.0]])
     array([[1.+0.j, 1.+0.j]])
@@ -528,22 +478,8 @@ class SketchMap:
     def structured(
         cls, kind: Kind, blocks: HadamardBlocks, dither: ArrayLike | None = None
     ) -> Self:
-        """Return the map of structured frequencies.
-
-        Parameters
-        ----------
-        kind : {"fourier", "quantized", "quadratic"}
-            Which map.
-        blocks : HadamardBlocks
-            As :func:`dplit.features.hadamard_blocks` draws them.
-        dither : array_like of shape (n_components,), optional
-            For the quantized map.
-
-        Returns
-        -------
-        SketchMap
-            That of ``blocks.matrix``. Its sums take exact matrix products and no fast transforms,
-            whose rounding would depend on the way.
+        """Return the map of ``blocks.matrix``; its sums take exact matrix products, no fast
+        transforms.
         """
         phases = None if dither is None else np.asarray(dither, dtype=np.float64)
         return cls(kind, blocks.matrix, phases)
@@ -602,23 +538,11 @@ class SketchMap:
         return np.asarray(2.0 * lost * squares)
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Map every record to its features, in float64, as the definition says.
+        """Map records (n, d) to features (n, m) in float64, as the definition says; rows may be
+        clipped.
 
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records. For the quadratic map rows longer than 1 are scaled back to length 1:
-            its sensitivity is that of the unit ball.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            complex128, every entry of modulus 1, or float64, nonnegative.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``X`` is not a finite real matrix with ``n_features`` columns.
+        Rows longer than 1 are scaled back to length 1 for the quadratic map, whose domain is the
+        ball.
         """
         records = check_real_matrix("X", X)
         if self.kind == "quadratic":
@@ -634,23 +558,7 @@ class SketchMap:
         return complex_features(records, self.frequencies, normalize=False)
 
     def column_slice(self, n_components: int) -> SketchMap:
-        """Return the map of the first ``n_components`` frequencies.
-
-        Parameters
-        ----------
-        n_components : int
-            Between 1 and the number of frequencies.
-
-        Returns
-        -------
-        SketchMap
-            Its sketch of any records is the beginning of this map's sketch.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``n_components`` is no integer or out of range.
-        """
+        """Return the map of the first ``n_components`` frequencies."""
         count = check_integer("n_components", n_components)
         if count > self.n_components:
             raise ValueError(
@@ -662,29 +570,12 @@ class SketchMap:
 
 @dataclass(frozen=True)
 class NoiseRecord:
-    r"""Which noise a released sum carries.
+    """Which noise a released sum carries: ``collected / n_shares`` times the variance of one
+    release.
 
-    Parameters
-    ----------
-    kind : str
-        Name of the law: "laplace", "gaussian", "polydisc", "cube", ...
-    scale : float
-        Its scale for a release by one party: Laplace b, Gaussian sigma per real coordinate, or one
-        over the rate of a norm-exponential law.
-    count_scale : float, optional
-        Laplace scale of the noise on the count; None if the count is public or withheld.
-    n_shares : int, default=1
-        Number of workers among which one such noise is shared; 1 if every release carries it all.
-    collected : int, default=1
-        Number of released parts that were merged.
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        The relation for which the scale was calibrated. Under "replace_one" the count is public:
-        such a sketch may carry it without noise, and then hides no record's presence.
-
-    Notes
-    -----
-    The variance of the noise is ``collected / n_shares`` times that of one release of ``scale``.
-    The guarantee of ``scale`` is reached when ``collected >= n_shares``.
+    ``scale`` is that of one party's release: Laplace b, Gaussian sigma (per real coordinate), or
+    one over the rate; ``count_scale`` that of the Laplace noise on the count (None: public or
+    withheld). The guarantee, under ``neighboring``, is reached when ``collected >= n_shares``.
     """
 
     kind: str
@@ -705,10 +596,7 @@ class NoiseRecord:
         return self.collected >= self.n_shares
 
     def merge(self, other: NoiseRecord) -> NoiseRecord:
-        """Return the record of the sum of two independent releases; refuse unlike ones.
-
-        Unlike are laws, scales, shares and neighbouring relations.
-        """
+        """Return the record of the sum of two independent releases; refuse unlike ones."""
         if replace(self, collected=1) != replace(other, collected=1):
             raise ValueError(f"sketches must carry the same noise, got {self} and {other}")
         collected = self.collected + other.collected
@@ -721,22 +609,10 @@ class NoiseRecord:
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Sum of a feature map over records, with their number.
+    """Sum of a feature map over records, with their number: exact (int), noisy (float) or None.
 
-    Parameters
-    ----------
-    sum : ndarray of shape (n_components,)
-        The sum of the features, plus noise if ``noise`` says so.
-    count : int, float or None
-        Number of records: exact (int), noisy (float) or not released.
-    map : SketchMap
-        The public map.
-    noise : NoiseRecord or None
-        None for an exact sketch, which must not be published.
-
-    Notes
-    -----
-    The sum is copied and made read-only: what a release says about itself stays true.
+    Without noise it must not be published. The sum is copied and made read-only: what a release
+    says about itself stays true.
     """
 
     sum: NDArray[Any]
@@ -768,26 +644,7 @@ class Sketch:
         return cast("NDArray[Any]", self.sum / self.count)
 
     def merge(self, other: Sketch) -> Sketch:
-        """Return the sketch of the union of two disjoint sets of records.
-
-        Parameters
-        ----------
-        other : Sketch
-            Of the same map, and either both exact or both with noise of one kind and scale.
-
-        Returns
-        -------
-        Sketch
-            Sums, counts and noise records added.
-
-        Raises
-        ------
-        TypeError
-            If ``other`` is no sketch.
-        ValueError
-            If the maps differ, one is exact and the other noisy, the noises differ, more shares of
-            noise would come together than there are, or one count only is known.
-        """
+        """Return the sketch of the union of two disjoint sets of records."""
         if not isinstance(other, Sketch):
             raise TypeError(f"other must be a Sketch, got {type(other).__name__}")
         if self.map.fingerprint != other.map.fingerprint:
@@ -854,11 +711,7 @@ def _part(adder: Adder, slab: NDArray[Any], chunk: int, start: int) -> tuple[NDA
 
 
 def sketch(
-    X: Any,
-    sketch_map: SketchMap,
-    *,
-    block_rows: int = BLOCK_ROWS,
-    n_jobs: int | None = 1,
+    X: Any, sketch_map: SketchMap, *, block_rows: int = BLOCK_ROWS, n_jobs: int | None = 1
 ) -> Sketch:
     r"""Exact sketch :math:`\Sigma(X)=\sum_i\Phi(x_i)` with the number of records.
 
@@ -867,50 +720,20 @@ def sketch(
     X : array, memory map, iterable of arrays, or dask array
         Finite real records of shape (n_samples, n_features), or chunks of them; empty chunks are
         fine. An iterable is consumed once, one chunk in memory at a time. A dask array is summed
-        by its own workers (see :func:`dplit.sketching.release.sketch_dask`).
+        by its own workers.
     sketch_map : SketchMap
         The public map.
     block_rows : int, default=128
-        Records per block. Memory is O(block_rows * n_components) for every thread. It changes no
-        bit of the result.
+        Records per block; memory is O(block_rows * n_components) for every thread.
     n_jobs : int or None, default=1
-        Threads, as joblib counts them. Their number changes no bit of the result. A dask array has
-        its own workers.
+        Threads, as joblib counts them.
 
-    Returns
-    -------
-    Sketch
-        Without noise: not to be published. The mean is within :attr:`SketchMap.feature_error` of
-        the exact one, a few 1e-6, if records are within the map's bound; larger entries are clamped
-        to it.
+    Returns ------- Sketch     Without noise: not to be published. The sum has the same bits in
+    every order and for every     block, thread, chunk and BLAS, and merged sketches add to the bits
+    of the whole, up to     :math:`2^{30}` records: the sensitivity over the reals holds for what is
+    computed. The mean is     within :attr:`SketchMap.feature_error` of the exact one, a few 1e-6,
+    if records are within the     map's bound; larger entries are clamped to it.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a chunk is not a real finite matrix of ``n_features`` columns (the message names the
-        chunk and the record), or another argument is out of range. Nothing is returned then.
-
-    Notes
-    -----
-    The sum has the same bits in every order and for every block, thread, chunk and BLAS, and merged
-    sketches add to the bits of the whole, up to :math:`2^{30}` records in all: one record moves it
-    by its own feature and by nothing else. Entries are rounded to :math:`2^{-32}` of a power of two
-    above the bound, and frequencies to some :math:`2^{-35}`, so that matrix products are exact;
-    features lie near a circle of radius :math:`1-2^{-20}` and are rounded to multiples of
-    :math:`2^{-22}`, which add exactly, so that no modulus exceeds 1. Quadratic features are shrunk
-    by :math:`d2^{-20}(1+\sqrt d/16)` for the same reason. The sensitivity over the reals therefore
-    holds for what is computed, without a further term. That the mean is a millionth too small is
-    far below any noise.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), equation (1).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.sketches import SketchMap, sketch
     >>> fourier = SketchMap("fourier", [[1.0, 2.0]])
     >>> whole = sketch(np.array([[0.0], [np.pi]]), fourier)
     >>> whole.count, whole.mean.real.round(5).tolist()

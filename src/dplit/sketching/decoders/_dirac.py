@@ -23,16 +23,10 @@ __all__ = [
 ]
 
 
-# Sketches of weighted points, batched over independent problems: values, gradients, correlations.
-#
-# A batch holds P problems with m frequencies each. Problems of one group share their frequencies;
-# groups are stored one after the other, so that an ascending list of problems splits into a few
-# blocks, each with one matrix product, one cosine and one sine per pair of a point and a
-# frequency.
-#
-# Everything is in scaled units: points are multiplied by the standard deviation of the
-# frequencies
-# (one unit is the width of the kernel), sketches are divided by their norm and atoms by sqrt(m).
+# Sketches of weighted points, batched over independent problems. Problems of one group share their
+# frequencies and follow each other, so that an ascending list of problems splits into a few blocks,
+# each with one matrix product. In scaled units: points times the standard deviation of the
+# frequencies, sketches divided by their norm, atoms by sqrt(m).
 
 
 #: Pairs of a point and a frequency per block: cosine, sine and one temporary stay in cache.
@@ -62,17 +56,7 @@ class _Block(NamedTuple):
 
 
 class DiracBatch:
-    """Targets and frequencies of P problems, ready for repeated evaluation.
-
-    Parameters
-    ----------
-    real, imaginary : ndarray of shape (P, m)
-        Normalised targets.
-    frequencies : ndarray of shape (G, d, m)
-        Scaled frequencies, one matrix per group.
-    group : ndarray of shape (P,)
-        Group of each problem, ascending.
-    """
+    """Targets (P, m) and scaled frequencies (G, d, m) of P problems, in ascending groups."""
 
     def __init__(
         self,
@@ -103,22 +87,7 @@ class DiracBatch:
     def misfit(
         self, points: NDArray[Any], weights: NDArray[Any], index: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Squared distance of targets to mixtures, with its gradients.
-
-        Parameters
-        ----------
-        points : ndarray of shape (A, k, d)
-            Points.
-        weights : ndarray of shape (A, k)
-            Weights.
-        index : ndarray of shape (A,)
-            Problems, ascending.
-
-        Returns
-        -------
-        value, point_gradient, weight_gradient : ndarrays of shapes (A,), (A, k, d), (A, k)
-            ``|z - sum_l w_l A(c_l)|^2`` and its derivatives.
-        """
+        """Squared distance (A,) of targets to mixtures, and its slopes in points and weights."""
         value = np.empty(len(index), points.dtype)
         slope, weight_slope = np.empty_like(points), np.empty_like(weights)
         scaled = weights * self._root
@@ -201,20 +170,8 @@ def nonnegative_weights(
 ) -> NDArray[Any]:
     """Weights ``w >= 0`` that minimise ``w G w - 2 b w``, one problem per row.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (A, k, k)
-        Positive semidefinite matrices with a positive diagonal.
-    product : ndarray of shape (A, k)
-        Vectors b.
-    sweeps : int, default=200
-        Passes of coordinate descent over the weights, at most.
-
-    Returns
-    -------
-    ndarray of shape (A, k)
-        The solution of the linear system where it is nonnegative; elsewhere coordinate descent,
-        which converges because each coordinate has a closed form on its half-line.
+    The linear system's where that is nonnegative; elsewhere coordinate descent of at most
+    ``sweeps``.
     """
     count, kind = product.shape[1], gram.dtype.type
     ridge = np.eye(count, dtype=gram.dtype) * kind(np.sqrt(np.finfo(gram.dtype).eps) * 0.1)

@@ -90,26 +90,7 @@ def descend_mixtures(
     floor: float,
     max_iter: int,
 ) -> Mixtures:
-    """Run one L-BFGS for all problems, in the units of the box.
-
-    Parameters
-    ----------
-    z : ndarray of shape (P, m)
-        One sketch per problem, of size about 1.
-    omega : ndarray of shape (d, m)
-        Frequencies of all of them.
-    weights, means, variances : ndarray of shapes (P, k), (P, k, d), (P,)
-        Starts; one variance for all coordinates of a problem.
-    floor : float
-        Least variance; the largest is 2.
-    max_iter : int
-        Iterations, at most.
-
-    Returns
-    -------
-    Mixtures
-        Costs no larger than at the starts.
-    """
+    """Run one L-BFGS for all problems, in the units of the box."""
     count, k, d = means.shape
     squares, split = omega**2, k + k * d
     logs = np.repeat(np.log(np.maximum(variances, floor)), k * d)
@@ -147,20 +128,11 @@ _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 @dataclass(frozen=True)
 class MixtureFit:
-    """A Gaussian mixture with diagonal covariances, decoded from a sketch.
+    """A Gaussian mixture with diagonal covariances, decoded from a sketch, in the units of the
+    data.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (k,)
-        Nonnegative, with sum 1.
-    means, variances : ndarray of shape (k, d)
-        In the units of the data; means inside the box.
-    mass : float
-        Sum of the weights before they were normalised: 1 for a sketch of the true mean.
-    cost : float
-        Squared distance from the sketch, the least over all starts.
-    start_costs : tuple of float
-        The same for every start.
+    Weights (k,) have sum 1, and had the sum ``mass`` before; means and variances have shape (k, d).
+    ``cost`` is the squared distance from the sketch, the least of those of all starts.
     """
 
     weights: Array
@@ -176,31 +148,8 @@ def log_density(
 ) -> Array:
     """Logarithm of the density of a Gaussian mixture at every record.
 
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, d)
-        Finite records.
-    weights : array_like of shape (k,)
-        Nonnegative, with sum 1 within 1e-9.
-    means : array_like of shape (k, d)
-        Locations.
-    covariances : array_like of shape (k, d) or (k, d, d)
-        Variances of the coordinates, or positive definite matrices.
+    Covariances are variances (k, d), or positive definite matrices (k, d, d).
 
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        ``log sum_l w_l N(x_i; mu_l, Sigma_l)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite or of the wrong shape, weights are no distribution, or a
-        covariance is not positive definite.
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.mixtures import log_density
     >>> log_density([[0.0]], [1.0], [[0.0]], [[1.0]]).round(4)
     array([-0.9189])
     """
@@ -237,31 +186,8 @@ def _whiten(centred: Array, covariance: Array) -> tuple[Array, float]:
 
 
 def gmm_risk(X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> float:
-    """Empirical risk of a Gaussian mixture: minus its mean log-likelihood.
+    """Empirical risk ``-mean_i log p(x_i)`` of a Gaussian mixture: Definition 3.
 
-    Parameters
-    ----------
-    X, weights, means, covariances
-        As in :func:`log_density`.
-
-    Returns
-    -------
-    float
-        ``-mean_i log p(x_i)``; less is better.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`log_density`.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definition 3.
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.mixtures import gmm_risk
     >>> round(gmm_risk([[0.0], [1.0]], [1.0], [[0.0]], [[1.0]]), 4)
     1.1689
     """
@@ -280,26 +206,11 @@ def _atoms_gmm_decoder(frequencies: Array, means: Array, variances: Array) -> tu
 def mixture_sketch(
     frequencies: ArrayLike, weights: ArrayLike, means: ArrayLike, variances: ArrayLike
 ) -> NDArray[np.complex128]:
-    r"""Mean of the Fourier features under a mixture with diagonal covariances.
+    r"""Mean of the Fourier features under a mixture with diagonal covariances, weights of any sum.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    weights : array_like of shape (k,)
-        Weights, with any sum.
-    means, variances : array_like of shape (k, d)
-        Components.
+    :math:`\sum_lw_l\exp(i\omega_j^\top\mu_l-\frac12(\omega_j^2)^\top v_l)`, its characteristic
+    function.
 
-    Returns
-    -------
-    ndarray of shape (m,), complex
-        :math:`\sum_lw_l\exp(i\omega_j^\top\mu_l-\frac12(\omega_j^2)^\top v_l)`, the characteristic
-        function of the mixture.
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.mixtures import mixture_sketch
     >>> mixture_sketch([[0.0, 1.0]], [1.0], [[0.0]], [[2.0]]).real.round(4)
     array([1.    , 0.3679])
     """
@@ -316,26 +227,6 @@ def mixture_cost(
 ) -> float:
     """Objective of (3) for mixtures of Gaussians: squared distance of the sketches.
 
-    Parameters
-    ----------
-    z : ndarray of shape (m,), complex
-        Sketch, a mean.
-    frequencies : ndarray of shape (d, m)
-        One frequency per column.
-    weights : ndarray of shape (k,)
-        Weights, with any sum.
-    means, log_variances : ndarray of shape (k, d)
-        Components.
-
-    Returns
-    -------
-    float
-        ``sum_j |sum_l w_l a_lj - z_j|^2``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.mixtures import mixture_cost
     >>> one, zero = np.ones(1), np.zeros((1, 1))
     >>> mixture_cost(np.array([3.0 + 0j]), zero, one, zero, zero)
     4.0
@@ -349,16 +240,10 @@ def mixture_gradient(
 ) -> tuple[Array, Array, Array]:
     r"""Gradients of :func:`mixture_cost` in weights, means and log-variances.
 
-    Notes
-    -----
     With the residual :math:`r=\sum_lw_la_l-z` and :math:`q_l=\bar r\odot a_l`:
     :math:`\partial_{w_l}=2\sum_j\Re q_{lj}`, :math:`\partial_{\mu_l}=-2w_l\,\Omega\,\Im q_l`,
     :math:`\partial_{\log v_l}=-w_lv_l\odot(\Omega^2\,\Re q_l)`.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.mixtures import mixture_gradient
     >>> one, zero = np.ones(1), np.zeros((1, 1))
     >>> float(mixture_gradient(np.array([3.0 + 0j]), zero, one, zero, zero)[0][0])
     -4.0
@@ -439,54 +324,11 @@ def decode_mixture(
 ) -> MixtureFit:
     """Gaussian mixture with diagonal covariances whose sketch is nearest to a given one.
 
-    Parameters
-    ----------
-    z : array_like of shape (m,), complex
-        Sketch: mean of Fourier features, with or without noise, and up to a positive factor.
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    n_clusters : int
-        Number k of components.
-    bounds : pair
-        Lowest and highest coordinate of the means: numbers or one for each column, public.
-    rng : numpy.random.Generator
-        Source of the starts: neither the noise nor the frequencies.
-    n_starts : int, default=3
-        Decodings of k points of mass (:func:`dplit.sketching.decoders.kmeans.decode_kmeans`) from
-        which the descent starts; the cost decides. No further privacy is spent.
-    start : array_like of shape (k, d), optional
-        Centres to start from instead.
-    min_variance : float, default=1e-4
-        Least variance of a coordinate, in (0, 1), in units of the squared half width of the box. A
-        component that collapses has infinite likelihood at a point and very small elsewhere: with
-        much noise a larger value is safer.
-    max_iter : int, default=400
-        Iterations of L-BFGS-B on weights, means and log-variances together.
+    ``z`` is a mean of Fourier features, up to a positive factor. L-BFGS-B on all parameters starts
+    from ``n_starts`` decodings of k points of mass (or from ``start``), and the cost decides: no
+    further privacy is spent. ``min_variance``, in (0, 1), is in units of the squared half width of
+    the public box; with much noise a larger value is safer.
 
-    Returns
-    -------
-    MixtureFit
-        The best fit, weights normalised.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite or of the wrong shape, or 2 m is less than the ``k (2 d + 1)``
-        parameters of the mixture.
-
-    Notes
-    -----
-    Coordinates are scaled to the box first; variances stay below 2 there.
-
-    References
-    ----------
-    Keriven, Bourrier, Gribonval, Perez, Sketching for large-scale learning of mixture models,
-    Information and Inference 7 (2018), Algorithm 1, with its last step alone after a k-means start.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.mixtures import decode_mixture, mixture_sketch
     >>> rng = np.random.default_rng(0)
     >>> omega = rng.standard_normal((1, 40))
     >>> z = mixture_sketch(omega, [0.4, 0.6], [[-2.0], [2.0]], [[0.3], [0.5]])
@@ -555,33 +397,9 @@ def decode_mixtures(
 ) -> tuple[MixtureFit, ...]:
     """Gaussian mixtures of many sketches, all starts of all of them in one descent.
 
-    Parameters
-    ----------
-    z : array_like of shape (P, m), complex
-        One sketch per row: means of Fourier features, with or without noise, each up to a positive
-        factor.
-    frequencies, n_clusters, bounds, rng, n_starts, min_variance, max_iter
-        As in :func:`decode_mixture`; the same for all sketches.
-
-    Returns
-    -------
-    tuple of MixtureFit
-        One per row.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`decode_mixture`. Nothing is decoded then.
-
-    Notes
-    -----
     A step is one matrix product for all problems that still move, in place of one call of SciPy
     each. Minima are those of :func:`decode_mixture`, which is the reference, up to tolerances.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.mixtures import decode_mixtures, mixture_sketch
     >>> rng = np.random.default_rng(0)
     >>> omega = rng.standard_normal((1, 40))
     >>> z = [mixture_sketch(omega, [1.0], [[mu]], [[0.5]]) for mu in (-1.0, 2.0)]

@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 
-__all__ = [
-    "FloatCurve",
-    "exact_sum",
-    "float_curve",
-    "float_sensitivity",
-    "single_precision_sum",
-]
+__all__ = ["FloatCurve", "exact_sum", "float_curve", "float_sensitivity", "single_precision_sum"]
 
 
 #: Records of a block of :func:`single_precision_sum`, and of a pattern that is repeated.
@@ -55,27 +49,9 @@ def float_sensitivity(
 ) -> float:
     """Largest move of an entry that a search finds when the first record is removed.
 
-    Patterns of 128 records are repeated: what rounding does to one block it then does to all. The
-    pattern is chosen whose block changes most when it is rolled by one record, which is what a
-    removal does to every block. Half of the patterns are short, the others as long as the bound.
-
-    Parameters
-    ----------
-    total : callable
-        The sum, of records and a map.
-    sketch_map : SketchMap
-        Fourier.
-    n_samples : int
-        Number of records.
-    n_patterns : int
-        How many are tried.
-    rng : numpy.random.Generator
-        Source of the patterns.
-
-    Returns
-    -------
-    float
-        A lower bound of the sensitivity of an entry, which is 1 over the reals.
+    The worst of patterns of 128 records is repeated: that whose block changes most when it is
+    rolled by one record, which is what a removal does to every block. Half are short, half as long
+    as the bound.
     """
     best, gain = np.zeros((_BLOCK, sketch_map.n_features)), -1.0
     for index in range(n_patterns):

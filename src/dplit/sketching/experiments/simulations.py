@@ -79,37 +79,7 @@ def draw_noise(
     complex_valued: bool,
     rng: np.random.Generator,
 ) -> NDArray[Any]:
-    """Noise of several releases at once, of any law of the chapter.
-
-    Parameters
-    ----------
-    noise : {"laplace", "gaussian", "polydisc", "cube"}
-    shape : tuple of int
-        Numbers of releases and of entries.
-    scale : float
-        Laplace scale, Gaussian sigma (per real coordinate), or the inverse of the rate.
-    complex_valued : bool
-        Whether entries are complex; "polydisc" and "cube" always are.
-    rng : numpy.random.Generator
-        Source of the noise.
-
-    Returns
-    -------
-    ndarray of shape ``shape``
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.simulations import draw_noise
-    >>> kind = dict(scale=1.0, complex_valued=True, rng=np.random.default_rng(0))
-    >>> draw_noise("polydisc", (2, 3), **kind).shape
-    (2, 3)
-    """
+    """Noise of several releases at once, of any law of the chapter."""
     check_choice("noise", noise, ("laplace", "gaussian", "polydisc", "cube"))
     if noise == "laplace":
         return laplace_noise(shape, scale=scale, rng=rng, complex=complex_valued)
@@ -148,52 +118,10 @@ def simulated_nsr(
     reference: Reference = "law",
     sampling: Sampling = "poisson",
 ) -> Estimate:
-    r"""Noise-to-signal ratio of a private, subsampled sketch, by simulation.
+    r"""Mean and standard error of :math:`\|s-z\|^2/\|z\|^2`, by simulation: (20) and Lemma 26.
 
-    Parameters
-    ----------
-    population : array_like of shape (P, m)
-        Features of all records. With ``reference="law"`` every release draws ``n_samples`` of them
-        with replacement; with ``"data"`` they are the data themselves.
-    law : MaskLaw
-        Law of the masks.
-    noise : {"laplace", "gaussian", "polydisc", "cube"}
-    scale : float
-        As in :func:`draw_noise`.
-    n_draws : int
-        Number of releases, at least 2.
-    rng : numpy.random.Generator
-        Source of records, masks and noise.
-    n_samples : int, optional
-        Number of records, for ``reference="law"`` only.
-    beta : float, default=1.0
-        Sampling rate of the records.
-    reference : {"law", "data"}, default="law"
-    sampling : {"poisson", "without_replacement"}, default="poisson"
-
-    Returns
-    -------
-    Estimate
-        Mean and standard error of :math:`\|s-z\|^2/\|z\|^2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), (20) and Lemma 26.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.experiments.simulations import simulated_nsr
-    >>> law, rng = mask_law("data", 3, alpha=1.0), np.random.default_rng(0)
-    >>> setting = dict(noise="gaussian", scale=1.0, n_draws=1000, reference="data", rng=rng)
-    >>> bool(abs(simulated_nsr(np.ones((10, 3)), law, **setting).mean - 0.01) < 0.002)
-    True
+    "law" draws ``n_samples`` rows of ``population`` with replacement; with "data" they are the
+    data.
     """
     features = check_finite_array("population", population, ndim=2)
     draws = check_integer("n_draws", n_draws, minimum=2)
@@ -230,48 +158,7 @@ def compare_ratios(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Comparison:
-    """Simulated ratios beside Lemma 26, for several laws, noises and ways to sample.
-
-    Parameters
-    ----------
-    populations : mapping of str to array_like
-        Features to draw from, by name; with reference "data" their first ``n_samples`` rows are
-        the data.
-    cases : iterable of Case
-        What to compare.
-    scale : float
-        Size of the noise, as in :func:`draw_noise`.
-    n_samples : int
-        Number of records.
-    n_draws : int
-        Number of releases for each case.
-    rng : numpy.random.Generator
-        Source of records, masks and noise.
-
-    Returns
-    -------
-    Comparison
-        One entry per case.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a case does not fit its population.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 26.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.experiments.simulations import Case, compare_ratios
-    >>> case = Case("ones", mask_law("data", 3, alpha=1.0), "gaussian", 1.0, "data", "poisson")
-    >>> sizes = dict(scale=1.0, n_samples=4, n_draws=500, rng=np.random.default_rng(0))
-    >>> compare_ratios({"ones": np.ones((9, 3))}, [case], **sizes).formula.tolist()
-    [0.0625]
-    """
+    """Simulated ratios beside Lemma 26, for several laws, noises and ways to sample."""
     rows = []
     for case in cases:
         features = check_finite_array("population", populations[case.population], ndim=2)
@@ -311,54 +198,14 @@ def compare_ratios(
 def ratio_features(
     n_records: int, n_components: int, *, rng: np.random.Generator
 ) -> dict[str, NDArray[Any]]:
-    """Features of planar Gaussian records for the comparison: Fourier, and squares of angles.
-
-    Parameters
-    ----------
-    n_records, n_components : int
-        Numbers of records and of features.
-    rng : numpy.random.Generator
-        Source of records and frequencies.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n_records, n_components)
-        ``"waves"`` (complex) and ``"squares"`` (real) of the same angles.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.simulations import ratio_features
-    >>> sorted(ratio_features(5, 2, rng=np.random.default_rng(0)))
-    ['squares', 'waves']
-    """
+    """Features of planar Gaussian records for the comparison: Fourier, and squares of angles."""
     records = check_rng(rng).standard_normal((n_records, 2))
     angles = records @ (0.6 * rng.standard_normal((2, n_components)))
     return {"waves": np.exp(1j * angles), "squares": angles**2}
 
 
 def ratio_cases(n_components: int, *, beta: float) -> list[Case]:
-    """The 21 settings in which Lemma 26 is compared: every mask law, reference, noise, sampling.
-
-    Parameters
-    ----------
-    n_components : int
-        Number of features, a multiple of 8; a quarter of them is kept.
-    beta : float
-        Sampling rate of the records.
-
-    Returns
-    -------
-    list of Case
-        Four mask laws, two references and two ways to sample with Laplace noise on Fourier
-        features; then the other noises, and real features.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.simulations import ratio_cases
-    >>> len(ratio_cases(8, beta=0.5))
-    21
-    """
+    """The 21 settings in which Lemma 26 is compared: every mask law, reference, noise, sampling."""
     kept = n_components // 4
     laws = [mask_law(scheme, n_components, alpha=0.25) for scheme in ("bernoulli", "data")]
     uniform = mask_law("uniform", n_components, n_kept=kept)
@@ -382,13 +229,8 @@ def ratio_cases(n_components: int, *, beta: float) -> list[Case]:
     return cases
 
 
-# Gaussian noise on a fixed number of Fourier features: the guarantee, by simulation.
-#
-# The likelihood ratio of one masked record is an elementary symmetric polynomial of exponentials,
-# so
-# delta is the mean of a bounded function of Gaussian draws. Common random numbers make it a
-# smooth
-# function of sigma.
+# Gaussian noise on a fixed number of Fourier features: the guarantee, by simulation. The likelihood
+# ratio is an elementary symmetric polynomial; common random numbers make delta smooth in sigma.
 
 
 class Simulated(NamedTuple):
@@ -423,48 +265,7 @@ def simulated_delta(
     rng: np.random.Generator,
     direction: Literal["remove", "add"] = "remove",
 ) -> Simulated:
-    r"""Delta of subsampled Fourier features for a fixed number of ones, by simulation.
-
-    Parameters
-    ----------
-    law : MaskLaw
-        Of scheme ``"uniform"``.
-    epsilon : float
-        Nonnegative privacy loss.
-    sigma : float
-        Standard deviation of the noise per real coordinate of the rescaled sum, positive.
-    n_draws : int
-        Number of draws of the release, at least 2.
-    rng : numpy.random.Generator
-        Source of the draws.
-    direction : {"remove", "add"}, default="remove"
-
-    Returns
-    -------
-    Simulated
-        Mean of :math:`(1-e^\varepsilon/L)_+` over releases with the record (for "add" of
-        :math:`(1-e^\varepsilon L)_+` without it) and its standard error; an estimate, no bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range or the law is not uniform.
-
-    Notes
-    -----
-    Likelihood ratio :math:`L=e^{-m^2/(2r\sigma^2)}e_r(w)/\binom mr` with
-    :math:`w_j=e^{y_j/(\alpha\sigma^2)}` and the elementary symmetric polynomial :math:`e_r`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.experiments.simulations import simulated_delta
-    >>> law, rng = mask_law("uniform", 16, n_kept=1), np.random.default_rng(0)
-    >>> found = simulated_delta(law, epsilon=1.0, sigma=12.0, n_draws=1000, rng=rng)
-    >>> 0 < found.value < 0.1
-    True
-    """
+    """Delta of subsampled Fourier features for a fixed number of ones, by simulation."""
     epsilon, sigma = check_nonnegative("epsilon", epsilon), check_positive("sigma", sigma)
     check_choice("direction", direction, ("remove", "add"))
     draws = check_integer("n_draws", n_draws, minimum=2)
@@ -488,40 +289,10 @@ def simulated_sigma(
     rng: np.random.Generator,
     direction: Literal["remove", "add"] = "remove",
 ) -> Simulated:
-    """Least sigma for a fixed number of ones, by simulation with common random numbers.
+    """Least sigma for a fixed number of ones, by simulation with common random numbers; no
+    calibration.
 
-    Parameters
-    ----------
-    law : MaskLaw
-        Of scheme ``"uniform"``.
-    epsilon, delta : float
-        Budget under "add_remove", positive; ``n_draws * delta`` should be at least 100.
-    n_draws : int
-        Number of draws of the release, at least 2.
-    rng : numpy.random.Generator
-        Source of the draws.
-    direction : {"remove", "add"}, default="remove"
-
-    Returns
-    -------
-    Simulated
-        Value and standard error (of delta, over the slope of delta in sigma). An estimate: not
-        fit for calibration, where Lemma 23 is the safe choice.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range or the law is not uniform.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.experiments.simulations import simulated_sigma
-    >>> law, rng = mask_law("uniform", 4, n_kept=2), np.random.default_rng(0)
-    >>> found = simulated_sigma(law, epsilon=1.0, delta=0.01, n_draws=20_000, rng=rng)
-    >>> 3.0 < found.value < 4.0
-    True
+    ``n_draws * delta`` should be at least 100.
     """
     epsilon, delta = check_positive("epsilon", epsilon), check_probability("delta", delta)
     draws = check_integer("n_draws", n_draws, minimum=2)
@@ -541,42 +312,10 @@ def simulated_sigma(
 
 
 def simulated_ratios(
-    cases: Sequence[tuple[int, int, float]],
-    *,
-    delta: float,
-    n_draws: int,
-    rng: np.random.Generator,
+    cases: Sequence[tuple[int, int, float]], *, delta: float, n_draws: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Noise for a fixed number of features over that without subsampling, by simulation.
-
-    Parameters
-    ----------
-    cases : sequence of (m, r, epsilon)
-        Numbers of features and of kept ones, and budgets.
-    delta : float
-        Common failure probability.
-    n_draws : int
-        Draws of a release for each case.
-    rng : numpy.random.Generator
-        Source of the draws.
-
-    Returns
-    -------
-    ratios, errors : ndarrays of shape (n_cases,)
-        Least sigmas at equal guarantee under "add_remove", and standard errors.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in :func:`simulated_sigma`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.simulations import simulated_ratios
-    >>> sizes = dict(delta=0.01, n_draws=20_000, rng=np.random.default_rng(0))
-    >>> bool(abs(simulated_ratios([(4, 4, 1.0)], **sizes)[0][0] - 1) < 0.05)
-    True
+    """Noise for r of m features over that without subsampling, with errors, for cases (m, r,
+    epsilon).
     """
     rows = []
     for m, r, epsilon in cases:

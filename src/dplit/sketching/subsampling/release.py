@@ -87,7 +87,6 @@ def subsampled_sum(features: ArrayLike, masks: ArrayLike, *, alpha: float) -> ND
 
     Examples
     --------
-    >>> from dplit.sketching.subsampling.release import subsampled_sum
     >>> subsampled_sum([[1.0, 2.0], [3.0, 4.0]], [[1, 0], [1, 1]], alpha=0.5).tolist()
     [8.0, 8.0]
     """
@@ -98,7 +97,7 @@ def subsampled_sum(features: ArrayLike, masks: ArrayLike, *, alpha: float) -> ND
 
 
 def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) -> NDArray[Any]:
-    r"""Subsampled sum that computes no feature but the kept ones.
+    """Subsampled sum that computes no feature but the kept ones.
 
     Parameters
     ----------
@@ -129,8 +128,6 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
 
     Examples
     --------
-    >>> from dplit.sketching.sketches import SketchMap
-    >>> from dplit.sketching.subsampling.release import subsampled_map_sum
     >>> quadratic = SketchMap("quadratic", [[1.0, 0.5]])
     >>> subsampled_map_sum([[1.0], [1.0]], quadratic, [[0], [1]]).round(4).tolist()
     [2.0, 0.5]
@@ -194,9 +191,7 @@ def laplace_subsampled_sum(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.release import laplace_subsampled_sum
     >>> streams = dict(mask_rng=np.random.default_rng(0), rng=np.random.default_rng(1))
     >>> law = mask_law("uniform", 4, n_kept=2)
     >>> laplace_subsampled_sum(np.ones((3, 4)), law, scale=1.0, **streams).shape
@@ -250,9 +245,7 @@ def gaussian_subsampled_sum(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.release import gaussian_subsampled_sum
     >>> streams = dict(mask_rng=np.random.default_rng(0), rng=np.random.default_rng(1))
     >>> law = mask_law("uniform", 4, n_kept=2)
     >>> gaussian_subsampled_sum(np.ones((3, 4)), law, sigma=1.0, **streams).shape
@@ -298,8 +291,6 @@ def draw_records(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.release import draw_records
     >>> kind = dict(sampling="without_replacement", rate=0.4)
     >>> int(draw_records(10, **kind, rng=np.random.default_rng(0)).sum())
     4
@@ -357,7 +348,6 @@ def hybrid_sum(
 
     Examples
     --------
-    >>> from dplit.sketching.subsampling.release import hybrid_sum
     >>> ones = [[1.0], [1.0]]
     >>> hybrid_sum(ones, ones, [True, False], [0.5], alpha=1.0, beta=0.5).tolist()
     [3.0]
@@ -377,11 +367,8 @@ def hybrid_sum(
     return scaled
 
 
-# Private sums over a fixed number of records, chosen without replacement.
-#
-# Adding a record to the data *replaces* one record of the sample. The mechanism that sees the
-# sample
-# therefore needs a guarantee for replaced records, and its sensitivity is that of "replace_one".
+# Private sums over a fixed number of records, chosen without replacement: adding a record to the
+# data *replaces* one of the sample, so that the sensitivity is that of "replace_one".
 
 
 #: Most samples that :func:`sample_log_density` lists.
@@ -417,7 +404,6 @@ def sample_scale(*, epsilon: float, sampling_rate: float, sensitivity: float) ->
 
     Examples
     --------
-    >>> from dplit.sketching.subsampling.release import sample_scale
     >>> round(sample_scale(epsilon=1.0, sampling_rate=0.5, sensitivity=1.0), 4)
     0.6712
     """
@@ -455,7 +441,6 @@ def sample_epsilon(*, scale: float, sampling_rate: float, sensitivity: float) ->
 
     Examples
     --------
-    >>> from dplit.sketching.subsampling.release import sample_epsilon
     >>> round(sample_epsilon(scale=0.6712, sampling_rate=0.5, sensitivity=2.0), 3)
     2.336
     """
@@ -491,7 +476,6 @@ def sample_log_density(
 
     Examples
     --------
-    >>> from dplit.sketching.subsampling.release import sample_log_density
     >>> sample_log_density([[3.0]], [[1.0], [1.0]], 1, scale=2.0).tolist()
     [-1.0]
     """
