@@ -243,8 +243,7 @@ def simulate_released_nsr(
     y = n + rng.laplace(scale=check_positive("scale", scale), size=trials)
     relative = n * unbiased_inverse(y, scale=scale, n_min=n_min)
     errors = relative[:, None] * (s + noise) - s
-    ratio: Array = np.sum(np.abs(errors) ** 2, axis=1) / energy
-    return ratio
+    return np.asarray(np.sum(np.abs(errors) ** 2, axis=1) / energy)
 
 
 class Setting(NamedTuple):

@@ -93,5 +93,4 @@ class MixtureLaw:
         """Exact sketch ``e^{-|omega_j|^2/2} (1/k) sum_l e^{i <omega_j, c_l>}`` of given centres."""
         decay = np.exp(-0.5 * np.sum(frequencies**2, axis=0))
         waves = np.exp(1j * (centers @ frequencies))
-        whole: NDArray[np.complex128] = decay * waves.mean(axis=0)
-        return whole
+        return np.asarray(decay * waves.mean(axis=0))

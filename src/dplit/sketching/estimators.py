@@ -235,11 +235,10 @@ def fourier_map(
     """
     check_choice("kind", kind, ("fourier", "quantized"))
     d = len(half_widths)
+    rate = default_gamma(d) if gamma is None else gamma
+    omega = random_frequencies(d, n_frequencies, gamma=rate, rng=rng)
     if gamma is None:
-        omega = random_frequencies(d, n_frequencies, gamma=default_gamma(d), rng=rng)
         omega = omega / half_widths[:, None]
-    else:
-        omega = random_frequencies(d, n_frequencies, gamma=gamma, rng=rng)
     dither = rng.uniform(0.0, 2.0 * np.pi, n_frequencies) if kind == "quantized" else None
     return SketchMap(cast("Kind", kind), omega, dither, bound)
 
@@ -273,18 +272,11 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the sketch with this estimator's noise; without noise if epsilon is None."""
         if self.epsilon is None:
             return sketch(records, sketch_map)
+        size = noise_sensitivity(sketch_map, noise=self.noise, neighboring=self.neighboring)
         plan = plan_release(
-            sketch_map,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            noise=self.noise,
-            count=count,
-            split=split,
-            neighboring=self.neighboring,
-            sensitivity=noise_sensitivity(
-                sketch_map, noise=self.noise, neighboring=self.neighboring
-            ),
-        )
+            sketch_map, epsilon=self.epsilon, delta=self.delta, noise=self.noise, count=count,
+            split=split, neighboring=self.neighboring, sensitivity=size,
+        )  # fmt: skip
         return plan.apply(sketch(records, sketch_map), rng=rng)
 
     def _state(self, released: Sketch, epsilon: float, delta: float, statement: str) -> None:
@@ -319,9 +311,8 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _state_given(self, released: Sketch) -> None:
         """Set the guarantee of a sketch that somebody else released."""
-        delta = float(self.delta)
-        if released.noise is not None and released.noise.kind != "gaussian":
-            delta = 0.0
+        pure = released.noise is not None and released.noise.kind != "gaussian"
+        delta = 0.0 if pure else float(self.delta)
         spent = spent_epsilon(released, delta=delta, neighboring=self.neighboring)
         change = _CHANGE[self.neighboring]
         if released.noise is None:

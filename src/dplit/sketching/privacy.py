@@ -243,8 +243,7 @@ def _deviations(x: Array, columns: Array, norm: int) -> Array:
     """Return the distance of every angle to its nearest target, with sign."""
     period, offset = _TARGETS[norm]
     angles = x @ columns - offset
-    gaps: Array = angles - period * np.round(angles / period)
-    return gaps
+    return np.asarray(angles - period * np.round(angles / period))
 
 
 def alignment_search(

@@ -7,12 +7,9 @@ shared. It is calibrated once by :func:`plan_release` and applied to one sketch 
 
 from __future__ import annotations
 
-import functools
-import importlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -38,7 +35,15 @@ from dplit.mechanisms import (
     laplace_scale,
     polydisc_noise,
 )
-from dplit.sketching.sketches import BLOCK_ROWS, NoiseRecord, Sketch, SketchMap, sketch
+from dplit.sketching.sketches import (
+    BLOCK_ROWS,
+    NoiseRecord,
+    Sketch,
+    SketchMap,
+    dask_sketch,
+    exact_part,
+    merge_all,
+)
 
 __all__ = [
     "CountMode",
@@ -48,13 +53,11 @@ __all__ = [
     "gaussian_release",
     "laplace_release",
     "map_sensitivity",
-    "merge_all",
     "merged_noise_energy",
     "noise_share",
     "noisy_sum",
     "plan_release",
     "sketch_dask",
-    "sketch_files",
     "sketch_parts",
 ]
 
@@ -424,8 +427,7 @@ def laplace_release(value: ArrayLike, *, scale: float, rng: np.random.Generator)
     """
     vector = check_finite_array("value", value)
     noise = laplace_noise(vector.shape, scale=scale, rng=rng, complex=vector.dtype.kind == "c")
-    release: NDArray[Any] = vector + noise
-    return release
+    return np.asarray(vector + noise)
 
 
 def gaussian_release(value: ArrayLike, *, sigma: float, rng: np.random.Generator) -> NDArray[Any]:
@@ -462,8 +464,7 @@ def gaussian_release(value: ArrayLike, *, sigma: float, rng: np.random.Generator
     """
     vector = check_finite_array("value", value)
     noise = gaussian_noise(vector.shape, sigma=sigma, rng=rng, complex=vector.dtype.kind == "c")
-    release: NDArray[Any] = vector + noise
-    return release
+    return np.asarray(vector + noise)
 
 
 def noisy_sum(
@@ -517,37 +518,6 @@ def noisy_sum(
 # anything leaves a part. A part that contains a NaN stops everything: nothing is returned.
 
 
-def merge_all(parts: Iterable[Sketch]) -> Sketch:
-    """Return the sketch of the union of disjoint parts.
-
-    Parameters
-    ----------
-    parts : iterable of Sketch
-        At least one; of one map, and all exact or all with the same noise.
-
-    Returns
-    -------
-    Sketch
-        With a complete noise record if all parts carry noise.
-
-    Examples
-    --------
-    >>> fourier = SketchMap("fourier", [[1.0]])
-    >>> merge_all(sketch(np.zeros((n, 1)), fourier) for n in (1, 2)).count
-    3
-    """
-    found = list(parts)
-    if not found:
-        raise ValueError("parts must not be empty, got 0 sketches")
-    whole = functools.reduce(Sketch.merge, found)
-    if whole.noise is not None and not whole.noise.complete:
-        raise ValueError(
-            f"all {whole.noise.n_shares} noise shares must be merged, "
-            f"got {whole.noise.collected} of them; nothing is released"
-        )
-    return whole
-
-
 def _part(
     index: int,
     X: Any,
@@ -557,10 +527,7 @@ def _part(
     rng: np.random.Generator | None,
 ) -> Sketch:
     """Return the sketch of one part, with its noise; runs on the worker that holds the part."""
-    try:
-        exact = sketch(X, sketch_map, block_rows=block_rows)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"part {index}: {error}; nothing is released") from None
+    exact = exact_part(index, X, sketch_map, block_rows)
     return exact if plan is None or rng is None else plan.apply(exact, rng=rng)
 
 
@@ -665,35 +632,6 @@ def merged_noise_energy(
     return np.asarray(np.abs(whole.sum) ** 2 / (4.0 * plan.scale**2))
 
 
-def sketch_files(
-    paths: Sequence[str | PathLike[str]], sketch_map: SketchMap, **options: Any
-) -> Sketch:
-    """Sketch ``.npy`` files through memory maps, one part per file.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        Files of real arrays of shape (n_samples, n_features).
-    sketch_map : SketchMap
-        The public map.
-    **options
-        ``plan``, ``rng`` and ``block_rows`` of :func:`sketch_parts`.
-
-    Returns
-    -------
-    Sketch
-        Of all records; no more than one block of them is in memory at a time.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file does not exist.
-    TypeError, ValueError
-        As :func:`sketch_parts`.
-    """
-    return sketch_parts([np.load(path, mmap_mode="r") for path in paths], sketch_map, **options)
-
-
 def sketch_dask(
     X: Any,
     sketch_map: SketchMap,
@@ -740,25 +678,8 @@ def sketch_dask(
     readers of the result, not from the caller. Holders who do not trust the caller apply a
     :class:`dplit.sketching.release.ReleasePlan` with a generator of their own.
     """
-    if X.ndim != 2:
-        raise ValueError(
-            f"X must have shape (n, {sketch_map.n_features}), got {X.ndim} axes; "
-            "nothing is released"
-        )
-    dask: Any = importlib.import_module("dask")
-    whole_rows = X.rechunk({1: -1})
-    blocks = whole_rows.to_delayed().ravel().tolist()
-    generators = _generators(len(blocks), plan, rng)
-    run = dask.delayed(_part, pure=False)
-    tasks = [
-        run(index, block, sketch_map, block_rows, plan, generator)
-        for index, (block, generator) in enumerate(zip(blocks, generators, strict=True))
-    ]
-    try:
-        return merge_all(dask.compute(*tasks))
-    except Exception as error:
-        if type(error).__name__ == "KilledWorker":
-            raise RuntimeError(
-                f"workers died while sketching, nothing is released: {error}"
-            ) from error
-        raise
+
+    def arguments(count: int) -> list[tuple[Any, ...]]:
+        return [(block_rows, plan, generator) for generator in _generators(count, plan, rng)]
+
+    return dask_sketch(X, sketch_map, _part, arguments)

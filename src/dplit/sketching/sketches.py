@@ -11,7 +11,9 @@ bit depends on the order of records, on blocks, threads, chunks or merges (see :
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from queue import SimpleQueue
-from typing import Any, Literal, Protocol, Self, TypeVar, cast, get_args
+from typing import Any, Literal, Self, TypeVar, cast, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -41,9 +43,12 @@ __all__ = [
     "Sketch",
     "SketchMap",
     "angle_error",
+    "dask_sketch",
     "default_bound",
+    "exact_part",
     "feature_adder",
     "in_order",
+    "merge_all",
     "quadratic_factor",
     "sketch",
 ]
@@ -98,9 +103,9 @@ def in_order(
 # 1. Entries are clamped to the public bound of the map and rounded to :math:`2^{32}` steps of it,
 #    in halves of 16 bits; frequencies, in turns, to as many bits as let all products add below
 #    :math:`2^{53}` units: the matrix product is exact, whoever computes it.
-# 2. Adding 1.5 times :math:`2^{20}` turns rounds the exact angle once, to :math:`2^{-32}` turns; the
-#    low word of the sum counts these modulo a whole turn. (Where a public number says that a column
-#    may add up to :math:`2^{19}` turns or more, both powers are as many times larger.)
+# 2. Adding 1.5 times :math:`2^{20}` turns rounds the exact angle once, to :math:`2^{-32}` turns;
+#    the low word of the sum counts these modulo a whole turn. (Where a public number says that a
+#    column may add up to :math:`2^{19}` turns or more, both powers are as many times larger.)
 # 3. Features, of a radius 16u below 1 and computed within 10u, :math:`u=2^{-24}`, are multiples of
 #    :math:`2^{-22}` and add as integers, exactly in float64 up to :math:`2^{30}` records.
 
@@ -206,24 +211,12 @@ def angle_error(frequencies: Array, bound: Array) -> Array:
     return np.asarray(records + 2.0 * np.pi * (columns + math.ldexp(1.0, shift - _TURN_BITS)))
 
 
-class Adder(Protocol):
-    """Sums features over slabs of records, in scratch memory of its own; parts add as integers."""
+def feature_adder(sketch_map: SketchMap, rows: int) -> PhaseAdder | QuadraticAdder:
+    """Return an adder, with scratch memory of its own, for blocks of at most ``rows`` records.
 
-    #: Shape of a part.
-    shape: tuple[int, int]
-
-    def part(self, slab: NDArray[Any]) -> NDArray[np.int64]:
-        """Return what adds up over slabs (rows, d) of finite records."""
-
-    def scattered(self, block: NDArray[Any], where: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Return the part to which row i contributes only its features ``where[i]``."""
-
-    def total(self, parts: NDArray[np.int64], count: int | NDArray[np.int64]) -> NDArray[Any]:
-        """Return the sum (m,) of the features of ``count`` records from the sum of the parts."""
-
-
-def feature_adder(sketch_map: SketchMap, rows: int) -> Adder:
-    """Return an empty adder for blocks of at most ``rows`` records."""
+    Parts of slabs of finite records add as integers, of the shape ``shape``, and ``total`` makes
+    features' sums of them. In ``scattered`` row i adds its features ``where[i]`` only.
+    """
     return (QuadraticAdder if sketch_map.kind == "quadratic" else PhaseAdder)(sketch_map, rows)
 
 
@@ -509,10 +502,9 @@ class SketchMap:
         """Digest of kind, frequencies, dither and bound: equal for equal maps alone."""
         digest = hashlib.sha256(f"{self.kind} {self.frequencies.shape}".encode())
         digest.update(np.ascontiguousarray(self.frequencies).tobytes())
-        if self.dither is not None:
-            digest.update(self.dither.tobytes())
-        if self.bound is not None:
-            digest.update(self.bound.tobytes())
+        for more in (self.dither, self.bound):
+            if more is not None:
+                digest.update(more.tobytes())
         return digest.hexdigest()[:16]
 
     @cached_property
@@ -534,8 +526,7 @@ class SketchMap:
         if self.kind == "quantized":
             return np.full(self.n_components, FEATURE_ERROR)
         lost = 1.0 - quadratic_factor(self.n_features)
-        squares = np.linalg.norm(self.frequencies, axis=0) ** 2
-        return np.asarray(2.0 * lost * squares)
+        return np.asarray(2.0 * lost * np.linalg.norm(self.frequencies, axis=0) ** 2)
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Map records (n, d) to features (n, m) in float64, as the definition says; rows may be
@@ -545,14 +536,12 @@ class SketchMap:
         ball.
         """
         records = check_real_matrix("X", X)
-        if self.kind == "quadratic":
-            records = clip_rows(records, 1.0)
         if records.shape[1] != self.n_features:
             raise ValueError(
                 f"X must have {self.n_features} columns, got X of shape {records.shape}"
             )
         if self.kind == "quadratic":
-            return quadratic_features(records, self.frequencies)
+            return quadratic_features(clip_rows(records, 1.0), self.frequencies)
         if self.dither is not None:
             return quantized_features(records, self.frequencies, self.dither)
         return complex_features(records, self.frequencies, normalize=False)
@@ -661,15 +650,34 @@ class Sketch:
         noise = None
         if self.noise is not None and other.noise is not None:
             noise = self.noise.merge(other.noise)
-        count = None
-        if self.count is not None and other.count is not None:
-            count = self.count + other.count
+        count = None if self.count is None or other.count is None else self.count + other.count
         return Sketch(self.sum + other.sum, count, self.map, noise)
 
     def column_slice(self, n_components: int) -> Sketch:
         """Return the sketch at the first ``n_components`` frequencies of the same records."""
         part = self.map.column_slice(n_components)
         return replace(self, sum=self.sum[:n_components], map=part)
+
+
+def merge_all(parts: Iterable[Sketch]) -> Sketch:
+    """Return the sketch of the union of disjoint parts, at least one: all exact or alike in noise.
+
+    The noise record is complete then; a missing share is an error.
+
+    >>> fourier = SketchMap("fourier", [[1.0]])
+    >>> merge_all(sketch(np.zeros((n, 1)), fourier) for n in (1, 2)).count
+    3
+    """
+    found = list(parts)
+    if not found:
+        raise ValueError("parts must not be empty, got 0 sketches")
+    whole = functools.reduce(Sketch.merge, found)
+    if whole.noise is not None and not whole.noise.complete:
+        raise ValueError(
+            f"all {whole.noise.n_shares} noise shares must be merged, "
+            f"got {whole.noise.collected} of them; nothing is released"
+        )
+    return whole
 
 
 def _chunks(X: Any, sketch_map: SketchMap) -> Iterator[NDArray[Any]]:
@@ -701,7 +709,9 @@ def _slabs(X: Any, sketch_map: SketchMap, size: int) -> Iterator[tuple[NDArray[A
             yield np.asarray(chunk[start : start + size]), index, start
 
 
-def _part(adder: Adder, slab: NDArray[Any], chunk: int, start: int) -> tuple[NDArray[Any], int]:
+def _part(
+    adder: PhaseAdder | QuadraticAdder, slab: NDArray[Any], chunk: int, start: int
+) -> tuple[NDArray[Any], int]:
     """Return the part of one slab and its number of records; refuse what is not finite."""
     finite = np.isfinite(slab)
     if not finite.all():
@@ -743,13 +753,49 @@ def sketch(
     if not isinstance(sketch_map, SketchMap):
         raise TypeError(f"sketch_map must be a SketchMap, got {type(sketch_map).__name__}")
     if type(X).__module__.startswith("dask."):
-        from dplit.sketching.release import sketch_dask
-
-        return sketch_dask(X, sketch_map, block_rows=rows)
-    threads = effective_n_jobs(n_jobs)
-    adders = [feature_adder(sketch_map, rows) for _ in range(threads)]
+        return dask_sketch(X, sketch_map, exact_part, lambda count: [(rows,)] * count)
+    adders = [feature_adder(sketch_map, rows) for _ in range(effective_n_jobs(n_jobs))]
     total, count = np.zeros(adders[0].shape, np.int64), 0
     for part, size in in_order(_part, _slabs(X, sketch_map, _SLAB * rows), adders):
         total += part
         count += size
     return Sketch(adders[0].total(total, count), count, sketch_map)
+
+
+def exact_part(index: int, X: Any, sketch_map: SketchMap, block_rows: int) -> Sketch:
+    """Return the exact sketch of one part of the data; an error says which part it was."""
+    try:
+        return sketch(X, sketch_map, block_rows=block_rows)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"part {index}: {error}; nothing is released") from None
+
+
+def dask_sketch(
+    X: Any,
+    sketch_map: SketchMap,
+    work: Callable[..., Sketch],
+    arguments: Callable[[int], Iterable[tuple[Any, ...]]],
+) -> Sketch:
+    """Merge ``work(index, chunk, sketch_map, *more)`` of a dask array, done where its chunks lie.
+
+    ``arguments(count)`` gives what more each of the chunks gets. Only sketches travel.
+    """
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must have shape (n, {sketch_map.n_features}), got {X.ndim} axes; "
+            "nothing is released"
+        )
+    dask: Any = importlib.import_module("dask")
+    blocks = X.rechunk({1: -1}).to_delayed().ravel().tolist()
+    run = dask.delayed(work, pure=False)
+    tasks = [
+        run(index, block, sketch_map, *more)
+        for index, (block, more) in enumerate(zip(blocks, arguments(len(blocks)), strict=True))
+    ]
+    try:
+        return merge_all(dask.compute(*tasks))
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":
+            raise
+        message = f"workers died while sketching, nothing is released: {error}"
+        raise RuntimeError(message) from error

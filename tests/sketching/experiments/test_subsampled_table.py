@@ -9,8 +9,8 @@ import pytest
 
 from dplit.mechanisms import gaussian_sigma
 from dplit.sketching.experiments.tables import (
-    attaining_pair,
     fourier_cells,
+    opposite_pair,
     quadratic_cells,
     sigma_ratios,
     table_cells,
@@ -24,7 +24,7 @@ from dplit.streams import stream
 @pytest.mark.claim("sketch-tab2")
 def test_the_attaining_pair_has_the_angles_it_should():
     frequencies = stream(0, "test-pair", "public").standard_normal((6, 4))
-    x, y = attaining_pair(frequencies)
+    x, y = opposite_pair(frequencies)
     np.testing.assert_allclose(x @ frequencies, math.pi / 4, rtol=1e-10)
     np.testing.assert_allclose(y @ frequencies, 5 * math.pi / 4, rtol=1e-10)
 
@@ -69,8 +69,8 @@ def test_the_whole_table():
 
 
 def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="frequencies must be linearly independent"):
-        attaining_pair(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="full column rank"):
+        opposite_pair(np.ones((2, 3)))
     with pytest.raises(ValueError, match="law must have a fixed number of ones"):
         fourier_cells(np.eye(3), mask_law("data", 3, alpha=0.5))
     law = mask_law("uniform", 4, n_kept=2)

@@ -59,12 +59,9 @@ class DiracBatch:
     """Targets (P, m) and scaled frequencies (G, d, m) of P problems, in ascending groups."""
 
     def __init__(
-        self,
-        real: NDArray[Any],
-        imaginary: NDArray[Any],
-        frequencies: NDArray[Any],
+        self, real: NDArray[Any], imaginary: NDArray[Any], frequencies: NDArray[Any],
         group: NDArray[Any],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.real, self.imaginary = real, imaginary
         self.frequencies, self.group = frequencies, group
         self.n_features, self.n_components = frequencies.shape[1:]
@@ -224,13 +221,9 @@ class Pool:
 
 
 def _starts(
-    batch: DiracBatch,
-    pool: Pool,
-    residual: tuple[NDArray[Any], NDArray[Any]],
-    share: float,
-    count: int,
-    rng: np.random.Generator,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    batch: DiracBatch, pool: Pool, residual: tuple[NDArray[Any], NDArray[Any]], share: float,
+    count: int, rng: np.random.Generator,
+) -> tuple[NDArray[Any], NDArray[Any]]:  # fmt: skip
     """Candidates that correlate best with each residual, out of a random share of the pool."""
     score = pool.scores(*residual)
     score[rng.random(score.shape, dtype=np.float32) > share] = -np.inf
@@ -241,17 +234,9 @@ def _starts(
 
 
 def add_atoms(
-    batch: DiracBatch,
-    points: NDArray[Any],
-    weights: NDArray[Any],
-    pool: Pool,
-    box: Box,
-    *,
-    share: float,
-    count: int,
-    max_iter: int,
-    rng: np.random.Generator,
-) -> NDArray[Any]:
+    batch: DiracBatch, points: NDArray[Any], weights: NDArray[Any], pool: Pool, box: Box, *,
+    share: float, count: int, max_iter: int, rng: np.random.Generator,
+) -> NDArray[Any]:  # fmt: skip
     """Append to each problem the atom that correlates best with its residual.
 
     The best ``count`` candidates out of a random ``share`` of the pool are improved by ascent on
@@ -270,15 +255,9 @@ def add_atoms(
 
     inverse = np.broadcast_to((1.0 / np.maximum(value, 0.05))[:, None], starts.shape)
     found, height = minimise(
-        objective,
-        starts,
-        *box,
-        inverse=inverse.astype(starts.dtype),
-        tol=1e-3,
-        memory=4,
-        reach=np.full(batch.n_features, _REACH, starts.dtype),
-        max_iter=max_iter,
-    )
+        objective, starts, *box, inverse=inverse.astype(starts.dtype), tol=1e-3, memory=4,
+        reach=np.full(batch.n_features, _REACH, starts.dtype), max_iter=max_iter,
+    )  # fmt: skip
     best = np.argmin(height.reshape(-1, count), axis=1)
     chosen = found.reshape(-1, count, batch.n_features)[every, best]
     return np.concatenate([points, chosen[:, None]], axis=1)
@@ -302,14 +281,9 @@ def drop_lightest(
 
 
 def adjust(
-    batch: DiracBatch,
-    points: NDArray[Any],
-    weights: NDArray[Any],
-    box: Box,
-    *,
-    max_iter: int,
+    batch: DiracBatch, points: NDArray[Any], weights: NDArray[Any], box: Box, *, max_iter: int,
     tol: float,
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:  # fmt: skip
     """Descend on points and weights together; return them with the squared distances.
 
     The first inverse Hessian is that of well separated atoms: in scaled units the curvature is
@@ -330,13 +304,7 @@ def adjust(
     high = np.concatenate([np.tile(box[1], count), np.full(count, np.inf, kind)])
     reach = np.concatenate([np.full(size, _REACH, kind), np.full(count, np.inf, kind)])
     x, value = minimise(
-        objective,
-        np.concatenate([points.reshape(problems, -1), weights], axis=1),
-        low,
-        high,
-        inverse=inverse,
-        reach=reach,
-        max_iter=max_iter,
-        tol=tol,
-    )
+        objective, np.concatenate([points.reshape(problems, -1), weights], axis=1), low, high,
+        inverse=inverse, reach=reach, max_iter=max_iter, tol=tol,
+    )  # fmt: skip
     return x[:, :size].reshape(points.shape), x[:, size:], value

@@ -20,8 +20,7 @@ _HALVINGS = 8
 
 
 def _dot(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    products: NDArray[Any] = np.einsum("ap,ap->a", a, b)
-    return products
+    return np.asarray(np.einsum("ap,ap->a", a, b))
 
 
 def _direction(
@@ -50,12 +49,9 @@ def _direction(
 
 
 def _search(
-    objective: Objective,
-    state: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    step: NDArray[Any],
-    box: tuple[NDArray[Any], NDArray[Any]],
-    which: NDArray[Any],
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    objective: Objective, state: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    step: NDArray[Any], box: tuple[NDArray[Any], NDArray[Any]], which: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:  # fmt: skip
     """Armijo backtracking along the projected path; problems that fail keep their point."""
     x, value, slope = state
     low, high = box
@@ -81,17 +77,9 @@ def _search(
 
 
 def minimise(
-    objective: Objective,
-    start: NDArray[Any],
-    low: NDArray[Any],
-    high: NDArray[Any],
-    *,
-    inverse: NDArray[Any],
-    reach: NDArray[Any],
-    max_iter: int,
-    tol: float,
-    memory: int = 6,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    objective: Objective, start: NDArray[Any], low: NDArray[Any], high: NDArray[Any], *,
+    inverse: NDArray[Any], reach: NDArray[Any], max_iter: int, tol: float, memory: int = 6,
+) -> tuple[NDArray[Any], NDArray[Any]]:  # fmt: skip
     """Local minima in a box, one per row of ``start``, with values no larger than there.
 
     ``inverse`` (P, p) is the diagonal of a first inverse Hessian, ``reach`` (p,) the longest move

@@ -29,7 +29,6 @@ __all__ = [
     "dequantized_sketch",
     "lloyd",
     "lloyd_reference",
-    "relative_sse",
     "sketch_misfit",
     "sse",
 ]
@@ -144,17 +143,6 @@ def lloyd_reference(
     return LloydReference(few, min(few, many))
 
 
-def relative_sse(X: ArrayLike, centroids: ArrayLike, reference: float) -> Any:
-    """RSSE: risk of centroids over the risk of a reference.
-
-    >>> float(relative_sse([[0.0], [2.0]], [[0.0]], 1.0))
-    2.0
-    """
-    if not (np.isfinite(reference) and reference > 0):
-        raise ValueError(f"reference must be positive and finite, got reference={reference!r}")
-    return sse(X, centroids) / reference
-
-
 #: First Fourier coefficient of one-bit features: ``E_u Phi(x) e^{-iu} = 0.9003 e^{i<w, x>}``.
 QUANTIZED_FACTOR = float(2.0 * np.sqrt(2.0) / np.pi)
 
@@ -228,8 +216,7 @@ def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
         raise ValueError(
             f"dither must match sketch of shape {values.shape}, got shape {phases.shape}"
         )
-    turned: NDArray[Any] = values * np.exp(-1j * phases) / QUANTIZED_FACTOR
-    return turned
+    return np.asarray(values * np.exp(-1j * phases) / QUANTIZED_FACTOR)
 
 
 def sketch_misfit(
@@ -311,16 +298,9 @@ def _pursue(
     weights, value = np.empty((problems, 0), kind), np.ones(problems, kind)
     for left in range(2 * n_clusters - 1, -1, -1):
         points = add_atoms(
-            batch,
-            points,
-            weights,
-            pool,
-            box,
-            share=effort.share,
-            count=starts,
-            max_iter=effort.atom_iterations,
-            rng=rng,
-        )
+            batch, points, weights, pool, box, share=effort.share, count=starts,
+            max_iter=effort.atom_iterations, rng=rng,
+        )  # fmt: skip
         points, weights = drop_lightest(batch, points, n_clusters)
         iterations = effort.joint_iterations if left else effort.final_iterations
         tol = effort.joint_tol if left else effort.final_tol
@@ -329,16 +309,10 @@ def _pursue(
 
 
 def decode_kmeans(
-    sketches: ArrayLike,
-    frequencies: ArrayLike,
-    n_clusters: int,
-    *,
-    bounds: tuple[ArrayLike, ArrayLike],
-    rng: np.random.Generator,
-    n_restarts: int = 2,
-    effort: Effort | None = None,
-    dtype: Literal["float32", "float64"] = "float32",
-) -> DecodedKMeans:
+    sketches: ArrayLike, frequencies: ArrayLike, n_clusters: int, *,
+    bounds: tuple[ArrayLike, ArrayLike], rng: np.random.Generator, n_restarts: int = 2,
+    effort: Effort | None = None, dtype: Literal["float32", "float64"] = "float32",
+) -> DecodedKMeans:  # fmt: skip
     """Centroids and weights fitted to sketches by CL-OMPR, all problems at once: post-processing.
 
     Parameters

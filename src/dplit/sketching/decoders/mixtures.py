@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,106 +21,17 @@ from dplit._checks import (
 )
 from dplit._estimators import Box, check_box
 from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
-from dplit.sketching.decoders._lbfgs import minimise
 from dplit.sketching.decoders.kmeans import decode_kmeans
 
 __all__ = [
     "MixtureFit",
-    "Mixtures",
     "decode_mixture",
-    "decode_mixtures",
-    "descend_mixtures",
     "gmm_risk",
     "log_density",
     "mixture_cost",
     "mixture_gradient",
     "mixture_sketch",
 ]
-
-
-# Descent of many Gaussian mixtures to their sketches at once, all parameters together.
-
-
-#: Longest move of a weight, of a mean (half widths of the box) and of a log-variance in one step.
-_REACH = (0.5, 0.25, 1.0)
-
-#: A problem ends when a step lowers its cost by less than this share.
-_TOLERANCE = 1e-7
-
-
-class Mixtures(NamedTuple):
-    """Mixtures in the units of the box: (P, k), (P, k, d), (P, k, d), and their costs (P,)."""
-
-    weights: Array
-    means: Array
-    log_variances: Array
-    costs: Array
-
-
-def _atoms(omega: Array, squares: Array, means: Array, variances: Array) -> Array:
-    """Return real and imaginary parts (2, A, k, m) of the sketches of all components."""
-    angle = (means * angle_factor(np.dtype(np.float64))) @ omega
-    parts = np.empty((2, *angle.shape))
-    scaled_cosine_and_sine(angle, parts[0], parts[1], 1.0)
-    parts *= np.exp(-0.5 * (variances @ squares))
-    return parts
-
-
-def _inverse_curvature(parts: tuple[Array, Array, Array], omega: Array) -> Array:
-    """Inverse diagonal (P, p) of the Gauss-Newton matrix, bounded where a weight vanishes."""
-    weights, means, logs = parts
-    energy = np.exp(-(np.exp(logs) @ omega**2))  # |a_lj|^2, (P, k, m)
-    share = np.maximum(weights, 0.05)[:, :, None] ** 2
-    by_weight = energy.sum(axis=2)
-    by_mean = share * (energy @ (omega**2).T)
-    by_log = 0.25 * share * np.exp(2.0 * logs) * (energy @ (omega**4).T)
-    count = len(means)
-    rows = [part.reshape(count, -1) for part in (by_weight, by_mean, by_log)]
-    flat = 2.0 * np.concatenate(rows, axis=1)
-    return np.asarray(1.0 / np.maximum(flat, 1e-3 * flat.max(axis=1, keepdims=True)))
-
-
-def descend_mixtures(
-    z: NDArray[np.complex128],
-    omega: Array,
-    weights: Array,
-    means: Array,
-    variances: Array,
-    *,
-    floor: float,
-    max_iter: int,
-) -> Mixtures:
-    """Run one L-BFGS for all problems, in the units of the box."""
-    count, k, d = means.shape
-    squares, split = omega**2, k + k * d
-    logs = np.repeat(np.log(np.maximum(variances, floor)), k * d)
-
-    def parts(flat: Array) -> tuple[Array, Array, Array]:
-        shape = (len(flat), k, d)
-        return flat[:, :k], flat[:, k:split].reshape(shape), flat[:, split:].reshape(shape)
-
-    def objective(flat: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
-        share, centres, spread = parts(flat)
-        widths = np.exp(spread)
-        real, imaginary = _atoms(omega, squares, centres, widths)
-        rest_real = (share[:, None] @ real)[:, 0] - z.real[which]
-        rest_imaginary = (share[:, None] @ imaginary)[:, 0] - z.imag[which]
-        value = (rest_real**2).sum(axis=1) + (rest_imaginary**2).sum(axis=1)
-        q_real = real * rest_real[:, None] + imaginary * rest_imaginary[:, None]
-        q_imaginary = imaginary * rest_real[:, None] - real * rest_imaginary[:, None]
-        by_mean = -2.0 * share[:, :, None] * (q_imaginary @ omega.T)
-        by_log = -share[:, :, None] * widths * (q_real @ squares.T)
-        pieces = (2.0 * q_real.sum(axis=2), by_mean, by_log)
-        return value, np.concatenate([p.reshape(len(flat), -1) for p in pieces], axis=1)
-
-    start = np.concatenate([weights, means.reshape(count, -1), logs.reshape(count, -1)], axis=1)
-    low = np.repeat([0.0, -1.0, np.log(floor)], [k, k * d, k * d])
-    high = np.repeat([np.inf, 1.0, np.log(2.0)], [k, k * d, k * d])
-    found, costs = minimise(
-        objective, start, low, high, inverse=_inverse_curvature(parts(start), omega),
-        reach=np.repeat(_REACH, [k, k * d, k * d]), max_iter=max_iter, tol=_TOLERANCE,
-    )  # fmt: skip
-    return Mixtures(*parts(found), costs)
 
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -194,7 +105,7 @@ def gmm_risk(X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: Ar
     return -float(log_density(X, weights, means, covariances).mean())
 
 
-def _atoms_gmm_decoder(frequencies: Array, means: Array, variances: Array) -> tuple[Array, Array]:
+def _atoms(frequencies: Array, means: Array, variances: Array) -> tuple[Array, Array]:
     """Return real and imaginary part (k, m) of the sketches of the components."""
     angle = (means * angle_factor(np.dtype(np.float64))) @ frequencies
     cosine, sine = np.empty_like(angle), np.empty_like(angle)
@@ -215,7 +126,7 @@ def mixture_sketch(
     array([1.    , 0.3679])
     """
     omega = np.asarray(frequencies, dtype=np.float64)
-    real, imaginary = _atoms_gmm_decoder(
+    real, imaginary = _atoms(
         omega, np.asarray(means, dtype=np.float64), np.asarray(variances, dtype=np.float64)
     )
     share = np.asarray(weights, dtype=np.float64)
@@ -256,7 +167,7 @@ def _value_and_slopes(
 ) -> tuple[float, tuple[Array, Array, Array]]:
     """Return cost and gradients from one evaluation of the components' sketches."""
     variances = np.exp(log_variances)
-    real, imaginary = _atoms_gmm_decoder(frequencies, means, variances)
+    real, imaginary = _atoms(frequencies, means, variances)
     rest_real, rest_imaginary = weights @ real - z.real, weights @ imaginary - z.imag
     value = float(rest_real @ rest_real + rest_imaginary @ rest_imaginary)
     q_real = real * rest_real + imaginary * rest_imaginary
@@ -275,7 +186,7 @@ def _best_common_variance(z: NDArray[Any], omega: Array, means: Array) -> tuple[
     best: tuple[float, Array, float] = (np.inf, np.ones(len(means)), 1.0)
     target = np.concatenate([z.real, z.imag])
     for variance in np.geomspace(1e-4, 0.5, 12):
-        real, imaginary = _atoms_gmm_decoder(omega, means, np.full_like(means, variance))
+        real, imaginary = _atoms(omega, means, np.full_like(means, variance))
         try:
             weights, distance = nnls(np.hstack([real, imaginary]).T, target)
         except RuntimeError:  # too many iterations: another variance will do
@@ -311,17 +222,10 @@ def _descend(
 
 
 def decode_mixture(
-    z: ArrayLike,
-    frequencies: ArrayLike,
-    n_clusters: int,
-    *,
-    bounds: Any,
-    rng: np.random.Generator,
-    n_starts: int = 3,
-    start: ArrayLike | None = None,
-    min_variance: float = 1e-4,
+    z: ArrayLike, frequencies: ArrayLike, n_clusters: int, *, bounds: Any, rng: np.random.Generator,
+    n_starts: int = 3, start: ArrayLike | None = None, min_variance: float = 1e-4,
     max_iter: int = 400,
-) -> MixtureFit:
+) -> MixtureFit:  # fmt: skip
     """Gaussian mixture with diagonal covariances whose sketch is nearest to a given one.
 
     ``z`` is a mean of Fourier features, up to a positive factor. L-BFGS-B on all parameters starts
@@ -382,61 +286,3 @@ def _fit(
     mass = float(weights.sum())
     share = weights / mass if mass > 0 else np.full(len(weights), 1.0 / len(weights))
     return MixtureFit(share, box.data(means), np.exp(logs) * box.half**2, mass, min(costs), costs)
-
-
-def decode_mixtures(
-    z: ArrayLike,
-    frequencies: ArrayLike,
-    n_clusters: int,
-    *,
-    bounds: Any,
-    rng: np.random.Generator,
-    n_starts: int = 3,
-    min_variance: float = 1e-4,
-    max_iter: int = 400,
-) -> tuple[MixtureFit, ...]:
-    """Gaussian mixtures of many sketches, all starts of all of them in one descent.
-
-    A step is one matrix product for all problems that still move, in place of one call of SciPy
-    each. Minima are those of :func:`decode_mixture`, which is the reference, up to tolerances.
-
-    >>> rng = np.random.default_rng(0)
-    >>> omega = rng.standard_normal((1, 40))
-    >>> z = [mixture_sketch(omega, [1.0], [[mu]], [[0.5]]) for mu in (-1.0, 2.0)]
-    >>> fits = decode_mixtures(z, omega, 1, bounds=(-4, 4), rng=rng)
-    >>> [round(float(fit.means[0, 0]), 3) for fit in fits]
-    [-1.0, 2.0]
-    """
-    targets = check_finite_array("z", z, ndim=2).astype(np.complex128)
-    omega = _checked_sizes(targets, frequencies, n_clusters)
-    starts, iterations = check_integer("n_starts", n_starts), check_integer("max_iter", max_iter)
-    floor = check_probability("min_variance", min_variance)
-    box = check_box(bounds, len(omega))
-    copies = np.repeat(targets, starts, axis=0)  # (P * starts, m)
-    found = decode_kmeans(
-        copies, omega, n_clusters, bounds=bounds, rng=check_rng(rng), n_restarts=1
-    )
-    sizes = np.abs(copies).max(axis=1)
-    unit = omega * box.half[:, None]
-    shifted = copies * np.exp(-1j * (box.middle @ omega)) / sizes[:, None]
-    means = np.stack([box.unit(centres) for centres in found.centroids])
-    first = [
-        _best_common_variance(row, unit, centres)
-        for row, centres in zip(shifted, means, strict=True)
-    ]
-    fits = descend_mixtures(
-        shifted, unit, np.stack([w for w, _ in first]), means, np.array([v for _, v in first]),
-        floor=floor, max_iter=iterations,
-    )  # fmt: skip
-    costs = fits.costs * sizes**2
-    results = []
-    for begin in range(0, len(copies), starts):
-        own = costs[begin : begin + starts]
-        best = begin + int(np.argmin(own))
-        results.append(
-            _fit(
-                box, sizes[best] * fits.weights[best], fits.means[best], fits.log_variances[best],
-                tuple(own.tolist()),
-            )
-        )  # fmt: skip
-    return tuple(results)

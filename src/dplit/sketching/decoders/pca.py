@@ -6,58 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from dplit._checks import Array, check_finite_array, check_integer, check_rng
-from dplit.sketching.decoders._lbfgs import minimise
 
 __all__ = [
     "LowRankFit",
     "compressive_pca",
-    "compressive_pcas",
     "degrees_of_freedom",
-    "descend_factors",
     "low_rank_cost",
     "low_rank_gradient",
     "measure",
     "pca_risk",
     "spectral_start",
 ]
-
-
-# Descent of many low-rank factors to their sketches at once.
-
-
-#: A problem ends when a step lowers its cost by less than this share.
-_TOLERANCE = 1e-10
-
-
-def descend_factors(
-    z: Array, omega: Array, factors: Array, *, max_iter: int
-) -> tuple[Array, Array]:
-    """Run one L-BFGS for all problems."""
-    count, d, k = factors.shape
-    size = np.einsum("pm,pm->p", z, z)
-    size[size == 0.0] = 1.0
-
-    def objective(flat: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
-        seen = flat.reshape(-1, d, k).transpose(0, 2, 1) @ omega  # (A, k, m)
-        rest = (seen**2).sum(axis=1) - z[which]
-        seen *= rest[:, None]
-        slope = 4.0 * (omega @ seen.transpose(0, 2, 1)) / size[which, None, None]
-        return (rest**2).sum(axis=1) / size[which], slope.reshape(len(flat), -1)
-
-    seen = factors.transpose(0, 2, 1) @ omega
-    curvature = 8.0 * (omega**2 @ (seen**2).transpose(0, 2, 1)) / size[:, None, None]
-    flat = curvature.reshape(count, -1)
-    floor = np.maximum(1e-3 * flat.max(axis=1, keepdims=True), np.finfo(float).tiny)
-    unbounded = np.full(d * k, np.inf)
-    found, costs = minimise(
-        objective, factors.reshape(count, -1), -unbounded, unbounded,
-        inverse=1.0 / np.maximum(flat, floor), reach=unbounded, max_iter=max_iter, tol=_TOLERANCE,
-    )  # fmt: skip
-    return found.reshape(count, d, k), costs * size
 
 
 @dataclass(frozen=True)
@@ -173,14 +136,9 @@ def spectral_start(z: Array, frequencies: Array, n_components: int) -> Array:
 
 
 def compressive_pca(
-    z: ArrayLike,
-    frequencies: ArrayLike,
-    n_components: int,
-    *,
-    rng: np.random.Generator,
-    n_random_starts: int = 1,
-    max_iter: int = 500,
-) -> LowRankFit:
+    z: ArrayLike, frequencies: ArrayLike, n_components: int, *, rng: np.random.Generator,
+    n_random_starts: int = 1, max_iter: int = 500,
+) -> LowRankFit:  # fmt: skip
     r"""Principal components from a sketch: the best positive matrix of rank k, by its factor.
 
     Of a mean of quadratic features ``z``, with or without noise. L-BFGS on (5) with the matrix
@@ -193,7 +151,7 @@ def compressive_pca(
     >>> fit.eigenvalues.round(4)
     array([2., 1.])
     """
-    target, omega = _checked_problem(z, frequencies, n_components, ndim=1)
+    target, omega = _checked_problem(z, frequencies, n_components)
     k, d = n_components, len(omega)
     starts = check_integer("n_random_starts", n_random_starts, minimum=0)
     check_rng(rng)
@@ -217,10 +175,10 @@ def _fit(U: Array, costs: tuple[float, ...]) -> LowRankFit:
 
 
 def _checked_problem(
-    z: ArrayLike, frequencies: ArrayLike, n_components: int, *, ndim: int
+    z: ArrayLike, frequencies: ArrayLike, n_components: int
 ) -> tuple[Array, Array]:
     """Return sketches and frequencies; refuse sizes that do not fit."""
-    target = check_finite_array("z", z, ndim=ndim)
+    target = check_finite_array("z", z, ndim=1)
     omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
     k = check_integer("n_components", n_components)
     if target.dtype.kind == "c":
@@ -236,45 +194,6 @@ def _checked_problem(
             f"dimension {d}, got z of shape {target.shape}"
         )
     return target.astype(np.float64), omega
-
-
-def compressive_pcas(
-    z: ArrayLike,
-    frequencies: ArrayLike,
-    n_components: int,
-    *,
-    rng: np.random.Generator,
-    n_random_starts: int = 1,
-    max_iter: int = 500,
-) -> tuple[LowRankFit, ...]:
-    """Principal components of many sketches, all starts of all of them in one descent.
-
-    A step is one matrix product for all problems that still move, in place of one call of SciPy
-    each. Minima are those of :func:`compressive_pca`, which is the reference, up to tolerances.
-
-    >>> rng = np.random.default_rng(0)
-    >>> omega = rng.standard_normal((5, 60)) / np.sqrt(5)
-    >>> z = [measure(np.diag([size, 1.0, 0, 0, 0]), omega) for size in (2.0, 3.0)]
-    >>> [fit.eigenvalues.round(4).tolist() for fit in compressive_pcas(z, omega, 2, rng=rng)]
-    [[2.0, 1.0], [3.0, 1.0]]
-    """
-    targets, omega = _checked_problem(z, frequencies, n_components, ndim=2)
-    k, d = n_components, len(omega)
-    starts = 1 + check_integer("n_random_starts", n_random_starts, minimum=0)
-    check_rng(rng)
-    first = []
-    for target in targets:
-        first.append(spectral_start(target, omega, k))
-        first += [_scaled(rng.standard_normal((d, k)), omega, target) for _ in range(starts - 1)]
-    factors, costs = descend_factors(
-        np.repeat(targets, starts, axis=0), omega, np.stack(first),
-        max_iter=check_integer("max_iter", max_iter),
-    )  # fmt: skip
-    results = []
-    for begin in range(0, len(factors), starts):
-        own = costs[begin : begin + starts]
-        results.append(_fit(factors[begin + int(np.argmin(own))], tuple(own.tolist())))
-    return tuple(results)
 
 
 def _descend(U: Array, omega: Array, z: Array, size: float, max_iter: int) -> Array:

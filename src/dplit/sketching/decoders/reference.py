@@ -55,15 +55,9 @@ def misfit_and_gradient(
 
 
 def refine_kmeans(
-    sketch: ArrayLike,
-    frequencies: ArrayLike,
-    centroids: ArrayLike,
-    weights: ArrayLike,
-    *,
-    bounds: tuple[float, float],
-    max_iter: int = 1000,
-    tol: float = 1e-12,
-) -> DecodedKMeans:
+    sketch: ArrayLike, frequencies: ArrayLike, centroids: ArrayLike, weights: ArrayLike, *,
+    bounds: tuple[float, float], max_iter: int = 1000, tol: float = 1e-12,
+) -> DecodedKMeans:  # fmt: skip
     """Local minimum of the squared distance near a mixture, by L-BFGS-B in double precision.
 
     >>> omega = np.random.default_rng(0).normal(size=(1, 40))
@@ -113,19 +107,13 @@ def _new_atom(
     start = pool[np.argmax(target @ _atoms(pool, frequencies))]
     box = Bounds(*bounds)
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=box)
-    place: NDArray[Any] = found.x
-    return place
+    return np.asarray(found.x)
 
 
 def reference_decode(
-    sketch: ArrayLike,
-    frequencies: ArrayLike,
-    n_clusters: int,
-    *,
-    bounds: tuple[float, float],
-    rng: np.random.Generator,
-    n_restarts: int = 1,
-) -> DecodedKMeans:
+    sketch: ArrayLike, frequencies: ArrayLike, n_clusters: int, *, bounds: tuple[float, float],
+    rng: np.random.Generator, n_restarts: int = 1,
+) -> DecodedKMeans:  # fmt: skip
     """Centroids and weights fitted to one sketch by plain CL-OMPR.
 
     >>> rng = np.random.default_rng(0)
@@ -155,12 +143,9 @@ def reference_decode(
 
 
 def _pursue(
-    z: NDArray[Any],
-    omega: NDArray[Any],
-    count: int,
-    bounds: tuple[float, float],
+    z: NDArray[Any], omega: NDArray[Any], count: int, bounds: tuple[float, float],
     rng: np.random.Generator,
-) -> DecodedKMeans:
+) -> DecodedKMeans:  # fmt: skip
     """One run of CL-OMPR: 2k rounds, then a long descent."""
     target = np.concatenate([z.real, z.imag])
     points, residual = np.empty((0, len(omega))), z

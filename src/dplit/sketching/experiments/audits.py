@@ -28,7 +28,7 @@ from dplit._estimators import clip_rows, spawn_generators
 from dplit.audit import EventAudit, audit_event, audit_hits, run_controls
 from dplit.baselines import PrivateLloyd
 from dplit.features import orthonormal_blocks, quadratic_features
-from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
+from dplit.mechanisms import gaussian_epsilon, gaussian_noise, gaussian_sigma, laplace_noise
 from dplit.sketching.estimators import CompressiveGaussianMixture, CompressiveKMeans, CompressivePCA
 from dplit.sketching.sensitivity import sketch_sensitivity
 from dplit.sketching.sketches import Sketch
@@ -56,28 +56,18 @@ def noise_level(
     """Return the scale (delta = 0) or sigma of the noise where one record is replaced."""
     norm = 1 if check_probability("delta", delta, zero=True) == 0 else 2
     size = sketch_sensitivity(
-        "quadratic",
-        frequencies,
-        norm=1 if norm == 1 else 2,
-        neighboring="replace_one",
+        "quadratic", frequencies, norm=1 if norm == 1 else 2, neighboring="replace_one",
         as_printed=as_printed,
-    )
+    )  # fmt: skip
     if norm == 1:
         return size / check_positive("epsilon", epsilon)
     return gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=size)
 
 
 def quadratic_release(
-    X: ArrayLike,
-    frequencies: ArrayLike,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    rng: np.random.Generator,
-    as_printed: bool = False,
-    size: int = 1,
-    noise_factor: float = 1.0,
-) -> Array:
+    X: ArrayLike, frequencies: ArrayLike, *, epsilon: float, delta: float = 0.0,
+    rng: np.random.Generator, as_printed: bool = False, size: int = 1, noise_factor: float = 1.0,
+) -> Array:  # fmt: skip
     """Return private sums of quadratic features, for neighbours that differ by a replacement.
 
     ``size`` independent releases, each of which costs the budget; ``noise_factor`` below 1 is a
@@ -94,14 +84,9 @@ def quadratic_release(
 
 
 def attack_event(
-    releases: ArrayLike,
-    total: ArrayLike,
-    neighbour: ArrayLike,
-    *,
-    epsilon: float,
-    delta: float,
+    releases: ArrayLike, total: ArrayLike, neighbour: ArrayLike, *, epsilon: float, delta: float,
     level: float,
-) -> NDArray[np.bool_]:
+) -> NDArray[np.bool_]:  # fmt: skip
     """Return where a two-point likelihood-ratio attack answers "the first data set", (runs,).
 
     Laplace noise (delta = 0): every coordinate beyond both sums; Gaussian: a loss above
@@ -124,16 +109,10 @@ def _blocks(runs: int) -> list[int]:
 
 
 def audit_replacement(
-    frequencies: ArrayLike,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    runs: int,
-    rng: np.random.Generator,
-    as_printed: bool = False,
-    confidence: float = 0.9999,
+    frequencies: ArrayLike, *, epsilon: float, delta: float = 0.0, runs: int,
+    rng: np.random.Generator, as_printed: bool = False, confidence: float = 0.9999,
     noise_factor: float = 1.0,
-) -> EventAudit:
+) -> EventAudit:  # fmt: skip
     """Audit the release on data sets that share a record and differ in e_1 or e_2."""
     omega = check_finite_array("frequencies", frequencies, ndim=2)
     check_integer("dimension of frequencies", len(omega), minimum=2)
@@ -263,13 +242,8 @@ def _half_noise_epsilon(label: str, epsilon: float) -> float:
     """Return the budget at which the estimator adds half the noise of ``epsilon``."""
     if AUDITED[label][1]["noise"] != "gaussian":
         return 2.0 * epsilon
-    target = gaussian_sigma(epsilon=epsilon, delta=_DELTA) / 2.0
-    low, high = epsilon, 64.0 * epsilon
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        wide = gaussian_sigma(epsilon=middle, delta=_DELTA) > target
-        low, high = (middle, high) if wide else (low, middle)
-    return high
+    half = gaussian_sigma(epsilon=epsilon, delta=_DELTA) / 2.0
+    return gaussian_epsilon(delta=_DELTA, sigma=half)
 
 
 def audit_estimator(
@@ -295,16 +269,10 @@ def audit_estimator(
                 return model.fit(_neighbours(label, omega)[side])
 
         found[factor] = audit_event(
-            release,
-            0,
-            1,
-            _event(label, epsilon),
-            runs=runs,
-            epsilon=epsilon,
-            delta=_DELTA if gaussian else 0.0,
-            confidence=confidence,
+            release, 0, 1, _event(label, epsilon), runs=runs, epsilon=epsilon,
+            delta=_DELTA if gaussian else 0.0, confidence=confidence,
             rng=stream(seed, f"{name}-{label}-{factor:g}", "noise"),
-        )
+        )  # fmt: skip
         return found[factor].violated
 
     controls = run_controls(alarm)

@@ -18,7 +18,7 @@ from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import decode_kmeans, dequantized_sketch, lloyd, sse
 from dplit.sketching.release import NoiseKind, plan_release
 from dplit.sketching.sketches import SketchMap, sketch
-from dplit.trials import Trial, run_trials
+from dplit.trials import Runs, Trial, run_trials
 
 __all__ = [
     "METHODS",
@@ -55,7 +55,7 @@ class ClusterProblem:
 
 
 @dataclass(frozen=True)
-class KMeansComparison:
+class KMeansComparison(Runs):
     """Relative risks (over non-private Lloyd, best of 5 starts) of all methods and budgets.
 
     Private Lloyd has the number of steps that was best for the budget, in hindsight and at no cost.
@@ -63,12 +63,7 @@ class KMeansComparison:
 
     epsilons: tuple[float, ...]
     delta: float
-    risks: dict[str, Array]
     exact: Array
-
-    def median(self, method: str) -> Array:
-        """Median over trials, one number per budget."""
-        return np.asarray(np.median(self.risks[method], axis=0))
 
     def budget_for(self, method: str, level: float) -> float:
         """Least budget from which on the median stays at or below ``level``, by interpolation.
@@ -101,25 +96,18 @@ def _released_sums(
         exact = coarse if method == "cube" else plain
         for epsilon in epsilons:
             plan = plan_release(
-                exact.map,
-                epsilon=epsilon,
-                delta=delta if method == "gaussian" else 0.0,
-                noise=METHODS[method],
-                count="withheld",
-            )
+                exact.map, epsilon=epsilon, delta=delta if method == "gaussian" else 0.0,
+                noise=METHODS[method], count="withheld",
+            )  # fmt: skip
             values = plan.apply(exact, rng=noise).sum
             sums.append(dequantized_sketch(values, dither) if method == "cube" else values)
     return np.array(sums)
 
 
 def private_risks(
-    problem: ClusterProblem,
-    *,
-    epsilons: Sequence[float],
-    delta: float,
-    n_iters: Sequence[int],
+    problem: ClusterProblem, *, epsilons: Sequence[float], delta: float, n_iters: Sequence[int],
     trial: Trial,
-) -> tuple[float, Array, Array]:
+) -> tuple[float, Array, Array]:  # fmt: skip
     """Relative risks of one data set: exact sketch, private Lloyd (2, n_iters, epsilons), sketches
     (4, ...).
     """
@@ -153,7 +141,7 @@ def _gathered(
     columns = np.arange(len(epsilons))
     rows = [lloyds[:, law, best[law], columns] for law in range(2)]
     rows += [sketches[:, index] for index in range(len(_SKETCHES))]
-    return KMeansComparison(tuple(epsilons), delta, dict(zip(METHODS, rows, strict=True)), exact)
+    return KMeansComparison(dict(zip(METHODS, rows, strict=True)), tuple(epsilons), delta, exact)
 
 
 def _mixture_trial(
@@ -166,18 +154,10 @@ def _mixture_trial(
 
 
 def kmeans_comparison(
-    law: MixtureLaw,
-    *,
-    n_samples: int,
-    n_components: int,
-    epsilons: Sequence[float],
-    delta: float,
-    n_iters: Sequence[int] = (2, 3, 5, 10),
-    n_trials: int,
-    seed: int,
-    name: str,
+    law: MixtureLaw, *, n_samples: int, n_components: int, epsilons: Sequence[float], delta: float,
+    n_iters: Sequence[int] = (2, 3, 5, 10), n_trials: int, seed: int, name: str,
     n_jobs: int | None = 1,
-) -> KMeansComparison:
+) -> KMeansComparison:  # fmt: skip
     """Compare all methods on synthetic mixtures."""
     check_integer("n_samples", n_samples)
     options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
@@ -189,13 +169,9 @@ def kmeans_comparison(
 
 
 def digits_problem(
-    n_components: int,
-    *,
-    n_dimensions: int = 10,
-    scale: float = 1.0,
-    rng: np.random.Generator,
+    n_components: int, *, n_dimensions: int = 10, scale: float = 1.0, rng: np.random.Generator,
     images: ArrayLike | None = None,
-) -> ClusterProblem:
+) -> ClusterProblem:  # fmt: skip
     """Handwritten digits in a few dimensions; the first half of the images is public.
 
     It gives the projection, a box a tenth wider than its range, and the scale s of the clusters:
@@ -224,17 +200,10 @@ def _digits_trial(
 
 
 def digits_comparison(
-    *,
-    n_components: int,
-    epsilons: Sequence[float],
-    delta: float,
-    scale: float = 1.0,
-    n_iters: Sequence[int] = (2, 3, 5, 10),
-    n_trials: int,
-    seed: int,
-    name: str,
+    *, n_components: int, epsilons: Sequence[float], delta: float, scale: float = 1.0,
+    n_iters: Sequence[int] = (2, 3, 5, 10), n_trials: int, seed: int, name: str,
     n_jobs: int | None = 1,
-) -> KMeansComparison:
+) -> KMeansComparison:  # fmt: skip
     """Compare all methods on the private half of the digits (899 images, 10 dimensions, k = 10)."""
     options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
     work = partial(_digits_trial, n_components=n_components, scale=scale, options=options)

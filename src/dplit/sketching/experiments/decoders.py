@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplit._checks import check_integer
-from dplit.mechanisms import cube_noise, gaussian_noise, laplace_noise, polydisc_noise
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import decode_kmeans, sse
 from dplit.sketching.decoders.reference import reference_decode, refine_kmeans
 from dplit.sketching.experiments.recovery import SketchedData, noisy_sketches, sketched_data
+from dplit.sketching.release import NoiseKind, noise_share
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
 
@@ -50,15 +50,9 @@ def _data(
 
 
 def compare_decoders(
-    law: MixtureLaw,
-    *,
-    n_samples: int,
-    n_components: int,
-    n_trials: int,
-    seed: int,
-    name: str,
+    law: MixtureLaw, *, n_samples: int, n_components: int, n_trials: int, seed: int, name: str,
     plain_restarts: int = 1,
-) -> DecoderPair:
+) -> DecoderPair:  # fmt: skip
     """Decode the same sketches with the batch and with the plain decoder."""
     sets = _data(law, n_samples, n_components, n_trials, seed, name)
     rng = stream(seed, f"{name} decoder", "public")
@@ -127,13 +121,7 @@ def _direction(
     m = omega.shape[1]
     if kind == "cluster":
         return -law.population_sketch(omega, centers[:1])
-    if kind == "polydisc":
-        return polydisc_noise(m, rate=1.0, rng=rng)
-    if kind == "cube":
-        return cube_noise(m, rate=1.0, rng=rng)
-    if kind == "laplace":
-        return laplace_noise(m, scale=1.0, rng=rng, complex=True)
-    return gaussian_noise(m, sigma=1.0, rng=rng, complex=True)
+    return noise_share(cast("NoiseKind", kind), m, scale=1.0, complex=True, rng=rng)
 
 
 def _transfer_of_trial(
@@ -148,28 +136,17 @@ def _transfer_of_trial(
     sketches = [noisy_sketches(s.sketch, g, [ratio])[0] for g in directions]
     decoder = stream(trial.seed, f"{trial.name} decoder", "public", int(trial))
     found = decode_kmeans(sketches, s.frequencies, law.n_clusters, bounds=law.bounds, rng=decoder)
-    risks: NDArray[Any] = sse(s.X, found.centroids) / s.many
-    return risks
+    return np.asarray(sse(s.X, found.centroids) / s.many)
 
 
 def noise_transfer(
-    law: MixtureLaw,
-    *,
-    n_samples: int,
-    n_components: int,
-    ratio: float,
-    n_trials: int,
-    seed: int,
-    name: str,
-    n_jobs: int | None = 1,
-) -> dict[str, NDArray[Any]]:
+    law: MixtureLaw, *, n_samples: int, n_components: int, ratio: float, n_trials: int, seed: int,
+    name: str, n_jobs: int | None = 1,
+) -> dict[str, NDArray[Any]]:  # fmt: skip
     """Relative risks, by kind of :data:`NOISES`, at exactly the same noise-to-signal ratio."""
     one = partial(
-        _transfer_of_trial,
-        law=law,
-        n_samples=n_samples,
-        n_components=n_components,
+        _transfer_of_trial, law=law, n_samples=n_samples, n_components=n_components,
         ratio=float(ratio),
-    )
+    )  # fmt: skip
     risks = np.array(run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs))
     return dict(zip(NOISES, risks.T, strict=True))

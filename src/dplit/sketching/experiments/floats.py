@@ -41,12 +41,8 @@ def exact_sum(X: NDArray[np.float64], sketch_map: SketchMap) -> NDArray[np.compl
 
 def float_sensitivity(
     total: Callable[[NDArray[np.float64], SketchMap], NDArray[np.complex128]],
-    sketch_map: SketchMap,
-    n_samples: int,
-    *,
-    n_patterns: int,
-    rng: np.random.Generator,
-) -> float:
+    sketch_map: SketchMap, n_samples: int, *, n_patterns: int, rng: np.random.Generator,
+) -> float:  # fmt: skip
     """Largest move of an entry that a search finds when the first record is removed.
 
     The worst of patterns of 128 records is repeated: that whose block changes most when it is

@@ -33,7 +33,7 @@ from dplit.sketching.decoders.pca import compressive_pca
 from dplit.sketching.estimators import noise_sensitivity
 from dplit.sketching.release import NoiseKind, plan_release
 from dplit.sketching.sketches import SketchMap, sketch
-from dplit.trials import Trial, run_trials
+from dplit.trials import Runs, Trial, run_trials
 
 __all__ = [
     "PCA_METHODS",
@@ -68,13 +68,9 @@ class NoisyMoments:
 
 
 def covariance_scale(
-    n_features: int,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    noise: Noise = "gaussian",
+    n_features: int, *, epsilon: float, delta: float = 0.0, noise: Noise = "gaussian",
     neighboring: Neighboring = "add_remove",
-) -> float:
+) -> float:  # fmt: skip
     """Scale of the symmetric noise that makes second moments of the unit ball private.
 
     Gaussian: deviation on the diagonal, less by the root of 2 off it; Laplace: of every entry i <=
@@ -96,14 +92,9 @@ def covariance_scale(
 
 
 def noisy_covariance(
-    X: ArrayLike,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    noise: Noise = "gaussian",
-    neighboring: Neighboring = "add_remove",
-    rng: np.random.Generator,
-) -> NoisyMoments:
+    X: ArrayLike, *, epsilon: float, delta: float = 0.0, noise: Noise = "gaussian",
+    neighboring: Neighboring = "add_remove", rng: np.random.Generator,
+) -> NoisyMoments:  # fmt: skip
     """Private sum of second moments of records in the unit ball: Analyze Gauss (STOC 2014),
     Algorithm 1.
     """
@@ -149,26 +140,22 @@ PCA_METHODS: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class MixtureComparison:
+class MixtureComparison(Runs):
     """Mean log-likelihoods on the training records, less that of EM, which is not private.
 
     By noise (trials, budgets), of the sketch without noise and of the true law; EM's own in ``em``.
     """
 
     epsilons: tuple[float, ...]
-    gains: dict[str, Array]
     exact: Array
     truth: Array
     em: Array
 
 
 def _mixture_trial(
-    trial: Trial,
-    law: MixtureLaw,
-    n_samples: int,
-    n_components: int,
+    trial: Trial, law: MixtureLaw, n_samples: int, n_components: int,
     budgets: Sequence[tuple[str, float, float]],
-) -> tuple[float, float, float, Array]:
+) -> tuple[float, float, float, Array]:  # fmt: skip
     k, d = law.n_clusters, law.n_features
     X, centres = law.draw(n_samples, rng=trial.stream("data"), dtype="float64")
     public, noise = trial.stream("public"), trial.stream("noise")
@@ -196,17 +183,9 @@ def _mixture_trial(
 
 
 def mixture_comparison(
-    law: MixtureLaw,
-    *,
-    n_samples: int,
-    n_components: int,
-    epsilons: Sequence[float],
-    deltas: dict[str, float],
-    n_trials: int,
-    seed: int,
-    name: str,
-    n_jobs: int | None = 1,
-) -> MixtureComparison:
+    law: MixtureLaw, *, n_samples: int, n_components: int, epsilons: Sequence[float],
+    deltas: dict[str, float], n_trials: int, seed: int, name: str, n_jobs: int | None = 1,
+) -> MixtureComparison:  # fmt: skip
     """Gaussian mixtures from private sketches against EM on the records."""
     check_integer("n_samples", n_samples)
     budgets = [(law_name, e, deltas[law_name]) for law_name in deltas for e in epsilons]
@@ -217,19 +196,14 @@ def mixture_comparison(
     em, truth, exact = (np.array([row[i] for row in results]) for i in range(3))
     gains = np.array([row[3] for row in results]).reshape(n_trials, len(deltas), len(epsilons))
     by_noise = {law_name: gains[:, index] for index, law_name in enumerate(deltas)}
-    return MixtureComparison(tuple(epsilons), by_noise, exact, truth, em)
+    return MixtureComparison(by_noise, tuple(epsilons), exact, truth, em)
 
 
 @dataclass(frozen=True)
-class PCAComparison:
+class PCAComparison(Runs):
     """Risks of k components over the least possible, for every method and size."""
 
     sizes: tuple[int, ...]
-    risks: dict[str, Array]
-
-    def median(self, method: str) -> Array:
-        """Median over trials, one number per size."""
-        return np.asarray(np.median(self.risks[method], axis=0))
 
 
 def factor_data(
@@ -293,12 +267,9 @@ def _subspace(
 
 
 def _pca_trial(
-    trial: Trial,
-    shape: tuple[int, int, int],
-    sizes: Sequence[int],
-    budget: tuple[float, float],
+    trial: Trial, shape: tuple[int, int, int], sizes: Sequence[int], budget: tuple[float, float],
     methods: Sequence[str],
-) -> Array:
+) -> Array:  # fmt: skip
     n, d, k = shape
     X = factor_data(n, d, rng=trial.stream("data"))
     moments = X.T @ X / n
@@ -316,19 +287,10 @@ def _pca_trial(
 
 
 def pca_comparison(
-    *,
-    n_samples: int,
-    n_features: int,
-    n_components: int = 3,
-    sizes: Sequence[int],
-    epsilon: float,
-    delta: float,
-    methods: Sequence[str] = tuple(PCA_METHODS),
-    n_trials: int,
-    seed: int,
-    name: str,
+    *, n_samples: int, n_features: int, n_components: int = 3, sizes: Sequence[int], epsilon: float,
+    delta: float, methods: Sequence[str] = tuple(PCA_METHODS), n_trials: int, seed: int, name: str,
     n_jobs: int | None = 1,
-) -> PCAComparison:
+) -> PCAComparison:  # fmt: skip
     """Principal components from sketches of many sizes and from noisy covariances."""
     for method in methods:
         check_choice("methods", method, PCA_METHODS)
@@ -341,4 +303,4 @@ def pca_comparison(
         _pca_trial, shape=shape, sizes=list(sizes), budget=(epsilon, delta), methods=list(methods)
     )
     risks = np.array(run_trials(work, n_trials, seed=seed, name=name, n_jobs=n_jobs))
-    return PCAComparison(tuple(sizes), {name: risks[:, i] for i, name in enumerate(methods)})
+    return PCAComparison({name: risks[:, i] for i, name in enumerate(methods)}, tuple(sizes))

@@ -63,8 +63,7 @@ def noisy_sketches(sketch: ArrayLike, direction: ArrayLike, ratios: ArrayLike) -
     if np.any(levels < 0):
         raise ValueError(f"ratios must be nonnegative, got ratios with {levels.min():g}")
     unit = g * (np.linalg.norm(z) / np.linalg.norm(g))
-    noisy: NDArray[Any] = z + np.sqrt(levels)[:, None] * unit
-    return noisy
+    return np.asarray(z + np.sqrt(levels)[:, None] * unit)
 
 
 def acceptable_nsr(n_components: int, n_clusters: int, n_features: int) -> float:
@@ -107,8 +106,25 @@ def sketched_data(
     return SketchedData(X, omega, mean, reference.few, reference.many)
 
 
+class _Risks:
+    """Medians and failures of relative risks; axis 0 of ``few`` and ``many`` is the trial."""
+
+    few: NDArray[Any]
+    many: NDArray[Any]
+
+    @property
+    def median(self) -> NDArray[Any]:
+        """Median over trials of the RSSE against 3 starts."""
+        return np.asarray(np.median(self.few, axis=0))
+
+    @property
+    def failed(self) -> NDArray[Any]:
+        """Share of decodes more than 5 % above the best known risk."""
+        return np.asarray(np.mean(self.many > FAILURE, axis=0))
+
+
 @dataclass(frozen=True)
-class NoiseGrid:
+class NoiseGrid(_Risks):
     """Relative risks (trials, S, R) over sketch sizes and noise levels: over 3 starts, over the
     best known.
     """
@@ -118,27 +134,11 @@ class NoiseGrid:
     few: NDArray[Any]
     many: NDArray[Any]
 
-    @property
-    def median(self) -> NDArray[Any]:
-        """Median over trials of the RSSE against 3 starts, of shape (S, R)."""
-        return np.asarray(np.median(self.few, axis=0))
-
-    @property
-    def failed(self) -> NDArray[Any]:
-        """Share of decodes more than 5 % above the best known risk, of shape (S, R)."""
-        share: NDArray[Any] = np.mean(self.many > FAILURE, axis=0)
-        return share
-
 
 def _grid_of_group(
-    group: Trial,
-    *,
-    law: MixtureLaw,
-    n_samples: int,
-    sizes: tuple[int, ...],
-    ratios: tuple[float, ...],
-    n_trials: int,
-) -> NDArray[Any]:
+    group: Trial, *, law: MixtureLaw, n_samples: int, sizes: tuple[int, ...],
+    ratios: tuple[float, ...], n_trials: int,
+) -> NDArray[Any]:  # fmt: skip
     """RSSE of shape (2, trials of the group, sizes, ratios)."""
     trials = range(GROUP * group, min(GROUP * (group + 1), n_trials))
     seed, name, largest = group.seed, group.name, max(sizes)
@@ -165,16 +165,9 @@ def _grid_of_group(
 
 
 def noise_grid(
-    law: MixtureLaw,
-    *,
-    n_samples: int,
-    sizes: Sequence[int],
-    ratios: Sequence[float],
-    n_trials: int,
-    seed: int,
-    name: str,
-    n_jobs: int | None = 1,
-) -> NoiseGrid:
+    law: MixtureLaw, *, n_samples: int, sizes: Sequence[int], ratios: Sequence[float],
+    n_trials: int, seed: int, name: str, n_jobs: int | None = 1,
+) -> NoiseGrid:  # fmt: skip
     """Relative risks of sketches with isotropic noise of prescribed size."""
     count = check_integer("n_trials", n_trials)
     levels = tuple(float(r) for r in check_finite_array("ratios", ratios, ndim=1))
@@ -313,14 +306,9 @@ def sum_noise_scale(n_components: int, *, epsilon: float, delta: float) -> float
 
 
 def private_means(
-    sketch: NDArray[Any],
-    n_samples: int,
-    *,
-    epsilons: Sequence[float],
-    deltas: Sequence[float],
-    sizes: Sequence[int],
-    rng: np.random.Generator,
-) -> list[NDArray[Any]]:
+    sketch: NDArray[Any], n_samples: int, *, epsilons: Sequence[float], deltas: Sequence[float],
+    sizes: Sequence[int], rng: np.random.Generator,
+) -> list[NDArray[Any]]:  # fmt: skip
     """Mean sketches with Laplace (delta 0) or Gaussian noise: per size (deltas, epsilons, m).
 
     The entries of one call share their noise; an infinite epsilon asks for none.
@@ -343,7 +331,7 @@ def private_means(
 
 
 @dataclass(frozen=True)
-class SizeCurves:
+class SizeCurves(_Risks):
     """Relative risks (trials, N, D, E, S) over numbers of records, deltas, epsilons and sizes.
 
     Over 3 starts of Lloyd and over the best known; ``signal`` (trials, N) is C_0 at the largest
@@ -358,33 +346,15 @@ class SizeCurves:
     many: NDArray[Any]
     signal: NDArray[Any]
 
-    @property
-    def median(self) -> NDArray[Any]:
-        """Median over trials of the RSSE against 3 starts, of shape (N, D, E, S)."""
-        return np.asarray(np.median(self.few, axis=0))
-
-    @property
-    def failed(self) -> NDArray[Any]:
-        """Share of decodes more than 5 % above the best known risk, of shape (N, D, E, S)."""
-        share: NDArray[Any] = np.mean(self.many > FAILURE, axis=0)
-        return share
-
     def within(self, level: float) -> NDArray[Any]:
         """Number of sizes whose median RSSE is at most ``level``, of shape (N, D, E)."""
-        count: NDArray[Any] = np.sum(self.median <= level, axis=-1)
-        return count
+        return np.asarray(np.sum(self.median <= level, axis=-1))
 
 
 def _curves_of_group(
-    group: Trial,
-    *,
-    law: MixtureLaw,
-    n_samples: tuple[int, ...],
-    epsilons: tuple[float, ...],
-    deltas: tuple[float, ...],
-    sizes: tuple[int, ...],
-    n_trials: int,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    group: Trial, *, law: MixtureLaw, n_samples: tuple[int, ...], epsilons: tuple[float, ...],
+    deltas: tuple[float, ...], sizes: tuple[int, ...], n_trials: int,
+) -> tuple[NDArray[Any], NDArray[Any]]:  # fmt: skip
     """RSSE of shape (2, trials, N, D, E, S) and C_0 of shape (trials, N) of one group of trials."""
     trials = range(GROUP * group, min(GROUP * (group + 1), n_trials))
     shape = (len(trials), len(n_samples))
@@ -414,17 +384,10 @@ def _curves_of_group(
 
 
 def size_curves(
-    law: MixtureLaw,
-    *,
-    n_samples: Sequence[int],
-    epsilons: Sequence[float],
-    deltas: Sequence[float],
-    sizes: Sequence[int],
-    n_trials: int,
-    seed: int,
-    name: str,
+    law: MixtureLaw, *, n_samples: Sequence[int], epsilons: Sequence[float],
+    deltas: Sequence[float], sizes: Sequence[int], n_trials: int, seed: int, name: str,
     n_jobs: int | None = 1,
-) -> SizeCurves:
+) -> SizeCurves:  # fmt: skip
     """Relative risks of private compressive k-means against the size of the sketch."""
     count = check_integer("n_trials", n_trials)
     axes: dict[str, Any] = {

@@ -72,13 +72,9 @@ class Comparison(NamedTuple):
 
 
 def draw_noise(
-    noise: Noise,
-    shape: tuple[int, int],
-    *,
-    scale: float,
-    complex_valued: bool,
+    noise: Noise, shape: tuple[int, int], *, scale: float, complex_valued: bool,
     rng: np.random.Generator,
-) -> NDArray[Any]:
+) -> NDArray[Any]:  # fmt: skip
     """Noise of several releases at once, of any law of the chapter."""
     check_choice("noise", noise, ("laplace", "gaussian", "polydisc", "cube"))
     if noise == "laplace":
@@ -106,18 +102,10 @@ def _taken(
 
 
 def simulated_nsr(
-    population: ArrayLike,
-    law: MaskLaw,
-    *,
-    noise: Noise,
-    scale: float,
-    n_draws: int,
-    rng: np.random.Generator,
-    n_samples: int | None = None,
-    beta: float = 1.0,
-    reference: Reference = "law",
-    sampling: Sampling = "poisson",
-) -> Estimate:
+    population: ArrayLike, law: MaskLaw, *, noise: Noise, scale: float, n_draws: int,
+    rng: np.random.Generator, n_samples: int | None = None, beta: float = 1.0,
+    reference: Reference = "law", sampling: Sampling = "poisson",
+) -> Estimate:  # fmt: skip
     r"""Mean and standard error of :math:`\|s-z\|^2/\|z\|^2`, by simulation: (20) and Lemma 26.
 
     "law" draws ``n_samples`` rows of ``population`` with replacement; with "data" they are the
@@ -150,14 +138,9 @@ def simulated_nsr(
 
 
 def compare_ratios(
-    populations: Mapping[str, ArrayLike],
-    cases: Iterable[Case],
-    *,
-    scale: float,
-    n_samples: int,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> Comparison:
+    populations: Mapping[str, ArrayLike], cases: Iterable[Case], *, scale: float, n_samples: int,
+    n_draws: int, rng: np.random.Generator,
+) -> Comparison:  # fmt: skip
     """Simulated ratios beside Lemma 26, for several laws, noises and ways to sample."""
     rows = []
     for case in cases:
@@ -165,32 +148,20 @@ def compare_ratios(
         given = case.reference == "data"
         shown = features[:n_samples] if given else features
         found = simulated_nsr(
-            shown,
-            case.law,
-            noise=case.noise,
-            scale=scale,
-            n_draws=n_draws,
-            rng=rng,
-            n_samples=None if given else n_samples,
-            beta=case.beta,
-            reference=case.reference,
+            shown, case.law, noise=case.noise, scale=scale, n_draws=n_draws, rng=rng,
+            n_samples=None if given else n_samples, beta=case.beta, reference=case.reference,
             sampling=case.sampling,
-        )
+        )  # fmt: skip
         m = case.law.n_components
         variance = noise_variance(
             case.noise, scale=scale, n_components=m, complex_valued=shown.dtype.kind == "c"
         )
         formula = noise_to_signal(
-            n_samples=n_samples,
-            n_components=m,
+            n_samples=n_samples, n_components=m,
             feature_energy=float(np.mean(np.sum(np.abs(shown) ** 2, axis=1))),
-            signal_energy=float(np.sum(np.abs(shown.mean(axis=0)) ** 2)),
-            noise_variance=variance,
-            alpha=case.law.alpha,
-            beta=case.beta,
-            reference=case.reference,
-            sampling=case.sampling,
-        )
+            signal_energy=float(np.sum(np.abs(shown.mean(axis=0)) ** 2)), noise_variance=variance,
+            alpha=case.law.alpha, beta=case.beta, reference=case.reference, sampling=case.sampling,
+        )  # fmt: skip
         rows.append((found.mean, found.se, formula))
     return Comparison(*np.array(rows).T)
 
@@ -219,12 +190,9 @@ def ratio_cases(n_components: int, *, beta: float) -> list[Case]:
         for way in ways
     ]
     others: tuple[tuple[str, Noise], ...] = (
-        ("waves", "gaussian"),
-        ("waves", "polydisc"),
-        ("waves", "cube"),
-        ("squares", "laplace"),
+        ("waves", "gaussian"), ("waves", "polydisc"), ("waves", "cube"), ("squares", "laplace"),
         ("squares", "gaussian"),
-    )
+    )  # fmt: skip
     cases += [Case(name, uniform, noise, beta, "law", "poisson") for name, noise in others]
     return cases
 
@@ -257,14 +225,9 @@ def _log_ratio(noise: Array, sigma: float, law: MaskLaw, *, shifted: bool) -> Ar
 
 
 def simulated_delta(
-    law: MaskLaw,
-    *,
-    epsilon: float,
-    sigma: float,
-    n_draws: int,
-    rng: np.random.Generator,
+    law: MaskLaw, *, epsilon: float, sigma: float, n_draws: int, rng: np.random.Generator,
     direction: Literal["remove", "add"] = "remove",
-) -> Simulated:
+) -> Simulated:  # fmt: skip
     """Delta of subsampled Fourier features for a fixed number of ones, by simulation."""
     epsilon, sigma = check_nonnegative("epsilon", epsilon), check_positive("sigma", sigma)
     check_choice("direction", direction, ("remove", "add"))
@@ -281,14 +244,9 @@ def _excess(noise: Array, law: MaskLaw, epsilon: float, sigma: float, direction:
 
 
 def simulated_sigma(
-    law: MaskLaw,
-    *,
-    epsilon: float,
-    delta: float,
-    n_draws: int,
-    rng: np.random.Generator,
+    law: MaskLaw, *, epsilon: float, delta: float, n_draws: int, rng: np.random.Generator,
     direction: Literal["remove", "add"] = "remove",
-) -> Simulated:
+) -> Simulated:  # fmt: skip
     """Least sigma for a fixed number of ones, by simulation with common random numbers; no
     calibration.
 

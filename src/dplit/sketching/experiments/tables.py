@@ -46,7 +46,6 @@ __all__ = [
     "Replacement",
     "TableCell",
     "alignment_curves",
-    "attaining_pair",
     "fourier_cells",
     "opposite_pair",
     "quadratic_cells",
@@ -181,24 +180,11 @@ class TableCell(NamedTuple):
         return self.reached > self.printed * (1 + 1e-9)
 
 
-def attaining_pair(frequencies: ArrayLike) -> tuple[Array, Array]:
-    """Two records at which all Fourier features are as large, and as far apart, as they can be."""
-    columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
-    d, m = columns.shape
-    if np.linalg.matrix_rank(columns) < m:
-        raise ValueError(f"frequencies must be linearly independent, got shape {(d, m)}")
-    angle = np.full(m, math.pi / 4)
-    x = np.linalg.lstsq(columns.T, angle, rcond=None)[0]
-    y = np.linalg.lstsq(columns.T, 5 * angle, rcond=None)[0]
-    return x, y
-
-
 def fourier_cells(frequencies: ArrayLike, law: MaskLaw) -> list[TableCell]:
     """The four cells of random Fourier features, with the pair that attains them."""
     if law.n_kept is None:
         raise ValueError(f"law must have a fixed number of ones, got scheme={law.scheme!r}")
-    x, y = attaining_pair(frequencies)
-    features = complex_features(np.stack([x, y]), frequencies, normalize=False)
+    features = complex_features(opposite_pair(frequencies), frequencies, normalize=False)
     masks, m = mask_support(law)[0], law.n_components
     cells = []
     for norm, lemmas in ((1, ("Lemma 18", "Lemmas 17, 23")), (2, ("Lemmas 23, 24",) * 2)):
@@ -269,15 +255,9 @@ Design = Literal["gaussian", "blocks"]
 
 
 def alignment_curves(
-    n_features: int,
-    sizes: Sequence[int],
-    radii: Sequence[float],
-    *,
-    n_trials: int,
-    seed: int,
-    name: str = "sketch-alignment",
-    n_draws: int = 2000,
-) -> Array:
+    n_features: int, sizes: Sequence[int], radii: Sequence[float], *, n_trials: int, seed: int,
+    name: str = "sketch-alignment", n_draws: int = 2000,
+) -> Array:  # fmt: skip
     """Return the best ratios to Lemmas 7 and 12 that searches find, (2, n_trials, sizes, radii).
 
     Standard normal frequencies, nested over the sizes; radii in units of the inverse frequency.
@@ -328,14 +308,9 @@ def replacement_ratios(
 
 
 def replacement_curves(
-    n_features: int,
-    sizes: Sequence[int],
-    *,
-    design: Design,
-    n_trials: int,
-    seed: int,
+    n_features: int, sizes: Sequence[int], *, design: Design, n_trials: int, seed: int,
     name: str = "sketch-replacement",
-) -> Array:
+) -> Array:  # fmt: skip
     """Return :func:`replacement_ratios` over draws of the frequencies, (4, n_trials, sizes)."""
     check_choice("design", design, ("gaussian", "blocks"))
 

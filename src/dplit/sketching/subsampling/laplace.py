@@ -85,8 +85,7 @@ def masked_norms(
             raise ValueError(f"other must have shape {values.shape}, got {replaced.shape}")
         values = values - replaced
     sizes = magnitudes(values, norm=norm)
-    total: Array = (sizes**norm @ chosen.T.astype(float)) ** (1.0 / norm) / alpha
-    return total
+    return np.asarray((sizes**norm @ chosen.T.astype(float)) ** (1.0 / norm) / alpha)
 
 
 def log_symmetric_mean(logs: Array, degree: int) -> Array:
@@ -101,15 +100,13 @@ def log_symmetric_mean(logs: Array, degree: int) -> Array:
     rows, count = logs.shape
     if degree == 1:
         top = logs.max(axis=1, keepdims=True)
-        first: Array = top[:, 0] + np.log(np.exp(logs - top).mean(axis=1))
-        return first
+        return np.asarray(top[:, 0] + np.log(np.exp(logs - top).mean(axis=1)))
     table = np.full((rows, degree + 1), -np.inf)
     table[:, 0] = 0.0
     for j in range(count):
         table[:, 1:] = np.logaddexp(table[:, 1:], table[:, :-1] + logs[:, j : j + 1])
     choices = gammaln(count + 1) - gammaln(degree + 1) - gammaln(count - degree + 1)
-    mean: Array = table[:, degree] - choices
-    return mean
+    return np.asarray(table[:, degree] - choices)
 
 
 def _log_mgf(sizes: Array, law: MaskLaw, factor: float) -> Array:
@@ -121,8 +118,7 @@ def _log_mgf(sizes: Array, law: MaskLaw, factor: float) -> Array:
         sizes = sizes.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         rest = np.log1p(-law.alpha)
-    terms: Array = np.logaddexp(rest, math.log(law.alpha) + factor * sizes).sum(axis=1)
-    return terms
+    return np.asarray(np.logaddexp(rest, math.log(law.alpha) + factor * sizes).sum(axis=1))
 
 
 def _checked_sizes(features: ArrayLike, law: MaskLaw) -> Array:
@@ -167,8 +163,7 @@ def enumerated_epsilon(
     masks, probabilities = mask_support(law)
     moved = masked_norms(features, masks, alpha=law.alpha) / check_positive("scale", scale)
     sign = 1.0 if direction == "add" else -1.0
-    total: Array = sign * logsumexp(sign * moved, axis=1, b=probabilities)
-    return total
+    return np.asarray(sign * logsumexp(sign * moved, axis=1, b=probabilities))
 
 
 # Exact densities of a subsampled sum with Laplace noise, mixed over the masks of all records.
@@ -191,8 +186,7 @@ def far_point(features: ArrayLike, *, distance: float = 1e3) -> Array:
     >>> far_point([2.0, -0.5], distance=10.0).tolist()
     [10.0, -10.0]
     """
-    signs: Array = np.sign(_real_form(features, ndim=1)) * check_positive("distance", distance)
-    return signs
+    return np.asarray(np.sign(_real_form(features, ndim=1)) * check_positive("distance", distance))
 
 
 def log_density(points: ArrayLike, features: Any, law: MaskLaw, *, scale: float) -> Array:
@@ -209,8 +203,7 @@ def log_density(points: ArrayLike, features: Any, law: MaskLaw, *, scale: float)
     where = check_finite_array("points", points, ndim=2).astype(float)
     scale = check_positive("scale", scale)
     if len(features) == 0:
-        empty: Array = -np.abs(where).sum(axis=1) / scale
-        return empty
+        return np.asarray(-np.abs(where).sum(axis=1) / scale)
     values = _real_form(features)
     if np.shape(features)[1] != law.n_components:
         raise ValueError(f"features must have {law.n_components} columns, got {np.shape(features)}")
@@ -227,5 +220,4 @@ def log_density(points: ArrayLike, features: Any, law: MaskLaw, *, scale: float)
     sums = np.array([np.sum(terms, axis=0) for terms in product(*parts)])
     weights = np.array([np.prod(w) for w in product(probabilities, repeat=len(values))])
     distances = np.abs(where[:, None, :] - sums[None]).sum(axis=2)
-    total: Array = logsumexp(-distances / scale, axis=1, b=weights)
-    return total
+    return np.asarray(logsumexp(-distances / scale, axis=1, b=weights))

@@ -67,8 +67,7 @@ def masked_spectra(frequencies: ArrayLike, law: MaskLaw) -> Array:
     [[4.0, 0.0], [1.0, 0.0]]
     """
     operators, _ = masked_operators(frequencies, law)
-    spectra: Array = np.maximum(np.linalg.eigvalsh(operators)[:, ::-1], 0.0)
-    return spectra
+    return np.asarray(np.maximum(np.linalg.eigvalsh(operators)[:, ::-1], 0.0))
 
 
 def quadratic_q1(
