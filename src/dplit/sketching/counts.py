@@ -167,8 +167,7 @@ def unbiased_moments(*, n: float, scale: float, n_min: float) -> InverseMoments:
 
 
 def cramer_rao_bound(*, n: float, scale: float) -> float:
-    r"""Cramer-Rao bound :math:`b^2/n^2` on :math:`n^2\mathrm{Var}f` of unbiased f: Lemma 27,
-    Appendix D.
+    r"""Cramer-Rao bound :math:`b^2/n^2` on :math:`n^2\mathrm{Var}f` for unbiased f: Lemma 27.
 
     The truth is twice as large: see :func:`unbiased_inverse`.
 
@@ -179,8 +178,7 @@ def cramer_rao_bound(*, n: float, scale: float) -> float:
 
 
 def chapman_robbins_bound(*, n: float, scale: float) -> float:
-    r"""Chapman-Robbins bound :math:`\sup_h(n/(n+h)-1)^2/\chi^2(|h|/b)` on the same: about 1.167
-    times it.
+    r"""Chapman-Robbins bound :math:`\sup_h(n/(n+h)-1)^2/\chi^2(|h|/b)`, about 1.167 times that.
 
     Two Laplace laws at distance :math:`ab` have :math:`\chi^2(a)=\tfrac23e^a+\tfrac13e^{-2a}-1`.
 
@@ -286,8 +284,7 @@ class Setting(NamedTuple):
 
 
 def split_nsr(fraction: ArrayLike, setting: Setting) -> Array:
-    """Noise-to-signal ratio of a release that gives a fraction of its budget to the sum: Section
-    6.5.
+    """Noise-to-signal ratio of a release that gives a fraction of its budget to the sum.
 
     >>> split_nsr(0.99, Setting(1e4, 0.1, 320, 5.0)).round(4)
     np.float64(4.2314)

@@ -63,9 +63,7 @@ class MixtureLaw:
         rng: np.random.Generator,
         dtype: Literal["float32", "float64"] = "float32",
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Draw records (n_samples, d), each a uniform centre plus ``N(0, I)``, and the centres (k,
-        d).
-        """
+        """Draw records (n_samples, d), each a uniform centre plus ``N(0, I)``; centres (k, d)."""
         check_integer("n_samples", n_samples)
         check_choice("dtype", dtype, ("float32", "float64"))
         check_rng(rng)

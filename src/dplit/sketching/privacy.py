@@ -62,8 +62,7 @@ def laplace_epsilon(*, sensitivity: float, scale: float) -> float:
 
 
 def split_epsilon(*, sensitivity: float, scale: float, count_scale: float) -> float:
-    r"""Return the sharp budget :math:`\Delta_1/b+1/b_\zeta` of a sum and a count with Laplace
-    noise.
+    r"""Return the sharp budget :math:`\Delta_1/b+1/b_\zeta` of a sum and a count, both Laplace.
 
     Lemma 4. One record moves both by their sensitivity, and the losses add.
 
@@ -75,8 +74,7 @@ def split_epsilon(*, sensitivity: float, scale: float, count_scale: float) -> fl
 
 
 def noise_constant(*, epsilon: float, delta: float) -> float:
-    r"""Return :math:`\eta(\epsilon,\delta)=\sqrt{2\epsilon}\,\sigma^*/\Delta_2`, the constant of
-    Theorem 2.
+    r"""Return :math:`\eta(\epsilon,\delta)=\sqrt{2\epsilon}\,\sigma^*/\Delta_2` of Theorem 2.
 
     >>> round(noise_constant(epsilon=1.0, delta=1e-8), 9)
     7.21292586
@@ -86,8 +84,7 @@ def noise_constant(*, epsilon: float, delta: float) -> float:
 
 
 def analytic_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
-    r"""Return the least :math:`\sigma^*=\eta(\epsilon,\delta)\,\Delta_2/\sqrt{2\epsilon}`: Theorem
-    2.
+    r"""Return :math:`\sigma^*=\eta(\epsilon,\delta)\,\Delta_2/\sqrt{2\epsilon}`, Theorem 2.
 
     Per real coordinate; complex vectors count as real ones.
 
@@ -99,8 +96,7 @@ def analytic_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) ->
 
 
 def sigma_limit(*, delta: float, sensitivity: float = 1.0) -> float:
-    r"""Return the limit :math:`\Delta_2/(2\Phi^{-1}((1+\delta)/2))` of :math:`\sigma^*` as epsilon
-    tends to 0.
+    r"""Return the limit :math:`\Delta_2/(2\Phi^{-1}((1+\delta)/2))` of sigma at epsilon = 0.
 
     >>> f"{sigma_limit(delta=1e-5):.8e}"
     '3.98942280e+04'
@@ -112,8 +108,7 @@ def sigma_limit(*, delta: float, sensitivity: float = 1.0) -> float:
 def composed_delta(
     *, epsilon: float, sigma: float, count_scale: float, sensitivity: float
 ) -> float:
-    r"""Return the exact delta of releasing a sum with Gaussian and a count with Laplace noise:
-    Lemma 10.
+    r"""Return the exact delta of a sum with Gaussian and a count with Laplace noise: Lemma 10.
 
     With :math:`c=1/b_\zeta\le\epsilon` the loss L of the count is c with probability 1/2, -c with
     probability :math:`e^{-c}/2`, and has density :math:`\frac14e^{(t-c)/2}` between. The pair has
@@ -190,8 +185,7 @@ def relation_gap(
 def kronecker_gap(
     frequencies: ArrayLike, targets: ArrayLike, *, n_turns: int
 ) -> tuple[float, float]:
-    r"""Return how close all :math:`\omega_jt` come to given angles modulo full turns, and the time
-    t.
+    r"""Return how close all :math:`\omega_jt` come to given angles modulo full turns, and t.
 
     Lemma 29, scalar frequencies: over the first ``n_turns`` times at which the first is on target.
 
@@ -215,8 +209,7 @@ def kronecker_gap(
 
 
 def fourier_l1_ratio(records: ArrayLike, frequencies: ArrayLike) -> Array:
-    r"""Return :math:`Q_1(x)/(m\sqrt2)` of plain Fourier features, for records of shape (n, d):
-    Lemma 7.
+    r"""Return :math:`Q_1(x)/(m\sqrt2)` of plain Fourier features of records (n, d): Lemma 7.
 
     In :math:`[1/\sqrt2,1]`, and :math:`4/(\pi\sqrt2)` on average far from the origin.
 
@@ -228,8 +221,7 @@ def fourier_l1_ratio(records: ArrayLike, frequencies: ArrayLike) -> Array:
 
 
 def fourier_distance_ratio(differences: ArrayLike, frequencies: ArrayLike) -> Array:
-    r"""Return :math:`\|\Phi(x)-\Phi(y)\|_2/(2\sqrt m)` for differences x - y of shape (n, d): Lemma
-    12.
+    r"""Return :math:`\|\Phi(x)-\Phi(y)\|_2/(2\sqrt m)` for differences x - y (n, d): Lemma 12.
 
     >>> fourier_distance_ratio([[np.pi]], [[1.0]])
     array([1.])

@@ -87,8 +87,7 @@ def _eigenvalues(columns: Array) -> Array:
 
 
 def spectral_sensitivity(frequencies: ArrayLike) -> float:
-    r"""Return :math:`\|\Omega\|_2^2`, the :math:`\ell_1` sensitivity where a record is added: Lemma
-    9.
+    r"""Return :math:`\|\Omega\|_2^2`, the :math:`\ell_1` add-or-remove sensitivity: Lemma 9.
 
     >>> round(spectral_sensitivity([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]), 12)
     2.0
@@ -108,8 +107,7 @@ def replace_l1_bound(frequencies: ArrayLike) -> float:
 
 
 def replace_l1_exact(frequencies: ArrayLike) -> float:
-    r"""Return the exact :math:`\ell_1` replace-one sensitivity, by all :math:`2^{m-1}` sign
-    vectors.
+    r"""Return the exact :math:`\ell_1` replace-one sensitivity, by all sign vectors.
 
     At most 20 frequencies; the last sign is fixed, because -s exchanges the records.
 
@@ -179,8 +177,7 @@ def s4_ascent(
     max_iter: int = 500,
     tolerance: float = 1e-6,
 ) -> S4Search:
-    r"""Return the largest :math:`(\sum_j(\omega_j^\top x)^4)^{1/2}` that an ascent finds: no
-    calibration.
+    r"""Return the largest :math:`(\sum_j(\omega_j^\top x)^4)^{1/2}` found: no calibration.
 
     :math:`x\leftarrow\Omega(\Omega^\top x)^3`, normalised, never decreases the convex quartic. A
     start succeeds if it ends within ``tolerance`` (relative) of the best.
@@ -250,8 +247,7 @@ def _check_norm(norm: int) -> int:
 
 
 def real_norm(features: ArrayLike, *, norm: Literal[1, 2]) -> NDArray[np.float64]:
-    r"""Return :math:`Q_p` of each feature vector (..., m): :math:`\|\Re z\|_1+\|\Im z\|_1` or
-    :math:`\|z\|_2`.
+    r"""Return :math:`Q_p`: :math:`\|\Re z\|_1+\|\Im z\|_1` or :math:`\|z\|_2` along the last axis.
 
     >>> real_norm([[3 + 4j, 0]], norm=1), real_norm([[3 + 4j, 0]], norm=2)
     (array([7.]), array([5.]))
@@ -380,8 +376,7 @@ def body_norm(vectors: ArrayLike, *, noise: PureNoise) -> NDArray[np.float64]:
 def knorm_loss(
     noise_draws: ArrayLike, feature: ArrayLike, *, noise: PureNoise, epsilon: float
 ) -> NDArray[np.float64]:
-    r"""Return the privacy loss :math:`\epsilon(\|\xi+\Phi(x)\|_K-\|\xi\|_K)` of an added record at
-    noises.
+    r"""Return the loss :math:`\epsilon(\|\xi+\Phi(x)\|_K-\|\xi\|_K)` of an added record.
 
     >>> knorm_loss([[0j, 0j]], [1.0, 1j], noise="polydisc", epsilon=0.5)
     array([0.5])

@@ -334,10 +334,9 @@ class PhaseAdder:
 
 
 def quadratic_factor(n_features: int) -> float:
-    r"""Return the factor :math:`1-d\epsilon`, :math:`\epsilon=2^{-20}(1+\sqrt d/16)`, of quadratic
-    features.
+    r"""Return the factor :math:`1-d2^{-20}(1+\sqrt d/16)` of quadratic features.
 
-    With it rounding makes them exceed no bound of a sensitivity (the proof is in the chapter).
+    With it, rounded features exceed no bound of a sensitivity (the proof is in the chapter).
     """
     return 1.0 - n_features * 2.0**-20 * (1.0 + math.sqrt(n_features) / 16.0)
 
@@ -471,9 +470,7 @@ class SketchMap:
     def structured(
         cls, kind: Kind, blocks: HadamardBlocks, dither: ArrayLike | None = None
     ) -> Self:
-        """Return the map of ``blocks.matrix``; its sums take exact matrix products, no fast
-        transforms.
-        """
+        """Return the map of ``blocks.matrix``; its sums take exact products, no fast transforms."""
         phases = None if dither is None else np.asarray(dither, dtype=np.float64)
         return cls(kind, blocks.matrix, phases)
 
@@ -529,8 +526,7 @@ class SketchMap:
         return np.asarray(2.0 * lost * np.linalg.norm(self.frequencies, axis=0) ** 2)
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Map records (n, d) to features (n, m) in float64, as the definition says; rows may be
-        clipped.
+        """Map records (n, d) to features (n, m) in float64, as the definition says.
 
         Rows longer than 1 are scaled back to length 1 for the quadratic map, whose domain is the
         ball.
@@ -559,8 +555,7 @@ class SketchMap:
 
 @dataclass(frozen=True)
 class NoiseRecord:
-    """Which noise a released sum carries: ``collected / n_shares`` times the variance of one
-    release.
+    """Which noise a released sum carries, ``collected / n_shares`` times one release's variance.
 
     ``scale`` is that of one party's release: Laplace b, Gaussian sigma (per real coordinate), or
     one over the rate; ``count_scale`` that of the Laplace noise on the count (None: public or

@@ -60,8 +60,7 @@ _NSR = 1e3
 
 
 def laplace_nsr(n_components: int, *, budget: float, signal: float) -> float:
-    r"""Noise-to-signal ratio :math:`8C_0m^2/(n\varepsilon)^2` of Fourier features under Laplace
-    noise.
+    r"""Noise-to-signal ratio :math:`8C_0m^2/(n\varepsilon)^2` of Laplace noise.
 
     ``budget`` is the product of n and epsilon, ``signal`` is :math:`C_0=m/\|z\|^2\ge1`. The scale
     of the sum is ``b = sqrt(2) m / epsilon``, a complex coordinate has second moment ``4 b^2``.
@@ -101,8 +100,7 @@ class SizeRange(NamedTuple):
 def size_range(
     n_clusters: int, n_features: int, *, budget: float, factor: float = 1.0
 ) -> SizeRange:
-    """Sizes that the rule of Section 6.6 accepts: ``2 k d`` to ``(n epsilon)^2 / (factor 10^3 k
-    d)``.
+    """Sizes accepted by Section 6.6: ``2 k d`` to ``(n epsilon)^2 / (factor 10^3 k d)``.
 
     ``budget`` is the product of n and epsilon; ``factor`` is 1 as printed, ``8 C_0`` exactly.
 
@@ -240,8 +238,7 @@ def fourier_noise_nsr(
     beta: float = 1.0,
     as_printed: bool = False,
 ) -> float:
-    r"""Part of the ratio that Laplace noise adds to Fourier features, with record sampling: (21) to
-    (23).
+    r"""Part of the ratio that Laplace noise adds, with sampling of records: (21) to (23).
 
     :math:`8C_0m^2/(n\beta\varepsilon')^2`, :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)`,
     for public n; the same for every sampling of a fixed number of features. As printed without the
@@ -259,8 +256,7 @@ def fourier_noise_nsr(
 def contributions(
     *, epsilon: float, n_samples: float, n_components: int, c0: float, alpha: float = 1.0
 ) -> Contributions:
-    r"""The three parts of the ratio for Fourier features with Laplace noise, reference z: Section
-    6.4.
+    r"""The three parts of the ratio for Fourier features with Laplace noise: Section 6.4.
 
     :math:`(C_0-1)/n`, :math:`8C_0m^2/(n\varepsilon)^2` (the paper drops the 8) and
     :math:`\frac{C_0}n(\frac1\alpha-1)`; their sum is the ratio of Lemma 26.
@@ -361,8 +357,7 @@ def mixture_constant(
     frequency_std: float,
     weights: ArrayLike | None = None,
 ) -> float:
-    r"""Exact constant of a mixture of Gaussians of equal spread s, for many frequencies of spread
-    tau.
+    r"""Exact constant of a mixture of Gaussians of equal spread s, for many frequencies.
 
     :math:`1/E|\psi(\omega)|^2\ge1`, the limit of :math:`m/\|z\|^2`: with :math:`q=1+2\tau^2s^2`,
     :math:`E|\psi|^2=q^{-d/2}\sum_{ij}w_iw_je^{-\tau^2\|c_i-c_j\|^2/(2q)}`. Weights are equal by
@@ -398,8 +393,7 @@ def separated_constant(
 
 
 def typical_constant(law: MixtureLaw) -> float:
-    """Constant of a random mixture: inverse of the mean of ``1 / mixture_constant`` over its
-    centres.
+    """Constant of a random mixture: the mean of ``1 / mixture_constant``, inverted.
 
     >>> round(typical_constant(MixtureLaw(10, 10, separation=1.5, frequency_variance=0.1)), 2)
     7.56
@@ -413,9 +407,7 @@ def typical_constant(law: MixtureLaw) -> float:
 def sketched_constants(
     law: MixtureLaw, *, n_components: int, n_draws: int, seed: int, name: str
 ) -> Estimate:
-    r"""Mean and standard error of :math:`\|z\|^2/m`, the inverse constant, over random mixtures'
-    sketches.
-    """
+    r"""Mean and standard error of :math:`\|z\|^2/m` over sketches of random mixtures."""
 
     def energy(trial: Trial) -> float:
         frequencies = law.frequencies(n_components, rng=trial.stream("public"))

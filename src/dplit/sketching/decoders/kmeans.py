@@ -52,8 +52,7 @@ def _checked_records(X: ArrayLike) -> NDArray[Any]:
 
 
 def sse(X: ArrayLike, centroids: ArrayLike) -> Any:
-    """Mean squared distance ``(1/n) sum_i min_l |x_i - c_l|^2``, the risk (2); n times less than
-    inertia.
+    """Mean squared distance ``(1/n) sum_i min_l |x_i - c_l|^2``, the risk (2); not ``inertia_``.
 
     ``centroids`` has shape (..., k, d): one set or many. float32 records are kept, sums are
     float64.
@@ -86,8 +85,7 @@ def sse(X: ArrayLike, centroids: ArrayLike) -> Any:
 def lloyd(
     X: ArrayLike, n_clusters: int, *, n_starts: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], float]:
-    """Best centroids of Lloyd's algorithm over several k-means++ starts, with their risk; not
-    private.
+    """Best centroids, not private, of Lloyd's algorithm from several k-means++ starts; their risk.
 
     >>> centroids, cost = lloyd([[0.0], [1.0], [5.0]], 2, n_starts=3, rng=np.random.default_rng(0))
     >>> np.sort(centroids.ravel()).tolist(), round(cost, 4)
@@ -116,8 +114,7 @@ class LloydReference:
 def lloyd_reference(
     X: ArrayLike, n_clusters: int, *, rng: np.random.Generator, centers: ArrayLike | None = None
 ) -> LloydReference:
-    """Risks of 3 and of 20 starts of Lloyd's algorithm, the latter on a subsample above 20,000
-    records.
+    """Risks of 3 and of 20 starts of Lloyd's algorithm, those on at most 20,000 records.
 
     Its best result is then the start of one more run on all; so are the true ``centers``, if given.
 
@@ -149,8 +146,7 @@ QUANTIZED_FACTOR = float(2.0 * np.sqrt(2.0) / np.pi)
 
 @dataclass(frozen=True)
 class DecodedKMeans:
-    """Points (..., k, d) in the box, weights (..., k) and squared distances (...), as the sketches'
-    axes.
+    """Points (..., k, d) in the box, weights (..., k) and squared distances (...).
 
     Weights and costs are in the units of the sketch: of a sum the weights add up to about the
     number of records, and to less than that for clusters of positive width.
@@ -198,8 +194,7 @@ class Effort:
 
 
 def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
-    """Sketch ``z e^{-iu} pi / (2 sqrt 2)`` of plain features that one of one-bit features
-    estimates.
+    """Sketch ``z e^{-iu} pi / (2 sqrt 2)`` of plain features, from one of one-bit features.
 
     Section 2.1: an average over uniform phases u; harmonics 3, 5, ... remain as noise for one draw.
 

@@ -44,8 +44,7 @@ class LowRankFit:
 
 
 def pca_risk(X: ArrayLike, components: ArrayLike) -> float:
-    """Mean squared distance of records, not centred, from what ``W W^T`` makes of them: Definition
-    5.
+    """Mean squared distance of records from what ``W W^T`` makes of them: Definition 5.
 
     W, of shape (d, k), need not be orthonormal; at the minimum it is.
 

@@ -25,9 +25,7 @@ _CANDIDATES = 200
 def correlation_and_gradient(
     point: NDArray[Any], residual: NDArray[Any], frequencies: NDArray[Any]
 ) -> tuple[float, NDArray[Any]]:
-    """Correlation ``Re <A(c), r> / sqrt(m)`` of the atom at a point c with a residual r, and its
-    gradient.
-    """
+    """Correlation ``Re <A(c), r> / sqrt(m)`` of an atom with a residual, and its gradient."""
     phase = point @ frequencies
     cosine, sine = np.cos(phase), np.sin(phase)
     root = np.sqrt(len(residual))
@@ -39,9 +37,7 @@ def correlation_and_gradient(
 def misfit_and_gradient(
     packed: NDArray[Any], sketch: NDArray[Any], frequencies: NDArray[Any], n_clusters: int
 ) -> tuple[float, NDArray[Any]]:
-    """Squared distance ``|z - sum_l w_l A(c_l)|^2`` and its gradient, in points then weights, (k d
-    + k,).
-    """
+    """Squared distance ``|z - sum_l w_l A(c_l)|^2`` and its gradient in points, then weights."""
     size = n_clusters * len(frequencies)
     weights = packed[size:]
     phase = packed[:size].reshape(n_clusters, -1) @ frequencies

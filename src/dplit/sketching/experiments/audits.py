@@ -161,9 +161,7 @@ _SHARE = 0.8
 
 @dataclass(frozen=True)
 class AuditOutcome:
-    """What an audit found with the estimator's own noise and with half of it; sound: silent, and
-    alarmed.
-    """
+    """An audit with the estimator's noise and with half of it; sound: silent, then alarmed."""
 
     null: EventAudit
     planted: EventAudit
@@ -202,9 +200,7 @@ def _neighbours(label: str, frequencies: _Array | None = None) -> tuple[_Array, 
 
 
 def log_likelihood_ratio(released: Sketch, X: _Array, Y: _Array) -> float:
-    """Return ``log p(s | X) - log p(s | Y)`` of a released sum, for data as the estimator clips
-    them.
-    """
+    """Return ``log p(s | X) - log p(s | Y)`` of a released sum, for clipped data."""
     if released.noise is None:
         raise ValueError("released must carry noise, got noise=None")
     exponents = []

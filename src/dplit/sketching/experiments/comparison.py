@@ -108,9 +108,7 @@ def private_risks(
     problem: ClusterProblem, *, epsilons: Sequence[float], delta: float, n_iters: Sequence[int],
     trial: Trial,
 ) -> tuple[float, Array, Array]:  # fmt: skip
-    """Relative risks of one data set: exact sketch, private Lloyd (2, n_iters, epsilons), sketches
-    (4, ...).
-    """
+    """Relative risks: exact, private Lloyd (2, n_iters, epsilons), sketches (4, epsilons)."""
     X, k, public = problem.X, problem.n_clusters, trial.stream("public")
     _, reference = lloyd(X, k, n_starts=5, rng=public)
     start = spread_centers(k, X.shape[1], bounds=problem.bounds, rng=public)

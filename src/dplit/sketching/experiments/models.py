@@ -95,9 +95,7 @@ def noisy_covariance(
     X: ArrayLike, *, epsilon: float, delta: float = 0.0, noise: Noise = "gaussian",
     neighboring: Neighboring = "add_remove", rng: np.random.Generator,
 ) -> NoisyMoments:  # fmt: skip
-    """Private sum of second moments of records in the unit ball: Analyze Gauss (STOC 2014),
-    Algorithm 1.
-    """
+    """Private second moments of records in the unit ball: Analyze Gauss (2014), Algorithm 1."""
     records = check_finite_array("X", X, ndim=2)
     if records.dtype.kind == "c":
         raise TypeError(f"X must be real, got X of dtype {records.dtype}")
@@ -209,9 +207,7 @@ class PCAComparison(Runs):
 def factor_data(
     n_samples: int, n_features: int, *, tail: float = 0.1, rng: np.random.Generator
 ) -> Array:
-    """Records of three strong directions and a weak rest, divided by 4 and clipped to the unit
-    ball.
-    """
+    """Records of three strong directions and a weak rest, over 4, clipped to the unit ball."""
     n, d = check_integer("n_samples", n_samples), check_integer("n_features", n_features, minimum=4)
     check_positive("tail", tail)
     scales = np.concatenate([[1.0, 0.8, 0.6], np.full(d - 3, tail)])
@@ -222,8 +218,7 @@ def factor_data(
 def moment_noise(
     frequencies: str, noise: str, *, n_features: int, n_components: int, epsilon: float
 ) -> float:
-    """Variance of the Laplace noise on <E, sum x x^T>, |E|_F = 1, for large sketches or the
-    covariance.
+    """Variance of the Laplace noise on <E, sum x x^T>, |E|_F = 1: large sketches or covariance.
 
     E has no trace for a sketch, no diagonal for the covariance.
     """

@@ -95,9 +95,7 @@ class SketchedData:
 def sketched_data(
     law: MixtureLaw, n_samples: int, n_components: int, *, seed: int, name: str, trial: int
 ) -> SketchedData:
-    """Draw data and frequencies of one trial, sketch the data and run Lloyd's algorithm: 3 and 20
-    starts.
-    """
+    """Draw data and frequencies of one trial, sketch the data and run Lloyd's algorithm."""
     data = stream(seed, name, "data", trial)
     X, centers = law.draw(n_samples, rng=data)
     omega = law.frequencies(n_components, rng=stream(seed, name, "public", trial))
@@ -125,9 +123,7 @@ class _Risks:
 
 @dataclass(frozen=True)
 class NoiseGrid(_Risks):
-    """Relative risks (trials, S, R) over sketch sizes and noise levels: over 3 starts, over the
-    best known.
-    """
+    """Relative risks (trials, sizes, ratios): over 3 starts of Lloyd and over the best known."""
 
     sizes: NDArray[Any]
     ratios: NDArray[Any]
@@ -294,9 +290,7 @@ def size_sentences(curves: SizeCurves, *, n_clusters: int, n_features: int) -> l
 
 
 def sum_noise_scale(n_components: int, *, epsilon: float, delta: float) -> float:
-    """Laplace scale (delta 0) or sigma that makes a sum of m Fourier features private, n not
-    released.
-    """
+    """Laplace scale (delta 0) or sigma that makes a sum of m Fourier features private."""
     m = check_integer("n_components", n_components)
     if np.isposinf(epsilon):
         return 0.0

@@ -61,9 +61,7 @@ def mask_run(
     records: NDArray[np.float64], sketch_map: SketchMap, *, n_kept: int, scale: float,
     mask_rng: np.random.Generator, noise_rng: np.random.Generator,
 ) -> MaskRun:  # fmt: skip
-    r"""Sum of :math:`(m/r)\,\Phi(x_i)\odot h_i`, masks of r ones, with Laplace noise per real
-    coordinate.
-    """
+    r"""Sum of :math:`(m/r)\,\Phi(x_i)\odot h_i`, masks of r ones, with Laplace noise."""
     m = sketch_map.n_components
     r = check_integer("n_kept", n_kept)
     if r > m:
@@ -80,8 +78,6 @@ def mask_run(
 def back_projection(
     mean: NDArray[Any], sketch_map: SketchMap, points: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    r"""Correlation :math:`\Re\langle\Phi(\theta),z\rangle/m` of a sketch z with points: a smooth
-    density.
-    """
+    r"""Correlation :math:`\Re\langle\Phi(\theta),z\rangle/m` of a sketch with points."""
     atoms = sketch_map.transform(points)
     return np.asarray((atoms.conj() @ mean).real / sketch_map.n_components)

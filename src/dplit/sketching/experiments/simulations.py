@@ -247,8 +247,7 @@ def simulated_sigma(
     law: MaskLaw, *, epsilon: float, delta: float, n_draws: int, rng: np.random.Generator,
     direction: Literal["remove", "add"] = "remove",
 ) -> Simulated:  # fmt: skip
-    """Least sigma for a fixed number of ones, by simulation with common random numbers; no
-    calibration.
+    """Least sigma for a fixed number of ones, by simulation with common random numbers.
 
     ``n_draws * delta`` should be at least 100.
     """
@@ -272,9 +271,7 @@ def simulated_sigma(
 def simulated_ratios(
     cases: Sequence[tuple[int, int, float]], *, delta: float, n_draws: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Noise for r of m features over that without subsampling, with errors, for cases (m, r,
-    epsilon).
-    """
+    """Noise for r of m features over that of all, with errors, for cases (m, r, epsilon)."""
     rows = []
     for m, r, epsilon in cases:
         law = mask_law("uniform", m, n_kept=r)

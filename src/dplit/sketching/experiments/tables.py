@@ -83,8 +83,7 @@ class Cell(NamedTuple):
 
 
 def opposite_pair(frequencies: ArrayLike) -> Array:
-    r"""Return two records (2, d) that attain all sensitivities of Fourier features, plain and
-    one-bit.
+    r"""Return two records (2, d) that attain all sensitivities of Fourier features.
 
     Rank m: :math:`\omega_j^\top x=\pi/4` for all j, and :math:`5\pi/4`, so that features are
     opposite.
@@ -233,9 +232,7 @@ def quadratic_cells(
 def table_cells(
     *, n_components: int, n_kept: int, n_features: int, rng: np.random.Generator
 ) -> list[TableCell]:
-    """All twelve cells of Table 2 for one draw of every kind of frequencies; d divides m and r <=
-    20.
-    """
+    """All twelve cells of Table 2 for one draw of frequencies; d divides m and r <= 20."""
     m, d = check_integer("n_components", n_components), check_integer("n_features", n_features)
     gaussian = check_rng(rng).standard_normal((d, m)) / math.sqrt(d)
     blocks = orthonormal_blocks(d, m, rng=rng)

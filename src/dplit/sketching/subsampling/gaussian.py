@@ -89,12 +89,12 @@ def _data_delta(epsilon: float, sigma: float, law: MaskLaw, direction: Direction
 def fourier_delta(
     law: MaskLaw, *, epsilon: float, sigma: float, direction: Direction = "both"
 ) -> float:
-    r"""Exact delta of subsampled Fourier features with Gaussian noise, for "bernoulli" and "data"
-    laws.
+    r"""Exact delta of subsampled Fourier features with Gaussian noise, two mask laws.
 
-    ``"remove"`` compares data with the record to data without, ``"add"`` the other way; the larger
-    is the guarantee. Independent entries: an upper bound within 1e-4 (relative). All or nothing,
-    exact: :math:`\alpha\,\delta_G(\log(1+(e^\varepsilon-1)/\alpha))` with sensitivity :math:`\sqrt
+    Of independent entries and of all or nothing. ``"remove"`` compares data with the record to data
+    without, ``"add"`` the other way; the larger is the guarantee. Independent entries: an upper
+    bound within 1e-4 (relative). All or nothing, exact:
+    :math:`\alpha\,\delta_G(\log(1+(e^\varepsilon-1)/\alpha))` with sensitivity :math:`\sqrt
     m/\alpha`.
 
     >>> from dplit.sketching.subsampling.masks import mask_law
@@ -143,10 +143,10 @@ def accountant_delta(law: MaskLaw, *, epsilon: float, sigma: float) -> float:
 def fourier_sigma(
     law: MaskLaw, *, epsilon: float, delta: float, direction: Direction = "both"
 ) -> float:
-    """Least sigma at which :func:`fourier_delta` is at most ``delta``; a single direction is no
-    guarantee.
+    """Least sigma at which :func:`fourier_delta` is at most ``delta``.
 
-    0 for "data" with ``delta >= alpha``: the record is absent often enough.
+    A single direction is no guarantee. 0 for "data" with ``delta >= alpha``: the record is absent
+    often enough.
 
     >>> from dplit.sketching.subsampling.masks import mask_law
     >>> law = mask_law("bernoulli", 64, alpha=1 / 64)

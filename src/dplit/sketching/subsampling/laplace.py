@@ -89,8 +89,7 @@ def masked_norms(
 
 
 def log_symmetric_mean(logs: Array, degree: int) -> Array:
-    r"""Logarithm :math:`\log e_r(w)/\binom mr` of the mean product of r different numbers w, per
-    row.
+    r"""Logarithm :math:`\log e_r(w)/\binom mr` of the mean product of r of the w, per row.
 
     ``logs`` of shape (rows, m) are their logarithms; O(m r) operations a row.
 

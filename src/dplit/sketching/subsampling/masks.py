@@ -190,8 +190,7 @@ def mask_support(law: MaskLaw) -> tuple[Masks, NDArray[np.float64]]:
 
 
 def amplified_epsilon(*, epsilon: float, sampling_rate: float) -> float:
-    r"""Epsilon :math:`\log(1+\beta(e^\varepsilon-1))` of a mechanism that sees each record with a
-    rate.
+    r"""Epsilon :math:`\log(1+\beta(e^\varepsilon-1))` of a mechanism on sampled records.
 
     Lemma 14; ``epsilon`` under "add_remove" for Poisson sampling, "replace_one" without
     replacement.
@@ -207,8 +206,7 @@ def amplified_epsilon(*, epsilon: float, sampling_rate: float) -> float:
 
 
 def base_epsilon(*, epsilon: float, sampling_rate: float) -> float:
-    r"""Budget :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)` of (22), inverse of the
-    amplified one.
+    r"""Budget :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)` of (22), the inverse.
 
     >>> round(base_epsilon(epsilon=1.0, sampling_rate=0.5), 4)
     1.4899
@@ -221,8 +219,7 @@ def base_epsilon(*, epsilon: float, sampling_rate: float) -> float:
 
 
 def fourier_epsilon(law: MaskLaw, *, scale: float) -> float:
-    r"""Exact epsilon of subsampled Fourier features with Laplace noise: Lemma 18, (17),
-    "add_remove".
+    r"""Exact epsilon, "add_remove", of subsampled Fourier features with Laplace noise.
 
     :math:`\sqrt2m/b` for a fixed number of ones; :math:`m\log(1+\alpha(e^{\sqrt2/(\alpha b)}-1))`
     for independent entries; :math:`\log(1+\alpha(e^{\sqrt2m/(\alpha b)}-1))` for all or nothing. A

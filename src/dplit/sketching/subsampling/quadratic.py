@@ -124,8 +124,7 @@ def quadratic_q2(
     neighboring: Neighboring = "add_remove",
     as_printed: bool = False,
 ) -> float:
-    r"""Largest l2 distance, over masks and records, that one record moves the subsampled sum: a
-    bound.
+    r"""Bound of the l2 distance, over masks and records, that one record moves the sum.
 
     :math:`\alpha^{-1}\max_hS_4(\Omega_h)`, certified, times :math:`\sqrt2` for "replace_one", which
     Lemma 25 as printed lacks.
