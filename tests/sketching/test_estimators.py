@@ -25,9 +25,9 @@ from dplit.sketching.estimators import (
     noise_sensitivity,
     spent_epsilon,
 )
-from dplit.sketching.release import merge_all, plan_release
+from dplit.sketching.release import plan_release
 from dplit.sketching.sensitivity import s4_ascent, s4_certificate
-from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, sketch
+from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, merge_all, sketch
 from dplit.streams import stream
 
 ALL = [CompressiveKMeans, CompressiveGaussianMixture, CompressivePCA]

@@ -415,3 +415,28 @@ def test_bad_arguments_of_the_ratio_are_named(change, message):
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.claim("sketch-fig6")
+def test_figure_6_is_23():
+    """With m^3 / (n^2 ||z||^2) = 1 the noise part is 1 / (beta epsilon')^2, (22) by hand."""
+    unit = {"n_samples": 1.0, "n_components": 1, "c0": 1.0, "as_printed": True}
+    for beta in (1.0, 0.1, 0.01):
+        for epsilon in np.geomspace(1e-2, 1e2, 9):
+            inner = np.log1p(np.expm1(epsilon) / beta)
+            value = fourier_noise_nsr(epsilon=float(epsilon), beta=beta, **unit)
+            assert value == pytest.approx(1 / (beta * inner) ** 2, rel=1e-9)
+
+
+@pytest.mark.claim("sketch-fig7")
+def test_figure_7_meets_where_nothing_is_sampled_and_features_cost_less():
+    sizes = {"n_samples": 10_000, "n_components": 1000, "c0": 5.0}
+    rates = np.geomspace(1e-3, 1, 9)
+    for epsilon in (0.1, 1.0):
+        features, records = (
+            subsampling_curve(rates, sampled=sampled, epsilon=epsilon, **sizes)
+            for sampled in ("features", "data")
+        )
+        assert features[-1] == pytest.approx(records[-1], rel=1e-12)
+        assert (features[:-1] < records[:-1]).all()
+        assert (np.diff(features) < 0).all()

@@ -12,14 +12,12 @@ import numpy as np
 import pytest
 
 from dplit.sketching.release import (
-    merge_all,
     merged_noise_energy,
     plan_release,
     sketch_dask,
-    sketch_files,
     sketch_parts,
 )
-from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, sketch
+from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, merge_all, sketch
 from dplit.streams import stream
 
 SIZES = (300, 0, 1, 699)
@@ -89,19 +87,6 @@ def test_noise_of_holders_is_independent_and_reproducible() -> None:
     assert np.array_equal(one.sum, two.sum)
     first = sketch_parts(empty[:1], _map(), plan=plan, rng=stream(0, "holders", "noise"))
     assert not np.allclose(one.sum, 2 * first.sum)
-
-
-def test_files(tmp_path: Path) -> None:
-    paths = [tmp_path / f"{k}.npy" for k in range(len(SIZES))]
-    for path, part in zip(paths, _parts(), strict=True):
-        np.save(path, part)
-    ours = sketch_files(paths, _map())
-    np.testing.assert_array_equal(ours.sum, sketch_parts(_parts(), _map()).sum)
-    np.save(paths[2], np.array([[0.0, np.nan, 0.0]]))
-    with pytest.raises(ValueError, match=r"part 2: .*row 0; nothing is released"):
-        sketch_files(paths, _map())
-    with pytest.raises(FileNotFoundError):
-        sketch_files([tmp_path / "none.npy"], _map())
 
 
 def test_dask_arrays_by_threads() -> None:

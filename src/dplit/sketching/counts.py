@@ -2,14 +2,9 @@ r"""Splitting a budget between the sum of features and the count.
 
 A fraction :math:`\gamma` of :math:`\varepsilon` hides the sum, the rest hides the count. For
 Fourier features with Laplace noise, and the mean :math:`z` of the population as signal, the
-noise-to-signal ratio of the release is
-
-.. math::
-
-    \Big(1+\frac{A}{(1-\gamma)^2}\Big)\Big(B+\frac{C}{\gamma^2}\Big)-1,\quad
-    A=\frac1{(n\varepsilon)^2},\quad B=1-\frac1n+\frac{C_0}{\alpha n},\quad C=8C_0m^2A,
-
-with :math:`C_0=m/\|z\|^2\ge1` and the rate :math:`\alpha` of feature subsampling.
+noise-to-signal ratio is :math:`(1+A(1-\gamma)^{-2})(B+C\gamma^{-2})-1` (Section 6.5), where
+:math:`A=(n\varepsilon)^{-2}`, :math:`B=1-\frac1n+\frac{C_0}{\alpha n}`, :math:`C=8C_0m^2A` and
+:math:`C_0=m/\|z\|^2\ge1`.
 """
 
 from __future__ import annotations
@@ -65,11 +60,8 @@ __all__ = [
 ]
 
 
-# Estimating :math:`1/n` from a count with Laplace noise, and what it costs the sketch.
-#
-# A released mean is the noisy sum times an estimate :math:`f(y)` of :math:`1/n`, where
-# :math:`y=n+\zeta` and :math:`\zeta` is Laplace of scale b. All moments here are integrals of one
-# dimension against the Laplace density, computed by quadrature to about 12 digits.
+# Estimating :math:`1/n` by :math:`f(y)`, :math:`y=n+\zeta` a count with Laplace noise of scale b.
+# All moments are integrals of one dimension, computed by quadrature to about 12 digits.
 
 
 #: Nodes of a quadrature panel, and how far in scales the Laplace tails are followed.
@@ -83,28 +75,8 @@ def _real(name: str, value: ArrayLike) -> Array:
 
 
 def floored_inverse(y: ArrayLike, *, floor: float) -> Array:
-    """Inverse of the noisy count, raised to a floor first.
+    """Inverse ``1 / max(y, floor)`` of noisy counts y, of any sign; the paper's floor is 1.
 
-    Parameters
-    ----------
-    y : array_like
-        Noisy counts, of any sign.
-    floor : float
-        Positive; the paper's example is 1.
-
-    Returns
-    -------
-    ndarray
-        ``1 / max(y, floor)``. Private whatever the floor: it looks at the released count only.
-
-    Raises
-    ------
-    ValueError
-        If ``floor`` is not positive or ``y`` not finite.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import floored_inverse
     >>> floored_inverse([-3.0, 4.0], floor=1.0)
     array([1.  , 0.25])
     """
@@ -116,38 +88,11 @@ def floored_inverse(y: ArrayLike, *, floor: float) -> Array:
 def unbiased_inverse(y: ArrayLike, *, scale: float, n_min: float) -> Array:
     r"""Estimate of :math:`1/n` that is unbiased for every real :math:`n\ge n_{\min}`.
 
-    Parameters
-    ----------
-    y : array_like
-        Noisy counts :math:`n+\zeta`.
-    scale : float
-        Laplace scale b of the noise, positive.
-    n_min : float
-        Smallest count that matters, positive, and not much below b: 5 b keeps the variance near its
-        optimum, b costs some of it for counts below 20 b. With b / 10 it explodes, since the
-        tangent is steep: at n = 20 b it is 20.9 in place of 2.1, in units of :math:`b^2/n^4`.
+    :math:`1/y-2b^2/y^3` for :math:`y\ge n_{\min}`, :math:`2/n_{\min}-y/n_{\min}^2` below; its
+    variance is :math:`2b^2n^{-4}(1+22b^2/n^2+\dots)`. ``n_min`` should not be much below b: 5 b
+    keeps the variance near its optimum, with b / 10 it explodes (20.9 in place of 2.1
+    :math:`b^2/n^4` at n = 20 b).
 
-    Returns
-    -------
-    ndarray
-        :math:`1/y-2b^2/y^3` for :math:`y\ge n_{\min}` and :math:`2/n_{\min}-y/n_{\min}^2` below.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` or ``n_min`` is not positive or ``y`` not finite.
-
-    Notes
-    -----
-    Convolution with the Laplace density inverts :math:`1-b^2\partial^2`, so that
-    :math:`E[(g-b^2g'')(n+\zeta)]=g(n)` for every g that is once continuously differentiable. Here g
-    is 1/y, continued below :math:`n_{\min}` by its tangent. Conversely
-    :math:`f=(1-b^2\partial^2)E f(\cdot+\zeta)`, so that no other function is unbiased for all real
-    counts above :math:`n_{\min}`. Its variance is :math:`2b^2n^{-4}(1+22b^2/n^2+\dots)`.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import unbiased_inverse
     >>> unbiased_inverse([100.0, 1.0], scale=10.0, n_min=50.0)
     array([0.0098, 0.0396])
     """
@@ -179,37 +124,10 @@ def _panels(n: float, scale: float, kink: float) -> Array:
 def inverse_moments(
     estimator: Callable[[Array], Array], *, n: float, scale: float, kink: float
 ) -> InverseMoments:
-    r"""Moments of :math:`n f(n+\zeta)` for a Laplace :math:`\zeta`, by quadrature.
+    r"""Moments of :math:`n f(n+\zeta)` for a Laplace :math:`\zeta` of scale b, by quadrature.
 
-    Parameters
-    ----------
-    estimator : callable
-        f, from an array of noisy counts to estimates of 1/n; smooth but for one ``kink``.
-    n : float
-        True count, positive.
-    scale : float
-        Laplace scale b, positive.
-    kink : float
-        Where f is not smooth (the floor, or ``n_min``), positive.
+    f is smooth but for one ``kink``, its floor or ``n_min``.
 
-    Returns
-    -------
-    InverseMoments
-        Relative mean, variance and mean squared error around 1.
-
-    Raises
-    ------
-    ValueError
-        If a number is not positive.
-
-    Notes
-    -----
-    Gauss-Legendre of 20 nodes on panels of half a scale, and geometric ones between kink and n,
-    where 1/y varies fast.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import inverse_moments, unbiased_inverse
     >>> moments = inverse_moments(
     ...     lambda y: unbiased_inverse(y, scale=1.0, n_min=5.0), n=100.0, scale=1.0, kink=5.0
     ... )
@@ -231,19 +149,6 @@ def inverse_moments(
 def floored_moments(*, n: float, scale: float, floor: float) -> InverseMoments:
     """Moments of n times :func:`floored_inverse`.
 
-    Parameters
-    ----------
-    n, scale, floor : float
-        Count, Laplace scale of its noise, and the floor; positive.
-
-    Returns
-    -------
-    InverseMoments
-        By quadrature.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import floored_moments
     >>> round(floored_moments(n=1000.0, scale=10.0, floor=1.0).mean_squared_error * 1e4, 3)
     2.007
     """
@@ -253,19 +158,6 @@ def floored_moments(*, n: float, scale: float, floor: float) -> InverseMoments:
 def unbiased_moments(*, n: float, scale: float, n_min: float) -> InverseMoments:
     """Moments of n times :func:`unbiased_inverse`.
 
-    Parameters
-    ----------
-    n, scale, n_min : float
-        Count, Laplace scale of its noise, and the threshold; positive.
-
-    Returns
-    -------
-    InverseMoments
-        By quadrature; the mean is 1 for ``n >= n_min``.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import unbiased_moments
     >>> round(unbiased_moments(n=1000.0, scale=10.0, n_min=50.0).variance * 1e4, 3)
     2.004
     """
@@ -275,34 +167,10 @@ def unbiased_moments(*, n: float, scale: float, n_min: float) -> InverseMoments:
 
 
 def cramer_rao_bound(*, n: float, scale: float) -> float:
-    r"""Cramer-Rao bound on the relative variance of an unbiased estimate of 1/n.
+    r"""Cramer-Rao bound :math:`b^2/n^2` on :math:`n^2\mathrm{Var}f` for unbiased f: Lemma 27.
 
-    Parameters
-    ----------
-    n : float
-        True count, positive.
-    scale : float
-        Laplace scale b of the noise on it, positive.
+    The truth is twice as large: see :func:`unbiased_inverse`.
 
-    Returns
-    -------
-    float
-        :math:`b^2/n^2`, which is :math:`\sigma_\zeta^2/(2n^2)`: a bound on
-        :math:`n^2\mathrm{Var}f`. The truth is twice as large: see :func:`unbiased_inverse`.
-
-    Notes
-    -----
-    The Laplace location family is differentiable in quadratic mean, with information
-    :math:`1/b^2`; the corner of the density is no obstacle.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemma 27 and Appendix D.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import cramer_rao_bound
     >>> cramer_rao_bound(n=1000.0, scale=10.0)
     0.0001
     """
@@ -310,39 +178,10 @@ def cramer_rao_bound(*, n: float, scale: float) -> float:
 
 
 def chapman_robbins_bound(*, n: float, scale: float) -> float:
-    r"""Chapman-Robbins bound on the same relative variance: no derivatives, and a little larger.
+    r"""Chapman-Robbins bound :math:`\sup_h(n/(n+h)-1)^2/\chi^2(|h|/b)`, about 1.167 times that.
 
-    Parameters
-    ----------
-    n : float
-        True count, positive.
-    scale : float
-        Laplace scale b, positive and below n / 4.
+    Two Laplace laws at distance :math:`ab` have :math:`\chi^2(a)=\tfrac23e^a+\tfrac13e^{-2a}-1`.
 
-    Returns
-    -------
-    float
-        :math:`\sup_h(n/(n+h)-1)^2/\chi^2(|h|/b)`, about :math:`1.167\,b^2/n^2` for large n.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` is not below n / 4.
-
-    Notes
-    -----
-    Two Laplace laws at distance :math:`ab` have
-    :math:`\chi^2(a)=\tfrac23e^a+\tfrac13e^{-2a}-1`. For small a this is :math:`a^2-a^3/3`: the
-    ratio :math:`a^2/\chi^2` exceeds its limit 1, and is largest near a = 0.95.
-
-    References
-    ----------
-    D. Chapman and H. Robbins, Minimum variance estimation without regularity assumptions, Ann.
-    Math. Statist. 22 (1951) 581-586.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import chapman_robbins_bound
     >>> round(chapman_robbins_bound(n=1e6, scale=1.0) * 1e12, 3)
     1.167
     """
@@ -356,29 +195,11 @@ def chapman_robbins_bound(*, n: float, scale: float) -> float:
 
 
 def released_nsr(nsr: float, moments: InverseMoments) -> float:
-    r"""Noise-to-signal ratio of a sketch whose count is estimated.
+    r"""Noise-to-signal ratio of a sketch whose count is estimated: (35).
 
-    Parameters
-    ----------
-    nsr : float
-        Ratio with the count known, nonnegative.
-    moments : InverseMoments
-        Of the estimate of 1/n, independent of the noise on the sum.
+    :math:`n^2E f^2(\mathrm{NSR}+1)-2nEf+1`, which is :math:`(1+n^2\mathrm{Var}f)(\mathrm{NSR}+1)-1`
+    for an unbiased f; ``nsr`` is the ratio with the count known.
 
-    Returns
-    -------
-    float
-        :math:`n^2E f^2(\mathrm{NSR}+1)-2nEf+1`; for an unbiased f this is
-        :math:`(1+n^2\mathrm{Var}f)(\mathrm{NSR}+1)-1`, the paper's (35).
-
-    Notes
-    -----
-    The noisy sum over n is the signal s plus an independent error of squared norm
-    :math:`\mathrm{NSR}\,\|s\|^2` and mean zero; expand :math:`E\|f\tilde\Sigma-s\|^2`.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import InverseMoments, released_nsr
     >>> round(released_nsr(0.5, InverseMoments(1.0, 0.1, 0.1)), 12)
     0.65
     """
@@ -388,25 +209,8 @@ def released_nsr(nsr: float, moments: InverseMoments) -> float:
 
 
 def printed_nsr_bound(nsr: float, *, n: float, scale: float) -> float:
-    r"""Lower bound of Lemma 27, :math:`(1+\sigma_\zeta^2/(2n^2))(\mathrm{NSR}+1)-1`.
+    r"""Lower bound of Lemma 27, :math:`(1+\sigma_\zeta^2/(2n^2))(\mathrm{NSR}+1)-1`, not attained.
 
-    Parameters
-    ----------
-    nsr : float
-        Ratio with the count known, nonnegative.
-    n : float
-        True count, positive.
-    scale : float
-        Laplace scale b of the noise on the count; :math:`\sigma_\zeta^2=2b^2`.
-
-    Returns
-    -------
-    float
-        Valid for unbiased estimates, and not attained: double the count term to get the truth.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import printed_nsr_bound
     >>> round(printed_nsr_bound(0.5, n=100.0, scale=10.0), 12)
     0.515
     """
@@ -424,35 +228,9 @@ def simulate_released_nsr(
     n_trials: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Squared relative errors of released means, one per trial: the route without formulas.
+    """Squared relative errors ``||f(y) (n s + noise) - s||^2 / ||s||^2`` of releases, (n_trials,).
 
-    Parameters
-    ----------
-    signal : array_like of shape (m,), complex
-        The mean that would be released without noise.
-    nsr : float
-        Ratio of the Gaussian noise on the sum, with the count known; positive.
-    n, scale, n_min : float
-        Count, Laplace scale of its noise and threshold of :func:`unbiased_inverse`.
-    n_trials : int
-        Number of releases.
-    rng : numpy.random.Generator
-        Stream of noise.
-
-    Returns
-    -------
-    ndarray of shape (n_trials,)
-        ``||f(y) (n s + noise) - s||^2 / ||s||^2``; their mean estimates :func:`released_nsr`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.counts import simulate_released_nsr
-    >>> simulate_released_nsr(
-    ...     np.ones(3), nsr=0.1, n=1e3, scale=1.0, n_min=5.0, n_trials=2,
-    ...     rng=np.random.default_rng(0),
-    ... ).shape
-    (2,)
+    Their mean estimates :func:`released_nsr`; ``nsr`` is that of the Gaussian noise on the sum.
     """
     s: Any = check_finite_array("signal", signal, ndim=1)
     trials = check_integer("n_trials", n_trials)
@@ -463,8 +241,7 @@ def simulate_released_nsr(
     y = n + rng.laplace(scale=check_positive("scale", scale), size=trials)
     relative = n * unbiased_inverse(y, scale=scale, n_min=n_min)
     errors = relative[:, None] * (s + noise) - s
-    ratio: Array = np.sum(np.abs(errors) ** 2, axis=1) / energy
-    return ratio
+    return np.asarray(np.sum(np.abs(errors) ** 2, axis=1) / energy)
 
 
 class Setting(NamedTuple):
@@ -507,33 +284,8 @@ class Setting(NamedTuple):
 
 
 def split_nsr(fraction: ArrayLike, setting: Setting) -> Array:
-    r"""Noise-to-signal ratio of a release that gives a fraction of its budget to the sum.
+    """Noise-to-signal ratio of a release that gives a fraction of its budget to the sum.
 
-    Parameters
-    ----------
-    fraction : array_like
-        Fractions gamma in (0, 1).
-    setting : Setting
-        Everything else.
-
-    Returns
-    -------
-    ndarray
-        The ratio, of the shape of ``fraction``.
-
-    Raises
-    ------
-    ValueError
-        If a fraction is not inside (0, 1) or the setting is out of range.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Section 6.5 and Appendix E.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import Setting, split_nsr
     >>> split_nsr(0.99, Setting(1e4, 0.1, 320, 5.0)).round(4)
     np.float64(4.2314)
     """
@@ -546,36 +298,11 @@ def split_nsr(fraction: ArrayLike, setting: Setting) -> Array:
 
 
 def best_fraction(setting: Setting) -> float:
-    r"""The fraction that minimises :func:`split_nsr`, exactly.
+    r"""The fraction that minimises :func:`split_nsr`, exactly: Lemma 28.
 
-    Parameters
-    ----------
-    setting : Setting
-        n here is a public guess, never the true count.
+    With :math:`t=1-\gamma` the root in (0, 1) of :math:`t^3=A(1-2t)+\kappa(1-t)^3`, whose
+    difference of sides increases in t. ``setting.n`` is a public guess, never the true count.
 
-    Returns
-    -------
-    float
-        Root of :math:`(\kappa+1)\gamma^3-3\gamma^2+(2A+3)\gamma-(A+1)=0` in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If the setting is out of range.
-
-    Notes
-    -----
-    With :math:`t=1-\gamma` the cubic is :math:`t^3=A(1-2t)+\kappa(1-t)^3`, whose difference of
-    sides increases in t: exactly one root.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemma 28 and Appendix E.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import best_fraction, Setting
     >>> round(best_fraction(Setting(1e6, 0.1, 320, 5.0)), 6)
     0.993788
     """
@@ -596,22 +323,9 @@ def _root(a: float, kappa: float) -> float:
 def printed_fraction(*, n: float, epsilon: float) -> float:
     r"""The closed form of Appendix E, exact for :math:`\kappa=0`.
 
-    Parameters
-    ----------
-    n : float
-        Count, positive.
-    epsilon : float
-        Budget, positive.
+    :math:`1-E/3+2A/E` with :math:`E=2^{-1/3}(27A+3\sqrt{81A^2+96A^3})^{1/3}`; it loses its digits
+    for A above about 1e10.
 
-    Returns
-    -------
-    float
-        :math:`1-E/3+2A/E` with :math:`E=2^{-1/3}(27A+3\sqrt{81A^2+96A^3})^{1/3}`. It loses its
-        digits to cancellation for A above about 1e10.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import printed_fraction
     >>> round(printed_fraction(n=1e4, epsilon=0.1), 6)
     0.990067
     """
@@ -623,26 +337,8 @@ def printed_fraction(*, n: float, epsilon: float) -> float:
 def printed_asymptote(*, n: float, epsilon: float) -> float:
     r"""The printed approximation :math:`1-(n\varepsilon)^{-2/3}` for :math:`n\gg1/\varepsilon`.
 
-    Parameters
-    ----------
-    n : float
-        Count.
-    epsilon : float
-        Budget, with :math:`n\varepsilon>1`.
+    Right while :math:`n\varepsilon\ll m\sqrt{8C_0}`; :func:`limit_fraction` beyond.
 
-    Returns
-    -------
-    float
-        Right while :math:`1\ll n\varepsilon\ll m\sqrt{8C_0}`; :func:`limit_fraction` beyond.
-
-    Raises
-    ------
-    ValueError
-        If :math:`n\varepsilon` is not above 1.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import printed_asymptote
     >>> round(printed_asymptote(n=1e4, epsilon=0.1), 9)
     0.99
     """
@@ -653,23 +349,10 @@ def printed_asymptote(*, n: float, epsilon: float) -> float:
 
 
 def printed_display(a: float, *, as_printed: bool = False) -> float:
-    r"""The displayed approximation of the closed form for :math:`A\gg1`.
+    r"""The displayed approximation of the closed form for :math:`A=(n\varepsilon)^{-2}\gg1`.
 
-    Parameters
-    ----------
-    a : float
-        :math:`A=(n\varepsilon)^{-2}`, positive.
-    as_printed : bool, default=False
-        If True with the denominator :math:`\sqrt6A^{1/2}` of the paper, which misses a factor 3.
+    It tends to 1/2; as printed, with a denominator that misses a factor 3, to -1/2.
 
-    Returns
-    -------
-    float
-        Tends to 1/2; as printed to -1/2.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import printed_display
     >>> round(printed_display(1e6), 3), round(printed_display(1e6, as_printed=True), 3)
     (0.5, -0.5)
     """
@@ -682,20 +365,8 @@ def printed_display(a: float, *, as_printed: bool = False) -> float:
 def safe_fraction(setting: Setting) -> float:
     r"""Simple rule for large counts: :math:`1-\gamma=\min\{(A+\kappa)^{1/3},1/2\}`.
 
-    Parameters
-    ----------
-    setting : Setting
-        n here is a public guess, never the true count.
+    Its loss is below 1.0003 from :math:`n\epsilon=100` on (m = 50 to 3200), and 1.22 at 3.
 
-    Returns
-    -------
-    float
-        Fraction in [1/2, 1). At m = 50, 320 or 3200 features its :func:`split_loss` is below 1.0003
-        from :math:`n\epsilon=100` on, and reaches 1.22 at :math:`n\epsilon=3`.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import safe_fraction, Setting
     >>> round(safe_fraction(Setting(1e6, 0.1, 320, 5.0)), 4)
     0.9937
     """
@@ -707,21 +378,6 @@ def safe_fraction(setting: Setting) -> float:
 def limit_fraction(*, n_components: int, c0: float) -> float:
     r"""Best fraction as :math:`n\to\infty`, which is :math:`1/(1+(8C_0m^2)^{-1/3})`.
 
-    Parameters
-    ----------
-    n_components : int
-        Number m of features.
-    c0 : float
-        :math:`m/\|z\|^2`, at least 1.
-
-    Returns
-    -------
-    float
-        The fraction; it does not tend to 1.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import limit_fraction
     >>> round(limit_fraction(n_components=320, c0=5.0), 6)
     0.993789
     """
@@ -732,30 +388,8 @@ def limit_fraction(*, n_components: int, c0: float) -> float:
 
 
 def threshold_count(*, n_components: int, epsilon: float, nsr_max: float) -> float:
-    r"""The public count :math:`n_0` at which the paper freezes its fraction.
+    """The public count :math:`n_0` at which the paper freezes its fraction: Section 6.5.
 
-    Parameters
-    ----------
-    n_components : int
-        Number m of features.
-    epsilon : float
-        Budget, positive.
-    nsr_max : float
-        Largest acceptable ratio, positive; the paper takes :math:`m/(10^3kd)`.
-
-    Returns
-    -------
-    float
-        :math:`m\max(1/\mathrm{NSR},1/(\varepsilon\sqrt{\mathrm{NSR}}))`.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Section 6.5.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import threshold_count
     >>> threshold_count(n_components=320, epsilon=0.1, nsr_max=0.01)
     32000.0
     """
@@ -766,21 +400,6 @@ def threshold_count(*, n_components: int, epsilon: float, nsr_max: float) -> flo
 def split_loss(setting: Setting, *, fraction: float) -> float:
     """Ratio of a fraction's noise-to-signal ratio to the best possible one.
 
-    Parameters
-    ----------
-    setting : Setting
-        The true setting.
-    fraction : float
-        The fraction in use, chosen without the true count.
-
-    Returns
-    -------
-    float
-        At least 1.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import Setting, split_loss
     >>> round(split_loss(Setting(1e6, 0.1, 320, 5.0), fraction=0.9), 4)
     1.2097
     """
@@ -790,29 +409,10 @@ def split_loss(setting: Setting, *, fraction: float) -> float:
 def threshold_loss(
     *, n_components: int, kd: int, epsilon: float, c0: float, subsampled: bool = False
 ) -> float:
-    """Loss of the paper's rule at the count for which it is made.
+    """Loss of :func:`printed_asymptote` at :func:`threshold_count`, the count for which it is made.
 
-    Parameters
-    ----------
-    n_components : int
-        Number m of features.
-    kd : int
-        Number of clusters times dimension; the acceptable ratio is ``m / (1000 kd)``.
-    epsilon : float
-        Budget.
-    c0 : float
-        Signal constant.
-    subsampled : bool, default=False
-        Whether each record contributes a single feature (``alpha = 1 / m``).
+    The acceptable ratio is ``m / (1000 kd)``; ``subsampled``: each record contributes one feature.
 
-    Returns
-    -------
-    float
-        :func:`split_loss` of :func:`printed_asymptote`, both at :func:`threshold_count`.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import threshold_loss
     >>> round(threshold_loss(n_components=320, kd=32, epsilon=0.1, c0=5.0), 3)
     1.004
     """
@@ -826,22 +426,6 @@ def threshold_loss(
 def minimax_fraction(setting: Setting, *, counts: ArrayLike) -> float:
     """The fraction whose worst ratio over several counts is least, by direct search.
 
-    Parameters
-    ----------
-    setting : Setting
-        Its n is replaced by each of ``counts``.
-    counts : array_like of shape (n_counts,)
-        Counts that may occur, positive.
-
-    Returns
-    -------
-    float
-        Minimiser over (0, 1) of the largest ratio. Since the ratio decreases with n, it is
-        :func:`best_fraction` of the smallest count.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import minimax_fraction, Setting
     >>> round(minimax_fraction(Setting(1e4, 0.1, 320, 5.0), counts=[1e4, 1e6]), 5)
     0.98933
     """
@@ -855,11 +439,6 @@ def minimax_fraction(setting: Setting, *, counts: ArrayLike) -> float:
 
 
 # Hiding the count with Gaussian noise: apart, or as one more coordinate of the sum.
-#
-# A record moves the sum by at most :math:`\Delta_2` and the count by 1, so it moves
-# :math:`(\Sigma,\lambda n)` by at most :math:`\sqrt{\Delta_2^2+\lambda^2}`: one Gaussian release
-# of
-# this vector needs no division of the budget.
 
 
 def joint_deviations(
@@ -867,29 +446,9 @@ def joint_deviations(
 ) -> tuple[float, float]:
     r"""Return the noise on the sum and on the count of one joint Gaussian release.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Budget of the pair.
-    sensitivity : float
-        :math:`\ell_2` sensitivity of the sum where a record is added.
-    weight : float
-        The :math:`\lambda` > 0 by which the count is multiplied before the release.
+    Of :math:`(\Sigma,\lambda n)`, with :math:`\lambda` the ``weight``; the second is that of the
+    count after division by it.
 
-    Returns
-    -------
-    sigma, count_sigma : float
-        Standard deviations per real coordinate of the sum, and of the count after division by
-        :math:`\lambda`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a number in its range.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import joint_deviations
     >>> sigma, count_sigma = joint_deviations(epsilon=1.0, delta=1e-5, sensitivity=3.0, weight=4.0)
     >>> round(sigma, 6), round(count_sigma, 6)
     (18.653158, 4.66329)
@@ -911,42 +470,7 @@ def joint_gaussian_release(
     weight: float,
     rng: np.random.Generator,
 ) -> tuple[NDArray[Any], float]:
-    r"""Return a noisy sum and a noisy count from one Gaussian release.
-
-    Parameters
-    ----------
-    total : array_like of shape (m,)
-        Sum of features, real or complex.
-    count : float
-        Number of records.
-    epsilon, delta : float
-        Budget of the pair, for the addition or removal of a record.
-    sensitivity : float
-        :math:`\ell_2` sensitivity of the sum.
-    weight : float
-        Weight :math:`\lambda` > 0 of the count in the released vector.
-    rng : numpy.random.Generator
-        Source of the noise.
-
-    Returns
-    -------
-    ndarray of shape (m,), float
-        Sum and count, together :math:`(\epsilon,\delta)`-private.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.counts import joint_gaussian_release
-    >>> total, count = joint_gaussian_release(np.ones(3), 3, epsilon=1.0, delta=1e-5,
-    ...     sensitivity=1.0, weight=1.0, rng=np.random.default_rng(0))
-    >>> total.shape
-    (3,)
-    """
+    """Return a noisy sum and count from one Gaussian release, (epsilon, delta)-private together."""
     values = check_finite_array("total", total, ndim=1)
     number = check_nonnegative("count", count)
     sigma, count_sigma = joint_deviations(
@@ -971,31 +495,10 @@ class Tuned:
 class CountCost:
     r"""Noise-to-signal ratio of a Gaussian sketch of m Fourier features, by what hides the count.
 
-    Parameters
-    ----------
-    n_samples : int
-        Records n.
-    n_components : int
-        Frequencies m; the sensitivity of the sum is :math:`\sqrt m`.
-    energy_ratio : float
-        :math:`C_0=m/\|z\|^2`, at least 1.
-    epsilon, delta : float
-        Budget of the whole release.
+    Relative to the sketch z of the law, NSR :math:`=(C_0-1)/n+2C_0\sigma^2/n^2` with
+    :math:`C_0=m/\|z\|^2` the ``energy_ratio``; an unbiased inverse of a count of variance v gives
+    :math:`(1+v/n^2)(1+\mathrm{NSR})-1` to first order in :math:`v/n^2`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    With noise of variance :math:`2\sigma^2` per entry of the sum, relative to the sketch z of the
-    distribution, NSR :math:`=(C_0-1)/n+2C_0\sigma^2/n^2`; an unbiased inverse of a count of
-    variance v gives :math:`(1+v/n^2)(1+\mathrm{NSR})-1` to first order in :math:`v/n^2`.
-
-    Examples
-    --------
-    >>> from dplit.sketching.counts import CountCost
     >>> cost = CountCost(10_000, 320, energy_ratio=5.0, epsilon=0.1, delta=1e-8)
     >>> f"{cost.public:.6f}"
     '0.067928'

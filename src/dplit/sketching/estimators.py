@@ -1,4 +1,4 @@
-"""Principal components from a sketch as a scikit-learn estimator."""
+"""Estimators that learn from a released sketch: k-means, mixtures, principal components."""
 
 from __future__ import annotations
 
@@ -101,11 +101,6 @@ def noise_sensitivity(
         :math:`S_4`, or that times :math:`\sqrt2` (Gaussian). The certificate takes the best shift
         up to dimension 24, the shift :math:`\sum_j\|\omega_j\|^4/(d(d+2))`, best for large
         sketches, up to 64, and gives way to :math:`\|\Omega\|_2\max_j\|\omega_j\|` beyond.
-
-    Raises
-    ------
-    ValueError
-        If the noise does not fit the map.
     """
     if sketch_map.kind != "quadratic":
         return map_sensitivity(sketch_map, noise=noise, neighboring=neighboring)
@@ -146,11 +141,6 @@ def spent_epsilon(
     float
         Sensitivity over scale (or the exact Gaussian epsilon), plus that of a noisy count. Merged
         releases of disjoint records have the epsilon of one of them.
-
-    Raises
-    ------
-    ValueError
-        If shares of the noise are missing, or ``delta`` is not in (0, 1) for Gaussian noise.
     """
     check_neighboring(neighboring)
     record = released.noise
@@ -245,11 +235,10 @@ def fourier_map(
     """
     check_choice("kind", kind, ("fourier", "quantized"))
     d = len(half_widths)
+    rate = default_gamma(d) if gamma is None else gamma
+    omega = random_frequencies(d, n_frequencies, gamma=rate, rng=rng)
     if gamma is None:
-        omega = random_frequencies(d, n_frequencies, gamma=default_gamma(d), rng=rng)
         omega = omega / half_widths[:, None]
-    else:
-        omega = random_frequencies(d, n_frequencies, gamma=gamma, rng=rng)
     dither = rng.uniform(0.0, 2.0 * np.pi, n_frequencies) if kind == "quantized" else None
     return SketchMap(cast("Kind", kind), omega, dither, bound)
 
@@ -283,18 +272,11 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the sketch with this estimator's noise; without noise if epsilon is None."""
         if self.epsilon is None:
             return sketch(records, sketch_map)
+        size = noise_sensitivity(sketch_map, noise=self.noise, neighboring=self.neighboring)
         plan = plan_release(
-            sketch_map,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            noise=self.noise,
-            count=count,
-            split=split,
-            neighboring=self.neighboring,
-            sensitivity=noise_sensitivity(
-                sketch_map, noise=self.noise, neighboring=self.neighboring
-            ),
-        )
+            sketch_map, epsilon=self.epsilon, delta=self.delta, noise=self.noise, count=count,
+            split=split, neighboring=self.neighboring, sensitivity=size,
+        )  # fmt: skip
         return plan.apply(sketch(records, sketch_map), rng=rng)
 
     def _state(self, released: Sketch, epsilon: float, delta: float, statement: str) -> None:
@@ -329,9 +311,8 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _state_given(self, released: Sketch) -> None:
         """Set the guarantee of a sketch that somebody else released."""
-        delta = float(self.delta)
-        if released.noise is not None and released.noise.kind != "gaussian":
-            delta = 0.0
+        pure = released.noise is not None and released.noise.kind != "gaussian"
+        delta = 0.0 if pure else float(self.delta)
         spent = spent_epsilon(released, delta=delta, neighboring=self.neighboring)
         change = _CHANGE[self.neighboring]
         if released.noise is None:
@@ -517,8 +498,6 @@ class CompressivePCA(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.estimators import CompressivePCA
     >>> X = np.random.default_rng(0).normal(size=(20_000, 3)) * [1.0, 0.1, 0.1]
     >>> model = CompressivePCA(1, data_norm=3.0, random_state=0).fit(X)
     >>> bool(abs(model.components_[0, 0]) > 0.99)
@@ -585,17 +564,6 @@ class CompressivePCA(
             Finite records.
         y : object, default=None
             Ignored.
-
-        Returns
-        -------
-        CompressivePCA
-            The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``data_norm`` is missing, a parameter is out of its range, the sketch is too small
-            for so many components, or ``X`` is not a finite matrix.
         """
         self._check_privacy(("laplace", "gaussian"))
         share = check_probability("count_share", self.count_share)
@@ -625,11 +593,6 @@ class CompressivePCA(
         CompressivePCA
             The estimator itself. ``epsilon``, ``noise`` and the map's parameters are not used;
             ``delta`` says where the epsilon of Gaussian noise is stated.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``sketch`` is no complete sketch of quadratic features, or ``data_norm`` is missing.
         """
         self._norm()
         released = self._accept(sketch, ("quadratic",))
@@ -679,9 +642,6 @@ class CompressivePCA(
         """Records ``Z @ components_`` of coordinates, of shape (n_samples, n_features)."""
         check_is_fitted(self)
         return np.asarray(np.asarray(Z, dtype=np.float64) @ self.components_)
-
-
-# Gaussian mixtures from a sketch as a scikit-learn estimator.
 
 
 def _size(n_components: int, n_features: int) -> int:
@@ -772,8 +732,6 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.estimators import CompressiveGaussianMixture
     >>> X = np.random.default_rng(0).normal([[2.0]], 0.5, (20_000, 1))
     >>> model = CompressiveGaussianMixture(bounds=(-5.0, 5.0), random_state=0).fit(X)
     >>> model.means_.round(1), model.covariances_.round(1)
@@ -818,17 +776,6 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
             Finite records.
         y : object, default=None
             Ignored.
-
-        Returns
-        -------
-        CompressiveGaussianMixture
-            The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``bounds`` is missing, a parameter is out of its range, the sketch is too small for
-            so many components, or ``X`` is not a finite matrix.
         """
         k = check_integer("n_components", self.n_components)
         return self._fit_records(X, _size, k)
@@ -846,11 +793,6 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
         CompressiveGaussianMixture
             The estimator itself. ``epsilon``, ``noise`` and the map's parameters are not used;
             ``delta`` says where the epsilon of Gaussian noise is stated.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``sketch`` is no complete sketch of Fourier features, or ``bounds`` is missing.
         """
         return self._fit_released(sketch)
 
@@ -905,9 +847,6 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
     def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.intp]:
         """Fit on ``X`` and return the labels of its records, which are not private."""
         return self.fit(X).predict(X)
-
-
-# k-means from a sketch as a scikit-learn estimator.
 
 
 class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
@@ -981,8 +920,6 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.estimators import CompressiveKMeans
     >>> X = np.repeat([[-0.5, 0.5], [0.5, 0.0]], 5000, axis=0)
     >>> model = CompressiveKMeans(2, epsilon=1.0, bounds=(-1.0, 1.0), random_state=0).fit(X)
     >>> model.cluster_centers_[np.argsort(model.cluster_centers_[:, 0])].round(1) + 0.0
@@ -1026,17 +963,6 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
             Finite records.
         y : object, default=None
             Ignored.
-
-        Returns
-        -------
-        CompressiveKMeans
-            The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``bounds`` is missing, a parameter is out of its range, the sketch is too small for
-            so many clusters, or ``X`` is not a finite matrix.
         """
         k = check_integer("n_clusters", self.n_clusters)
         return self._fit_records(X, default_size, k)
@@ -1054,11 +980,6 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
         CompressiveKMeans
             The estimator itself. ``epsilon``, ``noise`` and the map's parameters are not used;
             ``delta`` says where the epsilon of Gaussian noise is stated.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``sketch`` is no complete sketch of Fourier features, or ``bounds`` is missing.
         """
         return self._fit_released(sketch)
 

@@ -38,36 +38,11 @@ __all__ = [
 
 
 def laplace_loss(points: ArrayLike, value: ArrayLike, neighbour: ArrayLike, *, scale: float) -> Any:
-    r"""Return the privacy loss of the Laplace mechanism at given outputs.
+    r"""Return the privacy loss :math:`(\|f(Y)-s\|_1-\|f(X)-s\|_1)/b` at outputs s: Theorem 1.
 
-    Parameters
-    ----------
-    points : array_like of shape (..., m)
-        Outputs, real or complex.
-    value, neighbour : array_like of shape (m,)
-        The query on the data set and on its neighbour.
-    scale : float
-        Scale b > 0 of each real coordinate.
+    ``points`` has shape (..., m), real or complex; ``value`` and ``neighbour`` are f(X) and f(Y).
+    The maximum is attained at f(X), the minimum at f(Y).
 
-    Returns
-    -------
-    ndarray of shape (...)
-        :math:`(\|f(Y)-s\|_1-\|f(X)-s\|_1)/b`, the log ratio of the densities of the release. Its
-        maximum :math:`\|f(X)-f(Y)\|_1/b` is attained at s = f(X), its minimum at s = f(Y).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite or ``scale`` is not positive.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), proof of Theorem 1.
-
-    Examples
-    --------
-    >>> from dplit.sketching.privacy import laplace_loss
     >>> laplace_loss([[1 + 1j], [0j]], [1 + 1j], [0j], scale=0.5)
     array([ 4., -4.])
     """
@@ -78,33 +53,8 @@ def laplace_loss(points: ArrayLike, value: ArrayLike, neighbour: ArrayLike, *, s
 
 
 def laplace_epsilon(*, sensitivity: float, scale: float) -> float:
-    r"""Return the sharp budget :math:`\epsilon^*=\Delta_1/b` of the Laplace mechanism.
+    r"""Return the sharp budget :math:`\epsilon^*=\Delta_1/b` of the Laplace mechanism: Theorem 1.
 
-    Parameters
-    ----------
-    sensitivity : float
-        :math:`\ell_1` sensitivity, real and imaginary parts counted, positive.
-    scale : float
-        Scale b > 0 of the noise.
-
-    Returns
-    -------
-    float
-        The mechanism is :math:`\epsilon`-private for this epsilon and for no smaller one.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive and finite.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Theorem 1.
-
-    Examples
-    --------
-    >>> from dplit.sketching.privacy import laplace_epsilon
     >>> laplace_epsilon(sensitivity=3.0, scale=6.0)
     0.5
     """
@@ -112,34 +62,10 @@ def laplace_epsilon(*, sensitivity: float, scale: float) -> float:
 
 
 def split_epsilon(*, sensitivity: float, scale: float, count_scale: float) -> float:
-    r"""Return the sharp budget of releasing a sum and a count, both with Laplace noise.
+    r"""Return the sharp budget :math:`\Delta_1/b+1/b_\zeta` of a sum and a count, both Laplace.
 
-    Parameters
-    ----------
-    sensitivity : float
-        :math:`\ell_1` sensitivity of the sum where a record is added.
-    scale, count_scale : float
-        Scales of the noise on the sum and of the independent noise on the count.
+    Lemma 4. One record moves both by their sensitivity, and the losses add.
 
-    Returns
-    -------
-    float
-        :math:`\Delta_1/b+1/b_\zeta`. It is attained: one record moves both by their sensitivity,
-        and the joint loss is the sum of the two.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not positive and finite.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemma 4.
-
-    Examples
-    --------
-    >>> from dplit.sketching.privacy import split_epsilon
     >>> split_epsilon(sensitivity=2.0, scale=4.0, count_scale=2.0)
     1.0
     """
@@ -148,34 +74,8 @@ def split_epsilon(*, sensitivity: float, scale: float, count_scale: float) -> fl
 
 
 def noise_constant(*, epsilon: float, delta: float) -> float:
-    r"""Return :math:`\eta(\epsilon,\delta)=\sqrt{2\epsilon}\,\sigma^*/\Delta_2`.
+    r"""Return :math:`\eta(\epsilon,\delta)=\sqrt{2\epsilon}\,\sigma^*/\Delta_2` of Theorem 2.
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy loss, positive.
-    delta : float
-        Probability in [1e-300, 1).
-
-    Returns
-    -------
-    float
-        The constant of Theorem 2. It depends on epsilon, so sigma does not scale as
-        :math:`\epsilon^{-1/2}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a number in its range.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Theorem 2.
-
-    Examples
-    --------
-    >>> from dplit.sketching.privacy import noise_constant
     >>> round(noise_constant(epsilon=1.0, delta=1e-8), 9)
     7.21292586
     """
@@ -184,36 +84,10 @@ def noise_constant(*, epsilon: float, delta: float) -> float:
 
 
 def analytic_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
-    r"""Return :math:`\sigma^*=\eta(\epsilon,\delta)\,\Delta_2/\sqrt{2\epsilon}`.
+    r"""Return :math:`\sigma^*=\eta(\epsilon,\delta)\,\Delta_2/\sqrt{2\epsilon}`, Theorem 2.
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy loss, positive.
-    delta : float
-        Probability in [1e-300, 1).
-    sensitivity : float, default=1.0
-        :math:`\ell_2` sensitivity, positive.
+    Per real coordinate; complex vectors count as real ones.
 
-    Returns
-    -------
-    float
-        The lowest noise per real coordinate with which the Gaussian mechanism is
-        :math:`(\epsilon,\delta)`-private; complex vectors count as real ones.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a number in its range.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Theorem 2; Balle and Wang, ICML 2018, Theorem 9.
-
-    Examples
-    --------
-    >>> from dplit.sketching.privacy import analytic_sigma
     >>> round(analytic_sigma(epsilon=1.0, delta=1e-5, sensitivity=2.0), 9)
     7.46126327
     """
@@ -222,34 +96,8 @@ def analytic_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) ->
 
 
 def sigma_limit(*, delta: float, sensitivity: float = 1.0) -> float:
-    r"""Return the limit of :math:`\sigma^*` as epsilon tends to 0.
+    r"""Return the limit :math:`\Delta_2/(2\Phi^{-1}((1+\delta)/2))` of sigma at epsilon = 0.
 
-    Parameters
-    ----------
-    delta : float
-        Probability in (0, 1).
-    sensitivity : float, default=1.0
-        :math:`\ell_2` sensitivity, positive.
-
-    Returns
-    -------
-    float
-        :math:`\Delta_2/(2\Phi^{-1}((1+\delta)/2))`, about :math:`\Delta_2/(\sqrt{2\pi}\,\delta)`:
-        there delta bounds the total variation distance.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a number in its range.
-
-    Notes
-    -----
-    At epsilon = 0 the profile is :math:`\Phi(\mu/2)-\Phi(-\mu/2)`. The limit is reached only where
-    epsilon is of the order of delta.
-
-    Examples
-    --------
-    >>> from dplit.sketching.privacy import sigma_limit
     >>> f"{sigma_limit(delta=1e-5):.8e}"
     '3.98942280e+04'
     """
@@ -260,38 +108,12 @@ def sigma_limit(*, delta: float, sensitivity: float = 1.0) -> float:
 def composed_delta(
     *, epsilon: float, sigma: float, count_scale: float, sensitivity: float
 ) -> float:
-    r"""Return the exact delta of releasing a sum with Gaussian and a count with Laplace noise.
+    r"""Return the exact delta of a sum with Gaussian and a count with Laplace noise: Lemma 10.
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy loss of the pair, at least :math:`1/b_\zeta`.
-    sigma : float
-        Standard deviation of the noise on the sum, per real coordinate.
-    count_scale : float
-        Scale :math:`b_\zeta` of the independent Laplace noise on the count.
-    sensitivity : float
-        :math:`\ell_2` sensitivity of the sum where a record is added.
-
-    Returns
-    -------
-    float
-        The smallest delta of the pair at ``epsilon``, for a record that attains the sensitivity.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a number in its range.
-
-    Notes
-    -----
-    With :math:`c=1/b_\zeta` the loss L of the count is c with probability 1/2, -c with
+    With :math:`c=1/b_\zeta\le\epsilon` the loss L of the count is c with probability 1/2, -c with
     probability :math:`e^{-c}/2`, and has density :math:`\frac14e^{(t-c)/2}` between. The pair has
     :math:`\delta(\epsilon)=E\,\delta_G(\epsilon-L)`.
 
-    Examples
-    --------
-    >>> from dplit.sketching.privacy import composed_delta
     >>> f"{composed_delta(epsilon=1.5, sigma=4.0, count_scale=2.0, sensitivity=1.0):.3e}"
     '1.502e-06'
     """
@@ -308,15 +130,6 @@ def composed_delta(
 
 
 # Nonresonant frequencies: integer relations, Kronecker's theorem, and the search it promises.
-#
-# Frequency vectors are nonresonant if some v makes the numbers :math:`\omega_j^\top v` linearly
-# independent over the rationals. Each integer vector k with :math:`\sum_jk_j\omega_j\ne0`
-# excludes
-# only a hyperplane of v, and there are countably many: so vectors are nonresonant exactly if no
-# such
-# sum vanishes. Almost every draw of a law with density is; no matrix of floating-point numbers
-# with
-# more columns than rows is, since these are all rational.
 
 
 _TURN = 2.0 * np.pi
@@ -346,33 +159,9 @@ def relation_gap(
 ) -> tuple[float, NDArray[np.int64]]:
     r"""Return the smallest :math:`\|\sum_jk_j\omega_j\|` over integer vectors k, and that k.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (m,) or (d, m)
-        Scalars, or vectors in columns.
-    max_coefficient : int
-        Largest :math:`|k_j|`, at least 1; :math:`(2K+1)^m` must be at most :math:`10^7`.
+    Definitions 18 and 23: zero for a resonance. ``frequencies`` of shape (m,) or (d, m),
+    coefficients up to ``max_coefficient`` in modulus, at most 1e7 vectors.
 
-    Returns
-    -------
-    gap : float
-        Zero (up to rounding) for a resonance; positive if there is none of this size.
-    coefficients : ndarray of shape (m,)
-        The nonzero k that attains it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definitions 18 and 23.
-
-    Examples
-    --------
-    >>> from dplit.sketching.privacy import relation_gap
     >>> gap, coefficients = relation_gap([1.0, 2.0], max_coefficient=3)
     >>> gap, [abs(int(k)) for k in coefficients]
     (0.0, [2, 1])
@@ -396,38 +185,10 @@ def relation_gap(
 def kronecker_gap(
     frequencies: ArrayLike, targets: ArrayLike, *, n_turns: int
 ) -> tuple[float, float]:
-    r"""Return how close all :math:`\omega_jt` come to given angles, modulo full turns.
+    r"""Return how close all :math:`\omega_jt` come to given angles modulo full turns, and t.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (m,)
-        Scalar frequencies, the first not zero.
-    targets : array_like of shape (m,)
-        Angles :math:`\varphi_j`, radians.
-    n_turns : int
-        Number of times that are tried: those at which the first frequency is exactly on target.
+    Lemma 29, scalar frequencies: over the first ``n_turns`` times at which the first is on target.
 
-    Returns
-    -------
-    gap : float
-        The smallest :math:`\max_jd(\omega_jt-\varphi_j,2\pi\mathbb Z)` found, radians. For
-        independent frequencies it tends to 0 as ``n_turns`` grows (Kronecker).
-    time : float
-        The t that has it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemma 29.
-
-    Examples
-    --------
-    >>> from dplit.sketching.privacy import kronecker_gap
     >>> kronecker_gap([1.0, 2**0.5], [0.0, 1.0], n_turns=10_000)[0] < 1e-3
     True
     """
@@ -448,35 +209,10 @@ def kronecker_gap(
 
 
 def fourier_l1_ratio(records: ArrayLike, frequencies: ArrayLike) -> Array:
-    r"""Return :math:`Q_1(x)/(m\sqrt2)` of plain Fourier features.
+    r"""Return :math:`Q_1(x)/(m\sqrt2)` of plain Fourier features of records (n, d): Lemma 7.
 
-    Parameters
-    ----------
-    records : array_like of shape (n, d)
-        Records x.
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
+    In :math:`[1/\sqrt2,1]`, and :math:`4/(\pi\sqrt2)` on average far from the origin.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-        In :math:`[1/\sqrt2,1]`: the mean of :math:`(|\cos t|+|\sin t|)/\sqrt2` over
-        :math:`t=\omega_j^\top x`. It is :math:`1/\sqrt2` at the origin, and
-        :math:`4/(\pi\sqrt2)=0.9003` on average far from it. One-bit features have 1 everywhere.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not real, finite and of the right shape.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemma 7.
-
-    Examples
-    --------
-    >>> from dplit.sketching.privacy import fourier_l1_ratio
     >>> fourier_l1_ratio([[0.0]], [[1.0, 2.0]]).round(6)
     array([0.707107])
     """
@@ -485,35 +221,8 @@ def fourier_l1_ratio(records: ArrayLike, frequencies: ArrayLike) -> Array:
 
 
 def fourier_distance_ratio(differences: ArrayLike, frequencies: ArrayLike) -> Array:
-    r"""Return :math:`\|\Phi(x)-\Phi(y)\|_2/(2\sqrt m)` of plain Fourier features.
+    r"""Return :math:`\|\Phi(x)-\Phi(y)\|_2/(2\sqrt m)` for differences x - y (n, d): Lemma 12.
 
-    Parameters
-    ----------
-    differences : array_like of shape (n, d)
-        Differences x - y, on which alone the distance depends.
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        In [0, 1]: the root of the mean of :math:`(1-\cos\omega_j^\top(x-y))/2`; about
-        :math:`1/\sqrt2` for records that are far apart.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not real, finite and of the right shape.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemma 12 and equation (31).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.privacy import fourier_distance_ratio
     >>> fourier_distance_ratio([[np.pi]], [[1.0]])
     array([1.])
     """
@@ -526,8 +235,7 @@ def _deviations(x: Array, columns: Array, norm: int) -> Array:
     """Return the distance of every angle to its nearest target, with sign."""
     period, offset = _TARGETS[norm]
     angles = x @ columns - offset
-    gaps: Array = angles - period * np.round(angles / period)
-    return gaps
+    return np.asarray(angles - period * np.round(angles / period))
 
 
 def alignment_search(
@@ -542,39 +250,10 @@ def alignment_search(
 ) -> Alignment:
     r"""Return the best ratio to the bound of Lemma 7 (norm 1) or Lemma 12 (norm 2) that is found.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    norm : {1, 2}
-        1: :math:`Q_1(x)/(m\sqrt2)`; 2: :math:`\|\Phi(x)-\Phi(y)\|_2/(2\sqrt m)`.
-    radius : float
-        Standard deviation of the Gaussian starts, positive.
-    rng : numpy.random.Generator
-        Source of the starts.
-    n_draws, n_starts, max_iter : int
-        Random points, how many of the best are improved, and steps of each.
+    Gaussian starts of standard deviation ``radius``; the best ``n_starts`` of ``n_draws`` go up by
+    :math:`x\leftarrow x-(\Omega\Omega^\top)^+\Omega\sin\delta`, :math:`\delta_j` the distance of
+    :math:`\omega_j^\top x` to its nearest target.
 
-    Returns
-    -------
-    Alignment
-        The largest ratio and its point. It never exceeds 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Both ratios increase with :math:`\sum_j\cos\delta_j`, :math:`\delta_j` the distance of
-    :math:`\omega_j^\top x` to its nearest target. The second derivative of the cosine is at least
-    -1, so :math:`x\leftarrow x-(\Omega\Omega^\top)^+\Omega\sin\delta` never goes down.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.privacy import alignment_search
     >>> found = alignment_search([[1.0, 0.0], [0.0, 3.0]], norm=1, radius=1.0,
     ...                          rng=np.random.default_rng(0))
     >>> round(found.ratio, 9)

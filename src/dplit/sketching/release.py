@@ -7,12 +7,9 @@ shared. It is calibrated once by :func:`plan_release` and applied to one sketch 
 
 from __future__ import annotations
 
-import functools
-import importlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -38,7 +35,15 @@ from dplit.mechanisms import (
     laplace_scale,
     polydisc_noise,
 )
-from dplit.sketching.sketches import BLOCK_ROWS, NoiseRecord, Sketch, SketchMap, sketch
+from dplit.sketching.sketches import (
+    BLOCK_ROWS,
+    NoiseRecord,
+    Sketch,
+    SketchMap,
+    dask_sketch,
+    exact_part,
+    merge_all,
+)
 
 __all__ = [
     "CountMode",
@@ -48,13 +53,11 @@ __all__ = [
     "gaussian_release",
     "laplace_release",
     "map_sensitivity",
-    "merge_all",
     "merged_noise_energy",
     "noise_share",
     "noisy_sum",
     "plan_release",
     "sketch_dask",
-    "sketch_files",
     "sketch_parts",
 ]
 
@@ -90,20 +93,12 @@ def map_sensitivity(
         For quadratic features, whose sensitivity depends on the frequencies: pass a certified one
         to :func:`plan_release`.
 
-    Notes
-    -----
-    Every entry of the map has modulus 1, and its parts satisfy
-    :math:`|\Re|+|\Im|\le\sqrt2`, with equality for one-bit features.
-
     References
     ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemmas 7, 11 and 12, and Table 1.
+    Chatalic et al. (2022), Lemmas 7, 11 and 12, and Table 1.
 
     Examples
     --------
-    >>> from dplit.sketching.release import map_sensitivity
-    >>> from dplit.sketching.sketches import SketchMap
     >>> map_sensitivity(SketchMap("fourier", [[1.0, 2.0, 3.0, 4.0]]), noise="gaussian")
     2.0
     """
@@ -154,16 +149,6 @@ def noise_share(
         difference of two Gamma(1/L) variables of scale b. One share alone protects nobody to the
         level of the whole: shares are for workers whose sum alone is seen.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range, or an undividable law is asked for in shares.
-
-    Notes
-    -----
-    The Laplace characteristic function is :math:`1/(1+b^2t^2)`, and the L-th root of it,
-    :math:`(1-ibt)^{-1/L}(1+ibt)^{-1/L}`, is that of the difference.
-
     References
     ----------
     S. Kotz, T. Kozubowski and K. Podgorski, The Laplace distribution and generalizations, 2001,
@@ -171,8 +156,6 @@ def noise_share(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import noise_share
     >>> rng = np.random.default_rng(0)
     >>> noise_share("laplace", 3, scale=2.0, complex=True, rng=rng, n_shares=5).shape
     (3,)
@@ -335,13 +318,10 @@ def plan_release(
 
     References
     ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemmas 4 and 10.
+    Chatalic et al. (2022), Lemmas 4 and 10.
 
     Examples
     --------
-    >>> from dplit.sketching.release import plan_release
-    >>> from dplit.sketching.sketches import SketchMap
     >>> plan = plan_release(SketchMap("fourier", [[1.0, 2.0]]), epsilon=1.0, split=0.8)
     >>> round(plan.scale, 4), round(plan.count_scale, 4)
     (3.5355, 5.0)
@@ -438,20 +418,16 @@ def laplace_release(value: ArrayLike, *, scale: float, rng: np.random.Generator)
 
     References
     ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definition 12 and Theorem 1.
+    Chatalic et al. (2022), Definition 12 and Theorem 1.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import laplace_release
     >>> laplace_release([1j, 2.0], scale=0.1, rng=np.random.default_rng(0)).dtype
     dtype('complex128')
     """
     vector = check_finite_array("value", value)
     noise = laplace_noise(vector.shape, scale=scale, rng=rng, complex=vector.dtype.kind == "c")
-    release: NDArray[Any] = vector + noise
-    return release
+    return np.asarray(vector + noise)
 
 
 def gaussian_release(value: ArrayLike, *, sigma: float, rng: np.random.Generator) -> NDArray[Any]:
@@ -479,20 +455,16 @@ def gaussian_release(value: ArrayLike, *, sigma: float, rng: np.random.Generator
 
     References
     ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definition 15.
+    Chatalic et al. (2022), Definition 15.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import gaussian_release
     >>> gaussian_release([1.0, 2.0], sigma=0.1, rng=np.random.default_rng(0)).dtype
     dtype('float64')
     """
     vector = check_finite_array("value", value)
     noise = gaussian_noise(vector.shape, sigma=sigma, rng=rng, complex=vector.dtype.kind == "c")
-    release: NDArray[Any] = vector + noise
-    return release
+    return np.asarray(vector + noise)
 
 
 def noisy_sum(
@@ -528,13 +500,10 @@ def noisy_sum(
 
     References
     ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definitions 17 and 19.
+    Chatalic et al. (2022), Definitions 17 and 19.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import noisy_sum
     >>> noisy_sum(np.ones((5, 3)), noise="laplace", scale=1.0, rng=np.random.default_rng(0)).shape
     (3,)
     """
@@ -545,52 +514,8 @@ def noisy_sum(
     return gaussian_release(exact_sum(rows), sigma=scale, rng=rng)
 
 
-# Sketches of data that do not fit in memory or live on several machines.
-#
-# Every part is sketched where it lies, optionally with noise added before anything leaves, and
-# the
-# parts are merged. A part that contains a NaN stops everything: nothing is returned, noisy or
-# not.
-
-
-def merge_all(parts: Iterable[Sketch]) -> Sketch:
-    """Return the sketch of the union of disjoint parts.
-
-    Parameters
-    ----------
-    parts : iterable of Sketch
-        At least one; of one map, and all exact or all with the same noise.
-
-    Returns
-    -------
-    Sketch
-        With a complete noise record if all parts carry noise.
-
-    Raises
-    ------
-    ValueError
-        If there is no part, two do not fit together, or noise shares are missing: a sum of fewer
-        shares than planned is less private than planned.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.sketches import SketchMap, sketch
-    >>> from dplit.sketching.release import merge_all
-    >>> fourier = SketchMap("fourier", [[1.0]])
-    >>> merge_all(sketch(np.zeros((n, 1)), fourier) for n in (1, 2)).count
-    3
-    """
-    found = list(parts)
-    if not found:
-        raise ValueError("parts must not be empty, got 0 sketches")
-    whole = functools.reduce(Sketch.merge, found)
-    if whole.noise is not None and not whole.noise.complete:
-        raise ValueError(
-            f"all {whole.noise.n_shares} noise shares must be merged, "
-            f"got {whole.noise.collected} of them; nothing is released"
-        )
-    return whole
+# Sketches of data that do not fit in memory or live on several machines: noise may be added before
+# anything leaves a part. A part that contains a NaN stops everything: nothing is returned.
 
 
 def _part(
@@ -602,10 +527,7 @@ def _part(
     rng: np.random.Generator | None,
 ) -> Sketch:
     """Return the sketch of one part, with its noise; runs on the worker that holds the part."""
-    try:
-        exact = sketch(X, sketch_map, block_rows=block_rows)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"part {index}: {error}; nothing is released") from None
+    exact = exact_part(index, X, sketch_map, block_rows)
     return exact if plan is None or rng is None else plan.apply(exact, rng=rng)
 
 
@@ -663,10 +585,6 @@ def sketch_parts(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import plan_release
-    >>> from dplit.sketching.sketches import SketchMap
-    >>> from dplit.sketching.release import sketch_parts
     >>> fourier = SketchMap("fourier", [[1.0, 2.0]])
     >>> plan = plan_release(fourier, epsilon=1.0, count="withheld", n_shares=2)
     >>> parts = [np.zeros((5, 1)), np.ones((0, 1))]
@@ -703,8 +621,6 @@ def merged_noise_energy(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from dplit.sketching.release import merged_noise_energy
     >>> rng = np.random.default_rng(0)
     >>> merged_noise_energy(3, n_shares=3, n_components=5, rng=rng).shape
     (5,)
@@ -714,35 +630,6 @@ def merged_noise_energy(
     plan = plan_release(flat, epsilon=1.0, count="withheld", n_shares=n_shares)
     whole = sketch_parts([np.empty((0, 1))] * holders, flat, plan=plan, rng=rng)
     return np.asarray(np.abs(whole.sum) ** 2 / (4.0 * plan.scale**2))
-
-
-def sketch_files(
-    paths: Sequence[str | PathLike[str]], sketch_map: SketchMap, **options: Any
-) -> Sketch:
-    """Sketch ``.npy`` files through memory maps, one part per file.
-
-    Parameters
-    ----------
-    paths : sequence of path
-        Files of real arrays of shape (n_samples, n_features).
-    sketch_map : SketchMap
-        The public map.
-    **options
-        ``plan``, ``rng`` and ``block_rows`` of :func:`sketch_parts`.
-
-    Returns
-    -------
-    Sketch
-        Of all records; no more than one block of them is in memory at a time.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file does not exist.
-    TypeError, ValueError
-        As :func:`sketch_parts`.
-    """
-    return sketch_parts([np.load(path, mmap_mode="r") for path in paths], sketch_map, **options)
 
 
 def sketch_dask(
@@ -791,25 +678,8 @@ def sketch_dask(
     readers of the result, not from the caller. Holders who do not trust the caller apply a
     :class:`dplit.sketching.release.ReleasePlan` with a generator of their own.
     """
-    if X.ndim != 2:
-        raise ValueError(
-            f"X must have shape (n, {sketch_map.n_features}), got {X.ndim} axes; "
-            "nothing is released"
-        )
-    dask: Any = importlib.import_module("dask")
-    whole_rows = X.rechunk({1: -1})
-    blocks = whole_rows.to_delayed().ravel().tolist()
-    generators = _generators(len(blocks), plan, rng)
-    run = dask.delayed(_part, pure=False)
-    tasks = [
-        run(index, block, sketch_map, block_rows, plan, generator)
-        for index, (block, generator) in enumerate(zip(blocks, generators, strict=True))
-    ]
-    try:
-        return merge_all(dask.compute(*tasks))
-    except Exception as error:
-        if type(error).__name__ == "KilledWorker":
-            raise RuntimeError(
-                f"workers died while sketching, nothing is released: {error}"
-            ) from error
-        raise
+
+    def arguments(count: int) -> list[tuple[Any, ...]]:
+        return [(block_rows, plan, generator) for generator in _generators(count, plan, rng)]
+
+    return dask_sketch(X, sketch_map, _part, arguments)

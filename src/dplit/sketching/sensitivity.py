@@ -48,12 +48,8 @@ __all__ = [
 ]
 
 
-# Sensitivities of sums of quadratic features :math:`(\omega_j^\top x)^2` on the unit ball.
-#
-# Where a record is added or removed they are :math:`\|\Omega\|_2^2` in :math:`\ell_1` and
-# :math:`S_4(\Omega)` in :math:`\ell_2`. Where one is replaced they are larger: nonnegative
-# vectors
-# with disjoint supports add up. An ascent gives lower bounds; a calibration needs the upper ones.
+# Sums of quadratic features :math:`(\omega_j^\top x)^2` on the unit ball. An ascent gives lower
+# bounds of their sensitivities; a calibration needs the upper ones.
 
 
 _MOST_SIGNS = 20  # 2^19 eigenproblems
@@ -91,31 +87,8 @@ def _eigenvalues(columns: Array) -> Array:
 
 
 def spectral_sensitivity(frequencies: ArrayLike) -> float:
-    r"""Return :math:`\|\Omega\|_2^2`, the :math:`\ell_1` sensitivity where a record is added.
+    r"""Return :math:`\|\Omega\|_2^2`, the :math:`\ell_1` add-or-remove sensitivity: Lemma 9.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-
-    Returns
-    -------
-    float
-        Exact: :math:`\sup_{\|x\|\le1}\sum_j(\omega_j^\top x)^2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``frequencies`` is not a real, finite, nonempty matrix.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemma 9.
-
-    Examples
-    --------
-    >>> from dplit.sketching.sensitivity import spectral_sensitivity
     >>> round(spectral_sensitivity([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]), 12)
     2.0
     """
@@ -125,33 +98,8 @@ def spectral_sensitivity(frequencies: ArrayLike) -> float:
 def replace_l1_bound(frequencies: ArrayLike) -> float:
     r"""Return :math:`\lambda_1+\lambda_2`, a bound of the :math:`\ell_1` replace-one sensitivity.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
+    Exact for unions of orthonormal bases in the worst case, for d = 1 and for rank 1.
 
-    Returns
-    -------
-    float
-        Sum of the two largest eigenvalues of :math:`\Omega\Omega^\top` (the second is 0 for
-        d = 1). Noise calibrated to it is private; it is exact for unions of orthonormal bases in
-        the worst case, for d = 1 and for rank 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``frequencies`` is not a real, finite, nonempty matrix.
-
-    Notes
-    -----
-    For fixed signs s the best x and y are eigenvectors of :math:`\Omega D_s\Omega^\top` with
-    eigenvalues of opposite signs (or 0), hence orthogonal. Then
-    :math:`\sum_j|(\omega_j^\top x)^2-(\omega_j^\top y)^2|\le x^\top\Omega\Omega^\top x+
-    y^\top\Omega\Omega^\top y\le\lambda_1+\lambda_2` (Ky Fan).
-
-    Examples
-    --------
-    >>> from dplit.sketching.sensitivity import replace_l1_bound
     >>> replace_l1_bound([[2.0, 0.0], [0.0, 1.0]])
     5.0
     """
@@ -161,30 +109,8 @@ def replace_l1_bound(frequencies: ArrayLike) -> float:
 def replace_l1_exact(frequencies: ArrayLike) -> float:
     r"""Return the exact :math:`\ell_1` replace-one sensitivity, by all sign vectors.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column, m at most 20: the work is :math:`2^{m-1}` eigenproblems.
+    At most 20 frequencies; the last sign is fixed, because -s exchanges the records.
 
-    Returns
-    -------
-    float
-        :math:`\max_s[\lambda_{\max}(\Omega D_s\Omega^\top)_++
-        \lambda_{\max}(-\Omega D_s\Omega^\top)_+]`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``frequencies`` is not a real, finite, nonempty matrix of at most 20 columns.
-
-    Notes
-    -----
-    :math:`\|u\|_1=\max_s\langle s,u\rangle`, and for fixed s the two records separate. The last
-    sign can be fixed, because -s exchanges the records.
-
-    Examples
-    --------
-    >>> from dplit.sketching.sensitivity import replace_l1_exact
     >>> replace_l1_exact([[1.0, 0.0], [0.0, 1.0]])
     2.0
     """
@@ -216,38 +142,9 @@ def replace_search(
 ) -> PairSearch:
     r"""Return the farthest pair of records that an alternating ascent finds: a lower bound.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    norm : {1, 2}
-        Norm of the difference of the features.
-    rng : numpy.random.Generator
-        Source of the random starts.
-    n_starts, max_iter : int
-        Starts, and steps of each.
+    With :math:`u=\Phi(x)-\Phi(y)` and w = sign(u), or u / ||u||, the next pair are the extreme
+    eigenvectors of :math:`\Omega D_w\Omega^\top`: the norm is convex in u, so no step goes down.
 
-    Returns
-    -------
-    PairSearch
-        Distance and the two records, each of norm 1 or 0. The replace-one sensitivity is at least
-        this distance; it is not a calibration.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    With :math:`u=\Phi(x)-\Phi(y)` the norm is convex in u, so it is at least
-    :math:`\langle w,u'\rangle` with w = sign(u), or u / ||u||. The maximum of this bound over x'
-    and y' is a pair of eigenvectors of :math:`\Omega D_w\Omega^\top`: no step goes down.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.sensitivity import replace_search
     >>> found = replace_search(np.eye(2), norm=2, rng=np.random.default_rng(0))
     >>> round(found.value, 12)
     1.414213562373
@@ -280,39 +177,11 @@ def s4_ascent(
     max_iter: int = 500,
     tolerance: float = 1e-6,
 ) -> S4Search:
-    r"""Return the largest :math:`(\sum_j(\omega_j^\top x)^4)^{1/2}` that an ascent finds.
+    r"""Return the largest :math:`(\sum_j(\omega_j^\top x)^4)^{1/2}` found: no calibration.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    rng : numpy.random.Generator
-        Source of the random starts.
-    n_starts, max_iter : int
-        Starts, and steps of each.
-    tolerance : float, default=1e-6
-        Relative gap below the best value up to which a start counts as successful.
+    :math:`x\leftarrow\Omega(\Omega^\top x)^3`, normalised, never decreases the convex quartic. A
+    start succeeds if it ends within ``tolerance`` (relative) of the best.
 
-    Returns
-    -------
-    S4Search
-        A lower bound of :math:`S_4(\Omega)`, its unit record, and the share of the starts that
-        reached it. A single start often misses: the value is no calibration.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    The quartic is convex, so :math:`x\leftarrow\Omega(\Omega^\top x)^3`, normalised, never
-    decreases it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.sensitivity import s4_ascent
     >>> round(s4_ascent(np.eye(3), rng=np.random.default_rng(0)).value, 9)
     1.0
     """
@@ -340,39 +209,12 @@ def _symmetric_coordinates(columns: Array) -> tuple[Array, Array]:
 
 
 def s4_certificate(frequencies: ArrayLike, *, shift: float | None = None) -> float:
-    r"""Return a certified upper bound of :math:`S_4(\Omega)`, for calibration.
+    r"""Return a certified upper bound of :math:`S_4(\Omega)`, for calibration; exact for d = 2.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column. The eigenproblem has size d (d + 1) / 2.
-    shift : float, optional
-        The number t of the Notes; None takes the best. Every t gives a valid bound, and 0 is the
-        plain flattening of the quartic to a matrix.
+    The root of the largest eigenvalue, on symmetric matrices, of
+    :math:`\sum_j(\omega_j\omega_j^\top)^{\otimes2}-t\,I\otimes I+t\,\mathrm{Id}`, for the best
+    ``shift`` t or a given one: every t is valid, 0 is the plain flattening. Size d (d + 1) / 2.
 
-    Returns
-    -------
-    float
-        At least :math:`(\sup_{\|x\|\le1}\sum_j(\omega_j^\top x)^4)^{1/2}`: the exact
-        :math:`\ell_2` sensitivity where a record is added, up to the gap of the certificate;
-        times :math:`\sqrt2` it bounds the replace-one sensitivity. Exact for d = 2.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``frequencies`` is not a real, finite, nonempty matrix.
-
-    Notes
-    -----
-    On the unit sphere the matrix :math:`X=xx^\top` satisfies :math:`\langle I,X\rangle^2=
-    \|X\|_F^2=1`, so for every t the quartic is the quadratic form of
-    :math:`\sum_j(\omega_j\omega_j^\top)^{\otimes2}-t\,I\otimes I+t\,\mathrm{Id}` at X, and at most
-    its largest eigenvalue on symmetric matrices, a convex function of t.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.sensitivity import s4_certificate
     >>> round(s4_certificate(np.eye(2)), 6)
     1.0
     """
@@ -405,33 +247,8 @@ def _check_norm(norm: int) -> int:
 
 
 def real_norm(features: ArrayLike, *, norm: Literal[1, 2]) -> NDArray[np.float64]:
-    r"""Return :math:`Q_p`: the norm of each feature vector, complex ones as real vectors.
+    r"""Return :math:`Q_p`: :math:`\|\Re z\|_1+\|\Im z\|_1` or :math:`\|z\|_2` along the last axis.
 
-    Parameters
-    ----------
-    features : array_like of shape (..., m)
-        Finite, real or complex.
-    norm : {1, 2}
-        Which norm.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        For complex features :math:`\|\Re z\|_1+\|\Im z\|_1` or :math:`\|z\|_2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``features`` is not numeric, finite and nonempty, or ``norm`` is not 1 or 2.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definitions 13 and 16 and Lemma 5.
-
-    Examples
-    --------
-    >>> from dplit.sketching.sensitivity import real_norm
     >>> real_norm([[3 + 4j, 0]], norm=1), real_norm([[3 + 4j, 0]], norm=2)
     (array([7.]), array([5.]))
     """
@@ -450,39 +267,11 @@ def enumerated_sensitivity(
     norm: Literal[1, 2],
     neighboring: Neighboring,
 ) -> float:
-    r"""Return the sensitivity of any query by going through all neighbouring data sets.
+    """Return the sensitivity of any query by going through all neighbouring data sets.
 
-    Parameters
-    ----------
-    query : callable
-        ``query(records)`` is a vector; records is an array with at least one row.
-    domain : array_like of shape (k, ...)
-        The k values that a record can take.
-    n_records : int
-        Records of the larger data set, at least 1 (2 for ``add_remove``).
-    norm : {1, 2}
-        Norm of the difference, complex vectors as real ones.
-    neighboring : {"add_remove", "replace_one"}
-        Whether the neighbour lacks one record or has another in its place.
+    ``domain`` lists the values of a record, ``n_records`` counts the larger data set: Definitions
+    9, 10, 13 and 16.
 
-    Returns
-    -------
-    float
-        The exact supremum of the definition over data sets of this size from this domain.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or there are too many data sets.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definitions 9, 10, 13 and 16.
-
-    Examples
-    --------
-    >>> from dplit.sketching.sensitivity import enumerated_sensitivity
     >>> enumerated_sensitivity(lambda X: [X.sum()], [0.0, 3.0], n_records=3, norm=1,
     ...                        neighboring="add_remove")
     3.0
@@ -510,41 +299,11 @@ def enumerated_sensitivity(
 def sum_sensitivity(
     features: ArrayLike, *, norm: Literal[1, 2], neighboring: Neighboring = "add_remove"
 ) -> float:
-    r"""Return the sensitivity of a sum of features over a finite domain.
+    """Return the sensitivity of a sum of features over a finite domain, (k, m): Lemma 5, (9).
 
-    Parameters
-    ----------
-    features : array_like of shape (k, m)
-        The features of all k values that a record can take, real or complex.
-    norm : {1, 2}
-        Norm, complex vectors as real ones.
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Which data sets are neighbours.
+    The largest norm of a feature vector, or of a difference of two; infinite domains: a lower
+    bound.
 
-    Returns
-    -------
-    float
-        The largest norm of a feature vector (``add_remove``) or of a difference of two
-        (``replace_one``). On an infinite domain it is a lower bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Neighbours that share all other records have sums that differ by one feature vector, or by two
-    with opposite signs: the rest of the data set cancels.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Lemma 5 and equation (9).
-
-    Examples
-    --------
-    >>> from dplit.sketching.sensitivity import sum_sensitivity
     >>> sum_sensitivity([[1.0, 0.0], [0.0, 1.0]], norm=1, neighboring="replace_one")
     2.0
     """
@@ -563,44 +322,13 @@ def sketch_sensitivity(
     neighboring: Neighboring = "add_remove",
     as_printed: bool = False,
 ) -> float:
-    r"""Return the sensitivity to which the noise on a sum of features is calibrated.
+    r"""Return the sensitivity to which the noise on a sum of features is calibrated: Table 1.
 
-    Parameters
-    ----------
-    kind : {"fourier", "quantized", "quadratic"}
-        The map; records of quadratic features lie in the unit ball.
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    norm : {1, 2}
-        1 for Laplace noise per real coordinate, 2 for Gaussian noise.
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Which data sets are neighbours.
-    as_printed : bool, default=False
-        The paper's value. Its replace-one values for quadratic features are too small: noise
-        calibrated to them has up to twice the privacy loss. For study only.
+    :math:`\sqrt2m` or :math:`\sqrt m`, doubled for a replacement; quadratic features:
+    :math:`\|\Omega\|_2^2` or a certified :math:`S_4`, for a replacement :math:`\lambda_1+\lambda_2`
+    or :math:`\sqrt2` times the certificate. As printed (too small there, by up to 2) for study
+    only.
 
-    Returns
-    -------
-    float
-        Never below the supremum. Fourier and one-bit features: :math:`\sqrt2m` or
-        :math:`\sqrt m`, doubled for a replacement. Quadratic ones: :math:`\|\Omega\|_2^2` or a
-        certified :math:`S_4`; for a replacement :math:`\lambda_1+\lambda_2` or :math:`\sqrt2` times
-        the certificate.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Table 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.sensitivity import sketch_sensitivity
     >>> [sketch_sensitivity("quadratic", np.eye(2), norm=1, neighboring="replace_one",
     ...                     as_printed=printed) for printed in (True, False)]
     [1.0, 2.0]
@@ -618,42 +346,20 @@ def sketch_sensitivity(
     return s4_certificate(columns) * (np.sqrt(2.0).item() if corrected else 1.0)
 
 
-# K-norm noise for Fourier features: the polydisc and, for one-bit features, the cube.
-#
-# All features lie in the polydisc :math:`\max_j|z_j|\le1`, and one-bit features in the cube
-# :math:`\max_j(|\Re z_j|,|\Im z_j|)\le2^{-1/2}` inside it. Noise with density
-# :math:`e^{-\epsilon\|z\|_K}`, K one of these bodies, makes a sum private with loss exactly
-# epsilon
-# where a record is added.
+# K-norm noise: density :math:`e^{-\epsilon\|z\|_K}`, K the polydisc :math:`\max_j|z_j|\le1` that
+# holds all Fourier features, or the cube inside it that holds the one-bit ones.
 
 
 PureNoise = Literal["laplace", "polydisc", "cube"]
 
 
 def body_norm(vectors: ArrayLike, *, noise: PureNoise) -> NDArray[np.float64]:
-    r"""Return the norm in which a feature vector has at most unit length, per law of noise.
+    r"""Return the norm (...) in which a feature vector has at most unit length, per law of noise.
 
-    Parameters
-    ----------
-    vectors : array_like of shape (..., m)
-        Complex vectors.
-    noise : {"laplace", "polydisc", "cube"}
-        :math:`(\|\Re z\|_1+\|\Im z\|_1)/(m\sqrt2)`, :math:`\max|z_j|`, or
-        :math:`\sqrt2\max(|\Re z_j|,|\Im z_j|)`.
+    :math:`(\|\Re z\|_1+\|\Im z\|_1)/(m\sqrt2)`, :math:`\max|z_j|`, or for the cube
+    :math:`\sqrt2\max(|\Re z_j|,|\Im z_j|)`, in which Fourier features may exceed 1, one-bit ones
+    not.
 
-    Returns
-    -------
-    ndarray of shape (...)
-        Fourier features have at most 1 in the first two, one-bit features exactly 1 in all three.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``vectors`` is not numeric, finite and nonempty, or ``noise`` is unknown.
-
-    Examples
-    --------
-    >>> from dplit.sketching.sensitivity import body_norm
     >>> body_norm([[0.6 + 0.8j, 1j]], noise="polydisc")
     array([1.])
     """
@@ -670,33 +376,8 @@ def body_norm(vectors: ArrayLike, *, noise: PureNoise) -> NDArray[np.float64]:
 def knorm_loss(
     noise_draws: ArrayLike, feature: ArrayLike, *, noise: PureNoise, epsilon: float
 ) -> NDArray[np.float64]:
-    r"""Return the privacy loss of one added record, at outputs given by the noise they contain.
+    r"""Return the loss :math:`\epsilon(\|\xi+\Phi(x)\|_K-\|\xi\|_K)` of an added record.
 
-    Parameters
-    ----------
-    noise_draws : array_like of shape (..., m)
-        Noise vectors: output minus the sum of the features with the record.
-    feature : array_like of shape (m,)
-        Feature of the record.
-    noise : {"laplace", "polydisc", "cube"}
-        Law, with density proportional to :math:`e^{-\epsilon\|z\|_K}`.
-    epsilon : float
-        Its budget, positive.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        :math:`\epsilon(\|\xi+\Phi\|_K-\|\xi\|_K)`, in
-        :math:`[-\epsilon\|\Phi\|_K,\epsilon\|\Phi\|_K]`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.sketching.sensitivity import knorm_loss
     >>> knorm_loss([[0j, 0j]], [1.0, 1j], noise="polydisc", epsilon=0.5)
     array([0.5])
     """
@@ -709,39 +390,10 @@ def knorm_loss(
 def noise_energy(n_components: int, *, noise: PureNoise, epsilon: float) -> float:
     r"""Return :math:`E|\xi_j|^2` of one entry of the noise on a sum of Fourier features.
 
-    Parameters
-    ----------
-    n_components : int
-        Frequencies m, at least 1.
-    noise : {"laplace", "polydisc", "cube"}
-        Law of the noise; the cube is for one-bit features.
-    epsilon : float
-        Budget where a record is added or removed, positive.
+    Laplace noise has scale :math:`\sqrt2m/\epsilon`. Otherwise the radius R is Gamma(2m + 1), so
+    :math:`ER^2=(2m+1)(2m+2)/\epsilon^2`, and a uniform point has mean square 1/2 in the unit disc,
+    1/3 in :math:`2^{-1/2}[-1,1]^2` (one-bit features only).
 
-    Returns
-    -------
-    float
-        :math:`8m^2/\epsilon^2`, :math:`(2m+1)(m+1)/\epsilon^2`, or
-        :math:`(2m+1)(2m+2)/(3\epsilon^2)`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    Laplace noise has scale :math:`\sqrt2m/\epsilon` and :math:`4b^2`. Otherwise the radius R is
-    Gamma(2m + 1), so :math:`ER^2=(2m+1)(2m+2)/\epsilon^2`; a point uniform in the unit disc has
-    mean square 1/2, one uniform in :math:`2^{-1/2}[-1,1]^2` has 1/3.
-
-    References
-    ----------
-    M. Hardt and K. Talwar, On the geometry of differential privacy, STOC 2010, arXiv:0907.3754v3.
-
-    Examples
-    --------
-    >>> from dplit.sketching.sensitivity import noise_energy
     >>> [round(noise_energy(50, noise=k, epsilon=1.0)) for k in ("laplace", "polydisc", "cube")]
     [20000, 5151, 3434]
     """
@@ -765,35 +417,7 @@ def pure_noise(
 ) -> NDArray[np.complex128]:
     r"""Return noise that makes a sum of Fourier features epsilon-private where a record is added.
 
-    Parameters
-    ----------
-    n_components : int
-        Frequencies m, at least 1.
-    noise : {"laplace", "polydisc", "cube"}
-        Law; "cube" for one-bit features only.
-    epsilon : float
-        Budget, positive.
-    rng : numpy.random.Generator
-        Source of the noise.
-    size : int, optional
-        Number of independent vectors; None is a single one.
-
-    Returns
-    -------
-    ndarray of complex128, of shape (m,) or (size, m)
-        Density proportional to :math:`e^{-\epsilon\|z\|_K}`, K as in :func:`body_norm`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.sensitivity import pure_noise
-    >>> pure_noise(3, noise="cube", epsilon=1.0, rng=np.random.default_rng(0)).shape
-    (3,)
+    Density :math:`\propto e^{-\epsilon\|z\|_K}`, K of :func:`body_norm`; shape (m,) or (size, m).
     """
     m = check_integer("n_components", n_components)
     check_choice("noise", noise, get_args(PureNoise))

@@ -11,7 +11,9 @@ bit depends on the order of records, on blocks, threads, chunks or merges (see :
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from queue import SimpleQueue
-from typing import Any, Literal, Protocol, Self, TypeVar, cast, get_args
+from typing import Any, Literal, Self, TypeVar, cast, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -41,9 +43,12 @@ __all__ = [
     "Sketch",
     "SketchMap",
     "angle_error",
+    "dask_sketch",
     "default_bound",
+    "exact_part",
     "feature_adder",
     "in_order",
+    "merge_all",
     "quadratic_factor",
     "sketch",
 ]
@@ -92,46 +97,24 @@ def in_order(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-# Sums of sketch features whose bits depend on nothing but the set of records.
-#
-# A sketch is private because one record moves its sum by one feature. In floating point that
-# holds
-# only if a feature depends on its record alone and sums do not round. Here neither order,
-# position,
-# block, thread, chunk, merge nor BLAS changes a bit:
+# Sums of sketch features whose bits depend on nothing but the set of records: neither order,
+# position, block, thread, chunk, merge nor BLAS changes one. The proof is in the chapter.
 #
 # 1. Entries are clamped to the public bound of the map and rounded to :math:`2^{32}` steps of it,
-#    in a high and a low half of 16 bits. Frequencies, in turns, are rounded to as many bits as
-#    let
-#    all products add below :math:`2^{53}` units: the matrix product is exact, whoever computes
-#    it.
-# 2. Adding 1.5 times :math:`2^{20}` turns to the exact angle rounds it once, to a multiple of
-#    :math:`2^{-32}` turns; the low word of the sum counts these modulo a whole turn. This, and
-#    what
-#    follows until the rounding of step 3, is elementwise. (Where a public number says that a
-#    column
-#    may add up to :math:`2^{19}` turns or more, both powers are as many times larger.)
-# 3. Features are rounded to multiples of :math:`2^{-22}` and added as integers; their total is
-# exact
-#    in float64 up to :math:`2^{30}` records (and adds exactly in merges up to there).
-#
-# **The sensitivity needs no further term.** For every real t the point
-# :math:`(2/(1+t^2)-1,\,2t/(1+t^2))` lies on the unit circle, however badly t approximates the
-# tangent of the half angle. Computed in float32, with a radius :math:`1-2^{-20}` in the place of
-# 1,
-# the first coordinate has 3 roundings and the second 4, relative errors of at most
-# :math:`u=2^{-24}` each, and the grid adds 2u to each coordinate: the computed feature is within
-# :math:`\sqrt{8^2+6^2}\,u=10u` of the circle of radius :math:`1-16u`, and its modulus is at most
-# 1,
-# as exact arithmetic promises. One-bit features take :math:`2^{-1/2}` rounded down to the grid.
-# Quadratic features are shrunk by the factor of :func:`quadratic_factor`.
+#    in halves of 16 bits; frequencies, in turns, to as many bits as let all products add below
+#    :math:`2^{53}` units: the matrix product is exact, whoever computes it.
+# 2. Adding 1.5 times :math:`2^{20}` turns rounds the exact angle once, to :math:`2^{-32}` turns;
+#    the low word of the sum counts these modulo a whole turn. (Where a public number says that a
+#    column may add up to :math:`2^{19}` turns or more, both powers are as many times larger.)
+# 3. Features, of a radius 16u below 1 and computed within 10u, :math:`u=2^{-24}`, are multiples of
+#    :math:`2^{-22}` and add as integers, exactly in float64 up to :math:`2^{30}` records.
 
 
 #: Features are multiples of ``2^-FEATURE_BITS`` (quadratic ones of a power of two times that).
 FEATURE_BITS = 22
 
 #: Distance of a Fourier feature from that of its rounded angle, above the sum of: the radius (16u),
-#: the roundings of the module's docstring (10u), three of the half angle (3u of at most pi / 2, and
+#: the roundings of step 3 (10u), three of the half angle (3u of at most pi / 2, and
 #: twice that of the angle: 10u), and a tangent of four units (8u).
 FEATURE_ERROR = 2.0**-18
 
@@ -228,24 +211,12 @@ def angle_error(frequencies: Array, bound: Array) -> Array:
     return np.asarray(records + 2.0 * np.pi * (columns + math.ldexp(1.0, shift - _TURN_BITS)))
 
 
-class Adder(Protocol):
-    """Sums features over slabs of records, in scratch memory of its own; parts add as integers."""
+def feature_adder(sketch_map: SketchMap, rows: int) -> PhaseAdder | QuadraticAdder:
+    """Return an adder, with scratch memory of its own, for blocks of at most ``rows`` records.
 
-    #: Shape of a part.
-    shape: tuple[int, int]
-
-    def part(self, slab: NDArray[Any]) -> NDArray[np.int64]:
-        """Return what adds up over slabs (rows, d) of finite records."""
-
-    def scattered(self, block: NDArray[Any], where: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Return the part to which row i contributes only its features ``where[i]``."""
-
-    def total(self, parts: NDArray[np.int64], count: int | NDArray[np.int64]) -> NDArray[Any]:
-        """Return the sum (m,) of the features of ``count`` records from the sum of the parts."""
-
-
-def feature_adder(sketch_map: SketchMap, rows: int) -> Adder:
-    """Return an empty adder for blocks of at most ``rows`` records."""
+    Parts of slabs of finite records add as integers, of the shape ``shape``, and ``total`` makes
+    features' sums of them. In ``scattered`` row i adds its features ``where[i]`` only.
+    """
     return (QuadraticAdder if sketch_map.kind == "quadratic" else PhaseAdder)(sketch_map, rows)
 
 
@@ -363,19 +334,9 @@ class PhaseAdder:
 
 
 def quadratic_factor(n_features: int) -> float:
-    r"""Return the factor :math:`1-d\epsilon` of quadratic features, by which no bound is exceeded.
+    r"""Return the factor :math:`1-d2^{-20}(1+\sqrt d/16)` of quadratic features.
 
-    Notes
-    -----
-    Let :math:`f_j` be what is added for a record x of the unit ball, on its grid. With the grid
-    step :math:`2^{-22}g`, :math:`\|\omega_j\|^2<g\le4\|\omega_j\|^2`, and frequencies rounded to
-    within :math:`2^{-27}\sqrt d\|\omega_j\|`,
-    :math:`|f_j-(1-d\epsilon)(\omega_j^\top x)^2|\le\epsilon\|\omega_j\|^2` for
-    :math:`\epsilon=2^{-20}(1+\sqrt d/16)`. Since :math:`\sum_j\|\omega_j\|^2\le d\lambda_1` (and
-    :math:`\le d(\lambda_1+\lambda_2)/2` for two records and d > 1), and the average over the sphere
-    gives :math:`3\sum_j\|\omega_j\|^4\le d(d+2)S_4^2`, the errors' norms are at most
-    :math:`d\epsilon` times the sensitivities :math:`\lambda_1,\lambda_1+\lambda_2,S_4`; under
-    replacement the others follow from :math:`f\ge0`.
+    With it, rounded features exceed no bound of a sensitivity (the proof is in the chapter).
     """
     return 1.0 - n_features * 2.0**-20 * (1.0 + math.sqrt(n_features) / 16.0)
 
@@ -445,33 +406,14 @@ class SketchMap:
         :math:`2^{-1/2}(\mathrm{sign}\cos t+i\,\mathrm{sign}\cos(t-\pi/2))` with
         :math:`t=\omega_j^\top x+u_j`, or :math:`(\omega_j^\top x)^2` on the unit ball.
     frequencies : array_like of shape (n_features, n_components)
-        Finite, one frequency per column.
+        Finite, one frequency per column; arrays are copied and made read-only.
     dither : array_like of shape (n_components,), optional
         Phases u of the quantized map, radians; needed by it and refused by the others.
     bound : float or array_like of shape (n_features,), optional
         Public bound of the absolute values of entries, which :func:`sketch` clamps to it and rounds
         to a fraction of it. By default a power of two at which a coordinate makes 256 to 1024
-        turns, over the root of n_features, at its fastest frequency. Refused by the quadratic map,
-        whose records lie in the unit ball.
+        turns, over the root of n_features, at its fastest frequency. Refused by the quadratic map.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not real, not finite, empty or of the wrong shape, the dither is missing or
-        superfluous, or the bound is not positive.
-
-    Notes
-    -----
-    Arrays are copied and made read-only, so that the fingerprint stays true.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definitions 1, 4 and 6.
-
-    Examples
-    --------
-    >>> from dplit.sketching.sketches import SketchMap
     >>> fourier = SketchMap("fourier", [[0.0, 1.0]])
     >>> fourier.transform([[0.0]])
     array([[1.+0.j, 1.+0.j]])
@@ -528,23 +470,7 @@ class SketchMap:
     def structured(
         cls, kind: Kind, blocks: HadamardBlocks, dither: ArrayLike | None = None
     ) -> Self:
-        """Return the map of structured frequencies.
-
-        Parameters
-        ----------
-        kind : {"fourier", "quantized", "quadratic"}
-            Which map.
-        blocks : HadamardBlocks
-            As :func:`dplit.features.hadamard_blocks` draws them.
-        dither : array_like of shape (n_components,), optional
-            For the quantized map.
-
-        Returns
-        -------
-        SketchMap
-            That of ``blocks.matrix``. Its sums take exact matrix products and no fast transforms,
-            whose rounding would depend on the way.
-        """
+        """Return the map of ``blocks.matrix``; its sums take exact products, no fast transforms."""
         phases = None if dither is None else np.asarray(dither, dtype=np.float64)
         return cls(kind, blocks.matrix, phases)
 
@@ -573,10 +499,9 @@ class SketchMap:
         """Digest of kind, frequencies, dither and bound: equal for equal maps alone."""
         digest = hashlib.sha256(f"{self.kind} {self.frequencies.shape}".encode())
         digest.update(np.ascontiguousarray(self.frequencies).tobytes())
-        if self.dither is not None:
-            digest.update(self.dither.tobytes())
-        if self.bound is not None:
-            digest.update(self.bound.tobytes())
+        for more in (self.dither, self.bound):
+            if more is not None:
+                digest.update(more.tobytes())
         return digest.hexdigest()[:16]
 
     @cached_property
@@ -598,59 +523,27 @@ class SketchMap:
         if self.kind == "quantized":
             return np.full(self.n_components, FEATURE_ERROR)
         lost = 1.0 - quadratic_factor(self.n_features)
-        squares = np.linalg.norm(self.frequencies, axis=0) ** 2
-        return np.asarray(2.0 * lost * squares)
+        return np.asarray(2.0 * lost * np.linalg.norm(self.frequencies, axis=0) ** 2)
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Map every record to its features, in float64, as the definition says.
+        """Map records (n, d) to features (n, m) in float64, as the definition says.
 
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records. For the quadratic map rows longer than 1 are scaled back to length 1:
-            its sensitivity is that of the unit ball.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            complex128, every entry of modulus 1, or float64, nonnegative.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``X`` is not a finite real matrix with ``n_features`` columns.
+        Rows longer than 1 are scaled back to length 1 for the quadratic map, whose domain is the
+        ball.
         """
         records = check_real_matrix("X", X)
-        if self.kind == "quadratic":
-            records = clip_rows(records, 1.0)
         if records.shape[1] != self.n_features:
             raise ValueError(
                 f"X must have {self.n_features} columns, got X of shape {records.shape}"
             )
         if self.kind == "quadratic":
-            return quadratic_features(records, self.frequencies)
+            return quadratic_features(clip_rows(records, 1.0), self.frequencies)
         if self.dither is not None:
             return quantized_features(records, self.frequencies, self.dither)
         return complex_features(records, self.frequencies, normalize=False)
 
     def column_slice(self, n_components: int) -> SketchMap:
-        """Return the map of the first ``n_components`` frequencies.
-
-        Parameters
-        ----------
-        n_components : int
-            Between 1 and the number of frequencies.
-
-        Returns
-        -------
-        SketchMap
-            Its sketch of any records is the beginning of this map's sketch.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``n_components`` is no integer or out of range.
-        """
+        """Return the map of the first ``n_components`` frequencies."""
         count = check_integer("n_components", n_components)
         if count > self.n_components:
             raise ValueError(
@@ -662,29 +555,11 @@ class SketchMap:
 
 @dataclass(frozen=True)
 class NoiseRecord:
-    r"""Which noise a released sum carries.
+    """Which noise a released sum carries, ``collected / n_shares`` times one release's variance.
 
-    Parameters
-    ----------
-    kind : str
-        Name of the law: "laplace", "gaussian", "polydisc", "cube", ...
-    scale : float
-        Its scale for a release by one party: Laplace b, Gaussian sigma per real coordinate, or one
-        over the rate of a norm-exponential law.
-    count_scale : float, optional
-        Laplace scale of the noise on the count; None if the count is public or withheld.
-    n_shares : int, default=1
-        Number of workers among which one such noise is shared; 1 if every release carries it all.
-    collected : int, default=1
-        Number of released parts that were merged.
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        The relation for which the scale was calibrated. Under "replace_one" the count is public:
-        such a sketch may carry it without noise, and then hides no record's presence.
-
-    Notes
-    -----
-    The variance of the noise is ``collected / n_shares`` times that of one release of ``scale``.
-    The guarantee of ``scale`` is reached when ``collected >= n_shares``.
+    ``scale`` is that of one party's release: Laplace b, Gaussian sigma (per real coordinate), or
+    one over the rate; ``count_scale`` that of the Laplace noise on the count (None: public or
+    withheld). The guarantee, under ``neighboring``, is reached when ``collected >= n_shares``.
     """
 
     kind: str
@@ -705,10 +580,7 @@ class NoiseRecord:
         return self.collected >= self.n_shares
 
     def merge(self, other: NoiseRecord) -> NoiseRecord:
-        """Return the record of the sum of two independent releases; refuse unlike ones.
-
-        Unlike are laws, scales, shares and neighbouring relations.
-        """
+        """Return the record of the sum of two independent releases; refuse unlike ones."""
         if replace(self, collected=1) != replace(other, collected=1):
             raise ValueError(f"sketches must carry the same noise, got {self} and {other}")
         collected = self.collected + other.collected
@@ -721,22 +593,10 @@ class NoiseRecord:
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Sum of a feature map over records, with their number.
+    """Sum of a feature map over records, with their number: exact (int), noisy (float) or None.
 
-    Parameters
-    ----------
-    sum : ndarray of shape (n_components,)
-        The sum of the features, plus noise if ``noise`` says so.
-    count : int, float or None
-        Number of records: exact (int), noisy (float) or not released.
-    map : SketchMap
-        The public map.
-    noise : NoiseRecord or None
-        None for an exact sketch, which must not be published.
-
-    Notes
-    -----
-    The sum is copied and made read-only: what a release says about itself stays true.
+    Without noise it must not be published. The sum is copied and made read-only: what a release
+    says about itself stays true.
     """
 
     sum: NDArray[Any]
@@ -768,26 +628,7 @@ class Sketch:
         return cast("NDArray[Any]", self.sum / self.count)
 
     def merge(self, other: Sketch) -> Sketch:
-        """Return the sketch of the union of two disjoint sets of records.
-
-        Parameters
-        ----------
-        other : Sketch
-            Of the same map, and either both exact or both with noise of one kind and scale.
-
-        Returns
-        -------
-        Sketch
-            Sums, counts and noise records added.
-
-        Raises
-        ------
-        TypeError
-            If ``other`` is no sketch.
-        ValueError
-            If the maps differ, one is exact and the other noisy, the noises differ, more shares of
-            noise would come together than there are, or one count only is known.
-        """
+        """Return the sketch of the union of two disjoint sets of records."""
         if not isinstance(other, Sketch):
             raise TypeError(f"other must be a Sketch, got {type(other).__name__}")
         if self.map.fingerprint != other.map.fingerprint:
@@ -804,15 +645,34 @@ class Sketch:
         noise = None
         if self.noise is not None and other.noise is not None:
             noise = self.noise.merge(other.noise)
-        count = None
-        if self.count is not None and other.count is not None:
-            count = self.count + other.count
+        count = None if self.count is None or other.count is None else self.count + other.count
         return Sketch(self.sum + other.sum, count, self.map, noise)
 
     def column_slice(self, n_components: int) -> Sketch:
         """Return the sketch at the first ``n_components`` frequencies of the same records."""
         part = self.map.column_slice(n_components)
         return replace(self, sum=self.sum[:n_components], map=part)
+
+
+def merge_all(parts: Iterable[Sketch]) -> Sketch:
+    """Return the sketch of the union of disjoint parts, at least one: all exact or alike in noise.
+
+    The noise record is complete then; a missing share is an error.
+
+    >>> fourier = SketchMap("fourier", [[1.0]])
+    >>> merge_all(sketch(np.zeros((n, 1)), fourier) for n in (1, 2)).count
+    3
+    """
+    found = list(parts)
+    if not found:
+        raise ValueError("parts must not be empty, got 0 sketches")
+    whole = functools.reduce(Sketch.merge, found)
+    if whole.noise is not None and not whole.noise.complete:
+        raise ValueError(
+            f"all {whole.noise.n_shares} noise shares must be merged, "
+            f"got {whole.noise.collected} of them; nothing is released"
+        )
+    return whole
 
 
 def _chunks(X: Any, sketch_map: SketchMap) -> Iterator[NDArray[Any]]:
@@ -844,7 +704,9 @@ def _slabs(X: Any, sketch_map: SketchMap, size: int) -> Iterator[tuple[NDArray[A
             yield np.asarray(chunk[start : start + size]), index, start
 
 
-def _part(adder: Adder, slab: NDArray[Any], chunk: int, start: int) -> tuple[NDArray[Any], int]:
+def _part(
+    adder: PhaseAdder | QuadraticAdder, slab: NDArray[Any], chunk: int, start: int
+) -> tuple[NDArray[Any], int]:
     """Return the part of one slab and its number of records; refuse what is not finite."""
     finite = np.isfinite(slab)
     if not finite.all():
@@ -854,11 +716,7 @@ def _part(adder: Adder, slab: NDArray[Any], chunk: int, start: int) -> tuple[NDA
 
 
 def sketch(
-    X: Any,
-    sketch_map: SketchMap,
-    *,
-    block_rows: int = BLOCK_ROWS,
-    n_jobs: int | None = 1,
+    X: Any, sketch_map: SketchMap, *, block_rows: int = BLOCK_ROWS, n_jobs: int | None = 1
 ) -> Sketch:
     r"""Exact sketch :math:`\Sigma(X)=\sum_i\Phi(x_i)` with the number of records.
 
@@ -867,50 +725,20 @@ def sketch(
     X : array, memory map, iterable of arrays, or dask array
         Finite real records of shape (n_samples, n_features), or chunks of them; empty chunks are
         fine. An iterable is consumed once, one chunk in memory at a time. A dask array is summed
-        by its own workers (see :func:`dplit.sketching.release.sketch_dask`).
+        by its own workers.
     sketch_map : SketchMap
         The public map.
     block_rows : int, default=128
-        Records per block. Memory is O(block_rows * n_components) for every thread. It changes no
-        bit of the result.
+        Records per block; memory is O(block_rows * n_components) for every thread.
     n_jobs : int or None, default=1
-        Threads, as joblib counts them. Their number changes no bit of the result. A dask array has
-        its own workers.
+        Threads, as joblib counts them.
 
-    Returns
-    -------
-    Sketch
-        Without noise: not to be published. The mean is within :attr:`SketchMap.feature_error` of
-        the exact one, a few 1e-6, if records are within the map's bound; larger entries are clamped
-        to it.
+    Returns ------- Sketch     Without noise: not to be published. The sum has the same bits in
+    every order and for every     block, thread, chunk and BLAS, and merged sketches add to the bits
+    of the whole, up to     :math:`2^{30}` records: the sensitivity over the reals holds for what is
+    computed. The mean is     within :attr:`SketchMap.feature_error` of the exact one, a few 1e-6,
+    if records are within the     map's bound; larger entries are clamped to it.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a chunk is not a real finite matrix of ``n_features`` columns (the message names the
-        chunk and the record), or another argument is out of range. Nothing is returned then.
-
-    Notes
-    -----
-    The sum has the same bits in every order and for every block, thread, chunk and BLAS, and merged
-    sketches add to the bits of the whole, up to :math:`2^{30}` records in all: one record moves it
-    by its own feature and by nothing else. Entries are rounded to :math:`2^{-32}` of a power of two
-    above the bound, and frequencies to some :math:`2^{-35}`, so that matrix products are exact;
-    features lie near a circle of radius :math:`1-2^{-20}` and are rounded to multiples of
-    :math:`2^{-22}`, which add exactly, so that no modulus exceeds 1. Quadratic features are shrunk
-    by :math:`d2^{-20}(1+\sqrt d/16)` for the same reason. The sensitivity over the reals therefore
-    holds for what is computed, without a further term. That the mean is a millionth too small is
-    far below any noise.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), equation (1).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.sketches import SketchMap, sketch
     >>> fourier = SketchMap("fourier", [[1.0, 2.0]])
     >>> whole = sketch(np.array([[0.0], [np.pi]]), fourier)
     >>> whole.count, whole.mean.real.round(5).tolist()
@@ -920,13 +748,49 @@ def sketch(
     if not isinstance(sketch_map, SketchMap):
         raise TypeError(f"sketch_map must be a SketchMap, got {type(sketch_map).__name__}")
     if type(X).__module__.startswith("dask."):
-        from dplit.sketching.release import sketch_dask
-
-        return sketch_dask(X, sketch_map, block_rows=rows)
-    threads = effective_n_jobs(n_jobs)
-    adders = [feature_adder(sketch_map, rows) for _ in range(threads)]
+        return dask_sketch(X, sketch_map, exact_part, lambda count: [(rows,)] * count)
+    adders = [feature_adder(sketch_map, rows) for _ in range(effective_n_jobs(n_jobs))]
     total, count = np.zeros(adders[0].shape, np.int64), 0
     for part, size in in_order(_part, _slabs(X, sketch_map, _SLAB * rows), adders):
         total += part
         count += size
     return Sketch(adders[0].total(total, count), count, sketch_map)
+
+
+def exact_part(index: int, X: Any, sketch_map: SketchMap, block_rows: int) -> Sketch:
+    """Return the exact sketch of one part of the data; an error says which part it was."""
+    try:
+        return sketch(X, sketch_map, block_rows=block_rows)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"part {index}: {error}; nothing is released") from None
+
+
+def dask_sketch(
+    X: Any,
+    sketch_map: SketchMap,
+    work: Callable[..., Sketch],
+    arguments: Callable[[int], Iterable[tuple[Any, ...]]],
+) -> Sketch:
+    """Merge ``work(index, chunk, sketch_map, *more)`` of a dask array, done where its chunks lie.
+
+    ``arguments(count)`` gives what more each of the chunks gets. Only sketches travel.
+    """
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must have shape (n, {sketch_map.n_features}), got {X.ndim} axes; "
+            "nothing is released"
+        )
+    dask: Any = importlib.import_module("dask")
+    blocks = X.rechunk({1: -1}).to_delayed().ravel().tolist()
+    run = dask.delayed(work, pure=False)
+    tasks = [
+        run(index, block, sketch_map, *more)
+        for index, (block, more) in enumerate(zip(blocks, arguments(len(blocks)), strict=True))
+    ]
+    try:
+        return merge_all(dask.compute(*tasks))
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":
+            raise
+        message = f"workers died while sketching, nothing is released: {error}"
+        raise RuntimeError(message) from error

@@ -48,12 +48,8 @@ __all__ = [
 ]
 
 
-# Acceptable numbers of records, sizes and budgets: (29) and the rule of Section 6.6.
-#
-# The rule wants ``m >= 2 k d`` for the search to succeed and a noise-to-signal ratio of at most
-# ``m / (10^3 k d)``. For Laplace noise on Fourier features the ratio is exactly
-# ``8 C_0 m^2 / (n epsilon)^2`` with ``C_0 = m / |z|^2``; the paper keeps orders of magnitude and
-# writes ``m^2 / (n epsilon)^2``. Both are here: ``factor=1`` is the printed rule.
+# Acceptable numbers of records, sizes and budgets: (29) and the rule of Section 6.6, which wants
+# ``m >= 2 k d`` and a ratio of at most ``m / (10^3 k d)``; ``factor=1`` is the printed rule.
 
 
 #: Least number of frequencies per unknown coordinate.
@@ -64,35 +60,11 @@ _NSR = 1e3
 
 
 def laplace_nsr(n_components: int, *, budget: float, signal: float) -> float:
-    r"""Noise-to-signal ratio of a mean of Fourier features under Laplace noise.
+    r"""Noise-to-signal ratio :math:`8C_0m^2/(n\varepsilon)^2` of Laplace noise.
 
-    Parameters
-    ----------
-    n_components : int
-        Number m of frequencies.
-    budget : float
-        The product ``n epsilon`` > 0.
-    signal : float
-        ``C_0 = m / |z|^2`` >= 1.
+    ``budget`` is the product of n and epsilon, ``signal`` is :math:`C_0=m/\|z\|^2\ge1`. The scale
+    of the sum is ``b = sqrt(2) m / epsilon``, a complex coordinate has second moment ``4 b^2``.
 
-    Returns
-    -------
-    float
-        ``8 C_0 m^2 / (n epsilon)^2``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    The scale of the sum is ``b = sqrt(2) m / epsilon``; a complex coordinate has second moment
-    ``4 b^2``; there are m of them, and the mean divides by n.
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import laplace_nsr
     >>> round(laplace_nsr(100, budget=1000.0, signal=5.0), 12)
     0.4
     """
@@ -104,34 +76,11 @@ def laplace_nsr(n_components: int, *, budget: float, signal: float) -> float:
 def required_records(
     n_components: int, n_clusters: int, n_features: int, *, epsilon: float, factor: float = 1.0
 ) -> float:
-    r"""Records that (29) asks for, drastic subsampling of the features included.
+    """Records that (29) asks for, ``max(10^3 k d, sqrt(factor 10^3 k d m) / epsilon)``.
 
-    Parameters
-    ----------
-    n_components, n_clusters, n_features : int
-        Size m, clusters k, dimension d.
-    epsilon : float
-        Budget > 0.
-    factor : float, default=1.0
-        Constant in front of ``m^2 / (n epsilon)^2``: 1 as printed, ``8 C_0`` exactly.
+    Drastic subsampling of the features is included. ``factor`` multiplies ``m^2 / (n epsilon)^2``:
+    1 as printed, ``8 C_0`` exactly.
 
-    Returns
-    -------
-    float
-        ``max(10^3 k d, sqrt(factor 10^3 k d m) / epsilon)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees (2022), equation (29).
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import required_records
     >>> required_records(1000, 10, 10, epsilon=0.1)
     100000.0
     """
@@ -151,34 +100,10 @@ class SizeRange(NamedTuple):
 def size_range(
     n_clusters: int, n_features: int, *, budget: float, factor: float = 1.0
 ) -> SizeRange:
-    r"""Sketch sizes that the rule of Section 6.6 accepts, without subsampling.
+    """Sizes accepted by Section 6.6: ``2 k d`` to ``(n epsilon)^2 / (factor 10^3 k d)``.
 
-    Parameters
-    ----------
-    n_clusters, n_features : int
-        Clusters k, dimension d.
-    budget : float
-        The product ``n epsilon`` > 0.
-    factor : float, default=1.0
-        1 as printed, ``8 C_0`` exactly.
+    ``budget`` is the product of n and epsilon; ``factor`` is 1 as printed, ``8 C_0`` exactly.
 
-    Returns
-    -------
-    SizeRange
-        ``2 k d`` and ``(n epsilon)^2 / (factor 10^3 k d)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Chatalic et al. (2022), Section 6.6.
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import size_range
     >>> size_range(4, 8, budget=4000.0)
     SizeRange(low=64.0, high=500.0)
     """
@@ -188,32 +113,10 @@ def size_range(
 
 
 def least_budget(n_clusters: int, n_features: int, *, factor: float = 1.0) -> float:
-    r"""Least ``n epsilon`` at which the rule of Section 6.6 accepts any size.
+    """Least ``n epsilon`` at which Section 6.6 accepts any size: ``sqrt(2 * 10^3 factor) k d``.
 
-    Parameters
-    ----------
-    n_clusters, n_features : int
-        Clusters k, dimension d.
-    factor : float, default=1.0
-        1 as printed, ``8 C_0`` exactly.
+    ``factor`` is 1 as printed, ``8 C_0`` exactly.
 
-    Returns
-    -------
-    float
-        ``sqrt(2 * 10^3 factor) k d``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Chatalic et al. (2022), Section 6.6: 0.14, 0.014 and 0.0014 for n = 1e4, 1e5, 1e6.
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import least_budget
     >>> round(least_budget(4, 8)), round(least_budget(4, 8, factor=40.0))
     (1431, 9051)
     """
@@ -221,13 +124,8 @@ def least_budget(n_clusters: int, n_features: int, *, factor: float = 1.0) -> fl
     return float(np.sqrt(_LEAST_RATIO * _NSR * check_positive("factor", factor)) * size)
 
 
-# Noise-to-signal ratios of private subsampled sketches, in closed form.
-#
-# The ratio is the mean squared error of the released mean, over the squared norm of a reference:
-# the
-# sketch z of the law of the data (and then the draw of the data counts as noise), or the sketch
-# :math:`z_X` of the data at hand. The joint law of a mask's entries does not matter, only its
-# rate.
+# Noise-to-signal ratios: the mean squared error of the released mean over the squared norm of a
+# reference. Of a mask's law only the rate matters.
 
 
 Reference = Literal["law", "data"]
@@ -240,36 +138,12 @@ Noise = Literal["laplace", "gaussian", "polydisc", "cube"]
 def noise_variance(
     noise: Noise, *, scale: float, n_components: int, complex_valued: bool = True
 ) -> float:
-    r"""Mean squared modulus of one entry of the noise.
+    r"""Mean squared modulus of one entry of the noise (Definitions 11, 12 and 15, Appendix D).
 
-    Parameters
-    ----------
-    noise : {"laplace", "gaussian", "polydisc", "cube"}
-    scale : float
-        Laplace scale b, Gaussian sigma (both per real coordinate), or the inverse of the rate.
-    n_components : int
-        Number m of entries; matters for "polydisc" and "cube", whose entries share a radius.
-    complex_valued : bool, default=True
-        Whether an entry has two real coordinates; "polydisc" and "cube" are always complex.
+    :math:`4b^2` (Laplace), :math:`2\sigma^2` (Gaussian), :math:`(2m+1)(m+1)/\xi^2` (polydisc) or
+    :math:`\frac23(2m+1)(2m+2)/\xi^2` (cube); half of the first two for real entries. ``scale`` is b
+    or sigma per real coordinate, or the inverse of the rate :math:`\xi`.
 
-    Returns
-    -------
-    float
-        :math:`4b^2`, :math:`2\sigma^2`, :math:`(2m+1)(m+1)/\xi^2` or
-        :math:`\frac23(2m+1)(2m+2)/\xi^2`; half of the first two for real entries.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range, or a real polydisc or cube is asked for.
-
-    References
-    ----------
-    Chatalic et al. (2022), Definitions 11, 12 and 15, Appendix D.
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import noise_variance
     >>> noise_variance("laplace", scale=3.0, n_components=20)
     36.0
     """
@@ -298,50 +172,13 @@ def noise_to_signal(
     reference: Reference = "law",
     sampling: Sampling = "poisson",
 ) -> float:
-    r"""Noise-to-signal ratio of a private, subsampled sketch with public n.
+    r"""Noise-to-signal ratio of a private, subsampled sketch with public n: Lemma 26.
 
-    Parameters
-    ----------
-    n_samples, n_components : int
-        Numbers n of records (at least 2 without replacement) and m of features.
-    feature_energy : float
-        Mean of :math:`\|\Phi(x)\|^2` over the reference; m for Fourier features.
-    signal_energy : float
-        Squared norm of the reference, positive.
-    noise_variance : float
-        :math:`E|\xi_j|^2`, nonnegative, as :func:`noise_variance` computes it.
-    alpha, beta : float, default=1.0
-        Sampling rates of features and records, in (0, 1].
-    reference : {"law", "data"}, default="law"
-        Sketch z of the law, or :math:`z_X` of the data.
-    sampling : {"poisson", "without_replacement"}, default="poisson"
-        How records are sampled.
+    Over the sketch z of the law, or :math:`z_X` of the data (``reference``), of squared norm
+    ``signal_energy``; ``feature_energy`` is the mean of :math:`\|\Phi(x)\|^2` over it,
+    ``noise_variance`` is :math:`E|\xi_j|^2`, ``alpha`` and ``beta`` are the rates of features and
+    of records. The formulas are in the chapter.
 
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Notes
-    -----
-    Poisson: :math:`\frac1n(\frac{E\|\Phi\|^2}{\alpha\beta\|z\|^2}-1)+N` and
-    :math:`\frac1n(\frac1{\alpha\beta}-1)\frac{E\|\Phi\|^2}{\|z_X\|^2}+N`, with
-    :math:`N=m\sigma_\xi^2/(n^2\beta^2\|z\|^2)`. Without replacement the first has
-    :math:`\frac1{n\beta}(\frac{E\|\Phi\|^2}{\alpha\|z\|^2}-1)`, the second
-    :math:`(\frac{1/\beta-1}{n-1}+\frac{1/\alpha-1}{\beta n})\frac{E\|\Phi\|^2}{\|z_X\|^2}
-    -\frac{1/\beta-1}{n-1}`.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 26 and Appendix D.
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import noise_to_signal
     >>> energies = dict(feature_energy=10.0, signal_energy=5.0, noise_variance=4.0)
     >>> round(noise_to_signal(n_samples=100, n_components=10, alpha=0.5, **energies), 9)
     0.0308
@@ -368,33 +205,11 @@ def noise_to_signal(
 
 
 def without_replacement_variance(values: ArrayLike, n_kept: int) -> float:
-    r"""Variance of the mean of some entries, chosen without replacement.
+    r"""Variance of the mean of ``n_kept`` entries without replacement: Lemma 30.
 
-    Parameters
-    ----------
-    values : array_like of shape (n,)
-        Real or complex numbers, at least two.
-    n_kept : int
-        Number n' of entries in the mean, 1 to n.
+    :math:`\frac{\sigma^2}{n'}\frac{n-n'}{n-1}`, with :math:`\sigma^2` the mean of
+    :math:`|x_i-\mu|^2`.
 
-    Returns
-    -------
-    float
-        :math:`\frac{\sigma^2}{n'}\frac{n-n'}{n-1}`, with :math:`\sigma^2` the mean of
-        :math:`|x_i-\mu|^2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there are fewer than two values or ``n_kept`` is out of range.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 30.
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import without_replacement_variance
     >>> without_replacement_variance([0.0, 2.0], 1)
     1.0
     """
@@ -423,41 +238,12 @@ def fourier_noise_nsr(
     beta: float = 1.0,
     as_printed: bool = False,
 ) -> float:
-    r"""Part of the ratio that Laplace noise adds to Fourier features, with record sampling.
+    r"""Part of the ratio that Laplace noise adds, with sampling of records: (21) to (23).
 
-    Parameters
-    ----------
-    epsilon : float
-        Budget of the whole under "add_remove", positive.
-    n_samples : float
-        Number n of records, public.
-    n_components : int
-        Number m of features.
-    c0 : float
-        The constant :math:`m/\|z\|^2`, positive.
-    beta : float, default=1.0
-        Rate of Poisson sampling of records, in (0, 1].
-    as_printed : bool, default=False
-        Without the factor 8, as (23) has it.
+    :math:`8C_0m^2/(n\beta\varepsilon')^2`, :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)`,
+    for public n; the same for every sampling of a fixed number of features. As printed without the
+    8.
 
-    Returns
-    -------
-    float
-        :math:`8C_0m^2/(n\beta\varepsilon')^2` with :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/
-        \beta)`. The same for all sampling of features with a fixed number of ones.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), (21), (22) and (23).
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import fourier_noise_nsr
     >>> round(fourier_noise_nsr(epsilon=1.0, n_samples=1e4, n_components=1000, c0=5.0), 12)
     0.4
     """
@@ -470,39 +256,11 @@ def fourier_noise_nsr(
 def contributions(
     *, epsilon: float, n_samples: float, n_components: int, c0: float, alpha: float = 1.0
 ) -> Contributions:
-    r"""The three parts of the ratio for Fourier features with Laplace noise, reference z.
+    r"""The three parts of the ratio for Fourier features with Laplace noise: Section 6.4.
 
-    Parameters
-    ----------
-    epsilon : float
-        Budget under "add_remove", positive; n is public.
-    n_samples : float
-        Number n of records.
-    n_components : int
-        Number m of features.
-    c0 : float
-        The constant :math:`m/\|z\|^2\ge1`.
-    alpha : float, default=1.0
-        Share of features that are kept, in (0, 1].
+    :math:`(C_0-1)/n`, :math:`8C_0m^2/(n\varepsilon)^2` (the paper drops the 8) and
+    :math:`\frac{C_0}n(\frac1\alpha-1)`; their sum is the ratio of Lemma 26.
 
-    Returns
-    -------
-    Contributions
-        :math:`(C_0-1)/n`, :math:`8C_0m^2/(n\varepsilon)^2` (the paper drops the 8) and
-        :math:`\frac{C_0}n(\frac1\alpha-1)`. Their sum is the ratio of Lemma 26.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), Section 6.4.
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import contributions
     >>> setting = dict(epsilon=1.0, n_samples=1e4, n_components=100, c0=5.0)
     >>> [round(v, 6) for v in contributions(**setting, alpha=0.1)]
     [0.0004, 0.004, 0.0045]
@@ -519,33 +277,10 @@ def contributions(
 def needed_samples(
     *, nsr_max: float, epsilon: float, n_components: int, c0: float, alpha: float = 1.0
 ) -> Contributions:
-    r"""Numbers of records at which each part of the ratio falls to a threshold.
+    r"""Numbers of records at which each part of the ratio falls to ``nsr_max``, t: (24) to (26).
 
-    Parameters
-    ----------
-    nsr_max : float
-        Threshold, positive.
-    epsilon, n_components, c0, alpha
-        As in :func:`contributions`.
+    :math:`(C_0-1)/t`, :math:`m\sqrt{8C_0}/(\varepsilon\sqrt t)` and :math:`C_0(1/\alpha-1)/t`.
 
-    Returns
-    -------
-    Contributions
-        :math:`(C_0-1)/t`, :math:`m\sqrt{8C_0}/(\varepsilon\sqrt t)` and
-        :math:`C_0(1/\alpha-1)/t`: conditions (24) to (26) with their constants.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), (24), (25) and (26).
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import needed_samples
     >>> found = needed_samples(nsr_max=0.01, epsilon=1.0, n_components=100, c0=2.0)
     >>> [round(v, 9) for v in found]
     [100.0, 4000.0, 0.0]
@@ -558,32 +293,10 @@ def needed_samples(
 
 
 def data_sampling_ratio(*, n_samples: int, c0: float) -> float:
-    r"""Sampling error of records without replacement, over that of features, reference :math:`z_X`.
+    r"""Sampling error of records without replacement over that of features, reference :math:`z_X`.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number n of records, at least 2.
-    c0 : float
-        The constant :math:`m/\|z_X\|^2\ge1`.
+    :math:`\frac n{n-1}(1-\frac1{C_0})`, at equal work and without noise: end of Section 6.3.
 
-    Returns
-    -------
-    float
-        :math:`\frac n{n-1}(1-\frac1{C_0})`, at equal work and without noise.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), end of Section 6.3.
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import data_sampling_ratio
     >>> round(data_sampling_ratio(n_samples=10_000, c0=5.0), 4)
     0.8001
     """
@@ -602,34 +315,11 @@ def subsampling_curve(
     n_components: int,
     c0: float,
 ) -> Array:
-    r"""Total ratio against the share of work that is done, for one of the two ways to sample.
+    r"""Total ratio against the share :math:`\alpha\beta` of work, for one way to sample: Figure 7.
 
-    Parameters
-    ----------
-    rates : array_like
-        Shares :math:`\alpha\beta` in (0, 1].
-    sampled : {"features", "data"}
-        Features with a fixed number of ones, or records with Poisson sampling.
-    epsilon, n_samples, n_components, c0
-        As in :func:`contributions`.
+    Lemma 26 with the exact noise of (22); a fixed number of features, or records by Poisson
+    sampling.
 
-    Returns
-    -------
-    ndarray of the shape of ``rates``
-        Lemma 26 with the exact noise of (22), Fourier features, reference z, public n.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), Figure 7.
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import subsampling_curve
     >>> setting = dict(epsilon=1.0, n_samples=10_000, n_components=1000, c0=5.0)
     >>> [float(subsampling_curve([0.1], sampled=s, **setting)[0].round(3))
     ...  for s in ("features", "data")]
@@ -656,11 +346,8 @@ def subsampling_curve(
     return np.array(values).reshape(shares.shape)
 
 
-# The constant :math:`C_0=m/\|z\|^2` of Fourier sketches of Gaussian mixtures, exactly.
-#
-# With frequencies :math:`N(0,\tau^2I)` the mean of :math:`|\psi(\omega)|^2`, for the
-# characteristic
-# function of a mixture, is a double sum over its components. No sketch is needed.
+# The constant :math:`C_0=m/\|z\|^2` of Fourier sketches of Gaussian mixtures: a double sum over the
+# components, since the mean energy over frequencies :math:`N(0,\tau^2I)` is a Gaussian integral.
 
 
 def mixture_constant(
@@ -670,41 +357,12 @@ def mixture_constant(
     frequency_std: float,
     weights: ArrayLike | None = None,
 ) -> float:
-    r"""Exact constant of a mixture of Gaussians of equal spread, for many frequencies.
+    r"""Exact constant of a mixture of Gaussians of equal spread s, for many frequencies.
 
-    Parameters
-    ----------
-    centers : array_like of shape (k, d)
-        Centres of the clusters.
-    cluster_std : float
-        Standard deviation s of every coordinate within a cluster, nonnegative.
-    frequency_std : float
-        Standard deviation :math:`\tau` of every coordinate of a frequency, positive.
-    weights : array_like of shape (k,), optional
-        Positive weights with sum 1; equal by default.
+    :math:`1/E|\psi(\omega)|^2\ge1`, the limit of :math:`m/\|z\|^2`: with :math:`q=1+2\tau^2s^2`,
+    :math:`E|\psi|^2=q^{-d/2}\sum_{ij}w_iw_je^{-\tau^2\|c_i-c_j\|^2/(2q)}`. Weights are equal by
+    default.
 
-    Returns
-    -------
-    float
-        :math:`1/E|\psi(\omega)|^2`, at least 1: the limit of :math:`m/\|z\|^2` as m grows.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong shape or range.
-
-    Notes
-    -----
-    With :math:`q=1+2\tau^2s^2`, :math:`E|\psi|^2=q^{-d/2}\sum_{ij}w_iw_j
-    e^{-\tau^2\|c_i-c_j\|^2/(2q)}`: a Gaussian integral for every pair.
-
-    References
-    ----------
-    Chatalic et al. (2022), Section 6.4.
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import mixture_constant
     >>> round(mixture_constant([[0.0], [100.0]], cluster_std=0.0, frequency_std=1.0), 9)
     2.0
     """
@@ -723,28 +381,8 @@ def mixture_constant(
 def separated_constant(
     n_clusters: int, n_features: int, *, cluster_std: float, frequency_std: float
 ) -> float:
-    r"""Constant of equal clusters that are far apart: the largest that k clusters can have.
+    """Constant :math:`kq^{d/2}` of equal clusters far apart: the largest that k clusters can have.
 
-    Parameters
-    ----------
-    n_clusters, n_features : int
-        Numbers k of clusters and d of features.
-    cluster_std, frequency_std : float
-        As in :func:`mixture_constant`.
-
-    Returns
-    -------
-    float
-        :math:`k(1+2\tau^2s^2)^{d/2}`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> from dplit.sketching.utility import separated_constant
     >>> separated_constant(4, 2, cluster_std=1.0, frequency_std=0.5)
     6.0
     """
@@ -755,25 +393,8 @@ def separated_constant(
 
 
 def typical_constant(law: MixtureLaw) -> float:
-    """Constant of a random mixture, with the energy averaged over its centres.
+    """Constant of a random mixture: the mean of ``1 / mixture_constant``, inverted.
 
-    Parameters
-    ----------
-    law : MixtureLaw
-
-    Returns
-    -------
-    float
-        Inverse of the mean of ``1 / mixture_constant`` over the law of the centres.
-
-    Notes
-    -----
-    The mean of the kernel over two independent centres is a Gaussian integral once more.
-
-    Examples
-    --------
-    >>> from dplit.sketching.data import MixtureLaw
-    >>> from dplit.sketching.utility import typical_constant
     >>> round(typical_constant(MixtureLaw(10, 10, separation=1.5, frequency_variance=0.1)), 2)
     7.56
     """
@@ -786,34 +407,7 @@ def typical_constant(law: MixtureLaw) -> float:
 def sketched_constants(
     law: MixtureLaw, *, n_components: int, n_draws: int, seed: int, name: str
 ) -> Estimate:
-    """Inverse mean energy of sketches of random mixtures, by simulation.
-
-    Parameters
-    ----------
-    law : MixtureLaw
-    n_components : int
-        Number m of frequencies of each sketch.
-    n_draws : int
-        Number of mixtures, each with frequencies of its own.
-    seed : int
-        Seed of the run.
-    name : str
-        Name of the claim, which selects the streams.
-
-    Returns
-    -------
-    Estimate
-        Mean and standard error of :math:`\\|z\\|^2/m`, the inverse of the constant.
-
-    Examples
-    --------
-    >>> from dplit.sketching.data import MixtureLaw
-    >>> from dplit.sketching.utility import sketched_constants
-    >>> law = MixtureLaw(1, 2, separation=1.0, frequency_variance=0.5)
-    >>> found = sketched_constants(law, n_components=500, n_draws=20, seed=0, name="example")
-    >>> bool(abs(found.mean - 0.5) < 0.05)
-    True
-    """
+    r"""Mean and standard error of :math:`\|z\|^2/m` over sketches of random mixtures."""
 
     def energy(trial: Trial) -> float:
         frequencies = law.frequencies(n_components, rng=trial.stream("public"))

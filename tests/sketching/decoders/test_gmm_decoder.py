@@ -13,7 +13,6 @@ from sklearn.mixture import GaussianMixture
 from dplit.features import complex_features
 from dplit.sketching.decoders.mixtures import (
     decode_mixture,
-    decode_mixtures,
     gmm_risk,
     log_density,
     mixture_cost,
@@ -153,53 +152,6 @@ def test_variances_and_means_stay_in_their_ranges():
     fit = decode_mixture(z, omega, 1, bounds=(-2, 2), rng=rng, min_variance=0.01)
     assert np.abs(fit.means).max() <= 2.0
     assert fit.variances.min() >= 0.01 * 4 * (1 - 1e-9)
-
-
-@pytest.mark.claim("sketch-beyond-gmm")
-@pytest.mark.parametrize("noise", [0.0, 0.02])
-def test_a_batch_agrees_with_one_after_the_other(noise):
-    """Costs at most 1 % above SciPy's, or at rounding; kills mixed-up problems and wrong slopes.
-
-    Every third sketch is a sum of 500 records in place of a mean: its factor ends in ``mass``.
-    """
-    rng = stream(0, "gmm-batch", "data")
-    omega = 0.5 * stream(0, "gmm-batch", "public").standard_normal((3, 120))
-    z = []
-    for row in range(5):
-        weights, means = rng.dirichlet([5.0, 5.0]), rng.uniform(-3, 3, (2, 3))
-        exact = mixture_sketch(omega, weights, means, rng.uniform(0.2, 0.6, (2, 3)))
-        gauss = rng.standard_normal((2, 120))
-        z.append((exact + noise * (gauss[0] + 1j * gauss[1])) * (500.0 if row % 3 == 0 else 1.0))
-    options = {"bounds": (-4, 4), "n_starts": 2}
-    together = decode_mixtures(z, omega, 2, rng=stream(0, "gmm-batch", "noise"), **options)
-    for row, fit in enumerate(together):
-        alone = decode_mixture(z[row], omega, 2, rng=stream(1, "gmm-batch", "noise"), **options)
-        size = np.vdot(z[row], z[row]).real
-        assert fit.cost <= 1.01 * alone.cost + 1e-10 * size
-        assert alone.cost <= 1.01 * fit.cost + 1e-4 * size  # SciPy's run ends earlier
-        assert fit.cost == min(fit.start_costs)
-        assert fit.weights.sum() == pytest.approx(1.0)
-        assert fit.mass == pytest.approx(500.0 if row % 3 == 0 else 1.0, rel=0.05)
-        ours = mixture_cost(z[row], omega, fit.mass * fit.weights, fit.means, np.log(fit.variances))
-        assert ours == pytest.approx(fit.cost, rel=1e-9, abs=1e-20 * size)
-        order = np.argsort(fit.means[:, 0])
-        peer = alone.means[np.argsort(alone.means[:, 0])]
-        np.testing.assert_allclose(fit.means[order], peer, atol=0.15)
-
-
-def test_bad_batches_are_named():
-    rng, omega = np.random.default_rng(0), np.ones((2, 10))
-    options = {"bounds": (-1, 1), "rng": rng}
-    with pytest.raises(ValueError, match="z must have 10 entries"):
-        decode_mixtures(np.ones((3, 9)), omega, 1, **options)
-    with pytest.raises(ValueError, match="z must have 2 axes"):
-        decode_mixtures(np.ones(10), omega, 1, **options)
-    with pytest.raises(ValueError, match="at least 13 entries for 5 components"):
-        decode_mixtures(np.ones((3, 10)), omega, 5, **options)
-    with pytest.raises(ValueError, match="must not be zero"):
-        decode_mixtures(np.diag([1.0, 0.0]) @ np.ones((2, 10)), omega, 1, **options)
-    with pytest.raises(TypeError, match="rng must be"):
-        decode_mixtures(np.ones((3, 10)), omega, 1, bounds=(-1, 1), rng=0)
 
 
 def test_bad_input_is_named():

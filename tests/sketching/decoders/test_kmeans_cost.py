@@ -11,7 +11,6 @@ from dplit.sketching.decoders.kmeans import (
     LloydReference,
     lloyd,
     lloyd_reference,
-    relative_sse,
     sse,
 )
 
@@ -83,12 +82,6 @@ def test_references_are_ordered_and_use_what_they_are_given(monkeypatch):
     assert isinstance(alone, LloydReference)
 
 
-@pytest.mark.claim("sketch-def2")
-def test_relative_risk_is_the_quotient():
-    X, centroids = _data()
-    np.testing.assert_allclose(relative_sse(X, centroids, 2.5), sse(X, centroids) / 2.5)
-
-
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -97,7 +90,6 @@ def test_relative_risk_is_the_quotient():
         (lambda: sse([[1.0, 2.0]], [[0.0]]), ValueError, "centroids must have shape"),
         (lambda: sse([[1.0]], [0.0]), ValueError, "centroids must have shape"),
         (lambda: sse(np.empty((0, 2)), [[0.0, 0.0]]), ValueError, "X must not be empty"),
-        (lambda: relative_sse([[1.0]], [[0.0]], 0.0), ValueError, "reference must be positive"),
         (lambda: lloyd([[1.0]], 1, n_starts=0, rng=None), ValueError, "n_starts must be at"),
         (lambda: lloyd([[1.0]], 1, n_starts=1, rng=0), TypeError, "rng must be"),
     ],

@@ -12,7 +12,6 @@ from sklearn.decomposition import TruncatedSVD
 from dplit.features import orthonormal_blocks, quadratic_features
 from dplit.sketching.decoders.pca import (
     compressive_pca,
-    compressive_pcas,
     degrees_of_freedom,
     low_rank_cost,
     low_rank_gradient,
@@ -138,46 +137,6 @@ def test_sketches_that_no_matrix_explains_give_a_finite_fit(z):
 def test_degrees_of_freedom():
     assert degrees_of_freedom(5, 5) == 15
     assert degrees_of_freedom(5, 1) == 5
-
-
-@pytest.mark.claim("sketch-beyond-pca")
-@pytest.mark.parametrize("noise", [0.0, 0.3])
-def test_a_batch_agrees_with_one_after_the_other(noise):
-    """The same minima as SciPy from the same kind of starts; kills mixed-up problems and slopes."""
-    rng = stream(0, "pca-batch", "data")
-    omega = stream(0, "pca-batch", "public").standard_normal((6, 60)) / math.sqrt(6)
-    matrices = [size * _low_rank(6, 2, f"pca-batch-{size}") for size in (0.01, 1.0, 100.0)]
-    z = np.array([measure(C, omega) * (1 + noise * rng.standard_normal(60)) for C in matrices])
-    together = compressive_pcas(z, omega, 2, rng=stream(0, "pca-batch", "noise"))
-    assert len(together) == 3
-    for row, fit, exact in zip(z, together, matrices, strict=True):
-        alone = compressive_pca(row, omega, 2, rng=stream(1, "pca-batch", "noise"))
-        assert fit.cost == pytest.approx(alone.cost, rel=1e-6, abs=1e-10 * (row @ row))
-        tolerance = 1e-3 * np.abs(exact).max()
-        np.testing.assert_allclose(fit.matrix, alone.matrix, atol=tolerance)
-        if noise == 0.0:
-            np.testing.assert_allclose(fit.matrix, exact, atol=tolerance)
-        root = fit.components * np.sqrt(fit.eigenvalues)
-        scale = 1e-10 * (row @ row)
-        assert low_rank_cost(root, omega, row) == pytest.approx(fit.cost, rel=1e-9, abs=scale)
-        assert fit.cost == min(fit.start_costs)
-        assert len(fit.start_costs) == 2
-
-
-def test_bad_batches_are_named():
-    rng, omega = np.random.default_rng(0), np.ones((3, 10))
-    with pytest.raises(ValueError, match="z must have 10 entries"):
-        compressive_pcas(np.ones((2, 9)), omega, 1, rng=rng)
-    with pytest.raises(ValueError, match="z must have 2 axes"):
-        compressive_pcas(np.ones(10), omega, 1, rng=rng)
-    with pytest.raises(ValueError, match="n_components must be at most 3"):
-        compressive_pcas(np.ones((2, 10)), omega, 4, rng=rng)
-    with pytest.raises(TypeError, match="z must be real"):
-        compressive_pcas(np.ones((2, 10)) * 1j, omega, 1, rng=rng)
-    with pytest.raises(TypeError, match="rng must be"):
-        compressive_pcas(np.ones((2, 10)), omega, 1, rng=0)
-    flat = compressive_pcas(np.zeros((1, 10)), np.eye(3, 10), 1, rng=rng)[0]
-    assert flat.cost == pytest.approx(0.0, abs=1e-6)
 
 
 def test_bad_input_is_named():

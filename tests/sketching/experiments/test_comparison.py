@@ -1,10 +1,9 @@
-"""The comparisons: against the methods called by hand, the public half of the digits, figures."""
+"""The comparisons: against the methods called by hand, the public half of the digits."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from sklearn.datasets import load_digits
 
 from dplit.baselines import private_lloyd, spread_centers
@@ -19,11 +18,6 @@ from dplit.sketching.experiments.comparison import (
     digits_problem,
     kmeans_comparison,
     private_risks,
-)
-from dplit.sketching.experiments.comparison_plots import (
-    comparison_figure,
-    mixture_figure,
-    pca_figure,
 )
 from dplit.sketching.experiments.models import (
     PCA_METHODS,
@@ -86,7 +80,7 @@ def test_risks_are_those_of_the_methods_called_by_hand():
 @pytest.mark.claim("sketch-beyond-comparison")
 def test_budget_for_a_level_interpolates():
     risks = {"laplace": np.array([[4.0, 2.0, 1.0], [4.0, 2.0, 1.0]])}
-    run = KMeansComparison((0.1, 1.0, 10.0), 1e-8, risks, np.ones(2))
+    run = KMeansComparison(risks, (0.1, 1.0, 10.0), 1e-8, np.ones(2))
     assert run.budget_for("laplace", 1.5) == pytest.approx(10**0.5)
     assert run.budget_for("laplace", 2.0) == pytest.approx(1.0)
     assert run.budget_for("laplace", 5.0) == 0.1
@@ -117,8 +111,8 @@ def test_digits_need_larger_budgets():
     run = digits_comparison(
         n_components=500, epsilons=[1.0, 100.0], delta=1e-5, n_trials=2, seed=0, name="test-digits"
     )
-    assert run.risks["laplace"][:, 0].min() > 2.0
-    assert run.risks["laplace"][:, 1].max() < 1.2
+    assert run.values["laplace"][:, 0].min() > 2.0
+    assert run.values["laplace"][:, 1].max() < 1.2
     assert run.exact.max() < 1.2
 
 
@@ -127,7 +121,7 @@ def test_a_run_depends_on_seed_and_name_only():
         "n_samples": 500, "n_components": 60, "epsilons": [1.0], "delta": 1e-6, "n_trials": 2,
     }  # fmt: skip
     one, two, other = (
-        kmeans_comparison(LAW, **options, seed=seed, name="test-seed").risks["cube"]
+        kmeans_comparison(LAW, **options, seed=seed, name="test-seed").values["cube"]
         for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(one, two)
@@ -152,9 +146,9 @@ def test_mixtures_come_near_em(mixtures):
     assert np.abs(mixtures.exact).max() < 0.005
     assert (mixtures.truth < 0).all()
     assert (mixtures.truth > -0.004).all()
-    assert mixtures.gains["gaussian"][:, 1].min() > -0.005
-    assert (mixtures.gains["laplace"][:, 0] < -0.1).all()
-    assert (mixtures.gains["laplace"][:, 1] > -0.05).all()
+    assert mixtures.values["gaussian"][:, 1].min() > -0.005
+    assert (mixtures.values["laplace"][:, 0] < -0.1).all()
+    assert (mixtures.values["laplace"][:, 1] > -0.05).all()
     assert (mixtures.em < 0).all()
 
 
@@ -174,8 +168,8 @@ def test_orthonormal_bases_beat_gaussian_frequencies(components):
         assert (excess[f"orthonormal-{noise}"] < 0.7 * excess[f"gaussian-{noise}"]).all()
     assert (excess["covariance-gaussian"] < 0.5 * excess["orthonormal-gaussian"]).all()
     for name in PCA_METHODS:
-        assert (components.risks[name] >= 1.0 - 1e-12).all()
-    assert (components.risks["orthonormal-exact"] < 1.15).all()
+        assert (components.values[name] >= 1.0 - 1e-12).all()
+    assert (components.values["orthonormal-exact"] < 1.15).all()
 
 
 @pytest.mark.claim("sketch-beyond-pca")
@@ -236,18 +230,3 @@ def test_bad_arguments_are_named():
         )  # fmt: skip
     with pytest.raises(ValueError, match="images must be finite"):
         digits_problem(10, rng=np.random.default_rng(0), images=[[np.nan, 1.0]])
-
-
-def test_figures_have_labels_and_a_line_per_method(small, mixtures, components):
-    figures = [
-        comparison_figure({"mixtures": small, "again": small}),
-        mixture_figure(mixtures),
-        pca_figure({"Laplace": (components, ["orthonormal-laplace", "covariance-laplace"])}),
-    ]
-    lines = [7, 3, 2]
-    for figure, count in zip(figures, lines, strict=True):
-        axes = figure.axes[0]
-        assert axes.get_xlabel()
-        assert axes.get_ylabel()
-        assert len(axes.lines) == count
-        plt.close(figure)

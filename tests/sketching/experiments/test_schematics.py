@@ -1,23 +1,17 @@
-"""The run behind the three schematics, and that the figures draw it."""
+"""The run behind the three schematics."""
 
 from __future__ import annotations
 
 import itertools
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from dplit.notebook.cells import _require_labels
-from dplit.sketching.experiments.budget_figure import budget_figure
 from dplit.sketching.experiments.schematics import (
     CENTRES,
-    attack_figure,
     back_projection,
     example_data,
-    mask_figure,
     mask_run,
-    pipeline_figure,
     stage_sizes,
 )
 from dplit.sketching.sketches import SketchMap, sketch
@@ -87,37 +81,6 @@ def test_back_projection_peaks_at_the_groups() -> None:
     assert elsewhere.max() < 0.1
     kernel = np.mean(np.exp(1j * (X - CENTRES[0]) @ sketch_map.frequencies), axis=0).mean()
     assert at_groups[0] == pytest.approx(kernel.real, abs=float(sketch_map.feature_error.max()))
-
-
-def test_figures_are_labelled() -> None:
-    X, sketch_map, run = _run()
-    figures = {
-        "pipeline": pipeline_figure(X, sketch_map),
-        "attack": attack_figure((40, 30, 50), sketch_map),
-        "masks": mask_figure(run),
-        "budget": budget_figure(
-            n_components=320, c0=5.0, epsilon=0.1, n_frozen=3.2e4, decades=(0, 6)
-        ),
-    }
-    panels = {"pipeline": 4, "attack": 1, "masks": 4, "budget": 2}
-    for name, fig in figures.items():
-        _require_labels(fig, name)
-        assert len(fig.axes) == panels[name]
-        fig.canvas.draw()
-        plt.close(fig)
-
-
-def test_the_budget_figure_draws_the_formulas() -> None:
-    fig = budget_figure(n_components=320, c0=5.0, epsilon=0.1, n_frozen=3.2e4, decades=(0, 6))
-    left, right = fig.axes
-    exact, closed, asymptote, limit = (line.get_ydata() for line in left.lines)
-    assert exact[-1] == pytest.approx(limit[0], rel=1e-3)
-    assert closed[-1] == pytest.approx(asymptote[-1], rel=1e-3)
-    true, frozen = (line.get_ydata() for line in right.lines[:2])
-    assert max(true) > 5
-    assert min(frozen) >= 1
-    assert frozen[-1] < 1.2
-    plt.close(fig)
 
 
 def test_bad_input() -> None:

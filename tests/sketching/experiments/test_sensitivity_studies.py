@@ -1,16 +1,13 @@
-"""The table of sensitivities, the studies over draws, and their figures."""
+"""The table of sensitivities, and the studies over draws."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from dplit.features import complex_features, orthonormal_blocks
-from dplit.sketching.experiments import sensitivity_figures as figures
 from dplit.sketching.experiments import tables as curves
 from dplit.sketching.experiments import tables as table
 from dplit.streams import stream
@@ -71,20 +68,6 @@ def test_studies_depend_on_the_seed_alone() -> None:
     assert (first == curves.alignment_curves(2, [3], [5.0], **keywords)).all()
     keywords["seed"] = 5
     assert (first != curves.alignment_curves(2, [3], [5.0], **keywords)).all()
-
-
-def test_figures_have_labels_and_one_line_per_series() -> None:
-    runs = np.random.default_rng(0).uniform(0.7, 1.0, (2, 3, 4, 2))
-    fig = figures.alignment_figure(runs, 2, [2, 4, 8, 16], [1.0, 10.0])
-    both = np.random.default_rng(0).uniform(1.0, 2.0, (4, 3, 4))
-    other = figures.replacement_figure({"a": both, "b": both}, 2, [2, 4, 8, 16])
-    for figure in (fig, other):
-        assert isinstance(figure, Figure)
-        for axes in figure.axes:
-            assert axes.get_xlabel()
-            assert axes.get_ylabel()
-            assert len(axes.get_lines()) >= 2
-        plt.close(figure)
 
 
 @pytest.mark.parametrize(

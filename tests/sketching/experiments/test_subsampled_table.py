@@ -7,12 +7,15 @@ import math
 import numpy as np
 import pytest
 
+from dplit.mechanisms import gaussian_sigma
 from dplit.sketching.experiments.tables import (
-    attaining_pair,
     fourier_cells,
+    opposite_pair,
     quadratic_cells,
+    sigma_ratios,
     table_cells,
 )
+from dplit.sketching.subsampling.gaussian import fourier_sigma
 from dplit.sketching.subsampling.masks import mask_law
 from dplit.streams import stream
 
@@ -21,7 +24,7 @@ from dplit.streams import stream
 @pytest.mark.claim("sketch-tab2")
 def test_the_attaining_pair_has_the_angles_it_should():
     frequencies = stream(0, "test-pair", "public").standard_normal((6, 4))
-    x, y = attaining_pair(frequencies)
+    x, y = opposite_pair(frequencies)
     np.testing.assert_allclose(x @ frequencies, math.pi / 4, rtol=1e-10)
     np.testing.assert_allclose(y @ frequencies, 5 * math.pi / 4, rtol=1e-10)
 
@@ -66,8 +69,8 @@ def test_the_whole_table():
 
 
 def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="frequencies must be linearly independent"):
-        attaining_pair(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="full column rank"):
+        opposite_pair(np.ones((2, 3)))
     with pytest.raises(ValueError, match="law must have a fixed number of ones"):
         fourier_cells(np.eye(3), mask_law("data", 3, alpha=0.5))
     law = mask_law("uniform", 4, n_kept=2)
@@ -75,3 +78,13 @@ def test_bad_arguments_are_named():
         quadratic_cells(np.eye(2), law, name="x", rng=stream(0, "t", "noise"))
     with pytest.raises(ValueError, match="n_kept must be at most"):
         table_cells(n_components=4, n_kept=6, n_features=2, rng=stream(0, "t", "noise"))
+
+
+@pytest.mark.claim("sketch-beyond-subsampled")
+def test_sigma_ratios_are_those_of_equal_guarantees():
+    ratios = sigma_ratios([0.25, 1.0], [(1.0, 1e-5)], n_components=16)
+    law = mask_law("bernoulli", 16, alpha=0.25)
+    plain = gaussian_sigma(epsilon=1.0, delta=1e-5, sensitivity=4.0)
+    expected = [fourier_sigma(law, epsilon=1.0, delta=1e-5) / plain, 1.0]
+    np.testing.assert_allclose(ratios[1.0, 1e-5], expected, rtol=1e-12)
+    assert expected[0] > 1.05

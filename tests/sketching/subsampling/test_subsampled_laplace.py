@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from dplit.sketching.experiments.tables import attaining_pair
+from dplit.sketching.experiments.tables import opposite_pair
 from dplit.sketching.subsampling.laplace import (
     enumerated_epsilon,
     far_point,
@@ -180,7 +180,7 @@ def test_fourier_formulas_are_those_of_a_full_record(law):
 @pytest.mark.claim("sketch-lem17")
 def test_worst_records_of_fourier_features():
     frequencies = stream(0, "test-lem17", "public").standard_normal((5, 5))
-    phi = np.exp(1j * np.stack(attaining_pair(frequencies)) @ frequencies)
+    phi = np.exp(1j * opposite_pair(frequencies) @ frequencies)
     for r in (1, 3, 5):
         masks = np.array([np.isin(np.arange(5), chosen) for chosen in combinations(range(5), r)])
         one = masked_norms(phi, masks, alpha=r / 5)

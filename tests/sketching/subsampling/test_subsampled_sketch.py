@@ -12,7 +12,6 @@ from dplit.features import orthonormal_blocks
 from dplit.sketching.sketches import SketchMap
 from dplit.sketching.subsampling.masks import draw_indices, draw_masks, mask_law, mask_support
 from dplit.sketching.subsampling.release import (
-    draw_records,
     gaussian_subsampled_sum,
     hybrid_sum,
     laplace_subsampled_sum,
@@ -148,16 +147,6 @@ def test_hybrid_sum_is_a_product_of_masks():
     np.testing.assert_allclose(ours, both, rtol=1e-12)
 
 
-def test_records_that_enter():
-    """Poisson: a share of 0.3 of 100,000 within 4 standard errors; without replacement: exact."""
-    rng = stream(0, "test-records", "noise")
-    assert draw_records(7, sampling="none", rng=rng).all()
-    assert draw_records(7, sampling="poisson", rate=1.0, rng=rng).all()
-    assert draw_records(50, sampling="without_replacement", rate=0.3, rng=rng).sum() == 15
-    share = draw_records(100_000, sampling="poisson", rate=0.3, rng=rng).mean()
-    assert abs(share - 0.3) < 4 * math.sqrt(0.21 / 100_000)
-
-
 ONES = np.ones((2, 3))
 
 
@@ -178,12 +167,6 @@ ONES = np.ones((2, 3))
             r"beta must be in \(0, 1\]",
         ),
         (
-            lambda: draw_records(
-                7, sampling="without_replacement", rate=0.5, rng=np.random.default_rng()
-            ),
-            "rate . n_samples must be a positive integer",
-        ),
-        (
             lambda: subsampled_map_sum(np.ones((2, 3)), sketch_map("fourier"), [[0], [12]]),
             "indices must be integers from 0 to 11",
         ),
@@ -200,10 +183,6 @@ ONES = np.ones((2, 3))
         (
             lambda: hybrid_sum(ONES, ONES, [1, 0], np.zeros(3), alpha=0.0, beta=1.0),
             "alpha must be positive",
-        ),
-        (
-            lambda: draw_records(7, sampling="poisson", rate=0.0, rng=np.random.default_rng()),
-            r"rate must be in \(0, 1\]",
         ),
         (
             lambda: subsampled_map_sum(np.ones((2, 3)), sketch_map("fourier"), [[0.5], [1.0]]),

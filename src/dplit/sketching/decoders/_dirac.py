@@ -23,16 +23,10 @@ __all__ = [
 ]
 
 
-# Sketches of weighted points, batched over independent problems: values, gradients, correlations.
-#
-# A batch holds P problems with m frequencies each. Problems of one group share their frequencies;
-# groups are stored one after the other, so that an ascending list of problems splits into a few
-# blocks, each with one matrix product, one cosine and one sine per pair of a point and a
-# frequency.
-#
-# Everything is in scaled units: points are multiplied by the standard deviation of the
-# frequencies
-# (one unit is the width of the kernel), sketches are divided by their norm and atoms by sqrt(m).
+# Sketches of weighted points, batched over independent problems. Problems of one group share their
+# frequencies and follow each other, so that an ascending list of problems splits into a few blocks,
+# each with one matrix product. In scaled units: points times the standard deviation of the
+# frequencies, sketches divided by their norm, atoms by sqrt(m).
 
 
 #: Pairs of a point and a frequency per block: cosine, sine and one temporary stay in cache.
@@ -62,25 +56,12 @@ class _Block(NamedTuple):
 
 
 class DiracBatch:
-    """Targets and frequencies of P problems, ready for repeated evaluation.
-
-    Parameters
-    ----------
-    real, imaginary : ndarray of shape (P, m)
-        Normalised targets.
-    frequencies : ndarray of shape (G, d, m)
-        Scaled frequencies, one matrix per group.
-    group : ndarray of shape (P,)
-        Group of each problem, ascending.
-    """
+    """Targets (P, m) and scaled frequencies (G, d, m) of P problems, in ascending groups."""
 
     def __init__(
-        self,
-        real: NDArray[Any],
-        imaginary: NDArray[Any],
-        frequencies: NDArray[Any],
+        self, real: NDArray[Any], imaginary: NDArray[Any], frequencies: NDArray[Any],
         group: NDArray[Any],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.real, self.imaginary = real, imaginary
         self.frequencies, self.group = frequencies, group
         self.n_features, self.n_components = frequencies.shape[1:]
@@ -103,22 +84,7 @@ class DiracBatch:
     def misfit(
         self, points: NDArray[Any], weights: NDArray[Any], index: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Squared distance of targets to mixtures, with its gradients.
-
-        Parameters
-        ----------
-        points : ndarray of shape (A, k, d)
-            Points.
-        weights : ndarray of shape (A, k)
-            Weights.
-        index : ndarray of shape (A,)
-            Problems, ascending.
-
-        Returns
-        -------
-        value, point_gradient, weight_gradient : ndarrays of shapes (A,), (A, k, d), (A, k)
-            ``|z - sum_l w_l A(c_l)|^2`` and its derivatives.
-        """
+        """Squared distance (A,) of targets to mixtures, and its slopes in points and weights."""
         value = np.empty(len(index), points.dtype)
         slope, weight_slope = np.empty_like(points), np.empty_like(weights)
         scaled = weights * self._root
@@ -201,20 +167,8 @@ def nonnegative_weights(
 ) -> NDArray[Any]:
     """Weights ``w >= 0`` that minimise ``w G w - 2 b w``, one problem per row.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (A, k, k)
-        Positive semidefinite matrices with a positive diagonal.
-    product : ndarray of shape (A, k)
-        Vectors b.
-    sweeps : int, default=200
-        Passes of coordinate descent over the weights, at most.
-
-    Returns
-    -------
-    ndarray of shape (A, k)
-        The solution of the linear system where it is nonnegative; elsewhere coordinate descent,
-        which converges because each coordinate has a closed form on its half-line.
+    The linear system's where that is nonnegative; elsewhere coordinate descent of at most
+    ``sweeps``.
     """
     count, kind = product.shape[1], gram.dtype.type
     ridge = np.eye(count, dtype=gram.dtype) * kind(np.sqrt(np.finfo(gram.dtype).eps) * 0.1)
@@ -267,13 +221,9 @@ class Pool:
 
 
 def _starts(
-    batch: DiracBatch,
-    pool: Pool,
-    residual: tuple[NDArray[Any], NDArray[Any]],
-    share: float,
-    count: int,
-    rng: np.random.Generator,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    batch: DiracBatch, pool: Pool, residual: tuple[NDArray[Any], NDArray[Any]], share: float,
+    count: int, rng: np.random.Generator,
+) -> tuple[NDArray[Any], NDArray[Any]]:  # fmt: skip
     """Candidates that correlate best with each residual, out of a random share of the pool."""
     score = pool.scores(*residual)
     score[rng.random(score.shape, dtype=np.float32) > share] = -np.inf
@@ -284,17 +234,9 @@ def _starts(
 
 
 def add_atoms(
-    batch: DiracBatch,
-    points: NDArray[Any],
-    weights: NDArray[Any],
-    pool: Pool,
-    box: Box,
-    *,
-    share: float,
-    count: int,
-    max_iter: int,
-    rng: np.random.Generator,
-) -> NDArray[Any]:
+    batch: DiracBatch, points: NDArray[Any], weights: NDArray[Any], pool: Pool, box: Box, *,
+    share: float, count: int, max_iter: int, rng: np.random.Generator,
+) -> NDArray[Any]:  # fmt: skip
     """Append to each problem the atom that correlates best with its residual.
 
     The best ``count`` candidates out of a random ``share`` of the pool are improved by ascent on
@@ -313,15 +255,9 @@ def add_atoms(
 
     inverse = np.broadcast_to((1.0 / np.maximum(value, 0.05))[:, None], starts.shape)
     found, height = minimise(
-        objective,
-        starts,
-        *box,
-        inverse=inverse.astype(starts.dtype),
-        tol=1e-3,
-        memory=4,
-        reach=np.full(batch.n_features, _REACH, starts.dtype),
-        max_iter=max_iter,
-    )
+        objective, starts, *box, inverse=inverse.astype(starts.dtype), tol=1e-3, memory=4,
+        reach=np.full(batch.n_features, _REACH, starts.dtype), max_iter=max_iter,
+    )  # fmt: skip
     best = np.argmin(height.reshape(-1, count), axis=1)
     chosen = found.reshape(-1, count, batch.n_features)[every, best]
     return np.concatenate([points, chosen[:, None]], axis=1)
@@ -345,14 +281,9 @@ def drop_lightest(
 
 
 def adjust(
-    batch: DiracBatch,
-    points: NDArray[Any],
-    weights: NDArray[Any],
-    box: Box,
-    *,
-    max_iter: int,
+    batch: DiracBatch, points: NDArray[Any], weights: NDArray[Any], box: Box, *, max_iter: int,
     tol: float,
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:  # fmt: skip
     """Descend on points and weights together; return them with the squared distances.
 
     The first inverse Hessian is that of well separated atoms: in scaled units the curvature is
@@ -373,13 +304,7 @@ def adjust(
     high = np.concatenate([np.tile(box[1], count), np.full(count, np.inf, kind)])
     reach = np.concatenate([np.full(size, _REACH, kind), np.full(count, np.inf, kind)])
     x, value = minimise(
-        objective,
-        np.concatenate([points.reshape(problems, -1), weights], axis=1),
-        low,
-        high,
-        inverse=inverse,
-        reach=reach,
-        max_iter=max_iter,
-        tol=tol,
-    )
+        objective, np.concatenate([points.reshape(problems, -1), weights], axis=1), low, high,
+        inverse=inverse, reach=reach, max_iter=max_iter, tol=tol,
+    )  # fmt: skip
     return x[:, :size].reshape(points.shape), x[:, size:], value

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "minimise",
-]
+__all__ = ["minimise"]
 
 
 #: Called with points (A, p) and problem numbers (A,); returns values (A,) and gradients (A, p).
@@ -22,8 +20,7 @@ _HALVINGS = 8
 
 
 def _dot(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    products: NDArray[Any] = np.einsum("ap,ap->a", a, b)
-    return products
+    return np.asarray(np.einsum("ap,ap->a", a, b))
 
 
 def _direction(
@@ -52,12 +49,9 @@ def _direction(
 
 
 def _search(
-    objective: Objective,
-    state: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    step: NDArray[Any],
-    box: tuple[NDArray[Any], NDArray[Any]],
-    which: NDArray[Any],
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    objective: Objective, state: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    step: NDArray[Any], box: tuple[NDArray[Any], NDArray[Any]], which: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:  # fmt: skip
     """Armijo backtracking along the projected path; problems that fail keep their point."""
     x, value, slope = state
     low, high = box
@@ -83,43 +77,14 @@ def _search(
 
 
 def minimise(
-    objective: Objective,
-    start: NDArray[Any],
-    low: NDArray[Any],
-    high: NDArray[Any],
-    *,
-    inverse: NDArray[Any],
-    reach: NDArray[Any],
-    max_iter: int,
-    tol: float,
-    memory: int = 6,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Local minima in a box, one per row of ``start``.
+    objective: Objective, start: NDArray[Any], low: NDArray[Any], high: NDArray[Any], *,
+    inverse: NDArray[Any], reach: NDArray[Any], max_iter: int, tol: float, memory: int = 6,
+) -> tuple[NDArray[Any], NDArray[Any]]:  # fmt: skip
+    """Local minima in a box, one per row of ``start``, with values no larger than there.
 
-    Parameters
-    ----------
-    objective : callable
-        ``objective(x, which)`` gives values (A,) and gradients (A, p) at points (A, p) of the
-        problems ``which`` (ascending).
-    start : ndarray of shape (P, p)
-        Where to start.
-    low, high : ndarray of shape (p,)
-        The box.
-    inverse : ndarray of shape (P, p)
-        Diagonal of a first inverse Hessian.
-    reach : ndarray of shape (p,)
-        Longest move of each coordinate in one step.
-    max_iter : int
-        Iterations, at most.
-    tol : float
-        A problem ends when a step lowers its value by less than ``tol`` times the value's size.
-    memory : int, default=6
-        Pairs that the recursion keeps.
-
-    Returns
-    -------
-    x, value : ndarrays of shapes (P, p) and (P,)
-        Points with a value no larger than at the start.
+    ``inverse`` (P, p) is the diagonal of a first inverse Hessian, ``reach`` (p,) the longest move
+    of a coordinate in one step; a problem ends when a step lowers its value by less than ``tol``
+    times it.
     """
     best, best_value = np.clip(start, low, high), np.empty(len(start), start.dtype)
     which, x = np.arange(len(start)), best.copy()

@@ -29,7 +29,6 @@ __all__ = [
     "dequantized_sketch",
     "lloyd",
     "lloyd_reference",
-    "relative_sse",
     "sketch_misfit",
     "sse",
 ]
@@ -53,37 +52,11 @@ def _checked_records(X: ArrayLike) -> NDArray[Any]:
 
 
 def sse(X: ArrayLike, centroids: ArrayLike) -> Any:
-    r"""Mean squared distance of records to the nearest centroid, the risk (2).
+    """Mean squared distance ``(1/n) sum_i min_l |x_i - c_l|^2``, the risk (2); not ``inertia_``.
 
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Finite records; float32 is kept, with sums in float64.
-    centroids : array_like of shape (..., n_clusters, n_features)
-        One set of centroids, or many.
+    ``centroids`` has shape (..., k, d): one set or many. float32 records are kept, sums are
+    float64.
 
-    Returns
-    -------
-    float or ndarray of shape (...)
-        ``(1/n) sum_i min_l |x_i - c_l|^2``: a mean, not scikit-learn's ``inertia_``, which is n
-        times as much.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, is empty, or the numbers of columns differ.
-
-    Notes
-    -----
-    ``|x|^2 + min_l (|c_l|^2 - 2 <x, c_l>)``: one matrix product for all sets of centroids.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees (2022), Definition 2, (2).
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.kmeans import sse
     >>> float(sse([[0.0], [1.0], [5.0]], [[0.0], [4.0]]))
     0.6666666666666666
     """
@@ -112,31 +85,8 @@ def sse(X: ArrayLike, centroids: ArrayLike) -> Any:
 def lloyd(
     X: ArrayLike, n_clusters: int, *, n_starts: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], float]:
-    """Best centroids of Lloyd's algorithm over several k-means++ starts, with their risk.
+    """Best centroids, not private, of Lloyd's algorithm from several k-means++ starts; their risk.
 
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Finite records.
-    n_clusters, n_starts : int
-        Numbers of clusters and of starts, at least 1.
-    rng : numpy.random.Generator
-        Source of the starts.
-
-    Returns
-    -------
-    centroids, cost : ndarray of shape (n_clusters, n_features) and float
-        Not private. ``cost`` is :func:`sse` of the centroids.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.kmeans import lloyd
     >>> centroids, cost = lloyd([[0.0], [1.0], [5.0]], 2, n_starts=3, rng=np.random.default_rng(0))
     >>> np.sort(centroids.ravel()).tolist(), round(cost, 4)
     ([0.5, 5.0], 0.1667)
@@ -152,15 +102,9 @@ def lloyd(
 
 @dataclass(frozen=True)
 class LloydReference:
-    """Risks of Lloyd's algorithm on one data set.
+    """Risks of Lloyd's algorithm: of the better of 3 starts (the paper's), and the best known.
 
-    Attributes
-    ----------
-    few : float
-        The better of 3 starts, the paper's reference ("k-means with 3 trials").
-    many : float
-        The best known: the least of ``few``, of 20 starts, and of a start at the true centres
-        if they were given.
+    The latter is the least of ``few``, of 20 starts, and of a start at the true centres if given.
     """
 
     few: float
@@ -168,44 +112,12 @@ class LloydReference:
 
 
 def lloyd_reference(
-    X: ArrayLike,
-    n_clusters: int,
-    *,
-    rng: np.random.Generator,
-    centers: ArrayLike | None = None,
+    X: ArrayLike, n_clusters: int, *, rng: np.random.Generator, centers: ArrayLike | None = None
 ) -> LloydReference:
-    """Risks of 3 and of 20 starts of Lloyd's algorithm, the latter found on a subsample if large.
+    """Risks of 3 and of 20 starts of Lloyd's algorithm, those on at most 20,000 records.
 
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Finite records.
-    n_clusters : int
-        Number of clusters.
-    rng : numpy.random.Generator
-        Source of the starts and of the subsample.
-    centers : array_like of shape (n_clusters, n_features), optional
-        One more start.
+    Its best result is then the start of one more run on all; so are the true ``centers``, if given.
 
-    Returns
-    -------
-    LloydReference
-        ``many <= few``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    The 3 starts always use all records. Beyond 20,000 records the 20 starts run on that many and
-    the best result is the start of one more run on all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.kmeans import lloyd_reference
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> reference = lloyd_reference(X, 3, rng=np.random.default_rng(1))
     >>> reference.many <= reference.few
@@ -228,60 +140,16 @@ def lloyd_reference(
     return LloydReference(few, min(few, many))
 
 
-def relative_sse(X: ArrayLike, centroids: ArrayLike, reference: float) -> Any:
-    """RSSE: risk of centroids over the risk of a reference.
-
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Finite records.
-    centroids : array_like of shape (..., n_clusters, n_features)
-        One set of centroids, or many.
-    reference : float
-        Positive risk of Lloyd's algorithm on the same records.
-
-    Returns
-    -------
-    float or ndarray of shape (...)
-        Below 1 where the centroids beat the reference.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite or ``reference`` is not positive.
-
-    References
-    ----------
-    Chatalic et al. (2022), Sections 6.1 and 6.6.
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.kmeans import relative_sse
-    >>> float(relative_sse([[0.0], [2.0]], [[0.0]], 1.0))
-    2.0
-    """
-    if not (np.isfinite(reference) and reference > 0):
-        raise ValueError(f"reference must be positive and finite, got reference={reference!r}")
-    return sse(X, centroids) / reference
-
-
 #: First Fourier coefficient of one-bit features: ``E_u Phi(x) e^{-iu} = 0.9003 e^{i<w, x>}``.
 QUANTIZED_FACTOR = float(2.0 * np.sqrt(2.0) / np.pi)
 
 
 @dataclass(frozen=True)
 class DecodedKMeans:
-    """Points and weights fitted to sketches.
+    """Points (..., k, d) in the box, weights (..., k) and squared distances (...).
 
-    Attributes
-    ----------
-    centroids : ndarray of shape (..., k, d)
-        Points in the box; leading axes are those of the sketches.
-    weights : ndarray of shape (..., k)
-        Nonnegative, in the units of the sketch: they add up to about the number of records if the
-        sketch is a sum, and to less than that for clusters of positive width.
-    cost : ndarray of shape (...)
-        Squared distance of the sketch to that of the mixture, in the units of the sketch.
+    Weights and costs are in the units of the sketch: of a sum the weights add up to about the
+    number of records, and to less than that for clusters of positive width.
     """
 
     centroids: NDArray[Any]
@@ -293,20 +161,11 @@ class DecodedKMeans:
 class Effort:
     """How hard the decoder tries.
 
-    Parameters
-    ----------
-    n_candidates : int, optional
-        Uniform points in the box among which a new atom starts; by default ``2e5 / m`` between
-        400 and 2000.
-    n_starts : int, optional
-        Candidates that are improved by ascent, of which the best is taken; by default
-        ``25 k d / m`` between 3 and 12: the fewer numbers per unknown, the more false maxima.
-    share : float, default=0.3
-        Random share of the candidates that a round sees, so that restarts differ.
-    atom_iterations, joint_iterations, final_iterations : int, default=12, 5, 150
-        Iterations for a new atom, for all atoms after each round, and in the last round.
-    joint_tol, final_tol : float, default=1e-3, 1e-5
-        Relative decrease of the cost below which an iteration is the last.
+    A new atom starts at the best ``n_starts`` (default ``25 k d / m``, 3 to 12: the fewer numbers
+    per unknown, the more false maxima) of a random ``share`` of ``n_candidates`` uniform points of
+    the box (default ``2e5 / m``, 400 to 2000). Iterations are for a new atom, for all after each
+    round, and in the last round; an iteration that lowers the cost by less than a tolerance
+    (relative) is the last.
     """
 
     n_candidates: int | None = None
@@ -321,19 +180,6 @@ class Effort:
     def resolved(self, n_components: int, unknowns: int) -> Effort:
         """Return the effort with the defaults for m frequencies and ``unknowns = k d`` filled in.
 
-        Parameters
-        ----------
-        n_components, unknowns : int
-            Numbers m and k d.
-
-        Returns
-        -------
-        Effort
-            With integers in place of None.
-
-        Examples
-        --------
-        >>> from dplit.sketching.decoders.kmeans import Effort
         >>> effort = Effort().resolved(200, 100)
         >>> effort.n_candidates, effort.n_starts
         (1000, 12)
@@ -348,38 +194,10 @@ class Effort:
 
 
 def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
-    r"""Sketch of plain features that a sketch of one-bit features estimates.
+    """Sketch ``z e^{-iu} pi / (2 sqrt 2)`` of plain features, from one of one-bit features.
 
-    Parameters
-    ----------
-    sketch : array_like of shape (..., m), complex
-        Sum or mean of ``2^{-1/2} [sign cos(t + u) + i sign sin(t + u)]`` with ``t = <omega, x>``.
-    dither : array_like of shape (m,) or broadcastable to the sketch
-        The public phases u.
+    Section 2.1: an average over uniform phases u; harmonics 3, 5, ... remain as noise for one draw.
 
-    Returns
-    -------
-    ndarray of the shape of the sketch, complex128
-        ``z e^{-iu} pi / (2 sqrt 2)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite or the shapes do not match.
-
-    Notes
-    -----
-    ``E_u Phi(x) e^{-iu} = (2 sqrt 2 / pi) e^{it}`` over uniform phases; harmonics 3, 5, ... remain
-    as noise for one draw of the phases.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees (2022), Section 2.1; Schellekens
-    and Jacques, Quantized compressive k-means, IEEE Signal Processing Letters 25(8), 2018.
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.kmeans import dequantized_sketch
     >>> dequantized_sketch([1j], [0.5 * 3.141592653589793]).round(4)
     array([1.1107+0.j])
     """
@@ -393,41 +211,14 @@ def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
         raise ValueError(
             f"dither must match sketch of shape {values.shape}, got shape {phases.shape}"
         )
-    turned: NDArray[Any] = values * np.exp(-1j * phases) / QUANTIZED_FACTOR
-    return turned
+    return np.asarray(values * np.exp(-1j * phases) / QUANTIZED_FACTOR)
 
 
 def sketch_misfit(
     sketch: ArrayLike, frequencies: ArrayLike, centroids: ArrayLike, weights: ArrayLike
 ) -> float:
-    r"""Squared distance ``|z - sum_l w_l exp(i <omega, c_l>)|^2``, the objective of (3).
+    """Squared distance ``|z - sum_l w_l exp(i <omega, c_l>)|^2``, the objective of (3).
 
-    Parameters
-    ----------
-    sketch : array_like of shape (m,), complex
-        The sketch z.
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    centroids, weights : array_like of shapes (k, d) and (k,)
-        The mixture of points.
-
-    Returns
-    -------
-    float
-        The squared distance.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite.
-
-    References
-    ----------
-    Chatalic et al. (2022), equation (3).
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.kmeans import sketch_misfit
     >>> sketch_misfit([1.0, 1.0], [[0.5, 2.0]], [[0.0]], [0.5])
     0.5
     """
@@ -502,16 +293,9 @@ def _pursue(
     weights, value = np.empty((problems, 0), kind), np.ones(problems, kind)
     for left in range(2 * n_clusters - 1, -1, -1):
         points = add_atoms(
-            batch,
-            points,
-            weights,
-            pool,
-            box,
-            share=effort.share,
-            count=starts,
-            max_iter=effort.atom_iterations,
-            rng=rng,
-        )
+            batch, points, weights, pool, box, share=effort.share, count=starts,
+            max_iter=effort.atom_iterations, rng=rng,
+        )  # fmt: skip
         points, weights = drop_lightest(batch, points, n_clusters)
         iterations = effort.joint_iterations if left else effort.final_iterations
         tol = effort.joint_tol if left else effort.final_tol
@@ -520,17 +304,11 @@ def _pursue(
 
 
 def decode_kmeans(
-    sketches: ArrayLike,
-    frequencies: ArrayLike,
-    n_clusters: int,
-    *,
-    bounds: tuple[ArrayLike, ArrayLike],
-    rng: np.random.Generator,
-    n_restarts: int = 2,
-    effort: Effort | None = None,
-    dtype: Literal["float32", "float64"] = "float32",
-) -> DecodedKMeans:
-    r"""Centroids and weights fitted to sketches by CL-OMPR, all problems at once.
+    sketches: ArrayLike, frequencies: ArrayLike, n_clusters: int, *,
+    bounds: tuple[ArrayLike, ArrayLike], rng: np.random.Generator, n_restarts: int = 2,
+    effort: Effort | None = None, dtype: Literal["float32", "float64"] = "float32",
+) -> DecodedKMeans:  # fmt: skip
+    """Centroids and weights fitted to sketches by CL-OMPR, all problems at once: post-processing.
 
     Parameters
     ----------
@@ -546,40 +324,9 @@ def decode_kmeans(
         Corners of a **public** box that holds the centroids.
     rng : numpy.random.Generator
         Source of candidates: neither secret nor related to the privacy noise.
-    n_restarts : int, default=2
-        Independent runs of which the one of smallest cost is kept.
-    effort : Effort, optional
-        Candidates and iterations.
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of the search.
+    n_restarts, effort, dtype
+        Runs, of which the best is kept; candidates and iterations; precision of the search.
 
-    Returns
-    -------
-    DecodedKMeans
-        ``centroids`` (..., k, d), ``weights`` (..., k) and ``cost`` (...), as float64 arrays.
-        Post-processing: the guarantee of the sketch is that of the centroids.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite or of the wrong shape, a sketch is zero, the box is empty or k is
-        larger than m allows.
-
-    Notes
-    -----
-    Rounds, objective and gradients are those of CL-OMPR; sketches are divided by their norms, so
-    that z and c z have the same centroids for every c > 0. A problem costs about 2 ns per
-    evaluation of a pair (point, frequency).
-
-    References
-    ----------
-    Keriven, Tremblay, Traonmilin and Gribonval, Compressive k-means, ICASSP 2017; Chatalic et al.
-    (2022), equation (3).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.kmeans import decode_kmeans
     >>> rng = np.random.default_rng(0)
     >>> omega = rng.normal(size=(2, 60))
     >>> z = np.exp(1j * np.array([[-1.5, 0.5], [2.0, 1.0]]) @ omega).mean(axis=0)

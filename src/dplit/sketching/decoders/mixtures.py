@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,125 +21,17 @@ from dplit._checks import (
 )
 from dplit._estimators import Box, check_box
 from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
-from dplit.sketching.decoders._lbfgs import minimise
 from dplit.sketching.decoders.kmeans import decode_kmeans
 
 __all__ = [
     "MixtureFit",
-    "Mixtures",
     "decode_mixture",
-    "decode_mixtures",
-    "descend_mixtures",
     "gmm_risk",
     "log_density",
     "mixture_cost",
     "mixture_gradient",
     "mixture_sketch",
 ]
-
-
-# Descent of many Gaussian mixtures to their sketches at once, all parameters together.
-
-
-#: Longest move of a weight, of a mean (half widths of the box) and of a log-variance in one step.
-_REACH = (0.5, 0.25, 1.0)
-
-#: A problem ends when a step lowers its cost by less than this share.
-_TOLERANCE = 1e-7
-
-
-class Mixtures(NamedTuple):
-    """Mixtures in the units of the box: (P, k), (P, k, d), (P, k, d), and their costs (P,)."""
-
-    weights: Array
-    means: Array
-    log_variances: Array
-    costs: Array
-
-
-def _atoms(omega: Array, squares: Array, means: Array, variances: Array) -> Array:
-    """Return real and imaginary parts (2, A, k, m) of the sketches of all components."""
-    angle = (means * angle_factor(np.dtype(np.float64))) @ omega
-    parts = np.empty((2, *angle.shape))
-    scaled_cosine_and_sine(angle, parts[0], parts[1], 1.0)
-    parts *= np.exp(-0.5 * (variances @ squares))
-    return parts
-
-
-def _inverse_curvature(parts: tuple[Array, Array, Array], omega: Array) -> Array:
-    """Inverse diagonal (P, p) of the Gauss-Newton matrix, bounded where a weight vanishes."""
-    weights, means, logs = parts
-    energy = np.exp(-(np.exp(logs) @ omega**2))  # |a_lj|^2, (P, k, m)
-    share = np.maximum(weights, 0.05)[:, :, None] ** 2
-    by_weight = energy.sum(axis=2)
-    by_mean = share * (energy @ (omega**2).T)
-    by_log = 0.25 * share * np.exp(2.0 * logs) * (energy @ (omega**4).T)
-    count = len(means)
-    rows = [part.reshape(count, -1) for part in (by_weight, by_mean, by_log)]
-    flat = 2.0 * np.concatenate(rows, axis=1)
-    return np.asarray(1.0 / np.maximum(flat, 1e-3 * flat.max(axis=1, keepdims=True)))
-
-
-def descend_mixtures(
-    z: NDArray[np.complex128],
-    omega: Array,
-    weights: Array,
-    means: Array,
-    variances: Array,
-    *,
-    floor: float,
-    max_iter: int,
-) -> Mixtures:
-    """Run one L-BFGS for all problems, in the units of the box.
-
-    Parameters
-    ----------
-    z : ndarray of shape (P, m)
-        One sketch per problem, of size about 1.
-    omega : ndarray of shape (d, m)
-        Frequencies of all of them.
-    weights, means, variances : ndarray of shapes (P, k), (P, k, d), (P,)
-        Starts; one variance for all coordinates of a problem.
-    floor : float
-        Least variance; the largest is 2.
-    max_iter : int
-        Iterations, at most.
-
-    Returns
-    -------
-    Mixtures
-        Costs no larger than at the starts.
-    """
-    count, k, d = means.shape
-    squares, split = omega**2, k + k * d
-    logs = np.repeat(np.log(np.maximum(variances, floor)), k * d)
-
-    def parts(flat: Array) -> tuple[Array, Array, Array]:
-        shape = (len(flat), k, d)
-        return flat[:, :k], flat[:, k:split].reshape(shape), flat[:, split:].reshape(shape)
-
-    def objective(flat: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
-        share, centres, spread = parts(flat)
-        widths = np.exp(spread)
-        real, imaginary = _atoms(omega, squares, centres, widths)
-        rest_real = (share[:, None] @ real)[:, 0] - z.real[which]
-        rest_imaginary = (share[:, None] @ imaginary)[:, 0] - z.imag[which]
-        value = (rest_real**2).sum(axis=1) + (rest_imaginary**2).sum(axis=1)
-        q_real = real * rest_real[:, None] + imaginary * rest_imaginary[:, None]
-        q_imaginary = imaginary * rest_real[:, None] - real * rest_imaginary[:, None]
-        by_mean = -2.0 * share[:, :, None] * (q_imaginary @ omega.T)
-        by_log = -share[:, :, None] * widths * (q_real @ squares.T)
-        pieces = (2.0 * q_real.sum(axis=2), by_mean, by_log)
-        return value, np.concatenate([p.reshape(len(flat), -1) for p in pieces], axis=1)
-
-    start = np.concatenate([weights, means.reshape(count, -1), logs.reshape(count, -1)], axis=1)
-    low = np.repeat([0.0, -1.0, np.log(floor)], [k, k * d, k * d])
-    high = np.repeat([np.inf, 1.0, np.log(2.0)], [k, k * d, k * d])
-    found, costs = minimise(
-        objective, start, low, high, inverse=_inverse_curvature(parts(start), omega),
-        reach=np.repeat(_REACH, [k, k * d, k * d]), max_iter=max_iter, tol=_TOLERANCE,
-    )  # fmt: skip
-    return Mixtures(*parts(found), costs)
 
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -149,18 +41,8 @@ _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 class MixtureFit:
     """A Gaussian mixture with diagonal covariances, decoded from a sketch.
 
-    Attributes
-    ----------
-    weights : ndarray of shape (k,)
-        Nonnegative, with sum 1.
-    means, variances : ndarray of shape (k, d)
-        In the units of the data; means inside the box.
-    mass : float
-        Sum of the weights before they were normalised: 1 for a sketch of the true mean.
-    cost : float
-        Squared distance from the sketch, the least over all starts.
-    start_costs : tuple of float
-        The same for every start.
+    Weights (k,) have sum 1, and had the sum ``mass`` before; means and variances have shape (k, d).
+    ``cost`` is the squared distance from the sketch, the least of those of all starts.
     """
 
     weights: Array
@@ -176,31 +58,8 @@ def log_density(
 ) -> Array:
     """Logarithm of the density of a Gaussian mixture at every record.
 
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, d)
-        Finite records.
-    weights : array_like of shape (k,)
-        Nonnegative, with sum 1 within 1e-9.
-    means : array_like of shape (k, d)
-        Locations.
-    covariances : array_like of shape (k, d) or (k, d, d)
-        Variances of the coordinates, or positive definite matrices.
+    Covariances are variances (k, d), or positive definite matrices (k, d, d).
 
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        ``log sum_l w_l N(x_i; mu_l, Sigma_l)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite or of the wrong shape, weights are no distribution, or a
-        covariance is not positive definite.
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.mixtures import log_density
     >>> log_density([[0.0]], [1.0], [[0.0]], [[1.0]]).round(4)
     array([-0.9189])
     """
@@ -237,38 +96,15 @@ def _whiten(centred: Array, covariance: Array) -> tuple[Array, float]:
 
 
 def gmm_risk(X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> float:
-    """Empirical risk of a Gaussian mixture: minus its mean log-likelihood.
+    """Empirical risk ``-mean_i log p(x_i)`` of a Gaussian mixture: Definition 3.
 
-    Parameters
-    ----------
-    X, weights, means, covariances
-        As in :func:`log_density`.
-
-    Returns
-    -------
-    float
-        ``-mean_i log p(x_i)``; less is better.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`log_density`.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definition 3.
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.mixtures import gmm_risk
     >>> round(gmm_risk([[0.0], [1.0]], [1.0], [[0.0]], [[1.0]]), 4)
     1.1689
     """
     return -float(log_density(X, weights, means, covariances).mean())
 
 
-def _atoms_gmm_decoder(frequencies: Array, means: Array, variances: Array) -> tuple[Array, Array]:
+def _atoms(frequencies: Array, means: Array, variances: Array) -> tuple[Array, Array]:
     """Return real and imaginary part (k, m) of the sketches of the components."""
     angle = (means * angle_factor(np.dtype(np.float64))) @ frequencies
     cosine, sine = np.empty_like(angle), np.empty_like(angle)
@@ -280,31 +116,16 @@ def _atoms_gmm_decoder(frequencies: Array, means: Array, variances: Array) -> tu
 def mixture_sketch(
     frequencies: ArrayLike, weights: ArrayLike, means: ArrayLike, variances: ArrayLike
 ) -> NDArray[np.complex128]:
-    r"""Mean of the Fourier features under a mixture with diagonal covariances.
+    r"""Mean of the Fourier features under a mixture with diagonal covariances, weights of any sum.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    weights : array_like of shape (k,)
-        Weights, with any sum.
-    means, variances : array_like of shape (k, d)
-        Components.
+    :math:`\sum_lw_l\exp(i\omega_j^\top\mu_l-\frac12(\omega_j^2)^\top v_l)`, its characteristic
+    function.
 
-    Returns
-    -------
-    ndarray of shape (m,), complex
-        :math:`\sum_lw_l\exp(i\omega_j^\top\mu_l-\frac12(\omega_j^2)^\top v_l)`, the characteristic
-        function of the mixture.
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.mixtures import mixture_sketch
     >>> mixture_sketch([[0.0, 1.0]], [1.0], [[0.0]], [[2.0]]).real.round(4)
     array([1.    , 0.3679])
     """
     omega = np.asarray(frequencies, dtype=np.float64)
-    real, imaginary = _atoms_gmm_decoder(
+    real, imaginary = _atoms(
         omega, np.asarray(means, dtype=np.float64), np.asarray(variances, dtype=np.float64)
     )
     share = np.asarray(weights, dtype=np.float64)
@@ -316,26 +137,6 @@ def mixture_cost(
 ) -> float:
     """Objective of (3) for mixtures of Gaussians: squared distance of the sketches.
 
-    Parameters
-    ----------
-    z : ndarray of shape (m,), complex
-        Sketch, a mean.
-    frequencies : ndarray of shape (d, m)
-        One frequency per column.
-    weights : ndarray of shape (k,)
-        Weights, with any sum.
-    means, log_variances : ndarray of shape (k, d)
-        Components.
-
-    Returns
-    -------
-    float
-        ``sum_j |sum_l w_l a_lj - z_j|^2``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.mixtures import mixture_cost
     >>> one, zero = np.ones(1), np.zeros((1, 1))
     >>> mixture_cost(np.array([3.0 + 0j]), zero, one, zero, zero)
     4.0
@@ -349,16 +150,10 @@ def mixture_gradient(
 ) -> tuple[Array, Array, Array]:
     r"""Gradients of :func:`mixture_cost` in weights, means and log-variances.
 
-    Notes
-    -----
     With the residual :math:`r=\sum_lw_la_l-z` and :math:`q_l=\bar r\odot a_l`:
     :math:`\partial_{w_l}=2\sum_j\Re q_{lj}`, :math:`\partial_{\mu_l}=-2w_l\,\Omega\,\Im q_l`,
     :math:`\partial_{\log v_l}=-w_lv_l\odot(\Omega^2\,\Re q_l)`.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.mixtures import mixture_gradient
     >>> one, zero = np.ones(1), np.zeros((1, 1))
     >>> float(mixture_gradient(np.array([3.0 + 0j]), zero, one, zero, zero)[0][0])
     -4.0
@@ -371,7 +166,7 @@ def _value_and_slopes(
 ) -> tuple[float, tuple[Array, Array, Array]]:
     """Return cost and gradients from one evaluation of the components' sketches."""
     variances = np.exp(log_variances)
-    real, imaginary = _atoms_gmm_decoder(frequencies, means, variances)
+    real, imaginary = _atoms(frequencies, means, variances)
     rest_real, rest_imaginary = weights @ real - z.real, weights @ imaginary - z.imag
     value = float(rest_real @ rest_real + rest_imaginary @ rest_imaginary)
     q_real = real * rest_real + imaginary * rest_imaginary
@@ -390,7 +185,7 @@ def _best_common_variance(z: NDArray[Any], omega: Array, means: Array) -> tuple[
     best: tuple[float, Array, float] = (np.inf, np.ones(len(means)), 1.0)
     target = np.concatenate([z.real, z.imag])
     for variance in np.geomspace(1e-4, 0.5, 12):
-        real, imaginary = _atoms_gmm_decoder(omega, means, np.full_like(means, variance))
+        real, imaginary = _atoms(omega, means, np.full_like(means, variance))
         try:
             weights, distance = nnls(np.hstack([real, imaginary]).T, target)
         except RuntimeError:  # too many iterations: another variance will do
@@ -426,67 +221,17 @@ def _descend(
 
 
 def decode_mixture(
-    z: ArrayLike,
-    frequencies: ArrayLike,
-    n_clusters: int,
-    *,
-    bounds: Any,
-    rng: np.random.Generator,
-    n_starts: int = 3,
-    start: ArrayLike | None = None,
-    min_variance: float = 1e-4,
+    z: ArrayLike, frequencies: ArrayLike, n_clusters: int, *, bounds: Any, rng: np.random.Generator,
+    n_starts: int = 3, start: ArrayLike | None = None, min_variance: float = 1e-4,
     max_iter: int = 400,
-) -> MixtureFit:
+) -> MixtureFit:  # fmt: skip
     """Gaussian mixture with diagonal covariances whose sketch is nearest to a given one.
 
-    Parameters
-    ----------
-    z : array_like of shape (m,), complex
-        Sketch: mean of Fourier features, with or without noise, and up to a positive factor.
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    n_clusters : int
-        Number k of components.
-    bounds : pair
-        Lowest and highest coordinate of the means: numbers or one for each column, public.
-    rng : numpy.random.Generator
-        Source of the starts: neither the noise nor the frequencies.
-    n_starts : int, default=3
-        Decodings of k points of mass (:func:`dplit.sketching.decoders.kmeans.decode_kmeans`) from
-        which the descent starts; the cost decides. No further privacy is spent.
-    start : array_like of shape (k, d), optional
-        Centres to start from instead.
-    min_variance : float, default=1e-4
-        Least variance of a coordinate, in (0, 1), in units of the squared half width of the box. A
-        component that collapses has infinite likelihood at a point and very small elsewhere: with
-        much noise a larger value is safer.
-    max_iter : int, default=400
-        Iterations of L-BFGS-B on weights, means and log-variances together.
+    ``z`` is a mean of Fourier features, up to a positive factor. L-BFGS-B on all parameters starts
+    from ``n_starts`` decodings of k points of mass (or from ``start``), and the cost decides: no
+    further privacy is spent. ``min_variance``, in (0, 1), is in units of the squared half width of
+    the public box; with much noise a larger value is safer.
 
-    Returns
-    -------
-    MixtureFit
-        The best fit, weights normalised.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite or of the wrong shape, or 2 m is less than the ``k (2 d + 1)``
-        parameters of the mixture.
-
-    Notes
-    -----
-    Coordinates are scaled to the box first; variances stay below 2 there.
-
-    References
-    ----------
-    Keriven, Bourrier, Gribonval, Perez, Sketching for large-scale learning of mixture models,
-    Information and Inference 7 (2018), Algorithm 1, with its last step alone after a k-means start.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.mixtures import decode_mixture, mixture_sketch
     >>> rng = np.random.default_rng(0)
     >>> omega = rng.standard_normal((1, 40))
     >>> z = mixture_sketch(omega, [0.4, 0.6], [[-2.0], [2.0]], [[0.3], [0.5]])
@@ -540,85 +285,3 @@ def _fit(
     mass = float(weights.sum())
     share = weights / mass if mass > 0 else np.full(len(weights), 1.0 / len(weights))
     return MixtureFit(share, box.data(means), np.exp(logs) * box.half**2, mass, min(costs), costs)
-
-
-def decode_mixtures(
-    z: ArrayLike,
-    frequencies: ArrayLike,
-    n_clusters: int,
-    *,
-    bounds: Any,
-    rng: np.random.Generator,
-    n_starts: int = 3,
-    min_variance: float = 1e-4,
-    max_iter: int = 400,
-) -> tuple[MixtureFit, ...]:
-    """Gaussian mixtures of many sketches, all starts of all of them in one descent.
-
-    Parameters
-    ----------
-    z : array_like of shape (P, m), complex
-        One sketch per row: means of Fourier features, with or without noise, each up to a positive
-        factor.
-    frequencies, n_clusters, bounds, rng, n_starts, min_variance, max_iter
-        As in :func:`decode_mixture`; the same for all sketches.
-
-    Returns
-    -------
-    tuple of MixtureFit
-        One per row.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`decode_mixture`. Nothing is decoded then.
-
-    Notes
-    -----
-    A step is one matrix product for all problems that still move, in place of one call of SciPy
-    each. Minima are those of :func:`decode_mixture`, which is the reference, up to tolerances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.mixtures import decode_mixtures, mixture_sketch
-    >>> rng = np.random.default_rng(0)
-    >>> omega = rng.standard_normal((1, 40))
-    >>> z = [mixture_sketch(omega, [1.0], [[mu]], [[0.5]]) for mu in (-1.0, 2.0)]
-    >>> fits = decode_mixtures(z, omega, 1, bounds=(-4, 4), rng=rng)
-    >>> [round(float(fit.means[0, 0]), 3) for fit in fits]
-    [-1.0, 2.0]
-    """
-    targets = check_finite_array("z", z, ndim=2).astype(np.complex128)
-    omega = _checked_sizes(targets, frequencies, n_clusters)
-    starts, iterations = check_integer("n_starts", n_starts), check_integer("max_iter", max_iter)
-    floor = check_probability("min_variance", min_variance)
-    box = check_box(bounds, len(omega))
-    copies = np.repeat(targets, starts, axis=0)  # (P * starts, m)
-    found = decode_kmeans(
-        copies, omega, n_clusters, bounds=bounds, rng=check_rng(rng), n_restarts=1
-    )
-    sizes = np.abs(copies).max(axis=1)
-    unit = omega * box.half[:, None]
-    shifted = copies * np.exp(-1j * (box.middle @ omega)) / sizes[:, None]
-    means = np.stack([box.unit(centres) for centres in found.centroids])
-    first = [
-        _best_common_variance(row, unit, centres)
-        for row, centres in zip(shifted, means, strict=True)
-    ]
-    fits = descend_mixtures(
-        shifted, unit, np.stack([w for w, _ in first]), means, np.array([v for _, v in first]),
-        floor=floor, max_iter=iterations,
-    )  # fmt: skip
-    costs = fits.costs * sizes**2
-    results = []
-    for begin in range(0, len(copies), starts):
-        own = costs[begin : begin + starts]
-        best = begin + int(np.argmin(own))
-        results.append(
-            _fit(
-                box, sizes[best] * fits.weights[best], fits.means[best], fits.log_variances[best],
-                tuple(own.tolist()),
-            )
-        )  # fmt: skip
-    return tuple(results)

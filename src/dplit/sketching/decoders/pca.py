@@ -6,18 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from dplit._checks import Array, check_finite_array, check_integer, check_rng
-from dplit.sketching.decoders._lbfgs import minimise
 
 __all__ = [
     "LowRankFit",
     "compressive_pca",
-    "compressive_pcas",
     "degrees_of_freedom",
-    "descend_factors",
     "low_rank_cost",
     "low_rank_gradient",
     "measure",
@@ -26,72 +23,13 @@ __all__ = [
 ]
 
 
-# Descent of many low-rank factors to their sketches at once.
-
-
-#: A problem ends when a step lowers its cost by less than this share.
-_TOLERANCE = 1e-10
-
-
-def descend_factors(
-    z: Array, omega: Array, factors: Array, *, max_iter: int
-) -> tuple[Array, Array]:
-    """Run one L-BFGS for all problems.
-
-    Parameters
-    ----------
-    z : ndarray of shape (P, m)
-        One sketch per problem.
-    omega : ndarray of shape (d, m)
-        Frequencies of all of them.
-    factors : ndarray of shape (P, d, k)
-        Starts.
-    max_iter : int
-        Iterations, at most.
-
-    Returns
-    -------
-    factors, costs : ndarrays of shapes (P, d, k) and (P,)
-        Costs no larger than at the starts.
-    """
-    count, d, k = factors.shape
-    size = np.einsum("pm,pm->p", z, z)
-    size[size == 0.0] = 1.0
-
-    def objective(flat: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
-        seen = flat.reshape(-1, d, k).transpose(0, 2, 1) @ omega  # (A, k, m)
-        rest = (seen**2).sum(axis=1) - z[which]
-        seen *= rest[:, None]
-        slope = 4.0 * (omega @ seen.transpose(0, 2, 1)) / size[which, None, None]
-        return (rest**2).sum(axis=1) / size[which], slope.reshape(len(flat), -1)
-
-    seen = factors.transpose(0, 2, 1) @ omega
-    curvature = 8.0 * (omega**2 @ (seen**2).transpose(0, 2, 1)) / size[:, None, None]
-    flat = curvature.reshape(count, -1)
-    floor = np.maximum(1e-3 * flat.max(axis=1, keepdims=True), np.finfo(float).tiny)
-    unbounded = np.full(d * k, np.inf)
-    found, costs = minimise(
-        objective, factors.reshape(count, -1), -unbounded, unbounded,
-        inverse=1.0 / np.maximum(flat, floor), reach=unbounded, max_iter=max_iter, tol=_TOLERANCE,
-    )  # fmt: skip
-    return found.reshape(count, d, k), costs * size
-
-
 @dataclass(frozen=True)
 class LowRankFit:
     """A positive matrix of low rank whose measurements are near a sketch.
 
-    Attributes
-    ----------
-    components : ndarray of shape (d, k)
-        Orthonormal eigenvectors, in order of falling eigenvalues; the entry of largest modulus of
-        each is positive.
-    eigenvalues : ndarray of shape (k,)
-        Nonnegative, falling.
-    cost : float
-        Squared distance of the measurements from the sketch, the least over all starts.
-    start_costs : tuple of float
-        The same for every start, the spectral one first.
+    Orthonormal ``components`` (d, k) in order of falling ``eigenvalues``, of each the entry of
+    largest modulus positive; ``cost`` is the least squared distance over all starts, the spectral
+    one first.
     """
 
     components: Array
@@ -106,38 +44,10 @@ class LowRankFit:
 
 
 def pca_risk(X: ArrayLike, components: ArrayLike) -> float:
-    """Mean squared distance of records from what ``W W^T`` makes of them.
+    """Mean squared distance of records from what ``W W^T`` makes of them: Definition 5.
 
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, d)
-        Finite records, not centred.
-    components : array_like of shape (d, k)
-        The matrix W. Its columns need not be orthonormal; at the minimum they are.
+    W, of shape (d, k), need not be orthonormal; at the minimum it is.
 
-    Returns
-    -------
-    float
-        ``mean_i ||x_i - W W^T x_i||^2``, nonnegative.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not a finite real matrix or the widths do not match.
-
-    Notes
-    -----
-    By the theorem of Eckart and Young the minimum over all W is the sum of the ``d - k`` smallest
-    eigenvalues of ``X^T X / n``.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Definition 5.
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.pca import pca_risk
     >>> pca_risk([[3.0, 4.0]], [[1.0], [0.0]])
     16.0
     """
@@ -154,21 +64,6 @@ def pca_risk(X: ArrayLike, components: ArrayLike) -> float:
 def measure(matrix: ArrayLike, frequencies: ArrayLike) -> Array:
     """Quadratic measurements ``omega_j^T C omega_j`` of a matrix.
 
-    Parameters
-    ----------
-    matrix : array_like of shape (d, d)
-        The matrix C.
-    frequencies : array_like of shape (d, m)
-        One vector per column.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Linear in C; for ``C = X^T X / n`` the mean of the quadratic features of the records.
-
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.pca import measure
     >>> measure([[2.0, 0.0], [0.0, 3.0]], [[1.0, 1.0], [0.0, 1.0]])
     array([2., 5.])
     """
@@ -181,9 +76,6 @@ def degrees_of_freedom(n_features: int, n_components: int) -> int:
 
     A sketch of fewer numbers than that determines no such matrix.
 
-    Examples
-    --------
-    >>> from dplit.sketching.decoders.pca import degrees_of_freedom
     >>> degrees_of_freedom(20, 3)
     57
     """
@@ -193,24 +85,6 @@ def degrees_of_freedom(n_features: int, n_components: int) -> int:
 def low_rank_cost(factor: Array, frequencies: Array, z: Array) -> float:
     """Objective of (5) at the matrix ``U U^T``: squared distance of its measurements from ``z``.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (d, k)
-        The factor U.
-    frequencies : ndarray of shape (d, m)
-        One vector per column.
-    z : ndarray of shape (m,)
-        Sketch, a mean.
-
-    Returns
-    -------
-    float
-        ``sum_j (||U^T omega_j||^2 - z_j)^2``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.pca import low_rank_cost
     >>> low_rank_cost(np.eye(2), np.eye(2), np.array([1.0, 3.0]))
     4.0
     """
@@ -222,10 +96,6 @@ def low_rank_cost(factor: Array, frequencies: Array, z: Array) -> float:
 def low_rank_gradient(factor: Array, frequencies: Array, z: Array) -> Array:
     """Gradient ``4 Omega diag(r) Omega^T U`` of :func:`low_rank_cost`, of shape (d, k).
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.pca import low_rank_gradient
     >>> low_rank_gradient(np.ones((1, 1)), np.ones((1, 1)), np.zeros(1))
     array([[4.]])
     """
@@ -248,30 +118,10 @@ def _scaled(factor: Array, frequencies: Array, z: Array) -> Array:
 def spectral_start(z: Array, frequencies: Array, n_components: int) -> Array:
     r"""Factor of shape (d, k) from the leading eigenvectors of the back-projected sketch.
 
-    Parameters
-    ----------
-    z : ndarray of shape (m,)
-        Sketch, a mean.
-    frequencies : ndarray of shape (d, m)
-        One vector per column.
-    n_components : int
-        Rank k.
+    For Gaussian vectors of variance 1/d,
+    :math:`E\,z_j\,\omega_j\omega_j^\top=(2C+\mathrm{tr}(C)I)/d^2`; subtracting the mean of z takes
+    most of the multiple of the identity away.
 
-    Returns
-    -------
-    ndarray of shape (d, k)
-        Scaled so that its measurements are as near to ``z`` as a multiple can be.
-
-    Notes
-    -----
-    For Gaussian vectors of variance 1/d, :math:`E\,z_j\,\omega_j\omega_j^\top=(2C+\mathrm{tr}(C)
-    I)/d^2`, whose eigenvectors are those of C; subtracting the mean of z takes most of the multiple
-    of the identity away.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.pca import measure, spectral_start
     >>> omega = np.random.default_rng(0).standard_normal((4, 400)) / 2
     >>> U = spectral_start(measure(np.diag([9.0, 0, 0, 0]), omega), omega, 1)
     >>> bool(abs(U[0, 0]) > 2.5)
@@ -285,65 +135,22 @@ def spectral_start(z: Array, frequencies: Array, n_components: int) -> Array:
 
 
 def compressive_pca(
-    z: ArrayLike,
-    frequencies: ArrayLike,
-    n_components: int,
-    *,
-    rng: np.random.Generator,
-    n_random_starts: int = 1,
-    max_iter: int = 500,
-) -> LowRankFit:
-    """Principal components from a sketch: the best positive matrix of rank k, by its factor.
+    z: ArrayLike, frequencies: ArrayLike, n_components: int, *, rng: np.random.Generator,
+    n_random_starts: int = 1, max_iter: int = 500,
+) -> LowRankFit:  # fmt: skip
+    r"""Principal components from a sketch: the best positive matrix of rank k, by its factor.
 
-    Parameters
-    ----------
-    z : array_like of shape (m,)
-        Sketch: mean of quadratic features, with or without noise. Entries may be negative.
-    frequencies : array_like of shape (d, m)
-        One vector per column.
-    n_components : int
-        Rank k, at most d.
-    rng : numpy.random.Generator
-        Source of the random starts: neither the noise nor the frequencies.
-    n_random_starts : int, default=1
-        Starts beside the spectral one. The cost decides between them, and it is a function of the
-        released sketch: no further privacy is spent.
-    max_iter : int, default=500
-        Iterations of L-BFGS from every start.
+    Of a mean of quadratic features ``z``, with or without noise. L-BFGS on (5) with the matrix
+    :math:`UU^\top` starts at the spectral estimate and at random; the cost, a function of the
+    sketch, decides between local minima.
 
-    Returns
-    -------
-    LowRankFit
-        Eigenvectors and eigenvalues of the best fit.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, real and of matching size, or the sketch has fewer entries than
-        the matrix has degrees of freedom.
-
-    Notes
-    -----
-    Writing the matrix as :math:`UU^\\top` with U of shape (d, k) makes (5) smooth and
-    unconstrained. Its stationary points may be local minima, which the second start guards
-    against.
-
-    References
-    ----------
-    Burer and Monteiro, A nonlinear programming algorithm for solving semidefinite programs via
-    low-rank factorization, Math. Programming 95 (2003); Chatalic et al. (2022), equation (5).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.pca import compressive_pca, measure
     >>> rng = np.random.default_rng(0)
     >>> omega = rng.standard_normal((5, 60)) / np.sqrt(5)
     >>> fit = compressive_pca(measure(np.diag([2.0, 1, 0, 0, 0]), omega), omega, 2, rng=rng)
     >>> fit.eigenvalues.round(4)
     array([2., 1.])
     """
-    target, omega = _checked_problem(z, frequencies, n_components, ndim=1)
+    target, omega = _checked_problem(z, frequencies, n_components)
     k, d = n_components, len(omega)
     starts = check_integer("n_random_starts", n_random_starts, minimum=0)
     check_rng(rng)
@@ -367,10 +174,10 @@ def _fit(U: Array, costs: tuple[float, ...]) -> LowRankFit:
 
 
 def _checked_problem(
-    z: ArrayLike, frequencies: ArrayLike, n_components: int, *, ndim: int
+    z: ArrayLike, frequencies: ArrayLike, n_components: int
 ) -> tuple[Array, Array]:
     """Return sketches and frequencies; refuse sizes that do not fit."""
-    target = check_finite_array("z", z, ndim=ndim)
+    target = check_finite_array("z", z, ndim=1)
     omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
     k = check_integer("n_components", n_components)
     if target.dtype.kind == "c":
@@ -386,68 +193,6 @@ def _checked_problem(
             f"dimension {d}, got z of shape {target.shape}"
         )
     return target.astype(np.float64), omega
-
-
-def compressive_pcas(
-    z: ArrayLike,
-    frequencies: ArrayLike,
-    n_components: int,
-    *,
-    rng: np.random.Generator,
-    n_random_starts: int = 1,
-    max_iter: int = 500,
-) -> tuple[LowRankFit, ...]:
-    """Principal components of many sketches, all starts of all of them in one descent.
-
-    Parameters
-    ----------
-    z : array_like of shape (P, m)
-        One sketch per row: means of quadratic features, with or without noise.
-    frequencies, n_components, rng, n_random_starts, max_iter
-        As in :func:`compressive_pca`; the same for all sketches.
-
-    Returns
-    -------
-    tuple of LowRankFit
-        One per row.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`compressive_pca`. Nothing is decoded then.
-
-    Notes
-    -----
-    A step is one matrix product for all problems that still move, in place of one call of SciPy
-    each. Minima are those of :func:`compressive_pca`, which is the reference, up to tolerances.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.pca import compressive_pcas, measure
-    >>> rng = np.random.default_rng(0)
-    >>> omega = rng.standard_normal((5, 60)) / np.sqrt(5)
-    >>> z = [measure(np.diag([size, 1.0, 0, 0, 0]), omega) for size in (2.0, 3.0)]
-    >>> [fit.eigenvalues.round(4).tolist() for fit in compressive_pcas(z, omega, 2, rng=rng)]
-    [[2.0, 1.0], [3.0, 1.0]]
-    """
-    targets, omega = _checked_problem(z, frequencies, n_components, ndim=2)
-    k, d = n_components, len(omega)
-    starts = 1 + check_integer("n_random_starts", n_random_starts, minimum=0)
-    check_rng(rng)
-    first = []
-    for target in targets:
-        first.append(spectral_start(target, omega, k))
-        first += [_scaled(rng.standard_normal((d, k)), omega, target) for _ in range(starts - 1)]
-    factors, costs = descend_factors(
-        np.repeat(targets, starts, axis=0), omega, np.stack(first),
-        max_iter=check_integer("max_iter", max_iter),
-    )  # fmt: skip
-    results = []
-    for begin in range(0, len(factors), starts):
-        own = costs[begin : begin + starts]
-        results.append(_fit(factors[begin + int(np.argmin(own))], tuple(own.tolist())))
-    return tuple(results)
 
 
 def _descend(U: Array, omega: Array, z: Array, size: float, max_iter: int) -> Array:

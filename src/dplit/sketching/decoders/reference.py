@@ -15,12 +15,7 @@ from scipy.optimize import Bounds, minimize, nnls
 from dplit._checks import check_finite_array, check_integer, check_rng
 from dplit.sketching.decoders.kmeans import DecodedKMeans
 
-__all__ = [
-    "correlation_and_gradient",
-    "misfit_and_gradient",
-    "reference_decode",
-    "refine_kmeans",
-]
+__all__ = ["correlation_and_gradient", "misfit_and_gradient", "reference_decode", "refine_kmeans"]
 
 
 #: Uniform points of the box among which the ascent for a new atom starts.
@@ -30,22 +25,7 @@ _CANDIDATES = 200
 def correlation_and_gradient(
     point: NDArray[Any], residual: NDArray[Any], frequencies: NDArray[Any]
 ) -> tuple[float, NDArray[Any]]:
-    r"""Correlation ``Re <A(c), r> / sqrt(m)`` of an atom with a residual, and its gradient.
-
-    Parameters
-    ----------
-    point : ndarray of shape (d,)
-        Place c of the atom ``A(c) = exp(i Omega^T c)``, whose norm is sqrt(m).
-    residual : ndarray of shape (m,), complex
-        Residual r.
-    frequencies : ndarray of shape (d, m)
-        One frequency per column.
-
-    Returns
-    -------
-    value, gradient : float and ndarray of shape (d,)
-        The correlation and its derivative.
-    """
+    """Correlation ``Re <A(c), r> / sqrt(m)`` of an atom with a residual, and its gradient."""
     phase = point @ frequencies
     cosine, sine = np.cos(phase), np.sin(phase)
     root = np.sqrt(len(residual))
@@ -57,24 +37,7 @@ def correlation_and_gradient(
 def misfit_and_gradient(
     packed: NDArray[Any], sketch: NDArray[Any], frequencies: NDArray[Any], n_clusters: int
 ) -> tuple[float, NDArray[Any]]:
-    r"""Squared distance of a sketch to a mixture of points, and its gradient.
-
-    Parameters
-    ----------
-    packed : ndarray of shape (k d + k,)
-        Points, row by row, then weights.
-    sketch : ndarray of shape (m,), complex
-        The sketch z.
-    frequencies : ndarray of shape (d, m)
-        One frequency per column.
-    n_clusters : int
-        Number k of points.
-
-    Returns
-    -------
-    value, gradient : float and ndarray of the shape of ``packed``
-        ``|z - sum_l w_l A(c_l)|^2`` and its derivative.
-    """
+    """Squared distance ``|z - sum_l w_l A(c_l)|^2`` and its gradient in points, then weights."""
     size = n_clusters * len(frequencies)
     weights = packed[size:]
     phase = packed[:size].reshape(n_clusters, -1) @ frequencies
@@ -88,44 +51,11 @@ def misfit_and_gradient(
 
 
 def refine_kmeans(
-    sketch: ArrayLike,
-    frequencies: ArrayLike,
-    centroids: ArrayLike,
-    weights: ArrayLike,
-    *,
-    bounds: tuple[float, float],
-    max_iter: int = 1000,
-    tol: float = 1e-12,
-) -> DecodedKMeans:
+    sketch: ArrayLike, frequencies: ArrayLike, centroids: ArrayLike, weights: ArrayLike, *,
+    bounds: tuple[float, float], max_iter: int = 1000, tol: float = 1e-12,
+) -> DecodedKMeans:  # fmt: skip
     """Local minimum of the squared distance near a mixture, by L-BFGS-B in double precision.
 
-    Parameters
-    ----------
-    sketch : array_like of shape (m,), complex
-        The sketch.
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    centroids, weights : array_like of shapes (k, d) and (k,)
-        Where to start.
-    bounds : pair of float
-        Box of every coordinate.
-    max_iter, tol : int and float
-        Iterations, and SciPy's ``ftol``.
-
-    Returns
-    -------
-    DecodedKMeans
-        Centroids (k, d), weights (k,) and cost.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.reference import refine_kmeans
     >>> omega = np.random.default_rng(0).normal(size=(1, 40))
     >>> z = np.exp(1j * 0.7 * omega[0])
     >>> found = refine_kmeans(z, omega, [[0.5]], [0.9], bounds=(-1, 1))
@@ -145,14 +75,7 @@ def refine_kmeans(
     def objective(packed: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         return misfit_and_gradient(packed, z / norm, omega, count)
 
-    found = minimize(
-        objective,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=box,
-        options=options,
-    )
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
     places = found.x[:size].reshape(count, -1)
     return DecodedKMeans(places, found.x[size:] * norm, np.asarray(found.fun * norm**2))
 
@@ -180,55 +103,15 @@ def _new_atom(
     start = pool[np.argmax(target @ _atoms(pool, frequencies))]
     box = Bounds(*bounds)
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=box)
-    place: NDArray[Any] = found.x
-    return place
+    return np.asarray(found.x)
 
 
 def reference_decode(
-    sketch: ArrayLike,
-    frequencies: ArrayLike,
-    n_clusters: int,
-    *,
-    bounds: tuple[float, float],
-    rng: np.random.Generator,
-    n_restarts: int = 1,
-) -> DecodedKMeans:
+    sketch: ArrayLike, frequencies: ArrayLike, n_clusters: int, *, bounds: tuple[float, float],
+    rng: np.random.Generator, n_restarts: int = 1,
+) -> DecodedKMeans:  # fmt: skip
     """Centroids and weights fitted to one sketch by plain CL-OMPR.
 
-    Parameters
-    ----------
-    sketch : array_like of shape (m,), complex
-        Sum or mean of ``exp(i <omega_j, x>)``.
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    n_clusters : int
-        Number k of points.
-    bounds : pair of float
-        Public box of every coordinate.
-    rng : numpy.random.Generator
-        Source of the starts.
-    n_restarts : int, default=1
-        Runs, of which the one of smallest cost is kept.
-
-    Returns
-    -------
-    DecodedKMeans
-        Centroids (k, d), weights (k,) and cost.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type, shape or range, or the sketch is too short for so many
-        points.
-
-    References
-    ----------
-    Keriven, Tremblay, Traonmilin and Gribonval, Compressive k-means, ICASSP 2017, Algorithm 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.decoders.reference import reference_decode
     >>> rng = np.random.default_rng(0)
     >>> omega = rng.normal(size=(2, 60))
     >>> z = np.exp(1j * np.array([[-1.5, 0.5], [2.0, 1.0]]) @ omega).mean(axis=0)
@@ -256,12 +139,9 @@ def reference_decode(
 
 
 def _pursue(
-    z: NDArray[Any],
-    omega: NDArray[Any],
-    count: int,
-    bounds: tuple[float, float],
+    z: NDArray[Any], omega: NDArray[Any], count: int, bounds: tuple[float, float],
     rng: np.random.Generator,
-) -> DecodedKMeans:
+) -> DecodedKMeans:  # fmt: skip
     """One run of CL-OMPR: 2k rounds, then a long descent."""
     target = np.concatenate([z.real, z.imag])
     points, residual = np.empty((0, len(omega))), z

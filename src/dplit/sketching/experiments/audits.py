@@ -28,7 +28,7 @@ from dplit._estimators import clip_rows, spawn_generators
 from dplit.audit import EventAudit, audit_event, audit_hits, run_controls
 from dplit.baselines import PrivateLloyd
 from dplit.features import orthonormal_blocks, quadratic_features
-from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
+from dplit.mechanisms import gaussian_epsilon, gaussian_noise, gaussian_sigma, laplace_noise
 from dplit.sketching.estimators import CompressiveGaussianMixture, CompressiveKMeans, CompressivePCA
 from dplit.sketching.sensitivity import sketch_sensitivity
 from dplit.sketching.sketches import Sketch
@@ -53,95 +53,25 @@ _BLOCK = 250_000
 def noise_level(
     frequencies: ArrayLike, *, epsilon: float, delta: float = 0.0, as_printed: bool = False
 ) -> float:
-    r"""Return the scale (delta = 0) or sigma of the noise where one record is replaced.
-
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    epsilon : float
-        Budget, positive.
-    delta : float, default=0.0
-        0 for Laplace noise, otherwise in [1e-300, 1) for Gaussian noise.
-    as_printed : bool, default=False
-        The paper's calibration, which is too small: for study only.
-
-    Returns
-    -------
-    float
-        Laplace scale, or Gaussian standard deviation.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.audits import noise_level
-    >>> noise_level(np.eye(2), epsilon=1.0), noise_level(np.eye(2), epsilon=1.0, as_printed=True)
-    (2.0, 1.0)
-    """
+    """Return the scale (delta = 0) or sigma of the noise where one record is replaced."""
     norm = 1 if check_probability("delta", delta, zero=True) == 0 else 2
     size = sketch_sensitivity(
-        "quadratic",
-        frequencies,
-        norm=1 if norm == 1 else 2,
-        neighboring="replace_one",
+        "quadratic", frequencies, norm=1 if norm == 1 else 2, neighboring="replace_one",
         as_printed=as_printed,
-    )
+    )  # fmt: skip
     if norm == 1:
         return size / check_positive("epsilon", epsilon)
     return gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=size)
 
 
 def quadratic_release(
-    X: ArrayLike,
-    frequencies: ArrayLike,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    rng: np.random.Generator,
-    as_printed: bool = False,
-    size: int = 1,
-    noise_factor: float = 1.0,
-) -> Array:
-    r"""Return private sums of quadratic features, for neighbours that differ by a replacement.
+    X: ArrayLike, frequencies: ArrayLike, *, epsilon: float, delta: float = 0.0,
+    rng: np.random.Generator, as_printed: bool = False, size: int = 1, noise_factor: float = 1.0,
+) -> Array:  # fmt: skip
+    """Return private sums of quadratic features, for neighbours that differ by a replacement.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Records; those outside the unit ball are scaled to its surface.
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    epsilon, delta : float
-        Budget of each release; delta = 0 is Laplace noise.
-    rng : numpy.random.Generator
-        Source of the noise.
-    as_printed : bool, default=False
-        The paper's calibration, whose loss can be twice the budget: for study only.
-    size : int, default=1
-        Independent releases; each costs the budget.
-    noise_factor : float, default=1.0
-        Multiplies the noise: 1 is the release, less is a fault planted to test an audit.
-
-    Returns
-    -------
-    ndarray of shape (size, m)
-        The releases.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.audits import quadratic_release
-    >>> quadratic_release(np.eye(2), np.eye(2), epsilon=1.0, rng=np.random.default_rng(0)).shape
-    (1, 2)
+    ``size`` independent releases, each of which costs the budget; ``noise_factor`` below 1 is a
+    fault planted to test an audit, ``as_printed`` a calibration whose loss can be twice the budget.
     """
     records = clip_rows(np.asarray(check_finite_array("X", X, ndim=2), dtype=float), 1.0)
     total = quadratic_features(records, frequencies).sum(axis=0)
@@ -154,44 +84,13 @@ def quadratic_release(
 
 
 def attack_event(
-    releases: ArrayLike,
-    total: ArrayLike,
-    neighbour: ArrayLike,
-    *,
-    epsilon: float,
-    delta: float,
+    releases: ArrayLike, total: ArrayLike, neighbour: ArrayLike, *, epsilon: float, delta: float,
     level: float,
-) -> NDArray[np.bool_]:
-    r"""Return where a two-point likelihood-ratio attack answers "the first data set".
+) -> NDArray[np.bool_]:  # fmt: skip
+    """Return where a two-point likelihood-ratio attack answers "the first data set", (runs,).
 
-    Parameters
-    ----------
-    releases : array_like of shape (runs, m)
-        Outputs.
-    total, neighbour : array_like of shape (m,)
-        The exact sums of the two data sets.
-    epsilon, delta : float
-        Claimed budget; delta = 0 for Laplace noise.
-    level : float
-        Scale or standard deviation of the noise under attack.
-
-    Returns
-    -------
-    ndarray of bool, shape (runs,)
-        Laplace noise: every coordinate lies beyond both sums on the side of ``total``, where the
-        loss is maximal. Gaussian noise: the loss exceeds ``epsilon``, the best event for delta.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.audits import attack_event
-    >>> attack_event([[1.5, -0.5], [0.5, 0.5]], [1.0, 0.0], [0.0, 1.0], epsilon=1.0, delta=0.0,
-    ...              level=1.0)
-    array([ True, False])
+    Laplace noise (delta = 0): every coordinate beyond both sums; Gaussian: a loss above
+    ``epsilon``.
     """
     s = check_finite_array("releases", releases, ndim=2)
     f, g = check_finite_array("total", total), check_finite_array("neighbour", neighbour)
@@ -210,54 +109,11 @@ def _blocks(runs: int) -> list[int]:
 
 
 def audit_replacement(
-    frequencies: ArrayLike,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    runs: int,
-    rng: np.random.Generator,
-    as_printed: bool = False,
-    confidence: float = 0.9999,
+    frequencies: ArrayLike, *, epsilon: float, delta: float = 0.0, runs: int,
+    rng: np.random.Generator, as_printed: bool = False, confidence: float = 0.9999,
     noise_factor: float = 1.0,
-) -> EventAudit:
-    r"""Audit the release on data sets that share a record and differ in :math:`e_1` or :math:`e_2`.
-
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column, d at least 2.
-    epsilon, delta : float
-        Claimed budget.
-    runs : int
-        Releases of each data set.
-    rng : numpy.random.Generator
-        Source of the noise.
-    as_printed : bool, default=False
-        Whether the paper's calibration is audited, or the corrected one.
-    confidence : float, default=0.9999
-        Probability with which a true claim is not refuted (Clopper-Pearson).
-    noise_factor : float, default=1.0
-        Multiplies the noise, for controls.
-
-    Returns
-    -------
-    EventAudit
-        Counts, claim and lower bounds.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.audits import audit_replacement
-    >>> audit = audit_replacement(np.eye(2), epsilon=1.0, runs=20_000, as_printed=True,
-    ...                           rng=np.random.default_rng(0))
-    >>> audit.violated
-    True
-    """
+) -> EventAudit:  # fmt: skip
+    """Audit the release on data sets that share a record and differ in e_1 or e_2."""
     omega = check_finite_array("frequencies", frequencies, ndim=2)
     check_integer("dimension of frequencies", len(omega), minimum=2)
     shared = np.full(len(omega), 0.5 / np.sqrt(len(omega)))
@@ -305,15 +161,7 @@ _SHARE = 0.8
 
 @dataclass(frozen=True)
 class AuditOutcome:
-    """What an audit found, with the right noise and with half of it.
-
-    Attributes
-    ----------
-    null, planted : EventAudit
-        Counts and bounds with the estimator's own noise, and with half of it.
-    sound : bool
-        Whether the first raised no alarm and the second did.
-    """
+    """An audit with the estimator's noise and with half of it; sound: silent, then alarmed."""
 
     null: EventAudit
     planted: EventAudit
@@ -321,22 +169,7 @@ class AuditOutcome:
 
 
 def make_estimator(label: str, *, epsilon: float, random_state: Any) -> Any:
-    """Return one of the audited estimators with small public parameters.
-
-    Parameters
-    ----------
-    label : str
-        A key of :data:`AUDITED`.
-    epsilon : float
-        Budget.
-    random_state : int or Generator
-        Its source of randomness.
-
-    Returns
-    -------
-    estimator
-        Not fitted; its delta is 0.2 where the noise is Gaussian and 0 elsewhere.
-    """
+    """Return one of the audited estimators with small public parameters."""
     check_choice("label", label, AUDITED)
     kind, parameters = AUDITED[label]
     options: dict[str, Any] = {"epsilon": epsilon, "random_state": random_state, **parameters}
@@ -367,25 +200,7 @@ def _neighbours(label: str, frequencies: _Array | None = None) -> tuple[_Array, 
 
 
 def log_likelihood_ratio(released: Sketch, X: _Array, Y: _Array) -> float:
-    """Logarithm of the density ratio of a released sum under two data sets.
-
-    Parameters
-    ----------
-    released : Sketch
-        With noise, which says its law and scale.
-    X, Y : ndarray of shape (n, d)
-        The data sets, as the estimator clips them.
-
-    Returns
-    -------
-    float
-        ``log p(s | X) - log p(s | Y)``, of the sum alone.
-
-    Raises
-    ------
-    ValueError
-        If the sketch carries no noise.
-    """
+    """Return ``log p(s | X) - log p(s | Y)`` of a released sum, for clipped data."""
     if released.noise is None:
         raise ValueError("released must carry noise, got noise=None")
     exponents = []
@@ -423,49 +238,14 @@ def _half_noise_epsilon(label: str, epsilon: float) -> float:
     """Return the budget at which the estimator adds half the noise of ``epsilon``."""
     if AUDITED[label][1]["noise"] != "gaussian":
         return 2.0 * epsilon
-    target = gaussian_sigma(epsilon=epsilon, delta=_DELTA) / 2.0
-    low, high = epsilon, 64.0 * epsilon
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        wide = gaussian_sigma(epsilon=middle, delta=_DELTA) > target
-        low, high = (middle, high) if wide else (low, middle)
-    return high
+    half = gaussian_sigma(epsilon=epsilon, delta=_DELTA) / 2.0
+    return gaussian_epsilon(delta=_DELTA, sigma=half)
 
 
 def audit_estimator(
     label: str, *, runs: int, epsilon: float = 1.0, confidence: float = 0.9999, seed: int, name: str
 ) -> AuditOutcome:
-    """Fit an estimator many times on two neighbours and bound its epsilon from below.
-
-    Parameters
-    ----------
-    label : str
-        A key of :data:`AUDITED`.
-    runs : int
-        Fits on each side and for each control.
-    epsilon : float, default=1.0
-        Claimed budget.
-    confidence : float, default=0.9999
-        Probability with which a true claim is not refuted.
-    seed, name
-        Of the streams.
-
-    Returns
-    -------
-    AuditOutcome
-        Of the likelihood-ratio test on what is published.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.audits import audit_estimator
-    >>> audit_estimator("pca-laplace", runs=20, seed=0, name="example").null.violated
-    False
-    """
+    """Fit an estimator many times on two neighbours and bound its epsilon from below."""
     check_choice("label", label, AUDITED)
     check_integer("runs", runs)
     gaussian = AUDITED[label][1]["noise"] == "gaussian"
@@ -485,16 +265,10 @@ def audit_estimator(
                 return model.fit(_neighbours(label, omega)[side])
 
         found[factor] = audit_event(
-            release,
-            0,
-            1,
-            _event(label, epsilon),
-            runs=runs,
-            epsilon=epsilon,
-            delta=_DELTA if gaussian else 0.0,
-            confidence=confidence,
+            release, 0, 1, _event(label, epsilon), runs=runs, epsilon=epsilon,
+            delta=_DELTA if gaussian else 0.0, confidence=confidence,
             rng=stream(seed, f"{name}-{label}-{factor:g}", "noise"),
-        )
+        )  # fmt: skip
         return found[factor].violated
 
     controls = run_controls(alarm)

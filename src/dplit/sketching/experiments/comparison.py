@@ -18,7 +18,7 @@ from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import decode_kmeans, dequantized_sketch, lloyd, sse
 from dplit.sketching.release import NoiseKind, plan_release
 from dplit.sketching.sketches import SketchMap, sketch
-from dplit.trials import Trial, run_trials
+from dplit.trials import Runs, Trial, run_trials
 
 __all__ = [
     "METHODS",
@@ -46,19 +46,7 @@ _SKETCHES = ("laplace", "polydisc", "cube", "gaussian")
 
 @dataclass(frozen=True)
 class ClusterProblem:
-    """Records to cluster, and everything about them that is public.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        Private records.
-    n_clusters : int
-        Number k of clusters.
-    bounds : tuple
-        Public box: lowest and highest coordinate.
-    frequencies : ndarray of shape (d, m)
-        Public frequencies.
-    """
+    """Records to cluster, and everything about them that is public."""
 
     X: NDArray[Any]
     n_clusters: int
@@ -67,30 +55,15 @@ class ClusterProblem:
 
 
 @dataclass(frozen=True)
-class KMeansComparison:
+class KMeansComparison(Runs):
     """Relative risks (over non-private Lloyd, best of 5 starts) of all methods and budgets.
 
-    Attributes
-    ----------
-    epsilons : tuple of float
-        Budgets.
-    delta : float
-        Of the Gaussian methods; the others are pure.
-    risks : dict of str to ndarray of shape (trials, budgets)
-        Relative risk of every method of :data:`METHODS`. Private Lloyd has the number of steps that
-        was best for the budget, chosen in hindsight and at no cost: in its favour.
-    exact : ndarray of shape (trials,)
-        The same for the sketch without noise.
+    Private Lloyd has the number of steps that was best for the budget, in hindsight and at no cost.
     """
 
     epsilons: tuple[float, ...]
     delta: float
-    risks: dict[str, Array]
     exact: Array
-
-    def median(self, method: str) -> Array:
-        """Median over trials, one number per budget."""
-        return np.asarray(np.median(self.risks[method], axis=0))
 
     def budget_for(self, method: str, level: float) -> float:
         """Least budget from which on the median stays at or below ``level``, by interpolation.
@@ -123,49 +96,19 @@ def _released_sums(
         exact = coarse if method == "cube" else plain
         for epsilon in epsilons:
             plan = plan_release(
-                exact.map,
-                epsilon=epsilon,
-                delta=delta if method == "gaussian" else 0.0,
-                noise=METHODS[method],
-                count="withheld",
-            )
+                exact.map, epsilon=epsilon, delta=delta if method == "gaussian" else 0.0,
+                noise=METHODS[method], count="withheld",
+            )  # fmt: skip
             values = plan.apply(exact, rng=noise).sum
             sums.append(dequantized_sketch(values, dither) if method == "cube" else values)
     return np.array(sums)
 
 
 def private_risks(
-    problem: ClusterProblem,
-    *,
-    epsilons: Sequence[float],
-    delta: float,
-    n_iters: Sequence[int],
+    problem: ClusterProblem, *, epsilons: Sequence[float], delta: float, n_iters: Sequence[int],
     trial: Trial,
-) -> tuple[float, Array, Array]:
-    """Relative risks of one data set: of the exact sketch, and of all methods and budgets.
-
-    Parameters
-    ----------
-    problem : ClusterProblem
-        Records and what is public about them.
-    epsilons : sequence of float
-        Budgets, when one record is added or removed.
-    delta : float
-        In (0, 1), for the Gaussian methods.
-    n_iters : sequence of int
-        Numbers of steps of private Lloyd.
-    trial : Trial
-        Source of the streams.
-
-    Returns
-    -------
-    exact : float
-        Risk of the exact sketch over that of Lloyd's algorithm (5 starts).
-    lloyds : ndarray of shape (2, len(n_iters), len(epsilons))
-        The same for private Lloyd with Laplace and with Gaussian noise.
-    sketches : ndarray of shape (4, len(epsilons))
-        The same for the sketches of :data:`METHODS`, in order.
-    """
+) -> tuple[float, Array, Array]:  # fmt: skip
+    """Relative risks: exact, private Lloyd (2, n_iters, epsilons), sketches (4, epsilons)."""
     X, k, public = problem.X, problem.n_clusters, trial.stream("public")
     _, reference = lloyd(X, k, n_starts=5, rng=public)
     start = spread_centers(k, X.shape[1], bounds=problem.bounds, rng=public)
@@ -196,15 +139,11 @@ def _gathered(
     columns = np.arange(len(epsilons))
     rows = [lloyds[:, law, best[law], columns] for law in range(2)]
     rows += [sketches[:, index] for index in range(len(_SKETCHES))]
-    return KMeansComparison(tuple(epsilons), delta, dict(zip(METHODS, rows, strict=True)), exact)
+    return KMeansComparison(dict(zip(METHODS, rows, strict=True)), tuple(epsilons), delta, exact)
 
 
 def _mixture_trial(
-    trial: Trial,
-    law: MixtureLaw,
-    n_samples: int,
-    n_components: int,
-    options: dict[str, Any],
+    trial: Trial, law: MixtureLaw, n_samples: int, n_components: int, options: dict[str, Any]
 ) -> tuple[float, Array, Array]:
     X, _ = law.draw(n_samples, rng=trial.stream("data"))
     omega = law.frequencies(n_components, rng=trial.stream("public").spawn(1)[0])
@@ -213,59 +152,11 @@ def _mixture_trial(
 
 
 def kmeans_comparison(
-    law: MixtureLaw,
-    *,
-    n_samples: int,
-    n_components: int,
-    epsilons: Sequence[float],
-    delta: float,
-    n_iters: Sequence[int] = (2, 3, 5, 10),
-    n_trials: int,
-    seed: int,
-    name: str,
+    law: MixtureLaw, *, n_samples: int, n_components: int, epsilons: Sequence[float], delta: float,
+    n_iters: Sequence[int] = (2, 3, 5, 10), n_trials: int, seed: int, name: str,
     n_jobs: int | None = 1,
-) -> KMeansComparison:
-    """Compare all methods on synthetic mixtures.
-
-    Parameters
-    ----------
-    law : MixtureLaw
-        Law of the data, with its public box and frequency scale.
-    n_samples : int
-        Records per data set.
-    n_components : int
-        Size m of the sketches.
-    epsilons : sequence of float
-        Budgets, rising.
-    delta : float
-        In (0, 1), for the Gaussian methods.
-    n_iters : sequence of int, default=(2, 3, 5, 10)
-        Numbers of steps of private Lloyd, of which the best is kept for every budget.
-    n_trials : int
-        Data sets.
-    seed, name, n_jobs
-        As in :func:`dplit.trials.run_trials`.
-
-    Returns
-    -------
-    KMeansComparison
-        Relative risks.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.comparison import kmeans_comparison
-    >>> from dplit.sketching.data import MixtureLaw
-    >>> law = MixtureLaw(2, 2, separation=4.0, frequency_variance=0.5)
-    >>> run = kmeans_comparison(law, n_samples=2000, n_components=40, epsilons=[10.0], delta=1e-6,
-    ...                         n_trials=2, seed=0, name="example")
-    >>> run.risks["polydisc"].shape
-    (2, 1)
-    """
+) -> KMeansComparison:  # fmt: skip
+    """Compare all methods on synthetic mixtures."""
     check_integer("n_samples", n_samples)
     options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
     work = partial(
@@ -276,39 +167,13 @@ def kmeans_comparison(
 
 
 def digits_problem(
-    n_components: int,
-    *,
-    n_dimensions: int = 10,
-    scale: float = 1.0,
-    rng: np.random.Generator,
+    n_components: int, *, n_dimensions: int = 10, scale: float = 1.0, rng: np.random.Generator,
     images: ArrayLike | None = None,
-) -> ClusterProblem:
+) -> ClusterProblem:  # fmt: skip
     """Handwritten digits in a few dimensions; the first half of the images is public.
 
-    Parameters
-    ----------
-    n_components : int
-        Size m of the sketch.
-    n_dimensions : int, default=10
-        Principal components that are kept.
-    scale : float, default=1.0
-        Frequencies have variance ``scale / (d s^2)``, s the standard deviation of a coordinate
-        inside the clusters of the public half.
-    rng : numpy.random.Generator
-        Public randomness: frequencies and starts.
-    images : array_like of shape (n, pixels), optional
-        Other images than scikit-learn's 1,797 digits.
-
-    Returns
-    -------
-    ClusterProblem
-        The private half, projected on principal components of the public half; box (a tenth wider
-        than the public range) and frequency scale come from the public half as well.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
+    It gives the projection, a box a tenth wider than its range, and the scale s of the clusters:
+    frequencies have variance ``scale / (d s^2)``.
     """
     pixels = load_digits().data if images is None else images
     rows = check_finite_array("images", pixels, ndim=2).astype(np.float64)
@@ -333,38 +198,11 @@ def _digits_trial(
 
 
 def digits_comparison(
-    *,
-    n_components: int,
-    epsilons: Sequence[float],
-    delta: float,
-    scale: float = 1.0,
-    n_iters: Sequence[int] = (2, 3, 5, 10),
-    n_trials: int,
-    seed: int,
-    name: str,
+    *, n_components: int, epsilons: Sequence[float], delta: float, scale: float = 1.0,
+    n_iters: Sequence[int] = (2, 3, 5, 10), n_trials: int, seed: int, name: str,
     n_jobs: int | None = 1,
-) -> KMeansComparison:
-    """Compare all methods on the private half of the digits (899 images, 10 dimensions, k = 10).
-
-    Parameters
-    ----------
-    n_components : int
-        Size m of the sketches.
-    epsilons, delta, n_iters, n_trials, seed, name, n_jobs
-        As in :func:`kmeans_comparison`; trials differ in frequencies, starts and noise.
-    scale : float, default=1.0
-        As in :func:`digits_problem`.
-
-    Returns
-    -------
-    KMeansComparison
-        Relative risks.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-    """
+) -> KMeansComparison:  # fmt: skip
+    """Compare all methods on the private half of the digits (899 images, 10 dimensions, k = 10)."""
     options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
     work = partial(_digits_trial, n_components=n_components, scale=scale, options=options)
     results = run_trials(work, n_trials, seed=seed, name=name, n_jobs=n_jobs)

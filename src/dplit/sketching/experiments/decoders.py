@@ -9,28 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplit._checks import check_integer
-from dplit.mechanisms import cube_noise, gaussian_noise, laplace_noise, polydisc_noise
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import decode_kmeans, sse
 from dplit.sketching.decoders.reference import reference_decode, refine_kmeans
 from dplit.sketching.experiments.recovery import SketchedData, noisy_sketches, sketched_data
+from dplit.sketching.release import NoiseKind, noise_share
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
 
-__all__ = [
-    "NOISES",
-    "DecoderPair",
-    "SearchGap",
-    "compare_decoders",
-    "noise_transfer",
-    "search_gap",
-]
+__all__ = ["NOISES", "DecoderPair", "SearchGap", "compare_decoders", "noise_transfer", "search_gap"]
 
 
 #: Laws whose draws serve as directions, and the one that imitates the loss of a cluster.
@@ -39,15 +32,7 @@ NOISES = ("gaussian", "laplace", "polydisc", "cube", "cluster")
 
 @dataclass(frozen=True)
 class DecoderPair:
-    """Costs and relative risks of two decoders on the same sketches, one entry per problem.
-
-    Attributes
-    ----------
-    cost, plain_cost : ndarray of shape (T,)
-        Squared distances reached by the batch and by the plain decoder.
-    rsse, plain_rsse : ndarray of shape (T,)
-        Risks over the best known.
-    """
+    """Costs and relative risks of two decoders on the same sketches, one entry per problem."""
 
     cost: NDArray[Any]
     plain_cost: NDArray[Any]
@@ -65,48 +50,10 @@ def _data(
 
 
 def compare_decoders(
-    law: MixtureLaw,
-    *,
-    n_samples: int,
-    n_components: int,
-    n_trials: int,
-    seed: int,
-    name: str,
+    law: MixtureLaw, *, n_samples: int, n_components: int, n_trials: int, seed: int, name: str,
     plain_restarts: int = 1,
-) -> DecoderPair:
-    """Decode the same sketches with the batch and with the plain decoder.
-
-    Parameters
-    ----------
-    law : MixtureLaw
-        Law of the data and scale of the frequencies.
-    n_samples, n_components, n_trials : int
-        Records, frequencies and problems.
-    seed, name : int, str
-        Name the streams.
-    plain_restarts : int, default=1
-        Restarts of the plain decoder.
-
-    Returns
-    -------
-    DecoderPair
-        Costs and relative risks.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.decoders import compare_decoders
-    >>> from dplit.sketching.data import MixtureLaw
-    >>> law = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
-    >>> sizes = dict(n_samples=500, n_components=40, n_trials=2)
-    >>> pair = compare_decoders(law, **sizes, seed=0, name="example")
-    >>> bool((abs(pair.cost / pair.plain_cost - 1) < 1e-2).all())
-    True
-    """
+) -> DecoderPair:  # fmt: skip
+    """Decode the same sketches with the batch and with the plain decoder."""
     sets = _data(law, n_samples, n_components, n_trials, seed, name)
     rng = stream(seed, f"{name} decoder", "public")
     sketches = np.array([s.sketch for s in sets])[:, None]
@@ -134,15 +81,7 @@ def compare_decoders(
 
 @dataclass(frozen=True)
 class SearchGap:
-    """What the decoder found, and what a descent from the true centres finds.
-
-    Attributes
-    ----------
-    cost_ratio : ndarray of shape (trials, sizes)
-        Cost of the decoder over the cost near the true centres.
-    rsse, rsse_near_truth : ndarray of shape (trials, sizes)
-        Relative risks of both.
-    """
+    """What the decoder found, and what a descent from the true centres finds."""
 
     cost_ratio: NDArray[Any]
     rsse: NDArray[Any]
@@ -150,45 +89,11 @@ class SearchGap:
 
 
 def search_gap(
-    law: MixtureLaw,
-    *,
-    n_samples: int,
-    sizes: tuple[int, ...],
-    n_trials: int,
-    seed: int,
-    name: str,
+    law: MixtureLaw, *, n_samples: int, sizes: tuple[int, ...], n_trials: int, seed: int, name: str
 ) -> SearchGap:
     """Compare decodes of clean sketches with the minimum nearest to the truth.
 
-    Parameters
-    ----------
-    law : MixtureLaw
-        Law of the data and scale of the frequencies.
-    n_samples, n_trials : int
-        Records and data sets.
-    sizes : tuple of int
-        Sketch sizes.
-    seed, name : int, str
-        Name the streams.
-
-    Returns
-    -------
-    SearchGap
-        A cost ratio above 1 is a failure of the search, not of the sketch.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.decoders import search_gap
-    >>> from dplit.sketching.data import MixtureLaw
-    >>> law = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
-    >>> gap = search_gap(law, n_samples=500, sizes=(40,), n_trials=2, seed=0, name="example")
-    >>> bool((gap.cost_ratio < 1.01).all())
-    True
+    A cost ratio above 1 is a failure of the search, not of the sketch.
     """
     k = law.n_clusters
     sets = _data(law, n_samples, max(sizes), n_trials, seed, name)
@@ -216,13 +121,7 @@ def _direction(
     m = omega.shape[1]
     if kind == "cluster":
         return -law.population_sketch(omega, centers[:1])
-    if kind == "polydisc":
-        return polydisc_noise(m, rate=1.0, rng=rng)
-    if kind == "cube":
-        return cube_noise(m, rate=1.0, rng=rng)
-    if kind == "laplace":
-        return laplace_noise(m, scale=1.0, rng=rng, complex=True)
-    return gaussian_noise(m, sigma=1.0, rng=rng, complex=True)
+    return noise_share(cast("NoiseKind", kind), m, scale=1.0, complex=True, rng=rng)
 
 
 def _transfer_of_trial(
@@ -237,64 +136,17 @@ def _transfer_of_trial(
     sketches = [noisy_sketches(s.sketch, g, [ratio])[0] for g in directions]
     decoder = stream(trial.seed, f"{trial.name} decoder", "public", int(trial))
     found = decode_kmeans(sketches, s.frequencies, law.n_clusters, bounds=law.bounds, rng=decoder)
-    risks: NDArray[Any] = sse(s.X, found.centroids) / s.many
-    return risks
+    return np.asarray(sse(s.X, found.centroids) / s.many)
 
 
 def noise_transfer(
-    law: MixtureLaw,
-    *,
-    n_samples: int,
-    n_components: int,
-    ratio: float,
-    n_trials: int,
-    seed: int,
-    name: str,
-    n_jobs: int | None = 1,
-) -> dict[str, NDArray[Any]]:
-    """Relative risks under noises of different laws and exactly the same noise-to-signal ratio.
-
-    Parameters
-    ----------
-    law : MixtureLaw
-        Law of the data and scale of the frequencies.
-    n_samples, n_components, n_trials : int
-        Records, frequencies and data sets.
-    ratio : float
-        Noise-to-signal ratio of all noises.
-    seed, name : int, str
-        Name the streams.
-    n_jobs : int or None, default=1
-        Workers; the result does not depend on it.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n_trials,)
-        RSSE against the best known for each of :data:`NOISES`. ``"cluster"`` is not random: it
-        takes the sketch of one cluster away.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-    RuntimeError
-        If a trial fails.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.decoders import noise_transfer
-    >>> from dplit.sketching.data import MixtureLaw
-    >>> law = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
-    >>> sizes = dict(n_samples=500, n_components=40, n_trials=2)
-    >>> sorted(noise_transfer(law, **sizes, ratio=0.01, seed=0, name="example"))
-    ['cluster', 'cube', 'gaussian', 'laplace', 'polydisc']
-    """
+    law: MixtureLaw, *, n_samples: int, n_components: int, ratio: float, n_trials: int, seed: int,
+    name: str, n_jobs: int | None = 1,
+) -> dict[str, NDArray[Any]]:  # fmt: skip
+    """Relative risks, by kind of :data:`NOISES`, at exactly the same noise-to-signal ratio."""
     one = partial(
-        _transfer_of_trial,
-        law=law,
-        n_samples=n_samples,
-        n_components=n_components,
+        _transfer_of_trial, law=law, n_samples=n_samples, n_components=n_components,
         ratio=float(ratio),
-    )
+    )  # fmt: skip
     risks = np.array(run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs))
     return dict(zip(NOISES, risks.T, strict=True))

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "FloatCurve",
-    "exact_sum",
-    "float_curve",
-    "float_figure",
-    "float_sensitivity",
-    "single_precision_sum",
-]
+__all__ = ["FloatCurve", "exact_sum", "float_curve", "float_sensitivity", "single_precision_sum"]
 
 
 #: Records of a block of :func:`single_precision_sum`, and of a pattern that is repeated.
@@ -53,35 +41,13 @@ def exact_sum(X: NDArray[np.float64], sketch_map: SketchMap) -> NDArray[np.compl
 
 def float_sensitivity(
     total: Callable[[NDArray[np.float64], SketchMap], NDArray[np.complex128]],
-    sketch_map: SketchMap,
-    n_samples: int,
-    *,
-    n_patterns: int,
-    rng: np.random.Generator,
-) -> float:
+    sketch_map: SketchMap, n_samples: int, *, n_patterns: int, rng: np.random.Generator,
+) -> float:  # fmt: skip
     """Largest move of an entry that a search finds when the first record is removed.
 
-    Patterns of 128 records are repeated: what rounding does to one block it then does to all. The
-    pattern is chosen whose block changes most when it is rolled by one record, which is what a
-    removal does to every block. Half of the patterns are short, the others as long as the bound.
-
-    Parameters
-    ----------
-    total : callable
-        The sum, of records and a map.
-    sketch_map : SketchMap
-        Fourier.
-    n_samples : int
-        Number of records.
-    n_patterns : int
-        How many are tried.
-    rng : numpy.random.Generator
-        Source of the patterns.
-
-    Returns
-    -------
-    float
-        A lower bound of the sensitivity of an entry, which is 1 over the reals.
+    The worst of patterns of 128 records is repeated: that whose block changes most when it is
+    rolled by one record, which is what a removal does to every block. Half are short, half as long
+    as the bound.
     """
     best, gain = np.zeros((_BLOCK, sketch_map.n_features)), -1.0
     for index in range(n_patterns):
@@ -119,14 +85,3 @@ def float_curve(sizes: Sequence[int], *, n_patterns: int, seed: int, name: str) 
     }
     single, exact = found.values()
     return FloatCurve(tuple(sizes), tuple(single), tuple(exact))
-
-
-def float_figure(curve: FloatCurve) -> Figure:
-    """Draw the largest moves found against the number of records."""
-    fig, axes = plt.subplots(figsize=(5.6, 3.5))
-    axes.plot(curve.sizes, curve.single, "o-", label="float32 blocks of 128 records")
-    axes.plot(curve.sizes, curve.exact, "s--", label="exact sums")
-    axes.axhline(1.0, color="gray", lw=1.2, linestyle=":", label="sensitivity of an entry")
-    axes.set(xscale="log", xlabel="records $n$", ylabel="largest $|S_j(X)-S_j(X')|$ found")
-    axes.legend(fontsize=8.5)
-    return fig

@@ -52,38 +52,7 @@ GROUP = 5
 
 
 def noisy_sketches(sketch: ArrayLike, direction: ArrayLike, ratios: ArrayLike) -> NDArray[Any]:
-    r"""Sketches with noise of exactly the given noise-to-signal ratios.
-
-    Parameters
-    ----------
-    sketch : array_like of shape (m,), complex
-        Clean sketch z.
-    direction : array_like of shape (m,), complex
-        Where the noise points; a complex Gaussian vector gives a uniform direction.
-    ratios : array_like of shape (R,)
-        Ratios ``|s - z|^2 / |z|^2``, nonnegative.
-
-    Returns
-    -------
-    ndarray of shape (R, m), complex128
-        ``z + sqrt(ratio) |z| g / |g|``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not finite, the shapes differ, a ratio is negative or the direction zero.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees (2022), Section 6.1.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.recovery import noisy_sketches
-    >>> noisy_sketches([3.0, 4.0], [1j, 0.0], [0.0, 0.04])
-    array([[3.+0.j, 4.+0.j],
-           [3.+1.j, 4.+0.j]])
-    """
+    """Sketches ``z + sqrt(ratio) |z| g / |g|`` of shape (R, m), of exactly the given ratios."""
     z = check_finite_array("sketch", sketch, ndim=1).astype(complex)
     g = check_finite_array("direction", direction, ndim=1)
     levels = check_finite_array("ratios", ratios, ndim=1)
@@ -94,69 +63,18 @@ def noisy_sketches(sketch: ArrayLike, direction: ArrayLike, ratios: ArrayLike) -
     if np.any(levels < 0):
         raise ValueError(f"ratios must be nonnegative, got ratios with {levels.min():g}")
     unit = g * (np.linalg.norm(z) / np.linalg.norm(g))
-    noisy: NDArray[Any] = z + np.sqrt(levels)[:, None] * unit
-    return noisy
+    return np.asarray(z + np.sqrt(levels)[:, None] * unit)
 
 
 def acceptable_nsr(n_components: int, n_clusters: int, n_features: int) -> float:
-    r"""Largest noise-to-signal ratio that the paper accepts, ``m / (10^3 k d)``.
-
-    Parameters
-    ----------
-    n_components, n_clusters, n_features : int
-        Size m of the sketch, clusters k, dimension d.
-
-    Returns
-    -------
-    float
-        The ratio.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer.
-
-    References
-    ----------
-    Chatalic et al. (2022), Section 6.1.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.recovery import acceptable_nsr
-    >>> acceptable_nsr(1000, 10, 10)
-    0.01
-    """
+    """Largest noise-to-signal ratio that the paper accepts, ``m / (10^3 k d)``."""
     m = check_integer("n_components", n_components)
     size = check_integer("n_clusters", n_clusters) * check_integer("n_features", n_features)
     return m / (1e3 * size)
 
 
 def expected_to_succeed(n_components: int, n_clusters: int, n_features: int, *, nsr: float) -> bool:
-    """Whether the paper's rule expects a success: ``m >= 2 k d`` and an acceptable ratio.
-
-    Parameters
-    ----------
-    n_components, n_clusters, n_features : int
-        Size m of the sketch, clusters k, dimension d.
-    nsr : float
-        Noise-to-signal ratio, nonnegative.
-
-    Returns
-    -------
-    bool
-        The rule of Section 6.1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.recovery import expected_to_succeed
-    >>> expected_to_succeed(200, 10, 10, nsr=1e-3), expected_to_succeed(100, 10, 10, nsr=0.0)
-    (True, False)
-    """
+    """Whether the paper's rule expects a success: ``m >= 2 k d`` and an acceptable ratio."""
     limit = acceptable_nsr(n_components, n_clusters, n_features)
     enough = n_components >= 2 * n_clusters * n_features
     quiet = check_nonnegative("nsr", nsr) <= limit
@@ -177,27 +95,7 @@ class SketchedData:
 def sketched_data(
     law: MixtureLaw, n_samples: int, n_components: int, *, seed: int, name: str, trial: int
 ) -> SketchedData:
-    """Draw data and frequencies of one trial, sketch the data and run Lloyd's algorithm.
-
-    Parameters
-    ----------
-    law : MixtureLaw
-        Law of the data and scale of the frequencies.
-    n_samples, n_components : int
-        Sizes n and m.
-    seed, name, trial : int, str, int
-        Name the streams ``"data"`` and ``"public"``.
-
-    Returns
-    -------
-    SketchedData
-        Records, frequencies (d, m), mean sketch (m,), and the risks of 3 and of 20 starts.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-    """
+    """Draw data and frequencies of one trial, sketch the data and run Lloyd's algorithm."""
     data = stream(seed, name, "data", trial)
     X, centers = law.draw(n_samples, rng=data)
     omega = law.frequencies(n_components, rng=stream(seed, name, "public", trial))
@@ -206,46 +104,37 @@ def sketched_data(
     return SketchedData(X, omega, mean, reference.few, reference.many)
 
 
-@dataclass(frozen=True)
-class NoiseGrid:
-    """Relative risks over trials, sketch sizes and noise levels.
+class _Risks:
+    """Medians and failures of relative risks; axis 0 of ``few`` and ``many`` is the trial."""
 
-    Attributes
-    ----------
-    sizes : ndarray of shape (S,)
-        Sketch sizes m.
-    ratios : ndarray of shape (R,)
-        Noise-to-signal ratios.
-    few, many : ndarray of shape (trials, S, R)
-        RSSE against 3 starts of Lloyd's algorithm (the paper's) and against the best known.
-    """
+    few: NDArray[Any]
+    many: NDArray[Any]
+
+    @property
+    def median(self) -> NDArray[Any]:
+        """Median over trials of the RSSE against 3 starts."""
+        return np.asarray(np.median(self.few, axis=0))
+
+    @property
+    def failed(self) -> NDArray[Any]:
+        """Share of decodes more than 5 % above the best known risk."""
+        return np.asarray(np.mean(self.many > FAILURE, axis=0))
+
+
+@dataclass(frozen=True)
+class NoiseGrid(_Risks):
+    """Relative risks (trials, sizes, ratios): over 3 starts of Lloyd and over the best known."""
 
     sizes: NDArray[Any]
     ratios: NDArray[Any]
     few: NDArray[Any]
     many: NDArray[Any]
 
-    @property
-    def median(self) -> NDArray[Any]:
-        """Median over trials of the RSSE against 3 starts, of shape (S, R)."""
-        return np.asarray(np.median(self.few, axis=0))
-
-    @property
-    def failed(self) -> NDArray[Any]:
-        """Share of decodes more than 5 % above the best known risk, of shape (S, R)."""
-        share: NDArray[Any] = np.mean(self.many > FAILURE, axis=0)
-        return share
-
 
 def _grid_of_group(
-    group: Trial,
-    *,
-    law: MixtureLaw,
-    n_samples: int,
-    sizes: tuple[int, ...],
-    ratios: tuple[float, ...],
-    n_trials: int,
-) -> NDArray[Any]:
+    group: Trial, *, law: MixtureLaw, n_samples: int, sizes: tuple[int, ...],
+    ratios: tuple[float, ...], n_trials: int,
+) -> NDArray[Any]:  # fmt: skip
     """RSSE of shape (2, trials of the group, sizes, ratios)."""
     trials = range(GROUP * group, min(GROUP * (group + 1), n_trials))
     seed, name, largest = group.seed, group.name, max(sizes)
@@ -272,60 +161,10 @@ def _grid_of_group(
 
 
 def noise_grid(
-    law: MixtureLaw,
-    *,
-    n_samples: int,
-    sizes: Sequence[int],
-    ratios: Sequence[float],
-    n_trials: int,
-    seed: int,
-    name: str,
-    n_jobs: int | None = 1,
-) -> NoiseGrid:
-    """Relative risks of sketches with isotropic noise of prescribed size.
-
-    Parameters
-    ----------
-    law : MixtureLaw
-        Law of the data and scale of the frequencies.
-    n_samples : int
-        Records per data set.
-    sizes : sequence of int
-        Sketch sizes m.
-    ratios : sequence of float
-        Noise-to-signal ratios.
-    n_trials : int
-        Data sets; each comes with frequencies and a direction of noise of its own.
-    seed, name : int, str
-        Name the streams.
-    n_jobs : int or None, default=1
-        Workers; the result does not depend on it.
-
-    Returns
-    -------
-    NoiseGrid
-        RSSE of all decodes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-    RuntimeError
-        If a trial fails.
-
-    References
-    ----------
-    Chatalic et al. (2022), Figures 4 and 5.
-
-    Examples
-    --------
-    >>> from dplit.sketching.data import MixtureLaw
-    >>> from dplit.sketching.experiments.recovery import noise_grid
-    >>> law = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
-    >>> sizes = dict(n_samples=500, sizes=[4, 40], ratios=[0.0, 1.0])
-    >>> noise_grid(law, **sizes, n_trials=3, seed=0, name="example").median.shape
-    (2, 2)
-    """
+    law: MixtureLaw, *, n_samples: int, sizes: Sequence[int], ratios: Sequence[float],
+    n_trials: int, seed: int, name: str, n_jobs: int | None = 1,
+) -> NoiseGrid:  # fmt: skip
+    """Relative risks of sketches with isotropic noise of prescribed size."""
     count = check_integer("n_trials", n_trials)
     levels = tuple(float(r) for r in check_finite_array("ratios", ratios, ndim=1))
     columns = tuple(check_integer("sizes", int(m)) for m in sizes)
@@ -356,20 +195,7 @@ class Sentence(NamedTuple):
 
 
 def accepted_cells(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> np.ndarray:
-    """Cells of a grid in which the rule of Section 6.1 expects a success.
-
-    Parameters
-    ----------
-    grid : NoiseGrid
-        Sizes and ratios.
-    n_clusters, n_features : int
-        k and d.
-
-    Returns
-    -------
-    ndarray of bool of shape (S, R)
-        True where ``m >= 2 k d`` and the ratio is at most ``m / (10^3 k d)``.
-    """
+    """Cells of a grid in which the rule of Section 6.1 expects a success."""
     return np.array(
         [
             [expected_to_succeed(int(m), n_clusters, n_features, nsr=float(r)) for r in grid.ratios]
@@ -379,20 +205,7 @@ def accepted_cells(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> np.n
 
 
 def noise_sentences(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> list[Sentence]:
-    """Figure 4: risk follows the noise-to-signal ratio, and accepted noise costs nothing.
-
-    Parameters
-    ----------
-    grid : NoiseGrid
-        Its first size is used.
-    n_clusters, n_features : int
-        k and d.
-
-    Returns
-    -------
-    list of Sentence
-        Two sentences.
-    """
+    """Figure 4: risk follows the noise-to-signal ratio, and accepted noise costs nothing."""
     median = grid.median[0]
     accepted = accepted_cells(grid, n_clusters=n_clusters, n_features=n_features)[0]
     thirds = median[[0, int(np.searchsorted(grid.ratios, 0.04)), -1]]
@@ -411,20 +224,7 @@ def noise_sentences(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> lis
 
 
 def noise_size_sentences(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> list[Sentence]:
-    """Figure 5: failure at small sizes, success of what the rule accepts.
-
-    Parameters
-    ----------
-    grid : NoiseGrid
-        Sizes from ``k d`` to beyond ``2.5 k d``.
-    n_clusters, n_features : int
-        k and d.
-
-    Returns
-    -------
-    list of Sentence
-        Three sentences.
-    """
+    """Figure 5: failure at small sizes, success of what the rule accepts."""
     unit, median = n_clusters * n_features, grid.median
     accepted = accepted_cells(grid, n_clusters=n_clusters, n_features=n_features)
     accepted &= (grid.sizes >= 2.5 * unit)[:, None]
@@ -450,20 +250,7 @@ def noise_size_sentences(grid: NoiseGrid, *, n_clusters: int, n_features: int) -
 
 
 def size_sentences(curves: SizeCurves, *, n_clusters: int, n_features: int) -> list[Sentence]:
-    """Figure 8: what Section 6.6 says about private sketches of growing size.
-
-    Parameters
-    ----------
-    curves : SizeCurves
-        Deltas 0 and a positive one; epsilons increasing, the last infinite.
-    n_clusters, n_features : int
-        k and d.
-
-    Returns
-    -------
-    list of Sentence
-        Four sentences; ``n epsilon = 1000`` (nearest budget) stands for a moderate n.
-    """
+    """Figure 8: what Section 6.6 says about private sketches of growing size."""
     unit, median = n_clusters * n_features, curves.median
     places = [int(np.argmin(np.abs(curves.sizes / unit - r))) for r in (1, 2, 5, 20)]
     free = median[:, 0, -1][:, places]
@@ -498,49 +285,12 @@ def size_sentences(curves: SizeCurves, *, n_clusters: int, n_features: int) -> l
     ]
 
 
-# Figure 8: private k-means from sketches of different sizes, at equal privacy.
-#
-# The number of records is public, or the decoder ignores it; so the whole budget goes to the sum.
-# Laplace noise on the mean then has scale ``sqrt(2) m / (n epsilon)`` and Gaussian noise ``sigma(
-# epsilon, delta) sqrt(m) / n``: the first depends on n and epsilon through their product alone.
+# Figure 8: private k-means from sketches of different sizes. The decoder ignores the number of
+# records, so that the whole budget goes to the sum.
 
 
 def sum_noise_scale(n_components: int, *, epsilon: float, delta: float) -> float:
-    r"""Noise per real coordinate that makes a sum of m Fourier features private.
-
-    Parameters
-    ----------
-    n_components : int
-        Number m of features of modulus 1.
-    epsilon : float
-        Budget > 0; infinity means no noise.
-    delta : float
-        0 for Laplace noise of scale ``sqrt(2) m / epsilon``; in (0, 1) for Gaussian noise of the
-        exact standard deviation for sensitivity ``sqrt(m)``.
-
-    Returns
-    -------
-    float
-        Laplace scale b or Gaussian sigma, when one record is added or removed and the number of
-        records is not released.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees (2022), Lemmas 7 and 11, Table 1.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.recovery import sum_noise_scale
-    >>> round(sum_noise_scale(100, epsilon=1.0, delta=0.0), 3)
-    141.421
-    >>> round(sum_noise_scale(100, epsilon=1.0, delta=1e-8), 3)
-    51.003
-    """
+    """Laplace scale (delta 0) or sigma that makes a sum of m Fourier features private."""
     m = check_integer("n_components", n_components)
     if np.isposinf(epsilon):
         return 0.0
@@ -550,48 +300,12 @@ def sum_noise_scale(n_components: int, *, epsilon: float, delta: float) -> float
 
 
 def private_means(
-    sketch: NDArray[Any],
-    n_samples: int,
-    *,
-    epsilons: Sequence[float],
-    deltas: Sequence[float],
-    sizes: Sequence[int],
-    rng: np.random.Generator,
-) -> list[NDArray[Any]]:
-    """Mean sketches with Laplace or Gaussian noise for every size and budget.
+    sketch: NDArray[Any], n_samples: int, *, epsilons: Sequence[float], deltas: Sequence[float],
+    sizes: Sequence[int], rng: np.random.Generator,
+) -> list[NDArray[Any]]:  # fmt: skip
+    """Mean sketches with Laplace (delta 0) or Gaussian noise: per size (deltas, epsilons, m).
 
-    Parameters
-    ----------
-    sketch : ndarray of shape (M,), complex
-        Clean mean sketch at the largest size.
-    n_samples : int
-        Number n of records.
-    epsilons, deltas : sequences of float
-        Budgets; ``deltas`` entry 0 asks for Laplace noise, infinite ``epsilons`` for none.
-    sizes : sequence of int
-        Sizes m of at most M.
-    rng : numpy.random.Generator
-        Source of one Laplace and one Gaussian vector of unit scale, which serve all budgets.
-
-    Returns
-    -------
-    list of ndarray of shape (len(deltas), len(epsilons), m), complex
-        One array per size. Each entry has the law of one private release; the entries of one call
-        share their noise and must not be released together.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.recovery import private_means
-    >>> budgets = dict(epsilons=[1.0, np.inf], deltas=[0.0], sizes=[2])
-    >>> means = private_means(np.ones(3), 100, **budgets, rng=np.random.default_rng(0))
-    >>> means[0].shape, means[0][0, 1].tolist()
-    ((1, 2, 2), [(1+0j), (1+0j)])
+    The entries of one call share their noise; an infinite epsilon asks for none.
     """
     z = check_finite_array("sketch", sketch, ndim=1).astype(complex)
     n = check_integer("n_samples", n_samples)
@@ -611,17 +325,11 @@ def private_means(
 
 
 @dataclass(frozen=True)
-class SizeCurves:
-    """Relative risks over trials, numbers of records, budgets and sketch sizes.
+class SizeCurves(_Risks):
+    """Relative risks (trials, N, D, E, S) over numbers of records, deltas, epsilons and sizes.
 
-    Attributes
-    ----------
-    n_samples, deltas, epsilons, sizes : ndarray
-        The axes: N numbers of records, D deltas, E epsilons (the last may be infinite), S sizes.
-    few, many : ndarray of shape (trials, N, D, E, S)
-        RSSE against 3 starts of Lloyd's algorithm and against the best known.
-    signal : ndarray of shape (trials, N)
-        ``C_0 = m / |z|^2`` of the clean sketches at the largest size.
+    Over 3 starts of Lloyd and over the best known; ``signal`` (trials, N) is C_0 at the largest
+    size.
     """
 
     n_samples: NDArray[Any]
@@ -632,33 +340,15 @@ class SizeCurves:
     many: NDArray[Any]
     signal: NDArray[Any]
 
-    @property
-    def median(self) -> NDArray[Any]:
-        """Median over trials of the RSSE against 3 starts, of shape (N, D, E, S)."""
-        return np.asarray(np.median(self.few, axis=0))
-
-    @property
-    def failed(self) -> NDArray[Any]:
-        """Share of decodes more than 5 % above the best known risk, of shape (N, D, E, S)."""
-        share: NDArray[Any] = np.mean(self.many > FAILURE, axis=0)
-        return share
-
     def within(self, level: float) -> NDArray[Any]:
         """Number of sizes whose median RSSE is at most ``level``, of shape (N, D, E)."""
-        count: NDArray[Any] = np.sum(self.median <= level, axis=-1)
-        return count
+        return np.asarray(np.sum(self.median <= level, axis=-1))
 
 
 def _curves_of_group(
-    group: Trial,
-    *,
-    law: MixtureLaw,
-    n_samples: tuple[int, ...],
-    epsilons: tuple[float, ...],
-    deltas: tuple[float, ...],
-    sizes: tuple[int, ...],
-    n_trials: int,
-) -> tuple[NDArray[Any], NDArray[Any]]:
+    group: Trial, *, law: MixtureLaw, n_samples: tuple[int, ...], epsilons: tuple[float, ...],
+    deltas: tuple[float, ...], sizes: tuple[int, ...], n_trials: int,
+) -> tuple[NDArray[Any], NDArray[Any]]:  # fmt: skip
     """RSSE of shape (2, trials, N, D, E, S) and C_0 of shape (trials, N) of one group of trials."""
     trials = range(GROUP * group, min(GROUP * (group + 1), n_trials))
     shape = (len(trials), len(n_samples))
@@ -688,62 +378,11 @@ def _curves_of_group(
 
 
 def size_curves(
-    law: MixtureLaw,
-    *,
-    n_samples: Sequence[int],
-    epsilons: Sequence[float],
-    deltas: Sequence[float],
-    sizes: Sequence[int],
-    n_trials: int,
-    seed: int,
-    name: str,
+    law: MixtureLaw, *, n_samples: Sequence[int], epsilons: Sequence[float],
+    deltas: Sequence[float], sizes: Sequence[int], n_trials: int, seed: int, name: str,
     n_jobs: int | None = 1,
-) -> SizeCurves:
-    """Relative risks of private compressive k-means against the size of the sketch.
-
-    Parameters
-    ----------
-    law : MixtureLaw
-        Law of the data and scale of the frequencies.
-    n_samples : sequence of int
-        Numbers of records.
-    epsilons, deltas : sequences of float
-        Budgets; delta 0 means Laplace noise, an infinite epsilon none.
-    sizes : sequence of int
-        Sketch sizes m.
-    n_trials : int
-        Data sets per number of records.
-    seed, name : int, str
-        Name the streams.
-    n_jobs : int or None, default=1
-        Workers; the result does not depend on it.
-
-    Returns
-    -------
-    SizeCurves
-        RSSE of all decodes, with C_0 of the sketches.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-    RuntimeError
-        If a trial fails.
-
-    References
-    ----------
-    Chatalic et al. (2022), Figure 8.
-
-    Examples
-    --------
-    >>> from dplit.sketching.data import MixtureLaw
-    >>> from dplit.sketching.experiments.recovery import size_curves
-    >>> law = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
-    >>> budgets = dict(epsilons=[1.0], deltas=[0.0, 1e-8], sizes=[8, 40])
-    >>> curves = size_curves(law, n_samples=[500], **budgets, n_trials=2, seed=0, name="example")
-    >>> curves.median.shape
-    (1, 2, 1, 2)
-    """
+) -> SizeCurves:  # fmt: skip
+    """Relative risks of private compressive k-means against the size of the sketch."""
     count = check_integer("n_trials", n_trials)
     axes: dict[str, Any] = {
         "n_samples": tuple(check_integer("n_samples", int(n)) for n in n_samples),

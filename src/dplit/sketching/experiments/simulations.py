@@ -72,44 +72,10 @@ class Comparison(NamedTuple):
 
 
 def draw_noise(
-    noise: Noise,
-    shape: tuple[int, int],
-    *,
-    scale: float,
-    complex_valued: bool,
+    noise: Noise, shape: tuple[int, int], *, scale: float, complex_valued: bool,
     rng: np.random.Generator,
-) -> NDArray[Any]:
-    """Noise of several releases at once, of any law of the chapter.
-
-    Parameters
-    ----------
-    noise : {"laplace", "gaussian", "polydisc", "cube"}
-    shape : tuple of int
-        Numbers of releases and of entries.
-    scale : float
-        Laplace scale, Gaussian sigma (per real coordinate), or the inverse of the rate.
-    complex_valued : bool
-        Whether entries are complex; "polydisc" and "cube" always are.
-    rng : numpy.random.Generator
-        Source of the noise.
-
-    Returns
-    -------
-    ndarray of shape ``shape``
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.simulations import draw_noise
-    >>> kind = dict(scale=1.0, complex_valued=True, rng=np.random.default_rng(0))
-    >>> draw_noise("polydisc", (2, 3), **kind).shape
-    (2, 3)
-    """
+) -> NDArray[Any]:  # fmt: skip
+    """Noise of several releases at once, of any law of the chapter."""
     check_choice("noise", noise, ("laplace", "gaussian", "polydisc", "cube"))
     if noise == "laplace":
         return laplace_noise(shape, scale=scale, rng=rng, complex=complex_valued)
@@ -136,64 +102,14 @@ def _taken(
 
 
 def simulated_nsr(
-    population: ArrayLike,
-    law: MaskLaw,
-    *,
-    noise: Noise,
-    scale: float,
-    n_draws: int,
-    rng: np.random.Generator,
-    n_samples: int | None = None,
-    beta: float = 1.0,
-    reference: Reference = "law",
-    sampling: Sampling = "poisson",
-) -> Estimate:
-    r"""Noise-to-signal ratio of a private, subsampled sketch, by simulation.
+    population: ArrayLike, law: MaskLaw, *, noise: Noise, scale: float, n_draws: int,
+    rng: np.random.Generator, n_samples: int | None = None, beta: float = 1.0,
+    reference: Reference = "law", sampling: Sampling = "poisson",
+) -> Estimate:  # fmt: skip
+    r"""Mean and standard error of :math:`\|s-z\|^2/\|z\|^2`, by simulation: (20) and Lemma 26.
 
-    Parameters
-    ----------
-    population : array_like of shape (P, m)
-        Features of all records. With ``reference="law"`` every release draws ``n_samples`` of them
-        with replacement; with ``"data"`` they are the data themselves.
-    law : MaskLaw
-        Law of the masks.
-    noise : {"laplace", "gaussian", "polydisc", "cube"}
-    scale : float
-        As in :func:`draw_noise`.
-    n_draws : int
-        Number of releases, at least 2.
-    rng : numpy.random.Generator
-        Source of records, masks and noise.
-    n_samples : int, optional
-        Number of records, for ``reference="law"`` only.
-    beta : float, default=1.0
-        Sampling rate of the records.
-    reference : {"law", "data"}, default="law"
-    sampling : {"poisson", "without_replacement"}, default="poisson"
-
-    Returns
-    -------
-    Estimate
-        Mean and standard error of :math:`\|s-z\|^2/\|z\|^2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), (20) and Lemma 26.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.experiments.simulations import simulated_nsr
-    >>> law, rng = mask_law("data", 3, alpha=1.0), np.random.default_rng(0)
-    >>> setting = dict(noise="gaussian", scale=1.0, n_draws=1000, reference="data", rng=rng)
-    >>> bool(abs(simulated_nsr(np.ones((10, 3)), law, **setting).mean - 0.01) < 0.002)
-    True
+    "law" draws ``n_samples`` rows of ``population`` with replacement; with "data" they are the
+    data.
     """
     features = check_finite_array("population", population, ndim=2)
     draws = check_integer("n_draws", n_draws, minimum=2)
@@ -222,88 +138,30 @@ def simulated_nsr(
 
 
 def compare_ratios(
-    populations: Mapping[str, ArrayLike],
-    cases: Iterable[Case],
-    *,
-    scale: float,
-    n_samples: int,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> Comparison:
-    """Simulated ratios beside Lemma 26, for several laws, noises and ways to sample.
-
-    Parameters
-    ----------
-    populations : mapping of str to array_like
-        Features to draw from, by name; with reference "data" their first ``n_samples`` rows are
-        the data.
-    cases : iterable of Case
-        What to compare.
-    scale : float
-        Size of the noise, as in :func:`draw_noise`.
-    n_samples : int
-        Number of records.
-    n_draws : int
-        Number of releases for each case.
-    rng : numpy.random.Generator
-        Source of records, masks and noise.
-
-    Returns
-    -------
-    Comparison
-        One entry per case.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a case does not fit its population.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 26.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.experiments.simulations import Case, compare_ratios
-    >>> case = Case("ones", mask_law("data", 3, alpha=1.0), "gaussian", 1.0, "data", "poisson")
-    >>> sizes = dict(scale=1.0, n_samples=4, n_draws=500, rng=np.random.default_rng(0))
-    >>> compare_ratios({"ones": np.ones((9, 3))}, [case], **sizes).formula.tolist()
-    [0.0625]
-    """
+    populations: Mapping[str, ArrayLike], cases: Iterable[Case], *, scale: float, n_samples: int,
+    n_draws: int, rng: np.random.Generator,
+) -> Comparison:  # fmt: skip
+    """Simulated ratios beside Lemma 26, for several laws, noises and ways to sample."""
     rows = []
     for case in cases:
         features = check_finite_array("population", populations[case.population], ndim=2)
         given = case.reference == "data"
         shown = features[:n_samples] if given else features
         found = simulated_nsr(
-            shown,
-            case.law,
-            noise=case.noise,
-            scale=scale,
-            n_draws=n_draws,
-            rng=rng,
-            n_samples=None if given else n_samples,
-            beta=case.beta,
-            reference=case.reference,
+            shown, case.law, noise=case.noise, scale=scale, n_draws=n_draws, rng=rng,
+            n_samples=None if given else n_samples, beta=case.beta, reference=case.reference,
             sampling=case.sampling,
-        )
+        )  # fmt: skip
         m = case.law.n_components
         variance = noise_variance(
             case.noise, scale=scale, n_components=m, complex_valued=shown.dtype.kind == "c"
         )
         formula = noise_to_signal(
-            n_samples=n_samples,
-            n_components=m,
+            n_samples=n_samples, n_components=m,
             feature_energy=float(np.mean(np.sum(np.abs(shown) ** 2, axis=1))),
-            signal_energy=float(np.sum(np.abs(shown.mean(axis=0)) ** 2)),
-            noise_variance=variance,
-            alpha=case.law.alpha,
-            beta=case.beta,
-            reference=case.reference,
-            sampling=case.sampling,
-        )
+            signal_energy=float(np.sum(np.abs(shown.mean(axis=0)) ** 2)), noise_variance=variance,
+            alpha=case.law.alpha, beta=case.beta, reference=case.reference, sampling=case.sampling,
+        )  # fmt: skip
         rows.append((found.mean, found.se, formula))
     return Comparison(*np.array(rows).T)
 
@@ -311,54 +169,14 @@ def compare_ratios(
 def ratio_features(
     n_records: int, n_components: int, *, rng: np.random.Generator
 ) -> dict[str, NDArray[Any]]:
-    """Features of planar Gaussian records for the comparison: Fourier, and squares of angles.
-
-    Parameters
-    ----------
-    n_records, n_components : int
-        Numbers of records and of features.
-    rng : numpy.random.Generator
-        Source of records and frequencies.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (n_records, n_components)
-        ``"waves"`` (complex) and ``"squares"`` (real) of the same angles.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.simulations import ratio_features
-    >>> sorted(ratio_features(5, 2, rng=np.random.default_rng(0)))
-    ['squares', 'waves']
-    """
+    """Features of planar Gaussian records for the comparison: Fourier, and squares of angles."""
     records = check_rng(rng).standard_normal((n_records, 2))
     angles = records @ (0.6 * rng.standard_normal((2, n_components)))
     return {"waves": np.exp(1j * angles), "squares": angles**2}
 
 
 def ratio_cases(n_components: int, *, beta: float) -> list[Case]:
-    """The 21 settings in which Lemma 26 is compared: every mask law, reference, noise, sampling.
-
-    Parameters
-    ----------
-    n_components : int
-        Number of features, a multiple of 8; a quarter of them is kept.
-    beta : float
-        Sampling rate of the records.
-
-    Returns
-    -------
-    list of Case
-        Four mask laws, two references and two ways to sample with Laplace noise on Fourier
-        features; then the other noises, and real features.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.simulations import ratio_cases
-    >>> len(ratio_cases(8, beta=0.5))
-    21
-    """
+    """The 21 settings in which Lemma 26 is compared: every mask law, reference, noise, sampling."""
     kept = n_components // 4
     laws = [mask_law(scheme, n_components, alpha=0.25) for scheme in ("bernoulli", "data")]
     uniform = mask_law("uniform", n_components, n_kept=kept)
@@ -372,23 +190,15 @@ def ratio_cases(n_components: int, *, beta: float) -> list[Case]:
         for way in ways
     ]
     others: tuple[tuple[str, Noise], ...] = (
-        ("waves", "gaussian"),
-        ("waves", "polydisc"),
-        ("waves", "cube"),
-        ("squares", "laplace"),
+        ("waves", "gaussian"), ("waves", "polydisc"), ("waves", "cube"), ("squares", "laplace"),
         ("squares", "gaussian"),
-    )
+    )  # fmt: skip
     cases += [Case(name, uniform, noise, beta, "law", "poisson") for name, noise in others]
     return cases
 
 
-# Gaussian noise on a fixed number of Fourier features: the guarantee, by simulation.
-#
-# The likelihood ratio of one masked record is an elementary symmetric polynomial of exponentials,
-# so
-# delta is the mean of a bounded function of Gaussian draws. Common random numbers make it a
-# smooth
-# function of sigma.
+# Gaussian noise on a fixed number of Fourier features: the guarantee, by simulation. The likelihood
+# ratio is an elementary symmetric polynomial; common random numbers make delta smooth in sigma.
 
 
 class Simulated(NamedTuple):
@@ -415,56 +225,10 @@ def _log_ratio(noise: Array, sigma: float, law: MaskLaw, *, shifted: bool) -> Ar
 
 
 def simulated_delta(
-    law: MaskLaw,
-    *,
-    epsilon: float,
-    sigma: float,
-    n_draws: int,
-    rng: np.random.Generator,
+    law: MaskLaw, *, epsilon: float, sigma: float, n_draws: int, rng: np.random.Generator,
     direction: Literal["remove", "add"] = "remove",
-) -> Simulated:
-    r"""Delta of subsampled Fourier features for a fixed number of ones, by simulation.
-
-    Parameters
-    ----------
-    law : MaskLaw
-        Of scheme ``"uniform"``.
-    epsilon : float
-        Nonnegative privacy loss.
-    sigma : float
-        Standard deviation of the noise per real coordinate of the rescaled sum, positive.
-    n_draws : int
-        Number of draws of the release, at least 2.
-    rng : numpy.random.Generator
-        Source of the draws.
-    direction : {"remove", "add"}, default="remove"
-
-    Returns
-    -------
-    Simulated
-        Mean of :math:`(1-e^\varepsilon/L)_+` over releases with the record (for "add" of
-        :math:`(1-e^\varepsilon L)_+` without it) and its standard error; an estimate, no bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range or the law is not uniform.
-
-    Notes
-    -----
-    Likelihood ratio :math:`L=e^{-m^2/(2r\sigma^2)}e_r(w)/\binom mr` with
-    :math:`w_j=e^{y_j/(\alpha\sigma^2)}` and the elementary symmetric polynomial :math:`e_r`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.experiments.simulations import simulated_delta
-    >>> law, rng = mask_law("uniform", 16, n_kept=1), np.random.default_rng(0)
-    >>> found = simulated_delta(law, epsilon=1.0, sigma=12.0, n_draws=1000, rng=rng)
-    >>> 0 < found.value < 0.1
-    True
-    """
+) -> Simulated:  # fmt: skip
+    """Delta of subsampled Fourier features for a fixed number of ones, by simulation."""
     epsilon, sigma = check_nonnegative("epsilon", epsilon), check_positive("sigma", sigma)
     check_choice("direction", direction, ("remove", "add"))
     draws = check_integer("n_draws", n_draws, minimum=2)
@@ -480,48 +244,12 @@ def _excess(noise: Array, law: MaskLaw, epsilon: float, sigma: float, direction:
 
 
 def simulated_sigma(
-    law: MaskLaw,
-    *,
-    epsilon: float,
-    delta: float,
-    n_draws: int,
-    rng: np.random.Generator,
+    law: MaskLaw, *, epsilon: float, delta: float, n_draws: int, rng: np.random.Generator,
     direction: Literal["remove", "add"] = "remove",
-) -> Simulated:
+) -> Simulated:  # fmt: skip
     """Least sigma for a fixed number of ones, by simulation with common random numbers.
 
-    Parameters
-    ----------
-    law : MaskLaw
-        Of scheme ``"uniform"``.
-    epsilon, delta : float
-        Budget under "add_remove", positive; ``n_draws * delta`` should be at least 100.
-    n_draws : int
-        Number of draws of the release, at least 2.
-    rng : numpy.random.Generator
-        Source of the draws.
-    direction : {"remove", "add"}, default="remove"
-
-    Returns
-    -------
-    Simulated
-        Value and standard error (of delta, over the slope of delta in sigma). An estimate: not
-        fit for calibration, where Lemma 23 is the safe choice.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range or the law is not uniform.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.experiments.simulations import simulated_sigma
-    >>> law, rng = mask_law("uniform", 4, n_kept=2), np.random.default_rng(0)
-    >>> found = simulated_sigma(law, epsilon=1.0, delta=0.01, n_draws=20_000, rng=rng)
-    >>> 3.0 < found.value < 4.0
-    True
+    ``n_draws * delta`` should be at least 100.
     """
     epsilon, delta = check_positive("epsilon", epsilon), check_probability("delta", delta)
     draws = check_integer("n_draws", n_draws, minimum=2)
@@ -541,43 +269,9 @@ def simulated_sigma(
 
 
 def simulated_ratios(
-    cases: Sequence[tuple[int, int, float]],
-    *,
-    delta: float,
-    n_draws: int,
-    rng: np.random.Generator,
+    cases: Sequence[tuple[int, int, float]], *, delta: float, n_draws: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Noise for a fixed number of features over that without subsampling, by simulation.
-
-    Parameters
-    ----------
-    cases : sequence of (m, r, epsilon)
-        Numbers of features and of kept ones, and budgets.
-    delta : float
-        Common failure probability.
-    n_draws : int
-        Draws of a release for each case.
-    rng : numpy.random.Generator
-        Source of the draws.
-
-    Returns
-    -------
-    ratios, errors : ndarrays of shape (n_cases,)
-        Least sigmas at equal guarantee under "add_remove", and standard errors.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in :func:`simulated_sigma`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.simulations import simulated_ratios
-    >>> sizes = dict(delta=0.01, n_draws=20_000, rng=np.random.default_rng(0))
-    >>> bool(abs(simulated_ratios([(4, 4, 1.0)], **sizes)[0][0] - 1) < 0.05)
-    True
-    """
+    """Noise for r of m features over that of all, with errors, for cases (m, r, epsilon)."""
     rows = []
     for m, r, epsilon in cases:
         law = mask_law("uniform", m, n_kept=r)

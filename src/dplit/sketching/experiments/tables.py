@@ -23,6 +23,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.features import complex_features, orthonormal_blocks, quantized_features
+from dplit.mechanisms import gaussian_sigma
 from dplit.sketching.privacy import alignment_search
 from dplit.sketching.sensitivity import (
     replace_l1_bound,
@@ -34,7 +35,7 @@ from dplit.sketching.sensitivity import (
     spectral_sensitivity,
     sum_sensitivity,
 )
-from dplit.sketching.subsampling.gaussian import fourier_q2
+from dplit.sketching.subsampling.gaussian import fourier_q2, fourier_sigma
 from dplit.sketching.subsampling.laplace import masked_norms
 from dplit.sketching.subsampling.masks import MaskLaw, mask_law, mask_support
 from dplit.sketching.subsampling.quadratic import masked_quartic, quadratic_q1, quadratic_q2
@@ -45,13 +46,13 @@ __all__ = [
     "Replacement",
     "TableCell",
     "alignment_curves",
-    "attaining_pair",
     "fourier_cells",
     "opposite_pair",
     "quadratic_cells",
     "replacement_curves",
     "replacement_ratios",
     "sensitivity_table",
+    "sigma_ratios",
     "table_cells",
 ]
 
@@ -82,31 +83,10 @@ class Cell(NamedTuple):
 
 
 def opposite_pair(frequencies: ArrayLike) -> Array:
-    r"""Return two records that attain all sensitivities of Fourier features, plain and one-bit.
+    r"""Return two records (2, d) that attain all sensitivities of Fourier features.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        Frequencies of rank m, so m <= d.
-
-    Returns
-    -------
-    ndarray of shape (2, d)
-        x with :math:`\omega_j^\top x=\pi/4` for all j, and y with :math:`5\pi/4`: the features of x
-        are :math:`e^{i\pi/4}`, those of y their opposites.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``frequencies`` has not full column rank.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.tables import opposite_pair
-    >>> (opposite_pair(np.eye(2)) / np.pi).round(9)
-    array([[0.25, 0.25],
-           [1.25, 1.25]])
+    Rank m: :math:`\omega_j^\top x=\pi/4` for all j, and :math:`5\pi/4`, so that features are
+    opposite.
     """
     omega = check_finite_array("frequencies", frequencies, ndim=2)
     if np.linalg.matrix_rank(omega) < omega.shape[1]:
@@ -161,42 +141,10 @@ def _quadratic_cells(name: str, text: str, omega: Array, rng: np.random.Generato
 def sensitivity_table(
     n_features: int, n_components: int, *, rng: np.random.Generator
 ) -> list[Cell]:
-    r"""Return the cells of Table 1 for one draw of frequencies per row.
+    """Return the cells of Table 1 for one draw of frequencies per row; m is a multiple of d.
 
-    Parameters
-    ----------
-    n_features : int
-        Dimension d.
-    n_components : int
-        Size m of the quadratic sketches, a multiple of d. Fourier features use m = d frequencies,
-        at which the suprema are attained.
-    rng : numpy.random.Generator
-        Source of the frequencies and of the searches.
-
-    Returns
-    -------
-    list of Cell
-        Two norms and two relations for Fourier, one-bit, Gaussian quadratic features and for
-        quadratic features of orthonormal bases. The printed :math:`S_4` stands at its certified
-        upper bound: whatever exceeds it exceeds :math:`S_4`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer, or m is not a multiple of d.
-
-    References
-    ----------
-    Chatalic et al., Compressive learning with privacy guarantees, Information and Inference 11
-    (2022), Table 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.tables import sensitivity_table
-    >>> cells = sensitivity_table(2, 4, rng=np.random.default_rng(0))
-    >>> [cell.holds for cell in cells[-4:]]
-    [True, False, True, False]
+    Fourier features use m = d, where suprema are attained. The printed :math:`S_4` stands at its
+    certified bound: whatever exceeds it exceeds :math:`S_4`.
     """
     d, m = check_integer("n_features", n_features), check_integer("n_components", n_components)
     check_rng(rng)
@@ -231,86 +179,18 @@ class TableCell(NamedTuple):
         return self.reached > self.printed * (1 + 1e-9)
 
 
-def attaining_pair(frequencies: ArrayLike) -> tuple[Array, Array]:
-    r"""Two records at which all Fourier features are as large, and as far apart, as they can be.
-
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        Linearly independent frequencies, so m is at most d.
-
-    Returns
-    -------
-    x, y : ndarrays of shape (d,)
-        Records with all angles :math:`\pi/4` and :math:`5\pi/4`.
-
-    Raises
-    ------
-    ValueError
-        If the frequencies are linearly dependent.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 17.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.tables import attaining_pair
-    >>> [v.round(4).tolist() for v in attaining_pair([[1.0]])]
-    [[0.7854], [3.927]]
-    """
-    columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
-    d, m = columns.shape
-    if np.linalg.matrix_rank(columns) < m:
-        raise ValueError(f"frequencies must be linearly independent, got shape {(d, m)}")
-    angle = np.full(m, math.pi / 4)
-    x = np.linalg.lstsq(columns.T, angle, rcond=None)[0]
-    y = np.linalg.lstsq(columns.T, 5 * angle, rcond=None)[0]
-    return x, y
-
-
 def fourier_cells(frequencies: ArrayLike, law: MaskLaw) -> list[TableCell]:
-    """The four cells of random Fourier features, with the pair that attains them.
-
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        Linearly independent frequencies.
-    law : MaskLaw
-        With a fixed number of ones.
-
-    Returns
-    -------
-    list of TableCell
-
-    Raises
-    ------
-    ValueError
-        If the frequencies are dependent, or the law has no fixed number of ones.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.experiments.tables import fourier_cells
-    >>> any(cell.wrong for cell in fourier_cells(np.eye(4), mask_law("uniform", 4, n_kept=2)))
-    False
-    """
+    """The four cells of random Fourier features, with the pair that attains them."""
     if law.n_kept is None:
         raise ValueError(f"law must have a fixed number of ones, got scheme={law.scheme!r}")
-    x, y = attaining_pair(frequencies)
-    features = complex_features(np.stack([x, y]), frequencies, normalize=False)
+    features = complex_features(opposite_pair(frequencies), frequencies, normalize=False)
     masks, m = mask_support(law)[0], law.n_components
     cells = []
     for norm, lemmas in ((1, ("Lemma 18", "Lemmas 17, 23")), (2, ("Lemmas 23, 24",) * 2)):
         for lemma, relation in zip(lemmas, _BOTH, strict=True):
             other = None if relation == "add_remove" else features[1:]
             moved = masked_norms(
-                features[:1],
-                masks,
-                alpha=law.alpha,
-                norm=1 if norm == 1 else 2,
-                other=other,
+                features[:1], masks, alpha=law.alpha, norm=1 if norm == 1 else 2, other=other
             )
             factor = 1.0 if relation == "add_remove" else 2.0
             printed = factor * (math.sqrt(2.0) * m if norm == 1 else m / math.sqrt(law.n_kept))
@@ -323,38 +203,7 @@ def fourier_cells(frequencies: ArrayLike, law: MaskLaw) -> list[TableCell]:
 def quadratic_cells(
     frequencies: ArrayLike, law: MaskLaw, *, name: str, rng: np.random.Generator
 ) -> list[TableCell]:
-    """The four cells of quadratic features: printed, reached by a search, and safe.
-
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column; a mask keeps at most 20 of them.
-    law : MaskLaw
-        With a support that can be listed.
-    name : str
-        Name of the features in the table.
-    rng : numpy.random.Generator
-        Source of the starts of the searches.
-
-    Returns
-    -------
-    list of TableCell
-        ``printed`` of norm 2 uses the certified quartic, the kindest reading.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the frequencies do not fit the law.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.experiments.tables import quadratic_cells
-    >>> law, rng = mask_law("block", 2, n_kept=2, block=2), np.random.default_rng(0)
-    >>> [cell.wrong for cell in quadratic_cells(np.eye(2), law, name="I", rng=rng)]
-    [False, True, False, True]
-    """
+    """The four cells of quadratic features: printed, reached by a search, and safe."""
     columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
     if columns.shape[1] != law.n_components:
         raise ValueError(f"frequencies must have {law.n_components} columns, got {columns.shape}")
@@ -383,40 +232,7 @@ def quadratic_cells(
 def table_cells(
     *, n_components: int, n_kept: int, n_features: int, rng: np.random.Generator
 ) -> list[TableCell]:
-    """All cells of Table 2 for one draw of every kind of frequencies.
-
-    Parameters
-    ----------
-    n_components, n_kept : int
-        Numbers m of features and r of kept ones; r at most 20.
-    n_features : int
-        Dimension d of the quadratic features, a divisor of m and of r. The Fourier features have
-        dimension m, where the worst records can be solved for.
-    rng : numpy.random.Generator
-        Source of the frequencies and of the searches.
-
-    Returns
-    -------
-    list of TableCell
-        Twelve cells: Fourier; quadratic, Gaussian frequencies; quadratic, orthonormal blocks.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the sizes do not fit.
-
-    References
-    ----------
-    Chatalic et al. (2022), Table 2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.tables import table_cells
-    >>> sizes = dict(n_components=4, n_kept=2, n_features=2)
-    >>> len(table_cells(**sizes, rng=np.random.default_rng(0)))
-    12
-    """
+    """All twelve cells of Table 2 for one draw of frequencies; d divides m and r <= 20."""
     m, d = check_integer("n_components", n_components), check_integer("n_features", n_features)
     gaussian = check_rng(rng).standard_normal((d, m)) / math.sqrt(d)
     blocks = orthonormal_blocks(d, m, rng=rng)
@@ -436,49 +252,12 @@ Design = Literal["gaussian", "blocks"]
 
 
 def alignment_curves(
-    n_features: int,
-    sizes: Sequence[int],
-    radii: Sequence[float],
-    *,
-    n_trials: int,
-    seed: int,
-    name: str = "sketch-alignment",
-    n_draws: int = 2000,
-) -> Array:
-    r"""Return the best ratios to the bounds of Lemmas 7 and 12 that searches find.
+    n_features: int, sizes: Sequence[int], radii: Sequence[float], *, n_trials: int, seed: int,
+    name: str = "sketch-alignment", n_draws: int = 2000,
+) -> Array:  # fmt: skip
+    """Return the best ratios to Lemmas 7 and 12 that searches find, (2, n_trials, sizes, radii).
 
-    Parameters
-    ----------
-    n_features : int
-        Dimension d of the records.
-    sizes : sequence of int
-        Numbers of frequencies m, standard normal vectors.
-    radii : sequence of float
-        Standard deviations of the starts, in units of the inverse frequency.
-    n_trials : int
-        Draws of the frequencies.
-    seed : int
-        Seed of the run.
-    name : str, default="sketch-alignment"
-        Name of the streams.
-    n_draws : int, default=2000
-        Random points per search.
-
-    Returns
-    -------
-    ndarray of shape (2, n_trials, len(sizes), len(radii))
-        Ratios for norm 1 and norm 2. The frequencies of the sizes are nested.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is out of range.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.tables import alignment_curves
-    >>> alignment_curves(2, [2, 4], [10.0], n_trials=1, seed=0, n_draws=50).shape
-    (2, 1, 2, 1)
+    Standard normal frequencies, nested over the sizes; radii in units of the inverse frequency.
     """
     check_integer("n_features", n_features)
 
@@ -508,35 +287,9 @@ class Replacement(NamedTuple):
 def replacement_ratios(
     frequencies: Array, *, rng: np.random.Generator, n_starts: int = 20
 ) -> Replacement:
-    r"""Return by which factors a replacement moves quadratic features more than is printed.
+    """Return by which factors a replacement moves quadratic features more than is printed.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    rng : numpy.random.Generator
-        Source of the starts of the searches.
-    n_starts : int, default=20
-        Starts of every search.
-
-    Returns
-    -------
-    Replacement
-        Reached and bounded: in :math:`\ell_1` over :math:`\|\Omega\|_2^2`; in :math:`\ell_2` the
-        reached distance over the certificate of :math:`S_4` (so it understates the factor), and
-        :math:`\sqrt2`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.experiments.tables import replacement_ratios
-    >>> [round(r, 5) for r in replacement_ratios(np.eye(2), rng=np.random.default_rng(0))]
-    [2.0, 2.0, 1.41421, 1.41421]
+    In l2 over the certificate of S4, so that the factor is understated.
     """
     top = spectral_sensitivity(frequencies)
     first, second = (
@@ -552,47 +305,10 @@ def replacement_ratios(
 
 
 def replacement_curves(
-    n_features: int,
-    sizes: Sequence[int],
-    *,
-    design: Design,
-    n_trials: int,
-    seed: int,
+    n_features: int, sizes: Sequence[int], *, design: Design, n_trials: int, seed: int,
     name: str = "sketch-replacement",
-) -> Array:
-    r"""Return :func:`replacement_ratios` over draws of the frequencies.
-
-    Parameters
-    ----------
-    n_features : int
-        Dimension d.
-    sizes : sequence of int
-        Numbers of frequencies, multiples of d.
-    design : {"gaussian", "blocks"}
-        Gaussian frequencies, or unions of random orthonormal bases.
-    n_trials : int
-        Draws.
-    seed : int
-        Seed of the run.
-    name : str, default="sketch-replacement"
-        Name of the streams.
-
-    Returns
-    -------
-    ndarray of shape (4, n_trials, len(sizes))
-        The fields of :class:`Replacement`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Examples
-    --------
-    >>> from dplit.sketching.experiments.tables import replacement_curves
-    >>> replacement_curves(2, [2, 4], design="blocks", n_trials=1, seed=0).shape
-    (4, 1, 2)
-    """
+) -> Array:  # fmt: skip
+    """Return :func:`replacement_ratios` over draws of the frequencies, (4, n_trials, sizes)."""
     check_choice("design", design, ("gaussian", "blocks"))
 
     def one(trial: Trial) -> Array:
@@ -607,3 +323,22 @@ def replacement_curves(
         return np.array(rows).T
 
     return np.stack(run_trials(one, n_trials, seed=seed, name=name, n_jobs=1), axis=1)
+
+
+# The price of subsampling in Gaussian noise.
+
+
+def sigma_ratios(
+    alphas: ArrayLike, budgets: Sequence[tuple[float, float]], *, n_components: int
+) -> dict[tuple[float, float], Array]:
+    """Gaussian noise with independent masks over that without subsampling, by (epsilon, delta).
+
+    At equal guarantee under "add_remove", both exact; one ratio per rate of ``alphas``.
+    """
+    laws = [mask_law("bernoulli", n_components, alpha=float(a)) for a in np.asarray(alphas)]
+    ratios = {}
+    for epsilon, delta in budgets:
+        plain = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=float(n_components) ** 0.5)
+        sigmas = [fourier_sigma(law, epsilon=epsilon, delta=delta) for law in laws]
+        ratios[epsilon, delta] = np.array([sigma / plain for sigma in sigmas])
+    return ratios

@@ -41,32 +41,12 @@ Direction = Literal["both", "remove", "add"]
 
 
 def fourier_q2(law: MaskLaw, *, neighboring: str = "add_remove") -> float:
-    r"""Largest l2 distance, over masks, that one record moves the subsampled Fourier sum.
+    r"""Largest l2 distance, over masks, that one record moves the subsampled Fourier sum: Lemma 24.
 
-    Parameters
-    ----------
-    law : MaskLaw
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+    :math:`m/\sqrt r` for r ones, :math:`\sqrt m/\alpha` where all can occur; a replacement twice
+    that.
 
-    Returns
-    -------
-    float
-        :math:`\sqrt r/\alpha=m/\sqrt r` for r ones, :math:`\sqrt m/\alpha` where all ones can
-        occur; twice that, an upper bound, for "replace_one".
-
-    Raises
-    ------
-    ValueError
-        If ``neighboring`` is unknown.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 24.
-
-    Examples
-    --------
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.gaussian import fourier_q2
     >>> fourier_q2(mask_law("uniform", 8, n_kept=4))
     4.0
     """
@@ -78,33 +58,9 @@ def fourier_q2(law: MaskLaw, *, neighboring: str = "add_remove") -> float:
 def lemma23_sigma(
     law: MaskLaw, *, epsilon: float, delta: float, neighboring: str = "add_remove"
 ) -> float:
-    """Sigma of the generic bound: the worst mask is taken as if it were always drawn.
+    """Sigma of Lemmas 23 and 24: the worst mask is taken as if it were always drawn.
 
-    Parameters
-    ----------
-    law : MaskLaw
-    epsilon, delta : float
-        Budget.
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
-
-    Returns
-    -------
-    float
-        Analytic Gaussian sigma for the sensitivity :func:`fourier_q2`; sufficient, not necessary.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemmas 23 and 24.
-
-    Examples
-    --------
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.gaussian import lemma23_sigma
     >>> round(lemma23_sigma(mask_law("uniform", 4, n_kept=1), epsilon=1.0, delta=1e-5), 4)
     14.9225
     """
@@ -133,41 +89,15 @@ def _data_delta(epsilon: float, sigma: float, law: MaskLaw, direction: Direction
 def fourier_delta(
     law: MaskLaw, *, epsilon: float, sigma: float, direction: Direction = "both"
 ) -> float:
-    r"""Exact delta of subsampled Fourier features with Gaussian noise.
+    r"""Exact delta of subsampled Fourier features with Gaussian noise, two mask laws.
 
-    Parameters
-    ----------
-    law : MaskLaw
-        Of scheme ``"bernoulli"`` or ``"data"``, or with all features kept; for the others see
-        :func:`dplit.sketching.experiments.simulations.simulated_delta`.
-    epsilon : float
-        Nonnegative privacy loss.
-    sigma : float
-        Standard deviation of the noise per real coordinate of the rescaled sum, positive.
-    direction : {"both", "remove", "add"}, default="both"
-        ``"remove"``: data set with the record over data set without; ``"add"``: the other way;
-        ``"both"``: the larger, which is the guarantee under "add_remove".
+    Of independent entries and of all or nothing. ``"remove"`` compares data with the record to data
+    without, ``"add"`` the other way; the larger is the guarantee. Independent entries: an upper
+    bound within 1e-4 (relative). All or nothing, exact:
+    :math:`\alpha\,\delta_G(\log(1+(e^\varepsilon-1)/\alpha))` with sensitivity :math:`\sqrt
+    m/\alpha`.
 
-    Returns
-    -------
-    float
-        For independent entries an upper bound within 1e-4 (relative) of the exact value; for all
-        or nothing the exact value. Attained against the empty data set.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range or the law has a fixed number of ones below m.
-
-    Notes
-    -----
-    All or nothing, "remove": :math:`\alpha\,\delta_G(\log(1+(e^\varepsilon-1)/\alpha))` with
-    :math:`\delta_G` the profile of a Gaussian of sensitivity :math:`\sqrt m/\alpha`.
-
-    Examples
-    --------
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.gaussian import fourier_delta
     >>> law = mask_law("data", 4, alpha=0.1)
     >>> f"{fourier_delta(law, epsilon=1.0, sigma=20.0):.3e}"
     '2.071e-04'
@@ -192,31 +122,9 @@ def fourier_delta(
 
 
 def accountant_delta(law: MaskLaw, *, epsilon: float, sigma: float) -> float:
-    """Delta of subsampled Fourier features by dp-accounting: an outside opinion.
+    """Delta for a "bernoulli" law by dp-accounting, an outside opinion: an upper bound, grid 1e-4.
 
-    Parameters
-    ----------
-    law : MaskLaw
-        Of scheme ``"bernoulli"``.
-    epsilon, sigma : float
-        As in :func:`fourier_delta`.
-
-    Returns
-    -------
-    float
-        An upper bound; its grid of losses is fixed at 1e-4, coarser than ours for small losses.
-
-    Raises
-    ------
-    ImportError
-        If the extra ``accounting`` is not installed.
-    TypeError, ValueError
-        If an argument is out of its range or the entries are not independent.
-
-    Examples
-    --------
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.gaussian import accountant_delta
     >>> law = mask_law("bernoulli", 4, alpha=0.5)
     >>> print(f"{accountant_delta(law, epsilon=1.0, sigma=8.0):.2e}")
     1.75e-05
@@ -235,32 +143,12 @@ def accountant_delta(law: MaskLaw, *, epsilon: float, sigma: float) -> float:
 def fourier_sigma(
     law: MaskLaw, *, epsilon: float, delta: float, direction: Direction = "both"
 ) -> float:
-    """Least sigma that makes subsampled Fourier features private.
+    """Least sigma at which :func:`fourier_delta` is at most ``delta``.
 
-    Parameters
-    ----------
-    law : MaskLaw
-        Of scheme ``"bernoulli"`` or ``"data"``, or with all features kept.
-    epsilon, delta : float
-        Budget under "add_remove"; epsilon positive.
-    direction : {"both", "remove", "add"}, default="both"
-        As in :func:`fourier_delta`. A single direction is no guarantee.
+    A single direction is no guarantee. 0 for "data" with ``delta >= alpha``: the record is absent
+    often enough.
 
-    Returns
-    -------
-    float
-        The smallest sigma with :func:`fourier_delta` at most ``delta``; 0 for ``"data"`` with
-        ``delta >= alpha``, where the record is absent often enough.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    Examples
-    --------
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.gaussian import fourier_sigma
     >>> law = mask_law("bernoulli", 64, alpha=1 / 64)
     >>> round(fourier_sigma(law, epsilon=1.0, delta=1e-5), 2)
     63.42
@@ -292,33 +180,10 @@ def fourier_sigma(
 
 
 def density_excess(*, epsilon: float, sigma: float, sensitivity: float) -> float:
-    r"""Largest value of p - e^epsilon q for two Gaussian densities.
+    """Largest value of p - e^epsilon q for two Gaussian densities: (19), no privacy parameter.
 
-    Parameters
-    ----------
-    epsilon : float
-        Nonnegative.
-    sigma, sensitivity : float
-        Standard deviation and distance of the means, positive.
+    It has the unit of a density, and changes with the unit of the outputs.
 
-    Returns
-    -------
-    float
-        :math:`\max_s[p(s)-e^\varepsilon q(s)]`, which has the unit of a density: it changes with
-        the unit of s, and is therefore no privacy parameter.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), (19).
-
-    Examples
-    --------
-    >>> from dplit.sketching.subsampling.gaussian import density_excess
     >>> f"{density_excess(epsilon=1.0, sigma=3.730631634815942, sensitivity=1.0):.3e}"
     '4.245e-06'
     """

@@ -92,39 +92,11 @@ def mask_law(
     n_kept: int | None = None,
     block: int | None = None,
 ) -> MaskLaw:
-    r"""Law of the mask of one record: which of its features enter the sketch.
+    """Law of the mask of one record: which of its features enter the sketch (Section 5).
 
-    Parameters
-    ----------
-    scheme : {"bernoulli", "data", "uniform", "block"}
-        ``"bernoulli"``: entries independent; ``"data"``: all entries equal, the record is taken or
-        left; ``"uniform"``: uniform over masks with ``n_kept`` ones; ``"block"``: uniform over
-        masks made of ``n_kept / block`` whole blocks.
-    n_components : int
-        Number m of features.
-    alpha : float, optional
-        Probability of an entry in (0, 1]; for ``"bernoulli"`` and ``"data"`` only.
-    n_kept : int, optional
-        Number r of ones, 1 to m; for ``"uniform"`` and ``"block"`` only. Then alpha is r/m.
-    block : int, optional
-        Length of a block, a divisor of m and of r; for ``"block"`` only.
+    ``alpha`` is for "bernoulli" and "data" (all or nothing), ``n_kept`` for "uniform" and "block",
+    whose masks are whole blocks of length ``block``.
 
-    Returns
-    -------
-    MaskLaw
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is missing, superfluous or out of range, as r > m or alpha = 0.
-
-    References
-    ----------
-    Chatalic et al. (2022), Section 5, (12).
-
-    Examples
-    --------
-    >>> from dplit.sketching.subsampling.masks import mask_law
     >>> mask_law("uniform", 8, n_kept=2).alpha
     0.25
     """
@@ -149,31 +121,10 @@ def mask_law(
 
 
 def draw_indices(law: MaskLaw, n_samples: int, *, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Positions of the ones in independent masks, for laws with a fixed number of ones.
+    """Positions (n_samples, n_kept) of the ones in independent masks with a fixed number of them.
 
-    Parameters
-    ----------
-    law : MaskLaw
-        Of scheme ``"uniform"`` or ``"block"``.
-    n_samples : int
-        Number of masks.
-    rng : numpy.random.Generator
-        Source of the masks. They must be secret: privacy is an average over them.
+    They must be secret, as all masks: privacy is an average over them.
 
-    Returns
-    -------
-    ndarray of shape (n_samples, n_kept)
-        Different positions in every row; whole blocks side by side.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the law has no fixed number of ones or an argument is invalid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import draw_indices, mask_law
     >>> draw_indices(mask_law("uniform", 8, n_kept=2), 3, rng=np.random.default_rng(0)).shape
     (3, 2)
     """
@@ -194,31 +145,6 @@ def draw_indices(law: MaskLaw, n_samples: int, *, rng: np.random.Generator) -> N
 def draw_masks(law: MaskLaw, n_samples: int, *, rng: np.random.Generator) -> Masks:
     """Independent masks of several records.
 
-    Parameters
-    ----------
-    law : MaskLaw
-    n_samples : int
-        Number of masks.
-    rng : numpy.random.Generator
-        Source of the masks. They must be secret: privacy is an average over them.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_samples, n_components)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``n_samples`` is negative or ``rng`` no Generator.
-
-    References
-    ----------
-    Chatalic et al. (2022), Section 5, "Subsampling schemes".
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.masks import draw_masks, mask_law
     >>> law = mask_law("block", 6, n_kept=2, block=2)
     >>> draw_masks(law, 100, rng=np.random.default_rng(0)).sum(axis=1).max()
     np.int64(2)
@@ -235,26 +161,8 @@ def draw_masks(law: MaskLaw, n_samples: int, *, rng: np.random.Generator) -> Mas
 
 
 def mask_support(law: MaskLaw) -> tuple[Masks, NDArray[np.float64]]:
-    """All masks of positive probability and their probabilities.
+    """All masks (S, m) of positive probability and their probabilities; at most 262,144.
 
-    Parameters
-    ----------
-    law : MaskLaw
-
-    Returns
-    -------
-    masks : ndarray of bool, shape (S, n_components)
-    probabilities : ndarray of shape (S,)
-        Positive; their sum is 1.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 262,144 masks.
-
-    Examples
-    --------
-    >>> from dplit.sketching.subsampling.masks import mask_law, mask_support
     >>> masks, probabilities = mask_support(mask_law("data", 2, alpha=0.25))
     >>> masks.tolist(), probabilities.tolist()
     ([[False, False], [True, True]], [0.75, 0.25])
@@ -277,43 +185,16 @@ def mask_support(law: MaskLaw) -> tuple[Masks, NDArray[np.float64]]:
     return masks, law.alpha**ones * (1.0 - law.alpha) ** (m - ones)
 
 
-# What sampling does to a budget: of any mechanism, and exactly for Fourier features.
-#
-# Sampling lowers the privacy loss of a mechanism. But a sum of sampled terms must be divided by
-# the
-# sampling rate to estimate the whole sum, and this raises the noise again;
-# :func:`fourier_epsilon`
-# counts both.
+# What sampling does to a budget: of any mechanism, and exactly for Fourier features, with the noise
+# that the division by the sampling rate adds.
 
 
 def amplified_epsilon(*, epsilon: float, sampling_rate: float) -> float:
-    r"""Epsilon of a private mechanism that sees each record with a given probability.
+    r"""Epsilon :math:`\log(1+\beta(e^\varepsilon-1))` of a mechanism on sampled records.
 
-    Parameters
-    ----------
-    epsilon : float
-        Guarantee of the mechanism, nonnegative; "add_remove" for Poisson sampling, "replace_one"
-        for sampling without replacement.
-    sampling_rate : float
-        Probability in (0, 1] that a record is seen.
+    Lemma 14; ``epsilon`` under "add_remove" for Poisson sampling, "replace_one" without
+    replacement.
 
-    Returns
-    -------
-    float
-        :math:`\log(1+\beta(e^\varepsilon-1))`, under "add_remove".
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 14; Balle, Barthe and Gaboardi, NeurIPS 2018, Theorems 8 and 9.
-
-    Examples
-    --------
-    >>> from dplit.sketching.subsampling.masks import amplified_epsilon
     >>> round(amplified_epsilon(epsilon=1.0, sampling_rate=0.1), 4)
     0.1586
     """
@@ -325,33 +206,8 @@ def amplified_epsilon(*, epsilon: float, sampling_rate: float) -> float:
 
 
 def base_epsilon(*, epsilon: float, sampling_rate: float) -> float:
-    r"""Budget that a mechanism may spend if it sees each record with a given probability.
+    r"""Budget :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)` of (22), the inverse.
 
-    Parameters
-    ----------
-    epsilon : float
-        Budget of the whole, nonnegative.
-    sampling_rate : float
-        Probability in (0, 1] that a record is seen.
-
-    Returns
-    -------
-    float
-        :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)`, the inverse of
-        :func:`amplified_epsilon`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), (22).
-
-    Examples
-    --------
-    >>> from dplit.sketching.subsampling.masks import base_epsilon
     >>> round(base_epsilon(epsilon=1.0, sampling_rate=0.5), 4)
     1.4899
     """
@@ -363,35 +219,13 @@ def base_epsilon(*, epsilon: float, sampling_rate: float) -> float:
 
 
 def fourier_epsilon(law: MaskLaw, *, scale: float) -> float:
-    r"""Exact epsilon of subsampled random Fourier features with Laplace noise.
+    r"""Exact epsilon, "add_remove", of subsampled Fourier features with Laplace noise.
 
-    Parameters
-    ----------
-    law : MaskLaw
-    scale : float
-        Scale b of the noise per real coordinate, positive.
+    :math:`\sqrt2m/b` for a fixed number of ones; :math:`m\log(1+\alpha(e^{\sqrt2/(\alpha b)}-1))`
+    for independent entries; :math:`\log(1+\alpha(e^{\sqrt2m/(\alpha b)}-1))` for all or nothing. A
+    bound for all frequencies; attained for one-bit features, approached for nonresonant
+    frequencies.
 
-    Returns
-    -------
-    float
-        Under "add_remove": :math:`\sqrt2m/b` for a fixed number of ones, whatever it is;
-        :math:`m\log(1+\alpha(e^{\sqrt2/(\alpha b)}-1))` for independent entries;
-        :math:`\log(1+\alpha(e^{\sqrt2m/(\alpha b)}-1))` for all or nothing. An upper bound for all
-        frequencies; attained for quantized features, and in the limit for nonresonant frequencies.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` is not positive.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 18 and (17); independent entries are ours.
-
-    Examples
-    --------
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.masks import fourier_epsilon
     >>> law = mask_law("bernoulli", 100, alpha=0.01)
     >>> round(fourier_epsilon(law, scale=100 * 2**0.5), 4)
     1.7037
@@ -407,30 +241,6 @@ def fourier_epsilon(law: MaskLaw, *, scale: float) -> float:
 def fourier_scale(law: MaskLaw, *, epsilon: float) -> float:
     """Smallest Laplace scale that makes subsampled random Fourier features private.
 
-    Parameters
-    ----------
-    law : MaskLaw
-    epsilon : float
-        Budget under "add_remove", positive.
-
-    Returns
-    -------
-    float
-        The scale at which :func:`fourier_epsilon` is ``epsilon``.
-
-    Raises
-    ------
-    ValueError
-        If ``epsilon`` is not positive.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 18 and (22).
-
-    Examples
-    --------
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.masks import fourier_scale
     >>> round(fourier_scale(mask_law("uniform", 10, n_kept=3), epsilon=1.0) / 2**0.5, 12)
     10.0
     """

@@ -44,29 +44,9 @@ __all__ = [
 
 
 def masked_operators(frequencies: ArrayLike, law: MaskLaw) -> tuple[Array, Array]:
-    r"""Matrices :math:`\Omega_h\Omega_h^\top` of all masks, and the masks' probabilities.
+    r"""Matrices :math:`\Omega_h\Omega_h^\top` (S, d, d) of all masks, and the masks' probabilities.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    law : MaskLaw
-        With a support that can be listed.
-
-    Returns
-    -------
-    operators : ndarray of shape (S, d, d)
-    probabilities : ndarray of shape (S,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the frequencies do not fit the law.
-
-    Examples
-    --------
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.quadratic import masked_operators
     >>> operators, probabilities = masked_operators([[3.0]], mask_law("data", 1, alpha=0.25))
     >>> operators.ravel().tolist(), probabilities.tolist()
     ([0.0, 9.0], [0.75, 0.25])
@@ -80,38 +60,14 @@ def masked_operators(frequencies: ArrayLike, law: MaskLaw) -> tuple[Array, Array
 
 
 def masked_spectra(frequencies: ArrayLike, law: MaskLaw) -> Array:
-    r"""Eigenvalues of :math:`\Omega_h\Omega_h^\top` for every mask h, largest first.
+    r"""Eigenvalues (S, d) of :math:`\Omega_h\Omega_h^\top` for every mask h, largest first.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    law : MaskLaw
-        With a support that can be listed.
-
-    Returns
-    -------
-    ndarray of shape (S, d)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the frequencies do not fit the law.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 19.
-
-    Examples
-    --------
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.quadratic import masked_spectra
     >>> masked_spectra([[2.0, 0.0], [0.0, 1.0]], mask_law("uniform", 2, n_kept=1)).tolist()
     [[4.0, 0.0], [1.0, 0.0]]
     """
     operators, _ = masked_operators(frequencies, law)
-    spectra: Array = np.maximum(np.linalg.eigvalsh(operators)[:, ::-1], 0.0)
-    return spectra
+    return np.asarray(np.maximum(np.linalg.eigvalsh(operators)[:, ::-1], 0.0))
 
 
 def quadratic_q1(
@@ -123,42 +79,10 @@ def quadratic_q1(
 ) -> float:
     r"""Largest l1 distance, over masks and records, that one record moves the subsampled sum.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    law : MaskLaw
-        With a support that can be listed.
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
-    as_printed : bool, default=False
-        The paper's value for "replace_one", which is too small in general.
+    :math:`\alpha^{-1}\max_h\lambda_1`, exact, or for "replace_one" the bound with
+    :math:`\lambda_1+\lambda_2`, which Lemmas 19 and 20 as printed lack.
 
-    Returns
-    -------
-    float
-        :math:`\alpha^{-1}\max_h\lambda_1`, exact, for "add_remove";
-        :math:`\alpha^{-1}\max_h(\lambda_1+\lambda_2)`, an upper bound, for "replace_one".
-        Laplace noise of scale this over epsilon is epsilon-private.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the frequencies do not fit the law or ``neighboring`` is unknown.
-
-    Notes
-    -----
-    Replaced records: :math:`\sum_j|(\omega_j^\top x)^2-(\omega_j^\top y)^2|` is largest for
-    orthogonal x, y, and then at most :math:`\lambda_1+\lambda_2` (Ky Fan).
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemmas 19 and 20.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.quadratic import quadratic_q1
     >>> law = mask_law("block", 2, n_kept=2, block=2)
     >>> [quadratic_q1(np.eye(2), law, neighboring=n) for n in ("add_remove", "replace_one")]
     [1.0, 2.0]
@@ -172,35 +96,9 @@ def quadratic_q1(
 def masked_quartic(
     frequencies: ArrayLike, law: MaskLaw, *, rng: np.random.Generator | None = None
 ) -> Array:
-    r"""The quantity :math:`S_4(\Omega_h)` of every mask: certified from above, or found from below.
+    r"""The quantity :math:`S_4(\Omega_h)` of every mask, certified; with ``rng`` found from below.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    law : MaskLaw
-        With a support that can be listed; every mask costs an eigenproblem of size d(d + 1)/2.
-    rng : numpy.random.Generator, optional
-        With it, a multi-start ascent (a lower bound); without, the certificate (an upper bound).
-
-    Returns
-    -------
-    ndarray of shape (S,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the frequencies do not fit the law.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 25.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.quadratic import masked_quartic
     >>> masked_quartic(np.eye(2), mask_law("uniform", 2, n_kept=1)).round(6).tolist()
     [1.0, 1.0]
     """
@@ -226,42 +124,12 @@ def quadratic_q2(
     neighboring: Neighboring = "add_remove",
     as_printed: bool = False,
 ) -> float:
-    r"""Largest l2 distance, over masks and records, that one record moves the subsampled sum.
+    r"""Bound of the l2 distance, over masks and records, that one record moves the sum.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    law : MaskLaw
-        With a support that can be listed.
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
-    as_printed : bool, default=False
-        The paper's value for "replace_one", which is too small in general.
+    :math:`\alpha^{-1}\max_hS_4(\Omega_h)`, certified, times :math:`\sqrt2` for "replace_one", which
+    Lemma 25 as printed lacks.
 
-    Returns
-    -------
-    float
-        :math:`\alpha^{-1}\max_hS_4(\Omega_h)` with certified :math:`S_4`, times :math:`\sqrt2`
-        for "replace_one": upper bounds, fit for calibration by Lemma 23.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the frequencies do not fit the law or ``neighboring`` is unknown.
-
-    Notes
-    -----
-    :math:`(a-b)^2\le a^2+b^2` for nonnegative a, b.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemma 25.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.quadratic import quadratic_q2
     >>> law = mask_law("block", 2, n_kept=2, block=2)
     >>> round(quadratic_q2(np.eye(2), law, neighboring="replace_one"), 6)
     1.414214
@@ -274,38 +142,9 @@ def quadratic_q2(
 def replaced_loss(
     frequencies: ArrayLike, law: MaskLaw, x: ArrayLike, y: ArrayLike, *, scale: float
 ) -> float:
-    r"""Log density ratio of two releases in which one record is replaced, far out.
+    """Log density ratio at a far release where y takes the place of x: a lower bound of epsilon.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    law : MaskLaw
-        With a support that can be listed.
-    x, y : array_like of shape (d,)
-        The record and the one that takes its place, of norm at most 1.
-    scale : float
-        Scale b of the Laplace noise, positive.
-
-    Returns
-    -------
-    float
-        A lower bound of the epsilon under "replace_one", attained at an actual release.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes do not fit or a record is longer than 1.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemmas 19, 21 and 23.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.quadratic import replaced_loss
     >>> law = mask_law("block", 2, n_kept=2, block=2)
     >>> replaced_loss(np.eye(2), law, [1.0, 0.0], [0.0, 1.0], scale=1.0)
     2.0
@@ -326,9 +165,6 @@ def replaced_loss(
 
 
 # What subsampled quadratic features really spend, and when Lemma 20 is sharp.
-#
-# The budget is the maximum over the unit ball of a mean of exponentials of convex quadratics. An
-# ascent finds it from below, the mean of the largest exponentials bounds it from above.
 
 
 class QuadraticEpsilon(NamedTuple):
@@ -350,36 +186,9 @@ class Spending(NamedTuple):
 def lemma20_ratio(frequencies: ArrayLike, law: MaskLaw) -> float:
     r"""Noise that Lemma 20 asks for, over the noise that is needed without subsampling.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column, not all zero.
-    law : MaskLaw
-        With a support that can be listed.
+    :math:`\max_h\|\Omega_h\|^2/(\alpha\|\Omega\|^2)\ge1`; Lemma 20 is sharp if and only if it is 1.
 
-    Returns
-    -------
-    float
-        :math:`\max_h\|\Omega_h\|^2/(\alpha\|\Omega\|^2)`, at least 1. Lemma 20 is sharp if and
-        only if it is 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the frequencies do not fit the law or are all zero.
-
-    Notes
-    -----
-    Write :math:`\lambda=\max_h\|\Omega_h\|^2`. The mean of the nonnegative
-    :math:`\lambda-x^\top\Omega_h\Omega_h^\top x` over masks is
-    :math:`\lambda-\alpha x^\top\Omega\Omega^\top x`; it vanishes for some unit x if and only if
-    :math:`\lambda=\alpha\|\Omega\|^2`, and only then is :math:`E_he^{Q/b}=e^{\lambda/(\alpha b)}`.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.quadratic import lemma20_ratio
     >>> lemma20_ratio(np.eye(2), mask_law("uniform", 2, n_kept=1))
     2.0
     """
@@ -399,44 +208,11 @@ def quadratic_epsilon(
 ) -> QuadraticEpsilon:
     r"""Exact epsilon of subsampled quadratic features with Laplace noise, under "add_remove".
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    law : MaskLaw
-        With a support that can be listed.
-    scale : float
-        Scale b of the noise per coordinate, positive.
-    rng : numpy.random.Generator
-        Source of the random starts.
-    n_starts, max_iter : int
-        Starts of the ascent and steps of each.
+    ``lower``: the largest :math:`\log E_he^{Q(x,h)/b}` that steps to the direction of the gradient
+    find, at the record ``x``; ``upper``: the finer bound :math:`\log E_he^{\|\Omega_h\|^2/(\alpha
+    b)}`.
 
-    Returns
-    -------
-    QuadraticEpsilon
-        ``lower``: the largest :math:`\log E_he^{Q(x,h)/b}` found, at the record ``x``; ``upper``:
-        :math:`\log E_he^{\|\Omega_h\|^2/(\alpha b)}`, the paper's finer bound.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
-
-    Notes
-    -----
-    The exponential of a convex quadratic is convex, so the step to the direction of the gradient,
-    :math:`x\leftarrow E_h[e^{Q/b}\Omega_h\Omega_h^\top]x` normalised, never goes down.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemmas 15 and 20.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.quadratic import quadratic_epsilon
     >>> law = mask_law("uniform", 2, n_kept=1)
     >>> found = quadratic_epsilon(np.eye(2), law, scale=2.0, rng=np.random.default_rng(0))
     >>> round(found.lower, 4), round(found.upper, 4)
@@ -465,32 +241,12 @@ def quadratic_epsilon(
 def lemma20_spending(
     frequencies: ArrayLike, laws: Sequence[MaskLaw], *, rng: np.random.Generator
 ) -> Spending:
-    r"""What is really spent where Lemma 20 says that epsilon is 1.
+    r"""What is really spent where Lemma 20 says that epsilon is 1, for each law.
 
-    Parameters
-    ----------
-    frequencies : array_like of shape (d, m)
-        One frequency per column.
-    laws : sequence of MaskLaw
-    rng : numpy.random.Generator
-        Source of the starts of the ascents.
+    Exactly, by the finer bound, and :math:`\|\Omega\|^2/b`, what its noise spends without
+    subsampling.
 
-    Returns
-    -------
-    Spending
-        For each law the exact epsilon, the finer bound, and
-        :math:`\|\Omega\|^2/b`, what the same noise spends without subsampling.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in :func:`quadratic_epsilon`.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.quadratic import lemma20_spending
     >>> laws, rng = [mask_law("uniform", 2, n_kept=1)], np.random.default_rng(0)
     >>> [round(float(v[0]), 4) for v in lemma20_spending(np.eye(2), laws, rng=rng)]
     [0.6201, 1.0, 0.5]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,20 +17,17 @@ from scipy.special import logsumexp
 
 from dplit._checks import (
     Array,
-    check_choice,
     check_finite_array,
     check_integer,
     check_positive,
     check_probability,
     check_rng,
 )
-from dplit.mechanisms import gaussian_noise, laplace_noise
-from dplit.sketching.release import exact_sum
+from dplit.sketching.release import exact_sum, gaussian_release, laplace_release
 from dplit.sketching.sketches import SketchMap, feature_adder
 from dplit.sketching.subsampling.masks import MaskLaw, amplified_epsilon, base_epsilon, draw_masks
 
 __all__ = [
-    "draw_records",
     "gaussian_subsampled_sum",
     "hybrid_sum",
     "laplace_subsampled_sum",
@@ -41,8 +38,6 @@ __all__ = [
     "subsampled_sum",
 ]
 
-
-Sampling = Literal["none", "poisson", "without_replacement"]
 
 #: Records per block of :func:`subsampled_map_sum`.
 _BLOCK_ROWS = 512
@@ -87,18 +82,16 @@ def subsampled_sum(features: ArrayLike, masks: ArrayLike, *, alpha: float) -> ND
 
     Examples
     --------
-    >>> from dplit.sketching.subsampling.release import subsampled_sum
     >>> subsampled_sum([[1.0, 2.0], [3.0, 4.0]], [[1, 0], [1, 1]], alpha=0.5).tolist()
     [8.0, 8.0]
     """
     alpha = check_probability("alpha", alpha, one=True)
     values, chosen = _features_and_masks(features, masks)
-    total: NDArray[Any] = exact_sum(values * chosen) / alpha
-    return total
+    return np.asarray(exact_sum(values * chosen) / alpha)
 
 
 def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) -> NDArray[Any]:
-    r"""Subsampled sum that computes no feature but the kept ones.
+    """Subsampled sum that computes no feature but the kept ones.
 
     Parameters
     ----------
@@ -129,8 +122,6 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
 
     Examples
     --------
-    >>> from dplit.sketching.sketches import SketchMap
-    >>> from dplit.sketching.subsampling.release import subsampled_map_sum
     >>> quadratic = SketchMap("quadratic", [[1.0, 0.5]])
     >>> subsampled_map_sum([[1.0], [1.0]], quadratic, [[0], [1]]).round(4).tolist()
     [2.0, 0.5]
@@ -152,8 +143,14 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
     for start in range(0, len(records), _BLOCK_ROWS):
         rows = slice(start, start + _BLOCK_ROWS)
         parts += adder.scattered(records[rows], kept[rows])
-    scaled: NDArray[Any] = adder.total(parts, counts) * (m / r)
-    return scaled
+    return np.asarray(adder.total(parts, counts) * (m / r))
+
+
+def _masked_sum(features: ArrayLike, law: MaskLaw, mask_rng: np.random.Generator) -> NDArray[Any]:
+    """Return the subsampled sum with masks of the law, one of each record."""
+    values = check_finite_array("features", features, ndim=2)
+    masks = draw_masks(law, len(values), rng=check_rng(mask_rng))
+    return subsampled_sum(values, masks, alpha=law.alpha)
 
 
 def laplace_subsampled_sum(
@@ -194,22 +191,13 @@ def laplace_subsampled_sum(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.release import laplace_subsampled_sum
     >>> streams = dict(mask_rng=np.random.default_rng(0), rng=np.random.default_rng(1))
     >>> law = mask_law("uniform", 4, n_kept=2)
     >>> laplace_subsampled_sum(np.ones((3, 4)), law, scale=1.0, **streams).shape
     (4,)
     """
-    values = check_finite_array("features", features, ndim=2)
-    masks = draw_masks(law, len(values), rng=check_rng(mask_rng))
-    total = subsampled_sum(values, masks, alpha=law.alpha)
-    is_complex = values.dtype.kind == "c"
-    noisy: NDArray[Any] = total + laplace_noise(
-        law.n_components, scale=scale, rng=rng, complex=is_complex
-    )
-    return noisy
+    return laplace_release(_masked_sum(features, law, mask_rng), scale=scale, rng=rng)
 
 
 def gaussian_subsampled_sum(
@@ -250,73 +238,13 @@ def gaussian_subsampled_sum(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> from dplit.sketching.subsampling.release import gaussian_subsampled_sum
     >>> streams = dict(mask_rng=np.random.default_rng(0), rng=np.random.default_rng(1))
     >>> law = mask_law("uniform", 4, n_kept=2)
     >>> gaussian_subsampled_sum(np.ones((3, 4)), law, sigma=1.0, **streams).shape
     (4,)
     """
-    values = check_finite_array("features", features, ndim=2)
-    masks = draw_masks(law, len(values), rng=check_rng(mask_rng))
-    total = subsampled_sum(values, masks, alpha=law.alpha)
-    is_complex = values.dtype.kind == "c"
-    noisy: NDArray[Any] = total + gaussian_noise(
-        law.n_components, sigma=sigma, rng=rng, complex=is_complex
-    )
-    return noisy
-
-
-def draw_records(
-    n_samples: int, *, sampling: Sampling, rate: float = 1.0, rng: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Which records enter a sum: all, an independent choice, or a fixed number of them.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number n of records.
-    sampling : {"none", "poisson", "without_replacement"}
-    rate : float, default=1.0
-        Sampling rate beta in (0, 1]; without replacement ``rate * n_samples`` must be an integer.
-    rng : numpy.random.Generator
-        Source of the choice, which is secret.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_samples,)
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Chatalic et al. (2022), Section 6.2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dplit.sketching.subsampling.release import draw_records
-    >>> kind = dict(sampling="without_replacement", rate=0.4)
-    >>> int(draw_records(10, **kind, rng=np.random.default_rng(0)).sum())
-    4
-    """
-    n = check_integer("n_samples", n_samples)
-    check_choice("sampling", sampling, ("none", "poisson", "without_replacement"))
-    rate = check_probability("rate", rate, one=True)
-    if sampling == "none" or rate == 1.0:
-        return np.ones(n, dtype=bool)
-    if sampling == "poisson":
-        return check_rng(rng).random(n) < rate
-    count = round(rate * n)
-    if count < 1 or abs(count - rate * n) > 1e-9 * n:
-        raise ValueError(f"rate * n_samples must be a positive integer, got {rate * n!r}")
-    taken = np.zeros(n, dtype=bool)
-    taken[check_rng(rng).choice(n, count, replace=False)] = True
-    return taken
+    return gaussian_release(_masked_sum(features, law, mask_rng), sigma=sigma, rng=rng)
 
 
 def hybrid_sum(
@@ -335,7 +263,7 @@ def hybrid_sum(
     features, masks : array_like of shape (n, m)
         Features and binary masks of all records.
     taken : array_like of bool, shape (n,)
-        Which records enter, as :func:`draw_records` draws them.
+        Which records enter.
     noise : array_like of shape (m,)
         The noise; it is divided by ``beta`` like the rest.
     alpha, beta : float
@@ -357,7 +285,6 @@ def hybrid_sum(
 
     Examples
     --------
-    >>> from dplit.sketching.subsampling.release import hybrid_sum
     >>> ones = [[1.0], [1.0]]
     >>> hybrid_sum(ones, ones, [True, False], [0.5], alpha=1.0, beta=0.5).tolist()
     [3.0]
@@ -373,15 +300,11 @@ def hybrid_sum(
         )
     alpha = check_positive("alpha", alpha)
     total = subsampled_sum(values, chosen.astype(bool) & entered[:, None], alpha=alpha)
-    scaled: NDArray[Any] = (total + added) / beta
-    return scaled
+    return np.asarray((total + added) / beta)
 
 
-# Private sums over a fixed number of records, chosen without replacement.
-#
-# Adding a record to the data *replaces* one record of the sample. The mechanism that sees the
-# sample
-# therefore needs a guarantee for replaced records, and its sensitivity is that of "replace_one".
+# Private sums over a fixed number of records, chosen without replacement: adding a record to the
+# data *replaces* one of the sample, so that the sensitivity is that of "replace_one".
 
 
 #: Most samples that :func:`sample_log_density` lists.
@@ -417,7 +340,6 @@ def sample_scale(*, epsilon: float, sampling_rate: float, sensitivity: float) ->
 
     Examples
     --------
-    >>> from dplit.sketching.subsampling.release import sample_scale
     >>> round(sample_scale(epsilon=1.0, sampling_rate=0.5, sensitivity=1.0), 4)
     0.6712
     """
@@ -455,7 +377,6 @@ def sample_epsilon(*, scale: float, sampling_rate: float, sensitivity: float) ->
 
     Examples
     --------
-    >>> from dplit.sketching.subsampling.release import sample_epsilon
     >>> round(sample_epsilon(scale=0.6712, sampling_rate=0.5, sensitivity=2.0), 3)
     2.336
     """
@@ -491,7 +412,6 @@ def sample_log_density(
 
     Examples
     --------
-    >>> from dplit.sketching.subsampling.release import sample_log_density
     >>> sample_log_density([[3.0]], [[1.0], [1.0]], 1, scale=2.0).tolist()
     [-1.0]
     """
@@ -507,5 +427,6 @@ def sample_log_density(
         raise ValueError(f"there must be at most {_LARGEST_COUNT} samples, got {count}")
     sums = np.array([values[list(chosen)].sum(axis=0) for chosen in combinations(range(n), kept)])
     distances = np.abs(where[:, None, :] - sums[None]).sum(axis=2)
-    total: Array = logsumexp(-distances / check_positive("scale", scale), axis=1) - np.log(count)
-    return total
+    return np.asarray(
+        logsumexp(-distances / check_positive("scale", scale), axis=1) - np.log(count)
+    )
