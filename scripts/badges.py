@@ -301,6 +301,18 @@ def measure(
     return found
 
 
+def resolutions(layout: Layout, slug: str) -> dict[str, str]:
+    """Return what the badges of a chapter see, by claim, unless the chapter has changed since.
+
+    A badge that sees nothing is ``"blind"``; one that could not be measured has no entry.
+    """
+    told = read_json(layout.results / f"{slug}.badges.json")
+    if not told or told["parts"] != chapter_parts(layout, slug):
+        return {}
+    claims = {i: one for i, one in told["claims"].items() if "fault" not in one}
+    return {i: one["resolution"] or "blind" for i, one in claims.items()}
+
+
 def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     """Measure the badges of one chapter, or of some of its claims; return an exit code.
 

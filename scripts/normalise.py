@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -161,9 +161,35 @@ def function_links(function: str, package: Path) -> tuple[str, str]:
     return f"../api.html#{function}", f"../../_modules/{home.replace('.', '/')}.html#{inner}"
 
 
+FORMULA = re.compile(r"\$(?=[^\s$])([^$<\n]*[^\s$<])\$(?!\d)")
+
+
+def typeset(text: str) -> str:
+    """Return escaped HTML whose ``$...$`` are formulas: MathJax reads them by their class alone.
+
+    Examples
+    --------
+    >>> typeset("at most $2x$, for $5")
+    'at most <span class="math notranslate nohighlight">&#92;(2x&#92;)</span>, for $5'
+    """
+    return FORMULA.sub(r'<span class="math notranslate nohighlight">&#92;(\1&#92;)</span>', text)
+
+
+#: What a badge says of the least change of a function that turns it red.
+SEES = {
+    "5 %": "sees 5 %",
+    "factor 2": "sees a factor 2",
+    "reversal": "sees a reversal",
+    "order": "sees an order",
+    "blind": "sees no change",
+    None: "not measured",
+}
+MEANING = "the least change of one of these functions that turns this badge red"
+
+
 def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
-    """Return the links of a badge as HTML: functions, their source, tests and the index row."""
-    parts = []
+    """Return what a badge sees, and its links: functions, their source, tests, the index row."""
+    parts = [f'<span title="{MEANING}">{SEES[record["resolution"]]}</span>']
     for function in record["functions"]:
         api, source = function_links(function, package)
         name = html.escape(function.rpartition(".")[2])
@@ -177,8 +203,10 @@ def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
 PLACE = re.compile(r"(<span class=['\"]dplit-links['\"]>)(</span>)")
 
 
-def link_badges(notebook: dict[str, Any], tested: set[str], package: Path) -> None:
-    """Put the links into every claim's badge.
+def link_badges(
+    notebook: dict[str, Any], tested: set[str], package: Path, resolutions: Mapping[str, str]
+) -> None:
+    """Put resolution and links into every claim's badge, and the resolution into its record.
 
     Parameters
     ----------
@@ -188,12 +216,15 @@ def link_badges(notebook: dict[str, Any], tested: set[str], package: Path) -> No
         Ids of the claims that have tests.
     package : Path
         The package's folder.
+    resolutions : mapping of str to str
+        What the badges see, by claim; a claim without an entry was not measured.
     """
     for _, output in outputs(notebook["cells"]):
         record = output.get("data", {}).get(CLAIM)
         if record is None:
             continue
-        text = join(output["data"].get("text/html", ""))
+        record["resolution"] = resolutions.get(record["id"])
+        text = typeset(join(output["data"].get("text/html", "")))
         links = badge_links(record, record["id"] in tested, package)
         place = PLACE.search(text)
         if place is None:
@@ -214,7 +245,11 @@ def add_download(notebook: dict[str, Any], slug: str) -> None:
 
 
 def normalise(
-    notebook: dict[str, Any], slug: str, tested: set[str], package: Path
+    notebook: dict[str, Any],
+    slug: str,
+    tested: set[str],
+    package: Path,
+    resolutions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Make an executed notebook the page of a chapter; equal runs give equal pages.
 
@@ -228,6 +263,8 @@ def normalise(
         Ids of the claims that have tests.
     package : Path
         The package's folder, to find the functions' modules.
+    resolutions : mapping of str to str
+        What the badges see, by claim.
 
     Returns
     -------
@@ -243,7 +280,7 @@ def normalise(
         clean_metadata(notebook)
         clean_outputs(notebook)
         move_figures(notebook)
-        link_badges(notebook, tested, package)
+        link_badges(notebook, tested, package, resolutions)
         add_download(notebook, slug)
     except BuildError as error:
         raise BuildError(f"{slug}: {error}") from error

@@ -12,7 +12,7 @@ from scipy import stats
 from dplit import claims
 from dplit.claims import MIMETYPE, Claim, ClaimError
 
-COLLECTED = {"tests": ["tests/x.py::test_x"], "page": "chapters/x", "anchor": "x-thm1"}
+COLLECTED = {"tests": ["tests/x.py::test_x"], "page": "x", "anchor": "x-thm1", "resolution": None}
 
 
 def entry(verdict: str = "holds", **fields: object) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from scripts import badges
 from scripts.badges import dependencies, read_cell
 from scripts.digest import chapter_parts
+from scripts.files import write_json
 from scripts.layout import Layout
 from tests.build.conftest import Toy, make_toy
 
@@ -156,6 +158,21 @@ def test_what_was_measured_on_is_written_and_is_no_part_of_it(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DPLIT_CACHE", str(measured[0].root / "no_cache"))
     assert written["parts"] == chapter_parts(layout, "alpha")
+
+
+def test_the_build_reads_resolutions_until_the_chapter_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = Layout(tmp_path)
+    assert badges.resolutions(layout, "toy") == {}
+    monkeypatch.setattr(badges, "chapter_parts", lambda _layout, _slug: {"a": "1"})
+    seen: dict[str, Any] = {"a": "5 %", "b": None}
+    claims = {key: {"resolution": value, "functions": {}} for key, value in seen.items()}
+    claims["c"] = {"resolution": None, "functions": {}, "fault": "not run"}
+    write_json(tmp_path / "results" / "toy.badges.json", {"parts": {"a": "1"}, "claims": claims})
+    assert badges.resolutions(layout, "toy") == {"a": "5 %", "b": "blind"}
+    monkeypatch.setattr(badges, "chapter_parts", lambda _layout, _slug: {"a": "2"})
+    assert badges.resolutions(layout, "toy") == {}
 
 
 def test_blind_badges_are_named_and_counted(measured: tuple[Toy, str]) -> None:
