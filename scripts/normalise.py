@@ -10,7 +10,7 @@ from typing import Any
 
 from scripts.digest import defining_module, module_file
 from scripts.files import BuildError
-from scripts.pairs import cell_ids
+from scripts.pairs import FOLDED, cell_ids
 
 CLAIM = "application/vnd.dplit.claim+json"
 PROVENANCE = "application/vnd.dplit.provenance+json"
@@ -134,6 +134,33 @@ def move_figures(notebook: dict[str, Any]) -> list[str]:
             "image": {"alt": alt},
         }
     return names
+
+
+PROMPT = re.compile(r"#\s*((?:figure|check|table|set-up|numbers)\b.*\S)", re.IGNORECASE)
+
+
+def fold_prompt(cell: dict[str, Any]) -> str | None:
+    """Return what is inside a folded cell, in words, or None where nothing tells.
+
+    Its first line says it (``# check: the bound against a search``), or else what it shows.
+    """
+    first = join(cell["source"]).lstrip().partition("\n")[0]
+    if found := PROMPT.match(first):
+        return found[1][:1].upper() + found[1][1:]
+    shown = [output.get("data", {}) for output in cell["outputs"]]
+    if places := [data[CLAIM]["place"] for data in shown if CLAIM in data]:
+        return "Check: " + ", ".join(places)
+    return "Code of the figure" if any(set(IMAGES) & set(data) for data in shown) else None
+
+
+def name_folds(notebook: dict[str, Any]) -> None:
+    """Put onto each fold what it holds; the others keep the prompt of ``_config.yml``."""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code" or not FOLDED & set(cell["metadata"].get("tags", [])):
+            continue
+        if prompt := fold_prompt(cell):
+            texts = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
+            cell["metadata"]["mystnb"] = {**cell["metadata"].get("mystnb", {}), **texts}
 
 
 def function_links(function: str, package: Path) -> tuple[str, str]:
@@ -280,6 +307,7 @@ def normalise(
         clean_metadata(notebook)
         clean_outputs(notebook)
         move_figures(notebook)
+        name_folds(notebook)
         link_badges(notebook, tested, package, resolutions)
         add_download(notebook, slug)
     except BuildError as error:

@@ -18,6 +18,7 @@ SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
 RECORD = {
     "id": "dprf-thm7",
     "slug": "random_features",
+    "place": "Theorem 7",
     "functions": ["dplit.streams.stream", "dplit.claims.Claim.equal"],
 }
 
@@ -181,6 +182,29 @@ def test_a_badge_without_a_place_for_links_is_refused() -> None:
 def test_a_function_outside_the_packages_modules_is_refused(name: str) -> None:
     with pytest.raises(BuildError, match="is not in a module of dplit"):
         normalise.function_links(name, PACKAGE)
+
+
+@pytest.mark.parametrize(
+    ("source", "outputs", "prompt"),
+    [
+        ("# check: the bound against a search\nx", [figure()], "Check: the bound against a search"),
+        ("# Figure: risk against m", [], "Figure: risk against m"),
+        ("# checked elsewhere\nx", [], None),
+        ("x  # check: not the first word", [], None),
+        ("c", [badge()], "Check: Theorem 7"),
+        ("show(x)", [figure()], "Code of the figure"),
+        ("x", [stream("1")], None),
+    ],
+)
+def test_a_fold_says_what_is_inside(
+    source: str, outputs: list[dict[str, Any]], prompt: str | None
+) -> None:
+    for tags in (["hide-input"], ["hide-cell"], []):
+        cell = copy.deepcopy(code(*outputs, source=source))
+        cell["metadata"]["tags"] = tags
+        noted = page(cell)["cells"][0]["metadata"].get("mystnb", {})
+        told = prompt if tags else None
+        assert (noted.get("code_prompt_show"), noted.get("code_prompt_hide")) == (told, told)
 
 
 def test_the_page_ends_with_the_clean_notebook() -> None:
