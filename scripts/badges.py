@@ -22,7 +22,7 @@ from typing import Any
 from scripts.digest import chapter_parts
 from scripts.files import BuildError, read_json, write_json
 from scripts.layout import Layout
-from scripts.mutants import Tally, plant, targets, watch, wrap
+from scripts.mutants import Tally, modules, plant, targets, watch, wrap
 
 Say = Callable[[str], None]
 
@@ -144,6 +144,17 @@ def _forgive() -> None:
     claims.Claim._add = add  # type: ignore[method-assign]
 
 
+def _forget(names: dict[str, Any]) -> None:
+    """Empty the caches of the package's functions: what they remember was computed unbroken."""
+    kept = ("dplit.claims", "dplit.datasets")
+    held = [vars(module) for module in modules() if not module.__name__.startswith(kept)]
+    for value in {id(v): v for space in (names, *held) for v in list(space.values())}.values():
+        inner = list(vars(value).values()) if isinstance(value, type) else []
+        for function in (value, *inner):
+            if not isinstance(function, type) and callable(getattr(function, "cache_clear", None)):
+                function.cache_clear()
+
+
 @dataclass(frozen=True)
 class Trial:
     """A claim's cells with one target broken; without target nothing is, and calls are counted."""
@@ -163,6 +174,7 @@ def _child(kernel: Kernel, trial: Trial, at: int, watched: Sequence[str], end: i
         from dplit import claims
 
         _forgive()
+        _forget(kernel.shell.user_ns)
         tallies = {t: {kind: Tally() for kind in KINDS} for t in watched if not trial.target}
         for target, counters in tallies.items():
             plant(target, lambda f, c=counters: watch(f, c), (kernel.shell.user_ns,))
@@ -289,6 +301,18 @@ def measure(
     return found
 
 
+def resolutions(layout: Layout, slug: str) -> dict[str, str]:
+    """Return what the badges of a chapter see, by claim, unless the chapter has changed since.
+
+    A badge that sees nothing is ``"blind"``; one that could not be measured has no entry.
+    """
+    told = read_json(layout.results / f"{slug}.badges.json")
+    if not told or told["parts"] != chapter_parts(layout, slug):
+        return {}
+    claims = {i: one for i, one in told["claims"].items() if "fault" not in one}
+    return {i: one["resolution"] or "blind" for i, one in claims.items()}
+
+
 def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     """Measure the badges of one chapter, or of some of its claims; return an exit code.
 
@@ -302,12 +326,14 @@ def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     slug, *only = names
     layout.check_slug(slug)
     os.environ["DPLIT_N_JOBS"] = "1"  # workers of their own would not see a broken function
+    registry = claims.load_registry(slug)
+    if unknown := [identifier for identifier in only if identifier not in registry]:
+        raise BuildError(f"{', '.join(unknown)}: no such claim of {slug}")
     found = measure(layout, slug, jobs, say, only)
     if not only:
         parts = chapter_parts(layout, slug)
         write_json(layout.results / f"{slug}.badges.json", {"parts": parts, "claims": found})
     blind = [i for i, told in found.items() if told["resolution"] not in ("5 %", "factor 2")]
-    registry = claims.load_registry(slug)
     for identifier in blind:
         told = found[identifier]
         reason = told.get("fault") or registry[identifier].get("blind") or "no reason is given"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from scripts import digest, execute
+from scripts import badges, digest, execute
 from scripts.execute import Job, Outcome
 from scripts.files import (
     BuildError,
@@ -171,10 +171,11 @@ def make_pages(layout: Layout) -> list[str]:
     for slug in layout.slugs():
         raw, page = layout.raw / f"{slug}.ipynb", layout.chapters / f"{slug}.ipynb"
         memory = layout.state / f"page_{slug}.json"
-        made_from = {**common, "raw": digest_file(raw)}
+        seen = badges.resolutions(layout, slug)
+        made_from = {**common, "raw": digest_file(raw), "badges": seen}
         if read_json(memory) == {**made_from, "page": digest_file(page)}:
             continue
-        notebook = normalise(json.loads(raw.read_bytes()), slug, tested, layout.package)
+        notebook = normalise(json.loads(raw.read_bytes()), slug, tested, layout.package, seen)
         text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         write_text(page, text)
         write_json(memory, {**made_from, "page": digest_file(page)})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from scripts.digest import defining_module, module_file
 from scripts.files import BuildError
-from scripts.pairs import cell_ids
+from scripts.pairs import FOLDED, cell_ids
 
 CLAIM = "application/vnd.dplit.claim+json"
 PROVENANCE = "application/vnd.dplit.provenance+json"
@@ -136,6 +136,33 @@ def move_figures(notebook: dict[str, Any]) -> list[str]:
     return names
 
 
+PROMPT = re.compile(r"#\s*((?:figure|check|table|set-up|numbers)\b.*\S)", re.IGNORECASE)
+
+
+def fold_prompt(cell: dict[str, Any]) -> str | None:
+    """Return what is inside a folded cell, in words, or None where nothing tells.
+
+    Its first line says it (``# check: the bound against a search``), or else what it shows.
+    """
+    first = join(cell["source"]).lstrip().partition("\n")[0]
+    if found := PROMPT.match(first):
+        return found[1][:1].upper() + found[1][1:]
+    shown = [output.get("data", {}) for output in cell["outputs"]]
+    if places := [data[CLAIM]["place"] for data in shown if CLAIM in data]:
+        return "Check: " + ", ".join(places)
+    return "Code of the figure" if any(set(IMAGES) & set(data) for data in shown) else None
+
+
+def name_folds(notebook: dict[str, Any]) -> None:
+    """Put onto each fold what it holds; the others keep the prompt of ``_config.yml``."""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code" or not FOLDED & set(cell["metadata"].get("tags", [])):
+            continue
+        if prompt := fold_prompt(cell):
+            texts = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
+            cell["metadata"]["mystnb"] = {**cell["metadata"].get("mystnb", {}), **texts}
+
+
 def function_links(function: str, package: Path) -> tuple[str, str]:
     """Return the addresses of a function's API entry and source, seen from a chapter's page.
 
@@ -161,9 +188,35 @@ def function_links(function: str, package: Path) -> tuple[str, str]:
     return f"../api.html#{function}", f"../../_modules/{home.replace('.', '/')}.html#{inner}"
 
 
+FORMULA = re.compile(r"\$(?=[^\s$])([^$<\n]*[^\s$<])\$(?!\d)")
+
+
+def typeset(text: str) -> str:
+    """Return escaped HTML whose ``$...$`` are formulas: MathJax reads them by their class alone.
+
+    Examples
+    --------
+    >>> typeset("at most $2x$, for $5")
+    'at most <span class="math notranslate nohighlight">&#92;(2x&#92;)</span>, for $5'
+    """
+    return FORMULA.sub(r'<span class="math notranslate nohighlight">&#92;(\1&#92;)</span>', text)
+
+
+#: What a badge says of the least change of a function that turns it red.
+SEES = {
+    "5 %": "sees 5 %",
+    "factor 2": "sees a factor 2",
+    "reversal": "sees a reversal",
+    "order": "sees an order",
+    "blind": "sees no change",
+    None: "not measured",
+}
+MEANING = "the least change of one of these functions that turns this badge red"
+
+
 def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
-    """Return the links of a badge as HTML: functions, their source, tests and the index row."""
-    parts = []
+    """Return what a badge sees, and its links: functions, their source, tests, the index row."""
+    parts = [f'<span title="{MEANING}">{SEES[record["resolution"]]}</span>']
     for function in record["functions"]:
         api, source = function_links(function, package)
         name = html.escape(function.rpartition(".")[2])
@@ -177,8 +230,10 @@ def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
 PLACE = re.compile(r"(<span class=['\"]dplit-links['\"]>)(</span>)")
 
 
-def link_badges(notebook: dict[str, Any], tested: set[str], package: Path) -> None:
-    """Put the links into every claim's badge.
+def link_badges(
+    notebook: dict[str, Any], tested: set[str], package: Path, resolutions: Mapping[str, str]
+) -> None:
+    """Put resolution and links into every claim's badge, and the resolution into its record.
 
     Parameters
     ----------
@@ -188,12 +243,15 @@ def link_badges(notebook: dict[str, Any], tested: set[str], package: Path) -> No
         Ids of the claims that have tests.
     package : Path
         The package's folder.
+    resolutions : mapping of str to str
+        What the badges see, by claim; a claim without an entry was not measured.
     """
     for _, output in outputs(notebook["cells"]):
         record = output.get("data", {}).get(CLAIM)
         if record is None:
             continue
-        text = join(output["data"].get("text/html", ""))
+        record["resolution"] = resolutions.get(record["id"])
+        text = typeset(join(output["data"].get("text/html", "")))
         links = badge_links(record, record["id"] in tested, package)
         place = PLACE.search(text)
         if place is None:
@@ -214,7 +272,11 @@ def add_download(notebook: dict[str, Any], slug: str) -> None:
 
 
 def normalise(
-    notebook: dict[str, Any], slug: str, tested: set[str], package: Path
+    notebook: dict[str, Any],
+    slug: str,
+    tested: set[str],
+    package: Path,
+    resolutions: Mapping[str, str],
 ) -> dict[str, Any]:
     """Make an executed notebook the page of a chapter; equal runs give equal pages.
 
@@ -228,6 +290,8 @@ def normalise(
         Ids of the claims that have tests.
     package : Path
         The package's folder, to find the functions' modules.
+    resolutions : mapping of str to str
+        What the badges see, by claim.
 
     Returns
     -------
@@ -243,7 +307,8 @@ def normalise(
         clean_metadata(notebook)
         clean_outputs(notebook)
         move_figures(notebook)
-        link_badges(notebook, tested, package)
+        name_folds(notebook)
+        link_badges(notebook, tested, package, resolutions)
         add_download(notebook, slug)
     except BuildError as error:
         raise BuildError(f"{slug}: {error}") from error

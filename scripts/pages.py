@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from scripts.chapters import load_state
@@ -12,6 +12,7 @@ from scripts.claims import Record
 from scripts.files import write_text
 from scripts.layout import Layout
 from scripts.marks import MarkedTest, marked_tests
+from scripts.normalise import typeset
 
 VERDICTS = {
     "defined": "the object is computed by our function, and an example is excluded",
@@ -27,12 +28,24 @@ VERDICTS = {
     "reconstruction": "our derivation of a statement whose text is lost",
 }
 STATUS = {"passed": "checked", "failed": "failed", "not_run": "not run here"}
+PAPERS = {
+    "erm": "Nie and Wang (2017)",
+    "projection": "Showkatbakhsh, Karakus and Diggavi (2018)",
+    "sketching": "Chatalic et al. (2022)",
+    "margin": "Bassily, Mohri and Suresh (2022)",
+    "random_features": "Liao, Needell, Schaeffer and Xue (2025)",
+}
 SEVERITIES = ("privacy-breaking", "result-changing", "cosmetic")
 
 
 def escape(text: Any) -> str:
-    """Return text for HTML that neither MathJax nor a browser reads as markup."""
-    return html.escape(str(text)).replace("$", "&#36;").replace("\\", "&#92;")
+    """Return text for HTML in which only ``$...$`` is markup: a formula."""
+    return typeset(html.escape(str(text))).replace("$", "&#36;").replace("\\", "&#92;")
+
+
+def paper(slug: str) -> str:
+    """Return the authors and year of a chapter's paper, or the chapter's name."""
+    return PAPERS.get(slug, slug.replace("_", " "))
 
 
 def raw(text: str) -> str:
@@ -45,8 +58,8 @@ def chapter_link(record: Record, text: str) -> str:
     return f'<a href="chapters/{record["slug"]}.html#{record["anchor"]}">{escape(text)}</a>'
 
 
-def _menu(name: str, label: str, values: Iterable[str]) -> str:
-    options = "".join(f'<option value="{escape(v)}">{escape(v)}</option>' for v in values)
+def _menu(name: str, label: str, values: Iterable[str], shown: Callable[[str], str] = str) -> str:
+    options = "".join(f'<option value="{escape(v)}">{escape(shown(v))}</option>' for v in values)
     return (
         f'<label>{label} <select data-filter="{name}"><option value="">all</option>{options}'
         f"</select></label> "
@@ -103,7 +116,7 @@ def index_page(records: Sequence[Record]) -> str:
         rows.append(f"<tr>{''.join(cells)}<td>{escape(VERDICTS[verdict])}</td></tr>")
     head = ["verdict", *(STATUS[state] for state in states), "meaning"]
     menus = (
-        _menu("paper", "Paper", sorted({r["slug"] for r in records}))
+        _menu("paper", "Paper", sorted({r["slug"] for r in records}), paper)
         + _menu("kind", "Kind", sorted({r["kind"] for r in records}))
         + _menu("verdict", "Verdict", verdicts)
         + _menu("severity", "Severity", _present(records, "severity", SEVERITIES))
@@ -131,8 +144,20 @@ def _stands(record: Record) -> str:
     return str(record.get("stands") or record["note"] or "")
 
 
+def _severities(errata: Sequence[Record]) -> str:
+    """Return the table of how many errata of each severity each paper has."""
+    names = _present(errata, "severity", SEVERITIES)
+    counts = Counter((r["slug"], r["severity"]) for r in errata)
+    rows = []
+    for slug in sorted({r["slug"] for r in errata}):
+        cells = [*(counts[slug, name] for name in names), sum(r["slug"] == slug for r in errata)]
+        body = "".join(f"<td>{cell}</td>" for cell in cells)
+        rows.append(f'<tr><th scope="row">{escape(paper(slug))}</th>{body}</tr>')
+    return _table(["paper", *names, "all"], rows, "dplit-severities")
+
+
 def errata_page(records: Sequence[Record]) -> str:
-    """Return the list of errata, gravest first: printed, corrected, severity, what stands."""
+    """Return the errata of each paper, gravest first, below how many there are of each severity."""
     order = {name: number for number, name in enumerate(SEVERITIES)}
     errata = [r for r in records if r["verdict"] == "erratum"]
     errata.sort(key=lambda r: (r["slug"], order.get(r["severity"], len(order)), r["id"]))
@@ -143,12 +168,14 @@ def errata_page(records: Sequence[Record]) -> str:
     ]
     if not errata:
         lines.append("No erratum is registered.\n")
+    else:
+        lines.append(raw(_severities(errata)))
     blocks = []
     for r in errata:
         blocks.append(
             f'<section class="dplit-erratum" id="erratum-{r["id"]}">'
             f"<h2>{escape(r['place'])}: {escape(r['title'])}</h2>"
-            f"<dl><dt>Printed in</dt><dd>{escape(r['slug'].replace('_', ' '))}, "
+            f"<dl><dt>Printed in</dt><dd>{escape(paper(r['slug']))}, "
             f"{escape(r['place'])}; {chapter_link(r, 'see the chapter')}</dd>"
             f'<dt>Severity</dt><dd><span class="dplit-severity">{escape(r["severity"])}</span></dd>'
             f"<dt>Corrected</dt><dd>{escape(r['corrected'])}</dd>"

@@ -33,8 +33,13 @@ def cell_ids(sources: list[tuple[str, str]]) -> list[str]:
     return ids
 
 
+FOLDED = {"hide-input", "hide-cell"}
+
+
 def paired_text(source: Path) -> str:
     """Return the text of the .ipynb that belongs to a MyST source: no outputs, stable cell ids.
+
+    What the page folds is collapsed in JupyterLab too; the source says it once, by its tag.
 
     Raises
     ------
@@ -54,6 +59,8 @@ def paired_text(source: Path) -> str:
         raise BuildError(f"{source} has no kernelspec in its header; copy another chapter's header")
     jupytext_metadata = notebook.metadata.get("jupytext", {})
     jupytext_metadata["formats"] = "ipynb,md:myst"
+    # saved from JupyterLab, the source must not repeat by cell what its tags say
+    jupytext_metadata["cell_metadata_filter"] = "-jupyter"
     jupytext_metadata.get("text_representation", {}).pop("jupytext_version", None)
     notebook.metadata["jupytext"] = jupytext_metadata
     names = cell_ids([(cell.cell_type, cell.source) for cell in notebook.cells])
@@ -61,6 +68,8 @@ def paired_text(source: Path) -> str:
         cell["id"] = name
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
+            if FOLDED & set(cell.metadata.get("tags", [])):
+                cell.metadata["jupyter"] = {"source_hidden": True}
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     nbformat.validate(notebook)
     return str(nbformat.writes(notebook, version=4)).rstrip("\n") + "\n"

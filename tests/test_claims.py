@@ -12,7 +12,7 @@ from scipy import stats
 from dplit import claims
 from dplit.claims import MIMETYPE, Claim, ClaimError
 
-COLLECTED = {"tests": ["tests/x.py::test_x"], "page": "chapters/x", "anchor": "x-thm1"}
+COLLECTED = {"tests": ["tests/x.py::test_x"], "page": "x", "anchor": "x-thm1", "resolution": None}
 
 
 def entry(verdict: str = "holds", **fields: object) -> dict[str, object]:
@@ -56,6 +56,7 @@ def test_equal_reports_the_entry_nearest_to_failing():
 def test_equal_compares_complex_numbers():
     c = made().equal(1 + 2j, 1 + 2j, how="complex")
     assert c.record["passed"]
+    assert last(made().equal(1 / 3 - 2j, 1 / 3 - 2j, how="digits"))["measured"] == "0.333333333-2i"
     jsonschema.validate({**c.record, **COLLECTED}, claims.load_schema())
     with pytest.raises(ClaimError):
         made().equal(1 + 2j, 1 - 2j, how="conjugated")
@@ -122,6 +123,43 @@ def test_without_slack_the_entry_nearest_to_failing_is_reported_too():
     assert last(made().at_most([0.0, 0.0], 0.0, how="nothing but zeros"))["measured"] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("method", "measured", "expected", "keywords", "nearest"),
+    [
+        # bounds of different sizes: the largest share of its bound, not the smallest gap
+        ("at_most", [1e-8, 1.0], [1e-3, 1.1], {}, 1),
+        ("at_most", [1e-8, 1.0], [1e-3, 1.1], {"slack": 1e-12}, 1),
+        ("at_least", [1e-2, 1.5], [1e-3, 1.4], {}, 1),
+        ("at_most", [1.0, 0.1], [1.0, 0.2], {}, 0),
+        ("at_most", [-5.0, 0.9, -9.0], [0.0, 1.0, 0.0], {}, 1),
+        ("at_least", [3e300, 2e300, 1e308], [1e300, 1e300, -1e308], {}, 1),
+        ("at_most", [0.0, 5e-324], [0.0, 1.0], {}, 0),
+        # equalities: the largest share of the tolerance; an exact zero is no near failure
+        ("equal", [0.0, 1.0, 2.0 + 1e-9], [0.0, 1.0, 2.0], {}, 2),
+        ("equal", [1e-3, 1000.0 + 1e-8], [1e-3 + 9e-13, 1000.0], {"rtol": 1e-9}, 0),
+        # standard errors: the largest number of them, where there are any
+        ("equal", [1.0, 1.0, 1.0], [1.3, 1.2, 1.0], {"se": [0.3, 0.1, 0.0]}, 1),
+        ("at_most", [0.5, 0.9], [1.0, 1.0], {"se": [1.0, 0.01]}, 0),
+    ],
+)
+def test_the_entry_nearest_to_failing(
+    method: str, measured: list[float], expected: list[float], keywords: dict, nearest: int
+):
+    """Hand-made arrays; kills one unit for all entries, gaps without unit, and overflows."""
+    with np.errstate(all="raise", under="ignore"):
+        c = getattr(made(), method)(measured, expected, how="arrays", **keywords)
+    assert last(c)["measured"] == measured[nearest]
+    assert last(c)["expected"] == expected[nearest]
+
+
+def test_an_entry_that_fails_is_the_one_reported():
+    for method, measured in (("equal", [1.0, 0.0, 1e-30]), ("at_most", [0.5, 0.0, 1e-30])):
+        c = made().not_run(reason="to see it")
+        getattr(c, method)(measured, [1.0, 0.0, 0.0], how="one above")
+        assert not last(c)["ok"]
+        assert last(c)["measured"] == 1e-30
+
+
 def test_attains_needs_ninety_nine_hundredths_and_no_violation():
     assert made("sharp").attains(0.995, 1.0, how="witness").record["passed"]
     for value in (0.98, 1.01):
@@ -176,6 +214,13 @@ def test_verdicts_need_more_than_one_positive_check(verdict: str):
     assert verdict in str(c.record["reason"])
 
 
+def test_sharp_needs_ninety_nine_hundredths_whatever_the_check_demanded():
+    c = made("sharp").attains(0.9, 1.0, fraction=0.9, how="witness")
+    assert c.record["status"] == "failed"
+    assert "attains 0.99 of the bound" in str(c.record["reason"])
+    assert c.attains(0.995, 1.0, how="another").record["passed"]
+
+
 @pytest.mark.parametrize("verdict", ["conditional", "erratum"])
 def test_a_refutation_alone_is_not_enough(verdict: str):
     c = made(verdict).refute(1.0, 2.0, why="printed too small")
@@ -227,6 +272,28 @@ def test_the_badge_escapes_text_and_carries_the_record():
     assert "2 &lt; 3" in page
     assert "data-claim='x-thm1'" in page
     assert json.loads(json.dumps(bundle[MIMETYPE])) == bundle[MIMETYPE]
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (lambda c: c.at_most(0.3, 0.31, slack=0.01, how="h"), "0.3 &lt;= 0.31 (+- 0.01)"),
+        (lambda c: c.equal(0.12259, 0.1212, se=0.002, how="h"), "0.12259 = 0.1212 (+- 0.008)"),
+        (lambda c: c.equal(2.0, 2.0, how="h"), "2 = 2 (+- 2e-09)"),
+        (lambda c: c.at_least(0.3, 0.2, how="h"), "0.3 &gt;= 0.2</td>"),
+        (lambda c: c.equal(1e-12, 0.0, atol=1e-11, how="h"), "= 0 (+- 1e-11)"),
+        (lambda c: c.refute(0.1, 0.5, margin=0.2, why="h"), "0.5 &gt; 0.1 (by more than 0.2)"),
+        (lambda c: c.equal(1 + 2j, 1 + 2j, how="h"), "1+2i = 1+2i (+- 2.2e-09)"),
+        (lambda c: c.statement("two is even", True, how="h"), "<td>two is even</td>"),
+        (lambda c: c.at_most(np.nan, 1.0, how="h"), "<td>not finite</td>"),
+        (lambda c: c.refute(0.1, np.nan, why="h"), "not finite &gt; 0.1</td>"),
+    ],
+)
+def test_a_row_says_what_was_compared_and_what_is_allowed(call, shown: str):
+    page = call(made().not_run(reason="shown whatever it is"))._repr_mimebundle_()["text/html"]
+    assert shown in page
+    for raw in ("nan", "None", "True", "+- 0)", "0.0000", "j)"):
+        assert raw not in page
 
 
 @pytest.mark.parametrize("method", ["reproduce", "statement", "excludes", "attains", "refute"])

@@ -42,19 +42,32 @@ _STATUS = {"passed": "checked", "failed": "check failed", "not_run": "not run he
 def _number(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:.6g}" if isinstance(value, (int, float)) else html.escape(str(value))
+    if isinstance(value, (int, float)):
+        return f"{value:.6g}" if math.isfinite(value) else "not finite"
+    return "" if value is None else html.escape(str(value))
+
+
+def _allowance(check: Mapping[str, Any]) -> str:
+    """Return what a comparison allows, or demands on top, as text behind it."""
+    allowed = check.get("tolerance") or 0.0
+    if not allowed:
+        return ""
+    return (
+        f" (by more than {allowed:.2g})" if check["method"] == "refute" else f" (+- {allowed:.2g})"
+    )
 
 
 def _check_row(check: Mapping[str, Any]) -> str:
     mark = "✓" if check["ok"] else "✗"
     if "rows" in check:
         inside = sum(row["within"] for row in check["rows"])
-        compared = f"{inside} of {len(check['rows'])} within"
+        compared = f"{inside} of {len(check['rows'])} within their error bands"
     elif check["method"] in ("statement", "excludes"):
         compared = html.escape(str(check["expected"]))
     elif "expected" in check:
         relation = html.escape(check["relation"])
         compared = f"{_number(check['measured'])} {relation} {_number(check['expected'])}"
+        compared += _allowance(check)
     else:
         compared = _number(check["measured"])
     if check.get("detectable"):
@@ -82,6 +95,7 @@ def badge_html(record: Mapping[str, Any]) -> str:
         )
     reason = _span("reason", record["reason"])
     severity = _span("severity", record["severity"])
+    compared = _span("reason", record["compared"] and f"Compared: {record['compared']}")
     corrected = (
         f"<p class='dplit-corrected'><b>Corrected.</b> {html.escape(record['corrected'])}</p>"
         if record["corrected"]
@@ -93,7 +107,7 @@ def badge_html(record: Mapping[str, Any]) -> str:
         f"data-verdict='{record['verdict']}'>"
         f"<span class='dplit-verdict'>{record['verdict']}</span>{severity}"
         f"<span class='dplit-status'>{_STATUS[record['status']]}</span>"
-        f"<span class='dplit-title'>{title}</span>{reason}{corrected}{details}"
+        f"<span class='dplit-title'>{title}</span>{reason}{compared}{corrected}{details}"
         f"<span class='dplit-links'></span></div>"
     )
 
@@ -198,16 +212,32 @@ def _worst(gap: Any) -> tuple[int, ...]:
     return tuple(int(i) for i in index)
 
 
-def _nearest_to_failing(left: Any, right: Any, over: Any, limit: Any) -> tuple[int, ...]:
-    """Return where ``over`` is largest in units of ``limit``.
+def _nearest_to_failing(
+    left: Any, right: Any, over: Any, limit: Any, by_limit: bool
+) -> tuple[int, ...]:
+    """Return where ``over - limit``, which fails above 0, is largest in units of its entry.
 
-    Without a limit the unit is a part of the largest number compared. Ratios are rounded: the
-    rounding errors of a run must not choose the entry.
+    The unit is the limit where that is a tolerance (``by_limit``: equalities and standard errors),
+    and otherwise the size of the bound, or of the largest number compared where the bound is 0.
+    An equality that allows nothing and is met is as far from failing as can be. What is compared
+    is rounded: the rounding errors of a run must not choose the entry.
     """
-    scale = 1e-9 * max(float(np.abs(left).max()), float(np.abs(right).max()))
-    unit = np.maximum(np.where(limit > 0, limit, scale), np.finfo(float).tiny)
+    tolerance = by_limit & (limit > 0)
+    largest = max(float(np.abs(left).max()), float(np.abs(right).max())) or 1.0
+    bound = np.maximum(np.where(right == 0, largest, np.abs(right)), np.finfo(float).tiny)
+    unit = np.where(tolerance, limit, bound)
     with np.errstate(over="ignore"):
-        return _worst(np.round(np.clip(over / unit, -1e300, 1e300), 3))
+        badness = np.clip(over / unit - np.where(tolerance, 1, limit / bound), -1e290, 1e290)
+    badness = np.where(tolerance, np.round(badness, 3), np.round(badness, 9))
+    badness = np.where(by_limit & (limit == 0) & (over == 0), -1.0, badness)
+    return _worst(np.where(over > limit, np.maximum(badness, 1e-3), badness))
+
+
+def _text(value: Any) -> float | str:
+    """Return a number as a record holds it: complex ones as text."""
+    if np.iscomplexobj(value):
+        return f"{value.real:.9g}{value.imag:+.9g}i"
+    return float(value)
 
 
 def _recorded(value: Any, step: float = 0.0) -> Any:
@@ -254,7 +284,7 @@ class Claim:
     """
 
     def __init__(self, entry: Mapping[str, Any]) -> None:
-        self.entry = dict(entry)
+        self.entry = {"compared": None, **entry}
         self.checks: list[dict[str, Any]] = []
         self.reason: str | None = None
 
@@ -290,17 +320,15 @@ class Claim:
             error = np.broadcast_to(np.asarray(se, dtype=float), left.shape)
             limit = limit + z * error
             detectable = float(np.max((z + power) * error))
-        at = _nearest_to_failing(left, right, over, limit)
-        value = np.atleast_1d(left)[at]
+        by_limit = se is not None or method == "equal"
+        at = _nearest_to_failing(left, right, over, limit, by_limit)
         return self._add(
             method,
             how,
             bool(np.all(over <= limit)),
             statistical=se is not None,
-            measured=str(value) if np.iscomplexobj(value) else float(value),
-            expected=str(np.atleast_1d(right)[at])
-            if np.iscomplexobj(right)
-            else float(np.atleast_1d(right)[at]),
+            measured=_text(np.atleast_1d(left)[at]),
+            expected=_text(np.atleast_1d(right)[at]),
             relation=relation,
             tolerance=float(np.atleast_1d(limit)[at]),
             detectable=detectable,
@@ -325,7 +353,7 @@ class Claim:
         the false-alarm probability of the whole check stays 6.3e-5. Where ``se`` was estimated from
         few repetitions, ``df`` (their number minus one) puts Student's quantile in its place.
         """
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             gap = np.abs(np.asarray(measured) - np.asarray(expected))
         allowed = 0.0 if se is not None else atol + rtol * np.abs(np.asarray(expected))
         return self._compare("equal", measured, expected, gap, allowed, "=", how, se, df)
@@ -341,7 +369,7 @@ class Claim:
         how: str,
     ) -> Claim:
         """Check ``measured <= bound + slack`` (plus 4 ``se`` for a statistical check)."""
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             excess = np.asarray(measured) - np.asarray(bound)
         return self._compare("at_most", measured, bound, excess, slack, "<=", how, se, df)
 
@@ -356,7 +384,7 @@ class Claim:
         how: str,
     ) -> Claim:
         """Check ``measured >= bound - slack`` (minus 4 ``se`` for a statistical check)."""
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             excess = np.asarray(bound) - np.asarray(measured)
         return self._compare("at_least", measured, bound, excess, slack, ">=", how, se, df)
 
@@ -449,13 +477,19 @@ class Claim:
     def missing(self) -> str | None:
         """Return what the registered verdict still needs, or None."""
         methods = [check["method"] for check in self.checks]
+        attained = any(
+            check["measured"] / check["expected"] >= 0.99
+            for check in self.checks
+            if check["method"] == "attains"
+        )
         verdict, positive = self.entry["verdict"], _POSITIVE.intersection(methods)
+        compared = "reproduce" in methods or bool(positive)
         needs = {
             "defined": (
                 bool(positive) and "excludes" in methods,
                 "a check and an excluded example",
             ),
-            "sharp": ("attains" in methods, "a configuration that attains the bound"),
+            "sharp": (attained, "a configuration that attains 0.99 of the bound"),
             "conditional": (
                 bool(positive) and "refute" in methods,
                 "a refutation without the hypothesis and a check with it",
@@ -464,8 +498,8 @@ class Claim:
                 bool(positive) and "refute" in methods,
                 "a refutation and a check of the corrected statement",
             ),
-            "reproduced": ("reproduce" in methods or bool(positive), "compared rows or sentences"),
-            "partly": ("reproduce" in methods or bool(positive), "compared rows or sentences"),
+            "reproduced": (compared, "compared rows or sentences"),
+            "partly": (compared, "compared rows or sentences"),
             "not-reproducible": (bool(methods), "a check of what was run"),
         }
         met, text = needs.get(verdict, (bool(positive) or "refute" in methods, "a check"))
@@ -476,7 +510,7 @@ class Claim:
         """The record as JSON-ready data; tests, page and anchor are added by the build."""
         keys = ("id", "slug", "kind", "place", "title", "verdict", "evidence", "severity")
         record = {key: self.entry[key] for key in (*keys, "corrected", "functions", "note")}
-        record["stands"] = self.entry.get("stands")
+        record |= {"stands": self.entry.get("stands"), "compared": self.entry["compared"]}
         reason = self.reason
         if reason is not None:
             status = "not_run"

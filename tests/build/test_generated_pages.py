@@ -78,6 +78,28 @@ def test_errata_come_gravest_first_with_what_was_printed_and_what_stands() -> No
     assert [part.text for part in told[1:]] == ["cosmetic", "x < 2", "the proof"]
 
 
+def test_errata_are_counted_by_severity_under_the_authors_names() -> None:
+    other = record("margin-b", "erratum", slug="margin", severity="cosmetic", corrected="z")
+    soup = BeautifulSoup(pages.errata_page([*RECORDS, other]), "html.parser")
+    rows = [[c.text for c in row.find_all(["th", "td"])] for row in soup.select("table tr")]
+    assert rows == [
+        ["paper", "privacy-breaking", "cosmetic", "all"],
+        ["Nie and Wang (2017)", "1", "1", "2"],
+        ["Bassily, Mohri and Suresh (2022)", "0", "1", "1"],
+    ]
+    assert soup.select("#erratum-erm-b dd")[0].text.startswith("Nie and Wang (2017), Theorem 2;")
+
+
+def test_formulas_are_typeset_in_every_column() -> None:
+    texts = {key: f"{key} $x_1 < \\eps$" for key in ("title", "corrected", "note")}
+    told = [record("erm-a", "erratum", severity="cosmetic", **texts)]
+    index = BeautifulSoup(pages.index_page(told), "html.parser")
+    errata = BeautifulSoup(pages.errata_page(told), "html.parser")
+    for soup, count in ((index, 2), (errata, 3)):
+        assert [m.text for m in soup.select("span.math")] == [r"\(x_1 < \eps\)"] * count
+    assert index.select_one("option[value=erm]").text == "Nie and Wang (2017)"
+
+
 def test_errata_page_without_errata_says_so() -> None:
     assert "No erratum" in pages.errata_page(RECORDS[:1])
 

@@ -18,6 +18,7 @@ SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
 RECORD = {
     "id": "dprf-thm7",
     "slug": "random_features",
+    "place": "Theorem 7",
     "functions": ["dplit.streams.stream", "dplit.claims.Claim.equal"],
 }
 
@@ -47,7 +48,7 @@ def figure(name: str = "fig-a", caption: str = "A curve.", alt: str = ALT) -> di
 
 
 def badge(links: str = "<span class='dplit-links'></span>") -> dict[str, Any]:
-    return display({"text/html": f"<div>{links}</div>", normalise.CLAIM: RECORD})
+    return display({"text/html": f"<div>{links}</div>", normalise.CLAIM: dict(RECORD)})
 
 
 def notebook(*cells: dict[str, Any]) -> dict[str, Any]:
@@ -55,16 +56,16 @@ def notebook(*cells: dict[str, Any]) -> dict[str, Any]:
     return {"cells": list(cells), "metadata": {**metadata, "widgets": {}}, "nbformat": 4}
 
 
-def page(*cells: dict[str, Any], tested: set[str] | None = None) -> dict[str, Any]:
-    made = normalise.normalise(notebook(*cells), "toy", tested or set(), PACKAGE)
-    return made
+def page(*cells: dict[str, Any], tested: set[str] | None = None, **seen: str) -> dict[str, Any]:
+    resolutions = {key.replace("_", "-"): value for key, value in seen.items()}
+    return normalise.normalise(notebook(*cells), "toy", tested or set(), PACKAGE, resolutions)
 
 
 def test_two_runs_that_differ_in_times_and_ids_give_equal_pages() -> None:
     first, second = notebook(code(stream("a"), stream("b"))), notebook(code(stream("ab")))
     second["metadata"]["papermill"]["start_time"] = "later"
     second["cells"][0].update(id="other", execution_count=3)
-    pages = [normalise.normalise(n, "toy", set(), PACKAGE) for n in (first, second)]
+    pages = [normalise.normalise(n, "toy", set(), PACKAGE, {}) for n in (first, second)]
     assert json.dumps(pages[0]) == json.dumps(pages[1])
     assert pages[0]["cells"][0]["execution_count"] == 1
     assert pages[0]["metadata"] == {"language_info": {}}
@@ -136,8 +137,35 @@ def test_a_badge_links_functions_sources_tests_and_index() -> None:
         "../claims.html#row-dprf-thm7",
     ):
         assert f'<a href="{address}">' in shown
-    assert shown.startswith("<div><span class='dplit-links'><a ")
+    assert shown.startswith("<div><span class='dplit-links'><span title=")
     assert shown.endswith("</a></span></div>")
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [("5 %", "sees 5 %"), ("factor 2", "sees a factor 2"), ("blind", "sees no change")],
+)
+def test_a_badge_says_what_it_sees(seen: str, said: str) -> None:
+    data = page(code(badge()), dprf_thm7=seen)["cells"][0]["outputs"][0]["data"]
+    assert f">{said}</span>" in data["text/html"]
+    assert data[normalise.CLAIM]["resolution"] == seen
+
+
+def test_a_badge_that_was_not_measured_says_so() -> None:
+    data = page(code(badge()), other="5 %")["cells"][0]["outputs"][0]["data"]
+    assert ">not measured</span>" in data["text/html"]
+    assert data[normalise.CLAIM]["resolution"] is None
+
+
+def test_formulas_of_a_badge_are_typeset_and_prices_are_not() -> None:
+    text = "<p>at most $2 \\kappa^2 &lt; x$, for $5 or $ 6</p><p>$y$</p>"
+    shown = page(code(badge(text + "<span class='dplit-links'></span>")))
+    shown = shown["cells"][0]["outputs"][0]["data"]["text/html"]
+    assert (
+        'at most <span class="math notranslate nohighlight">&#92;(2 \\kappa^2 &lt; x&#92;)' in shown
+    )
+    assert "for $5 or $ 6</p>" in shown
+    assert shown.count('class="math') == 2
 
 
 def test_an_untested_claim_has_no_link_to_tests() -> None:
@@ -154,6 +182,29 @@ def test_a_badge_without_a_place_for_links_is_refused() -> None:
 def test_a_function_outside_the_packages_modules_is_refused(name: str) -> None:
     with pytest.raises(BuildError, match="is not in a module of dplit"):
         normalise.function_links(name, PACKAGE)
+
+
+@pytest.mark.parametrize(
+    ("source", "outputs", "prompt"),
+    [
+        ("# check: the bound against a search\nx", [figure()], "Check: the bound against a search"),
+        ("# Figure: risk against m", [], "Figure: risk against m"),
+        ("# checked elsewhere\nx", [], None),
+        ("x  # check: not the first word", [], None),
+        ("c", [badge()], "Check: Theorem 7"),
+        ("show(x)", [figure()], "Code of the figure"),
+        ("x", [stream("1")], None),
+    ],
+)
+def test_a_fold_says_what_is_inside(
+    source: str, outputs: list[dict[str, Any]], prompt: str | None
+) -> None:
+    for tags in (["hide-input"], ["hide-cell"], []):
+        cell = copy.deepcopy(code(*outputs, source=source))
+        cell["metadata"]["tags"] = tags
+        noted = page(cell)["cells"][0]["metadata"].get("mystnb", {})
+        told = prompt if tags else None
+        assert (noted.get("code_prompt_show"), noted.get("code_prompt_hide")) == (told, told)
 
 
 def test_the_page_ends_with_the_clean_notebook() -> None:

@@ -53,6 +53,21 @@ def test_both_files_of_a_pair_hold_the_same_cells(slug: str) -> None:
 
 
 @pytest.mark.parametrize("slug", SLUGS)
+def test_what_is_folded_is_collapsed_in_jupyterlab_and_said_once_in_the_source(slug: str) -> None:
+    """What JupyterLab saves by way of jupytext has the source's cells, tags and nothing else."""
+    pair = nbformat.read(LAYOUT.notebooks / f"{slug}.ipynb", as_version=4)
+    cells = [cell for cell in pair.cells if cell.cell_type == "code"]
+    folded = [{"hide-input", "hide-cell"} & set(cell.metadata.get("tags", [])) for cell in cells]
+    hidden = [cell.metadata.get("jupyter", {}).get("source_hidden", False) for cell in cells]
+    assert hidden == [bool(tags) for tags in folded]
+    assert any(hidden)
+    saved = jupytext.reads(jupytext.writes(pair, fmt="md:myst"), fmt="md:myst")
+    assert [cell.metadata for cell in saved.cells] == [
+        cell.metadata for cell in jupytext.read(LAYOUT.notebooks / f"{slug}.md").cells
+    ]
+
+
+@pytest.mark.parametrize("slug", SLUGS)
 def test_parameters_come_first_typed_and_commented(slug: str) -> None:
     first = code_cells(slug)[0]
     assert first.metadata.get("tags") == ["parameters"]

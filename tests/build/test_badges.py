@@ -1,0 +1,216 @@
+"""`make badges` breaks what a badge is about and says which change turns it red."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts import badges
+from scripts.badges import dependencies, read_cell
+from scripts.digest import chapter_parts
+from scripts.files import write_json
+from scripts.layout import Layout
+from tests.build.conftest import Toy, make_toy
+
+NUMBERS = '''
+
+def line(n: int) -> np.ndarray:
+    """Return 1, ..., n."""
+    return np.arange(1.0, n + 1.0)
+
+
+def is_even(n: int) -> bool:
+    """Return whether n is even."""
+    return n % 2 == 0
+
+
+def draw(rng: np.random.Generator) -> float:
+    """Return one draw."""
+    return float(rng.normal())
+
+
+@cache
+def cached(x: float) -> float:
+    """Return four times a number."""
+    return 2.0 * double(x)
+'''
+#: Claim, function, what its badge must see, and the cells that check it.
+TOY: list[tuple[str, str, str | None, list[str]]] = [
+    ("thm1", "double", "5 %", ['claim("alp-thm1").equal(numbers.double(2.0), 4.0, how="sum")']),
+    (
+        "coarse",
+        "double",
+        "factor 2",
+        ['claim("alp-coarse").at_most(numbers.double(2.0), 7.0, how="a loose bound")'],
+    ),
+    (
+        "blind",
+        "double",
+        None,
+        ['claim("alp-blind").at_least(numbers.double(2.0), 0.0, how="positive")'],
+    ),
+    (
+        "even",
+        "is_even",
+        "reversal",
+        ['claim("alp-even").statement("2 is even", numbers.is_even(2), how="division")'],
+    ),
+    (
+        "line",
+        "line",
+        "order",
+        [
+            "ends = numbers.line(3)[[0, -1]]",
+            'claim("alp-line").at_most(ends[0], ends[1], how="a rise")',
+        ],
+    ),
+    (
+        "two",
+        "double",
+        "5 %",
+        [
+            'c = claim("alp-two")\nc.equal(numbers.double(1.0), 2.0, how="one")',
+            'c.at_least(numbers.double(3.0), 0.0, how="another")',
+        ],
+    ),
+    (
+        "drawn",
+        "draw",
+        "5 %",
+        [
+            "rng = np.random.default_rng(1)",
+            "first = numbers.draw(rng)",
+            "second = numbers.draw(rng)",
+            "sound = np.random.default_rng(1).normal(size=2)[1]\n"
+            'claim("alp-drawn").equal(second, sound, how="the second draw of one generator")',
+        ],
+    ),
+    (
+        "cached",
+        "double",
+        "5 %",
+        [
+            "value = numbers.cached(5.0)",
+            'claim("alp-cached").equal(numbers.cached(5.0), 20.0, how="remembered")',
+        ],
+    ),
+    ("unused", "is_even", None, ['claim("alp-unused").equal(1.0, 1.0, how="no function at all")']),
+]
+
+
+def make(toy: Toy) -> None:
+    """Give the chapter alpha the claims and cells of the toy table."""
+    imports = "annotations\n\nfrom functools import cache\n\nimport numpy as np\n"
+    toy.edit("src/dplit/alpha/numbers.py", "annotations\n", imports)
+    path = toy.path("src/dplit/alpha/numbers.py")
+    path.write_text(path.read_text(encoding="utf-8") + NUMBERS, encoding="utf-8")
+    toy.edit("notebooks/alpha.md", "from dplit.claims", "import numpy as np\nfrom dplit.claims")
+    text = toy.path("notebooks/alpha.md").read_text(encoding="utf-8").partition("(alp-thm1)=")[0]
+    entry = toy.path("src/dplit/alpha/claims.yml").read_text(encoding="utf-8")
+    entries = []
+    for name, function, _, cells in TOY:
+        text += f"\n(alp-{name})=\nText.\n"
+        text += "".join(f"\n```{{code-cell}} ipython3\n{c}\n```\n\nMore text.\n" for c in cells)
+        here = entry.replace("alp-thm1", f"alp-{name}").replace(
+            "numbers.double", f"numbers.{function}"
+        )
+        entries.append(here)
+    toy.path("notebooks/alpha.md").write_text(text, encoding="utf-8")
+    toy.path("src/dplit/alpha/claims.yml").write_text("".join(entries), encoding="utf-8")
+    done = toy.run("sync")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Toy, str]:
+    toy = make_toy(tmp_path_factory.mktemp("badges") / "repository")
+    make(toy)
+    done = toy.run("badges", "alpha")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return toy, done.stdout
+
+
+@pytest.fixture(scope="module")
+def written(measured: tuple[Toy, str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(measured[0].path("results/alpha.badges.json").read_text())
+    return found
+
+
+@pytest.mark.parametrize(("name", "function", "expected"), [row[:3] for row in TOY])
+def test_a_badge_sees_what_it_sees(
+    written: dict[str, Any], name: str, function: str, expected: str | None
+) -> None:
+    told = written["claims"][f"alp-{name}"]
+    assert told.get("fault") is None
+    assert told["resolution"] == expected
+    assert told["functions"] == {f"dplit.alpha.numbers.{function}": expected}
+
+
+def test_what_was_measured_on_is_written_and_is_no_part_of_it(
+    measured: tuple[Toy, str], written: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = Layout(measured[0].root)
+    for name in ("DPLIT_DATA", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DPLIT_CACHE", str(measured[0].root / "no_cache"))
+    assert written["parts"] == chapter_parts(layout, "alpha")
+
+
+def test_the_build_reads_resolutions_until_the_chapter_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = Layout(tmp_path)
+    assert badges.resolutions(layout, "toy") == {}
+    monkeypatch.setattr(badges, "chapter_parts", lambda _layout, _slug: {"a": "1"})
+    seen: dict[str, Any] = {"a": "5 %", "b": None}
+    claims = {key: {"resolution": value, "functions": {}} for key, value in seen.items()}
+    claims["c"] = {"resolution": None, "functions": {}, "fault": "not run"}
+    write_json(tmp_path / "results" / "toy.badges.json", {"parts": {"a": "1"}, "claims": claims})
+    assert badges.resolutions(layout, "toy") == {"a": "5 %", "b": "blind"}
+    monkeypatch.setattr(badges, "chapter_parts", lambda _layout, _slug: {"a": "2"})
+    assert badges.resolutions(layout, "toy") == {}
+
+
+def test_blind_badges_are_named_and_counted(measured: tuple[Toy, str]) -> None:
+    said = measured[1]
+    assert "alp-blind: blind (no reason is given)" in said
+    assert f"5 of {len(TOY)} badges see a factor 2 or less" in said
+
+
+def test_one_claim_is_measured_alone_and_nothing_is_written(measured: tuple[Toy, str]) -> None:
+    toy = measured[0]
+    before = toy.path("results/alpha.badges.json").read_bytes()
+    done = toy.run("badges", "alpha", "alp-coarse")
+    assert "1 of 1 badges see a factor 2 or less" in done.stdout
+    assert toy.path("results/alpha.badges.json").read_bytes() == before
+    done = toy.run("badges", "alpha", "alp-nothing")
+    assert done.returncode != 0
+    assert "alp-nothing" in done.stderr
+
+
+def test_a_chapter_that_fails_is_said_with_its_cell(fresh: Callable[[], Toy]) -> None:
+    toy = fresh()
+    toy.edit("notebooks/alpha.md", "glue_numbers(alp_double", "1 / 0\nglue_numbers(alp_double")
+    assert toy.run("sync").returncode == 0
+    done = toy.run("badges", "alpha")
+    assert done.returncode != 0
+    assert "alpha: code cell 3 failed: ZeroDivisionError" in done.stderr
+    assert not toy.path("results/alpha.badges.json").exists()
+
+
+def test_dependencies_are_followed_by_names() -> None:
+    sources = ["a = 1", "b = a", "x = [0]", "x[0] = b", "y = 2", "z = x[0]"]
+    cells = [read_cell(source) for source in sources]
+    assert dependencies(cells, 5, frozenset(), lambda name: name == "x") == [0, 1, 2, 3, 5]
+    assert dependencies(cells, 5, frozenset({"b"}), lambda name: name == "x") == [2, 3, 5]
+    assert dependencies(cells, 4, frozenset(), lambda name: False) == [4]
+
+
+def test_the_finer_of_two_resolutions() -> None:
+    assert badges._finer("factor 2", "5 %") == "5 %"
+    assert badges._finer(None, "order") == "order"
+    assert badges._finer(None, None) is None
