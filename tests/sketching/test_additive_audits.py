@@ -150,7 +150,7 @@ def _joint(weight: float, epsilon: float = 0.1, delta: float = 0.2) -> EventAudi
     hits = []
     for total, count in (([1.0], 1.0), ([0.0], 0.0)):
         draws = [
-            joint_release.joint_gaussian_release(total, count, rng=rng, **budget)
+            joint_release._joint_gaussian_release(total, count, rng=rng, **budget)
             for _ in range(2000)
         ]
         s, n = (np.array([np.ravel(d[k])[0] for d in draws]) for k in (0, 1))

@@ -11,6 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from dplit.sketching.counts import (
     Setting,
+    _threshold_count,
     best_fraction,
     limit_fraction,
     minimax_fraction,
@@ -20,7 +21,6 @@ from dplit.sketching.counts import (
     safe_fraction,
     split_loss,
     split_nsr,
-    threshold_count,
     threshold_loss,
 )
 
@@ -131,7 +131,7 @@ def test_loss_of_the_frozen_rule(
 ) -> None:
     for ratio, loss in zip((2, 5, 10, 20), expected, strict=True):
         m = 32 * ratio
-        n0 = threshold_count(n_components=m, epsilon=epsilon, nsr_max=ratio / 1000)
+        n0 = _threshold_count(n_components=m, epsilon=epsilon, nsr_max=ratio / 1000)
         setting = Setting(n0, epsilon, m, 5.0, 1 / m if subsampled else 1.0)
         gamma = printed_asymptote(n=n0, epsilon=epsilon)
         assert split_loss(setting, fraction=gamma) == pytest.approx(loss, abs=6e-4)
@@ -179,8 +179,8 @@ def test_safe_rule_loses_only_where_the_count_is_drowned() -> None:
 
 
 def test_threshold_count() -> None:
-    assert threshold_count(n_components=100, epsilon=0.01, nsr_max=0.25) == 100 / (0.01 * 0.5)
-    assert threshold_count(n_components=100, epsilon=10.0, nsr_max=0.25) == 400.0
+    assert _threshold_count(n_components=100, epsilon=0.01, nsr_max=0.25) == 100 / (0.01 * 0.5)
+    assert _threshold_count(n_components=100, epsilon=10.0, nsr_max=0.25) == 400.0
 
 
 @pytest.mark.parametrize(
@@ -210,4 +210,4 @@ def test_bad_numbers() -> None:
     with pytest.raises(ValueError, match="c0 must be at least 1"):
         limit_fraction(n_components=3, c0=0.9)
     with pytest.raises(ValueError, match="nsr_max must be positive"):
-        threshold_count(n_components=3, epsilon=1.0, nsr_max=0.0)
+        _threshold_count(n_components=3, epsilon=1.0, nsr_max=0.0)

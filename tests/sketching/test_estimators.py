@@ -15,13 +15,13 @@ from sklearn.datasets import load_digits
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.decoders.kmeans import sse
-from dplit.sketching.decoders.mixtures import log_density
+from dplit.sketching.decoders.mixtures import _log_density
 from dplit.sketching.decoders.pca import pca_risk
 from dplit.sketching.estimators import (
     CompressiveGaussianMixture,
     CompressiveKMeans,
     CompressivePCA,
-    noise_deviation,
+    _noise_deviation,
     noise_sensitivity,
     spent_epsilon,
 )
@@ -86,7 +86,7 @@ def test_mixtures_find_means_and_variances(options):
     np.testing.assert_allclose(model.means_, centres[order], atol=0.1)
     np.testing.assert_allclose(model.covariances_, 0.25, atol=0.08)
     assert (
-        model.score(X) > log_density(X, [1 / 3] * 3, centres, np.full((3, 2), 0.25)).mean() - 0.05
+        model.score(X) > _log_density(X, [1 / 3] * 3, centres, np.full((3, 2), 0.25)).mean() - 0.05
     )
 
 
@@ -389,8 +389,8 @@ def test_deviation_of_the_noise_that_a_sketch_carries(kind, noise):
     sums = [merge_all([plan.apply(nothing, rng=rng) for _ in range(3)]) for _ in range(3000)]
     energy = np.array([np.mean(np.abs(s.sum) ** 2) / 2.0 for s in sums])
     error = energy.std() / math.sqrt(len(sums))
-    assert abs(energy.mean() - noise_deviation(sums[0]) ** 2) < 5 * error
-    assert noise_deviation(nothing) == 0.0
+    assert abs(energy.mean() - _noise_deviation(sums[0]) ** 2) < 5 * error
+    assert _noise_deviation(nothing) == 0.0
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -435,7 +435,7 @@ def test_digits_cost_less_than_one_centre_or_the_warning_says_that_they_may_not(
 def test_noise_costs_a_mixture_no_likelihood_without_bound():
     """300 records at epsilon 1: variances that noise made too small cost 2 nats a record before."""
     _, X = _clusters(300)
-    middle = log_density(X, [1.0], np.zeros((1, 2)), np.full((1, 2), 16.0 / 3.0)).mean()
+    middle = _log_density(X, [1.0], np.zeros((1, 2)), np.full((1, 2), 16.0 / 3.0)).mean()
     for seed in range(3):
         model = _make(CompressiveGaussianMixture, n_starts=1, random_state=seed).fit(X)
         assert model.score(X) > middle - 0.02
@@ -503,7 +503,7 @@ def test_labels_and_probabilities():
     np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
     np.testing.assert_array_equal(posterior.argmax(axis=1), model.predict(X))
     weighted = np.log(model.weights_) + np.stack([
-        log_density(X, [1.0], m[None], v[None])
+        _log_density(X, [1.0], m[None], v[None])
         for m, v in zip(model.means_, model.covariances_, strict=True)
     ], axis=1)  # fmt: skip
     np.testing.assert_allclose(

@@ -17,7 +17,7 @@ from dplit.sketching.estimators import (
     CompressivePCA,
     noise_sensitivity,
 )
-from dplit.sketching.experiments.floats import exact_sum, float_curve, float_sensitivity
+from dplit.sketching.experiments.floats import _exact_sum, float_curve, float_sensitivity
 from dplit.sketching.release import map_sensitivity
 from dplit.sketching.sketches import Kind, SketchMap, sketch
 from dplit.sketching.subsampling.release import subsampled_map_sum
@@ -159,7 +159,7 @@ def test_angles_are_reduced_to_whole_units_with_one_rounding(d: int, bound: floa
     first record has the longest sum of its column.
     """
     chosen = _map("fourier", d=d, m=7, bound=bound)
-    adder = _sums.PhaseAdder(chosen, 4)
+    adder = _sums._PhaseAdder(chosen, 4)
     assert (adder.shift > 0) == (d >= 40)
     X = np.asarray(chosen.bound) * stream(0, "test-units", "data").uniform(-1, 1, (4, d))
     X[0] = np.asarray(chosen.bound) * np.sign(adder.weights[:d, 0])  # the longest of all
@@ -177,7 +177,7 @@ def test_angles_are_reduced_to_whole_units_with_one_rounding(d: int, bound: floa
 @pytest.mark.parametrize("d", [1, 3, 40])
 def test_quadratic_angles_are_exact(d: int) -> None:
     """Rational arithmetic, on records of the ball's surface; kills one bit of frequencies more."""
-    adder = _sums.QuadraticAdder(_map("quadratic", d=d, m=5), 4)
+    adder = _sums._QuadraticAdder(_map("quadratic", d=d, m=5), 4)
     records = adder._records(9.0 * _data(4, d))
     for x, found in zip(records, records @ adder.weights, strict=True):
         assert np.linalg.norm(x) <= 2.0**25
@@ -253,7 +253,7 @@ def test_functions_of_angles_are_within_four_units() -> None:
 def test_totals_are_exact_up_to_the_largest_number_of_records(kind: Kind) -> None:
     """Sums of 2^30 equal features split at an odd place; kills a grid that is too fine."""
     chosen = _map(kind)
-    adder = _sums.feature_adder(chosen, 8)
+    adder = _sums._feature_adder(chosen, 8)
     part = adder.part(np.array([[1.7, 0.0, -0.2]]))
     n, cut = 1 << 30, 123_456_789
     whole = adder.total(n * part, n)
@@ -360,7 +360,7 @@ def test_no_search_finds_more_than_one(n: int) -> None:
     """
     fourier = SketchMap("fourier", stream(0, "test-search", "public").standard_normal((2, 8)))
     found = float_sensitivity(
-        exact_sum, fourier, n, n_patterns=400, rng=stream(0, "test-search", "data")
+        _exact_sum, fourier, n, n_patterns=400, rng=stream(0, "test-search", "data")
     )
     assert 0.999 < found <= 1.0
     curve = float_curve([1000, 100_000], n_patterns=100, seed=0, name="test-search")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from dplit.sketching.counts import (
-    InverseMoments,
+    _InverseMoments,
     chapman_robbins_bound,
     cramer_rao_bound,
     floored_inverse,
@@ -25,7 +25,7 @@ from dplit.sketching.counts import (
 from dplit.streams import stream
 
 
-def _moments(n: float, scale: float, n_min: float) -> InverseMoments:
+def _moments(n: float, scale: float, n_min: float) -> _InverseMoments:
     return unbiased_moments(n=n, scale=scale, n_min=n_min)
 
 
@@ -158,10 +158,10 @@ def test_released_ratio_against_simulation() -> None:
 
 @pytest.mark.claim("sketch-lem27")
 def test_ratio_formulas() -> None:
-    moments = InverseMoments(1.0, 0.02, 0.02)
+    moments = _InverseMoments(1.0, 0.02, 0.02)
     assert released_nsr(0.5, moments) == pytest.approx(1.02 * 1.5 - 1)
     assert printed_nsr_bound(0.5, n=10.0, scale=1.0) == pytest.approx(1.01 * 1.5 - 1)
-    biased = InverseMoments(0.9, 0.02, 0.03)
+    biased = _InverseMoments(0.9, 0.02, 0.03)
     assert released_nsr(0.0, biased) == pytest.approx(0.02 + 0.01)
 
 
@@ -181,7 +181,7 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match="kink must be positive"):
         inverse_moments(np.asarray, n=1.0, scale=1.0, kink=0.0)
     with pytest.raises(ValueError, match="nsr must be nonnegative"):
-        released_nsr(-0.1, InverseMoments(1.0, 0.0, 0.0))
+        released_nsr(-0.1, _InverseMoments(1.0, 0.0, 0.0))
     with pytest.raises(TypeError, match="rng must be"):
         simulate_released_nsr(
             [1.0], nsr=1.0, n=9.0, scale=1.0, n_min=5.0, n_trials=2, rng=0,  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ def test_release_has_its_deviations() -> None:
     sigma, count_sigma = jr.joint_deviations(epsilon=1.0, delta=1e-5, sensitivity=2.0, weight=4.0)
     keywords: Any = {"epsilon": 1.0, "delta": 1e-5, "sensitivity": 2.0, "weight": 4.0}
     total = np.full(10, 1.0 - 2.0j)
-    draws = [jr.joint_gaussian_release(total, 7, rng=rng, **keywords) for _ in range(4000)]
+    draws = [jr._joint_gaussian_release(total, 7, rng=rng, **keywords) for _ in range(4000)]
     noise = np.stack([d[0] for d in draws]) - total
     for part in (noise.real, noise.imag):
         p = stats.chi2(part.size).cdf((part**2).sum() / sigma**2)

@@ -28,8 +28,8 @@ def features(one_bit: bool, m: int = 6) -> Any:
 @pytest.mark.parametrize("noise", NOISES)
 def test_features_have_norm_one_in_their_bodies(noise: Any) -> None:
     """Kills sqrt 2, parts for moduli, factors 0.5 and 1.05."""
-    np.testing.assert_allclose(knorm.body_norm(features(True), noise=noise), 1.0, rtol=1e-12)
-    plain = knorm.body_norm(features(False), noise=noise)
+    np.testing.assert_allclose(knorm._body_norm(features(True), noise=noise), 1.0, rtol=1e-12)
+    plain = knorm._body_norm(features(False), noise=noise)
     if noise == "polydisc":
         np.testing.assert_allclose(plain, 1.0, rtol=1e-12)
     elif noise == "laplace":
@@ -69,9 +69,9 @@ def test_body_norms_are_norms_and_one_on_the_boundary(m: int, seed: int) -> None
     rng = np.random.default_rng(seed)
     z, w = rng.standard_normal((2, m)) + 1j * rng.standard_normal((2, m))
     for noise in NOISES:
-        a, b, c = (knorm.body_norm(v, noise=noise) for v in (z, w, z + w))  # type: ignore[arg-type]
+        a, b, c = (knorm._body_norm(v, noise=noise) for v in (z, w, z + w))  # type: ignore[arg-type]
         assert c <= a + b + 1e-12
-        assert knorm.body_norm(-2.0 * z, noise=noise) == pytest.approx(2.0 * a)  # type: ignore[arg-type]
+        assert knorm._body_norm(-2.0 * z, noise=noise) == pytest.approx(2.0 * a)  # type: ignore[arg-type]
 
 
 @pytest.mark.claim("sketch-beyond-knorm")
@@ -92,7 +92,7 @@ def test_single_vectors_and_sizes() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: knorm.body_norm([1.0], noise="ball"), "noise must be one of"),  # type: ignore[arg-type]
+        (lambda: knorm._body_norm([1.0], noise="ball"), "noise must be one of"),  # type: ignore[arg-type]
         (lambda: knorm.noise_energy(0, noise="cube", epsilon=1.0), "n_components must be"),
         (lambda: knorm.noise_energy(2, noise="cube", epsilon=0.0), "epsilon must be"),
         (

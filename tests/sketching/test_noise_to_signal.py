@@ -10,12 +10,12 @@ import pytest
 
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.experiments.simulations import (
-    Case,
+    _Case,
+    _draw_noise,
+    _simulated_nsr,
     compare_ratios,
-    draw_noise,
     ratio_cases,
     ratio_features,
-    simulated_nsr,
 )
 from dplit.sketching.subsampling.masks import mask_law, mask_support
 from dplit.sketching.subsampling.release import hybrid_sum
@@ -100,7 +100,7 @@ def test_formulas_against_simulation(scheme, reference, sampling):
     seed is fixed, so 6e-5 each). Kills a variance 2 b^2 per complex entry, and beta for beta^2."""
     law, phi = LAWS[scheme], population(30, 8)
     rng = stream(0, f"test-nsr-{scheme}-{reference}-{sampling}", "noise")
-    found = simulated_nsr(
+    found = _simulated_nsr(
         phi,
         law,
         noise="laplace",
@@ -133,7 +133,7 @@ def test_comparison_of_several_cases():
     """Six cases, real and complex: simulated within 4.5 standard errors, formulas by hand."""
     features = {"waves": population(30, 8), "squares": population(30, 8, complex_valued=False)}
     cases = [
-        Case(name, LAWS["uniform"], noise, 0.5, reference, "poisson")
+        _Case(name, LAWS["uniform"], noise, 0.5, reference, "poisson")
         for name, noise, reference in (
             ("waves", "laplace", "law"),
             ("waves", "polydisc", "law"),
@@ -180,7 +180,7 @@ def test_the_cases_cover_everything_and_agree():
 )
 def test_variance_of_every_noise(noise, complex_valued):
     """40,000 releases within 4 standard errors of the mean square: false alarm 6e-5 each."""
-    draws = draw_noise(
+    draws = _draw_noise(
         noise,
         (40_000, 5),
         scale=1.7,
@@ -386,7 +386,7 @@ def test_bad_arguments_of_the_ratio_are_named(change, message):
             "weights must be 2 positive numbers with sum 1",
         ),
         (
-            lambda: simulated_nsr(
+            lambda: _simulated_nsr(
                 np.ones((5, 2)),
                 mask_law("data", 2, alpha=1.0),
                 noise="laplace",
@@ -397,7 +397,7 @@ def test_bad_arguments_of_the_ratio_are_named(change, message):
             "n_samples must be given for reference 'law' only",
         ),
         (
-            lambda: simulated_nsr(
+            lambda: _simulated_nsr(
                 np.ones((5, 2)),
                 mask_law("data", 2, alpha=1.0),
                 noise="laplace",

@@ -31,9 +31,7 @@ from dplit.mechanisms import gaussian_noise, gaussian_sigma
 
 __all__ = [
     "CountCost",
-    "InverseMoments",
     "Setting",
-    "Tuned",
     "best_fraction",
     "chapman_robbins_bound",
     "cramer_rao_bound",
@@ -41,7 +39,6 @@ __all__ = [
     "floored_moments",
     "inverse_moments",
     "joint_deviations",
-    "joint_gaussian_release",
     "limit_fraction",
     "minimax_fraction",
     "printed_asymptote",
@@ -53,7 +50,6 @@ __all__ = [
     "simulate_released_nsr",
     "split_loss",
     "split_nsr",
-    "threshold_count",
     "threshold_loss",
     "unbiased_inverse",
     "unbiased_moments",
@@ -104,7 +100,7 @@ def unbiased_inverse(y: ArrayLike, *, scale: float, n_min: float) -> Array:
     return np.where(counts >= n_min, above, below)
 
 
-class InverseMoments(NamedTuple):
+class _InverseMoments(NamedTuple):
     """Moments of n times an estimate of 1/n: ideal are 1, 0 and 0."""
 
     mean: float
@@ -123,7 +119,7 @@ def _panels(n: float, scale: float, kink: float) -> Array:
 
 def inverse_moments(
     estimator: Callable[[Array], Array], *, n: float, scale: float, kink: float
-) -> InverseMoments:
+) -> _InverseMoments:
     r"""Moments of :math:`n f(n+\zeta)` for a Laplace :math:`\zeta` of scale b, by quadrature.
 
     f is smooth but for one ``kink``, its floor or ``n_min``.
@@ -143,10 +139,10 @@ def inverse_moments(
     relative = n * estimator(y.ravel()).reshape(y.shape)
     mean = float((weight * relative).sum())
     variance = float((weight * (relative - mean) ** 2).sum())
-    return InverseMoments(mean, variance, variance + (mean - 1.0) ** 2)
+    return _InverseMoments(mean, variance, variance + (mean - 1.0) ** 2)
 
 
-def floored_moments(*, n: float, scale: float, floor: float) -> InverseMoments:
+def floored_moments(*, n: float, scale: float, floor: float) -> _InverseMoments:
     """Moments of n times :func:`floored_inverse`.
 
     >>> round(floored_moments(n=1000.0, scale=10.0, floor=1.0).mean_squared_error * 1e4, 3)
@@ -155,7 +151,7 @@ def floored_moments(*, n: float, scale: float, floor: float) -> InverseMoments:
     return inverse_moments(lambda y: floored_inverse(y, floor=floor), n=n, scale=scale, kink=floor)
 
 
-def unbiased_moments(*, n: float, scale: float, n_min: float) -> InverseMoments:
+def unbiased_moments(*, n: float, scale: float, n_min: float) -> _InverseMoments:
     """Moments of n times :func:`unbiased_inverse`.
 
     >>> round(unbiased_moments(n=1000.0, scale=10.0, n_min=50.0).variance * 1e4, 3)
@@ -194,13 +190,13 @@ def chapman_robbins_bound(*, n: float, scale: float) -> float:
     return float(np.max(gain / divergence))
 
 
-def released_nsr(nsr: float, moments: InverseMoments) -> float:
+def released_nsr(nsr: float, moments: _InverseMoments) -> float:
     r"""Noise-to-signal ratio of a sketch whose count is estimated: (35).
 
     :math:`n^2E f^2(\mathrm{NSR}+1)-2nEf+1`, which is :math:`(1+n^2\mathrm{Var}f)(\mathrm{NSR}+1)-1`
     for an unbiased f; ``nsr`` is the ratio with the count known.
 
-    >>> round(released_nsr(0.5, InverseMoments(1.0, 0.1, 0.1)), 12)
+    >>> round(released_nsr(0.5, _InverseMoments(1.0, 0.1, 0.1)), 12)
     0.65
     """
     nsr = check_nonnegative("nsr", nsr)
@@ -387,10 +383,10 @@ def limit_fraction(*, n_components: int, c0: float) -> float:
     return float(1.0 / (1.0 + (8.0 * ratio * m**2) ** (-1.0 / 3.0)))
 
 
-def threshold_count(*, n_components: int, epsilon: float, nsr_max: float) -> float:
+def _threshold_count(*, n_components: int, epsilon: float, nsr_max: float) -> float:
     """The public count :math:`n_0` at which the paper freezes its fraction: Section 6.5.
 
-    >>> threshold_count(n_components=320, epsilon=0.1, nsr_max=0.01)
+    >>> _threshold_count(n_components=320, epsilon=0.1, nsr_max=0.01)
     32000.0
     """
     m, nsr = check_integer("n_components", n_components), check_positive("nsr_max", nsr_max)
@@ -409,7 +405,7 @@ def split_loss(setting: Setting, *, fraction: float) -> float:
 def threshold_loss(
     *, n_components: int, kd: int, epsilon: float, c0: float, subsampled: bool = False
 ) -> float:
-    """Loss of :func:`printed_asymptote` at :func:`threshold_count`, the count for which it is made.
+    """Loss of :func:`printed_asymptote` at :func:`_threshold_count`, for which it is made.
 
     The acceptable ratio is ``m / (1000 kd)``; ``subsampled``: each record contributes one feature.
 
@@ -418,7 +414,7 @@ def threshold_loss(
     """
     m = check_integer("n_components", n_components)
     nsr = m / (1000.0 * check_integer("kd", kd))
-    n0 = threshold_count(n_components=m, epsilon=epsilon, nsr_max=nsr)
+    n0 = _threshold_count(n_components=m, epsilon=epsilon, nsr_max=nsr)
     setting = Setting(n0, epsilon, m, c0, 1.0 / m if subsampled else 1.0)
     return split_loss(setting, fraction=printed_asymptote(n=n0, epsilon=epsilon))
 
@@ -460,7 +456,7 @@ def joint_deviations(
     return sigma, sigma / weight
 
 
-def joint_gaussian_release(
+def _joint_gaussian_release(
     total: ArrayLike,
     count: float,
     *,
@@ -484,7 +480,7 @@ def joint_gaussian_release(
 
 
 @dataclass(frozen=True)
-class Tuned:
+class _Tuned:
     """The smallest noise-to-signal ratio of a scheme, and the parameter that gives it."""
 
     nsr: float
@@ -558,16 +554,16 @@ class CountCost:
         )
         return self._ratio(sigma, count**2)
 
-    def best_laplace(self) -> Tuned:
+    def best_laplace(self) -> _Tuned:
         """The best share of Lemma 10."""
         found = minimize_scalar(
             lambda u: self.laplace(1.0 - np.exp(u)), bounds=(-14.0, -0.01), method="bounded"
         )
-        return Tuned(float(found.fun), float(1.0 - np.exp(found.x)))
+        return _Tuned(float(found.fun), float(1.0 - np.exp(found.x)))
 
-    def best_gaussian(self) -> Tuned:
+    def best_gaussian(self) -> _Tuned:
         """The best share of epsilon of a separate Gaussian count, over 19 shares of delta."""
-        best = Tuned(np.inf, 0.0)
+        best = _Tuned(np.inf, 0.0)
         for part in np.linspace(0.05, 0.95, 19):
             found = minimize_scalar(
                 lambda u, part=part: self.gaussian(1.0 - np.exp(u), float(part)),
@@ -575,12 +571,12 @@ class CountCost:
                 method="bounded",
             )
             if found.fun < best.nsr:
-                best = Tuned(float(found.fun), float(1.0 - np.exp(found.x)))
+                best = _Tuned(float(found.fun), float(1.0 - np.exp(found.x)))
         return best
 
-    def best_joint(self) -> Tuned:
+    def best_joint(self) -> _Tuned:
         """The best weight of a joint release."""
         found = minimize_scalar(
             lambda u: self.joint(float(np.exp(u))), bounds=(-7.0, 7.0), method="bounded"
         )
-        return Tuned(float(found.fun), float(np.exp(found.x)))
+        return _Tuned(float(found.fun), float(np.exp(found.x)))

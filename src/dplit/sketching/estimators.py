@@ -40,9 +40,9 @@ from dplit._estimators import (
 )
 from dplit.features import orthonormal_blocks, random_frequencies
 from dplit.mechanisms import gaussian_epsilon
-from dplit.sketching.decoders.kmeans import QUANTIZED_FACTOR, decode_kmeans, dequantized_sketch
-from dplit.sketching.decoders.mixtures import decode_mixture, log_density
-from dplit.sketching.decoders.pca import compressive_pca, degrees_of_freedom
+from dplit.sketching.decoders.kmeans import _QUANTIZED_FACTOR, _dequantized_sketch, decode_kmeans
+from dplit.sketching.decoders.mixtures import _decode_mixture, _log_density
+from dplit.sketching.decoders.pca import _degrees_of_freedom, compressive_pca
 from dplit.sketching.release import CountMode, NoiseKind, map_sensitivity, plan_release
 from dplit.sketching.sensitivity import replace_l1_bound, s4_certificate, spectral_sensitivity
 from dplit.sketching.sketches import Kind, Sketch, SketchMap, sketch
@@ -53,13 +53,8 @@ __all__ = [
     "CompressivePCA",
     "FourierSketchEstimator",
     "SketchEstimator",
-    "default_gamma",
-    "default_size",
-    "fourier_map",
-    "noise_deviation",
     "noise_sensitivity",
     "spent_epsilon",
-    "unit_scale",
 ]
 
 
@@ -168,7 +163,7 @@ def spent_epsilon(
     return float(spent)
 
 
-def default_gamma(n_features: int) -> float:
+def _default_gamma(n_features: int) -> float:
     """Scale of frequencies in units of the half widths of the box: ``min(12.5, 4 + 32 / d) / d``.
 
     The kernel ``exp(-gamma r^2)`` resolves clusters a tenth of the box wide in few dimensions. In
@@ -178,7 +173,7 @@ def default_gamma(n_features: int) -> float:
     return min(12.5, 4.0 + 32.0 / n_features) / n_features
 
 
-def default_size(n_components: int, n_features: int) -> int:
+def _default_size(n_components: int, n_features: int) -> int:
     """Frequencies per component, times their number: ``k min(10 d, 60 + 3 d)``.
 
     Noise on the sum costs as much as ``sqrt(m)`` times more records, except for Gaussian noise.
@@ -186,7 +181,7 @@ def default_size(n_components: int, n_features: int) -> int:
     return n_components * min(10 * n_features, 60 + 3 * n_features)
 
 
-def noise_deviation(released: Sketch) -> float:
+def _noise_deviation(released: Sketch) -> float:
     """Standard deviation per real coordinate of the noise that a sketch says it carries."""
     record = released.noise
     if record is None:
@@ -202,7 +197,7 @@ def noise_deviation(released: Sketch) -> float:
     return unit * record.scale * math.sqrt(record.variance_factor)
 
 
-def fourier_map(
+def _fourier_map(
     kind: Literal["fourier", "quantized"],
     half_widths: Array,
     n_frequencies: int,
@@ -211,7 +206,7 @@ def fourier_map(
     bound: Array | None = None,
     rng: np.random.Generator,
 ) -> SketchMap:
-    """Random Fourier map at a public scale: ``gamma``, or :func:`default_gamma` in box units.
+    """Random Fourier map at a public scale: ``gamma``, or :func:`_default_gamma` in box units.
 
     Parameters
     ----------
@@ -235,7 +230,7 @@ def fourier_map(
     """
     check_choice("kind", kind, ("fourier", "quantized"))
     d = len(half_widths)
-    rate = default_gamma(d) if gamma is None else gamma
+    rate = _default_gamma(d) if gamma is None else gamma
     omega = random_frequencies(d, n_frequencies, gamma=rate, rng=rng)
     if gamma is None:
         omega = omega / half_widths[:, None]
@@ -332,7 +327,7 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         self._state(released, spent, delta, statement)
 
 
-def unit_scale(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
+def _unit_scale(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Return values times ``2^-e`` with a largest part in [1/2, 1), and e; zeros stay zeros.
 
     A power of two changes no digit, and decoders then square whatever is finite.
@@ -342,7 +337,7 @@ def unit_scale(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     return np.ldexp(parts, -exponent).view(values.dtype), exponent
 
 
-def frequency_count(value: Any, default: int) -> int:
+def _frequency_count(value: Any, default: int) -> int:
     """Return the number of frequencies that a parameter asks for."""
     return default if value is None else check_integer("n_frequencies", value)
 
@@ -366,9 +361,9 @@ class FourierSketchEstimator(SketchEstimator, ABC):
         d = records.shape[1]
         box = check_box(self.bounds, d)
         public, noise, search = spawn_generators(self.random_state, 3)
-        m = frequency_count(self.n_frequencies, size(count, d))
+        m = _frequency_count(self.n_frequencies, size(count, d))
         far = np.maximum(np.abs(box.low), np.abs(box.high))
-        sketch_map = fourier_map(self.kind, box.half, m, gamma=self.gamma, bound=far, rng=public)
+        sketch_map = _fourier_map(self.kind, box.half, m, gamma=self.gamma, bound=far, rng=public)
         clipped = np.clip(records, box.low, box.high)
         released = self._release(clipped, sketch_map, noise, count="withheld")
         self._state_fit(released, "coordinates clipped to the bounds")
@@ -386,12 +381,12 @@ class FourierSketchEstimator(SketchEstimator, ABC):
 
         Its size is about 1, and one-bit features are rotated back.
         """
-        unit, exponent = unit_scale(released.sum)
+        unit, exponent = _unit_scale(released.sum)
         with np.errstate(over="ignore"):
-            deviation = float(np.ldexp(noise_deviation(released), -exponent))
+            deviation = float(np.ldexp(_noise_deviation(released), -exponent))
         if released.map.dither is None:
             return unit, deviation
-        return dequantized_sketch(unit, released.map.dither), deviation / QUANTIZED_FACTOR
+        return _dequantized_sketch(unit, released.map.dither), deviation / _QUANTIZED_FACTOR
 
     def _hears(self, released: Sketch, lengths: Array, deviation: float) -> bool:
         r"""Whether at least half of what was decoded stands out of the noise; warn if not.
@@ -416,7 +411,7 @@ class FourierSketchEstimator(SketchEstimator, ABC):
         total = float(lengths.sum())
         if total > 0.0 and 2.0 * float(lengths[lengths > level].sum()) >= total:
             return True
-        size = noise_deviation(released)
+        size = _noise_deviation(released)
         warnings.warn(
             f"{type(self).__name__}: the noise of standard deviation {size:.3g} on each of {m} "
             f"frequencies hides {k} components in {d} dimensions; the fit may be no better than "
@@ -543,10 +538,10 @@ class CompressivePCA(
         k = check_integer("n_components", self.n_components)
         if k > d:
             raise ValueError(f"n_components must be at most {d}, got n_components={k}")
-        m = frequency_count(self.n_frequencies, 4 * k * d)
-        if m < degrees_of_freedom(d, k):
+        m = _frequency_count(self.n_frequencies, 4 * k * d)
+        if m < _degrees_of_freedom(d, k):
             raise ValueError(
-                f"n_frequencies must be at least {degrees_of_freedom(d, k)} for {k} components in "
+                f"n_frequencies must be at least {_degrees_of_freedom(d, k)} for {k} components in "
                 f"dimension {d}, got n_frequencies={m}"
             )
         if self.frequencies == "gaussian":
@@ -601,7 +596,7 @@ class CompressivePCA(
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         count = 1.0 if released.count is None else max(float(released.count), 1.0)
-        unit, exponent = unit_scale(released.sum)
+        unit, exponent = _unit_scale(released.sum)
         found = compressive_pca(unit, released.map.frequencies, self.n_components, rng=rng)
         self._warn_of_noise(released, float(found.eigenvalues[0]), exponent)
         self.components_ = found.components.T.copy()
@@ -619,7 +614,7 @@ class CompressivePCA(
         :math:`s\,d\sqrt{d/m}` in fewer than 3 fits of 100 (measured for d from 1 to 64).
         """
         d, m = released.map.frequencies.shape
-        deviation = noise_deviation(released)
+        deviation = _noise_deviation(released)
         squares = float(np.mean(np.sum(released.map.frequencies**2, axis=0)))
         with np.errstate(over="ignore"):
             unit = (0.5 + 2.0 / np.sqrt(d)) * d * np.sqrt(d / m) / squares
@@ -646,7 +641,7 @@ class CompressivePCA(
 
 def _size(n_components: int, n_features: int) -> int:
     """Three times as many frequencies as centres alone ask for."""
-    return 3 * default_size(n_components, n_features)
+    return 3 * _default_size(n_components, n_features)
 
 
 def _hidden_variance(deviation: float, sizes: Array, energies: Array, omega: Array) -> Array:
@@ -803,7 +798,7 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
         box = check_box(self.bounds, len(omega))
         lengths = np.zeros(k)
         if target.any():
-            found = decode_mixture(
+            found = _decode_mixture(
                 target, omega, k, bounds=self.bounds, rng=rng, n_starts=self.n_starts,
                 min_variance=self.min_variance,
             )  # fmt: skip
@@ -824,7 +819,7 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
 
     def score_samples(self, X: ArrayLike) -> Array:
         """Log-likelihood of every record, of shape (n_samples,)."""
-        return log_density(fitted_records(self, X), self.weights_, self.means_, self.covariances_)
+        return _log_density(fitted_records(self, X), self.weights_, self.means_, self.covariances_)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Mean log-likelihood of the records; ``y`` is ignored."""
@@ -834,7 +829,7 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
         """Posterior probability of every component, of shape (n_samples, n_components)."""
         records = fitted_records(self, X)
         parts = [
-            log_density(records, [1.0], mean[None], variance[None])
+            _log_density(records, [1.0], mean[None], variance[None])
             for mean, variance in zip(self.means_, self.covariances_, strict=True)
         ]
         with np.errstate(divide="ignore"):
@@ -965,7 +960,7 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
             Ignored.
         """
         k = check_integer("n_clusters", self.n_clusters)
-        return self._fit_records(X, default_size, k)
+        return self._fit_records(X, _default_size, k)
 
     def fit_sketch(self, sketch: Sketch) -> Self:
         """Decode a sketch that was released before; its noise decides the guarantee.

@@ -21,7 +21,6 @@ from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.sketching.sensitivity import real_norm
 
 __all__ = [
-    "Alignment",
     "alignment_search",
     "analytic_sigma",
     "composed_delta",
@@ -140,7 +139,7 @@ _BLOCK = 1 << 20
 _TARGETS = {1: (np.pi / 2, np.pi / 4), 2: (_TURN, np.pi)}
 
 
-class Alignment(NamedTuple):
+class _Alignment(NamedTuple):
     """The best ratio that a search found, and the record (or difference) that has it."""
 
     ratio: float
@@ -247,7 +246,7 @@ def alignment_search(
     n_draws: int = 2000,
     n_starts: int = 40,
     max_iter: int = 200,
-) -> Alignment:
+) -> _Alignment:
     r"""Return the best ratio to the bound of Lemma 7 (norm 1) or Lemma 12 (norm 2) that is found.
 
     Gaussian starts of standard deviation ``radius``; the best ``n_starts`` of ``n_draws`` go up by
@@ -276,4 +275,4 @@ def alignment_search(
         if np.all(value <= before + 1e-14):
             break
     at = int(value.argmax())
-    return Alignment(float(value[at]), x[at])
+    return _Alignment(float(value[at]), x[at])

@@ -40,8 +40,8 @@ from dplit.sketching.sketches import (
     NoiseRecord,
     Sketch,
     SketchMap,
-    dask_sketch,
-    exact_part,
+    _dask_sketch,
+    _exact_part,
     merge_all,
 )
 
@@ -49,7 +49,6 @@ __all__ = [
     "CountMode",
     "NoiseKind",
     "ReleasePlan",
-    "exact_sum",
     "gaussian_release",
     "laplace_release",
     "map_sensitivity",
@@ -382,7 +381,7 @@ def _check_modes(
 # The noise is complex where the vector is: real noise would leave imaginary parts in the clear.
 
 
-def exact_sum(rows: NDArray[Any]) -> NDArray[Any]:
+def _exact_sum(rows: NDArray[Any]) -> NDArray[Any]:
     """Sum of finite rows (n, m), rounded once: the same bits for every order of the rows.
 
     A plain sum rounds at every step, so that one row more moves the rounding of all the others.
@@ -510,8 +509,8 @@ def noisy_sum(
     rows = check_finite_array("features", features, ndim=2)
     check_choice("noise", noise, get_args(Literal["laplace", "gaussian"]))
     if noise == "laplace":
-        return laplace_release(exact_sum(rows), scale=scale, rng=rng)
-    return gaussian_release(exact_sum(rows), sigma=scale, rng=rng)
+        return laplace_release(_exact_sum(rows), scale=scale, rng=rng)
+    return gaussian_release(_exact_sum(rows), sigma=scale, rng=rng)
 
 
 # Sketches of data that do not fit in memory or live on several machines: noise may be added before
@@ -527,7 +526,7 @@ def _part(
     rng: np.random.Generator | None,
 ) -> Sketch:
     """Return the sketch of one part, with its noise; runs on the worker that holds the part."""
-    exact = exact_part(index, X, sketch_map, block_rows)
+    exact = _exact_part(index, X, sketch_map, block_rows)
     return exact if plan is None or rng is None else plan.apply(exact, rng=rng)
 
 
@@ -682,4 +681,4 @@ def sketch_dask(
     def arguments(count: int) -> list[tuple[Any, ...]]:
         return [(block_rows, plan, generator) for generator in _generators(count, plan, rng)]
 
-    return dask_sketch(X, sketch_map, _part, arguments)
+    return _dask_sketch(X, sketch_map, _part, arguments)

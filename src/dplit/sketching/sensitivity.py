@@ -28,10 +28,6 @@ from dplit._checks import (
 from dplit.mechanisms import cube_noise, laplace_noise, polydisc_noise
 
 __all__ = [
-    "PairSearch",
-    "PureNoise",
-    "S4Search",
-    "body_norm",
     "enumerated_sensitivity",
     "knorm_loss",
     "noise_energy",
@@ -57,7 +53,7 @@ _MOST_SIGNS = 20  # 2^19 eigenproblems
 _BLOCK = 4096
 
 
-class PairSearch(NamedTuple):
+class _PairSearch(NamedTuple):
     """A pair of records of the unit ball, and how far apart their features lie."""
 
     value: float
@@ -65,7 +61,7 @@ class PairSearch(NamedTuple):
     y: Array
 
 
-class S4Search(NamedTuple):
+class _S4Search(NamedTuple):
     """The best value of an ascent, its record, and the share of the starts that reached it."""
 
     value: float
@@ -139,7 +135,7 @@ def replace_search(
     rng: np.random.Generator,
     n_starts: int = 50,
     max_iter: int = 200,
-) -> PairSearch:
+) -> _PairSearch:
     r"""Return the farthest pair of records that an alternating ascent finds: a lower bound.
 
     With :math:`u=\Phi(x)-\Phi(y)` and w = sign(u), or u / ||u||, the next pair are the extreme
@@ -166,7 +162,7 @@ def replace_search(
         if np.all(value <= before * (1 + 1e-13)):
             break
     best = int(value.argmax())
-    return PairSearch(float(value[best]), x[best], y[best])
+    return _PairSearch(float(value[best]), x[best], y[best])
 
 
 def s4_ascent(
@@ -176,7 +172,7 @@ def s4_ascent(
     n_starts: int = 50,
     max_iter: int = 500,
     tolerance: float = 1e-6,
-) -> S4Search:
+) -> _S4Search:
     r"""Return the largest :math:`(\sum_j(\omega_j^\top x)^4)^{1/2}` found: no calibration.
 
     :math:`x\leftarrow\Omega(\Omega^\top x)^3`, normalised, never decreases the convex quartic. A
@@ -198,7 +194,7 @@ def s4_ascent(
         x = inner**3 @ columns.T
     best = int(value.argmax())
     share = float(np.mean(value >= value[best] * (1 - tolerance)))
-    return S4Search(float(value[best]), x[best] / max(np.linalg.norm(x[best]), 1e-300), share)
+    return _S4Search(float(value[best]), x[best] / max(np.linalg.norm(x[best]), 1e-300), share)
 
 
 def _symmetric_coordinates(columns: Array) -> tuple[Array, Array]:
@@ -235,7 +231,7 @@ def s4_certificate(frequencies: ArrayLike, *, shift: float | None = None) -> flo
     return float(np.sqrt(largest(shift) + rounding))
 
 
-MapKind = Literal["fourier", "quantized", "quadratic"]
+_MapKind = Literal["fourier", "quantized", "quadratic"]
 
 _MOST_DATASETS = 200_000
 
@@ -315,7 +311,7 @@ def sum_sensitivity(
 
 
 def sketch_sensitivity(
-    kind: MapKind,
+    kind: _MapKind,
     frequencies: ArrayLike,
     *,
     norm: Literal[1, 2],
@@ -333,7 +329,7 @@ def sketch_sensitivity(
     ...                     as_printed=printed) for printed in (True, False)]
     [1.0, 2.0]
     """
-    check_choice("kind", kind, get_args(MapKind))
+    check_choice("kind", kind, get_args(_MapKind))
     columns = check_finite_array("frequencies", frequencies, ndim=2)
     replace = check_neighboring(neighboring) == "replace_one"
     first = _check_norm(norm) == 1
@@ -350,21 +346,21 @@ def sketch_sensitivity(
 # holds all Fourier features, or the cube inside it that holds the one-bit ones.
 
 
-PureNoise = Literal["laplace", "polydisc", "cube"]
+_PureNoise = Literal["laplace", "polydisc", "cube"]
 
 
-def body_norm(vectors: ArrayLike, *, noise: PureNoise) -> NDArray[np.float64]:
+def _body_norm(vectors: ArrayLike, *, noise: _PureNoise) -> NDArray[np.float64]:
     r"""Return the norm (...) in which a feature vector has at most unit length, per law of noise.
 
     :math:`(\|\Re z\|_1+\|\Im z\|_1)/(m\sqrt2)`, :math:`\max|z_j|`, or for the cube
     :math:`\sqrt2\max(|\Re z_j|,|\Im z_j|)`, in which Fourier features may exceed 1, one-bit ones
     not.
 
-    >>> body_norm([[0.6 + 0.8j, 1j]], noise="polydisc")
+    >>> _body_norm([[0.6 + 0.8j, 1j]], noise="polydisc")
     array([1.])
     """
     z = check_finite_array("vectors", vectors)
-    check_choice("noise", noise, get_args(PureNoise))
+    check_choice("noise", noise, get_args(_PureNoise))
     if noise == "laplace":
         sums = (np.abs(z.real) + np.abs(z.imag)).sum(axis=-1)
         return np.asarray(sums / (np.sqrt(2.0) * z.shape[-1]))
@@ -374,7 +370,7 @@ def body_norm(vectors: ArrayLike, *, noise: PureNoise) -> NDArray[np.float64]:
 
 
 def knorm_loss(
-    noise_draws: ArrayLike, feature: ArrayLike, *, noise: PureNoise, epsilon: float
+    noise_draws: ArrayLike, feature: ArrayLike, *, noise: _PureNoise, epsilon: float
 ) -> NDArray[np.float64]:
     r"""Return the loss :math:`\epsilon(\|\xi+\Phi(x)\|_K-\|\xi\|_K)` of an added record.
 
@@ -383,11 +379,11 @@ def knorm_loss(
     """
     draws = check_finite_array("noise_draws", noise_draws)
     step = check_finite_array("feature", feature, ndim=1)
-    change = body_norm(draws + step, noise=noise) - body_norm(draws, noise=noise)
+    change = _body_norm(draws + step, noise=noise) - _body_norm(draws, noise=noise)
     return check_positive("epsilon", epsilon) * change
 
 
-def noise_energy(n_components: int, *, noise: PureNoise, epsilon: float) -> float:
+def noise_energy(n_components: int, *, noise: _PureNoise, epsilon: float) -> float:
     r"""Return :math:`E|\xi_j|^2` of one entry of the noise on a sum of Fourier features.
 
     Laplace noise has scale :math:`\sqrt2m/\epsilon`. Otherwise the radius R is Gamma(2m + 1), so
@@ -398,7 +394,7 @@ def noise_energy(n_components: int, *, noise: PureNoise, epsilon: float) -> floa
     [20000, 5151, 3434]
     """
     m = check_integer("n_components", n_components)
-    check_choice("noise", noise, get_args(PureNoise))
+    check_choice("noise", noise, get_args(_PureNoise))
     energy = {
         "laplace": 8.0 * m**2,
         "polydisc": (2.0 * m + 1) * (m + 1),
@@ -410,17 +406,17 @@ def noise_energy(n_components: int, *, noise: PureNoise, epsilon: float) -> floa
 def pure_noise(
     n_components: int,
     *,
-    noise: PureNoise,
+    noise: _PureNoise,
     epsilon: float,
     rng: np.random.Generator,
     size: int | None = None,
 ) -> NDArray[np.complex128]:
     r"""Return noise that makes a sum of Fourier features epsilon-private where a record is added.
 
-    Density :math:`\propto e^{-\epsilon\|z\|_K}`, K of :func:`body_norm`; shape (m,) or (size, m).
+    Density :math:`\propto e^{-\epsilon\|z\|_K}`, K of :func:`_body_norm`; shape (m,) or (size, m).
     """
     m = check_integer("n_components", n_components)
-    check_choice("noise", noise, get_args(PureNoise))
+    check_choice("noise", noise, get_args(_PureNoise))
     epsilon = check_positive("epsilon", epsilon)
     if noise == "laplace":
         shape = (m,) if size is None else (check_integer("size", size), m)

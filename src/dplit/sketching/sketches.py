@@ -43,13 +43,7 @@ __all__ = [
     "Sketch",
     "SketchMap",
     "angle_error",
-    "dask_sketch",
-    "default_bound",
-    "exact_part",
-    "feature_adder",
-    "in_order",
     "merge_all",
-    "quadratic_factor",
     "sketch",
 ]
 
@@ -62,7 +56,7 @@ Tool = TypeVar("Tool")
 Result = TypeVar("Result")
 
 
-def in_order(
+def _in_order(
     work: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], tools: Sequence[Tool]
 ) -> Iterator[Result]:
     """Yield ``work(tool, *task)`` task by task, with one thread and one tool at a time for each.
@@ -155,7 +149,7 @@ _BALL_BITS = 26
 _LARGEST = np.float64(1e150)
 
 
-def default_bound(frequencies: Array) -> Array:
+def _default_bound(frequencies: Array) -> Array:
     """Return a power of two per coordinate: at least 256 / sqrt(d) turns of its fastest frequency.
 
     At most 1024 / sqrt(d) turns. No kernel looks at angles of that size.
@@ -211,13 +205,13 @@ def angle_error(frequencies: Array, bound: Array) -> Array:
     return np.asarray(records + 2.0 * np.pi * (columns + math.ldexp(1.0, shift - _TURN_BITS)))
 
 
-def feature_adder(sketch_map: SketchMap, rows: int) -> PhaseAdder | QuadraticAdder:
+def _feature_adder(sketch_map: SketchMap, rows: int) -> _PhaseAdder | _QuadraticAdder:
     """Return an adder, with scratch memory of its own, for blocks of at most ``rows`` records.
 
     Parts of slabs of finite records add as integers, of the shape ``shape``, and ``total`` makes
     features' sums of them. In ``scattered`` row i adds its features ``where[i]`` only.
     """
-    return (QuadraticAdder if sketch_map.kind == "quadratic" else PhaseAdder)(sketch_map, rows)
+    return (_QuadraticAdder if sketch_map.kind == "quadratic" else _PhaseAdder)(sketch_map, rows)
 
 
 def _scatter(codes: NDArray[Any], where: NDArray[np.intp], size: int) -> NDArray[np.int64]:
@@ -226,7 +220,7 @@ def _scatter(codes: NDArray[Any], where: NDArray[np.intp], size: int) -> NDArray
     return np.bincount(where.ravel(), weights, size).astype(np.int64)
 
 
-class PhaseAdder:
+class _PhaseAdder:
     """Sums of cosines and sines, or counts of negative ones, with scratch memory of one block.
 
     With ``t = tan(x / 2)`` and ``w = 1 / (1 + t^2)`` the cosine is ``2 w - 1`` and the sine
@@ -333,7 +327,7 @@ class PhaseAdder:
         return total
 
 
-def quadratic_factor(n_features: int) -> float:
+def _quadratic_factor(n_features: int) -> float:
     r"""Return the factor :math:`1-d2^{-20}(1+\sqrt d/16)` of quadratic features.
 
     With it, rounded features exceed no bound of a sensitivity (the proof is in the chapter).
@@ -341,7 +335,7 @@ def quadratic_factor(n_features: int) -> float:
     return 1.0 - n_features * 2.0**-20 * (1.0 + math.sqrt(n_features) / 16.0)
 
 
-class QuadraticAdder:
+class _QuadraticAdder:
     """Sum of ``(omega_j^T x)^2``, records first brought into the unit ball."""
 
     def __init__(self, sketch_map: SketchMap, rows: int) -> None:
@@ -350,7 +344,7 @@ class QuadraticAdder:
         unit = np.ldexp(omega, -self.exponents)  # columns shorter than 1
         bits = 53 - _BALL_BITS
         self.weights = np.ldexp(np.rint(np.ldexp(unit, bits)), 1 - _BALL_BITS - bits)
-        self.scale = quadratic_factor(sketch_map.n_features) * 2.0**FEATURE_BITS
+        self.scale = _quadratic_factor(sketch_map.n_features) * 2.0**FEATURE_BITS
         self.rows, self.shape = rows, (1, sketch_map.n_components)
         self.scratch = aligned_empty((rows, self.shape[1]), np.float64)
 
@@ -450,7 +444,7 @@ class SketchMap:
                 raise ValueError(f"bound must be None for kind='quadratic', got bound={self.bound}")
             return None
         if self.bound is None:
-            bound = default_bound(self.frequencies)
+            bound = _default_bound(self.frequencies)
         else:
             given = np.asarray(check_finite_array("bound", np.atleast_1d(self.bound), ndim=1))
             if given.shape not in ((1,), (self.n_features,)) or not (given > 0).all():
@@ -522,7 +516,7 @@ class SketchMap:
             return FEATURE_ERROR + self.angle_error
         if self.kind == "quantized":
             return np.full(self.n_components, FEATURE_ERROR)
-        lost = 1.0 - quadratic_factor(self.n_features)
+        lost = 1.0 - _quadratic_factor(self.n_features)
         return np.asarray(2.0 * lost * np.linalg.norm(self.frequencies, axis=0) ** 2)
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
@@ -705,7 +699,7 @@ def _slabs(X: Any, sketch_map: SketchMap, size: int) -> Iterator[tuple[NDArray[A
 
 
 def _part(
-    adder: PhaseAdder | QuadraticAdder, slab: NDArray[Any], chunk: int, start: int
+    adder: _PhaseAdder | _QuadraticAdder, slab: NDArray[Any], chunk: int, start: int
 ) -> tuple[NDArray[Any], int]:
     """Return the part of one slab and its number of records; refuse what is not finite."""
     finite = np.isfinite(slab)
@@ -748,16 +742,16 @@ def sketch(
     if not isinstance(sketch_map, SketchMap):
         raise TypeError(f"sketch_map must be a SketchMap, got {type(sketch_map).__name__}")
     if type(X).__module__.startswith("dask."):
-        return dask_sketch(X, sketch_map, exact_part, lambda count: [(rows,)] * count)
-    adders = [feature_adder(sketch_map, rows) for _ in range(effective_n_jobs(n_jobs))]
+        return _dask_sketch(X, sketch_map, _exact_part, lambda count: [(rows,)] * count)
+    adders = [_feature_adder(sketch_map, rows) for _ in range(effective_n_jobs(n_jobs))]
     total, count = np.zeros(adders[0].shape, np.int64), 0
-    for part, size in in_order(_part, _slabs(X, sketch_map, _SLAB * rows), adders):
+    for part, size in _in_order(_part, _slabs(X, sketch_map, _SLAB * rows), adders):
         total += part
         count += size
     return Sketch(adders[0].total(total, count), count, sketch_map)
 
 
-def exact_part(index: int, X: Any, sketch_map: SketchMap, block_rows: int) -> Sketch:
+def _exact_part(index: int, X: Any, sketch_map: SketchMap, block_rows: int) -> Sketch:
     """Return the exact sketch of one part of the data; an error says which part it was."""
     try:
         return sketch(X, sketch_map, block_rows=block_rows)
@@ -765,7 +759,7 @@ def exact_part(index: int, X: Any, sketch_map: SketchMap, block_rows: int) -> Sk
         raise type(error)(f"part {index}: {error}; nothing is released") from None
 
 
-def dask_sketch(
+def _dask_sketch(
     X: Any,
     sketch_map: SketchMap,
     work: Callable[..., Sketch],

@@ -27,8 +27,6 @@ from dplit.sketching.subsampling.masks import base_epsilon
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
 __all__ = [
-    "Contributions",
-    "SizeRange",
     "contributions",
     "data_sampling_ratio",
     "fourier_noise_nsr",
@@ -90,7 +88,7 @@ def required_records(
     return float(max(_NSR * size, noise / check_positive("epsilon", epsilon)))
 
 
-class SizeRange(NamedTuple):
+class _SizeRange(NamedTuple):
     """Smallest and largest acceptable sketch size; empty if ``low > high``."""
 
     low: float
@@ -99,7 +97,7 @@ class SizeRange(NamedTuple):
 
 def size_range(
     n_clusters: int, n_features: int, *, budget: float, factor: float = 1.0
-) -> SizeRange:
+) -> _SizeRange:
     """Sizes accepted by Section 6.6: ``2 k d`` to ``(n epsilon)^2 / (factor 10^3 k d)``.
 
     ``budget`` is the product of n and epsilon; ``factor`` is 1 as printed, ``8 C_0`` exactly.
@@ -109,7 +107,7 @@ def size_range(
     """
     size = check_integer("n_clusters", n_clusters) * check_integer("n_features", n_features)
     top = check_positive("budget", budget) ** 2 / (check_positive("factor", factor) * _NSR * size)
-    return SizeRange(float(_LEAST_RATIO * size), top)
+    return _SizeRange(float(_LEAST_RATIO * size), top)
 
 
 def least_budget(n_clusters: int, n_features: int, *, factor: float = 1.0) -> float:
@@ -128,15 +126,15 @@ def least_budget(n_clusters: int, n_features: int, *, factor: float = 1.0) -> fl
 # reference. Of a mask's law only the rate matters.
 
 
-Reference = Literal["law", "data"]
+_Reference = Literal["law", "data"]
 
-Sampling = Literal["poisson", "without_replacement"]
+_Sampling = Literal["poisson", "without_replacement"]
 
-Noise = Literal["laplace", "gaussian", "polydisc", "cube"]
+_Noise = Literal["laplace", "gaussian", "polydisc", "cube"]
 
 
 def noise_variance(
-    noise: Noise, *, scale: float, n_components: int, complex_valued: bool = True
+    noise: _Noise, *, scale: float, n_components: int, complex_valued: bool = True
 ) -> float:
     r"""Mean squared modulus of one entry of the noise (Definitions 11, 12 and 15, Appendix D).
 
@@ -169,8 +167,8 @@ def noise_to_signal(
     noise_variance: float,
     alpha: float = 1.0,
     beta: float = 1.0,
-    reference: Reference = "law",
-    sampling: Sampling = "poisson",
+    reference: _Reference = "law",
+    sampling: _Sampling = "poisson",
 ) -> float:
     r"""Noise-to-signal ratio of a private, subsampled sketch with public n: Lemma 26.
 
@@ -221,7 +219,7 @@ def without_replacement_variance(values: ArrayLike, n_kept: int) -> float:
     return spread / kept * (n - kept) / (n - 1)
 
 
-class Contributions(NamedTuple):
+class _Contributions(NamedTuple):
     """Parts of the ratio: finite data, additive noise, masks."""
 
     data: float
@@ -255,7 +253,7 @@ def fourier_noise_nsr(
 
 def contributions(
     *, epsilon: float, n_samples: float, n_components: int, c0: float, alpha: float = 1.0
-) -> Contributions:
+) -> _Contributions:
     r"""The three parts of the ratio for Fourier features with Laplace noise: Section 6.4.
 
     :math:`(C_0-1)/n`, :math:`8C_0m^2/(n\varepsilon)^2` (the paper drops the 8) and
@@ -271,12 +269,12 @@ def contributions(
     noise = fourier_noise_nsr(
         epsilon=epsilon, n_samples=n_samples, n_components=n_components, c0=c0
     )
-    return Contributions((c0 - 1.0) / n_samples, noise, c0 / n_samples * (1.0 / alpha - 1.0))
+    return _Contributions((c0 - 1.0) / n_samples, noise, c0 / n_samples * (1.0 / alpha - 1.0))
 
 
 def needed_samples(
     *, nsr_max: float, epsilon: float, n_components: int, c0: float, alpha: float = 1.0
-) -> Contributions:
+) -> _Contributions:
     r"""Numbers of records at which each part of the ratio falls to ``nsr_max``, t: (24) to (26).
 
     :math:`(C_0-1)/t`, :math:`m\sqrt{8C_0}/(\varepsilon\sqrt t)` and :math:`C_0(1/\alpha-1)/t`.
@@ -289,7 +287,7 @@ def needed_samples(
     one = contributions(
         epsilon=epsilon, n_samples=1.0, n_components=n_components, c0=c0, alpha=alpha
     )
-    return Contributions(one.data / limit, math.sqrt(one.noise / limit), one.masks / limit)
+    return _Contributions(one.data / limit, math.sqrt(one.noise / limit), one.masks / limit)
 
 
 def data_sampling_ratio(*, n_samples: int, c0: float) -> float:

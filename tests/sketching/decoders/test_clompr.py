@@ -8,10 +8,10 @@ from scipy.spatial.distance import cdist
 
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import (
-    QUANTIZED_FACTOR,
-    Effort,
+    _QUANTIZED_FACTOR,
+    _dequantized_sketch,
+    _Effort,
     decode_kmeans,
-    dequantized_sketch,
     sketch_misfit,
     sse,
 )
@@ -164,7 +164,7 @@ def test_restarts_keep_the_smallest_cost():
     omega = LAW.frequencies(80, rng=rng)
     maps = SketchMap("fourier", omega)
     z = np.array([sketch(LAW.draw(1000, rng=rng)[0], maps).mean for _ in range(40)])
-    poor = Effort(n_candidates=10, n_starts=1)
+    poor = _Effort(n_candidates=10, n_starts=1)
     costs = [
         decode_kmeans(
             z, omega, 4, bounds=LAW.bounds, rng=_rng(1), n_restarts=restarts, effort=poor
@@ -197,19 +197,19 @@ def test_one_bit_sketches_decode_after_turning_them_back():
     dither = rng.uniform(0, 2 * np.pi, 400)
     quantized = SketchMap("quantized", omega, dither)
     z = quantized.transform(np.repeat(points, [300, 700], axis=0)).mean(axis=0)
-    plain = dequantized_sketch(z, dither)
+    plain = _dequantized_sketch(z, dither)
     found = decode_kmeans(plain, omega, 2, bounds=(-3.0, 3.0), rng=rng)
     order = np.argsort(found.centroids[:, 0])
     np.testing.assert_allclose(found.centroids[order], points, atol=0.1)
     np.testing.assert_allclose(found.weights[order], [0.3, 0.7], atol=0.06)
-    assert pytest.approx(0.9003163, rel=1e-6) == QUANTIZED_FACTOR
+    assert pytest.approx(0.9003163, rel=1e-6) == _QUANTIZED_FACTOR
 
 
 def test_default_effort_grows_where_numbers_are_few():
-    assert Effort().resolved(1000, 100) == Effort(n_candidates=400, n_starts=3)
-    assert Effort().resolved(200, 100) == Effort(n_candidates=1000, n_starts=12)
-    assert Effort().resolved(10, 100) == Effort(n_candidates=2000, n_starts=12)
-    assert Effort(n_starts=7).resolved(200, 100).n_starts == 7
+    assert _Effort().resolved(1000, 100) == _Effort(n_candidates=400, n_starts=3)
+    assert _Effort().resolved(200, 100) == _Effort(n_candidates=1000, n_starts=12)
+    assert _Effort().resolved(10, 100) == _Effort(n_candidates=2000, n_starts=12)
+    assert _Effort(n_starts=7).resolved(200, 100).n_starts == 7
 
 
 def test_same_seed_gives_the_same_bytes():
@@ -240,8 +240,8 @@ def test_same_seed_gives_the_same_bytes():
         ({"rng": 0}, TypeError, "rng must be a numpy.random.Generator"),
         ({"n_restarts": 0}, ValueError, "n_restarts must be at least 1"),
         ({"dtype": "float16"}, ValueError, "dtype must be one of"),
-        ({"effort": Effort(n_candidates=5, n_starts=4)}, ValueError, "n_starts must be at most"),
-        ({"effort": Effort(n_candidates=0)}, ValueError, "n_candidates must be at least 1"),
+        ({"effort": _Effort(n_candidates=5, n_starts=4)}, ValueError, "n_starts must be at most"),
+        ({"effort": _Effort(n_candidates=0)}, ValueError, "n_candidates must be at least 1"),
     ],
 )
 def test_bad_input_is_named(change, error, message):
@@ -268,4 +268,4 @@ def test_one_bad_sketch_among_many_stops_all():
 @pytest.mark.parametrize("dither", [[0.0, 1.0, 2.0], 0.5, np.zeros((3, 2))])
 def test_a_dither_of_another_shape_is_named(dither):
     with pytest.raises(ValueError, match="dither must match sketch"):
-        dequantized_sketch([1.0, 1j], dither)
+        _dequantized_sketch([1.0, 1j], dither)

@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 
 from dplit.sketching.decoders.kmeans import sketch_misfit
 from dplit.sketching.decoders.reference import (
-    correlation_and_gradient,
+    _correlation_and_gradient,
     misfit_and_gradient,
     reference_decode,
     refine_kmeans,
@@ -36,10 +36,10 @@ def test_gradients_are_finite_differences(problem):
     numeric = approx_fprime(packed, lambda x: misfit_and_gradient(x, z, omega, 3)[0], 1e-7)
     np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-4)
     spot = rng.normal(size=3)
-    height, slope = correlation_and_gradient(spot, z, omega)
+    height, slope = _correlation_and_gradient(spot, z, omega)
     direct = np.real(np.vdot(np.exp(1j * spot @ omega), z)) / np.sqrt(80)
     assert height == pytest.approx(direct, rel=1e-12)
-    numeric = approx_fprime(spot, lambda x: correlation_and_gradient(x, z, omega)[0], 1e-7)
+    numeric = approx_fprime(spot, lambda x: _correlation_and_gradient(x, z, omega)[0], 1e-7)
     np.testing.assert_allclose(slope, numeric, atol=1e-5)
 
 

@@ -12,9 +12,9 @@ from sklearn.mixture import GaussianMixture
 
 from dplit.features import complex_features
 from dplit.sketching.decoders.mixtures import (
-    decode_mixture,
+    _decode_mixture,
+    _log_density,
     gmm_risk,
-    log_density,
     mixture_cost,
     mixture_gradient,
     mixture_sketch,
@@ -43,7 +43,7 @@ def test_risk_of_full_covariances_against_scipy():
         risk = gmm_risk(X, weights, means, covariances)
         assert risk == pytest.approx(-np.log(density).mean(), rel=1e-10)
         np.testing.assert_allclose(
-            log_density(X, weights, means, covariances), np.log(density), rtol=1e-9
+            _log_density(X, weights, means, covariances), np.log(density), rtol=1e-9
         )
 
 
@@ -56,7 +56,7 @@ def test_risk_against_scikit_learn():
 
 
 def test_density_far_away_does_not_underflow():
-    value = log_density([[1e4]], [0.5, 0.5], [[0.0], [1.0]], [[1.0], [1.0]])
+    value = _log_density([[1e4]], [0.5, 0.5], [[0.0], [1.0]], [[1.0], [1.0]])
     assert value[0] == pytest.approx(-0.5 * 9999.0**2 - 0.9189 - math.log(2), rel=1e-9)
 
 
@@ -102,7 +102,7 @@ def test_exact_sketches_give_the_mixture_back(factor):
     rng = stream(0, "gmm-recovery", "public")
     omega = rng.standard_normal((2, 90))
     z = factor * mixture_sketch(omega, weights, means, variances)
-    fit = decode_mixture(z, omega, 3, bounds=(-4, 4), rng=rng)
+    fit = _decode_mixture(z, omega, 3, bounds=(-4, 4), rng=rng)
     order = [int(np.argmin(((means - mu) ** 2).sum(axis=1))) for mu in fit.means]
     assert sorted(order) == [0, 1, 2]
     np.testing.assert_allclose(fit.means, means[order], atol=1e-3)
@@ -121,7 +121,7 @@ def test_likelihood_of_the_sketch_against_em():
     X = means[rng.integers(3, size=10_000)] + rng.standard_normal((10_000, 3)) * [0.5, 1.0, 0.8]
     omega = rng.standard_normal((3, 200)) * 0.8
     z = complex_features(X, omega, normalize=False).mean(axis=0)
-    fit = decode_mixture(z, omega, 3, bounds=(-6, 6), rng=rng)
+    fit = _decode_mixture(z, omega, 3, bounds=(-6, 6), rng=rng)
     em = GaussianMixture(3, covariance_type="diag", random_state=0).fit(X)
     assert -gmm_risk(X, fit.weights, fit.means, fit.variances) > em.score(X) - 0.01
 
@@ -132,7 +132,7 @@ def test_units_of_the_box_do_not_matter():
     rng = stream(0, "gmm-units", "public")
     omega = rng.standard_normal((2, 60))
     one, two = (
-        decode_mixture(
+        _decode_mixture(
             mixture_sketch(w, weights, m, v), w, 3, bounds=b, rng=np.random.default_rng(0), start=m
         )
         for w, m, v, b in (
@@ -149,7 +149,7 @@ def test_variances_and_means_stay_in_their_ranges():
     rng = stream(0, "gmm-floor", "public")
     omega = rng.standard_normal((1, 40))
     z = np.exp(1j * 9.0 * omega[0])  # a point outside the box
-    fit = decode_mixture(z, omega, 1, bounds=(-2, 2), rng=rng, min_variance=0.01)
+    fit = _decode_mixture(z, omega, 1, bounds=(-2, 2), rng=rng, min_variance=0.01)
     assert np.abs(fit.means).max() <= 2.0
     assert fit.variances.min() >= 0.01 * 4 * (1 - 1e-9)
 
@@ -158,21 +158,21 @@ def test_bad_input_is_named():
     rng, omega = np.random.default_rng(0), np.ones((2, 10))
     options = {"bounds": (-1, 1), "rng": rng}
     with pytest.raises(ValueError, match="z must have 10 entries"):
-        decode_mixture(np.ones(9), omega, 1, **options)
+        _decode_mixture(np.ones(9), omega, 1, **options)
     with pytest.raises(ValueError, match="at least 13 entries for 5 components in dimension 2"):
-        decode_mixture(np.ones(10), omega, 5, **options)
+        _decode_mixture(np.ones(10), omega, 5, **options)
     with pytest.raises(ValueError, match="z must be finite"):
-        decode_mixture(np.full(10, math.nan), omega, 1, **options)
+        _decode_mixture(np.full(10, math.nan), omega, 1, **options)
     with pytest.raises(ValueError, match="bounds must be given"):
-        decode_mixture(np.ones(10), omega, 1, bounds=None, rng=rng)
+        _decode_mixture(np.ones(10), omega, 1, bounds=None, rng=rng)
     with pytest.raises(ValueError, match=r"start must have shape \(1, 2\)"):
-        decode_mixture(np.ones(10), omega, 1, start=np.ones((2, 2)), **options)
+        _decode_mixture(np.ones(10), omega, 1, start=np.ones((2, 2)), **options)
     with pytest.raises(ValueError, match=r"min_variance must be in \(0, 1\)"):
-        decode_mixture(np.ones(10), omega, 1, min_variance=0.0, **options)
+        _decode_mixture(np.ones(10), omega, 1, min_variance=0.0, **options)
     with pytest.raises(ValueError, match="n_starts must be at least 1"):
-        decode_mixture(np.ones(10), omega, 1, n_starts=0, **options)
+        _decode_mixture(np.ones(10), omega, 1, n_starts=0, **options)
     with pytest.raises(TypeError, match="rng must be"):
-        decode_mixture(np.ones(10), omega, 1, bounds=(-1, 1), rng=0)
+        _decode_mixture(np.ones(10), omega, 1, bounds=(-1, 1), rng=0)
     one = np.ones((1, 1))
     for arguments, message in (
         (([[0.0]], [0.5], one, one), "weights must be nonnegative with sum 1"),

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from dplit.sketching.decoders.kmeans import (
-    LloydReference,
+    _LloydReference,
     lloyd,
     lloyd_reference,
     sse,
@@ -79,7 +79,7 @@ def test_references_are_ordered_and_use_what_they_are_given(monkeypatch):
     assert again.many == pytest.approx(reference.many, rel=1e-9)
     alone = lloyd_reference(X, 12, rng=np.random.default_rng(0))
     assert alone.few == again.few
-    assert isinstance(alone, LloydReference)
+    assert isinstance(alone, _LloydReference)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from sklearn.decomposition import TruncatedSVD
 
 from dplit.features import orthonormal_blocks, quadratic_features
 from dplit.sketching.decoders.pca import (
+    _degrees_of_freedom,
+    _spectral_start,
     compressive_pca,
-    degrees_of_freedom,
     low_rank_cost,
     low_rank_gradient,
     measure,
     pca_risk,
-    spectral_start,
 )
 from dplit.streams import stream
 
@@ -121,7 +121,7 @@ def test_spectral_start_points_to_the_leading_direction():
     rng = stream(0, "pca-spectral", "public")
     omega = rng.standard_normal((8, 2000)) / np.sqrt(8)
     x = np.arange(1.0, 9.0) / np.linalg.norm(np.arange(1.0, 9.0))
-    U = spectral_start(measure(np.outer(x, x), omega), omega, 1)
+    U = _spectral_start(measure(np.outer(x, x), omega), omega, 1)
     assert abs(U[:, 0] @ x) / np.linalg.norm(U) > 0.95
 
 
@@ -135,8 +135,8 @@ def test_sketches_that_no_matrix_explains_give_a_finite_fit(z):
 
 
 def test_degrees_of_freedom():
-    assert degrees_of_freedom(5, 5) == 15
-    assert degrees_of_freedom(5, 1) == 5
+    assert _degrees_of_freedom(5, 5) == 15
+    assert _degrees_of_freedom(5, 1) == 5
 
 
 def test_bad_input_is_named():

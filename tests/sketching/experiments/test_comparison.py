@@ -12,16 +12,16 @@ from dplit.sketching.decoders.kmeans import lloyd, sse
 from dplit.sketching.decoders.pca import measure
 from dplit.sketching.experiments.comparison import (
     METHODS,
-    ClusterProblem,
-    KMeansComparison,
+    _ClusterProblem,
+    _digits_problem,
+    _KMeansComparison,
+    _private_risks,
     digits_comparison,
-    digits_problem,
     kmeans_comparison,
-    private_risks,
 )
 from dplit.sketching.experiments.models import (
-    PCA_METHODS,
-    factor_data,
+    _PCA_METHODS,
+    _factor_data,
     mixture_comparison,
     moment_noise,
     pca_comparison,
@@ -61,8 +61,8 @@ def test_risks_are_those_of_the_methods_called_by_hand():
     trial = Trial(0, 0, "test-by-hand")
     X, _ = LAW.draw(2000, rng=trial.stream("data"))
     omega = LAW.frequencies(80, rng=stream(0, "test-by-hand", "public", 9))
-    problem = ClusterProblem(X, 4, LAW.bounds, omega)
-    exact, lloyds, sketches = private_risks(
+    problem = _ClusterProblem(X, 4, LAW.bounds, omega)
+    exact, lloyds, sketches = _private_risks(
         problem, epsilons=[0.5, 5.0], delta=1e-6, n_iters=[3, 4], trial=trial
     )
     assert lloyds.shape == (2, 2, 2)
@@ -80,7 +80,7 @@ def test_risks_are_those_of_the_methods_called_by_hand():
 @pytest.mark.claim("sketch-beyond-comparison")
 def test_budget_for_a_level_interpolates():
     risks = {"laplace": np.array([[4.0, 2.0, 1.0], [4.0, 2.0, 1.0]])}
-    run = KMeansComparison(risks, (0.1, 1.0, 10.0), 1e-8, np.ones(2))
+    run = _KMeansComparison(risks, (0.1, 1.0, 10.0), 1e-8, np.ones(2))
     assert run.budget_for("laplace", 1.5) == pytest.approx(10**0.5)
     assert run.budget_for("laplace", 2.0) == pytest.approx(1.0)
     assert run.budget_for("laplace", 5.0) == 0.1
@@ -92,14 +92,14 @@ def test_digits_use_the_public_half_for_everything_public():
     changed = images.copy()
     changed[898:] = changed[898:][::-1] / 2
     one, two = (
-        digits_problem(40, rng=stream(0, "digits", "public"), images=each)
+        _digits_problem(40, rng=stream(0, "digits", "public"), images=each)
         for each in (images, changed)
     )
     assert one.X.shape == (899, 10)
     np.testing.assert_array_equal(one.bounds, two.bounds)
     np.testing.assert_array_equal(one.frequencies, two.frequencies)
     assert not np.allclose(one.X, two.X)
-    default = digits_problem(40, rng=stream(0, "digits", "public"))
+    default = _digits_problem(40, rng=stream(0, "digits", "public"))
     np.testing.assert_array_equal(default.X, one.X)
     inside = (one.bounds[0] <= one.X) & (one.bounds[1] >= one.X)
     assert inside.mean() > 0.99
@@ -163,11 +163,11 @@ def components():
 @pytest.mark.claim("sketch-beyond-pca")
 def test_orthonormal_bases_beat_gaussian_frequencies(components):
     """Four data sets: ratios of the excess risks are 2 and more, in both noises and sizes."""
-    excess = {name: components.median(name) - 1.0 for name in PCA_METHODS}
+    excess = {name: components.median(name) - 1.0 for name in _PCA_METHODS}
     for noise in ("laplace", "gaussian"):
         assert (excess[f"orthonormal-{noise}"] < 0.7 * excess[f"gaussian-{noise}"]).all()
     assert (excess["covariance-gaussian"] < 0.5 * excess["orthonormal-gaussian"]).all()
-    for name in PCA_METHODS:
+    for name in _PCA_METHODS:
         assert (components.values[name] >= 1.0 - 1e-12).all()
     assert (components.values["orthonormal-exact"] < 1.15).all()
 
@@ -206,7 +206,7 @@ def test_noise_of_a_direction_against_least_squares():
 
 
 def test_factor_data_lie_in_the_ball_and_have_three_directions():
-    X = factor_data(20_000, 10, rng=np.random.default_rng(0))
+    X = _factor_data(20_000, 10, rng=np.random.default_rng(0))
     assert np.linalg.norm(X, axis=1).max() <= 1 + 1e-12
     values = np.linalg.eigvalsh(X.T @ X / len(X))[::-1] * 16
     np.testing.assert_allclose(values[:3], [1.0, 0.64, 0.36], rtol=0.05)
@@ -215,7 +215,7 @@ def test_factor_data_lie_in_the_ball_and_have_three_directions():
 
 def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="n_features must be at least 4"):
-        factor_data(10, 3, rng=np.random.default_rng(0))
+        _factor_data(10, 3, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="methods must be one of"):
         pca_comparison(
             n_samples=10, n_features=5, sizes=[5], epsilon=1.0, delta=1e-6, methods=["oja"],
@@ -229,4 +229,4 @@ def test_bad_arguments_are_named():
             name="x",
         )  # fmt: skip
     with pytest.raises(ValueError, match="images must be finite"):
-        digits_problem(10, rng=np.random.default_rng(0), images=[[np.nan, 1.0]])
+        _digits_problem(10, rng=np.random.default_rng(0), images=[[np.nan, 1.0]])

@@ -10,9 +10,9 @@ import pytest
 from dplit.audit import audit_event, run_controls
 from dplit.mechanisms import gaussian_sigma
 from dplit.sketching.experiments.models import (
+    _leading_components,
+    _noisy_covariance,
     covariance_scale,
-    leading_components,
-    noisy_covariance,
 )
 from dplit.streams import stream
 
@@ -59,7 +59,7 @@ def test_law_of_the_noise(noise, delta):
     rng = stream(0, "covariance-noise", "noise")
     X = np.array([[0.6, 0.0, 0.8]])
     draws = np.array([
-        noisy_covariance(X, epsilon=1.0, delta=delta, noise=noise, rng=rng).moments
+        _noisy_covariance(X, epsilon=1.0, delta=delta, noise=noise, rng=rng).moments
         for _ in range(3000)
     ]) - X.T @ X  # fmt: skip
     np.testing.assert_array_equal(draws, draws.transpose(0, 2, 1))
@@ -84,7 +84,7 @@ def test_audit_with_both_controls():
     def alarm(factor):
         def release(X, rng):
             clean = np.zeros((4, 4)) if X is None else X.T @ X
-            noisy = noisy_covariance(
+            noisy = _noisy_covariance(
                 np.zeros((1, 4)) if X is None else X, epsilon=1.0, delta=0.05, rng=rng
             )
             return clean + factor * (noisy.moments - clean)
@@ -102,7 +102,7 @@ def test_audit_with_both_controls():
 def test_rows_are_clipped_and_statement_is_kept():
     options = {"epsilon": 1.0, "delta": 1e-5}
     far, near = (
-        noisy_covariance(X, rng=np.random.default_rng(0), **options)
+        _noisy_covariance(X, rng=np.random.default_rng(0), **options)
         for X in ([[3.0, 4.0]], [[0.6, 0.8]])
     )
     np.testing.assert_allclose(far.moments, near.moments, rtol=1e-12)
@@ -112,7 +112,7 @@ def test_rows_are_clipped_and_statement_is_kept():
 
 def test_leading_components_are_sorted_eigenvectors():
     matrix = np.diag([1.0, 5.0, 3.0])
-    np.testing.assert_allclose(np.abs(leading_components(matrix, 2)), np.eye(3)[:, [1, 2]])
+    np.testing.assert_allclose(np.abs(_leading_components(matrix, 2)), np.eye(3)[:, [1, 2]])
 
 
 def test_bad_input_is_named():
@@ -124,12 +124,12 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="noise must be one of"):
         covariance_scale(3, epsilon=1.0, noise="cauchy")
     with pytest.raises(ValueError, match="X must be finite"):
-        noisy_covariance([[math.nan]], epsilon=1.0, delta=0.1, rng=rng)
+        _noisy_covariance([[math.nan]], epsilon=1.0, delta=0.1, rng=rng)
     with pytest.raises(TypeError, match="X must be real"):
-        noisy_covariance([[1j]], epsilon=1.0, delta=0.1, rng=rng)
+        _noisy_covariance([[1j]], epsilon=1.0, delta=0.1, rng=rng)
     with pytest.raises(TypeError, match="rng must be"):
-        noisy_covariance([[1.0]], epsilon=1.0, delta=0.1, rng=1)
+        _noisy_covariance([[1.0]], epsilon=1.0, delta=0.1, rng=1)
     with pytest.raises(ValueError, match="moments must be square"):
-        leading_components(np.ones((2, 3)), 1)
+        _leading_components(np.ones((2, 3)), 1)
     with pytest.raises(ValueError, match="n_components must be at most 2"):
-        leading_components(np.eye(2), 3)
+        _leading_components(np.eye(2), 3)

@@ -8,9 +8,9 @@ import pytest
 from dplit.mechanisms import gaussian_sigma
 from dplit.sketching.experiments.audits import (
     AUDITED,
+    _log_likelihood_ratio,
+    _make_estimator,
     audit_estimator,
-    log_likelihood_ratio,
-    make_estimator,
 )
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap
 
@@ -41,20 +41,20 @@ def test_likelihood_ratios_by_hand():
         ("cube", 0.0),
     ):
         released = Sketch(np.array([1.5 + 0.25j]), None, public, NoiseRecord(kind, 0.5))
-        assert log_likelihood_ratio(released, X, Y) == pytest.approx(expected, abs=1e-12)
+        assert _log_likelihood_ratio(released, X, Y) == pytest.approx(expected, abs=1e-12)
     far = Sketch(np.array([5.0 + 0.0j]), None, public, NoiseRecord("polydisc", 0.5))
-    assert log_likelihood_ratio(far, X, Y) == pytest.approx(2.0)
+    assert _log_likelihood_ratio(far, X, Y) == pytest.approx(2.0)
     square = Sketch(np.array([2.5 + 4.0j]), None, public, NoiseRecord("cube", 0.5))
-    assert log_likelihood_ratio(square, X, Y) == pytest.approx(0.0)
+    assert _log_likelihood_ratio(square, X, Y) == pytest.approx(0.0)
     with pytest.raises(ValueError, match="released must carry noise"):
-        log_likelihood_ratio(Sketch(np.ones(1), 1, public), X, Y)
+        _log_likelihood_ratio(Sketch(np.ones(1), 1, public), X, Y)
 
 
 @pytest.mark.claim("sketch-beyond-estimators")
 @pytest.mark.filterwarnings("ignore:.*the noise of :UserWarning")  # three records
 @pytest.mark.parametrize("label", list(AUDITED))
 def test_audited_estimators_carry_the_noise_of_their_label(label):
-    model = make_estimator(label, epsilon=0.8, random_state=0)
+    model = _make_estimator(label, epsilon=0.8, random_state=0)
     d = 2 if label == "pca-replace" else 1
     model.fit(np.zeros((3, d)))
     assert model.epsilon_ == 0.8

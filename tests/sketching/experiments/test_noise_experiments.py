@@ -10,12 +10,12 @@ from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import lloyd_reference, sse
 from dplit.sketching.experiments import recovery as noise_experiments
 from dplit.sketching.experiments.recovery import (
-    NoiseGrid,
+    _NoiseGrid,
+    _sketched_data,
     acceptable_nsr,
     expected_to_succeed,
     noise_grid,
     noisy_sketches,
-    sketched_data,
 )
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
@@ -108,15 +108,15 @@ def test_result_does_not_depend_on_workers():
 
 
 def test_failures_are_counted_against_the_best_known():
-    grid = NoiseGrid(np.array([8]), np.array([0.0]), np.full((4, 1, 1), 9.0), np.empty((4, 1, 1)))
+    grid = _NoiseGrid(np.array([8]), np.array([0.0]), np.full((4, 1, 1), 9.0), np.empty((4, 1, 1)))
     grid.many[:, 0, 0] = [1.0, 1.04, 1.06, 3.0]
     assert grid.failed.tolist() == [[0.5]]
 
 
 def test_data_come_from_their_streams():
-    one = sketched_data(EASY, 300, 20, seed=0, name="a", trial=2)
-    two = sketched_data(EASY, 300, 20, seed=0, name="a", trial=2)
-    other = sketched_data(EASY, 300, 20, seed=0, name="a", trial=3)
+    one = _sketched_data(EASY, 300, 20, seed=0, name="a", trial=2)
+    two = _sketched_data(EASY, 300, 20, seed=0, name="a", trial=2)
+    other = _sketched_data(EASY, 300, 20, seed=0, name="a", trial=3)
     np.testing.assert_array_equal(one.sketch, two.sketch)
     assert not np.array_equal(one.frequencies, other.frequencies)
     exact = np.exp(1j * one.X.astype(float) @ one.frequencies).mean(axis=0)

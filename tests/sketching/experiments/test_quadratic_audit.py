@@ -32,7 +32,7 @@ def test_noise_levels_of_one_basis() -> None:
 def test_release_is_the_sum_with_noise_of_its_level(delta: float) -> None:
     """False alarm 2e-5 a case.  Kills unclipped records, one noise for all releases."""
     X = np.array([[3.0, 4.0], [0.0, 0.5]])  # the first is clipped to (0.6, 0.8)
-    draws = qa.quadratic_release(
+    draws = qa._quadratic_release(
         X, IDENTITY, epsilon=1.0, delta=delta, rng=stream(0, "t-release", "noise"), size=100_000
     )
     level = qa.noise_level(IDENTITY, epsilon=1.0, delta=delta)
@@ -82,7 +82,7 @@ def test_gaussian_attack_event_is_where_the_loss_exceeds_epsilon() -> None:
     rng = np.random.default_rng(0)
     f, g, s = rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal((500, 3))
     log_ratio = (stats.norm(f, 0.7).logpdf(s) - stats.norm(g, 0.7).logpdf(s)).sum(axis=1)
-    event = qa.attack_event(s, f, g, epsilon=0.8, delta=1e-5, level=0.7)
+    event = qa._attack_event(s, f, g, epsilon=0.8, delta=1e-5, level=0.7)
     assert (event == (log_ratio > 0.8)).all()
 
 
@@ -112,7 +112,7 @@ def test_bad_arguments_are_named(changes: Any, error: type[Exception], message: 
     arguments = {"X": IDENTITY, "frequencies": IDENTITY, "epsilon": 1.0, **changes}
     arguments.setdefault("rng", np.random.default_rng(0))
     with pytest.raises(error, match=message):
-        qa.quadratic_release(arguments.pop("X"), arguments.pop("frequencies"), **arguments)
+        qa._quadratic_release(arguments.pop("X"), arguments.pop("frequencies"), **arguments)
 
 
 def test_audit_needs_two_dimensions() -> None:

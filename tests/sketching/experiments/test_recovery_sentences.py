@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dplit.sketching.experiments.recovery import (
-    NoiseGrid,
-    SizeCurves,
-    accepted_cells,
+    _accepted_cells,
+    _NoiseGrid,
+    _SizeCurves,
     noise_sentences,
     noise_size_sentences,
     size_sentences,
@@ -19,7 +19,7 @@ SIZE = {"n_clusters": 10, "n_features": 10}
 
 def _grid(median, sizes, ratios):
     risks = np.asarray(median, float)[None]
-    return NoiseGrid(np.array(sizes), np.array(ratios), risks, risks)
+    return _NoiseGrid(np.array(sizes), np.array(ratios), risks, risks)
 
 
 def _outcomes(sentences):
@@ -30,7 +30,7 @@ def _outcomes(sentences):
 def test_accepted_cells():
     grid = _grid(np.ones((3, 3)), [100, 200, 1000], [1e-3, 5e-3, 2e-2])
     expected = [[False, False, False], [True, False, False], [True, True, False]]
-    assert accepted_cells(grid, **SIZE).tolist() == expected
+    assert _accepted_cells(grid, **SIZE).tolist() == expected
 
 
 @pytest.mark.claim("sketch-fig4")
@@ -72,7 +72,7 @@ def _curves():
     median[:, 1, 0] = [2.5, 1.6, 1.15, 1.15]
     median[:, 1, 1] = [2.2, 1.15, 1.04, 1.02]
     axes = np.array([10_000, 1000]), np.array([0.0, 1e-8]), np.array([0.1, 1.0, np.inf])
-    return SizeCurves(*axes, np.array([32, 64, 160, 640]), median[None], median[None], np.ones(1))
+    return _SizeCurves(*axes, np.array([32, 64, 160, 640]), median[None], median[None], np.ones(1))
 
 
 @pytest.mark.claim("sketch-fig8")

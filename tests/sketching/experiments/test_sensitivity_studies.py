@@ -48,7 +48,7 @@ def test_replacement_ratios_lie_between_one_and_the_bounds(design: Any) -> None:
 
 def test_more_blocks_need_not_attain_the_bound() -> None:
     omega = orthonormal_blocks(3, 60, rng=stream(0, "test-blocks", "public"))
-    found = curves.replacement_ratios(omega, rng=stream(0, "test-blocks", "data"))
+    found = curves._replacement_ratios(omega, rng=stream(0, "test-blocks", "data"))
     assert 4 / np.pi * 0.98 < found.reached_l1 < 1.9
 
 

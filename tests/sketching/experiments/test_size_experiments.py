@@ -12,7 +12,7 @@ from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import lloyd_reference, sse
 from dplit.sketching.experiments import recovery as size_experiments
 from dplit.sketching.experiments.recovery import (
-    SizeCurves,
+    _SizeCurves,
     private_means,
     size_curves,
     sum_noise_scale,
@@ -128,7 +128,7 @@ def test_summaries_and_workers():
     arguments = {"n_samples": [500], **BUDGETS, "n_trials": 3, "seed": 0, "name": "s"}
     with joblib.parallel_config("threading"):
         again = size_curves(EASY, **arguments, n_jobs=2)
-    assert isinstance(again, SizeCurves)
+    assert isinstance(again, _SizeCurves)
     np.testing.assert_array_equal(again.few, curves.few)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.sketching.subsampling.masks import draw_indices, draw_masks, mask_law, mask_support
+from dplit.sketching.subsampling.masks import _draw_masks, draw_indices, mask_law, mask_support
 from dplit.streams import stream
 
 LAWS = [
@@ -33,7 +33,7 @@ def test_draws_follow_the_support(law):
     """
     draws = 60_000
     masks, probabilities = mask_support(law)
-    drawn = draw_masks(law, draws, rng=stream(0, f"test-masks-{law.scheme}", "noise"))
+    drawn = _draw_masks(law, draws, rng=stream(0, f"test-masks-{law.scheme}", "noise"))
     assert drawn.shape == (draws, 6)
     codes = drawn @ (1 << np.arange(6))
     counts = np.bincount(codes, minlength=64)[masks @ (1 << np.arange(6))]
@@ -45,8 +45,8 @@ def test_draws_follow_the_support(law):
 def test_fixed_numbers_and_blocks():
     uniform, block = LAWS[2], LAWS[3]
     rng = stream(0, "test-masks-fixed", "noise")
-    assert np.all(draw_masks(uniform, 500, rng=rng).sum(axis=1) == 2)
-    drawn = draw_masks(block, 500, rng=rng).reshape(500, 3, 2)
+    assert np.all(_draw_masks(uniform, 500, rng=rng).sum(axis=1) == 2)
+    drawn = _draw_masks(block, 500, rng=rng).reshape(500, 3, 2)
     assert np.all(drawn[..., 0] == drawn[..., 1])
     indices = draw_indices(block, 500, rng=rng)
     assert np.all(np.diff(np.sort(indices, axis=1), axis=1) > 0)  # all different
@@ -60,7 +60,7 @@ def test_everything_kept_is_one_mask():
 
 
 def test_no_records_are_no_masks():
-    assert draw_masks(LAWS[2], 0, rng=stream(0, "test", "noise")).shape == (0, 6)
+    assert _draw_masks(LAWS[2], 0, rng=stream(0, "test", "noise")).shape == (0, 6)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_bad_laws_are_named(arguments, message):
 
 def test_bad_draws_are_named():
     with pytest.raises(TypeError, match="rng must be"):
-        draw_masks(LAWS[0], 3, rng=0)
+        _draw_masks(LAWS[0], 3, rng=0)
     with pytest.raises(ValueError, match="fixed number of ones"):
         draw_indices(LAWS[0], 3, rng=stream(0, "test", "noise"))
     with pytest.raises(ValueError, match="support must have at most"):

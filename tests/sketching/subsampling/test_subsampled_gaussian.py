@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from dplit.accounting import sampled_gaussian_delta
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.sketching.experiments.simulations import (
-    simulated_delta,
+    _simulated_delta,
     simulated_ratios,
     simulated_sigma,
 )
@@ -148,7 +148,7 @@ def test_fixed_numbers_by_listing_masks(m, r, direction):
     law = mask_law("uniform", m, n_kept=r)
     noise = stream(1, "test-fixed", "noise").standard_normal((100_000, m))
     terms = listed_delta(law, 0.5, 4.0, noise, direction)
-    found = simulated_delta(
+    found = _simulated_delta(
         law,
         epsilon=0.5,
         sigma=4.0,
@@ -171,7 +171,7 @@ def test_fixed_numbers_need_at_least_the_plain_noise():
         law = mask_law("uniform", m, n_kept=r)
         sigma = gaussian_sigma(epsilon=epsilon, delta=1e-3, sensitivity=math.sqrt(m))
         for direction in ("remove", "add"):
-            found = simulated_delta(
+            found = _simulated_delta(
                 law,
                 epsilon=epsilon,
                 sigma=sigma,
@@ -186,7 +186,7 @@ def test_fixed_numbers_need_at_least_the_plain_noise():
         plain = gaussian_sigma(epsilon=epsilon, delta=1e-3, sensitivity=math.sqrt(m))
         ratio, error = needed.value / plain, needed.se / plain
         assert abs(ratio - {1: 1.19, 4: 1.03}[r]) < 4 * error + 0.015
-        again = simulated_delta(
+        again = _simulated_delta(
             law, epsilon=epsilon, sigma=needed.value, n_draws=100_000, rng=stream(1, "u", "noise")
         )
         assert abs(again.value - 1e-3) < 8 * again.se
@@ -273,7 +273,7 @@ def test_everything_kept_is_the_plain_gaussian():
             "epsilon must be positive",
         ),
         (
-            lambda: simulated_delta(
+            lambda: _simulated_delta(
                 mask_law("data", 4, alpha=0.5),
                 epsilon=1.0,
                 sigma=1.0,

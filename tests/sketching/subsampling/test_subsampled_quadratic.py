@@ -13,10 +13,10 @@ from dplit.sketching.sensitivity import replace_l1_exact, replace_search
 from dplit.sketching.subsampling.laplace import enumerated_epsilon, record_epsilon
 from dplit.sketching.subsampling.masks import mask_law, mask_support
 from dplit.sketching.subsampling.quadratic import (
+    _masked_spectra,
     lemma20_ratio,
     lemma20_spending,
     masked_quartic,
-    masked_spectra,
     quadratic_epsilon,
     quadratic_q1,
     quadratic_q2,
@@ -43,7 +43,7 @@ def test_added_records_reach_the_largest_eigenvalue():
     scan = ((circle(20_001) @ frequencies) ** 2 @ masks.T).max() / law.alpha
     exact = quadratic_q1(frequencies, law)
     assert exact * (1 - 1e-7) <= scan <= exact * (1 + 1e-12)
-    spectra = masked_spectra(frequencies, law)
+    spectra = _masked_spectra(frequencies, law)
     np.testing.assert_allclose(spectra.sum(axis=1), masks @ np.sum(frequencies**2, axis=0))
 
 
@@ -118,7 +118,7 @@ def test_exact_epsilon_against_a_scan_of_the_circle():
         assert plain <= found.lower <= found.upper <= 1.0
         one = enumerated_epsilon((found.x @ frequencies)[None] ** 2, law, scale=scale)[0]
         assert found.lower == pytest.approx(one, rel=1e-12)
-        norms = masked_spectra(frequencies, law)[:, 0] / (law.alpha * scale)
+        norms = _masked_spectra(frequencies, law)[:, 0] / (law.alpha * scale)
         assert found.upper == pytest.approx(math.log(np.mean(np.exp(norms))), rel=1e-12)
 
 

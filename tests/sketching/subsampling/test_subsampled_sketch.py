@@ -10,7 +10,7 @@ from scipy import stats
 
 from dplit.features import orthonormal_blocks
 from dplit.sketching.sketches import SketchMap
-from dplit.sketching.subsampling.masks import draw_indices, draw_masks, mask_law, mask_support
+from dplit.sketching.subsampling.masks import _draw_masks, draw_indices, mask_law, mask_support
 from dplit.sketching.subsampling.release import (
     gaussian_subsampled_sum,
     hybrid_sum,
@@ -120,7 +120,7 @@ def test_gaussian_noise_is_on_every_real_coordinate(complex_valued):
 def test_masks_and_noise_come_from_their_own_streams():
     features = stream(0, "test-streams", "data").standard_normal((30, 8))
     law = mask_law("uniform", 8, n_kept=2)
-    masks = draw_masks(law, 30, rng=stream(3, "m", "noise"))
+    masks = _draw_masks(law, 30, rng=stream(3, "m", "noise"))
     clean = subsampled_sum(features, masks, alpha=0.25)
     for release, size in ((laplace_subsampled_sum, "scale"), (gaussian_subsampled_sum, "sigma")):
         rngs = {"mask_rng": stream(3, "m", "noise"), "rng": stream(3, "n", "noise")}

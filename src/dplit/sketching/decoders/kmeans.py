@@ -21,12 +21,7 @@ from dplit._checks import check_choice, check_finite_array, check_integer, check
 from dplit.sketching.decoders._dirac import Box, DiracBatch, Pool, add_atoms, adjust, drop_lightest
 
 __all__ = [
-    "QUANTIZED_FACTOR",
-    "DecodedKMeans",
-    "Effort",
-    "LloydReference",
     "decode_kmeans",
-    "dequantized_sketch",
     "lloyd",
     "lloyd_reference",
     "sketch_misfit",
@@ -101,7 +96,7 @@ def lloyd(
 
 
 @dataclass(frozen=True)
-class LloydReference:
+class _LloydReference:
     """Risks of Lloyd's algorithm: of the better of 3 starts (the paper's), and the best known.
 
     The latter is the least of ``few``, of 20 starts, and of a start at the true centres if given.
@@ -113,7 +108,7 @@ class LloydReference:
 
 def lloyd_reference(
     X: ArrayLike, n_clusters: int, *, rng: np.random.Generator, centers: ArrayLike | None = None
-) -> LloydReference:
+) -> _LloydReference:
     """Risks of 3 and of 20 starts of Lloyd's algorithm, those on at most 20,000 records.
 
     Its best result is then the start of one more run on all; so are the true ``centers``, if given.
@@ -137,15 +132,15 @@ def lloyd_reference(
     for start in starts:
         model = KMeans(n_clusters, init=start.astype(records.dtype), n_init=1).fit(records)
         many = min(many, float(sse(records, model.cluster_centers_)))
-    return LloydReference(few, min(few, many))
+    return _LloydReference(few, min(few, many))
 
 
 #: First Fourier coefficient of one-bit features: ``E_u Phi(x) e^{-iu} = 0.9003 e^{i<w, x>}``.
-QUANTIZED_FACTOR = float(2.0 * np.sqrt(2.0) / np.pi)
+_QUANTIZED_FACTOR = float(2.0 * np.sqrt(2.0) / np.pi)
 
 
 @dataclass(frozen=True)
-class DecodedKMeans:
+class _DecodedKMeans:
     """Points (..., k, d) in the box, weights (..., k) and squared distances (...).
 
     Weights and costs are in the units of the sketch: of a sum the weights add up to about the
@@ -158,7 +153,7 @@ class DecodedKMeans:
 
 
 @dataclass(frozen=True)
-class Effort:
+class _Effort:
     """How hard the decoder tries.
 
     A new atom starts at the best ``n_starts`` (default ``25 k d / m``, 3 to 12: the fewer numbers
@@ -177,10 +172,10 @@ class Effort:
     joint_tol: float = 1e-3
     final_tol: float = 1e-5
 
-    def resolved(self, n_components: int, unknowns: int) -> Effort:
+    def resolved(self, n_components: int, unknowns: int) -> _Effort:
         """Return the effort with the defaults for m frequencies and ``unknowns = k d`` filled in.
 
-        >>> effort = Effort().resolved(200, 100)
+        >>> effort = _Effort().resolved(200, 100)
         >>> effort.n_candidates, effort.n_starts
         (1000, 12)
         """
@@ -193,12 +188,12 @@ class Effort:
         )
 
 
-def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
+def _dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
     """Sketch ``z e^{-iu} pi / (2 sqrt 2)`` of plain features, from one of one-bit features.
 
     Section 2.1: an average over uniform phases u; harmonics 3, 5, ... remain as noise for one draw.
 
-    >>> dequantized_sketch([1j], [0.5 * 3.141592653589793]).round(4)
+    >>> _dequantized_sketch([1j], [0.5 * 3.141592653589793]).round(4)
     array([1.1107+0.j])
     """
     values = check_finite_array("sketch", sketch)
@@ -211,7 +206,7 @@ def dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
         raise ValueError(
             f"dither must match sketch of shape {values.shape}, got shape {phases.shape}"
         )
-    return np.asarray(values * np.exp(-1j * phases) / QUANTIZED_FACTOR)
+    return np.asarray(values * np.exp(-1j * phases) / _QUANTIZED_FACTOR)
 
 
 def sketch_misfit(
@@ -276,7 +271,7 @@ def _checked_box(bounds: tuple[ArrayLike, ArrayLike], dimension: int) -> Box:
 
 
 def _pursue(
-    batch: DiracBatch, n_clusters: int, box: Box, effort: Effort, rng: np.random.Generator
+    batch: DiracBatch, n_clusters: int, box: Box, effort: _Effort, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """CL-OMPR on every problem of the batch: points, weights and squared distances."""
     kind, problems = batch.real.dtype, len(batch.group)
@@ -306,15 +301,15 @@ def _pursue(
 def decode_kmeans(
     sketches: ArrayLike, frequencies: ArrayLike, n_clusters: int, *,
     bounds: tuple[ArrayLike, ArrayLike], rng: np.random.Generator, n_restarts: int = 2,
-    effort: Effort | None = None, dtype: Literal["float32", "float64"] = "float32",
-) -> DecodedKMeans:  # fmt: skip
+    effort: _Effort | None = None, dtype: Literal["float32", "float64"] = "float32",
+) -> _DecodedKMeans:  # fmt: skip
     """Centroids and weights fitted to sketches by CL-OMPR, all problems at once: post-processing.
 
     Parameters
     ----------
     sketches : array_like of shape (..., m), complex
         Sums or means of ``exp(i <omega_j, x>)``, noisy or not; any positive factor is allowed.
-        Sketches of one-bit features go through :func:`dequantized_sketch` first.
+        Sketches of one-bit features go through :func:`_dequantized_sketch` first.
     frequencies : array_like of shape (d, m) or (G, d, m)
         One frequency per column: the same for all sketches, or a matrix for each of the G entries
         of the sketches' first axis.
@@ -350,11 +345,11 @@ def decode_kmeans(
         np.repeat(group, restarts),
     )
     box = ((low * width).astype(kind), (high * width).astype(kind))
-    points, weights, value = _pursue(batch, n_clusters, box, effort or Effort(), rng)
+    points, weights, value = _pursue(batch, n_clusters, box, effort or _Effort(), rng)
     best = np.argmin(value.reshape(-1, restarts), axis=1) + restarts * np.arange(len(flat))
     lead = np.shape(sketches)[:-1]
     scale = norm / np.sqrt(groups.shape[2])
-    return DecodedKMeans(
+    return _DecodedKMeans(
         (points[best].astype(float) / width).clip(low, high).reshape(*lead, n_clusters, -1),
         (weights[best] * scale[:, None]).astype(float).reshape(*lead, n_clusters),
         (value[best] * norm**2).astype(float).reshape(lead),

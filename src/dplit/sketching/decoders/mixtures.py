@@ -24,10 +24,7 @@ from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.sketching.decoders.kmeans import decode_kmeans
 
 __all__ = [
-    "MixtureFit",
-    "decode_mixture",
     "gmm_risk",
-    "log_density",
     "mixture_cost",
     "mixture_gradient",
     "mixture_sketch",
@@ -38,7 +35,7 @@ _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True)
-class MixtureFit:
+class _MixtureFit:
     """A Gaussian mixture with diagonal covariances, decoded from a sketch.
 
     Weights (k,) have sum 1, and had the sum ``mass`` before; means and variances have shape (k, d).
@@ -53,14 +50,14 @@ class MixtureFit:
     start_costs: tuple[float, ...]
 
 
-def log_density(
+def _log_density(
     X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike
 ) -> Array:
     """Logarithm of the density of a Gaussian mixture at every record.
 
     Covariances are variances (k, d), or positive definite matrices (k, d, d).
 
-    >>> log_density([[0.0]], [1.0], [[0.0]], [[1.0]]).round(4)
+    >>> _log_density([[0.0]], [1.0], [[0.0]], [[1.0]]).round(4)
     array([-0.9189])
     """
     records = check_finite_array("X", X, ndim=2).astype(np.float64)
@@ -101,7 +98,7 @@ def gmm_risk(X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: Ar
     >>> round(gmm_risk([[0.0], [1.0]], [1.0], [[0.0]], [[1.0]]), 4)
     1.1689
     """
-    return -float(log_density(X, weights, means, covariances).mean())
+    return -float(_log_density(X, weights, means, covariances).mean())
 
 
 def _atoms(frequencies: Array, means: Array, variances: Array) -> tuple[Array, Array]:
@@ -220,11 +217,11 @@ def _descend(
     return float(found.fun) * size, *parts(found.x)
 
 
-def decode_mixture(
+def _decode_mixture(
     z: ArrayLike, frequencies: ArrayLike, n_clusters: int, *, bounds: Any, rng: np.random.Generator,
     n_starts: int = 3, start: ArrayLike | None = None, min_variance: float = 1e-4,
     max_iter: int = 400,
-) -> MixtureFit:  # fmt: skip
+) -> _MixtureFit:  # fmt: skip
     """Gaussian mixture with diagonal covariances whose sketch is nearest to a given one.
 
     ``z`` is a mean of Fourier features, up to a positive factor. L-BFGS-B on all parameters starts
@@ -235,7 +232,7 @@ def decode_mixture(
     >>> rng = np.random.default_rng(0)
     >>> omega = rng.standard_normal((1, 40))
     >>> z = mixture_sketch(omega, [0.4, 0.6], [[-2.0], [2.0]], [[0.3], [0.5]])
-    >>> fit = decode_mixture(z, omega, 2, bounds=(-4, 4), rng=rng, start=[[-1.0], [1.0]])
+    >>> fit = _decode_mixture(z, omega, 2, bounds=(-4, 4), rng=rng, start=[[-1.0], [1.0]])
     >>> fit.variances.ravel().round(3)
     array([0.3, 0.5])
     """
@@ -280,8 +277,8 @@ def _checked_sizes(z: NDArray[Any], frequencies: ArrayLike, n_clusters: int) -> 
 
 def _fit(
     box: Box, weights: Array, means: Array, logs: Array, costs: tuple[float, ...]
-) -> MixtureFit:
+) -> _MixtureFit:
     """Return a fit in the units of the data, its weights normalised."""
     mass = float(weights.sum())
     share = weights / mass if mass > 0 else np.full(len(weights), 1.0 / len(weights))
-    return MixtureFit(share, box.data(means), np.exp(logs) * box.half**2, mass, min(costs), costs)
+    return _MixtureFit(share, box.data(means), np.exp(logs) * box.half**2, mass, min(costs), costs)

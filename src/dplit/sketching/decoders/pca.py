@@ -12,19 +12,16 @@ from scipy.optimize import minimize
 from dplit._checks import Array, check_finite_array, check_integer, check_rng
 
 __all__ = [
-    "LowRankFit",
     "compressive_pca",
-    "degrees_of_freedom",
     "low_rank_cost",
     "low_rank_gradient",
     "measure",
     "pca_risk",
-    "spectral_start",
 ]
 
 
 @dataclass(frozen=True)
-class LowRankFit:
+class _LowRankFit:
     """A positive matrix of low rank whose measurements are near a sketch.
 
     Orthonormal ``components`` (d, k) in order of falling ``eigenvalues``, of each the entry of
@@ -71,12 +68,12 @@ def measure(matrix: ArrayLike, frequencies: ArrayLike) -> Array:
     return np.asarray(np.einsum("ij,ij->j", omega, np.asarray(matrix) @ omega))
 
 
-def degrees_of_freedom(n_features: int, n_components: int) -> int:
+def _degrees_of_freedom(n_features: int, n_components: int) -> int:
     """Dimension ``k (2 d - k + 1) / 2`` of the positive matrices of size d and rank k.
 
     A sketch of fewer numbers than that determines no such matrix.
 
-    >>> degrees_of_freedom(20, 3)
+    >>> _degrees_of_freedom(20, 3)
     57
     """
     return n_components * (2 * n_features - n_components + 1) // 2
@@ -115,7 +112,7 @@ def _scaled(factor: Array, frequencies: Array, z: Array) -> Array:
     return np.asarray(factor * np.sqrt(ratio)) if ratio > 0 else factor
 
 
-def spectral_start(z: Array, frequencies: Array, n_components: int) -> Array:
+def _spectral_start(z: Array, frequencies: Array, n_components: int) -> Array:
     r"""Factor of shape (d, k) from the leading eigenvectors of the back-projected sketch.
 
     For Gaussian vectors of variance 1/d,
@@ -123,7 +120,7 @@ def spectral_start(z: Array, frequencies: Array, n_components: int) -> Array:
     most of the multiple of the identity away.
 
     >>> omega = np.random.default_rng(0).standard_normal((4, 400)) / 2
-    >>> U = spectral_start(measure(np.diag([9.0, 0, 0, 0]), omega), omega, 1)
+    >>> U = _spectral_start(measure(np.diag([9.0, 0, 0, 0]), omega), omega, 1)
     >>> bool(abs(U[0, 0]) > 2.5)
     True
     """
@@ -137,7 +134,7 @@ def spectral_start(z: Array, frequencies: Array, n_components: int) -> Array:
 def compressive_pca(
     z: ArrayLike, frequencies: ArrayLike, n_components: int, *, rng: np.random.Generator,
     n_random_starts: int = 1, max_iter: int = 500,
-) -> LowRankFit:  # fmt: skip
+) -> _LowRankFit:  # fmt: skip
     r"""Principal components from a sketch: the best positive matrix of rank k, by its factor.
 
     Of a mean of quadratic features ``z``, with or without noise. L-BFGS on (5) with the matrix
@@ -154,7 +151,7 @@ def compressive_pca(
     k, d = n_components, len(omega)
     starts = check_integer("n_random_starts", n_random_starts, minimum=0)
     check_rng(rng)
-    first = [spectral_start(target, omega, k)]
+    first = [_spectral_start(target, omega, k)]
     first += [_scaled(rng.standard_normal((d, k)), omega, target) for _ in range(starts)]
     size = float(target @ target) or 1.0
     found = [_descend(U, omega, target, size, max_iter) for U in first]
@@ -163,14 +160,14 @@ def compressive_pca(
     return _fit(U, costs)
 
 
-def _fit(U: Array, costs: tuple[float, ...]) -> LowRankFit:
+def _fit(U: Array, costs: tuple[float, ...]) -> _LowRankFit:
     """Return a fit from its best factor; of each component the largest entry is positive.
 
     The sign of a singular vector is free, and differs from one BLAS core to another.
     """
     left, values, _ = np.linalg.svd(U, full_matrices=False)
     lead = np.take_along_axis(left, np.abs(left).argmax(axis=0)[None], axis=0)
-    return LowRankFit(left * np.where(lead < 0, -1.0, 1.0), values**2, min(costs), costs)
+    return _LowRankFit(left * np.where(lead < 0, -1.0, 1.0), values**2, min(costs), costs)
 
 
 def _checked_problem(
@@ -187,9 +184,9 @@ def _checked_problem(
         raise ValueError(f"z must have {m} entries, got z of shape {target.shape}")
     if k > d:
         raise ValueError(f"n_components must be at most {d}, got n_components={k}")
-    if m < degrees_of_freedom(d, k):
+    if m < _degrees_of_freedom(d, k):
         raise ValueError(
-            f"z must have at least {degrees_of_freedom(d, k)} entries for {k} components in "
+            f"z must have at least {_degrees_of_freedom(d, k)} entries for {k} components in "
             f"dimension {d}, got z of shape {target.shape}"
         )
     return target.astype(np.float64), omega

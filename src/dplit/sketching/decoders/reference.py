@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, minimize, nnls
 
 from dplit._checks import check_finite_array, check_integer, check_rng
-from dplit.sketching.decoders.kmeans import DecodedKMeans
+from dplit.sketching.decoders.kmeans import _DecodedKMeans
 
-__all__ = ["correlation_and_gradient", "misfit_and_gradient", "reference_decode", "refine_kmeans"]
+__all__ = ["misfit_and_gradient", "reference_decode", "refine_kmeans"]
 
 
 #: Uniform points of the box among which the ascent for a new atom starts.
 _CANDIDATES = 200
 
 
-def correlation_and_gradient(
+def _correlation_and_gradient(
     point: NDArray[Any], residual: NDArray[Any], frequencies: NDArray[Any]
 ) -> tuple[float, NDArray[Any]]:
     """Correlation ``Re <A(c), r> / sqrt(m)`` of an atom with a residual, and its gradient."""
@@ -53,7 +53,7 @@ def misfit_and_gradient(
 def refine_kmeans(
     sketch: ArrayLike, frequencies: ArrayLike, centroids: ArrayLike, weights: ArrayLike, *,
     bounds: tuple[float, float], max_iter: int = 1000, tol: float = 1e-12,
-) -> DecodedKMeans:  # fmt: skip
+) -> _DecodedKMeans:  # fmt: skip
     """Local minimum of the squared distance near a mixture, by L-BFGS-B in double precision.
 
     >>> omega = np.random.default_rng(0).normal(size=(1, 40))
@@ -77,7 +77,7 @@ def refine_kmeans(
 
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
     places = found.x[:size].reshape(count, -1)
-    return DecodedKMeans(places, found.x[size:] * norm, np.asarray(found.fun * norm**2))
+    return _DecodedKMeans(places, found.x[size:] * norm, np.asarray(found.fun * norm**2))
 
 
 def _atoms(points: NDArray[Any], frequencies: NDArray[Any]) -> NDArray[Any]:
@@ -95,7 +95,7 @@ def _new_atom(
     """Ascend on the correlation from the best of many uniform points of the box."""
 
     def objective(point: NDArray[Any]) -> tuple[float, NDArray[Any]]:
-        value, gradient = correlation_and_gradient(point, residual, frequencies)
+        value, gradient = _correlation_and_gradient(point, residual, frequencies)
         return -value, -gradient
 
     pool = rng.uniform(*bounds, (_CANDIDATES, len(frequencies)))
@@ -109,7 +109,7 @@ def _new_atom(
 def reference_decode(
     sketch: ArrayLike, frequencies: ArrayLike, n_clusters: int, *, bounds: tuple[float, float],
     rng: np.random.Generator, n_restarts: int = 1,
-) -> DecodedKMeans:  # fmt: skip
+) -> _DecodedKMeans:  # fmt: skip
     """Centroids and weights fitted to one sketch by plain CL-OMPR.
 
     >>> rng = np.random.default_rng(0)
@@ -141,7 +141,7 @@ def reference_decode(
 def _pursue(
     z: NDArray[Any], omega: NDArray[Any], count: int, bounds: tuple[float, float],
     rng: np.random.Generator,
-) -> DecodedKMeans:  # fmt: skip
+) -> _DecodedKMeans:  # fmt: skip
     """One run of CL-OMPR: 2k rounds, then a long descent."""
     target = np.concatenate([z.real, z.imag])
     points, residual = np.empty((0, len(omega))), z

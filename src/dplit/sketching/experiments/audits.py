@@ -36,14 +36,9 @@ from dplit.streams import stream
 
 __all__ = [
     "AUDITED",
-    "AuditOutcome",
-    "attack_event",
     "audit_estimator",
     "audit_replacement",
-    "log_likelihood_ratio",
-    "make_estimator",
     "noise_level",
-    "quadratic_release",
 ]
 
 
@@ -64,7 +59,7 @@ def noise_level(
     return gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=size)
 
 
-def quadratic_release(
+def _quadratic_release(
     X: ArrayLike, frequencies: ArrayLike, *, epsilon: float, delta: float = 0.0,
     rng: np.random.Generator, as_printed: bool = False, size: int = 1, noise_factor: float = 1.0,
 ) -> Array:  # fmt: skip
@@ -83,7 +78,7 @@ def quadratic_release(
     return np.asarray(total + gaussian_noise(shape, sigma=level, rng=check_rng(rng)))
 
 
-def attack_event(
+def _attack_event(
     releases: ArrayLike, total: ArrayLike, neighbour: ArrayLike, *, epsilon: float, delta: float,
     level: float,
 ) -> NDArray[np.bool_]:  # fmt: skip
@@ -124,11 +119,11 @@ def audit_replacement(
     for rows in (data, neighbour):
         count = 0
         for size in _blocks(check_integer("runs", runs)):
-            releases = quadratic_release(
+            releases = _quadratic_release(
                 rows, omega, epsilon=epsilon, delta=delta, rng=rng, as_printed=as_printed,
                 size=size, noise_factor=noise_factor,
             )  # fmt: skip
-            event = attack_event(
+            event = _attack_event(
                 releases, f, g, epsilon=epsilon, delta=delta, level=level * noise_factor
             )
             count += int(event.sum())
@@ -160,7 +155,7 @@ _SHARE = 0.8
 
 
 @dataclass(frozen=True)
-class AuditOutcome:
+class _AuditOutcome:
     """An audit with the estimator's noise and with half of it; sound: silent, then alarmed."""
 
     null: EventAudit
@@ -168,7 +163,7 @@ class AuditOutcome:
     sound: bool
 
 
-def make_estimator(label: str, *, epsilon: float, random_state: Any) -> Any:
+def _make_estimator(label: str, *, epsilon: float, random_state: Any) -> Any:
     """Return one of the audited estimators with small public parameters."""
     check_choice("label", label, AUDITED)
     kind, parameters = AUDITED[label]
@@ -199,7 +194,7 @@ def _neighbours(label: str, frequencies: _Array | None = None) -> tuple[_Array, 
     return np.vstack([base, [[1.0]]]), base
 
 
-def log_likelihood_ratio(released: Sketch, X: _Array, Y: _Array) -> float:
+def _log_likelihood_ratio(released: Sketch, X: _Array, Y: _Array) -> float:
     """Return ``log p(s | X) - log p(s | Y)`` of a released sum, for clipped data."""
     if released.noise is None:
         raise ValueError("released must carry noise, got noise=None")
@@ -229,7 +224,7 @@ def _event(label: str, epsilon: float) -> Callable[[Any], bool]:
         # pure noise: most of the loss that the fit's own budget allows; Gaussian: the optimal test
         level = epsilon if gaussian else _SHARE * model.epsilon_
         pair = _neighbours(label, model.sketch_.map.frequencies)
-        return log_likelihood_ratio(model.sketch_, *pair) >= level
+        return _log_likelihood_ratio(model.sketch_, *pair) >= level
 
     return event
 
@@ -244,7 +239,7 @@ def _half_noise_epsilon(label: str, epsilon: float) -> float:
 
 def audit_estimator(
     label: str, *, runs: int, epsilon: float = 1.0, confidence: float = 0.9999, seed: int, name: str
-) -> AuditOutcome:
+) -> _AuditOutcome:
     """Fit an estimator many times on two neighbours and bound its epsilon from below."""
     check_choice("label", label, AUDITED)
     check_integer("runs", runs)
@@ -256,7 +251,7 @@ def audit_estimator(
 
         def release(side: int, rng: np.random.Generator) -> Any:
             state = int(rng.integers(2**62))
-            model = make_estimator(label, epsilon=budget, random_state=state)
+            model = _make_estimator(label, epsilon=budget, random_state=state)
             omega = None
             if label == "pca-replace":  # the first of the estimator's three streams
                 omega = orthonormal_blocks(2, 2, rng=spawn_generators(state, 3)[0])
@@ -272,4 +267,4 @@ def audit_estimator(
         return found[factor].violated
 
     controls = run_controls(alarm)
-    return AuditOutcome(found[1.0], found[0.5], controls.sound)
+    return _AuditOutcome(found[1.0], found[0.5], controls.sound)

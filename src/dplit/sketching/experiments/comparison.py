@@ -15,19 +15,15 @@ from sklearn.decomposition import PCA
 from dplit._checks import Array, check_finite_array, check_integer
 from dplit.baselines import private_lloyd, spread_centers
 from dplit.sketching.data import MixtureLaw
-from dplit.sketching.decoders.kmeans import decode_kmeans, dequantized_sketch, lloyd, sse
+from dplit.sketching.decoders.kmeans import _dequantized_sketch, decode_kmeans, lloyd, sse
 from dplit.sketching.release import NoiseKind, plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.trials import Runs, Trial, run_trials
 
 __all__ = [
     "METHODS",
-    "ClusterProblem",
-    "KMeansComparison",
     "digits_comparison",
-    "digits_problem",
     "kmeans_comparison",
-    "private_risks",
 ]
 
 
@@ -45,7 +41,7 @@ _SKETCHES = ("laplace", "polydisc", "cube", "gaussian")
 
 
 @dataclass(frozen=True)
-class ClusterProblem:
+class _ClusterProblem:
     """Records to cluster, and everything about them that is public."""
 
     X: NDArray[Any]
@@ -55,7 +51,7 @@ class ClusterProblem:
 
 
 @dataclass(frozen=True)
-class KMeansComparison(Runs):
+class _KMeansComparison(Runs):
     """Relative risks (over non-private Lloyd, best of 5 starts) of all methods and budgets.
 
     Private Lloyd has the number of steps that was best for the budget, in hindsight and at no cost.
@@ -84,7 +80,7 @@ class KMeansComparison(Runs):
 
 
 def _released_sums(
-    problem: ClusterProblem, epsilons: Sequence[float], delta: float, trial: Trial
+    problem: _ClusterProblem, epsilons: Sequence[float], delta: float, trial: Trial
 ) -> NDArray[np.complex128]:
     """Return the exact sum and all releases, of shape (1 + 4 budgets, m), ready to decode."""
     omega, noise = problem.frequencies, trial.stream("noise")
@@ -100,12 +96,12 @@ def _released_sums(
                 noise=METHODS[method], count="withheld",
             )  # fmt: skip
             values = plan.apply(exact, rng=noise).sum
-            sums.append(dequantized_sketch(values, dither) if method == "cube" else values)
+            sums.append(_dequantized_sketch(values, dither) if method == "cube" else values)
     return np.array(sums)
 
 
-def private_risks(
-    problem: ClusterProblem, *, epsilons: Sequence[float], delta: float, n_iters: Sequence[int],
+def _private_risks(
+    problem: _ClusterProblem, *, epsilons: Sequence[float], delta: float, n_iters: Sequence[int],
     trial: Trial,
 ) -> tuple[float, Array, Array]:  # fmt: skip
     """Relative risks: exact, private Lloyd (2, n_iters, epsilons), sketches (4, epsilons)."""
@@ -132,14 +128,14 @@ def private_risks(
 
 def _gathered(
     results: list[tuple[float, Array, Array]], epsilons: Sequence[float], delta: float
-) -> KMeansComparison:
+) -> _KMeansComparison:
     """Collect the trials; private Lloyd gets, for every budget, its best number of steps."""
     exact, lloyds, sketches = (np.array(part) for part in zip(*results, strict=True))
     best = np.median(lloyds, axis=0).argmin(axis=1)  # (2, budgets)
     columns = np.arange(len(epsilons))
     rows = [lloyds[:, law, best[law], columns] for law in range(2)]
     rows += [sketches[:, index] for index in range(len(_SKETCHES))]
-    return KMeansComparison(dict(zip(METHODS, rows, strict=True)), tuple(epsilons), delta, exact)
+    return _KMeansComparison(dict(zip(METHODS, rows, strict=True)), tuple(epsilons), delta, exact)
 
 
 def _mixture_trial(
@@ -147,15 +143,15 @@ def _mixture_trial(
 ) -> tuple[float, Array, Array]:
     X, _ = law.draw(n_samples, rng=trial.stream("data"))
     omega = law.frequencies(n_components, rng=trial.stream("public").spawn(1)[0])
-    problem = ClusterProblem(X, law.n_clusters, law.bounds, omega)
-    return private_risks(problem, trial=trial, **options)
+    problem = _ClusterProblem(X, law.n_clusters, law.bounds, omega)
+    return _private_risks(problem, trial=trial, **options)
 
 
 def kmeans_comparison(
     law: MixtureLaw, *, n_samples: int, n_components: int, epsilons: Sequence[float], delta: float,
     n_iters: Sequence[int] = (2, 3, 5, 10), n_trials: int, seed: int, name: str,
     n_jobs: int | None = 1,
-) -> KMeansComparison:  # fmt: skip
+) -> _KMeansComparison:  # fmt: skip
     """Compare all methods on synthetic mixtures."""
     check_integer("n_samples", n_samples)
     options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
@@ -166,10 +162,10 @@ def kmeans_comparison(
     return _gathered(results, epsilons, delta)
 
 
-def digits_problem(
+def _digits_problem(
     n_components: int, *, n_dimensions: int = 10, scale: float = 1.0, rng: np.random.Generator,
     images: ArrayLike | None = None,
-) -> ClusterProblem:  # fmt: skip
+) -> _ClusterProblem:  # fmt: skip
     """Handwritten digits in a few dimensions; the first half of the images is public.
 
     It gives the projection, a box a tenth wider than its range, and the scale s of the clusters:
@@ -186,22 +182,22 @@ def digits_problem(
     omega = deviation * rng.standard_normal((check_integer("n_components", n_components), d)).T
     low, high = public.min(axis=0), public.max(axis=0)
     margin = 0.05 * (high - low)
-    return ClusterProblem(private, 10, (low - margin, high + margin), omega)
+    return _ClusterProblem(private, 10, (low - margin, high + margin), omega)
 
 
 def _digits_trial(
     trial: Trial, n_components: int, scale: float, options: dict[str, Any]
 ) -> tuple[float, Array, Array]:
     public = trial.stream("public").spawn(1)[0]
-    problem = digits_problem(n_components, scale=scale, rng=public)
-    return private_risks(problem, trial=trial, **options)
+    problem = _digits_problem(n_components, scale=scale, rng=public)
+    return _private_risks(problem, trial=trial, **options)
 
 
 def digits_comparison(
     *, n_components: int, epsilons: Sequence[float], delta: float, scale: float = 1.0,
     n_iters: Sequence[int] = (2, 3, 5, 10), n_trials: int, seed: int, name: str,
     n_jobs: int | None = 1,
-) -> KMeansComparison:  # fmt: skip
+) -> _KMeansComparison:  # fmt: skip
     """Compare all methods on the private half of the digits (899 images, 10 dimensions, k = 10)."""
     options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
     work = partial(_digits_trial, n_components=n_components, scale=scale, options=options)

@@ -18,20 +18,20 @@ from dplit._checks import check_integer
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import decode_kmeans, sse
 from dplit.sketching.decoders.reference import reference_decode, refine_kmeans
-from dplit.sketching.experiments.recovery import SketchedData, noisy_sketches, sketched_data
+from dplit.sketching.experiments.recovery import _sketched_data, _SketchedData, noisy_sketches
 from dplit.sketching.release import NoiseKind, noise_share
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
 
-__all__ = ["NOISES", "DecoderPair", "SearchGap", "compare_decoders", "noise_transfer", "search_gap"]
+__all__ = ["compare_decoders", "noise_transfer", "search_gap"]
 
 
 #: Laws whose draws serve as directions, and the one that imitates the loss of a cluster.
-NOISES = ("gaussian", "laplace", "polydisc", "cube", "cluster")
+_NOISES = ("gaussian", "laplace", "polydisc", "cube", "cluster")
 
 
 @dataclass(frozen=True)
-class DecoderPair:
+class _DecoderPair:
     """Costs and relative risks of two decoders on the same sketches, one entry per problem."""
 
     cost: NDArray[Any]
@@ -42,9 +42,9 @@ class DecoderPair:
 
 def _data(
     law: MixtureLaw, n_samples: int, n_components: int, n_trials: int, seed: int, name: str
-) -> list[SketchedData]:
+) -> list[_SketchedData]:
     return [
-        sketched_data(law, n_samples, n_components, seed=seed, name=name, trial=trial)
+        _sketched_data(law, n_samples, n_components, seed=seed, name=name, trial=trial)
         for trial in range(check_integer("n_trials", n_trials))
     ]
 
@@ -52,7 +52,7 @@ def _data(
 def compare_decoders(
     law: MixtureLaw, *, n_samples: int, n_components: int, n_trials: int, seed: int, name: str,
     plain_restarts: int = 1,
-) -> DecoderPair:  # fmt: skip
+) -> _DecoderPair:  # fmt: skip
     """Decode the same sketches with the batch and with the plain decoder."""
     sets = _data(law, n_samples, n_components, n_trials, seed, name)
     rng = stream(seed, f"{name} decoder", "public")
@@ -71,7 +71,7 @@ def compare_decoders(
         for s in sets
     ]
     rows = list(zip(sets, batch.centroids[:, 0], plain, strict=True))
-    return DecoderPair(
+    return _DecoderPair(
         batch.cost[:, 0],
         np.array([float(p.cost) for p in plain]),
         np.array([sse(s.X, c) / s.many for s, c, _ in rows]),
@@ -80,7 +80,7 @@ def compare_decoders(
 
 
 @dataclass(frozen=True)
-class SearchGap:
+class _SearchGap:
     """What the decoder found, and what a descent from the true centres finds."""
 
     cost_ratio: NDArray[Any]
@@ -90,7 +90,7 @@ class SearchGap:
 
 def search_gap(
     law: MixtureLaw, *, n_samples: int, sizes: tuple[int, ...], n_trials: int, seed: int, name: str
-) -> SearchGap:
+) -> _SearchGap:
     """Compare decodes of clean sketches with the minimum nearest to the truth.
 
     A cost ratio above 1 is a failure of the search, not of the sketch.
@@ -111,7 +111,7 @@ def search_gap(
             )
             risks = sse(s.X, np.stack([batch.centroids[row, 0], near.centroids])) / s.many
             found[:, row, column] = batch.cost[row, 0] / float(near.cost), *risks
-    return SearchGap(*found)
+    return _SearchGap(*found)
 
 
 def _direction(
@@ -127,12 +127,12 @@ def _direction(
 def _transfer_of_trial(
     trial: Trial, *, law: MixtureLaw, n_samples: int, n_components: int, ratio: float
 ) -> NDArray[Any]:
-    s = sketched_data(
+    s = _sketched_data(
         law, n_samples, n_components, seed=trial.seed, name=trial.name, trial=int(trial)
     )
     centers = law.draw(1, rng=trial.stream("data"))[1]
     rng = trial.stream("noise")
-    directions = [_direction(kind, law, centers, s.frequencies, rng) for kind in NOISES]
+    directions = [_direction(kind, law, centers, s.frequencies, rng) for kind in _NOISES]
     sketches = [noisy_sketches(s.sketch, g, [ratio])[0] for g in directions]
     decoder = stream(trial.seed, f"{trial.name} decoder", "public", int(trial))
     found = decode_kmeans(sketches, s.frequencies, law.n_clusters, bounds=law.bounds, rng=decoder)
@@ -143,10 +143,10 @@ def noise_transfer(
     law: MixtureLaw, *, n_samples: int, n_components: int, ratio: float, n_trials: int, seed: int,
     name: str, n_jobs: int | None = 1,
 ) -> dict[str, NDArray[Any]]:  # fmt: skip
-    """Relative risks, by kind of :data:`NOISES`, at exactly the same noise-to-signal ratio."""
+    """Relative risks, by kind of :data:`_NOISES`, at exactly the same noise-to-signal ratio."""
     one = partial(
         _transfer_of_trial, law=law, n_samples=n_samples, n_components=n_components,
         ratio=float(ratio),
     )  # fmt: skip
     risks = np.array(run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs))
-    return dict(zip(NOISES, risks.T, strict=True))
+    return dict(zip(_NOISES, risks.T, strict=True))

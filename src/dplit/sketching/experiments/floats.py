@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 
-__all__ = ["FloatCurve", "exact_sum", "float_curve", "float_sensitivity", "single_precision_sum"]
+__all__ = ["float_curve", "float_sensitivity"]
 
 
-#: Records of a block of :func:`single_precision_sum`, and of a pattern that is repeated.
+#: Records of a block of :func:`_single_precision_sum`, and of a pattern that is repeated.
 _BLOCK = 128
 
 
-def single_precision_sum(X: NDArray[np.float64], sketch_map: SketchMap) -> NDArray[np.complex128]:
+def _single_precision_sum(X: NDArray[np.float64], sketch_map: SketchMap) -> NDArray[np.complex128]:
     """Sum of Fourier features in float32 blocks of 128 records, blocks added in float64.
 
     Kept to show what it does to privacy: the mean is right to 1e-7, and one record moves the sum by
@@ -34,7 +34,7 @@ def single_precision_sum(X: NDArray[np.float64], sketch_map: SketchMap) -> NDArr
     return np.asarray(total[0] + 1j * total[1])
 
 
-def exact_sum(X: NDArray[np.float64], sketch_map: SketchMap) -> NDArray[np.complex128]:
+def _exact_sum(X: NDArray[np.float64], sketch_map: SketchMap) -> NDArray[np.complex128]:
     """Sum of :func:`dplit.sketching.sketches.sketch`."""
     return np.asarray(sketch(X, sketch_map).sum)
 
@@ -63,7 +63,7 @@ def float_sensitivity(
 
 
 @dataclass(frozen=True)
-class FloatCurve:
+class _FloatCurve:
     """Largest moves found at every number of records."""
 
     sizes: tuple[int, ...]
@@ -71,7 +71,7 @@ class FloatCurve:
     exact: tuple[float, ...]
 
 
-def float_curve(sizes: Sequence[int], *, n_patterns: int, seed: int, name: str) -> FloatCurve:
+def float_curve(sizes: Sequence[int], *, n_patterns: int, seed: int, name: str) -> _FloatCurve:
     """Search at every size with both sums, on eight frequencies in two dimensions."""
     fourier = SketchMap("fourier", stream(seed, name, "public").standard_normal((2, 8)))
     found = {
@@ -81,7 +81,7 @@ def float_curve(sizes: Sequence[int], *, n_patterns: int, seed: int, name: str) 
             )
             for n in sizes
         ]
-        for total in (single_precision_sum, exact_sum)
+        for total in (_single_precision_sum, _exact_sum)
     }
     single, exact = found.values()
-    return FloatCurve(tuple(sizes), tuple(single), tuple(exact))
+    return _FloatCurve(tuple(sizes), tuple(single), tuple(exact))

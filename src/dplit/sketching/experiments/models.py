@@ -28,7 +28,7 @@ from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import lloyd
-from dplit.sketching.decoders.mixtures import decode_mixture, gmm_risk
+from dplit.sketching.decoders.mixtures import _decode_mixture, gmm_risk
 from dplit.sketching.decoders.pca import compressive_pca
 from dplit.sketching.estimators import noise_sensitivity
 from dplit.sketching.release import NoiseKind, plan_release
@@ -36,16 +36,9 @@ from dplit.sketching.sketches import SketchMap, sketch
 from dplit.trials import Runs, Trial, run_trials
 
 __all__ = [
-    "PCA_METHODS",
-    "MixtureComparison",
-    "NoisyMoments",
-    "PCAComparison",
     "covariance_scale",
-    "factor_data",
-    "leading_components",
     "mixture_comparison",
     "moment_noise",
-    "noisy_covariance",
     "pca_comparison",
 ]
 
@@ -53,11 +46,11 @@ __all__ = [
 # Noisy second moments: the direct private release with which sketches for PCA are compared.
 
 
-Noise = Literal["gaussian", "laplace"]
+_Noise = Literal["gaussian", "laplace"]
 
 
 @dataclass(frozen=True)
-class NoisyMoments:
+class _NoisyMoments:
     """A private sum of second moments."""
 
     moments: Array
@@ -68,7 +61,7 @@ class NoisyMoments:
 
 
 def covariance_scale(
-    n_features: int, *, epsilon: float, delta: float = 0.0, noise: Noise = "gaussian",
+    n_features: int, *, epsilon: float, delta: float = 0.0, noise: _Noise = "gaussian",
     neighboring: Neighboring = "add_remove",
 ) -> float:  # fmt: skip
     """Scale of the symmetric noise that makes second moments of the unit ball private.
@@ -78,7 +71,7 @@ def covariance_scale(
     """
     d = check_integer("n_features", n_features)
     epsilon = check_positive("epsilon", epsilon)
-    check_choice("noise", noise, get_args(Noise))
+    check_choice("noise", noise, get_args(_Noise))
     check_neighboring(neighboring)
     replaced = neighboring == "replace_one"
     if noise == "laplace":
@@ -91,10 +84,10 @@ def covariance_scale(
     return gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
 
 
-def noisy_covariance(
-    X: ArrayLike, *, epsilon: float, delta: float = 0.0, noise: Noise = "gaussian",
+def _noisy_covariance(
+    X: ArrayLike, *, epsilon: float, delta: float = 0.0, noise: _Noise = "gaussian",
     neighboring: Neighboring = "add_remove", rng: np.random.Generator,
-) -> NoisyMoments:  # fmt: skip
+) -> _NoisyMoments:  # fmt: skip
     """Private second moments of records in the unit ball: Analyze Gauss (2014), Algorithm 1."""
     records = check_finite_array("X", X, ndim=2)
     if records.dtype.kind == "c":
@@ -109,10 +102,10 @@ def noisy_covariance(
     else:
         draws = np.triu(laplace_noise((d, d), scale=scale, rng=rng))
         added = draws + np.triu(draws, 1).T
-    return NoisyMoments(rows.T @ rows + added, scale, float(epsilon), float(delta), neighboring)
+    return _NoisyMoments(rows.T @ rows + added, scale, float(epsilon), float(delta), neighboring)
 
 
-def leading_components(moments: ArrayLike, n_components: int) -> Array:
+def _leading_components(moments: ArrayLike, n_components: int) -> Array:
     """Orthonormal eigenvectors of the largest eigenvalues of a symmetric matrix."""
     matrix = check_finite_array("moments", moments, ndim=2)
     k = check_integer("n_components", n_components)
@@ -125,7 +118,7 @@ def leading_components(moments: ArrayLike, n_components: int) -> Array:
 
 
 #: Name -> (frequencies or "covariance", noise or "none").
-PCA_METHODS: dict[str, tuple[str, str]] = {
+_PCA_METHODS: dict[str, tuple[str, str]] = {
     "gaussian-exact": ("gaussian", "none"),
     "orthonormal-exact": ("orthonormal", "none"),
     "gaussian-laplace": ("gaussian", "laplace"),
@@ -138,7 +131,7 @@ PCA_METHODS: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
-class MixtureComparison(Runs):
+class _MixtureComparison(Runs):
     """Mean log-likelihoods on the training records, less that of EM, which is not private.
 
     By noise (trials, budgets), of the sketch without noise and of the true law; EM's own in ``em``.
@@ -164,7 +157,7 @@ def _mixture_trial(
     em = float(model.fit(X).score(X))
 
     def loss(values: NDArray[Any]) -> float:
-        fit = decode_mixture(
+        fit = _decode_mixture(
             values / n_samples, fourier.frequencies, k, bounds=law.bounds, rng=public, n_starts=2
         )
         return -gmm_risk(X, fit.weights, fit.means, fit.variances) - em
@@ -183,7 +176,7 @@ def _mixture_trial(
 def mixture_comparison(
     law: MixtureLaw, *, n_samples: int, n_components: int, epsilons: Sequence[float],
     deltas: dict[str, float], n_trials: int, seed: int, name: str, n_jobs: int | None = 1,
-) -> MixtureComparison:  # fmt: skip
+) -> _MixtureComparison:  # fmt: skip
     """Gaussian mixtures from private sketches against EM on the records."""
     check_integer("n_samples", n_samples)
     budgets = [(law_name, e, deltas[law_name]) for law_name in deltas for e in epsilons]
@@ -194,17 +187,17 @@ def mixture_comparison(
     em, truth, exact = (np.array([row[i] for row in results]) for i in range(3))
     gains = np.array([row[3] for row in results]).reshape(n_trials, len(deltas), len(epsilons))
     by_noise = {law_name: gains[:, index] for index, law_name in enumerate(deltas)}
-    return MixtureComparison(by_noise, tuple(epsilons), exact, truth, em)
+    return _MixtureComparison(by_noise, tuple(epsilons), exact, truth, em)
 
 
 @dataclass(frozen=True)
-class PCAComparison(Runs):
+class _PCAComparison(Runs):
     """Risks of k components over the least possible, for every method and size."""
 
     sizes: tuple[int, ...]
 
 
-def factor_data(
+def _factor_data(
     n_samples: int, n_features: int, *, tail: float = 0.1, rng: np.random.Generator
 ) -> Array:
     """Records of three strong directions and a weak rest, over 4, clipped to the unit ball."""
@@ -243,8 +236,8 @@ def _subspace(
     level = delta if noise == "gaussian" else 0.0
     stream = trial.stream("noise")
     if kind == "covariance":
-        release = noisy_covariance(X, epsilon=epsilon, delta=level, noise=noise, rng=stream)  # type: ignore[arg-type]
-        return leading_components(release.moments, k)
+        release = _noisy_covariance(X, epsilon=epsilon, delta=level, noise=noise, rng=stream)  # type: ignore[arg-type]
+        return _leading_components(release.moments, k)
     public = trial.stream("public")
     if kind == "orthonormal":
         omega = orthonormal_blocks(d, m, rng=public)
@@ -266,12 +259,12 @@ def _pca_trial(
     methods: Sequence[str],
 ) -> Array:  # fmt: skip
     n, d, k = shape
-    X = factor_data(n, d, rng=trial.stream("data"))
+    X = _factor_data(n, d, rng=trial.stream("data"))
     moments = X.T @ X / n
     best = float(np.linalg.eigvalsh(moments)[: d - k].sum())
     risks = np.empty((len(methods), len(sizes)))
     for row, method in enumerate(methods):
-        kind, noise = PCA_METHODS[method]
+        kind, noise = _PCA_METHODS[method]
         for column, m in enumerate(sizes):
             if kind == "covariance" and column:
                 risks[row, column] = risks[row, 0]
@@ -283,12 +276,12 @@ def _pca_trial(
 
 def pca_comparison(
     *, n_samples: int, n_features: int, n_components: int = 3, sizes: Sequence[int], epsilon: float,
-    delta: float, methods: Sequence[str] = tuple(PCA_METHODS), n_trials: int, seed: int, name: str,
+    delta: float, methods: Sequence[str] = tuple(_PCA_METHODS), n_trials: int, seed: int, name: str,
     n_jobs: int | None = 1,
-) -> PCAComparison:  # fmt: skip
+) -> _PCAComparison:  # fmt: skip
     """Principal components from sketches of many sizes and from noisy covariances."""
     for method in methods:
-        check_choice("methods", method, PCA_METHODS)
+        check_choice("methods", method, _PCA_METHODS)
     shape = (
         check_integer("n_samples", n_samples),
         check_integer("n_features", n_features),
@@ -298,4 +291,4 @@ def pca_comparison(
         _pca_trial, shape=shape, sizes=list(sizes), budget=(epsilon, delta), methods=list(methods)
     )
     risks = np.array(run_trials(work, n_trials, seed=seed, name=name, n_jobs=n_jobs))
-    return PCAComparison({name: risks[:, i] for i, name in enumerate(methods)}, tuple(sizes))
+    return _PCAComparison({name: risks[:, i] for i, name in enumerate(methods)}, tuple(sizes))

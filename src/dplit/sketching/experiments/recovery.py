@@ -24,13 +24,7 @@ from dplit.streams import stream
 from dplit.trials import Trial, run_trials
 
 __all__ = [
-    "FAILURE",
-    "NoiseGrid",
-    "Sentence",
-    "SizeCurves",
-    "SketchedData",
     "acceptable_nsr",
-    "accepted_cells",
     "expected_to_succeed",
     "noise_grid",
     "noise_sentences",
@@ -39,16 +33,15 @@ __all__ = [
     "private_means",
     "size_curves",
     "size_sentences",
-    "sketched_data",
     "sum_noise_scale",
 ]
 
 
 #: A decode whose risk is more than 5 % above the best known is called failed.
-FAILURE = 1.05
+_FAILURE = 1.05
 
 #: Trials that are decoded together.
-GROUP = 5
+_GROUP = 5
 
 
 def noisy_sketches(sketch: ArrayLike, direction: ArrayLike, ratios: ArrayLike) -> NDArray[Any]:
@@ -82,7 +75,7 @@ def expected_to_succeed(n_components: int, n_clusters: int, n_features: int, *, 
 
 
 @dataclass(frozen=True)
-class SketchedData:
+class _SketchedData:
     """One data set of an experiment with its sketch and its reference risks."""
 
     X: NDArray[Any]
@@ -92,16 +85,16 @@ class SketchedData:
     many: float
 
 
-def sketched_data(
+def _sketched_data(
     law: MixtureLaw, n_samples: int, n_components: int, *, seed: int, name: str, trial: int
-) -> SketchedData:
+) -> _SketchedData:
     """Draw data and frequencies of one trial, sketch the data and run Lloyd's algorithm."""
     data = stream(seed, name, "data", trial)
     X, centers = law.draw(n_samples, rng=data)
     omega = law.frequencies(n_components, rng=stream(seed, name, "public", trial))
     mean = sketch(X, SketchMap("fourier", omega)).mean
     reference = lloyd_reference(X, law.n_clusters, rng=data, centers=centers)
-    return SketchedData(X, omega, mean, reference.few, reference.many)
+    return _SketchedData(X, omega, mean, reference.few, reference.many)
 
 
 class _Risks:
@@ -118,11 +111,11 @@ class _Risks:
     @property
     def failed(self) -> NDArray[Any]:
         """Share of decodes more than 5 % above the best known risk."""
-        return np.asarray(np.mean(self.many > FAILURE, axis=0))
+        return np.asarray(np.mean(self.many > _FAILURE, axis=0))
 
 
 @dataclass(frozen=True)
-class NoiseGrid(_Risks):
+class _NoiseGrid(_Risks):
     """Relative risks (trials, sizes, ratios): over 3 starts of Lloyd and over the best known."""
 
     sizes: NDArray[Any]
@@ -136,10 +129,10 @@ def _grid_of_group(
     ratios: tuple[float, ...], n_trials: int,
 ) -> NDArray[Any]:  # fmt: skip
     """RSSE of shape (2, trials of the group, sizes, ratios)."""
-    trials = range(GROUP * group, min(GROUP * (group + 1), n_trials))
+    trials = range(_GROUP * group, min(_GROUP * (group + 1), n_trials))
     seed, name, largest = group.seed, group.name, max(sizes)
     sets = [
-        sketched_data(law, n_samples, largest, seed=seed, name=name, trial=trial)
+        _sketched_data(law, n_samples, largest, seed=seed, name=name, trial=trial)
         for trial in trials
     ]
     noises = [
@@ -163,7 +156,7 @@ def _grid_of_group(
 def noise_grid(
     law: MixtureLaw, *, n_samples: int, sizes: Sequence[int], ratios: Sequence[float],
     n_trials: int, seed: int, name: str, n_jobs: int | None = 1,
-) -> NoiseGrid:  # fmt: skip
+) -> _NoiseGrid:  # fmt: skip
     """Relative risks of sketches with isotropic noise of prescribed size."""
     count = check_integer("n_trials", n_trials)
     levels = tuple(float(r) for r in check_finite_array("ratios", ratios, ndim=1))
@@ -171,22 +164,22 @@ def noise_grid(
     one = partial(
         _grid_of_group, law=law, n_samples=n_samples, sizes=columns, ratios=levels, n_trials=count
     )
-    groups = run_trials(one, -(-count // GROUP), seed=seed, name=name, n_jobs=n_jobs)
+    groups = run_trials(one, -(-count // _GROUP), seed=seed, name=name, n_jobs=n_jobs)
     few, many = np.concatenate(groups, axis=1)
-    return NoiseGrid(np.array(columns), np.array(levels), few, many)
+    return _NoiseGrid(np.array(columns), np.array(levels), few, many)
 
 
 # What the paper says about Figures 4, 5 and 8, as comparisons of medians.
 
 
 #: A median RSSE below this counts as a success of the experiment.
-GOOD = 1.05
+_GOOD = 1.05
 
 #: In Figure 8 a size is good if its median RSSE is at most this.
-USABLE = 1.2
+_USABLE = 1.2
 
 
-class Sentence(NamedTuple):
+class _Sentence(NamedTuple):
     """A sentence, whether it came out true, and what was compared."""
 
     text: str
@@ -194,7 +187,7 @@ class Sentence(NamedTuple):
     how: str
 
 
-def accepted_cells(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> np.ndarray:
+def _accepted_cells(grid: _NoiseGrid, *, n_clusters: int, n_features: int) -> np.ndarray:
     """Cells of a grid in which the rule of Section 6.1 expects a success."""
     return np.array(
         [
@@ -204,52 +197,52 @@ def accepted_cells(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> np.n
     )
 
 
-def noise_sentences(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> list[Sentence]:
+def noise_sentences(grid: _NoiseGrid, *, n_clusters: int, n_features: int) -> list[_Sentence]:
     """Figure 4: risk follows the noise-to-signal ratio, and accepted noise costs nothing."""
     median = grid.median[0]
-    accepted = accepted_cells(grid, n_clusters=n_clusters, n_features=n_features)[0]
+    accepted = _accepted_cells(grid, n_clusters=n_clusters, n_features=n_features)[0]
     thirds = median[[0, int(np.searchsorted(grid.ratios, 0.04)), -1]]
     return [
-        Sentence(
+        _Sentence(
             "The RSSE rises with the noise-to-signal ratio",
             bool(np.all(np.diff(thirds) > 0)),
             "medians at the least, a middle and the largest ratio",
         ),
-        Sentence(
+        _Sentence(
             "Accepted noise costs nothing yet",
-            bool(np.all(median[accepted] < GOOD)),
-            f"medians below {GOOD:g} up to the largest accepted ratio",
+            bool(np.all(median[accepted] < _GOOD)),
+            f"medians below {_GOOD:g} up to the largest accepted ratio",
         ),
     ]
 
 
-def noise_size_sentences(grid: NoiseGrid, *, n_clusters: int, n_features: int) -> list[Sentence]:
+def noise_size_sentences(grid: _NoiseGrid, *, n_clusters: int, n_features: int) -> list[_Sentence]:
     """Figure 5: failure at small sizes, success of what the rule accepts."""
     unit, median = n_clusters * n_features, grid.median
-    accepted = accepted_cells(grid, n_clusters=n_clusters, n_features=n_features)
+    accepted = _accepted_cells(grid, n_clusters=n_clusters, n_features=n_features)
     accepted &= (grid.sizes >= 2.5 * unit)[:, None]
     low = grid.sizes <= 1.3 * unit
     at_line = median[np.flatnonzero(grid.sizes >= 2 * unit)[0], 0]
     return [
-        Sentence(
+        _Sentence(
             "Reconstruction fails well below m = 2kd, whatever the noise",
             bool(np.all(median[low] > 1.5)),
             "medians above 1.5 up to m = 1.3 kd",
         ),
-        Sentence(
+        _Sentence(
             "The line m = 2kd is where it begins to succeed",
             bool(at_line < 0.5 * (1 + median[low, 0].min())),
             "excess risk at the line at most half of that at 1.3 kd, least noise",
         ),
-        Sentence(
+        _Sentence(
             "Everything that the rule accepts succeeds from m = 2.5 kd on",
-            bool(np.all(median[accepted] < GOOD)),
-            f"medians below {GOOD:g}",
+            bool(np.all(median[accepted] < _GOOD)),
+            f"medians below {_GOOD:g}",
         ),
     ]
 
 
-def size_sentences(curves: SizeCurves, *, n_clusters: int, n_features: int) -> list[Sentence]:
+def size_sentences(curves: _SizeCurves, *, n_clusters: int, n_features: int) -> list[_Sentence]:
     """Figure 8: what Section 6.6 says about private sketches of growing size."""
     unit, median = n_clusters * n_features, curves.median
     places = [int(np.argmin(np.abs(curves.sizes / unit - r))) for r in (1, 2, 5, 20)]
@@ -258,29 +251,29 @@ def size_sentences(curves: SizeCurves, *, n_clusters: int, n_features: int) -> l
     moderate = np.array(
         [median[n, 0, int(np.argmin(np.abs(row)))] for n, row in enumerate(budgets)]
     )
-    good = curves.within(USABLE)
+    good = curves.within(_USABLE)
     return [
-        Sentence(
+        _Sentence(
             "Without privacy the risk falls with m",
             bool(np.all(np.diff(free, axis=1) < 0)),
             "medians at m/kd = 1, 2, 5, 20 for every n",
         ),
-        Sentence(
+        _Sentence(
             "With Laplace noise larger sketches are worse at some point",
             bool(np.all(moderate[:, -1] > 1.1 * moderate.min(axis=1))),
             "largest m at least 10 % above the best, n epsilon = 1000, every n",
         ),
-        Sentence(
+        _Sentence(
             "A smaller epsilon leaves fewer good sizes",
             bool(
                 np.all(np.diff(good[:, 0], axis=1) >= -1) and np.all(good[:, 0, 0] < good[:, 0, -1])
             ),
-            f"sizes with median at most {USABLE:g}, up to one size of the grid",
+            f"sizes with median at most {_USABLE:g}, up to one size of the grid",
         ),
-        Sentence(
+        _Sentence(
             "Gaussian noise leaves more good sizes at equal epsilon",
             bool(np.all(good[:, 1].sum(axis=1) > good[:, 0].sum(axis=1))),
-            f"sizes with median at most {USABLE:g}, all budgets, every n",
+            f"sizes with median at most {_USABLE:g}, all budgets, every n",
         ),
     ]
 
@@ -325,7 +318,7 @@ def private_means(
 
 
 @dataclass(frozen=True)
-class SizeCurves(_Risks):
+class _SizeCurves(_Risks):
     """Relative risks (trials, N, D, E, S) over numbers of records, deltas, epsilons and sizes.
 
     Over 3 starts of Lloyd and over the best known; ``signal`` (trials, N) is C_0 at the largest
@@ -350,14 +343,14 @@ def _curves_of_group(
     deltas: tuple[float, ...], sizes: tuple[int, ...], n_trials: int,
 ) -> tuple[NDArray[Any], NDArray[Any]]:  # fmt: skip
     """RSSE of shape (2, trials, N, D, E, S) and C_0 of shape (trials, N) of one group of trials."""
-    trials = range(GROUP * group, min(GROUP * (group + 1), n_trials))
+    trials = range(_GROUP * group, min(_GROUP * (group + 1), n_trials))
     shape = (len(trials), len(n_samples))
-    sets: list[SketchedData] = []
+    sets: list[_SketchedData] = []
     noisy: list[list[NDArray[Any]]] = []
     for trial in trials:
         for n in n_samples:
             name = f"{group.name} {n}"
-            s = sketched_data(law, n, max(sizes), seed=group.seed, name=name, trial=trial)
+            s = _sketched_data(law, n, max(sizes), seed=group.seed, name=name, trial=trial)
             rng = stream(group.seed, name, "noise", trial)
             budgets: dict[str, Any] = {"epsilons": epsilons, "deltas": deltas, "sizes": sizes}
             sets.append(s)
@@ -381,7 +374,7 @@ def size_curves(
     law: MixtureLaw, *, n_samples: Sequence[int], epsilons: Sequence[float],
     deltas: Sequence[float], sizes: Sequence[int], n_trials: int, seed: int, name: str,
     n_jobs: int | None = 1,
-) -> SizeCurves:  # fmt: skip
+) -> _SizeCurves:  # fmt: skip
     """Relative risks of private compressive k-means against the size of the sketch."""
     count = check_integer("n_trials", n_trials)
     axes: dict[str, Any] = {
@@ -391,7 +384,7 @@ def size_curves(
         "sizes": tuple(check_integer("sizes", int(m)) for m in sizes),
     }
     one = partial(_curves_of_group, law=law, n_trials=count, **axes)
-    groups = run_trials(one, -(-count // GROUP), seed=seed, name=name, n_jobs=n_jobs)
+    groups = run_trials(one, -(-count // _GROUP), seed=seed, name=name, n_jobs=n_jobs)
     few, many = np.concatenate([risks for risks, _ in groups], axis=1)
     arrays = {key: np.array(value) for key, value in axes.items()}
-    return SizeCurves(**arrays, few=few, many=many, signal=np.concatenate([c for _, c in groups]))
+    return _SizeCurves(**arrays, few=few, many=many, signal=np.concatenate([c for _, c in groups]))

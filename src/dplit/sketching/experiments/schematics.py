@@ -16,7 +16,7 @@ from dplit.features import random_frequencies
 from dplit.sketching.release import noise_share
 from dplit.sketching.sketches import SketchMap
 
-__all__ = ["MaskRun", "back_projection", "example_data", "mask_run", "stage_sizes"]
+__all__ = ["back_projection", "example_data", "mask_run", "stage_sizes"]
 
 
 #: Centres of the three groups of the example.
@@ -47,7 +47,7 @@ def stage_sizes(sketch_map: SketchMap, *, n_samples: int, n_devices: int = 1) ->
     }
 
 
-class MaskRun(NamedTuple):
+class _MaskRun(NamedTuple):
     """Arrays of one run with masks: features, masks (both records by features), sums."""
 
     features: NDArray[np.complex128]
@@ -60,7 +60,7 @@ class MaskRun(NamedTuple):
 def mask_run(
     records: NDArray[np.float64], sketch_map: SketchMap, *, n_kept: int, scale: float,
     mask_rng: np.random.Generator, noise_rng: np.random.Generator,
-) -> MaskRun:  # fmt: skip
+) -> _MaskRun:  # fmt: skip
     r"""Sum of :math:`(m/r)\,\Phi(x_i)\odot h_i`, masks of r ones, with Laplace noise."""
     m = sketch_map.n_components
     r = check_integer("n_kept", n_kept)
@@ -72,7 +72,7 @@ def mask_run(
     kept = np.asarray(features * masks * (m / r), dtype=np.complex128)
     total = kept.sum(axis=0)
     noise = noise_share("laplace", m, scale=scale, complex=True, rng=noise_rng)
-    return MaskRun(features, masks, kept, total, total + noise)
+    return _MaskRun(features, masks, kept, total, total + noise)
 
 
 def back_projection(

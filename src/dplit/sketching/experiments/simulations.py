@@ -28,21 +28,15 @@ from dplit.mechanisms import (
     polydisc_noise,
 )
 from dplit.sketching.subsampling.gaussian import lemma23_sigma
-from dplit.sketching.subsampling.laplace import log_symmetric_mean
-from dplit.sketching.subsampling.masks import MaskLaw, draw_masks, mask_law
-from dplit.sketching.utility import Noise, Reference, Sampling, noise_to_signal, noise_variance
+from dplit.sketching.subsampling.laplace import _log_symmetric_mean
+from dplit.sketching.subsampling.masks import _draw_masks, _MaskLaw, mask_law
+from dplit.sketching.utility import _Noise, _Reference, _Sampling, noise_to_signal, noise_variance
 from dplit.trials import Estimate, mean_and_se
 
 __all__ = [
-    "Case",
-    "Comparison",
-    "Simulated",
     "compare_ratios",
-    "draw_noise",
     "ratio_cases",
     "ratio_features",
-    "simulated_delta",
-    "simulated_nsr",
     "simulated_ratios",
     "simulated_sigma",
 ]
@@ -52,18 +46,18 @@ __all__ = [
 _BATCH_ENTRIES = 4_000_000
 
 
-class Case(NamedTuple):
+class _Case(NamedTuple):
     """One setting of Lemma 26: which features, masks, noise, sampling rate and reference."""
 
     population: str
-    law: MaskLaw
-    noise: Noise
+    law: _MaskLaw
+    noise: _Noise
     beta: float
-    reference: Reference
-    sampling: Sampling
+    reference: _Reference
+    sampling: _Sampling
 
 
-class Comparison(NamedTuple):
+class _Comparison(NamedTuple):
     """Simulated ratios, their standard errors, and the formula's values."""
 
     simulated: NDArray[np.float64]
@@ -71,8 +65,8 @@ class Comparison(NamedTuple):
     formula: NDArray[np.float64]
 
 
-def draw_noise(
-    noise: Noise, shape: tuple[int, int], *, scale: float, complex_valued: bool,
+def _draw_noise(
+    noise: _Noise, shape: tuple[int, int], *, scale: float, complex_valued: bool,
     rng: np.random.Generator,
 ) -> NDArray[Any]:  # fmt: skip
     """Noise of several releases at once, of any law of the chapter."""
@@ -101,10 +95,10 @@ def _taken(
     return ranks < kept
 
 
-def simulated_nsr(
-    population: ArrayLike, law: MaskLaw, *, noise: Noise, scale: float, n_draws: int,
+def _simulated_nsr(
+    population: ArrayLike, law: _MaskLaw, *, noise: _Noise, scale: float, n_draws: int,
     rng: np.random.Generator, n_samples: int | None = None, beta: float = 1.0,
-    reference: Reference = "law", sampling: Sampling = "poisson",
+    reference: _Reference = "law", sampling: _Sampling = "poisson",
 ) -> Estimate:  # fmt: skip
     r"""Mean and standard error of :math:`\|s-z\|^2/\|z\|^2`, by simulation: (20) and Lemma 26.
 
@@ -127,9 +121,9 @@ def simulated_nsr(
         shown = np.broadcast_to(features, (count, *features.shape))
         if reference == "law":
             shown = features[rng.integers(len(features), size=(count, n))]
-        masks = draw_masks(law, count * n, rng=rng).reshape(count, n, law.n_components)
+        masks = _draw_masks(law, count * n, rng=rng).reshape(count, n, law.n_components)
         kept = masks & _taken(count, n, sampling, beta, rng)[:, :, None]
-        added = draw_noise(
+        added = _draw_noise(
             noise, (count, law.n_components), scale=scale, complex_valued=complex_valued, rng=rng
         )
         release = (np.einsum("tnm,tnm->tm", shown, kept) / law.alpha + added) / (beta * n)
@@ -138,16 +132,16 @@ def simulated_nsr(
 
 
 def compare_ratios(
-    populations: Mapping[str, ArrayLike], cases: Iterable[Case], *, scale: float, n_samples: int,
+    populations: Mapping[str, ArrayLike], cases: Iterable[_Case], *, scale: float, n_samples: int,
     n_draws: int, rng: np.random.Generator,
-) -> Comparison:  # fmt: skip
+) -> _Comparison:  # fmt: skip
     """Simulated ratios beside Lemma 26, for several laws, noises and ways to sample."""
     rows = []
     for case in cases:
         features = check_finite_array("population", populations[case.population], ndim=2)
         given = case.reference == "data"
         shown = features[:n_samples] if given else features
-        found = simulated_nsr(
+        found = _simulated_nsr(
             shown, case.law, noise=case.noise, scale=scale, n_draws=n_draws, rng=rng,
             n_samples=None if given else n_samples, beta=case.beta, reference=case.reference,
             sampling=case.sampling,
@@ -163,7 +157,7 @@ def compare_ratios(
             alpha=case.law.alpha, beta=case.beta, reference=case.reference, sampling=case.sampling,
         )  # fmt: skip
         rows.append((found.mean, found.se, formula))
-    return Comparison(*np.array(rows).T)
+    return _Comparison(*np.array(rows).T)
 
 
 def ratio_features(
@@ -175,25 +169,25 @@ def ratio_features(
     return {"waves": np.exp(1j * angles), "squares": angles**2}
 
 
-def ratio_cases(n_components: int, *, beta: float) -> list[Case]:
+def ratio_cases(n_components: int, *, beta: float) -> list[_Case]:
     """The 21 settings in which Lemma 26 is compared: every mask law, reference, noise, sampling."""
     kept = n_components // 4
     laws = [mask_law(scheme, n_components, alpha=0.25) for scheme in ("bernoulli", "data")]
     uniform = mask_law("uniform", n_components, n_kept=kept)
     laws += [uniform, mask_law("block", n_components, n_kept=kept, block=2)]
-    references: tuple[Reference, ...] = ("law", "data")
-    ways: tuple[Sampling, ...] = ("poisson", "without_replacement")
+    references: tuple[_Reference, ...] = ("law", "data")
+    ways: tuple[_Sampling, ...] = ("poisson", "without_replacement")
     cases = [
-        Case("waves", law, "laplace", beta, reference, way)
+        _Case("waves", law, "laplace", beta, reference, way)
         for law in laws
         for reference in references
         for way in ways
     ]
-    others: tuple[tuple[str, Noise], ...] = (
+    others: tuple[tuple[str, _Noise], ...] = (
         ("waves", "gaussian"), ("waves", "polydisc"), ("waves", "cube"), ("squares", "laplace"),
         ("squares", "gaussian"),
     )  # fmt: skip
-    cases += [Case(name, uniform, noise, beta, "law", "poisson") for name, noise in others]
+    cases += [_Case(name, uniform, noise, beta, "law", "poisson") for name, noise in others]
     return cases
 
 
@@ -201,33 +195,33 @@ def ratio_cases(n_components: int, *, beta: float) -> list[Case]:
 # ratio is an elementary symmetric polynomial; common random numbers make delta smooth in sigma.
 
 
-class Simulated(NamedTuple):
+class _Simulated(NamedTuple):
     """A simulated number and its standard error."""
 
     value: float
     se: float
 
 
-def _check_fixed(law: MaskLaw) -> int:
+def _check_fixed(law: _MaskLaw) -> int:
     if law.scheme != "uniform" or law.n_kept is None:
         raise ValueError(f"law must be of scheme 'uniform', got scheme={law.scheme!r}")
     return law.n_kept
 
 
-def _log_ratio(noise: Array, sigma: float, law: MaskLaw, *, shifted: bool) -> Array:
+def _log_ratio(noise: Array, sigma: float, law: _MaskLaw, *, shifted: bool) -> Array:
     """Log likelihood ratio of mixture and base at points ``sigma * noise`` (plus one mask)."""
     r, alpha = _check_fixed(law), law.alpha
     points = sigma * noise
     if shifted:  # by symmetry every mask gives the same law of the ratio
         points[:, :r] += 1.0 / alpha
     constant = -r / (2.0 * alpha**2 * sigma**2)
-    return constant + log_symmetric_mean(points / (alpha * sigma**2), r)
+    return constant + _log_symmetric_mean(points / (alpha * sigma**2), r)
 
 
-def simulated_delta(
-    law: MaskLaw, *, epsilon: float, sigma: float, n_draws: int, rng: np.random.Generator,
+def _simulated_delta(
+    law: _MaskLaw, *, epsilon: float, sigma: float, n_draws: int, rng: np.random.Generator,
     direction: Literal["remove", "add"] = "remove",
-) -> Simulated:  # fmt: skip
+) -> _Simulated:  # fmt: skip
     """Delta of subsampled Fourier features for a fixed number of ones, by simulation."""
     epsilon, sigma = check_nonnegative("epsilon", epsilon), check_positive("sigma", sigma)
     check_choice("direction", direction, ("remove", "add"))
@@ -236,17 +230,19 @@ def simulated_delta(
     return _excess(noise, law, epsilon, sigma, direction)
 
 
-def _excess(noise: Array, law: MaskLaw, epsilon: float, sigma: float, direction: str) -> Simulated:
+def _excess(
+    noise: Array, law: _MaskLaw, epsilon: float, sigma: float, direction: str
+) -> _Simulated:
     logs = _log_ratio(noise, sigma, law, shifted=direction == "remove")
     loss = logs if direction == "remove" else -logs
     terms = -np.expm1(np.minimum(epsilon - loss, 0.0))
-    return Simulated(float(terms.mean()), float(terms.std(ddof=1) / math.sqrt(len(terms))))
+    return _Simulated(float(terms.mean()), float(terms.std(ddof=1) / math.sqrt(len(terms))))
 
 
 def simulated_sigma(
-    law: MaskLaw, *, epsilon: float, delta: float, n_draws: int, rng: np.random.Generator,
+    law: _MaskLaw, *, epsilon: float, delta: float, n_draws: int, rng: np.random.Generator,
     direction: Literal["remove", "add"] = "remove",
-) -> Simulated:  # fmt: skip
+) -> _Simulated:  # fmt: skip
     """Least sigma for a fixed number of ones, by simulation with common random numbers.
 
     ``n_draws * delta`` should be at least 100.
@@ -265,7 +261,7 @@ def simulated_sigma(
     step = 0.02
     slope = (gap(root + step) - gap(root - step)) / (2 * step)
     error = _excess(noise, law, epsilon, math.exp(root), direction).se / delta
-    return Simulated(math.exp(root), math.exp(root) * error / abs(slope))
+    return _Simulated(math.exp(root), math.exp(root) * error / abs(slope))
 
 
 def simulated_ratios(

@@ -37,20 +37,16 @@ from dplit.sketching.sensitivity import (
 )
 from dplit.sketching.subsampling.gaussian import fourier_q2, fourier_sigma
 from dplit.sketching.subsampling.laplace import masked_norms
-from dplit.sketching.subsampling.masks import MaskLaw, mask_law, mask_support
+from dplit.sketching.subsampling.masks import _MaskLaw, mask_law, mask_support
 from dplit.sketching.subsampling.quadratic import masked_quartic, quadratic_q1, quadratic_q2
 from dplit.trials import Trial, run_trials
 
 __all__ = [
-    "Cell",
-    "Replacement",
-    "TableCell",
     "alignment_curves",
     "fourier_cells",
     "opposite_pair",
     "quadratic_cells",
     "replacement_curves",
-    "replacement_ratios",
     "sensitivity_table",
     "sigma_ratios",
     "table_cells",
@@ -65,7 +61,7 @@ _RELATIONS: tuple[Neighboring, ...] = ("add_remove", "replace_one")
 _NORMS: tuple[Literal[1, 2], ...] = (1, 2)
 
 
-class Cell(NamedTuple):
+class _Cell(NamedTuple):
     """One sensitivity: what is printed, what noise is calibrated to, what records reach."""
 
     features: str
@@ -95,7 +91,7 @@ def opposite_pair(frequencies: ArrayLike) -> Array:
     return np.stack([0.25 * np.pi * unit, 1.25 * np.pi * unit])
 
 
-def _fourier_cells(name: Literal["fourier", "quantized"], omega: Array) -> list[Cell]:
+def _fourier_cells(name: Literal["fourier", "quantized"], omega: Array) -> list[_Cell]:
     records = opposite_pair(omega)
     if name == "fourier":
         features = complex_features(records, omega, normalize=False)
@@ -103,7 +99,7 @@ def _fourier_cells(name: Literal["fourier", "quantized"], omega: Array) -> list[
         features = quantized_features(records, omega, np.zeros(omega.shape[1]))
     texts = {1: ("√2 m", "2√2 m"), 2: ("√m", "2√m")}
     return [
-        Cell(
+        _Cell(
             name, relation, norm, texts[norm][relation == "replace_one"],
             sketch_sensitivity(name, omega, norm=norm, neighboring=relation, as_printed=True),
             sketch_sensitivity(name, omega, norm=norm, neighboring=relation),
@@ -114,7 +110,7 @@ def _fourier_cells(name: Literal["fourier", "quantized"], omega: Array) -> list[
     ]  # fmt: skip
 
 
-def _quadratic_cells(name: str, text: str, omega: Array, rng: np.random.Generator) -> list[Cell]:
+def _quadratic_cells(name: str, text: str, omega: Array, rng: np.random.Generator) -> list[_Cell]:
     cells = []
     for norm in _NORMS:
         for relation in _RELATIONS:
@@ -126,7 +122,7 @@ def _quadratic_cells(name: str, text: str, omega: Array, rng: np.random.Generato
                 top = np.linalg.eigh(omega @ omega.T)[1][:, -1]
                 reached = float(np.sum((omega.T @ top) ** 2))
             cells.append(
-                Cell(
+                _Cell(
                     name, relation, norm, text if norm == 1 else "S4",
                     sketch_sensitivity(
                         "quadratic", omega, norm=norm, neighboring=relation, as_printed=True
@@ -140,7 +136,7 @@ def _quadratic_cells(name: str, text: str, omega: Array, rng: np.random.Generato
 
 def sensitivity_table(
     n_features: int, n_components: int, *, rng: np.random.Generator
-) -> list[Cell]:
+) -> list[_Cell]:
     """Return the cells of Table 1 for one draw of frequencies per row; m is a multiple of d.
 
     Fourier features use m = d, where suprema are attained. The printed :math:`S_4` stands at its
@@ -162,7 +158,7 @@ def sensitivity_table(
 _BOTH: tuple[Neighboring, Neighboring] = ("add_remove", "replace_one")
 
 
-class TableCell(NamedTuple):
+class _TableCell(NamedTuple):
     """One cell: features, norm, neighbours, its lemma, and three distances."""
 
     features: str
@@ -179,7 +175,7 @@ class TableCell(NamedTuple):
         return self.reached > self.printed * (1 + 1e-9)
 
 
-def fourier_cells(frequencies: ArrayLike, law: MaskLaw) -> list[TableCell]:
+def fourier_cells(frequencies: ArrayLike, law: _MaskLaw) -> list[_TableCell]:
     """The four cells of random Fourier features, with the pair that attains them."""
     if law.n_kept is None:
         raise ValueError(f"law must have a fixed number of ones, got scheme={law.scheme!r}")
@@ -196,13 +192,13 @@ def fourier_cells(frequencies: ArrayLike, law: MaskLaw) -> list[TableCell]:
             printed = factor * (math.sqrt(2.0) * m if norm == 1 else m / math.sqrt(law.n_kept))
             safe = printed if norm == 1 else fourier_q2(law, neighboring=relation)
             reached = float(moved.max())
-            cells.append(TableCell("Fourier", norm, relation, lemma, printed, reached, safe))
+            cells.append(_TableCell("Fourier", norm, relation, lemma, printed, reached, safe))
     return cells
 
 
 def quadratic_cells(
-    frequencies: ArrayLike, law: MaskLaw, *, name: str, rng: np.random.Generator
-) -> list[TableCell]:
+    frequencies: ArrayLike, law: _MaskLaw, *, name: str, rng: np.random.Generator
+) -> list[_TableCell]:
     """The four cells of quadratic features: printed, reached by a search, and safe."""
     columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
     if columns.shape[1] != law.n_components:
@@ -225,13 +221,13 @@ def quadratic_cells(
             printed = distance(columns, law, neighboring=relation, as_printed=True)
             safe = distance(columns, law, neighboring=relation)
             found = reached[norm, relation]
-            cells.append(TableCell(name, norm, relation, lemma, printed, found, safe))
+            cells.append(_TableCell(name, norm, relation, lemma, printed, found, safe))
     return cells
 
 
 def table_cells(
     *, n_components: int, n_kept: int, n_features: int, rng: np.random.Generator
-) -> list[TableCell]:
+) -> list[_TableCell]:
     """All twelve cells of Table 2 for one draw of frequencies; d divides m and r <= 20."""
     m, d = check_integer("n_components", n_components), check_integer("n_features", n_features)
     gaussian = check_rng(rng).standard_normal((d, m)) / math.sqrt(d)
@@ -248,7 +244,7 @@ def table_cells(
 # replacement adds for quadratic features.
 
 
-Design = Literal["gaussian", "blocks"]
+_Design = Literal["gaussian", "blocks"]
 
 
 def alignment_curves(
@@ -275,7 +271,7 @@ def alignment_curves(
     return np.stack(run_trials(one, n_trials, seed=seed, name=name, n_jobs=1), axis=1)
 
 
-class Replacement(NamedTuple):
+class _Replacement(NamedTuple):
     """Replace-one sensitivities over the printed ones: reached by records, and bounded."""
 
     reached_l1: float
@@ -284,9 +280,9 @@ class Replacement(NamedTuple):
     bound_l2: float
 
 
-def replacement_ratios(
+def _replacement_ratios(
     frequencies: Array, *, rng: np.random.Generator, n_starts: int = 20
-) -> Replacement:
+) -> _Replacement:
     """Return by which factors a replacement moves quadratic features more than is printed.
 
     In l2 over the certificate of S4, so that the factor is understated.
@@ -299,16 +295,16 @@ def replacement_ratios(
     certified = s4_certificate(frequencies)
     if best > certified:
         raise ArithmeticError(f"a record exceeds the certificate: {best!r} > {certified!r}")
-    return Replacement(
+    return _Replacement(
         first / top, replace_l1_bound(frequencies) / top, second / certified, np.sqrt(2.0).item()
     )
 
 
 def replacement_curves(
-    n_features: int, sizes: Sequence[int], *, design: Design, n_trials: int, seed: int,
+    n_features: int, sizes: Sequence[int], *, design: _Design, n_trials: int, seed: int,
     name: str = "sketch-replacement",
 ) -> Array:  # fmt: skip
-    """Return :func:`replacement_ratios` over draws of the frequencies, (4, n_trials, sizes)."""
+    """Return :func:`_replacement_ratios` over draws of the frequencies, (4, n_trials, sizes)."""
     check_choice("design", design, ("gaussian", "blocks"))
 
     def one(trial: Trial) -> Array:
@@ -319,7 +315,7 @@ def replacement_curves(
                 omega = public.standard_normal((n_features, m)) / np.sqrt(n_features)
             else:
                 omega = orthonormal_blocks(n_features, m, rng=public)
-            rows.append(replacement_ratios(omega, rng=search))
+            rows.append(_replacement_ratios(omega, rng=search))
         return np.array(rows).T
 
     return np.stack(run_trials(one, n_trials, seed=seed, name=name, n_jobs=1), axis=1)

@@ -25,7 +25,7 @@ from dplit._checks import (
 )
 from dplit.accounting import composed_delta, sampled_gaussian_delta, sampled_gaussian_sigma
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
-from dplit.sketching.subsampling.masks import MaskLaw, base_epsilon
+from dplit.sketching.subsampling.masks import _MaskLaw, base_epsilon
 
 __all__ = [
     "accountant_delta",
@@ -37,10 +37,10 @@ __all__ = [
 ]
 
 
-Direction = Literal["both", "remove", "add"]
+_Direction = Literal["both", "remove", "add"]
 
 
-def fourier_q2(law: MaskLaw, *, neighboring: str = "add_remove") -> float:
+def fourier_q2(law: _MaskLaw, *, neighboring: str = "add_remove") -> float:
     r"""Largest l2 distance, over masks, that one record moves the subsampled Fourier sum: Lemma 24.
 
     :math:`m/\sqrt r` for r ones, :math:`\sqrt m/\alpha` where all can occur; a replacement twice
@@ -56,7 +56,7 @@ def fourier_q2(law: MaskLaw, *, neighboring: str = "add_remove") -> float:
 
 
 def lemma23_sigma(
-    law: MaskLaw, *, epsilon: float, delta: float, neighboring: str = "add_remove"
+    law: _MaskLaw, *, epsilon: float, delta: float, neighboring: str = "add_remove"
 ) -> float:
     """Sigma of Lemmas 23 and 24: the worst mask is taken as if it were always drawn.
 
@@ -68,7 +68,7 @@ def lemma23_sigma(
     return gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=moved)
 
 
-def _data_delta(epsilon: float, sigma: float, law: MaskLaw, direction: Direction) -> float:
+def _data_delta(epsilon: float, sigma: float, law: _MaskLaw, direction: _Direction) -> float:
     """Closed form for all or nothing: a hockey-stick of a mixture is one of its part."""
     distance, rate = math.sqrt(law.n_components) / law.alpha, law.alpha
     inner = base_epsilon(epsilon=epsilon, sampling_rate=rate)
@@ -87,7 +87,7 @@ def _data_delta(epsilon: float, sigma: float, law: MaskLaw, direction: Direction
 
 
 def fourier_delta(
-    law: MaskLaw, *, epsilon: float, sigma: float, direction: Direction = "both"
+    law: _MaskLaw, *, epsilon: float, sigma: float, direction: _Direction = "both"
 ) -> float:
     r"""Exact delta of subsampled Fourier features with Gaussian noise, two mask laws.
 
@@ -121,7 +121,7 @@ def fourier_delta(
     )
 
 
-def accountant_delta(law: MaskLaw, *, epsilon: float, sigma: float) -> float:
+def accountant_delta(law: _MaskLaw, *, epsilon: float, sigma: float) -> float:
     """Delta for a "bernoulli" law by dp-accounting, an outside opinion: an upper bound, grid 1e-4.
 
     >>> from dplit.sketching.subsampling.masks import mask_law
@@ -141,7 +141,7 @@ def accountant_delta(law: MaskLaw, *, epsilon: float, sigma: float) -> float:
 
 
 def fourier_sigma(
-    law: MaskLaw, *, epsilon: float, delta: float, direction: Direction = "both"
+    law: _MaskLaw, *, epsilon: float, delta: float, direction: _Direction = "both"
 ) -> float:
     """Least sigma at which :func:`fourier_delta` is at most ``delta``.
 

@@ -26,26 +26,24 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit.sketching.subsampling.masks import MaskLaw, mask_support
+from dplit.sketching.subsampling.masks import _MaskLaw, mask_support
 
 __all__ = [
     "enumerated_epsilon",
     "far_point",
     "log_density",
-    "log_symmetric_mean",
-    "magnitudes",
     "masked_norms",
     "record_epsilon",
 ]
 
 
-Direction = Literal["add", "remove"]
+_Direction = Literal["add", "remove"]
 
 
-def magnitudes(features: ArrayLike, *, norm: Literal[1, 2] = 1) -> Array:
+def _magnitudes(features: ArrayLike, *, norm: Literal[1, 2] = 1) -> Array:
     r"""Size of every feature, (n_records, m): :math:`|\Re|+|\Im|` for ``norm=1``, else the modulus.
 
-    >>> magnitudes([[3.0 + 4.0j, -1.0]]).tolist()
+    >>> _magnitudes([[3.0 + 4.0j, -1.0]]).tolist()
     [[7.0, 1.0]]
     """
     values = check_finite_array("features", features, ndim=2)
@@ -84,16 +82,16 @@ def masked_norms(
         if replaced.shape != values.shape:
             raise ValueError(f"other must have shape {values.shape}, got {replaced.shape}")
         values = values - replaced
-    sizes = magnitudes(values, norm=norm)
+    sizes = _magnitudes(values, norm=norm)
     return np.asarray((sizes**norm @ chosen.T.astype(float)) ** (1.0 / norm) / alpha)
 
 
-def log_symmetric_mean(logs: Array, degree: int) -> Array:
+def _log_symmetric_mean(logs: Array, degree: int) -> Array:
     r"""Logarithm :math:`\log e_r(w)/\binom mr` of the mean product of r of the w, per row.
 
     ``logs`` of shape (rows, m) are their logarithms; O(m r) operations a row.
 
-    >>> np.exp(log_symmetric_mean(np.log([[1.0, 2.0, 3.0]]), 2)).round(9).tolist()
+    >>> np.exp(_log_symmetric_mean(np.log([[1.0, 2.0, 3.0]]), 2)).round(9).tolist()
     [3.666666667]
     """
     rows, count = logs.shape
@@ -108,11 +106,11 @@ def log_symmetric_mean(logs: Array, degree: int) -> Array:
     return np.asarray(table[:, degree] - choices)
 
 
-def _log_mgf(sizes: Array, law: MaskLaw, factor: float) -> Array:
+def _log_mgf(sizes: Array, law: _MaskLaw, factor: float) -> Array:
     """``log E exp(factor * sum_j h_j sizes_j)`` for each row of sizes."""
     if law.n_kept is not None:
         blocks = sizes.reshape(len(sizes), -1, law.block).sum(axis=2)
-        return log_symmetric_mean(factor * blocks, law.n_kept // law.block)
+        return _log_symmetric_mean(factor * blocks, law.n_kept // law.block)
     if law.scheme == "data":
         sizes = sizes.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
@@ -120,15 +118,15 @@ def _log_mgf(sizes: Array, law: MaskLaw, factor: float) -> Array:
     return np.asarray(np.logaddexp(rest, math.log(law.alpha) + factor * sizes).sum(axis=1))
 
 
-def _checked_sizes(features: ArrayLike, law: MaskLaw) -> Array:
-    sizes = magnitudes(features)
+def _checked_sizes(features: ArrayLike, law: _MaskLaw) -> Array:
+    sizes = _magnitudes(features)
     if sizes.shape[1] != law.n_components:
         raise ValueError(f"features must have {law.n_components} columns, got {sizes.shape}")
     return sizes
 
 
 def record_epsilon(
-    features: ArrayLike, law: MaskLaw, *, scale: float, direction: Direction = "add"
+    features: ArrayLike, law: _MaskLaw, *, scale: float, direction: _Direction = "add"
 ) -> Array:
     r"""Exact privacy loss that a given record causes, for Laplace noise on subsampled features.
 
@@ -148,7 +146,7 @@ def record_epsilon(
 
 
 def enumerated_epsilon(
-    features: ArrayLike, law: MaskLaw, *, scale: float, direction: Direction = "add"
+    features: ArrayLike, law: _MaskLaw, *, scale: float, direction: _Direction = "add"
 ) -> Array:
     """Privacy loss of a record by listing all masks: the slow second route.
 
@@ -188,7 +186,7 @@ def far_point(features: ArrayLike, *, distance: float = 1e3) -> Array:
     return np.asarray(np.sign(_real_form(features, ndim=1)) * check_positive("distance", distance))
 
 
-def log_density(points: ArrayLike, features: Any, law: MaskLaw, *, scale: float) -> Array:
+def log_density(points: ArrayLike, features: Any, law: _MaskLaw, *, scale: float) -> Array:
     """Exact log density of a released subsampled sum, by listing the masks of all records.
 
     ``points`` in real coordinates, a complex one as two side by side; without the constant

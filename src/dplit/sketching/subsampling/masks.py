@@ -27,12 +27,9 @@ from dplit._checks import (
 )
 
 __all__ = [
-    "MaskLaw",
-    "Scheme",
     "amplified_epsilon",
     "base_epsilon",
     "draw_indices",
-    "draw_masks",
     "fourier_epsilon",
     "fourier_scale",
     "mask_law",
@@ -40,16 +37,16 @@ __all__ = [
 ]
 
 
-Scheme = Literal["bernoulli", "data", "uniform", "block"]
+_Scheme = Literal["bernoulli", "data", "uniform", "block"]
 
-Masks = NDArray[np.bool_]
+_Masks = NDArray[np.bool_]
 
 #: Most masks that :func:`mask_support` lists.
 _LARGEST_SUPPORT = 1 << 18
 
 
 @dataclass(frozen=True)
-class MaskLaw:
+class _MaskLaw:
     """Law of one binary mask; made by :func:`mask_law`.
 
     Attributes
@@ -66,7 +63,7 @@ class MaskLaw:
         Length of a block; 1 except for ``"block"``.
     """
 
-    scheme: Scheme
+    scheme: _Scheme
     n_components: int
     alpha: float
     n_kept: int | None = None
@@ -85,13 +82,13 @@ class MaskLaw:
 
 
 def mask_law(
-    scheme: Scheme,
+    scheme: _Scheme,
     n_components: int,
     *,
     alpha: float | None = None,
     n_kept: int | None = None,
     block: int | None = None,
-) -> MaskLaw:
+) -> _MaskLaw:
     """Law of the mask of one record: which of its features enter the sketch (Section 5).
 
     ``alpha`` is for "bernoulli" and "data" (all or nothing), ``n_kept`` for "uniform" and "block",
@@ -100,7 +97,7 @@ def mask_law(
     >>> mask_law("uniform", 8, n_kept=2).alpha
     0.25
     """
-    check_choice("scheme", scheme, get_args(Scheme))
+    check_choice("scheme", scheme, get_args(_Scheme))
     m = check_integer("n_components", n_components)
     fixed = scheme in ("uniform", "block")
     if (alpha is None) is not fixed:
@@ -110,17 +107,17 @@ def mask_law(
     if (block is None) is (scheme == "block"):
         raise ValueError(f"block must be given for 'block' only, got {block=!r}")
     if alpha is not None:
-        return MaskLaw(scheme, m, check_probability("alpha", alpha, one=True))
+        return _MaskLaw(scheme, m, check_probability("alpha", alpha, one=True))
     r = check_integer("n_kept", n_kept)
     if r > m:
         raise ValueError(f"n_kept must be at most n_components={m}, got n_kept={n_kept!r}")
     length = 1 if block is None else check_integer("block", block)
     if m % length or r % length:
         raise ValueError(f"block must divide n_components={m} and n_kept={r}, got block={block!r}")
-    return MaskLaw(scheme, m, r / m, r, length)
+    return _MaskLaw(scheme, m, r / m, r, length)
 
 
-def draw_indices(law: MaskLaw, n_samples: int, *, rng: np.random.Generator) -> NDArray[np.intp]:
+def draw_indices(law: _MaskLaw, n_samples: int, *, rng: np.random.Generator) -> NDArray[np.intp]:
     """Positions (n_samples, n_kept) of the ones in independent masks with a fixed number of them.
 
     They must be secret, as all masks: privacy is an average over them.
@@ -142,11 +139,11 @@ def draw_indices(law: MaskLaw, n_samples: int, *, rng: np.random.Generator) -> N
     return (chosen[:, :, None] * law.block + inside).reshape(n_samples, law.n_kept)
 
 
-def draw_masks(law: MaskLaw, n_samples: int, *, rng: np.random.Generator) -> Masks:
+def _draw_masks(law: _MaskLaw, n_samples: int, *, rng: np.random.Generator) -> _Masks:
     """Independent masks of several records.
 
     >>> law = mask_law("block", 6, n_kept=2, block=2)
-    >>> draw_masks(law, 100, rng=np.random.default_rng(0)).sum(axis=1).max()
+    >>> _draw_masks(law, 100, rng=np.random.default_rng(0)).sum(axis=1).max()
     np.int64(2)
     """
     check_integer("n_samples", n_samples, minimum=0)
@@ -160,7 +157,7 @@ def draw_masks(law: MaskLaw, n_samples: int, *, rng: np.random.Generator) -> Mas
     return np.repeat(taken, law.n_components // columns, axis=1)
 
 
-def mask_support(law: MaskLaw) -> tuple[Masks, NDArray[np.float64]]:
+def mask_support(law: _MaskLaw) -> tuple[_Masks, NDArray[np.float64]]:
     """All masks (S, m) of positive probability and their probabilities; at most 262,144.
 
     >>> masks, probabilities = mask_support(mask_law("data", 2, alpha=0.25))
@@ -218,7 +215,7 @@ def base_epsilon(*, epsilon: float, sampling_rate: float) -> float:
     return math.log1p(math.expm1(epsilon) / rate)
 
 
-def fourier_epsilon(law: MaskLaw, *, scale: float) -> float:
+def fourier_epsilon(law: _MaskLaw, *, scale: float) -> float:
     r"""Exact epsilon, "add_remove", of subsampled Fourier features with Laplace noise.
 
     :math:`\sqrt2m/b` for a fixed number of ones; :math:`m\log(1+\alpha(e^{\sqrt2/(\alpha b)}-1))`
@@ -238,7 +235,7 @@ def fourier_epsilon(law: MaskLaw, *, scale: float) -> float:
     return count * amplified_epsilon(epsilon=inside, sampling_rate=alpha)
 
 
-def fourier_scale(law: MaskLaw, *, epsilon: float) -> float:
+def fourier_scale(law: _MaskLaw, *, epsilon: float) -> float:
     """Smallest Laplace scale that makes subsampled random Fourier features private.
 
     >>> round(fourier_scale(mask_law("uniform", 10, n_kept=3), epsilon=1.0) / 2**0.5, 12)

@@ -26,16 +26,12 @@ from dplit._checks import (
 )
 from dplit.sketching.sensitivity import s4_ascent, s4_certificate
 from dplit.sketching.subsampling.laplace import far_point, log_density
-from dplit.sketching.subsampling.masks import MaskLaw, mask_support
+from dplit.sketching.subsampling.masks import _MaskLaw, mask_support
 
 __all__ = [
-    "QuadraticEpsilon",
-    "Spending",
     "lemma20_ratio",
     "lemma20_spending",
-    "masked_operators",
     "masked_quartic",
-    "masked_spectra",
     "quadratic_epsilon",
     "quadratic_q1",
     "quadratic_q2",
@@ -43,11 +39,11 @@ __all__ = [
 ]
 
 
-def masked_operators(frequencies: ArrayLike, law: MaskLaw) -> tuple[Array, Array]:
+def _masked_operators(frequencies: ArrayLike, law: _MaskLaw) -> tuple[Array, Array]:
     r"""Matrices :math:`\Omega_h\Omega_h^\top` (S, d, d) of all masks, and the masks' probabilities.
 
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> operators, probabilities = masked_operators([[3.0]], mask_law("data", 1, alpha=0.25))
+    >>> operators, probabilities = _masked_operators([[3.0]], mask_law("data", 1, alpha=0.25))
     >>> operators.ravel().tolist(), probabilities.tolist()
     ([0.0, 9.0], [0.75, 0.25])
     """
@@ -59,20 +55,20 @@ def masked_operators(frequencies: ArrayLike, law: MaskLaw) -> tuple[Array, Array
     return operators, probabilities
 
 
-def masked_spectra(frequencies: ArrayLike, law: MaskLaw) -> Array:
+def _masked_spectra(frequencies: ArrayLike, law: _MaskLaw) -> Array:
     r"""Eigenvalues (S, d) of :math:`\Omega_h\Omega_h^\top` for every mask h, largest first.
 
     >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> masked_spectra([[2.0, 0.0], [0.0, 1.0]], mask_law("uniform", 2, n_kept=1)).tolist()
+    >>> _masked_spectra([[2.0, 0.0], [0.0, 1.0]], mask_law("uniform", 2, n_kept=1)).tolist()
     [[4.0, 0.0], [1.0, 0.0]]
     """
-    operators, _ = masked_operators(frequencies, law)
+    operators, _ = _masked_operators(frequencies, law)
     return np.asarray(np.maximum(np.linalg.eigvalsh(operators)[:, ::-1], 0.0))
 
 
 def quadratic_q1(
     frequencies: ArrayLike,
-    law: MaskLaw,
+    law: _MaskLaw,
     *,
     neighboring: Neighboring = "add_remove",
     as_printed: bool = False,
@@ -89,12 +85,12 @@ def quadratic_q1(
     """
     check_neighboring(neighboring)
     count = 1 if neighboring == "add_remove" or as_printed else 2
-    spectra = masked_spectra(frequencies, law)
+    spectra = _masked_spectra(frequencies, law)
     return float(spectra[:, :count].sum(axis=1).max()) / law.alpha
 
 
 def masked_quartic(
-    frequencies: ArrayLike, law: MaskLaw, *, rng: np.random.Generator | None = None
+    frequencies: ArrayLike, law: _MaskLaw, *, rng: np.random.Generator | None = None
 ) -> Array:
     r"""The quantity :math:`S_4(\Omega_h)` of every mask, certified; with ``rng`` found from below.
 
@@ -119,7 +115,7 @@ def masked_quartic(
 
 def quadratic_q2(
     frequencies: ArrayLike,
-    law: MaskLaw,
+    law: _MaskLaw,
     *,
     neighboring: Neighboring = "add_remove",
     as_printed: bool = False,
@@ -140,7 +136,7 @@ def quadratic_q2(
 
 
 def replaced_loss(
-    frequencies: ArrayLike, law: MaskLaw, x: ArrayLike, y: ArrayLike, *, scale: float
+    frequencies: ArrayLike, law: _MaskLaw, x: ArrayLike, y: ArrayLike, *, scale: float
 ) -> float:
     """Log density ratio at a far release where y takes the place of x: a lower bound of epsilon.
 
@@ -167,7 +163,7 @@ def replaced_loss(
 # What subsampled quadratic features really spend, and when Lemma 20 is sharp.
 
 
-class QuadraticEpsilon(NamedTuple):
+class _QuadraticEpsilon(NamedTuple):
     """Exact epsilon between an ascent from below and the mean over masks from above."""
 
     lower: float
@@ -175,7 +171,7 @@ class QuadraticEpsilon(NamedTuple):
     x: Array
 
 
-class Spending(NamedTuple):
+class _Spending(NamedTuple):
     """Budgets spent at the noise of Lemma 20 for epsilon = 1, for several mask laws."""
 
     exact: Array
@@ -183,7 +179,7 @@ class Spending(NamedTuple):
     plain: Array
 
 
-def lemma20_ratio(frequencies: ArrayLike, law: MaskLaw) -> float:
+def lemma20_ratio(frequencies: ArrayLike, law: _MaskLaw) -> float:
     r"""Noise that Lemma 20 asks for, over the noise that is needed without subsampling.
 
     :math:`\max_h\|\Omega_h\|^2/(\alpha\|\Omega\|^2)\ge1`; Lemma 20 is sharp if and only if it is 1.
@@ -199,13 +195,13 @@ def lemma20_ratio(frequencies: ArrayLike, law: MaskLaw) -> float:
 
 def quadratic_epsilon(
     frequencies: ArrayLike,
-    law: MaskLaw,
+    law: _MaskLaw,
     *,
     scale: float,
     rng: np.random.Generator,
     n_starts: int = 30,
     max_iter: int = 2000,
-) -> QuadraticEpsilon:
+) -> _QuadraticEpsilon:
     r"""Exact epsilon of subsampled quadratic features with Laplace noise, under "add_remove".
 
     ``lower``: the largest :math:`\log E_he^{Q(x,h)/b}` that steps to the direction of the gradient
@@ -218,7 +214,7 @@ def quadratic_epsilon(
     >>> round(found.lower, 4), round(found.upper, 4)
     (0.6201, 1.0)
     """
-    operators, probabilities = masked_operators(frequencies, law)
+    operators, probabilities = _masked_operators(frequencies, law)
     b = check_positive("scale", scale) * law.alpha
     x = check_rng(rng).standard_normal((check_integer("n_starts", n_starts), operators.shape[1]))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -235,12 +231,12 @@ def quadratic_epsilon(
     best = int(value.argmax())
     norms = np.linalg.eigvalsh(operators)[:, -1]
     upper = float(logsumexp(norms / b, b=probabilities))
-    return QuadraticEpsilon(float(value[best]), upper, x[best])
+    return _QuadraticEpsilon(float(value[best]), upper, x[best])
 
 
 def lemma20_spending(
-    frequencies: ArrayLike, laws: Sequence[MaskLaw], *, rng: np.random.Generator
-) -> Spending:
+    frequencies: ArrayLike, laws: Sequence[_MaskLaw], *, rng: np.random.Generator
+) -> _Spending:
     r"""What is really spent where Lemma 20 says that epsilon is 1, for each law.
 
     Exactly, by the finer bound, and :math:`\|\Omega\|^2/b`, what its noise spends without
@@ -257,4 +253,4 @@ def lemma20_spending(
         found = quadratic_epsilon(frequencies, law, scale=scale, rng=rng)
         whole = float(np.linalg.norm(np.asarray(frequencies, dtype=float), 2)) ** 2
         rows.append((found.lower, found.upper, whole / scale))
-    return Spending(*np.array(rows).T)
+    return _Spending(*np.array(rows).T)

@@ -23,9 +23,9 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.sketching.release import exact_sum, gaussian_release, laplace_release
-from dplit.sketching.sketches import SketchMap, feature_adder
-from dplit.sketching.subsampling.masks import MaskLaw, amplified_epsilon, base_epsilon, draw_masks
+from dplit.sketching.release import _exact_sum, gaussian_release, laplace_release
+from dplit.sketching.sketches import SketchMap, _feature_adder
+from dplit.sketching.subsampling.masks import _draw_masks, _MaskLaw, amplified_epsilon, base_epsilon
 
 __all__ = [
     "gaussian_subsampled_sum",
@@ -87,7 +87,7 @@ def subsampled_sum(features: ArrayLike, masks: ArrayLike, *, alpha: float) -> ND
     """
     alpha = check_probability("alpha", alpha, one=True)
     values, chosen = _features_and_masks(features, masks)
-    return np.asarray(exact_sum(values * chosen) / alpha)
+    return np.asarray(_exact_sum(values * chosen) / alpha)
 
 
 def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) -> NDArray[Any]:
@@ -138,7 +138,7 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
         raise ValueError(f"indices must be integers from 0 to {m - 1}, got dtype {kept.dtype}")
     if r > m or not np.diff(np.sort(kept, axis=1), axis=1).all():
         raise ValueError(f"indices must be different in every row, at most {m}, got {r} in a row")
-    adder = feature_adder(sketch_map, 1)
+    adder = _feature_adder(sketch_map, 1)
     parts, counts = np.zeros(adder.shape, np.int64), np.bincount(kept.ravel(), minlength=m)
     for start in range(0, len(records), _BLOCK_ROWS):
         rows = slice(start, start + _BLOCK_ROWS)
@@ -146,16 +146,16 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
     return np.asarray(adder.total(parts, counts) * (m / r))
 
 
-def _masked_sum(features: ArrayLike, law: MaskLaw, mask_rng: np.random.Generator) -> NDArray[Any]:
+def _masked_sum(features: ArrayLike, law: _MaskLaw, mask_rng: np.random.Generator) -> NDArray[Any]:
     """Return the subsampled sum with masks of the law, one of each record."""
     values = check_finite_array("features", features, ndim=2)
-    masks = draw_masks(law, len(values), rng=check_rng(mask_rng))
+    masks = _draw_masks(law, len(values), rng=check_rng(mask_rng))
     return subsampled_sum(values, masks, alpha=law.alpha)
 
 
 def laplace_subsampled_sum(
     features: ArrayLike,
-    law: MaskLaw,
+    law: _MaskLaw,
     *,
     scale: float,
     mask_rng: np.random.Generator,
@@ -202,7 +202,7 @@ def laplace_subsampled_sum(
 
 def gaussian_subsampled_sum(
     features: ArrayLike,
-    law: MaskLaw,
+    law: _MaskLaw,
     *,
     sigma: float,
     mask_rng: np.random.Generator,
