@@ -53,6 +53,14 @@ async (minimum) => {
       .filter((e) => ![...e.children].some((c) => c.getBoundingClientRect().right > root.clientWidth + 1));
     told.push(`wider than the screen: ${root.scrollWidth} px, ${wide.slice(0, 2).map(name).join(", ")}`);
   }
+  // what scrolls sideways is cut until somebody finds out: code and text never, tables on phones alone
+  const clipped = (e) => !e || getComputedStyle(e).overflowX !== "visible" ? e : clipped(e.parentElement);
+  for (const e of document.querySelectorAll("pre, table, figcaption, .dplit-claim, .output")) {
+    const box = e.checkVisibility() && clipped(e);
+    if (!box || box === root || box === document.body || box.scrollWidth <= box.clientWidth + 1) continue;
+    if (/hidden|clip/.test(getComputedStyle(box).overflowX) || e.tagName === "PRE" || (e.tagName === "TABLE" && innerWidth > 1000))
+      told.push(`cut off: ${name(e)} (${box.scrollWidth} of ${box.clientWidth} px), ${short(e.textContent)}`);
+  }
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const memory = new Map();
   const parse = (colour) => {

@@ -221,6 +221,20 @@ def test_sharp_needs_ninety_nine_hundredths_whatever_the_check_demanded():
     assert c.attains(0.995, 1.0, how="another").record["passed"]
 
 
+@pytest.mark.parametrize("verdict", ["reproduced", "partly"])
+def test_a_figure_needs_printed_values_or_the_word_what_was_compared(verdict: str):
+    c = made(verdict).statement("it falls", True, how="medians")
+    assert c.record["status"] == "failed"
+    assert "rows against printed values" in str(c.record["reason"])
+    told = made(verdict, compared="the order; no value is printed")
+    assert told.record["status"] == "failed"
+    told.statement("it falls", True, how="medians")
+    assert told.record["passed"]
+    assert "Compared: the order; no value is printed" in told._repr_mimebundle_()["text/html"]
+    row = {"setting": "a", "paper": 1.0, "ours": 1.0}
+    assert made(verdict).reproduce([row]).record["passed"]
+
+
 @pytest.mark.parametrize("verdict", ["conditional", "erratum"])
 def test_a_refutation_alone_is_not_enough(verdict: str):
     c = made(verdict).refute(1.0, 2.0, why="printed too small")

@@ -483,7 +483,8 @@ class Claim:
             if check["method"] == "attains"
         )
         verdict, positive = self.entry["verdict"], _POSITIVE.intersection(methods)
-        compared = "reproduce" in methods or bool(positive)
+        compared = "reproduce" in methods or (bool(self.entry["compared"]) and bool(positive))
+        rows = "rows against printed values, or what was compared instead (compared: in claims.yml)"
         needs = {
             "defined": (
                 bool(positive) and "excludes" in methods,
@@ -498,8 +499,8 @@ class Claim:
                 bool(positive) and "refute" in methods,
                 "a refutation and a check of the corrected statement",
             ),
-            "reproduced": (compared, "compared rows or sentences"),
-            "partly": (compared, "compared rows or sentences"),
+            "reproduced": (compared, rows),
+            "partly": (compared, rows),
             "not-reproducible": (bool(methods), "a check of what was run"),
         }
         met, text = needs.get(verdict, (bool(positive) or "refute" in methods, "a check"))

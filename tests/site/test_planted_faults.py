@@ -54,6 +54,23 @@ IN_BROWSER = {
     "script error": ("<script>undefinedFunction()</script>", "script error"),
     "console warning": ("<script>console.warn('careful')</script>", "console warning"),
     "wide block": ('<div style="width: 1900px">wide</div>', "wider than the screen"),
+    "code that scrolls": (
+        f'<pre style="white-space: pre; overflow-x: auto">{"x" * 400}</pre>',
+        "cut off: pre",
+    ),
+    "caption cut off": (
+        f'<figcaption style="overflow: hidden; white-space: nowrap">{"a b " * 200}</figcaption>',
+        "cut off: figcaption",
+    ),
+    "table wider than the page": (
+        f'<div style="overflow-x: auto"><table><tr><td>{"x" * 400}</td></tr></table></div>',
+        "cut off: table",
+    ),
+    "statement cut off": (
+        '<div style="overflow: hidden; width: 9rem"><div class="dplit-claim" '
+        'style="width: 19rem; max-width: none">Theorem</div></div>',
+        "cut off: div.dplit-claim",
+    ),
     "traceback": ('<div class="output traceback">ValueError</div>', "error shown"),
     "stderr": ('<div class="output stderr">a warning</div>', "error shown"),
     "pale text": (

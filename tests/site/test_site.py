@@ -37,6 +37,30 @@ def test_page_is_whole_in_light_and_dark(opened: Any, page: str, width: int) -> 
     assert site_check.look(opened, (SITE / page).as_uri(), width) == []
 
 
+#: What may be open of a chapter: screens, code cells, words, screen of the first figure.
+LIMITS = {"sketching": (42, 80, 8000, 3), "audits": (15, 60, 6000, 3)}
+LIMIT = (30, 60, 6000, 3)
+#: What chapters have that are too long as yet; a row goes when its chapter is rewritten.
+TOO_LONG = {
+    "erm": (82, 191, 9700, 9.5),
+    "margin": (72, 163, 7800, 15),
+    "projection": (80, 203, 8700, 11.5),
+    "random_features": (83, 183, 9100, 21),
+    "sketching": (118, 275, 12000, 6),
+}
+CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/")]
+
+
+@needs_browser
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_a_chapter_is_no_longer_than_it_may_be(opened: Any, slug: str) -> None:
+    size = site_check.size(opened, (SITE / "book" / "chapters" / f"{slug}.html").as_uri())
+    limit = TOO_LONG.get(slug) or LIMITS.get(slug, LIMIT)
+    names = ("screens", "cells", "words", "figure")
+    over = {n: (size[n], at) for n, at in zip(names, limit, strict=True) if size[n] > at}
+    assert over == {}
+
+
 @pytest.mark.parametrize("page", [*PAGES, "index.html"])
 def test_links_and_anchors_resolve(page: str) -> None:
     assert site_check.broken_links(SITE / page, SITE) == []
