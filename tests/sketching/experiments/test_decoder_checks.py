@@ -54,7 +54,7 @@ def test_gap_is_one_where_the_search_succeeds_and_more_where_it_cannot(monkeypat
         found = decode_kmeans(z, omega, k, bounds=bounds, rng=rng)
         return type(found)(0 * found.centroids, found.weights, 3 * found.cost)
 
-    monkeypatch.setattr("dplit.sketching.decoders.kmeans.decode_kmeans", lost)
+    monkeypatch.setattr("dplit.sketching.experiments.decoders.decode_kmeans", lost)
     worse = search_gap(EASY, **sizes, seed=0, name="gap")
     np.testing.assert_allclose(worse.cost_ratio, 3 * gap.cost_ratio, rtol=1e-6)
     np.testing.assert_allclose(worse.rsse_near_truth, gap.rsse_near_truth)
@@ -71,10 +71,11 @@ def test_all_noises_have_the_same_ratio_and_their_risks_are_recomputed(monkeypat
         seen.append((np.array(z), found.centroids))
         return found
 
-    monkeypatch.setattr("dplit.sketching.decoders.kmeans.decode_kmeans", watched)
+    monkeypatch.setattr("dplit.sketching.experiments.decoders.decode_kmeans", watched)
     sizes = {"n_samples": 800, "n_components": 60, "ratio": 0.2, "n_trials": 2}
     risks = noise_transfer(EASY, **sizes, seed=0, name="moved")
     assert tuple(risks) == NOISES
+    assert len(seen) == 2
     for trial, (sketches, centroids) in enumerate(seen):
         s = sketched_data(EASY, 800, 60, seed=0, name="moved", trial=trial)
         gap = np.sum(np.abs(sketches - s.sketch) ** 2, axis=1) / np.sum(np.abs(s.sketch) ** 2)
