@@ -111,7 +111,7 @@ def lloyd_reference(
 ) -> _LloydReference:
     """Risks of 3 and of 20 starts of Lloyd's algorithm, those on at most 20,000 records.
 
-    Its best result is then the start of one more run on all; so are the true ``centers``, if given.
+    Beyond that the best of the 20 starts one more run on all; so do the true ``centers``, if given.
 
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> reference = lloyd_reference(X, 3, rng=np.random.default_rng(1))

@@ -38,7 +38,8 @@ _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 class _MixtureFit:
     """A Gaussian mixture with diagonal covariances, decoded from a sketch.
 
-    Weights (k,) have sum 1, and had the sum ``mass`` before; means and variances have shape (k, d).
+    In the units of the data. Weights (k,) have sum 1, and had the sum ``mass`` before; means and
+    variances have shape (k, d).
     ``cost`` is the squared distance from the sketch, the least of those of all starts.
     """
 

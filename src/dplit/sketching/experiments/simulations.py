@@ -245,7 +245,7 @@ def simulated_sigma(
 ) -> _Simulated:  # fmt: skip
     """Least sigma for a fixed number of ones, by simulation with common random numbers.
 
-    ``n_draws * delta`` should be at least 100.
+    An estimate, no calibration; ``n_draws * delta`` should be at least 100.
     """
     epsilon, delta = check_positive("epsilon", epsilon), check_probability("delta", delta)
     draws = check_integer("n_draws", n_draws, minimum=2)
