@@ -32,7 +32,7 @@ from dplit.baselines import (
 )
 from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMarginClassifier
-from dplit.margin.exponential import _gaussian_prior_draw
+from dplit.margin.exponential import gaussian_prior_draw
 from dplit.projection.additive import release_additive
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
 from dplit.projection.projection import release_projection
@@ -270,7 +270,7 @@ def perturbed(data: Any, rng: Any) -> Any:
 
 
 def gibbs(data: Any, rng: Any) -> Any:
-    return _gaussian_prior_draw(*data, epsilon=1.0, rng=rng)
+    return gaussian_prior_draw(*data, epsilon=1.0, rng=rng)
 
 
 def table(data: Any, rng: Any) -> Any:

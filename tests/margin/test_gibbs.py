@@ -214,7 +214,7 @@ def test_neighbours_give_up_equally_often_namely_never():
     assert 0.4 <= ratio <= 1.0
     for seed in range(300):
         rng = stream(seed, "gibbs-neighbours", "noise")
-        draw = gibbs._gaussian_prior_draw(X, z, epsilon=1.0, rng=rng, max_proposals=200)
+        draw = gibbs.gaussian_prior_draw(X, z, epsilon=1.0, rng=rng, max_proposals=200)
         assert draw.shape == (2,)
 
 
@@ -222,7 +222,7 @@ def test_only_weights_are_returned():
     """The training error and the number of proposals are not private, so they are not released."""
     X, y = _records(12, 3, "gibbs-release")
     options = {"epsilon": 1.0}
-    released = gibbs._gaussian_prior_draw(X, y, rng=np.random.default_rng(0), **options)
+    released = gibbs.gaussian_prior_draw(X, y, rng=np.random.default_rng(0), **options)
     watched = gibbs.watched_prior_draw(X, y, rng=np.random.default_rng(0), **options)
     assert type(released) is np.ndarray
     np.testing.assert_array_equal(released, watched.coef)
@@ -235,8 +235,7 @@ def test_huge_records_change_neither_route_nor_law(d):
     X, y = _records(12, d, "gibbs-huge")
     far = X * np.ldexp(1.0, np.where(np.arange(12) % 3 == 0, 1000, -1000))[:, None]
     draws = [
-        gibbs._gaussian_prior_draw(Z, y, epsilon=1.0, rng=np.random.default_rng(1))
-        for Z in (X, far)
+        gibbs.gaussian_prior_draw(Z, y, epsilon=1.0, rng=np.random.default_rng(1)) for Z in (X, far)
     ]
     np.testing.assert_allclose(*draws, rtol=1e-12)
 
@@ -245,12 +244,12 @@ def test_huge_records_change_neither_route_nor_law(d):
     ("call", "error", "text"),
     [
         (
-            lambda: gibbs._gaussian_prior_draw([[1.0]], [1], epsilon=1.0, rng=0),
+            lambda: gibbs.gaussian_prior_draw([[1.0]], [1], epsilon=1.0, rng=0),
             TypeError,
             "rng must be",
         ),
         (
-            lambda: gibbs._gaussian_prior_draw(
+            lambda: gibbs.gaussian_prior_draw(
                 [[1.0]], [0], epsilon=1.0, rng=np.random.default_rng(0)
             ),
             ValueError,

@@ -31,7 +31,7 @@ def two_sided(law: Any, value: float) -> float:
 def test_gaussian_noise_has_its_scale_and_shape() -> None:
     """False alarm 2e-9.  Kills variance for sigma, sigma x 0.9 (power 0.999), Laplace noise."""
     center = np.arange(SIZE, dtype=float).reshape(2, -1)
-    release = secure._secure_gaussian(center, sigma=3.0, sensitivity=1.0)
+    release = secure.secure_gaussian(center, sigma=3.0, sensitivity=1.0)
     assert release.values.shape == center.shape
     noise = ((release.values - center) / 3.0).ravel()
     assert two_sided(stats.chi2(SIZE), float((noise**2).sum())) > LEVEL
@@ -41,7 +41,7 @@ def test_gaussian_noise_has_its_scale_and_shape() -> None:
 def test_laplace_noise_has_its_scale_and_shape() -> None:
     """False alarm 2e-9.  Kills standard deviation for scale, b x 0.85, Gaussian noise."""
     center = np.linspace(-1, 1, SIZE)
-    release = secure._secure_laplace(center, scale=0.25, sensitivity=1.0)
+    release = secure.secure_laplace(center, scale=0.25, sensitivity=1.0)
     noise = (release.values - center) / 0.25
     assert two_sided(stats.gamma(SIZE), float(np.abs(noise).sum())) > LEVEL
     assert stats.kstest(noise, stats.laplace.cdf).pvalue > LEVEL
@@ -49,11 +49,11 @@ def test_laplace_noise_has_its_scale_and_shape() -> None:
 
 @pytest.mark.parametrize("sensitivity", [0.5, 1.0, 3.0])
 def test_loss_is_never_below_the_formula_and_agrees_with_it(sensitivity: float) -> None:
-    gaussian = secure._secure_gaussian([0.0], sigma=2.0, sensitivity=sensitivity)
+    gaussian = secure.secure_gaussian([0.0], sigma=2.0, sensitivity=sensitivity)
     rho = gaussian_rho(sigma=2.0, sensitivity=sensitivity)
     assert gaussian.measure == "rho"
     assert rho <= gaussian.loss <= rho * (1 + 1e-9)
-    laplace = secure._secure_laplace([0.0], scale=2.0, sensitivity=sensitivity)
+    laplace = secure.secure_laplace([0.0], scale=2.0, sensitivity=sensitivity)
     assert laplace.measure == "epsilon"
     assert sensitivity / 2 <= laplace.loss <= sensitivity / 2 * (1 + 1e-9)
 
@@ -61,7 +61,7 @@ def test_loss_is_never_below_the_formula_and_agrees_with_it(sensitivity: float) 
 def test_two_releases_differ() -> None:
     """False alarm below 1e-100: 50 coordinates would have to agree."""
     first, second = (
-        secure._secure_gaussian(np.zeros(50), sigma=1.0, sensitivity=1.0) for _ in range(2)
+        secure.secure_gaussian(np.zeros(50), sigma=1.0, sensitivity=1.0) for _ in range(2)
     )
     assert (first.values != second.values).any()
 
@@ -79,8 +79,8 @@ def test_two_releases_differ() -> None:
 )
 def test_bad_values_are_refused(values: Any, error: type[Exception], message: str) -> None:
     for release in (
-        lambda: secure._secure_gaussian(values, sigma=1.0, sensitivity=1.0),
-        lambda: secure._secure_laplace(values, scale=1.0, sensitivity=1.0),
+        lambda: secure.secure_gaussian(values, sigma=1.0, sensitivity=1.0),
+        lambda: secure.secure_laplace(values, scale=1.0, sensitivity=1.0),
     ):
         with pytest.raises(error, match=message):
             release()
@@ -88,17 +88,17 @@ def test_bad_values_are_refused(values: Any, error: type[Exception], message: st
 
 def test_bad_noise_is_refused() -> None:
     with pytest.raises(ValueError, match="sigma must be positive"):
-        secure._secure_gaussian([1.0], sigma=0.0, sensitivity=1.0)
+        secure.secure_gaussian([1.0], sigma=0.0, sensitivity=1.0)
     with pytest.raises(ValueError, match="scale must be positive"):
-        secure._secure_laplace([1.0], scale=-1.0, sensitivity=1.0)
+        secure.secure_laplace([1.0], scale=-1.0, sensitivity=1.0)
     with pytest.raises(ValueError, match="sensitivity must be positive"):
-        secure._secure_laplace([1.0], scale=1.0, sensitivity=0.0)
+        secure.secure_laplace([1.0], scale=1.0, sensitivity=0.0)
 
 
 def test_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(ImportError, match=r"pip install 'dplit\[secure\]'"):
-        secure._secure_gaussian([1.0], sigma=1.0, sensitivity=1.0)
+        secure.secure_gaussian([1.0], sigma=1.0, sensitivity=1.0)
 
 
 def test_optional_libraries_are_imported_on_first_use_only() -> None:

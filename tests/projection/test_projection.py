@@ -12,12 +12,12 @@ from dplit.audit import chi_square_noise_test, run_controls
 from dplit.projection.laws import sketch_mean
 from dplit.projection.projection import (
     ProjectionRelease,
-    _useful_correction,
     fit_projection,
     noise_free_epsilon,
     printed_variance,
     projection_variance,
     release_projection,
+    useful_correction,
 )
 from dplit.projection.regression import column_energy_floor, ridge_coefficients, spectrum
 from dplit.streams import stream
@@ -258,7 +258,7 @@ def test_useful_correction_is_near_the_best_in_hindsight(m, d, variance):
         A, theta = rng.standard_normal((m, d)), rng.standard_normal(d)
         noisy = A + math.sqrt(variance) * rng.standard_normal((m, d))
         release = ProjectionRelease(noisy, A @ theta + rng.standard_normal(m))
-        useful = _useful_correction(release, variance=variance)
+        useful = useful_correction(release, variance=variance)
         assert 0.0 <= useful <= m * variance
         for k, amount in enumerate([*grid * m * variance, useful]):
             fit = fit_projection(release, correction=amount, cap=0.999999)
@@ -275,6 +275,6 @@ def test_useful_correction_of_releases_without_signal_or_rows(variance):
         (noisy, y), (noisy, np.zeros(30)), (noisy[:2], y[:2]), (np.zeros((30, 2)), y),
         (noisy, noisy[:, 0]),
     ):  # fmt: skip
-        amount = _useful_correction(ProjectionRelease(rows, labels), variance=variance)
+        amount = useful_correction(ProjectionRelease(rows, labels), variance=variance)
         assert 0.0 <= amount <= 30 * variance
-    assert _useful_correction(ProjectionRelease(noisy[:2], y[:2]), variance=variance) == 0.0
+    assert useful_correction(ProjectionRelease(noisy[:2], y[:2]), variance=variance) == 0.0

@@ -11,12 +11,12 @@ complex         1/sqrt(N) exp(i <w_k, x>)                       N frequencies
 =============== =============================================== ======================
 
 Inner products of any of them are unbiased for ``exp(-gamma ||x - y||^2)``. Angles are one matrix
-product per block of rows; cosines follow in cache (:mod:`dplit.features._trigonometry`). Where only
+product per block of rows; cosines follow in cache (``dplit.features._trigonometry``). Where only
 sums over records or over frequencies are wanted, no more than a block of the map is ever in memory.
 
 Random projections that keep lengths stand beside them: independent signs, and the fast map through
-the Hadamard transform (:mod:`dplit.features.projections`). The maps that only sketches use, one-bit
-and quadratic, and frequencies in orthonormal blocks, are in :mod:`dplit.features.sketch_maps`.
+the Hadamard transform (``dplit.features.projections``). The maps that only sketches use, one-bit
+and quadratic, and frequencies in orthonormal blocks, are in ``dplit.features.sketch_maps``.
 """
 
 from __future__ import annotations

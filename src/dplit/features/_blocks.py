@@ -62,7 +62,7 @@ class Plan:
     """A checked map: records (n, d), augmented weights (d + 1, K), kind, scale and output size.
 
     ``weights`` stacks the frequencies on the phases and carries the angle factor, so that one
-    product with ``[x, 1]`` gives the angles that :mod:`dplit.features._trigonometry` expects.
+    product with ``[x, 1]`` gives the angles that ``dplit.features._trigonometry`` expects.
     """
 
     X: NDArray[Any]

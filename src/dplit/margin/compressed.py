@@ -151,7 +151,7 @@ def _learn_weights(
         that distorts lengths and products by :math:`\xi` leaves of the margin :math:`\rho`
         :math:`(\rho-\xi\Lambda r)/(1+\xi)`, without a price in noise.
     n_steps : int or None, default=100
-        Of the descent; None: :func:`dplit.margin.descent._balanced_steps`.
+        Of the descent; None: ``_balanced_steps``.
     n_draws, runs : int, default=1
         Independent draws of the descent's noise; calls on the same records that share the budget.
 
@@ -204,7 +204,7 @@ def compressed_learner(
     """Algorithm 2: a private linear classifier through a random projection (Theorem 3.2).
 
     The map comes from ``public_rng``, the noise from another stream; the rest as in
-    :func:`_learn_weights`. (epsilon, delta)-private under replacement of one record.
+    ``_learn_weights``. (epsilon, delta)-private under replacement of one record.
 
     Examples
     --------

@@ -130,7 +130,7 @@ def margin_data(
     n_samples: int, n_features: int, *, margin: float, flips: float = 0.0,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Draw from :func:`_margin_sample`, then flip each label with probability ``flips``.
+    """Draw from ``_margin_sample``, then flip each label with probability ``flips``.
 
     Examples
     --------

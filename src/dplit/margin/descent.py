@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-#: Steps of :func:`_balanced_steps`, at least and at most.
+#: Steps of ``_balanced_steps``, at least and at most.
 _STEPS = (100, 2000)
 
 
@@ -183,7 +183,7 @@ def noisy_hinge_descent(
     project : bool, default=True
         Whether iterates are projected on the ball. Privacy does not need it.
     step : float or None, default=None
-        None: :func:`_descent_step` with d (projected) or min(m, d) noisy coordinates.
+        None: ``_descent_step`` with d (projected) or min(m, d) noisy coordinates.
     n_draws : int, default=1
         Independent draws of the noise.
 
@@ -452,7 +452,7 @@ def _perturbed_minimiser(
 
     Each draw is mu-GDP under replacement of one record. Where the fast solver misses the tolerance,
     which depends on the records and must not be seen,
-    :func:`dplit.margin._solvers.steady_minimiser` takes over, of an accuracy known beforehand; the
+    ``steady_minimiser`` takes over, of an accuracy known beforehand; the
     noise covers it, whichever was used.
 
     Examples
@@ -555,7 +555,7 @@ def boosted_descent(
 
     (epsilon/2, delta) for all passes together and epsilon/2 for the choice, under replacement of
     one record; ``beta`` sets the number of passes. ``accounting`` of duplicates as in
-    :func:`dplit.margin.duplicates._single_copy_mu`: ``permutation`` draws without replacement, and
+    ``_single_copy_mu``: ``permutation`` draws without replacement, and
     only ``log_cap`` needs delta < 1/m and epsilon <= log(1/delta).
 
     Examples

@@ -214,7 +214,7 @@ def noise_multiplier(
 ) -> float:  # fmt: skip
     """How many times more noise an accounting of duplicates asks for than a permutation.
 
-    Arguments as in :func:`_single_copy_mu`.
+    Arguments as in ``_single_copy_mu``.
 
     Examples
     --------

@@ -80,8 +80,8 @@ def _margin_weights(
     r"""Return weights (k,) for ``Z`` (m, k) and the margin, which is given or chosen privately.
 
     "private" chooses among :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``, by
-    :func:`dplit.margin.selection._choose_by_errors`; ``learner`` goes to
-    :func:`dplit.margin.compressed._learn_weights`.
+    ``_choose_by_errors``; ``learner`` goes to
+    ``_learn_weights``.
 
     Examples
     --------

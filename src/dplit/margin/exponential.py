@@ -52,6 +52,7 @@ __all__ = [
     "cover_terms",
     "error_counts",
     "gaussian_prior_bound",
+    "gaussian_prior_draw",
     "log_ratio",
     "prior_mass",
     "rejection_draws",
@@ -183,7 +184,7 @@ def _margin_selection(
     """Algorithm 1: project by signs, select in a cover of the small ball, come back.
 
     Rows longer than ``data_norm`` are clipped; epsilon-private under replacement of one record
-    whatever k is. k is :func:`dplit.margin.covers._jl_dimension` unless given, from d on without a
+    whatever k is. k is ``_jl_dimension`` unless given, from d on without a
     map; a cover of more than 1e9 points is refused. ``public_rng`` draws the map.
 
     Examples
@@ -332,7 +333,7 @@ class _GibbsDraw(NamedTuple):
     proposals: int
 
 
-def _gaussian_prior_draw(
+def gaussian_prior_draw(
     X: ArrayLike,
     y: ArrayLike,
     *,
@@ -350,7 +351,7 @@ def _gaussian_prior_draw(
     Examples
     --------
     >>> X = np.tile([[1.0, 0.0]], (40, 1))
-    >>> coef = _gaussian_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0))
+    >>> coef = gaussian_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0))
     >>> coef.shape, bool(coef[0] > 0)
     ((2,), True)
     """
@@ -365,7 +366,7 @@ def watched_prior_draw(
     rng: np.random.Generator,
     max_proposals: int = 10**7,
 ) -> _GibbsDraw:
-    """Draw as :func:`_gaussian_prior_draw` does; of the fields only ``coef`` is private.
+    """Draw as :func:`gaussian_prior_draw` does; of the fields only ``coef`` is private.
 
     Examples
     --------
@@ -422,7 +423,7 @@ def gaussian_prior_bound(
 
     The least over z of :math:`2\bar\Phi(z)+\frac2{\epsilon
     m}(\log\frac2\beta+\log\frac1{\bar\Phi(s)})`, s as in :func:`prior_mass`. With the floor 1/K of
-    :func:`_gaussian_prior_draw` it holds where margin loss plus bound stay below
+    :func:`gaussian_prior_draw` it holds where margin loss plus bound stay below
     :math:`\frac2{\epsilon m}\log K`.
 
     Examples
@@ -525,7 +526,7 @@ def _replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
 def audit_replacements(
     wrong: ArrayLike, others: ArrayLike, *, epsilon: float, orders: ArrayLike = (1.1, 2.0, 8.0)
 ) -> _PrivacyAudit:
-    """Largest log-ratio and divergence over order of all :func:`_replacements` of one record.
+    """Largest log-ratio and divergence over order of all ``_replacements`` of one record.
 
     Examples
     --------

@@ -581,7 +581,7 @@ def _fit_predictor(
 ) -> _KernelPredictor:  # fmt: skip
     """Learn a linear classifier on a public map of the records, drawn without looking at them.
 
-    As :func:`dplit.margin.compressed._learn_weights`, ``inflation`` 1 for features of norm r, 2 in
+    As ``_learn_weights``, ``inflation`` 1 for features of norm r, 2 in
     Algorithm 2.
 
     Examples

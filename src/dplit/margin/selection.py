@@ -162,7 +162,7 @@ def relative_deviation_bound(
     return loss + 2.0 * math.sqrt(loss * rate) + 4.0 * rate
 
 
-#: Share of epsilon that :func:`_choose_by_errors` keeps for the choice.
+#: Share of epsilon that ``_choose_by_errors`` keeps for the choice.
 _SHARE = 0.2
 
 
@@ -299,9 +299,9 @@ def _choose_margin(
     r"""Learn at every margin of a public grid and choose one privately by its hinge loss.
 
     (epsilon/2, delta) for the n learners together and epsilon/2 for the choice, under replacement
-    of one record; scores as in :func:`_choice_scores`, the rest as in
-    :func:`dplit.margin.compressed._learn_weights`. No margin below :math:`c\Lambda r/(c+\sqrt m)`
-    can win: a classifier that is judged by its errors wants :func:`_choose_by_errors`.
+    of one record; scores as in ``_choice_scores``, the rest as in
+    ``_learn_weights``. No margin below :math:`c\Lambda r/(c+\sqrt m)`
+    can win: a classifier that is judged by its errors wants ``_choose_by_errors``.
 
     Examples
     --------
@@ -342,7 +342,7 @@ def _choose_by_errors(
     changes every number of errors by at most 1: the noise of the choice has mean
     :math:`10/\epsilon` errors. The candidates are private, so that counting on the records they
     were learnt from needs no penalty for the size of the class. ``learner`` goes to
-    :func:`dplit.margin.compressed._learn_weights`.
+    ``_learn_weights``.
 
     Examples
     --------

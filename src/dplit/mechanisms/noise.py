@@ -75,7 +75,7 @@ def laplace_noise(
     -------
     ndarray of float64 or complex128
         Noise of the given shape.  Floating-point noise is for research: its lowest bits can reveal
-        what it hides, so a release uses :func:`dplit.mechanisms.secure._secure_laplace`.
+        what it hides, so a release uses :func:`dplit.mechanisms.secure.secure_laplace`.
 
     References
     ----------
@@ -137,7 +137,7 @@ def gaussian_noise(
     -------
     ndarray of float64 or complex128
         Noise of the given shape.  Floating-point noise is for research: its lowest bits can reveal
-        what it hides, so a release uses :func:`dplit.mechanisms.secure._secure_gaussian`.
+        what it hides, so a release uses :func:`dplit.mechanisms.secure.secure_gaussian`.
 
     Examples
     --------

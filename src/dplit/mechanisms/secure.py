@@ -18,11 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_finite_array, check_positive
 
-__all__ = []
+__all__ = [
+    "SecureRelease",
+    "secure_gaussian",
+    "secure_laplace",
+]
 
 
 @dataclass(frozen=True)
-class _SecureRelease:
+class SecureRelease:
     """Noisy values with the privacy loss that OpenDP certifies for them.
 
     Attributes
@@ -53,7 +57,7 @@ def _opendp() -> Any:
 
 def _release(
     values: ArrayLike, sensitivity: float, scale: float, measure: Literal["rho", "epsilon"]
-) -> _SecureRelease:
+) -> SecureRelease:
     array = check_finite_array("values", values)  # OpenDP would read NaN as a number
     if array.dtype.kind not in "iuf":
         raise TypeError(f"values must be real, got values of dtype {array.dtype}")
@@ -67,10 +71,10 @@ def _release(
     mechanism = make(domain, metric, scale=scale)
     noisy = mechanism(array.astype(np.float64).ravel().tolist())
     released = np.array(noisy, dtype=np.float64).reshape(array.shape)
-    return _SecureRelease(released, float(mechanism.map(float(sensitivity))), measure)
+    return SecureRelease(released, float(mechanism.map(float(sensitivity))), measure)
 
 
-def _secure_gaussian(values: ArrayLike, *, sigma: float, sensitivity: float) -> _SecureRelease:
+def secure_gaussian(values: ArrayLike, *, sigma: float, sensitivity: float) -> SecureRelease:
     r"""Return ``values`` with Gaussian noise that survives floating point.
 
     Parameters
@@ -105,14 +109,14 @@ def _secure_gaussian(values: ArrayLike, *, sigma: float, sensitivity: float) -> 
 
     Examples
     --------
-    >>> release = _secure_gaussian([1.0, 2.0], sigma=2.0, sensitivity=1.0)
+    >>> release = secure_gaussian([1.0, 2.0], sigma=2.0, sensitivity=1.0)
     >>> release.values.shape, round(release.loss, 12), release.measure
     ((2,), 0.125, 'rho')
     """
     return _release(values, sensitivity, check_positive("sigma", sigma), "rho")
 
 
-def _secure_laplace(values: ArrayLike, *, scale: float, sensitivity: float) -> _SecureRelease:
+def secure_laplace(values: ArrayLike, *, scale: float, sensitivity: float) -> SecureRelease:
     r"""Return ``values`` with Laplace noise that survives floating point.
 
     Parameters
@@ -140,7 +144,7 @@ def _secure_laplace(values: ArrayLike, *, scale: float, sensitivity: float) -> _
 
     Examples
     --------
-    >>> release = _secure_laplace([1.0, 2.0], scale=4.0, sensitivity=1.0)
+    >>> release = secure_laplace([1.0, 2.0], scale=4.0, sensitivity=1.0)
     >>> release.values.shape, round(release.loss, 12), release.measure
     ((2,), 0.25, 'epsilon')
     """

@@ -16,6 +16,7 @@ from dplit.notebook.cells import (
     show_table,
 )
 from dplit.notebook.figures import style
+from dplit.notebook.provenance import lock_differences
 
 __all__ = [
     "Between",
@@ -24,6 +25,7 @@ __all__ = [
     "archived",
     "check_parameters",
     "glue_numbers",
+    "lock_differences",
     "notice",
     "provenance",
     "show",

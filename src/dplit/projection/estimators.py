@@ -28,9 +28,9 @@ from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.leakage import row_epsilon
 from dplit.projection.projection import (
     ProjectionRelease,
-    _useful_correction,
     fit_projection,
     release_projection,
+    useful_correction,
 )
 
 __all__ = ["AdditiveNoiseRegressor", "RandomProjectionRegressor"]
@@ -73,7 +73,7 @@ class _EntryPrivateRegressor(LinearRegressor):
         left = ProjectionRelease(Z, target)
         share = (len(Z) - len(seen[0]) + 1) / len(Z)  # of the rows: the rest lost its noise
         corrected = self.correction == "attenuation"
-        amount = _useful_correction(left, variance=share * noise) if corrected else 0.0
+        amount = useful_correction(left, variance=share * noise) if corrected else 0.0
         theta = fit_projection(left, correction=amount)
         self.coef_ = theta / box.half
         self.intercept_ = -float(box.middle @ self.coef_)
@@ -113,7 +113,7 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
         given, and chosen without the data.
     correction : {"none", "attenuation"}, default="attenuation"
         "attenuation" takes off the Gram matrix as much of the noise's share as is worth it
-        (:func:`dplit.projection.projection._useful_correction`; nothing where the release is mostly
+        (:func:`dplit.projection.projection.useful_correction`; nothing where the release is mostly
         noise), at most 0.8 of its smallest eigenvalue. It reads the release alone, and so costs no
         privacy; where few directions carry the signal it can still cost accuracy.
     fit_intercept : bool, default=True
@@ -233,7 +233,7 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
         given, and chosen without the data.
     correction : {"none", "attenuation"}, default="none"
         "attenuation" takes off the Gram matrix as much of the noise's share as is worth it
-        (:func:`dplit.projection.projection._useful_correction`; nothing where the release is mostly
+        (:func:`dplit.projection.projection.useful_correction`; nothing where the release is mostly
         noise), at most 0.8 of its smallest eigenvalue. It reads the release alone, and so costs no
         privacy; where few directions carry the signal it can still cost accuracy.
     fit_intercept : bool, default=True

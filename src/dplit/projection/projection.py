@@ -38,6 +38,7 @@ __all__ = [
     "release_projection",
     "residual_energy",
     "uniform_limit",
+    "useful_correction",
 ]
 
 
@@ -195,7 +196,7 @@ def noise_free_epsilon(X: ArrayLike, *, n_components: int) -> float:
 def projection_variance(
     X: ArrayLike, *, epsilon: float, n_components: int, as_printed: bool = False
 ) -> float:
-    """Noise variance: :func:`fixed_variance`, or (13) ``as_printed``, for study only.
+    """Noise variance: ``fixed_variance``, or (13) ``as_printed``, for study only.
 
     >>> projection_variance([[1.0], [1.0], [0.5]], epsilon=0.5, n_components=4)
     4.0
@@ -302,7 +303,7 @@ def fit_projection(
     return np.asarray(vectors @ ((vectors.T @ (Z.T @ target)) / (np.maximum(values, 0.0) + shift)))
 
 
-def _useful_correction(release: ProjectionRelease, *, variance: float) -> float:
+def useful_correction(release: ProjectionRelease, *, variance: float) -> float:
     r"""Amount of the noise's share of the Gram matrix that is worth taking off.
 
     The full :math:`m\sigma^2` removes the bias and blows up the noise, which can cost more than it
@@ -324,7 +325,7 @@ def _useful_correction(release: ProjectionRelease, *, variance: float) -> float:
     Examples
     --------
     >>> rows = ProjectionRelease(np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
-    >>> _useful_correction(rows, variance=0.0)
+    >>> useful_correction(rows, variance=0.0)
     0.0
     """
     Z, target = _check_pair(release.X, release.y, columns=True)

@@ -203,7 +203,7 @@ def min_norm_fit(
 ) -> NDArray[Any]:
     """Coefficients of smallest norm that interpolate: ``c = A* (A A*)^{-1} y``, equation (4).
 
-    A is (m, N) with N >= m, real or complex. "cholesky" is :func:`_min_norm_dual`; "pinv" takes
+    A is (m, N) with N >= m, real or complex. "cholesky" is ``_min_norm_dual``; "pinv" takes
     the pseudo-inverse of A: ten times slower, and right where A A* has lost its digits.
 
     Examples

@@ -1,6 +1,6 @@
 """How far one record moves a fit: ridge for all data, the interpolator exactly, and Lemma 9.
 
-Ridge: records are rows phi_i of norm at most 1 and labels |y_i| <= b; c minimises
+Ridge: records are rows phi_i of norm at most 1 and labels ``|y_i| <= b``; c minimises
 ``||Phi c - y||^2 + alpha ||c||^2``, and every bound holds for **all** data sets of that kind; the
 proofs stand in the chapter. Interpolation: everything is computed from Gram matrices (m x m), not
 from refits. Complex features are unnormalised as in the paper unless said.

@@ -405,7 +405,7 @@ def split_loss(setting: Setting, *, fraction: float) -> float:
 def threshold_loss(
     *, n_components: int, kd: int, epsilon: float, c0: float, subsampled: bool = False
 ) -> float:
-    """Loss of :func:`printed_asymptote` at :func:`_threshold_count`, for which it is made.
+    """Loss of :func:`printed_asymptote` at ``_threshold_count``, for which it is made.
 
     The acceptable ratio is ``m / (1000 kd)``; ``subsampled``: each record contributes one feature.
 

@@ -206,7 +206,7 @@ def _fourier_map(
     bound: Array | None = None,
     rng: np.random.Generator,
 ) -> SketchMap:
-    """Random Fourier map at a public scale: ``gamma``, or :func:`_default_gamma` in box units.
+    """Random Fourier map at a public scale: ``gamma``, or ``_default_gamma`` in box units.
 
     Parameters
     ----------

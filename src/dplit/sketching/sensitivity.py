@@ -413,7 +413,7 @@ def pure_noise(
 ) -> NDArray[np.complex128]:
     r"""Return noise that makes a sum of Fourier features epsilon-private where a record is added.
 
-    Density :math:`\propto e^{-\epsilon\|z\|_K}`, K of :func:`_body_norm`; shape (m,) or (size, m).
+    Density :math:`\propto e^{-\epsilon\|z\|_K}`, K of ``_body_norm``; shape (m,) or (size, m).
     """
     m = check_integer("n_components", n_components)
     check_choice("noise", noise, get_args(_PureNoise))

@@ -29,10 +29,10 @@ from dplit.features import hadamard_projection, sign_projection
 from dplit.margin.compressed import best_slack, compressed_learner, plain_slack, printed_dimension
 from dplit.margin.data import _margin_sample, sphere_sample
 from dplit.margin.exponential import (
-    _gaussian_prior_draw,
     _rounded_margins,
     cover_terms,
     gaussian_prior_bound,
+    gaussian_prior_draw,
     relative_bound,
 )
 from dplit.margin.networks import _compression_errors, random_network
@@ -268,7 +268,7 @@ class _MeasuredErrors:
 
 def _prior(trial: Trial, m: int, a: float, epsilon: float, delta: float) -> float:
     X, y = _margin_sample(m, DIMENSIONS["prior"], normalized_margin=a, rng=trial.stream("data"))
-    coef = _gaussian_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
+    coef = gaussian_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
     return _error(coef, a, trial)
 
 

@@ -66,7 +66,7 @@ class _DimensionCurve:
 
 
 def sphere_error(w: ArrayLike, *, margin: float) -> float:
-    """Exact population error of a linear classifier on :func:`sphere_sample`, a beta integral."""
+    """Exact population error of a linear classifier on ``sphere_sample``, a beta integral."""
     weights = check_finite_array("w", w, ndim=1).astype(float)
     d = check_integer("the length of w", len(weights), minimum=3)
     gamma = check_interval("margin", margin, 0.0, 1.0)
@@ -91,7 +91,7 @@ def dimension_curve(
     dimensions: Sequence[int], repeats: Sequence[int], *, n_samples: int, margin: float,
     epsilon: float, beta: float = 0.05, seed: int, name: str, n_jobs: int | None = 1,
 ) -> _DimensionCurve:  # fmt: skip
-    """Draws of :func:`_exponential_dimension_trial` in several dimensions, ``repeats`` in each."""
+    """Draws of ``_exponential_dimension_trial`` in several dimensions, ``repeats`` in each."""
     draws = []
     for d, count in zip(dimensions, repeats, strict=True):
         trial = partial(

@@ -31,9 +31,9 @@ from dplit.projection.information import additive_sigma
 from dplit.projection.leakage import row_variance
 from dplit.projection.projection import (
     ProjectionRelease,
-    _useful_correction,
     fit_projection,
     release_projection,
+    useful_correction,
 )
 from dplit.projection.regression import least_squares, relative_error, spectrum
 from dplit.trials import Runs, Trial, run_trials
@@ -207,9 +207,9 @@ def _one_comparison(
     fits = [
         np.zeros(d),
         fit_projection(noisy),
-        fit_projection(noisy, correction=_useful_correction(noisy, variance=sigma**2)),
+        fit_projection(noisy, correction=useful_correction(noisy, variance=sigma**2)),
         fit_projection(release),
-        fit_projection(release, correction=_useful_correction(release, variance=variance)),
+        fit_projection(release, correction=useful_correction(release, variance=variance)),
         moments.coef,
     ]
     problem = spectrum(X, y)

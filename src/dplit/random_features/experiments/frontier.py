@@ -133,7 +133,7 @@ def frontier(
     """Private R^2 against the ridge penalty, with the baselines at the same budget (replace one).
 
     Data with labels in [0, 1], split anew in every repetition (``n_records`` train), or fresh draws
-    of :func:`_smooth_data`; ``few_components`` are for the sufficient statistics.
+    of ``_smooth_data``; ``few_components`` are for the sufficient statistics.
     """
     b = 1.0 if data is None else 0.5
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta}

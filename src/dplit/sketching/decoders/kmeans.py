@@ -309,7 +309,7 @@ def decode_kmeans(
     ----------
     sketches : array_like of shape (..., m), complex
         Sums or means of ``exp(i <omega_j, x>)``, noisy or not; any positive factor is allowed.
-        Sketches of one-bit features go through :func:`_dequantized_sketch` first.
+        Sketches of one-bit features go through ``_dequantized_sketch`` first.
     frequencies : array_like of shape (d, m) or (G, d, m)
         One frequency per column: the same for all sketches, or a matrix for each of the G entries
         of the sketches' first axis.

@@ -143,7 +143,7 @@ def noise_transfer(
     law: MixtureLaw, *, n_samples: int, n_components: int, ratio: float, n_trials: int, seed: int,
     name: str, n_jobs: int | None = 1,
 ) -> dict[str, NDArray[Any]]:  # fmt: skip
-    """Relative risks, by kind of :data:`_NOISES`, at exactly the same noise-to-signal ratio."""
+    """Relative risks, by kind of ``_NOISES``, at exactly the same noise-to-signal ratio."""
     one = partial(
         _transfer_of_trial, law=law, n_samples=n_samples, n_components=n_components,
         ratio=float(ratio),

@@ -14,7 +14,7 @@ from dplit.streams import stream
 __all__ = ["float_curve", "float_sensitivity"]
 
 
-#: Records of a block of :func:`_single_precision_sum`, and of a pattern that is repeated.
+#: Records of a block of ``_single_precision_sum``, and of a pattern that is repeated.
 _BLOCK = 128
 
 

@@ -304,7 +304,7 @@ def replacement_curves(
     n_features: int, sizes: Sequence[int], *, design: _Design, n_trials: int, seed: int,
     name: str = "sketch-replacement",
 ) -> Array:  # fmt: skip
-    """Return :func:`_replacement_ratios` over draws of the frequencies, (4, n_trials, sizes)."""
+    """Return ``_replacement_ratios`` over draws of the frequencies, (4, n_trials, sizes)."""
     check_choice("design", design, ("gaussian", "blocks"))
 
     def one(trial: Trial) -> Array:
