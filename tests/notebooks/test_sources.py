@@ -88,7 +88,7 @@ def test_parameters_are_checked_in_the_next_cell(slug: str) -> None:
 
 
 def folded(cell: Any) -> bool:
-    return "hide-input" in cell.metadata.get("tags", [])
+    return bool({"hide-input", "hide-cell"} & set(cell.metadata.get("tags", [])))
 
 
 @pytest.mark.parametrize("slug", SLUGS)

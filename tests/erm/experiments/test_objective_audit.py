@@ -64,3 +64,11 @@ def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="count must be at least 1"):
         random_line_pairs(0, epsilon=1.0, delta=0.0, loss="logistic",
                           rng=stream(0, "x", "data"))  # fmt: skip
+
+
+@pytest.mark.claim("erm-beyond-objective")
+def test_the_jacobian_is_spent_where_the_curvature_is() -> None:
+    """h = 1/4 and lambda n = 1 make it cost ln 2; kills a curvature of another half width."""
+    pair = {"epsilon": 1.5, "delta": 0.0, "regularization": 1.0}
+    spent = audit_line([1.0], [-1.0], smoothing=0.25, **pair)
+    assert 0.999 * 1.5 < spent.log_ratio <= 1.5

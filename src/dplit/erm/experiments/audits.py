@@ -205,7 +205,7 @@ def line_log_density(
 
 def audit_line(
     u: ArrayLike, v: ArrayLike, *, epsilon: float, delta: float, regularization: float,
-    loss: SmoothLoss = "huberised_hinge", n_points: int = 200_001,
+    loss: SmoothLoss = "huberised_hinge", smoothing: float = 0.5, n_points: int = 200_001,
 ) -> LineAudit:  # fmt: skip
     """Compare the exact densities of the release on two neighbouring data sets on the line.
 
@@ -216,12 +216,16 @@ def audit_line(
         raise ValueError(f"v must differ from u in one entry, got {first.tolist()} and {v!r}")
     model = objective_perturbation(
         first[:, None], np.ones(len(first)), epsilon=epsilon, delta=delta, data_norm=1.0,
-        regularization=regularization, loss=loss, rng=stream(0, "erm-line", "noise"),
+        regularization=regularization, loss=loss, smoothing=smoothing,
+        rng=stream(0, "erm-line", "noise"),
     )  # fmt: skip
     spread = 30.0 / model.noise if delta == 0.0 else 10.0 * model.noise
     reach = (spread + len(first)) / (2.0 * model.regularization * len(first))
     w = np.linspace(-reach, reach, check_integer("n_points", n_points, minimum=3))
-    logs = [line_log_density(w, points, model, loss=loss) for points in (first, second)]
+    logs = [
+        line_log_density(w, points, model, loss=loss, smoothing=smoothing)
+        for points in (first, second)
+    ]
     p, q = np.exp(logs[0]), np.exp(logs[1])
     growth = math.exp(epsilon)
     excess = [np.maximum(p - growth * q, 0.0), np.maximum(q - growth * p, 0.0)]

@@ -211,7 +211,7 @@ def _factor_data(
 def moment_noise(
     frequencies: str, noise: str, *, n_features: int, n_components: int, epsilon: float
 ) -> float:
-    """Variance of the Laplace noise on ``<E, sum x x^T>`` of norm one: large sketches or covariance.
+    """Variance of the Laplace noise on ``<E, sum x x^T>`` of norm one: large sketch or covariance.
 
     E has no trace for a sketch, no diagonal for the covariance.
     """
