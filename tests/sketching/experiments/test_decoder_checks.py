@@ -8,12 +8,12 @@ import pytest
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import decode_kmeans, sketch_misfit, sse
 from dplit.sketching.experiments.decoders import (
-    NOISES,
+    _NOISES,
     compare_decoders,
     noise_transfer,
     search_gap,
 )
-from dplit.sketching.experiments.recovery import noisy_sketches, sketched_data
+from dplit.sketching.experiments.recovery import _sketched_data, noisy_sketches
 from dplit.streams import stream
 
 EASY = MixtureLaw(3, 2, separation=20.0, frequency_variance=0.2)
@@ -28,7 +28,7 @@ def test_both_decoders_are_measured_on_the_same_sketches():
     np.testing.assert_allclose(pair.rsse, pair.plain_rsse, rtol=1e-3)
     assert np.all(np.abs(pair.rsse - 1) < 0.04)
     rng = stream(0, "pair decoder", "public")
-    sets = [sketched_data(EASY, 800, 60, seed=0, name="pair", trial=t) for t in range(4)]
+    sets = [_sketched_data(EASY, 800, 60, seed=0, name="pair", trial=t) for t in range(4)]
     z, omega = np.array([s.sketch for s in sets]), np.array([s.frequencies for s in sets])
     found = decode_kmeans(z[:, None], omega, 3, bounds=EASY.bounds, rng=rng)
     for t, s in enumerate(sets):
@@ -74,19 +74,19 @@ def test_all_noises_have_the_same_ratio_and_their_risks_are_recomputed(monkeypat
     monkeypatch.setattr("dplit.sketching.experiments.decoders.decode_kmeans", watched)
     sizes = {"n_samples": 800, "n_components": 60, "ratio": 0.2, "n_trials": 2}
     risks = noise_transfer(EASY, **sizes, seed=0, name="moved")
-    assert tuple(risks) == NOISES
+    assert tuple(risks) == _NOISES
     assert len(seen) == 2
     for trial, (sketches, centroids) in enumerate(seen):
-        s = sketched_data(EASY, 800, 60, seed=0, name="moved", trial=trial)
+        s = _sketched_data(EASY, 800, 60, seed=0, name="moved", trial=trial)
         gap = np.sum(np.abs(sketches - s.sketch) ** 2, axis=1) / np.sum(np.abs(s.sketch) ** 2)
         np.testing.assert_allclose(gap, 0.2, rtol=1e-9)
-        for row, name in enumerate(NOISES):
+        for row, name in enumerate(_NOISES):
             direct = sse(s.X, centroids[row]) / s.many
             assert risks[name][trial] == pytest.approx(direct, rel=1e-12)
         centers = EASY.draw(1, rng=stream(0, "moved", "data", trial))[1]
         lost = -EASY.population_sketch(s.frequencies, centers[:1])
         expected = noisy_sketches(s.sketch, lost, [0.2])[0]
-        np.testing.assert_allclose(sketches[NOISES.index("cluster")], expected, atol=1e-12)
+        np.testing.assert_allclose(sketches[_NOISES.index("cluster")], expected, atol=1e-12)
 
 
 def test_bad_input_is_named():
