@@ -15,11 +15,11 @@ from dplit.erm._certified import certified_minimiser, rounding_distance
 from dplit.erm.estimators import (
     PrivateKernelClassifier,
     PrivateKernelMachine,
-    certified_weights,
+    _certified_weights,
+    _expected_noise,
+    _unit_sensitivity,
     default_regularization,
     default_width,
-    expected_noise,
-    unit_sensitivity,
 )
 from dplit.erm.minimisers import fit_linear
 from dplit.erm.repairs import GaussianProcessOracle, QueryOracle
@@ -93,7 +93,7 @@ def test_a_failing_fast_solver_is_replaced_within_the_distance(loss, failure, mo
     for X in (rng.normal(size=(120, 2)), rng.integers(0, 2, (120, 1))):
         phi, y = _features(X, 4), _targets(loss, 120, rng)
         options = {"loss": loss, "regularization": 0.05, "tau": 0.7}
-        allowed = 0.01 * unit_sensitivity(loss, n_records=120, regularization=0.05, tau=0.7)
+        allowed = 0.01 * _unit_sensitivity(loss, n_records=120, regularization=0.05, tau=0.7)
         best = fit_linear(phi, y, tol=1e-18, **options)
 
         def broken(*args, failure=failure, **kwargs):
@@ -163,11 +163,11 @@ def test_what_the_machine_computes_moves_no_more_than_the_noise_covers(loss, m):
         other, last = X.copy(), y.copy()
         other[-1], last[-1] = X[0] + 1.0, -y[-1]
         sides = [
-            certified_weights(_features(Z, 4), t, **options) for Z, t in ((X, y), (other, last))
+            _certified_weights(_features(Z, 4), t, **options) for Z, t in ((X, y), (other, last))
         ]
         assert np.linalg.norm(sides[0][0] - sides[1][0]) <= sides[0][1]
         order = rng.permutation(m)
-        turned, sensitivity = certified_weights(_features(X, 4)[order], y[order], **options)
+        turned, sensitivity = _certified_weights(_features(X, 4)[order], y[order], **options)
         assert np.linalg.norm(turned - sides[0][0]) <= 0.02 * sensitivity
 
 
@@ -238,7 +238,7 @@ def test_with_classes_given_a_foreign_label_is_the_first_class():
 def test_the_rounding_distance_is_small_where_it_should_be_and_grows():
     for loss in LOSSES:
         at = {"n_records": 10_000, "dimension": 200, "regularization": 0.01}
-        bound = unit_sensitivity(loss, n_records=10_000, regularization=0.01, tau=0.5)
+        bound = _unit_sensitivity(loss, n_records=10_000, regularization=0.01, tau=0.5)
         assert rounding_distance(loss, **at) < 0.01 * bound
         assert rounding_distance(loss, **{**at, "regularization": 1e-13}) > 1e3 * bound
     with pytest.raises(ValueError, match="raise regularization"):
@@ -263,7 +263,7 @@ def test_the_default_penalty_follows_records_and_budget(loss, release):
     assert budgets == sorted(budgets, reverse=True)
     assert sizes[0] > 3 * sizes[-1]
     assert budgets[-1] >= 1e-3
-    noise = [expected_noise(p, **{**public, "n_records": n}) for p, n in
+    noise = [_expected_noise(p, **{**public, "n_records": n}) for p, n in
              zip(sizes, (10**2, 10**4, 10**6), strict=True)]  # fmt: skip
     assert noise == sorted(noise, reverse=True)
 

@@ -21,9 +21,9 @@ from dplit.audit import (
 from dplit.erm.estimators import (
     PrivateKernelClassifier,
     PrivateKernelMachine,
-    ball_points,
-    certified_weights,
-    weights_from_answers,
+    _ball_points,
+    _certified_weights,
+    _weights_from_answers,
 )
 from dplit.erm.minimisers import fit_linear
 from dplit.erm.repairs import gamma_privacy_loss
@@ -164,7 +164,7 @@ def _noise_of(release, count, **changes):
     for _ in range(count):
         model = _model(random_state=generator, release=release, **changes).fit(X, y)
         features = cos_sin_features(X, model.frequencies_)
-        exact, _ = certified_weights(
+        exact, _ = _certified_weights(
             features, y, loss="squared", regularization=0.1, tau=0.5, accuracy=0.01
         )
         residuals.append(model.coef_ - exact)
@@ -210,13 +210,13 @@ def test_answers_carry_the_stated_noise():
         model = _model(random_state=seed, release="queries", n_queries=50).fit(X, y)
         public, _ = np.random.default_rng(seed).spawn(2)
         public.standard_normal((2, 100))  # frequencies
-        points = ball_points(50, 2, radius=3.0, rng=public)
+        points = _ball_points(50, 2, radius=3.0, rng=public)
         asked = cos_sin_features(points, model.frequencies_)
         inner = asked @ asked.T
         scale = model.noise_scale_
         dual = np.linalg.lstsq(asked.T, model.coef_, rcond=None)[0]
         answers = (inner + 2 * scale**2 * np.eye(50)) @ dual
-        exact, _ = certified_weights(
+        exact, _ = _certified_weights(
             cos_sin_features(X, model.frequencies_), y, loss="squared", regularization=0.1,
             tau=0.5, accuracy=0.01,
         )  # fmt: skip
@@ -233,7 +233,7 @@ def test_answers_carry_the_stated_noise():
 @pytest.mark.claim("erm-beyond-queries")
 def test_public_points_fill_the_ball_and_the_posterior_mean_is_one():
     """Radii of 20,000 uniform points: mean 3/4 in three dimensions, 5 standard errors."""
-    points = ball_points(20_000, 3, radius=2.0, rng=stream(0, "ball", "public"))
+    points = _ball_points(20_000, 3, radius=2.0, rng=stream(0, "ball", "public"))
     radii = np.linalg.norm(points, axis=1)
     assert radii.max() <= 2.0
     assert abs(radii.mean() - 1.5) < 5 * radii.std() / math.sqrt(20_000)
@@ -241,7 +241,7 @@ def test_public_points_fill_the_ball_and_the_posterior_mean_is_one():
     rng = stream(0, "posterior", "data")
     F, a = rng.normal(size=(4, 7)), rng.normal(size=4)
     direct = np.linalg.solve(F.T @ F / 0.18 + np.eye(7), F.T @ a / 0.18)
-    np.testing.assert_allclose(weights_from_answers(F, a, scale=0.3), direct, rtol=1e-9)
+    np.testing.assert_allclose(_weights_from_answers(F, a, scale=0.3), direct, rtol=1e-9)
 
 
 def _audit_runs(release, epsilon, runs):

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import brentq
 
 from dplit.erm.utility import (
-    Gap,
+    _Gap,
     draw_subset,
     exact_gap,
     generalization_bound,
@@ -27,7 +27,7 @@ from dplit.streams import stream
 SIDES = ("over", "under")
 
 
-def _relative(gap: Gap, side: str) -> float:
+def _relative(gap: _Gap, side: str) -> float:
     sign = 1 if side == "over" else -1
     return sign * (gap.sample - gap.population) / gap.sample
 

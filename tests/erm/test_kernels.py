@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplit.erm.losses import (
-    check_gram,
+    _check_gram,
+    _gram_rows,
     gaussian_kernel,
-    gram_rows,
     linear_kernel,
     trigonometric_features,
 )
@@ -61,8 +61,8 @@ def test_trigonometric_features_are_periodic_and_hold_no_constant():
 def test_gram_matrices_are_accepted_even_when_singular():
     x = np.repeat([0.0, 0.3, 0.3, 1.0], 3)
     K = gaussian_kernel(x, x, width=0.5)
-    assert (check_gram(K) == check_gram(K).T).all()
-    assert check_gram(np.zeros((2, 2))).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert (_check_gram(K) == _check_gram(K).T).all()
+    assert _check_gram(np.zeros((2, 2))).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
 @given(st.integers(1, 6), st.floats(-8.0, 8.0))
@@ -71,7 +71,7 @@ def test_an_eigenvalue_below_zero_is_found(m, exponent):
     vector = np.ones(m + 1) / math.sqrt(m + 1)
     K = np.eye(m + 1) - (1 + 1e-6) * np.outer(vector, vector)
     with pytest.raises(ValueError, match="gram must be positive semidefinite"):
-        check_gram(K * 10.0**exponent)
+        _check_gram(K * 10.0**exponent)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_eigenvalue_below_zero_is_found(m, exponent):
 )
 def test_what_is_no_gram_matrix_is_named(gram, error, message):
     with pytest.raises(error, match=message):
-        check_gram(gram)
+        _check_gram(gram)
 
 
 def test_bad_points_are_named():
@@ -111,7 +111,7 @@ def test_bad_points_are_named():
 def test_rows_of_a_gram_matrix_have_its_inner_products_and_its_rank():
     X = stream(0, "rows", "data").uniform(-1, 1, (120, 2))
     for K, largest in ((linear_kernel(X, X), 2), (gaussian_kernel(X, X, width=2.0), 60)):
-        rows = gram_rows(K)
+        rows = _gram_rows(K)
         assert rows.shape[1] <= largest
         assert rows @ rows.T == pytest.approx(K, abs=1e-10)
-    assert gram_rows(np.zeros((2, 2))).shape == (2, 0)
+    assert _gram_rows(np.zeros((2, 2))).shape == (2, 0)

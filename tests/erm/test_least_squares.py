@@ -16,12 +16,12 @@ from dplit.erm.experiments.tables import bounds_beside_worst
 from dplit.erm.losses import gaussian_kernel
 from dplit.erm.minimisers import fit_kernel
 from dplit.erm.stability import (
+    _mirror_pair,
     far_pair,
     fit_norm_factor,
     least_squares_lipschitz,
     least_squares_stability,
     mirror_distance,
-    mirror_pair,
     pair_distance,
 )
 from dplit.streams import stream
@@ -103,7 +103,7 @@ def test_counterexample_for_large_lambda(m, distance, printed):
 def test_worst_mirror_pairs(m, lam, worst, printed, triangle):
     """The numbers of an independent search over plane configurations, to the digits it gave."""
     setting = {"regularization": lam, "n_records": m, "label_bound": 1.0}
-    found = pair_distance(mirror_pair(**setting), regularization=lam)
+    found = pair_distance(_mirror_pair(**setting), regularization=lam)
     assert found == pytest.approx(worst, rel=1e-4)
     bounds = {v: least_squares_stability(**setting, version=v) for v in ("printed", *OURS)}
     assert bounds["printed"] == pytest.approx(printed, rel=1e-4)
@@ -196,7 +196,7 @@ def test_table_of_bounds_beside_the_worst_pair():
     assert set(table) == {"worst", "printed", *OURS}
     for k, lam in enumerate((0.01, 9.0)):
         rule = {"regularization": lam, "n_records": 1000, "label_bound": 1.0, "kappa": 0.8}
-        pair = mirror_pair(**rule)
+        pair = _mirror_pair(**rule)
         assert table["worst"][k] == pytest.approx(pair_distance(pair, regularization=lam))
         for version in ("printed", *OURS):
             assert table[version][k] == least_squares_stability(**rule, version=version)
@@ -235,7 +235,7 @@ def test_no_plane_configuration_beats_the_mirror_pair():
     """Nelder-Mead over cluster, both swapped records and all labels, m = 200, lambda = .02."""
     m, lam = 200, 0.02
     setting = {"regularization": lam, "n_records": m, "label_bound": 1.0}
-    known = pair_distance(mirror_pair(**setting), regularization=lam)
+    known = pair_distance(_mirror_pair(**setting), regularization=lam)
 
     def distance(z):
         cluster = np.array([math.sin(z[0]), 0.0])
@@ -320,7 +320,7 @@ def test_no_random_pair_exceeds_any_bound(m, exponent, width, scale, seed):
 )
 def test_bad_input_is_named(change, error, message):
     setting = {"regularization": 1.0, "n_records": 2, "label_bound": 1.0, "kappa": 1.0, **change}
-    for function in (least_squares_stability, mirror_pair):
+    for function in (least_squares_stability, _mirror_pair):
         with pytest.raises(error, match=message):
             function(**setting)
 

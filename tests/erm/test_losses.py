@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from dplit.erm.losses import (
     LOSSES,
-    check_targets,
-    fenchel_young,
+    _check_targets,
+    _fenchel_young,
     lipschitz_constant,
     loss_values,
 )
@@ -84,7 +84,7 @@ def test_terms_of_the_gap_are_those_of_the_conjugate(loss):
         slope = {"squared": 2 * rng.normal(), "pinball": share - tau}.get(loss, -y * share)
         value = float(loss_values(loss, [t], [y], tau=tau)[0])
         expected = value + _conjugate(loss, slope, y, tau) - slope * t
-        term = fenchel_young(loss, np.array([t]), np.array([y]), np.array([slope]), tau)[0]
+        term = _fenchel_young(loss, np.array([t]), np.array([y]), np.array([slope]), tau)[0]
         assert term == pytest.approx(expected, abs=2e-6)
 
 
@@ -93,7 +93,7 @@ def test_small_logistic_terms_bound_the_divergence_without_cancellation():
     f, y = np.array([0.7]), np.array([1.0])
     q = float(expit(-0.7))
     for shift in (1e-5, 1e-7, 1e-9):
-        term = fenchel_young("logistic", f, y, -y * (q + shift), 0.5)[0]
+        term = _fenchel_young("logistic", f, y, -y * (q + shift), 0.5)[0]
         leading = shift**2 / (2 * q * (1 - q))
         assert leading <= term <= 2.1 * leading
 
@@ -102,7 +102,7 @@ def test_small_logistic_terms_bound_the_divergence_without_cancellation():
 @pytest.mark.parametrize("y", [[0, 1], [1, 2], [1.0, -1.0, 0.5]])
 def test_other_labels_are_refused(loss, y):
     with pytest.raises(ValueError, match=r"y must hold the two labels -1 and \+1"):
-        check_targets(loss, y)
+        _check_targets(loss, y)
 
 
 @pytest.mark.parametrize(

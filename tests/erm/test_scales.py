@@ -20,7 +20,7 @@ from dplit.erm.release import (
     safe_regularization,
     sup_sensitivity,
 )
-from dplit.erm.stability import least_squares_stability, mirror_pair, pair_distance
+from dplit.erm.stability import _mirror_pair, least_squares_stability, pair_distance
 
 SETTINGS = [(1.0, 1.0, 0.1, 101, 2.0), (0.75, 0.3, 2.0, 7, 1.0), (3.0, 2.0, 0.01, 1000, 2.0)]
 
@@ -139,7 +139,7 @@ def _factor(lam, kappa):
 def test_printed_loss_is_reached_by_fits(lam, kappa):
     """Two real fits on 20,000 records, refitted by the normal equations."""
     m = 20_000
-    pair = mirror_pair(regularization=lam, n_records=m, label_bound=1.0, kappa=kappa)
+    pair = _mirror_pair(regularization=lam, n_records=m, label_bound=1.0, kappa=kappa)
     distance = pair_distance(pair, regularization=lam)
     setting = {
         "epsilon": 1.0,

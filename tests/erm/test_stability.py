@@ -13,10 +13,10 @@ from dplit.audit import search_neighbours
 from dplit.erm.losses import LOSSES, gaussian_kernel, lipschitz_constant, loss_values
 from dplit.erm.minimisers import fit_kernel, fit_linear, rkhs_norm
 from dplit.erm.pairs import (
+    _balanced_hinge_pair,
+    _logistic_pair,
+    _moved_pinball_pair,
     attained_bounds,
-    balanced_hinge_pair,
-    logistic_pair,
-    moved_pinball_pair,
     pair_distance,
     saturated_hinge_pair,
 )
@@ -108,7 +108,7 @@ def test_a_shifted_loss_attains_the_signed_constant():
     [(1, 0.5, 1.0), (101, 0.05, 1.0), (101, 0.1, 2.0), (100, 0.1, 1.0), (37, 0.3, 1.7)],
 )
 def test_theorem_2_is_attained_by_the_hinge_loss(m, lam, kappa):
-    pair = balanced_hinge_pair(n_records=m, regularization=lam, kappa=kappa)
+    pair = _balanced_hinge_pair(n_records=m, regularization=lam, kappa=kappa)
     assert hamming_distance(pair.labels, pair.other_labels) == 1
     bound = lipschitz_stability(lipschitz=1.0, kappa=kappa, regularization=lam, n_records=m)
     assert pair_distance(pair).distance == pytest.approx(bound, rel=1e-9)
@@ -119,7 +119,7 @@ def test_theorem_2_is_attained_by_the_hinge_loss(m, lam, kappa):
 @pytest.mark.parametrize("tau", [0.1, 0.25, 0.4, 0.5, 0.75, 0.9])
 @pytest.mark.parametrize("kappa", [1.0, 0.3])
 def test_theorem_2_is_attained_by_the_pinball_loss(tau, kappa):
-    pair = moved_pinball_pair(n_records=50, regularization=0.1, tau=tau, kappa=kappa)
+    pair = _moved_pinball_pair(n_records=50, regularization=0.1, tau=tau, kappa=kappa)
     slope = lipschitz_constant("pinball", tau=tau)
     bound = lipschitz_stability(lipschitz=slope, kappa=kappa, regularization=0.1, n_records=50)
     assert pair_distance(pair).distance == pytest.approx(bound, rel=1e-9)
@@ -130,7 +130,7 @@ def test_logistic_loss_approaches_theorem_2():
     """The ratio grows towards 1 with lambda m = 1 held fixed; the fits are mirror images."""
     ratios = []
     for m in (100, 1_000, 10_000, 100_000):
-        pair = logistic_pair(n_records=m, regularization=1 / m)
+        pair = _logistic_pair(n_records=m, regularization=1 / m)
         found = pair_distance(pair)
         bound = lipschitz_stability(lipschitz=1.0, regularization=1 / m, n_records=m)
         ratios.append(found.distance / bound)
@@ -156,7 +156,7 @@ def test_the_table_of_pairs():
 def test_logistic_ratio_is_the_stated_slope():
     """Stationarity: distance / bound = sin(theta) sigma(-f(x_m))."""
     m, lam = 1000, 0.001
-    pair = logistic_pair(n_records=m, regularization=lam)
+    pair = _logistic_pair(n_records=m, regularization=lam)
     fit = fit_linear(pair.points, pair.labels, loss="logistic", regularization=lam, tol=1e-26)
     slope = 1 / (1 + math.exp(fit.predictions[-1]))
     bound = lipschitz_stability(lipschitz=1.0, regularization=lam, n_records=m)
@@ -319,8 +319,8 @@ def test_other_bad_input_is_named():
     with pytest.raises(ValueError, match="n_records must be odd"):
         saturated_hinge_pair(n_records=4)
     with pytest.raises(ValueError, match=r"regularization must be at least 0\.1"):
-        balanced_hinge_pair(n_records=5, regularization=0.05)
+        _balanced_hinge_pair(n_records=5, regularization=0.05)
     with pytest.raises(ValueError, match="tau must be in"):
-        moved_pinball_pair(n_records=5, regularization=0.05, tau=0.0)
+        _moved_pinball_pair(n_records=5, regularization=0.05, tau=0.0)
     with pytest.raises(ValueError, match="regularization must be at most"):
-        logistic_pair(n_records=5, regularization=0.5)
+        _logistic_pair(n_records=5, regularization=0.5)

@@ -9,7 +9,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 
 from dplit._checks import Array
-from dplit.erm.losses import fenchel_young, gram_rows
+from dplit.erm.losses import _fenchel_young, _gram_rows
 
 __all__ = ["interior_point_box_qp"]
 
@@ -210,7 +210,7 @@ def duality_gap(loss: str, y: Array, c: Array, f: Array, penalty: float, tau: fl
         slopes = -y * np.clip(-y * slopes, 0.0, 1.0)
     elif loss == "pinball":
         slopes = np.clip(slopes, -tau, 1.0 - tau)
-    return float(fenchel_young(loss, f, y, slopes, tau).mean())
+    return float(_fenchel_young(loss, f, y, slopes, tau).mean())
 
 
 def primal_dual_gap(
@@ -322,7 +322,7 @@ def box_coefficients(
 ) -> Array:
     """Coefficients for hinge and pinball loss from the Gram matrix."""
     if start is None and len(y) > _FACTORED:
-        rows = gram_rows(K)
+        rows = _gram_rows(K)
         if 4 * rows.shape[1] <= len(y):
             start = interior_coefficients(rows, y, loss, penalty, tau, tol)
     low, high = dual_box(loss, y, penalty, tau)

@@ -23,17 +23,14 @@ from dplit._checks import (
     check_positive,
     check_rng,
 )
-from dplit.erm.losses import check_gram, gaussian_kernel, real_array
+from dplit.erm.losses import _check_gram, _real_array, gaussian_kernel
 from dplit.erm.repairs import GaussianProcessOracle, Kernel
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.streams import stream
 
 __all__ = [
-    "HingePair",
     "Kernel",
-    "LeakAudit",
-    "Reconstruction",
     "audit_leak",
     "best_direction",
     "feature_root",
@@ -54,13 +51,13 @@ __all__ = [
 
 
 #: Standard deviation granted to rounding, of answers of size one.
-ROUNDING = 2.0**-53
+_ROUNDING = 2.0**-53
 
 _CLAIM = "erm-beyond-gp-leaks"
 
 
 @dataclass(frozen=True)
-class HingePair:
+class _HingePair:
     """Two neighbouring hinge minimisers at the distance of Theorem 2, in closed form.
 
     ``labels`` and ``flipped`` differ in the last of m ``records``; ``coefficients`` and
@@ -89,7 +86,7 @@ class HingePair:
 
 def hinge_pair(
     n_records: int, *, width: float = 0.5, regularization: float = 0.5, rng: np.random.Generator
-) -> HingePair:
+) -> _HingePair:
     r"""A pair of hinge minimisers that attains Theorem 2 with the Gaussian kernel.
 
     The records are uniform on [-1, 1]^2; ``regularization`` is at least 1/2, so that all margins
@@ -107,7 +104,7 @@ def hinge_pair(
     labels = np.append(rng.choice([-1.0, 1.0], m - 1), 1.0)
     flipped = np.append(labels[:-1], -1.0)
     unit = 1.0 / (2.0 * penalty * m)
-    return HingePair(records, labels, flipped, unit * labels, unit * flipped, 2.0 * unit, h)
+    return _HingePair(records, labels, flipped, unit * labels, unit * flipped, 2.0 * unit, h)
 
 
 def truncated_root(gram: ArrayLike, *, cut: float) -> Array:
@@ -117,7 +114,7 @@ def truncated_root(gram: ArrayLike, *, cut: float) -> Array:
     >>> (root @ root.T).tolist()
     [[4.0, 0.0], [0.0, 0.0]]
     """
-    values, vectors = eigh(check_gram(gram))
+    values, vectors = eigh(_check_gram(gram))
     kept = values > check_nonnegative("cut", cut)
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
@@ -133,7 +130,7 @@ def feature_root(
     D = check_integer("n_components", n_components, minimum=2)
     if D % 2:
         raise ValueError(f"n_components must be even, got n_components={n_components!r}")
-    rows = real_array("points", points, 2)
+    rows = _real_array("points", points, 2)
     gamma = 0.5 / check_positive("width", width) ** 2
     frequencies = random_frequencies(rows.shape[1], D // 2, gamma=gamma, rng=check_rng(rng))
     return np.asarray(cos_sin_features(rows, frequencies))
@@ -151,8 +148,8 @@ def best_direction(
     >>> round(power)
     1000
     """
-    d = real_array("difference", difference, 1)
-    A = real_array("root", root, 2)
+    d = _real_array("difference", difference, 1)
+    A = _real_array("root", root, 2)
     if len(A) != len(d):
         raise ValueError(f"root must have {len(d)} rows, got root of shape {A.shape}")
     U, s, _ = svd(A, full_matrices=True)
@@ -164,7 +161,7 @@ def best_direction(
 
 
 @dataclass(frozen=True)
-class LeakAudit:
+class _LeakAudit:
     """Outcome of the attack on one implementation.
 
     ``mu`` is what the release claims, ``power`` the separation, in standard deviations, that the
@@ -189,7 +186,7 @@ def audit_leak(
     implementation: str, *, seed: int, side: int = 15, n_records: int = 50, epsilon: float = 0.5,
     delta: float = 1e-5, cut: float = 1e-12, n_components: int = 80, jitter: float = 1e-10,
     runs: int = 200,
-) -> LeakAudit:  # fmt: skip
+) -> _LeakAudit:  # fmt: skip
     """Attack an implementation of the release on a grid, with the best linear test against it.
 
     ``"oracle"`` is the right one, with this ``jitter``; ``"truncated"`` (``cut``) and
@@ -214,7 +211,7 @@ def audit_leak(
     else:
         root = np.asarray(cholesky(gram + jitter * np.eye(len(gram)), lower=True))
     sigma = float(gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=pair.sensitivity))
-    direction, power = best_direction(pair.difference(points), root, sigma=sigma, floor=ROUNDING)
+    direction, power = best_direction(pair.difference(points), root, sigma=sigma, floor=_ROUNDING)
     exact = pair.kernel(points, pair.records)
 
     def release(coefficients: Array, rng: np.random.Generator) -> Array:
@@ -232,7 +229,7 @@ def audit_leak(
         _hits(release, c, middle, direction, runs, stream(seed, _CLAIM, "noise", side))
         for side, c in enumerate((pair.coefficients, pair.neighbour))
     )
-    return LeakAudit(implementation, pair.sensitivity / sigma, power, hits_in, hits_out, runs)
+    return _LeakAudit(implementation, pair.sensitivity / sigma, power, hits_in, hits_out, runs)
 
 
 def _hits(
@@ -262,8 +259,8 @@ def two_point_attack(
     >>> two_point_attack([[7.5, 6.5], [-3.0, -2.0]], [0.5, -0.5], [-0.5, 0.5]).tolist()
     [True, False]
     """
-    seen = real_array("answers", answers, 2)
-    f, g = real_array("values", values, 1), real_array("neighbour", neighbour, 1)
+    seen = _real_array("answers", answers, 2)
+    f, g = _real_array("values", values, 1), _real_array("neighbour", neighbour, 1)
     if seen.shape[1] != 2 or f.shape != (2,) or g.shape != (2,):
         raise ValueError(
             f"answers must have two columns and both functions two values, got {seen.shape}, "
@@ -285,7 +282,7 @@ def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: fl
     >>> round(sign_pattern_probability([0.5, -0.5], [1, -1], scale=1.0), 6)
     0.393469
     """
-    f, labels = real_array("values", values, 1), real_array("pattern", pattern, 1)
+    f, labels = _real_array("values", values, 1), _real_array("pattern", pattern, 1)
     s = check_positive("scale", scale)
     if labels.shape != f.shape or not np.isin(labels, (-1.0, 1.0)).all():
         raise ValueError(f"pattern must hold {len(f)} labels -1 or 1, got pattern={pattern!r}")
@@ -301,7 +298,7 @@ def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: fl
 
 
 @dataclass(frozen=True)
-class Reconstruction:
+class _Reconstruction:
     """The records that explain released values, each as ``(x, y)`` in one row.
 
     ``solutions``, shape (k, d + 1): different admissible records that explain the answers to
@@ -405,7 +402,7 @@ def reconstruct_record(
     answers: ArrayLike, points: ArrayLike, known_points: ArrayLike, known_labels: ArrayLike, *,
     kernel: Kernel, regularization: float, low: ArrayLike, high: ArrayLike, label_bound: float,
     rng: np.random.Generator, restarts: int = 40,
-) -> Reconstruction:  # fmt: skip
+) -> _Reconstruction:  # fmt: skip
     """Find the one unknown record of a regularised least-squares fit from shifted values.
 
     ``answers`` are :math:`f_z(t_j)+b` at the ``points`` with one unknown b; all other records are
@@ -421,9 +418,12 @@ def reconstruct_record(
     >>> found.best.round(6)
     array([1. , 0.5])
     """
-    seen, grid = real_array("answers", answers, 1), real_array("points", points, 2)
-    X, y = real_array("known_points", known_points, 2), real_array("known_labels", known_labels, 1)
-    left, right = real_array("low", low, 1), real_array("high", high, 1)
+    seen, grid = _real_array("answers", answers, 1), _real_array("points", points, 2)
+    X, y = (
+        _real_array("known_points", known_points, 2),
+        _real_array("known_labels", known_labels, 1),
+    )
+    left, right = _real_array("low", low, 1), _real_array("high", high, 1)
     d, penalty = grid.shape[1], check_positive("regularization", regularization)
     M, count = check_positive("label_bound", label_bound), check_integer("restarts", restarts)
     if len(seen) < 2 or len(grid) != len(seen):
@@ -446,8 +446,8 @@ def reconstruct_record(
     admissible = ((records >= inside_low) & (records <= inside_high)).all(axis=1)
     if not admissible.any():
         guess = np.clip(records[np.argmin(errors)], np.append(left, -M), np.append(right, M))
-        return Reconstruction(np.empty((0, d + 1)), guess, model.error(guess, target))
+        return _Reconstruction(np.empty((0, d + 1)), guess, model.error(guess, target))
     best = int(np.argmin(np.where(admissible, errors, np.inf)))
     order = np.argsort(errors, kind="stable")
     exact = order[(admissible & (errors <= tolerance))[order]]
-    return Reconstruction(_distinct(records[exact]), records[best], float(errors[best]))
+    return _Reconstruction(_distinct(records[exact]), records[best], float(errors[best]))

@@ -50,11 +50,8 @@ __all__ = [
     "PrivateKernelMachine",
     "Release",
     "ReleasedWeights",
-    "add_noise",
-    "certified_weights",
     "default_regularization",
     "default_width",
-    "expected_noise",
     "release_weights",
 ]
 
@@ -79,7 +76,7 @@ class ReleasedWeights:
     delta: float
 
 
-def unit_sensitivity(loss: str, *, regularization: float, n_records: int, tau: float) -> float:
+def _unit_sensitivity(loss: str, *, regularization: float, n_records: int, tau: float) -> float:
     """Change of the minimiser when one record changes, for kappa = 1 and labels in [-1, 1].
 
     Computed features have norm 1 up to some 1e-15, and so has the factor of the bound.
@@ -95,7 +92,7 @@ def unit_sensitivity(loss: str, *, regularization: float, n_records: int, tau: f
     )
 
 
-def certified_weights(
+def _certified_weights(
     features: Array, targets: Array, *, loss: str, regularization: float, tau: float,
     accuracy: float,
 ) -> tuple[Array, float]:  # fmt: skip
@@ -104,7 +101,7 @@ def certified_weights(
     The error is at most ``accuracy`` times the stability, rounding included, on every data set;
     an accuracy that float64 cannot certify is refused from public numbers.
     """
-    bound = unit_sensitivity(loss, regularization=regularization, n_records=len(targets), tau=tau)
+    bound = _unit_sensitivity(loss, regularization=regularization, n_records=len(targets), tau=tau)
     allowed = accuracy * bound
     least = rounding_distance(
         loss, n_records=len(targets), dimension=features.shape[1], regularization=regularization
@@ -121,14 +118,14 @@ def certified_weights(
     return weights, bound + 2.0 * allowed
 
 
-def ball_points(count: int, dimension: int, *, radius: float, rng: np.random.Generator) -> Array:
+def _ball_points(count: int, dimension: int, *, radius: float, rng: np.random.Generator) -> Array:
     """Return points uniform in a ball."""
     directions = rng.standard_normal((count, dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     return np.asarray(radius * rng.random((count, 1)) ** (1.0 / dimension) * directions)
 
 
-def weights_from_answers(features: Array, answers: Array, *, scale: float) -> Array:
+def _weights_from_answers(features: Array, answers: Array, *, scale: float) -> Array:
     """Return the posterior mean of weights from values with Laplace noise of the given scale.
 
     The prior of a value has variance 1; both are public, so this is post-processing.
@@ -137,7 +134,7 @@ def weights_from_answers(features: Array, answers: Array, *, scale: float) -> Ar
     return np.asarray(features.T @ solve(inner, answers, assume_a="pos"))
 
 
-def add_noise(
+def _add_noise(
     weights: Array, sensitivity: float, asked: Array | None, *, release: Release,
     epsilon: float, delta: float, rng: np.random.Generator,
 ) -> ReleasedWeights:  # fmt: skip
@@ -153,7 +150,7 @@ def add_noise(
         raise ValueError("asked must be given with release='queries', got asked=None")
     scale = query_scale(n_queries=len(asked), sensitivity=sensitivity, epsilon=epsilon)
     answers = asked @ weights + laplace_noise(len(asked), scale=scale, rng=rng)
-    coef = weights_from_answers(asked, answers, scale=scale)
+    coef = _weights_from_answers(asked, answers, scale=scale)
     return ReleasedWeights(coef, sensitivity, scale, float(epsilon), 0.0)
 
 
@@ -165,15 +162,15 @@ def release_weights(
 ) -> ReleasedWeights:  # fmt: skip
     """Fit on the cosine-sine features of the records and release the function."""
     features = cos_sin_features(records, frequencies)
-    weights, sensitivity = certified_weights(
+    weights, sensitivity = _certified_weights(
         features, targets, loss=loss, regularization=regularization, tau=tau, accuracy=accuracy
     )
     asked = None
     if release == "queries":
         radius = check_positive("data_norm", data_norm)
-        points = ball_points(n_queries, records.shape[1], radius=radius, rng=public)
+        points = _ball_points(n_queries, records.shape[1], radius=radius, rng=public)
         asked = cos_sin_features(points, frequencies)
-    return add_noise(
+    return _add_noise(
         weights, sensitivity, asked, release=release, epsilon=epsilon, delta=delta, rng=noise
     )
 
@@ -197,12 +194,12 @@ def default_width(columns: int) -> float:
     return 0.35 * math.sqrt(columns)
 
 
-def expected_noise(
+def _expected_noise(
     regularization: float, *, loss: str, tau: float, n_records: int, dimension: int,
     epsilon: float, delta: float, release: str, n_queries: int,
 ) -> float:  # fmt: skip
     """Standard deviation of the noise of a prediction, for labels in [-1, 1]."""
-    moved = unit_sensitivity(loss, regularization=regularization, n_records=n_records, tau=tau)
+    moved = _unit_sensitivity(loss, regularization=regularization, n_records=n_records, tau=tau)
     return moved * _noise_factor(
         dimension=dimension, epsilon=epsilon, delta=delta, release=release, n_queries=n_queries
     )
@@ -235,7 +232,7 @@ def default_regularization(
 
     def cost(exponent: float) -> float:
         penalty = math.exp(exponent)
-        noise = factor * unit_sensitivity(
+        noise = factor * _unit_sensitivity(
             loss, regularization=penalty, n_records=n_records, tau=tau
         )
         spent = noise**2 if loss == "squared" else slope * math.sqrt(2.0 / math.pi) * noise
@@ -335,7 +332,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         if self.regularization is not None:
             return float(self.regularization)
         penalty = default_regularization(**public)
-        noise = expected_noise(penalty, **public)
+        noise = _expected_noise(penalty, **public)
         if noise > _DROWNED[self.loss]:
             warnings.warn(
                 f"the noise of a prediction has a standard deviation of {noise:.2g}, for labels in "

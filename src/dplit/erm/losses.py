@@ -28,15 +28,10 @@ from dplit._checks import (
 
 __all__ = [
     "LOSSES",
-    "Loss",
-    "check_gram",
-    "check_targets",
     "gaussian_kernel",
-    "gram_rows",
     "linear_kernel",
     "lipschitz_constant",
     "loss_values",
-    "real_array",
     "trigonometric_features",
 ]
 
@@ -48,10 +43,10 @@ __all__ = [
 
 
 #: Rounding that a Gram matrix may carry, relative to its largest diagonal entry.
-GRAM_TOLERANCE = 1e-9
+_GRAM_TOLERANCE = 1e-9
 
 
-def real_array(name: str, value: ArrayLike, ndim: int | None = None) -> Array:
+def _real_array(name: str, value: ArrayLike, ndim: int | None = None) -> Array:
     """Return a finite real array as float64; a complex one is refused by its name."""
     array = np.asarray(check_finite_array(name, value, ndim=ndim))
     if array.dtype.kind == "c":
@@ -120,7 +115,7 @@ def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> Array:
     array([[1., 0.],
            [0., 1.]])
     """
-    points = real_array("x", x, 1)
+    points = _real_array("x", x, 1)
     k = np.arange(1, check_integer("n_frequencies", n_frequencies) + 1)
     weights = 1.0 / k.astype(np.float64) ** 2
     angles = 2.0 * math.pi * np.outer(np.mod(points, 1.0), k)
@@ -128,10 +123,10 @@ def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> Array:
     return np.hstack([np.cos(angles) * root, np.sin(angles) * root])
 
 
-def check_gram(gram: ArrayLike) -> Array:
+def _check_gram(gram: ArrayLike) -> Array:
     """Return a Gram matrix, exactly symmetric, or say why the matrix is none.
 
-    >>> check_gram([[1.0, 0.0], [0.0, 1.0]])
+    >>> _check_gram([[1.0, 0.0], [0.0, 1.0]])
     array([[1., 0.],
            [0., 1.]])
     """
@@ -141,7 +136,7 @@ def check_gram(gram: ArrayLike) -> Array:
             f"gram must be a square real matrix, got shape {array.shape}, dtype {array.dtype}"
         )
     K = array.astype(np.float64)
-    slack = GRAM_TOLERANCE * float(np.abs(K.diagonal()).max())
+    slack = _GRAM_TOLERANCE * float(np.abs(K.diagonal()).max())
     gap = float(np.abs(K - K.T).max())
     if gap > slack:
         raise ValueError(f"gram must be symmetric, got entries that differ by {gap:.3g}")
@@ -157,10 +152,10 @@ def check_gram(gram: ArrayLike) -> Array:
     return K
 
 
-def gram_rows(gram: Array) -> Array:
+def _gram_rows(gram: Array) -> Array:
     """Rows whose inner products are a Gram matrix up to rounding, one column for each of its rank.
 
-    >>> gram_rows(np.ones((3, 3)))
+    >>> _gram_rows(np.ones((3, 3)))
     array([[1.],
            [1.],
            [1.]])
@@ -171,19 +166,19 @@ def gram_rows(gram: Array) -> Array:
     return rows
 
 
-Loss = Literal["squared", "hinge", "pinball", "logistic"]
+_Loss = Literal["squared", "hinge", "pinball", "logistic"]
 
-LOSSES: tuple[Loss, ...] = ("squared", "hinge", "pinball", "logistic")
+LOSSES: tuple[_Loss, ...] = ("squared", "hinge", "pinball", "logistic")
 
 
-def check_targets(loss: str, y: ArrayLike) -> Array:
+def _check_targets(loss: str, y: ArrayLike) -> Array:
     """Return the targets of a loss as floats.
 
-    >>> check_targets("hinge", [1, -1])
+    >>> _check_targets("hinge", [1, -1])
     array([ 1., -1.])
     """
     check_choice("loss", loss, LOSSES)
-    values = real_array("y", y, 1)
+    values = _real_array("y", y, 1)
     if loss in ("hinge", "logistic"):
         other = np.setdiff1d(values, [-1.0, 1.0])
         if other.size:
@@ -203,9 +198,9 @@ def loss_values(loss: str, predictions: ArrayLike, y: ArrayLike, *, tau: float =
     >>> loss_values("pinball", [0.0, 0.0], [1.0, -1.0], tau=0.75)
     array([0.75, 0.25])
     """
-    targets = check_targets(loss, y)
+    targets = _check_targets(loss, y)
     level = check_probability("tau", tau)
-    values = real_array("predictions", predictions)
+    values = _real_array("predictions", predictions)
     if values.ndim == 0 or values.shape[-1] != len(targets):
         raise ValueError(
             f"predictions must have {len(targets)} entries along the last axis, got shape "
@@ -244,7 +239,7 @@ def lipschitz_constant(
     return max(level, 1.0 - level) if loss == "pinball" else 1.0
 
 
-def fenchel_young(
+def _fenchel_young(
     loss: str, predictions: Array, y: Array, slopes: Array, tau: float,
 ) -> Array:  # fmt: skip
     r"""Terms :math:`L(t,y)+L^*(u,y)-ut` of a duality gap, in forms that do not cancel.

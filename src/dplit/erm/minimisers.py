@@ -33,12 +33,9 @@ from dplit.erm._solvers import (
     logistic_weights,
     ridge_weights,
 )
-from dplit.erm.losses import check_gram, check_targets, gram_rows, loss_values, real_array
+from dplit.erm.losses import _check_gram, _check_targets, _gram_rows, _real_array, loss_values
 
 __all__ = [
-    "InterceptFit",
-    "LinearMinimiser",
-    "Minimiser",
     "fit_kernel",
     "fit_linear",
     "fit_with_intercept",
@@ -54,27 +51,27 @@ __all__ = [
 # of function and intercept. One label among a hundred then turns the whole fit over.
 
 
-class InterceptFit(NamedTuple):
+class _InterceptFit(NamedTuple):
     r"""A function :math:`x\mapsto\langle w,x\rangle+b` with the intercept b."""
 
     weights: Array
     intercept: float
 
 
-def fit_with_intercept(X: ArrayLike, y: ArrayLike, *, regularization: float) -> InterceptFit:
+def fit_with_intercept(X: ArrayLike, y: ArrayLike, *, regularization: float) -> _InterceptFit:
     r"""Minimise :math:`\frac1m\sum_i(1-y_i(\langle w,x_i\rangle+b))_++\lambda\|w\|^2` over w and b.
 
     >>> fit = fit_with_intercept([[-1.0], [1.0]], [-1, 1], regularization=0.1)
     >>> abs(round(fit.intercept, 6))
     0.0
     """
-    points = real_array("X", X, 2)
-    labels = check_targets("hinge", y)
+    points = _real_array("X", X, 2)
+    labels = _check_targets("hinge", y)
     if len(np.unique(labels)) < 2:
         raise ValueError(f"y must hold both labels, got only {labels[0]:g}")
     penalty = 2.0 * check_positive("regularization", regularization) * len(labels)
     machine = SVC(kernel="linear", C=1.0 / penalty, tol=1e-8).fit(points, labels)
-    return InterceptFit(np.asarray(machine.coef_[0]), float(machine.intercept_[0]))
+    return _InterceptFit(np.asarray(machine.coef_[0]), float(machine.intercept_[0]))
 
 
 def majority_pair(n_records: int, *, radius: float) -> tuple[Array, Array, Array]:
@@ -97,7 +94,7 @@ def majority_pair(n_records: int, *, radius: float) -> tuple[Array, Array, Array
 
 
 @dataclass(frozen=True)
-class Minimiser:
+class _Minimiser:
     r"""A fit :math:`f=\sum_ic_iK_{x_i}` and how far it can be from the minimiser.
 
     The ``objective`` is at most ``gap`` above its minimum; ``distance``
@@ -112,8 +109,8 @@ class Minimiser:
 
 
 @dataclass(frozen=True)
-class LinearMinimiser:
-    r"""A fit :math:`f(x)=\langle w,\phi(x)\rangle`; the rest as for :class:`Minimiser`."""
+class _LinearMinimiser:
+    r"""A fit :math:`f(x)=\langle w,\phi(x)\rangle`; the rest as for ``_Minimiser``."""
 
     weights: Array
     predictions: Array
@@ -132,10 +129,10 @@ def rkhs_norm(coefficients: ArrayLike, gram: ArrayLike) -> float:
     return math.sqrt(max(float(c @ np.asarray(gram, dtype=np.float64) @ c), 0.0))
 
 
-def solve_gram(
+def _solve_gram(
     K: Array, y: Array, *, loss: str, regularization: float, tau: float = 0.5, tol: float = 1e-10,
     start: Array | None = None,
-) -> Minimiser:  # fmt: skip
+) -> _Minimiser:  # fmt: skip
     """Fit as :func:`fit_kernel` does, on arguments that are known to be right.
 
     ``start`` are coefficients to begin with, such as those of a neighbouring sample.
@@ -157,13 +154,13 @@ def solve_gram(
     gap = duality_gap(loss, y, c, f, penalty, tau)
     risk = float(loss_values(loss, f, y, tau=tau).mean())
     objective = risk + regularization * max(float(c @ f), 0.0)
-    return Minimiser(c, f, objective, gap, math.sqrt(gap / regularization))
+    return _Minimiser(c, f, objective, gap, math.sqrt(gap / regularization))
 
 
 def fit_kernel(
     gram: ArrayLike, y: ArrayLike, *, loss: str, regularization: float, tau: float = 0.5,
     tol: float = 1e-10,
-) -> Minimiser:  # fmt: skip
+) -> _Minimiser:  # fmt: skip
     r"""Minimiser of :math:`\frac1m\sum_iL(f(x_i),y_i)+\lambda\|f\|_K^2`, without intercept.
 
     Equation (1). Targets are not clipped; ``tau`` is the level of the pinball loss. The duality
@@ -175,14 +172,14 @@ def fit_kernel(
     >>> fit.coefficients, fit.gap
     (array([0.5]), 0.0)
     """
-    targets = check_targets(loss, y)
+    targets = _check_targets(loss, y)
     penalty = check_positive("regularization", regularization)
     level = check_probability("tau", tau)
     accuracy = check_positive("tol", tol)
-    K = check_gram(gram)
+    K = _check_gram(gram)
     if len(K) != len(targets):
         raise ValueError(f"gram and y must agree, got {len(K)} rows and {len(targets)} targets")
-    return solve_gram(K, targets, loss=loss, regularization=penalty, tau=level, tol=accuracy)
+    return _solve_gram(K, targets, loss=loss, regularization=penalty, tau=level, tol=accuracy)
 
 
 def minimum_by_bfgs(
@@ -195,9 +192,9 @@ def minimum_by_bfgs(
     >>> round(minimum_by_bfgs([[1.0]], [2.0], loss="squared", regularization=1.0), 6)
     2.0
     """
-    targets, K = check_targets(loss, y), check_gram(gram)
+    targets, K = _check_targets(loss, y), _check_gram(gram)
     penalty = check_positive("regularization", regularization)
-    rows = gram_rows(K)
+    rows = _gram_rows(K)
 
     def objective(w: Array) -> float:
         risk = loss_values(loss, rows @ w, targets, tau=tau).mean()
@@ -210,7 +207,7 @@ def minimum_by_bfgs(
 def fit_linear(
     features: ArrayLike, y: ArrayLike, *, loss: str, regularization: float, tau: float = 0.5,
     tol: float = 1e-10,
-) -> LinearMinimiser:  # fmt: skip
+) -> _LinearMinimiser:  # fmt: skip
     r"""Minimiser of :math:`\frac1m\sum_iL(\langle w,\phi_i\rangle,y_i)+\lambda\|w\|_2^2`.
 
     The function of :func:`fit_kernel` with the Gram matrix ``features @ features.T``, in time of
@@ -221,7 +218,7 @@ def fit_linear(
     >>> abs(float(fit.weights[0])) < 1e-6, fit.distance < 1e-4
     (True, True)
     """
-    targets = check_targets(loss, y)
+    targets = _check_targets(loss, y)
     penalty = check_positive("regularization", regularization)
     level = check_probability("tau", tau)
     accuracy = check_positive("tol", tol)
@@ -248,4 +245,4 @@ def fit_linear(
         gradient = phi.T @ slopes / m + 2.0 * penalty * w
         gap = float(gradient @ gradient) / (4.0 * penalty)
     risk = float(loss_values(loss, f, targets, tau=level).mean())
-    return LinearMinimiser(w, f, risk + penalty * float(w @ w), gap, math.sqrt(gap / penalty))
+    return _LinearMinimiser(w, f, risk + penalty * float(w @ w), gap, math.sqrt(gap / penalty))

@@ -18,21 +18,14 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit.erm.losses import linear_kernel, lipschitz_constant, real_array
-from dplit.erm.minimisers import fit_linear, solve_gram
+from dplit.erm.losses import _real_array, linear_kernel, lipschitz_constant
+from dplit.erm.minimisers import _solve_gram, fit_linear
 from dplit.erm.stability import lipschitz_stability
 
 __all__ = [
-    "AttainedBound",
-    "LinePair",
-    "PairDistance",
-    "SharpPair",
     "attained_bounds",
-    "balanced_hinge_pair",
     "close_hinge_pair",
     "hinge_pair",
-    "logistic_pair",
-    "moved_pinball_pair",
     "pair_distance",
     "ridge_pair",
     "saturated_hinge_pair",
@@ -43,7 +36,7 @@ __all__ = [
 _KERNEL_LIMIT = 600
 
 
-class SharpPair(NamedTuple):
+class _SharpPair(NamedTuple):
     """Two neighbouring samples for the linear kernel; they differ in the last record.
 
     ``points`` and ``labels`` against ``other_points`` and ``other_labels``; ``kappa`` is the
@@ -60,21 +53,23 @@ class SharpPair(NamedTuple):
     tau: float = 0.5
 
 
-class PairDistance(NamedTuple):
+class _PairDistance(NamedTuple):
     """Distance of two fits in the space, and how far that of the minimisers can be from it."""
 
     distance: float
     error: float
 
 
-def balanced_hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> SharpPair:
+def _balanced_hinge_pair(
+    *, n_records: int, regularization: float, kappa: float = 1.0
+) -> _SharpPair:
     r"""All points at kappa, labels balanced up to one, and one label flips: Theorem 2 is attained.
 
     lambda is at least :math:`\kappa^2/(2m)` for odd m, where the minimisers are
     :math:`w=\pm\kappa/(2\lambda m)`, and :math:`\kappa^2/m` for even m (0 and
     :math:`-\kappa/(\lambda m)`).
 
-    >>> pair = balanced_hinge_pair(n_records=3, regularization=1.0)
+    >>> pair = _balanced_hinge_pair(n_records=3, regularization=1.0)
     >>> pair.labels, pair.other_labels
     (array([ 1., -1.,  1.]), array([ 1., -1., -1.]))
     """
@@ -90,10 +85,10 @@ def balanced_hinge_pair(*, n_records: int, regularization: float, kappa: float =
         labels[-2:] = -1.0, 1.0  # balanced; the flip makes the mean -2/m
     other = labels.copy()
     other[-1] = -other[-1]
-    return SharpPair(points, labels, points.copy(), other, "hinge", penalty, radius)
+    return _SharpPair(points, labels, points.copy(), other, "hinge", penalty, radius)
 
 
-def saturated_hinge_pair(*, n_records: int) -> SharpPair:
+def saturated_hinge_pair(*, n_records: int) -> _SharpPair:
     r"""The pair that attains Theorem 1 with the constant 2: :math:`X=\{1\}`, B = 2.
 
     lambda = 1/(2m) with m odd: the minimisers are 1 and -1.
@@ -104,18 +99,18 @@ def saturated_hinge_pair(*, n_records: int) -> SharpPair:
     m = check_integer("n_records", n_records)
     if m % 2 == 0:
         raise ValueError(f"n_records must be odd, got n_records={n_records!r}")
-    return balanced_hinge_pair(n_records=m, regularization=1.0 / (2 * m))
+    return _balanced_hinge_pair(n_records=m, regularization=1.0 / (2 * m))
 
 
-def moved_pinball_pair(
+def _moved_pinball_pair(
     *, n_records: int, regularization: float, tau: float, kappa: float = 1.0
-) -> SharpPair:
+) -> _SharpPair:
     r"""One record moves from kappa to -kappa, all others sit at 0: pinball loss attains Theorem 2.
 
     Its label :math:`\pm\kappa^2C_L/(2\lambda m)` has the sign of :math:`\tau-\frac12`; the
     minimisers are :math:`\pm\kappa C_L/(2\lambda m)` with :math:`C_L=\max(\tau,1-\tau)`.
 
-    >>> moved_pinball_pair(n_records=2, regularization=1.0, tau=0.5).points.ravel()
+    >>> _moved_pinball_pair(n_records=2, regularization=1.0, tau=0.5).points.ravel()
     array([0., 1.])
     """
     m = check_integer("n_records", n_records)
@@ -129,16 +124,16 @@ def moved_pinball_pair(
     labels = np.zeros(m)
     size = radius**2 * max(level, 1.0 - level) / (2.0 * penalty * m)
     labels[-1] = size if level >= 0.5 else -size
-    return SharpPair(points, labels, -points, labels.copy(), "pinball", penalty, radius, level)
+    return _SharpPair(points, labels, -points, labels.copy(), "pinball", penalty, radius, level)
 
 
-def logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> SharpPair:
+def _logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> _SharpPair:
     r"""Logistic loss comes as near to Theorem 2 as one likes while lambda tends to 0.
 
     m - 1 points sit at :math:`3\sqrt\lambda\,e_1`, of at most kappa; the last one is
     :math:`\kappa(-\cos\theta,\sin\theta)`, :math:`\cos\theta=\lambda^{1/4}`, or its mirror image.
 
-    >>> logistic_pair(n_records=2, regularization=0.0001).points.round(3)
+    >>> _logistic_pair(n_records=2, regularization=0.0001).points.round(3)
     array([[ 0.03 ,  0.   ],
            [-0.1  ,  0.995]])
     """
@@ -156,22 +151,22 @@ def logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) 
     points[:, 0] = 3.0 * math.sqrt(penalty)
     points[-1] = radius * -cosine, radius * math.sqrt(1.0 - cosine**2)
     labels = np.ones(m)
-    return SharpPair(
+    return _SharpPair(
         points, labels, points * (1.0, -1.0), labels.copy(), "logistic", penalty, radius
     )
 
 
-def pair_distance(pair: SharpPair) -> PairDistance:
+def pair_distance(pair: _SharpPair) -> _PairDistance:
     """Fit both samples of a pair and measure how far apart the minimisers are.
 
-    >>> found = pair_distance(balanced_hinge_pair(n_records=1, regularization=0.5))
+    >>> found = pair_distance(_balanced_hinge_pair(n_records=1, regularization=0.5))
     >>> found.distance, found.error
     (2.0, 0.0)
     """
     weights, errors = [], []
     for points, labels in ((pair.points, pair.labels), (pair.other_points, pair.other_labels)):
         if len(points) <= _KERNEL_LIMIT:
-            fit = solve_gram(
+            fit = _solve_gram(
                 linear_kernel(points, points), labels, loss=pair.loss,
                 regularization=pair.regularization, tau=pair.tau, tol=1e-22,
             )  # fmt: skip
@@ -184,10 +179,10 @@ def pair_distance(pair: SharpPair) -> PairDistance:
             )  # fmt: skip
             weights.append(linear.weights)
             errors.append(linear.distance)
-    return PairDistance(float(np.linalg.norm(weights[0] - weights[1])), sum(errors))
+    return _PairDistance(float(np.linalg.norm(weights[0] - weights[1])), sum(errors))
 
 
-class AttainedBound(NamedTuple):
+class _AttainedBound(NamedTuple):
     """A pair beside Theorem 2; ``by_hand`` is kappa C_L / (lambda m), the bound for gamma = 2."""
 
     name: str
@@ -196,16 +191,16 @@ class AttainedBound(NamedTuple):
     by_hand: float
 
 
-def _beside_theorem_2(name: str, pair: SharpPair) -> AttainedBound:
+def _beside_theorem_2(name: str, pair: _SharpPair) -> _AttainedBound:
     slope, m = lipschitz_constant(pair.loss, tau=pair.tau), len(pair.labels)
     bound = lipschitz_stability(
         lipschitz=slope, kappa=pair.kappa, regularization=pair.regularization, n_records=m
     )
     by_hand = pair.kappa * slope / (pair.regularization * m)
-    return AttainedBound(name, pair_distance(pair).distance, bound, by_hand)
+    return _AttainedBound(name, pair_distance(pair).distance, bound, by_hand)
 
 
-def attained_bounds() -> list[AttainedBound]:
+def attained_bounds() -> list[_AttainedBound]:
     """Compare four hinge pairs, five pinball levels and three logistic pairs with Theorem 2.
 
     >>> [round(row.distance / row.bound, 4) for row in attained_bounds()][::11]
@@ -213,13 +208,13 @@ def attained_bounds() -> list[AttainedBound]:
     """
     rows = []
     for m, lam, kappa in ((1, 0.5, 1.0), (101, 0.05, 1.0), (101, 0.1, 2.0), (100, 0.1, 1.0)):
-        pair = balanced_hinge_pair(n_records=m, regularization=lam, kappa=kappa)
+        pair = _balanced_hinge_pair(n_records=m, regularization=lam, kappa=kappa)
         rows.append(_beside_theorem_2(f"hinge, m = {m}, kappa = {kappa:g}", pair))
     for tau in (0.1, 0.25, 0.5, 0.75, 0.9):
-        pair = moved_pinball_pair(n_records=50, regularization=0.1, tau=tau)
+        pair = _moved_pinball_pair(n_records=50, regularization=0.1, tau=tau)
         rows.append(_beside_theorem_2(f"pinball, level {tau}", pair))
     for m in (100, 10_000, 100_000):
-        pair = logistic_pair(n_records=m, regularization=1 / m)
+        pair = _logistic_pair(n_records=m, regularization=1 / m)
         rows.append(_beside_theorem_2(f"logistic, m = {m:,}", pair))
     return rows
 
@@ -230,7 +225,7 @@ def attained_bounds() -> list[AttainedBound]:
 # :math:`\|f\|_K^2=w^2` (so :math:`\gamma=2`). These pairs carry the counterexamples of the chapter.
 
 
-class LinePair(NamedTuple):
+class _LinePair(NamedTuple):
     """Two data sets that differ in the last record, and the exact slopes of their minimisers."""
 
     points: Array
@@ -242,7 +237,7 @@ class LinePair(NamedTuple):
 
     def values(self, points: ArrayLike) -> tuple[Array, Array]:
         """Return both minimisers at ``points`` (shape (n,))."""
-        x = real_array("points", points, 1)
+        x = _real_array("points", points, 1)
         return self.slope * x, self.other_slope * x
 
     @property
@@ -251,7 +246,7 @@ class LinePair(NamedTuple):
         return abs(self.slope - self.other_slope)
 
 
-def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> LinePair:
+def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> _LinePair:
     r"""Two data sets whose support vector machines are as far apart as Theorem 2 allows.
 
     m is odd and all points are at kappa, (m + 1)/2 of them labelled +1; lambda is at least
@@ -264,13 +259,13 @@ def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> 
     m, k = check_integer("n_records", n_records), check_positive("kappa", kappa)
     if m % 2 == 0:
         raise ValueError(f"n_records must be odd, got n_records={n_records!r}")
-    data = balanced_hinge_pair(n_records=m, regularization=regularization, kappa=k)
+    data = _balanced_hinge_pair(n_records=m, regularization=regularization, kappa=k)
     slope = k / (2.0 * regularization * m)
     X = data.points[:, 0]
-    return LinePair(X, data.labels, X, data.other_labels, slope, -slope)
+    return _LinePair(X, data.labels, X, data.other_labels, slope, -slope)
 
 
-def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> LinePair:
+def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> _LinePair:
     r"""Two data sets of two records whose machines order 1 and -1 alike, one of them barely.
 
     {(1, +), (1, +)} against {(1, +), (1 - gap, -)}, for lambda of at least 1/2: slopes
@@ -288,12 +283,12 @@ def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> LinePair:
         )
     other_points, other_labels = np.array([1.0, 1.0 - d]), np.array([1.0, -1.0])
     slopes = 0.5 / penalty, 0.25 * d / penalty
-    return LinePair(np.ones(2), np.ones(2), other_points, other_labels, *slopes)
+    return _LinePair(np.ones(2), np.ones(2), other_points, other_labels, *slopes)
 
 
 def ridge_pair(
     *, n_records: int, regularization: float, kappa: float = 1.0, label_bound: float = 1.0
-) -> LinePair:
+) -> _LinePair:
     """Two data sets for least squares: one record at kappa changes its label from M to -M.
 
     All others are at 0, where they say nothing.
@@ -308,4 +303,4 @@ def ridge_pair(
     X, y = np.zeros(m), np.zeros(m)
     X[-1], y[-1] = k, M
     slope = k * M / (penalty * m + k * k)
-    return LinePair(X, y, X, -y, slope, -slope)
+    return _LinePair(X, y, X, -y, slope, -slope)

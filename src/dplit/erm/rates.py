@@ -20,16 +20,12 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
 )
-from dplit.erm.losses import check_gram, real_array
+from dplit.erm.losses import _check_gram, _real_array
 from dplit.erm.release import least_squares_scale, noise_scale
 from dplit.erm.stability import least_squares_stability
 from dplit.erm.utility import noise_error_bound, privacy_generalization, stability_generalization
 
 __all__ = [
-    "Rate",
-    "Scale",
-    "Schedule",
-    "WaveErrors",
     "balanced_regularization",
     "break_even",
     "comparison_slack",
@@ -62,7 +58,7 @@ __all__ = [
 # twice each; and any finite population with any kernel.
 
 
-class WaveErrors(NamedTuple):
+class _WaveErrors(NamedTuple):
     r"""Errors of approximation of the square wave, noiseless labels, at one lambda.
 
     ``l2`` is :math:`\|f_\lambda-f_\rho\|_{L^2}` of :math:`f_\lambda=(L_K+\lambda)^{-1}L_Kf_\rho`,
@@ -104,8 +100,8 @@ def spectral_error(
     (1.0, 1.0)
     """
     penalty = check_positive("regularization", regularization)
-    mu = real_array("eigenvalues", eigenvalues, 1)
-    a = real_array("coefficients", coefficients, 1)
+    mu = _real_array("eigenvalues", eigenvalues, 1)
+    a = _real_array("coefficients", coefficients, 1)
     if mu.shape != a.shape or mu.min() < 0:
         raise ValueError(
             f"eigenvalues must be nonnegative, one for each coefficient, got shapes {mu.shape} and "
@@ -116,7 +112,7 @@ def spectral_error(
     return error, float(np.sum(a**2 * share * (1.0 - share)))
 
 
-def wave_errors(regularization: float) -> WaveErrors:
+def wave_errors(regularization: float) -> _WaveErrors:
     """Approximation errors of the square wave in closed form.
 
     >>> [round(value, 4) for value in wave_errors(1e-2)]
@@ -131,7 +127,7 @@ def wave_errors(regularization: float) -> WaveErrors:
     cost = mass - l2
     root = math.sqrt(penalty / 3.0)
     best = 8.0 / 3.0 * root if root <= 0.25 else 1.0 - 1.0 / (16.0 * penalty)
-    return WaveErrors(math.sqrt(l2), cost, mass, mass + cost, best)
+    return _WaveErrors(math.sqrt(l2), cost, mass, mass + cost, best)
 
 
 def hinge_source_bound(
@@ -174,8 +170,8 @@ def power_exponent(x: ArrayLike, y: ArrayLike) -> float:
     >>> round(power_exponent([1, 2, 4], [3, 12, 48]), 12)
     2.0
     """
-    a = real_array("x", x, 1)
-    b = real_array("y", y, 1)
+    a = _real_array("x", x, 1)
+    b = _real_array("y", y, 1)
     if a.shape != b.shape or min(a.min(), b.min()) <= 0 or np.ptp(a) == 0:
         raise ValueError(
             f"x and y must hold as many positive numbers, x not constant, got shapes {a.shape} and "
@@ -195,8 +191,8 @@ def regularized_target(
     >>> regularized_target([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0], regularization=0.5)
     array([ 0.5, -0.5])
     """
-    K = check_gram(gram)
-    f = real_array("target", target, 1)
+    K = _check_gram(gram)
+    f = _real_array("target", target, 1)
     rho = np.full(len(K), 1.0 / len(K)) if weights is None else np.asarray(weights, np.float64)
     if f.shape != (len(K),) or rho.shape != f.shape or rho.min() < 0 or abs(rho.sum() - 1) > 1e-9:
         raise ValueError(
@@ -219,8 +215,8 @@ def comparison_slack(eta: ArrayLike, prediction: ArrayLike, *, root: bool = Fals
     >>> comparison_slack(0.9, [0.5, 0.0]).round(12)
     array([0.4, 0. ])
     """
-    p = real_array("eta", eta)
-    t = real_array("prediction", prediction)
+    p = _real_array("eta", eta)
+    t = _real_array("prediction", prediction)
     if p.min() < 0 or p.max() > 1:
         raise ValueError(f"eta must be in [0, 1], got values from {p.min():g} to {p.max():g}")
     hinge = p * np.maximum(1.0 - t, 0.0) + (1.0 - p) * np.maximum(1.0 + t, 0.0)
@@ -229,12 +225,12 @@ def comparison_slack(eta: ArrayLike, prediction: ArrayLike, *, root: bool = Fals
     return np.asarray((np.sqrt(2.0 * excess) if root else excess) - wrong)
 
 
-Rate = Literal[
+_Rate = Literal[
     "theorem4", "stability", "least_squares", "least_squares_fixed", "classification", "comparison"
 ]
 
 
-class Schedule(NamedTuple):
+class _Schedule(NamedTuple):
     """Privacy budget and regularisation that depend on the number of records alone."""
 
     epsilon: float
@@ -248,7 +244,7 @@ def _exponent(beta: float) -> float:
     return value
 
 
-def rate_exponent(beta: float, *, rate: Rate) -> float:
+def rate_exponent(beta: float, *, rate: _Rate) -> float:
     r"""Exponent p of a learning rate :math:`m^{-p}`.
 
     From the exponent beta of the approximation error: ``"theorem4"``
@@ -262,7 +258,7 @@ def rate_exponent(beta: float, *, rate: Rate) -> float:
     [0.3333, 0.5, 0.3333, 0.5, 0.1667]
     """
     b = _exponent(beta)
-    check_choice("rate", rate, get_args(Rate))
+    check_choice("rate", rate, get_args(_Rate))
     table = {
         "theorem4": b / (2 * b + 1),
         "stability": b / (b + 1),
@@ -274,7 +270,7 @@ def rate_exponent(beta: float, *, rate: Rate) -> float:
     return table[rate]
 
 
-def theorem4_schedule(n_records: int, *, beta: float) -> Schedule:
+def theorem4_schedule(n_records: int, *, beta: float) -> _Schedule:
     r"""Theorem 4's :math:`\epsilon=1/\sqrt{\lambda m}` and :math:`\lambda=m^{-1/(2\beta+1)}`.
 
     >>> [round(value, 6) for value in theorem4_schedule(4096, beta=0.5)]
@@ -282,7 +278,7 @@ def theorem4_schedule(n_records: int, *, beta: float) -> Schedule:
     """
     m = float(check_integer("n_records", n_records))
     penalty = m ** (-1.0 / (2.0 * _exponent(beta) + 1.0))
-    return Schedule(1.0 / math.sqrt(penalty * m), penalty)
+    return _Schedule(1.0 / math.sqrt(penalty * m), penalty)
 
 
 def printed_bound(
@@ -382,7 +378,7 @@ def operator_spectrum(gram: ArrayLike) -> Array:
     >>> operator_spectrum([[2.0, 0.0], [0.0, 1.0]])
     array([1. , 0.5])
     """
-    K = check_gram(gram)
+    K = _check_gram(gram)
     return np.asarray(np.maximum(np.linalg.eigvalsh(K / len(K))[::-1], 0.0), dtype=np.float64)
 
 
@@ -405,8 +401,8 @@ def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Ar
     >>> source_norm([1.0, 1.0], [1.0, 0.25], 0.5)
     array([1.        , 2.23606798])
     """
-    a = real_array("coefficients", coefficients, 1)
-    mu = real_array("eigenvalues", eigenvalues, 1)
+    a = _real_array("coefficients", coefficients, 1)
+    mu = _real_array("eigenvalues", eigenvalues, 1)
     if a.shape != mu.shape or (mu <= 0).any():
         raise ValueError(
             f"eigenvalues must be positive, one for each coefficient, got {mu.shape} for "
@@ -428,12 +424,12 @@ def step_coefficients(n_terms: int) -> Array:
 # Learning rates of regularised least squares plus one Laplace variable (Section 5.1).
 
 
-Scale = Literal["printed", "doubled", "sharp"]
+_Scale = Literal["printed", "doubled", "sharp"]
 
 
 def least_squares_noise(
     *, n_records: int, regularization: float, epsilon: float, label_bound: float,
-    kappa: float = 1.0, scale: Scale = "sharp",
+    kappa: float = 1.0, scale: _Scale = "sharp",
 ) -> float:  # fmt: skip
     r"""What the noise adds to the squared risk, :math:`\mathbb Eb^2=2s^2`, exactly.
 
@@ -444,7 +440,7 @@ def least_squares_noise(
     ...     scale="printed"), 12)
     2.0
     """
-    check_choice("scale", scale, get_args(Scale))
+    check_choice("scale", scale, get_args(_Scale))
     if scale == "sharp":
         distance = least_squares_stability(
             regularization=regularization, n_records=n_records, label_bound=label_bound, kappa=kappa
@@ -481,7 +477,7 @@ def least_squares_bound(
 
 
 def break_even(
-    *, trivial_risk: float, label_bound: float = 1.0, kappa: float = 1.0, scale: Scale = "sharp"
+    *, trivial_risk: float, label_bound: float = 1.0, kappa: float = 1.0, scale: _Scale = "sharp"
 ) -> int:
     r"""Least m from which the noise of Section 5.1 at beta = 1 costs no more than a trivial fit.
 

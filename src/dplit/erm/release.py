@@ -17,7 +17,7 @@ from dplit._checks import (
     check_positive,
     check_rng,
 )
-from dplit.erm.losses import real_array
+from dplit.erm.losses import _real_array
 from dplit.erm.stability import fit_norm_factor, least_squares_stability, lipschitz_stability
 from dplit.mechanisms import laplace_noise, laplace_scale
 
@@ -49,7 +49,7 @@ def shift_ranges_meet(values: ArrayLike, neighbour: ArrayLike, *, tol: float = 1
     >>> shift_ranges_meet([0.0, 1.0], [0.5, 1.5]), shift_ranges_meet([0.0, 1.0], [1.0, 0.0])
     (True, False)
     """
-    f, g = real_array("values", values, 1), real_array("neighbour", neighbour, 1)
+    f, g = _real_array("values", values, 1), _real_array("neighbour", neighbour, 1)
     if f.shape != g.shape:
         raise ValueError(
             f"values and neighbour must be equally long, got shapes {f.shape}, {g.shape}"
@@ -98,7 +98,7 @@ def release_scalar_shift(
     >>> round(float(noisy[0] - noisy[1]), 12)
     0.75
     """
-    exact = real_array("values", values, 1)
+    exact = _real_array("values", values, 1)
     count = 1 if releases is None else check_integer("releases", releases)
     columns = 1 if as_printed else len(exact)
     noisy = exact + laplace_noise((count, columns), scale=scale, rng=check_rng(rng))
@@ -139,7 +139,7 @@ def release_random_function(
     >>> release_random_function([0.5, -0.25], scale=1.0, rng=stream(0, "example", "noise")).shape
     (2,)
     """
-    exact, d = real_array("values", values, 1), np.size(values)
+    exact, d = _real_array("values", values, 1), np.size(values)
     s, generator = check_positive("scale", scale), check_rng(rng)
     count = 1 if releases is None else check_integer("releases", releases)
     radius = generator.gamma(d + 1, s, size=(count, 1))
@@ -191,7 +191,7 @@ def release_epsilon(
     ...     for r in ("shift", "fresh", "random_function")]
     [inf, 1.0, 0.5]
     """
-    f, g = real_array("values", values, 1), real_array("neighbour", neighbour, 1)
+    f, g = _real_array("values", values, 1), _real_array("neighbour", neighbour, 1)
     s = check_positive("scale", scale)
     check_choice("reading", reading, ("shift", "fresh", "random_function"))
     if f.shape != g.shape:

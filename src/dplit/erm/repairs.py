@@ -28,7 +28,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit._estimators import clamp
-from dplit.erm.losses import real_array
+from dplit.erm.losses import _real_array
 from dplit.erm.stability import lipschitz_stability
 from dplit.mechanisms import (
     gamma_norm_noise,
@@ -53,7 +53,6 @@ __all__ = [
     "gamma_release",
     "largest_power",
     "query_scale",
-    "real_points",
     "release_costs",
 ]
 
@@ -92,7 +91,7 @@ def gamma_release(
     >>> np.abs(noisy).round(6).tolist()
     [1.0, 0.0]
     """
-    exact = real_array("weights", weights, 1)
+    exact = _real_array("weights", weights, 1)
     rate = check_positive("epsilon", epsilon) / check_positive("sensitivity", sensitivity)
     return np.asarray(exact + gamma_norm_noise(len(exact), rate=rate, rng=rng))
 
@@ -123,8 +122,8 @@ def gamma_privacy_loss(
     >>> gamma_privacy_loss([[2.0, 0.0], [0.5, 9.0]], [1.0, 0.0], [0.0, 0.0], rate=0.5).tolist()
     [0.5, 0.0]
     """
-    points = real_array("released", released)
-    here, there = real_array("weights", weights, 1), real_array("neighbour", neighbour, 1)
+    points = _real_array("released", released)
+    here, there = _real_array("weights", weights, 1), _real_array("neighbour", neighbour, 1)
     if not points.shape[-1:] == here.shape == there.shape:
         raise ValueError(
             f"neighbour must have the shape of weights, got {there.shape} and {here.shape} "
@@ -140,9 +139,9 @@ def gamma_privacy_loss(
 Kernel = Callable[[Array, Array], Array]
 
 
-def real_points(name: str, points: ArrayLike, columns: int | None = None) -> Array:
+def _real_points(name: str, points: ArrayLike, columns: int | None = None) -> Array:
     """Return real points in rows, with minus zero turned into zero (equal points are equal)."""
-    array = real_array(name, points, 2)
+    array = _real_array(name, points, 2)
     if columns is not None and array.shape[1] != columns:
         raise ValueError(f"{name} must have {columns} columns, got {name} of shape {array.shape}")
     return np.asarray(array + 0.0)
@@ -161,8 +160,8 @@ class CuratedFunction:
         if not callable(kernel):
             raise TypeError(f"kernel must be callable, got kernel={kernel!r}")
         self._kernel = kernel
-        self._records = clamp(real_points("records", records))
-        weights = real_array("coefficients", coefficients, 1)
+        self._records = clamp(_real_points("records", records))
+        weights = _real_array("coefficients", coefficients, 1)
         if weights.shape != (len(self._records),):
             raise ValueError(
                 f"coefficients must have {len(self._records)} entries, got shape {weights.shape}"
@@ -180,7 +179,7 @@ class CuratedFunction:
 
     def _keyed(self, points: ArrayLike) -> tuple[list[bytes], dict[bytes, Array]]:
         """Return one key per point, and the different points by key in order."""
-        rows = real_points("points", points, self._records.shape[1])
+        rows = _real_points("points", points, self._records.shape[1])
         keys = [row.tobytes() for row in rows]
         return keys, dict(zip(keys, rows, strict=True))
 
@@ -486,8 +485,8 @@ def distinguishing_power(
     >>> round(distinguishing_power([1.0, 1.0], np.eye(2), sigma=2.0), 6)
     0.707107
     """
-    d = real_array("difference", difference, 1)
-    K = real_array("gram", gram, 2)
+    d = _real_array("difference", difference, 1)
+    K = _real_array("gram", gram, 2)
     if K.shape != (len(d), len(d)):
         raise ValueError(f"gram must have shape {(len(d),) * 2}, got gram of shape {K.shape}")
     scale = check_positive("sigma", sigma)
@@ -504,7 +503,7 @@ def largest_power(false_positive_rate: ArrayLike, *, mu: float) -> Array:
     >>> largest_power([0.0, 0.05, 1.0], mu=1.0).round(4).tolist()
     [0.0, 0.2595, 1.0]
     """
-    rates = real_array("false_positive_rate", false_positive_rate)
+    rates = _real_array("false_positive_rate", false_positive_rate)
     for rate in (rates.min(), rates.max()):
         check_probability("false_positive_rate", float(rate), zero=True, one=True)
     return np.asarray(norm.cdf(norm.ppf(rates) + check_nonnegative("mu", mu)))

@@ -19,13 +19,10 @@ from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
 from dplit._checks import Array, check_choice, check_integer, check_positive
-from dplit.erm.losses import check_gram, check_targets, lipschitz_constant, real_array
+from dplit.erm.losses import _check_gram, _check_targets, _real_array, lipschitz_constant
 
 __all__ = [
-    "BoundedVersion",
-    "LeastSquaresPair",
     "RidgeNeighbours",
-    "WorstReplacement",
     "bounded_stability",
     "far_pair",
     "fit_norm_factor",
@@ -36,7 +33,6 @@ __all__ = [
     "lipschitz_stability",
     "loss_bound",
     "mirror_distance",
-    "mirror_pair",
     "pair_distance",
     "sharper_from",
 ]
@@ -49,7 +45,7 @@ __all__ = [
 # all neighbouring fits cost no more than one fit and a few matrix products.
 
 
-class WorstReplacement(NamedTuple):
+class _WorstReplacement(NamedTuple):
     """The replacement that moves a fit most.
 
     ``distance`` of the two fits in the space; record ``removed`` of the sample gives way to
@@ -75,8 +71,8 @@ class RidgeNeighbours:
     """
 
     def __init__(self, gram: ArrayLike, y: ArrayLike, *, regularization: float) -> None:
-        self._y = check_targets("squared", y)
-        self._gram = check_gram(gram)
+        self._y = _check_targets("squared", y)
+        self._gram = _check_gram(gram)
         m = len(self._y)
         if len(self._gram) != m:
             raise ValueError(f"gram and y must agree, got {len(self._gram)} rows and {m} targets")
@@ -98,8 +94,8 @@ class RidgeNeighbours:
         ``cross`` (m, q) holds kernel values between sample and candidates, ``diagonal`` and
         ``labels`` (q,) the candidates' own; of order m^2 q operations for all.
         """
-        k = real_array("cross", cross, 2)
-        own, targets = real_array("diagonal", diagonal, 1), real_array("labels", labels, 1)
+        k = _real_array("cross", cross, 2)
+        own, targets = _real_array("diagonal", diagonal, 1), _real_array("labels", labels, 1)
         m, alpha = len(self._y), self._alpha
         if k.shape[0] != m or len(own) != k.shape[1] or len(targets) != k.shape[1]:
             raise ValueError(
@@ -124,7 +120,7 @@ class RidgeNeighbours:
 
     def worst_replacement(
         self, cross: ArrayLike, diagonal: ArrayLike, *, label_bound: float
-    ) -> WorstReplacement:
+    ) -> _WorstReplacement:
         """Exact local sensitivity over all replacements by candidates with labels in [-M, M].
 
         The distance is convex in the new label, so that -M and M suffice. It is the sensitivity
@@ -132,13 +128,13 @@ class RidgeNeighbours:
         samples.
         """
         M = check_positive("label_bound", label_bound)
-        best = WorstReplacement(-1.0, 0, 0, 0.0)
+        best = _WorstReplacement(-1.0, 0, 0, 0.0)
         for label in (-M, M):
             labels = np.full(np.asarray(diagonal).shape, label)
             distances = self.replacement_distances(cross, diagonal, labels)
             i, j = np.unravel_index(int(distances.argmax()), distances.shape)
             if distances[i, j] > best.distance:
-                best = WorstReplacement(float(distances[i, j]), int(i), int(j), label)
+                best = _WorstReplacement(float(distances[i, j]), int(i), int(j), label)
         return best
 
 
@@ -148,12 +144,12 @@ class RidgeNeighbours:
 # :math:`\frac1m\sum_i(f(x_i)-y_i)^2+\lambda\|f\|_K^2`, and one of m records is replaced.
 
 
-LipschitzVersion = Literal["printed", "argument", "sharp"]
+_LipschitzVersion = Literal["printed", "argument", "sharp"]
 
-StabilityVersion = Literal["printed", "argument", "lipschitz", "triangle", "sharp"]
+_StabilityVersion = Literal["printed", "argument", "lipschitz", "triangle", "sharp"]
 
 
-class LeastSquaresPair(NamedTuple):
+class _LeastSquaresPair(NamedTuple):
     """Two neighbouring samples for the linear kernel on the plane.
 
     They share the first m - 1 of m + 1 records; one has the last but one, the other the last.
@@ -183,7 +179,7 @@ def fit_norm_factor(*, regularization: float, kappa: float = 1.0) -> float:
 
 def least_squares_lipschitz(
     *, regularization: float, label_bound: float, kappa: float = 1.0,
-    version: LipschitzVersion = "printed",
+    version: _LipschitzVersion = "printed",
 ) -> float:  # fmt: skip
     r"""Lipschitz constant of the square between two fits, as Section 5.1 and its argument give it.
 
@@ -195,7 +191,7 @@ def least_squares_lipschitz(
     ...  for v in ("printed", "argument", "sharp")]
     [2.0, 3.0, 2.4]
     """
-    check_choice("version", version, get_args(LipschitzVersion))
+    check_choice("version", version, get_args(_LipschitzVersion))
     nu = fit_norm_factor(regularization=regularization, kappa=kappa)
     M, radius = check_positive("label_bound", label_bound), float(kappa)
     root = math.sqrt(regularization)
@@ -224,14 +220,14 @@ def _largest_turn(penalty: float, kappa: float, norm: float) -> float:
 
 def least_squares_stability(
     *, regularization: float, n_records: int, label_bound: float, kappa: float = 1.0,
-    version: StabilityVersion = "sharp",
+    version: _StabilityVersion = "sharp",
 ) -> float:  # fmt: skip
     r"""Bound on the distance in the space of two least-squares fits that differ in one record.
 
     ``"printed"`` is Theorem 2 with the printed constant,
     :math:`2M\kappa(\kappa+1)/(\lambda^{3/2}m)`, ``"argument"`` and ``"lipschitz"`` the same with
     the other two constants of :func:`least_squares_lipschitz`. Ours: ``"triangle"``
-    :math:`\frac{\kappa M}{\lambda m}(2+\kappa\nu)` and ``"sharp"``, which :func:`mirror_pair`
+    :math:`\frac{\kappa M}{\lambda m}(2+\kappa\nu)` and ``"sharp"``, which ``_mirror_pair``
     attains as m grows: the smaller of :math:`2M\nu` and
 
     .. math:: \max_{0\le k\le1}\frac{2\kappa\sqrt k\,M(1+\kappa\nu\sqrt{1-k})}{\lambda m+\kappa^2k}.
@@ -240,7 +236,7 @@ def least_squares_stability(
     >>> round(least_squares_stability(**arguments, version="printed"), 4)
     4.0
     """
-    check_choice("version", version, get_args(StabilityVersion))
+    check_choice("version", version, get_args(_StabilityVersion))
     nu = fit_norm_factor(regularization=regularization, kappa=kappa)
     M, radius = check_positive("label_bound", label_bound), float(kappa)
     penalty = float(regularization) * check_integer("n_records", n_records)
@@ -248,7 +244,7 @@ def least_squares_stability(
         return radius * M * (2.0 + radius * nu) / penalty
     if version == "sharp":
         return M * min(_largest_turn(penalty, radius, nu), 2.0 * nu)
-    slope: LipschitzVersion = "sharp" if version == "lipschitz" else version
+    slope: _LipschitzVersion = "sharp" if version == "lipschitz" else version
     constant = least_squares_lipschitz(
         regularization=regularization, label_bound=M, kappa=kappa, version=slope
     )
@@ -274,14 +270,14 @@ def mirror_distance(
     return 2.0 * p * (label_bound + q * slope) / (penalty + p * p + q * q * penalty / h)
 
 
-def mirror_pair(
+def _mirror_pair(
     *, regularization: float, n_records: int, label_bound: float, kappa: float = 1.0
-) -> LeastSquaresPair:
+) -> _LeastSquaresPair:
     r"""The worst swap of mirror images beside a cluster: radius and angle maximise its distance.
 
     As :math:`\lambda m` grows it attains :func:`least_squares_stability`.
 
-    >>> pair = mirror_pair(regularization=1.0, n_records=1, label_bound=2.0)
+    >>> pair = _mirror_pair(regularization=1.0, n_records=1, label_bound=2.0)
     >>> pair.labels
     array([2., 2.])
     """
@@ -305,10 +301,10 @@ def mirror_pair(
     points[: m - 1, 0] = radius
     points[m - 1 :, 0] = -size * math.cos(angle)
     points[m - 1 :, 1] = size * math.sin(angle), -size * math.sin(angle)
-    return LeastSquaresPair(points, np.full(m + 1, M))
+    return _LeastSquaresPair(points, np.full(m + 1, M))
 
 
-def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> LeastSquaresPair:
+def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> _LeastSquaresPair:
     r"""The plainest pair: all others at 0, and the label at kappa goes from M to -M.
 
     The fits are :math:`2M\kappa/(\lambda m+\kappa^2)` apart: above the printed bound for large
@@ -322,10 +318,10 @@ def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> Least
     points[m - 1 :, 0] = check_positive("kappa", kappa)
     labels = np.full(m + 1, M)
     labels[-1] = -M
-    return LeastSquaresPair(points, labels)
+    return _LeastSquaresPair(points, labels)
 
 
-def pair_distance(pair: LeastSquaresPair, *, regularization: float) -> float:
+def pair_distance(pair: _LeastSquaresPair, *, regularization: float) -> float:
     """Fit both samples of a pair by the normal equations and return the distance of the fits.
 
     >>> pair_distance(far_pair(n_records=1, label_bound=1.0), regularization=9.0)
@@ -341,7 +337,7 @@ def pair_distance(pair: LeastSquaresPair, *, regularization: float) -> float:
     return float(np.linalg.norm(fits[0] - fits[1]))
 
 
-BoundedVersion = Literal["printed", "sharp", "signed"]
+_BoundedVersion = Literal["printed", "sharp", "signed"]
 
 #: The constant c of Theorem 1 in sqrt(c B / (lambda gamma m)).
 _CONSTANTS = {"printed": 16.0, "sharp": 2.0, "signed": 4.0}
@@ -363,7 +359,7 @@ def hamming_distance(first: object, second: object) -> int:
 
 def bounded_stability(
     *, bound: float, regularization: float, n_records: int, strong_convexity: float = 2.0,
-    version: BoundedVersion = "sharp",
+    version: _BoundedVersion = "sharp",
 ) -> float:  # fmt: skip
     r"""Theorem 1: stability from the boundedness of the loss alone.
 
@@ -373,7 +369,7 @@ def bounded_stability(
     >>> bounded_stability(bound=2.0, regularization=0.1, n_records=5)
     2.0
     """
-    check_choice("version", version, get_args(BoundedVersion))
+    check_choice("version", version, get_args(_BoundedVersion))
     B = check_positive("bound", bound)
     modulus = check_positive("regularization", regularization) * check_positive(
         "strong_convexity", strong_convexity
@@ -442,7 +438,7 @@ def lipschitz_deletion(
 
 def sharper_from(
     *, lipschitz: float, bound: float, regularization: float, kappa: float = 1.0,
-    strong_convexity: float = 2.0, version: BoundedVersion = "printed",
+    strong_convexity: float = 2.0, version: _BoundedVersion = "printed",
 ) -> float:  # fmt: skip
     r"""Sample size above which Theorem 2 gives a smaller bound than Theorem 1, not rounded.
 
@@ -451,7 +447,7 @@ def sharper_from(
     >>> sharper_from(lipschitz=1.0, bound=2.0, regularization=0.25)
     0.25
     """
-    check_choice("version", version, get_args(BoundedVersion))
+    check_choice("version", version, get_args(_BoundedVersion))
     slope = check_positive("lipschitz", lipschitz) * check_positive("kappa", kappa)
     modulus = check_positive("regularization", regularization) * check_positive(
         "strong_convexity", strong_convexity

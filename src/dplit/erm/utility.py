@@ -25,13 +25,10 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit.erm.losses import real_array
+from dplit.erm.losses import _real_array
 from dplit.erm.stability import lipschitz_stability
 
 __all__ = [
-    "Decomposition",
-    "Gap",
-    "Side",
     "coin_decomposition",
     "coin_tail",
     "draw_subset",
@@ -66,8 +63,8 @@ _CLOSED = ("squared", "hinge", "pinball", "absolute")
 
 
 def _broadcast(predictions: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    t = real_array("predictions", predictions)
-    targets = real_array("y", y)
+    t = _real_array("predictions", predictions)
+    targets = _real_array("y", y)
     try:
         np.broadcast_shapes(t.shape, targets.shape)
     except ValueError:
@@ -155,7 +152,7 @@ def noise_error_bound(*, scale: float, lipschitz: float, width: float | None = N
     return 0.5 * omega * s
 
 
-class Decomposition(NamedTuple):
+class _Decomposition(NamedTuple):
     r"""The parts of the error, and the error: equation (3).
 
     ``generalization`` is :math:`R_1=\mathcal E(f_{z,A})-\mathcal E_z(f_{z,A})`, ``noise``
@@ -174,7 +171,7 @@ class Decomposition(NamedTuple):
 
 
 def _law(name: str, value: ArrayLike, size: int) -> Array:
-    law = real_array(name, value, 1)
+    law = _real_array(name, value, 1)
     if law.shape != (size,) or law.min() < 0 or abs(law.sum() - 1.0) > 1e-9:
         raise ValueError(
             f"{name} must hold {size} nonnegative weights that sum to 1, got shape {law.shape}, "
@@ -187,7 +184,7 @@ def error_decomposition(
     loss: str, *, y: ArrayLike, population: ArrayLike, empirical: ArrayLike, fitted: ArrayLike,
     stepping: ArrayLike, target: ArrayLike, penalties: tuple[float, float], shift: float = 0.0,
     scale: float = 0.0, tau: float = 0.5,
-) -> Decomposition:  # fmt: skip
+) -> _Decomposition:  # fmt: skip
     r"""Equation (3) on a finite population of n records.
 
     ``population`` and ``empirical`` weigh the records and sum to 1; ``fitted``, ``stepping`` and
@@ -200,12 +197,12 @@ def error_decomposition(
     >>> [round(part, 3) for part in parts]
     [0.1, 0.0, -0.2, 0.5, 0.4, 0.0]
     """
-    targets = real_array("y", y, 1)
+    targets = _real_array("y", y, 1)
     n = len(targets)
     rho, z = _law("population", population, n), _law("empirical", empirical, n)
     moved = {}
     for name, values in (("fitted", fitted), ("stepping", stepping), ("target", target)):
-        moved[name] = real_array(name, values, 1)
+        moved[name] = _real_array(name, values, 1)
         if moved[name].shape != (n,):
             raise ValueError(f"{name} must hold {n} predictions, got shape {moved[name].shape}")
     first, second = (check_nonnegative("penalties", value) for value in penalties)
@@ -221,12 +218,12 @@ def error_decomposition(
     approximation = float(rho @ step - rho @ best) + second
     excess = float(rho @ released - rho @ best)
     slack = float(z @ step) + second - (float(z @ plain) + first) + first
-    return Decomposition(generalization, noise, sample, approximation, excess, slack)
+    return _Decomposition(generalization, noise, sample, approximation, excess, slack)
 
 
 def coin_decomposition(
     n_records: int, *, regularization: float, probability: float, scale: float
-) -> Decomposition:
+) -> _Decomposition:
     r"""Exact expectation of all parts for the hinge loss on one point with random labels.
 
     K = 1, so f is a number; with the share :math:`\bar p` of positive labels
@@ -256,7 +253,7 @@ def coin_decomposition(
             target=[best, best], penalties=(penalty * w * w, penalty * step * step), scale=scale,
         )  # fmt: skip
         total += chance * np.asarray(parts)
-    return Decomposition(*total.tolist())
+    return _Decomposition(*total.tolist())
 
 
 def privacy_generalization(
@@ -309,12 +306,12 @@ def stability_generalization(
 
 
 #: "over": the mean on the sample is the larger one; "under": the mean on new records is.
-Side = Literal["over", "under"]
+_Side = Literal["over", "under"]
 
 _SIDES = ("over", "under")
 
 
-class Gap(NamedTuple):
+class _Gap(NamedTuple):
     r"""Exact means of a mechanism, and its exact privacy.
 
     ``sample`` is :math:`\mathbb E\frac1m\sum_ig_{z,A}(z_i)`, the smallest possible G,
@@ -328,7 +325,7 @@ class Gap(NamedTuple):
 
 
 def generalization_bound(
-    *, epsilon: float, mean: float = 1.0, side: Side = "over",
+    *, epsilon: float, mean: float = 1.0, side: _Side = "over",
     version: Literal["printed", "sharp"] = "sharp",
 ) -> float:  # fmt: skip
     r"""Bound on the gap of sample and population mean of a private function (Theorem 3).
@@ -363,7 +360,7 @@ def printed_threshold() -> float:
     return value
 
 
-def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = None) -> Gap:
+def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = None) -> _Gap:
     r"""Sample mean, population mean and privacy of a finite mechanism, by enumeration.
 
     Records lie in 0, ..., k - 1 with the law ``weights`` (uniform). ``law`` has a row for each data
@@ -374,8 +371,8 @@ def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = 
     >>> round(1 - gap.population / gap.sample, 4), round(gap.epsilon, 12)
     (0.1967, 0.5)
     """
-    table = real_array("law", law, 2)
-    g = real_array("values", values, 2)
+    table = _real_array("law", law, 2)
+    g = _real_array("values", values, 2)
     k = g.shape[1]
     m = round(math.log(len(table)) / math.log(k)) if k > 1 else 0
     if m < 1 or k**m != len(table) or table.shape[1] != len(g):
@@ -401,7 +398,7 @@ def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = 
         sample += float(np.sum(np.moveaxis(chance, place, -1) * own)) / m
         logs = np.log(np.moveaxis(cube, place, 0))
         largest = max(largest, float((logs.max(axis=0) - logs.min(axis=0)).max()))
-    return Gap(sample, population, largest)
+    return _Gap(sample, population, largest)
 
 
 # Private mechanisms small enough to enumerate, two of which attain the constants of Theorem 3.
@@ -420,7 +417,7 @@ def _weight(epsilon: float, side: str) -> float:
     return check_positive("epsilon", epsilon) * (1.0 if side == "over" else -1.0)
 
 
-def response_gap(k: int, *, epsilon: float, side: Side = "over") -> float:
+def response_gap(k: int, *, epsilon: float, side: _Side = "over") -> float:
     r"""Relative gap of k-ary randomised response on one record, in closed form.
 
     :math:`(1-\frac1k)(1-e^{-\epsilon})` for :math:`g=1\{\cdot=\text{answer}\}`; on the side
@@ -433,7 +430,7 @@ def response_gap(k: int, *, epsilon: float, side: Side = "over") -> float:
     return (1.0 - 1.0 / values) * abs(math.expm1(-_weight(epsilon, side)))
 
 
-def inclusion_probability(p: float, *, epsilon: float, side: Side = "over") -> float:
+def inclusion_probability(p: float, *, epsilon: float, side: _Side = "over") -> float:
     r"""Probability with which the subset mechanism includes an element that the data contain.
 
     Others enter with probability ``p``; its odds are :math:`e^{\pm\epsilon}` times theirs.
@@ -446,7 +443,7 @@ def inclusion_probability(p: float, *, epsilon: float, side: Side = "over") -> f
     return factor * share / (1.0 - share + factor * share)
 
 
-def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: Side = "over") -> float:
+def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: _Side = "over") -> float:
     r"""Relative gap of the subset mechanism, :math:`(1-\frac1k)^m(1-p)(1-e^{-\epsilon})`.
 
     >>> round(subset_gap(10**5, 100, 1e-3, epsilon=0.5), 4)
@@ -457,7 +454,7 @@ def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: Side = "over")
     return fresh * rest * abs(math.expm1(-_weight(epsilon, side)))
 
 
-def response_mechanism(k: int, *, epsilon: float, side: Side = "over") -> tuple[Array, Array]:
+def response_mechanism(k: int, *, epsilon: float, side: _Side = "over") -> tuple[Array, Array]:
     """Table of k-ary randomised response on one record, as :func:`exact_gap` takes it.
 
     >>> law, values = response_mechanism(3, epsilon=1.0)
@@ -470,7 +467,7 @@ def response_mechanism(k: int, *, epsilon: float, side: Side = "over") -> tuple[
 
 
 def subset_mechanism(
-    k: int, m: int, p: float, *, epsilon: float, side: Side = "over"
+    k: int, m: int, p: float, *, epsilon: float, side: _Side = "over"
 ) -> tuple[Array, Array]:
     """Table of the mechanism that releases a random subset of the domain.
 
@@ -513,7 +510,7 @@ def random_mechanism(
 
 def draw_subset(
     data: ArrayLike, k: int, p: float, *, epsilon: float, rng: np.random.Generator,
-    side: Side = "over",
+    side: _Side = "over",
 ) -> NDArray[np.bool_]:  # fmt: skip
     """Draw which of k elements the subset mechanism releases, for records in 0, ..., k - 1.
 

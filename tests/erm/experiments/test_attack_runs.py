@@ -7,9 +7,9 @@ import pytest
 
 from dplit.audit import epsilon_lower_bound
 from dplit.erm.experiments.attacks import (
-    reconstruct_target,
+    _reconstruct_target,
+    _reconstruction_target,
     reconstruction_runs,
-    reconstruction_target,
     two_point_hits,
 )
 from dplit.erm.pairs import hinge_pair
@@ -63,7 +63,7 @@ def test_the_attack_fails_against_fresh_noise():
 
 @pytest.mark.claim("erm-beyond-reconstruction")
 def test_targets_are_released_with_the_printed_noise():
-    targets = [reconstruction_target(Trial(t, seed=1, name="erm-target")) for t in range(300)]
+    targets = [_reconstruction_target(Trial(t, seed=1, name="erm-target")) for t in range(300)]
     shifts = np.array([t.answers[0] - t.exact[0] for t in targets])
     scale = least_squares_scale(epsilon=0.5, kappa=1.0, label_bound=1.0, regularization=0.05,
                                 n_records=50, rule="printed")  # fmt: skip
@@ -91,11 +91,11 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="restarts must be at least 1"):
         reconstruction_runs((5,), n_trials=1, seed=0, restarts=0)
     with pytest.raises(ValueError, match="n_records must be at least 2"):
-        reconstruction_target(Trial(0, seed=0, name="x"), n_records=1)
+        _reconstruction_target(Trial(0, seed=0, name="x"), n_records=1)
     with pytest.raises(ValueError, match="epsilon must be positive"):
-        reconstruction_target(Trial(0, seed=0, name="x"), epsilon=0.0)
-    target = reconstruction_target(Trial(0, seed=0, name="x"), n_points=4)
+        _reconstruction_target(Trial(0, seed=0, name="x"), epsilon=0.0)
+    target = _reconstruction_target(Trial(0, seed=0, name="x"), n_points=4)
     with pytest.raises(ValueError, match="n_points must be at most 4"):
-        reconstruct_target(target, 5, rng=_rng())
+        _reconstruct_target(target, 5, rng=_rng())
     with pytest.raises(ValueError, match="releases must be at least 1"):
         two_point_hits([0.0, 1.0], [1.0, 0.0], scale=1.0, runs=0, rng=_rng())

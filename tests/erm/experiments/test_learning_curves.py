@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dplit.erm.experiments.learning_curves import (
-    HINGE_SETTINGS,
-    NOISES,
+    _HINGE_SETTINGS,
+    _NOISES,
     hinge_approximation,
     hinge_bounds,
     hinge_curves,
@@ -31,7 +31,7 @@ def hinge():
 
 def _table(runs):
     """All risks by trial, setting, size and noise."""
-    return np.stack([runs.of(noise) for noise in NOISES], axis=-1)
+    return np.stack([runs.of(noise) for noise in _NOISES], axis=-1)
 
 
 def _wave_labels(rng, size):
@@ -155,7 +155,7 @@ def test_slope_of_an_exact_power_is_exact():
 
 
 def test_settings_are_the_four_of_the_chapter():
-    assert [(s.beta, s.epsilon) for s in HINGE_SETTINGS] == [
+    assert [(s.beta, s.epsilon) for s in _HINGE_SETTINGS] == [
         (0.25, None), (0.5, None), (0.25, 0.5), (0.5, 0.5)
     ]  # fmt: skip
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplit.erm.experiments.learning_curves import (
-    LEAST_SQUARES_SETTINGS,
+    _LEAST_SQUARES_SETTINGS,
     least_squares_approximation,
     least_squares_bounds,
     least_squares_curves,
@@ -29,7 +29,7 @@ def test_least_squares_curves_agree_with_a_direct_fit(squared):
     x = rng.random(256)
     y = 0.5 * np.sin(2 * np.pi * x) + 0.5 * rng.uniform(-1, 1, 256)
     grid = (np.arange(512) + 0.5) / 512
-    for i, setting in enumerate(LEAST_SQUARES_SETTINGS):
+    for i, setting in enumerate(_LEAST_SQUARES_SETTINGS):
         for j, m in enumerate(SIZES):
             phi, penalty = trigonometric_features(x[:m]), m ** (-1 / 3 if i == 0 else -1 / 2)
             assert squared.regularization[i, j] == pytest.approx(penalty)

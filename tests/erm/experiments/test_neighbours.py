@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplit.erm.experiments.neighbours import (
-    Replacements,
+    _Replacements,
     climb,
     draw_replacements,
     replacement_distances,
@@ -140,6 +140,6 @@ def test_bad_input_is_named():
         draw_replacements(points, y, 1, loss="hinge", rng=stream(0, "bad", "data"))
     with pytest.raises(ValueError, match="sizes must be at least 1"):
         stability_curve([0], loss="hinge", n_sets=1, n_replacements=2, seed=0)
-    one = Replacements(np.array([0]), np.zeros((1, 2)), np.array([1.0]))
+    one = _Replacements(np.array([0]), np.zeros((1, 2)), np.array([1.0]))
     with pytest.raises(ValueError, match="steps must be at least 1"):
         climb(points, y, one, loss="hinge", steps=0)

@@ -8,7 +8,7 @@ import pytest
 from dplit.audit import gaussian_dp_lower_bound
 from dplit.erm.attacks import hinge_pair
 from dplit.erm.experiments.attacks import (
-    PowerAudit,
+    _PowerAudit,
     audit_power_curve,
     reconstruct_through,
     release_paths,
@@ -98,7 +98,7 @@ def test_paths_scatter_around_the_two_functions():
 
 
 def test_rates_and_hits_by_hand():
-    audit = PowerAudit(np.array([0.2, 1.0, -1.0]), np.array([-0.5, 0.1, -2.0]), 1.0)
+    audit = _PowerAudit(np.array([0.2, 1.0, -1.0]), np.array([-0.5, 0.1, -2.0]), 1.0)
     true, false = audit.rates(np.array([0.0, 0.5]))
     np.testing.assert_allclose(true, [2 / 3, 1 / 3])
     np.testing.assert_allclose(false, [1 / 3, 0.0])

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest
 
 from dplit.erm.attacks import sign_pattern_probability
-from dplit.erm.experiments.attacks import pattern_curve, pattern_hits
+from dplit.erm.experiments.attacks import _pattern_hits, pattern_curve
 from dplit.erm.pairs import hinge_pair
 from dplit.streams import stream
 
@@ -26,11 +26,11 @@ def test_pattern_rates_are_the_exact_probabilities(pattern):
     """Binomial test, false alarm 1e-5 each; kills a scale off by 5 % (7 standard errors)."""
     f, g = PAIR.values([1.0, -1.0])
     s, n = 0.1, 100_000
-    hits = pattern_hits(f, pattern, scale=s, runs=n, rng=_rng(2))
+    hits = _pattern_hits(f, pattern, scale=s, runs=n, rng=_rng(2))
     exact = sign_pattern_probability(f, pattern, scale=s)
     assert binomtest(hits, n, exact).pvalue > 1e-5
     if pattern == [1, -1]:
-        assert pattern_hits(g, pattern, scale=s, runs=n, rng=_rng(3)) == 0
+        assert _pattern_hits(g, pattern, scale=s, runs=n, rng=_rng(3)) == 0
 
 
 @pytest.mark.claim("erm-svm-sgn")
@@ -57,9 +57,9 @@ def test_the_curve_does_not_depend_on_sample_size_and_penalty():
 
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="pattern must hold 2 labels"):
-        pattern_hits([0.0, 1.0], [1], scale=1.0, runs=1, rng=_rng())
+        _pattern_hits([0.0, 1.0], [1], scale=1.0, runs=1, rng=_rng())
     with pytest.raises(ValueError, match="releases must be at least 1"):
-        pattern_hits([0.0, 1.0], [1, 1], scale=1.0, runs=0, rng=_rng())
+        _pattern_hits([0.0, 1.0], [1, 1], scale=1.0, runs=0, rng=_rng())
     with pytest.raises(ValueError, match="epsilons must not be empty"):
         pattern_curve([], runs=1, seed=0)
     with pytest.raises(ValueError, match="epsilon must be positive"):

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.erm.attacks import (
-    HingePair,
-    Reconstruction,
+    _HingePair,
+    _Reconstruction,
     reconstruct_record,
     sign_pattern_probability,
     two_point_attack,
@@ -36,17 +36,10 @@ from dplit.trials import Trial, run_trials
 
 __all__ = [
     "RELEASES",
-    "PatternCurve",
-    "PowerAudit",
-    "ReconstructionRuns",
-    "Target",
     "audit_power_curve",
     "pattern_curve",
-    "pattern_hits",
-    "reconstruct_target",
     "reconstruct_through",
     "reconstruction_runs",
-    "reconstruction_target",
     "release_paths",
     "search_questions",
     "two_point_hits",
@@ -56,7 +49,7 @@ __all__ = [
 # The released classifier :math:`\mathrm{sgn}(f_z+b)`: how often it shows a pattern of labels.
 
 
-def pattern_hits(
+def _pattern_hits(
     values: ArrayLike, pattern: ArrayLike, *, scale: float, runs: int, rng: np.random.Generator
 ) -> int:
     r"""How often, in ``runs`` releases, :math:`\mathrm{sgn}(f+b)` shows a pattern of labels."""
@@ -68,7 +61,7 @@ def pattern_hits(
 
 
 @dataclass(frozen=True)
-class PatternCurve:
+class _PatternCurve:
     """Probability of the labels (+, -) at the points (1, -1) on two neighbouring data sets.
 
     ``exact`` and ``hits`` on z, ``other_hits`` on the neighbour, shape (2, k): for the printed and
@@ -90,7 +83,7 @@ class PatternCurve:
 def pattern_curve(
     epsilons: Sequence[float], *, runs: int, seed: int, n_records: int = 101,
     regularization: float = 0.1, name: str = "erm-svm-sgn",
-) -> PatternCurve:  # fmt: skip
+) -> _PatternCurve:  # fmt: skip
     """Release the classifier of a balanced pair at several budgets and count the pattern (+, -)."""
     if len(epsilons) == 0:
         raise ValueError("epsilons must not be empty")
@@ -108,8 +101,10 @@ def pattern_curve(
             exact[row, k] = sign_pattern_probability(functions[0], pattern, scale=scale)
             for side, values in enumerate(functions):
                 rng = stream(seed, name, "noise", 4 * k + 2 * row + side)
-                hits[row, side, k] = pattern_hits(values, pattern, scale=scale, runs=count, rng=rng)
-    return PatternCurve(np.array(epsilons, float), exact, hits[:, 0], hits[:, 1], count)
+                hits[row, side, k] = _pattern_hits(
+                    values, pattern, scale=scale, runs=count, rng=rng
+                )
+    return _PatternCurve(np.array(epsilons, float), exact, hits[:, 0], hits[:, 1], count)
 
 
 # The attacks on the scalar shift, turned on the repairs through their public estimators.
@@ -127,10 +122,10 @@ _attack = partial(
 
 _RECORD = [[0.3, -0.2]]
 
-Rng = np.random.Generator
+_Rng = np.random.Generator
 
 
-def _wave_records(n_records: int, rng: Rng) -> tuple[Array, Array]:
+def _wave_records(n_records: int, rng: _Rng) -> tuple[Array, Array]:
     """Inputs uniform on the square; labels a wave plus noise uniform on [-0.2, 0.2]."""
     X = rng.uniform(-1.0, 1.0, (n_records, 2))
     return X, 0.8 * np.sin(np.pi * X[:, 0]) + 0.2 * rng.uniform(-1.0, 1.0, n_records)
@@ -184,7 +179,7 @@ def reconstruct_through(
 
 
 def search_questions(
-    pair: HingePair, *, sigma: float, counts: Sequence[int], n_sets: int, rng: np.random.Generator
+    pair: _HingePair, *, sigma: float, counts: Sequence[int], n_sets: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
     """Power of random sets of points, shape (len(counts), n_sets), and of asking at the record."""
 
@@ -199,7 +194,7 @@ def search_questions(
 
 
 @dataclass(frozen=True)
-class PowerAudit:
+class _PowerAudit:
     """Statistics of the likelihood-ratio attack on releases of two neighbours.
 
     ``first`` and ``second`` are the releases along their difference, in units of it: without noise
@@ -220,7 +215,7 @@ class PowerAudit:
         return int(np.sum(self.first > threshold)), int(np.sum(self.second > threshold))
 
 
-def _estimator_values(label: int, runs: int, budget: tuple[float, float], rng: Rng) -> Array:
+def _estimator_values(label: int, runs: int, budget: tuple[float, float], rng: _Rng) -> Array:
     """Released values at the one record, over fits of the public estimator."""
     model = PrivateKernelClassifier(
         regularization=0.5, n_components=1, classes=(-1, 1), random_state=rng, accuracy=1e-4,
@@ -230,7 +225,7 @@ def _estimator_values(label: int, runs: int, budget: tuple[float, float], rng: R
     return np.array([float(fit.decision_function(_RECORD)[0]) for fit in fits])
 
 
-def _oracle_values(label: int, runs: int, budget: tuple[float, float], rng: Rng) -> Array:
+def _oracle_values(label: int, runs: int, budget: tuple[float, float], rng: _Rng) -> Array:
     """Answers at the one record, over runs of the curator's oracle."""
 
     def kernel(X: Array, Z: Array) -> Array:  # without checks: it is called very often
@@ -249,7 +244,7 @@ def _oracle_values(label: int, runs: int, budget: tuple[float, float], rng: Rng)
 def audit_power_curve(
     *, seed: int, runs: int, epsilon: float = 4.0, delta: float = 1e-5,
     through: Literal["estimator", "oracle"] = "estimator",
-) -> PowerAudit:  # fmt: skip
+) -> _PowerAudit:  # fmt: skip
     r"""Run the best attack on a Gaussian-process release of neighbours that attain Theorem 2.
 
     One record of either class, lambda = 1/2: the hinge minimisers are :math:`\pm K_x`, and the
@@ -263,11 +258,11 @@ def audit_power_curve(
         values(label, count, budget, stream(seed, name, "noise", int(label > 0))) / 2.0
         for label in (1, -1)
     )
-    return PowerAudit(first, second, 1.0 / float(gaussian_sigma(epsilon=epsilon, delta=delta)))
+    return _PowerAudit(first, second, 1.0 / float(gaussian_sigma(epsilon=epsilon, delta=delta)))
 
 
 def release_paths(
-    pair: HingePair, ticks: Array, *, epsilon: float, delta: float, n_paths: int, seed: int
+    pair: _HingePair, ticks: Array, *, epsilon: float, delta: float, n_paths: int, seed: int
 ) -> tuple[Array, Array]:
     """Released functions of two neighbours at first coordinates ``ticks``, (n_paths, q) each.
 
@@ -307,7 +302,7 @@ def two_point_hits(
 
 
 @dataclass(frozen=True)
-class Target:
+class _Target:
     """One private data set, its fit released at some points, and what the adversary knows of it.
 
     The last record is the target, all others are known; ``exact`` are values of the fit at
@@ -326,10 +321,10 @@ class Target:
         return np.append(self.X[-1], self.y[-1])
 
 
-def reconstruction_target(
+def _reconstruction_target(
     trial: Trial, *, epsilon: float = 0.5, n_records: int = 50, n_points: int = 12,
     as_printed: bool = True,
-) -> Target:  # fmt: skip
+) -> _Target:  # fmt: skip
     """Draw a data set, fit regularised least squares and release it with the paper's noise.
 
     The scale is that printed in Section 5.1 for kappa = M = 1; the adversary draws the points.
@@ -346,12 +341,12 @@ def reconstruction_target(
     )  # fmt: skip
     noise = trial.stream("noise")
     answers = release_scalar_shift(exact, scale=scale, rng=noise, as_printed=as_printed)
-    return Target(X, y, points, exact, answers)
+    return _Target(X, y, points, exact, answers)
 
 
-def reconstruct_target(
-    target: Target, n_points: int, *, rng: np.random.Generator, restarts: int = 40
-) -> Reconstruction:
+def _reconstruct_target(
+    target: _Target, n_points: int, *, rng: np.random.Generator, restarts: int = 40
+) -> _Reconstruction:
     """Attack a target with its first ``n_points`` answers; all but the last record are known."""
     n = check_integer("n_points", n_points, minimum=2)
     if n > len(target.answers):
@@ -363,7 +358,7 @@ def reconstruct_target(
 
 
 @dataclass(frozen=True)
-class ReconstructionRuns:
+class _ReconstructionRuns:
     """Reconstruction against the number of answers; rows are trials, columns numbers of answers.
 
     Error (largest coordinate) of the ``nearest`` and ``farthest`` record that explains the answers;
@@ -380,10 +375,10 @@ class ReconstructionRuns:
 def _one_run(
     trial: Trial, counts: tuple[int, ...], restarts: int, as_printed: bool
 ) -> tuple[list[tuple[float, float, int]], float]:
-    target = reconstruction_target(trial, n_points=max(counts), as_printed=as_printed)
+    target = _reconstruction_target(trial, n_points=max(counts), as_printed=as_printed)
     rng, rows = trial.stream("public"), []
     for n in counts:
-        found = reconstruct_target(target, n, rng=rng, restarts=restarts)
+        found = _reconstruct_target(target, n, rng=rng, restarts=restarts)
         tried = found.solutions if len(found.solutions) else found.best[None]
         errors = np.abs(tried - target.record).max(axis=1)
         rows.append((float(errors.min()), float(errors.max()), len(found.solutions)))
@@ -394,7 +389,7 @@ def reconstruction_runs(
     counts: Sequence[int] = tuple(range(2, 13)), *, n_trials: int, seed: int,
     name: str = "erm-beyond-reconstruction", restarts: int = 40, as_printed: bool = True,
     n_jobs: int | None = 1,
-) -> ReconstructionRuns:  # fmt: skip
+) -> _ReconstructionRuns:  # fmt: skip
     """Attack many data sets with growing numbers of answers."""
     numbers = tuple(check_integer("counts", n, minimum=2) for n in counts)
     if not numbers:
@@ -403,7 +398,7 @@ def reconstruction_runs(
     one = partial(_one_run, counts=numbers, restarts=restarts, as_printed=as_printed)
     results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs, progress=False)
     rows = np.array([row for row, _ in results])  # (T, k, 3)
-    return ReconstructionRuns(
+    return _ReconstructionRuns(
         np.array(numbers, dtype=np.intp), rows[..., 0], rows[..., 1], rows[..., 2].astype(np.intp),
         np.array([shift for _, shift in results]),
     )  # fmt: skip

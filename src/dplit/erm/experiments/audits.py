@@ -26,13 +26,11 @@ from dplit._checks import (
 from dplit.audit import Controls, EventAudit, audit_hits, clopper_pearson, run_controls
 from dplit.baselines import PerturbedObjective, objective_perturbation
 from dplit.baselines.objective import SmoothLoss, loss_slopes
-from dplit.erm.losses import real_array
+from dplit.erm.losses import _real_array
 from dplit.erm.release import release_scalar_shift
 from dplit.streams import stream
 
 __all__ = [
-    "LineAudit",
-    "ShiftAudit",
     "answer_delta",
     "audit_answer",
     "audit_controls",
@@ -51,8 +49,8 @@ _BINS = 16
 
 def privacy_loss(outputs: ArrayLike, value: float, neighbour: float, *, scale: float) -> Array:
     r"""Log ratio of the densities of one released value: :math:`(|t-f_{\bar z}|-|t-f_z|)/s`."""
-    t = real_array("outputs", outputs)
-    ends = real_array("value and neighbour", [value, neighbour], 1)
+    t = _real_array("outputs", outputs)
+    ends = _real_array("value and neighbour", [value, neighbour], 1)
     s = check_positive("scale", scale)
     return np.asarray((np.abs(t - ends[1]) - np.abs(t - ends[0])) / s)
 
@@ -67,7 +65,7 @@ def answer_delta(*, epsilon: float, gap: float, scale: float) -> float:
 
 
 @dataclass(frozen=True)
-class ShiftAudit:
+class _ShiftAudit:
     """An audit of one answer, by the event "it exceeds ``value``", and its picture bin by bin.
 
     ``losses`` are log ratios of hit rates at the bins' ``centres``; each bin's interval from
@@ -82,7 +80,7 @@ class ShiftAudit:
 
 
 def _check_order(value: float, neighbour: float) -> tuple[float, float]:
-    f, g = real_array("value and neighbour", [value, neighbour], 1)
+    f, g = _real_array("value and neighbour", [value, neighbour], 1)
     if not f > g:
         raise ValueError(f"value must exceed neighbour, got {value!r} and {neighbour!r}")
     return float(f), float(g)
@@ -91,7 +89,7 @@ def _check_order(value: float, neighbour: float) -> tuple[float, float]:
 def audit_answer(
     value: float, neighbour: float, *, scale: float, epsilon: float, runs: int,
     confidence: float = 0.9999, rng: np.random.Generator,
-) -> ShiftAudit:  # fmt: skip
+) -> _ShiftAudit:  # fmt: skip
     """Audit one answer of the release against a claimed pure epsilon, from outputs alone.
 
     ``value > neighbour`` are the function at one point on neighbouring data; a true claim is not
@@ -116,7 +114,7 @@ def audit_answer(
         losses = np.log(counts[0]) - np.log(counts[1])
         low = np.log(limits[0, :, 0]) - np.log(limits[1, :, 1])
         high = np.log(limits[0, :, 1]) - np.log(limits[1, :, 0])
-    return ShiftAudit(event, 0.5 * (edges[1:] + edges[:-1]), losses, low, high)
+    return _ShiftAudit(event, 0.5 * (edges[1:] + edges[:-1]), losses, low, high)
 
 
 def audit_power(*, loss: float, epsilon: float, runs: int, confidence: float = 0.9999) -> float:
@@ -175,7 +173,7 @@ def audit_controls(
 # :math:`a_i=-\ell'(u_iw)`, and its density is that of b times :math:`|b'(w)|`.
 
 
-class LineAudit(NamedTuple):
+class _LineAudit(NamedTuple):
     """What two neighbours on the line show of the guarantee, by quadrature.
 
     ``log_ratio`` is the largest logarithm of the ratio of the two densities, ``delta`` the larger
@@ -206,12 +204,12 @@ def line_log_density(
 def audit_line(
     u: ArrayLike, v: ArrayLike, *, epsilon: float, delta: float, regularization: float,
     loss: SmoothLoss = "huberised_hinge", smoothing: float = 0.5, n_points: int = 200_001,
-) -> LineAudit:  # fmt: skip
+) -> _LineAudit:  # fmt: skip
     """Compare the exact densities of the release on two neighbouring data sets on the line.
 
     ``u`` and ``v`` are products of record and label in [-1, 1] that differ in one entry.
     """
-    first, second = real_array("u", u, 1), real_array("v", v, 1)
+    first, second = _real_array("u", u, 1), _real_array("v", v, 1)
     if first.shape != second.shape or np.sum(first != second) > 1:
         raise ValueError(f"v must differ from u in one entry, got {first.tolist()} and {v!r}")
     model = objective_perturbation(
@@ -230,12 +228,12 @@ def audit_line(
     growth = math.exp(epsilon)
     excess = [np.maximum(p - growth * q, 0.0), np.maximum(q - growth * p, 0.0)]
     largest = max(float(np.trapezoid(values, w)) for values in excess)
-    return LineAudit(float(np.abs(logs[0] - logs[1]).max()), largest)
+    return _LineAudit(float(np.abs(logs[0] - logs[1]).max()), largest)
 
 
 def random_line_pairs(
     count: int, *, epsilon: float, delta: float, loss: SmoothLoss, rng: np.random.Generator
-) -> list[LineAudit]:
+) -> list[_LineAudit]:
     """Audit random neighbours of 1 to 20 records, one of which is replaced by an end."""
     audits = []
     for _ in range(check_integer("count", count)):

@@ -18,7 +18,7 @@ from scipy.stats import norm
 from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
 from dplit.baselines import noisy_gradient_descent, objective_perturbation
 from dplit.datasets.classification import load_problem
-from dplit.erm.estimators import add_noise, certified_weights
+from dplit.erm.estimators import _add_noise, _certified_weights
 from dplit.erm.losses import trigonometric_features
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
@@ -27,17 +27,15 @@ from dplit.trials import Runs, run_trials
 
 __all__ = [
     "METHODS",
-    "PROBLEMS",
-    "Comparison",
     "compare",
     "gaussian_error",
     "public_regularization",
 ]
 
 
-Problem = Literal["waves", "cancer", "digits"]
+_Problem = Literal["waves", "cancer", "digits"]
 
-PROBLEMS: tuple[Problem, ...] = ("waves", "cancer", "digits")
+_PROBLEMS: tuple[_Problem, ...] = ("waves", "cancer", "digits")
 
 #: In the order of the legend; the last two are no private learners.
 METHODS = (
@@ -61,7 +59,7 @@ _FREQUENCIES = 100
 
 
 @dataclass(frozen=True)
-class Comparison(Runs):
+class _Comparison(Runs):
     """Misclassification of every method, (n_repeats, n_settings), one noise draw per repetition.
 
     ``settings`` pairs numbers of records with epsilons; ``expected`` is the error of the Gaussian
@@ -142,7 +140,7 @@ def _errors(
     penalty = public_regularization(m, epsilon)
     weights, sensitivity = fits(m, penalty)
     free, _ = fits(m, public_regularization(m, np.inf))
-    noisy = partial(add_noise, weights, sensitivity, task.asked, epsilon=epsilon, delta=delta)
+    noisy = partial(_add_noise, weights, sensitivity, task.asked, epsilon=epsilon, delta=delta)
     perturbed = partial(
         objective_perturbation, task.F, task.y, epsilon=epsilon, data_norm=1.0,
         regularization=penalty, loss="huberised_hinge", rng=rng,
@@ -177,7 +175,7 @@ def _trial(
 
     @cache
     def fits(m: int, penalty: float) -> tuple[Array, float]:
-        return certified_weights(
+        return _certified_weights(
             tasks[m].F, tasks[m].y, loss="hinge", regularization=penalty, tau=0.5, accuracy=0.01
         )
 
@@ -186,15 +184,15 @@ def _trial(
 
 
 def compare(
-    problem: Problem, *, settings: Sequence[tuple[int, float]], seed: int, delta: float = 1e-5,
+    problem: _Problem, *, settings: Sequence[tuple[int, float]], seed: int, delta: float = 1e-5,
     n_repeats: int = 10, n_jobs: int = 1,
-) -> Comparison:  # fmt: skip
+) -> _Comparison:  # fmt: skip
     """Misclassification of all methods at equal privacy, for replacing one record.
 
     ``settings`` pairs numbers of records with epsilons. ``"waves"`` has 80 features and a tenth of
     the labels wrong, bundled data 200 random Fourier features and a new split per repetition.
     """
-    check_choice("problem", problem, PROBLEMS)
+    check_choice("problem", problem, _PROBLEMS)
     pairs = tuple(
         (check_integer("n_records", m), check_positive("epsilon", e)) for m, e in settings
     )
@@ -213,4 +211,4 @@ def compare(
         for method in METHODS
     }
     expected = np.array([[value for _, value in trial] for trial in trials])
-    return Comparison(errors, pairs, expected)
+    return _Comparison(errors, pairs, expected)

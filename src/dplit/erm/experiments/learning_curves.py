@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from dplit._checks import Array, check_finite_array, check_integer, check_positive
-from dplit.erm.losses import real_array, trigonometric_features
+from dplit.erm.losses import _real_array, trigonometric_features
 from dplit.erm.minimisers import fit_linear
 from dplit.erm.rates import (
-    Scale,
+    _Scale,
     excess_bound,
     least_squares_bound,
     least_squares_noise,
@@ -34,12 +34,6 @@ from dplit.erm.utility import expected_loss_laplace, wrong_sign_probability
 from dplit.trials import Estimate, Runs, Trial, run_trials
 
 __all__ = [
-    "HINGE_SETTINGS",
-    "LEAST_SQUARES_SETTINGS",
-    "NOISES",
-    "HingeCurves",
-    "LeastSquaresCurves",
-    "Setting",
     "hinge_approximation",
     "hinge_bounds",
     "hinge_curves",
@@ -51,15 +45,15 @@ __all__ = [
 
 
 #: Probability that a label of the classification problem is that of the square wave.
-LABEL_QUALITY = 0.9
+_LABEL_QUALITY = 0.9
 
 #: Noises of the hinge curves along the last axis.
-NOISES = ("none", "printed", "doubled")
+_NOISES = ("none", "printed", "doubled")
 
 _GRID = 2000
 
 
-class Setting(NamedTuple):
+class _Setting(NamedTuple):
     """How budget and lambda depend on m: the ``beta`` assumed, and ``epsilon`` if it is fixed."""
 
     name: str
@@ -67,15 +61,15 @@ class Setting(NamedTuple):
     epsilon: float | None
 
 
-HINGE_SETTINGS = (
-    Setting("Theorem 4, β = 1/4", 0.25, None),
-    Setting("Theorem 4, β = 1/2", 0.5, None),
-    Setting("fixed ε = 1/2, β = 1/4", 0.25, 0.5),
-    Setting("fixed ε = 1/2, β = 1/2", 0.5, 0.5),
+_HINGE_SETTINGS = (
+    _Setting("Theorem 4, β = 1/4", 0.25, None),
+    _Setting("Theorem 4, β = 1/2", 0.5, None),
+    _Setting("fixed ε = 1/2, β = 1/4", 0.25, 0.5),
+    _Setting("fixed ε = 1/2, β = 1/2", 0.5, 0.5),
 )
 
 
-def hinge_schedule(setting: Setting, m: int) -> tuple[float, float]:
+def _hinge_schedule(setting: _Setting, m: int) -> tuple[float, float]:
     r"""Theorem 4's budget and lambda, or :math:`\lambda=(m\epsilon)^{-1/(\beta+1)}`."""
     if setting.epsilon is None:
         return theorem4_schedule(m, beta=setting.beta)
@@ -83,7 +77,7 @@ def hinge_schedule(setting: Setting, m: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class HingeCurves(Runs):
+class _HingeCurves(Runs):
     """Excess hinge risks by noise, shape (trials, s, n): by setting and number of records.
 
     ``misclassified`` is the excess misclassification of the sign; no fit is further from its
@@ -91,7 +85,7 @@ class HingeCurves(Runs):
     """
 
     sizes: NDArray[np.int64]
-    settings: tuple[Setting, ...]
+    settings: tuple[_Setting, ...]
     regularization: Array
     epsilon: Array
     misclassified: Runs
@@ -99,8 +93,8 @@ class HingeCurves(Runs):
 
 
 def _schedules(
-    schedule: Callable[[Setting, int], tuple[float, float]],
-    settings: tuple[Setting, ...],
+    schedule: Callable[[_Setting, int], tuple[float, float]],
+    settings: tuple[_Setting, ...],
     sizes: NDArray[np.int64],
 ) -> tuple[Array, Array]:
     """Budgets and penalties by setting and size."""
@@ -108,7 +102,7 @@ def _schedules(
     return pairs[..., 0], pairs[..., 1]
 
 
-def check_sizes(sizes: ArrayLike) -> NDArray[np.int64]:
+def _check_sizes(sizes: ArrayLike) -> NDArray[np.int64]:
     """Return increasing positive integers as an array."""
     values = np.asarray(check_finite_array("sizes", sizes, ndim=1))
     if values.dtype.kind not in "iu" or values.min() < 1 or np.any(np.diff(values) <= 0):
@@ -121,7 +115,7 @@ def _hinge_risks(weights: Array, scales: Sequence[float]) -> tuple[Array, Array]
     grid, features = _hinge_grid()
     wave, values = np.sign(np.sin(2.0 * math.pi * grid)), features @ weights
     hinge, wrong = np.empty(len(scales)), np.empty(len(scales))
-    q = LABEL_QUALITY
+    q = _LABEL_QUALITY
     for j, s in enumerate(scales):
         right = expected_loss_laplace("hinge", values, wave, scale=s)
         other = expected_loss_laplace("hinge", values, -wave, scale=s)
@@ -136,17 +130,17 @@ def _hinge_grid() -> tuple[Array, Array]:
     return grid, trigonometric_features(grid)
 
 
-def hinge_trial(trial: Trial, sizes: NDArray[np.int64], tol: float) -> tuple[Array, Array, float]:
+def _hinge_trial(trial: Trial, sizes: NDArray[np.int64], tol: float) -> tuple[Array, Array, float]:
     """One repetition of :func:`hinge_curves`: risks by setting, size and noise, and accuracy."""
     rng, largest = trial.stream("data"), int(sizes[-1])
     x = rng.random(largest)
-    y = np.sign(np.sin(2.0 * math.pi * x)) * np.where(rng.random(largest) < LABEL_QUALITY, 1, -1)
+    y = np.sign(np.sin(2.0 * math.pi * x)) * np.where(rng.random(largest) < _LABEL_QUALITY, 1, -1)
     features = trigonometric_features(x)
-    shape = (len(HINGE_SETTINGS), len(sizes), len(NOISES))
+    shape = (len(_HINGE_SETTINGS), len(sizes), len(_NOISES))
     excess, wrong, distance = np.empty(shape), np.empty(shape), 0.0
-    for i, setting in enumerate(HINGE_SETTINGS):
+    for i, setting in enumerate(_HINGE_SETTINGS):
         for j, m in enumerate(sizes.tolist()):
-            epsilon, penalty = hinge_schedule(setting, m)
+            epsilon, penalty = _hinge_schedule(setting, m)
             fit = fit_linear(features[:m], y[:m], loss="hinge", regularization=penalty, tol=tol)
             scale = noise_scale(
                 epsilon=epsilon, lipschitz=1.0, kappa=1.0, regularization=penalty, n_records=m
@@ -159,22 +153,22 @@ def hinge_trial(trial: Trial, sizes: NDArray[np.int64], tol: float) -> tuple[Arr
 def hinge_curves(
     n_trials: int, *, seed: int, sizes: ArrayLike, name: str = "erm-beyond-curves",
     n_jobs: int | None = 1, tol: float = 1e-10,
-) -> HingeCurves:  # fmt: skip
+) -> _HingeCurves:  # fmt: skip
     """Learning curves of the hinge loss with labels of a noisy square wave.
 
     Risks on 2000 midpoints of the unit interval; ``tol`` is the duality gap of every fit.
     """
-    records = check_sizes(sizes)
-    one = functools.partial(hinge_trial, sizes=records, tol=check_positive("tol", tol))
+    records = _check_sizes(sizes)
+    one = functools.partial(_hinge_trial, sizes=records, tol=check_positive("tol", tol))
     results = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs)
     excess, wrong, distances = zip(*results, strict=True)
     by_noise = [
-        {noise: np.array(table)[..., k] for k, noise in enumerate(NOISES)}
+        {noise: np.array(table)[..., k] for k, noise in enumerate(_NOISES)}
         for table in (excess, wrong)
     ]
-    epsilon, penalty = _schedules(hinge_schedule, HINGE_SETTINGS, records)
-    return HingeCurves(
-        by_noise[0], records, HINGE_SETTINGS, penalty, epsilon, Runs(by_noise[1]), max(distances)
+    epsilon, penalty = _schedules(_hinge_schedule, _HINGE_SETTINGS, records)
+    return _HingeCurves(
+        by_noise[0], records, _HINGE_SETTINGS, penalty, epsilon, Runs(by_noise[1]), max(distances)
     )
 
 
@@ -191,7 +185,7 @@ def hinge_approximation(regularization: float) -> float:
     return float(_hinge_risks(weights, (0.0,))[0][0] + penalty * weights @ weights)
 
 
-def hinge_bounds(curves: HingeCurves) -> Array:
+def hinge_bounds(curves: _HingeCurves) -> Array:
     """Bound by stability on the excess hinge risk with the doubled noise, by setting and size."""
     bounds = np.empty(curves.regularization.shape)
     for (i, j), penalty in np.ndenumerate(curves.regularization):
@@ -208,8 +202,8 @@ def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:
 
     The standard error is a jackknife's: it respects that one trial's results are dependent.
     """
-    table = real_array("values", values, 2)
-    m = real_array("sizes", sizes, 1)
+    table = _real_array("values", values, 2)
+    m = _real_array("sizes", sizes, 1)
     trials = check_integer("the number of trials", len(table), minimum=2)
     if table.shape[1] != len(m) or min(table.min(), m.min()) <= 0 or np.ptp(m) == 0:
         raise ValueError(
@@ -232,15 +226,15 @@ def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:
 
 
 #: Amplitude of the regression function and of the noise in its labels.
-AMPLITUDE = 0.5
+_AMPLITUDE = 0.5
 
-LEAST_SQUARES_SETTINGS = (
-    Setting("Section 5.1, β = 1", 1.0, None),
-    Setting("fixed ε = 1/2, β = 1", 1.0, 0.5),
+_LEAST_SQUARES_SETTINGS = (
+    _Setting("Section 5.1, β = 1", 1.0, None),
+    _Setting("fixed ε = 1/2, β = 1", 1.0, 0.5),
 )
 
 
-def least_squares_schedule(setting: Setting, m: int) -> tuple[float, float]:
+def _least_squares_schedule(setting: _Setting, m: int) -> tuple[float, float]:
     r"""Section 5.1's budget and lambda, or :math:`\lambda=m^{-2/(3+\beta)}` at fixed epsilon."""
     if setting.epsilon is None:
         penalty = float(m) ** (-2.0 / (3.0 * (setting.beta + 1.0)))
@@ -249,14 +243,14 @@ def least_squares_schedule(setting: Setting, m: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class LeastSquaresCurves(Runs):
+class _LeastSquaresCurves(Runs):
     """Excess squared risks by noise, shape (trials, s, n): by setting and number of records.
 
     ``noise`` is what each scale adds to them, shape (s, n), the same in every trial.
     """
 
     sizes: NDArray[np.int64]
-    settings: tuple[Setting, ...]
+    settings: tuple[_Setting, ...]
     regularization: Array
     epsilon: Array
     noise: dict[str, Array]
@@ -268,7 +262,7 @@ def _regression_weights() -> tuple[Array, Array]:
     frequencies = len(moments) // 2
     half = 0.5 * moments[:frequencies] ** 2
     target = np.zeros(2 * frequencies)
-    target[frequencies] = AMPLITUDE / moments[0]
+    target[frequencies] = _AMPLITUDE / moments[0]
     return target, np.concatenate([half, half])
 
 
@@ -277,25 +271,25 @@ def least_squares_approximation(regularization: float) -> tuple[float, float]:
     penalty = check_positive("regularization", regularization)
     target, moments = _regression_weights()
     share = penalty / (moments + penalty)
-    return float(np.sum(moments * target**2 * share)), AMPLITUDE**2 / 3.0
+    return float(np.sum(moments * target**2 * share)), _AMPLITUDE**2 / 3.0
 
 
-def least_squares_trial(trial: Trial, sizes: NDArray[np.int64]) -> Array:
+def _least_squares_trial(trial: Trial, sizes: NDArray[np.int64]) -> Array:
     """One repetition of :func:`least_squares_curves` from sums over growing samples."""
     rng, largest = trial.stream("data"), int(sizes[-1])
     x = rng.random(largest)
-    y = AMPLITUDE * (np.sin(2.0 * math.pi * x) + rng.uniform(-1.0, 1.0, largest))
+    y = _AMPLITUDE * (np.sin(2.0 * math.pi * x) + rng.uniform(-1.0, 1.0, largest))
     target, moments = _regression_weights()
     gram, right = np.zeros((len(target), len(target))), np.zeros(len(target))
-    excess, start = np.empty((len(LEAST_SQUARES_SETTINGS), len(sizes))), 0
+    excess, start = np.empty((len(_LEAST_SQUARES_SETTINGS), len(sizes))), 0
     for j, m in enumerate(sizes.tolist()):
         features = trigonometric_features(x[start:m])
         gram += features.T @ features
         right += features.T @ y[start:m]
         start = m
-        for i, setting in enumerate(LEAST_SQUARES_SETTINGS):
+        for i, setting in enumerate(_LEAST_SQUARES_SETTINGS):
             shifted = gram.copy()
-            shifted.flat[:: len(target) + 1] += m * least_squares_schedule(setting, m)[1]
+            shifted.flat[:: len(target) + 1] += m * _least_squares_schedule(setting, m)[1]
             weights = cho_solve(cho_factor(shifted, check_finite=False), right)
             excess[i, j] = float(moments @ (weights - target) ** 2)
     return excess
@@ -304,26 +298,26 @@ def least_squares_trial(trial: Trial, sizes: NDArray[np.int64]) -> Array:
 def least_squares_curves(
     n_trials: int, *, seed: int, sizes: ArrayLike, name: str = "erm-beyond-curves-squared",
     n_jobs: int | None = 1,
-) -> LeastSquaresCurves:  # fmt: skip
+) -> _LeastSquaresCurves:  # fmt: skip
     r"""Learning curves of least squares for :math:`y=\frac12\sin2\pi x+\frac12U[-1,1]`.
 
     The excess is the distance to the regression function in :math:`L^2`, exactly; that of 0 is 1/8.
     """
-    records = check_sizes(sizes)
-    one = functools.partial(least_squares_trial, sizes=records)
+    records = _check_sizes(sizes)
+    one = functools.partial(_least_squares_trial, sizes=records)
     plain = np.array(run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs))
-    epsilon, penalty = _schedules(least_squares_schedule, LEAST_SQUARES_SETTINGS, records)
-    noise = {scale: np.empty(penalty.shape) for scale in get_args(Scale)}
-    for scale, (i, j) in itertools.product(get_args(Scale), np.ndindex(penalty.shape)):
+    epsilon, penalty = _schedules(_least_squares_schedule, _LEAST_SQUARES_SETTINGS, records)
+    noise = {scale: np.empty(penalty.shape) for scale in get_args(_Scale)}
+    for scale, (i, j) in itertools.product(get_args(_Scale), np.ndindex(penalty.shape)):
         noise[scale][i, j] = least_squares_noise(
             n_records=int(records[j]), regularization=float(penalty[i, j]),
-            epsilon=float(epsilon[i, j]), label_bound=2.0 * AMPLITUDE, scale=scale,
+            epsilon=float(epsilon[i, j]), label_bound=2.0 * _AMPLITUDE, scale=scale,
         )  # fmt: skip
     excess = {"none": plain} | {scale: plain + added for scale, added in noise.items()}
-    return LeastSquaresCurves(excess, records, LEAST_SQUARES_SETTINGS, penalty, epsilon, noise)
+    return _LeastSquaresCurves(excess, records, _LEAST_SQUARES_SETTINGS, penalty, epsilon, noise)
 
 
-def least_squares_bounds(curves: LeastSquaresCurves) -> Array:
+def least_squares_bounds(curves: _LeastSquaresCurves) -> Array:
     """Bound on the excess squared risk without noise, by leaving one record out."""
     bounds = np.empty(curves.regularization.shape)
     for (i, j), penalty in np.ndenumerate(curves.regularization):

@@ -16,14 +16,12 @@ from scipy.special import expit
 
 from dplit._checks import Array, check_choice, check_integer, check_positive, check_rng
 from dplit.erm._solvers import duality_gap, logistic_weights
-from dplit.erm.losses import LOSSES, check_targets, gaussian_kernel, gram_rows
-from dplit.erm.minimisers import rkhs_norm, solve_gram
+from dplit.erm.losses import LOSSES, _check_targets, _gram_rows, gaussian_kernel
+from dplit.erm.minimisers import _solve_gram, rkhs_norm
 from dplit.erm.stability import RidgeNeighbours
 from dplit.trials import Trial, run_trials
 
 __all__ = [
-    "Distances",
-    "Replacements",
     "climb",
     "draw_replacements",
     "replacement_distances",
@@ -32,7 +30,7 @@ __all__ = [
 ]
 
 
-class Replacements(NamedTuple):
+class _Replacements(NamedTuple):
     """Single replacements: record ``removed[k]`` gives way to ``(points[k], labels[k])``."""
 
     removed: NDArray[np.intp]
@@ -40,7 +38,7 @@ class Replacements(NamedTuple):
     labels: Array
 
 
-class Distances(NamedTuple):
+class _Distances(NamedTuple):
     """Distances of neighbouring fits and how far the minimisers' can be from them."""
 
     values: Array
@@ -66,7 +64,7 @@ def wave_sample(
 
 def draw_replacements(
     points: Array, y: Array, count: int, *, loss: str, rng: np.random.Generator
-) -> Replacements:
+) -> _Replacements:
     """Draw replacements, half of them fresh records, the others a record with its label turned."""
     check_choice("loss", loss, LOSSES)
     fresh = check_integer("count", count, minimum=2) // 2
@@ -77,7 +75,7 @@ def draw_replacements(
         "classification" if loss in ("hinge", "logistic") else "regression"
     )
     new_points[:fresh], new_labels[:fresh] = wave_sample(fresh, task=task, rng=generator)
-    return Replacements(removed, new_points, new_labels)
+    return _Replacements(removed, new_points, new_labels)
 
 
 class _Fits:
@@ -91,7 +89,7 @@ class _Fits:
     ) -> None:
         self.K, self.pool_labels, self.m = K, y, m
         self.loss, self.regularization, self.tau = loss, regularization, tau
-        self.pool_rows = gram_rows(K) if loss == "logistic" else np.empty((len(y), 0))
+        self.pool_rows = _gram_rows(K) if loss == "logistic" else np.empty((len(y), 0))
         self.block, self.y = K[:m, :m].copy(), y[:m].copy()
         self.rows = self.pool_rows[:m].copy()
         self.start: Array | None = None
@@ -107,7 +105,7 @@ class _Fits:
         """Return coefficients of the sample as it stands and their distance to the minimiser."""
         if self.loss == "logistic":
             return self._logistic()
-        found = solve_gram(
+        found = _solve_gram(
             self.block, self.y, loss=self.loss, regularization=self.regularization, tau=self.tau,
             tol=1e-18, start=self.start,
         )  # fmt: skip
@@ -135,14 +133,14 @@ class _Fits:
 
 
 def replacement_distances(
-    points: ArrayLike, y: ArrayLike, replacements: Replacements, *, loss: str,
+    points: ArrayLike, y: ArrayLike, replacements: _Replacements, *, loss: str,
     regularization: float = 0.1, width: float = 0.5, tau: float = 0.75,
-) -> Distances:  # fmt: skip
+) -> _Distances:  # fmt: skip
     """Distances in the space between the fit of a sample and the fits after replacements.
 
     For least squares all come from one factorisation, without error.
     """
-    targets = check_targets(loss, np.concatenate([np.asarray(y), replacements.labels]))
+    targets = _check_targets(loss, np.concatenate([np.asarray(y), replacements.labels]))
     penalty = check_positive("regularization", regularization)
     pool = np.vstack([np.asarray(points, dtype=np.float64), replacements.points])
     K, m = gaussian_kernel(pool, pool, width=width), len(np.asarray(y))
@@ -151,16 +149,16 @@ def replacement_distances(
         near = RidgeNeighbours(K[:m, :m], targets[:m], regularization=penalty)
         table = near.replacement_distances(K[:m, m:], K.diagonal()[m:], targets[m:])
         values = table[replacements.removed, added - m]
-        return Distances(values, np.zeros_like(values))
+        return _Distances(values, np.zeros_like(values))
     fits = _Fits(K, targets, m, loss, penalty, tau)
     base, error = fits.fit()
     swaps = zip(replacements.removed.tolist(), added.tolist(), strict=True)
     values, errors = np.array([fits.distance(base, gone, new) for gone, new in swaps]).T
-    return Distances(values, errors + error)
+    return _Distances(values, errors + error)
 
 
 def climb(
-    points: Array, y: Array, replacements: Replacements, *, loss: str, regularization: float = 0.1,
+    points: Array, y: Array, replacements: _Replacements, *, loss: str, regularization: float = 0.1,
     width: float = 0.5, tau: float = 0.75, steps: int = 60,
 ) -> tuple[float, float]:  # fmt: skip
     """Move the new point of the best replacement uphill, its label held, by Nelder and Mead.
@@ -175,7 +173,7 @@ def climb(
     def shortfall(x: Array) -> float:
         nonlocal best
         inside = np.clip(x, -1.0, 1.0)[None, :]
-        one = Replacements(replacements.removed[[k]], inside, replacements.labels[[k]])
+        one = _Replacements(replacements.removed[[k]], inside, replacements.labels[[k]])
         value, error = replacement_distances(points, y, one, **setting)  # type: ignore[arg-type]
         best = max(best, (float(value[0]), float(error[0])))
         return -float(value[0])

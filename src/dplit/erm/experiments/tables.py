@@ -21,17 +21,17 @@ from dplit.erm.rates import (
 )
 from dplit.erm.release import noise_scale
 from dplit.erm.stability import (
-    StabilityVersion,
+    _mirror_pair,
+    _StabilityVersion,
     bounded_stability,
     least_squares_lipschitz,
     least_squares_stability,
     lipschitz_stability,
     loss_bound,
-    mirror_pair,
     pair_distance,
 )
 from dplit.erm.utility import (
-    Side,
+    _Side,
     coin_decomposition,
     exact_gap,
     generalization_bound,
@@ -43,8 +43,6 @@ from dplit.erm.utility import (
 
 __all__ = [
     "VERSIONS",
-    "CoinRow",
-    "SubsetRow",
     "bound_curves",
     "bounds_beside_worst",
     "coin_rows",
@@ -58,7 +56,7 @@ __all__ = [
 
 
 #: The bounds from the largest to the smallest (for lambda at most 1), and how a legend calls them.
-VERSIONS: dict[StabilityVersion, str] = {
+VERSIONS: dict[_StabilityVersion, str] = {
     "printed": "printed",
     "argument": "its argument, any λ",
     "lipschitz": "sharp Lipschitz constant",
@@ -75,7 +73,7 @@ def bounds_beside_worst(
     lambdas = [float(lam) for lam in regularizations]
     found["worst"] = np.array([
         pair_distance(
-            mirror_pair(regularization=lam, n_records=n_records, label_bound=1.0, kappa=kappa),
+            _mirror_pair(regularization=lam, n_records=n_records, label_bound=1.0, kappa=kappa),
             regularization=lam,
         )
         for lam in lambdas
@@ -111,7 +109,7 @@ def bound_curves(
     return {name: np.array(values) for name, values in zip(names, (two, one, best), strict=True)}
 
 
-class SubsetRow(NamedTuple):
+class _SubsetRow(NamedTuple):
     """The subset mechanism at one epsilon beside the bounds of Theorem 3, all divided by G.
 
     ``exact_epsilon`` and ``gap`` by enumeration for k = 4, m = 3, p = 0.07, ``closed`` in closed
@@ -128,7 +126,7 @@ class SubsetRow(NamedTuple):
     printed: float
 
 
-class CoinRow(NamedTuple):
+class _CoinRow(NamedTuple):
     """Exact expectations for the hinge loss on one point, and their bounds.
 
     ``generalization`` is the mean of R1, bounded by ``stability``, ``proof`` (of Proposition 2) and
@@ -146,10 +144,10 @@ class CoinRow(NamedTuple):
     excess_bound: float
 
 
-def subset_rows(epsilons: Sequence[float]) -> list[SubsetRow]:
+def subset_rows(epsilons: Sequence[float]) -> list[_SubsetRow]:
     """Rows for both signs of the gap."""
     rows = []
-    sides: tuple[Side, Side] = ("over", "under")
+    sides: tuple[_Side, _Side] = ("over", "under")
     for side in sides:
         for epsilon in epsilons:
             exact = exact_gap(*subset_mechanism(4, 3, 0.07, epsilon=epsilon, side=side))
@@ -158,7 +156,7 @@ def subset_rows(epsilons: Sequence[float]) -> list[SubsetRow]:
                 for version in ("sharp", "printed")
             ]
             rows.append(
-                SubsetRow(
+                _SubsetRow(
                     side, epsilon, exact.epsilon, abs(1.0 - exact.population / exact.sample),
                     subset_gap(4, 3, 0.07, epsilon=epsilon, side=side),
                     subset_gap(10**6, 100, 1e-4, epsilon=epsilon, side=side), *bounds,
@@ -169,7 +167,7 @@ def subset_rows(epsilons: Sequence[float]) -> list[SubsetRow]:
 
 def coin_rows(
     sizes: Sequence[int], *, beta: float, probability: float, epsilon: float | None = None
-) -> list[CoinRow]:
+) -> list[_CoinRow]:
     """Rows for the hinge loss on one point with the doubled noise and Theorem 4's lambda.
 
     ``probability`` is that of the label +1; the budget is Theorem 4's unless given.
@@ -194,7 +192,7 @@ def coin_rows(
             approximation=parts.approximation,
         )  # fmt: skip
         rows.append(
-            CoinRow(
+            _CoinRow(
                 m, parts.generalization, stable, proof, printed, parts.noise, budget, parts.excess,
                 total,
             )
