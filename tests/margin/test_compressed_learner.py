@@ -10,9 +10,9 @@ import pytest
 import dplit.margin.compressed as module
 from dplit._estimators import clip_rows
 from dplit.margin.compressed import (
-    _compress,
     _draw_projection,
     _learn_weights,
+    compress,
     compressed_learner,
     expand,
     printed_dimension,
@@ -48,12 +48,12 @@ def test_weights_come_back_as_the_adjoint(kind):
     rng = stream(0, "adjoint", "public")
     phi = _draw_projection(37, 20, kind=kind, rng=rng)
     X, w = rng.standard_normal((9, 37)), rng.standard_normal(20)
-    np.testing.assert_allclose(X @ expand(w, phi), _compress(X, phi) @ w, rtol=1e-10)
+    np.testing.assert_allclose(X @ expand(w, phi), compress(X, phi) @ w, rtol=1e-10)
     both = expand(np.stack([w, 2 * w]), phi)
     np.testing.assert_allclose(both[1], 2 * both[0], rtol=1e-12)
     maps = [_draw_projection(37, 20, kind=kind, rng=stream(0, "mean", "public", t))
             for t in range(400)]  # fmt: skip
-    lengths = [np.sum(_compress(X[:1], p) ** 2) / np.sum(X[0] ** 2) for p in maps]
+    lengths = [np.sum(compress(X[:1], p) ** 2) / np.sum(X[0] ** 2) for p in maps]
     assert np.mean(lengths) == pytest.approx(1.0, abs=5 * math.sqrt(2 / 20 / 400))
 
 
@@ -62,7 +62,7 @@ def test_weights_come_back_as_the_adjoint(kind):
 def test_clipping_does_not_change_a_prediction(kind):
     X, y = _data()
     model = _learn(X, y, projection=kind)
-    projected = _compress(X, model.projection)
+    projected = compress(X, model.projection)
     clipped = clip_rows(projected, 0.9)
     assert not np.allclose(projected, clipped)
     signs = np.sign(projected @ model.compressed_coef)
@@ -108,7 +108,7 @@ def test_neighbours_stay_neighbours():
     other = X.copy()
     other[7] = -3 * X[8]
     phi = _draw_projection(100, 30, kind="fast", rng=stream(0, "n", "public"))
-    rows = [clip_rows(_compress(clip_rows(Z, 1.0), phi), 2.0) for Z in (X, other)]
+    rows = [clip_rows(compress(clip_rows(Z, 1.0), phi), 2.0) for Z in (X, other)]
     assert np.flatnonzero(np.any(rows[0] != rows[1], axis=1)).tolist() == [7]
     assert np.linalg.norm(rows[1], axis=1).max() <= 2.0 + 1e-12
 

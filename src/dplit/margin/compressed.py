@@ -31,6 +31,7 @@ from dplit.margin.losses import Array, _check_geometry, _clipped_records
 
 __all__ = [
     "best_slack",
+    "compress",
     "compressed_learner",
     "expand",
     "jl_distortion",
@@ -99,12 +100,12 @@ def _draw_projection(
     return hadamard_projection(d, k, rng=rng) if kind == "fast" else sign_projection(d, k, rng=rng)
 
 
-def _compress(X: ArrayLike, projection: _Map) -> Array:
+def compress(X: ArrayLike, projection: _Map) -> Array:
     """Projected records (n, k), not clipped.
 
     Examples
     --------
-    >>> _compress([[1.0, 2.0]], np.array([[0.5, 0.5]])).tolist()
+    >>> compress([[1.0, 2.0]], np.array([[0.5, 0.5]])).tolist()
     [[1.5]]
     """
     if isinstance(projection, HadamardProjection):
@@ -222,7 +223,7 @@ def compressed_learner(
         raise ValueError("rng must not be public_rng: the map is public, the noise is not")
     phi = _draw_projection(rows.shape[1], n_components, kind=projection, rng=public_rng)
     weights = _learn_weights(
-        _compress(rows, phi), labels, margin=margin, radius=radius, data_norm=data_norm,
+        compress(rows, phi), labels, margin=margin, radius=radius, data_norm=data_norm,
         epsilon=epsilon, delta=delta, rng=rng, solver=solver, inflation=inflation,
         n_steps=n_steps, beta=beta,
     )[0]  # fmt: skip

@@ -24,11 +24,11 @@ from dplit._estimators import (
 )
 from dplit.accounting import gdp_budget
 from dplit.margin.compressed import (
-    _compress,
     _draw_projection,
     _learn_weights,
     _Projection,
     _Solver,
+    compress,
     expand,
     printed_dimension,
 )
@@ -271,7 +271,7 @@ class PrivateMarginClassifier(
             phi = _draw_projection(d, k, kind=self.projection, rng=public)
         largest = check_positive("radius", self.radius) * norm
         weights, self.margin_ = _margin_weights(
-            rows if phi is None else _compress(rows, phi), labels,
+            rows if phi is None else compress(rows, phi), labels,
             margin=largest / 16.0 if self.margin is None else self.margin,
             radius=self.radius, data_norm=norm, n_margins=self.n_margins, rng=noise,
             epsilon=self.epsilon, delta=self.delta, solver=self.solver, n_steps=self.n_steps,

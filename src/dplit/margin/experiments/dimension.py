@@ -18,7 +18,7 @@ from scipy.special import betainc
 
 from dplit._checks import Array, check_finite_array, check_integer, check_interval, check_positive
 from dplit.accounting import gdp_budget
-from dplit.margin.compressed import _compress, _draw_projection, expand
+from dplit.margin.compressed import _draw_projection, compress, expand
 from dplit.margin.data import _span_coordinates, margin_data, sphere_sample
 from dplit.margin.descent import noisy_hinge_descent
 from dplit.margin.exponential import gaussian_prior_bound, watched_prior_draw
@@ -150,7 +150,7 @@ def _learn_all(X: Array, y: Array, setting: _Setting, trial: Trial) -> list[Arra
     phi = _draw_projection(
         X.shape[1], min(setting.n_components, X.shape[1]), kind="sign", rng=public
     )
-    small = _compress(X, phi)
+    small = compress(X, phi)
     plain = setting.margin / math.sqrt(setting.n_steps)  # R/(G sqrt T)
     cases = [
         (X, math.inf, 1.0, True, plain),
