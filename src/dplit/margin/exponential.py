@@ -131,7 +131,7 @@ def _streaming_choice(
 
     Examples
     --------
-    >>> blocks = lattice_blocks(2, radius=1.0, covering_radius=0.5)
+    >>> blocks = _lattice_blocks(2, radius=1.0, covering_radius=0.5)
     >>> X, rng = np.tile([[1.0, 0.2]], (200, 1)), np.random.default_rng(0)
     >>> position = _streaming_choice(blocks, X, np.ones(200), epsilon=1.0, rng=rng)
     """

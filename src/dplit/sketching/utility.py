@@ -103,7 +103,7 @@ def size_range(
     ``budget`` is the product of n and epsilon; ``factor`` is 1 as printed, ``8 C_0`` exactly.
 
     >>> size_range(4, 8, budget=4000.0)
-    SizeRange(low=64.0, high=500.0)
+    _SizeRange(low=64.0, high=500.0)
     """
     size = check_integer("n_clusters", n_clusters) * check_integer("n_features", n_features)
     top = check_positive("budget", budget) ** 2 / (check_positive("factor", factor) * _NSR * size)
