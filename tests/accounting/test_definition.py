@@ -135,7 +135,7 @@ def test_bad_tables_and_grids_are_named():
         mechanism_epsilon(table, [(0, 1.0)])
     with pytest.raises(ValueError, match="table must have 2 axes"):
         mechanism_epsilon([1.0], [(0, 0)])
-    with pytest.raises(ValueError, match="real and equally long"):
+    with pytest.raises(ValueError, match="equally long, got shapes"):
         shift_ranges_meet([0.0, 1.0], [0.0])
     with pytest.raises(ValueError, match="tol must be nonnegative"):
         shift_ranges_meet([0.0], [0.0], tol=-1.0)

@@ -163,7 +163,7 @@ def error_factors(X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, penalty: floa
     """The four factors of (30) for a fit ``theta`` on projected data, from the matrices themselves.
 
     >>> error_factors([[1.0], [1.0]], [3.0, 1.0], [1.0], penalty=0.0)
-    ErrorFactors(eta1=1.0, eta2=1.0, eta3=2.0, eta4=1.0)
+    _ErrorFactors(eta1=1.0, eta2=1.0, eta3=2.0, eta4=1.0)
     """
     design, response = _check_pair(X, y)
     fit = check_finite_array("theta", theta, ndim=1)

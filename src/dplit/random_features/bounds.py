@@ -73,7 +73,7 @@ def rkhs_function(
     Examples
     --------
     >>> rkhs_function([[0.0]], centers=[[0.0], [9.0]], weights=[3.0, 4.0], gamma=1.0)
-    KernelSum(values=array([3.]), norm=5.0)
+    _KernelSum(values=array([3.]), norm=5.0)
     """
     points = check_finite_array("X", X, ndim=2)
     where, a = _centers(centers, weights)

@@ -94,7 +94,7 @@ def marchenko_pastur_edges(ratio: float) -> _Edges:
     Examples
     --------
     >>> marchenko_pastur_edges(0.25)
-    Edges(lower=0.25, upper=2.25)
+    _Edges(lower=0.25, upper=2.25)
     """
     root = math.sqrt(check_probability("ratio", ratio, one=True))
     return _Edges((1.0 - root) ** 2, (1.0 + root) ** 2)
