@@ -118,6 +118,8 @@ def _link_faults(identifier: str, tests: Any, functions: Any) -> list[str]:
     if not functions:
         told.append(f"{identifier} names no function")
     for name in functions or []:
+        if "._" in name:
+            told.append(f"{identifier}: {name} is private; the package page cannot show it")
         try:
             resolve(name)
         except BuildError as error:

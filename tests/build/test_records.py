@@ -139,6 +139,10 @@ ENTRY = {"slug": "toy", "functions": ["dplit.streams.stream"]}
             ["toy-thm1: dplit.streams.flow does not exist"],
         ),
         (
+            {"toy-thm1": {**ENTRY, "functions": ["dplit.margin._solvers.minimise_hinge"]}},
+            ["toy-thm1: dplit.margin._solvers.minimise_hinge is private"],
+        ),
+        (
             {"toy-thm1": ENTRY, "toy-thm2": ENTRY},
             ["toy-thm2 has no test", "toy-thm2 is registered and no cell of toy names it"],
         ),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dplit import claims, notebook
-from dplit.notebook import Between, ParameterError, check_parameters
+from dplit.notebook import Between, ParameterError, check_parameters, figures
 from dplit.notebook.cells import PROVENANCE_MIMETYPE
 from dplit.notebook.provenance import collect_provenance
 
@@ -186,7 +186,7 @@ def test_a_figure_of_stand_in_data_says_so_and_tells_no_finding(displayed):
 
 def test_the_same_figure_gives_the_same_bytes(displayed):
     for _ in range(2):
-        notebook.style()
+        figures.style()
         notebook.show(figure(), name="fig-a", caption="A line.", alt=ALT)
     assert displayed[0] == displayed[1]
 

@@ -520,6 +520,7 @@ def side_channels(
 
     Examples
     --------
+    >>> from dplit.audit import nasty_pairs
     >>> from dplit.streams import stream
     >>> def release(data, rng):
     ...     print("clipped" if abs(data[0]).max() > 1.0 else "as it is")

@@ -15,7 +15,6 @@ from dplit.notebook.cells import (
     show_archived,
     show_table,
 )
-from dplit.notebook.figures import style
 from dplit.notebook.provenance import lock_differences
 
 __all__ = [
@@ -31,5 +30,4 @@ __all__ = [
     "show",
     "show_archived",
     "show_table",
-    "style",
 ]
