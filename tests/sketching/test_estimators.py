@@ -21,11 +21,8 @@ from dplit.sketching.estimators import (
     CompressiveGaussianMixture,
     CompressiveKMeans,
     CompressivePCA,
-    _noise_deviation,
-    noise_sensitivity,
-    spent_epsilon,
 )
-from dplit.sketching.release import plan_release
+from dplit.sketching.release import map_sensitivity, noise_deviation, plan_release, spent_epsilon
 from dplit.sketching.sensitivity import s4_ascent, s4_certificate
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, merge_all, sketch
 from dplit.streams import stream
@@ -170,16 +167,16 @@ def test_sensitivities_of_quadratic_maps():
     for d, m in ((3, 9), (30, 120), (70, 140)):
         quadratic = SketchMap("quadratic", orthonormal_blocks(d, m - m % d, rng=rng))
         blocks = (m - m % d) / d
-        assert noise_sensitivity(quadratic, noise="laplace") == pytest.approx(blocks, rel=1e-9)
-        replaced = noise_sensitivity(quadratic, noise="laplace", neighboring="replace_one")
+        assert map_sensitivity(quadratic, noise="laplace") == pytest.approx(blocks, rel=1e-9)
+        replaced = map_sensitivity(quadratic, noise="laplace", neighboring="replace_one")
         assert replaced == pytest.approx(2 * blocks, rel=1e-9)
-        upper = noise_sensitivity(quadratic, noise="gaussian")
+        upper = map_sensitivity(quadratic, noise="gaussian")
         lower = s4_ascent(quadratic.frequencies, rng=rng, n_starts=5).value
         assert lower <= upper <= math.sqrt(blocks) * (1 + 1e-6)
-        both = noise_sensitivity(quadratic, noise="gaussian", neighboring="replace_one")
+        both = map_sensitivity(quadratic, noise="gaussian", neighboring="replace_one")
         assert both == pytest.approx(math.sqrt(2) * upper, rel=1e-12)
     with pytest.raises(ValueError, match="noise must be one of"):
-        noise_sensitivity(quadratic, noise="cube")
+        map_sensitivity(quadratic, noise="cube")
 
 
 def _release(kind, X, m=60, **options):
@@ -389,8 +386,8 @@ def test_deviation_of_the_noise_that_a_sketch_carries(kind, noise):
     sums = [merge_all([plan.apply(nothing, rng=rng) for _ in range(3)]) for _ in range(3000)]
     energy = np.array([np.mean(np.abs(s.sum) ** 2) / 2.0 for s in sums])
     error = energy.std() / math.sqrt(len(sums))
-    assert abs(energy.mean() - _noise_deviation(sums[0]) ** 2) < 5 * error
-    assert _noise_deviation(nothing) == 0.0
+    assert abs(energy.mean() - noise_deviation(sums[0]) ** 2) < 5 * error
+    assert noise_deviation(nothing) == 0.0
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from dplit.features import orthonormal_blocks
-from dplit.sketching import sketches as _sums
+from dplit.sketching import _exact_sums as _sums
 from dplit.sketching.estimators import (
     CompressiveGaussianMixture,
     CompressiveKMeans,
     CompressivePCA,
-    noise_sensitivity,
 )
 from dplit.sketching.experiments.floats import _exact_sum, float_curve, float_sensitivity
 from dplit.sketching.release import map_sensitivity
@@ -159,7 +158,7 @@ def test_angles_are_reduced_to_whole_units_with_one_rounding(d: int, bound: floa
     first record has the longest sum of its column.
     """
     chosen = _map("fourier", d=d, m=7, bound=bound)
-    adder = _sums._PhaseAdder(chosen, 4)
+    adder = _sums.PhaseAdder(chosen, 4)
     assert (adder.shift > 0) == (d >= 40)
     X = np.asarray(chosen.bound) * stream(0, "test-units", "data").uniform(-1, 1, (4, d))
     X[0] = np.asarray(chosen.bound) * np.sign(adder.weights[:d, 0])  # the longest of all
@@ -177,7 +176,7 @@ def test_angles_are_reduced_to_whole_units_with_one_rounding(d: int, bound: floa
 @pytest.mark.parametrize("d", [1, 3, 40])
 def test_quadratic_angles_are_exact(d: int) -> None:
     """Rational arithmetic, on records of the ball's surface; kills one bit of frequencies more."""
-    adder = _sums._QuadraticAdder(_map("quadratic", d=d, m=5), 4)
+    adder = _sums.QuadraticAdder(_map("quadratic", d=d, m=5), 4)
     records = adder._records(9.0 * _data(4, d))
     for x, found in zip(records, records @ adder.weights, strict=True):
         assert np.linalg.norm(x) <= 2.0**25
@@ -253,7 +252,7 @@ def test_functions_of_angles_are_within_four_units() -> None:
 def test_totals_are_exact_up_to_the_largest_number_of_records(kind: Kind) -> None:
     """Sums of 2^30 equal features split at an odd place; kills a grid that is too fine."""
     chosen = _map(kind)
-    adder = _sums._feature_adder(chosen, 8)
+    adder = _sums.feature_adder(chosen, 8)
     part = adder.part(np.array([[1.7, 0.0, -0.2]]))
     n, cut = 1 << 30, 123_456_789
     whole = adder.total(n * part, n)
@@ -273,12 +272,12 @@ def test_quadratic_features_stay_below_their_sensitivities(d: int, tight: bool) 
     top = 1.5 * vectors[:, ::-1].T  # the longest axes first, outside of the ball
     columns = omega.T / np.linalg.norm(omega, axis=0)[:, None]
     features = np.array([sketch(x[None], chosen).sum for x in np.vstack([top, columns, -top])])
-    one = noise_sensitivity(chosen, noise="laplace")
+    one = map_sensitivity(chosen, noise="laplace")
     assert features.sum(axis=1).max() <= one
     assert features.sum(axis=1).max() >= one * (1 - 1e-3)
-    two = noise_sensitivity(chosen, noise="laplace", neighboring="replace_one")
-    four = noise_sensitivity(chosen, noise="gaussian")
-    both = noise_sensitivity(chosen, noise="gaussian", neighboring="replace_one")
+    two = map_sensitivity(chosen, noise="laplace", neighboring="replace_one")
+    four = map_sensitivity(chosen, noise="gaussian")
+    both = map_sensitivity(chosen, noise="gaussian", neighboring="replace_one")
     differences = features[:, None] - features[None]
     assert np.abs(differences).sum(axis=2).max() <= two
     assert np.linalg.norm(features, axis=1).max() <= four

@@ -49,9 +49,12 @@ def test_sensitivities_bound_every_record_and_pair(kind: str, noise: str) -> Non
         assert norms(features).max() == pytest.approx(one)
 
 
-def test_quadratic_maps_need_a_given_sensitivity() -> None:
-    with pytest.raises(ValueError, match="sensitivity must be given for quadratic"):
-        plan_release(_map("quadratic"), epsilon=1.0, count="withheld")
+def test_quadratic_maps_have_a_certified_sensitivity_or_a_given_one() -> None:
+    """Kills a sensitivity that forgets the frequencies, or that overrules a given one."""
+    chosen = _map("quadratic")
+    plan = plan_release(chosen, epsilon=2.0, count="withheld")
+    norm = np.linalg.norm(chosen.frequencies, ord=2)
+    assert plan.scale == pytest.approx(norm**2 / 2.0, rel=1e-9)
     plan = plan_release(_map("quadratic"), epsilon=2.0, count="withheld", sensitivity=3.0)
     assert plan.scale == 1.5
 

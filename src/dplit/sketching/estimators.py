@@ -39,12 +39,16 @@ from dplit._estimators import (
     validated,
 )
 from dplit.features import orthonormal_blocks, random_frequencies
-from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.decoders.kmeans import _QUANTIZED_FACTOR, _dequantized_sketch, decode_kmeans
 from dplit.sketching.decoders.mixtures import _decode_mixture, _log_density
 from dplit.sketching.decoders.pca import _degrees_of_freedom, compressive_pca
-from dplit.sketching.release import CountMode, NoiseKind, map_sensitivity, plan_release
-from dplit.sketching.sensitivity import replace_l1_bound, s4_certificate, spectral_sensitivity
+from dplit.sketching.release import (
+    CountMode,
+    NoiseKind,
+    noise_deviation,
+    plan_release,
+    spent_epsilon,
+)
 from dplit.sketching.sketches import Kind, Sketch, SketchMap, sketch
 
 __all__ = [
@@ -53,17 +57,11 @@ __all__ = [
     "CompressivePCA",
     "FourierSketchEstimator",
     "SketchEstimator",
-    "noise_sensitivity",
-    "spent_epsilon",
 ]
 
 
 # What the estimators that learn from sketches share: the release, its guarantee, the statement.
 
-
-#: Largest dimensions in which the certificate of S_4, an eigenproblem of size d^2 / 2, is computed:
-#: for the best shift, and for one shift.
-_BEST_SHIFT, _ONE_SHIFT = 24, 64
 
 #: What the statements say of neighbours, and of sketches without noise.
 _CHANGE: dict[str, str] = {
@@ -72,95 +70,6 @@ _CHANGE: dict[str, str] = {
 }
 
 _NO_NOISE = "No privacy: learned from a sketch without noise."
-
-
-def noise_sensitivity(
-    sketch_map: SketchMap, *, noise: NoiseKind, neighboring: Neighboring = "add_remove"
-) -> float:
-    r"""Bound of the sensitivity of a sum of features in the norm of a noise, for every map.
-
-    Parameters
-    ----------
-    sketch_map : SketchMap
-        The public map.
-    noise : {"laplace", "gaussian", "polydisc", "cube"}
-        Law of the noise; the last two for complex features only.
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation.
-
-    Returns
-    -------
-    float
-        :func:`dplit.sketching.release.map_sensitivity` for Fourier features. For quadratic ones
-        :math:`\lambda_1` or :math:`\lambda_1+\lambda_2` (Laplace), the certificate of
-        :math:`S_4`, or that times :math:`\sqrt2` (Gaussian). The certificate takes the best shift
-        up to dimension 24, the shift :math:`\sum_j\|\omega_j\|^4/(d(d+2))`, best for large
-        sketches, up to 64, and gives way to :math:`\|\Omega\|_2\max_j\|\omega_j\|` beyond.
-    """
-    if sketch_map.kind != "quadratic":
-        return map_sensitivity(sketch_map, noise=noise, neighboring=neighboring)
-    check_neighboring(neighboring)
-    check_choice("noise", noise, ("laplace", "gaussian"))
-    omega = sketch_map.frequencies
-    if noise == "laplace":
-        added = neighboring == "add_remove"
-        return spectral_sensitivity(omega) if added else replace_l1_bound(omega)
-    d, lengths = sketch_map.n_features, np.linalg.norm(omega, axis=0)
-    if d <= _BEST_SHIFT:
-        quartic = s4_certificate(omega)
-    elif d <= _ONE_SHIFT:
-        quartic = s4_certificate(omega, shift=float((lengths**4).sum()) / (d * (d + 2)))
-    else:
-        quartic = math.sqrt(spectral_sensitivity(omega)) * float(lengths.max())
-    return quartic * (1.0 if neighboring == "add_remove" else math.sqrt(2.0))
-
-
-def spent_epsilon(
-    released: Sketch, *, delta: float, neighboring: Neighboring = "add_remove"
-) -> float:
-    """Epsilon at ``delta`` of a released sketch, from the scales that it says it carries.
-
-    Parameters
-    ----------
-    released : Sketch
-        Whose noise is complete. Without noise the answer is infinite, and so it is under
-        "add_remove" where the number of records is published exactly, as a release for
-        "replace_one" may do.
-    delta : float
-        For Gaussian noise, in (0, 1); not used otherwise.
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation that is asked about, whichever the sketch was released for.
-
-    Returns
-    -------
-    float
-        Sensitivity over scale (or the exact Gaussian epsilon), plus that of a noisy count. Merged
-        releases of disjoint records have the epsilon of one of them.
-    """
-    check_neighboring(neighboring)
-    record = released.noise
-    if record is None:
-        return math.inf
-    if not record.complete:
-        raise ValueError(
-            f"sketch must carry all {record.n_shares} shares of its noise, got {record.collected}"
-        )
-    if record.kind == "gaussian" and not 0.0 < delta < 1.0:
-        raise ValueError(
-            "delta must be in (0, 1) for a sketch with Gaussian noise, whose epsilon depends on "
-            f"it, got delta={delta!r}"
-        )
-    if released.count_is_exact and neighboring == "add_remove":
-        return math.inf
-    noise = cast("NoiseKind", record.kind)
-    size = noise_sensitivity(released.map, noise=noise, neighboring=neighboring)
-    if noise == "gaussian":
-        spent = gaussian_epsilon(delta=delta, sigma=record.scale, sensitivity=size)
-    else:
-        spent = size / record.scale
-    if record.count_scale is not None and neighboring == "add_remove":
-        spent += 1.0 / record.count_scale
-    return float(spent)
 
 
 def _default_gamma(n_features: int) -> float:
@@ -179,22 +88,6 @@ def _default_size(n_components: int, n_features: int) -> int:
     Noise on the sum costs as much as ``sqrt(m)`` times more records, except for Gaussian noise.
     """
     return n_components * min(10 * n_features, 60 + 3 * n_features)
-
-
-def _noise_deviation(released: Sketch) -> float:
-    """Standard deviation per real coordinate of the noise that a sketch says it carries."""
-    record = released.noise
-    if record is None:
-        return 0.0
-    size = 2.0 * released.map.n_components  # of the space in which the last two laws are radial
-    radial = math.sqrt((size + 1.0) * (size + 2.0))
-    unit = {
-        "laplace": math.sqrt(2.0),
-        "gaussian": 1.0,
-        "polydisc": radial / 2.0,
-        "cube": radial / math.sqrt(3.0),
-    }[record.kind]
-    return unit * record.scale * math.sqrt(record.variance_factor)
 
 
 def _fourier_map(
@@ -267,10 +160,9 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the sketch with this estimator's noise; without noise if epsilon is None."""
         if self.epsilon is None:
             return sketch(records, sketch_map)
-        size = noise_sensitivity(sketch_map, noise=self.noise, neighboring=self.neighboring)
         plan = plan_release(
             sketch_map, epsilon=self.epsilon, delta=self.delta, noise=self.noise, count=count,
-            split=split, neighboring=self.neighboring, sensitivity=size,
+            split=split, neighboring=self.neighboring,
         )  # fmt: skip
         return plan.apply(sketch(records, sketch_map), rng=rng)
 
@@ -383,7 +275,7 @@ class FourierSketchEstimator(SketchEstimator, ABC):
         """
         unit, exponent = _unit_scale(released.sum)
         with np.errstate(over="ignore"):
-            deviation = float(np.ldexp(_noise_deviation(released), -exponent))
+            deviation = float(np.ldexp(noise_deviation(released), -exponent))
         if released.map.dither is None:
             return unit, deviation
         return _dequantized_sketch(unit, released.map.dither), deviation / _QUANTIZED_FACTOR
@@ -411,7 +303,7 @@ class FourierSketchEstimator(SketchEstimator, ABC):
         total = float(lengths.sum())
         if total > 0.0 and 2.0 * float(lengths[lengths > level].sum()) >= total:
             return True
-        size = _noise_deviation(released)
+        size = noise_deviation(released)
         warnings.warn(
             f"{type(self).__name__}: the noise of standard deviation {size:.3g} on each of {m} "
             f"frequencies hides {k} components in {d} dimensions; the fit may be no better than "
@@ -614,7 +506,7 @@ class CompressivePCA(
         :math:`s\,d\sqrt{d/m}` in fewer than 3 fits of 100 (measured for d from 1 to 64).
         """
         d, m = released.map.frequencies.shape
-        deviation = _noise_deviation(released)
+        deviation = noise_deviation(released)
         squares = float(np.mean(np.sum(released.map.frequencies**2, axis=0)))
         with np.errstate(over="ignore"):
             unit = (0.5 + 2.0 / np.sqrt(d)) * d * np.sqrt(d / m) / squares

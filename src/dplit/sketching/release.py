@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
+    Array,
     Neighboring,
     check_choice,
     check_finite_array,
@@ -29,12 +30,14 @@ from dplit._checks import (
 from dplit._estimators import clamp
 from dplit.mechanisms import (
     cube_noise,
+    gaussian_epsilon,
     gaussian_noise,
     gaussian_sigma,
     laplace_noise,
     laplace_scale,
     polydisc_noise,
 )
+from dplit.sketching.sensitivity import replace_l1_bound, s4_certificate, spectral_sensitivity
 from dplit.sketching.sketches import (
     BLOCK_ROWS,
     NoiseRecord,
@@ -58,6 +61,7 @@ __all__ = [
     "plan_release",
     "sketch_dask",
     "sketch_parts",
+    "spent_epsilon",
 ]
 
 
@@ -66,31 +70,35 @@ NoiseKind = Literal["laplace", "gaussian", "polydisc", "cube"]
 CountMode = Literal["split", "public", "withheld"]
 
 
+#: Largest dimensions in which the certificate of S_4, an eigenproblem of size d^2 / 2, is computed:
+#: for the best shift, and for one shift.
+_BEST_SHIFT, _ONE_SHIFT = 24, 64
+
+
 def map_sensitivity(
     sketch_map: SketchMap, *, noise: NoiseKind, neighboring: Neighboring = "add_remove"
 ) -> float:
-    r"""Sensitivity of the sum of Fourier features in the norm that a noise asks for.
+    r"""Bound of the sensitivity of a sum of features in the norm of a noise, for every map.
 
     Parameters
     ----------
     sketch_map : SketchMap
-        Of kind "fourier" or "quantized".
+        The public map.
     noise : {"laplace", "gaussian", "polydisc", "cube"}
-        The norm: :math:`\|\Re\|_1+\|\Im\|_1`, Euclidean, largest modulus, largest part.
+        The norm: :math:`\|\Re\|_1+\|\Im\|_1`, Euclidean, largest modulus, largest part; the last
+        two for complex features only.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
         Which data sets are neighbours.
 
     Returns
     -------
     float
-        :math:`\sqrt2m`, :math:`\sqrt m`, 1, and :math:`2^{-1/2}` (one-bit) or 1; twice that when a
-        record is replaced. Valid for every frequency matrix.
-
-    Raises
-    ------
-    ValueError
-        For quadratic features, whose sensitivity depends on the frequencies: pass a certified one
-        to :func:`plan_release`.
+        Fourier features: :math:`\sqrt2m`, :math:`\sqrt m`, 1, and :math:`2^{-1/2}` (one-bit) or 1;
+        twice that when a record is replaced. Quadratic ones: :math:`\lambda_1` or
+        :math:`\lambda_1+\lambda_2` (Laplace), the certificate of :math:`S_4`, or that times
+        :math:`\sqrt2` (Gaussian). The certificate takes the best shift up to dimension 24, the
+        shift :math:`\sum_j\|\omega_j\|^4/(d(d+2))`, best for large sketches, up to 64, and gives
+        way to :math:`\|\Omega\|_2\max_j\|\omega_j\|` beyond.
 
     References
     ----------
@@ -104,7 +112,7 @@ def map_sensitivity(
     check_choice("noise", noise, get_args(NoiseKind))
     check_neighboring(neighboring)
     if sketch_map.kind == "quadratic":
-        raise ValueError("sensitivity must be given for quadratic features, got sensitivity=None")
+        return _quadratic_sensitivity(sketch_map.frequencies, noise, neighboring)
     m = sketch_map.n_components
     one = {
         "laplace": np.sqrt(2.0) * m,
@@ -113,6 +121,22 @@ def map_sensitivity(
         "cube": np.sqrt(0.5) if sketch_map.kind == "quantized" else 1.0,
     }[noise]
     return float(one) * (1.0 if neighboring == "add_remove" else 2.0)
+
+
+def _quadratic_sensitivity(omega: Array, noise: NoiseKind, neighboring: Neighboring) -> float:
+    """Return the bound for quadratic features, which depends on the frequencies (d, m)."""
+    check_choice("noise", noise, ("laplace", "gaussian"))
+    added = neighboring == "add_remove"
+    if noise == "laplace":
+        return spectral_sensitivity(omega) if added else replace_l1_bound(omega)
+    d, lengths = len(omega), np.linalg.norm(omega, axis=0)
+    if d <= _BEST_SHIFT:
+        quartic = s4_certificate(omega)
+    elif d <= _ONE_SHIFT:
+        quartic = s4_certificate(omega, shift=float((lengths**4).sum()) / (d * (d + 2)))
+    else:
+        quartic = math.sqrt(spectral_sensitivity(omega)) * float(lengths.max())
+    return quartic * (1.0 if added else math.sqrt(2.0))
 
 
 def noise_share(
@@ -347,6 +371,54 @@ def plan_release(
         noise, scale, count, count_scale, epsilon, float(delta), neighboring, shares,
         sketch_map.fingerprint,
     )  # fmt: skip
+
+
+def spent_epsilon(
+    released: Sketch, *, delta: float, neighboring: Neighboring = "add_remove"
+) -> float:
+    """Epsilon at ``delta`` of a released sketch, from the scales that it says it carries.
+
+    Parameters
+    ----------
+    released : Sketch
+        Whose noise is complete. Without noise the answer is infinite, and so it is under
+        "add_remove" where the number of records is published exactly, as a release for
+        "replace_one" may do.
+    delta : float
+        For Gaussian noise, in (0, 1); not used otherwise.
+    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+        Neighbouring relation that is asked about, whichever the sketch was released for.
+
+    Returns
+    -------
+    float
+        Sensitivity over scale (or the exact Gaussian epsilon), plus that of a noisy count. Merged
+        releases of disjoint records have the epsilon of one of them.
+    """
+    check_neighboring(neighboring)
+    record = released.noise
+    if record is None:
+        return math.inf
+    if not record.complete:
+        raise ValueError(
+            f"sketch must carry all {record.n_shares} shares of its noise, got {record.collected}"
+        )
+    if record.kind == "gaussian" and not 0.0 < delta < 1.0:
+        raise ValueError(
+            "delta must be in (0, 1) for a sketch with Gaussian noise, whose epsilon depends on "
+            f"it, got delta={delta!r}"
+        )
+    if released.count_is_exact and neighboring == "add_remove":
+        return math.inf
+    noise = cast("NoiseKind", record.kind)
+    size = map_sensitivity(released.map, noise=noise, neighboring=neighboring)
+    if noise == "gaussian":
+        spent = gaussian_epsilon(delta=delta, sigma=record.scale, sensitivity=size)
+    else:
+        spent = size / record.scale
+    if record.count_scale is not None and neighboring == "add_remove":
+        spent += 1.0 / record.count_scale
+    return float(spent)
 
 
 def _check_modes(
@@ -682,3 +754,19 @@ def sketch_dask(
         return [(block_rows, plan, generator) for generator in _generators(count, plan, rng)]
 
     return _dask_sketch(X, sketch_map, _part, arguments)
+
+
+def noise_deviation(released: Sketch) -> float:
+    """Standard deviation per real coordinate of the noise that a sketch says it carries."""
+    record = released.noise
+    if record is None:
+        return 0.0
+    size = 2.0 * released.map.n_components  # of the space in which the last two laws are radial
+    radial = math.sqrt((size + 1.0) * (size + 2.0))
+    unit = {
+        "laplace": math.sqrt(2.0),
+        "gaussian": 1.0,
+        "polydisc": radial / 2.0,
+        "cube": radial / math.sqrt(3.0),
+    }[record.kind]
+    return unit * record.scale * math.sqrt(record.variance_factor)

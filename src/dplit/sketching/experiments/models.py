@@ -30,7 +30,6 @@ from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import lloyd
 from dplit.sketching.decoders.mixtures import _decode_mixture, gmm_risk
 from dplit.sketching.decoders.pca import compressive_pca
-from dplit.sketching.estimators import noise_sensitivity
 from dplit.sketching.release import NoiseKind, plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.trials import Runs, Trial, run_trials
@@ -245,10 +244,9 @@ def _subspace(
         omega = public.standard_normal((m, d)).T / np.sqrt(d)
     released = sketch(X, SketchMap("quadratic", omega))
     if noise != "none":
-        size = noise_sensitivity(released.map, noise=cast("NoiseKind", noise))
         plan = plan_release(
             released.map, epsilon=epsilon, delta=level, noise=cast("NoiseKind", noise),
-            count="withheld", sensitivity=size,
+            count="withheld",
         )  # fmt: skip
         released = plan.apply(released, rng=stream)
     return compressive_pca(released.sum / len(X), omega, k, rng=public).components

@@ -23,8 +23,9 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
+from dplit.sketching._exact_sums import feature_adder
 from dplit.sketching.release import _exact_sum, gaussian_release, laplace_release
-from dplit.sketching.sketches import SketchMap, _feature_adder
+from dplit.sketching.sketches import SketchMap
 from dplit.sketching.subsampling.masks import _draw_masks, _MaskLaw, amplified_epsilon, base_epsilon
 
 __all__ = [
@@ -138,7 +139,7 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
         raise ValueError(f"indices must be integers from 0 to {m - 1}, got dtype {kept.dtype}")
     if r > m or not np.diff(np.sort(kept, axis=1), axis=1).all():
         raise ValueError(f"indices must be different in every row, at most {m}, got {r} in a row")
-    adder = _feature_adder(sketch_map, 1)
+    adder = feature_adder(sketch_map, 1)
     parts, counts = np.zeros(adder.shape, np.int64), np.bincount(kept.ravel(), minlength=m)
     for start in range(0, len(records), _BLOCK_ROWS):
         rows = slice(start, start + _BLOCK_ROWS)
