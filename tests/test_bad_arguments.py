@@ -31,7 +31,7 @@ GOOD: dict[str, Any] = {
     "dimension": 3, "size": 2, "mu": 1.0, "rho": 0.5, "mus": [1.0], "rhos": [1.0],
     "release": lambda data, rng: 0.0, "event": lambda value: False, "data": 0, "neighbour": 1,
     "residuals": [0.1, -0.2, 0.3], "successes": 2, "trials": 5, "correct": 2, "guesses": 2,
-    "canaries": 4, "included": [True, False], "planted": 0.5, "alarm": lambda factor: factor < 1,
+    "canaries": 4, "included": [True, False], "planted": 0.5, "audit": lambda factor: factor < 1,
     "X": X, "y": Y, "Y": X, "frequencies": W, "phases": np.zeros(3), "kind": "cos_sin",
     "n_jobs": 1, "array": X, "n_features": 2, "n_components": 4, "gamma": 1.0, "n_iter": 2,
     "noise": "laplace", "data_norm": 1.0, "label_bound": 1.0, "centers": X, "clip": 1.0,

@@ -243,6 +243,17 @@ def test_controls_tell_the_kinds_of_failure_apart() -> None:
     assert seen == [1.0, 0.25]
 
 
+def test_controls_keep_the_audits_that_they_ran() -> None:
+    """Kills controls that take an audit for its alarm: an object is true, whatever it found."""
+    found = audit.run_controls(
+        lambda factor: audit.audit_hits(
+            500, round(500 * factor**4), 1000, epsilon=1.0, confidence=0.99
+        )
+    )
+    assert (found.null.hits_out, found.planted.hits_out) == (500, 31)
+    assert (found.null_alarm, found.planted_alarm, found.sound) == (False, True, True)
+
+
 def test_audit_event_counts_both_sides_and_keeps_the_claim() -> None:
     found = audit.audit_event(
         lambda data, rng: data,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ __all__ = [
 
 
 Data = TypeVar("Data")
+Audit = TypeVar("Audit")
 
 
 @dataclass(frozen=True)
@@ -166,11 +167,24 @@ def _count(outcomes: Iterable[bool]) -> int:
 
 
 @dataclass(frozen=True)
-class Controls:
-    """Whether an auditor raised its alarm with the right noise and with too little of it."""
+class Controls(Generic[Audit]):
+    """What an auditor found with the right noise (``null``) and with too little (``planted``).
 
-    null_alarm: bool
-    planted_alarm: bool
+    Each is an audit, which says itself whether it is ``violated``, or the alarm alone.
+    """
+
+    null: Audit
+    planted: Audit
+
+    @property
+    def null_alarm(self) -> bool:
+        """Whether the right noise raised the alarm."""
+        return bool(getattr(self.null, "violated", self.null))
+
+    @property
+    def planted_alarm(self) -> bool:
+        """Whether the planted fault raised the alarm."""
+        return bool(getattr(self.planted, "violated", self.planted))
 
     @property
     def sound(self) -> bool:
@@ -178,14 +192,14 @@ class Controls:
         return self.planted_alarm and not self.null_alarm
 
 
-def run_controls(alarm: Callable[[float], bool], *, planted: float = 0.5) -> Controls:
-    """Outcome of an auditor's null control and of its planted control.
+def run_controls(audit: Callable[[float], Audit], *, planted: float = 0.5) -> Controls[Audit]:
+    """Null control and planted control of an auditor.
 
     Parameters
     ----------
-    alarm : callable
-        ``alarm(factor)`` audits the mechanism with its noise multiplied by ``factor`` and returns
-        whether the claim is refuted.
+    audit : callable
+        ``audit(factor)`` audits the mechanism with its noise multiplied by ``factor`` and returns
+        an object with an attribute ``violated``, or whether the claim is refuted.
     planted : float, default=0.5
         Factor of the planted fault, in (0, 1).
 
@@ -199,6 +213,6 @@ def run_controls(alarm: Callable[[float], bool], *, planted: float = 0.5) -> Con
     >>> run_controls(lambda factor: factor < 0.9).sound
     True
     """
-    check_callable("alarm", alarm)
+    check_callable("audit", audit)
     planted = check_probability("planted", planted)
-    return Controls(null_alarm=bool(alarm(1.0)), planted_alarm=bool(alarm(planted)))
+    return Controls(audit(1.0), audit(planted))

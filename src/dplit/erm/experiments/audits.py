@@ -154,7 +154,7 @@ def detectable_loss(
 def audit_controls(
     value: float, neighbour: float, *, epsilon: float, runs: int, confidence: float = 0.9999,
     rng: np.random.Generator,
-) -> Controls:  # fmt: skip
+) -> Controls[bool]:  # fmt: skip
     """Whether the audit is silent on the right noise and catches half of it."""
     f, g = _check_order(value, neighbour)
     right = (f - g) / check_positive("epsilon", epsilon)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit._estimators import clip_rows, spawn_generators
-from dplit.audit import EventAudit, audit_event, audit_hits, run_controls
+from dplit.audit import Controls, EventAudit, audit_event, audit_hits, run_controls
 from dplit.baselines import PrivateLloyd
 from dplit.features import orthonormal_blocks, quadratic_features
 from dplit.mechanisms import gaussian_epsilon, gaussian_noise, gaussian_sigma, laplace_noise
@@ -154,15 +153,6 @@ _DELTA = 0.2
 _SHARE = 0.8
 
 
-@dataclass(frozen=True)
-class _AuditOutcome:
-    """An audit with the estimator's noise and with half of it; sound: silent, then alarmed."""
-
-    null: EventAudit
-    planted: EventAudit
-    sound: bool
-
-
 def _make_estimator(label: str, *, epsilon: float, random_state: Any) -> Any:
     """Return one of the audited estimators with small public parameters."""
     check_choice("label", label, AUDITED)
@@ -239,14 +229,13 @@ def _half_noise_epsilon(label: str, epsilon: float) -> float:
 
 def audit_estimator(
     label: str, *, runs: int, epsilon: float = 1.0, confidence: float = 0.9999, seed: int, name: str
-) -> _AuditOutcome:
+) -> Controls[EventAudit]:
     """Fit an estimator many times on two neighbours and bound its epsilon from below."""
     check_choice("label", label, AUDITED)
     check_integer("runs", runs)
     gaussian = AUDITED[label][1]["noise"] == "gaussian"
-    found: dict[float, EventAudit] = {}
 
-    def alarm(factor: float) -> bool:
+    def audit(factor: float) -> EventAudit:
         budget = epsilon if factor == 1.0 else _half_noise_epsilon(label, epsilon)
 
         def release(side: int, rng: np.random.Generator) -> Any:
@@ -259,12 +248,10 @@ def audit_estimator(
                 warnings.simplefilter("ignore", UserWarning)
                 return model.fit(_neighbours(label, omega)[side])
 
-        found[factor] = audit_event(
+        return audit_event(
             release, 0, 1, _event(label, epsilon), runs=runs, epsilon=epsilon,
             delta=_DELTA if gaussian else 0.0, confidence=confidence,
             rng=stream(seed, f"{name}-{label}-{factor:g}", "noise"),
         )  # fmt: skip
-        return found[factor].violated
 
-    controls = run_controls(alarm)
-    return _AuditOutcome(found[1.0], found[0.5], controls.sound)
+    return run_controls(audit)
