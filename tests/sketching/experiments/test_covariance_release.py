@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import gamma, kstest
 
 from dplit.audit import audit_event, run_controls
 from dplit.mechanisms import gaussian_sigma
@@ -73,6 +74,25 @@ def test_law_of_the_noise(noise, delta):
 
 
 @pytest.mark.claim("sketch-beyond-pca")
+@pytest.mark.parametrize("neighboring", ["add_remove", "replace_one"])
+def test_gamma_noise_is_a_law_of_the_frobenius_norm(neighboring):
+    """Norms over 3,000 draws are Gamma(6) in units of the scale, KS at 1e-5.
+
+    Kills off-diagonal entries that count once, and the sensitivity of the other relation.
+    """
+    rng = stream(0, "covariance-gamma", "noise")
+    options = {"epsilon": 0.5, "noise": "gamma", "neighboring": neighboring}
+    draws = [_noisy_covariance(np.zeros((1, 3)), rng=rng, **options).moments for _ in range(3000)]
+    lengths = np.linalg.norm(draws, axis=(1, 2)) * 0.5
+    if neighboring == "replace_one":
+        lengths /= math.sqrt(2.0)
+    assert kstest(lengths, gamma(6).cdf).pvalue > 1e-5
+    parts = np.array(draws)[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]] ** 2
+    ratio = parts[:, 3:].mean() / parts[:, :3].mean()
+    assert ratio == pytest.approx(0.5, rel=0.1)  # five standard errors, 1e-6
+
+
+@pytest.mark.claim("sketch-beyond-pca")
 def test_audit_with_both_controls():
     """Optimal test of one record against none at (1, 0.05); 800 runs a side, confidence 0.9999.
 
@@ -117,7 +137,7 @@ def test_leading_components_are_sorted_eigenvectors():
 
 def test_bad_input_is_named():
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="delta must be 0 with Laplace noise"):
+    with pytest.raises(ValueError, match="delta must be 0 with Laplace or gamma noise"):
         covariance_scale(3, epsilon=1.0, delta=0.1, noise="laplace")
     with pytest.raises(ValueError, match=r"delta must be in \(0, 1\)"):
         covariance_scale(3, epsilon=1.0)

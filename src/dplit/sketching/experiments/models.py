@@ -25,7 +25,7 @@ from dplit._checks import (
 )
 from dplit._estimators import clip_rows
 from dplit.features import orthonormal_blocks
-from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
+from dplit.mechanisms import gamma_norm_noise, gaussian_noise, gaussian_sigma, laplace_noise
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import lloyd
 from dplit.sketching.decoders.mixtures import _decode_mixture, gmm_risk
@@ -45,7 +45,7 @@ __all__ = [
 # Noisy second moments: the direct private release with which sketches for PCA are compared.
 
 
-_Noise = Literal["gaussian", "laplace"]
+_Noise = Literal["gaussian", "laplace", "gamma"]
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,21 @@ def covariance_scale(
     """Scale of the symmetric noise that makes second moments of the unit ball private.
 
     Gaussian: deviation on the diagonal, less by the root of 2 off it; Laplace: of every entry i <=
-    j.
+    j; gamma: one over the rate of a density in the Frobenius norm.
     """
     d = check_integer("n_features", n_features)
     epsilon = check_positive("epsilon", epsilon)
     check_choice("noise", noise, get_args(_Noise))
     check_neighboring(neighboring)
     replaced = neighboring == "replace_one"
+    if noise != "gaussian" and delta != 0:
+        raise ValueError(f"delta must be 0 with Laplace or gamma noise, got delta={delta!r}")
     if noise == "laplace":
-        if delta != 0:
-            raise ValueError(f"delta must be 0 with Laplace noise, got delta={delta!r}")
         return (d + 1) / 2 * (2 if replaced else 1) / epsilon
     # one coordinate has no orthogonal pair: |x^2 - y^2| <= 1
     sensitivity = math.sqrt(2.0) if replaced and d > 1 else 1.0
+    if noise == "gamma":
+        return sensitivity / epsilon
     delta = check_probability("delta", delta)
     return gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
 
@@ -99,7 +101,13 @@ def _noisy_covariance(
         draws = gaussian_noise((d, d), sigma=scale, rng=rng)
         added = (draws + draws.T) / 2.0
     else:
-        draws = np.triu(laplace_noise((d, d), scale=scale, rng=rng))
+        draws = np.zeros((d, d))
+        if noise == "laplace":
+            draws = np.triu(laplace_noise((d, d), scale=scale, rng=rng))
+        else:  # isotropic for the Frobenius norm: off the diagonal an entry counts twice
+            upper = np.triu_indices(d)
+            draws[upper] = gamma_norm_noise(d * (d + 1) // 2, rate=1.0 / scale, rng=rng)
+            draws[np.triu_indices(d, 1)] /= math.sqrt(2.0)
         added = draws + np.triu(draws, 1).T
     return _NoisyMoments(rows.T @ rows + added, scale, float(epsilon), float(delta), neighboring)
 
@@ -123,6 +131,7 @@ _PCA_METHODS: dict[str, tuple[str, str]] = {
     "gaussian-laplace": ("gaussian", "laplace"),
     "orthonormal-laplace": ("orthonormal", "laplace"),
     "covariance-laplace": ("covariance", "laplace"),
+    "covariance-gamma": ("covariance", "gamma"),
     "gaussian-gaussian": ("gaussian", "gaussian"),
     "orthonormal-gaussian": ("orthonormal", "gaussian"),
     "covariance-gaussian": ("covariance", "gaussian"),
