@@ -46,7 +46,7 @@ TOO_LONG = {
     "margin": (72, 163, 7800, 16),
     "projection": (80, 203, 8700, 11.5),
     "random_features": (83, 183, 9100, 21),
-    "sketching": (118, 275, 12000, 6),
+    "sketching": (79, 12, 10100, 3),
 }
 CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/")]
 
