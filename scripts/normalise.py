@@ -216,7 +216,10 @@ MEANING = "the least change of one of these functions that turns this badge red"
 
 def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
     """Return what a badge sees, and its links: functions, their source, tests, the index row."""
-    parts = [f'<span title="{MEANING}">{SEES[record["resolution"]]}</span>']
+    sees = SEES[record["resolution"]]
+    if record.get("blind") and record["resolution"] not in ("5 %", "factor 2", None):
+        sees += f": {typeset(html.escape(record['blind']))}"
+    parts = [f'<span title="{MEANING}">{sees}</span>']
     for function in record["functions"]:
         api, source = function_links(function, package)
         name = html.escape(function.rpartition(".")[2])

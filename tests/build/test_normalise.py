@@ -151,6 +151,19 @@ def test_a_badge_says_what_it_sees(seen: str, said: str) -> None:
     assert data[normalise.CLAIM]["resolution"] == seen
 
 
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [("blind", "sees no change: only $a &lt; 0$"), ("5 %", "sees 5 %"), (None, "not measured")],
+)
+def test_a_badge_that_sees_too_little_says_why(seen: str | None, said: str) -> None:
+    cell = code(badge())
+    cell["outputs"][0]["data"][normalise.CLAIM]["blind"] = "only $a < 0$"
+    resolutions = {"dprf_thm7": seen} if seen else {}
+    shown = page(cell, **resolutions)["cells"][0]["outputs"][0]["data"]["text/html"]
+    said = said.replace("$a &lt; 0$", normalise.typeset("$a &lt; 0$"))
+    assert f">{said}</span>" in shown
+
+
 def test_a_badge_that_was_not_measured_says_so() -> None:
     data = page(code(badge()), other="5 %")["cells"][0]["outputs"][0]["data"]
     assert ">not measured</span>" in data["text/html"]
