@@ -13,6 +13,7 @@ from scripts.files import BuildError
 from scripts.pairs import FOLDED, cell_ids
 
 CLAIM = "application/vnd.dplit.claim+json"
+CURVES = "application/vnd.dplit.curves+json"
 PROVENANCE = "application/vnd.dplit.provenance+json"
 ALT = (40, 300)
 VOLATILE = re.compile(r" at 0x[0-9a-f]{6,}|ipykernel_\d+")
@@ -90,6 +91,22 @@ def _texts(shown: list[dict[str, Any]]) -> Iterator[str]:
         for mimetype, value in output.get("data", {}).items():
             if mimetype in ("text/plain", "text/html") and isinstance(value, (str, list)):
                 yield join(value)
+
+
+STALE = "The archived run was made by an earlier version of this chapter's code."
+
+
+def note_archive(notebook: dict[str, Any], stale: bool) -> None:
+    """Drop the curves that travel with figures and tables; say of archived ones if they are old."""
+    for _, output in outputs(notebook["cells"]):
+        record = output.get("data", {}).pop(CURVES, None)
+        if record is None or not (record["archived"] and stale):
+            continue
+        if "text/html" in output["data"]:
+            text = join(output["data"]["text/html"])
+            output["data"]["text/html"] = text.replace("</caption>", f" {STALE}</caption>", 1)
+        else:
+            output["metadata"]["dplit"]["figure"]["caption"] += f" {STALE}"
 
 
 def move_figures(notebook: dict[str, Any]) -> list[str]:
@@ -280,6 +297,8 @@ def normalise(
     tested: set[str],
     package: Path,
     resolutions: Mapping[str, str],
+    *,
+    stale: bool = False,
 ) -> dict[str, Any]:
     """Make an executed notebook the page of a chapter; equal runs give equal pages.
 
@@ -295,6 +314,8 @@ def normalise(
         The package's folder, to find the functions' modules.
     resolutions : mapping of str to str
         What the badges see, by claim.
+    stale : bool, default=False
+        Whether the archived run was made by other code than this chapter's.
 
     Returns
     -------
@@ -309,6 +330,7 @@ def normalise(
     try:
         clean_metadata(notebook)
         clean_outputs(notebook)
+        note_archive(notebook, stale)
         move_figures(notebook)
         name_folds(notebook)
         link_badges(notebook, tested, package, resolutions)

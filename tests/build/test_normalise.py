@@ -243,3 +243,21 @@ def test_printed_text_is_the_same_in_one_message_or_in_three() -> None:
         normalise.clean_outputs({"cells": [cell]})
         pages.append(cell["outputs"])
     assert pages == [[stream("a\nb\nc\n")]] * 3
+
+
+@pytest.mark.parametrize("stale", [True, False])
+@pytest.mark.parametrize("archived", [True, False])
+def test_the_page_says_of_archived_curves_if_other_code_made_them(
+    stale: bool, archived: bool
+) -> None:
+    record = {"name": "fig-a", "archived": archived, "settings": {}, "curves": {}}
+    shown, table = figure(), display({"text/html": "<table><caption>C.</caption></table>"})
+    for output in (shown, table):
+        output["data"][normalise.CURVES] = dict(record)
+    cells = [code(shown), code(table)]
+    made = normalise.normalise(notebook(*cells), "toy", set(), PACKAGE, {}, stale=stale)
+    caption = made["cells"][0]["metadata"]["mystnb"]["figure"]["caption"]
+    said = f" {normalise.STALE}" if stale and archived else ""
+    assert caption == f"A curve.{said}"
+    assert f"<caption>C.{said}</caption>" in made["cells"][1]["outputs"][0]["data"]["text/html"]
+    assert normalise.CURVES not in json.dumps(made)

@@ -15,10 +15,12 @@ from dplit.notebook.cells import (
     show_archived,
     show_table,
 )
+from dplit.notebook.curves import Curves
 from dplit.notebook.provenance import lock_differences
 
 __all__ = [
     "Between",
+    "Curves",
     "ParameterError",
     "Run",
     "archived",
