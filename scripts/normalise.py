@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from scripts.pairs import FOLDED, cell_ids
 
 CLAIM = "application/vnd.dplit.claim+json"
 CURVES = "application/vnd.dplit.curves+json"
+EXPLORE = "application/vnd.dplit.explore+json"
 PROVENANCE = "application/vnd.dplit.provenance+json"
 ALT = (40, 300)
 VOLATILE = re.compile(r" at 0x[0-9a-f]{6,}|ipykernel_\d+")
@@ -151,6 +153,23 @@ def move_figures(notebook: dict[str, Any]) -> list[str]:
             "image": {"alt": alt},
         }
     return names
+
+
+def write_explorables(notebook: dict[str, Any]) -> None:
+    """Put the specification of each explorable figure behind its cell; `explore.js` reads it."""
+    cells: list[dict[str, Any]] = []
+    for cell in notebook["cells"]:
+        cells.append(cell)
+        for output in cell.get("outputs", []):
+            spec = output.get("data", {}).pop(EXPLORE, None)
+            if spec is None:
+                continue
+            name = cell["metadata"]["mystnb"]["figure"]["name"]
+            text = json.dumps(spec, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
+            page = f'<script type="application/json" data-explore="{name}">{text}</script>'
+            about = {"id": f"explore-{name}"[:64], "metadata": {}, "source": page}
+            cells.append({"cell_type": "markdown", **about})
+    notebook["cells"] = cells
 
 
 PROMPT = re.compile(r"#\s*((?:figure|check|table|set-up|numbers)\b.*\S)", re.IGNORECASE)
@@ -332,6 +351,7 @@ def normalise(
         clean_outputs(notebook)
         note_archive(notebook, stale)
         move_figures(notebook)
+        write_explorables(notebook)
         name_folds(notebook)
         link_badges(notebook, tested, package, resolutions)
         add_download(notebook, slug)

@@ -261,3 +261,16 @@ def test_the_page_says_of_archived_curves_if_other_code_made_them(
     assert caption == f"A curve.{said}"
     assert f"<caption>C.{said}</caption>" in made["cells"][1]["outputs"][0]["data"]["text/html"]
     assert normalise.CURVES not in json.dumps(made)
+
+
+def test_the_specification_of_an_explorable_figure_stands_behind_its_cell() -> None:
+    shown = figure()
+    shown["data"][normalise.EXPLORE] = {"b": "</script>", "a": 1}
+    cell, behind, *_ = page(code(shown))["cells"]
+    assert cell["metadata"]["mystnb"]["figure"]["name"] == "fig-a"
+    assert normalise.EXPLORE not in cell["outputs"][0]["data"]
+    assert behind["cell_type"] == "markdown"
+    assert behind["source"] == (
+        '<script type="application/json" data-explore="fig-a">'
+        '{"a":1,"b":"\\u003c/script>"}</script>'
+    )

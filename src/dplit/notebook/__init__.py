@@ -16,6 +16,7 @@ from dplit.notebook.cells import (
     show_table,
 )
 from dplit.notebook.curves import Curves
+from dplit.notebook.explorable import explore
 from dplit.notebook.provenance import lock_differences
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Run",
     "archived",
     "check_parameters",
+    "explore",
     "glue_numbers",
     "lock_differences",
     "notice",
