@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scripts import chapters, digest, execute
+from scripts import chapters, digest, execute, plain, render, rerun
 from scripts.book import check_pairs, one_at_a_time
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError, read_json, write_bytes, write_json
@@ -60,7 +60,7 @@ def run_name(slug: str, arguments: Sequence[str]) -> str:
 
 
 def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> None:
-    """Run one chapter with parameters; the executed notebook goes to ``_build/runs``.
+    """Run one chapter with parameters; notebook and page go to ``_build/runs``.
 
     Raises
     ------
@@ -82,13 +82,16 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
         )
         _run_one(layout, job, say)
         content = job.output.read_bytes()
-        write_bytes(target, content)
+        made = json.loads(content)
+        write_json(target, plain.plain(made, glued(made), render.macros(layout)))
         job.output.unlink()
-    told = records(json.loads(content), CLAIM)
-    if told:
-        passed = sum(record["status"] == "passed" for record in told)
-        say(f"  {passed} of {len(told)} claims passed")
-    say(f"The run is in {layout.name(target)}")
+        told = records(made, CLAIM)
+        if told:
+            passed = sum(record["status"] == "passed" for record in told)
+            say(f"  {passed} of {len(told)} claims passed")
+        say(f"The run is in {layout.name(target)}")
+        page = rerun.render_run(layout, slug, name, json.loads(content))
+        say(f"Its page is {layout.name(page)}")
 
 
 def _run_one(layout: Layout, job: Job, say: Say) -> Outcome:

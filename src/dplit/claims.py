@@ -105,9 +105,9 @@ def badge_html(record: Mapping[str, Any]) -> str:
     return (
         f"<div class='dplit-claim dplit-{record['status']}' data-claim='{record['id']}' "
         f"data-verdict='{record['verdict']}'>"
-        f"<span class='dplit-verdict'>{record['verdict']}</span>{severity}"
-        f"<span class='dplit-status'>{_STATUS[record['status']]}</span>"
-        f"<span class='dplit-title'>{title}</span>{reason}{compared}{corrected}{details}"
+        f"<span class='dplit-verdict'>{record['verdict']}</span> {severity} "
+        f"<span class='dplit-status'>{_STATUS[record['status']]}</span> "
+        f"<span class='dplit-title'>{title}</span> {reason} {compared}{corrected}{details}"
         f"<span class='dplit-links'></span></div>"
     )
 

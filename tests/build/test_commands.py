@@ -19,7 +19,7 @@ import pytest
 
 from benchmarks import __main__ as bench
 from dplit.notebook.provenance import lock_differences
-from scripts import again, environment, execute, runs
+from scripts import again, environment, execute, runs, site_check
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError
 from scripts.layout import Layout
@@ -309,7 +309,16 @@ def test_chapter_runs_beside_the_book_and_refuses_bad_parameters(toy: Any) -> No
     done = toy.run("chapter", "alpha", "-p", "epsilon", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 of 1 claims passed" in done.stdout
-    assert toy.path("_build/runs/alpha--epsilon-2.ipynb").exists()
+    run = json.loads(toy.path("_build/runs/alpha--epsilon-2.ipynb").read_text())
+    assert "{cite" not in "".join("".join(cell["source"]) for cell in run["cells"])
+    page = toy.path("_build/runs/alpha--epsilon-2.html")
+    text = page.read_text()
+    assert "A run beside the book" in text
+    assert "epsilon = 2" in text
+    assert "dplit-passed" in text
+    assert "Works cited" in text
+    assert site_check.broken_links(page, toy.path("_build")) == []
+    assert sorted(p.name for p in page.parent.iterdir() if p.name.startswith(".")) == []
     done = toy.run("chapter", "alpha", "-p", "epsilom", "2")
     assert done.returncode == 1
     assert "unknown parameter epsilom" in done.stdout

@@ -172,6 +172,21 @@ def test_a_figure_is_svg_with_name_caption_and_alternative_text(displayed):
     assert not plt.fignum_exists(fig.number)
 
 
+def test_outside_of_the_build_a_figure_has_its_caption_and_a_number_its_name(
+    displayed, monkeypatch
+):
+    """What papermill alone leaves must be legible; the book's own captions must stay single."""
+    notebook.show(figure(), name="fig-a", caption="A < B.", alt=ALT)
+    notebook.glue_numbers(x=0.5)
+    assert "<figcaption>A &lt; B.</figcaption>" in displayed[0][0]["text/html"]
+    assert displayed[1][0]["text/plain"] == "x = 0.5"
+    monkeypatch.setenv("DPLIT_BUILD", "1")
+    notebook.show(figure(), name="fig-a", caption="A < B.", alt=ALT)
+    notebook.glue_numbers(x=0.5)
+    assert "text/html" not in displayed[2][0]
+    assert "text/plain" not in displayed[3][0]
+
+
 def test_a_figure_of_stand_in_data_says_so_and_tells_no_finding(displayed):
     notebook.show(figure(), name="fig-a", caption="A line.", alt=ALT, stand_in=True)
     told = displayed[0][1]["dplit"]["figure"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import html
 import io
 import json
@@ -281,8 +282,15 @@ def _described(name: str, caption: str, alt: str, stand_in: bool) -> tuple[str, 
 
 
 def _display_figure(data: dict[str, Any], name: str, caption: str, alt: str) -> None:
+    """Show a picture; outside of the build, which has captions of its own, with the caption."""
     from IPython.display import display
 
+    if not os.environ.get("DPLIT_BUILD"):
+        # as an img: viewers drop an svg of a notebook that they do not trust
+        picture = base64.b64encode(data["image/svg+xml"].encode()).decode()
+        picture = f'<img src="data:image/svg+xml;base64,{picture}" alt="{html.escape(alt)}">'
+        told = f"<figcaption>{html.escape(caption)}</figcaption>"
+        data = {**data, "text/html": f"<figure>{picture}{told}</figure>"}
     display(  # type: ignore[no-untyped-call]
         {**data, "text/plain": alt},
         metadata={"dplit": {"figure": {"name": name, "caption": caption, "alt": alt}}},
@@ -304,8 +312,11 @@ def glue_numbers(**values: float | int | str) -> None:
         else:
             text = repr(value)
         _glued[name] = ast.literal_eval(text)
+        data = {prefix + "text/plain": text}
+        if not os.environ.get("DPLIT_BUILD"):  # only the book puts numbers into the text
+            data["text/plain"] = f"{name} = {text}"
         display(  # type: ignore[no-untyped-call]
-            {prefix + "text/plain": text},
+            data,
             metadata={"scrapbook": {"name": name, "mime_prefix": prefix}},
             raw=True,
         )
