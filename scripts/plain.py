@@ -47,8 +47,10 @@ def plain(
         if cell["cell_type"] == "markdown":
             text = "\n".join(_lines(join(cell["source"]).split("\n")))
             cell["source"] = _words(text, numbers, figures)
-    if macros:
-        source = f"${''.join(_define(name, value) for name, value in macros.items())}$"
+    written = "".join(join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
+    used = [name for name in macros if re.search(rf"\\{name}(?![A-Za-z])", written)]
+    if used:
+        source = f"${''.join(_define(name, macros[name]) for name in used)}$"
         about = {"id": "macros", "metadata": {}, "source": source}
         notebook["cells"].insert(0, {"cell_type": "markdown", **about})
     return notebook

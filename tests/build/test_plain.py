@@ -68,10 +68,12 @@ def test_a_figure_has_its_number_and_caption_in_its_output() -> None:
     assert '<img src="data:image/svg+xml;base64,' in shown
 
 
-def test_macros_are_defined_first() -> None:
-    assert markdown("x", macros={"eps": "\\varepsilon", "norm": ["|#1|", 1]}) == (
+def test_macros_that_are_used_are_defined_first() -> None:
+    macros = {"eps": "\\varepsilon", "norm": ["|#1|", 1], "E": "e", "tr": "t"}
+    assert markdown("$\\eps \\norm{x} \\Epsilon$", macros=macros) == (
         "$\\newcommand{\\eps}{\\varepsilon}\\newcommand{\\norm}[1]{|#1|}$"
     )
+    assert markdown("$x$", macros=macros) == "$x$"
 
 
 @pytest.mark.filterwarnings("ignore")
