@@ -95,8 +95,8 @@ def test_a_quick_run_draws_the_archive_with_its_own_points_on_top(
     assert record["archived"] is True
     assert record["curves"]["ours"]["y"] == [0.5, 0.3]
     assert caption == (
-        "A line. Lines and bands: the archived run at the paper's scale, 200 trials; "
-        "markers: this run (quick, one trial)."
+        "A line. Where a line has markers, line and band are the archived run at the paper's "
+        "scale, 200 trials; the markers are this run (quick, one trial)."
     )
     plt.close("all")
 
@@ -107,7 +107,7 @@ def test_an_archive_with_other_settings_is_not_drawn(displayed: Any, store: Any)
     assert Y not in heights(axes)
     assert record["archived"] is False
     assert "the archived run, with data = paper, is not comparable" in caption
-    assert "Lines and bands: the archived" in drawn("quick", displayed, data="paper")[2]
+    assert "line and band are the archived run" in drawn("quick", displayed, data="paper")[2]
     plt.close("all")
 
 

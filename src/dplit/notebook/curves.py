@@ -150,7 +150,7 @@ class Curves:
             return f"Drawn: {here}."
         if drawn:
             far = f"the archived run at the paper's scale{self._trials(drawn)}"
-            return f"Lines and bands: {far}; markers: {here}."
+            return f"Where a line has markers, line and band are {far}; the markers are {here}."
         if self._other:
             other = ", ".join(f"{key} = {value}" for key, value in self._other.items())
             return f"Drawn: {here}; the archived run, with {other}, is not comparable."
