@@ -132,6 +132,8 @@ def drawn(notebook: dict[str, Any]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for record in records(notebook, CURVES):
+        if "name" not in record:  # a table that only quotes the archive
+            continue
         if record["name"] in found:
             raise BuildError(f"the name {record['name']} is used for two sets of curves")
         found[record["name"]] = {k: v for k, v in record.items() if k not in ("name", "archived")}

@@ -247,6 +247,7 @@ def test_an_archive_holds_the_curves_of_figures_by_their_names() -> None:
     record["curves"] = {"ours": curve}
     made = notebook("passed")
     made["cells"][0]["outputs"].append({"data": {CURVES: record}})
+    made["cells"][0]["outputs"].append({"data": {CURVES: {"archived": True}}})  # only quotes it
     expected = {"fig-a": {"settings": {"data": "auto"}, "curves": {"ours": curve}}}
     assert runs.archive("toy", made, "abc", 1.0)["curves"] == expected
     made["cells"][0]["outputs"].append({"data": {CURVES: record}})

@@ -11,7 +11,7 @@ import pytest
 
 from dplit import claims, notebook
 from dplit.notebook import Between, ParameterError, check_parameters, figures
-from dplit.notebook.cells import PROVENANCE_MIMETYPE
+from dplit.notebook.cells import CURVES_MIMETYPE, PROVENANCE_MIMETYPE
 from dplit.notebook.provenance import collect_provenance
 
 PARAMETERS = """scale: str = "quick"  # how much
@@ -320,6 +320,7 @@ def test_the_archived_run_stands_beside_this_one(displayed, tmp_path, monkeypatc
     notebook.show_archived(run, {"a number": "a"})
     text = displayed[-1][0]["text/plain"]
     assert "a number | 0.5 | 0.25" in text
+    assert displayed[-1][0][CURVES_MIMETYPE] == {"archived": True}
     assert "1 of 1 checks, 2 of 2 numbers | 2 of 2 checks, 4 of 4 numbers" in text
     claims.Claim(shown.entry).not_run(reason="stand-in").reproduce([row])._repr_mimebundle_()
     notebook.show_archived(run, {})

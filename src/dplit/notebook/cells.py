@@ -39,6 +39,8 @@ __all__ = [
 ]
 
 
+CURVES_MIMETYPE = "application/vnd.dplit.curves+json"
+
 PROVENANCE_MIMETYPE = "application/vnd.dplit.provenance+json"
 
 _TYPES: dict[str, tuple[Any, ...]] = {"float": (float, int), "int": (int,), "str": (str,)}
@@ -444,7 +446,8 @@ def show_archived(run: Run, numbers: Mapping[str, str]) -> None:
             compared = (_within(record), _within(old[identifier]))
             rows.append((f"{record['place']}: {record['title']}", *compared))
     caption = f"This run ({run.scale}) beside the archived run at the paper's scale."
-    show_table(["what", "this run", "paper's scale"], rows, caption=caption)
+    told = {CURVES_MIMETYPE: {"archived": True}}  # the build says of an archive if it is old
+    _show_tables(["what", "this run", "paper's scale"], [(caption, rows)], ".4g", told)
 
 
 def provenance(run: Run) -> None:

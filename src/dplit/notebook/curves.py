@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from dplit.notebook import figures
-from dplit.notebook.cells import Run, _show_figure, _show_tables, archived
+from dplit.notebook.cells import CURVES_MIMETYPE, Run, _show_figure, _show_tables, archived
 from dplit.notebook.figures import Look
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Curves"]
-
-MIMETYPE = "application/vnd.dplit.curves+json"
 
 
 def _plain(value: Any) -> Any:
@@ -159,7 +157,7 @@ class Curves:
     def show(self, fig: Figure, *, caption: str, alt: str, stand_in: bool = False) -> None:
         """Show the figure as :func:`dplit.notebook.show` does, by its name; the caption goes on."""
         caption = f"{caption} {self.note()}"
-        _show_figure(fig, self.name, caption, alt, stand_in, {MIMETYPE: self._record()})
+        _show_figure(fig, self.name, caption, alt, stand_in, {CURVES_MIMETYPE: self._record()})
 
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, caption: str,
@@ -177,7 +175,7 @@ class Curves:
         else:
             tables = [(f"{caption} The archived run at the paper's scale.", old)]
             tables.append((f"{here}.", self._rows))
-        _show_tables(columns, tables, pattern, {MIMETYPE: self._record()})
+        _show_tables(columns, tables, pattern, {CURVES_MIMETYPE: self._record()})
 
     def _record(self) -> dict[str, Any]:
         """Return what is archived, and whether something archived is drawn."""
