@@ -43,7 +43,7 @@ lab: environment ## open JupyterLab on the notebooks
 data: environment ## download the papers' data, checked by checksum
 	@$(BIN)/python -m dplit.datasets
 
-chapter: environment ## run one chapter beside the book: NAME=random_features ARGS="-p scale paper"
+chapter: environment ## run one chapter into a page beside the book: NAME=erm ARGS="-p epsilon 1"
 	@$(RUN) chapter "$(NAME)" $(ARGS)
 
 paper: environment ## run all chapters (or NAME=...) at the papers' scale, archive into results/

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,13 @@ def configuration(layout: Layout) -> str:
     return str(yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
 
 
+def macros(layout: Layout) -> dict[str, Any]:
+    """Return the TeX macros of the book."""
+    config = yaml.safe_load((layout.root / "_config.yml").read_text("utf-8"))
+    found: dict[str, Any] = config["sphinx"]["config"]["mathjax3_config"]["tex"]["macros"]
+    return found
+
+
 def fault_lines(messages: str) -> list[str]:
     """Return the lines of Jupyter Book's messages that say what is wrong, each once.
 
@@ -76,6 +83,19 @@ def fault_lines(messages: str) -> list[str]:
     lines = [line.strip() for line in plain.split("\n")]
     found = [line for line in lines if re.search(r"WARNING|ERROR|^\w*Error: .", line)]
     return list(dict.fromkeys(found)) or [line for line in lines if line][-8:]
+
+
+def write_bundle(site: Path, pages: Iterable[Path]) -> None:
+    """Write the scripts that draw explorable figures, if one of the pages has such a figure.
+
+    They come from the package that the lock names, so that no page asks the network for them.
+    """
+    if any("data-explore=" in page.read_text(encoding="utf-8") for page in pages):
+        import vl_convert
+
+        # in a scope of its own: its names are short, and the theme has some of them
+        bundle = f"(() => {{{vl_convert.javascript_bundle()}\n}})();\n"
+        write_text(site / "_static" / "vega.js", bundle)
 
 
 def render(layout: Layout, say: Callable[[str], None]) -> bool:
@@ -116,6 +136,7 @@ def render(layout: Layout, say: Callable[[str], None]) -> bool:
         kept = "the last good site was kept" if layout.html.exists() else "there is no site yet"
         shown = "\n  ".join(line.replace(str(layout.root) + "/", "") for line in told[:20])
         raise BuildError(f"the site has faults ({kept}; all of it: {layout.name(log)}):\n  {shown}")
+    write_bundle(site, (site / "book" / "chapters").glob("*.html"))
     memory.unlink(missing_ok=True)
     swap_folder(site, layout.html)
     shutil.rmtree(stage, ignore_errors=True)

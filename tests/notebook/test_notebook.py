@@ -11,7 +11,7 @@ import pytest
 
 from dplit import claims, notebook
 from dplit.notebook import Between, ParameterError, check_parameters, figures
-from dplit.notebook.cells import PROVENANCE_MIMETYPE
+from dplit.notebook.cells import CURVES_MIMETYPE, PROVENANCE_MIMETYPE
 from dplit.notebook.provenance import collect_provenance
 
 PARAMETERS = """scale: str = "quick"  # how much
@@ -172,6 +172,21 @@ def test_a_figure_is_svg_with_name_caption_and_alternative_text(displayed):
     assert not plt.fignum_exists(fig.number)
 
 
+def test_outside_of_the_build_a_figure_has_its_caption_and_a_number_its_name(
+    displayed, monkeypatch
+):
+    """What papermill alone leaves must be legible; the book's own captions must stay single."""
+    notebook.show(figure(), name="fig-a", caption="A < B.", alt=ALT)
+    notebook.glue_numbers(x=0.5)
+    assert "<figcaption>A &lt; B.</figcaption>" in displayed[0][0]["text/html"]
+    assert displayed[1][0]["text/plain"] == "x = 0.5"
+    monkeypatch.setenv("DPLIT_BUILD", "1")
+    notebook.show(figure(), name="fig-a", caption="A < B.", alt=ALT)
+    notebook.glue_numbers(x=0.5)
+    assert "text/html" not in displayed[2][0]
+    assert "text/plain" not in displayed[3][0]
+
+
 def test_a_figure_of_stand_in_data_says_so_and_tells_no_finding(displayed):
     notebook.show(figure(), name="fig-a", caption="A line.", alt=ALT, stand_in=True)
     told = displayed[0][1]["dplit"]["figure"]
@@ -305,6 +320,7 @@ def test_the_archived_run_stands_beside_this_one(displayed, tmp_path, monkeypatc
     notebook.show_archived(run, {"a number": "a"})
     text = displayed[-1][0]["text/plain"]
     assert "a number | 0.5 | 0.25" in text
+    assert displayed[-1][0][CURVES_MIMETYPE] == {"archived": True}
     assert "1 of 1 checks, 2 of 2 numbers | 2 of 2 checks, 4 of 4 numbers" in text
     claims.Claim(shown.entry).not_run(reason="stand-in").reproduce([row])._repr_mimebundle_()
     notebook.show_archived(run, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import html
 import io
 import json
@@ -37,6 +38,8 @@ __all__ = [
     "show_table",
 ]
 
+
+CURVES_MIMETYPE = "application/vnd.dplit.curves+json"
 
 PROVENANCE_MIMETYPE = "application/vnd.dplit.provenance+json"
 
@@ -247,9 +250,25 @@ def show(fig: Figure, *, name: str, caption: str, alt: str, stand_in: bool = Fal
         Whether stand-in data are drawn. The caption then says so, and an alternative text that
         tells a finding about the paper's data is replaced by one that tells none.
     """
-    import matplotlib.pyplot as plt
-    from IPython.display import display
+    _show_figure(fig, name, caption, alt, stand_in, {})
 
+
+def _show_figure(
+    fig: Figure, name: str, caption: str, alt: str, stand_in: bool, more: dict[str, Any]
+) -> None:
+    """Do what :func:`show` does; ``more`` travels with the figure, by MIME type."""
+    import matplotlib.pyplot as plt
+
+    caption, alt = _described(name, caption, alt, stand_in)
+    _require_labels(fig, name)
+    buffer = io.StringIO()
+    fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(fig)
+    _display_figure({"image/svg+xml": buffer.getvalue(), **more}, name, caption, alt)
+
+
+def _described(name: str, caption: str, alt: str, stand_in: bool) -> tuple[str, str]:
+    """Return caption and alternative text, or raise with the rule that they or the name break."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise ValueError(f"name must be lower case letters, digits and hyphens, got name={name!r}")
     if not 40 <= len(alt) <= 300 or alt.strip() == caption.strip():
@@ -258,15 +277,24 @@ def show(fig: Figure, *, name: str, caption: str, alt: str, stand_in: bool = Fal
         )
     if not caption.strip():
         raise ValueError("caption must not be empty")
-    _require_labels(fig, name)
-    if stand_in:
-        caption = f"{caption} {_STAND_IN}"
-        alt = f"Stand-in data drawn as {name}: what the paper's data show is not seen here."
-    buffer = io.StringIO()
-    fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    plt.close(fig)
+    if not stand_in:
+        return caption, alt
+    alt = f"Stand-in data drawn as {name}: what the paper's data show is not seen here."
+    return f"{caption} {_STAND_IN}", alt
+
+
+def _display_figure(data: dict[str, Any], name: str, caption: str, alt: str) -> None:
+    """Show a picture; outside of the build, which has captions of its own, with the caption."""
+    from IPython.display import display
+
+    if not os.environ.get("DPLIT_BUILD"):
+        # as an img: viewers drop an svg of a notebook that they do not trust
+        picture = base64.b64encode(data["image/svg+xml"].encode()).decode()
+        picture = f'<img src="data:image/svg+xml;base64,{picture}" alt="{html.escape(alt)}">'
+        told = f"<figcaption>{html.escape(caption)}</figcaption>"
+        data = {**data, "text/html": f"<figure>{picture}{told}</figure>"}
     display(  # type: ignore[no-untyped-call]
-        {"image/svg+xml": buffer.getvalue(), "text/plain": alt},
+        {**data, "text/plain": alt},
         metadata={"dplit": {"figure": {"name": name, "caption": caption, "alt": alt}}},
         raw=True,
     )
@@ -286,8 +314,11 @@ def glue_numbers(**values: float | int | str) -> None:
         else:
             text = repr(value)
         _glued[name] = ast.literal_eval(text)
+        data = {prefix + "text/plain": text}
+        if not os.environ.get("DPLIT_BUILD"):  # only the book puts numbers into the text
+            data["text/plain"] = f"{name} = {text}"
         display(  # type: ignore[no-untyped-call]
-            {prefix + "text/plain": text},
+            data,
             metadata={"scrapbook": {"name": name, "mime_prefix": prefix}},
             raw=True,
         )
@@ -319,25 +350,45 @@ def show_table(
     ValueError
         If a row does not have as many entries as there are columns.
     """
+    caption = f"{caption} {_STAND_IN}" if stand_in else caption
+    _show_tables(columns, [(caption, rows)], pattern, {})
+
+
+def _show_tables(
+    columns: Sequence[str],
+    tables: Iterable[tuple[str, Iterable[Sequence[Any]]]],
+    pattern: str,
+    more: dict[str, Any],
+) -> None:
+    """Show a table and, folded below it, others of the same columns, each with its caption."""
     from IPython.display import display
 
-    lines = []
-    for row in rows:
-        if len(row) != len(columns):
-            raise ValueError(f"each row needs {len(columns)} entries, got {list(row)!r}")
-        lines.append([_table_cell(value, pattern) for value in row])
+    page, plain = "", []
+    for caption, rows in tables:
+        lines = []
+        for row in rows:
+            if len(row) != len(columns):
+                raise ValueError(f"each row needs {len(columns)} entries, got {list(row)!r}")
+            lines.append([_table_cell(value, pattern) for value in row])
+        table = _table_html(columns, lines, caption if not page else "")
+        summary = f"<summary>{html.escape(caption)}</summary>"
+        page += f"<details>{summary}{table}</details>" if page else table
+        plain += [" | ".join(line) for line in [list(columns), *lines]]
+    data = {"text/html": page, "text/plain": "\n".join(plain), **more}
+    display(data, raw=True)  # type: ignore[no-untyped-call]
+
+
+def _table_html(columns: Sequence[str], lines: Sequence[Sequence[str]], caption: str) -> str:
     head = "".join(f"<th scope='col'>{html.escape(name)}</th>" for name in columns)
-    caption = f"{caption} {_STAND_IN}" if stand_in else caption
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(value)}</td>" for value in line) + "</tr>"
         for line in lines
     )
-    table = (
-        f"<div class='dplit-scroll'><table class='dplit-table'><caption>{html.escape(caption)}"
-        f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    return (
+        f"<div class='dplit-scroll'><table class='dplit-table'>{title}"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
-    plain = "\n".join(" | ".join(line) for line in [list(columns), *lines])
-    display({"text/html": table, "text/plain": plain}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def notice(title: str, text: str) -> None:
@@ -395,7 +446,8 @@ def show_archived(run: Run, numbers: Mapping[str, str]) -> None:
             compared = (_within(record), _within(old[identifier]))
             rows.append((f"{record['place']}: {record['title']}", *compared))
     caption = f"This run ({run.scale}) beside the archived run at the paper's scale."
-    show_table(["what", "this run", "paper's scale"], rows, caption=caption)
+    told = {CURVES_MIMETYPE: {"archived": True}}  # the build says of an archive if it is old
+    _show_tables(["what", "this run", "paper's scale"], [(caption, rows)], ".4g", told)
 
 
 def provenance(run: Run) -> None:

@@ -1,0 +1,137 @@
+"""A run beside the book as a page of the book's form, which opens offline."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from scripts import badges, digest, render
+from scripts.execute import environment
+from scripts.files import BuildError, write_json, write_text
+from scripts.layout import Layout
+from scripts.marks import marked_tests, nodes_by_claim
+from scripts.normalise import join, normalise
+
+#: Extensions that document the package: a run has no such pages, and links to the book's.
+PACKAGE = ("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode", "numpydoc")
+WORKS = "## Works cited\n\n```{bibliography}\n:filter: docname in docnames\n```\n"
+
+
+def note(parameters: Mapping[str, Any]) -> str:
+    """Return the box at the top of a run's page: which parameters were passed."""
+    told = ", ".join(f"`{name} = {value!r}`" for name, value in parameters.items())
+    passed = f"This run was made with {told}. " if told else ""
+    return (
+        ":::{admonition} A run beside the book\n:class: tip\n\n"
+        f"{passed}Claims are checked at their own settings, whatever the parameters. Links out of "
+        "this page lead to the book in `_build/html`, where it is built.\n:::"
+    )
+
+
+def injected(notebook: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that papermill was given, by name."""
+    found: dict[str, Any] = notebook["metadata"].get("papermill", {}).get("parameters", {})
+    return found
+
+
+def page(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a normalised chapter a page that stands alone; changed in place.
+
+    It has a box that says what it is, its own list of works, and its links out lead to the book.
+    """
+    cells = notebook["cells"]
+    cells.pop()  # the offer of the chapter's own notebook
+    title, _, rest = join(cells[0]["source"]).partition("\n")
+    cells[0]["source"] = f"{title}\n\n{note(parameters)}\n{rest}"
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = re.sub(
+                r"\[([^\]]+)\]\(\.\./(\w+)\.md(#[^)]*)?\)",
+                r'<a href="../html/book/\2.html\3">\1</a>',
+                join(cell["source"]),
+            )
+        for output in cell.get("outputs", []):
+            if text := output.get("data", {}).get("text/html"):
+                text = join(text).replace('href="../../', 'href="../html/')
+                output["data"]["text/html"] = re.sub(
+                    r'href="\.\./(?!html/)', 'href="../html/book/', text
+                )
+    if any("{cite" in join(cell["source"]) for cell in cells):
+        cells.append({"cell_type": "markdown", "id": "works", "metadata": {}, "source": WORKS})
+    return notebook
+
+
+def configuration(layout: Layout) -> str:
+    """Return the book's configuration without what documents the package."""
+    config: dict[str, Any] = yaml.safe_load(render.configuration(layout))
+    inner = config["sphinx"]["config"]
+    inner["extensions"] = [name for name in inner["extensions"] if name not in PACKAGE]
+    return str(yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+
+
+def render_run(layout: Layout, slug: str, name: str, notebook: dict[str, Any]) -> Path:
+    """Write the page of a run to ``_build/runs/<name>.html`` and return it.
+
+    Parameters
+    ----------
+    layout : Layout
+        The copy of the repository.
+    slug, name : str
+        The chapter, and the run's name.
+    notebook : dict
+        The executed notebook.
+
+    Raises
+    ------
+    BuildError
+        If the notebook cannot become a page.
+    """
+    runs = layout.build / "runs"
+    stage = runs / f".{name}.stage"
+    shutil.rmtree(stage, ignore_errors=True)
+    parameters = injected(notebook)
+    tested = set(nodes_by_claim(marked_tests(layout)))
+    seen, stale = badges.resolutions(layout, slug), digest.archive_is_stale(layout, slug)
+    normalise(notebook, slug, tested, layout.package, seen, stale=stale)
+    write_json(stage / f"{name}.ipynb", page(notebook, parameters))
+    write_text(stage / "_config.yml", configuration(layout))
+    write_text(stage / "_toc.yml", f"format: jb-book\nroot: {json.dumps(name)}\n")
+    shutil.copytree(layout.book / "_assets", stage / "book" / "_assets")
+    shutil.copy(layout.book / "references.bib", stage / "book")
+    try:
+        _publish(_build(layout, stage), runs, name)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+    return runs / f"{name}.html"
+
+
+def _build(layout: Layout, stage: Path) -> Path:
+    """Run Jupyter Book; references to other pages stay words, and warn without an end."""
+    start = "from jupyter_book.cli.main import main; main()"
+    command: Sequence[str] = [sys.executable, "-c", start, "build", "-q", "--keep-going"]
+    done = subprocess.run(
+        [*command, str(stage)], cwd=stage, env=environment(layout), capture_output=True, text=True
+    )
+    log = layout.build / "logs" / "run.log"
+    write_text(log, done.stdout + done.stderr)
+    site = stage / "_build" / "html"
+    if done.returncode or not (site / "index.html").exists():
+        told = "\n  ".join(render.fault_lines(done.stderr + done.stdout)[:20])
+        raise BuildError(f"the run's page has faults (all of it: {layout.name(log)}):\n  {told}")
+    return site
+
+
+def _publish(site: Path, runs: Path, name: str) -> None:
+    """Put a run's page beside the others, which share scripts and styles with it."""
+    finished = site / f"{name}.html"
+    render.write_bundle(site, [finished])
+    left = shutil.ignore_patterns("index.html", "objects.inv", ".buildinfo")
+    shutil.copytree(site, runs, ignore=left, dirs_exist_ok=True)
