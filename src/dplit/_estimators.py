@@ -110,11 +110,6 @@ def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Ge
     gives the same generators in every call. A ``Generator`` is asked to spawn, so that two fits of
     one estimator differ while two clones (which copy its state) agree. A ``RandomState`` gives four
     words of entropy and advances.
-
-    Raises
-    ------
-    TypeError
-        If ``random_state`` is none of these.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state.spawn(count)
@@ -239,13 +234,7 @@ BATCH = 4096
 
 
 def fitted_records(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.float64]:
-    """Return finite records with the columns that ``estimator`` was fitted to.
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If it is not fitted.
-    """
+    """Return finite records with the columns that ``estimator`` was fitted to."""
     check_is_fitted(estimator)
     records: NDArray[np.float64] = validated(estimator, X, dtype=np.float64, reset=False)
     return records
@@ -291,11 +280,6 @@ class LinearRegressor(
         -------
         ndarray of shape (n_samples,)
             ``X @ coef_ + intercept_``.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
         """
         return linear_scores(self, X)
 
@@ -324,11 +308,6 @@ class SignClassifier(ClassifierMixin):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
             Entries of ``classes_``.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
         """
         scores = self.decision_function(X)
         return np.asarray(self.classes_[(scores > 0).astype(int)])
@@ -386,11 +365,6 @@ class CenterEstimator(
         -------
         ndarray of shape (n_samples,)
             Labels. They are as sensitive as the records that were passed.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
         """
         return nearest_center(fitted_records(self, X), self.cluster_centers_)
 

@@ -525,11 +525,6 @@ class _ClippedLinearRegressor(LinearRegressor):
         -------
         ndarray of shape (n_samples,)
             ``X @ coef_ + intercept_``, clipped to ``bounds`` as the labels were.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
         """
         return np.asarray(np.clip(super().predict(X), *self._ends))
 

@@ -467,11 +467,6 @@ class RandomFourierFeatures(
         -------
         ndarray of shape (n_samples, n_components)
             The map, of the precision that ``dtype`` names.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
         """
         check_is_fitted(self)
         records = validated(self, X, dtype=self.dtype, reset=False)

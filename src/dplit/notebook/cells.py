@@ -344,11 +344,6 @@ def show_table(
     """Display a table: one heading per column, numbers in ``pattern``, a caption above it.
 
     With ``stand_in`` the caption says that the numbers do not come from the paper's data.
-
-    Raises
-    ------
-    ValueError
-        If a row does not have as many entries as there are columns.
     """
     caption = f"{caption} {_STAND_IN}" if stand_in else caption
     _show_tables(columns, [(caption, rows)], pattern, {})

@@ -89,11 +89,6 @@ def looks_of(**labels: str) -> dict[str, Look]:
     **labels
         Method -> its label in legends; at most eight.
 
-    Raises
-    ------
-    ValueError
-        If there are more methods than looks.
-
     Examples
     --------
     >>> looks_of(ours="private", plain="not private")["plain"].colour

@@ -219,13 +219,6 @@ class PrivateRandomFeatureRegressor(
         -------
         PrivateRandomFeatureRegressor
             The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``bounds`` is missing, a parameter is out of its range (``alpha`` too small for these
-            numbers of records and coefficients included), or the data are not finite arrays of
-            matching length.
         """
         self._check_parameters()
         low, high = self._limits()
@@ -282,11 +275,6 @@ class PrivateRandomFeatureRegressor(
         ndarray of shape (n_samples,)
             ``intercept_`` plus the features times ``coef_``, clipped to ``bounds_``: processing
             of what is released, at no cost of privacy.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
         """
         scores = feature_scores(self, X, lambda rows: feature_rows(rows, self.frequencies_))
         return np.asarray(np.clip(scores + self.intercept_, *self.bounds_))

@@ -329,11 +329,6 @@ def plan_release(
     ReleasePlan
         Its :meth:`ReleasePlan.apply` is (epsilon, delta)-private under ``neighboring``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range or contradicts another one.
-
     Notes
     -----
     Sum and count are two mechanisms on the same records, and budgets of independent mechanisms
@@ -482,11 +477,6 @@ def laplace_release(value: ArrayLike, *, scale: float, rng: np.random.Generator)
         The release: :math:`\Delta_1/b`-private, and no better, where :math:`\Delta_1` counts
         real and imaginary parts. Floating-point noise is for research.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``value`` is not finite, ``scale`` not positive or ``rng`` no Generator.
-
     References
     ----------
     Chatalic et al. (2022), Definition 12 and Theorem 1.
@@ -518,11 +508,6 @@ def gaussian_release(value: ArrayLike, *, sigma: float, rng: np.random.Generator
     ndarray of float64 or complex128
         The release, with the profile of :func:`dplit.mechanisms.gaussian_delta` at the
         :math:`\ell_2` sensitivity. Floating-point noise is for research.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``value`` is not finite, ``sigma`` not positive or ``rng`` no Generator.
 
     References
     ----------
@@ -563,11 +548,6 @@ def noisy_sum(
     ndarray of shape (m,)
         One noise vector on the sum, not one per record. The sum has the same bits for every order
         of the records.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or range.
 
     References
     ----------

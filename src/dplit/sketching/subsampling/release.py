@@ -72,11 +72,6 @@ def subsampled_sum(features: ArrayLike, masks: ArrayLike, *, alpha: float) -> ND
         :math:`\Sigma_H=\alpha^{-1}\sum_i\Phi(x_i)\odot h_i`. Its mean over masks of rate alpha is
         the full sum.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes do not fit, a mask is not binary or alpha is not in (0, 1].
-
     References
     ----------
     Chatalic et al. (2022), Definition 20.
@@ -181,11 +176,6 @@ def laplace_subsampled_sum(
         :math:`\Sigma_H+\xi`. Its exact epsilon under "add_remove" is the supremum over records
         of :func:`dplit.sketching.subsampling.laplace.record_epsilon`. Research noise, no release.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the features do not fit the law or ``scale`` is not positive.
-
     References
     ----------
     Chatalic et al. (2022), Definition 21, (13).
@@ -228,11 +218,6 @@ def gaussian_subsampled_sum(
         :math:`\Sigma_H+\xi`. For Fourier features the exact delta is in
         :mod:`dplit.sketching.subsampling.gaussian`. Research noise, no release.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the features do not fit the law or ``sigma`` is not positive.
-
     References
     ----------
     Chatalic et al. (2022), Definition 22, (18).
@@ -274,11 +259,6 @@ def hybrid_sum(
     -------
     ndarray of shape (m,)
         :math:`\beta^{-1}(\alpha^{-1}\sum_ig_i\Phi(x_i)\odot h_i+\xi)`, unbiased for the full sum.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes do not fit or a rate is not in (0, 1].
 
     References
     ----------
@@ -330,11 +310,6 @@ def sample_scale(*, epsilon: float, sampling_rate: float, sensitivity: float) ->
     float
         :math:`\Delta/\varepsilon'`, :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
-
     References
     ----------
     Chatalic et al. (2022), (22) and Appendix D.
@@ -364,11 +339,6 @@ def sample_epsilon(*, scale: float, sampling_rate: float, sensitivity: float) ->
     -------
     float
         :math:`\log(1+\beta(e^{\Delta/b}-1))`; attained where all other records are equal.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range.
 
     Notes
     -----
