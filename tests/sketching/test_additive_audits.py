@@ -6,6 +6,7 @@ with half of the noise it must raise the alarm. Confidence 0.9999 per bound.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from dplit.sketching import sensitivity as knorm
 from dplit.sketching.experiments.tables import opposite_pair
 from dplit.sketching.sensitivity import sketch_sensitivity
 from dplit.streams import stream
+
+add_laplace = partial(additive.additive_mechanism, noise="laplace")
+add_gaussian = partial(additive.additive_mechanism, noise="gaussian")
 
 RUNS = 400_000
 OMEGA = np.array([[1.3]])
@@ -43,7 +47,7 @@ def _laplace(factor: float, epsilon: float = 0.8) -> EventAudit:
     hits = []
     for rows in (np.vstack([others, RECORD]), others):
         total = np.full(RUNS, rows.sum())
-        s = additive.laplace_release(total, scale=scale, rng=rng)
+        s = add_laplace(total, scale=scale, rng=rng)
         corner = others.sum() + RECORD[0, 0]
         hits.append((s.real >= corner.real) & (s.imag >= corner.imag))
     return _audit(hits[0], hits[1], epsilon)
@@ -68,8 +72,8 @@ def _split(factor: float) -> EventAudit:
     )
     hits = []
     for total, count in ((RECORD[0, 0], 1.0), (0j, 0.0)):
-        s = additive.laplace_release(np.full(RUNS, total), scale=scale, rng=rng)
-        n = additive.laplace_release(np.full(RUNS, count), scale=count_scale, rng=rng)
+        s = add_laplace(np.full(RUNS, total), scale=scale, rng=rng)
+        n = add_laplace(np.full(RUNS, count), scale=count_scale, rng=rng)
         step = RECORD[0, 0]
         hits.append((s.real >= step.real) & (s.imag >= step.imag) & (n >= 1.0))
     return _audit(hits[0], hits[1], epsilon)
@@ -126,7 +130,7 @@ def _gaussian(factor: float, epsilon: float = 0.5, delta: float = 0.02) -> Event
     sigma = privacy_laws.analytic_sigma(epsilon=epsilon, delta=delta, sensitivity=size) * factor
     hits = []
     for total in (RECORD[0, 0], 0j):
-        s = additive.gaussian_release(np.full(RUNS, total), sigma=sigma, rng=rng)
+        s = add_gaussian(np.full(RUNS, total), scale=sigma, rng=rng)
         loss = ((s - RECORD[0, 0] / 2) * RECORD[0, 0].conj()).real / sigma**2
         hits.append(loss > epsilon)
     return _audit(hits[0], hits[1], epsilon, delta)
@@ -172,11 +176,9 @@ def test_real_noise_on_a_complex_vector_is_no_release() -> None:
     """What the definitions exclude: the imaginary part tells the data sets apart."""
     total, other = np.array([1.0 + 1.0j]), np.array([1.0 + 0.0j])
     rng = np.random.default_rng(0)
-    broken = [
-        v + additive.laplace_release(v.real, scale=5.0, rng=rng) * 1.0 for v in (total, other)
-    ]
+    broken = [v + add_laplace(v.real, scale=5.0, rng=rng) * 1.0 for v in (total, other)]
     assert broken[0].imag == 1.0
     assert broken[1].imag == 0.0
-    fixed = [additive.laplace_release(v, scale=5.0, rng=rng).imag for v in (total, other)]
+    fixed = [add_laplace(v, scale=5.0, rng=rng).imag for v in (total, other)]
     assert fixed[0] not in (0.0, 1.0)
     assert fixed[1] not in (0.0, 1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from dplit import mechanisms
 from dplit.audit import chi_square_noise_test, gamma_noise_test
 from dplit.sketching import release
 from dplit.streams import stream
+
+add_laplace = partial(release.additive_mechanism, noise="laplace")
+add_gaussian = partial(release.additive_mechanism, noise="gaussian")
 
 N = 200_000
 LEVEL = 1e-5
@@ -41,7 +45,7 @@ def test_complex_laplace_noise_has_energy_four_b_squared() -> None:
 @pytest.mark.parametrize("value", [np.full(N, 2.0), np.full(N, 2.0 - 1.0j)])
 def test_laplace_release_adds_independent_noise_of_scale_b(value: Any) -> None:
     """False alarm 4e-5 a case.  Kills real noise on complex vectors, factors 0.5 and 1.05."""
-    noise = release.laplace_release(value, scale=0.3, rng=stream(0, "t-def12", "noise")) - value
+    noise = add_laplace(value, scale=0.3, rng=stream(0, "t-def12", "noise")) - value
     parts = [noise.real, noise.imag] if np.iscomplexobj(value) else [noise]
     for part in parts:
         _moduli_are_gamma(part, 0.3)
@@ -52,7 +56,7 @@ def test_laplace_release_adds_independent_noise_of_scale_b(value: Any) -> None:
 @pytest.mark.parametrize("value", [np.full(N, 2.0), np.full(N, 2.0 - 1.0j)])
 def test_gaussian_release_adds_noise_of_deviation_sigma(value: Any) -> None:
     """False alarm 4e-5 a case.  Kills sigma / sqrt 2 per part, factors 0.5 and 1.05."""
-    noise = release.gaussian_release(value, sigma=0.3, rng=stream(0, "t-def15", "noise")) - value
+    noise = add_gaussian(value, scale=0.3, rng=stream(0, "t-def15", "noise")) - value
     parts = [noise.real, noise.imag] if np.iscomplexobj(value) else [noise]
     for part in parts:
         p = stats.chi2(part.size).cdf((part**2).sum() / 0.09)
@@ -81,8 +85,8 @@ def test_noisy_sum_is_the_sum_and_one_noise_vector(noise: Any) -> None:
 def test_noise_depends_on_the_generator_alone() -> None:
     value = np.array([1.0 + 1j, 2.0])
     for call in (
-        lambda rng: release.laplace_release(value, scale=1.0, rng=rng),
-        lambda rng: release.gaussian_release(value, sigma=1.0, rng=rng),
+        lambda rng: add_laplace(value, scale=1.0, rng=rng),
+        lambda rng: add_gaussian(value, scale=1.0, rng=rng),
     ):
         first, second = call(np.random.default_rng(3)), call(np.random.default_rng(3))
         assert (first == second).all()
@@ -91,10 +95,26 @@ def test_noise_depends_on_the_generator_alone() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda r: release.laplace_release([np.nan], scale=1.0, rng=r), ValueError, "finite"),
-        (lambda r: release.laplace_release([1.0], scale=0.0, rng=r), ValueError, "scale must be"),
-        (lambda r: release.gaussian_release([1.0], sigma=-1.0, rng=r), ValueError, "sigma must"),
-        (lambda r: release.gaussian_release([1.0], sigma=1.0, rng=0), TypeError, "rng must be"),
+        (
+            lambda r: add_laplace([np.nan], scale=1.0, rng=r),
+            ValueError,
+            "finite",
+        ),
+        (
+            lambda r: add_laplace([1.0], scale=0.0, rng=r),
+            ValueError,
+            "scale must be",
+        ),
+        (
+            lambda r: add_gaussian([1.0], scale=-1.0, rng=r),
+            ValueError,
+            "scale must",
+        ),
+        (
+            lambda r: add_gaussian([1.0], scale=1.0, rng=0),
+            TypeError,
+            "rng must be",
+        ),
         (
             lambda r: release.noisy_sum([[1.0]], noise="cauchy", scale=1.0, rng=r),
             ValueError,

@@ -52,8 +52,7 @@ __all__ = [
     "CountMode",
     "NoiseKind",
     "ReleasePlan",
-    "gaussian_release",
-    "laplace_release",
+    "additive_mechanism",
     "map_sensitivity",
     "merged_noise_energy",
     "noise_share",
@@ -459,68 +458,50 @@ def _exact_sum(rows: NDArray[Any]) -> NDArray[Any]:
     return np.array([math.fsum(column) for column in parts.T.tolist()]).view(kind)
 
 
-def laplace_release(value: ArrayLike, *, scale: float, rng: np.random.Generator) -> NDArray[Any]:
-    r"""Return a vector with independent Laplace noise of scale b on every real coordinate.
+def additive_mechanism(
+    value: ArrayLike, *, noise: Literal["laplace", "gaussian"], scale: float,
+    rng: np.random.Generator,
+) -> NDArray[Any]:  # fmt: skip
+    r"""Return a vector with independent noise on every real coordinate.
 
     Parameters
     ----------
     value : array_like
-        Finite real or complex vector (or an array of them).
+        Finite real or complex vector (or an array of them); a complex entry gets two draws.
+    noise : {"laplace", "gaussian"}
+        Law of the noise.
     scale : float
-        Scale b > 0 of each real coordinate; a complex entry gets two draws.
+        Laplace scale b, or standard deviation, of each real coordinate; positive.
     rng : numpy.random.Generator
         Source of the noise.
 
     Returns
     -------
     ndarray of float64 or complex128
-        The release: :math:`\Delta_1/b`-private, and no better, where :math:`\Delta_1` counts
-        real and imaginary parts. Floating-point noise is for research.
+        The release. Laplace: :math:`\Delta_1/b`-private, no better, where :math:`\Delta_1` counts
+        real and imaginary parts. Gaussian: with the profile of
+        :func:`dplit.mechanisms.gaussian_delta` at the :math:`\ell_2` sensitivity. Floating-point
+        noise is for research.
 
     References
     ----------
-    Chatalic et al. (2022), Definition 12 and Theorem 1.
+    Chatalic et al. (2022), Definitions 12 and 15, Theorem 1.
 
     Examples
     --------
-    >>> laplace_release([1j, 2.0], scale=0.1, rng=np.random.default_rng(0)).dtype
+    >>> rng = np.random.default_rng(0)
+    >>> additive_mechanism([1j, 2.0], noise="laplace", scale=0.1, rng=rng).dtype
     dtype('complex128')
     """
     vector = check_finite_array("value", value)
-    noise = laplace_noise(vector.shape, scale=scale, rng=rng, complex=vector.dtype.kind == "c")
-    return np.asarray(vector + noise)
-
-
-def gaussian_release(value: ArrayLike, *, sigma: float, rng: np.random.Generator) -> NDArray[Any]:
-    r"""Return a vector with independent Gaussian noise of deviation sigma on every real coordinate.
-
-    Parameters
-    ----------
-    value : array_like
-        Finite real or complex vector (or an array of them).
-    sigma : float
-        Standard deviation of each real coordinate; a complex entry gets two draws.
-    rng : numpy.random.Generator
-        Source of the noise.
-
-    Returns
-    -------
-    ndarray of float64 or complex128
-        The release, with the profile of :func:`dplit.mechanisms.gaussian_delta` at the
-        :math:`\ell_2` sensitivity. Floating-point noise is for research.
-
-    References
-    ----------
-    Chatalic et al. (2022), Definition 15.
-
-    Examples
-    --------
-    >>> gaussian_release([1.0, 2.0], sigma=0.1, rng=np.random.default_rng(0)).dtype
-    dtype('float64')
-    """
-    vector = check_finite_array("value", value)
-    noise = gaussian_noise(vector.shape, sigma=sigma, rng=rng, complex=vector.dtype.kind == "c")
-    return np.asarray(vector + noise)
+    both = vector.dtype.kind == "c"
+    check_choice("noise", noise, ("laplace", "gaussian"))
+    if noise == "laplace":
+        draws = laplace_noise(vector.shape, scale=scale, rng=rng, complex=both)
+    else:
+        sigma = check_positive("scale", scale)
+        draws = gaussian_noise(vector.shape, sigma=sigma, rng=rng, complex=both)
+    return np.asarray(vector + draws)
 
 
 def noisy_sum(
@@ -559,10 +540,7 @@ def noisy_sum(
     (3,)
     """
     rows = check_finite_array("features", features, ndim=2)
-    check_choice("noise", noise, get_args(Literal["laplace", "gaussian"]))
-    if noise == "laplace":
-        return laplace_release(_exact_sum(rows), scale=scale, rng=rng)
-    return gaussian_release(_exact_sum(rows), sigma=scale, rng=rng)
+    return additive_mechanism(_exact_sum(rows), noise=noise, scale=scale, rng=rng)
 
 
 # Sketches of data that do not fit in memory or live on several machines: noise may be added before

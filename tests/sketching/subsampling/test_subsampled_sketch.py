@@ -12,9 +12,8 @@ from dplit.features import orthonormal_blocks
 from dplit.sketching.sketches import SketchMap
 from dplit.sketching.subsampling.masks import _draw_masks, draw_indices, mask_law, mask_support
 from dplit.sketching.subsampling.release import (
-    gaussian_subsampled_sum,
     hybrid_sum,
-    laplace_subsampled_sum,
+    noisy_subsampled_sum,
     subsampled_map_sum,
     subsampled_sum,
 )
@@ -91,7 +90,7 @@ def test_laplace_noise_is_on_every_real_coordinate(complex_valued):
     features = np.zeros((2, m), dtype=complex if complex_valued else float)
     law = mask_law("uniform", m, n_kept=10)
     streams = {"mask_rng": stream(0, "a", "noise"), "rng": stream(0, "test-laplace", "noise", 1)}
-    release = laplace_subsampled_sum(features, law, scale=2.5, **streams)
+    release = noisy_subsampled_sum(features, law, noise="laplace", scale=2.5, **streams)
     parts = [release.real, release.imag] if complex_valued else [release]
     for part in parts:
         assert stats.kstest(part, stats.laplace(scale=2.5).cdf).pvalue > 1e-4
@@ -110,7 +109,7 @@ def test_gaussian_noise_is_on_every_real_coordinate(complex_valued):
     features = np.zeros((2, m), dtype=complex if complex_valued else float)
     streams = {"mask_rng": stream(0, "a", "noise"), "rng": stream(0, "test-gauss", "noise")}
     law = mask_law("data", m, alpha=0.5)
-    release = gaussian_subsampled_sum(features, law, sigma=0.7, **streams)
+    release = noisy_subsampled_sum(features, law, noise="gaussian", scale=0.7, **streams)
     for part in (release.real, release.imag) if complex_valued else (release,):
         assert abs(np.mean(part**2) / 0.49 - 1) < 4 * math.sqrt(2 / m)
 
@@ -122,9 +121,9 @@ def test_masks_and_noise_come_from_their_own_streams():
     law = mask_law("uniform", 8, n_kept=2)
     masks = _draw_masks(law, 30, rng=stream(3, "m", "noise"))
     clean = subsampled_sum(features, masks, alpha=0.25)
-    for release, size in ((laplace_subsampled_sum, "scale"), (gaussian_subsampled_sum, "sigma")):
+    for noise in ("laplace", "gaussian"):
         rngs = {"mask_rng": stream(3, "m", "noise"), "rng": stream(3, "n", "noise")}
-        tiny = release(features, law, **{size: 1e-9}, **rngs)
+        tiny = noisy_subsampled_sum(features, law, noise=noise, scale=1e-9, **rngs)
         np.testing.assert_allclose(tiny, clean, atol=1e-6)
 
 
@@ -193,9 +192,10 @@ ONES = np.ones((2, 3))
             "X must have 3 columns",
         ),
         (
-            lambda: laplace_subsampled_sum(
+            lambda: noisy_subsampled_sum(
                 ONES,
                 mask_law("data", 3, alpha=0.5),
+                noise="laplace",
                 scale=-1.0,
                 mask_rng=np.random.default_rng(),
                 rng=np.random.default_rng(),

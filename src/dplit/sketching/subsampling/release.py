@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,14 +24,13 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.sketching._exact_sums import feature_adder
-from dplit.sketching.release import _exact_sum, gaussian_release, laplace_release
+from dplit.sketching.release import _exact_sum, additive_mechanism
 from dplit.sketching.sketches import SketchMap
 from dplit.sketching.subsampling.masks import _draw_masks, _MaskLaw, amplified_epsilon, base_epsilon
 
 __all__ = [
-    "gaussian_subsampled_sum",
     "hybrid_sum",
-    "laplace_subsampled_sum",
+    "noisy_subsampled_sum",
     "sample_epsilon",
     "sample_log_density",
     "sample_scale",
@@ -142,22 +141,16 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
     return np.asarray(adder.total(parts, counts) * (m / r))
 
 
-def _masked_sum(features: ArrayLike, law: _MaskLaw, mask_rng: np.random.Generator) -> NDArray[Any]:
-    """Return the subsampled sum with masks of the law, one of each record."""
-    values = check_finite_array("features", features, ndim=2)
-    masks = _draw_masks(law, len(values), rng=check_rng(mask_rng))
-    return subsampled_sum(values, masks, alpha=law.alpha)
-
-
-def laplace_subsampled_sum(
+def noisy_subsampled_sum(
     features: ArrayLike,
     law: _MaskLaw,
     *,
+    noise: Literal["laplace", "gaussian"],
     scale: float,
     mask_rng: np.random.Generator,
     rng: np.random.Generator,
 ) -> NDArray[Any]:
-    r"""Laplacian subsampled sum: secret masks, then Laplace noise on every real coordinate.
+    r"""Noisy subsampled sum: secret masks, then noise on every real coordinate.
 
     Parameters
     ----------
@@ -165,72 +158,37 @@ def laplace_subsampled_sum(
         Features of the records, real or complex.
     law : MaskLaw
         Law of each record's mask; the masks are independent.
+    noise : {"laplace", "gaussian"}
+        Law of the noise.
     scale : float
-        Scale b of the noise per real coordinate of the rescaled sum, positive.
+        Laplace scale or standard deviation per real coordinate of the rescaled sum, positive.
     mask_rng, rng : numpy.random.Generator
         Sources of the masks and of the noise. Both are secret.
 
     Returns
     -------
     ndarray of shape (m,)
-        :math:`\Sigma_H+\xi`. Its exact epsilon under "add_remove" is the supremum over records
-        of :func:`dplit.sketching.subsampling.laplace.record_epsilon`. Research noise, no release.
+        :math:`\Sigma_H+\xi`. With Laplace noise its exact epsilon under "add_remove" is the largest
+        over records of :func:`dplit.sketching.subsampling.laplace.record_epsilon`; with Gaussian
+        noise the exact delta of Fourier features is in :mod:`dplit.sketching.subsampling.gaussian`.
+        Research noise, no release.
 
     References
     ----------
-    Chatalic et al. (2022), Definition 21, (13).
+    Chatalic et al. (2022), Definitions 21 and 22, (13) and (18).
 
     Examples
     --------
     >>> from dplit.sketching.subsampling.masks import mask_law
     >>> streams = dict(mask_rng=np.random.default_rng(0), rng=np.random.default_rng(1))
     >>> law = mask_law("uniform", 4, n_kept=2)
-    >>> laplace_subsampled_sum(np.ones((3, 4)), law, scale=1.0, **streams).shape
+    >>> noisy_subsampled_sum(np.ones((3, 4)), law, noise="laplace", scale=1.0, **streams).shape
     (4,)
     """
-    return laplace_release(_masked_sum(features, law, mask_rng), scale=scale, rng=rng)
-
-
-def gaussian_subsampled_sum(
-    features: ArrayLike,
-    law: _MaskLaw,
-    *,
-    sigma: float,
-    mask_rng: np.random.Generator,
-    rng: np.random.Generator,
-) -> NDArray[Any]:
-    r"""Gaussian subsampled sum: secret masks, then Gaussian noise on every real coordinate.
-
-    Parameters
-    ----------
-    features : array_like of shape (n, m)
-        Features of the records, real or complex.
-    law : MaskLaw
-        Law of each record's mask; the masks are independent.
-    sigma : float
-        Standard deviation of the noise per real coordinate of the rescaled sum, positive.
-    mask_rng, rng : numpy.random.Generator
-        Sources of the masks and of the noise. Both are secret.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        :math:`\Sigma_H+\xi`. For Fourier features the exact delta is in
-        :mod:`dplit.sketching.subsampling.gaussian`. Research noise, no release.
-
-    References
-    ----------
-    Chatalic et al. (2022), Definition 22, (18).
-
-    Examples
-    --------
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> streams = dict(mask_rng=np.random.default_rng(0), rng=np.random.default_rng(1))
-    >>> law = mask_law("uniform", 4, n_kept=2)
-    >>> gaussian_subsampled_sum(np.ones((3, 4)), law, sigma=1.0, **streams).shape
-    (4,)
-    """
-    return gaussian_release(_masked_sum(features, law, mask_rng), sigma=sigma, rng=rng)
+    values = check_finite_array("features", features, ndim=2)
+    masks = _draw_masks(law, len(values), rng=check_rng(mask_rng))
+    total = subsampled_sum(values, masks, alpha=law.alpha)
+    return additive_mechanism(total, noise=noise, scale=scale, rng=rng)
 
 
 def hybrid_sum(
