@@ -22,7 +22,7 @@ from dplit.sketching.estimators import (
     CompressiveKMeans,
     CompressivePCA,
 )
-from dplit.sketching.release import map_sensitivity, noise_deviation, plan_release, spent_epsilon
+from dplit.sketching.release import _noise_deviation, map_sensitivity, plan_release, spent_epsilon
 from dplit.sketching.sensitivity import s4_ascent, s4_certificate
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, merge_all, sketch
 from dplit.streams import stream
@@ -386,8 +386,8 @@ def test_deviation_of_the_noise_that_a_sketch_carries(kind, noise):
     sums = [merge_all([plan.apply(nothing, rng=rng) for _ in range(3)]) for _ in range(3000)]
     energy = np.array([np.mean(np.abs(s.sum) ** 2) / 2.0 for s in sums])
     error = energy.std() / math.sqrt(len(sums))
-    assert abs(energy.mean() - noise_deviation(sums[0]) ** 2) < 5 * error
-    assert noise_deviation(nothing) == 0.0
+    assert abs(energy.mean() - _noise_deviation(sums[0]) ** 2) < 5 * error
+    assert _noise_deviation(nothing) == 0.0
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -45,7 +45,7 @@ from dplit.sketching.decoders.pca import _degrees_of_freedom, compressive_pca
 from dplit.sketching.release import (
     CountMode,
     NoiseKind,
-    noise_deviation,
+    _noise_deviation,
     plan_release,
     spent_epsilon,
 )
@@ -275,7 +275,7 @@ class FourierSketchEstimator(SketchEstimator, ABC):
         """
         unit, exponent = _unit_scale(released.sum)
         with np.errstate(over="ignore"):
-            deviation = float(np.ldexp(noise_deviation(released), -exponent))
+            deviation = float(np.ldexp(_noise_deviation(released), -exponent))
         if released.map.dither is None:
             return unit, deviation
         return _dequantized_sketch(unit, released.map.dither), deviation / _QUANTIZED_FACTOR
@@ -303,7 +303,7 @@ class FourierSketchEstimator(SketchEstimator, ABC):
         total = float(lengths.sum())
         if total > 0.0 and 2.0 * float(lengths[lengths > level].sum()) >= total:
             return True
-        size = noise_deviation(released)
+        size = _noise_deviation(released)
         warnings.warn(
             f"{type(self).__name__}: the noise of standard deviation {size:.3g} on each of {m} "
             f"frequencies hides {k} components in {d} dimensions; the fit may be no better than "
@@ -506,7 +506,7 @@ class CompressivePCA(
         :math:`s\,d\sqrt{d/m}` in fewer than 3 fits of 100 (measured for d from 1 to 64).
         """
         d, m = released.map.frequencies.shape
-        deviation = noise_deviation(released)
+        deviation = _noise_deviation(released)
         squares = float(np.mean(np.sum(released.map.frequencies**2, axis=0)))
         with np.errstate(over="ignore"):
             unit = (0.5 + 2.0 / np.sqrt(d)) * d * np.sqrt(d / m) / squares

@@ -714,7 +714,7 @@ def sketch_dask(
     return _dask_sketch(X, sketch_map, _part, arguments)
 
 
-def noise_deviation(released: Sketch) -> float:
+def _noise_deviation(released: Sketch) -> float:
     """Standard deviation per real coordinate of the noise that a sketch says it carries."""
     record = released.noise
     if record is None:
