@@ -33,6 +33,8 @@ __all__ = [
 WIDTHS = (40, 20, 80)
 STEPS = (50, 1, 10, 100)
 
+_ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 13))
+
 
 def noise_variance(
     alpha: float, *, n_records: int, label_bound: float, epsilon: float, delta: float,
@@ -143,7 +145,7 @@ def _trial(
 
 def frontier(
     task: str | _Prepared = "tanh", *, settings: Sequence[tuple[int, float]], seed: int,
-    delta: float = 1e-5, alphas: Sequence[float] = tuple(10.0 ** (k / 4) for k in range(-12, 13)),
+    delta: float = 1e-5, alphas: Sequence[float] = _ALPHAS,
     n_repeats: int = 5, n_jobs: int = 1, n_components: int = 200, gamma: float = 0.1,
 ) -> _Frontier:  # fmt: skip
     """R^2 of private ridge and its rivals at (records, epsilon), replacement of one record.
@@ -159,7 +161,8 @@ def frontier(
     for m, epsilon in cases:
         unit = float(gaussian_sigma(epsilon=epsilon, delta=delta))
         penalties.append(np.array([*grid, balanced_penalty(m, n_components, unit, "record")]))
-        case = {"n_records": m, "label_bound": 1.0, "epsilon": epsilon, "delta": delta}
+        case: dict[str, Any] = {"n_records": m, "epsilon": epsilon, "delta": delta}
+        case["label_bound"] = 1.0
         noise.append({
             bound: np.array([noise_variance(a, bound=bound, **case) for a in penalties[-1]])
             for bound in ("record", "crude")
