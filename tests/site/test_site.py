@@ -45,7 +45,7 @@ TOO_LONG = {
     "erm": (49, 33, 6200, 2),
     "margin": (72, 163, 7800, 16),
     "projection": (80, 203, 8700, 11.5),
-    "random_features": (60, 25, 8000, 3),
+    "random_features": (41.5, 20, 5400, 2),
     "sketching": (118, 275, 12000, 6),
 }
 CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/")]
