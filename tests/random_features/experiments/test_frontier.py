@@ -14,8 +14,8 @@ from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.random_features._certified import balanced_penalty
 from dplit.random_features.data import _Prepared, _split
 from dplit.random_features.experiments.frontier import (
-    STEPS,
-    WIDTHS,
+    _STEPS,
+    _WIDTHS,
     _task_data,
     frontier,
     noise_variance,
@@ -50,7 +50,7 @@ def redrawn(data: _Prepared | None, t: int) -> tuple[Any, ...]:
     omega = random_frequencies(2, 50, gamma=0.3, rng=public)
     maps = {
         w: [cos_sin_features(X[i], omega[:, : w // 2]) for i in (train, test)]
-        for w in (100, *WIDTHS)
+        for w in (100, *_WIDTHS)
     }
     return maps, y[train], y[test], noise
 
@@ -86,12 +86,12 @@ def test_frontier_equals_explicit_fits(real: bool) -> None:
             budget: dict[str, Any] = {
                 "epsilon": epsilon, "delta": 1e-5, "neighboring": "replace_one", "rng": noise
             }  # fmt: skip
-            for j, width in enumerate(WIDTHS):
+            for j, width in enumerate(_WIDTHS):
                 S, P = maps[width]
                 bounds = {"data_norm": 1.0, "label_bound": 1.0}
                 fit = sufficient_statistics(S[:m], y[:m], **bounds, **budget)
                 assert found["sufficient statistics"][j] == pytest.approx(r2(y_test, P @ fit.coef))
-            for j, steps in enumerate(STEPS):
+            for j, steps in enumerate(_STEPS):
                 walk = noisy_gradient_descent(
                     F[:m], y[:m], clip=1.0, steps=steps, learning_rate=1.0, **budget
                 )

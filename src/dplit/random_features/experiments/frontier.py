@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 #: Columns of the rivals' results; the first of each is the default, the others are tried as well.
-WIDTHS = (40, 20, 80)
-STEPS = (50, 1, 10, 100)
+_WIDTHS = (40, 20, 80)
+_STEPS = (50, 1, 10, 100)
 
 _ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 13))
 
@@ -59,8 +59,8 @@ class _Frontier(Runs):
     """R^2 on test records, (repetition, setting, option); labels in [-1, 1] in units of the bound.
 
     Options are penalties for ridge without noise ("nonprivate"), exact over the noise of either
-    bound ("record", "crude") and with one draw of the former ("simulated"), ``WIDTHS`` for
-    "sufficient statistics" at its own penalty, ``STEPS`` for "noisy gradient descent", and one for
+    bound ("record", "crude") and with one draw of the former ("simulated"), ``_WIDTHS`` for
+    "sufficient statistics" at its own penalty, ``_STEPS`` for "noisy gradient descent", and one for
     "default" (ridge at the estimator's own penalty) and "constant" (the middle of the bounds).
     """
 
@@ -117,7 +117,7 @@ def _trial(
             X_test, omega[:, : width // 2]
         )
 
-    (F, T), few = maps(n_components), [maps(width) for width in WIDTHS]
+    (F, T), few = maps(n_components), [maps(width) for width in _WIDTHS]
     results = []
     for (m, epsilon), alphas, variances in zip(settings, penalties, noise, strict=True):
         budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rng": rng}
@@ -133,7 +133,7 @@ def _trial(
             T @ noisy_gradient_descent(
                 F[:m], y[:m], clip=1.0, steps=steps, learning_rate=1.0, **budget
             ).coef
-            for steps in STEPS
+            for steps in _STEPS
         ]  # fmt: skip
         rivals = {"sufficient statistics": statistics, "noisy gradient descent": descents}
         for method, predictions in rivals.items():
@@ -154,8 +154,8 @@ def frontier(
     with labels in [0, 1], split anew in every repetition. Scaling must be by public bounds.
     """
     cases = tuple((check_integer("records", m), check_positive("epsilon", e)) for m, e in settings)
-    if check_integer("n_components", n_components) % 2 or n_components < max(WIDTHS):
-        raise ValueError(f"n_components must be even and at least {max(WIDTHS)}")
+    if check_integer("n_components", n_components) % 2 or n_components < max(_WIDTHS):
+        raise ValueError(f"n_components must be even and at least {max(_WIDTHS)}")
     grid = [check_positive("alphas", a) for a in alphas]
     penalties, noise = [], []
     for m, epsilon in cases:
