@@ -50,6 +50,20 @@ def test_prepare_scales_and_encodes(toy: Dataset) -> None:
     np.testing.assert_allclose(data.y, [0, 0.25, 1, 0.75])
 
 
+@pytest.mark.claim("dprf-beyond-frontier")
+def test_public_bounds_read_nothing_from_the_values(toy: Dataset) -> None:
+    """Changing one record leaves the others' rows as they are; values are clipped to the bounds."""
+    bounds = {"age": (0, 5), "bmi": (5, 15), "target": (0, 4)}
+    data = prepare(toy, bounds=bounds)
+    np.testing.assert_allclose(data.X[:, 0], [0.2, 0.6, 0.4, 1.0])
+    np.testing.assert_allclose(data.X[:, 1], [0, 0, 0.2, 0.4])
+    np.testing.assert_allclose(data.y, [0.25, 0.5, 1, 1])
+    toy.numeric[3], toy.target[3] = (100.0, -100.0), 1e6
+    other = prepare(toy, bounds=bounds)
+    np.testing.assert_array_equal(other.X[:3], data.X[:3])
+    np.testing.assert_array_equal(other.y[:3], data.y[:3])
+
+
 @pytest.mark.claim("dprf-fig7")
 def test_fairness_preparations_of_text_and_code(toy: Dataset) -> None:
     code = _fairness_data(toy, "sex")
@@ -159,6 +173,7 @@ def test_split_is_a_partition_in_every_group() -> None:
         (lambda: _min_max([1.0, 2.0], groups=[0]), "groups must have one entry per row"),
         (lambda: _one_hot(load_medical("bundled"), omit="colour"), "omit must be one of"),
         (lambda: prepare(load_wine("bundled"), colour="rose"), "colour must be one of"),
+        (lambda: prepare(load_medical("bundled"), bounds={}), "bounds must name age"),
         (lambda: sensitive_groups(load_medical("bundled"), "age"), "feature must be one of"),
         (lambda: _fairness_data(load_medical("bundled"), "sex", labels="z"), "labels must be one"),
         (lambda: _fairness_data(load_medical("bundled"), "sex", scaling="z"), "scaling must be"),

@@ -6,6 +6,7 @@ alike. None of the scalings is private: minima and maxima are taken from the dat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -147,11 +148,15 @@ def _one_hot(dataset: Dataset, *, omit: str | None = None) -> tuple[Array, tuple
     return np.column_stack(columns), tuple(names)
 
 
-def prepare(dataset: Dataset, *, colour: str | None = None) -> _Prepared:
+def prepare(
+    dataset: Dataset, *, colour: str | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+) -> _Prepared:  # fmt: skip
     """Inputs and labels as in Figures 4 to 6: min-max over all records, one-hot, labels in [0, 1].
 
     ``colour`` keeps the wines of one colour, which is never an input; it is ignored where the data
-    have no such column.
+    have no such column. With ``bounds``, public ones for every numeric column and "target", values
+    are clipped to them and nothing is read from the data but the names of the categories.
 
     Examples
     --------
@@ -164,12 +169,20 @@ def prepare(dataset: Dataset, *, colour: str | None = None) -> _Prepared:
         check_choice("colour", colour, ("red", "white"))
         if "colour" in dataset.categorical:
             keep = dataset.categorical["colour"] == colour
-    numeric = _min_max(dataset.numeric[keep])
-    names = tuple(dataset.numeric_names)
+    names, columns = tuple(dataset.numeric_names), dataset.numeric[keep]
+    target = dataset.target[keep]
+    if bounds is None:
+        numeric, y = _min_max(columns), _min_max(target)
+    else:
+        if missing := {*names, "target"} - bounds.keys():
+            raise ValueError(f"bounds must name {', '.join(sorted(missing))}")
+        low, high = np.array([bounds[name] for name in (*names, "target")], dtype=float).T
+        values = np.clip((np.column_stack([columns, target]) - low) / (high - low), 0.0, 1.0)
+        numeric, y = values[:, :-1], values[:, -1]
     if "colour" not in dataset.categorical:
         indicators, extra = _one_hot(dataset)
         numeric, names = np.column_stack([numeric, indicators]), names + extra
-    return _Prepared(numeric, _min_max(dataset.target[keep]), names)
+    return _Prepared(numeric, y, names)
 
 
 def sensitive_groups(dataset: Dataset, feature: str) -> tuple[_Indices, tuple[str, str]]:

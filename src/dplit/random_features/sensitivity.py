@@ -35,7 +35,6 @@ from dplit.mechanisms import (
 from dplit.random_features.data import _f1
 from dplit.random_features.interpolation import (
     _label_vector,
-    _min_norm_dual,
     _square_matrix,
     min_norm_fit,
 )
@@ -50,7 +49,6 @@ __all__ = [
     "near_duplicate_pair",
     "near_duplicate_profile",
     "near_duplicate_threshold",
-    "pair_sensitivity",
     "record_sensitivity",
     "removal_sensitivities",
     "removal_witness",
@@ -217,28 +215,6 @@ def swap_witness(*, alpha: float, label_bound: float, n_records: int) -> _Witnes
     features[n:, 0] = (abs(p), -abs(p))
     features[n:, 1] = -q
     return _Witness(features, np.full(m + 1, b))
-
-
-def pair_sensitivity(
-    gram: ArrayLike, y: ArrayLike, gram_other: ArrayLike, y_other: ArrayLike, cross: ArrayLike
-) -> float:
-    """Distance ``||c - c'||_2`` of two min-norm interpolators, from Gram matrices only.
-
-    ``a* G a + a'* G' a' - 2 Re(a* A A'* a')`` is its square, with dual vectors a and a' and
-    ``cross = A A'*`` of shape (m, m'): accurate to about 1e-8 of ``||c||``.
-
-    Examples
-    --------
-    >>> pair_sensitivity([[1.0]], [1.0], [[1.0]], [-1.0], [[1.0]])
-    2.0
-    """
-    G, H = _square_matrix(gram), _square_matrix(gram_other)
-    C = check_finite_array("cross", cross, ndim=2)
-    if C.shape != (len(G), len(H)):
-        raise ValueError(f"cross must have shape {(len(G), len(H))}, got cross of shape {C.shape}")
-    a, b = _min_norm_dual(G, y), _min_norm_dual(H, y_other)
-    squares = np.vdot(a, G @ a).real + np.vdot(b, H @ b).real - 2.0 * np.vdot(a, C @ b).real
-    return math.sqrt(max(0.0, float(squares)))
 
 
 def _inverse(gram: ArrayLike) -> NDArray[Any]:

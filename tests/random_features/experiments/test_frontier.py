@@ -11,13 +11,20 @@ import pytest
 from dplit.baselines import noisy_gradient_descent, sufficient_statistics
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
+from dplit.random_features._certified import balanced_penalty
 from dplit.random_features.data import _Prepared, _split
-from dplit.random_features.experiments.frontier import _smooth_data, frontier, noise_variance
+from dplit.random_features.experiments.frontier import (
+    _STEPS,
+    _WIDTHS,
+    _task_data,
+    frontier,
+    noise_variance,
+)
 from dplit.random_features.sensitivity import record_sensitivity
 from dplit.streams import stream
 
-SMALL: dict[str, Any] = {"n_records": 30, "n_components": 40, "few_components": 6, "gamma": 0.3}
 ALPHAS = (2.0, 50.0)
+SETTINGS = ((30, 2.0), (20, 4.0))
 
 
 def r2(y: np.ndarray, prediction: np.ndarray) -> float:
@@ -29,63 +36,72 @@ def swap_bound(alpha: float, b: float, m: int) -> float:
     return record_sensitivity(alpha=alpha, label_bound=b, n_records=m, neighboring="replace_one")
 
 
+def redrawn(data: _Prepared | None, t: int) -> tuple[Any, ...]:
+    """Training and test features by width, labels and the noise stream, from the streams alone."""
+    name = f"dprf-beyond-frontier-{'tanh' if data is None else 'data'}"
+    draw, public, noise = (stream(7, name, role, t) for role in ("data", "public", "noise"))
+    if data is None:
+        X = draw.standard_normal((1030, 2))
+        y = np.tanh(X[:, 0] + 0.5 * X[:, 1])
+        train, test = np.arange(30), np.arange(30, 1030)
+    else:
+        X, y = data.X, 2 * data.y - 1
+        train, test = _split(15, groups=np.zeros(45), rng=draw)
+    omega = random_frequencies(2, 50, gamma=0.3, rng=public)
+    maps = {
+        w: [cos_sin_features(X[i], omega[:, : w // 2]) for i in (train, test)]
+        for w in (100, *_WIDTHS)
+    }
+    return maps, y[train], y[test], noise
+
+
 @pytest.mark.claim("dprf-beyond-frontier")
 @pytest.mark.parametrize("real", [False, True])
-def test_frontier_equals_explicit_ridge_fits(real: bool) -> None:
+def test_frontier_equals_explicit_fits(real: bool) -> None:
     """Every number rebuilt with coefficients, noise vectors and the baselines from the streams."""
     rng = np.random.default_rng(0)
     data = _Prepared(rng.random((45, 2)), rng.random(45), ("a", "b")) if real else None
-    result = frontier(data, seed=7, epsilon=2.0, alphas=ALPHAS, n_repeats=2, **SMALL)
-    b = 0.5 if real else 1.0
-    name = "dprf-beyond-frontier-data" if real else "dprf-beyond-frontier"
+    options: dict[str, Any] = {"alphas": ALPHAS, "n_repeats": 2, "n_components": 100, "gamma": 0.3}
+    result = frontier(data or "tanh", settings=SETTINGS, seed=7, **options)
     for t in range(2):
-        draw, public = stream(7, name, "data", t), stream(7, name, "public", t)
-        noise = stream(7, name, "noise", t)
-        if data is None:
-            X, y = _smooth_data(60, rng=draw)
-            train, test = np.arange(30), np.arange(30, 60)
-        else:
-            X, y = data.X, data.y - 0.5
-            train, test = _split(15, groups=np.zeros(45), rng=draw)
-        omegas = [random_frequencies(2, k, gamma=0.3, rng=public) for k in (20, 3)]
-        F, T = (cos_sin_features(X[i], omegas[0]) for i in (train, test))
-        few, few_test = (cos_sin_features(X[i], omegas[1]) for i in (train, test))
-        z = noise.standard_normal((40, 2))
-        for k, alpha in enumerate(ALPHAS):
-            c = np.linalg.solve(F.T @ F + alpha * np.eye(40), F.T @ y[train])
-            sigma = gaussian_sigma(epsilon=2.0, delta=1e-5, sensitivity=swap_bound(alpha, b, 30))
-            crude = gaussian_sigma(
-                epsilon=2.0, delta=1e-5, sensitivity=b * math.sqrt(30) / math.sqrt(alpha)
-            )
-            plain = r2(y[test], T @ c)
-            assert result.values["nonprivate"][t, k] == pytest.approx(plain, rel=1e-9)
-            assert result.values["simulated"][t, k] == pytest.approx(
-                r2(y[test], T @ (c + sigma * z[:, k])), rel=1e-8
-            )
-            spread = np.var(y[test])
-            assert result.values["record"][t, k] == pytest.approx(
-                plain - sigma**2 / spread, rel=1e-8
-            )
-            assert result.values["crude"][t, k] == pytest.approx(
-                plain - crude**2 / spread, rel=1e-8
-            )
-        statistics = sufficient_statistics(
-            few, y[train], epsilon=2.0, delta=1e-5, data_norm=1.0, label_bound=b,
-            neighboring="replace_one", rng=noise,
-        )  # fmt: skip
-        descent = noisy_gradient_descent(
-            F, y[train], epsilon=2.0, delta=1e-5, clip=b, steps=50, learning_rate=1.0,
-            neighboring="replace_one", rng=noise,
-        )  # fmt: skip
-        found = {key: values[t] for key, values in result.values.items()}
-        assert found["sufficient statistics"] == pytest.approx(
-            r2(y[test], few_test @ statistics.coef)
-        )
-        assert found["noisy gradient descent"] == pytest.approx(r2(y[test], T @ descent.coef))
-        assert found["constant"] == pytest.approx(1 - np.mean(y[test] ** 2) / np.var(y[test]))
+        maps, y, y_test, noise = redrawn(data, t)
+        F, T = maps[100]
+        for k, (m, epsilon) in enumerate(SETTINGS):
+            found = {key: values[t, k] for key, values in result.values.items()}
+            z = noise.standard_normal((100, 3))
+            spread, unit = np.var(y_test), gaussian_sigma(epsilon=epsilon, delta=1e-5)
+            own = balanced_penalty(m, 100, float(unit), "record")
+            for j, alpha in enumerate((*ALPHAS, own)):
+                c = np.linalg.solve(F[:m].T @ F[:m] + alpha * np.eye(100), F[:m].T @ y[:m])
+                sigma, plain = unit * swap_bound(alpha, 1.0, m), r2(y_test, T @ c)
+                crude = unit * math.sqrt(m / alpha)
+                if j == 2:
+                    assert found["default"] == pytest.approx(plain - sigma**2 / spread, rel=1e-8)
+                    continue
+                assert found["nonprivate"][j] == pytest.approx(plain, rel=1e-8)
+                drawn = r2(y_test, T @ (c + sigma * z[:, j]))
+                assert found["simulated"][j] == pytest.approx(drawn, rel=1e-8)
+                assert found["record"][j] == pytest.approx(plain - sigma**2 / spread, rel=1e-8)
+                assert found["crude"][j] == pytest.approx(plain - crude**2 / spread, rel=1e-8)
+            budget: dict[str, Any] = {
+                "epsilon": epsilon, "delta": 1e-5, "neighboring": "replace_one", "rng": noise
+            }  # fmt: skip
+            for j, width in enumerate(_WIDTHS):
+                S, P = maps[width]
+                bounds = {"data_norm": 1.0, "label_bound": 1.0}
+                fit = sufficient_statistics(S[:m], y[:m], **bounds, **budget)
+                assert found["sufficient statistics"][j] == pytest.approx(r2(y_test, P @ fit.coef))
+            for j, steps in enumerate(_STEPS):
+                walk = noisy_gradient_descent(
+                    F[:m], y[:m], clip=1.0, steps=steps, learning_rate=1.0, **budget
+                )
+                assert found["noisy gradient descent"][j] == pytest.approx(
+                    r2(y_test, T @ walk.coef)
+                )
+            assert found["constant"] == pytest.approx(1 - np.mean(y_test**2) / np.var(y_test))
+    assert result.settings == SETTINGS
     np.testing.assert_array_equal(result.alphas, ALPHAS)
-    means = result.mean("record")
-    assert result.best == (ALPHAS[int(np.argmax(means))], means.max())
+    np.testing.assert_array_equal(result.best("record"), result.mean("record").max(axis=1))
 
 
 @pytest.mark.claim("dprf-beyond-frontier")
@@ -108,7 +124,7 @@ def test_noise_variance_gives_the_stated_budget() -> None:
 def test_record_bound_covers_swaps_in_the_experiment() -> None:
     """200 swaps of the records of one fit: never above the bound that calibrates the noise."""
     rng = np.random.default_rng(1)
-    X, y = _smooth_data(60, rng=rng)
+    X, y, *_ = _task_data("tanh", 60, rng=rng)
     F = cos_sin_features(X, random_frequencies(2, 30, gamma=0.3, rng=rng))
     for alpha in (1.0, 10.0):
         sensitivity = math.sqrt(
@@ -129,28 +145,32 @@ def test_record_bound_covers_swaps_in_the_experiment() -> None:
 
 
 @pytest.mark.claim("dprf-beyond-frontier")
-def test_private_models_beat_the_crude_bound_and_learn() -> None:
-    """At m = 1000: the record bound learns (R^2 above .5) where the crude bound is below -100, and
-    noisy gradient descent is better still. Expected values, no noise in the first two."""
-    result = frontier(seed=0, n_repeats=2, alphas=(100.0,), n_components=300)
-    assert result.values["record"].mean() > 0.5
-    assert result.values["crude"].mean() < -100
-    assert result.values["noisy gradient descent"].mean() > result.values["record"].mean() + 0.1
+def test_order_of_the_methods_at_a_thousand_records() -> None:
+    """tanh, m = 1000, epsilon 1: ridge learns, the crude bound does not, both rivals learn more."""
+    result = frontier(settings=[(1000, 1.0)], seed=0, n_repeats=2, alphas=(100.0,))
+    ridge = result.mean("default").item()
+    assert ridge > 0.5 > -50 > result.mean("crude").item()
+    assert result.mean("sufficient statistics")[0, 0] > ridge + 0.1
+    assert result.mean("noisy gradient descent")[0, 0] > ridge + 0.2
+
+
+def small(task: Any = "tanh", **options: Any) -> None:
+    frontier(task, **{"settings": [(30, 1.0)], "seed": 0, "n_repeats": 2, **options})
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: frontier(seed=0, n_components=41), "must be even"),
-        (lambda: frontier(seed=0, alphas=(0.0,)), "alphas must be positive"),
-        (lambda: frontier(seed=0, epsilon=0.0, n_repeats=2), "epsilon must be positive"),
-        (lambda: frontier(seed=0, delta=1.5, n_repeats=2), "delta must be"),
-        (lambda: frontier(seed=0, n_repeats=1), "n_repeats must be"),
-        (lambda: frontier(seed=0, gamma=-1.0, n_repeats=2), "gamma must be"),
-        (
-            lambda: frontier(_Prepared(np.ones((3, 1)), np.ones(3), ("a",)), seed=0, n_records=3),
-            "n_records must be below 3",
-        ),
+        (lambda: small(n_components=101), "must be even"),
+        (lambda: small(n_components=40), "at least 80"),
+        (lambda: small(alphas=(0.0,)), "alphas must be positive"),
+        (lambda: small(settings=[(30, 0.0)]), "epsilon must be positive"),
+        (lambda: small(settings=[(0, 1.0)]), "records must be"),
+        (lambda: small(delta=1.5), "delta must be"),
+        (lambda: small(n_repeats=1), "n_repeats must be"),
+        (lambda: small(gamma=-1.0), "gamma must be"),
+        (lambda: small("cosine"), "task must be one of"),
+        (lambda: small(_Prepared(np.ones((3, 1)), np.ones(3), ("a",))), "fewer than 3 records"),
         (
             lambda: noise_variance(
                 1.0, n_records=5, label_bound=1.0, epsilon=1.0, delta=1e-5, bound="z"

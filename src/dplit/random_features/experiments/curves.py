@@ -294,10 +294,14 @@ def _gamma(
     n = block.n_components
     scale = s.sensitivity / np.sqrt(n) / np.array(s.epsilons)
     radius = scale * rng.gamma(n, size=len(s.epsilons))
-    expected = [_gamma_scale(n, epsilon=e, sensitivity=s.sensitivity) ** 2 for e in s.epsilons]
+    size = partial(_gamma_scale, n)
+    published = np.array([size(epsilon=e, sensitivity=s.sensitivity) for e in s.epsilons])
+    correct = np.sqrt(n) * np.array([size(epsilon=e) for e in s.epsilons])
+    spread, plain = block.row_norms2.mean(), _mean_square(residual)
     return {
         "gamma": _mean_square(residual[:, None] - normals * (radius / norms)),
-        "gamma_expected": _mean_square(residual) + np.array(expected) * block.row_norms2.mean(),
+        "gamma_expected": plain + published**2 * spread,
+        "gamma_corrected_expected": plain + correct**2 * spread,
     }
 
 
@@ -484,7 +488,8 @@ def real_curves(
 def sentences(curves: _Curves) -> dict[str, bool]:
     """Truth values of the sentences of Section 4.1 on one panel, from expected errors.
 
-    "Beats" is everywhere, an improvement with N for the Delta of unit rows is one of 1 %.
+    "Beats" is everywhere, an improvement with N for the Delta of unit rows is one of 1 %. There the
+    Gamma baseline has that Delta as well; the noise of SGD is made for unit rows already.
     """
     ours, corrected = curves.mean("ours_expected"), curves.mean("corrected_expected")
     constant, zero = curves.mean("constant"), curves.mean("zero")
@@ -499,7 +504,7 @@ def sentences(curves: _Curves) -> dict[str, bool]:
     }
     for other in ("gamma", "sgd"):
         if f"{other}_expected" in curves.values:
-            rival = curves.mean(f"{other}_expected")
-            result[f"beats {other} everywhere"] = np.all(ours < rival)
-            result[f"beats {other} for the Delta of unit rows"] = np.any(corrected < rival)
+            result[f"beats {other} everywhere"] = np.all(ours < curves.mean(f"{other}_expected"))
+            rival = curves.mean(f"{other}{'_corrected' * (other == 'gamma')}_expected")
+            result[f"beats {other} for the Delta of unit rows"] = np.all(corrected < rival)
     return {sentence: bool(truth) for sentence, truth in result.items()}

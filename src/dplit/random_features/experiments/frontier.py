@@ -1,8 +1,8 @@
-"""Privacy against utility for the repaired model, against baselines, on the vertical axis R^2.
+"""Which private regression on random features, at which budget and number of records: R^2 on tests.
 
-Ridge regression on cos/sin features (rows of norm one) with Gaussian output noise: the expected
-squared error of the private model is that of the non-private one plus the noise variance, so the
-frontier over the penalty needs no simulation. Penalties are not chosen on the data.
+Ridge with output noise needs no simulation: on features of norm one the expected squared error is
+the non-private one plus the noise variance. Its rivals are drawn once per repetition. Every method
+sees the same features (for few numbers the first ones), records and public bounds.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dplit._checks import Array, check_choice, check_positive, check_probability
+from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
 from dplit.baselines import noisy_gradient_descent, sufficient_statistics
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
+from dplit.random_features._certified import balanced_penalty
 from dplit.random_features.data import _Prepared, _split
 from dplit.random_features.experiments.curves import _repeated, _stacked
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
@@ -28,7 +29,11 @@ __all__ = [
     "noise_variance",
 ]
 
-_Pair = tuple[Array, Array]  # training, test
+#: Columns of the rivals' results; the first of each is the default, the others are tried as well.
+_WIDTHS = (40, 20, 80)
+_STEPS = (50, 1, 10, 100)
+
+_ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 13))
 
 
 def noise_variance(
@@ -51,107 +56,126 @@ def noise_variance(
 
 @dataclass(frozen=True)
 class _Frontier(Runs):
-    """R^2 on test records against the penalty, and of baselines, which have no penalty axis.
+    """R^2 on test records, (repetition, setting, option); labels in [-1, 1] in units of the bound.
 
-    Without noise, exact over the noise of either bound ("record", "crude"), "simulated" with one
-    draw of the former; "constant" predicts the middle of the label bounds.
+    Options are penalties for ridge without noise ("nonprivate"), exact over the noise of either
+    bound ("record", "crude") and with one draw of the former ("simulated"), ``_WIDTHS`` for
+    "sufficient statistics" at its own penalty, ``_STEPS`` for "noisy gradient descent", and one for
+    "default" (ridge at the estimator's own penalty) and "constant" (the middle of the bounds).
     """
 
+    settings: tuple[tuple[int, float], ...]  # (records, epsilon)
     alphas: Array
 
-    @property
-    def best(self) -> tuple[float, float]:
-        """Penalty with the largest mean private R^2, and that R^2."""
-        means = self.mean("record")
-        at = int(np.argmax(means))
-        return float(self.alphas[at]), float(means[at])
+    def best(self, method: str) -> Array:
+        """Best mean R^2 over the options, in hindsight, for every setting."""
+        return np.asarray(self.mean(method).max(axis=1))
 
 
-def _smooth_data(n: int, *, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return Gaussian inputs and labels ``tanh(x_1 + x_2 / 2)`` in (-1, 1)."""
-    X = rng.standard_normal((n, 2))
-    return X, np.tanh(X[:, 0] + 0.5 * X[:, 1])
+def _task_data(
+    task: str | _Prepared, n_records: int, *, rng: np.random.Generator
+) -> tuple[Array, Array, Array, Array]:
+    """Return training and test inputs and labels, labels in [-1, 1]."""
+    if isinstance(task, _Prepared):
+        groups = np.zeros(len(task.y), dtype=int)
+        train, test = _split(len(groups) - n_records, groups=groups, rng=rng)
+        y = 2.0 * task.y - 1.0
+        return task.X[train], y[train], task.X[test], y[test]
+    X = rng.standard_normal((n_records + 1000, 2))
+    score = X[:, 0] + 0.5 * X[:, 1]
+    y = np.tanh(score) if task == "tanh" else np.sin(2.0 * score)
+    return X[:n_records], y[:n_records], X[n_records:], y[n_records:]
 
 
-def _r2(errors: Array, y: Array) -> Array:
-    return np.asarray(1.0 - errors / np.var(y))
-
-
-def _baselines(
-    F: _Pair, few: _Pair, y: _Pair, b: float, budget: dict[str, Any], rng: np.random.Generator
-) -> dict[str, float]:
-    shared = {**budget, "neighboring": "replace_one", "rng": rng}
-    statistics = sufficient_statistics(few[0], y[0], data_norm=1.0, label_bound=b, **shared)
-    descent = noisy_gradient_descent(F[0], y[0], clip=b, steps=50, learning_rate=1.0, **shared)
-    predictions = {
-        "sufficient statistics": few[1] @ statistics.coef,
-        "noisy gradient descent": F[1] @ descent.coef,
-        "constant": np.zeros(len(y[1])),
-    }
-    return {k: float(_r2(np.mean((y[1] - p) ** 2), y[1])) for k, p in predictions.items()}
+def _ridge(
+    maps: tuple[Array, Array], y: tuple[Array, Array], alphas: Array, noise: Mapping[str, Array],
+    rng: np.random.Generator,
+) -> dict[str, Array]:  # fmt: skip
+    """R^2 of ridge without noise, with its expectation and with one draw, penalty by penalty."""
+    F, T = maps
+    values, vectors = np.linalg.eigh(F.T @ F)
+    moment = vectors.T @ (F.T @ y[0])
+    coef = vectors @ (moment[:, None] / (np.clip(values, 0, None)[:, None] + alphas))
+    z = rng.standard_normal(coef.shape) * np.sqrt(noise["record"])
+    error = np.mean((y[1][:, None] - T @ coef) ** 2, axis=0)
+    drawn = np.mean((y[1][:, None] - T @ (coef + z)) ** 2, axis=0)
+    found = {"nonprivate": error, "simulated": drawn}
+    return found | {bound: error + variance for bound, variance in noise.items()}
 
 
 def _trial(
-    trial: Trial, *, data: _Prepared | None, n_records: int, widths: tuple[int, int], gamma: float,
-    alphas: Array, b: float, variances: Mapping[str, Array], budget: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    rng = trial.stream("data")
-    if data is None:
-        X, y = _smooth_data(2 * n_records, rng=rng)
-        train, test = np.arange(n_records), np.arange(n_records, 2 * n_records)
-    else:
-        X, y = data.X, data.y - 0.5
-        train, test = _split(len(y) - n_records, groups=np.zeros(len(y), dtype=int), rng=rng)
-    public, noise = trial.stream("public"), trial.stream("noise")
-    maps = []
-    for width in widths:
-        omega = random_frequencies(X.shape[1], width // 2, gamma=gamma, rng=public)
-        maps.append((cos_sin_features(X[train], omega), cos_sin_features(X[test], omega)))
-    F, few = maps
-    values, vectors = np.linalg.eigh(F[0] @ F[0].T)
-    coordinates = vectors.T @ y[train]
-    duals = vectors @ (coordinates[:, None] / (np.clip(values, 0, None)[:, None] + alphas))
-    predicted = (F[1] @ F[0].T) @ duals
-    error = np.mean((y[test][:, None] - predicted) ** 2, axis=0)
-    z = noise.standard_normal((widths[0], len(alphas)))
-    private = predicted + np.sqrt(variances["record"]) * (F[1] @ z)
-    return {
-        "nonprivate": _r2(error, y[test]),
-        "record": _r2(error + variances["record"], y[test]),
-        "crude": _r2(error + variances["crude"], y[test]),
-        "simulated": _r2(np.mean((y[test][:, None] - private) ** 2, axis=0), y[test]),
-        **_baselines(F, few, (y[train], y[test]), b, budget, noise),
-    }
+    trial: Trial, *, task: str | _Prepared, settings: tuple[tuple[int, float], ...], gamma: float,
+    n_components: int, penalties: Sequence[Array], noise: Sequence[Mapping[str, Array]],
+    delta: float,
+) -> dict[str, list[Any]]:  # fmt: skip
+    X, y, X_test, y_test = _task_data(task, max(m for m, _ in settings), rng=trial.stream("data"))
+    public, rng = trial.stream("public"), trial.stream("noise")
+    omega = random_frequencies(X.shape[1], n_components // 2, gamma=gamma, rng=public)
+
+    def maps(width: int) -> tuple[Array, Array]:
+        return cos_sin_features(X, omega[:, : width // 2]), cos_sin_features(
+            X_test, omega[:, : width // 2]
+        )
+
+    (F, T), few = maps(n_components), [maps(width) for width in _WIDTHS]
+    results = []
+    for (m, epsilon), alphas, variances in zip(settings, penalties, noise, strict=True):
+        budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rng": rng}
+        budget["neighboring"] = "replace_one"
+        errors = _ridge((F[:m], T), (y[:m], y_test), alphas, variances, rng)
+        default = errors["record"][-1:]
+        errors = {key: value[:-1] for key, value in errors.items()} | {"default": default}
+        statistics = [
+            P @ sufficient_statistics(S[:m], y[:m], data_norm=1.0, label_bound=1.0, **budget).coef
+            for S, P in few
+        ]
+        descents = [
+            T @ noisy_gradient_descent(
+                F[:m], y[:m], clip=1.0, steps=steps, learning_rate=1.0, **budget
+            ).coef
+            for steps in _STEPS
+        ]  # fmt: skip
+        rivals = {"sufficient statistics": statistics, "noisy gradient descent": descents}
+        for method, predictions in rivals.items():
+            errors[method] = np.mean((y_test - np.array(predictions)) ** 2, axis=1)
+        errors["constant"] = np.array([np.mean(y_test**2)])
+        results.append({key: 1.0 - value / np.var(y_test) for key, value in errors.items()})
+    return {key: [r[key] for r in results] for key in results[0]}
 
 
 def frontier(
-    data: _Prepared | None = None, *, seed: int, epsilon: float = 1.0, delta: float = 1e-5,
-    alphas: Sequence[float] = (20.0, 50.0, 70.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0),
-    n_repeats: int = 5, n_jobs: int = 1, n_records: int = 1000, n_components: int = 2000,
-    few_components: int = 40, gamma: float = 0.1,
+    task: str | _Prepared = "tanh", *, settings: Sequence[tuple[int, float]], seed: int,
+    delta: float = 1e-5, alphas: Sequence[float] = _ALPHAS,
+    n_repeats: int = 5, n_jobs: int = 1, n_components: int = 200, gamma: float = 0.1,
 ) -> _Frontier:  # fmt: skip
-    """Private R^2 against the ridge penalty, with the baselines at the same budget (replace one).
+    """R^2 of private ridge and its rivals at (records, epsilon), replacement of one record.
 
-    Data with labels in [0, 1], split anew in every repetition (``n_records`` train), or fresh draws
-    of ``_smooth_data``; ``few_components`` are for the sufficient statistics.
+    ``task`` is "tanh" or "sine" (fresh Gaussian inputs in the plane and 1,000 test records) or data
+    with labels in [0, 1], split anew in every repetition. Scaling must be by public bounds.
     """
-    b = 1.0 if data is None else 0.5
-    budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
-    if n_components % 2 or few_components % 2:
-        sizes = f"{n_components} and {few_components}"
-        raise ValueError(f"n_components and few_components must be even, got {sizes}")
-    if data is not None and n_records >= len(data.y):
-        raise ValueError(f"n_records must be below {len(data.y)}, got n_records={n_records}")
-    penalties = [check_positive("alphas", a) for a in alphas]
-    case = {**budget, "n_records": n_records, "label_bound": b}
-    variances = {
-        bound: np.array([noise_variance(alpha, bound=bound, **case) for alpha in penalties])
-        for bound in ("record", "crude")
-    }
+    cases = tuple((check_integer("records", m), check_positive("epsilon", e)) for m, e in settings)
+    if check_integer("n_components", n_components) % 2 or n_components < max(_WIDTHS):
+        raise ValueError(f"n_components must be even and at least {max(_WIDTHS)}")
+    grid = [check_positive("alphas", a) for a in alphas]
+    penalties, noise = [], []
+    for m, epsilon in cases:
+        unit = float(gaussian_sigma(epsilon=epsilon, delta=delta))
+        penalties.append(np.array([*grid, balanced_penalty(m, n_components, unit, "record")]))
+        case: dict[str, Any] = {"n_records": m, "epsilon": epsilon, "delta": delta}
+        case["label_bound"] = 1.0
+        noise.append({
+            bound: np.array([noise_variance(a, bound=bound, **case) for a in penalties[-1]])
+            for bound in ("record", "crude")
+        })  # fmt: skip
+    if isinstance(task, _Prepared):
+        kind = "data"
+        if max(m for m, _ in cases) >= len(task.y):
+            raise ValueError(f"settings must have fewer than {len(task.y)} records")
+    else:
+        kind = check_choice("task", task, ("tanh", "sine"))
     trials = _repeated(
-        _trial, n_repeats, seed=seed, n_jobs=n_jobs, data=data, n_records=n_records,
-        name="dprf-beyond-frontier" if data is None else "dprf-beyond-frontier-data",
-        widths=(n_components, few_components), gamma=check_positive("gamma", gamma),
-        alphas=np.array(penalties), b=b, variances=variances, budget=budget,
+        _trial, n_repeats, seed=seed, n_jobs=n_jobs, name=f"dprf-beyond-frontier-{kind}",
+        task=task, settings=cases, gamma=check_positive("gamma", gamma), penalties=penalties,
+        n_components=n_components, noise=noise, delta=delta,
     )  # fmt: skip
-    return _Frontier(_stacked(trials), np.array(penalties))
+    return _Frontier(_stacked(trials), cases, np.array(grid))
