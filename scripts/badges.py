@@ -10,15 +10,12 @@ import ast
 import builtins
 import contextlib
 import io
-import json
 import os
-import select
-import signal
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scripts import forks
 from scripts.digest import chapter_parts
 from scripts.files import BuildError, read_json, write_json
 from scripts.layout import Layout
@@ -34,6 +31,8 @@ RESOLUTIONS = {
     "order": ("shuffle",),
 }
 KINDS = tuple(kind for kinds in RESOLUTIONS.values() for kind in kinds)
+#: What is said of a badge that is red before anything is broken.
+RED = "red unbroken"
 #: Seconds that one fork may take beyond five times its sound run.
 PATIENCE = 60.0
 
@@ -129,19 +128,21 @@ class Kernel:
         return [k for k in dependencies(self.cells, at, self.fixed, mutable) if k > 1]
 
 
-def _forgive() -> None:
-    """Let checks that fail be recorded without an exception: other claims' cells must go on."""
+def _forgive() -> set[str]:
+    """Let checks that fail go on: other claims' cells must run. Return whose failed, as they do."""
     from dplit import claims
 
-    strict = claims.Claim._add
+    strict, failed = claims.Claim._add, set()
 
     def add(self: Any, *arguments: Any, **fields: Any) -> Any:
         try:
             return strict(self, *arguments, **fields)
         except claims.ClaimError:
+            failed.add(self.entry["id"])
             return self
 
     claims.Claim._add = add  # type: ignore[method-assign]
+    return failed
 
 
 def _forget(names: dict[str, Any]) -> None:
@@ -164,93 +165,98 @@ class Trial:
     kind: str = ""
 
 
-def _child(kernel: Kernel, trial: Trial, at: int, watched: Sequence[str], end: int) -> None:
-    """Run a trial in this fork and write what became of it; never returns."""
-    told: dict[str, Any] = {"red": True, "why": "it did not end"}
-    try:
-        sink = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(sink, 1)
-        os.dup2(sink, 2)
-        from dplit import claims
+def _try(kernel: Kernel, trial: Trial, at: int, watched: Sequence[str]) -> dict[str, Any]:
+    """Run a trial in this fork; return whether the badge is red, the error that stopped it, if any,
+    and without a target how often each watched one was called and what mutants would change.
 
-        _forgive()
-        _forget(kernel.shell.user_ns)
-        tallies = {t: {kind: Tally() for kind in KINDS} for t in watched if not trial.target}
-        for target, counters in tallies.items():
-            plant(target, lambda f, c=counters: watch(f, c), (kernel.shell.user_ns,))
-        if trial.target:
-            change = lambda f: wrap(f, trial.kind, Tally())  # noqa: E731
-            plant(trial.target, change, (kernel.shell.user_ns,))
-        claims._shown.pop(trial.claim, None)
-        errors = [error for k in kernel.slice(at) if (error := kernel.run(k)) is not None]
-        record = claims._shown.get(trial.claim)
-        red = bool(errors) or record is None or record["status"] == "failed"
-        seen = {t: {k: v.changed for k, v in kinds.items()} for t, kinds in tallies.items()}
-        told = {"red": red, "why": repr(errors[0])[:300] if errors else "", "seen": seen}
-    finally:
-        os.write(end, json.dumps(told).encode())
-        os._exit(0)
+    Red is a check of the claim that fails, and nothing else: an exception of the broken function
+    says what the function's door refuses, not what the badge sees.
+    """
+    from dplit import claims
+
+    failed = _forgive()
+    _forget(kernel.shell.user_ns)
+    tallies = {t: {kind: Tally() for kind in KINDS} for t in watched}
+    for target, counters in tallies.items():
+        plant(target, lambda f, c=counters: watch(f, c), (kernel.shell.user_ns,))
+    if trial.target:
+        plant(trial.target, lambda f: wrap(f, trial.kind, Tally()), (kernel.shell.user_ns,))
+    claims._shown.pop(trial.claim, None)
+    error = next((e for k in kernel.slice(at) if (e := kernel.run(k)) is not None), None)
+    status = claims._shown.get(trial.claim, {}).get("status")
+    return {
+        "red": trial.claim in failed or status == "failed",
+        "stopped": repr(error)[:300] if error else "" if status else "the badge is not shown",
+        "called": {t: kinds["x1.05"].called for t, kinds in tallies.items()},
+        "seen": {t: {k: v.changed for k, v in kinds.items()} for t, kinds in tallies.items()},
+    }
 
 
-def fork(kernel: Kernel, trials: Iterable[tuple[Trial, Sequence[str]]], at: int, limit: float,
-         jobs: int) -> dict[Trial, dict[str, Any]]:  # fmt: skip
-    """Run trials in forks of this process, ``jobs`` at a time; one beyond ``limit`` is red."""
-    waiting, ended = list(trials), {}
-    running: dict[int, tuple[Trial, int, float]] = {}
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            trial, watched = waiting.pop(0)
-            read, write = os.pipe()
-            pid = os.fork()
-            if pid == 0:
-                _child(kernel, trial, at, watched, write)
-            os.close(write)
-            running[read] = (trial, pid, time.monotonic())
-        ready = select.select(list(running), [], [], 0.5)[0]
-        for read, (trial, pid, start) in list(running.items()):
-            seconds = time.monotonic() - start
-            if read not in ready and seconds < limit:
-                continue
-            if read not in ready:
-                os.kill(pid, signal.SIGKILL)
-            text = b"".join(iter(lambda r=read: os.read(r, 1 << 16), b"")) if read in ready else b""
-            os.waitpid(pid, 0)
-            os.close(read)
-            del running[read]
-            told = json.loads(text) if text else {"red": True, "why": "took too long", "seen": {}}
-            ended[trial] = {**told, "seconds": seconds}
-    return ended
+#: What is told of a trial that its fork could not tell: it took too long or broke off.
+SILENT: dict[str, Any] = {"red": False, "stopped": "it took too long or broke off"}
+
+
+def fork(kernel: Kernel, trials: Sequence[Trial], at: int, limit: float, jobs: int,
+         watched: Sequence[str] = ()) -> dict[Trial, dict[str, Any]]:  # fmt: skip
+    """Run trials in forks of this process, ``jobs`` at a time, none beyond ``limit`` seconds."""
+    found: dict[Trial, dict[str, Any]] = {}
+
+    def ended(trial: Trial, told: dict[str, Any] | None, seconds: float) -> None:
+        found[trial] = {**(told or SILENT), "seconds": seconds}
+
+    forks.run(trials, lambda t: _try(kernel, t, at, watched), ended, width=jobs, limit=limit)
+    return found
 
 
 def _resolution(kernel: Kernel, claim: str, target: str, seen: dict[str, int], at: int,
-                limit: float, jobs: int) -> str | None:  # fmt: skip
-    """Return the finest change of one function that turns the badge red, or None."""
+                limit: float, jobs: int) -> tuple[str | None, str]:  # fmt: skip
+    """Return the finest change of one function that turns the badge red; without one, why."""
+    stopped = []
     for name, kinds in RESOLUTIONS.items():
         trials = [Trial(claim, target, kind) for kind in kinds if seen.get(kind)]
-        found = fork(kernel, [(trial, ()) for trial in trials], at, limit, jobs)
+        found = fork(kernel, trials, at, limit, jobs)
         if any(told["red"] for told in found.values()):
-            return name
-    return None
+            return name, ""
+        stopped += [told["stopped"] for told in found.values()]
+    if not stopped:
+        return None, "it returns no number or truth value"
+    if all(stopped):
+        return None, f"every change stops the cells: {stopped[0]}"
+    return None, "its changes are not seen"
 
 
 def look(
     kernel: Kernel, claim: str, functions: Sequence[str], at: int, jobs: int
 ) -> dict[str, Any]:
-    """Return what the badge of a claim sees: for each function the finest change, and of all."""
+    """Return what the badge of a claim sees: for each function the finest change, and of all.
+
+    ``blind_to`` says of functions of which it sees none why, and ``finest`` which change is the
+    finest that can be made of any of them: of a truth value, its reversal.
+    """
     aims = {target: function for function in functions for target in targets(function)}
-    sound = fork(kernel, [(Trial(claim), list(aims))], at, 3600.0, 1)[Trial(claim)]
-    if sound["red"]:
-        return {"resolution": None, "functions": {}, "fault": f"red unbroken: {sound['why']}"}
+    sound = fork(kernel, [Trial(claim)], at, 3600.0, 1, list(aims))[Trial(claim)]
+    if sound["red"] or sound["stopped"]:
+        why = sound["stopped"] or "a check fails"
+        return {"resolution": None, "functions": {}, "fault": f"{RED}: {why}"}
     limit = PATIENCE + 5 * sound["seconds"]
     functions_seen: dict[str, str | None] = {}
+    blind_to: dict[str, str] = {}
     for target, function in aims.items():
-        seen = sound["seen"].get(target, {})
-        found = _resolution(kernel, claim, target, seen, at, limit, jobs)
+        found, why = _resolution(kernel, claim, target, sound["seen"][target], at, limit, jobs)
         functions_seen[function] = _finer(functions_seen.get(function), found)
-    best: str | None = None
+        blind_to[function] = why if sound["called"][target] else "its cells never call it"
+    best = finest = None
     for found in functions_seen.values():
         best = _finer(best, found)
-    return {"resolution": best, "functions": functions_seen}
+    for name, kinds in RESOLUTIONS.items():
+        if any(seen[kind] for seen in sound["seen"].values() for kind in kinds):
+            finest = _finer(finest, name)
+    return {
+        "resolution": best,
+        "finest": finest,
+        "functions": functions_seen,
+        "blind_to": {f: why for f, why in blind_to.items() if functions_seen[f] is None},
+    }
 
 
 def _finer(first: str | None, second: str | None) -> str | None:
@@ -333,10 +339,33 @@ def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     if not only:
         parts = chapter_parts(layout, slug)
         write_json(layout.results / f"{slug}.badges.json", {"parts": parts, "claims": found})
-    blind = [i for i, told in found.items() if told["resolution"] not in ("5 %", "factor 2")]
-    for identifier in blind:
-        told = found[identifier]
-        reason = told.get("fault") or registry[identifier].get("blind") or "no reason is given"
-        say(f"  {identifier}: {told['resolution'] or 'blind'} ({reason})")
-    say(f"{len(found) - len(blind)} of {len(found)} badges see a factor 2 or less")
-    return 0
+    return report(found, registry, say)
+
+
+def report(found: Mapping[str, Any], registry: Mapping[str, Any], say: Say) -> int:
+    """Say which badges see too little, and the functions of which a badge sees nothing.
+
+    Returns
+    -------
+    int
+        1 if a badge was red unbroken, or sees no factor 2 of functions that return numbers while
+        its claim gives no reason (``blind:`` in ``claims.yml``); else 0.
+    """
+    coarse, faults = 0, []
+    for identifier, told in found.items():
+        for function, why in told.get("blind_to", {}).items():
+            say(f"  {identifier} is blind to {function}: {why}")
+        if told["resolution"] in ("5 %", "factor 2"):
+            continue
+        coarse += 1
+        reason = told.get("fault") or registry[identifier].get("blind")
+        if not reason and told["resolution"] == told["finest"] == "reversal":
+            reason = "a truth value has no finer change"
+        if not reason or reason.startswith(RED):
+            faults.append(identifier)
+        say(f"  {identifier}: {told['resolution'] or 'blind'} ({reason or 'no reason is given'})")
+    say(f"{len(found) - coarse} of {len(found)} badges see a factor 2 or less")
+    if faults:
+        say(f"{', '.join(faults)}: mend the check, or say under blind: in claims.yml why it sees "
+            "no more")  # fmt: skip
+    return 1 if faults else 0

@@ -172,10 +172,12 @@ def make_pages(layout: Layout) -> list[str]:
         raw, page = layout.raw / f"{slug}.ipynb", layout.chapters / f"{slug}.ipynb"
         memory = layout.state / f"page_{slug}.json"
         seen = badges.resolutions(layout, slug)
-        made_from = {**common, "raw": digest_file(raw), "badges": seen}
+        old = digest.archive_is_stale(layout, slug)
+        made_from = {**common, "raw": digest_file(raw), "badges": seen, "stale archive": old}
         if read_json(memory) == {**made_from, "page": digest_file(page)}:
             continue
-        notebook = normalise(json.loads(raw.read_bytes()), slug, tested, layout.package, seen)
+        content = json.loads(raw.read_bytes())
+        notebook = normalise(content, slug, tested, layout.package, seen, stale=old)
         text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         write_text(page, text)
         write_json(memory, {**made_from, "page": digest_file(page)})

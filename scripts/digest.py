@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scripts.files import BuildError, digest_file, digest_files
+from scripts.files import BuildError, digest_bytes, digest_file, digest_files, read_json
 from scripts.layout import Layout
 
 
@@ -174,3 +174,21 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     if any(layout.package / "datasets" in module.parents for module in modules):
         parts |= {f"data {path.name}": digest_file(path) for path in data_files()}
     return parts
+
+
+def archive_digest(layout: Layout, slug: str) -> str:
+    """Return one digest of everything that a chapter's run at the paper's scale depends on.
+
+    As a chapter, but only the code of its notebook: such a run takes minutes, and prose does not
+    change its numbers. What is in ``results/`` is no part of it.
+    """
+    notebook = layout.notebooks / f"{slug}.ipynb"
+    parts = {k: v for k, v in chapter_parts(layout, slug).items() if not k.startswith("results/")}
+    parts[layout.name(notebook)] = digest_bytes("\n\n".join(notebook_code(notebook)).encode())
+    return digest_bytes(json.dumps(parts, sort_keys=True).encode())
+
+
+def archive_is_stale(layout: Layout, slug: str) -> bool:
+    """Return whether a chapter's archive was made from something else than what is here now."""
+    stored = read_json(layout.results / f"{slug}.json")
+    return bool(stored) and stored["digest"] != archive_digest(layout, slug)

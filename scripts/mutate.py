@@ -7,19 +7,15 @@ that carry the claim's mark until the first failure.
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import pkgutil
-import select
-import signal
-import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, astuple, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from scripts import forks
 from scripts.files import BuildError, write_json
 from scripts.layout import Layout
 from scripts.marks import marked_tests, nodes_by_claim
@@ -71,28 +67,6 @@ def _arm(mutant: Mutant, watched: Sequence[str]) -> dict[str, dict[str, Tally]]:
     return tallies
 
 
-def _child(
-    mutant: Mutant, watched: Sequence[str], nodes: Sequence[str], root: Path, report: Path
-) -> None:
-    """Run the tests under one mutant and leave the process; never returns."""
-    code, tallies = 3, {}
-    try:
-        sink = os.open(report.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        for stream in (1, 2):
-            os.dup2(sink, stream)
-        os.chdir(root)
-        os.environ["DPLIT_MUTATE"] = "1"
-        import pytest
-
-        tallies = _arm(mutant, watched)
-        options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        code = int(pytest.main([*options, *nodes]))
-    finally:
-        seen = {t: {k: asdict(v) for k, v in kinds.items()} for t, kinds in tallies.items()}
-        report.write_text(json.dumps({"code": code, "seen": seen}))
-        os._exit(0)
-
-
 @dataclass(frozen=True)
 class Plan:
     """What the forks need: the root, each claim's tests and targets, how many run at a time."""
@@ -103,40 +77,34 @@ class Plan:
     width: int = 2
 
 
+def _run_tests(mutant: Mutant, plan: Plan) -> dict[str, Any]:
+    """Run a claim's tests under one mutant, in a fork; return their exit code and what was seen."""
+    os.chdir(plan.root)
+    os.environ["DPLIT_MUTATE"] = "1"
+    import pytest
+
+    tallies = _arm(mutant, plan.targets[mutant.claim])
+    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    code = int(pytest.main([*options, *plan.tests[mutant.claim]]))
+    seen = {t: {k: asdict(v) for k, v in kinds.items()} for t, kinds in tallies.items()}
+    return {"code": code, "seen": seen}
+
+
 def run_all(
     mutants: Sequence[Mutant], plan: Plan, limit: float, ended: Callable[[Verdict], None]
 ) -> None:
     """Run mutants in forks; one that exceeds ``limit`` seconds is ended and counts as killed."""
-    waiting = list(mutants)
-    running: dict[int, tuple[Mutant, Path, float, int]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        while waiting or running:
-            while waiting and len(running) < plan.width:
-                mutant = waiting.pop(0)
-                report = Path(folder) / f"{len(waiting)}.json"
-                pid = os.fork()
-                if pid == 0:
-                    claim = mutant.claim
-                    _child(mutant, plan.targets[claim], plan.tests[claim], plan.root, report)
-                running[pid] = (mutant, report, time.monotonic(), os.pidfd_open(pid))
-            ready, _, _ = select.select([entry[3] for entry in running.values()], [], [], 1.0)
-            for pid, (mutant, report, start, handle) in list(running.items()):
-                seconds = time.monotonic() - start
-                if handle not in ready and seconds < limit:
-                    continue
-                if handle not in ready:
-                    os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                os.close(handle)
-                del running[pid]
-                ended(_verdict(mutant, report, seconds))
+    forks.run(
+        mutants,
+        lambda mutant: _run_tests(mutant, plan),
+        lambda mutant, told, seconds: ended(_verdict(mutant, told, seconds)),
+        width=plan.width,
+        limit=limit,
+    )
 
 
-def _verdict(mutant: Mutant, report: Path, seconds: float) -> Verdict:
-    try:
-        told: dict[str, Any] = json.loads(report.read_text())
-    except (OSError, ValueError):  # ended by the limit or by the system
-        told = {"code": 9, "seen": {}}
+def _verdict(mutant: Mutant, told: dict[str, Any] | None, seconds: float) -> Verdict:
+    told = told or {"code": 9, "seen": {}}  # ended by the limit, by the system or by an exception
     names = ("killed", "survived") if mutant.target else ("broken", "sound")
     return Verdict(mutant, names[told["code"] == 0], round(seconds, 1), told["seen"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,6 +14,8 @@ from scripts.files import BuildError
 from scripts.pairs import FOLDED, cell_ids
 
 CLAIM = "application/vnd.dplit.claim+json"
+CURVES = "application/vnd.dplit.curves+json"
+EXPLORE = "application/vnd.dplit.explore+json"
 PROVENANCE = "application/vnd.dplit.provenance+json"
 ALT = (40, 300)
 VOLATILE = re.compile(r" at 0x[0-9a-f]{6,}|ipykernel_\d+")
@@ -92,6 +95,22 @@ def _texts(shown: list[dict[str, Any]]) -> Iterator[str]:
                 yield join(value)
 
 
+STALE = "The archived run was made by an earlier version of this chapter's code."
+
+
+def note_archive(notebook: dict[str, Any], stale: bool) -> None:
+    """Drop the curves that travel with figures and tables; say of archived ones if they are old."""
+    for _, output in outputs(notebook["cells"]):
+        record = output.get("data", {}).pop(CURVES, None)
+        if record is None or not (record["archived"] and stale):
+            continue
+        if "text/html" in output["data"]:
+            text = join(output["data"]["text/html"])
+            output["data"]["text/html"] = text.replace("</caption>", f" {STALE}</caption>", 1)
+        else:
+            output["metadata"]["dplit"]["figure"]["caption"] += f" {STALE}"
+
+
 def move_figures(notebook: dict[str, Any]) -> list[str]:
     """Move name, caption and alt text of each figure to its cell, where MyST-NB reads them.
 
@@ -134,6 +153,23 @@ def move_figures(notebook: dict[str, Any]) -> list[str]:
             "image": {"alt": alt},
         }
     return names
+
+
+def write_explorables(notebook: dict[str, Any]) -> None:
+    """Put the specification of each explorable figure behind its cell; `explore.js` reads it."""
+    cells: list[dict[str, Any]] = []
+    for cell in notebook["cells"]:
+        cells.append(cell)
+        for output in cell.get("outputs", []):
+            spec = output.get("data", {}).pop(EXPLORE, None)
+            if spec is None:
+                continue
+            name = cell["metadata"]["mystnb"]["figure"]["name"]
+            text = json.dumps(spec, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
+            page = f'<script type="application/json" data-explore="{name}">{text}</script>'
+            about = {"id": f"explore-{name}"[:64], "metadata": {}, "source": page}
+            cells.append({"cell_type": "markdown", **about})
+    notebook["cells"] = cells
 
 
 PROMPT = re.compile(r"#\s*((?:figure|check|table|set-up|numbers)\b.*\S)", re.IGNORECASE)
@@ -216,7 +252,10 @@ MEANING = "the least change of one of these functions that turns this badge red"
 
 def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
     """Return what a badge sees, and its links: functions, their source, tests, the index row."""
-    parts = [f'<span title="{MEANING}">{SEES[record["resolution"]]}</span>']
+    sees = SEES[record["resolution"]]
+    if record.get("blind") and record["resolution"] not in ("5 %", "factor 2", None):
+        sees += f": {typeset(html.escape(record['blind']))}"
+    parts = [f'<span title="{MEANING}">{sees}</span>']
     for function in record["functions"]:
         api, source = function_links(function, package)
         name = html.escape(function.rpartition(".")[2])
@@ -277,6 +316,8 @@ def normalise(
     tested: set[str],
     package: Path,
     resolutions: Mapping[str, str],
+    *,
+    stale: bool = False,
 ) -> dict[str, Any]:
     """Make an executed notebook the page of a chapter; equal runs give equal pages.
 
@@ -292,6 +333,8 @@ def normalise(
         The package's folder, to find the functions' modules.
     resolutions : mapping of str to str
         What the badges see, by claim.
+    stale : bool, default=False
+        Whether the archived run was made by other code than this chapter's.
 
     Returns
     -------
@@ -306,7 +349,9 @@ def normalise(
     try:
         clean_metadata(notebook)
         clean_outputs(notebook)
+        note_archive(notebook, stale)
         move_figures(notebook)
+        write_explorables(notebook)
         name_folds(notebook)
         link_badges(notebook, tested, package, resolutions)
         add_download(notebook, slug)

@@ -78,6 +78,20 @@ def fault_lines(messages: str) -> list[str]:
     return list(dict.fromkeys(found)) or [line for line in lines if line][-8:]
 
 
+def write_bundle(site: Path) -> None:
+    """Write the scripts that draw explorable figures beside the pages, if one has such a figure.
+
+    They come from the package that the lock names, so that no page asks the network for them.
+    """
+    pages = (site / "book" / "chapters").glob("*.html")
+    if any("data-explore=" in page.read_text(encoding="utf-8") for page in pages):
+        import vl_convert
+
+        # in a scope of its own: its names are short, and the theme has some of them
+        bundle = f"(() => {{{vl_convert.javascript_bundle()}\n}})();\n"
+        write_text(site / "_static" / "vega.js", bundle)
+
+
 def render(layout: Layout, say: Callable[[str], None]) -> bool:
     """Build the site with every warning an error, unless nothing changed.
 
@@ -116,6 +130,7 @@ def render(layout: Layout, say: Callable[[str], None]) -> bool:
         kept = "the last good site was kept" if layout.html.exists() else "there is no site yet"
         shown = "\n  ".join(line.replace(str(layout.root) + "/", "") for line in told[:20])
         raise BuildError(f"the site has faults ({kept}; all of it: {layout.name(log)}):\n  {shown}")
+    write_bundle(site)
     memory.unlink(missing_ok=True)
     swap_folder(site, layout.html)
     shutil.rmtree(stage, ignore_errors=True)

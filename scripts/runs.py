@@ -12,9 +12,9 @@ from typing import Any
 from scripts import chapters, digest, execute
 from scripts.book import check_pairs, one_at_a_time
 from scripts.execute import Job, Outcome
-from scripts.files import BuildError, digest_bytes, read_json, write_bytes, write_json
+from scripts.files import BuildError, read_json, write_bytes, write_json
 from scripts.layout import Layout
-from scripts.normalise import CLAIM, PROVENANCE, outputs, records
+from scripts.normalise import CLAIM, CURVES, PROVENANCE, outputs, records
 
 Say = Callable[[str], None]
 TAKES_ONE = ("-y", "--parameters_yaml", "-f", "--parameters_file", "-b", "--parameters_base64")
@@ -119,8 +119,24 @@ def _literal(text: str) -> Any:
         return text
 
 
-def archive(slug: str, notebook: dict[str, Any], parts: dict[str, str], cpu: float) -> Any:
-    """Return what is archived of a run at the paper's scale.
+def drawn(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return the curves of a notebook's figures and the rows of its tables, by their names.
+
+    Raises
+    ------
+    BuildError
+        If two of them have one name.
+    """
+    found: dict[str, Any] = {}
+    for record in records(notebook, CURVES):
+        if record["name"] in found:
+            raise BuildError(f"the name {record['name']} is used for two sets of curves")
+        found[record["name"]] = {k: v for k, v in record.items() if k not in ("name", "archived")}
+    return found
+
+
+def archive(slug: str, notebook: dict[str, Any], made_from: str, cpu: float) -> Any:
+    """Return what is archived of a run at the paper's scale, with the digest of its parts.
 
     Raises
     ------
@@ -135,28 +151,13 @@ def archive(slug: str, notebook: dict[str, Any], parts: dict[str, str], cpu: flo
     provenance = records(notebook, PROVENANCE)
     return {
         "slug": slug,
-        "digest": parts_digest(parts),
+        "digest": made_from,
         "cpu_seconds": round(cpu, 1),
         "numbers": glued(notebook),
+        "curves": drawn(notebook),
         "claims": sorted(told, key=lambda record: str(record["id"])),
         "provenance": provenance[-1] if provenance else {},
     }
-
-
-def archive_parts(layout: Layout, slug: str) -> dict[str, str]:
-    """Return what an archive depends on: as a chapter, but only the code of its notebook.
-
-    A run at the paper's scale takes minutes, and prose does not change its numbers.
-    """
-    notebook = layout.notebooks / f"{slug}.ipynb"
-    code = "\n\n".join(digest.notebook_code(notebook)).encode()
-    return {**digest.chapter_parts(layout, slug), layout.name(notebook): digest_bytes(code)}
-
-
-def parts_digest(parts: dict[str, str]) -> str:
-    """Return one digest of everything that a run at the paper's scale depends on."""
-    kept = {name: value for name, value in parts.items() if not name.startswith("results/")}
-    return digest_bytes(json.dumps(kept, sort_keys=True).encode())
 
 
 def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
@@ -197,9 +198,9 @@ def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
 
 def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
     target = layout.results / f"{slug}.json"
-    parts = archive_parts(layout, slug)
+    made_from = digest.archive_digest(layout, slug)
     old = read_json(target) or {}
-    if old.get("digest") == parts_digest(parts):
+    if old.get("digest") == made_from:
         say(f"  {slug}: archived in {layout.name(target)}, nothing changed since")
         return
     runs = layout.build / "runs"
@@ -215,7 +216,7 @@ def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
     content = job.output.read_bytes()
     write_bytes(runs / f"{slug}--paper.ipynb", content)
     job.output.unlink()
-    new = archive(slug, json.loads(content), parts, outcome.cpu)
+    new = archive(slug, json.loads(content), made_from, outcome.cpu)
     lost = _not_run(new) - _not_run(old)
     if old and lost:
         raise BuildError(

@@ -511,7 +511,7 @@ class Claim:
         """The record as JSON-ready data; tests, page and anchor are added by the build."""
         keys = ("id", "slug", "kind", "place", "title", "verdict", "evidence", "severity")
         record = {key: self.entry[key] for key in (*keys, "corrected", "functions", "note")}
-        record |= {"stands": self.entry.get("stands"), "compared": self.entry["compared"]}
+        record |= {key: self.entry.get(key) for key in ("stands", "compared", "blind")}
         reason = self.reason
         if reason is not None:
             status = "not_run"

@@ -37,6 +37,13 @@ def draw(rng: np.random.Generator) -> float:
 def cached(x: float) -> float:
     """Return four times a number."""
     return 2.0 * double(x)
+
+
+def positive(x: float) -> float:
+    """Return a number, refused outside (0, 1]."""
+    if not 0 < x <= 1:
+        raise ValueError("x must be in (0, 1]")
+    return 1.0 * x
 '''
 #: Claim, function, what its badge must see, and the cells that check it.
 TOY: list[tuple[str, str, str | None, list[str]]] = [
@@ -98,6 +105,15 @@ TOY: list[tuple[str, str, str | None, list[str]]] = [
             'claim("alp-cached").equal(numbers.cached(5.0), 20.0, how="remembered")',
         ],
     ),
+    (
+        "stops",
+        "double",
+        "factor 2",
+        [
+            "share = numbers.double(0.5)",
+            'claim("alp-stops").at_least(numbers.positive(share), 0.9, how="x1.05 is refused")',
+        ],
+    ),
     ("unused", "is_even", None, ['claim("alp-unused").equal(1.0, 1.0, how="no function at all")']),
 ]
 
@@ -118,6 +134,7 @@ def make(toy: Toy) -> None:
         here = entry.replace("alp-thm1", f"alp-{name}").replace(
             "numbers.double", f"numbers.{function}"
         )
+        here += "  blind: the order is all that it states\n" if name == "line" else ""
         entries.append(here)
     toy.path("notebooks/alpha.md").write_text(text, encoding="utf-8")
     toy.path("src/dplit/alpha/claims.yml").write_text("".join(entries), encoding="utf-8")
@@ -130,7 +147,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Toy, str]:
     toy = make_toy(tmp_path_factory.mktemp("badges") / "repository")
     make(toy)
     done = toy.run("badges", "alpha")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
     return toy, done.stdout
 
 
@@ -177,8 +194,41 @@ def test_the_build_reads_resolutions_until_the_chapter_changes(
 
 def test_blind_badges_are_named_and_counted(measured: tuple[Toy, str]) -> None:
     said = measured[1]
+    double, even = "dplit.alpha.numbers.double", "dplit.alpha.numbers.is_even"
+    assert f"alp-blind is blind to {double}: its changes are not seen" in said
+    assert f"alp-unused is blind to {even}: its cells never call it" in said
     assert "alp-blind: blind (no reason is given)" in said
-    assert f"5 of {len(TOY)} badges see a factor 2 or less" in said
+    assert "alp-line: order (the order is all that it states)" in said
+    assert "alp-even: reversal (a truth value has no finer change)" in said
+    assert f"6 of {len(TOY)} badges see a factor 2 or less" in said
+    assert "\nalp-blind, alp-unused: mend the check" in said
+
+
+@pytest.mark.parametrize(
+    ("told", "code", "message"),
+    [
+        ({"resolution": "5 %"}, 0, "1 of 1 badges"),
+        ({"resolution": "factor 2"}, 0, "1 of 1 badges"),
+        ({"resolution": None}, 1, "a: blind (no reason is given)"),
+        ({"resolution": "reversal"}, 1, "a: reversal (no reason is given)"),
+        ({"resolution": "reversal", "finest": "reversal"}, 0, "a truth value has no finer change"),
+        ({"resolution": None, "fault": "not run"}, 0, "a: blind (not run)"),
+        ({"resolution": None, "fault": "red unbroken: a check fails"}, 1, "(red unbroken: a"),
+        ({"resolution": "5 %", "blind_to": {"dplit.f": "why"}}, 0, "a is blind to dplit.f: why"),
+    ],
+)
+@pytest.mark.parametrize("blind", [None, "a sign"])
+def test_a_badge_that_sees_too_little_fails_unless_its_claim_says_why(
+    told: dict[str, Any], code: int, message: str, blind: str | None
+) -> None:
+    lines: list[str] = []
+    whole = {"finest": "5 %", "functions": {}, "blind_to": {}, **told}
+    found = badges.report({"a": whole}, {"a": {"blind": blind}}, lines.append)
+    if blind and not told.get("fault"):
+        code, message = 0, message.replace("no reason is given", blind)
+        message = message.replace("a truth value has no finer change", blind)
+    assert found == code
+    assert message in "\n".join(lines)
 
 
 def test_one_claim_is_measured_alone_and_nothing_is_written(measured: tuple[Toy, str]) -> None:

@@ -23,7 +23,7 @@ from scripts import again, environment, execute, runs
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError
 from scripts.layout import Layout
-from scripts.normalise import CLAIM, PROVENANCE
+from scripts.normalise import CLAIM, CURVES, PROVENANCE
 
 MODULES = sorted(p.stem for p in (Path(__file__).parents[2] / "scripts").glob("[a-z]*.py"))
 
@@ -231,12 +231,26 @@ def notebook(*statuses: str) -> dict[str, Any]:
 
 
 def test_an_archive_holds_numbers_records_and_provenance() -> None:
-    made = runs.archive("toy", notebook("passed", "not_run"), {"a": "1"}, 12.34)
+    made = runs.archive("toy", notebook("passed", "not_run"), "abc", 12.34)
+    assert made["digest"] == "abc"
     assert made["numbers"].pop("none") != made["numbers"]
     assert made["numbers"] == {"mae": 0.25, "rows": 3, "name": "x"}
     assert [record["id"] for record in made["claims"]] == ["toy-0", "toy-1"]
     assert made["provenance"] == {"seed": "0"}
     assert made["cpu_seconds"] == 12.3
+
+
+def test_an_archive_holds_the_curves_of_figures_by_their_names() -> None:
+    curve = {"x": [1], "y": [2.0], "low": None, "high": None, "trials": 5}
+    record = {"name": "fig-a", "archived": False, "settings": {"data": "auto"}}
+    record["curves"] = {"ours": curve}
+    made = notebook("passed")
+    made["cells"][0]["outputs"].append({"data": {CURVES: record}})
+    expected = {"fig-a": {"settings": {"data": "auto"}, "curves": {"ours": curve}}}
+    assert runs.archive("toy", made, "abc", 1.0)["curves"] == expected
+    made["cells"][0]["outputs"].append({"data": {CURVES: record}})
+    with pytest.raises(BuildError, match="fig-a is used for two sets of curves"):
+        runs.archive("toy", made, "abc", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -247,23 +261,36 @@ def test_a_run_that_failed_or_checked_nothing_is_not_archived(
     made: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(BuildError, match=message):
-        runs.archive("toy", made, {}, 1.0)
+        runs.archive("toy", made, "abc", 1.0)
 
 
-def test_an_archive_does_not_depend_on_itself() -> None:
-    parts = {"a": "1", "results/toy.json": "2"}
-    assert runs.parts_digest(parts) == runs.parts_digest({**parts, "results/toy.json": "3"})
-    assert runs.parts_digest(parts) != runs.parts_digest({**parts, "a": "3"})
+DRAWN = """\
+The curve.
+
+```{code-cell} ipython3
+from dplit.notebook import Curves, figures
+kept, look = Curves(run, "fig-alp"), figures.looks_of(a="ours")["a"]
+fig, (axes,) = figures.panels()
+kept.line(axes, "line", [1, 2], [1.5, run.repeats(2, 3)], look, trials=run.repeats(4, 9))
+axes.set(xlabel="x", ylabel="y")
+kept.show(fig, caption="A line.", alt="A line that rises from one to two, on a white ground.")
+```
+
+"""
 
 
 @pytest.mark.build
 def test_paper_archives_once_and_keeps_an_archive_that_checked_more(toy: Any) -> None:
+    toy.edit("notebooks/alpha.md", "The end", DRAWN + "The end")
+    assert toy.run("sync").returncode == 0
     done = toy.run("paper", "alpha")
     assert done.returncode == 0, done.stdout + done.stderr
     path = toy.path("results/alpha.json")
     archived = json.loads(path.read_text())
     assert archived["numbers"] == {"alp_double": 4.0}
     assert archived["claims"][0]["parameters"]["scale"] == "paper"
+    curve = {"x": [1, 2], "y": [1.5, 3.0], "low": None, "high": None, "trials": 9}
+    assert archived["curves"]["fig-alp"] == {"settings": {}, "curves": {"line": curve}}
     toy.edit("notebooks/alpha.md", "The end", "The very end")
     assert toy.run("sync").returncode == 0
     assert "nothing changed since" in toy.run("paper", "alpha").stdout  # prose has no numbers

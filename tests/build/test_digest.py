@@ -128,3 +128,29 @@ def test_a_chapter_that_reads_data_depends_on_the_files(
     monkeypatch.setenv("DPLIT_DATA", str(tmp_path))
     layout = Layout(Path(__file__).resolve().parents[2])
     assert "data wine.csv" in digest.chapter_parts(layout, "random_features")
+
+
+def test_an_archive_depends_on_code_and_not_on_prose_or_on_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = Layout(tmp_path)
+    parts = {"a": "1", "notebooks/toy.ipynb": "2", "results/toy.json": "3"}
+    monkeypatch.setattr(digest, "chapter_parts", lambda _layout, _slug: dict(parts))
+    cells = [{"cell_type": "markdown", "source": "a"}, {"cell_type": "code", "source": "b"}]
+    layout.notebooks.mkdir()
+    path = layout.notebooks / "toy.ipynb"
+    path.write_text(json.dumps({"cells": cells}))
+    assert not digest.archive_is_stale(layout, "toy")  # there is none
+    layout.results.mkdir()
+    made_from = digest.archive_digest(layout, "toy")
+    (layout.results / "toy.json").write_text(json.dumps({"digest": made_from}))
+    parts |= {"results/toy.json": "4", "notebooks/toy.ipynb": "5"}
+    cells[0]["source"] = "other prose"
+    path.write_text(json.dumps({"cells": cells}))
+    assert not digest.archive_is_stale(layout, "toy")
+    cells[1]["source"] = "other code"
+    path.write_text(json.dumps({"cells": cells}))
+    assert digest.archive_is_stale(layout, "toy")
+    cells[1]["source"], parts["a"] = "b", "6"
+    path.write_text(json.dumps({"cells": cells}))
+    assert digest.archive_is_stale(layout, "toy")

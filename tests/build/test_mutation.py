@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -202,6 +201,6 @@ def test_unknown_names_are_refused() -> None:
         mutate._chosen({"erm-a": {"slug": "erm"}}, ["nothing"])
 
 
-def test_a_mutant_without_report_counts_as_killed(tmp_path: Path) -> None:
-    made = mutate._verdict(Mutant("erm-a", "dplit.f", "x0.5"), tmp_path / "none.json", 1.0)
-    assert made.outcome == "killed"
+def test_a_mutant_without_report_counts_as_killed() -> None:
+    assert mutate._verdict(Mutant("erm-a", "dplit.f", "x0.5"), None, 1.0).outcome == "killed"
+    assert mutate._verdict(Mutant("erm-a"), None, 1.0).outcome == "broken"

@@ -151,6 +151,19 @@ def test_a_badge_says_what_it_sees(seen: str, said: str) -> None:
     assert data[normalise.CLAIM]["resolution"] == seen
 
 
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [("blind", "sees no change: only $a &lt; 0$"), ("5 %", "sees 5 %"), (None, "not measured")],
+)
+def test_a_badge_that_sees_too_little_says_why(seen: str | None, said: str) -> None:
+    cell = code(badge())
+    cell["outputs"][0]["data"][normalise.CLAIM]["blind"] = "only $a < 0$"
+    resolutions = {"dprf_thm7": seen} if seen else {}
+    shown = page(cell, **resolutions)["cells"][0]["outputs"][0]["data"]["text/html"]
+    said = said.replace("$a &lt; 0$", normalise.typeset("$a &lt; 0$"))
+    assert f">{said}</span>" in shown
+
+
 def test_a_badge_that_was_not_measured_says_so() -> None:
     data = page(code(badge()), other="5 %")["cells"][0]["outputs"][0]["data"]
     assert ">not measured</span>" in data["text/html"]
@@ -230,3 +243,34 @@ def test_printed_text_is_the_same_in_one_message_or_in_three() -> None:
         normalise.clean_outputs({"cells": [cell]})
         pages.append(cell["outputs"])
     assert pages == [[stream("a\nb\nc\n")]] * 3
+
+
+@pytest.mark.parametrize("stale", [True, False])
+@pytest.mark.parametrize("archived", [True, False])
+def test_the_page_says_of_archived_curves_if_other_code_made_them(
+    stale: bool, archived: bool
+) -> None:
+    record = {"name": "fig-a", "archived": archived, "settings": {}, "curves": {}}
+    shown, table = figure(), display({"text/html": "<table><caption>C.</caption></table>"})
+    for output in (shown, table):
+        output["data"][normalise.CURVES] = dict(record)
+    cells = [code(shown), code(table)]
+    made = normalise.normalise(notebook(*cells), "toy", set(), PACKAGE, {}, stale=stale)
+    caption = made["cells"][0]["metadata"]["mystnb"]["figure"]["caption"]
+    said = f" {normalise.STALE}" if stale and archived else ""
+    assert caption == f"A curve.{said}"
+    assert f"<caption>C.{said}</caption>" in made["cells"][1]["outputs"][0]["data"]["text/html"]
+    assert normalise.CURVES not in json.dumps(made)
+
+
+def test_the_specification_of_an_explorable_figure_stands_behind_its_cell() -> None:
+    shown = figure()
+    shown["data"][normalise.EXPLORE] = {"b": "</script>", "a": 1}
+    cell, behind, *_ = page(code(shown))["cells"]
+    assert cell["metadata"]["mystnb"]["figure"]["name"] == "fig-a"
+    assert normalise.EXPLORE not in cell["outputs"][0]["data"]
+    assert behind["cell_type"] == "markdown"
+    assert behind["source"] == (
+        '<script type="application/json" data-explore="fig-a">'
+        '{"a":1,"b":"\\u003c/script>"}</script>'
+    )

@@ -92,6 +92,24 @@ def folded(cell: Any) -> bool:
 
 
 @pytest.mark.parametrize("slug", SLUGS)
+def test_no_claim_reads_an_archived_curve(slug: str) -> None:
+    """Neither in the cell of the claim nor by a name that `Curves` or its `keep` gave."""
+    kept: set[str] = set()
+    for cell in code_cells(slug):
+        tree = ast.parse(cell.source)
+        calls = {ast.unparse(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+        names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        if "claim" in calls:
+            assert not names & kept, cell.source
+            assert "Curves" not in calls, cell.source
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                if ast.unparse(node.value.func).rpartition(".")[2] in ("Curves", "keep"):
+                    kept |= {n.id for t in node.targets for n in ast.walk(t)
+                             if isinstance(n, ast.Name)}  # fmt: skip
+
+
+@pytest.mark.parametrize("slug", SLUGS)
 def test_a_sentence_stands_before_every_open_code_cell(slug: str) -> None:
     """What is open tells the story; a folded cell may follow another."""
     found = cells(slug)

@@ -15,14 +15,18 @@ from dplit.notebook.cells import (
     show_archived,
     show_table,
 )
+from dplit.notebook.curves import Curves
+from dplit.notebook.explorable import explore
 from dplit.notebook.provenance import lock_differences
 
 __all__ = [
     "Between",
+    "Curves",
     "ParameterError",
     "Run",
     "archived",
     "check_parameters",
+    "explore",
     "glue_numbers",
     "lock_differences",
     "notice",

@@ -247,9 +247,25 @@ def show(fig: Figure, *, name: str, caption: str, alt: str, stand_in: bool = Fal
         Whether stand-in data are drawn. The caption then says so, and an alternative text that
         tells a finding about the paper's data is replaced by one that tells none.
     """
-    import matplotlib.pyplot as plt
-    from IPython.display import display
+    _show_figure(fig, name, caption, alt, stand_in, {})
 
+
+def _show_figure(
+    fig: Figure, name: str, caption: str, alt: str, stand_in: bool, more: dict[str, Any]
+) -> None:
+    """Do what :func:`show` does; ``more`` travels with the figure, by MIME type."""
+    import matplotlib.pyplot as plt
+
+    caption, alt = _described(name, caption, alt, stand_in)
+    _require_labels(fig, name)
+    buffer = io.StringIO()
+    fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(fig)
+    _display_figure({"image/svg+xml": buffer.getvalue(), **more}, name, caption, alt)
+
+
+def _described(name: str, caption: str, alt: str, stand_in: bool) -> tuple[str, str]:
+    """Return caption and alternative text, or raise with the rule that they or the name break."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise ValueError(f"name must be lower case letters, digits and hyphens, got name={name!r}")
     if not 40 <= len(alt) <= 300 or alt.strip() == caption.strip():
@@ -258,15 +274,17 @@ def show(fig: Figure, *, name: str, caption: str, alt: str, stand_in: bool = Fal
         )
     if not caption.strip():
         raise ValueError("caption must not be empty")
-    _require_labels(fig, name)
-    if stand_in:
-        caption = f"{caption} {_STAND_IN}"
-        alt = f"Stand-in data drawn as {name}: what the paper's data show is not seen here."
-    buffer = io.StringIO()
-    fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    plt.close(fig)
+    if not stand_in:
+        return caption, alt
+    alt = f"Stand-in data drawn as {name}: what the paper's data show is not seen here."
+    return f"{caption} {_STAND_IN}", alt
+
+
+def _display_figure(data: dict[str, Any], name: str, caption: str, alt: str) -> None:
+    from IPython.display import display
+
     display(  # type: ignore[no-untyped-call]
-        {"image/svg+xml": buffer.getvalue(), "text/plain": alt},
+        {**data, "text/plain": alt},
         metadata={"dplit": {"figure": {"name": name, "caption": caption, "alt": alt}}},
         raw=True,
     )
@@ -319,25 +337,45 @@ def show_table(
     ValueError
         If a row does not have as many entries as there are columns.
     """
+    caption = f"{caption} {_STAND_IN}" if stand_in else caption
+    _show_tables(columns, [(caption, rows)], pattern, {})
+
+
+def _show_tables(
+    columns: Sequence[str],
+    tables: Iterable[tuple[str, Iterable[Sequence[Any]]]],
+    pattern: str,
+    more: dict[str, Any],
+) -> None:
+    """Show a table and, folded below it, others of the same columns, each with its caption."""
     from IPython.display import display
 
-    lines = []
-    for row in rows:
-        if len(row) != len(columns):
-            raise ValueError(f"each row needs {len(columns)} entries, got {list(row)!r}")
-        lines.append([_table_cell(value, pattern) for value in row])
+    page, plain = "", []
+    for caption, rows in tables:
+        lines = []
+        for row in rows:
+            if len(row) != len(columns):
+                raise ValueError(f"each row needs {len(columns)} entries, got {list(row)!r}")
+            lines.append([_table_cell(value, pattern) for value in row])
+        table = _table_html(columns, lines, caption if not page else "")
+        summary = f"<summary>{html.escape(caption)}</summary>"
+        page += f"<details>{summary}{table}</details>" if page else table
+        plain += [" | ".join(line) for line in [list(columns), *lines]]
+    data = {"text/html": page, "text/plain": "\n".join(plain), **more}
+    display(data, raw=True)  # type: ignore[no-untyped-call]
+
+
+def _table_html(columns: Sequence[str], lines: Sequence[Sequence[str]], caption: str) -> str:
     head = "".join(f"<th scope='col'>{html.escape(name)}</th>" for name in columns)
-    caption = f"{caption} {_STAND_IN}" if stand_in else caption
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(value)}</td>" for value in line) + "</tr>"
         for line in lines
     )
-    table = (
-        f"<div class='dplit-scroll'><table class='dplit-table'><caption>{html.escape(caption)}"
-        f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    return (
+        f"<div class='dplit-scroll'><table class='dplit-table'>{title}"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
-    plain = "\n".join(" | ".join(line) for line in [list(columns), *lines])
-    display({"text/html": table, "text/plain": plain}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def notice(title: str, text: str) -> None:

@@ -1,0 +1,188 @@
+"""Curves at the paper's scale, archived with a run and drawn below the points of quicker ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from dplit.notebook import figures
+from dplit.notebook.cells import Run, _show_figure, _show_tables, archived
+from dplit.notebook.figures import Look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Curves"]
+
+MIMETYPE = "application/vnd.dplit.curves+json"
+
+
+def _plain(value: Any) -> Any:
+    """Return an entry as the archive holds it: numbers to six digits, no number as None."""
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, (bool, int, str)) or value is None:
+        return value
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def _column(values: ArrayLike | None) -> list[Any] | None:
+    return None if values is None else [_plain(v) for v in values]  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve: places, heights, perhaps the ends of a band and the number of trials."""
+
+    x: list[Any]
+    y: list[Any]
+    low: list[Any] | None = None
+    high: list[Any] | None = None
+    trials: int | None = None
+
+    @property
+    def band(self) -> tuple[list[float], list[float]] | None:
+        """Low and high ends, without a number where there is none."""
+        if self.low is None or self.high is None:
+            return None
+        return _floats(self.low), _floats(self.high)
+
+
+def _floats(values: list[Any]) -> list[Any]:
+    return [math.nan if value is None else value for value in values]
+
+
+class Curves:
+    """The curves of one figure, or the rows of one table: this run's and the archived run's.
+
+    A run at the paper's scale draws what it has computed, and ``make paper`` archives it in
+    ``results/<slug>.json``. Any other run draws the archived curves, with its own points on top,
+    and the caption says which is which. For drawing only: a claim checks what its run computes.
+
+    Parameters
+    ----------
+    run : Run
+        The run; its chapter names the archive.
+    name : str
+        Name of the figure or table, such as ``fig-erm-stability``.
+    **settings
+        What the curves depend on beside the chapter's code: data, a parameter of the run. An
+        archive with other settings is not drawn, and the caption says so.
+    """
+
+    def __init__(self, run: Run, name: str, **settings: Any) -> None:
+        self.name = name
+        self._run = run
+        self._settings = {key: _plain(value) for key, value in settings.items()}
+        stored = {} if run.paper_scale else (archived(run.slug) or {}).get("curves", {})
+        old = stored.get(name, {"settings": self._settings})
+        self._other = {k: v for k, v in old["settings"].items() if self._settings.get(k) != v}
+        self._old = {} if old["settings"] != self._settings else old
+        self._own: dict[str, Curve] = {}
+        self._rows: list[list[Any]] | None = None
+
+    def keep(
+        self, name: str, x: ArrayLike, y: ArrayLike, *,
+        band: tuple[ArrayLike, ArrayLike] | None = None, trials: int | None = None,
+    ) -> tuple[Curve, Curve | None]:  # fmt: skip
+        """Record a curve; return the one to draw, and this run's where that is the archived one.
+
+        Parameters
+        ----------
+        name : str
+            The curve's name within the figure.
+        x, y : array_like of shape (n,)
+            Numbers, or names for ``x``.
+        band : pair of array_like, optional
+            Low and high ends.
+        trials : int, optional
+            Repetitions behind each point.
+        """
+        if name in self._own:
+            raise ValueError(f"{self.name} has two curves of one name, got name={name!r}")
+        low, high = band if band is not None else (None, None)
+        here = Curve(_column(x) or [], _column(y) or [], _column(low), _column(high), trials)
+        if not len(here.x) == len(here.y):
+            raise ValueError(f"x and y of {name} must be equally long")
+        self._own[name] = here
+        old = self._old.get("curves", {}).get(name)
+        return (Curve(**old), here) if old else (here, None)
+
+    def line(
+        self, axes: Axes, name: str, x: ArrayLike, y: ArrayLike, look: Look, *,
+        band: tuple[ArrayLike, ArrayLike] | None = None, trials: int | None = None,
+        every: int = 1, label: str | None = None,
+    ) -> None:  # fmt: skip
+        """Draw a curve as :func:`dplit.notebook.figures.line` does, this run's points on top."""
+        main, here = self.keep(name, x, y, band=band, trials=trials)
+        figures.line(
+            axes, main.x, _floats(main.y), look, band=main.band, every=0 if here else every,
+            label=label,
+        )  # fmt: skip
+        self._draw_points(axes, here, look)
+
+    def _draw_points(self, axes: Axes, here: Curve | None, look: Look) -> None:
+        if here is None:
+            return
+        heights, bars = _floats(here.y), None
+        if here.band is not None:
+            ends = [zip(heights, end, strict=True) for end in here.band]
+            bars = [[max(y - e, 0.0) for y, e in ends[0]], [max(e - y, 0.0) for y, e in ends[1]]]
+        figures.points(axes, here.x, heights, look, error=bars)
+
+    def _trials(self, curves: Iterable[Curve]) -> str:
+        """Return how many trials stand behind the points, as text for a caption."""
+        counts = sorted({curve.trials for curve in curves if curve.trials is not None})
+        if not counts:
+            return ""
+        several = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+        return f", {several} trials" if counts != [1] else ", one trial"
+
+    def note(self) -> str:
+        """Return the sentence of the caption that says which run is drawn how."""
+        here = f"this run ({self._run.scale}{self._trials(self._own.values())})"
+        drawn = [Curve(**c) for n, c in self._old.get("curves", {}).items() if n in self._own]
+        if self._run.paper_scale:
+            return f"Drawn: {here}."
+        if drawn:
+            far = f"the archived run at the paper's scale{self._trials(drawn)}"
+            return f"Lines and bands: {far}; markers: {here}."
+        if self._other:
+            other = ", ".join(f"{key} = {value}" for key, value in self._other.items())
+            return f"Drawn: {here}; the archived run, with {other}, is not comparable."
+        return f"Drawn: {here}; none is archived at the paper's scale."
+
+    def show(self, fig: Figure, *, caption: str, alt: str, stand_in: bool = False) -> None:
+        """Show the figure as :func:`dplit.notebook.show` does, by its name; the caption goes on."""
+        caption = f"{caption} {self.note()}"
+        _show_figure(fig, self.name, caption, alt, stand_in, {MIMETYPE: self._record()})
+
+    def table(
+        self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, caption: str,
+        pattern: str = ".4g",
+    ) -> None:  # fmt: skip
+        """Show a table as :func:`dplit.notebook.show_table` does, this run's below the archived.
+
+        The rows of this run are folded below those of the archived run, if there is one.
+        """
+        self._rows = [[_plain(value) for value in row] for row in rows]
+        old = self._old.get("rows")
+        here = f"This run ({self._run.scale})"
+        if old is None:
+            tables = [(f"{caption} {here}.", self._rows)]
+        else:
+            tables = [(f"{caption} The archived run at the paper's scale.", old)]
+            tables.append((f"{here}.", self._rows))
+        _show_tables(columns, tables, pattern, {MIMETYPE: self._record()})
+
+    def _record(self) -> dict[str, Any]:
+        """Return what is archived, and whether something archived is drawn."""
+        own: Mapping[str, Curve] = self._own
+        record: dict[str, Any] = {"name": self.name, "settings": self._settings}
+        record["archived"] = bool(self._old.get("curves") or self._old.get("rows"))
+        record["curves"] = {name: dict(vars(curve)) for name, curve in own.items()}
+        return record | ({"rows": self._rows} if self._rows is not None else {})

@@ -1,0 +1,163 @@
+"""Curves at the paper's scale are archived, drawn below a quick run's points, and said to be."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from dplit.notebook import Curves, Run, figures
+from dplit.notebook.curves import MIMETYPE
+
+LOOK = figures.looks_of(ours="ours")["ours"]
+ALT = "The curve falls from one to zero as the argument grows from zero to one."
+X, Y, LOW, HIGH = [1, 2], [0.51, 0.25], [0.4, 0.2], [0.6, 0.35]
+
+
+@pytest.fixture
+def displayed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    calls: list[tuple[dict[str, Any], dict[str, Any]]] = []
+
+    def record(data: Any, metadata: Any = None, raw: bool = False) -> None:
+        calls.append((data, metadata or {}))
+
+    monkeypatch.setattr("IPython.display.display", record)
+    return calls
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A checkout whose archive holds the record of a run, as `make paper` writes it."""
+    (tmp_path / "src" / "dplit").mkdir(parents=True)
+    (tmp_path / "src" / "dplit" / "__init__.py").write_text("")
+    (tmp_path / "results").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def write(record: dict[str, Any]) -> None:
+        name = record["name"]
+        (tmp_path / "results" / "toy.json").write_text(json.dumps({"curves": {name: record}}))
+
+    return write
+
+
+def run(scale: str = "quick") -> Run:
+    return Run("toy", {"scale": scale, "seed": 0})
+
+
+def drawn(scale: str, displayed: Any, y: Any = Y, trials: int = 9, **settings: Any) -> Any:
+    """Draw one curve; return its axes, the record and the caption."""
+    kept = Curves(run(scale), "fig-toy", **settings)
+    fig, (axes,) = figures.panels()
+    kept.line(axes, "ours", X, y, LOOK, band=(LOW, HIGH), trials=trials)
+    axes.set(xlabel="x", ylabel="y")
+    kept.show(fig, caption="A line.", alt=ALT)
+    data, metadata = displayed.pop()
+    assert data["image/svg+xml"].startswith("<?xml")
+    figure = metadata["dplit"]["figure"]
+    assert (figure["name"], figure["alt"]) == ("fig-toy", ALT)
+    return axes, data[MIMETYPE], figure["caption"]
+
+
+def heights(axes: Any) -> list[list[float]]:
+    """Return the heights of every line, whether of a curve or of markers."""
+    return [list(line.get_ydata()) for line in axes.lines if len(line.get_ydata()) == 2]
+
+
+def test_the_papers_scale_draws_what_it_computed_and_records_it(displayed: Any, store: Any) -> None:
+    store({**drawn("paper", displayed, [0.9, 0.8])[1]})
+    axes, record, caption = drawn("paper", displayed)
+    assert Y in heights(axes)
+    assert [0.9, 0.8] not in heights(axes)
+    assert record["curves"] == {"ours": {"x": X, "y": Y, "low": LOW, "high": HIGH, "trials": 9}}
+    assert record["archived"] is False
+    assert caption == "A line. Drawn: this run (paper, 9 trials)."
+    plt.close("all")
+
+
+def test_a_quick_run_draws_the_archive_with_its_own_points_on_top(
+    displayed: Any, store: Any
+) -> None:
+    store(drawn("paper", displayed, trials=200)[1])
+    axes, record, caption = drawn("quick", displayed, [0.5, 0.3], trials=1)
+    curve, points = (next(v for v in axes.lines if list(v.get_ydata()) == y) for y in
+                     (Y, [0.5, 0.3]))  # fmt: skip
+    assert curve.get_linestyle() == "-"
+    assert curve.get_marker() == "None"
+    assert points.get_linestyle() == "None"
+    assert points.get_marker() == LOOK.marker
+    band = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert (band.min(), band.max()) == (min(LOW), max(HIGH))
+    assert record["archived"] is True
+    assert record["curves"]["ours"]["y"] == [0.5, 0.3]
+    assert caption == (
+        "A line. Lines and bands: the archived run at the paper's scale, 200 trials; "
+        "markers: this run (quick, one trial)."
+    )
+    plt.close("all")
+
+
+def test_an_archive_with_other_settings_is_not_drawn(displayed: Any, store: Any) -> None:
+    store(drawn("paper", displayed, data="paper")[1])
+    axes, record, caption = drawn("quick", displayed, [0.5, 0.3], data="bundled")
+    assert Y not in heights(axes)
+    assert record["archived"] is False
+    assert "the archived run, with data = paper, is not comparable" in caption
+    assert "Lines and bands: the archived" in drawn("quick", displayed, data="paper")[2]
+    plt.close("all")
+
+
+def test_without_an_archive_the_caption_says_so(displayed: Any, store: Any) -> None:
+    axes, _, caption = drawn("quick", displayed)
+    assert Y in heights(axes)
+    assert caption.endswith("this run (quick, 9 trials); none is archived at the paper's scale.")
+    plt.close("all")
+
+
+def test_a_curve_that_the_archive_lacks_is_drawn_as_it_is(displayed: Any, store: Any) -> None:
+    store(drawn("paper", displayed)[1])
+    main, here = Curves(run(), "fig-toy").keep("new", ["a", "b"], np.array([1.0, math.nan]))
+    assert here is None
+    assert (main.x, main.y, main.band) == (["a", "b"], [1.0, None], None)
+    plt.close("all")
+
+
+def test_a_record_is_json_of_six_digits() -> None:
+    kept = Curves(run("paper"), "fig-toy", epsilon=np.float64(0.5))
+    kept.keep("a", np.arange(2), np.array([1 / 3, np.inf]))
+    text = json.dumps(kept._record(), allow_nan=False)
+    assert json.loads(text)["curves"]["a"] == {
+        "x": [0, 1], "y": [0.333333, None], "low": None, "high": None, "trials": None,
+    }  # fmt: skip
+    assert json.loads(text)["settings"] == {"epsilon": 0.5}
+
+
+def test_curves_that_cannot_be_kept_are_refused() -> None:
+    kept = Curves(run(), "fig-toy")
+    kept.keep("a", X, Y)
+    with pytest.raises(ValueError, match="two curves of one name, got name='a'"):
+        kept.keep("a", X, Y)
+    with pytest.raises(ValueError, match="x and y of b must be equally long"):
+        kept.keep("b", X, [1.0])
+
+
+def test_the_archived_rows_of_a_table_stand_above_those_of_the_run(
+    displayed: Any, store: Any
+) -> None:
+    Curves(run("paper"), "tab-toy").table(["n", "error"], [[10, 0.123456789]], caption="Errors.")
+    data = displayed.pop()[0]
+    assert "<caption>Errors. This run (paper).</caption>" in data["text/html"]
+    assert data[MIMETYPE]["rows"] == [[10, 0.123457]]
+    store(data[MIMETYPE])
+    Curves(run(), "tab-toy").table(["n", "error"], [[10, 0.5]], caption="Errors.")
+    data = displayed.pop()[0]
+    first, _, second = data["text/html"].partition("<details><summary>This run (quick).</summary>")
+    assert "Errors. The archived run at the paper&#x27;s scale." in first
+    assert "<td>0.1235</td>" in first
+    assert "<td>0.5</td>" in second
+    assert "0.1235" not in second
+    assert data[MIMETYPE]["rows"] == [[10, 0.5]]
