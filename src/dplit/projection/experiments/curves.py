@@ -120,8 +120,8 @@ def setting(figure: str) -> _Setting:
 
 def quick_axes() -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Return the k of Figure 1 and the budgets of Figure 2 that a quick run visits."""
-    budgets = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
-    return (1, 2, 3, 4, 5, 8, 10, 11, 15, 20), budgets
+    budgets = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0)
+    return (1, 2, 3, 5, 8, 10, 11, 15, 20), budgets
 
 
 def projection_sizes(figure: str, k: int) -> dict[str, int]:
@@ -221,13 +221,14 @@ def _fits(gram: Array, cross: Array, energies: Array, m: int, noise: float) -> t
     for k, total in enumerate(energies):
         shape = (m, len(gram))
         amount = _useful_amount(shape, rows, float(total), float(left[k]), noise)
+        if amount == 0:
+            continue
         try:  # at most 0.8 of the least eigenvalue
             cho_factor(gram - amount / 0.8 * np.eye(len(gram)), check_finite=False)
         except LinAlgError:
             amount = 0.8 * float(eigvalsh(gram, subset_by_index=[0, 0], check_finite=False)[0])
-        if amount > 0:
-            factor = cho_factor(gram - amount * np.eye(len(gram)), check_finite=False)
-            corrected[:, k] = cho_solve(factor, cross[:, k], check_finite=False)
+        factor = cho_factor(gram - amount * np.eye(len(gram)), check_finite=False)
+        corrected[:, k] = cho_solve(factor, cross[:, k], check_finite=False)
     return plain, corrected
 
 
