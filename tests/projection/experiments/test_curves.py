@@ -13,9 +13,7 @@ from dplit.projection.experiments.curves import (
     _fits,
     budget_curves,
     design_problem,
-    quick_axes,
     row_curves,
-    setting,
 )
 from dplit.projection.laws import _additive_moments, _projected_moments, expected_error
 from dplit.projection.projection import (
@@ -73,16 +71,16 @@ def test_streamed_errors_are_those_of_the_matrices(rows):
 
 @pytest.mark.claim("proj-fig1")
 def test_draws_scatter_about_their_exact_means():
-    """At n' = 2000 the spread is 3 %: 5 draws of each of 8 kinds stay within 6 of it.
+    """At n' = 2000 the spread is 3 %: 5 draws of each of 6 kinds stay within 6 of it.
 
-    False alarm: Student's t with 1193 degrees of freedom, 40 draws, below 1e-6.
+    False alarm: Student's t with 1193 degrees of freedom, 30 draws, below 1e-6.
     """
     curves = row_curves(seed=4, n_repeats=5, positions=(2,), responses=("noise",))
     for key, draws in curves.drawn.items():
         mean = curves.of(key)
         assert np.abs(draws / mean - 1).max() < 0.25
         assert not np.array_equal(draws, mean)
-    assert len(curves.drawn) == 8
+    assert len(curves.drawn) == 6
 
 
 @pytest.mark.claim("proj-fig2", "proj-secV-statements")
@@ -195,7 +193,7 @@ def test_moments_of_both_releases_have_the_law_of_the_naive_ones(scheme):
 
 @pytest.mark.claim("proj-beyond-cost")
 def test_repairs_stand_beside_the_paper_s_schemes():
-    """The best number of rows beats the paper's three; a quick run visits sizes of a full one."""
+    """The best number of rows beats the paper's three; corrected fits are finite and above 1."""
     found = row_curves(seed=1, n_repeats=1, positions=(2,), responses=("unit", "noise"))
     for name in ("unit", "noise"):
         best = found.mean(f"{name} best repaired")
@@ -203,6 +201,3 @@ def test_repairs_stand_beside_the_paper_s_schemes():
             assert best <= found.mean(f"{name} {scheme} repaired") * (1 + 1e-9)
         for key in ("additive corrected", "log corrected", "full corrected"):
             assert 1 < found.mean(f"{name} {key}")[0] < 1e3
-    positions, budgets = quick_axes()
-    assert set(positions) <= set(setting("fig1").positions)
-    assert set(budgets) <= set(setting("fig2").epsilons)

@@ -43,15 +43,14 @@ __all__ = [
     "linearity",
     "lower_is_better",
     "projection_sizes",
-    "quick_axes",
     "row_curves",
     "saturation_epsilon",
     "setting",
 ]
 
 
-#: Projection sizes of the paper, and its logarithmic one read with base 2.
-SCHEMES: tuple[str, ...] = ("log", "linear", "full", "log2")
+#: Projection sizes of the paper.
+SCHEMES: tuple[str, ...] = ("log", "linear", "full")
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ _SETTINGS: dict[str, _Setting] = {
 OPEN_CHOICES: tuple[tuple[str, str, str], ...] = (
     ("1, 2", "the responses y", "four models; X theta + w with normal theta and w is drawn first"),
     ("1, 2", "what is drawn anew per trial", "X, theta, w and the noise"),
-    ("1, 3", "base of the logarithm in n'", "e; base 2 beside it"),
+    ("1, 3", "base of the logarithm in n'", "e"),
     ("1, 3", "rounding of n'", "to the nearest integer"),
     ("2", "the budgets", "0.05 to 1.5 in steps of 0.05, then to 3"),
     ("3", "scale of the pixels", "[0, 1]"),
@@ -118,16 +117,10 @@ def setting(figure: str) -> _Setting:
     return _SETTINGS[figure]
 
 
-def quick_axes() -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Return the k of Figure 1 and the budgets of Figure 2 that a quick run visits."""
-    budgets = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0)
-    return (1, 2, 3, 5, 8, 10, 11, 15, 20), budgets
-
-
 def projection_sizes(figure: str, k: int) -> dict[str, int]:
     """Numbers of projected rows of one figure at n = row_unit * k, rounded; u is the sketch unit.
 
-    "log": u (ln k + 1), "linear": u (k + 1) / 2, "full": n, "log2": u (log2 k + 1).
+    "log": u (ln k + 1), "linear": u (k + 1) / 2, "full": n.
     """
     chosen = setting(figure)
     count = check_integer("k", k)
@@ -136,7 +129,6 @@ def projection_sizes(figure: str, k: int) -> dict[str, int]:
         "log": round(unit * (math.log(count) + 1)),
         "linear": unit * (count + 1) // 2,
         "full": chosen.row_unit * count,
-        "log2": round(unit * (math.log2(count) + 1)),
     }
 
 
@@ -408,9 +400,6 @@ def design_problem(
     return moments.spectra((name,))[name], moments.floor
 
 
-_PAPER = ("log", "linear", "full")
-
-
 def beats_additive(
     curves: _ErrorCurves, response: str, *, noise: str = "printed", scheme: str | None = None
 ) -> NDArray[np.bool_]:
@@ -418,7 +407,7 @@ def beats_additive(
 
     By default all three sizes must win; ``scheme`` names one.
     """
-    names = _PAPER if scheme is None else (scheme,)
+    names = SCHEMES if scheme is None else (scheme,)
     errors = np.array([curves.mean(f"{response} {name} {noise}") for name in names])
     return np.asarray(np.all(errors < curves.mean(f"{response} additive"), axis=0))
 
@@ -427,8 +416,8 @@ def lower_is_better(
     curves: _ErrorCurves, response: str, *, noise: str = "printed"
 ) -> NDArray[np.bool_]:
     """Tell where a smaller projection never has a larger mean error than a larger one."""
-    sizes = np.array([curves.components[name] for name in _PAPER])
-    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in _PAPER])
+    sizes = np.array([curves.components[name] for name in SCHEMES])
+    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in SCHEMES])
     ordered = np.take_along_axis(errors, np.argsort(sizes, axis=0, kind="stable"), axis=0)
     return np.asarray(np.all(np.diff(ordered, axis=0) >= 0, axis=0))
 
@@ -439,7 +428,7 @@ def best_schemes(curves: _ErrorCurves, response: str, *, noise: str = "printed")
     With ``noise="printed"`` among the paper's three projections; with ``noise="repaired"`` additive
     noise, corrected or not, stands beside them.
     """
-    names = {name: f"{response} {name} {noise}" for name in _PAPER}
+    names = {name: f"{response} {name} {noise}" for name in SCHEMES}
     if noise == "repaired":
         names |= {"additive": f"{response} additive", "corrected": f"{response} additive corrected"}
     errors = np.array([curves.mean(name) for name in names.values()])
@@ -454,7 +443,7 @@ def saturation_epsilon(*, floor: float, n_components: int) -> float:
 
 def linearity(curves: _ErrorCurves, response: str, scheme: str) -> float:
     """R^2 of a straight line before (13) saturates; additive noise has the window of "full"."""
-    check_choice("scheme", scheme, ("additive", *_PAPER))
+    check_choice("scheme", scheme, ("additive", *SCHEMES))
     plain = scheme == "additive"
     errors = curves.mean(f"{response} {scheme}" if plain else f"{response} {scheme} printed")
     rows = int(curves.components["full" if plain else scheme][0])
