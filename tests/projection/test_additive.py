@@ -12,7 +12,7 @@ from scipy.stats import kstest, norm
 from sklearn.linear_model import LinearRegression, Ridge
 
 from dplit.projection.additive import (
-    additive_scale,
+    _additive_scale,
     attenuation_limit,
     fit_additive,
     fit_corrected,
@@ -64,8 +64,8 @@ def test_release_with_a_huge_budget_is_the_table():
 
 @pytest.mark.claim("proj-eq9")
 def test_scale_of_both_calibrations():
-    assert additive_scale(epsilon=0.2) == pytest.approx(additive_sigma(epsilon=0.2), rel=1e-15)
-    exact = additive_scale(epsilon=1.0, calibration="exact", clip=(0, 4))
+    assert _additive_scale(epsilon=0.2) == pytest.approx(additive_sigma(epsilon=0.2), rel=1e-15)
+    exact = _additive_scale(epsilon=1.0, calibration="exact", clip=(0, 4))
     assert exact == pytest.approx(2 * exact_sigma(epsilon=1.0), rel=1e-15)
 
 
@@ -134,7 +134,7 @@ def test_bad_input():
         release_additive(X, epsilon=1.0, rng=rng, calibration="best")
     for clip in [(1, -1), (0, 0), (0, math.inf)]:
         with pytest.raises(ValueError, match="clip must be"):
-            additive_scale(epsilon=1.0, clip=clip)
+            _additive_scale(epsilon=1.0, clip=clip)
     with pytest.raises(ValueError, match="X must be finite"):
         release_additive([[math.nan]], epsilon=1.0, rng=rng)
     with pytest.raises(TypeError, match="X must be real"):

@@ -40,7 +40,6 @@ from dplit.projection.regression import (
 )
 
 __all__ = [
-    "additive_scale",
     "attenuation_limit",
     "augmented_problem",
     "fit_additive",
@@ -69,7 +68,7 @@ def _half_width(clip: _Interval) -> float:
     return (high - low) / 2.0
 
 
-def additive_scale(
+def _additive_scale(
     *, epsilon: float, calibration: _Calibration = "paper", clip: _Interval = (-1.0, 1.0)
 ) -> float:
     """Standard deviation of the noise: that of [-1, 1] times half the width of ``clip``.
@@ -77,7 +76,7 @@ def additive_scale(
     ``calibration`` is (9) of the paper, or the least noise that meets the budget (``"exact"``, at
     most 2.5 bits). Noise does not care for the origin: entries in [0, 1] need half of it.
 
-    >>> round(additive_scale(epsilon=0.5, clip=(0, 1)), 12)
+    >>> round(_additive_scale(epsilon=0.5, clip=(0, 1)), 12)
     0.5
     """
     check_choice("calibration", calibration, ("paper", "exact"))
@@ -105,7 +104,7 @@ def release_additive(
     rng : numpy.random.Generator
         Source of the noise. Floating-point noise: research, not release.
     calibration : {"paper", "exact"}, default="paper"
-        See :func:`additive_scale`.
+        "printed" for (9), "exact" for the least noise.
     clip : tuple of two floats, default=(-1, 1)
         Public interval of the entries.
 
@@ -122,7 +121,7 @@ def release_additive(
     table = check_finite_array("X", X, ndim=2)
     if table.dtype.kind == "c":
         raise TypeError(f"X must be real, got X of dtype {table.dtype}")
-    sigma = additive_scale(epsilon=epsilon, calibration=calibration, clip=clip)
+    sigma = _additive_scale(epsilon=epsilon, calibration=calibration, clip=clip)
     noise = gaussian_noise(table.shape, sigma=sigma, rng=check_rng(rng))
     return np.asarray(np.clip(table, *clip) + noise)
 

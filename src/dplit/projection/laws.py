@@ -9,7 +9,7 @@ order d, whatever n; the couplings show the algebra. All draws are research nois
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -144,22 +144,55 @@ def _additive_rotated(
     problem: Spectrum, sigmas: Sequence[float], n_samples: int, rng: np.random.Generator
 ) -> Array:
     """Return fits on noisy data in the eigenbasis, one per noise level, with common noise."""
-    d = problem.n_features
-    root = np.sqrt(problem.energies)
-    response = np.append(problem.scores, math.sqrt(problem.residual))
+    moments = _additive_moments([problem], sigmas, n_samples, rng)
+    fits = [
+        cho_solve(cho_factor(gram, check_finite=False), cross[:, 0], check_finite=False)
+        for gram, cross in moments
+    ]
+    return np.array(fits)
+
+
+def _additive_moments(
+    problems: Sequence[Spectrum], sigmas: Sequence[float], n_samples: int, rng: np.random.Generator
+) -> Iterator[tuple[Array, Array]]:
+    """Yield X'X and X'Y of noisy data in the eigenbasis, one pair per level, with common noise.
+
+    The problems share X and the direction of their residuals.
+    """
+    d = problems[0].n_features
+    root = np.sqrt(problems[0].energies)
+    scores = np.column_stack([p.scores for p in problems])
+    response = np.vstack([scores, [math.sqrt(p.residual) for p in problems]])
     inside = rng.standard_normal((d + 1, d))  # noise in the span of X and y
     outside = bartlett_factor(n_samples - d - 1, d, rng=rng)  # noise orthogonal to both
     both = np.vstack([inside, outside])
     square, mixed = both.T @ both, root[:, None] * inside[:d]
     mixed = mixed + mixed.T
     noisy = inside.T @ response
-    fits = np.empty((len(sigmas), d))
-    for k, sigma in enumerate(sigmas):
+    for sigma in sigmas:
         gram = sigma * mixed + sigma**2 * square
-        gram[np.diag_indices(d)] += problem.energies
-        factor = cho_factor(gram, overwrite_a=True, check_finite=False)
-        fits[k] = cho_solve(factor, root * problem.scores + sigma * noisy, check_finite=False)
-    return fits
+        gram[np.diag_indices(d)] += problems[0].energies
+        yield gram, root[:, None] * scores + sigma * noisy
+
+
+def _projected_moments(
+    problems: Sequence[Spectrum], penalty: float, n_components: int, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """Return X'X, X'Y and the energies of Y of one projected release, in the eigenbasis.
+
+    The problems share X and the direction of their residuals.
+    """
+    d = problems[0].n_features
+    root = np.sqrt(problems[0].energies + penalty)
+    scores = np.column_stack([p.scores for p in problems])
+    last = np.sqrt(problems[0].energies)[:, None] * scores / root[:, None]
+    # the padded responses outside the span of the padded design: sqrt(penalty) U'y / root, and r
+    bent = math.sqrt(penalty) * scores / root[:, None]
+    apart = np.vstack([bent, [math.sqrt(p.residual) for p in problems]])
+    basis, corner = np.linalg.qr(apart)
+    T = bartlett_factor(n_components, d + basis.shape[1], rng=rng)
+    Z, Y = T[:, :d] * root, T[:, :d] @ last + T[:, d:] @ corner
+    return Z.T @ Z, Z.T @ Y, np.sum(Y**2, axis=0)
 
 
 def _samples(problem: Spectrum, n_samples: int) -> int:

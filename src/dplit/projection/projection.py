@@ -330,13 +330,20 @@ def useful_correction(release: ProjectionRelease, *, variance: float) -> float:
     """
     Z, target = _check_pair(release.X, release.y, columns=True)
     noise = check_nonnegative("variance", variance)
-    m, d = Z.shape
-    energy = float(np.sum(Z * Z)) / d - m * noise
-    total = float(target @ target)
+    left = target - Z @ np.linalg.lstsq(Z, target, rcond=None)[0]
+    energies = float(np.sum(Z * Z)), float(target @ target), float(left @ left)
+    return _useful_amount(Z.shape, *energies, noise)
+
+
+def _useful_amount(
+    shape: tuple[int, ...], rows: float, total: float, left: float, noise: float
+) -> float:
+    """The same from energies: of the noisy rows, of the responses, of the plain fit's residual."""
+    m, d = shape
+    energy = rows / d - m * noise
     if m <= d or energy <= 0 or total == 0:
         return 0.0
-    left = target - Z @ np.linalg.lstsq(Z, target, rcond=None)[0]
-    adjusted = 1.0 - float(left @ left) / total * m / (m - d)
+    adjusted = 1.0 - left / total * m / (m - d)
     explained = min(adjusted * (energy + m * noise) / energy, 1.0)
     if explained <= 0:
         return 0.0

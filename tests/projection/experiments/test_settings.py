@@ -23,7 +23,6 @@ def test_projection_sizes_are_those_of_section_five():
         assert sizes["linear"] == 500 * (k + 1)
         assert sizes["full"] == 1000 * k
         assert abs(sizes["log"] - 1000 * (math.log(k) + 1)) <= 0.5
-        assert abs(sizes["log2"] - 1000 * (math.log(k, 2) + 1)) <= 0.5
         assert max(sizes.values()) == sizes["full"]
     assert set(projection_sizes("fig1", 1).values()) == {1000}
 
@@ -39,7 +38,7 @@ def test_the_logarithmic_size_is_the_larger_one_at_two_positions():
 
 
 def test_sizes_of_the_digits():
-    assert projection_sizes("fig3", 1) == {"log": 500, "linear": 500, "full": 1000, "log2": 500}
+    assert projection_sizes("fig3", 1) == {"log": 500, "linear": 500, "full": 1000}
     assert projection_sizes("fig3", 9)["log"] == 1599
     assert projection_sizes("fig3", 9)["linear"] == 2500
 

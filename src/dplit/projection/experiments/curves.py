@@ -3,7 +3,7 @@ r"""Figures 1 and 2: relative errors of all schemes at the paper's sizes, printe
 Rows arrive in blocks and only second moments are kept, so that no matrix with n rows exists. The
 errors of the additive scheme are simulated; those of projections come as exact conditional means
 and as one exact draw per trial. Nested rows serve all n of a trial, and all response models share
-their random numbers.
+their random numbers. Under the repaired noise both schemes are corrected in the same way, too.
 """
 
 from __future__ import annotations
@@ -16,11 +16,18 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigvalsh
 
 from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.projection.information import additive_sigma, fixed_variance
-from dplit.projection.laws import additive_path, expected_error, projection_errors
+from dplit.projection.laws import (
+    _additive_moments,
+    _projected_moments,
+    additive_path,
+    expected_error,
+    projection_errors,
+)
+from dplit.projection.projection import _useful_amount, best_components
 from dplit.projection.regression import Spectrum, _spectra_from_moments
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
@@ -42,8 +49,8 @@ __all__ = [
 ]
 
 
-#: Projection sizes of the paper, and its logarithmic one read with base 2.
-SCHEMES: tuple[str, ...] = ("log", "linear", "full", "log2")
+#: Projection sizes of the paper.
+SCHEMES: tuple[str, ...] = ("log", "linear", "full")
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ _SETTINGS: dict[str, _Setting] = {
 OPEN_CHOICES: tuple[tuple[str, str, str], ...] = (
     ("1, 2", "the responses y", "four models; X theta + w with normal theta and w is drawn first"),
     ("1, 2", "what is drawn anew per trial", "X, theta, w and the noise"),
-    ("1, 3", "base of the logarithm in n'", "e; base 2 beside it"),
+    ("1, 3", "base of the logarithm in n'", "e"),
     ("1, 3", "rounding of n'", "to the nearest integer"),
     ("2", "the budgets", "0.05 to 1.5 in steps of 0.05, then to 3"),
     ("3", "scale of the pixels", "[0, 1]"),
@@ -113,7 +120,7 @@ def setting(figure: str) -> _Setting:
 def projection_sizes(figure: str, k: int) -> dict[str, int]:
     """Numbers of projected rows of one figure at n = row_unit * k, rounded; u is the sketch unit.
 
-    "log": u (ln k + 1), "linear": u (k + 1) / 2, "full": n, "log2": u (log2 k + 1).
+    "log": u (ln k + 1), "linear": u (k + 1) / 2, "full": n.
     """
     chosen = setting(figure)
     count = check_integer("k", k)
@@ -122,7 +129,6 @@ def projection_sizes(figure: str, k: int) -> dict[str, int]:
         "log": round(unit * (math.log(count) + 1)),
         "linear": unit * (count + 1) // 2,
         "full": chosen.row_unit * count,
-        "log2": round(unit * (math.log2(count) + 1)),
     }
 
 
@@ -133,7 +139,9 @@ _BLOCK = 1000  # rows per block; positions are multiples of it
 class _ErrorCurves(Runs):
     """Relative errors (trials, p) of "<response> additive" and "<response> <size> <noise>".
 
-    Those of projections are exact conditional means; ``drawn`` has one exact draw each.
+    Those of projections are exact conditional means; ``drawn`` has one exact draw each. "<response>
+    best repaired" has the n' of the least mean, which only an oracle knows; "additive corrected",
+    "log corrected" and "full corrected" are draws.
     """
 
     axis: Array
@@ -182,14 +190,38 @@ class _Moments:
         found = _spectra_from_moments(self.gram, self.cross @ weights.T, energies)
         return dict(zip(responses, found, strict=True))
 
-    def additive_errors(self, spectra: Mapping[str, Spectrum]) -> dict[str, float]:
-        factor = cho_factor(self.noisy_gram, check_finite=False)
-        fits = cho_solve(factor, self.noisy_cross, check_finite=False)
+    def additive_errors(
+        self, spectra: Mapping[str, Spectrum], n: int, sigma: float
+    ) -> dict[str, float]:
+        weights = np.array([[RESPONSES[name].coefficient_sd, 1.0] for name in spectra])
+        energies = np.einsum("ki,ij,kj->k", weights, self.inner, weights)
+        basis = next(iter(spectra.values())).basis
+        gram, cross = basis.T @ self.noisy_gram @ basis, basis.T @ self.noisy_cross @ weights.T
+        plain, corrected = _fits(gram, cross, energies, n, sigma**2)
         errors = {}
-        for name, problem in spectra.items():
-            theta = fits @ [RESPONSES[name].coefficient_sd, 1.0]
-            errors[name] = float(problem.errors(problem.rotate(theta)))
+        for k, (name, problem) in enumerate(spectra.items()):
+            errors[f"{name} additive"] = float(problem.errors(plain[:, k]))
+            errors[f"{name} additive corrected"] = float(problem.errors(corrected[:, k]))
         return errors
+
+
+def _fits(gram: Array, cross: Array, energies: Array, m: int, noise: float) -> tuple[Array, Array]:
+    """Return the plain and the corrected fits (d, k) on m noisy rows of which these are moments."""
+    plain = cho_solve(cho_factor(gram, check_finite=False), cross, check_finite=False)
+    left = energies - np.sum(plain * cross, axis=0)
+    rows, corrected = float(np.trace(gram)), plain.copy()
+    for k, total in enumerate(energies):
+        shape = (m, len(gram))
+        amount = _useful_amount(shape, rows, float(total), float(left[k]), noise)
+        if amount == 0:
+            continue
+        try:  # at most 0.8 of the least eigenvalue
+            cho_factor(gram - amount / 0.8 * np.eye(len(gram)), check_finite=False)
+        except LinAlgError:
+            amount = 0.8 * float(eigvalsh(gram, subset_by_index=[0, 0], check_finite=False)[0])
+        factor = cho_factor(gram - amount * np.eye(len(gram)), check_finite=False)
+        corrected[:, k] = cho_solve(factor, cross[:, k], check_finite=False)
+    return plain, corrected
 
 
 def _blocks(
@@ -229,6 +261,22 @@ class _Point:
                 draw = projection_errors(problem, penalty=lam, n_components=rows, size=1, rng=rng)
                 self.drawn[key] = float(draw[0])
 
+    def repair(
+        self, spectra: Mapping[str, Spectrum], epsilon: float, sizes: Mapping[str, int],
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        """Fill the best repaired projection, and corrected fits on few and on all rows."""
+        for name, problem in spectra.items():
+            _, least = best_components(problem, epsilon=epsilon, n_samples=sizes["full"])
+            self.errors[f"{name} best repaired"] = least
+        for scheme in ("log", "full"):
+            noise = fixed_variance(epsilon=epsilon, n_components=sizes[scheme])
+            moments = _projected_moments(list(spectra.values()), noise, sizes[scheme], rng)
+            _, corrected = _fits(*moments, sizes[scheme], noise)
+            for k, (name, problem) in enumerate(spectra.items()):
+                error = float(problem.errors(corrected[:, k]))
+                self.errors[f"{name} {scheme} corrected"] = error
+
 
 def _row_trial(
     trial: Trial, positions: tuple[int, ...], responses: tuple[str, ...]
@@ -236,14 +284,16 @@ def _row_trial(
     chosen = _SETTINGS["fig1"]
     (epsilon,) = chosen.epsilons
     sketch = stream(trial.seed, "proj-fig1-sketch", "noise", int(trial))
-    points = []
-    blocks = _blocks(trial, chosen.n_features, positions[-1], additive_sigma(epsilon=epsilon))
-    for k, moments in blocks:
+    repair = stream(trial.seed, "proj-beyond-cost-rows", "noise", int(trial))
+    points, sigma = [], additive_sigma(epsilon=epsilon)
+    for k, moments in _blocks(trial, chosen.n_features, positions[-1], sigma):
         if k in positions:
             spectra, point = moments.spectra(responses), _Point(moments.floor)
-            for name, value in moments.additive_errors(spectra).items():
-                point.errors[f"{name} additive"] = value
-                point.project(name, spectra[name], epsilon, projection_sizes("fig1", k), sketch)
+            n, sizes = chosen.row_unit * k, projection_sizes("fig1", k)
+            point.errors |= moments.additive_errors(spectra, n, sigma)
+            for name, problem in spectra.items():
+                point.project(name, problem, epsilon, sizes, sketch)
+            point.repair(spectra, epsilon, sizes, repair)
             points.append(point)
     return points
 
@@ -255,12 +305,21 @@ def _budget_trial(
     (k,) = chosen.positions
     *_, (_, moments) = _blocks(trial, chosen.n_features, k, None)
     noise, points = trial.stream("noise"), [_Point(moments.floor) for _ in epsilons]
-    sigmas = [additive_sigma(epsilon=e) for e in epsilons]
-    for name, problem in moments.spectra(responses).items():
-        path = additive_path(problem, sigmas=sigmas, n_samples=chosen.row_unit * k, rng=noise)
+    sigmas, n = [additive_sigma(epsilon=e) for e in epsilons], chosen.row_unit * k
+    spectra, sizes = moments.spectra(responses), projection_sizes("fig2", k)
+    for name, problem in spectra.items():
+        path = additive_path(problem, sigmas=sigmas, n_samples=n, rng=noise)
         for point, error, epsilon in zip(points, path, epsilons, strict=True):
             point.errors[f"{name} additive"] = float(error)
-            point.project(name, problem, epsilon, projection_sizes("fig2", k), noise)
+            point.project(name, problem, epsilon, sizes, noise)
+    repair = stream(trial.seed, "proj-beyond-cost-budgets", "noise", int(trial))
+    energies = np.array([p.residual + float(p.scores @ p.scores) for p in spectra.values()])
+    released = _additive_moments(list(spectra.values()), sigmas, n, repair)
+    for point, epsilon, sigma, pair in zip(points, epsilons, sigmas, released, strict=True):
+        _, corrected = _fits(*pair, energies, n, sigma**2)
+        for j, (name, problem) in enumerate(spectra.items()):
+            point.errors[f"{name} additive corrected"] = float(problem.errors(corrected[:, j]))
+        point.repair(spectra, epsilon, sizes, repair)
     return points
 
 
@@ -341,9 +400,6 @@ def design_problem(
     return moments.spectra((name,))[name], moments.floor
 
 
-_PAPER = ("log", "linear", "full")
-
-
 def beats_additive(
     curves: _ErrorCurves, response: str, *, noise: str = "printed", scheme: str | None = None
 ) -> NDArray[np.bool_]:
@@ -351,7 +407,7 @@ def beats_additive(
 
     By default all three sizes must win; ``scheme`` names one.
     """
-    names = _PAPER if scheme is None else (scheme,)
+    names = SCHEMES if scheme is None else (scheme,)
     errors = np.array([curves.mean(f"{response} {name} {noise}") for name in names])
     return np.asarray(np.all(errors < curves.mean(f"{response} additive"), axis=0))
 
@@ -360,16 +416,23 @@ def lower_is_better(
     curves: _ErrorCurves, response: str, *, noise: str = "printed"
 ) -> NDArray[np.bool_]:
     """Tell where a smaller projection never has a larger mean error than a larger one."""
-    sizes = np.array([curves.components[name] for name in _PAPER])
-    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in _PAPER])
+    sizes = np.array([curves.components[name] for name in SCHEMES])
+    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in SCHEMES])
     ordered = np.take_along_axis(errors, np.argsort(sizes, axis=0, kind="stable"), axis=0)
     return np.asarray(np.all(np.diff(ordered, axis=0) >= 0, axis=0))
 
 
 def best_schemes(curves: _ErrorCurves, response: str, *, noise: str = "printed") -> list[str]:
-    """Return the projection size with the smallest mean error at every position."""
-    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in _PAPER])
-    return [_PAPER[k] for k in np.argmin(errors, axis=0)]
+    """Return the scheme with the smallest mean error at every position.
+
+    With ``noise="printed"`` among the paper's three projections; with ``noise="repaired"`` additive
+    noise, corrected or not, stands beside them.
+    """
+    names = {name: f"{response} {name} {noise}" for name in SCHEMES}
+    if noise == "repaired":
+        names |= {"additive": f"{response} additive", "corrected": f"{response} additive corrected"}
+    errors = np.array([curves.mean(name) for name in names.values()])
+    return [list(names)[k] for k in np.argmin(errors, axis=0)]
 
 
 def saturation_epsilon(*, floor: float, n_components: int) -> float:
@@ -378,20 +441,14 @@ def saturation_epsilon(*, floor: float, n_components: int) -> float:
     return 0.5 * math.log2(1.0 + rows / check_positive("floor", floor))
 
 
-def linearity(curves: _ErrorCurves, response: str, scheme: str) -> tuple[float, float]:
-    """R^2 of a straight line before (13) saturates, and the last relative fall of the excess.
-
-    Additive noise, which does not saturate, is fitted on the whole axis.
-    """
-    check_choice("scheme", scheme, ("additive", *_PAPER))
+def linearity(curves: _ErrorCurves, response: str, scheme: str) -> float:
+    """R^2 of a straight line before (13) saturates; additive noise has the window of "full"."""
+    check_choice("scheme", scheme, ("additive", *SCHEMES))
     plain = scheme == "additive"
     errors = curves.mean(f"{response} {scheme}" if plain else f"{response} {scheme} printed")
-    before = np.ones(len(errors), dtype=bool)
-    if not plain:
-        rows = int(curves.components[scheme][0])
-        end = saturation_epsilon(floor=float(curves.floor.mean()), n_components=rows)
-        before = curves.axis < end
+    rows = int(curves.components["full" if plain else scheme][0])
+    end = saturation_epsilon(floor=float(curves.floor.mean()), n_components=rows)
+    before = curves.axis < end
     x, y = curves.axis[before], errors[before]
     fitted = np.polyval(np.polyfit(x, y, 1), x)
-    explained = 1.0 - float(np.sum((y - fitted) ** 2) / np.sum((y - y.mean()) ** 2))
-    return explained, float(1.0 - (errors[-1] - 1.0) / (errors[-2] - 1.0))
+    return 1.0 - float(np.sum((y - fitted) ** 2) / np.sum((y - y.mean()) ** 2))

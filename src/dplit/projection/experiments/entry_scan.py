@@ -6,17 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.datasets import load_digits
 
 from dplit._checks import Array, check_integer, check_rng
+from dplit.datasets.classification import scaled_table
 from dplit.projection.leakage import (
+    EntryChannel,
     binary_leakage,
     binary_total_variation,
     coherent_bound,
     entry_channels,
 )
 from dplit.projection.projection import projection_variance
+from dplit.projection.regression import column_energy_floor
+from dplit.streams import stream
 
-__all__ = ["scan_entries", "uniform_scan"]
+__all__ = ["leak_sweeps", "scan_entries", "uniform_scan"]
 
 
 @dataclass(frozen=True)
@@ -113,3 +118,58 @@ def uniform_scan(
     bound = coherent_bound(channel, n_components=n_components)
     distance = binary_total_variation(channel, n_components=n_components)
     return _UniformScan(n, n_components, variance, bits, bound, distance)
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """Share of drawn +-1 entries that leak more than the budget, against n'; ``floor`` is f^2."""
+
+    components: tuple[int, ...]
+    n_entries: int
+    floor: float
+    printed: Array
+    repaired: Array
+
+
+def _sweep_tables(rng: np.random.Generator) -> dict[str, tuple[Array, Array]]:
+    """Return four tables in [-1, 1]; the digits, even against odd, without constant pixels."""
+    pixels, digit = load_digits(return_X_y=True)
+    pixels = pixels[:, np.ptp(pixels, axis=0) > 0]
+    low, high = pixels.min(axis=0), pixels.max(axis=0)
+    uniform = rng.uniform(-1.0, 1.0, (569, 30))
+    return {
+        "cancer": scaled_table("breast_cancer"),
+        "diabetes": scaled_table("diabetes"),
+        "digits": (2 * (pixels - low) / (high - low) - 1, np.where(digit % 2 == 0, 1.0, -1.0)),
+        "uniform": (uniform, uniform @ rng.standard_normal(30) + rng.standard_normal(569)),
+    }
+
+
+def leak_sweeps(
+    *,
+    epsilon: float,
+    n_entries: int,
+    seed: int,
+    components: tuple[int, ...] = (10, 20, 40, 60, 65, 70, 80, 100, 200, 400, 780, 840, 1000),
+) -> dict[str, _Sweep]:
+    """Share of leaking entries of four tables against n', with (13) and with the right noise.
+
+    "cancer", "diabetes", "digits" and "uniform"; the same ``n_entries`` of a table at every n'.
+    """
+    rng = stream(seed, "proj-beyond-scan-sweep", "data")
+    found = {}
+    for name, (X, y) in _sweep_tables(rng).items():
+        chosen = rng.choice(X.size, check_integer("n_entries", n_entries), replace=False)
+        shares = np.empty((2, len(components)))
+        for k, n in enumerate(components):
+            for row, as_printed in enumerate((True, False)):
+                variance = projection_variance(
+                    X, epsilon=epsilon, n_components=n, as_printed=as_printed
+                )
+                every = entry_channels(X, y, variance=variance)
+                channel = EntryChannel(*(np.ravel(part)[chosen] for part in every))
+                bits, _ = binary_leakage(channel, n_components=n, nodes=32)
+                shares[row, k] = np.mean(bits > epsilon)
+        floor = column_energy_floor(X) ** 2
+        found[name] = _Sweep(components, n_entries, floor, *shares)
+    return found
