@@ -1,4 +1,4 @@
-"""Polynomial kernels: the explicit map, its norm, and the tensor sketch."""
+"""Polynomial kernels: the explicit map, its norm, and a learner on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from sklearn.metrics.pairwise import polynomial_kernel as peer_kernel
 from dplit.margin.compressed import _learn_weights
 from dplit.margin.kernels import (
     _monomial_count,
-    _tensor_sketch,
     monomial_features,
     polynomial_kernel,
     polynomial_radius,
@@ -80,41 +79,11 @@ def test_counts_are_those_of_the_exponents(d, degree):
     assert _monomial_count(d, degree=degree, offset=0.5) == upto
 
 
-def test_the_tensor_sketch_is_unbiased_with_the_known_spread():
-    """Mean over 3000 sketches within 5 standard errors, false alarm below 1e-5.
-
-    Kills a lost sign, a lost offset and one hash for all factors.
-    """
-    X = _records(3)
-    rng = stream(0, "tensor-sketch", "public")
-    grams = []
-    for _ in range(3000):
-        Z = _tensor_sketch(X, 32, degree=2, offset=0.5, rng=rng)
-        grams.append(Z @ Z.T)
-    grams = np.array(grams)
-    se = grams.std(axis=0) / math.sqrt(3000)
-    kernel = polynomial_kernel(X, degree=2, offset=0.5)
-    assert np.all(np.abs(grams.mean(axis=0) - kernel) <= 5 * se)
-    bound = 9 * (kernel.diagonal()[:, None] * kernel.diagonal()) * 2 / 32
-    assert np.all(grams.var(axis=0) <= bound)
-
-
-def test_equal_generators_give_equal_sketches():
-    X = _records()
-    whole = _tensor_sketch(X, 16, degree=3, offset=1.0, rng=stream(0, "t", "public"))
-    part = _tensor_sketch(X[:5], 16, degree=3, offset=1.0, rng=stream(0, "t", "public"))
-    np.testing.assert_allclose(whole[:5], part, atol=1e-10)
-    odd = _tensor_sketch(X, 15, degree=1, offset=0.0, rng=stream(0, "t", "public"))
-    assert odd.shape == (12, 15)
-
-
 @pytest.mark.claim("margin-poly")
-@pytest.mark.parametrize("through", ["monomials", "sketch"])
-def test_the_linear_learner_learns_a_quadratic_rule(through):
+def test_the_linear_learner_learns_a_quadratic_rule():
     """Inside or outside a circle, 4,000 records at epsilon = 4: above 0.9 where lines get 0.5.
 
-    The norm of the monomials is the bound to which nothing needs to be clipped; a sketch of them
-    has twice that room, as a projection has.
+    The norm of the monomials is the bound to which nothing needs to be clipped.
     """
     angle, length = stream(0, "polynomial-learner", "data").random((2, 4000))
     length = np.where(length < 0.5, 0.8 * length, 0.5 + 0.5 * length)
@@ -122,28 +91,18 @@ def test_the_linear_learner_learns_a_quadratic_rule(through):
     y = np.where(length < 0.5, 1.0, -1.0)
     kernel = {"degree": 2, "offset": 1.0}
     radius = polynomial_radius(1.0, **kernel)
-    if through == "monomials":
-        Z = monomial_features(X, **kernel)
-        assert np.linalg.norm(Z, axis=1).max() <= radius
-    else:
-        Z = _tensor_sketch(X, 64, **kernel, rng=stream(0, "polynomial-learner", "public"))
+    Z = monomial_features(X, **kernel)
+    assert np.linalg.norm(Z, axis=1).max() <= radius
 
-    def score(rows, norm, inflation):
+    def score(rows, norm):
         weights = _learn_weights(
             rows, y, margin=0.5, radius=4.0, data_norm=norm, epsilon=4.0, delta=1e-6,
-            inflation=inflation, rng=stream(0, "polynomial-learner", "noise"),
+            inflation=1.0, rng=stream(0, "polynomial-learner", "noise"),
         )[0]  # fmt: skip
         return np.mean(np.sign(rows @ weights) == y)
 
-    assert score(Z, radius, 1.0 if through == "monomials" else 2.0) > 0.9
-    assert score(X, 1.0, 1.0) < 0.65
-
-
-def test_a_sketch_longer_than_the_monomials_is_allowed():
-    X = _records(3, 2)
-    rng = stream(0, "long-sketch", "public")
-    Z = _tensor_sketch(X, 4096, degree=2, offset=1.0, rng=rng)
-    np.testing.assert_allclose(Z @ Z.T, polynomial_kernel(X, degree=2, offset=1.0), rtol=0.3)
+    assert score(Z, radius) > 0.9
+    assert score(X, 1.0) < 0.65
 
 
 @pytest.mark.parametrize(
@@ -152,7 +111,10 @@ def test_a_sketch_longer_than_the_monomials_is_allowed():
         (lambda: polynomial_radius(0.0, degree=2, offset=1.0), "radius must be pos|data_norm must"),
         (lambda: polynomial_kernel([[1.0]], degree=0, offset=1.0), "degree must be at least 1"),
         (lambda: polynomial_kernel([[1.0]], degree=2, offset=-1.0), "offset must be nonnegative"),
-        (lambda: monomial_features(np.ones((9, 99)), degree=5, offset=1.0), "use tensor_sketch"),
+        (
+            lambda: monomial_features(np.ones((9, 99)), degree=5, offset=1.0),
+            "choose a lower degree",
+        ),
         (lambda: monomial_features([[np.inf]], degree=2, offset=1.0), "X must be finite"),
     ],
 )

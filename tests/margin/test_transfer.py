@@ -15,11 +15,11 @@ from dplit.features import random_frequencies
 from dplit.margin.descent import descent_bound, descent_noise
 from dplit.margin.kernels import gaussian_kernel, margin_features
 from dplit.margin.transfer import (
+    _pointwise_transfer_bound,
     balanced_size,
     fit_kernel_hinge,
     pairwise_transfer_bound,
     pointwise_deviation,
-    pointwise_transfer_bound,
     private_term,
     reference_regularization,
     transfer,
@@ -204,7 +204,7 @@ def test_the_transfer_bound_adds_up():
     m, beta, n0, rho, size = 1000, 0.05, 300.0, 0.4, 2.0
     log = math.log(2 * m / beta)
     D = math.ceil(n0 * log)
-    total = pointwise_transfer_bound(m, D, n0=n0, margin=rho, weight_norm=size, beta=beta)
+    total = _pointwise_transfer_bound(m, D, n0=n0, margin=rho, weight_norm=size, beta=beta)
     lam = reference_regularization(n0, margin=rho, weight_norm=size)
     moved = pointwise_deviation(m, D, norm=size, weight_sum=1 / (lam * rho), beta=beta)
     assert total == pytest.approx(lam * size**2 / 2 + moved / rho, rel=1e-12)
@@ -227,7 +227,7 @@ def test_balanced_size_is_the_best_and_has_the_promised_order():
         private_term(10_000, best.n_components, margin=0.3, weight_norm=2.0, epsilon=1.0,
                      delta=1e-6), rel=1e-12)  # fmt: skip
     assert best.approximation == pytest.approx(
-        pointwise_transfer_bound(10_000, best.n_components // 2, n0=best.n0, margin=0.3,
+        _pointwise_transfer_bound(10_000, best.n_components // 2, n0=best.n0, margin=0.3,
                                  weight_norm=1.0, beta=0.05), rel=1e-12)  # fmt: skip
     everything = balanced_size(10_000, n0=10_000.0, **options)
     assert everything.private == pytest.approx(2.86, abs=0.01)

@@ -274,7 +274,7 @@ def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
         raise ValueError(
             f"degree must leave at most {MONOMIALS} monomials and {ENTRIES} entries, "
             f"got {len(records)} x {count}: "
-            "use tensor_sketch"
+            "choose a lower degree"
         )
     if offset > 0:
         column = np.full((len(records), 1), math.sqrt(offset))
@@ -288,36 +288,6 @@ def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
         product = np.prod([powers[exponents[i], :, i] for i in used], axis=0)
         out[:, index] = math.sqrt(weight) * product
     return out
-
-
-def _tensor_sketch(
-    X: ArrayLike, n_components: int, *, degree: int, offset: float, rng: np.random.Generator
-) -> Array:
-    r"""Sketch of the monomials in k coordinates, without forming them (Pham and Pagh 2013).
-
-    p count sketches of :math:`(x,\sqrt c)` convolved by fast Fourier transforms. Inner products are
-    unbiased; norms are random: clip them before learning. All records need one call or equal
-    generators.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> _tensor_sketch(np.eye(3), 16, degree=2, offset=1.0, rng=stream(0, "e", "public")).shape
-    (3, 16)
-    """
-    records = np.asarray(check_finite_array("X", X, ndim=2), float)
-    k, p = check_integer("n_components", n_components), check_integer("degree", degree)
-    if check_nonnegative("offset", offset) > 0:
-        records = np.hstack([records, np.full((len(records), 1), math.sqrt(offset))])
-    check_rng(rng)
-    product = np.ones((len(records), k // 2 + 1), complex)
-    for _ in range(p):
-        buckets = rng.integers(0, k, records.shape[1])
-        signs = 2.0 * rng.integers(0, 2, records.shape[1]) - 1.0
-        hashing = np.zeros((records.shape[1], k))
-        hashing[np.arange(buckets.size), buckets] = signs
-        product *= np.fft.rfft(records @ hashing, axis=1)
-    return np.asarray(np.fft.irfft(product, n=k, axis=1))
 
 
 # Random features followed by a Johnson-Lindenstrauss map, one block of frequencies at a time.

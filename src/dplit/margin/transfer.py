@@ -32,7 +32,6 @@ __all__ = [
     "fit_kernel_hinge",
     "pairwise_transfer_bound",
     "pointwise_deviation",
-    "pointwise_transfer_bound",
     "private_term",
     "reference_regularization",
     "transfer",
@@ -114,7 +113,7 @@ def pointwise_deviation(
     return first + r * r * check_positive("weight_sum", weight_sum) * log / 3.0
 
 
-def pointwise_transfer_bound(
+def _pointwise_transfer_bound(
     n_samples: int, n_frequencies: int, *, n0: float, margin: float, weight_norm: float,
     beta: float, data_norm: float = 1.0,
 ) -> float:  # fmt: skip
@@ -125,7 +124,7 @@ def pointwise_transfer_bound(
 
     Examples
     --------
-    >>> bound = pointwise_transfer_bound(1000, 10597, n0=1000.0, margin=0.5, weight_norm=1.0,
+    >>> bound = _pointwise_transfer_bound(1000, 10597, n0=1000.0, margin=0.5, weight_norm=1.0,
     ...     beta=0.05)
     >>> round(bound * 0.5 * 1000**0.5, 3)
     2.248
@@ -161,7 +160,7 @@ def balanced_size(
 ) -> _Balance:  # fmt: skip
     r"""Reference size n0, and so the number of direct features, that costs least in total.
 
-    The sum of :func:`pointwise_transfer_bound` at :math:`D=n_0\mathcal L` and of
+    The sum of ``_pointwise_transfer_bound`` at :math:`D=n_0\mathcal L` and of
     :func:`private_term` in the ball 2 Lambda; a given ``n0`` is taken as it is.
 
     Examples
@@ -176,7 +175,7 @@ def balanced_size(
 
     def at(size: float) -> _Balance:
         count = math.ceil(size * log)
-        loss = pointwise_transfer_bound(
+        loss = _pointwise_transfer_bound(
             m,
             count,
             n0=size,

@@ -57,6 +57,19 @@ def test_curve_is_below_its_bound_and_reproducible():
     np.testing.assert_array_equal(again.draws[1], curve.draws[1][:1])
 
 
+@pytest.mark.claim("margin-exp-em-dim")
+def test_flipped_labels_are_learnt_around_and_the_rival_runs_beside():
+    """Eight sets of 200: the share of flips has s.e. .005; kills flips that are not applied."""
+    options = {"n_samples": 200, "margin": 0.7, "epsilon": 1.0, "flips": 0.05}
+    curve = em_dimension.dimension_curve([10, 1200], [8, 2], seed=0, name="flips", **options)
+    assert curve.mean(0).mean[0] == pytest.approx(0.05, abs=0.03)
+    assert curve.mean(1).mean[0] < 0.03
+    rival = curve.mean(3)
+    assert rival.mean.shape == (1,)  # up to 1,000 dimensions
+    assert rival.mean[0] < 0.02
+    assert curve.mean(2).mean[0] > 100
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [

@@ -110,8 +110,9 @@ def test_rank_bound_holds_where_the_dimension_is_large():
 
 @pytest.mark.claim("margin-exp-alg4")
 def test_table_orders_the_accountings():
-    """At m = 1000 with 4 runs: gaps of .2 and more against standard errors of .03."""
-    table = excess_table(1000, runs=4)
+    """At m = 1000, two data sets of 4 runs: gaps of .2 and more, standard errors of .03."""
+    table = excess_table(1000, runs=4, sets=2)
+    assert {table.of(name).shape for name in table.values} == {(2,)}
     mean = {name: float(table.mean(name)) for name in table.values}
     order = ["no noise", "permutation", "copies, exact mixture", "copies, tight cap"]
     assert all(mean[a] < mean[b] for a, b in pairwise(order))
@@ -122,7 +123,6 @@ def test_table_orders_the_accountings():
         assert math.isnan(bound) or mean[name] <= bound
     assert mean["full batch, T = 200"] == pytest.approx(0.0130, abs=0.006)
     assert mean["no noise"] == pytest.approx(0.0045, abs=0.0015)
-    assert 0.04 < table.optimum < 0.2
     assert set(table.bound) == set(mean)
 
 

@@ -18,6 +18,7 @@ from scipy.special import betainc
 
 from dplit._checks import Array, check_finite_array, check_integer, check_interval, check_positive
 from dplit.accounting import gdp_budget
+from dplit.baselines.objective import objective_perturbation
 from dplit.margin.compressed import _draw_projection, compress, expand
 from dplit.margin.data import _span_coordinates, margin_data, sphere_sample
 from dplit.margin.descent import noisy_hinge_descent
@@ -41,7 +42,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class _DimensionCurve:
-    """Results by dimension: arrays of (train error, test error, proposals), one row a draw."""
+    """Results by dimension: arrays of (train error, test error, proposals, rival's test error)."""
 
     margin: float
     n_samples: int
@@ -50,8 +51,8 @@ class _DimensionCurve:
     draws: tuple[Array, ...]
 
     def mean(self, column: int) -> Estimate:
-        """Means over the draws and their standard errors, by dimension."""
-        each = [mean_and_se(values[:, column]) for values in self.draws]
+        """Means over draws and their standard errors, by the dimensions that have the column."""
+        each = [mean_and_se(v[:, column]) for v in self.draws if column < v.shape[1]]
         return Estimate(np.array([e.mean for e in each]), np.array([e.se for e in each]))
 
     @property
@@ -79,17 +80,32 @@ def sphere_error(w: ArrayLike, *, margin: float) -> float:
 
 
 def _exponential_dimension_trial(
-    trial: Trial, *, n_features: int, n_samples: int, margin: float, epsilon: float
+    trial: Trial, *, n_features: int, n_samples: int, margin: float, epsilon: float, flips: float
 ) -> Array:
-    """Fresh data and one private draw: training error, exact test error, number of proposals."""
-    X, y = sphere_sample(n_samples, n_features, margin=margin, rng=trial.stream("data"))
-    draw = watched_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
-    return np.array([draw.error, sphere_error(draw.coef, margin=margin), draw.proposals])
+    """Fresh data, one draw from the prior and, up to 1000 dimensions, objective perturbation.
+
+    Training error, exact test error, number of proposals; and the test error of the rival, which is
+    as pure, at a regularisation that was fixed once.
+    """
+    data, noise = trial.stream("data"), trial.stream("noise")
+    X, y = sphere_sample(n_samples, n_features, margin=margin, rng=data)
+    if flips:
+        y = y * np.where(data.random(n_samples) < flips, -1.0, 1.0)
+    draw = watched_prior_draw(X, y, epsilon=epsilon, rng=noise)
+    found = [draw.error, sphere_error(draw.coef, margin=margin), draw.proposals]
+    if n_features <= 1000:
+        rival = objective_perturbation(
+            X, y, epsilon=epsilon, data_norm=1.0, regularization=0.1, loss="huberised_hinge",
+            rng=noise,
+        )  # fmt: skip
+        found.append(sphere_error(rival.coef, margin=margin))
+    return np.array(found)
 
 
 def dimension_curve(
     dimensions: Sequence[int], repeats: Sequence[int], *, n_samples: int, margin: float,
-    epsilon: float, beta: float = 0.05, seed: int, name: str, n_jobs: int | None = 1,
+    epsilon: float, beta: float = 0.05, flips: float = 0.0, seed: int, name: str,
+    n_jobs: int | None = 1,
 ) -> _DimensionCurve:  # fmt: skip
     """Draws of ``_exponential_dimension_trial`` in several dimensions, ``repeats`` in each."""
     draws = []
@@ -100,8 +116,9 @@ def dimension_curve(
             n_samples=n_samples,
             margin=margin,
             epsilon=epsilon,
+            flips=flips,
         )
-        label = f"{name}-{margin:g}-{d}"
+        label = f"{name}-{margin:g}-{d}" + (f"-{flips:g}" if flips else "")
         draws.append(np.array(run_trials(trial, count, seed=seed, name=label, n_jobs=n_jobs)))
     bound = gaussian_prior_bound(
         normalized_margin=margin, n_samples=n_samples, epsilon=epsilon, beta=beta
