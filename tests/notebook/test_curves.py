@@ -20,17 +20,6 @@ X, Y, LOW, HIGH = [1, 2], [0.51, 0.25], [0.4, 0.2], [0.6, 0.35]
 
 
 @pytest.fixture
-def displayed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    calls: list[tuple[dict[str, Any], dict[str, Any]]] = []
-
-    def record(data: Any, metadata: Any = None, raw: bool = False) -> None:
-        calls.append((data, metadata or {}))
-
-    monkeypatch.setattr("IPython.display.display", record)
-    return calls
-
-
-@pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A checkout whose archive holds the record of a run, as `make paper` writes it."""
     (tmp_path / "src" / "dplit").mkdir(parents=True)

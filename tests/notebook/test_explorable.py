@@ -20,17 +20,6 @@ WORDS = {
 }
 
 
-@pytest.fixture
-def displayed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    calls: list[tuple[dict[str, Any], dict[str, Any]]] = []
-
-    def record(data: Any, metadata: Any = None, raw: bool = False) -> None:
-        calls.append((data, metadata or {}))
-
-    monkeypatch.setattr("IPython.display.display", record)
-    return calls
-
-
 def chart() -> Any:
     scale = alt.param(
         name="scale", value=1.0, bind=alt.binding_range(min=0.5, max=4, step=0.1, name="scale")

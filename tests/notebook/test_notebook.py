@@ -138,19 +138,6 @@ def test_streams_of_a_run_follow_its_seed():
     assert a.stream("s", "noise").random() != b.stream("s", "noise").random()
 
 
-@pytest.fixture
-def displayed(monkeypatch):
-    pytest.importorskip("IPython")
-    calls: list[tuple[dict, dict]] = []
-
-    def record(data, metadata=None, raw=False):
-        assert raw is True
-        calls.append((data, metadata or {}))
-
-    monkeypatch.setattr("IPython.display.display", record)
-    return calls
-
-
 ALT = "The curve falls from one to zero as the argument grows from zero to one."
 
 
