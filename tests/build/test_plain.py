@@ -76,7 +76,7 @@ def test_macros_that_are_used_are_defined_first() -> None:
     assert markdown("$x$", macros=macros) == "$x$"
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # of nbconvert: deprecations of its own, not of the page
 def test_nbconvert_keeps_numbers_boxes_and_captions() -> None:
     import nbformat
     from nbconvert import HTMLExporter
