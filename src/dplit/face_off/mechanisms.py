@@ -1,0 +1,191 @@
+"""The mechanisms that are compared: one name, one estimator, what it is told, what it releases.
+
+All of them guarantee (epsilon, delta) for replacing one record when they are asked for
+``replace_one``; some can also hide how many records there are (``add_remove``). The two estimators
+of random projections are left out: they protect entries and treat responses as public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+
+from dplit._checks import check_choice, check_neighboring
+from dplit._estimators import RandomState
+from dplit.baselines import NoisyGradientRegressor, PrivateLloyd, SufficientStatisticsRegressor
+from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
+from dplit.face_off.tables import Problem
+from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMarginClassifier
+from dplit.random_features.estimators import PrivateRandomFeatureRegressor
+from dplit.sketching.estimators import CompressiveKMeans, CompressivePCA
+
+__all__ = ["MECHANISMS", "Mechanism", "applicable", "ceilings", "mechanism"]
+
+_BOTH = ("replace_one", "add_remove")
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """An estimator under the name by which a reader asks for it.
+
+    Attributes
+    ----------
+    name, task : str
+    estimator : type
+    released : tuple of str
+        Attributes that predictions need: all that a release consists of, beside what is public.
+    relations : tuple of str
+        Neighbouring relations that it can guarantee.
+    told : tuple of str
+        Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box``, ``delta``.
+    grid : mapping
+        Settings to choose from in hindsight, which is not private; lengths in units of the rows.
+    """
+
+    name: str
+    task: str
+    estimator: type[BaseEstimator]
+    released: tuple[str, ...]
+    relations: tuple[str, ...] = ("replace_one",)
+    told: tuple[str, ...] = ("delta",)
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def make(
+        self, problem: Problem, *, epsilon: float, delta: float, neighboring: str = "replace_one",
+        random_state: RandomState = None, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Return the unfitted estimator, told of what is public about the problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            Only what is public about it is used.
+        epsilon, delta : float
+            Budget. Mechanisms with pure noise spend epsilon alone, unless ``noise="gaussian"``.
+        neighboring : {"replace_one", "add_remove"}, default="replace_one"
+            A ``ValueError`` says which relations the mechanism can guarantee.
+        random_state : int, Generator, RandomState or None, default=None
+            None for releases; anything else voids the guarantee.
+        **settings
+            Public settings of the estimator, which replace its defaults.
+        """
+        if check_neighboring(neighboring) not in self.relations:
+            raise ValueError(
+                f"{self.name} guarantees {' and '.join(self.relations)}, got "
+                f"neighboring={neighboring!r}"
+            )
+        facts = {**problem.public, "epsilon": epsilon, "random_state": random_state}
+        if len(self.relations) > 1:
+            facts["neighboring"] = neighboring
+        if "data_norm" in self.told:
+            facts["data_norm"] = problem.data_norm
+        if "box" in self.told:
+            facts["bounds"] = problem.box
+        if "delta" in self.told or settings.get("noise") == "gaussian":
+            facts["delta"] = delta
+        return self.estimator(**{**facts, **settings})
+
+    def settings(self, problem: Problem) -> Iterator[dict[str, Any]]:
+        """Yield the settings to choose from in hindsight, in the units of the problem."""
+        d, norm = problem.X.shape[1], problem.data_norm
+        units = {"width": d**0.5, "gamma": 1.0 / d, "alpha": norm**2, "margin": norm}
+        if "data_norm" not in self.told:  # records are mapped to rows of norm 1 first
+            units |= {"alpha": 1.0, "margin": 1.0}
+        for values in product(*self.grid.values()):
+            at = dict(zip(self.grid, values, strict=True))
+            yield {k: v * units.get(k, 1) if isinstance(v, float) else v for k, v in at.items()}
+
+
+_LINEAR = ("coef_", "intercept_")
+_BOUNDED = (*_LINEAR, "_ends")  # between which predictions are clipped: the label bounds
+_FUNCTION = ("coef_", "intercept_", "frequencies_", "bounds_")
+_WIDTHS, _GAMMAS = (0.35, 0.7, 1.4), (0.5, 2.0, 8.0)
+_PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3)
+
+MECHANISMS: tuple[Mechanism, ...] = (
+    Mechanism(
+        "sufficient_statistics", "regression", SufficientStatisticsRegressor, _BOUNDED, _BOTH,
+        ("delta", "data_norm"), {"alpha": (1.0, 10.0, 100.0, 1000.0)},
+    ),
+    Mechanism(
+        "noisy_gradient", "regression", NoisyGradientRegressor, _BOUNDED, ("replace_one",),
+        ("delta", "data_norm"), {"clip": (0.1, 0.3, 1.0), "steps": (10, 50, 200)},
+    ),
+    Mechanism(
+        "random_features", "regression", PrivateRandomFeatureRegressor, _FUNCTION,
+        grid={"alpha": (3.0, 30.0, 300.0), "gamma": (0.1, 0.5, 2.0)},
+    ),
+    Mechanism(
+        "kernel_machine", "regression", PrivateKernelMachine, _FUNCTION,
+        grid={"regularization": _PENALTIES, "width": _WIDTHS},
+    ),
+    Mechanism(
+        "margin", "classification", PrivateMarginClassifier, (*_LINEAR, "classes_"),
+        told=("delta", "data_norm"),
+        grid={"margin": (0.03, 0.1, 0.3), "fit_intercept": (False, True), "n_steps": (100,)},
+    ),
+    Mechanism(
+        "kernel_margin", "classification", PrivateKernelMarginClassifier,
+        ("coef_", "features_", "classes_"),
+        grid={"margin": (0.03, 0.1), "gamma": _GAMMAS, "n_steps": (100,)},
+    ),
+    Mechanism(
+        "kernel_machine", "classification", PrivateKernelClassifier,
+        ("coef_", "frequencies_", "classes_"),
+        grid={"regularization": (0.01, 0.1), "width": _WIDTHS},
+    ),
+    Mechanism(
+        "compressive_kmeans", "clustering", CompressiveKMeans, ("cluster_centers_",), _BOTH,
+        ("box",), {"noise": ("polydisc", "gaussian"), "gamma": (None, 2.0), "n_restarts": (1,)},
+    ),
+    Mechanism(
+        "lloyd", "clustering", PrivateLloyd, ("cluster_centers_",), _BOTH, ("box",),
+        {"noise": ("laplace", "gaussian"), "n_iter": (1, 3, 10)},
+    ),
+    Mechanism(
+        "compressive_pca", "components", CompressivePCA, ("components_",), _BOTH,
+        ("data_norm",), {"noise": ("laplace", "gaussian")},
+    ),
+)  # fmt: skip
+
+
+def applicable(task: str, neighboring: str = "replace_one") -> list[Mechanism]:
+    """Return the mechanisms of a task that can guarantee a neighbouring relation."""
+    return [m for m in MECHANISMS if m.task == task and neighboring in m.relations]
+
+
+def mechanism(name: str, task: str) -> Mechanism:
+    """Return a task's mechanism by its name; a ``ValueError`` lists those that there are."""
+    found = {m.name: m for m in MECHANISMS if m.task == task}
+    return found[check_choice(f"release of a {task}", name, found)]
+
+
+def ceilings(problem: Problem) -> dict[str, Any]:
+    """Return models without privacy, by name: a linear one and one with a kernel, or k-means."""
+    if problem.task == "clustering":
+        return {"k-means": KMeans(problem.public["n_clusters"], n_init=5, random_state=0)}
+    if problem.task == "components":
+        return {}
+    lifted = Nystroem(gamma=1.0 / problem.X.shape[1], n_components=200, random_state=0)
+    plain: Any = Ridge(alpha=0.1)
+    if problem.task == "classification":
+        plain = LogisticRegression(C=10.0, max_iter=2000)
+    return {"linear": plain, "kernel": make_pipeline(lifted, plain)}
+
+
+def trivial_score(problem: Problem, rows: np.ndarray) -> float:
+    """Return the score of the mean, the larger class, one centre or random directions."""
+    if problem.task == "classification":
+        return float(np.unique(problem.y[rows], return_counts=True)[1].max() / len(rows))
+    if problem.task == "components":
+        return float(problem.public["n_components"] / problem.X.shape[1])
+    return 0.0

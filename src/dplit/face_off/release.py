@@ -1,0 +1,262 @@
+"""One fit for others to use: a model as public numbers in JSON, and a card that says what it is."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import platform
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dplit
+from dplit._estimators import RandomState
+from dplit.face_off.mechanisms import mechanism
+from dplit.face_off.tables import Facts, Problem, TableError, load_problem
+from dplit.margin.kernels import _DirectFeatures
+
+__all__ = ["ReleasedModel", "load_model", "release"]
+
+_FORMAT = "dplit model 1"
+_FLOATS = (
+    "The noise is drawn and added in double precision, for research. The low-order bits of the "
+    "numbers can reveal what the noise was meant to hide. Where that matters, draw the noise with "
+    "OpenDP (the extra 'secure')."
+)
+
+
+@dataclass(frozen=True)
+class ReleasedModel:
+    """A model that was released, with the public facts that it needs to read rows.
+
+    Attributes
+    ----------
+    card : mapping
+        The release card: mechanism, guarantee, what was public, caveats, versions.
+    facts : Facts
+    estimator : object
+        The fitted estimator; of its attributes it has those that were released.
+
+    Examples
+    --------
+    ``load_model("release").predict([{"age": 40, "smoker": "no"}])``
+    """
+
+    card: Mapping[str, Any]
+    facts: Facts
+    estimator: Any
+
+    def predict(self, rows: Iterable[Mapping[str, Any]]) -> np.ndarray:
+        """Return the prediction for every row, given as mapping of column to value.
+
+        Values are read as those of the table were: clipped, filled, unknown categories as the first
+        one.
+        """
+        X = self.facts.encode(rows)
+        return np.asarray(self.estimator.predict(X))
+
+    def predict_file(self, file: str | os.PathLike[str]) -> np.ndarray:
+        """Return the predictions for the rows of a CSV or Parquet file with the same columns."""
+        return np.asarray(self.estimator.predict(load_problem(file, self.facts).X))
+
+    @property
+    def centers(self) -> list[dict[str, float]]:
+        """Centres of clusters in the units of the table, by column; of categories their weight."""
+        names = [
+            (c, v) for c in self.facts.columns for v in self.facts.categories.get(c, [None])
+        ]  # fmt: skip
+        found = []
+        for center in self.estimator.cluster_centers_:
+            row = {}
+            for (column, value), x in zip(names, center, strict=True):
+                if value is None:
+                    low, high = self.facts.bounds[column]
+                    row[column] = float(low / 2 + high / 2 + x * (high / 2 - low / 2))
+                else:
+                    row[f"{column}: {value}"] = float(x)
+            found.append(row)
+        return found
+
+
+def _state(estimator: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return the released attributes as JSON; floats keep all their digits."""
+    state = {}
+    for name in names:
+        value = getattr(estimator, name)
+        if isinstance(value, _DirectFeatures):
+            value = {"frequencies": value.frequencies.tolist(), "double": value.double}
+        state[name] = value.tolist() if hasattr(value, "tolist") else value
+    return state
+
+
+def _restored(model: Mapping[str, Any]) -> Any:
+    """Return an estimator with the attributes of a released one; nothing of the file is run."""
+    found = mechanism(model["mechanism"], model["facts"]["task"])
+    estimator = found.estimator(**model["public"])
+    for name in found.released:
+        value = model["released"][name]
+        if name == "features_":
+            value = _DirectFeatures(np.array(value["frequencies"]), 1.0, value["double"])
+        elif isinstance(value, list):
+            value = tuple(value) if name in ("bounds_", "_ends") else np.array(value)
+        setattr(estimator, name, value)
+    estimator.n_features_in_ = model["n_features"]
+    return estimator
+
+
+def load_model(folder: str | os.PathLike[str]) -> ReleasedModel:
+    """Return the model that was released into a folder.
+
+    Parameters
+    ----------
+    folder : str or path
+        With ``model.json`` and ``card.json``. Both are read as numbers and texts: nothing in them
+        is run.
+
+    Returns
+    -------
+    ReleasedModel
+    """
+    place = Path(folder)
+    model = json.loads((place / "model.json").read_text(encoding="utf-8"))
+    if model.get("format") != _FORMAT:
+        raise ValueError(f"{place / 'model.json'} must have the format {_FORMAT!r}")
+    card = json.loads((place / "card.json").read_text(encoding="utf-8"))
+    return ReleasedModel(card, Facts.from_json(model["facts"]), _restored(model))
+
+
+def _card(
+    name: str, fitted: Any, facts: Facts, settings: Mapping[str, Any], told: Sequence[str]
+) -> dict[str, Any]:
+    """Return the release card."""
+    return {
+        "mechanism": name,
+        "estimator": type(fitted).__name__,
+        "task": facts.task,
+        "guarantee": fitted.privacy_statement_,
+        "neighbouring relation": fitted.neighboring_,
+        "epsilon": fitted.epsilon_,
+        "delta": fitted.delta_,
+        "stated as public": {
+            "columns and their order": facts.columns,
+            "columns not used": facts.ignore,
+            "target": facts.target or "none",
+            "bounds (values outside are clipped)": facts.bounds,
+            "categories (others count as the first)": facts.categories,
+            "classes (others count as the first)": facts.classes,
+            "fill of missing numbers (otherwise the middle of the bounds)": facts.fill,
+            "clusters": facts.n_clusters or "none",
+            "settings": {**settings} or "defaults, which read public numbers alone",
+        },
+        "warnings (from public numbers or from what is released)": list(told),
+        "not covered": [
+            "A second release from the same table spends its own budget: the epsilons add up.",
+            "Bounds, categories and settings that were chosen by looking at the table.",
+            "Time and memory; the executed notebook notes the time, so publish this folder only.",
+            "Rows that the file itself lost or merged, for example by a quote that never closes.",
+        ],
+        "floating point": _FLOATS,
+        "versions": {
+            "dplit": dplit.__version__,
+            "python": platform.python_version(),
+            **{package: version(package) for package in ("numpy", "scipy", "scikit-learn")},
+        },
+        "how to load": "from dplit.face_off.release import load_model\n"
+        "model = load_model(FOLDER)\nmodel.predict([{COLUMN: VALUE, ...}])",
+    }
+
+
+def _page(card: Mapping[str, Any]) -> str:
+    """Return the card as a page that needs nothing else."""
+
+    def shown(value: Any) -> str:
+        if isinstance(value, Mapping):
+            rows = (f"<tr><th>{html.escape(str(k))}</th><td>{shown(v)}</td></tr>"
+                    for k, v in value.items())  # fmt: skip
+            return f"<table>{''.join(rows)}</table>" if value else "none"
+        if isinstance(value, (list, tuple)):
+            return "<br>".join(map(shown, value)) or "none"
+        return html.escape(f"{value:.6g}" if isinstance(value, float) else str(value))
+
+    style = (
+        "body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
+        "table{border-collapse:collapse}td,th{border-top:1px solid #999;padding:.3em .8em;"
+        "text-align:left;vertical-align:top}td{white-space:pre-wrap}"
+    )
+    title = f"Release card: {html.escape(card['mechanism'])}"
+    return (
+        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>"
+        f"<style>{style}</style></head><body><h1>{title}</h1>{shown(card)}</body></html>\n"
+    )
+
+
+def release(
+    problem: Problem, facts: Facts, name: str, folder: str | os.PathLike[str], *, epsilon: float,
+    delta: float, neighboring: str = "replace_one", settings: Mapping[str, Any] | None = None,
+    random_state: RandomState = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Fit one mechanism to a whole table at the full budget, and write the model and its card.
+
+    Parameters
+    ----------
+    problem, facts
+        The table and what is public about it.
+    name : str
+        The mechanism, one of its task.
+    folder : str or path
+        Receives ``model.json``, ``card.json`` and ``card.html``. A folder that holds a release is
+        refused: another release costs another budget.
+    epsilon, delta : float
+        The budget.
+    neighboring : {"replace_one", "add_remove"}, default="replace_one"
+        Under "replace_one" the number of records is public and stands in the guarantee.
+    settings : mapping or None, default=None
+        Settings of the estimator, chosen without this table.
+    random_state : int, Generator, RandomState or None, default=None
+        None draws the noise from the operating system's entropy. Anything else is for tests and
+        voids the guarantee, as the card then says.
+
+    Returns
+    -------
+    dict
+        The card.
+    """
+    place, chosen = Path(folder), dict(settings or {})
+    if (place / "card.json").exists():
+        raise TableError(
+            f"output must be a new folder, got output={str(place)!r}, which holds a release: "
+            "another release from the same table costs another budget"
+        )
+    found = mechanism(name, facts.task)
+    model = found.make(
+        problem, epsilon=epsilon, delta=delta, neighboring=neighboring,
+        random_state=random_state, **chosen,
+    )  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = model.fit(problem.X, None if facts.task == "clustering" else problem.y)
+    card = _card(name, fitted, facts, chosen, [str(w.message) for w in caught])
+    public = {k: v for k, v in model.get_params().items() if k != "random_state"}
+    content = {
+        "format": _FORMAT,
+        "mechanism": name,
+        "facts": facts.as_json(),
+        "n_features": problem.X.shape[1],
+        "public": public,
+        "released": _state(fitted, found.released),
+    }
+    texts = {
+        "model.json": json.dumps(content, default=lambda item: np.asarray(item).tolist()),
+        "card.json": json.dumps(card, indent=1),
+        "card.html": _page(card),
+    }
+    place.mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        (place / file).write_text(text, encoding="utf-8")
+    return card
