@@ -7,10 +7,12 @@ of random projections are left out: they protect entries and treat responses as 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,11 +22,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 from dplit._checks import check_choice, check_neighboring
-from dplit._estimators import RandomState
+from dplit._estimators import RandomState, spawn_generators
+from dplit._exact import exact_gram, gram_rounding, grid_rows
 from dplit.baselines import NoisyGradientRegressor, PrivateLloyd, SufficientStatisticsRegressor
 from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.face_off.tables import Problem
 from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMarginClassifier
+from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.sketching.estimators import CompressiveKMeans, CompressivePCA
 
@@ -61,7 +65,7 @@ class Mechanism:
 
     def make(
         self, problem: Problem, *, epsilon: float, delta: float, neighboring: str = "replace_one",
-        random_state: RandomState = None, **settings: Any,
+        random_state: RandomState = None, settings: Mapping[str, Any] = MappingProxyType({}),
     ) -> Any:  # fmt: skip
         """Return the unfitted estimator, told of what is public about the problem.
 
@@ -75,7 +79,7 @@ class Mechanism:
             A ``ValueError`` says which relations the mechanism can guarantee.
         random_state : int, Generator, RandomState or None, default=None
             None for releases; anything else voids the guarantee.
-        **settings
+        settings : mapping, optional
             Public settings of the estimator, which replace its defaults.
         """
         if check_neighboring(neighboring) not in self.relations:
@@ -92,7 +96,9 @@ class Mechanism:
             facts["bounds"] = problem.box
         if "delta" in self.told or settings.get("noise") == "gaussian":
             facts["delta"] = delta
-        return self.estimator(**{**facts, **settings})
+        if stated := sorted(facts.keys() & settings.keys()):
+            raise ValueError(f"settings must leave {', '.join(stated)} to what is stated elsewhere")
+        return self.estimator(**facts, **settings)
 
     def settings(self, problem: Problem) -> Iterator[dict[str, Any]]:
         """Yield the settings to choose from in hindsight, in the units of the problem."""
@@ -103,6 +109,32 @@ class Mechanism:
         for values in product(*self.grid.values()):
             at = dict(zip(self.grid, values, strict=True))
             yield {k: v * units.get(k, 1) if isinstance(v, float) else v for k, v in at.items()}
+
+
+class _NoisyMoments(BaseEstimator):  # type: ignore[misc]
+    """Leading eigenvectors of second moments with Gaussian noise: the baseline for components."""
+
+    def __init__(
+        self, n_components: int = 2, *, epsilon: float = 1.0, delta: float = 1e-5,
+        data_norm: float = 1.0, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.data_norm = data_norm
+        self.random_state = random_state
+
+    def fit(self, X: np.ndarray, y: object = None) -> Self:
+        """Add symmetric noise for replacing one record, whose moments move by at most root 2."""
+        d = X.shape[1]
+        (rng,) = spawn_generators(self.random_state, 1)
+        change = math.sqrt(2.0) + gram_rounding(d * d)
+        sigma = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=change)
+        rows, step = grid_rows(X, self.data_norm)
+        noise = gaussian_noise((d, d), sigma=sigma, rng=rng) * (self.data_norm / step) ** 2
+        vectors = np.linalg.eigh(exact_gram(rows, rows) + (noise + noise.T) / 2.0)[1]
+        self.components_ = vectors[:, ::-1][:, : self.n_components].T
+        return self
 
 
 _LINEAR = ("coef_", "intercept_")
@@ -152,6 +184,10 @@ MECHANISMS: tuple[Mechanism, ...] = (
         {"noise": ("laplace", "gaussian"), "n_iter": (1, 3, 10)},
     ),
     Mechanism(
+        "noisy_moments", "components", _NoisyMoments, ("components_",), ("replace_one",),
+        ("delta", "data_norm"),
+    ),
+    Mechanism(
         "compressive_pca", "components", CompressivePCA, ("components_",), _BOTH,
         ("data_norm",), {"noise": ("laplace", "gaussian")},
     ),
@@ -181,11 +217,3 @@ def ceilings(problem: Problem) -> dict[str, Any]:
         plain = LogisticRegression(C=10.0, max_iter=2000)
     return {"linear": plain, "kernel": make_pipeline(lifted, plain)}
 
-
-def trivial_score(problem: Problem, rows: np.ndarray) -> float:
-    """Return the score of the mean, the larger class, one centre or random directions."""
-    if problem.task == "classification":
-        return float(np.unique(problem.y[rows], return_counts=True)[1].max() / len(rows))
-    if problem.task == "components":
-        return float(problem.public["n_components"] / problem.X.shape[1])
-    return 0.0

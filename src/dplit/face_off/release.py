@@ -236,7 +236,7 @@ def release(
     found = mechanism(name, facts.task)
     model = found.make(
         problem, epsilon=epsilon, delta=delta, neighboring=neighboring,
-        random_state=random_state, **chosen,
+        random_state=random_state, settings=chosen,
     )  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

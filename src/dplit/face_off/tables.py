@@ -211,7 +211,7 @@ def _value_faults(bounds: Any, categories: Any, classes: Any, fill: Any) -> Iter
     if classes and len(classes) != 2:
         yield f"classes must be two (the mechanisms learn two classes), got {classes!r}"
     for column, value in fill.items():
-        if column not in bounds or not isinstance(value, (int, float)):
+        if column not in bounds or not (isinstance(value, (int, float)) and math.isfinite(value)):
             yield f"fill of {column} must be a number, for a column with bounds, got {value!r}"
 
 

@@ -1,0 +1,1 @@
+"""Mechanisms against each other on splits of a table."""

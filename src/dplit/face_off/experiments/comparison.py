@@ -1,0 +1,141 @@
+"""Utility of all mechanisms of a task at equal privacy, on the same splits."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dplit._checks import check_positive, check_probability
+from dplit.face_off.mechanisms import applicable, ceilings
+from dplit.face_off.tables import Array, Problem
+from dplit.streams import stream
+from dplit.trials import Runs, Trial, run_trials
+
+__all__ = ["Comparison", "compare", "fit_costs", "score"]
+
+_Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Comparison(Runs):
+    """Scores on held-out records, (repeats, epsilons): R^2, accuracy, or shares explained.
+
+    Beside each mechanism ``"<name>, best"`` is its best setting at each epsilon in hindsight where
+    that was asked for; ``warned`` has the share of fits at the defaults that warned.
+    """
+
+    epsilons: tuple[float, ...]
+    private: tuple[str, ...]
+    warned: dict[str, Array]
+
+
+def score(problem: Problem, model: Any, rows: np.ndarray) -> float:
+    """Return R^2, accuracy, or the share that centres or components explain of what can be."""
+    X, y = problem.X[rows], problem.y[rows]
+    if problem.task == "clustering":
+        centers = model.cluster_centers_
+        gaps = (X**2).sum(1)[:, None] - 2.0 * X @ centers.T + (centers**2).sum(1)
+        return float(1.0 - gaps.min(axis=1).sum() / ((X - X.mean(axis=0)) ** 2).sum())
+    if problem.task == "components":
+        best = np.linalg.eigvalsh(X.T @ X)[-problem.public["n_components"] :].sum()
+        return float(((X @ model.components_.T) ** 2).sum() / best)
+    return float(model.score(X, y))
+
+
+def _trivial(problem: Problem, rows: np.ndarray) -> float:
+    """Return the score of the mean, the larger class, one centre, or random directions."""
+    X, y = problem.X[rows], problem.y[rows]
+    if problem.task == "classification":
+        return float(np.unique(y, return_counts=True)[1].max() / len(y))
+    if problem.task == "components":
+        k, values = problem.public["n_components"], np.linalg.eigvalsh(X.T @ X)
+        return float(values.mean() * k / values[-k:].sum())
+    return 0.0
+
+
+def _trial(
+    trial: Trial, *, problem: Problem, epsilons: Sequence[float], delta: float, neighboring: str,
+    hindsight: bool,
+) -> tuple[dict[_Key, list[float]], dict[str, list[bool]]]:  # fmt: skip
+    order = trial.stream("data").permutation(len(problem.X))
+    cut = int(0.7 * len(order))
+    train, test = order[:cut], order[cut:]
+    scores: dict[_Key, list[float]] = {("trivial", 0): [_trivial(problem, test)] * len(epsilons)}
+    warned: dict[str, list[bool]] = {}
+    for name, plain in ceilings(problem).items():
+        value = score(problem, plain.fit(problem.X[train], problem.y[train]), test)
+        scores[f"{name}, not private", 0] = [value] * len(epsilons)
+    for found in applicable(problem.task, neighboring):
+        settings = [{}, *(found.settings(problem) if hindsight else [])]
+        for index, setting in enumerate(settings):
+            scores[found.name, index] = []
+            for epsilon in epsilons:
+                rng = stream(trial.seed, f"{trial.name}-{found.name}", "noise", int(trial))
+                model = found.make(
+                    problem, epsilon=epsilon, delta=delta, neighboring=neighboring,
+                    random_state=rng, settings=setting,
+                )  # fmt: skip
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    model.fit(problem.X[train], problem.y[train])
+                scores[found.name, index].append(score(problem, model, test))
+                if not index:
+                    warned.setdefault(found.name, []).append(bool(caught))
+    return scores, warned
+
+
+def compare(
+    problem: Problem, *, epsilons: Sequence[float], delta: float = 1e-5,
+    neighboring: str = "replace_one", hindsight: bool = False, seed: int, n_repeats: int,
+    n_jobs: int = 1,
+) -> Comparison:  # fmt: skip
+    """Scores of all mechanisms of a task on the same splits, 70 % of the records for training.
+
+    Hindsight adds the setting of the best mean score at each epsilon: no private choice reaches it.
+    """
+    budgets = tuple(check_positive("epsilons", epsilon) for epsilon in epsilons)
+    work = partial(
+        _trial, problem=problem, epsilons=budgets, delta=check_probability("delta", delta),
+        neighboring=neighboring, hindsight=hindsight,
+    )  # fmt: skip
+    name = f"face-{problem.name}"
+    trials = run_trials(work, n_repeats, seed=seed, name=name, n_jobs=n_jobs)
+    keys = trials[0][0]
+    whole = {key: np.array([scores[key] for scores, _ in trials]) for key in keys}
+    private = tuple(m.name for m in applicable(problem.task, neighboring))
+    values = {method: whole[method, 0] for method, index in keys if index == 0}
+    for method in private if hindsight else ():
+        tried = np.array([whole[key] for key in keys if key[0] == method])
+        best = tried.mean(axis=1).argmax(axis=0)  # of the means: one setting for all splits
+        values[f"{method}, best"] = np.moveaxis(tried, 0, 2)[:, np.arange(len(budgets)), best]
+    warned = {m: np.array([w[m] for _, w in trials]).mean(axis=0) for m in private}
+    return Comparison(values, budgets, private, warned)
+
+
+def fit_costs(
+    problem: Problem, *, epsilon: float = 1.0, delta: float = 1e-5, repeats: int = 3
+) -> dict[str, tuple[float, float]]:
+    """Median processor seconds of a fit at the defaults, and its peak memory in megabytes."""
+    costs = {}
+    for found in applicable(problem.task):
+        seconds, peak = [], 0
+        for repeat in range(repeats + 1):
+            model = found.make(problem, epsilon=epsilon, delta=delta, random_state=repeat)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                if repeat == repeats:
+                    tracemalloc.start()
+                start = time.process_time()
+                model.fit(problem.X, problem.y)
+                seconds.append(time.process_time() - start)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        costs[found.name] = (float(np.median(seconds[:-1])), peak / 1e6)
+    return costs

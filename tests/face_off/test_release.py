@@ -1,0 +1,221 @@
+"""A release shows its noised numbers and what is public: files, card, errors and loaded model."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplit.face_off.mechanisms import MECHANISMS, Mechanism, applicable, mechanism
+from dplit.face_off.release import load_model, release
+from dplit.face_off.tables import Facts, TableError, load_problem, state_facts
+
+HEADER = ["age", "sex", "bmi", "cost", "ill"]
+RANGES = '{"age": [20, 100], "bmi": [10, 50], "cost": [0, 1000]}'
+STATED: dict[str, dict[str, Any]] = {
+    "regression": {"target": "cost", "categories": '{"sex": ["f", "m"], "ill": ["no", "yes"]}'},
+    "classification": {
+        "target": "ill",
+        "classes": '["no", "yes"]',
+        "categories": '{"sex": ["f", "m"]}',
+    },
+    "clustering": {"n_clusters": 2, "ignore": '["sex", "ill"]'},
+}
+READERS = [m for m in MECHANISMS if m.task in STATED]
+names = [f"{m.task} {m.name}" for m in READERS]
+
+
+def facts_of(task: str) -> Facts:
+    return state_facts(HEADER, bounds=RANGES, **STATED[task])
+
+
+def table(path: Path, n: int, last: list[str] | None = None) -> Path:
+    """Write n records of which the last may be another one."""
+    rng = np.random.default_rng(3)
+    rows = [
+        [f"{rng.uniform(20, 100):.13f}", str(rng.choice(["f", "m", ""])),
+         f"{rng.uniform(10, 50):.13f}", f"{rng.uniform(0, 1000):.13f}",
+         str(rng.choice(["no", "yes"]))]
+        for _ in range(n)
+    ]  # fmt: skip
+    if last is not None:
+        rows[-1] = last
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([HEADER, *rows])
+    return path
+
+
+def released(folder: Path, m: Mechanism, path: Path, seed: int | None, **changes: Any) -> Path:
+    facts = facts_of(m.task)
+    budget = {"epsilon": 0.5, "delta": 1e-5, "random_state": seed, **changes}
+    release(load_problem(path, facts), facts, m.name, folder, **budget)
+    return folder
+
+
+def masked(value: Any) -> Any:
+    """Return the shape of released numbers."""
+    if isinstance(value, dict):
+        return {key: masked(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [masked(item) for item in value]
+    return type(value).__name__ if isinstance(value, float) else value
+
+
+NASTY = [
+    ["1e308", "x", "-1e308", "1e308", "perhaps"],
+    ["", "", "", "", ""],
+    ["nan", '"', "inf", "text", "yes"],
+]
+
+
+@pytest.mark.parametrize("m", READERS, ids=names)
+def test_neighbours_release_the_same_files_but_for_the_noised_numbers(
+    tmp_path: Path, m: Mechanism
+) -> None:
+    """Equal seeds; kills a card or a model with anything that a record decides."""
+    folders = [released(tmp_path / "0", m, table(tmp_path / "0.csv", 60), 5)]
+    for i, last in enumerate(NASTY, 1):
+        path = table(tmp_path / f"{i}.csv", 60, last)
+        folders.append(released(tmp_path / str(i), m, path, 5))
+    models = [json.loads((f / "model.json").read_text()) for f in folders]
+    differing = 0
+    for folder, model in zip(folders[1:], models[1:], strict=True):
+        assert sorted(p.name for p in folder.iterdir()) == ["card.html", "card.json", "model.json"]
+        if "counts" not in (folder / "card.json").read_text():
+            assert card_of(folder) == card_of(folders[0])
+        differing += model["released"] != models[0]["released"]
+        assert masked(model.pop("released")) == masked(models[0]["released"])
+        assert model == {k: v for k, v in models[0].items() if k != "released"}
+    assert differing  # the comparison is not of constants
+
+
+def card_of(folder: Path) -> Any:
+    """Return the card without warnings, which may follow what is released with noise."""
+    card = json.loads((folder / "card.json").read_text())
+    return {k: v for k, v in card.items() if not k.startswith("warnings")}
+
+
+@pytest.mark.parametrize("m", applicable("regression", "add_remove"), ids=lambda m: m.name)
+def test_a_hidden_number_of_records_stands_nowhere(tmp_path: Path, m: Mechanism) -> None:
+    """Kills a count in the card; the control is replace_one, where the number is public."""
+    change = {"neighboring": "add_remove"}
+    paths = [table(tmp_path / f"{n}.csv", n) for n in (617, 618)]
+    one, two = (released(tmp_path / p.stem, m, p, 5, **change) for p in paths)
+    assert card_of(one) == card_of(two)
+    assert "617" not in (one / "card.json").read_text() + (one / "card.html").read_text()
+    kernel = mechanism("kernel_machine", "regression")
+    folder = released(tmp_path / "control", kernel, paths[0], 5)
+    assert "617" in json.loads((folder / "card.json").read_text())["guarantee"]
+
+
+@pytest.mark.parametrize("m", READERS, ids=names)
+def test_no_value_of_the_table_is_in_the_files(tmp_path: Path, m: Mechanism) -> None:
+    """As text, and as a number in encoded form; the control plants one of each."""
+    path = table(tmp_path / "a.csv", 60)
+    folder = released(tmp_path / "r", m, path, None)
+    texts = "".join(file.read_text() for file in folder.iterdir())
+    X = load_problem(path, facts_of(m.task)).X
+    entries = {struct.pack("d", x) for x in np.abs(X).ravel() if x not in (0.0, 1.0)}
+
+    def kept(text: str) -> int:
+        floats = {struct.pack("d", abs(float(t))) for t in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)}
+        raw = re.findall(r"\d+\.\d{13}", path.read_text())
+        return len(entries & floats) + sum(value in text for value in raw)
+
+    assert kept(texts) == 0
+    assert kept(f"{texts} {X[0, 0]!r} {path.read_text().splitlines()[1]}") >= 2
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
+@pytest.mark.parametrize("m", READERS, ids=names)
+def test_what_is_loaded_predicts_what_was_fitted(tmp_path: Path, m: Mechanism) -> None:
+    """Bit for bit: kills a lost digit, a lost attribute and another encoding."""
+    path, facts = table(tmp_path / "a.csv", 60, NASTY[0]), facts_of(m.task)
+    problem = load_problem(path, facts)
+    fitted = m.make(problem, epsilon=0.5, delta=1e-5, random_state=5)
+    fitted.fit(problem.X, None if m.task == "clustering" else problem.y)
+    loaded = load_model(released(tmp_path / "r", m, path, 5))
+    assert np.array_equal(loaded.predict_file(path), fitted.predict(problem.X))
+    with path.open(newline="") as file:
+        assert np.array_equal(loaded.predict(csv.DictReader(file)), fitted.predict(problem.X))
+    assert loaded.card["epsilon"] == 0.5
+
+
+def test_noise_comes_from_the_system_and_a_seed_is_told(tmp_path: Path) -> None:
+    """Kills a fixed seed: two releases agree with probability 0."""
+    m, path = mechanism("lloyd", "clustering"), table(tmp_path / "a.csv", 60)
+    one, two, seeded = (
+        json.loads((released(tmp_path / name, m, path, seed) / "model.json").read_text())
+        for name, seed in (("one", None), ("two", None), ("three", 1))
+    )
+    assert one["released"] != two["released"]
+    assert "operating system's entropy" in card_of(tmp_path / "one")["guarantee"]
+    assert "voids the guarantee" in card_of(tmp_path / "three")["guarantee"]
+    assert seeded["public"] == one["public"]
+
+
+def test_centres_are_told_in_the_units_of_the_table(tmp_path: Path) -> None:
+    m, path = mechanism("lloyd", "clustering"), table(tmp_path / "a.csv", 60)
+    model = load_model(released(tmp_path / "r", m, path, None, epsilon=1e5))
+    for row, center in zip(model.centers, model.estimator.cluster_centers_, strict=True):
+        assert list(row) == ["age", "bmi", "cost"]
+        assert row["age"] == pytest.approx(60.0 + 40.0 * center[0])
+
+
+def test_ten_records_are_released_with_a_warning_on_the_card(tmp_path: Path) -> None:
+    m = mechanism("kernel_machine", "regression")
+    folder = released(tmp_path / "r", m, table(tmp_path / "a.csv", 10), None)
+    card = json.loads((folder / "card.json").read_text())
+    told = card["warnings (from public numbers or from what is released)"]
+    assert "a constant may predict as well" in told[0]
+    page = (folder / "card.html").read_text()
+    assert told[0] in page
+    assert not re.search(r"src=|href=|<script", page)
+
+
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "another mechanism": ("forest", {}, "release of a regression must be one of"),
+    "another relation": (
+        "kernel_machine",
+        {"neighboring": "add_remove"},
+        "kernel_machine guarantees replace_one",
+    ),
+    "a budget": ("kernel_machine", {"epsilon": 0.0}, "epsilon must be positive"),
+    "a seed in the settings": (
+        "kernel_machine",
+        {"settings": {"random_state": 1, "bounds": [0, 1]}},
+        "settings must leave bounds, random_state to what is stated elsewhere",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_is_told_without_a_value_and_leaves_no_file(
+    tmp_path: Path, name: str
+) -> None:
+    wanted, changes, message = REFUSED[name]
+    facts = facts_of("regression")
+    problem = load_problem(table(tmp_path / "a.csv", 60), facts)
+    arguments = {"epsilon": 1.0, "delta": 1e-5, **changes}
+    with pytest.raises(ValueError, match=re.escape(message)) as told:
+        release(problem, facts, wanted, tmp_path / "r", **arguments)
+    assert not re.search(r"\d+\.\d{3}", str(told.value))
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_second_release_into_a_folder_is_refused(tmp_path: Path) -> None:
+    m, path = mechanism("lloyd", "clustering"), table(tmp_path / "a.csv", 60)
+    released(tmp_path / "r", m, path, None)
+    before = (tmp_path / "r" / "model.json").read_text()
+    with pytest.raises(TableError, match="another release from the same table costs another"):
+        released(tmp_path / "r", m, path, None)
+    assert (tmp_path / "r" / "model.json").read_text() == before
+    (tmp_path / "r" / "model.json").write_text('{"format": "other"}')
+    with pytest.raises(ValueError, match="must have the format"):
+        load_model(tmp_path / "r")

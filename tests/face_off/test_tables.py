@@ -1,0 +1,216 @@
+"""Facts about a table are stated; records change nothing but their own encoded row."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplit.face_off.tables import Facts, TableError, header_of, load_problem, state_facts
+
+HEADER = ["age", "sex", "bmi", "note", "cost"]
+STATED: dict[str, Any] = {
+    "target": "cost",
+    "bounds": '{"age": [20, 100], "bmi": [10, 50], "cost": [0, 1000]}',
+    "categories": '{"sex": ["f", "m"]}',
+    "ignore": '["note"]',
+}
+#: What a record may hold, however wrong; and what must come of it.
+NASTY: list[tuple[list[str], list[float]]] = [
+    (["60", "m", "30", "", "500"], [0.0, 0.0, 1.0, 0.0]),
+    (["1e308", "x", "-1e308", "", "9"], [1.0, 1.0, 0.0, -1.0]),  # clipped; unknown: the first
+    (["", "", "", "", ""], [0.0, 1.0, 0.0, 0.0]),  # the middle of the bounds
+    (["nan", "M", "inf", "", "nan"], [0.0, 1.0, 0.0, 1.0]),
+    (["1" * 5000, " m ", "text", 'a "quote", and\na line', "-inf"], [1.0, 0.0, 1.0, 0.0]),
+    (["\x00", "é", "1_000", "x" * 200_000, "1e999"], [0.0, 1.0, 0.0, 1.0]),
+    (["21"], [-0.975, 1.0, 0.0, 0.0]),  # too few fields
+    (["100", "m", "50", "", "0", "too", "many"], [1.0, 0.0, 1.0, 1.0]),
+]
+
+
+def written(path: Path, rows: list[list[str]], header: list[str] = HEADER) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def facts(**changes: Any) -> Facts:
+    return state_facts(HEADER, **{**STATED, **changes})
+
+
+@pytest.mark.parametrize("row", range(len(NASTY)))
+def test_a_record_changes_its_own_row_and_no_other(tmp_path: Path, row: int) -> None:
+    """Kills dropped rows, fills and ranges that look at other records, and a second route."""
+    plain = NASTY[0][0]
+    held, entries = NASTY[row]
+    one = load_problem(written(tmp_path / "a.csv", [plain] * 5), facts())
+    two = load_problem(written(tmp_path / "b.csv", [plain] * 2 + [held] + [plain] * 2), facts())
+    assert len(two.X) == len(one.X) == 5
+    np.testing.assert_allclose(two.X[2], entries, atol=1e-12)
+    others = [0, 1, 3, 4]
+    assert np.array_equal(one.X[others], two.X[others])
+    assert np.array_equal(one.y[others], two.y[others])
+    assert np.linalg.norm(two.X, axis=1).max() <= two.data_norm
+    assert np.all((two.box[0] <= two.X) & (two.X <= two.box[1]))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_first_line_says_how_fields_are_separated(tmp_path: Path, delimiter: str) -> None:
+    text = [delimiter.join(line) for line in (HEADER, ["60", "m", "30", "", "500"])]
+    (tmp_path / "a.csv").write_text("\ufeff" + "\r\n".join(text) + "\r\n\r\n", encoding="utf-8")
+    assert header_of(tmp_path / "a.csv") == HEADER
+    problem = load_problem(tmp_path / "a.csv", facts())
+    assert problem.X.tolist() == [[0.0, 0.0, 1.0, 0.0]]
+    assert problem.y.tolist() == [500.0]
+
+
+def test_all_that_is_missing_is_told_at_once_in_the_form_to_state_it() -> None:
+    with pytest.raises(TableError) as told:
+        state_facts(HEADER, target="cost", bounds='{"age": [20, 100]}')
+    lines = str(told.value).split("\n  ")
+    assert lines[0] == "to be stated, and never read from the records:"
+    form = json.loads(lines[2].partition("-p bounds '")[2][:-1])
+    assert form == {"age": [20, 100]} | {c: ["LOW", "HIGH"] for c in ("sex", "bmi", "note", "cost")}
+    assert "-p categories '{\"sex\": [\"VALUE\", \"VALUE\"]" in lines[3]
+    assert lines[4].endswith("""-p ignore '["sex", "bmi", "note"]'""")
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "not JSON": ({"bounds": "age: 3"}, "bounds must be JSON of the form"),
+    "a list": ({"bounds": "[1]"}, "bounds must be JSON of the form"),
+    "falling": ({"bounds": '{"age": [9, 1]}'}, "age must be two increasing numbers, got [9, 1]"),
+    "texts": ({"bounds": '{"age": ["LOW", 1]}'}, "age must be two increasing numbers"),
+    "infinite": ({"bounds": '{"age": [0, Infinity]}'}, "age must be two increasing numbers"),
+    "unknown": ({"ignore": '["notes"]'}, "notes is no column of the table (age, sex"),
+    "twice": ({"ignore": '["note", "sex"]'}, "sex is stated twice"),
+    "equal values": ({"categories": '{"sex": ["f", "f"]}'}, "sex must be a list of different"),
+    "three classes": ({"classes": "[1, 2, 3]"}, "classes must be two"),
+    "no clusters": ({"target": ""}, "how many clusters: -p n_clusters NUMBER"),
+    "no target": ({"target": "", "task": "regression"}, "which column is predicted: -p target"),
+    "no classes": ({"task": "classification"}, "the two classes: -p classes"),
+    "task": ({"task": "ranking"}, "task must be one of regression, classification, clustering"),
+    "fill": ({"fill": '{"sex": 1}'}, "fill of sex must be a number, for a column with bounds"),
+    "fill of a text": ({"fill": '{"age": "x"}'}, "fill of age must be a number"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_statement_is_refused_with_its_rule(name: str) -> None:
+    changes, message = WRONG[name]
+    with pytest.raises(TableError) as told:
+        facts(**changes)
+    assert message in str(told.value)
+
+
+def test_the_task_follows_from_what_is_stated() -> None:
+    """Kills an inference that looks at records: no file exists here."""
+    assert facts().task == "regression"
+    assert facts(classes='["a", "b"]').task == "classification"
+    ranges = '{"age": [20, 100], "bmi": [10, 50], "cost": [0, 1000]}'
+    assert facts(target="", bounds=ranges, n_clusters=3).task == "clustering"
+
+
+def test_one_class_and_a_constant_column_are_no_special_case(tmp_path: Path) -> None:
+    rows = [["20", "f", "30", "", "yes"]] * 4
+    stated = facts(classes='["no", "yes"]', bounds='{"age": [20, 100], "bmi": [10, 50]}')
+    problem = load_problem(written(tmp_path / "a.csv", rows), stated)
+    assert problem.y.tolist() == ["yes"] * 4
+    assert problem.public == {"classes": ("no", "yes")}
+    assert problem.X.tolist() == [[-1.0, 1.0, 0.0, 0.0]] * 4
+
+
+def test_classes_and_categories_may_be_numbers(tmp_path: Path) -> None:
+    rows = [["20", "2.0", "30", "", v] for v in ("1", "1.0", "0", "2", "x", "")]
+    stated = facts(
+        classes="[0, 1]", categories='{"sex": [1, 2]}', bounds='{"age": [20, 99], "bmi": [10, 50]}'
+    )
+    problem = load_problem(written(tmp_path / "a.csv", rows), stated)
+    assert problem.y.tolist() == [1, 1, 0, 0, 0, 0]
+    assert problem.X[:, 1:3].tolist() == [[0.0, 1.0]] * 6
+
+
+def test_a_fill_is_public_and_takes_the_place_of_the_middle(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", [["", "f", "", "", ""]])
+    problem = load_problem(path, facts(fill='{"age": 40, "cost": 7}'))
+    assert problem.X[0, 0] == -0.5
+    assert problem.y.tolist() == [7.0]
+
+
+def test_facts_survive_json() -> None:
+    one = facts()
+    two = Facts.from_json(json.loads(json.dumps(one.as_json())))
+    rows = [dict(zip(HEADER, row, strict=False)) for row, _ in NASTY]
+    assert np.array_equal(one.encode(rows), two.encode(rows))
+
+
+def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="file must be a CSV or Parquet file"):
+        header_of(tmp_path / "none.csv")
+    with pytest.raises(TableError, match="at least one record"):
+        load_problem(written(tmp_path / "a.csv", []), facts())
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    if "pyarrow" not in sys.modules:
+        with pytest.raises(TableError, match=r"pip install pyarrow, or write the table as CSV"):
+            header_of(tmp_path / "a.parquet")
+
+
+def test_parquet_is_read_in_batches_by_pyarrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in with pyarrow's names: the library is no dependency."""
+
+    class Column(list[Any]):
+        def to_pylist(self) -> list[Any]:
+            return list(self)
+
+    class File:
+        schema_arrow = types.SimpleNamespace(names=HEADER)
+
+        def __init__(self, path: Path) -> None:
+            assert path.name == "a.parquet"
+
+        def iter_batches(self, batch_size: int) -> Any:
+            for age in (60, None, float("nan")):
+                columns = [[age], ["m"], [10**30], [b"x"], [500]]
+                yield types.SimpleNamespace(columns=list(map(Column, columns)))
+
+    parquet = types.SimpleNamespace(ParquetFile=File)
+    monkeypatch.setitem(sys.modules, "pyarrow", types.SimpleNamespace(parquet=parquet))
+    (tmp_path / "a.parquet").write_bytes(b"")
+    problem = load_problem(tmp_path / "a.parquet", facts())
+    assert problem.X.tolist() == [[0.0, 0.0, 1.0, 1.0]] * 3
+    assert problem.y.tolist() == [500.0] * 3
+
+
+MILLION = """
+import resource, sys
+from dplit.face_off.tables import load_problem, state_facts
+facts = state_facts(["a", "b"], target="b", bounds='{"a": [0, 9], "b": [0, 9]}')
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+before = peak()
+problem = load_problem(sys.argv[1], facts)
+print(len(problem.X), float(problem.X.sum()), float(problem.y.sum()), peak() - before)
+"""
+
+
+def test_a_million_rows_are_streamed(tmp_path: Path) -> None:
+    """Sixteen megabytes of numbers, and not the hundreds that a million rows of text would be."""
+    path = tmp_path / "a.csv"
+    with path.open("w") as file:
+        file.write("a,b\n")
+        for _ in range(1000):
+            file.write("4.5,1\n9,2\n" * 500)
+    run = [sys.executable, "-c", MILLION, str(path)]
+    said = subprocess.run(run, capture_output=True, text=True, check=True)
+    rows, total, labels, megabytes = map(float, said.stdout.split())
+    assert (rows, total, labels) == (1e6, 5e5, 1.5e6)
+    assert said.stderr == ""  # no progress where no terminal is
+    assert megabytes < 80.0
