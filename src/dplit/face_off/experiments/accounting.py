@@ -1,0 +1,46 @@
+"""What the papers' own accounting would have claimed, and what is true, at one budget."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dplit.erm.pairs import hinge_pair
+from dplit.erm.release import hinge_scale, release_epsilon
+from dplit.features import orthonormal_blocks
+from dplit.mechanisms import gaussian_epsilon
+from dplit.projection.information import fixed_variance
+from dplit.projection.leakage import row_epsilon
+from dplit.random_features.release import printed_sigma
+from dplit.random_features.sensitivity import record_sensitivity
+from dplit.sketching.sensitivity import replace_l1_exact, spectral_sensitivity
+
+__all__ = ["printed_losses"]
+
+
+def printed_losses(*, epsilon: float, delta: float, n_records: int = 1000) -> dict[str, float]:
+    """True epsilon of what the papers would call epsilon (bits for projections); inf is none.
+
+    Values of a shifted minimiser; the repaired ridge fit (penalty 100, 200 coefficients) under the
+    noise of Algorithm 1; a sketch for k-means and one for components, a record replaced; one row of
+    ten columns behind a projection of 100 rows.
+    """
+    pair = hinge_pair(n_records=101, regularization=0.1)
+    shift = dict(scale=hinge_scale(
+        epsilon=epsilon, kappa=1.0, regularization=0.1, n_records=101, as_printed=True
+    ))  # fmt: skip
+    sigma = printed_sigma(n_components=200, epsilon=epsilon, delta=delta, eta=0.375)
+    moved = record_sensitivity(alpha=100.0, label_bound=1.0, n_records=n_records)
+    maps = orthonormal_blocks(10, 20, rng=np.random.default_rng(0))
+    ratio = replace_l1_exact(maps) / spectral_sensitivity(maps)
+    noise = fixed_variance(epsilon=epsilon, n_components=100)
+    row = dict(variance=noise, n_components=100, row_change=2.0 * 10**0.5)
+    return {
+        "erm, one value": release_epsilon(*pair.values([1.0]), **shift),
+        "erm, two values": release_epsilon(*pair.values([1.0, -1.0]), **shift),
+        "random_features, ridge": float(
+            gaussian_epsilon(delta=delta, sigma=sigma, sensitivity=moved)
+        ),
+        "sketching, k-means": epsilon,
+        "sketching, components": epsilon * ratio,
+        "projection, one row": row_epsilon(delta=delta, **row),
+    }
