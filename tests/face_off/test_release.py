@@ -124,7 +124,9 @@ def test_no_value_of_the_table_is_in_the_files(tmp_path: Path, m: Mechanism) -> 
     entries = {struct.pack("d", x) for x in np.abs(X).ravel() if x not in (0.0, 1.0)}
 
     def kept(text: str) -> int:
-        floats = {struct.pack("d", abs(float(t))) for t in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)}
+        floats = {
+            struct.pack("d", abs(float(t))) for t in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)
+        }
         raw = re.findall(r"\d+\.\d{13}", path.read_text())
         return len(entries & floats) + sum(value in text for value in raw)
 

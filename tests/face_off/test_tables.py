@@ -58,7 +58,7 @@ def test_a_record_changes_its_own_row_and_no_other(tmp_path: Path, row: int) -> 
     assert np.array_equal(one.X[others], two.X[others])
     assert np.array_equal(one.y[others], two.y[others])
     assert np.linalg.norm(two.X, axis=1).max() <= two.data_norm
-    assert np.all((two.box[0] <= two.X) & (two.X <= two.box[1]))
+    assert np.all((two.box[0] <= two.X) & (two.box[1] >= two.X))
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -78,7 +78,7 @@ def test_all_that_is_missing_is_told_at_once_in_the_form_to_state_it() -> None:
     assert lines[0] == "to be stated, and never read from the records:"
     form = json.loads(lines[2].partition("-p bounds '")[2][:-1])
     assert form == {"age": [20, 100]} | {c: ["LOW", "HIGH"] for c in ("sex", "bmi", "note", "cost")}
-    assert "-p categories '{\"sex\": [\"VALUE\", \"VALUE\"]" in lines[3]
+    assert '-p categories \'{"sex": ["VALUE", "VALUE"]' in lines[3]
     assert lines[4].endswith("""-p ignore '["sex", "bmi", "note"]'""")
 
 

@@ -216,4 +216,3 @@ def ceilings(problem: Problem) -> dict[str, Any]:
     if problem.task == "classification":
         plain = LogisticRegression(C=10.0, max_iter=2000)
     return {"linear": plain, "kernel": make_pipeline(lifted, plain)}
-

@@ -109,7 +109,7 @@ class Facts:
         if column in self.categories:
             place = _place(self.categories[column])
             units = np.eye(len(self.categories[column])).tolist()
-            return lambda value: units[place(value)]  # type: ignore[no-any-return]
+            return lambda value: units[place(value)]
         number, (low, high) = self._number(column), self.bounds[column]
         middle, half = low / 2 + high / 2, high / 2 - low / 2
         return lambda value: (min(max((number(value) - middle) / half, -1.0), 1.0),)
@@ -318,7 +318,7 @@ def _opened(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
 
 def _parquet(path: Path) -> tuple[list[str], Iterator[Sequence[Any]]]:
     try:
-        from pyarrow import parquet
+        from pyarrow import parquet  # type: ignore[import-not-found]
     except ImportError as error:
         raise TableError(
             "Parquet files are read by pyarrow, which is not installed: pip install pyarrow, or "

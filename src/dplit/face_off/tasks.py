@@ -87,9 +87,7 @@ def _four_nine(source: str) -> Problem:
 
 def _parity(source: str) -> Problem:
     X, y = datasets.load_digits(return_X_y=True)
-    return _problem(
-        "digits parity", "classification", X, y % 2, {"classes": (0, 1)}, (0.0, 16.0)
-    )
+    return _problem("digits parity", "classification", X, y % 2, {"classes": (0, 1)}, (0.0, 16.0))
 
 
 def _moons(source: str) -> Problem:
