@@ -25,22 +25,22 @@ def printed_losses(*, epsilon: float, delta: float, n_records: int = 1000) -> di
     ten columns behind a projection of 100 rows.
     """
     pair = hinge_pair(n_records=101, regularization=0.1)
-    shift = {"scale": hinge_scale(
+    scale = hinge_scale(
         epsilon=epsilon, kappa=1.0, regularization=0.1, n_records=101, as_printed=True
-    )}  # fmt: skip
+    )
     sigma = printed_sigma(n_components=200, epsilon=epsilon, delta=delta, eta=0.375)
     moved = record_sensitivity(alpha=100.0, label_bound=1.0, n_records=n_records)
     maps = orthonormal_blocks(10, 20, rng=np.random.default_rng(0))
     ratio = replace_l1_exact(maps) / spectral_sensitivity(maps)
     noise = fixed_variance(epsilon=epsilon, n_components=100)
-    row = {"variance": noise, "n_components": 100, "row_change": 2.0 * 10**0.5}
+    row = row_epsilon(delta=delta, variance=noise, n_components=100, row_change=2.0 * 10**0.5)
     return {
-        "erm, one value": release_epsilon(*pair.values([1.0]), **shift),
-        "erm, two values": release_epsilon(*pair.values([1.0, -1.0]), **shift),
+        "erm, one value": release_epsilon(*pair.values([1.0]), scale=scale),
+        "erm, two values": release_epsilon(*pair.values([1.0, -1.0]), scale=scale),
         "random_features, ridge": float(
             gaussian_epsilon(delta=delta, sigma=sigma, sensitivity=moved)
         ),
         "sketching, k-means": epsilon,
         "sketching, components": epsilon * ratio,
-        "projection, one row": row_epsilon(delta=delta, **row),
+        "projection, one row": row,
     }
