@@ -34,6 +34,7 @@ PAPERS = {
     "sketching": "Chatalic et al. (2022)",
     "margin": "Bassily, Mohri and Suresh (2022)",
     "random_features": "Liao, Needell, Schaeffer and Xue (2025)",
+    "face_off": "all five (face-off)",
 }
 SEVERITIES = ("privacy-breaking", "result-changing", "cosmetic")
 
