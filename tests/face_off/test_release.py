@@ -186,7 +186,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "another relation": (
         "kernel_machine",
         {"neighboring": "add_remove"},
-        "kernel_machine guarantees replace_one",
+        "neighboring of kernel_machine must be one of ['replace_one']",
     ),
     "a budget": ("kernel_machine", {"epsilon": 0.0}, "epsilon must be positive"),
     "a seed in the settings": (

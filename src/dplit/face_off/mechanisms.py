@@ -21,7 +21,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
-from dplit._checks import check_choice, check_neighboring
+from dplit._checks import check_choice
 from dplit._estimators import RandomState, spawn_generators
 from dplit._exact import exact_gram, gram_rounding, grid_rows
 from dplit.baselines import NoisyGradientRegressor, PrivateLloyd, SufficientStatisticsRegressor
@@ -82,11 +82,7 @@ class Mechanism:
         settings : mapping, optional
             Public settings of the estimator, which replace its defaults.
         """
-        if check_neighboring(neighboring) not in self.relations:
-            raise ValueError(
-                f"{self.name} guarantees {' and '.join(self.relations)}, got "
-                f"neighboring={neighboring!r}"
-            )
+        check_choice(f"neighboring of {self.name}", neighboring, self.relations)
         facts = {**problem.public, "epsilon": epsilon, "random_state": random_state}
         if len(self.relations) > 1:
             facts["neighboring"] = neighboring

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dplit._checks import check_positive, check_probability
-from dplit.face_off.mechanisms import applicable, ceilings
+from dplit.face_off.mechanisms import Mechanism, applicable, ceilings
 from dplit.face_off.tables import Array, Problem
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
@@ -73,7 +73,7 @@ def _trivial(problem: Problem, rows: np.ndarray) -> float:
 
 def _trial(
     trial: Trial, *, problem: Problem, epsilons: Sequence[float], delta: float, neighboring: str,
-    hindsight: int,
+    hindsight: int, mechanisms: Sequence[Mechanism],
 ) -> tuple[dict[_Key, list[float]], dict[str, list[bool]]]:  # fmt: skip
     order = trial.stream("data").permutation(len(problem.X))
     cut = int(0.7 * len(order))
@@ -83,7 +83,7 @@ def _trial(
     for name, plain in ceilings(problem).items():
         value = score(problem, plain.fit(problem.X[train], problem.y[train]), test)
         scores[f"{name}, not private", 0] = [value] * len(epsilons)
-    for found in applicable(problem.task, neighboring):
+    for found in mechanisms:
         settings = [{}, *(found.settings(problem) if trial < hindsight else [])]
         for index, setting in enumerate(settings):
             scores[found.name, index] = []
@@ -105,23 +105,24 @@ def _trial(
 def compare(
     problem: Problem, *, epsilons: Sequence[float], delta: float = 1e-5,
     neighboring: str = "replace_one", hindsight: int = 0, seed: int, n_repeats: int,
-    n_jobs: int = 1,
+    n_jobs: int = 1, mechanisms: Sequence[Mechanism] | None = None,
 ) -> Comparison:  # fmt: skip
-    """Scores of all mechanisms of a task on the same splits, 70 % of the records for training.
+    """Scores of mechanisms (by default all of the task) on the same splits, 70 % for training.
 
     In the first ``hindsight`` repeats all settings are tried, and the best at each epsilon (by its
     mean over them) is kept beside the default: no private choice reaches it.
     """
+    chosen = applicable(problem.task, neighboring) if mechanisms is None else mechanisms
     budgets = tuple(check_positive("epsilons", epsilon) for epsilon in epsilons)
     work = partial(
         _trial, problem=problem, epsilons=budgets, delta=check_probability("delta", delta),
-        neighboring=neighboring, hindsight=hindsight,
+        neighboring=neighboring, hindsight=hindsight, mechanisms=chosen,
     )  # fmt: skip
     name = f"face-off-{problem.name}"
     trials = run_trials(work, n_repeats, seed=seed, name=name, n_jobs=n_jobs)
     keys = trials[0][0]
     whole = {key: np.array([s[key] for s, _ in trials if key in s]) for key in keys}
-    private = tuple(m.name for m in applicable(problem.task, neighboring))
+    private = tuple(found.name for found in chosen)
     values = {method: whole[method, 0] for method, index in keys if index == 0}
     for method in private if hindsight else ():
         tried = np.array([whole[key][:hindsight] for key in keys if key[0] == method])
