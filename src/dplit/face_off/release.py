@@ -58,8 +58,9 @@ class ReleasedModel:
         Values are read as those of the table were: clipped, filled, unknown categories as the first
         one.
         """
-        X = self.facts.encode(rows)
-        return np.asarray(self.estimator.predict(X))
+        held = list(rows)
+        columns = {c: [row.get(c) for row in held] for c in self.facts.columns}
+        return np.asarray(self.estimator.predict(self.facts.encode(columns)))
 
     def predict_file(self, file: str | os.PathLike[str]) -> np.ndarray:
         """Return the predictions for the rows of a CSV or Parquet file with the same columns."""

@@ -14,10 +14,10 @@ import math
 import os
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -95,24 +95,21 @@ class Facts:
         """Return the facts that `as_json` wrote."""
         return cls(**facts)
 
-    def encode(self, rows: Iterable[Mapping[str, Any]]) -> Array:
-        """Return rows, given as mappings of column to value, as an array (n, d) in the box."""
-        coders = [self._coder(column) for column in self.columns]
-        coded = [
-            [x for c, code in zip(self.columns, coders, strict=True) for x in code(row.get(c))]
-            for row in rows
-        ]
-        return np.array(coded).reshape(len(coded), len(self.box[0]))
-
-    def _coder(self, column: str) -> Callable[[Any], Sequence[float]]:
-        """Return what maps one value of a column to its entries."""
-        if column in self.categories:
-            place = _place(self.categories[column])
-            units = np.eye(len(self.categories[column])).tolist()
-            return lambda value: units[place(value)]
-        number, (low, high) = self._number(column), self.bounds[column]
-        middle, half = low / 2 + high / 2, high / 2 - low / 2
-        return lambda value: (min(max((number(value) - middle) / half, -1.0), 1.0),)
+    def encode(self, columns: Mapping[str, Sequence[Any]]) -> Array:
+        """Return values, given by column, as an array (n, d) in the box, every row by itself."""
+        parts = []
+        for column in self.columns:
+            values = columns[column]
+            if column in self.categories:
+                place = _place(self.categories[column])
+                units = np.eye(len(self.categories[column]))
+                parts.append(units[[place(value) for value in values]])
+            else:
+                number, (low, high) = self._number(column), self.bounds[column]
+                numbers = np.array([number(value) for value in values]).reshape(-1, 1)
+                unit = (numbers - (low / 2 + high / 2)) / (high / 2 - low / 2)
+                parts.append(np.clip(unit, -1.0, 1.0))
+        return np.hstack(parts)
 
     def _number(self, column: str) -> Callable[[Any], float]:
         """Return what maps one value of a numeric column to a number in its bounds."""
@@ -364,13 +361,12 @@ def load_problem(file: str | os.PathLike[str], facts: Facts) -> Problem:
     with _opened(Path(file)) as (header, rows):
         numbers, labels = array("d"), array("d")
         label = facts._label()
-        target = header.index(facts.target) if facts.target else None
         while chunk := list(islice(rows, _CHUNK)):
-            named = [dict(zip(header, row, strict=False)) for row in chunk]
-            numbers.frombytes(facts.encode(named).tobytes())
-            if target is not None:
-                ours = [row[target] if target < len(row) else None for row in chunk]
-                labels.extend(float(label(value)) for value in ours)
+            columns = dict(zip_longest(header, islice(zip_longest(*chunk), len(header))))
+            columns = {name: values or (None,) * len(chunk) for name, values in columns.items()}
+            numbers.frombytes(facts.encode(columns).tobytes())
+            if facts.target:
+                labels.extend(float(label(value)) for value in columns[facts.target])
             _progress(len(labels) or len(numbers) // len(facts.box[0]))
     if not numbers:
         raise TableError("the table must have at least one record")
