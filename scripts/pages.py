@@ -39,7 +39,7 @@ PAPERS = {
     "random_features": "Liao, Needell, Schaeffer and Xue (2025)",
 }
 #: Columns of the index.
-INDEX = ("claim", "statement", "verdict", "status", "functions", "tests", "note")
+INDEX = ("claim", "statement", "verdict", "status", "tests", "note")
 SEVERITIES = ("privacy-breaking", "result-changing", "cosmetic")
 
 
@@ -72,9 +72,10 @@ def _menu(name: str, label: str, values: Iterable[str], shown: Callable[[str], s
 
 
 def natural(record: Record) -> tuple[Any, ...]:
-    """Return the key by which records stand as in the papers: eq2 before eq14, papers by year."""
+    """Return the key by which records stand: papers by year, eq2 before eq14, ours at the end."""
     parts = re.split(r"(\d+)", record["id"])
-    return (*_by_year(record["slug"]), [int(p) if p.isdigit() else p for p in parts])
+    ours = "-beyond-" in record["id"]
+    return (*_by_year(record["slug"]), ours, [int(p) if p.isdigit() else p for p in parts])
 
 
 def _functions(record: Record, package: Path) -> str:
@@ -92,11 +93,11 @@ def _row(record: Record, package: Path) -> str:
     tests = f'<a href="tests/{record["slug"]}.html#test-{record["id"]}">{len(record["tests"])}</a>'
     cells = [
         chapter_link(record, record["id"]),
-        f"{escape(record['place'])}: {escape(record['title'])}",
+        f"{escape(record['place'])}: {escape(record['title'])}"
+        f'<div class="dplit-functions">{_functions(record, package)}</div>',
         f'<span class="dplit-verdict">{escape(record["verdict"])}</span>'
         + (f' <span class="dplit-severity">{escape(severity)}</span>' if severity else ""),
         escape(status),
-        _functions(record, package),
         tests,
         escape(note),
     ]

@@ -114,7 +114,7 @@ def pages(package: Path) -> dict[str, str]:
         members = "   :members:\n" + (INHERITED if name.endswith(ESTIMATORS) else "")
         block = f"```{{eval-rst}}\n.. automodule:: {name}\n{members}```\n"
         table = _claims_table(name, borne[name]) if name in borne else ""
-        parts = (f"# `{name}`\n", table, block, _rooms(name, documented))
+        parts = (f"# {page_name(name)}\n", table, block, _rooms(name, documented))
         told[f"{page_name(name)}.md"] = "\n".join(part for part in parts if part)
     return told
 
