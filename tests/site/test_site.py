@@ -50,7 +50,6 @@ TOO_LONG = {
     "margin": (35, 60, 6000, 3),
     "projection": (46, 24, 5900, 2),
     "sketching": (77, 12, 9500, 3),
-    "random_features": (41.5, 20, 5400, 2),
 }
 CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/")]
 
