@@ -203,24 +203,31 @@ def private_choices(
     n_trials: int, *, epsilon: float, delta: float = 1e-6, n_samples: int = 2000,
     n_features: int = 20, size: int = 11, seed: int = 0, n_test: int = 4000,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Margins of private choices, their errors on fresh records, and those of a margin given.
+    """Margins of private choices, their errors on fresh records, and those of the estimator (n, 2).
 
-    The least error is 0.05. The margin given is the estimator's default: ``margin=None``.
+    The least error is 0.05. The estimator's margin is given (``None``) or chosen by its errors.
     """
     grid = margin_grid(radius=1.0, data_norm=1.0, size=size)
-    budget = {"epsilon": epsilon, "delta": delta, "data_norm": 1.0}
-    margins, errors, given = [], [], []
+    margins, errors, fitted = [], [], []
     for trial in range(check_integer("n_trials", n_trials)):
         name = f"margin-private-choice-{epsilon:g}"
         data, noise = (stream(seed, name, role, trial) for role in ("data", "noise"))
         X, y = margin_data(n_samples, n_features, margin=0.4, flips=0.05, rng=data)
-        choice = _choose_margin(X, y, margins=grid, radius=1.0, rng=noise, inflation=1.0, **budget)
+        choice = _choose_margin(
+            X, y, margins=grid, radius=1.0, data_norm=1.0, epsilon=epsilon, delta=delta,
+            rng=noise, inflation=1.0,
+        )  # fmt: skip
         T, labels = margin_data(n_test, n_features, margin=0.4, flips=0.05, rng=data)
         margins.append(choice.margin)
         errors.append(float(zero_one_loss(labels * (T @ choice.weights)).mean()))
-        default = PrivateMarginClassifier(**budget, random_state=noise).fit(X, y)
-        given.append(1.0 - default.score(T, labels))
-    return np.array(margins), np.array(errors), np.array(given)
+        models = [
+            PrivateMarginClassifier(
+                epsilon=epsilon, delta=delta, data_norm=1.0, margin=margin, random_state=noise
+            )
+            for margin in (None, "private")
+        ]
+        fitted.append([1.0 - model.fit(X, y).score(T, labels) for model in models])
+    return np.array(margins), np.array(errors), np.array(fitted)
 
 
 def u_shape(values: ArrayLike) -> bool:
