@@ -74,7 +74,7 @@ def _additive_scale(
     """Standard deviation of the noise: that of [-1, 1] times half the width of ``clip``.
 
     ``calibration`` is (9) of the paper, or the least noise that meets the budget (``"exact"``, at
-    most 2.5 bits). Noise does not care for the origin: entries in [0, 1] need half of it.
+    most 3 bits). Noise does not care for the origin: entries in [0, 1] need half of it.
 
     >>> round(_additive_scale(epsilon=0.5, clip=(0, 1)), 12)
     0.5
