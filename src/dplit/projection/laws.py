@@ -32,7 +32,6 @@ from dplit.projection.regression import (
     Spectrum,
     _check_pair,
     ridge_coefficients,
-    ridge_error,
     ridge_objective,
 )
 
