@@ -9,7 +9,7 @@ their random numbers. Under the repaired noise both schemes are corrected in the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigvalsh
 
 from dplit._checks import Array, check_choice, check_integer, check_positive
+from dplit.projection.experiments.moments import moment_errors
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import (
     _additive_moments,
@@ -140,7 +141,7 @@ class _ErrorCurves(Runs):
 
     Those of projections are exact conditional means; ``drawn`` has one exact draw each. "<response>
     best repaired" has the n' of the least mean, which only an oracle knows; "additive corrected",
-    "log corrected" and "full corrected" are draws.
+    "log corrected", "full corrected" and "moments" are draws.
     """
 
     axis: Array
@@ -148,6 +149,11 @@ class _ErrorCurves(Runs):
     components: Mapping[str, Array]
     snr: Mapping[str, Array]
     floor: Array  # f(X) squared, what (13) subtracts
+
+
+def _weights(responses: Iterable[str]) -> Array:
+    """Return the weights of (X theta, w) in the responses, one row each."""
+    return np.array([[RESPONSES[name].coefficient_sd, 1.0] for name in responses])
 
 
 @dataclass
@@ -161,12 +167,14 @@ class _Moments:
     noisy_cross: Array
     energy: Array
     peak: Array
+    largest: Array  # of the responses, absolutely
 
     @classmethod
     def empty(cls, d: int) -> _Moments:
         square, pair = np.zeros((d, d)), np.zeros((d, 2))
         zero = np.zeros(d)
-        return cls(square, pair, np.zeros((2, 2)), square.copy(), pair.copy(), zero, zero.copy())
+        noisy, most = (square.copy(), pair.copy()), np.zeros(len(RESPONSES))
+        return cls(square, pair, np.zeros((2, 2)), *noisy, zero, zero.copy(), most)
 
     def add(self, X: Array, noise: Array | None, signals: Array) -> None:
         self.gram += X.T @ X
@@ -174,6 +182,8 @@ class _Moments:
         self.inner += signals.T @ signals
         self.energy += np.sum(X**2, axis=0)
         np.maximum(self.peak, np.max(X**2, axis=0), out=self.peak)
+        responses = signals @ _weights(RESPONSES).T
+        np.maximum(self.largest, np.abs(responses).max(axis=0), out=self.largest)
         if noise is not None:
             released = X + noise
             self.noisy_gram += released.T @ released
@@ -184,7 +194,7 @@ class _Moments:
         return float(np.min(self.energy - self.peak))
 
     def spectra(self, responses: Sequence[str]) -> dict[str, Spectrum]:
-        weights = np.array([[RESPONSES[name].coefficient_sd, 1.0] for name in responses])
+        weights = _weights(responses)
         energies = np.einsum("ki,ij,kj->k", weights, self.inner, weights)
         found = _spectra_from_moments(self.gram, self.cross @ weights.T, energies)
         return dict(zip(responses, found, strict=True))
@@ -192,7 +202,7 @@ class _Moments:
     def additive_errors(
         self, spectra: Mapping[str, Spectrum], n: int, sigma: float
     ) -> dict[str, float]:
-        weights = np.array([[RESPONSES[name].coefficient_sd, 1.0] for name in spectra])
+        weights = _weights(spectra)
         energies = np.einsum("ki,ij,kj->k", weights, self.inner, weights)
         basis, cross = next(iter(spectra.values())).basis, self.noisy_cross @ weights.T
         fits = _fits(self.noisy_gram, cross, energies, n, sigma**2)
@@ -272,6 +282,10 @@ class _Point:
                 draw = projection_errors(problem, penalty=lam, n_components=rows, size=1, rng=rng)
                 self.drawn[key] = float(draw[0])
 
+    def moments(self, errors: Mapping[str, float]) -> None:
+        """Fill the fits on noisy second moments."""
+        self.errors |= {f"{name} moments": value for name, value in errors.items()}
+
     def best(self, spectra: Mapping[str, Spectrum], epsilon: float, n: int) -> None:
         """Fill the best repaired projection."""
         for name, problem in spectra.items():
@@ -295,6 +309,16 @@ def _repair(
                 point.errors[f"{name} {scheme} corrected"] = error
 
 
+def _noisy_moments(
+    moments: _Moments, spectra: Mapping[str, Spectrum], n: int, epsilons: Sequence[float],
+    trial: Trial, which: str,
+) -> list[dict[str, float]]:  # fmt: skip
+    rng = stream(trial.seed, f"proj-beyond-moments-{which}", "noise", int(trial))
+    largest = dict(zip(RESPONSES, moments.largest.tolist(), strict=True))
+    bounds = [largest[name] for name in spectra]
+    return moment_errors(spectra, n_samples=n, largest=bounds, epsilons=epsilons, rng=rng)
+
+
 def _row_trial(
     trial: Trial, positions: tuple[int, ...], responses: tuple[str, ...]
 ) -> list[_Point]:
@@ -311,6 +335,7 @@ def _row_trial(
             for name, problem in spectra.items():
                 point.project(name, problem, epsilon, sizes, sketch)
             point.best(spectra, epsilon, n)
+            point.moments(_noisy_moments(moments, spectra, n, [epsilon], trial, "rows")[0])
             _repair([point], spectra, [epsilon], sizes, repair)
             points.append(point)
     return points
@@ -335,6 +360,9 @@ def _budget_trial(
     for point, sigma, pair in zip(points, sigmas, released, strict=True):
         point.errors |= _named(spectra, *_fits(*pair, energies, n, sigma**2))
     _repair(points, spectra, epsilons, sizes, repair)
+    found = _noisy_moments(moments, spectra, n, epsilons, trial, "budgets")
+    for point, errors in zip(points, found, strict=True):
+        point.moments(errors)
     return points
 
 
