@@ -16,8 +16,6 @@ from dplit.projection.information import capacity_bracket
 from dplit.projection.regression import spectrum
 from dplit.streams import stream
 
-CLAIM = pytest.mark.claim("proj-beyond-moments")
-
 
 def _binned(means):
     """Probabilities of fifty bins of unit normals with these means, one row each."""
@@ -25,7 +23,7 @@ def _binned(means):
     return np.diff(norm.cdf(edges, means[:, None]), axis=1, prepend=0, append=1)
 
 
-@CLAIM
+@pytest.mark.claim("proj-beyond-moments")
 @pytest.mark.parametrize(("epsilon", "d", "bound"), [(0.2, 1, 1.0), (0.5, 3, 2.0), (1.0, 2, 0.5)])
 def test_no_prior_on_an_entry_leaks_more_than_the_budget(epsilon, d, bound):
     """Blahut and Arimoto on the channel of the worst table: others at 1, response at its bound."""
@@ -37,14 +35,14 @@ def test_no_prior_on_an_entry_leaks_more_than_the_budget(epsilon, d, bound):
     assert capacity_bracket(channel, tolerance=1e-3).lower <= epsilon
 
 
-@CLAIM
+@pytest.mark.claim("proj-beyond-moments")
 def test_a_small_budget_is_used_up():
     noise = moment_variances(epsilon=0.2, n_features=800, response_bound=60.0, energy=800.0)
     power = 799 / noise.gram + 60.0**2 / noise.cross
     assert 0.99 * 0.2 < peak_capacity(power**-0.5).lower < 0.2
 
 
-@CLAIM
+@pytest.mark.claim("proj-beyond-moments")
 @pytest.mark.parametrize("energy", [0.1, 3.0, 800.0])
 def test_the_split_is_the_best_one(energy):
     """Against a numerical minimum over all pairs that meet the budget."""
@@ -61,7 +59,7 @@ def test_the_split_is_the_best_one(energy):
     assert noise.gram * energy + noise.cross == pytest.approx(best, rel=1e-8)
 
 
-@CLAIM
+@pytest.mark.claim("proj-beyond-moments")
 def test_fits_have_the_law_of_the_naive_ones():
     """Two-sample test, 1,000 draws, false alarm 1e-4: sees 0.7 of the noise in either moment."""
     rng = stream(5, "test-moments", "data")
