@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scripts import chapters, claims, pages, pairs, render
+from scripts import chapters, claims, pages, pairs, reference, render
 from scripts.files import BuildError, digest_bytes, digest_file, digest_files, read_json, write_json
 from scripts.layout import Layout
 
@@ -61,9 +61,10 @@ def record_parts(layout: Layout) -> dict[str, str]:
 
 
 def _pages_digest(layout: Layout) -> str:
-    names = ["claims.md", "errata.md", "run_times.md"]
+    names = ["claims.md", "errata.md", "run_times.md", "scoreboard.md"]
     names += [f"tests/{slug}.md" for slug in layout.slugs()]
     files = [layout.claims, *(layout.book / name for name in names)]
+    files += sorted((layout.book / "reference").glob("*.md"))
     return digest_bytes("".join(digest_file(path) for path in files).encode())
 
 
@@ -74,6 +75,7 @@ def make_records(layout: Layout) -> None:
     if read_json(memory) == {**parts, "pages": _pages_digest(layout)}:
         return
     pages.write_pages(layout, claims.collect(layout))
+    reference.write_reference(layout)
     write_json(memory, {**parts, "pages": _pages_digest(layout)})
 
 

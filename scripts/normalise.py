@@ -221,7 +221,8 @@ def function_links(function: str, package: Path) -> tuple[str, str]:
         raise BuildError(f"{function} is not in a module of {package.name}")
     inner = function.removeprefix(module + ".")
     home = defining_module(module, inner.partition(".")[0], package)
-    return f"../api.html#{function}", f"../../_modules/{home.replace('.', '/')}.html#{inner}"
+    page = f"../reference/{module.partition('.')[2]}.html#{function}"
+    return page, f"../../_modules/{home.replace('.', '/')}.html#{inner}"
 
 
 FORMULA = re.compile(r"\$(?=[^\s$])([^$<\n]*[^\s$<])\$(?!\d)")
@@ -298,6 +299,26 @@ def link_badges(
         output["data"]["text/html"] = text[: place.end(1)] + links + text[place.start(2) :]
 
 
+TARGET = re.compile(r"^\(([a-z0-9_-]+)\)=$", re.MULTILINE)
+
+
+def index_claims(notebook: dict[str, Any]) -> None:
+    """Put each claim's place and id into the book's index, so that a search leads to its anchor."""
+    places = {record["id"]: record["place"] for record in records(notebook, CLAIM)}
+
+    def entry(found: re.Match[str]) -> str:
+        identifier = found[1]
+        if identifier not in places:
+            return found[0]
+        place = re.sub(r"[;!$`\\]", " ", places[identifier])
+        terms = [identifier] if place == "beyond the paper" else [place, identifier]
+        return "".join(f"```{{index}} single: ! {term}\n```\n" for term in terms) + found[0]
+
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = TARGET.sub(entry, join(cell["source"]))
+
+
 def add_download(notebook: dict[str, Any], slug: str) -> None:
     """Append the offer of the clean notebook to the chapter."""
     text = (
@@ -354,6 +375,7 @@ def normalise(
         write_explorables(notebook)
         name_folds(notebook)
         link_badges(notebook, tested, package, resolutions)
+        index_claims(notebook)
         add_download(notebook, slug)
     except BuildError as error:
         raise BuildError(f"{slug}: {error}") from error

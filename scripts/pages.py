@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import html
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from scripts.chapters import load_state
@@ -12,7 +15,7 @@ from scripts.claims import Record
 from scripts.files import write_text
 from scripts.layout import Layout
 from scripts.marks import MarkedTest, marked_tests
-from scripts.normalise import typeset
+from scripts.normalise import function_links, typeset
 
 VERDICTS = {
     "defined": "the object is computed by our function, and an example is excluded",
@@ -36,6 +39,8 @@ PAPERS = {
     "random_features": "Liao, Needell, Schaeffer and Xue (2025)",
     "face_off": "all five (face-off)",
 }
+#: Columns of the index.
+INDEX = ("claim", "statement", "verdict", "status", "tests", "note")
 SEVERITIES = ("privacy-breaking", "result-changing", "cosmetic")
 
 
@@ -67,14 +72,30 @@ def _menu(name: str, label: str, values: Iterable[str], shown: Callable[[str], s
     )
 
 
-def _row(record: Record) -> str:
+def natural(record: Record) -> tuple[Any, ...]:
+    """Return the key by which records stand: papers by year, eq2 before eq14, ours at the end."""
+    parts = re.split(r"(\d+)", record["id"])
+    ours = "-beyond-" in record["id"]
+    return (*_by_year(record["slug"]), ours, [int(p) if p.isdigit() else p for p in parts])
+
+
+def _functions(record: Record, package: Path) -> str:
+    links = []
+    for function in record["functions"]:
+        address = function_links(function, package)[0].removeprefix("../")
+        links.append(f'<a href="{address}"><code>{escape(function.split(".")[-1])}</code></a>')
+    return ", ".join(links)
+
+
+def _row(record: Record, package: Path) -> str:
     status = STATUS[record["status"]]
     severity = record["severity"] or ""
     note = record["note"] or (record["reason"] or "")
     tests = f'<a href="tests/{record["slug"]}.html#test-{record["id"]}">{len(record["tests"])}</a>'
     cells = [
         chapter_link(record, record["id"]),
-        f"{escape(record['place'])}: {escape(record['title'])}",
+        f"{escape(record['place'])}: {escape(record['title'])}"
+        f'<div class="dplit-functions">{_functions(record, package)}</div>',
         f'<span class="dplit-verdict">{escape(record["verdict"])}</span>'
         + (f' <span class="dplit-severity">{escape(severity)}</span>' if severity else ""),
         escape(status),
@@ -84,7 +105,8 @@ def _row(record: Record) -> str:
     data = {"paper": record["slug"], "kind": record["kind"], "verdict": record["verdict"]}
     data |= {"severity": severity, "status": status}
     attributes = " ".join(f'data-{key}="{escape(value)}"' for key, value in data.items())
-    body = "".join(f"<td>{cell}</td>" for cell in cells)
+    named = zip(INDEX, cells, strict=True)
+    body = "".join(f'<td data-column="{column}">{cell}</td>' for column, cell in named)
     return (
         f'<tr id="row-{record["id"]}" class="dplit-row dplit-{record["status"]}" {attributes}>'
         f"{body}</tr>"
@@ -105,7 +127,7 @@ def _present(records: Sequence[Record], key: str, order: Iterable[str]) -> list[
     return [v for v in order if v in values] + sorted(values - set(order))
 
 
-def index_page(records: Sequence[Record]) -> str:
+def index_page(records: Sequence[Record], package: Path) -> str:
     """Return the index of all claims: counts by verdict and status, then one row per claim."""
     verdicts = _present(records, "verdict", VERDICTS)
     states = [s for s in STATUS if any(r["status"] == s for r in records)]
@@ -117,7 +139,7 @@ def index_page(records: Sequence[Record]) -> str:
         rows.append(f"<tr>{''.join(cells)}<td>{escape(VERDICTS[verdict])}</td></tr>")
     head = ["verdict", *(STATUS[state] for state in states), "meaning"]
     menus = (
-        _menu("paper", "Paper", sorted({r["slug"] for r in records}), paper)
+        _menu("paper", "Paper", sorted({r["slug"] for r in records}, key=_by_year), paper)
         + _menu("kind", "Kind", sorted({r["kind"] for r in records}))
         + _menu("verdict", "Verdict", verdicts)
         + _menu("severity", "Severity", _present(records, "severity", SEVERITIES))
@@ -125,9 +147,10 @@ def index_page(records: Sequence[Record]) -> str:
     )
     form = (
         f'<form class="dplit-filters" data-filters hidden>{menus}'
+        '<label>Words <input type="search" data-words placeholder="Lemma 9, hinge, ..."></label> '
         f'<output aria-live="polite" data-count></output></form>'
     )
-    titles = ["claim", "statement", "verdict", "status", "tests", "note"]
+    rows_of_claims = (_row(record, package) for record in sorted(records, key=natural))
     return "\n".join(
         [
             "# Index of claims\n",
@@ -136,7 +159,7 @@ def index_page(records: Sequence[Record]) -> str:
             raw(_table(head, rows, "dplit-counts")),
             "## All claims\n",
             raw(form),
-            raw(_table(titles, (_row(r) for r in records), "dplit-index")),
+            raw(_table(INDEX, rows_of_claims, "dplit-index")),
         ]
     )
 
@@ -145,12 +168,16 @@ def _stands(record: Record) -> str:
     return str(record.get("stands") or record["note"] or "")
 
 
+def _by_year(slug: str) -> tuple[int, str]:
+    return list(PAPERS).index(slug) if slug in PAPERS else len(PAPERS), slug
+
+
 def _severities(errata: Sequence[Record]) -> str:
     """Return the table of how many errata of each severity each paper has."""
     names = _present(errata, "severity", SEVERITIES)
     counts = Counter((r["slug"], r["severity"]) for r in errata)
     rows = []
-    for slug in sorted({r["slug"] for r in errata}):
+    for slug in sorted({r["slug"] for r in errata}, key=_by_year):
         cells = [*(counts[slug, name] for name in names), sum(r["slug"] == slug for r in errata)]
         body = "".join(f"<td>{cell}</td>" for cell in cells)
         rows.append(f'<tr><th scope="row">{escape(paper(slug))}</th>{body}</tr>')
@@ -161,7 +188,9 @@ def errata_page(records: Sequence[Record]) -> str:
     """Return the errata of each paper, gravest first, below how many there are of each severity."""
     order = {name: number for number, name in enumerate(SEVERITIES)}
     errata = [r for r in records if r["verdict"] == "erratum"]
-    errata.sort(key=lambda r: (r["slug"], order.get(r["severity"], len(order)), r["id"]))
+    errata.sort(
+        key=lambda r: (_by_year(r["slug"]), order.get(r["severity"], len(order)), natural(r))
+    )
     lines = [
         "# Errata\n",
         "Statements that are false as printed. Each is refuted by a proof line and by a",
@@ -196,7 +225,7 @@ def page_of_tests(slug: str, records: Sequence[Record], tests: Sequence[MarkedTe
         "fails when its function is wrong.\n",
         "## By claim\n",
     ]
-    for identifier, record in own.items():
+    for identifier, record in sorted(own.items(), key=lambda item: natural(item[1])):
         items = "".join(
             f'<li><a href="#{anchor[node]}"><code>{escape(node)}</code></a></li>'
             for node in record["tests"]
@@ -210,14 +239,13 @@ def page_of_tests(slug: str, records: Sequence[Record], tests: Sequence[MarkedTe
             )
         )
     lines.append("## Source\n")
-    file = None
-    for test in mine:
-        if test.file != file:
-            file = test.file
-            lines.append(f"### `{file.rpartition('/')[2]}`\n")
-        fence = "`" * max(3, 1 + _longest_run(test.source))
-        lines.append(raw(f'<span id="{anchor[test.node]}"></span>'))
-        lines.append(f"{fence}python\n{test.source}\n{fence}\n")
+    for file, group in groupby(mine, key=lambda test: test.file):
+        lines.append(f":::{{dropdown}} `{file.rpartition('/')[2]}`\n")
+        for test in group:
+            fence = "`" * max(3, 1 + _longest_run(test.source))
+            lines.append(raw(f'<span id="{anchor[test.node]}"></span>'))
+            lines.append(f"{fence}python\n{test.source}\n{fence}\n")
+        lines.append(":::\n")
     return "\n".join(lines)
 
 
@@ -249,11 +277,49 @@ def times_page(layout: Layout) -> str:
     )
 
 
+#: Verdicts in groups, as the front page counts them.
+GROUPS = {
+    "stands": ("defined", "holds", "sharp", "reproduced"),
+    "stands with a remark": ("loose", "conditional", "partly", "reconstruction"),
+    "gap in the proof": ("gap",),
+    "false as printed": ("erratum",),
+    "could not be reproduced": ("not-reproducible",),
+}
+
+
+def scoreboard(records: Sequence[Record]) -> str:
+    """Return how many claims of each paper, and of our own, have which kind of verdict."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for record in records:
+        own = "-beyond-" in record["id"] and record["verdict"] != "erratum"
+        whose = "ours" if own else record["slug"]
+        group = next(name for name, verdicts in GROUPS.items() if record["verdict"] in verdicts)
+        counts[whose, group] += 1
+    rows = []
+    for slug in [*sorted({r["slug"] for r in records}, key=_by_year), "ours"]:
+        told = [counts[slug, group] for group in GROUPS]
+        widths = zip(GROUPS, told, strict=True)
+        bar = "".join(
+            f"<span data-group='{group}' style='flex-grow:{count}' title='{count} {group}'></span>"
+            for group, count in widths
+            if count
+        )
+        name = "Beyond the papers: ours" if slug == "ours" else paper(slug)
+        link = f'<a href="chapters/{slug}.html">{escape(name)}</a>' if slug != "ours" else name
+        numbers = "".join(f"<td>{count or ''}</td>" for count in told)
+        rows.append(
+            f"<tr><th scope='row'>{link}<div class='dplit-bar'>{bar}</div></th>{numbers}</tr>"
+        )
+    heads = [f"<span data-group='{group}'></span>{group}" for group in GROUPS]
+    return raw(_table(["", *heads], rows, "dplit-score"))
+
+
 def write_pages(layout: Layout, records: Sequence[Record]) -> None:
     """Write all generated pages into the book's folder; an unchanged page is not touched."""
     tests = marked_tests(layout)
     pages = {
-        "claims.md": index_page(records),
+        "claims.md": index_page(records, layout.package),
+        "scoreboard.md": scoreboard(records),
         "errata.md": errata_page(records),
         "run_times.md": times_page(layout),
     }

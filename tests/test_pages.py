@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 import dplit
+from scripts.reference import documented_modules, page_name
 
 PAGES = [
     "README.md",
@@ -126,22 +129,47 @@ def test_citation_file_refers_to_the_five_papers(root: Path) -> None:
             assert author["family-names"] in known[key]
 
 
-def test_package_page_documents_every_public_module(root: Path) -> None:
-    documented = set(
-        re.findall(r"automodule:: (\S+)", (root / "book" / "api.md").read_text(encoding="utf-8"))
-    )
-    public = {
-        module.name
-        for module in pkgutil.walk_packages(dplit.__path__, "dplit.")
-        if not any(part.startswith("_") for part in module.name.split("."))
+def test_every_room_of_the_package_is_in_the_table_of_contents(root: Path) -> None:
+    toc = (root / "_toc.yml").read_text(encoding="utf-8")
+    modules = documented_modules(root / "src" / "dplit")
+    rooms = {name for name in modules if name.count(".") == 1}
+    assert set(re.findall(r"file: book/reference/(\w+)", toc)) == {page_name(r) for r in rooms}
+    inside = {page_name(name).partition(".")[0] for name in modules} - {
+        page_name(r) for r in rooms if not any(m.startswith(r + ".") for m in modules)
     }
-    for name in public - documented:
+    assert set(re.findall(r"glob: book/reference/(\w+)\.\*", toc)) == inside
+
+
+def test_every_public_name_has_a_page() -> None:
+    """Kills a module whose names neither its own page nor its room's face tells."""
+    package = Path(dplit.__file__).parent
+    documented = set(documented_modules(package))
+    for found in pkgutil.walk_packages(dplit.__path__, "dplit."):
+        if found.name in documented or "._" in found.name:
+            continue
         module, face = (
-            importlib.import_module(name),
-            importlib.import_module(name.rpartition(".")[0]),
+            importlib.import_module(n) for n in (found.name, found.name.rpartition(".")[0])
         )
-        assert set(getattr(module, "__all__", ())) <= set(getattr(face, "__all__", ())), name
-    assert documented <= public
+        assert set(getattr(module, "__all__", ())) <= set(getattr(face, "__all__", ())), found.name
+
+
+def snippets(root: Path) -> list[str]:
+    text = (root / "book" / "api.md").read_text(encoding="utf-8")
+    return [body for language, body in FENCE.findall(text) if language == "python"]
+
+
+def test_the_lines_shown_for_each_estimator_run(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kills an estimator without lines, and lines that raise or warn."""
+    rng = np.random.default_rng(0)
+    X = np.repeat([[-0.5, 0.5], [0.5, 0.0]], 10_000, axis=0) + 0.1 * rng.uniform(-1, 1, (20_000, 2))
+    names = {"X": X, "y": X[:, 0], "labels": np.where(X[:, 0] > 0, "yes", "no")}
+    for body in snippets(root):
+        exec(body, dict(names))
+    shown = {re.search(r"import (\w+)", body)[1] for body in snippets(root)}  # type: ignore[index]
+    assert shown == {n for n in dir(dplit) if inspect.isclass(getattr(dplit, n))}
+    assert capsys.readouterr().out.count("research noise") == len(shown)
 
 
 def test_checksums_on_the_data_page_are_those_of_the_loaders(root: Path) -> None:

@@ -6,12 +6,25 @@
     if (!form) return;
     const menus = [...form.querySelectorAll("select[data-filter]")];
     const rows = [...document.querySelectorAll("tr.dplit-row")];
+    const words = form.querySelector("input[data-words]");
     const count = form.querySelector("[data-count]");
+    // what is chosen stands in the address, so that it can be sent to others
+    const remember = () => {
+      const query = new URLSearchParams();
+      for (const menu of menus) if (menu.value) query.set(menu.dataset.filter, menu.value);
+      if (words.value) query.set("words", words.value);
+      const chosen = query.toString();
+      const place = window.location.pathname + (chosen && `?${chosen}`) + window.location.hash;
+      try { window.history.replaceState(null, "", place); } catch { /* a page from a file may not */ }
+    };
     const apply = () => {
       const wanted = menus.filter((menu) => menu.value !== "");
+      const sought = words.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
       for (const row of rows) {
-        row.hidden = !wanted.every((menu) => row.dataset[menu.dataset.filter] === menu.value);
+        const text = row.textContent.toLowerCase();
+        row.hidden = !wanted.every((menu) => row.dataset[menu.dataset.filter] === menu.value)
+          || !sought.every((word) => text.includes(word));
         if (!row.hidden) shown += 1;
       }
       count.textContent = `${shown} of ${rows.length} claims`;
@@ -21,8 +34,10 @@
     for (const menu of menus) {
       const value = query.get(menu.dataset.filter);
       if (value && [...menu.options].some((option) => option.value === value)) menu.value = value;
-      menu.addEventListener("change", apply);
+      menu.addEventListener("change", () => { apply(); remember(); });
     }
+    words.value = query.get("words") ?? "";
+    words.addEventListener("input", () => { apply(); remember(); });
     form.addEventListener("submit", (event) => event.preventDefault());
     form.hidden = false;
     apply();

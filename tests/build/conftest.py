@@ -98,19 +98,13 @@ chapters:
   - file: book/tests/alpha
   - file: book/tests/beta
   - file: book/run_times
-  - file: book/api
+  - file: book/bibliography
+  - glob: book/reference/*
 """
-API = """\
-# The package
+BIBLIOGRAPHY = """\
+# Bibliography
 
-```{eval-rst}
-.. automodule:: dplit.alpha.numbers
-   :members:
-
-.. automodule:: dplit.beta.numbers
-   :members:
-
-.. bibliography::
+```{bibliography}
 ```
 """
 
@@ -183,7 +177,7 @@ def make_toy(root: Path) -> Toy:
         _write(root / name, (ROOT / name).read_text(encoding="utf-8"))
     _write(root / "_toc.yml", TOC)
     _write(root / "book" / "intro.md", "# Toy book\n")
-    _write(root / "book" / "api.md", API)
+    _write(root / "book" / "bibliography.md", BIBLIOGRAPHY)
     for slug, prefix in (("alpha", "alp"), ("beta", "bet")):
         names = {"slug": slug, "prefix": prefix}
         _write(root / "notebooks" / f"{slug}.md", CHAPTER.format(**names))

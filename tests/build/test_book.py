@@ -42,7 +42,7 @@ def test_first_build_makes_pages_records_and_site(built: Any) -> None:
     assert records[0]["tests"] == ["tests/test_alpha.py::test_double_is_a_sum"]
     page = built.path("_build/html/book/chapters/alpha.html").read_text()
     assert "../../_modules/dplit/alpha/numbers.html#double" in page
-    assert "../api.html#dplit.alpha.numbers.double" in page
+    assert "../reference/alpha.numbers.html#dplit.alpha.numbers.double" in page
     assert "../tests/alpha.html#test-alp-thm1" in page
     assert "unknown</code>" in page  # the toy is not a git checkout
     assert leftovers(built.root) == []

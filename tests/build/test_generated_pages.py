@@ -13,6 +13,8 @@ from scripts.files import write_json
 from scripts.layout import Layout
 from scripts.marks import MarkedTest
 
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "dplit"
+
 
 def record(identifier: str, verdict: str = "holds", **changes: Any) -> dict[str, Any]:
     whole = {
@@ -28,6 +30,7 @@ def record(identifier: str, verdict: str = "holds", **changes: Any) -> dict[str,
         "reason": None,
         "note": "a note",
         "anchor": identifier,
+        "functions": [],
         "tests": ["tests/test_a.py::test_one"],
     }
     return {**whole, **changes}
@@ -42,12 +45,15 @@ RECORDS = [
 
 
 def test_index_has_a_row_for_each_claim_with_what_the_filters_need() -> None:
-    soup = BeautifulSoup(pages.index_page(RECORDS), "html.parser")
+    first = record("erm-a", functions=["dplit.streams.stream"])
+    soup = BeautifulSoup(pages.index_page([first, *RECORDS[1:]], PACKAGE), "html.parser")
     rows = soup.select("tr.dplit-row")
     assert [row["id"] for row in rows] == ["row-erm-a", "row-erm-b", "row-erm-c", "row-margin-a"]
     assert rows[2]["data-severity"] == "privacy-breaking"
     assert rows[3]["data-status"] == "not run here"
     assert rows[3].find_all("td")[-1].text == "no data"
+    link = rows[0].select_one("div.dplit-functions a")
+    assert link["href"] == "reference/streams.html#dplit.streams.stream"
     menus = {str(menu["data-filter"]) for menu in soup.select("select")}
     assert menus == {"paper", "kind", "verdict", "severity", "status"}
     for name in menus:
@@ -55,8 +61,24 @@ def test_index_has_a_row_for_each_claim_with_what_the_filters_need() -> None:
         assert offered == {"", *(row[f"data-{name}"] for row in rows)}
 
 
+def test_claims_stand_as_in_the_papers() -> None:
+    """Kills the order of letters, in which eq14 comes before eq2."""
+    names = ("erm-eq14", "erm-beyond-a", "erm-eq2")
+    told = [record("margin-a", slug="margin"), *(record(name) for name in names)]
+    soup = BeautifulSoup(pages.index_page(told, PACKAGE), "html.parser")
+    rows = [row["id"] for row in soup.select("tr.dplit-row")]
+    assert rows == ["row-erm-eq2", "row-erm-eq14", "row-erm-beyond-a", "row-margin-a"]
+
+
+def test_the_scoreboard_counts_every_claim_once() -> None:
+    told = [*RECORDS, record("erm-beyond-x", "sharp"), record("margin-b", "gap", slug="margin")]
+    soup = BeautifulSoup(pages.scoreboard(told), "html.parser")
+    rows = [[cell.text for cell in row.find_all("td")] for row in soup.select("tbody tr")]
+    assert rows == [["1", "", "", "2", ""], ["1", "", "1", "", ""], ["1", "", "", "", ""]]
+
+
 def test_index_counts_by_verdict_and_status() -> None:
-    soup = BeautifulSoup(pages.index_page(RECORDS), "html.parser")
+    soup = BeautifulSoup(pages.index_page(RECORDS, PACKAGE), "html.parser")
     rows = soup.select("table.dplit-counts tbody tr")
     counted = {
         row.th.text: [cell.text for cell in row.find_all("td")[:2]] for row in rows if row.th
@@ -65,7 +87,7 @@ def test_index_counts_by_verdict_and_status() -> None:
 
 
 def test_text_is_neither_markup_nor_a_formula() -> None:
-    text = pages.index_page(RECORDS)
+    text = pages.index_page(RECORDS, PACKAGE)
     assert "Costs &#36;5 &amp; &lt;more&gt;" in text
     assert "$" not in text
 
@@ -93,7 +115,7 @@ def test_errata_are_counted_by_severity_under_the_authors_names() -> None:
 def test_formulas_are_typeset_in_every_column() -> None:
     texts = {key: f"{key} $x_1 < \\eps$" for key in ("title", "corrected", "note")}
     told = [record("erm-a", "erratum", severity="cosmetic", **texts)]
-    index = BeautifulSoup(pages.index_page(told), "html.parser")
+    index = BeautifulSoup(pages.index_page(told, PACKAGE), "html.parser")
     errata = BeautifulSoup(pages.errata_page(told), "html.parser")
     for soup, count in ((index, 2), (errata, 3)):
         assert [m.text for m in soup.select("span.math")] == [r"\(x_1 < \eps\)"] * count
@@ -138,7 +160,10 @@ def test_pages_are_written_and_left_alone_when_equal(layout: Layout) -> None:
     stale.write_text("")
     pages.write_pages(layout, RECORDS)
     names = sorted(str(p.relative_to(layout.book)) for p in layout.book.rglob("*.md"))
-    assert names == ["claims.md", "errata.md", "run_times.md", "tests/erm.md", "tests/margin.md"]
+    assert names == [
+        *("claims.md", "errata.md", "run_times.md", "scoreboard.md"),
+        *("tests/erm.md", "tests/margin.md"),
+    ]
     before = {p: p.stat().st_mtime_ns for p in layout.book.rglob("*.md")}
     pages.write_pages(layout, RECORDS)
     assert before == {p: p.stat().st_mtime_ns for p in layout.book.rglob("*.md")}

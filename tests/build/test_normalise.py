@@ -129,9 +129,9 @@ def test_a_badge_links_functions_sources_tests_and_index() -> None:
     made = page(code(badge()), tested={"dprf-thm7"})
     shown = made["cells"][0]["outputs"][0]["data"]["text/html"]
     for address in (
-        "../api.html#dplit.streams.stream",
+        "../reference/streams.html#dplit.streams.stream",
         "../../_modules/dplit/streams.html#stream",
-        "../api.html#dplit.claims.Claim.equal",
+        "../reference/claims.html#dplit.claims.Claim.equal",
         "../../_modules/dplit/claims.html#Claim.equal",
         "../tests/random_features.html#test-dprf-thm7",
         "../claims.html#row-dprf-thm7",
@@ -179,6 +179,13 @@ def test_formulas_of_a_badge_are_typeset_and_prices_are_not() -> None:
     )
     assert "for $5 or $ 6</p>" in shown
     assert shown.count('class="math') == 2
+
+
+def test_a_search_for_a_claim_leads_to_its_anchor() -> None:
+    text = {"cell_type": "markdown", "metadata": {}, "source": "(dprf-thm7)=\n(other)=\nA box."}
+    first, *_ = page(text, code(badge()))["cells"]
+    terms = [f"```{{index}} single: ! {term}\n```\n" for term in ("Theorem 7", "dprf-thm7")]
+    assert first["source"] == "".join(terms) + "(dprf-thm7)=\n(other)=\nA box."
 
 
 def test_an_untested_claim_has_no_link_to_tests() -> None:

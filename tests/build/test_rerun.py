@@ -16,7 +16,8 @@ def cell(kind: str, text: str, html: str = "") -> dict[str, Any]:
 
 
 def test_a_page_says_that_it_is_a_run_and_leads_to_the_book() -> None:
-    links = '<a href="../api.html#f">f</a> <a href="../../_modules/m.html">s</a> <a href="#x">x</a>'
+    links = '<a href="../reference/m.html#f">f</a> <a href="../../_modules/m.html">s</a> '
+    links += '<a href="#x">x</a>'
     cells = [
         cell("markdown", "# Title\n\nWords {cite:p}`a`, see the [index](../claims.md#row-a)."),
         cell("code", "x", links),
@@ -29,7 +30,7 @@ def test_a_page_says_that_it_is_a_run_and_leads_to_the_book() -> None:
     assert "`epsilon = 0.5`, `data = 'paper'`" in source
     assert 'see the <a href="../html/book/claims.html#row-a">index</a>.' in source
     assert shown["outputs"][0]["data"]["text/html"] == (
-        '<a href="../html/book/api.html#f">f</a> <a href="../html/_modules/m.html">s</a> '
+        '<a href="../html/book/reference/m.html#f">f</a> <a href="../html/_modules/m.html">s</a> '
         '<a href="#x">x</a>'
     )
     assert "{bibliography}" in works["source"]

@@ -12,6 +12,8 @@ from dplit.margin._solvers import minimise_hinge
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
     _balanced_steps,
+    _Case,
+    _descend_cases,
     _descent_step,
     _signal_to_noise,
     descent_bound,
@@ -60,6 +62,27 @@ def test_batched_descent_is_the_naive_loop(project):
     )
     peer = _naive(X, y, 3, project, run.step, run.sigma, stream(0, "naive", "noise"))
     np.testing.assert_allclose(run.weights, peer, rtol=1e-10)
+
+
+def test_cases_together_are_the_descents_one_by_one():
+    """Kills noise, step or ball of one case used for another: without noise values are exact."""
+    X, y = _data()
+    setting = {key: SETTING[key] for key in ("margin", "radius", "data_norm", "n_steps")}
+    quiet = [_Case(math.inf), _Case(math.inf, step=0.4), _Case(math.inf, project=False, step=0.4)]
+    found = _descend_cases(X, y, quiet, **setting, rng=stream(0, "cases", "noise"))
+    for case, weights in zip(quiet, found, strict=True):
+        options = {**setting, "mu": case.mu, "project": case.project, "step": case.step}
+        one = noisy_hinge_descent(X, y, **options, rng=stream(0, "cases", "noise"))
+        np.testing.assert_allclose(weights, one.weights, rtol=1e-12)
+    for case in (_Case(0.5), _Case(0.5, project=False)):
+        both = _descend_cases(X, y, [case], **setting, rng=stream(0, "cases", "noise"), n_draws=3)
+        options = {**SETTING, "project": case.project, "n_draws": 3}
+        one = noisy_hinge_descent(X, y, **options, rng=stream(0, "cases", "noise"))
+        np.testing.assert_array_equal(both[0], one.weights)
+    mixed = [_Case(0.5), _Case(math.inf)]
+    run = _descend_cases(X, y, mixed, **setting, rng=stream(0, "cases", "noise"), n_draws=2)
+    np.testing.assert_allclose(run[1], np.tile(found[0], (2, 1)), rtol=1e-12)
+    assert np.linalg.norm(run[0] - found[0], axis=1).min() > 1e-3
 
 
 def test_labels_of_each_draw_are_separate_runs():

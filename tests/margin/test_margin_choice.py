@@ -134,9 +134,11 @@ def test_paying_each_its_own_sensitivity_is_cheaper():
 @pytest.mark.claim("margin-exp-rho")
 def test_private_choice_end_to_end():
     """12 data sets at epsilon = 1: error .05 is the best; .08 is 8 standard deviations away."""
-    margins, errors = private_choices(12, epsilon=1.0)
+    margins, errors, fitted = private_choices(12, epsilon=1.0)
     assert set(margins) <= {0.5, 0.25, 0.125}
     assert errors.mean() < 0.08
+    assert fitted.shape == (12, 2)
+    assert fitted.mean(axis=0).max() < 0.08
 
 
 @pytest.mark.claim("margin-appF")

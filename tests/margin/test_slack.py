@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
 from dplit.accounting import gdp_budget, gdp_to_zcdp
 from dplit.features import sign_projection
 from dplit.margin.compressed import (
+    _distortion,
     best_slack,
     jl_distortion,
     margin_slack,
@@ -33,6 +35,29 @@ def test_distortion_inverts_the_failure():
     assert jl_distortion(n_components=k, n_samples=1000, beta=0.05 / 3) <= 0.425
     assert jl_distortion(n_components=k - 1, n_samples=1000, beta=0.05 / 3) > 0.425
     assert jl_distortion(n_components=10, n_samples=1000, beta=0.05) == math.inf
+
+
+def test_distortion_in_closed_form_is_the_root():
+    """Against mpmath at 40 digits, for exponents from 1e-14 to the last that has a root."""
+    mpmath.mp.dps = 40
+    for c in (1e-14, 1e-9, 1e-4, 0.02, 0.08, 1 / 12 - 1e-9):
+        root = mpmath.findroot(lambda x, c=c: x**2 / 4 - x**3 / 6 - c, 2 * mpmath.sqrt(c) * 1.01)
+        if c < 0.08:
+            assert float(_distortion(c)) == pytest.approx(float(root), rel=1e-14)
+        eta = float(_distortion(c))
+        assert eta**2 / 4 - eta**3 / 6 == pytest.approx(c, rel=1e-13)
+    assert _distortion([1 / 12, 1 / 12 + 1e-6]).tolist() == [pytest.approx(1.0), math.inf]
+
+
+@pytest.mark.claim("margin-thm32")
+def test_best_dimension_is_that_of_all_integers():
+    """Kills a term of the slack that the search forgets: no integer is better by 1e-7."""
+    best = best_slack(**SETTING, n_samples=300, n_steps=50)
+    every = [
+        margin_slack(**SETTING, n_samples=300, n_components=k, n_steps=50).total
+        for k in range(best.n_components // 2, 2 * best.n_components)
+    ]
+    assert best.total <= min(every) + 1e-7
 
 
 @pytest.mark.claim("margin-thm32")

@@ -86,11 +86,11 @@ def test_more_points_are_needed_below_smiths_threshold():
 
 
 @pytest.mark.claim("proj-beyond-capacity")
-@pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.5, 1.0, 1.5])
+@pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.5, 1.0, 1.5, 3.0])
 def test_exact_sigma_meets_the_budget_and_hardly_less_noise_would(epsilon):
     sigma = exact_sigma(epsilon=epsilon)
     assert peak_capacity(sigma).upper <= epsilon
-    assert peak_capacity(sigma / 1.00001).lower > epsilon - 1.1e-6
+    assert peak_capacity(sigma / 1.00001).lower > epsilon - 2e-6
     assert peak_capacity(sigma * 0.99).lower > epsilon
     assert sigma <= additive_sigma(epsilon=epsilon)
 
@@ -133,11 +133,11 @@ def test_tiny_budgets_keep_their_digits():
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda: peak_capacity(0.05), "sigma must be at least 0.1"),
+        (lambda: peak_capacity(0.05), "sigma must be at least 0.06"),
         (lambda: peak_capacity(-1.0), "sigma"),
         (lambda: peak_capacity(1.0, tolerance=0.0), "tolerance"),
         (lambda: exact_sigma(epsilon=0.0), "epsilon"),
-        (lambda: exact_sigma(epsilon=3.0), "epsilon must be at most 2.5 bits"),
+        (lambda: exact_sigma(epsilon=3.5), "epsilon must be at most 3 bits"),
         (lambda: average_power_capacity(0.0), "sigma"),
         (lambda: uniform_input_bound(math.nan), "sigma"),
         (lambda: quantised_channel(1.0, inputs=1), "inputs"),

@@ -1,4 +1,4 @@
-"""The package page lists what the classes of the package can do, inherited methods too."""
+"""The pages of the package list what its classes can do, inherited methods too."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from scripts.reference import documented_modules, page_name
+
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "_build" / "html" / "book" / "api.html"
-MODULES = re.findall(r"automodule:: (\S+)", (ROOT / "book" / "api.md").read_text(encoding="utf-8"))
+FOLDER = ROOT / "_build" / "html" / "book" / "reference"
+MODULES = documented_modules(ROOT / "src" / "dplit")
 pytestmark = [
     pytest.mark.site,
-    pytest.mark.skipif(not PAGE.exists(), reason="the book is not built; run: make book"),
+    pytest.mark.skipif(not FOLDER.exists(), reason="the book is not built; run: make book"),
 ]
 
 
@@ -34,12 +36,13 @@ def _methods(public: type[Any]) -> set[str]:
 
 def test_every_method_of_every_public_class_has_a_place() -> None:
     """Kills a base class whose methods the page leaves out."""
-    anchors = set(re.findall(r'id="(dplit\.[\w.]+)"', PAGE.read_text(encoding="utf-8")))
     missing = []
     for name in MODULES:
+        text = (FOLDER / f"{page_name(name)}.html").read_text(encoding="utf-8")
+        anchors = set(re.findall(r'id="(dplit\.[\w.]+)"', text))
         module = importlib.import_module(name)
-        classes = [(n, getattr(module, n)) for n in getattr(module, "__all__", ())]
-        for label, public in classes:
+        for label in getattr(module, "__all__", ()):
+            public = getattr(module, label)
             if inspect.isclass(public):
                 wanted = {f"{name}.{label}.{method}" for method in _methods(public)}
                 missing += sorted(wanted - anchors)

@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from dplit._checks import (
     check_choice,
@@ -25,7 +24,7 @@ from dplit._checks import (
 )
 from dplit.accounting import gdp_budget
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
-from dplit.margin.covers import _jl_exponent, margin_events
+from dplit.margin.covers import margin_events
 from dplit.margin.descent import _balanced_steps, boosted_descent, noisy_hinge_descent
 from dplit.margin.losses import Array, _check_geometry, _clipped_records
 
@@ -257,12 +256,24 @@ def jl_distortion(*, n_components: int, n_samples: int, beta: float) -> float:
     0.425
     """
     k, events = check_integer("n_components", n_components), margin_events(n_samples)
-    needed = math.log(events / check_probability("beta", beta)) / k
-    if needed > 1.0 / 12.0:
-        return math.inf
-    if needed >= 1.0 / 12.0 - 1e-15:
-        return 1.0
-    return float(brentq(lambda eta: _jl_exponent(eta) - needed, 1e-9, 1.0 - 1e-12, xtol=1e-14))
+    return float(_distortion(math.log(events / check_probability("beta", beta)) / k))
+
+
+def _distortion(exponent: ArrayLike) -> Array:
+    r"""Root in [0, 1] of :math:`\eta^2/4-\eta^3/6=c`, infinity for c above 1/12.
+
+    In the third of an angle, :math:`\eta=2\sin t\sin(2\pi/3-t)` with
+    :math:`\sin 3t=\sqrt{12c}`, which loses no digit for small c.
+
+    Examples
+    --------
+    >>> _distortion([1 / 12, 0.1]).round(12).tolist()
+    [1.0, inf]
+    """
+    c = np.asarray(exponent, dtype=float)
+    third = np.arcsin(np.sqrt(np.minimum(12.0 * c, 1.0))) / 3.0
+    root = 2.0 * np.sin(third) * np.sin(2.0 * np.pi / 3.0 - third)
+    return np.where(12.0 * c <= 1.0 + 1e-14, root, np.inf)
 
 
 def margin_slack(
@@ -308,19 +319,26 @@ def best_slack(
     2.234
     """
 
-    def slack(k: int) -> _MarginSlack:
-        return margin_slack(
-            normalized_margin=normalized_margin, n_samples=n_samples, n_components=k, mu=mu,
-            beta=beta, n_steps=n_steps,
-        )  # fmt: skip
+    m, a = check_integer("n_samples", n_samples), normalized_margin
+    level, failure = check_positive("mu", mu, infinite=True), check_probability("beta", beta)
+    log_events = math.log(3.0 * margin_events(m) / failure)
 
-    m = check_integer("n_samples", n_samples)
-    least = math.ceil(12.0 * math.log(3.0 * margin_events(m) / check_probability("beta", beta)))
+    def best_of(grid: Array) -> int:
+        """Index of the best dimension: what of the slack depends on it, up to the factor 1/a."""
+        eta = _distortion(log_events / grid)
+        fixed = 0.0 if n_steps is None else 1.0 / math.sqrt(n_steps)
+        paid = fixed + 2.0 * np.sqrt(grid) / (m * level) + 2.0 / math.sqrt(m)
+        return int(np.argmin(eta + (1.0 + eta) * paid))
+
+    least = math.ceil(12.0 * log_events)
     grid = np.unique(np.geomspace(least, max(100 * m, 10 * least), 400).astype(int))
-    coarse = int(np.argmin([slack(int(k)).total for k in grid]))
+    coarse = best_of(grid)
     low, high = grid[max(coarse - 1, 0)], grid[min(coarse + 1, len(grid) - 1)]
     fine = np.unique(np.linspace(low, high, 200).astype(int))
-    return min((slack(int(k)) for k in fine), key=lambda terms: terms.total)
+    return margin_slack(
+        normalized_margin=a, n_samples=m, n_components=int(fine[best_of(fine)]), mu=mu, beta=beta,
+        n_steps=n_steps,
+    )  # fmt: skip
 
 
 def plain_slack(*, normalized_margin: float, n_samples: int, beta: float) -> float:

@@ -22,6 +22,7 @@ from dplit._checks import (
     check_integer,
     check_interval,
     check_nonnegative,
+    check_positive,
     check_probability,
     check_rng,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "augmented_problem",
     "fit_additive",
     "fit_corrected",
+    "moment_variances",
     "necessary_epsilon",
     "noise_quotient",
     "perturbation_bound",
@@ -74,7 +76,7 @@ def _additive_scale(
     """Standard deviation of the noise: that of [-1, 1] times half the width of ``clip``.
 
     ``calibration`` is (9) of the paper, or the least noise that meets the budget (``"exact"``, at
-    most 2.5 bits). Noise does not care for the origin: entries in [0, 1] need half of it.
+    most 3 bits). Noise does not care for the origin: entries in [0, 1] need half of it.
 
     >>> round(_additive_scale(epsilon=0.5, clip=(0, 1)), 12)
     0.5
@@ -82,6 +84,37 @@ def _additive_scale(
     check_choice("calibration", calibration, ("paper", "exact"))
     sigma = additive_sigma if calibration == "paper" else exact_sigma
     return _half_width(clip) * sigma(epsilon=epsilon)
+
+
+class _MomentVariances(NamedTuple):
+    """Variances of the noise on X'X, off its diagonal (twice that on it), and on X'y."""
+
+    gram: float
+    cross: float
+
+
+def moment_variances(
+    *, epsilon: float, n_features: int, response_bound: float, energy: float
+) -> _MomentVariances:
+    r"""Noise g on X'X and c on X'y that makes the moments MI-DP for entries in [-1, 1], y public.
+
+    .. math:: \frac ag+\frac{B^2}c=2^{2\epsilon}-1,\qquad a=d-1+\tfrac18\,2^{2\epsilon}
+
+    with :math:`B=\max|y_i|`. Of all such pairs the one with the least error :math:`g\,t+c` of the
+    normal equations at coefficients of energy t, ``energy``, a public guess.
+
+    >>> noise = moment_variances(epsilon=0.5, n_features=4, response_bound=2.0, energy=1.0)
+    >>> round((3 + 2 / 8) / noise.gram + 4 / noise.cross, 12)
+    1.0
+    """
+    d = check_integer("n_features", n_features)
+    gain = 1.0 / additive_sigma(epsilon=epsilon) ** 2
+    bound = check_positive("response_bound", response_bound)
+    a, t = d - 1 + (1.0 + gain) / 8.0, check_positive("energy", energy)
+    between = bound * math.sqrt(a)
+    return _MomentVariances(
+        (a + between / math.sqrt(t)) / gain, (bound**2 + between * math.sqrt(t)) / gain
+    )
 
 
 def release_additive(

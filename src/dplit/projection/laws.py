@@ -32,7 +32,6 @@ from dplit.projection.regression import (
     Spectrum,
     _check_pair,
     ridge_coefficients,
-    ridge_error,
     ridge_objective,
 )
 
@@ -176,23 +175,30 @@ def _additive_moments(
 
 
 def _projected_moments(
-    problems: Sequence[Spectrum], penalty: float, n_components: int, rng: np.random.Generator
-) -> tuple[Array, Array, Array]:
-    """Return X'X, X'Y and the energies of Y of one projected release, in the eigenbasis.
+    problems: Sequence[Spectrum],
+    penalties: Sequence[float],
+    n_components: int,
+    rng: np.random.Generator,
+) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield X'X, X'Y and the energies of Y of projected releases, with common noise, rotated.
 
-    The problems share X and the direction of their residuals.
+    One triple per penalty; the problems share X and the direction of their residuals.
     """
-    d = problems[0].n_features
-    root = np.sqrt(problems[0].energies + penalty)
+    d, k = problems[0].n_features, len(problems)
+    energies = problems[0].energies
     scores = np.column_stack([p.scores for p in problems])
-    last = np.sqrt(problems[0].energies)[:, None] * scores / root[:, None]
-    # the padded responses outside the span of the padded design: sqrt(penalty) U'y / root, and r
-    bent = math.sqrt(penalty) * scores / root[:, None]
-    apart = np.vstack([bent, [math.sqrt(p.residual) for p in problems]])
-    basis, corner = np.linalg.qr(apart)
-    T = bartlett_factor(n_components, d + basis.shape[1], rng=rng)
-    Z, Y = T[:, :d] * root, T[:, :d] @ last + T[:, d:] @ corner
-    return Z.T @ Z, Z.T @ Y, np.sum(Y**2, axis=0)
+    left = [math.sqrt(p.residual) for p in problems]
+    T = bartlett_factor(n_components, d + min(k, d + 1), rng=rng)
+    square = T.T @ T
+    for penalty in penalties:
+        root = np.sqrt(energies + penalty)
+        last = np.sqrt(energies)[:, None] * scores / root[:, None]
+        # the padded responses outside the span of the padded design: sqrt(penalty) U'y / root, r
+        bent = math.sqrt(penalty) * scores / root[:, None]
+        mix = np.vstack([last, np.linalg.qr(np.vstack([bent, left]), mode="r")])
+        crossed = square @ mix
+        gram = root[:, None] * square[:d, :d] * root
+        yield gram, root[:, None] * crossed[:d], np.sum(mix * crossed, axis=0)
 
 
 def _samples(problem: Spectrum, n_samples: int) -> int:
@@ -242,12 +248,23 @@ def expected_error(problem: Spectrum, *, penalty: float, n_components: int) -> f
     1.3333
     """
     lam = check_nonnegative("penalty", penalty)
-    _, m = _degrees(problem.n_features, n_components)
-    if m <= 2 or problem.residual <= 0:
-        return math.inf
-    effective = float(np.sum(problem.energies / (problem.energies + lam)))
-    spread = ridge_objective(problem, penalty=lam) * effective / (m - 2)
-    return ridge_error(problem, penalty=lam) + spread / problem.residual
+    _degrees(problem.n_features, n_components)
+    return float(_expected_errors(problem, np.array([lam]), np.array([n_components]))[0])
+
+
+def _expected_errors(problem: Spectrum, penalties: Array, n_components: Array) -> Array:
+    """Return the mean errors at several noise levels and numbers of projected rows (k,)."""
+    free = np.asarray(n_components, float) - problem.n_features - 1
+    if problem.residual <= 0:
+        return np.full(len(free), math.inf)
+    lam = np.asarray(penalties, float)[:, None]
+    total = problem.energies + lam
+    shrunk, energies = lam / total, problem.scores**2
+    objective = problem.residual + shrunk @ energies
+    spread = objective * np.sum(problem.energies / total, axis=1)
+    with np.errstate(divide="ignore"):
+        sketch = np.where(free > 0, spread / np.maximum(free, 0.0), math.inf)
+    return np.asarray(1.0 + (shrunk**2 @ energies + sketch) / problem.residual)
 
 
 def error_sd(problem: Spectrum, *, penalty: float, n_components: int) -> float:

@@ -22,7 +22,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.projection.information import _chi_nodes, _legendre, fixed_variance
-from dplit.projection.laws import expected_error
+from dplit.projection.laws import _expected_errors
 from dplit.projection.leakage import _augmented, _check_entry
 from dplit.projection.regression import Spectrum, _check_pair, column_energy_floor
 
@@ -143,21 +143,16 @@ def best_components(problem: Spectrum, *, epsilon: float, n_samples: int) -> tup
     least = problem.n_features + 2
     most = check_integer("n_samples", n_samples, minimum=least)
 
-    def error(rows: int) -> float:
-        lam = fixed_variance(epsilon=bits, n_components=rows)
-        return expected_error(problem, penalty=lam, n_components=rows)
-
-    grid = np.unique(np.geomspace(least, most, 200).round().astype(int))
-    at = int(np.argmin([error(int(rows)) for rows in grid]))
-    low, high = int(grid[max(at - 1, 0)]), int(grid[min(at + 1, len(grid) - 1)])
-    while high - low > 8:  # one valley between neighbours of the grid
-        third = (high - low) // 3
-        if error(low + third) < error(high - third):
-            high -= third
-        else:
-            low += third
-    best = min(range(low, high + 1), key=error)
-    return best, error(best)
+    unit = fixed_variance(epsilon=bits, n_components=1)
+    low, high, count = least, most, 200
+    while True:
+        spaced = np.geomspace(low, high, count) if high - low > count else np.arange(low, high + 1)
+        grid = np.unique(np.round(spaced).astype(int))
+        errors = _expected_errors(problem, unit * grid, grid)
+        at = int(np.argmin(errors))
+        if high - low <= count:
+            return int(grid[at]), float(errors[at])
+        low, high = int(grid[max(at - 1, 0)]), int(grid[min(at + 1, len(grid) - 1)])
 
 
 class ProjectionRelease(NamedTuple):

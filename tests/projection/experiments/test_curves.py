@@ -180,7 +180,8 @@ def test_moments_of_both_releases_have_the_law_of_the_naive_ones(scheme):
             fast = _fits(gram, cross, totals, len(X), variance)[1]
             Z, target, m = X + variance**0.5 * rng.standard_normal(X.shape), Y, len(X)
         else:
-            fast = _fits(*_projected_moments(problems, variance, rows, rng), rows, variance)[1]
+            (moments,) = _projected_moments(problems, [variance], rows, rng)
+            fast = _fits(*moments, rows, variance)[1]
             release = release_projection(X, Y, n_components=rows, variance=variance, rng=rng)
             Z, target, m = release.X, release.y, rows
         slow = _fits(Z.T @ Z, Z.T @ target, np.sum(target**2, axis=0), m, variance)[1]

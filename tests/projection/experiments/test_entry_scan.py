@@ -108,13 +108,16 @@ def test_sweeps_agree_with_the_scan_and_end_above_the_floor():
 
     False alarm 1e-4; a share below, or at the repaired noise, is far away.
     """
-    found = leak_sweeps(epsilon=0.5, n_entries=300, seed=5, components=(40, 100))
+    found = leak_sweeps(budgets=(0.5, 0.9), n_entries=300, seed=5, components=(40, 100))
     assert set(found) == {"cancer", "diabetes", "digits", "uniform"}
     X, y = scaled_table("breast_cancer")
     share = scan_entries(X, y, epsilon=0.5, n_components=40, as_printed=True).share_above
     cancer = found["cancer"]
     assert abs(cancer.printed[0] - share) < 4 * (share * (1 - share) / 300) ** 0.5
     assert cancer.printed[1] == 0.0
+    share = scan_entries(X, y, epsilon=0.9, n_components=100, as_printed=True).share_above
+    assert 0.05 < share < 0.95  # above f^2, and still without noise at 0.9 bits
+    assert abs(cancer.every[1, 1] - share) < 4 * (share * (1 - share) / 300) ** 0.5
     assert 40 < cancer.floor < 100
     assert all(sweep.repaired.max() == 0.0 for sweep in found.values())
     assert found["uniform"].printed.max() == 0.0

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from dplit._checks import Array, check_integer, check_positive, check_rng
 from dplit.margin._solvers import minimise_hinge
 from dplit.margin.data import margin_data
+from dplit.margin.estimators import PrivateMarginClassifier
 from dplit.margin.losses import margin_loss, zero_one_loss
 from dplit.margin.selection import (
     _choice_scores,
@@ -201,22 +202,32 @@ def expected_scores(
 def private_choices(
     n_trials: int, *, epsilon: float, delta: float = 1e-6, n_samples: int = 2000,
     n_features: int = 20, size: int = 11, seed: int = 0, n_test: int = 4000,
-) -> tuple[Array, Array]:  # fmt: skip
-    """Margins of private choices, and errors on fresh records, of which 0.05 is the best."""
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Margins of private choices, their errors on fresh records, and those of the estimator (n, 2).
+
+    The least error is 0.05. The estimator's margin is given (``None``) or chosen by its errors.
+    """
     grid = margin_grid(radius=1.0, data_norm=1.0, size=size)
-    margins, errors = [], []
+    margins, errors, fitted = [], [], []
     for trial in range(check_integer("n_trials", n_trials)):
         name = f"margin-private-choice-{epsilon:g}"
-        data = stream(seed, name, "data", trial)
+        data, noise = (stream(seed, name, role, trial) for role in ("data", "noise"))
         X, y = margin_data(n_samples, n_features, margin=0.4, flips=0.05, rng=data)
         choice = _choose_margin(
             X, y, margins=grid, radius=1.0, data_norm=1.0, epsilon=epsilon, delta=delta,
-            rng=stream(seed, name, "noise", trial), inflation=1.0,
+            rng=noise, inflation=1.0,
         )  # fmt: skip
         T, labels = margin_data(n_test, n_features, margin=0.4, flips=0.05, rng=data)
         margins.append(choice.margin)
         errors.append(float(zero_one_loss(labels * (T @ choice.weights)).mean()))
-    return np.array(margins), np.array(errors)
+        models = [
+            PrivateMarginClassifier(
+                epsilon=epsilon, delta=delta, data_norm=1.0, margin=margin, random_state=noise
+            )
+            for margin in (None, "private")
+        ]
+        fitted.append([1.0 - model.fit(X, y).score(T, labels) for model in models])
+    return np.array(margins), np.array(errors), np.array(fitted)
 
 
 def u_shape(values: ArrayLike) -> bool:

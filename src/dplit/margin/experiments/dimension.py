@@ -21,7 +21,7 @@ from dplit.accounting import gdp_budget
 from dplit.baselines.objective import objective_perturbation
 from dplit.margin.compressed import _draw_projection, compress, expand
 from dplit.margin.data import _span_coordinates, margin_data, sphere_sample
-from dplit.margin.descent import noisy_hinge_descent
+from dplit.margin.descent import _Case, _descend_cases, noisy_hinge_descent
 from dplit.margin.exponential import gaussian_prior_bound, watched_prior_draw
 from dplit.margin.losses import hinge_loss, zero_one_loss
 from dplit.streams import stream
@@ -167,24 +167,18 @@ def _learn_all(X: Array, y: Array, setting: _Setting, trial: Trial) -> list[Arra
     phi = _draw_projection(
         X.shape[1], min(setting.n_components, X.shape[1]), kind="sign", rng=public
     )
-    small = compress(X, phi)
     plain = setting.margin / math.sqrt(setting.n_steps)  # R/(G sqrt T)
-    cases = [
-        (X, math.inf, 1.0, True, plain),
-        (X, mu, 1.0, True, None),
-        (X, mu, 1.0, True, plain),
-        (X, mu, 1.0, False, plain),
-        (small, mu, 2.0, True, plain),
-        (small, mu, 1.0, True, plain),
-    ]
-    learnt = []
-    for rows, level, length, ball, step in cases:
-        weights = noisy_hinge_descent(
-            rows, y, margin=setting.margin, radius=length, data_norm=length, mu=level,
-            project=ball, n_steps=setting.n_steps, step=step, rng=noise,
-            n_draws=1 if math.isinf(level) else setting.noise_draws,
-        ).weights  # fmt: skip
-        learnt.append(weights if rows is X else expand(weights, phi))
+    free, private = _Case(math.inf, step=plain), _Case(mu, step=plain)
+    whole = [free, _Case(mu), private, private._replace(project=False)]
+    learn = partial(
+        _descend_cases, y=y, margin=setting.margin, n_steps=setting.n_steps, rng=noise,
+        n_draws=setting.noise_draws,
+    )  # fmt: skip
+    learnt = list(learn(X, cases=whole, radius=1.0, data_norm=1.0))
+    small = compress(X, phi)
+    for length in (2.0, 1.0):
+        weights = learn(small, cases=[private], radius=length, data_norm=length)[0]
+        learnt.append(expand(weights, phi))
     return learnt
 
 

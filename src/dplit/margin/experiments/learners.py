@@ -20,6 +20,8 @@ from dplit.datasets.classification import PROBLEMS, KernelProblem, kernel_proble
 from dplit.margin._solvers import minimise_hinge
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
+    _Case,
+    _descend_cases,
     _perturbed_minimiser,
     descent_bound,
     noisy_hinge_descent,
@@ -73,18 +75,23 @@ class _ExcessTable(Runs):
     bound: dict[str, float]
 
 
+def _levels(n_samples: int, epsilon: float, delta: float) -> dict[str, float]:
+    """Return the level of one copy in every phased pass."""
+    level = partial(_single_copy_mu, epsilon=epsilon, delta=delta, n_samples=n_samples)
+    return {
+        name: math.inf if way is None else level(accounting=way) for name, way in _PASSES.items()
+    }
+
+
 def _passes(
-    X: Array, y: Array, epsilon: float, delta: float, runs: int, rng: np.random.Generator
+    X: Array, y: Array, levels: dict[str, float], runs: int, rng: np.random.Generator
 ) -> Iterator[tuple[str, Array, float]]:
     """Yield name, weights and bound of every phased pass."""
     rho, m = _SETTING[2], len(X)
-    for name, accounting in _PASSES.items():
-        mu = math.inf
-        if accounting is not None:
-            mu = _single_copy_mu(epsilon=epsilon, delta=delta, n_samples=m, accounting=accounting)
+    for name, mu in levels.items():
         weights = phased_descent(
             X, y, margin=rho, radius=1.0, data_norm=1.0, mu=mu, rng=rng, n_draws=runs,
-            replacement=accounting != "permutation",
+            replacement=name != "permutation",
         )  # fmt: skip
         bound = phased_bound(
             margin=rho, radius=1.0, data_norm=1.0, mu=mu, n_draws=m, n_features=X.shape[1]
@@ -126,13 +133,14 @@ def excess_table(
     m, count = check_integer("n_samples", n_samples), check_integer("runs", runs, minimum=2)
     gamma, flips, rho, k = _SETTING
     name, mu = f"margin-exp-alg4-{m}", gdp_budget(epsilon=epsilon, delta=delta)
+    levels = _levels(m, epsilon, delta)
     excess: dict[str, list[float]] = {}
     bounds = {}
     for trial in range(check_integer("sets", sets, minimum=2)):
         data, rng = (stream(seed, name, role, trial) for role in ("data", "noise"))
         X, y = margin_data(m, k, margin=gamma, flips=flips, rng=data)
         best = minimise_hinge(X, y, margin=rho, radius=1.0).lower
-        found = [*_passes(X, y, epsilon, delta, count, rng), *_alternatives(X, y, mu, count, rng)]
+        found = [*_passes(X, y, levels, count, rng), *_alternatives(X, y, mu, count, rng)]
         for method, weights, bounds[method] in found:
             loss = float(hinge_loss(y * (weights @ X.T), margin=rho).mean())
             excess.setdefault(method, []).append(loss - best)
@@ -196,6 +204,7 @@ DIRECT, STREAMED, COMPRESSED = (20, 100, 500), 20_000, 200
 #: Which public stream draws the map of a method: both compressed arms share one.
 _MAPS = {"D = 20": 0, "D = 100": 1, "D = 500": 2, METHODS[3]: 3, METHODS[4]: 3, LIMIT: 4}
 
+#: The last is without noise.
 _BUDGETS = (0.5, 1.0, 2.0, 4.0, math.inf)
 
 DELTA, KERNEL_STEPS, FREE_STEPS, DRAWS = 1e-5, 100, 400, 4
@@ -238,17 +247,15 @@ def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Ar
             maps[k] = _mapped(method, problem, public[k])
         mapped, factor = maps[k], 2.0 if method in (METHODS[3], LIMIT) else 1.0
         draws = noise[-1] if method == METHODS[4] else noise[k]
-        for column, epsilon in enumerate(_BUDGETS):
-            free = epsilon == math.inf
-            run = noisy_hinge_descent(
-                mapped[train], problem.y[train], margin=problem.margin,
-                radius=factor * problem.weight_norm, data_norm=factor,
-                mu=privacy_level(epsilon=epsilon, delta=DELTA),
-                n_steps=FREE_STEPS if free else KERNEL_STEPS, rng=draws,
-                n_draws=1 if free else DRAWS,
-            )  # fmt: skip
-            right = (run.weights @ mapped[test].T) * problem.y[test] > 0
-            row[column] = right.mean()
+        cases = [_Case(privacy_level(epsilon=epsilon, delta=DELTA)) for epsilon in _BUDGETS]
+        learn = partial(
+            _descend_cases, mapped[train], problem.y[train], margin=problem.margin,
+            radius=factor * problem.weight_norm, data_norm=factor, rng=draws,
+        )  # fmt: skip
+        private = learn(cases=cases[:-1], n_steps=KERNEL_STEPS, n_draws=DRAWS)
+        free = learn(cases=cases[-1:], n_steps=FREE_STEPS)
+        for column, weights in enumerate([*private, *free]):
+            row[column] = ((weights @ mapped[test].T) * problem.y[test] > 0).mean()
     return out
 
 

@@ -9,7 +9,7 @@ their random numbers. Under the repaired noise both schemes are corrected in the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigvalsh
 
 from dplit._checks import Array, check_choice, check_integer, check_positive
+from dplit.projection.experiments.moments import moment_errors
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import (
     _additive_moments,
     _projected_moments,
-    additive_path,
     expected_error,
     projection_errors,
 )
@@ -141,7 +141,7 @@ class _ErrorCurves(Runs):
 
     Those of projections are exact conditional means; ``drawn`` has one exact draw each. "<response>
     best repaired" has the n' of the least mean, which only an oracle knows; "additive corrected",
-    "log corrected" and "full corrected" are draws.
+    "log corrected", "full corrected" and "moments" are draws.
     """
 
     axis: Array
@@ -149,6 +149,11 @@ class _ErrorCurves(Runs):
     components: Mapping[str, Array]
     snr: Mapping[str, Array]
     floor: Array  # f(X) squared, what (13) subtracts
+
+
+def _weights(responses: Iterable[str]) -> Array:
+    """Return the weights of (X theta, w) in the responses, one row each."""
+    return np.array([[RESPONSES[name].coefficient_sd, 1.0] for name in responses])
 
 
 @dataclass
@@ -162,12 +167,14 @@ class _Moments:
     noisy_cross: Array
     energy: Array
     peak: Array
+    largest: Array  # of the responses, absolutely
 
     @classmethod
     def empty(cls, d: int) -> _Moments:
         square, pair = np.zeros((d, d)), np.zeros((d, 2))
         zero = np.zeros(d)
-        return cls(square, pair, np.zeros((2, 2)), square.copy(), pair.copy(), zero, zero.copy())
+        noisy, most = (square.copy(), pair.copy()), np.zeros(len(RESPONSES))
+        return cls(square, pair, np.zeros((2, 2)), *noisy, zero, zero.copy(), most)
 
     def add(self, X: Array, noise: Array | None, signals: Array) -> None:
         self.gram += X.T @ X
@@ -175,6 +182,8 @@ class _Moments:
         self.inner += signals.T @ signals
         self.energy += np.sum(X**2, axis=0)
         np.maximum(self.peak, np.max(X**2, axis=0), out=self.peak)
+        responses = signals @ _weights(RESPONSES).T
+        np.maximum(self.largest, np.abs(responses).max(axis=0), out=self.largest)
         if noise is not None:
             released = X + noise
             self.noisy_gram += released.T @ released
@@ -185,7 +194,7 @@ class _Moments:
         return float(np.min(self.energy - self.peak))
 
     def spectra(self, responses: Sequence[str]) -> dict[str, Spectrum]:
-        weights = np.array([[RESPONSES[name].coefficient_sd, 1.0] for name in responses])
+        weights = _weights(responses)
         energies = np.einsum("ki,ij,kj->k", weights, self.inner, weights)
         found = _spectra_from_moments(self.gram, self.cross @ weights.T, energies)
         return dict(zip(responses, found, strict=True))
@@ -193,34 +202,46 @@ class _Moments:
     def additive_errors(
         self, spectra: Mapping[str, Spectrum], n: int, sigma: float
     ) -> dict[str, float]:
-        weights = np.array([[RESPONSES[name].coefficient_sd, 1.0] for name in spectra])
+        weights = _weights(spectra)
         energies = np.einsum("ki,ij,kj->k", weights, self.inner, weights)
-        basis = next(iter(spectra.values())).basis
-        gram, cross = basis.T @ self.noisy_gram @ basis, basis.T @ self.noisy_cross @ weights.T
-        plain, corrected = _fits(gram, cross, energies, n, sigma**2)
-        errors = {}
-        for k, (name, problem) in enumerate(spectra.items()):
-            errors[f"{name} additive"] = float(problem.errors(plain[:, k]))
-            errors[f"{name} additive corrected"] = float(problem.errors(corrected[:, k]))
-        return errors
+        basis, cross = next(iter(spectra.values())).basis, self.noisy_cross @ weights.T
+        fits = _fits(self.noisy_gram, cross, energies, n, sigma**2)
+        return _named(spectra, *(basis.T @ part for part in fits))
+
+
+def _named(spectra: Mapping[str, Spectrum], plain: Array, corrected: Array) -> dict[str, float]:
+    """Return the errors of fits on a noisy table by the names of the curves."""
+    errors = {}
+    for k, (name, problem) in enumerate(spectra.items()):
+        errors[f"{name} additive"] = float(problem.errors(plain[:, k]))
+        errors[f"{name} additive corrected"] = float(problem.errors(corrected[:, k]))
+    return errors
+
+
+def _shifted(gram: Array, cross: Array, amount: float) -> Array:
+    """Solve with ``gram`` less ``amount`` on its diagonal."""
+    matrix = gram.copy()
+    matrix.flat[:: len(gram) + 1] -= amount
+    factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
+    return np.asarray(cho_solve(factor, cross, check_finite=False))
 
 
 def _fits(gram: Array, cross: Array, energies: Array, m: int, noise: float) -> tuple[Array, Array]:
     """Return the plain and the corrected fits (d, k) on m noisy rows of which these are moments."""
-    plain = cho_solve(cho_factor(gram, check_finite=False), cross, check_finite=False)
+    plain = _shifted(gram, cross, 0.0)
     left = energies - np.sum(plain * cross, axis=0)
-    rows, corrected = float(np.trace(gram)), plain.copy()
-    for k, total in enumerate(energies):
-        shape = (m, len(gram))
-        amount = _useful_amount(shape, rows, float(total), float(left[k]), noise)
-        if amount == 0:
-            continue
-        try:  # at most 0.8 of the least eigenvalue
-            cho_factor(gram - amount / 0.8 * np.eye(len(gram)), check_finite=False)
-        except LinAlgError:
-            amount = 0.8 * float(eigvalsh(gram, subset_by_index=[0, 0], check_finite=False)[0])
-        factor = cho_factor(gram - amount * np.eye(len(gram)), check_finite=False)
-        corrected[:, k] = cho_solve(factor, cross[:, k], check_finite=False)
+    rows, shape = float(np.trace(gram)), (m, len(gram))
+    pairs = zip(energies.tolist(), left.tolist(), strict=True)
+    amounts = np.array([_useful_amount(shape, rows, *pair, noise) for pair in pairs])
+    try:  # at most 0.8 of the least eigenvalue, which is needed only where that binds
+        _shifted(gram, cross[:, :1], amounts.max() / 0.8)
+    except LinAlgError:
+        least = float(eigvalsh(gram, subset_by_index=[0, 0], check_finite=False)[0])
+        amounts = np.minimum(amounts, 0.8 * least)
+    corrected = plain.copy()
+    for amount in set(amounts[amounts > 0].tolist()):
+        chosen = amounts == amount
+        corrected[:, chosen] = _shifted(gram, cross[:, chosen], amount)
     return plain, corrected
 
 
@@ -261,21 +282,41 @@ class _Point:
                 draw = projection_errors(problem, penalty=lam, n_components=rows, size=1, rng=rng)
                 self.drawn[key] = float(draw[0])
 
-    def repair(
-        self, spectra: Mapping[str, Spectrum], epsilon: float, sizes: Mapping[str, int],
-        rng: np.random.Generator,
-    ) -> None:  # fmt: skip
-        """Fill the best repaired projection, and corrected fits on few and on all rows."""
+    def moments(self, errors: Mapping[str, float]) -> None:
+        """Fill the fits on noisy second moments."""
+        self.errors |= {f"{name} moments": value for name, value in errors.items()}
+
+    def best(self, spectra: Mapping[str, Spectrum], epsilon: float, n: int) -> None:
+        """Fill the best repaired projection."""
         for name, problem in spectra.items():
-            _, least = best_components(problem, epsilon=epsilon, n_samples=sizes["full"])
+            _, least = best_components(problem, epsilon=epsilon, n_samples=n)
             self.errors[f"{name} best repaired"] = least
-        for scheme in ("log", "full"):
-            noise = fixed_variance(epsilon=epsilon, n_components=sizes[scheme])
-            moments = _projected_moments(list(spectra.values()), noise, sizes[scheme], rng)
-            _, corrected = _fits(*moments, sizes[scheme], noise)
+
+
+def _repair(
+    points: Sequence[_Point], spectra: Mapping[str, Spectrum], epsilons: Sequence[float],
+    sizes: Mapping[str, int], rng: np.random.Generator,
+) -> None:  # fmt: skip
+    """Fill corrected fits on few and on all rows at several budgets, with common noise."""
+    for scheme in ("log", "full"):
+        rows = sizes[scheme]
+        noises = [fixed_variance(epsilon=e, n_components=rows) for e in epsilons]
+        released = _projected_moments(list(spectra.values()), noises, rows, rng)
+        for point, noise, moments in zip(points, noises, released, strict=True):
+            _, corrected = _fits(*moments, rows, noise)
             for k, (name, problem) in enumerate(spectra.items()):
                 error = float(problem.errors(corrected[:, k]))
-                self.errors[f"{name} {scheme} corrected"] = error
+                point.errors[f"{name} {scheme} corrected"] = error
+
+
+def _noisy_moments(
+    moments: _Moments, spectra: Mapping[str, Spectrum], n: int, epsilons: Sequence[float],
+    trial: Trial, which: str,
+) -> list[dict[str, float]]:  # fmt: skip
+    rng = stream(trial.seed, f"proj-beyond-moments-{which}", "noise", int(trial))
+    largest = dict(zip(RESPONSES, moments.largest.tolist(), strict=True))
+    bounds = [largest[name] for name in spectra]
+    return moment_errors(spectra, n_samples=n, largest=bounds, epsilons=epsilons, rng=rng)
 
 
 def _row_trial(
@@ -293,7 +334,9 @@ def _row_trial(
             point.errors |= moments.additive_errors(spectra, n, sigma)
             for name, problem in spectra.items():
                 point.project(name, problem, epsilon, sizes, sketch)
-            point.repair(spectra, epsilon, sizes, repair)
+            point.best(spectra, epsilon, n)
+            point.moments(_noisy_moments(moments, spectra, n, [epsilon], trial, "rows")[0])
+            _repair([point], spectra, [epsilon], sizes, repair)
             points.append(point)
     return points
 
@@ -307,19 +350,19 @@ def _budget_trial(
     noise, points = trial.stream("noise"), [_Point(moments.floor) for _ in epsilons]
     sigmas, n = [additive_sigma(epsilon=e) for e in epsilons], chosen.row_unit * k
     spectra, sizes = moments.spectra(responses), projection_sizes("fig2", k)
-    for name, problem in spectra.items():
-        path = additive_path(problem, sigmas=sigmas, n_samples=n, rng=noise)
-        for point, error, epsilon in zip(points, path, epsilons, strict=True):
-            point.errors[f"{name} additive"] = float(error)
+    for point, epsilon in zip(points, epsilons, strict=True):
+        point.best(spectra, epsilon, n)
+        for name, problem in spectra.items():
             point.project(name, problem, epsilon, sizes, noise)
     repair = stream(trial.seed, "proj-beyond-cost-budgets", "noise", int(trial))
     energies = np.array([p.residual + float(p.scores @ p.scores) for p in spectra.values()])
     released = _additive_moments(list(spectra.values()), sigmas, n, repair)
-    for point, epsilon, sigma, pair in zip(points, epsilons, sigmas, released, strict=True):
-        _, corrected = _fits(*pair, energies, n, sigma**2)
-        for j, (name, problem) in enumerate(spectra.items()):
-            point.errors[f"{name} additive corrected"] = float(problem.errors(corrected[:, j]))
-        point.repair(spectra, epsilon, sizes, repair)
+    for point, sigma, pair in zip(points, sigmas, released, strict=True):
+        point.errors |= _named(spectra, *_fits(*pair, energies, n, sigma**2))
+    _repair(points, spectra, epsilons, sizes, repair)
+    found = _noisy_moments(moments, spectra, n, epsilons, trial, "budgets")
+    for point, errors in zip(points, found, strict=True):
+        point.moments(errors)
     return points
 
 

@@ -1,0 +1,131 @@
+"""The pages of the package: one for each public module, with the claims that its functions bear."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+from scripts.digest import module_file
+from scripts.files import write_text
+from scripts.layout import Layout
+from scripts.pages import escape, paper, raw
+
+#: Last parts of the names of modules with estimators, and what scikit-learn gives every estimator.
+ESTIMATORS = ("baselines", "estimators", "features")
+INHERITED = (
+    "   :inherited-members: ClassifierMixin, RegressorMixin, DensityMixin, TransformerMixin, "
+    "ClassNamePrefixFeaturesOutMixin, BaseEstimator\n"
+    "   :exclude-members: set_fit_request, set_score_request, set_predict_request, "
+    "set_transform_request, set_partial_fit_request, set_inverse_transform_request\n"
+)
+
+#: The functions of a module that claims name: for each the chapters, ids and places.
+Bearers = dict[str, list[tuple[str, str, str]]]
+
+
+def public_names(path: Path) -> set[str] | None:
+    """Return what a module lists in ``__all__``, or None without such a list."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    return None
+
+
+def documented_modules(package: Path) -> list[str]:
+    """Return the modules that have a page.
+
+    These are the rooms, and in them each public module with a name that the room's face does not
+    give; a package below a room has none for itself if it lists no names.
+    """
+    told = []
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        parts = parts[:-1] if is_package else parts
+        if len(parts) == 1 or any(part.startswith("_") for part in parts):
+            continue
+        names = public_names(path)
+        face = module_file(".".join(parts[:-1]), package) if len(parts) > 2 else None
+        given = (public_names(face) if face else None) or set()
+        own = not is_package if names is None else bool(names - given)
+        if len(parts) == 2 or own:
+            told.append(".".join(parts))
+    return sorted(told)
+
+
+def page_name(module: str) -> str:
+    """Return the name of a module's page, without folder and suffix.
+
+    Examples
+    --------
+    >>> page_name("dplit.erm.stability")
+    'erm.stability'
+    """
+    return module.partition(".")[2]
+
+
+def bearers(documented: list[str]) -> dict[str, Bearers]:
+    """Return what claims name, by the module on whose page it stands."""
+    from dplit import claims
+
+    found: dict[str, Bearers] = defaultdict(lambda: defaultdict(list))
+    for identifier, entry in claims.load_registry().items():
+        for function in entry["functions"]:
+            homes = [module for module in documented if function.startswith(module + ".")]
+            if homes:
+                told = (entry["slug"], identifier, entry["place"])
+                found[max(homes, key=len)][function].append(told)
+    return found
+
+
+def _claims_table(module: str, functions: Bearers) -> str:
+    rows = []
+    for function, told in functions.items():
+        links = ", ".join(
+            f'<a href="../chapters/{slug}.html#{identifier}">{escape(place)}</a>'
+            for slug, identifier, place in told
+        )
+        name = escape(function.removeprefix(module + "."))
+        papers = escape("; ".join(sorted({paper(slug) for slug, _, _ in told})))
+        link = f'<a href="#{function}"><code>{name}</code></a>'
+        rows.append(f"<tr><td>{link}</td><td>{links}</td><td>{papers}</td></tr>")
+    head = "<thead><tr><th>function</th><th>stands for</th><th>of</th></tr></thead>"
+    table = f"<table class='dplit-table'>{head}<tbody>{''.join(rows)}</tbody></table>"
+    inside = (
+        f"<summary>Claims in which these functions stand</summary><div class='dplit-scroll'>{table}"
+    )
+    return raw(f"<details>{inside}</div></details>")
+
+
+def _rooms(module: str, documented: list[str]) -> str:
+    inside = [name for name in documented if name.startswith(module + ".")]
+    if not inside:
+        return ""
+    lines = "".join(f"   {name.removeprefix(module + '.')}\n" for name in inside)
+    return f"```{{eval-rst}}\n.. currentmodule:: {module}\n\n.. autosummary::\n\n{lines}```\n"
+
+
+def pages(package: Path) -> dict[str, str]:
+    """Return the text of every page by the name of its file."""
+    documented = documented_modules(package)
+    borne, told = bearers(documented), {}
+    for name in documented:
+        members = "   :members:\n" + (INHERITED if name.endswith(ESTIMATORS) else "")
+        block = f"```{{eval-rst}}\n.. automodule:: {name}\n{members}```\n"
+        table = _claims_table(name, borne[name]) if name in borne else ""
+        parts = (f"# {page_name(name)}\n", table, block, _rooms(name, documented))
+        told[f"{page_name(name)}.md"] = "\n".join(part for part in parts if part)
+    return told
+
+
+def write_reference(layout: Layout) -> None:
+    """Write the pages into the book's folder; an unchanged page is not touched."""
+    folder, wanted = layout.book / "reference", pages(layout.package)
+    for name, text in wanted.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            write_text(path, text)
+    for path in folder.glob("*.md"):
+        if path.name not in wanted:
+            path.unlink()

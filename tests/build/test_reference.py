@@ -1,0 +1,46 @@
+"""The pages of the package are written from the modules and from the registry of claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scripts import reference
+from scripts.layout import Layout
+
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "dplit"
+
+
+def _module(folder: Path, name: str, text: str) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_a_module_has_a_page_unless_its_rooms_face_gives_all_its_names(tmp_path: Path) -> None:
+    package = tmp_path / "dplit"
+    _module(package, "__init__.py", "__all__ = ['a']")
+    _module(package, "room/__init__.py", "__all__ = ['a', 'b']")
+    _module(package, "room/given.py", "__all__ = ['a', 'b']")
+    _module(package, "room/own.py", "__all__ = ['a', 'c']")
+    _module(package, "room/_hidden.py", "__all__ = ['d']")
+    _module(package, "room/deep/__init__.py", '"""A folder."""')
+    _module(package, "room/deep/inner.py", "x = 1")
+    found = reference.documented_modules(package)
+    assert found == ["dplit.room", "dplit.room.deep.inner", "dplit.room.own"]
+
+
+def test_a_page_links_its_functions_to_their_claims() -> None:
+    page = reference.pages(PACKAGE)["erm.stability.md"]
+    assert 'href="../chapters/erm.html#erm-thm2">Theorem 2</a>' in page
+    assert 'href="#dplit.erm.stability.lipschitz_stability"' in page
+    assert ".. automodule:: dplit.erm.stability\n   :members:\n" in page
+
+
+def test_pages_of_modules_that_are_gone_go(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    _module(layout.package, "__init__.py", "")
+    _module(layout.package, "room/__init__.py", "")
+    gone = layout.book / "reference" / "gone.md"
+    _module(gone.parent, "gone.md", "")
+    reference.write_reference(layout)
+    assert [path.name for path in gone.parent.iterdir()] == ["room.md"]
