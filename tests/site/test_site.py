@@ -45,7 +45,7 @@ TOO_LONG = {
     "erm": (30.5, 12, 4800, 2),  # 29.9 with the fonts of one machine
     "margin": (35, 60, 6000, 3),
     "projection": (46, 24, 5900, 2),
-    "sketching": (77, 12, 9500, 3),
+    "sketching": (43, 12, 7000, 3),
     "random_features": (41.5, 20, 5400, 2),
 }
 CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/")]
