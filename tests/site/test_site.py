@@ -48,7 +48,7 @@ LIMIT = (30, 60, 6000, 3)
 TOO_LONG = {
     "erm": (30.5, 12, 4800, 2),  # 29.9 with the fonts of one machine
     "projection": (34, 20, 5900, 2),
-    "sketching": (77, 12, 9500, 3),
+    "sketching": (43, 12, 7000, 3),
 }
 CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/")]
 

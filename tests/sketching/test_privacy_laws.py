@@ -186,3 +186,21 @@ def test_pair_of_lemma_10_has_at_most_its_delta_and_more_than_zero(
 def test_bad_arguments_are_named(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.claim("sketch-beyond-users")
+@pytest.mark.parametrize("g", [1, 2, 5])
+def test_a_user_with_g_records_has_g_times_the_loss(g: int) -> None:
+    """Laplace: attained by equal records; Gaussian: the bound of group privacy, step by step."""
+    feature = np.exp(1j * np.linspace(0.1, 2.0, 7))
+    budget = np.abs(feature.real).sum() + np.abs(feature.imag).sum()
+    loss = laws.laplace_loss([g * feature], g * feature, 0 * feature, scale=3.0)[0]
+    assert loss == pytest.approx(g * budget / 3.0, rel=1e-12)
+    epsilon, delta = finite.group_guarantee(epsilon=0.2, delta=1e-6, size=g)
+    steps = [0.0]
+    for _ in range(g):
+        steps.append(math.exp(0.2) * steps[-1] + 1e-6)
+    assert (epsilon, delta) == (pytest.approx(0.2 * g), pytest.approx(steps[-1], rel=1e-12))
+    sigma = mechanisms.gaussian_sigma(epsilon=0.2, delta=1e-6)
+    spent = mechanisms.gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=g)
+    assert 0.9 * delta <= spent <= delta * (1 + 1e-12)

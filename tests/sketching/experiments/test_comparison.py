@@ -22,9 +22,11 @@ from dplit.sketching.experiments.comparison import (
 from dplit.sketching.experiments.models import (
     _PCA_METHODS,
     _factor_data,
+    em_sensitivity,
     mixture_comparison,
     moment_noise,
     pca_comparison,
+    private_em,
 )
 from dplit.streams import stream
 from dplit.trials import Trial
@@ -150,6 +152,35 @@ def test_mixtures_come_near_em(mixtures):
     assert (mixtures.values["laplace"][:, 0] < -0.1).all()
     assert (mixtures.values["laplace"][:, 1] > -0.05).all()
     assert (mixtures.em < 0).all()
+
+
+@pytest.mark.claim("sketch-beyond-gmm")
+def test_one_record_moves_an_em_step_by_its_sensitivity():
+    """Attained by a unit vector (norm 2) and a flat one (norm 1), above any random record."""
+    d, rng = 6, np.random.default_rng(0)
+    records = rng.standard_normal((5000, d))
+    records /= np.maximum(np.linalg.norm(records, axis=1, keepdims=True), 1.0)
+    records = np.vstack([records, np.eye(d)[:1], np.full((1, d), d**-0.5)])
+    shares = rng.dirichlet(np.ones(3), size=len(records))
+    shares[-2:] = [1.0, 0.0, 0.0]
+    table = np.hstack([np.ones((len(records), 1)), records, records**2])
+    moved = (shares[:, :, None] * table[:, None, :]).reshape(len(records), -1)
+    for norm in (1, 2):
+        sizes = np.linalg.norm(moved, ord=norm, axis=1)
+        assert sizes.max() == pytest.approx(em_sensitivity(d, norm=norm), rel=1e-12)
+
+
+@pytest.mark.claim("sketch-beyond-gmm")
+def test_private_em_without_noise_to_speak_of_is_em():
+    """Two clusters far apart, epsilon 1e9: means and variances to a hundredth, sampling error."""
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(-2, 0.5, (20_000, 2)), rng.normal(2, 0.5, (20_000, 2))])
+    setting = {"bounds": (-5.0, 5.0), "radius": 1.2, "epsilon": 1e9, "n_iter": 10, "rng": rng}
+    for delta in (0.0, 1e-6):
+        weights, means, variances = private_em(X, [[-1.0, 0], [1, 0]], delta=delta, **setting)
+        np.testing.assert_allclose(weights, 0.5, atol=1e-3)
+        np.testing.assert_allclose(means, [[-2, -2], [2, 2]], atol=0.02)
+        np.testing.assert_allclose(variances, 0.25, atol=0.02)
 
 
 @pytest.fixture(scope="module")

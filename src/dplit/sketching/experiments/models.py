@@ -10,6 +10,7 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 from sklearn.mixture import GaussianMixture
 
 from dplit._checks import (
@@ -23,7 +24,8 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit._estimators import clip_rows
+from dplit._estimators import check_box, clip_rows
+from dplit.baselines import spread_centers
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gamma_norm_noise, gaussian_noise, gaussian_sigma, laplace_noise
 from dplit.sketching.data import MixtureLaw
@@ -36,9 +38,11 @@ from dplit.trials import Runs, Trial, run_trials
 
 __all__ = [
     "covariance_scale",
+    "em_sensitivity",
     "mixture_comparison",
     "moment_noise",
     "pca_comparison",
+    "private_em",
 ]
 
 
@@ -138,11 +142,67 @@ _PCA_METHODS: dict[str, tuple[str, str]] = {
 }
 
 
+# The rival of mixtures: EM with noise on its sufficient statistics (DP-EM, Park et al., 2017).
+
+
+def em_sensitivity(n_features: int, *, norm: Literal[1, 2]) -> float:
+    """Most that one record of the unit ball moves a step's weights, sums and squares together.
+
+    Its shares of the clusters add up to one, so it is ``|(1, x, x^2)|``: at most the root of 3 in
+    norm 2, and ``2 + sqrt(d)`` in norm 1.
+    """
+    d = check_integer("n_features", n_features)
+    return 2.0 + math.sqrt(d) if norm == 1 else math.sqrt(3.0)
+
+
+def private_em(
+    X: ArrayLike, start: ArrayLike, *, bounds: Any, radius: float, epsilon: float,
+    delta: float = 0.0, n_iter: int, rng: np.random.Generator,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Weights, means and variances of a mixture after ``n_iter`` EM steps with noisy statistics.
+
+    Records are clipped to ``radius`` half widths around the box's middle. Laplace noise (delta 0)
+    shares epsilon among the steps, Gaussian noise composes exactly; a record is added or removed.
+    """
+    centres = check_finite_array("start", start, ndim=2)
+    (k, d), steps = centres.shape, check_integer("n_iter", n_iter)
+    box, size = check_box(bounds, d), (steps, k, 2 * d + 1)
+    records = box.unit(check_finite_array("X", X, ndim=2).astype(np.float64))
+    x = clip_rows(records / check_positive("radius", radius), 1.0)
+    if delta == 0:
+        scale = steps * em_sensitivity(d, norm=1) / check_positive("epsilon", epsilon)
+        draws = laplace_noise(size, scale=scale, rng=rng)
+    else:
+        root = math.sqrt(steps) * em_sensitivity(d, norm=2)
+        sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=root)
+        draws = gaussian_noise(size, sigma=sigma, rng=rng)
+    weights, means = np.full(k, 1.0 / k), box.unit(centres) / radius
+    variances = np.full((k, d), 0.5 / d)
+    table = np.hstack([np.ones((len(x), 1)), x, x**2])
+    for noise in draws:
+        noisy = _shares(table, weights, means, variances).T @ table + noise
+        mass = np.maximum(noisy[:, :1], 1.0)
+        means = np.clip(noisy[:, 1 : d + 1] / mass, -1.0 / radius, 1.0 / radius)
+        variances = np.clip(noisy[:, d + 1 :] / mass - means**2, 1e-3, 1.0)
+        weights = mass[:, 0] / mass.sum()
+    units = radius * box.half
+    return weights, box.middle + units * means, variances * units**2
+
+
+def _shares(table: Array, weights: Array, means: Array, variances: Array) -> Array:
+    """Share of every cluster in every record, whose row of ``table`` is ``(1, x, x^2)``."""
+    constant = np.log(weights) - 0.5 * (np.log(variances) + means**2 / variances).sum(axis=1)
+    terms = np.hstack([constant[:, None], means / variances, -0.5 / variances])
+    return np.asarray(softmax(table @ terms.T, axis=1))
+
+
 @dataclass(frozen=True)
 class _MixtureComparison(Runs):
     """Mean log-likelihoods on the training records, less that of EM, which is not private.
 
     By noise (trials, budgets), of the sketch without noise and of the true law; EM's own in ``em``.
+    Private EM ("em-...") has its best number of steps for every budget, in hindsight and at no
+    cost; "em-oracle" has Gaussian noise and starts at the true means besides.
     """
 
     epsilons: tuple[float, ...]
@@ -154,7 +214,7 @@ class _MixtureComparison(Runs):
 def _mixture_trial(
     trial: Trial, law: MixtureLaw, n_samples: int, n_components: int,
     budgets: Sequence[tuple[str, float, float]],
-) -> tuple[float, float, float, Array]:  # fmt: skip
+) -> tuple[float, float, float, Array, Array]:  # fmt: skip
     k, d = law.n_clusters, law.n_features
     X, centres = law.draw(n_samples, rng=trial.stream("data"), dtype="float64")
     public, noise = trial.stream("public"), trial.stream("noise")
@@ -178,7 +238,35 @@ def _mixture_trial(
         )  # fmt: skip
         found.append(loss(plan.apply(exact, rng=noise).sum))
     truth = -gmm_risk(X, np.full(k, 1.0 / k), centres, np.ones((k, d))) - em
-    return em, truth, loss(exact.sum), np.array(found)
+    rivals = _rival_gains(X, law, centres, em, budgets, trial)
+    return em, truth, loss(exact.sum), np.array(found), rivals
+
+
+#: Numbers of steps of private EM, of which every budget gets the best.
+_STEPS = (4, 12)
+
+
+def _rival_gains(
+    X: Array, law: MixtureLaw, centres: Array, em: float,
+    budgets: Sequence[tuple[str, float, float]], trial: Trial,
+) -> Array:  # fmt: skip
+    """Gains of private EM (3, steps, epsilons): Laplace, Gaussian, Gaussian from the true means."""
+    k, d = law.n_clusters, law.n_features
+    epsilons = [e for name, e, _ in budgets if name == budgets[0][0]]
+    delta = max(delta for _, _, delta in budgets)
+    public, noise = trial.stream("public").spawn(1)[0], trial.stream("noise").spawn(1)[0]
+    start = spread_centers(k, d, bounds=law.bounds, rng=public)
+    radius = math.sqrt(2.0 * d) / 3.5  # the box is 3.5 deviations of a coordinate wide
+    gains = [
+        -gmm_risk(X, *private_em(
+            X, first, bounds=law.bounds, radius=radius, epsilon=e, delta=level, n_iter=steps,
+            rng=noise,
+        )) - em
+        for first, level in ((start, 0.0), (start, delta), (centres, delta))
+        for steps in _STEPS
+        for e in epsilons
+    ]  # fmt: skip
+    return np.array(gains).reshape(3, len(_STEPS), len(epsilons))
 
 
 def mixture_comparison(
@@ -195,6 +283,10 @@ def mixture_comparison(
     em, truth, exact = (np.array([row[i] for row in results]) for i in range(3))
     gains = np.array([row[3] for row in results]).reshape(n_trials, len(deltas), len(epsilons))
     by_noise = {law_name: gains[:, index] for index, law_name in enumerate(deltas)}
+    rivals = np.array([row[4] for row in results])
+    best, columns = np.median(rivals, axis=0).argmax(axis=1), np.arange(len(epsilons))
+    for index, rival in enumerate(("em-laplace", "em-gaussian", "em-oracle")):
+        by_noise[rival] = rivals[:, index, best[index], columns]
     return _MixtureComparison(by_noise, tuple(epsilons), exact, truth, em)
 
 
