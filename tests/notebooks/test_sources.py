@@ -103,10 +103,13 @@ def test_no_claim_reads_an_archived_curve(slug: str) -> None:
             assert not names & kept, cell.source
             assert "Curves" not in calls, cell.source
         for node in ast.walk(tree):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-                if ast.unparse(node.value.func).rpartition(".")[2] in ("Curves", "keep"):
-                    kept |= {n.id for t in node.targets for n in ast.walk(t)
-                             if isinstance(n, ast.Name)}  # fmt: skip
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(node.value, ast.Call)
+                and ast.unparse(node.value.func).rpartition(".")[2] in ("Curves", "keep")
+            ):
+                targets = [n for t in node.targets for n in ast.walk(t)]
+                kept |= {n.id for n in targets if isinstance(n, ast.Name)}
 
 
 @pytest.mark.parametrize("slug", SLUGS)
