@@ -200,8 +200,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Toy:
 
 
 @pytest.fixture
-def toy(built: Toy, tmp_path: Path) -> Toy:
-    """A copy of the built toy repository, to be broken."""
+def toy(built: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
+    """A copy of the built toy repository, to be broken; like its build, the test has no data."""
+    monkeypatch.delenv("DPLIT_DATA", raising=False)
     shutil.copytree(built.root, tmp_path / "repository", symlinks=True)
     return Toy(tmp_path / "repository")
 

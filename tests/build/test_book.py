@@ -74,13 +74,11 @@ def test_second_build_does_nothing(toy: Any) -> None:
 )
 def test_a_change_makes_exactly_the_chapters_stale_that_depend_on_it(
     toy: Any,
-    monkeypatch: pytest.MonkeyPatch,
     file: str,
     old: str,
     new: str,
     expected: list[str],
 ) -> None:
-    monkeypatch.delenv("DPLIT_DATA", raising=False)  # the build had none
     toy.edit(file, old, new)
     layout = Layout(toy.root)
     assert [slug for slug in layout.slugs() if chapters.stale(layout, slug)] == expected
@@ -92,7 +90,6 @@ def test_data_results_and_outputs_make_chapters_stale(
     layout = Layout(toy.root)
     data = toy.path("no_cache/insurance.csv")
     data.parent.mkdir()
-    monkeypatch.delenv("DPLIT_DATA", raising=False)
     monkeypatch.setenv("DPLIT_CACHE", str(data.parent))
     assert chapters.stale(layout, "alpha") == []
     data.write_text("a data file that appears\n")
