@@ -44,12 +44,6 @@ def test_page_is_whole_in_light_and_dark(opened: Any, page: str, width: int) -> 
 #: What may be open of a chapter: screens, code cells, words, screen of the first figure.
 LIMITS = {"sketching": (42, 80, 8000, 3), "audits": (15, 60, 6000, 3)}
 LIMIT = (30, 60, 6000, 3)
-#: What chapters have that are too long as yet; a row goes when its chapter is rewritten.
-TOO_LONG = {
-    "erm": (30.5, 12, 4800, 2),  # 29.9 with the fonts of one machine
-    "projection": (34, 20, 5900, 2),
-    "sketching": (43, 12, 7000, 3),
-}
 CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/")]
 
 
@@ -57,7 +51,7 @@ CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_a_chapter_is_no_longer_than_it_may_be(opened: Any, slug: str) -> None:
     size = site_check.size(opened, (SITE / "book" / "chapters" / f"{slug}.html").as_uri())
-    limit = TOO_LONG.get(slug) or LIMITS.get(slug, LIMIT)
+    limit = LIMITS.get(slug, LIMIT)
     names = ("screens", "cells", "words", "figure")
     over = {n: (size[n], at) for n, at in zip(names, limit, strict=True) if size[n] > at}
     assert over == {}
