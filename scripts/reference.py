@@ -11,8 +11,9 @@ from scripts.files import write_text
 from scripts.layout import Layout
 from scripts.pages import escape, paper, raw
 
-#: Last parts of the names of modules with estimators, and what scikit-learn gives every estimator.
-ESTIMATORS = ("baselines", "estimators", "features")
+#: Ends of the names of modules whose classes have bases of ours that the page tells too, and what
+#: scikit-learn gives every estimator, which it does not.
+WITH_BASES = ("baselines", "estimators", "features", "face_off.experiments.comparison")
 INHERITED = (
     "   :inherited-members: ClassifierMixin, RegressorMixin, DensityMixin, TransformerMixin, "
     "ClassNamePrefixFeaturesOutMixin, BaseEstimator\n"
@@ -111,7 +112,7 @@ def pages(package: Path) -> dict[str, str]:
     documented = documented_modules(package)
     borne, told = bearers(documented), {}
     for name in documented:
-        members = "   :members:\n" + (INHERITED if name.endswith(ESTIMATORS) else "")
+        members = "   :members:\n" + (INHERITED if name.endswith(WITH_BASES) else "")
         block = f"```{{eval-rst}}\n.. automodule:: {name}\n{members}```\n"
         table = _claims_table(name, borne[name]) if name in borne else ""
         parts = (f"# {page_name(name)}\n", table, block, _rooms(name, documented))
