@@ -304,13 +304,13 @@ TARGET = re.compile(r"^\(([a-z0-9_-]+)\)=$", re.MULTILINE)
 
 def index_claims(notebook: dict[str, Any]) -> None:
     """Put each claim's place and id into the book's index, so that a search leads to its anchor."""
-    places = {record["id"]: record["place"] for record in records(notebook, CLAIM)}
+    shown = {record["id"].lower(): record for record in records(notebook, CLAIM)}
 
     def entry(found: re.Match[str]) -> str:
-        identifier = found[1]
-        if identifier not in places:
+        if found[1] not in shown:
             return found[0]
-        place = re.sub(r"[;!$`\\]", " ", places[identifier])
+        identifier = shown[found[1]]["id"]
+        place = re.sub(r"[;!$`\\]", " ", shown[found[1]]["place"])
         terms = [identifier] if place == "beyond the paper" else [place, identifier]
         return "".join(f"```{{index}} single: ! {term}\n```\n" for term in terms) + found[0]
 

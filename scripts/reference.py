@@ -84,7 +84,7 @@ def _claims_table(module: str, functions: Bearers) -> str:
     rows = []
     for function, told in functions.items():
         links = ", ".join(
-            f'<a href="../chapters/{slug}.html#{identifier}">{escape(place)}</a>'
+            f'<a href="../chapters/{slug}.html#{identifier.lower()}">{escape(place)}</a>'
             for slug, identifier, place in told
         )
         name = escape(function.removeprefix(module + "."))
