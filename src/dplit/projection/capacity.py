@@ -197,13 +197,13 @@ def _least_sigma(bits: float) -> float:
         law, found = _raised(law, sigma, width)
         over = math.log((found.upper + width) / bits)
         if -width / bits <= over <= 0.0:
-            break
+            return min(sigma, enough)
         change = math.log(sigma / before[1])
         if abs(change) > 1e-5:
             rate = min(max((before[0] - over) / change, 0.2), 3.0)
         before = over, sigma
         sigma *= math.exp((over + width / (2 * bits)) / rate)
-    return min(sigma, enough)
+    return enough  # nothing smaller was certified
 
 
 def exact_sigma(*, epsilon: float) -> float:
