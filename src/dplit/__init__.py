@@ -13,7 +13,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "accounting": ("noise_multiplier", "sampled_gaussian_sigma", "zcdp_epsilon", "zcdp_rho"),
-    "baselines": ("NoisyGradientRegressor", "PrivateLloyd", "SufficientStatisticsRegressor"),
+    "baselines": (
+        "NoisyGradientRegressor",
+        "PrivateLloyd",
+        "PrivatePCA",
+        "SufficientStatisticsRegressor",
+    ),
     "erm.estimators": ("PrivateKernelClassifier", "PrivateKernelMachine"),
     "margin.estimators": ("PrivateKernelMarginClassifier", "PrivateMarginClassifier"),
     "mechanisms": (

@@ -19,6 +19,9 @@ from dplit.baselines import (
     PrivateLloyd as PrivateLloyd,
 )
 from dplit.baselines import (
+    PrivatePCA as PrivatePCA,
+)
+from dplit.baselines import (
     SufficientStatisticsRegressor as SufficientStatisticsRegressor,
 )
 from dplit.erm.estimators import (

@@ -24,6 +24,7 @@ from dplit import audit, baselines
 from dplit.baselines import (
     NoisyGradientRegressor,
     PrivateLloyd,
+    PrivatePCA,
     SufficientStatisticsRegressor,
     noisy_gradient_descent,
     objective_perturbation,
@@ -194,6 +195,13 @@ ESTIMATORS = {
     "CompressivePCA replace_one": Case(
         CompressivePCA(1, **NORM, neighboring="replace_one"),
         "replace_one", None, PCA, distance=laplace,
+    ),
+    "PrivatePCA": Case(
+        PrivatePCA(1, **NORM), "add_remove", None, ("components_", "moments_"), 1.0, 1e-5
+    ),
+    "PrivatePCA replace_one": Case(
+        PrivatePCA(1, **NORM, neighboring="replace_one"),
+        "replace_one", None, ("components_", "moments_"), 1.0, 1e-5,
     ),
     "PrivateMarginClassifier": Case(
         PrivateMarginClassifier(n_steps=5, n_margins=2, classes=CLASSES, **NORM),

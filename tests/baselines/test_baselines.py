@@ -16,6 +16,7 @@ from sklearn.linear_model import Ridge
 
 from dplit import audit, baselines
 from dplit._exact import gram_rounding
+from dplit.baselines import components as _components
 from dplit.baselines import linear as _noisy_gradient
 from dplit.baselines import linear as _sufficient_statistics
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
@@ -184,7 +185,8 @@ def test_one_record_moves_the_computed_moments_by_its_own_share(
 
     Kills sums of records that are not on a grid: they differ in the last bits (asserted).
     """
-    monkeypatch.setattr(_sufficient_statistics, "gaussian_noise", no_noise)
+    for module in (_components, _sufficient_statistics):
+        monkeypatch.setattr(module, "gaussian_noise", no_noise)
     X, y = patterned(n, 5, kind), patterned(n, 1, kind)[:, 0]
     options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "data_norm": 1.3, "label_bound": 0.7}
 

@@ -1,11 +1,11 @@
-"""Fair private baselines: linear models on given features, and k-means.
+"""Fair private baselines: linear models on given features, k-means, components.
 
 Strong simple methods, with exact calibration and tight sensitivities, so that a comparison with
 them means something: noisy sufficient statistics (one release, then any ridge parameter for free)
 and full-batch noisy gradient descent, for regression, each as a function on arrays and as a
 scikit-learn estimator that clips records and labels to bounds the caller must state; objective
 perturbation, for classification, as a function; Lloyd's algorithm with noisy sums and counts, for
-clustering, as a function and as an estimator.
+clustering, as a function and as an estimator; components of noisy second moments, as an estimator.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from dplit._estimators import (
     nearest_center,
 )
+from dplit.baselines.components import PrivatePCA
 from dplit.baselines.linear import (
     NoisyGradientRegressor,
     PrivateCoefficients,
@@ -46,6 +47,7 @@ __all__ = [
     "PrivateCoefficients",
     "PrivateLloyd",
     "PrivateMoments",
+    "PrivatePCA",
     "SufficientStatisticsRegressor",
     "lloyd_noise",
     "moment_sensitivity",

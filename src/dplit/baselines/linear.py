@@ -31,6 +31,7 @@ from dplit._estimators import (
     validated,
 )
 from dplit._exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows, grid_values
+from dplit.baselines.components import _noisy_gram
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 
 __all__ = [
@@ -227,10 +228,7 @@ def sufficient_statistics(
     )
     rows, step = grid_rows(rows, r)
     labels, label_step = grid_values(labels, b)
-    noise = gaussian_noise((d, d), sigma=sigma, rng=rng)
-    # Noise in steps: all that is rounded after it was added is a function of the noisy sum.
-    noisy = exact_gram(rows, rows) + (noise + noise.T) * (0.5 * (r / step) ** 2)
-    gram = noisy * step * step
+    gram = _noisy_gram(rows, (r / step) ** 2, sigma=sigma, rng=rng) * step * step
     noise = gaussian_noise(d, sigma=sigma, rng=rng) * (r / step) * (b / label_step)
     moment = (exact_gram(rows, labels) + noise) * step * label_step
     if ridge is None:

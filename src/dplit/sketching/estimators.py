@@ -375,7 +375,7 @@ class CompressivePCA(
     -----
     Records are not centred: a private mean would need its own budget. Where one record is replaced,
     the sensitivities are those that hold, larger than the printed ones. In small dimensions
-    a noisy covariance matrix (:mod:`dplit.sketching.experiments.models`) is at least as good; the
+    noisy second moments (:class:`dplit.baselines.PrivatePCA`) are at least as good; the
     sketch has fewer numbers where ``2 m < d^2``. The noise is floating-point research noise.
 
     References
