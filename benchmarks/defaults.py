@@ -1,7 +1,7 @@
 """What every estimator of the package gives at its defaults: a table, not a race.
 
 Run ``python -m benchmarks.defaults [words] [--splits 10] [--epsilon 1 10]``. For every task and
-budget it prints the mean score on held-out records at the defaults, at the best of a few settings
+budget it prints the median score on held-out records at the defaults, at the best of a few settings
 chosen in hindsight (not private: the ceiling of any choice), without privacy, and of a trivial
 model: the mean, the larger class, one centre. Scores are R^2, accuracy, and the share of the
 squared distance to one centre that k centres explain. A default below the trivial model must warn.
@@ -53,9 +53,10 @@ def rows(words: Sequence[str], budgets: Sequence[float], splits: int) -> Iterato
         free = [m for m in result.values if m.endswith("not private")]
         for index, epsilon in enumerate(budgets):
             default, best, trivial = (
-                float(result.mean(m)[index]) for m in (found.name, f"{found.name}, best", "trivial")
+                float(result.median(m)[index])
+                for m in (found.name, f"{found.name}, best", "trivial")
             )
-            plain = max((float(result.mean(m)[index]) for m in free), default=1.0)
+            plain = max((float(result.median(m)[index]) for m in free), default=1.0)
             verdict = _verdict(default, best, trivial, bool(result.warned[found.name][index]))
             numbers = [f"{number:.3f}" for number in (default, best, plain, trivial)]
             yield (task, name, f"{epsilon:g}", *numbers, verdict)

@@ -7,12 +7,12 @@ of random projections are left out: they protect entries and treat responses as 
 
 from __future__ import annotations
 
-import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,13 +22,16 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 from dplit._checks import check_choice
-from dplit._estimators import RandomState, spawn_generators
-from dplit._exact import exact_gram, gram_rounding, grid_rows
-from dplit.baselines import NoisyGradientRegressor, PrivateLloyd, SufficientStatisticsRegressor
+from dplit._estimators import RandomState
+from dplit.baselines import (
+    NoisyGradientRegressor,
+    PrivateLloyd,
+    PrivatePCA,
+    SufficientStatisticsRegressor,
+)
 from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.face_off.tables import Problem
 from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMarginClassifier
-from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.sketching.estimators import CompressiveKMeans, CompressivePCA
 
@@ -96,6 +99,20 @@ class Mechanism:
             raise ValueError(f"settings must leave {', '.join(stated)} to what is stated elsewhere")
         return self.estimator(**facts, **settings)
 
+    def fit(
+        self, problem: Problem, *, rows: np.ndarray | None = None, **options: Any
+    ) -> tuple[Any, list[str]]:
+        """Return the estimator fitted to the problem's rows, and what it warned of.
+
+        ``rows`` (n,) are those to fit to, by default all; ``options`` are those of ``make``.
+        """
+        model = self.make(problem, **options)
+        X, y = (part if rows is None else part[rows] for part in (problem.X, problem.y))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(X, None if problem.task in ("clustering", "components") else y)
+        return model, [str(warning.message) for warning in caught]
+
     def settings(self, problem: Problem) -> Iterator[dict[str, Any]]:
         """Yield the settings to choose from in hindsight, in the units of the problem."""
         d, norm = problem.X.shape[1], problem.data_norm
@@ -105,32 +122,6 @@ class Mechanism:
         for values in product(*self.grid.values()):
             at = dict(zip(self.grid, values, strict=True))
             yield {k: v * units.get(k, 1) if isinstance(v, float) else v for k, v in at.items()}
-
-
-class _NoisyMoments(BaseEstimator):  # type: ignore[misc]
-    """Leading eigenvectors of second moments with Gaussian noise: the baseline for components."""
-
-    def __init__(
-        self, n_components: int = 2, *, epsilon: float = 1.0, delta: float = 1e-5,
-        data_norm: float = 1.0, random_state: RandomState = None,
-    ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.data_norm = data_norm
-        self.random_state = random_state
-
-    def fit(self, X: np.ndarray, y: object = None) -> Self:
-        """Add symmetric noise for replacing one record, whose moments move by at most root 2."""
-        d = X.shape[1]
-        (rng,) = spawn_generators(self.random_state, 1)
-        change = math.sqrt(2.0) + gram_rounding(d * d)
-        sigma = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=change)
-        rows, step = grid_rows(X, self.data_norm)
-        noise = gaussian_noise((d, d), sigma=sigma, rng=rng) * (self.data_norm / step) ** 2
-        vectors = np.linalg.eigh(exact_gram(rows, rows) + (noise + noise.T) / 2.0)[1]
-        self.components_ = vectors[:, ::-1][:, : self.n_components].T
-        return self
 
 
 _LINEAR = ("coef_", "intercept_")
@@ -180,7 +171,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         {"noise": ("laplace", "gaussian"), "n_iter": (1, 3, 10)},
     ),
     Mechanism(
-        "noisy_moments", "components", _NoisyMoments, ("components_",), ("replace_one",),
+        "noisy_moments", "components", PrivatePCA, ("components_",), _BOTH,
         ("delta", "data_norm"),
     ),
     Mechanism(

@@ -6,7 +6,6 @@ import html
 import json
 import os
 import platform
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -235,15 +234,12 @@ def release(
             "another release from the same table costs another budget"
         )
     found = mechanism(name, facts.task)
-    model = found.make(
+    fitted, told = found.fit(
         problem, epsilon=epsilon, delta=delta, neighboring=neighboring,
         random_state=random_state, settings=chosen,
     )  # fmt: skip
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        fitted = model.fit(problem.X, None if facts.task == "clustering" else problem.y)
-    card = _card(name, fitted, facts, chosen, [str(w.message) for w in caught])
-    public = {k: v for k, v in model.get_params().items() if k != "random_state"}
+    card = _card(name, fitted, facts, chosen, told)
+    public = {k: v for k, v in fitted.get_params().items() if k != "random_state"}
     content = {
         "format": _FORMAT,
         "mechanism": name,

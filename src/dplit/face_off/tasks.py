@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,20 +24,26 @@ _WINE = np.array([
 ]).T  # fmt: skip
 
 
+#: Values of its texts, from the description of the medical data.
+_MEDICAL = {
+    "sex": ("female", "male"),
+    "smoker": ("no", "yes"),
+    "region": ("northeast", "northwest", "southeast", "southwest"),
+}
+
+
 def _problem(
     name: str, task: str, X: Array, y: Any, public: Mapping[str, Any], ranges: Any = (-1.0, 1.0),
-    indicators: Array | None = None,
+    texts: Sequence[tuple[np.ndarray, Sequence[str]]] = (),
 ) -> Problem:  # fmt: skip
-    """Bring numbers into [-1, 1] by stated ranges; indicators of texts stay 0 or 1."""
+    """Bring numbers into [-1, 1] by stated ranges; texts become an indicator of each value."""
     rows = check_box(tuple(ranges), X.shape[1]).unit(X)
-    low = np.full(X.shape[1], -1.0)
-    size = X.shape[1]
-    if indicators is not None:
-        size += int(indicators[0].sum())
-        rows = np.hstack([rows, indicators])
-        low = np.concatenate([low, np.zeros(indicators.shape[1])])
+    indicators = [column == value for column, values in texts for value in values]
+    rows = np.column_stack([rows, *indicators])
+    low = np.concatenate([np.full(X.shape[1], -1.0), np.zeros(len(indicators))])
     labels = np.zeros(len(X)) if y is None else np.asarray(y)
-    return Problem(name, task, rows, labels, public, size**0.5, (low, np.ones(len(low))))
+    norm = float(X.shape[1] + len(texts)) ** 0.5  # one indicator of each text is 1
+    return Problem(name, task, rows, labels, public, norm, (low, np.ones(len(low))))
 
 
 def _diabetes(source: str) -> Problem:
@@ -58,12 +64,11 @@ def _medical(source: str) -> Problem | None:
     table = load_medical(source)
     if table.source != "paper":
         return None
-    texts = [table.categorical[name] for name in ("sex", "smoker", "region")]
-    indicators = [text == value for text in texts for value in sorted(set(text))]
+    texts = [(table.categorical[name], values) for name, values in _MEDICAL.items()]
     ranges = np.array([(18.0, 64.0), (15.0, 55.0), (0.0, 5.0)]).T
     return _problem(
         "medical cost", "regression", table.numeric, table.target, {"bounds": (1e3, 6.5e4)},
-        ranges, np.array(indicators, dtype=float).T,
+        ranges, texts,
     )  # fmt: skip
 
 

@@ -21,8 +21,8 @@ def printed_losses(*, epsilon: float, delta: float, n_records: int = 1000) -> di
     """True epsilon of what the papers would call epsilon (bits for projections); inf is none.
 
     Values of a shifted minimiser; the repaired ridge fit (penalty 100, 200 coefficients) under the
-    noise of Algorithm 1; a sketch for k-means and one for components, a record replaced; one row of
-    ten columns behind a projection of 100 rows.
+    noise of Algorithm 1; a sketch for components, a record replaced; one row of ten columns behind
+    a projection of 100 rows.
     """
     pair = hinge_pair(n_records=101, regularization=0.1)
     scale = hinge_scale(
@@ -40,7 +40,6 @@ def printed_losses(*, epsilon: float, delta: float, n_records: int = 1000) -> di
         "random_features, ridge": float(
             gaussian_epsilon(delta=delta, sigma=sigma, sensitivity=moved)
         ),
-        "sketching, k-means": epsilon,
         "sketching, components": epsilon * ratio,
         "projection, one row": row,
     }

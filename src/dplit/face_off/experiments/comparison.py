@@ -92,16 +92,13 @@ def _trial(
             scores[found.name, index] = []
             for epsilon in epsilons:
                 rng = stream(trial.seed, f"{trial.name}-{found.name}", "noise", int(trial))
-                model = found.make(
-                    problem, epsilon=epsilon, delta=delta, neighboring=neighboring,
+                model, told = found.fit(
+                    problem, rows=train, epsilon=epsilon, delta=delta, neighboring=neighboring,
                     random_state=rng, settings=setting,
                 )  # fmt: skip
-                with warnings.catch_warnings(record=True) as caught:
-                    warnings.simplefilter("always")
-                    model.fit(problem.X[train], problem.y[train])
                 scores[found.name, index].append(score(problem, model, test))
                 if not index:
-                    warned.setdefault(found.name, []).append(bool(caught))
+                    warned.setdefault(found.name, []).append(bool(told))
     return scores, warned
 
 
@@ -143,14 +140,11 @@ def fit_costs(
     for found in applicable(problem.task):
         seconds, peak = [], 0
         for repeat in range(repeats + 1):
-            model = found.make(problem, epsilon=epsilon, delta=delta, random_state=repeat)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                if repeat == repeats:
-                    tracemalloc.start()
-                start = time.process_time()
-                model.fit(problem.X, problem.y)
-                seconds.append(time.process_time() - start)
+            if repeat == repeats:
+                tracemalloc.start()
+            start = time.process_time()
+            found.fit(problem, epsilon=epsilon, delta=delta, random_state=repeat)
+            seconds.append(time.process_time() - start)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         costs[found.name] = (float(np.median(seconds[:-1])), peak / 1e6)
