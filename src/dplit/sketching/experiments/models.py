@@ -33,7 +33,7 @@ from dplit.sketching.decoders.kmeans import lloyd
 from dplit.sketching.decoders.mixtures import _decode_mixture, gmm_risk
 from dplit.sketching.decoders.pca import compressive_pca
 from dplit.sketching.release import NoiseKind, plan_release
-from dplit.sketching.sketches import SketchMap, sketch
+from dplit.sketching.sketches import Sketch, SketchMap, sketch
 from dplit.trials import Runs, Trial, run_trials
 
 __all__ = [
@@ -329,9 +329,10 @@ def moment_noise(
 
 
 def _subspace(
-    X: Array, kind: str, noise: str, k: int, m: int, budget: tuple[float, float], trial: Trial
-) -> Array:
-    """Return the (d, k) subspace of one method."""
+    X: Array, kind: str, noise: str, k: int, m: int, budget: tuple[float, float], trial: Trial,
+    clean: dict[tuple[str, int], Sketch],
+) -> Array:  # fmt: skip
+    """Return the (d, k) subspace of one method; methods with the same map share ``clean``."""
     d, (epsilon, delta) = X.shape[1], budget
     level = delta if noise == "gaussian" else 0.0
     stream = trial.stream("noise")
@@ -343,7 +344,9 @@ def _subspace(
         omega = orthonormal_blocks(d, m, rng=public)
     else:
         omega = public.standard_normal((m, d)).T / np.sqrt(d)
-    released = sketch(X, SketchMap("quadratic", omega))
+    if (kind, m) not in clean:
+        clean[kind, m] = sketch(X, SketchMap("quadratic", omega))
+    released = clean[kind, m]
     if noise != "none":
         plan = plan_release(
             released.map, epsilon=epsilon, delta=level, noise=cast("NoiseKind", noise),
@@ -361,14 +364,14 @@ def _pca_trial(
     X = _factor_data(n, d, rng=trial.stream("data"))
     moments = X.T @ X / n
     best = float(np.linalg.eigvalsh(moments)[: d - k].sum())
-    risks = np.empty((len(methods), len(sizes)))
+    risks, clean = np.empty((len(methods), len(sizes))), dict[tuple[str, int], Sketch]()
     for row, method in enumerate(methods):
         kind, noise = _PCA_METHODS[method]
         for column, m in enumerate(sizes):
             if kind == "covariance" and column:
                 risks[row, column] = risks[row, 0]
                 continue
-            W = _subspace(X, kind, noise, k, m, budget, trial)
+            W = _subspace(X, kind, noise, k, m, budget, trial, clean)
             risks[row, column] = (np.trace(moments) - np.sum(W * (moments @ W))) / best
     return risks
 
