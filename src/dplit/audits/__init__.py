@@ -1,0 +1,1 @@
+"""Every public mechanism through the same auditors."""
