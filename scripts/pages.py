@@ -38,6 +38,7 @@ PAPERS = {
     "margin": "Bassily, Mohri and Suresh (2022)",
     "random_features": "Liao, Needell, Schaeffer and Xue (2025)",
     "face_off": "all five (face-off)",
+    "audits": "all five (audits)",
 }
 #: Columns of the index.
 INDEX = ("claim", "statement", "verdict", "status", "tests", "note")

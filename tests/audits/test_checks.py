@@ -1,0 +1,55 @@
+"""Laws of noise, looks beside the numbers, one run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dplit.audits import cases
+from dplit.audits.experiments.checks import NOISES, audit_noise, audit_one_run, look_beside
+
+LEVEL = 5e-7
+
+
+@pytest.mark.claim("audits-beyond-stated", "audits-beyond-power")
+@pytest.mark.parametrize("name", NOISES)
+def test_noise_has_its_law_and_half_of_it_is_caught(name: str) -> None:
+    """False alarm 5e-7; kills a scale that is half of what is stated."""
+    found = audit_noise(name, level=LEVEL, seed=0)
+    assert found.sound
+    assert found.null.test.scale_ratio == pytest.approx(1.0, abs=0.1)
+    assert found.planted.test.scale_ratio == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.claim("audits-beyond-stated")
+def test_a_look_reports_the_largest_distance() -> None:
+    found = look_beside("CompressiveKMeans", every=8, confidence=1 - LEVEL, seed=0)
+    assert found.pairs == 6
+    assert not found.violated
+    assert 0.9999 < found.moved <= 1.0 + 1e-9
+    unknown = look_beside("release_additive", every=8, confidence=1 - LEVEL, seed=0)
+    assert not unknown.violated
+    assert unknown.moved != unknown.moved  # noise on the entries themselves
+
+
+@pytest.mark.claim("audits-beyond-stated")
+def test_a_look_hears_what_is_said_beside_the_numbers(monkeypatch: Any) -> None:
+    """Kills a look that forgets the report, or the bound on distances."""
+    honest = cases.RELEASES["plan_release polydisc"]
+    far = replace(honest, distance=lambda one, other: 1.5)
+    monkeypatch.setitem(cases.RELEASES, "too far", far)
+    found = look_beside("too far", every=8, confidence=1 - LEVEL, seed=0)
+    assert found.violated
+    assert found.moved == 1.5
+    monkeypatch.setitem(cases.RELEASES, "loud", replace(honest, noised=(), distance=None))
+    assert look_beside("loud", every=8, confidence=1 - LEVEL, seed=0).violated
+
+
+@pytest.mark.claim("audits-beyond-power")
+def test_one_run_sees_a_fifth_of_the_noise() -> None:
+    """False alarm 5e-7."""
+    found = audit_one_run(bits=0.05, confidence=1 - LEVEL, seed=0)
+    assert found.sound
+    assert found.null.lower > 0.2 * found.null.claimed
