@@ -129,7 +129,7 @@ NOISES: dict[str, Callable[[float, np.random.Generator], NoiseTest]] = {
         PrivateKernelMachine(n_components=1000, regularization=0.3, bounds=_BOX)
     ),
     "PrivateKernelClassifier": _coefficients(
-        PrivateKernelClassifier(n_components=1000, regularization=0.3, classes=(-1.0, 1.0))
+        PrivateKernelClassifier(n_components=300, regularization=0.3, classes=(-1.0, 1.0))
     ),
     "PrivateRandomFeatureRegressor": _coefficients(
         PrivateRandomFeatureRegressor(n_components=1000, alpha=0.3, bounds=_BOX)
