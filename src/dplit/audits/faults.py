@@ -1,7 +1,7 @@
 """A small release with faults to plant, and what each auditor says of it.
 
-The release is a sum of records clipped to a box, with Laplace noise. Each fault is one that has
-been made in earnest: somewhere in this package, in one of the papers, or in published code.
+The release is a sum of records clipped to a box, with Laplace noise. Each fault is of a kind
+that is easily made, and hard to see by reading.
 """
 
 from __future__ import annotations

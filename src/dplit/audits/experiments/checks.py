@@ -166,7 +166,7 @@ def audit_noise(name: str, *, level: float, seed: int) -> Controls[_Law]:
 def audit_one_run(*, bits: float, confidence: float, seed: int, n: int = 300) -> Controls[Line]:
     """Guess the surest tenth of the signs of n^2 entries from one noisy table.
 
-    The planted control has a fifth of the noise: from one run no less is seen of Gaussian noise.
+    The planted control has a fifth of the noise: one run sees less than many.
     """
     delta = 1e-12
 
