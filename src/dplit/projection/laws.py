@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
 from scipy.special import gammaln
 from scipy.stats import betaprime
 
@@ -31,6 +31,7 @@ from dplit.projection.additive import augmented_problem
 from dplit.projection.regression import (
     Spectrum,
     _check_pair,
+    _shifted_solve,
     ridge_coefficients,
     ridge_objective,
 )
@@ -144,11 +145,7 @@ def _additive_rotated(
 ) -> Array:
     """Return fits on noisy data in the eigenbasis, one per noise level, with common noise."""
     moments = _additive_moments([problem], sigmas, n_samples, rng)
-    fits = [
-        cho_solve(cho_factor(gram, check_finite=False), cross[:, 0], check_finite=False)
-        for gram, cross in moments
-    ]
-    return np.array(fits)
+    return np.array([_shifted_solve(gram, cross[:, 0], 0.0) for gram, cross in moments])
 
 
 def _additive_moments(
