@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import gammaln, rel_entr, xlogy
+from scipy.special import chdtr, chdtrc, gammaln, rel_entr, xlogy
 from scipy.stats import chi, chi2
 
 from dplit._checks import (
@@ -90,12 +91,16 @@ def _legendre(low: float, high: float, count: int, panels: int = 1) -> tuple[Arr
     return (middle + half * nodes).ravel(), (half * weights).ravel()
 
 
+@lru_cache(maxsize=256)
 def _chi_nodes(
     dof: int, count: int, *, panels: int = 1, tail: float = _TAIL
 ) -> tuple[Array, Array]:
     """Nodes of a chi variable and their probabilities, all but ``tail`` of them at either end."""
     t, w = _legendre(float(chi.ppf(tail, dof)), float(chi.isf(tail, dof)), count, panels)
-    return t, w * chi.pdf(t, dof)
+    mass = w * chi.pdf(t, dof)
+    for shared in (t, mass):  # by all who ask for the same rule
+        shared.flags.writeable = False
+    return t, mass
 
 
 def _levels_information(logs: Sequence[Array]) -> _Bits:
@@ -261,7 +266,9 @@ def _pair_total_variation(factors: _PairFactors, *, n_samples: int, nodes: int =
         big, other = np.where(swap, down, up), np.where(swap, up, down)
         squares = t[:, *[None] * up.ndim] ** 2
         level = (2 * offset - other * squares) / np.where(big == 0, 1.0, big)
-        share = np.where(swap, chi2.sf(level, n), chi2.cdf(level, n))
+        level = np.maximum(level, 0.0)
+        share, swaps = np.empty(level.shape), np.broadcast_to(swap, level.shape)
+        share[swaps], share[~swaps] = chdtrc(n, level[swaps]), chdtr(n, level[~swaps])
         return np.asarray(np.tensordot(mass, share, axes=1))
 
     offset = n / 2 * np.log(ratio)
