@@ -484,9 +484,10 @@ def capacity_bracket(
     """
     W = _laws("channel", channel, 2)
     width, steps = check_positive("tolerance", tolerance), check_integer("max_steps", max_steps)
-    p = np.full(len(W), 1.0 / len(W))
+    p, own = np.full(len(W), 1.0 / len(W)), xlogy(W, W).sum(axis=1)
     for _ in range(steps):
-        divergences = _divergences(W, p @ W)
+        # the least float for outputs that no input has: 0 times it is 0
+        divergences = (own - W @ np.log(np.maximum(p @ W, 1e-300))) / _LN2
         lower, upper = float(p @ divergences), float(divergences.max())
         if upper - lower <= width:
             break
