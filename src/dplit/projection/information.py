@@ -216,6 +216,16 @@ def _softplus_mean(offset: Array, a: Array, b: Array, dof: int, count: int) -> A
     return result.reshape(offset.shape) / _LN2
 
 
+def _pair_bits(factors: _PairFactors, n_samples: int, nodes: int) -> Array:
+    """The first value of :func:`_pair_information`, without its error."""
+    ratio, plus, minus = (np.asarray(part, dtype=float) for part in factors)
+    offset = n_samples / 2 * np.log(ratio)
+    under0 = _softplus_mean(offset, plus, minus, n_samples, nodes)
+    down, up = -plus / (1 + plus), -minus / (1 + minus)
+    under1 = _softplus_mean(-offset, down, up, n_samples, nodes)
+    return np.asarray(1 - under0 / 2 - under1 / 2)
+
+
 def _pair_information(
     factors: _PairFactors, *, n_samples: int, nodes: int = 64
 ) -> tuple[Array, Array]:
@@ -233,16 +243,8 @@ def _pair_information(
     """
     n = check_integer("n_samples", n_samples)
     check_integer("nodes", nodes, minimum=8)
-    ratio, plus, minus = (np.asarray(part, dtype=float) for part in factors)
-    offset = n / 2 * np.log(ratio)
-
-    def value(count: int) -> Array:
-        under0 = _softplus_mean(offset, plus, minus, n, count)
-        under1 = _softplus_mean(-offset, -plus / (1 + plus), -minus / (1 + minus), n, count)
-        return np.asarray(1 - under0 / 2 - under1 / 2)
-
-    fine = value(nodes)
-    return fine, np.abs(fine - value(3 * nodes // 4))
+    fine = _pair_bits(factors, n, nodes)
+    return fine, np.abs(fine - _pair_bits(factors, n, 3 * nodes // 4))
 
 
 def _pair_total_variation(factors: _PairFactors, *, n_samples: int, nodes: int = 200) -> Array:
