@@ -323,8 +323,8 @@ def _rounded_margins(
 # The exponential mechanism with a Gaussian prior: no projection, no cover, any dimension.
 
 
-#: Proposals that are tried at a time, and records that they meet before all the others.
-_BATCH, _SCREEN = 512, 32
+#: Proposals that are tried at a time.
+_BATCH = 512
 
 
 class _GibbsDraw(NamedTuple):
@@ -381,18 +381,15 @@ def watched_prior_draw(
     floor = 1.0 / check_integer("max_proposals", max_proposals)
     m, d = rows.shape
     basis, inside = (None, rows.T) if d <= m else qr(rows.T, mode="raw")  # rows.T = Q inside
-    start = np.ascontiguousarray(inside[:, :_SCREEN])
     tried = 0
     while True:
         proposals = generator.standard_normal((_BATCH, len(inside)))
-        level = generator.random(_BATCH)
-        # errors on a few records bound the chance from above: most proposals end there
-        open_ = np.flatnonzero(level < _acceptance(proposals @ start, factor, floor)[0])
-        chance, counts = _acceptance(proposals[open_] @ inside, factor, floor)
-        accepted = np.flatnonzero(level[open_] < chance)
+        counts = np.count_nonzero(proposals @ inside <= 0, axis=1)
+        chance = np.maximum(np.exp(-factor * counts), floor)
+        accepted = np.flatnonzero(generator.random(_BATCH) < chance)
         if len(accepted):
-            first = int(open_[accepted[0]])
-            coef, error = proposals[first], float(counts[accepted[0]]) / m
+            first = int(accepted[0])
+            coef, error = proposals[first], float(counts[first]) / m
             if basis is not None:  # a proposal in the span, the prior outside
                 rotate = partial(dormqr, "L", a=basis[0], tau=basis[1], lwork=1 << 13)
                 whole = rotate(trans="T", c=generator.standard_normal((d, 1)))[0]
@@ -400,12 +397,6 @@ def watched_prior_draw(
                 coef = rotate(trans="N", c=whole)[0][:, 0]
             return _GibbsDraw(coef, error, tried + first + 1)
         tried += _BATCH
-
-
-def _acceptance(scores: Array, factor: float, floor: float) -> tuple[Array, Array]:
-    """Return the chance of every row of signed scores to be accepted, and its errors."""
-    counts = np.count_nonzero(scores <= 0, axis=1)
-    return np.maximum(np.exp(-factor * counts), floor), counts
 
 
 def prior_mass(z: float, *, normalized_margin: float, sharpened: bool = True) -> float:
