@@ -337,7 +337,7 @@ def scoreboard(records: Sequence[Record], minutes: Mapping[str, int]) -> str:
         group = next(name for name, verdicts in GROUPS.items() if record["verdict"] in verdicts)
         counts[whose, group] += 1
     rows = []
-    for slug in [*sorted({r["slug"] for r in records}, key=_by_year), "ours"]:
+    for slug in [*sorted({whose for whose, _ in counts} - {"ours"}, key=_by_year), "ours"]:
         told = [counts[slug, group] for group in GROUPS]
         widths = zip(GROUPS, told, strict=True)
         bar = "".join(

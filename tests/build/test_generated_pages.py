@@ -73,10 +73,11 @@ def test_claims_stand_as_in_the_papers() -> None:
 
 def test_the_scoreboard_counts_every_claim_once() -> None:
     told = [*RECORDS, record("erm-beyond-x", "sharp"), record("margin-b", "gap", slug="margin")]
+    told.append(record("face-beyond-y", "sharp", slug="face_off"))  # no claim of a paper: no row
     soup = BeautifulSoup(pages.scoreboard(told, {"erm": 25}), "html.parser")
     rows = [[cell.text for cell in row.find_all("td")] for row in soup.select("tbody tr")]
     assert rows == [
-        ["1", "", "", "2", "", "25"], ["1", "", "1", "", "", ""], ["1", "", "", "", "", ""]
+        ["1", "", "", "2", "", "25"], ["1", "", "1", "", "", ""], ["2", "", "", "", "", ""]
     ]  # fmt: skip
 
 
