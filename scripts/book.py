@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from scripts import chapters, claims, pages, pairs, reference, render
 from scripts.files import BuildError, digest_bytes, digest_file, digest_files, read_json, write_json
@@ -49,7 +48,7 @@ def check_pairs(layout: Layout) -> None:
 
 def record_parts(layout: Layout) -> dict[str, str]:
     """Return what the records and the generated pages are made from, with digests."""
-    files: list[Path] = [layout.root / "requirements.txt"]
+    files = [layout.root / "requirements.txt", layout.root / "CHANGELOG.md"]
     for folder, pattern in ((layout.package, "*"), (layout.tests, "test_*.py")):
         files += (p for p in folder.rglob(pattern) if p.is_file() and p.suffix != ".pyc")
     files += (layout.root / "scripts").glob("*")

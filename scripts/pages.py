@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import json
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -165,6 +167,16 @@ def index_page(records: Sequence[Record], package: Path) -> str:
     )
 
 
+def own_errata(changelog: str) -> str:
+    """Return what we had to take back, from where it is written down."""
+    parts = dict(re.findall(r"^### (.*)\n((?:(?!##).*\n?)*)", changelog, re.MULTILINE))
+    lines = ["## Our own\n"]
+    for name, title in (("Security", "Guarantees"), ("Verdicts", "Verdicts")):
+        if told := parts.get(name, "").strip():
+            lines += [f"### {title}\n", told, ""]
+    return "\n".join(lines if len(lines) > 1 else [])
+
+
 def _stands(record: Record) -> str:
     return str(record.get("stands") or record["note"] or "")
 
@@ -185,8 +197,11 @@ def _severities(errata: Sequence[Record]) -> str:
     return _table(["paper", *names, "all"], rows, "dplit-severities")
 
 
-def errata_page(records: Sequence[Record]) -> str:
-    """Return the errata of each paper, gravest first, below how many there are of each severity."""
+def errata_page(records: Sequence[Record], changelog: str = "") -> str:
+    """Return the errata of each paper, gravest first, below how many there are of each severity.
+
+    Our own come last, from the ``changelog``.
+    """
     order = {name: number for number, name in enumerate(SEVERITIES)}
     errata = [r for r in records if r["verdict"] == "erratum"]
     errata.sort(
@@ -212,7 +227,7 @@ def errata_page(records: Sequence[Record]) -> str:
             f"<dt>Corrected</dt><dd>{escape(r['corrected'])}</dd>"
             f"<dt>What stands</dt><dd>{escape(_stands(r))}</dd></dl></section>"
         )
-    return "\n".join([*lines, *(raw(block) for block in blocks)])
+    return "\n".join([*lines, *(raw(block) for block in blocks), own_errata(changelog)])
 
 
 def page_of_tests(slug: str, records: Sequence[Record], tests: Sequence[MarkedTest]) -> str:
@@ -288,8 +303,34 @@ GROUPS = {
 }
 
 
-def scoreboard(records: Sequence[Record]) -> str:
-    """Return how many claims of each paper, and of our own, have which kind of verdict."""
+#: Words a minute in a text with formulas; minutes are told in steps.
+WORDS, STEP = 150, 5
+FENCE = re.compile(r"(:{3,}|`{3,})(.*)")
+
+
+def reading_minutes(notebook: Path) -> int:
+    """Return how long the open text of a chapter takes, without code and what is folded."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    words, fences = 0, list[tuple[str, bool]]()
+    for cell in cells:
+        if cell["cell_type"] != "markdown":
+            continue
+        for line in "".join(cell["source"]).splitlines():
+            fence = FENCE.fullmatch(line.strip())
+            if fence and fence[2]:
+                fences.append((fence[1], "dropdown" in fence[2]))
+            elif fence and fences and fence[1] == fences[-1][0]:
+                fences.pop()
+            elif not any(folded for _, folded in fences):
+                words += len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\$[^$]*\$", "x", line)))
+    return max(1, math.ceil(words / WORDS / STEP)) * STEP
+
+
+def scoreboard(records: Sequence[Record], minutes: Mapping[str, int]) -> str:
+    """Return how many claims of each paper, and of our own, have which kind of verdict.
+
+    ``minutes`` to read each chapter stand in the last column.
+    """
     counts: Counter[tuple[str, str]] = Counter()
     for record in records:
         own = "-beyond-" in record["id"] and record["verdict"] != "erratum"
@@ -297,7 +338,7 @@ def scoreboard(records: Sequence[Record]) -> str:
         group = next(name for name, verdicts in GROUPS.items() if record["verdict"] in verdicts)
         counts[whose, group] += 1
     rows = []
-    for slug in [*sorted({r["slug"] for r in records}, key=_by_year), "ours"]:
+    for slug in [*sorted({whose for whose, _ in counts} - {"ours"}, key=_by_year), "ours"]:
         told = [counts[slug, group] for group in GROUPS]
         widths = zip(GROUPS, told, strict=True)
         bar = "".join(
@@ -307,21 +348,24 @@ def scoreboard(records: Sequence[Record]) -> str:
         )
         name = "Beyond the papers: ours" if slug == "ours" else paper(slug)
         link = f'<a href="chapters/{slug}.html">{escape(name)}</a>' if slug != "ours" else name
-        numbers = "".join(f"<td>{count or ''}</td>" for count in told)
+        numbers = "".join(f"<td>{count or ''}</td>" for count in [*told, minutes.get(slug)])
         rows.append(
             f"<tr><th scope='row'>{link}<div class='dplit-bar'>{bar}</div></th>{numbers}</tr>"
         )
     heads = [f"<span data-group='{group}'></span>{group}" for group in GROUPS]
-    return raw(_table(["", *heads], rows, "dplit-score"))
+    return raw(_table(["", *heads, "minutes to read"], rows, "dplit-score"))
 
 
 def write_pages(layout: Layout, records: Sequence[Record]) -> None:
     """Write all generated pages into the book's folder; an unchanged page is not touched."""
     tests = marked_tests(layout)
+    minutes = {slug: reading_minutes(layout.notebooks / f"{slug}.ipynb") for slug in layout.slugs()}
+    changes = layout.root / "CHANGELOG.md"
+    changelog = changes.read_text(encoding="utf-8") if changes.exists() else ""
     pages = {
         "claims.md": index_page(records, layout.package),
-        "scoreboard.md": scoreboard(records),
-        "errata.md": errata_page(records),
+        "scoreboard.md": scoreboard(records, minutes),
+        "errata.md": errata_page(records, changelog),
         "run_times.md": times_page(layout),
     }
     pages |= {f"tests/{slug}.md": page_of_tests(slug, records, tests) for slug in layout.slugs()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,25 @@ def test_claims_stand_as_in_the_papers() -> None:
 
 def test_the_scoreboard_counts_every_claim_once() -> None:
     told = [*RECORDS, record("erm-beyond-x", "sharp"), record("margin-b", "gap", slug="margin")]
-    soup = BeautifulSoup(pages.scoreboard(told), "html.parser")
+    told.append(record("face-beyond-y", "sharp", slug="face_off"))  # no claim of a paper: no row
+    soup = BeautifulSoup(pages.scoreboard(told, {"erm": 25}), "html.parser")
     rows = [[cell.text for cell in row.find_all("td")] for row in soup.select("tbody tr")]
-    assert rows == [["1", "", "", "2", ""], ["1", "", "1", "", ""], ["1", "", "", "", ""]]
+    assert rows == [
+        ["1", "", "", "2", "", "25"], ["1", "", "1", "", "", ""], ["2", "", "", "", "", ""]
+    ]  # fmt: skip
+
+
+def test_what_is_folded_and_code_take_no_time_to_read(tmp_path: Path) -> None:
+    """1,500 words that are open; kills a count of folded text or of formulas."""
+    text = "\n".join([
+        "::::{admonition} Box", "word " * 500, ":::{dropdown} Proof", "word " * 9000,
+        "::::{inner}", "word " * 900, "::::", ":::", "::::", "word $a b c$ " * 500,
+    ])  # fmt: skip
+    cells = [("markdown", text), ("code", "word " * 900)]
+    source = [{"cell_type": kind, "source": [part]} for kind, part in cells]
+    notebook = tmp_path / "x.ipynb"
+    notebook.write_text(json.dumps({"cells": source}), encoding="utf-8")
+    assert pages.reading_minutes(notebook) == 10  # 1000 / 150 is 6.7
 
 
 def test_index_counts_by_verdict_and_status() -> None:
@@ -126,6 +143,18 @@ def test_errata_page_without_errata_says_so() -> None:
     assert "No erratum" in pages.errata_page(RECORDS[:1])
 
 
+def test_our_own_errors_are_those_of_the_changelog() -> None:
+    """Kills a heading of the changelog that moved, and a section that is cut or runs on."""
+    changelog = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
+    told = pages.own_errata(changelog)
+    assert told.count("\n### ") == 2
+    assert "a count published for replacing a record" in told
+    assert "`SECURITY.md` says what a release is" in told  # the last of its section
+    assert "erratum to conditional" in told
+    assert "### Tools and defaults" not in told
+    assert pages.own_errata("# Changelog\n\n### Book\n\n- x\n") == ""
+
+
 def test_tests_page_shows_each_source_once_and_links_it_from_its_claims() -> None:
     shared = MarkedTest("tests/test_a.py", "test_one", ("erm-a", "erm-b"), "x = '```'", 1)
     other = MarkedTest("tests/test_b.py", "test_two", ("margin-a",), "assert 1", 1)
@@ -145,6 +174,7 @@ def layout(tmp_path: Path) -> Layout:
     for slug in ("erm", "margin"):
         (tmp_path / "notebooks").mkdir(exist_ok=True)
         (tmp_path / "notebooks" / f"{slug}.md").write_text("")
+        (tmp_path / "notebooks" / f"{slug}.ipynb").write_text('{"cells": []}')
         write_json(tmp_path / "_build" / "state" / f"{slug}.json", {"seconds": 2.5, "cpu": 1.25})
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_a.py").write_text(

@@ -43,7 +43,7 @@ def sphere_sample(
     y = (2 * generator.integers(0, 2, m) - 1).astype(np.float64)
     X: Array = np.empty((m, d))
     rest = generator.standard_normal((m, d - 1))
-    rest *= math.sqrt(1 - gamma**2) / np.linalg.norm(rest, axis=1, keepdims=True)
+    rest *= (math.sqrt(1 - gamma**2) / np.sqrt(np.vecdot(rest, rest)))[:, None]
     X[:, 0], X[:, 1:] = gamma * y, rest
     return X, y
 
@@ -121,7 +121,7 @@ def _margin_sample(
     y = np.where(check_rng(rng).integers(0, 2, m) == 1, 1.0, -1.0)
     X: Array = rng.standard_normal((m, d))
     X[:, 0] = 0.0
-    X *= math.sqrt(1.0 - a * a) / np.linalg.norm(X, axis=1, keepdims=True)
+    X *= (math.sqrt(1.0 - a * a) / np.sqrt(np.vecdot(X, X)))[:, None]
     X[:, 0] = a * y
     return X, y
 

@@ -52,6 +52,9 @@ __all__ = [
 #: Steps of ``_balanced_steps``, at least and at most.
 _STEPS = (100, 2000)
 
+#: Entries of the records that one step of descent meets at a time: a megabyte, for the cache.
+_PIECE = 1 << 17
+
 
 @dataclass(frozen=True)
 class _NoisyDescent:
@@ -267,7 +270,7 @@ def _descend(
     rows: Array, labels: Array, draws: int, rho: float, limit: float | Array, sigma: float | Array,
     eta: float | Array, steps: int, rng: np.random.Generator,
 ) -> Array:  # fmt: skip
-    """Return the mean iterate of each draw: two matrix products a step, all else in place.
+    """Return the mean iterate of each draw: two matrix products a step and block of records.
 
     Ball, noise and step are those of all draws, or one for each. Noise meets the sum of the
     gradients before anything else does: that sum is exact, so that what follows, rounding included,
@@ -276,30 +279,34 @@ def _descend(
     m, d = rows.shape
     limit, sigma, eta = (np.reshape(v, (-1, 1)) for v in (limit, sigma, eta))
     noisy, bounded, limit = sigma.any(), np.isfinite(limit).any(), np.minimum(limit, 1e300)
+    loud, pace = sigma * m * rho, eta / (m * rho)
     if labels.ndim == 1:  # labels into the records, once
         rows, signs = rows * labels[:, None], None
     else:
         signs = labels
+    parts = [slice(k, k + max(1, _PIECE // d)) for k in range(0, m, max(1, _PIECE // d))]
+    blocks = [(rows[part], 1.0 if signs is None else signs[:, part]) for part in parts]
     w, total = np.zeros((draws, d)), np.zeros((draws, d))
-    scores, active = np.empty((draws, m)), np.empty((draws, m))
     noise, move = np.empty((draws, d)), np.empty((draws, d))
     for _ in range(steps):
         total += w
-        np.matmul(w, rows.T, out=scores)
-        if signs is not None:
-            scores *= signs
-        np.less(scores, rho, out=active, casting="unsafe")
-        if signs is not None:
-            active *= signs
-        np.matmul(active, rows, out=move)
+        move.fill(0.0)
+        for block, sign in blocks:  # both products of a block while it is in the cache
+            scores = w @ block.T
+            if signs is not None:
+                scores *= sign
+            active = np.less(scores, rho, out=scores, casting="unsafe")
+            if signs is not None:
+                active *= sign
+            move += active @ block
         if noisy:
             rng.standard_normal(out=noise)
-            noise *= sigma * m * rho
+            noise *= loud
             move -= noise
-        move *= eta / (m * rho)
+        move *= pace
         w += move
         if bounded:
-            norms = np.sqrt(np.einsum("ij,ij->i", w, w))[:, None]
+            norms = np.sqrt(np.vecdot(w, w))[:, None]
             w *= limit / np.maximum(norms, limit)
     return total / steps
 
@@ -442,15 +449,14 @@ def _phase(
     squares = np.einsum("ij,ij->i", rows, rows)
     curve = smooth / np.maximum(squares, 1e-150 * smooth)
     total = np.zeros_like(w)
-    for t in range(order.shape[1]):
+    for index, sign, bend in zip(order.T.copy(), signs.T.copy(), curve[order.T], strict=True):
         total += w
-        index, sign = order[:, t], signs[:, t]
-        x = rows[index]
-        gap = rho - sign * np.einsum("ij,ij->i", w, x)
-        slope = np.minimum(np.maximum(gap, 0.0) * curve[index], 1.0 / rho)
+        x = rows.take(index, axis=0)
+        gap = rho - sign * np.vecdot(w, x)
+        slope = np.minimum(np.maximum(gap, 0.0) * bend, 1.0 / rho)
         x *= (step * sign * slope)[:, None]
         w += x
-        norms = np.einsum("ij,ij->i", w, w)
+        norms = np.vecdot(w, w)
         if norms.max() > radius * radius:
             w *= (radius / np.sqrt(np.maximum(norms, radius * radius)))[:, None]
     total /= order.shape[1]

@@ -24,8 +24,9 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.accounting import gdp_budget, gdp_delta
+from dplit.accounting import gdp_budget
 from dplit.margin.losses import Array
+from dplit.mechanisms import gaussian_delta
 
 __all__ = [
     "copy_cap",
@@ -119,10 +120,9 @@ def mixture_delta(
     '1.8e-03'
     """
     counts = copy_law(n_samples, runs=runs) if law is None else law
-    mu = check_positive("mu", mu)
-    pairs = zip(counts.values[1:], counts.probabilities[1:], strict=True)
-    parts = [p * gdp_delta(epsilon=epsilon, mu=mu * math.sqrt(s)) for s, p in pairs if p > 0]
-    return min(1.0, math.fsum(parts) + counts.beyond)
+    levels = check_positive("mu", mu) * np.sqrt(counts.values[1:])
+    deltas = gaussian_delta(epsilon=epsilon, sigma=1.0, sensitivity=levels)
+    return min(1.0, math.fsum(counts.probabilities[1:] * deltas) + counts.beyond)
 
 
 def copy_cap(*, n_samples: int, failure: float) -> int:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import qr
+from scipy.linalg.lapack import dormqr
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp, softmax
-from scipy.stats import norm
+from scipy.special import log_ndtr, logsumexp, ndtr, softmax
 
 from dplit._checks import (
     Array,
@@ -378,7 +380,7 @@ def watched_prior_draw(
     factor = check_positive("epsilon", epsilon) / 2
     floor = 1.0 / check_integer("max_proposals", max_proposals)
     m, d = rows.shape
-    basis, inside = (None, rows.T) if d <= m else np.linalg.qr(rows.T)  # rows = inside.T @ basis.T
+    basis, inside = (None, rows.T) if d <= m else qr(rows.T, mode="raw")  # rows.T = Q inside
     tried = 0
     while True:
         proposals = generator.standard_normal((_BATCH, len(inside)))
@@ -388,9 +390,11 @@ def watched_prior_draw(
         if len(accepted):
             first = int(accepted[0])
             coef, error = proposals[first], float(counts[first]) / m
-            if basis is not None:
-                free = generator.standard_normal(d)
-                coef = free + basis @ (coef - basis.T @ free)
+            if basis is not None:  # a proposal in the span, the prior outside
+                rotate = partial(dormqr, "L", a=basis[0], tau=basis[1], lwork=1 << 13)
+                whole = rotate(trans="T", c=generator.standard_normal((d, 1)))[0]
+                whole[:m, 0] = coef
+                coef = rotate(trans="N", c=whole)[0][:, 0]
             return _GibbsDraw(coef, error, tried + first + 1)
         tried += _BATCH
 
@@ -408,7 +412,7 @@ def prior_mass(z: float, *, normalized_margin: float, sharpened: bool = True) ->
     """
     a = check_probability("normalized_margin", normalized_margin, one=True)
     spread = math.sqrt(1 - a * a) if sharpened else 1.0
-    return float(norm.sf(check_positive("z", z) * spread / a))
+    return float(ndtr(-check_positive("z", z) * spread / a))
 
 
 def gaussian_prior_bound(
@@ -438,7 +442,7 @@ def gaussian_prior_bound(
     ratio = (math.sqrt(1 - a * a) if sharpened else 1.0) / a
 
     def slack(z: float) -> float:
-        return float(2 * norm.sf(z) - scale * norm.logsf(z * ratio))
+        return float(2 * ndtr(-z) - scale * log_ndtr(-z * ratio))
 
     if ratio == 0.0:  # every point on the line of the comparator: half of the prior is right
         return fixed + scale * math.log(2)
@@ -458,8 +462,18 @@ class _PrivacyAudit(NamedTuple):
 
 
 def _log_law(counts: Array, epsilon: float) -> Array:
+    """Return the logarithmic law of every row of counts."""
     logits = -0.5 * epsilon * counts
-    return np.asarray(logits - logsumexp(logits))
+    return np.asarray(logits - logsumexp(logits, axis=-1, keepdims=True))
+
+
+def _divergence(left: Array, right: Array, order: float) -> Array:
+    """Return the Renyi divergence of every row of logarithmic laws."""
+    alpha = check_positive("order", order)
+    if alpha <= 1:
+        raise ValueError(f"order must be above 1, got order={order!r}")
+    logs = alpha * left + (1 - alpha) * right
+    return np.asarray(logsumexp(logs, axis=-1) / (alpha - 1))
 
 
 def log_ratio(counts: ArrayLike, neighbour: ArrayLike, *, epsilon: float) -> float:
@@ -496,11 +510,8 @@ def renyi_divergence(
     0.2273
     """
     left, right = _pair(counts, neighbour)
-    eps, alpha = check_positive("epsilon", epsilon), check_positive("order", order)
-    if alpha <= 1:
-        raise ValueError(f"order must be above 1, got order={order!r}")
-    logs = alpha * _log_law(left, eps) + (1 - alpha) * _log_law(right, eps)
-    return float(logsumexp(logs) / (alpha - 1))
+    eps = check_positive("epsilon", epsilon)
+    return float(_divergence(_log_law(left, eps), _log_law(right, eps), order))
 
 
 def _replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
@@ -535,15 +546,14 @@ def audit_replacements(
     1.0
     """
     old = check_finite_array("wrong", wrong, ndim=2).astype(float)
-    base, pairs = old.sum(axis=1), _replacements(wrong, others)
-    loss = max(log_ratio(base, counts, epsilon=epsilon) for counts in pairs)
-    both = [(base, counts) for counts in pairs] + [(counts, base) for counts in pairs]
+    eps = check_positive("epsilon", epsilon)
+    base, pairs = (_log_law(v, eps) for v in (old.sum(axis=1), _replacements(wrong, others)))
     rho = max(
-        renyi_divergence(p, q, epsilon=epsilon, order=float(order)) / float(order)
-        for p, q in both
-        for order in np.atleast_1d(orders)
+        float(_divergence(p, q, order).max()) / order
+        for p, q in ((base, pairs), (pairs, base))
+        for order in np.atleast_1d(orders).astype(float).tolist()
     )
-    return _PrivacyAudit(loss, rho, len(pairs))
+    return _PrivacyAudit(float(np.abs(base - pairs).max()), rho, len(pairs))
 
 
 # The exponential mechanism with zero-one score on the whole disc, exactly, in two dimensions.

@@ -241,12 +241,16 @@ def generalized_law(
     >>> generalized_law([0.0, 0.0], [1.0, 1.0], epsilon=1.0, beta=0.1).tolist()
     [0.5, 0.5]
     """
-    q, widths = _pair(scores, sensitivities)
+    return _generalized_laws(*_pair(scores, sensitivities), epsilon, beta)
+
+
+def _generalized_laws(q: Array, widths: Array, epsilon: float, beta: float) -> Array:
+    """Return the law of every row of scores (..., n) that share their sensitivities (n,)."""
     level = check_positive("epsilon", epsilon)
-    t = 2.0 / level * math.log(len(q) / check_probability("beta", beta))
+    t = 2.0 / level * math.log(len(widths) / check_probability("beta", beta))
     shifted = q + t * widths
-    normalised = (shifted[:, None] - shifted) / (widths[:, None] + widths)
-    return np.asarray(softmax(-0.5 * level * normalised.max(axis=1)))
+    normalised = (shifted[..., :, None] - shifted[..., None, :]) / (widths[:, None] + widths)
+    return np.asarray(softmax(-0.5 * level * normalised.max(axis=-1), axis=-1))
 
 
 def _plain_law(scores: ArrayLike, sensitivities: ArrayLike, *, epsilon: float) -> Array:

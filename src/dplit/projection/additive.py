@@ -286,12 +286,13 @@ def perturbation_bound(
     >>> perturbation_bound(X, y, E), perturbation_bound(X, y, E, improved=True)
     (9.0, 5.0)
     """
-    design, response = _check_design(X, y)
+    design, response = _check_pair(X, y)
+    snr, values = root_snr(design, response), _singular_values(design)
     change = check_finite_array("E", E, ndim=2)
     if change.shape != design.shape:
         raise ValueError(f"E must have shape {design.shape}, got E of shape {change.shape}")
-    u = float(svdvals(change)[0] / _singular_values(design)[-1])
-    return _bound(u, condition_number(design), root_snr(design, response), improved)
+    u = float(svdvals(change)[0] / values[-1])
+    return _bound(u, float(values[0] / values[-1]), snr, improved)
 
 
 def worst_perturbation(*, u: float, root_snr: float) -> tuple[Array, Array, Array]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import gammaln, rel_entr, xlogy
+from scipy.special import chdtr, chdtrc, gammaln, rel_entr, xlogy
 from scipy.stats import chi, chi2
 
 from dplit._checks import (
@@ -90,12 +91,16 @@ def _legendre(low: float, high: float, count: int, panels: int = 1) -> tuple[Arr
     return (middle + half * nodes).ravel(), (half * weights).ravel()
 
 
+@lru_cache(maxsize=256)
 def _chi_nodes(
     dof: int, count: int, *, panels: int = 1, tail: float = _TAIL
 ) -> tuple[Array, Array]:
     """Nodes of a chi variable and their probabilities, all but ``tail`` of them at either end."""
     t, w = _legendre(float(chi.ppf(tail, dof)), float(chi.isf(tail, dof)), count, panels)
-    return t, w * chi.pdf(t, dof)
+    mass = w * chi.pdf(t, dof)
+    for shared in (t, mass):  # by all who ask for the same rule
+        shared.flags.writeable = False
+    return t, mass
 
 
 def _levels_information(logs: Sequence[Array]) -> _Bits:
@@ -211,6 +216,16 @@ def _softplus_mean(offset: Array, a: Array, b: Array, dof: int, count: int) -> A
     return result.reshape(offset.shape) / _LN2
 
 
+def _pair_bits(factors: _PairFactors, n_samples: int, nodes: int) -> Array:
+    """The first value of :func:`_pair_information`, without its error."""
+    ratio, plus, minus = (np.asarray(part, dtype=float) for part in factors)
+    offset = n_samples / 2 * np.log(ratio)
+    under0 = _softplus_mean(offset, plus, minus, n_samples, nodes)
+    down, up = -plus / (1 + plus), -minus / (1 + minus)
+    under1 = _softplus_mean(-offset, down, up, n_samples, nodes)
+    return np.asarray(1 - under0 / 2 - under1 / 2)
+
+
 def _pair_information(
     factors: _PairFactors, *, n_samples: int, nodes: int = 64
 ) -> tuple[Array, Array]:
@@ -228,16 +243,8 @@ def _pair_information(
     """
     n = check_integer("n_samples", n_samples)
     check_integer("nodes", nodes, minimum=8)
-    ratio, plus, minus = (np.asarray(part, dtype=float) for part in factors)
-    offset = n / 2 * np.log(ratio)
-
-    def value(count: int) -> Array:
-        under0 = _softplus_mean(offset, plus, minus, n, count)
-        under1 = _softplus_mean(-offset, -plus / (1 + plus), -minus / (1 + minus), n, count)
-        return np.asarray(1 - under0 / 2 - under1 / 2)
-
-    fine = value(nodes)
-    return fine, np.abs(fine - value(3 * nodes // 4))
+    fine = _pair_bits(factors, n, nodes)
+    return fine, np.abs(fine - _pair_bits(factors, n, 3 * nodes // 4))
 
 
 def _pair_total_variation(factors: _PairFactors, *, n_samples: int, nodes: int = 200) -> Array:
@@ -261,7 +268,9 @@ def _pair_total_variation(factors: _PairFactors, *, n_samples: int, nodes: int =
         big, other = np.where(swap, down, up), np.where(swap, up, down)
         squares = t[:, *[None] * up.ndim] ** 2
         level = (2 * offset - other * squares) / np.where(big == 0, 1.0, big)
-        share = np.where(swap, chi2.sf(level, n), chi2.cdf(level, n))
+        level = np.maximum(level, 0.0)
+        share, swaps = np.empty(level.shape), np.broadcast_to(swap, level.shape)
+        share[swaps], share[~swaps] = chdtrc(n, level[swaps]), chdtr(n, level[~swaps])
         return np.asarray(np.tensordot(mass, share, axes=1))
 
     offset = n / 2 * np.log(ratio)
@@ -477,9 +486,10 @@ def capacity_bracket(
     """
     W = _laws("channel", channel, 2)
     width, steps = check_positive("tolerance", tolerance), check_integer("max_steps", max_steps)
-    p = np.full(len(W), 1.0 / len(W))
+    p, own = np.full(len(W), 1.0 / len(W)), xlogy(W, W).sum(axis=1)
     for _ in range(steps):
-        divergences = _divergences(W, p @ W)
+        # the least float for outputs that no input has: 0 times it is 0
+        divergences = (own - W @ np.log(np.maximum(p @ W, 1e-300))) / _LN2
         lower, upper = float(p @ divergences), float(divergences.max())
         if upper - lower <= width:
             break

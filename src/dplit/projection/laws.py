@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
 from scipy.special import gammaln
 from scipy.stats import betaprime
 
@@ -31,6 +31,7 @@ from dplit.projection.additive import augmented_problem
 from dplit.projection.regression import (
     Spectrum,
     _check_pair,
+    _shifted_solve,
     ridge_coefficients,
     ridge_objective,
 )
@@ -100,11 +101,14 @@ def projection_errors(
     return problem.errors(_student_draws(problem, penalty, n_components, size, rng))
 
 
-def bartlett_factor(n_rows: int, n_columns: int, *, rng: np.random.Generator) -> Array:
+def bartlett_factor(
+    n_rows: int, n_columns: int, *, rng: np.random.Generator, size: tuple[int, ...] = ()
+) -> Array:
     r"""Draw an upper trapezoidal T: T'T has the law of G'G for a Gaussian G of ``n_rows`` rows.
 
     :math:`T_{ii}^2\sim\chi^2_{n-i+1}`, :math:`T_{ij}\sim N(0,1)` for i < j, all independent; with
-    fewer rows than columns, even 0, the factor has that many rows.
+    fewer rows than columns, even 0, the factor has that many rows. ``size`` asks for an array of
+    factors.
 
     >>> bartlett_factor(0, 3, rng=np.random.default_rng(0)).shape
     (0, 3)
@@ -113,8 +117,8 @@ def bartlett_factor(n_rows: int, n_columns: int, *, rng: np.random.Generator) ->
     d = check_integer("n_columns", n_columns)
     generator = check_rng(rng)
     depth = min(n, d)
-    factor = np.triu(generator.standard_normal((depth, d)), 1)
-    np.fill_diagonal(factor, np.sqrt(generator.chisquare(n - np.arange(depth))))
+    factor, on = np.triu(generator.standard_normal((*size, depth, d)), 1), np.arange(depth)
+    factor[..., on, on] = np.sqrt(generator.chisquare(n - on, (*size, depth)))
     return np.asarray(factor)
 
 
@@ -139,38 +143,28 @@ def wishart_draws(
     return np.asarray(drawn @ problem.basis.T)
 
 
-def _additive_rotated(
-    problem: Spectrum, sigmas: Sequence[float], n_samples: int, rng: np.random.Generator
-) -> Array:
-    """Return fits on noisy data in the eigenbasis, one per noise level, with common noise."""
-    moments = _additive_moments([problem], sigmas, n_samples, rng)
-    fits = [
-        cho_solve(cho_factor(gram, check_finite=False), cross[:, 0], check_finite=False)
-        for gram, cross in moments
-    ]
-    return np.array(fits)
-
-
 def _additive_moments(
-    problems: Sequence[Spectrum], sigmas: Sequence[float], n_samples: int, rng: np.random.Generator
-) -> Iterator[tuple[Array, Array]]:
+    problems: Sequence[Spectrum], sigmas: Sequence[float], n_samples: int,
+    rng: np.random.Generator, size: tuple[int, ...] = (),
+) -> Iterator[tuple[Array, Array]]:  # fmt: skip
     """Yield X'X and X'Y of noisy data in the eigenbasis, one pair per level, with common noise.
 
-    The problems share X and the direction of their residuals.
+    The problems share X and the direction of their residuals; ``size`` asks for arrays of both.
     """
     d = problems[0].n_features
     root = np.sqrt(problems[0].energies)
     scores = np.column_stack([p.scores for p in problems])
     response = np.vstack([scores, [math.sqrt(p.residual) for p in problems]])
-    inside = rng.standard_normal((d + 1, d))  # noise in the span of X and y
-    outside = bartlett_factor(n_samples - d - 1, d, rng=rng)  # noise orthogonal to both
-    both = np.vstack([inside, outside])
-    square, mixed = both.T @ both, root[:, None] * inside[:d]
-    mixed = mixed + mixed.T
-    noisy = inside.T @ response
+    inside = rng.standard_normal((*size, d + 1, d))  # noise in the span of X and y
+    # noise orthogonal to both
+    outside = bartlett_factor(n_samples - d - 1, d, rng=rng, size=size)
+    both = np.concatenate([inside, outside], axis=-2)
+    square, mixed = both.mT @ both, root[:, None] * inside[..., :d, :]
+    mixed = mixed + mixed.mT
+    noisy, on = inside.mT @ response, np.arange(d)
     for sigma in sigmas:
         gram = sigma * mixed + sigma**2 * square
-        gram[np.diag_indices(d)] += problems[0].energies
+        gram[..., on, on] += problems[0].energies
         yield gram, root[:, None] * scores + sigma * noisy
 
 
@@ -217,8 +211,12 @@ def additive_draws(
     level, n = check_positive("sigma", sigma), _samples(problem, n_samples)
     generator = check_rng(rng)
     count = check_integer("size", size)
-    drawn = [_additive_rotated(problem, [level], n, generator)[0] for _ in range(count)]
-    return np.asarray(np.array(drawn) @ problem.basis.T)
+    block, drawn = max(2**20 // problem.n_features**2, 1), []
+    for start in range(0, count, block):
+        shape = (min(block, count - start),)
+        ((gram, cross),) = _additive_moments([problem], [level], n, generator, shape)
+        drawn.append(np.linalg.solve(gram, cross)[..., 0])
+    return np.asarray(np.concatenate(drawn) @ problem.basis.T)
 
 
 def additive_path(
@@ -230,7 +228,9 @@ def additive_path(
     """
     levels = [check_positive("sigmas", float(s)) for s in check_finite_array("sigmas", sigmas)]
     n = _samples(problem, n_samples)
-    return problem.errors(_additive_rotated(problem, levels, n, check_rng(rng)))
+    moments = _additive_moments([problem], levels, n, check_rng(rng))
+    fits = [_shifted_solve(gram, cross[:, 0], 0.0) for gram, cross in moments]
+    return problem.errors(np.array(fits))
 
 
 def expected_error(problem: Spectrum, *, penalty: float, n_components: int) -> float:

@@ -267,13 +267,12 @@ def _sample_grams(
     return np.asarray(np.swapaxes(half, 1, 2) @ half)
 
 
-def _divergences(logs: list[Array], prior: Array) -> list[Array]:
-    """Per level and draw, log2 of the likelihood over that of the mixture."""
-    weights = np.log(np.maximum(prior, 1e-300))
-    return [
-        (log[:, k] - np.logaddexp.reduce(log + weights, axis=1)) / np.log(2.0)
-        for k, log in enumerate(logs)
-    ]
+def _divergences(ratios: list[Array], prior: Array) -> list[Array]:
+    """Per level and draw, log2 of the likelihood over that of the mixture.
+
+    ``ratios`` are the likelihoods of all levels over that of the level that was drawn.
+    """
+    return [-np.log2(ratio @ np.maximum(prior, 1e-300)) for ratio in ratios]
 
 
 def _levels_leakage(
@@ -300,12 +299,13 @@ def _levels_leakage(
 
     def draw() -> list[Array]:
         grams = (_sample_grams(channel, float(level), n, count, rng) for level in x)
-        return [_log_likelihoods(channel, x, gram, n_components=n) for gram in grams]
+        logs = (_log_likelihoods(channel, x, gram, n_components=n) for gram in grams)
+        return [np.exp(log - log[:, [k]]) for k, log in enumerate(logs)]
 
     if optimise:
-        logs = draw()
+        ratios = draw()
         for _ in range(50):
-            gains = np.array([part.mean() for part in _divergences(logs, prior)])
+            gains = np.array([part.mean() for part in _divergences(ratios, prior)])
             prior = prior * np.exp2(gains - gains.max())
             prior /= prior.sum()
     parts = _divergences(draw(), prior)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh, lstsq, svdvals
+from scipy.linalg import cho_factor, cho_solve, eigh, lstsq, svdvals
 
 from dplit._checks import Array, check_finite_array, check_nonnegative
 
@@ -228,6 +228,19 @@ class Spectrum:
         if self.residual <= 0:
             return np.full(np.shape(excess), math.inf)
         return np.asarray(1.0 + excess / self.residual)
+
+
+def _shifted_solve(gram: Array, right: Array, amount: float) -> Array:
+    """Solve with a positive definite ``gram`` less ``amount`` on its diagonal.
+
+    >>> _shifted_solve(np.array([[3.0]]), np.array([4.0]), 1.0)
+    array([2.])
+    """
+    matrix = gram.copy()
+    matrix.flat[:: len(gram) + 1] -= amount
+    # by columns, as LAPACK wants it: a copy would cost as much as the factor
+    factor = cho_factor(matrix.T, overwrite_a=True, check_finite=False)
+    return np.asarray(cho_solve(factor, right, check_finite=False))
 
 
 def _spectra_from_moments(

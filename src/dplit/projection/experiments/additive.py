@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -133,7 +133,8 @@ def _correction_trial(
         fit_corrected(noisy, y, sigma=sigma),
         np.linalg.solve(gram, noisy.T @ y),  # the whole noise subtracted, whatever comes out
     ]
-    return [float(value) for value in relative_error(np.array(fits), X, y)]
+    problem = spectrum(X, y)
+    return [float(value) for value in problem.errors(problem.rotate(fits))]
 
 
 def correction_errors(
@@ -186,6 +187,9 @@ class _RowBudget(Runs):
         return float(np.mean(self.of("projection") < self.of("additive noise")))
 
 
+_row_variance = lru_cache(maxsize=8)(row_variance)  # every trial asks the same question
+
+
 def _one_comparison(
     trial: Trial, n: int, d: int, n_components: int, epsilon: float, delta: float
 ) -> NDArray[np.float64]:
@@ -196,7 +200,7 @@ def _one_comparison(
     change, label_bound = 2.0 * math.sqrt(d), 3.0 * math.sqrt(d / 3.0 + 1.0)
     sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=change)
     noisy = ProjectionRelease(X + sigma * noise.standard_normal((n, d)), y)
-    variance = row_variance(
+    variance = _row_variance(
         epsilon=epsilon, delta=delta, n_components=n_components, row_change=change
     )
     release = release_projection(X, y, n_components=n_components, variance=variance, rng=noise)

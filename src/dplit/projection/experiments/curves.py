@@ -16,7 +16,8 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigvalsh
+from scipy.linalg import LinAlgError, eigvalsh
+from scipy.linalg.blas import dsyrk
 
 from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.projection.experiments.moments import moment_errors
@@ -28,7 +29,7 @@ from dplit.projection.laws import (
     projection_errors,
 )
 from dplit.projection.projection import _useful_amount, best_components
-from dplit.projection.regression import Spectrum, _spectra_from_moments
+from dplit.projection.regression import Spectrum, _shifted_solve, _spectra_from_moments
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
 
@@ -156,9 +157,17 @@ def _weights(responses: Iterable[str]) -> Array:
     return np.array([[RESPONSES[name].coefficient_sd, 1.0] for name in responses])
 
 
+def _accumulated(gram: Array, X: Array) -> Array:
+    """Add the lower triangle of X'X to ``gram``, in place."""
+    return np.asarray(dsyrk(1.0, X.T, beta=1.0, c=gram.T, overwrite_c=True).T)
+
+
 @dataclass
 class _Moments:
-    """Second moments of the rows seen so far; responses are a * (X theta) + w."""
+    """Second moments of the rows seen so far; responses are a * (X theta) + w.
+
+    Of the symmetric matrices of order d only the lower triangles are kept.
+    """
 
     gram: Array
     cross: Array  # X' [X theta, w]
@@ -177,7 +186,7 @@ class _Moments:
         return cls(square, pair, np.zeros((2, 2)), *noisy, zero, zero.copy(), most)
 
     def add(self, X: Array, noise: Array | None, signals: Array) -> None:
-        self.gram += X.T @ X
+        self.gram = _accumulated(self.gram, X)
         self.cross += X.T @ signals
         self.inner += signals.T @ signals
         self.energy += np.sum(X**2, axis=0)
@@ -186,7 +195,7 @@ class _Moments:
         np.maximum(self.largest, np.abs(responses).max(axis=0), out=self.largest)
         if noise is not None:
             released = X + noise
-            self.noisy_gram += released.T @ released
+            self.noisy_gram = _accumulated(self.noisy_gram, released)
             self.noisy_cross += released.T @ signals
 
     @property
@@ -218,30 +227,22 @@ def _named(spectra: Mapping[str, Spectrum], plain: Array, corrected: Array) -> d
     return errors
 
 
-def _shifted(gram: Array, cross: Array, amount: float) -> Array:
-    """Solve with ``gram`` less ``amount`` on its diagonal."""
-    matrix = gram.copy()
-    matrix.flat[:: len(gram) + 1] -= amount
-    factor = cho_factor(matrix, overwrite_a=True, check_finite=False)
-    return np.asarray(cho_solve(factor, cross, check_finite=False))
-
-
 def _fits(gram: Array, cross: Array, energies: Array, m: int, noise: float) -> tuple[Array, Array]:
     """Return the plain and the corrected fits (d, k) on m noisy rows of which these are moments."""
-    plain = _shifted(gram, cross, 0.0)
+    plain = _shifted_solve(gram, cross, 0.0)
     left = energies - np.sum(plain * cross, axis=0)
     rows, shape = float(np.trace(gram)), (m, len(gram))
     pairs = zip(energies.tolist(), left.tolist(), strict=True)
     amounts = np.array([_useful_amount(shape, rows, *pair, noise) for pair in pairs])
     try:  # at most 0.8 of the least eigenvalue, which is needed only where that binds
-        _shifted(gram, cross[:, :1], amounts.max() / 0.8)
+        _shifted_solve(gram, cross[:, :1], amounts.max() / 0.8)
     except LinAlgError:
         least = float(eigvalsh(gram, subset_by_index=[0, 0], check_finite=False)[0])
         amounts = np.minimum(amounts, 0.8 * least)
     corrected = plain.copy()
     for amount in set(amounts[amounts > 0].tolist()):
         chosen = amounts == amount
-        corrected[:, chosen] = _shifted(gram, cross[:, chosen], amount)
+        corrected[:, chosen] = _shifted_solve(gram, cross[:, chosen], amount)
     return plain, corrected
 
 

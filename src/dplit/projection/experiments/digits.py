@@ -7,12 +7,13 @@ random affine copies, and training and test sets are split by original image.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.ndimage import affine_transform
 
 from dplit._checks import Array, check_integer, check_rng
@@ -20,7 +21,12 @@ from dplit.datasets import Digits
 from dplit.projection.experiments.curves import _Setting, projection_sizes, setting
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import projection_draws
-from dplit.projection.regression import ridge_coefficients, spectrum
+from dplit.projection.regression import (
+    Spectrum,
+    _shifted_solve,
+    _spectra_from_moments,
+    ridge_coefficients,
+)
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
 
@@ -110,6 +116,25 @@ def _split(table: _PixelTable, rng: np.random.Generator) -> tuple[NDArray[np.int
     return rng.permutation(np.flatnonzero(~held_out)), np.flatnonzero(held_out)
 
 
+def _nested(
+    X: Array, y: Array, noise: Array, chosen: _Setting
+) -> Iterator[tuple[Spectrum, Array, float]]:
+    """Yield spectrum, fit under ``noise`` and f(X) squared of the first rows at every position."""
+    d, energies = chosen.n_features, 0.0
+    (gram, noisy), cross, (total, peak) = np.zeros((2, d, d)), np.zeros((2, d)), np.zeros((2, d))
+    for begin, end in pairwise(chosen.row_unit * k for k in (0, *chosen.positions)):
+        rows, labels = X[begin:end], y[begin:end]
+        released = rows + noise[begin:end]
+        gram += rows.T @ rows
+        noisy += released.T @ released
+        cross += labels @ rows, labels @ released
+        energies += float(labels @ labels)
+        total += np.sum(rows**2, axis=0)
+        np.maximum(peak, np.max(rows**2, axis=0), out=peak)
+        (problem,) = _spectra_from_moments(gram, cross[0][:, None], [energies])
+        yield problem, _shifted_solve(noisy, cross[1], 0.0), float(np.min(total - peak))
+
+
 def _trial(trial: Trial, table: _PixelTable, chosen: _Setting, n_draws: int) -> dict[str, Array]:
     data, noise = trial.stream("data"), trial.stream("noise")
     train, test = _split(table, data)
@@ -117,20 +142,18 @@ def _trial(trial: Trial, table: _PixelTable, chosen: _Setting, n_draws: int) -> 
     hidden = noise.standard_normal((len(train), chosen.n_features))
     hidden *= additive_sigma(epsilon=epsilon)
 
+    pixels, labels = table.pixels[test], table.labels[test]
+
     def wrong(coefficients: Array) -> float:
-        signs = np.where(table.pixels[test] @ coefficients.T > 0, 1.0, -1.0)
-        return float(np.mean(signs != table.labels[test].reshape(-1, *[1] * (signs.ndim - 1))))
+        signs = np.where(pixels @ coefficients.T > 0, 1.0, -1.0)
+        return float(np.mean(signs != labels.reshape(-1, *[1] * (signs.ndim - 1))))
 
     found: dict[str, list[float]] = defaultdict(list)
-    for k in chosen.positions:
-        rows = train[: chosen.row_unit * k]
-        X, y = table.pixels[rows], table.labels[rows]
-        problem, released = spectrum(X, y), X + hidden[: len(rows)]
-        floor = float(np.min(np.sum(X**2, axis=0) - np.max(X**2, axis=0)))
-        found["floor"].append(floor / len(rows))
+    blocks = _nested(table.pixels[train], table.labels[train], hidden, chosen)
+    for k, (problem, noisy, floor) in zip(chosen.positions, blocks, strict=True):
+        found["floor"].append(floor / (chosen.row_unit * k))
         found["ols"].append(wrong(ridge_coefficients(problem, penalty=0.0)))
-        solved = cho_solve(cho_factor(released.T @ released), released.T @ y)
-        found["additive"].append(wrong(solved))
+        found["additive"].append(wrong(noisy))
         for scheme, size in _sizes(chosen, k).items():
             safe = fixed_variance(epsilon=epsilon, n_components=size)
             for name, lam in (("printed", max(safe - floor, 0.0)), ("repaired", safe)):

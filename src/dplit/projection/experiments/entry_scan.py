@@ -10,9 +10,10 @@ from sklearn.datasets import load_digits
 
 from dplit._checks import Array, check_integer, check_rng
 from dplit.datasets.classification import scaled_table
-from dplit.projection.information import fixed_variance
+from dplit.projection.information import _pair_bits, fixed_variance
 from dplit.projection.leakage import (
     EntryChannel,
+    _entry_factors,
     binary_leakage,
     binary_total_variation,
     coherent_bound,
@@ -178,7 +179,7 @@ def leak_sweeps(
             for variance in {*(max(c - floor, 0.0) for c in safe), safe[0]}:
                 parts = entry_channels(X, y, variance=variance)
                 channel = EntryChannel(*(np.ravel(part)[chosen] for part in parts))
-                known[variance] = binary_leakage(channel, n_components=n, nodes=24)[0]
+                known[variance] = _pair_bits(_entry_factors(channel, -1.0, 1.0), n, 24)
             leaks = [known[max(c - floor, 0.0)] for c in safe]
             every[:, k] = [np.mean(b > e) for b, e in zip(leaks, budgets, strict=True)]
             repaired[k] = np.mean(known[safe[0]] > budgets[0])

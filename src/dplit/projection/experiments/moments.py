@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
 from dplit._checks import Array
 from dplit.projection.additive import moment_variances
-from dplit.projection.regression import Spectrum
+from dplit.projection.regression import Spectrum, _shifted_solve
 
 __all__ = ["moment_errors"]
 
@@ -51,10 +51,7 @@ def moment_errors(
 
 def _positive_solve(matrix: Array, target: Array, penalty: float) -> Array:
     while True:
-        ridged = matrix.copy()
-        ridged.flat[:: len(matrix) + 1] += penalty
         try:
-            factor = cho_factor(ridged, overwrite_a=True, check_finite=False)
-            return np.asarray(cho_solve(factor, target, check_finite=False))
+            return _shifted_solve(matrix, target, -penalty)
         except LinAlgError:
             penalty *= 2.0
