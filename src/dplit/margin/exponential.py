@@ -395,7 +395,8 @@ def watched_prior_draw(
                 whole = rotate(trans="T", c=generator.standard_normal((d, 1)))[0]
                 whole[:m, 0] = coef
                 coef = rotate(trans="N", c=whole)[0][:, 0]
-            return _GibbsDraw(coef, error, tried + first + 1)
+            # a copy: a view would bring the array along that it looks at
+            return _GibbsDraw(coef.copy(), error, tried + first + 1)
         tried += _BATCH
 
 
