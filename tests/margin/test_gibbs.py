@@ -228,6 +228,13 @@ def test_only_weights_are_returned():
     np.testing.assert_array_equal(released, watched.coef)
 
 
+@pytest.mark.parametrize("d", [3, 40])
+def test_the_weights_hold_no_other_array(d):
+    """Kills a view of the proposals, among which are those that the data refused."""
+    X, y = _records(12, d, "gibbs-view")
+    assert gibbs.gaussian_prior_draw(X, y, epsilon=1.0, rng=np.random.default_rng(0)).base is None
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("d", [3, 40])
 def test_huge_records_change_neither_route_nor_law(d):
