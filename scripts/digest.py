@@ -176,15 +176,63 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     return parts
 
 
+class _Plain(ast.NodeTransformer):
+    """Code without what changes no number: docstrings, order of imports, privacy of names."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        self.generic_visit(node)
+        for field in ("id", "attr", "name", "arg", "module", "asname"):
+            text = getattr(node, field, None)
+            if isinstance(text, str) and not text.startswith("__"):
+                setattr(node, field, ".".join(part.lstrip("_") for part in text.split(".")))
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            node.names = [name.lstrip("_") for name in node.names]
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            node.names.sort(key=ast.dump)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            body = [line for line in node.body if not _says_only(line)]
+            imports = [x for x in body if isinstance(x, (ast.Import, ast.ImportFrom))]
+            node.body = sorted(imports, key=ast.dump) + [x for x in body if x not in imports]
+        return node
+
+
+def _says_only(line: ast.stmt) -> bool:
+    """Whether a statement is a docstring or the list of a module's public names."""
+    if isinstance(line, ast.Expr):
+        return isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
+    names = line.targets if isinstance(line, ast.Assign) else []
+    return any(isinstance(name, ast.Name) and name.id == "__all__" for name in names)
+
+
+def plain_code(source: str) -> str:
+    """Return what Python computes from a source: comments, layout and docstrings are gone, and a
+    name that becomes private stays what it was.
+
+    Examples
+    --------
+    >>> plain_code("def f(x):  # twice\\n    return 2 * x") == plain_code("def _f(x): return 2*x")
+    True
+    """
+    return ast.dump(_Plain().visit(ast.parse(source)))
+
+
 def archive_digest(layout: Layout, slug: str) -> str:
     """Return one digest of everything that a chapter's run at the paper's scale depends on.
 
-    As a chapter, but only the code of its notebook: such a run takes minutes, and prose does not
-    change its numbers. What is in ``results/`` is no part of it.
+    As a chapter, but of code only what is computed (:func:`plain_code`): such a run takes minutes,
+    and prose does not change its numbers. What is in ``results/`` and in the chapters' lists of
+    claims (what is *said* of the numbers, checked by every build) is no part of it.
     """
     notebook = layout.notebooks / f"{slug}.ipynb"
-    parts = {k: v for k, v in chapter_parts(layout, slug).items() if not k.startswith("results/")}
-    parts[layout.name(notebook)] = digest_bytes("\n\n".join(notebook_code(notebook)).encode())
+    parts = {}
+    for name, digest in chapter_parts(layout, slug).items():
+        if name.endswith(".py"):
+            code = plain_code((layout.root / name).read_text(encoding="utf-8"))
+            parts[name] = digest_bytes(code.encode())
+        elif not name.startswith("results/") and not name.endswith("claims.yml"):
+            parts[name] = digest
+    cells = "\n\n".join(plain_code(source) for source in notebook_code(notebook))
+    parts[layout.name(notebook)] = digest_bytes(cells.encode())
     return digest_bytes(json.dumps(parts, sort_keys=True).encode())
 
 

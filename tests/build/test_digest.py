@@ -130,6 +130,53 @@ def test_a_chapter_that_reads_data_depends_on_the_files(
     assert "data wine.csv" in digest.chapter_parts(layout, "random_features")
 
 
+SOURCE = """'Prose.'
+from a import b, c
+import d
+
+__all__ = ["f"]
+
+def f(x, *, y=1):
+    "More prose."
+    return g.h(x) + y
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("'Prose.'", "'Other prose.'"),
+        ("More prose.", ""),
+        ("import d", "import d  # a comment"),
+        ("b, c\nimport d", "c, b\nimport d"),
+        ("from a import b, c\nimport d", "import d\nfrom a import b, c"),
+        ('["f"]', "[]"),
+        ("def f", "def _f"),
+        ("g.h", "g._h"),
+        ("x) + y", "x)+(y)"),
+    ],
+)
+def test_what_changes_no_number_leaves_plain_code_as_it_was(old: str, new: str) -> None:
+    assert old in SOURCE
+    assert digest.plain_code(SOURCE.replace(old, new)) == digest.plain_code(SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("y=1", "y=2"),
+        ("g.h", "g.i"),
+        ("+ y", "- y"),
+        ("b, c", "b"),
+        ("*, y", "y"),
+        ("import d", ""),
+    ],
+)
+def test_what_may_change_a_number_changes_plain_code(old: str, new: str) -> None:
+    assert old in SOURCE
+    assert digest.plain_code(SOURCE.replace(old, new)) != digest.plain_code(SOURCE)
+
+
 def test_an_archive_depends_on_code_and_not_on_prose_or_on_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +195,7 @@ def test_an_archive_depends_on_code_and_not_on_prose_or_on_itself(
     cells[0]["source"] = "other prose"
     path.write_text(json.dumps({"cells": cells}))
     assert not digest.archive_is_stale(layout, "toy")
-    cells[1]["source"] = "other code"
+    cells[1]["source"] = "c"
     path.write_text(json.dumps({"cells": cells}))
     assert digest.archive_is_stale(layout, "toy")
     cells[1]["source"], parts["a"] = "b", "6"
