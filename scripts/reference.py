@@ -26,11 +26,22 @@ Bearers = dict[str, list[tuple[str, str, str]]]
 
 
 def public_names(path: Path) -> set[str] | None:
-    """Return what a module lists in ``__all__``, or None without such a list."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return set(ast.literal_eval(node.value))
-    return None
+    """Return the names that a module defines without an underscore; of a package what its
+    ``__all__`` lists, None without such a list."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    targets = {
+        name.id: line
+        for line in body
+        if isinstance(line, (ast.Assign, ast.AnnAssign)) and "TypeVar(" not in ast.unparse(line)
+        for target in (line.targets if isinstance(line, ast.Assign) else [line.target])
+        for name in ast.walk(target) if isinstance(name, ast.Name)
+    }  # fmt: skip
+    if listed := targets.get("__all__"):
+        return set(ast.literal_eval(listed.value)) if listed.value else set()
+    if path.name == "__init__.py":
+        return None
+    defined = {line.name for line in body if isinstance(line, (ast.FunctionDef, ast.ClassDef))}
+    return {name for name in {*targets, *defined} if not name.startswith("_")}
 
 
 def documented_modules(package: Path) -> list[str]:

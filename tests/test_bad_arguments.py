@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from dplit import accounting, audit, baselines, features, mechanisms
-from dplit.accounting import conversions
 
-MODULES = (mechanisms, conversions, accounting, audit, features, baselines)
+MODULES = (mechanisms, accounting, audit, features, baselines)
 RNG = np.random.default_rng(0)
 X, Y = np.full((4, 2), 0.25), np.array([0.5, -0.5, 0.5, -0.5])
 W = np.ones((2, 3))
@@ -93,7 +92,7 @@ UNCHECKED = {
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    for module in (mechanisms, conversions, accounting, audit, features, baselines):
+    for module in (mechanisms, accounting, audit, features, baselines):
         for name in module.__all__:
             if inspect.isfunction(getattr(module, name)):
                 yield name, getattr(module, name)

@@ -9,8 +9,6 @@ import numpy as np
 
 from dplit._checks import Array
 
-__all__ = ["accelerated_box_qp", "accelerated_minimum", "box_steps", "smooth_steps"]
-
 
 def smooth_steps(*, smoothness: float, convexity: float, start: float, target: float) -> int:
     """Steps after which :func:`accelerated_minimum` is within ``target`` of the least value.

@@ -20,28 +20,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dplit._checks import check_finite_array
 
-__all__ = [
-    "LARGEST_INPUT",
-    "Box",
-    "CenterEstimator",
-    "LinearRegressor",
-    "RandomState",
-    "SignClassifier",
-    "binary_signs",
-    "check_box",
-    "check_regression",
-    "clamp",
-    "clip_rows",
-    "dp_statement",
-    "feature_scores",
-    "fitted_records",
-    "linear_scores",
-    "nearest_center",
-    "spawn_generators",
-    "validated",
-]
-
-
 # Boxes that hold the data: stated by the caller, never read from the records.
 
 

@@ -17,9 +17,6 @@ from numpy.typing import NDArray
 from dplit._checks import Array
 from dplit._estimators import clip_rows
 
-__all__ = ["GRAM_BITS", "exact_gram", "gram_rounding", "grid_rows", "grid_values", "row_scores"]
-
-
 #: Grid steps, as a power of two, in the largest entry of a factor of :func:`exact_gram`.
 GRAM_BITS = 16
 #: Rows whose products of two factors below ``2^GRAM_BITS`` steps add exactly in float64.

@@ -18,21 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm, t
 
-__all__ = [
-    "MIMETYPE",
-    "Claim",
-    "ClaimError",
-    "claim",
-    "load_registry",
-    "load_schema",
-    "load_targets",
-    "row",
-    "share_within",
-    "shown_records",
-    "slugs",
-]
-
-
 # The HTML badge of a claim record; the build turns its ids into links.
 
 
@@ -80,7 +65,7 @@ def _span(name: str, text: str | None) -> str:
     return f"<span class='dplit-{name}'>{html.escape(text)}</span>" if text else ""
 
 
-def badge_html(record: Mapping[str, Any]) -> str:
+def _badge_html(record: Mapping[str, Any]) -> str:
     """Return the badge of one record: verdict, status, title and the table of its checks."""
     rows = "".join(_check_row(check) for check in record["checks"])
     count = len(record["checks"])
@@ -115,7 +100,7 @@ def badge_html(record: Mapping[str, Any]) -> str:
 MIMETYPE = "application/vnd.dplit.claim+json"
 
 #: Two-sided false-alarm probability of one statistical check; its normal quantile is 4.
-FALSE_ALARM = float(2 * norm.sf(4.0))
+_FALSE_ALARM = float(2 * norm.sf(4.0))
 
 _POWER = 0.9
 
@@ -268,7 +253,7 @@ def _recorded_check(check: Mapping[str, Any]) -> dict[str, Any]:
 
 def _quantiles(size: int, df: int | None) -> tuple[float, float]:
     """Quantile at which ``size`` two-sided comparisons keep the false alarm of one, and power's."""
-    tail = FALSE_ALARM / (2 * size)
+    tail = _FALSE_ALARM / (2 * size)
     if df is None:
         return float(norm.isf(tail)), float(norm.ppf(_POWER))
     return float(t.isf(tail, df)), float(t.ppf(_POWER, df))
@@ -528,7 +513,7 @@ class Claim:
         record = self.record
         _shown[record["id"]] = record
         plain = f"{record['id']}: {record['verdict']}, {record['status']}"
-        return {"text/plain": plain, "text/html": badge_html(record), MIMETYPE: record}
+        return {"text/plain": plain, "text/html": _badge_html(record), MIMETYPE: record}
 
 
 def row(

@@ -9,8 +9,6 @@ import numpy as np
 
 from dplit._checks import check_choice, check_integer
 
-__all__ = ["Role", "stream"]
-
 Role = Literal["data", "public", "noise"]
 
 

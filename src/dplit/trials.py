@@ -15,17 +15,6 @@ from numpy.typing import ArrayLike
 from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_probability
 from dplit.streams import Role, stream
 
-__all__ = [
-    "Estimate",
-    "QuantileBand",
-    "Runs",
-    "Trial",
-    "mean_and_se",
-    "quantile_band",
-    "run_trials",
-]
-
-
 T = TypeVar("T")
 
 

@@ -163,7 +163,7 @@ def published(server, monkeypatch):
 
 def test_downloads_are_checked_and_stored(published: Path, nowhere: Path, capsys):
     pytest.importorskip("pooch")
-    assert datasets.main() == 0
+    assert datasets._main() == 0
     assert (nowhere / "cache/plain.csv").read_bytes() == b"a,b\n1,2\n"
     assert (nowhere / "cache/packed.csv").read_bytes() == b"c;d\n3;4\n"
     assert "packed.csv" in capsys.readouterr().out
@@ -213,7 +213,7 @@ def test_without_a_network_one_line_says_so(
     monkeypatch.setattr(pooch.get_logger(), "disabled", True)  # it holds an older test's stderr
     address = "http://127.0.0.1:9/far.csv"
     monkeypatch.setattr(datasets, "FILES", {"far.csv": DataFile("far.csv", "0", address, "")})
-    assert datasets.main() == 1
+    assert datasets._main() == 1
     told = capsys.readouterr()
     assert told.out == ""
     assert f"dplit: {address} cannot be fetched" in told.err

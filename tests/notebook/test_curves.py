@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dplit.notebook import Curves, Run, figures
-from dplit.notebook.cells import CURVES_MIMETYPE as MIMETYPE
+from dplit.notebook.cells import _CURVES_MIMETYPE as MIMETYPE
 
 LOOK = figures.looks_of(ours="ours")["ours"]
 ALT = "The curve falls from one to zero as the argument grows from zero to one."

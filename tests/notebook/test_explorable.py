@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dplit.notebook import explore
-from dplit.notebook.explorable import LARGEST, MIMETYPE
+from dplit.notebook.explorable import _LARGEST, _MIMETYPE
 
 alt = pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -34,7 +34,7 @@ def test_a_chart_has_its_specification_a_picture_and_descriptions(displayed: Any
     (data, metadata) = displayed[0]
     assert metadata["dplit"]["figure"] == WORDS
     assert data["text/plain"] == WORDS["alt"]
-    spec = data[MIMETYPE]
+    spec = data[_MIMETYPE]
     assert spec["description"] == WORDS["alt"]
     assert (spec["width"], spec["height"]) == (560, 320)
     assert spec["params"][0]["bind"]["input"] == "range"
@@ -51,7 +51,7 @@ def test_two_calls_give_the_same_bytes(displayed: Any) -> None:
 def test_a_chart_keeps_its_own_size_and_style(displayed: Any) -> None:
     own = chart().properties(width=200).configure_axis(labelFontSize=20)
     explore(own, **WORDS)
-    spec = displayed[0][0][MIMETYPE]
+    spec = displayed[0][0][_MIMETYPE]
     assert (spec["width"], spec["height"]) == (200, 320)
     assert spec["config"]["axis"]["labelFontSize"] == 20
     assert spec["config"]["axis"]["titleFontSize"] == 13
@@ -59,9 +59,9 @@ def test_a_chart_keeps_its_own_size_and_style(displayed: Any) -> None:
 
 
 def test_too_much_data_is_refused(displayed: Any) -> None:
-    rows = [{"x": k, "y": k} for k in range(LARGEST // 10)]
+    rows = [{"x": k, "y": k} for k in range(_LARGEST // 10)]
     large = alt.Chart(alt.Data(values=rows)).mark_point().encode(x="x:Q", y="y:Q")
-    with pytest.raises(ValueError, match=f"fig-a must have at most {LARGEST} bytes, got"):
+    with pytest.raises(ValueError, match=f"fig-a must have at most {_LARGEST} bytes, got"):
         explore(large, **WORDS)
     assert displayed == []
 
@@ -83,4 +83,4 @@ def test_the_specification_is_json_without_nan(displayed: Any) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         explore(spec, **WORDS)
     explore({"mark": "point", "data": {"values": [{"x": 1}]}}, **WORDS)
-    assert json.dumps(displayed[0][0][MIMETYPE])
+    assert json.dumps(displayed[0][0][_MIMETYPE])

@@ -11,8 +11,8 @@ import pytest
 
 from dplit import claims, notebook
 from dplit.notebook import Between, ParameterError, check_parameters, figures
-from dplit.notebook.cells import CURVES_MIMETYPE, PROVENANCE_MIMETYPE
-from dplit.notebook.provenance import collect_provenance
+from dplit.notebook.cells import _CURVES_MIMETYPE, _PROVENANCE_MIMETYPE
+from dplit.notebook.provenance import _collect_provenance
 
 PARAMETERS = """scale: str = "quick"  # how much
 seed: int = 0
@@ -259,9 +259,9 @@ def test_provenance_says_where_the_versions_are_not_those_of_the_lock(tmp_path, 
     monkeypatch.chdir(tmp_path)
     lock, key = tmp_path / "requirements.txt", "not the lock's versions"
     lock.write_text(f"numpy=={np.__version__} \\\n    --hash=sha256:0\n")
-    assert key not in collect_provenance("erm", {})
+    assert key not in _collect_provenance("erm", {})
     lock.write_text("numpy==1.0 ; python_version > '3' \\\n    --hash=sha256:0\n")
-    facts = collect_provenance("erm", {})
+    facts = _collect_provenance("erm", {})
     assert facts[key] == f"numpy is {np.__version__} (lock: ==1.0)"
     assert facts["numpy"] == np.__version__
 
@@ -269,7 +269,7 @@ def test_provenance_says_where_the_versions_are_not_those_of_the_lock(tmp_path, 
 def test_provenance_names_versions_digests_and_parameters(displayed):
     run, _ = guard("epsilon = 2.0\n")
     notebook.provenance(run)
-    facts = displayed[0][0][PROVENANCE_MIMETYPE]
+    facts = displayed[0][0][_PROVENANCE_MIMETYPE]
     assert facts["chapter"] == "x"
     assert "epsilon=2.0" in facts["parameters"]
     assert "n_jobs" not in facts["parameters"]
@@ -307,7 +307,7 @@ def test_the_archived_run_stands_beside_this_one(displayed, tmp_path, monkeypatc
     notebook.show_archived(run, {"a number": "a"})
     text = displayed[-1][0]["text/plain"]
     assert "a number | 0.5 | 0.25" in text
-    assert displayed[-1][0][CURVES_MIMETYPE] == {"archived": True}
+    assert displayed[-1][0][_CURVES_MIMETYPE] == {"archived": True}
     assert "1 of 1 checks, 2 of 2 numbers | 2 of 2 checks, 4 of 4 numbers" in text
     claims.Claim(shown.entry).not_run(reason="stand-in").reproduce([row])._repr_mimebundle_()
     notebook.show_archived(run, {})

@@ -32,16 +32,6 @@ from dplit._checks import (
 )
 from dplit.mechanisms._rounding import round_down
 
-__all__ = [
-    "composed_delta",
-    "composed_epsilon",
-    "gaussian_event",
-    "noise_multiplier",
-    "sampled_gaussian_delta",
-    "sampled_gaussian_sigma",
-]
-
-
 _Direction = Literal["both", "remove", "add"]
 
 #: Standard deviations of the base law that are kept; the mass beyond is below 1e-23.

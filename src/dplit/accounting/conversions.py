@@ -19,22 +19,6 @@ from dplit._checks import check_iterable, check_nonnegative, check_positive, che
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from dplit.mechanisms._rounding import root_down, root_up, round_down, round_up
 
-__all__ = [
-    "compose_gdp",
-    "compose_zcdp",
-    "gaussian_rho",
-    "gdp_budget",
-    "gdp_delta",
-    "gdp_epsilon",
-    "gdp_mu",
-    "gdp_to_zcdp",
-    "zcdp_delta",
-    "zcdp_epsilon",
-    "zcdp_rho",
-    "zcdp_to_gaussian_mu",
-]
-
-
 # zCDP to approximate privacy and back, by the optimal order of the Rényi moments.
 #
 # Every order gives a valid bound, so that floats may choose it; the bound of the order that they

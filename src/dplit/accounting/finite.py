@@ -26,37 +26,13 @@ from dplit._checks import (
     check_probability,
 )
 
-__all__ = [
-    "are_neighbours",
-    "by_value",
-    "compose_budgets",
-    "databases",
-    "dp_epsilon",
-    "dp_epsilon_restricted",
-    "finite_delta",
-    "geometric_count",
-    "group_guarantee",
-    "joint",
-    "law_delta",
-    "law_epsilon",
-    "leaky",
-    "mechanism_epsilon",
-    "parallel",
-    "privacy_loss",
-    "removals",
-    "replacements",
-    "total_variation",
-    "worst_delta",
-    "worst_epsilon",
-]
-
 #: A data set: records may repeat.
-Database = tuple[Hashable, ...]
+_Database = tuple[Hashable, ...]
 
 #: From a data set to the law of the outcome.
-Mechanism = Callable[[Database], Array]
+_Mechanism = Callable[[_Database], Array]
 
-Neighboring = Literal["add_remove", "replace_one", "replace_in_place"]
+_Neighboring = Literal["add_remove", "replace_one", "replace_in_place"]
 
 #: By how much probabilities may miss the sum 1: rounding, not a fault of the law.
 _SUM_TOLERANCE = 1e-9
@@ -65,7 +41,7 @@ _SUM_TOLERANCE = 1e-9
 # Data sets as tuples of records, and which of them are neighbours.
 
 
-def are_neighbours(first: Database, second: Database, *, neighboring: Neighboring) -> bool:
+def are_neighbours(first: _Database, second: _Database, *, neighboring: _Neighboring) -> bool:
     """Whether two data sets differ in one record (Chatalic et al. 2022, Definitions 9 and 10).
 
     ``"add_remove"``: one of them has a record more. ``"replace_one"``: as many records, at most
@@ -75,7 +51,7 @@ def are_neighbours(first: Database, second: Database, *, neighboring: Neighborin
     >>> are_neighbours(("a", "b"), ("b", "c"), neighboring="replace_one")
     True
     """
-    check_choice("neighboring", neighboring, get_args(Neighboring))
+    check_choice("neighboring", neighboring, get_args(_Neighboring))
     if neighboring == "replace_in_place":
         same = len(first) == len(second)
         return same and sum(a != b for a, b in zip(first, second, strict=True)) <= 1
@@ -88,7 +64,7 @@ def are_neighbours(first: Database, second: Database, *, neighboring: Neighborin
 
 def databases(
     universe: Sequence[Hashable], *, max_size: int, ordered: bool = False
-) -> list[Database]:
+) -> list[_Database]:
     """Return all data sets of up to ``max_size`` records of a finite universe, the smaller first.
 
     Unless ``ordered``, one representative of every multiset is listed.
@@ -98,7 +74,7 @@ def databases(
     """
     sizes = range(check_integer("max_size", max_size, minimum=0) + 1)
     records = tuple(universe)
-    found: list[Database] = []
+    found: list[_Database] = []
     for size in sizes:
         if ordered:
             found += itertools.product(records, repeat=size)
@@ -107,7 +83,7 @@ def databases(
     return found
 
 
-def removals(sets: Iterable[Database]) -> set[tuple[Database, Database]]:
+def removals(sets: Iterable[_Database]) -> set[tuple[_Database, _Database]]:
     """Return every data set with each of its records removed: the pairs of Definition 9.
 
     >>> sorted(removals([("a", "b")]))
@@ -117,8 +93,8 @@ def removals(sets: Iterable[Database]) -> set[tuple[Database, Database]]:
 
 
 def replacements(
-    sets: Iterable[Database], universe: Iterable[str]
-) -> set[tuple[Database, Database]]:
+    sets: Iterable[_Database], universe: Iterable[str]
+) -> set[tuple[_Database, _Database]]:
     """Return every data set with each record replaced by each: the pairs of Definition 10.
 
     Records are strings; the second data set is sorted again, and may equal the first.
@@ -134,7 +110,7 @@ def replacements(
     }
 
 
-def by_value(universe: Iterable[Hashable]) -> Callable[[Database], list[Database]]:
+def by_value(universe: Iterable[Hashable]) -> Callable[[_Database], list[_Database]]:
     """Return the partition of data sets into one part per possible record, for :func:`parallel`.
 
     >>> by_value("ab")(("a", "b", "b"))
@@ -297,15 +273,15 @@ def mechanism_epsilon(
 
 
 def _pairs(
-    sets: Iterable[Database], neighboring: Neighboring
-) -> Iterator[tuple[Database, Database]]:
+    sets: Iterable[_Database], neighboring: _Neighboring
+) -> Iterator[tuple[_Database, _Database]]:
     for pair in itertools.permutations(tuple(sets), 2):
         if are_neighbours(*pair, neighboring=neighboring):
             yield pair
 
 
 def worst_epsilon(
-    mechanism: Mechanism, sets: Iterable[Database], *, neighboring: Neighboring
+    mechanism: _Mechanism, sets: Iterable[_Database], *, neighboring: _Neighboring
 ) -> float:
     """Exact epsilon of a finite mechanism: the largest over all pairs of neighbours among ``sets``.
 
@@ -318,7 +294,7 @@ def worst_epsilon(
 
 
 def worst_delta(
-    mechanism: Mechanism, sets: Iterable[Database], *, epsilon: float, neighboring: Neighboring
+    mechanism: _Mechanism, sets: Iterable[_Database], *, epsilon: float, neighboring: _Neighboring
 ) -> float:
     """Exact delta of a finite mechanism at one epsilon: the largest over all pairs of neighbours.
 
@@ -333,7 +309,7 @@ def worst_delta(
 
 def geometric_count(
     epsilon: float, *, size: int, selected: Callable[[Hashable], bool] | None = None
-) -> Mechanism:
+) -> _Mechanism:
     r"""Count of (selected) records with two-sided geometric noise, clamped to 0..size.
 
     Noise k has probability proportional to :math:`e^{-\epsilon|k|}`; the mass beyond an end is put
@@ -346,7 +322,7 @@ def geometric_count(
     ratio = float(np.exp(-check_positive("epsilon", epsilon)))
     top = check_integer("size", size)
 
-    def law(data: Database) -> Array:
+    def law(data: _Database) -> Array:
         count = sum(1 for record in data if selected is None or selected(record))
         distance = np.abs(np.arange(top + 1) - min(count, top))
         mass = (1.0 - ratio) / (1.0 + ratio) * ratio**distance
@@ -356,7 +332,7 @@ def geometric_count(
     return law
 
 
-def leaky(mechanism: Mechanism, sets: Sequence[Database], *, delta: float) -> Mechanism:
+def leaky(mechanism: _Mechanism, sets: Sequence[_Database], *, delta: float) -> _Mechanism:
     """Mechanism that publishes the data themselves, one of ``sets``, with probability ``delta``.
 
     (epsilon, delta)-private if ``mechanism`` is epsilon-private, with no smaller delta; every data
@@ -368,7 +344,7 @@ def leaky(mechanism: Mechanism, sets: Sequence[Database], *, delta: float) -> Me
     delta = check_probability("delta", delta)
     places = {data: place for place, data in enumerate(sets)}
 
-    def law(data: Database) -> Array:
+    def law(data: _Database) -> Array:
         leak = np.zeros(len(places))
         leak[places[data]] = delta
         return np.concatenate([(1.0 - delta) * mechanism(data), leak])
@@ -376,7 +352,7 @@ def leaky(mechanism: Mechanism, sets: Sequence[Database], *, delta: float) -> Me
     return law
 
 
-def joint(mechanisms: Sequence[Mechanism]) -> Mechanism:
+def joint(mechanisms: Sequence[_Mechanism]) -> _Mechanism:
     """Mechanism that runs several on the same data, independently; its law is their product, flat.
 
     >>> joint([geometric_count(1.0, size=1)] * 2)(()).round(4)
@@ -386,8 +362,8 @@ def joint(mechanisms: Sequence[Mechanism]) -> Mechanism:
 
 
 def parallel(
-    mechanisms: Sequence[Mechanism], partition: Callable[[Database], Sequence[Database]]
-) -> Mechanism:
+    mechanisms: Sequence[_Mechanism], partition: Callable[[_Database], Sequence[_Database]]
+) -> _Mechanism:
     """Mechanism that runs each of several on its own part of the data, independently.
 
     >>> halves = lambda data: [data[:1], data[1:]]
@@ -397,7 +373,7 @@ def parallel(
     if not mechanisms:
         raise ValueError("mechanisms must not be empty, got 0 of them")
 
-    def law(data: Database) -> Array:
+    def law(data: _Database) -> Array:
         whole = np.ones(1)
         for mechanism, part in zip(mechanisms, partition(data), strict=True):
             whole = np.multiply.outer(whole, mechanism(part)).ravel()

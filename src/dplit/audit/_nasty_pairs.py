@@ -19,13 +19,6 @@ from dplit._checks import (
     check_positive,
 )
 
-__all__ = [
-    "NeighbourPair",
-    "checked_pairs",
-    "float_sensitivity",
-    "nasty_pairs",
-]
-
 Relation = Literal["add_remove", "replace_one", "replace_entry"]
 
 

@@ -39,12 +39,6 @@ from dplit._checks import (
 from dplit.audit._nasty_pairs import NeighbourPair, checked_pairs
 from dplit.audit.events import epsilon_lower_bound
 
-__all__ = [
-    "SideChannel",
-    "SideChannelReport",
-    "side_channels",
-]
-
 _Release = Callable[[tuple[NDArray[Any], ...], np.random.Generator], Any]
 
 _Distance = Callable[[Any, Any], float]

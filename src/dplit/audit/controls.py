@@ -15,15 +15,6 @@ from dplit.audit.events import (
     gaussian_dp_lower_bound,
 )
 
-__all__ = [
-    "Controls",
-    "EventAudit",
-    "audit_event",
-    "audit_hits",
-    "run_controls",
-]
-
-
 Data = TypeVar("Data")
 Audit = TypeVar("Audit")
 

@@ -9,13 +9,6 @@ from scipy import special
 
 from dplit._checks import check_integer, check_nonnegative, check_probability
 
-__all__ = [
-    "clopper_pearson",
-    "delta_lower_bound",
-    "epsilon_lower_bound",
-    "gaussian_dp_lower_bound",
-]
-
 
 def clopper_pearson(successes: int, trials: int, *, confidence: float) -> tuple[float, float]:
     """Exact two-sided confidence interval of a binomial probability.

@@ -18,12 +18,6 @@ from dplit._checks import (
     check_rng,
 )
 
-__all__ = [
-    "NeighbourSearch",
-    "search_neighbours",
-]
-
-
 _Records = NDArray[Any]
 
 

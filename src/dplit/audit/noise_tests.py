@@ -11,12 +11,6 @@ from scipy import special, stats
 
 from dplit._checks import check_finite_array, check_positive, check_probability
 
-__all__ = [
-    "NoiseTest",
-    "chi_square_noise_test",
-    "gamma_noise_test",
-]
-
 
 @dataclass(frozen=True)
 class NoiseTest:

@@ -10,13 +10,6 @@ from scipy import stats
 
 from dplit._checks import check_finite_array, check_integer, check_nonnegative, check_probability
 
-__all__ = [
-    "OneRunAudit",
-    "one_run_audit",
-    "one_run_p_value",
-]
-
-
 #: Largest epsilon that the search considers; beyond it every answer is certain in float64.
 _LARGEST_EPSILON = 36.0
 

@@ -39,10 +39,8 @@ from dplit.sketching.release import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 
-__all__ = ["BOX", "CENTERS", "ESTIMATORS", "FOURIER", "RELEASES", "Case"]
-
-CLASSES = (-1.0, 1.0)
-Distance = Callable[[Any, Any], float]
+_CLASSES = (-1.0, 1.0)
+_Distance = Callable[[Any, Any], float]
 
 
 @dataclass
@@ -55,7 +53,7 @@ class Case:
     noised: tuple[str, ...]
     epsilon: float = 1.0
     delta: float = 0.0
-    distance: Distance | None = None
+    distance: _Distance | None = None
     options: dict[str, Any] = field(default_factory=dict)
     raised: int = 0  # pairs that are refused for their public size
     any_label: bool = True  # or the domain holds the labels -1 and 1 and nothing else
@@ -72,17 +70,17 @@ class Case:
         )  # fmt: skip
 
 
-def moved(one: Any, other: Any) -> float:
+def _moved(one: Any, other: Any) -> float:
     """Distance of coefficients under equal noise, over the sensitivity that is claimed."""
     return float(np.linalg.norm(one.coef_ - other.coef_) / one.sensitivity_)
 
 
-def moved_unit(one: Any, other: Any) -> float:
+def _moved_unit(one: Any, other: Any) -> float:
     """The same, where the sensitivity is that of labels divided by half the width of the bounds."""
-    return moved(one, other) * 2.0 / float(one.bounds[1] - one.bounds[0])
+    return _moved(one, other) * 2.0 / float(one.bounds[1] - one.bounds[0])
 
 
-def moved_sketch(norm: str, one: Any, other: Any, *, share: float = 1.0) -> float:
+def _moved_sketch(norm: str, one: Any, other: Any, *, share: float = 1.0) -> float:
     """Distance of sketches under equal noise, over what calibrates it at epsilon = ``share``."""
     first, second = (getattr(part, "sketch_", part) for part in (one, other))
     gap = first.sum - second.sum
@@ -91,32 +89,34 @@ def moved_sketch(norm: str, one: Any, other: Any, *, share: float = 1.0) -> floa
     return float(sizes[norm] / (share * first.noise.scale))
 
 
-polydisc, cube, laplace = (partial(moved_sketch, norm) for norm in ("polydisc", "cube", "laplace"))
-half_laplace = partial(moved_sketch, "laplace", share=0.5)
-most_laplace = partial(moved_sketch, "laplace", share=0.95)
-LINEAR = ("coef_", "intercept_")
-LOUD = (*LINEAR, "warnings")  # a warning quotes the noised count
+_polydisc, _cube, _laplace = (
+    partial(_moved_sketch, norm) for norm in ("polydisc", "cube", "laplace")
+)
+_half_laplace = partial(_moved_sketch, "laplace", share=0.5)
+_most_laplace = partial(_moved_sketch, "laplace", share=0.95)
+_LINEAR = ("coef_", "intercept_")
+_LOUD = (*_LINEAR, "warnings")  # a warning quotes the noised count
 CENTERS = ("cluster_centers_", "weights_", "sketch_.sum")
-MIXTURE = ("weights_", "means_", "covariances_", "sketch_.sum")
-PCA = ("components_", "second_moments_", "sketch_.sum")
-MARGIN = (*LINEAR, "margin_")
-BITS = 0.02  # an entry is then (.57, 1e-5)-private
+_MIXTURE = ("weights_", "means_", "covariances_", "sketch_.sum")
+_PCA = ("components_", "second_moments_", "sketch_.sum")
+_MARGIN = (*_LINEAR, "margin_")
+_BITS = 0.02  # an entry is then (.57, 1e-5)-private
 #: Bounds by which nobody can divide the largest numbers.
 BOX: dict[str, Any] = {"bounds": (-0.5, 0.25)}
-NORM: dict[str, Any] = {"data_norm": 0.5}
-BLOCKS: dict[str, Any] = {"sizes": (129, 2049)}  # records are added by 128 and by 2048
-POLISH: dict[str, Any] = {"sizes": (1025,)}  # above 1000 records solvers take another way
+_NORM: dict[str, Any] = {"data_norm": 0.5}
+_BLOCKS: dict[str, Any] = {"sizes": (129, 2049)}  # records are added by 128 and by 2048
+_POLISH: dict[str, Any] = {"sizes": (1025,)}  # above 1000 records solvers take another way
 
 ESTIMATORS = {
     "SufficientStatisticsRegressor": Case(
-        SufficientStatisticsRegressor(**NORM, **BOX), "add_remove", 0.5, LOUD, 1.0, 1e-5
+        SufficientStatisticsRegressor(**_NORM, **BOX), "add_remove", 0.5, _LOUD, 1.0, 1e-5
     ),
     "SufficientStatisticsRegressor replace_one": Case(
-        SufficientStatisticsRegressor(neighboring="replace_one", **NORM, **BOX),
-        "replace_one", 0.5, LOUD, 1.0, 1e-5,
+        SufficientStatisticsRegressor(neighboring="replace_one", **_NORM, **BOX),
+        "replace_one", 0.5, _LOUD, 1.0, 1e-5,
     ),
     "NoisyGradientRegressor": Case(
-        NoisyGradientRegressor(steps=5, **NORM, **BOX), "replace_one", 0.5, LINEAR, 1.0, 1e-5
+        NoisyGradientRegressor(steps=5, **_NORM, **BOX), "replace_one", 0.5, _LINEAR, 1.0, 1e-5
     ),
     "PrivateLloyd": Case(
         PrivateLloyd(2, n_iter=3, **BOX), "add_remove", None, ("cluster_centers_", "counts_")
@@ -127,183 +127,183 @@ ESTIMATORS = {
     ),
     "PrivateKernelMachine": Case(
         PrivateKernelMachine(n_components=5, **BOX),
-        "replace_one", 0.5, ("coef_",), 1.0, 1e-5, moved_unit, POLISH,
+        "replace_one", 0.5, ("coef_",), 1.0, 1e-5, _moved_unit, _POLISH,
     ),
     "PrivateKernelMachine pinball": Case(
         PrivateKernelMachine(n_components=5, loss="pinball", tau=0.9, regularization=0.3, **BOX),
-        "replace_one", 0.5, ("coef_",), 1.0, 1e-5, moved_unit, POLISH,
+        "replace_one", 0.5, ("coef_",), 1.0, 1e-5, _moved_unit, _POLISH,
     ),
     "PrivateKernelMachine gamma": Case(
         PrivateKernelMachine(n_components=5, release="gamma", **BOX),
-        "replace_one", 0.5, ("coef_",), distance=moved_unit,
+        "replace_one", 0.5, ("coef_",), distance=_moved_unit,
     ),
     "PrivateKernelMachine queries": Case(
-        PrivateKernelMachine(n_components=5, release="queries", **NORM, **BOX),
+        PrivateKernelMachine(n_components=5, release="queries", **_NORM, **BOX),
         "replace_one", 0.5, ("coef_",),
     ),
     "PrivateKernelClassifier": Case(
-        PrivateKernelClassifier(n_components=5, classes=CLASSES),
-        "replace_one", CLASSES, ("coef_",), 1.0, 1e-5, moved,
+        PrivateKernelClassifier(n_components=5, classes=_CLASSES),
+        "replace_one", _CLASSES, ("coef_",), 1.0, 1e-5, _moved,
     ),
     "PrivateKernelClassifier logistic, rough": Case(
         PrivateKernelClassifier(
-            n_components=10, loss="logistic", accuracy=0.5, regularization=13.5635, classes=CLASSES
+            n_components=10, loss="logistic", accuracy=0.5, regularization=13.5635, classes=_CLASSES
         ),
-        "replace_one", CLASSES, ("coef_",), 1.0, 1e-5, moved, {"n_records": 6},
+        "replace_one", _CLASSES, ("coef_",), 1.0, 1e-5, _moved, {"n_records": 6},
     ),
     "PrivateKernelClassifier hinge, fine": Case(
         PrivateKernelClassifier(
-            n_components=5, accuracy=1e-4, regularization=0.00905, classes=CLASSES
+            n_components=5, accuracy=1e-4, regularization=0.00905, classes=_CLASSES
         ),
-        "replace_one", CLASSES, ("coef_",), 1.0, 1e-5, moved, {"n_records": 3},
+        "replace_one", _CLASSES, ("coef_",), 1.0, 1e-5, _moved, {"n_records": 3},
     ),
     "AdditiveNoiseRegressor": Case(
-        AdditiveNoiseRegressor(epsilon=BITS, **BOX), "replace_entry", 0.5, LINEAR, 1.0, 1e-5
+        AdditiveNoiseRegressor(epsilon=_BITS, **BOX), "replace_entry", 0.5, _LINEAR, 1.0, 1e-5
     ),
     "AdditiveNoiseRegressor attenuation": Case(
-        AdditiveNoiseRegressor(epsilon=BITS, correction="attenuation", **BOX),
-        "replace_entry", 0.5, LINEAR, 1.0, 1e-5,
+        AdditiveNoiseRegressor(epsilon=_BITS, correction="attenuation", **BOX),
+        "replace_entry", 0.5, _LINEAR, 1.0, 1e-5,
     ),
     "RandomProjectionRegressor": Case(
-        RandomProjectionRegressor(epsilon=BITS, n_components=9, **BOX),
-        "replace_entry", 0.5, LINEAR, 1.0, 1e-5,
+        RandomProjectionRegressor(epsilon=_BITS, n_components=9, **BOX),
+        "replace_entry", 0.5, _LINEAR, 1.0, 1e-5,
     ),
     "CompressiveKMeans": Case(
         CompressiveKMeans(2, n_restarts=1, n_frequencies=8, noise="polydisc", **BOX),
-        "add_remove", None, CENTERS, distance=polydisc, options=BLOCKS,
+        "add_remove", None, CENTERS, distance=_polydisc, options=_BLOCKS,
     ),
     "CompressiveKMeans quantized cube": Case(
         CompressiveKMeans(
             2, n_restarts=1, n_frequencies=8, kind="quantized", noise="cube", gamma=0.5,
             bounds=(-1000.0, 1000.0), neighboring="replace_one",
         ),
-        "replace_one", None, CENTERS, distance=cube, options={"norm": 1000.0} | BLOCKS,
+        "replace_one", None, CENTERS, distance=_cube, options={"norm": 1000.0} | _BLOCKS,
     ),
     "CompressiveGaussianMixture": Case(
         CompressiveGaussianMixture(1, n_starts=1, n_frequencies=8, **BOX),
-        "add_remove", None, MIXTURE, distance=polydisc, options=BLOCKS,
+        "add_remove", None, _MIXTURE, distance=_polydisc, options=_BLOCKS,
     ),
     "CompressivePCA": Case(
-        CompressivePCA(1, **NORM), "add_remove", None, (*PCA, "sketch_.count"),
-        distance=most_laplace,
+        CompressivePCA(1, **_NORM), "add_remove", None, (*_PCA, "sketch_.count"),
+        distance=_most_laplace,
     ),
     "CompressivePCA replace_one": Case(
-        CompressivePCA(1, **NORM, neighboring="replace_one"),
-        "replace_one", None, PCA, distance=laplace,
+        CompressivePCA(1, **_NORM, neighboring="replace_one"),
+        "replace_one", None, _PCA, distance=_laplace,
     ),
     "PrivatePCA": Case(
-        PrivatePCA(1, **NORM), "add_remove", None, ("components_", "moments_"), 1.0, 1e-5
+        PrivatePCA(1, **_NORM), "add_remove", None, ("components_", "moments_"), 1.0, 1e-5
     ),
     "PrivatePCA replace_one": Case(
-        PrivatePCA(1, **NORM, neighboring="replace_one"),
+        PrivatePCA(1, **_NORM, neighboring="replace_one"),
         "replace_one", None, ("components_", "moments_"), 1.0, 1e-5,
     ),
     "PrivateMarginClassifier": Case(
-        PrivateMarginClassifier(n_steps=5, n_margins=2, classes=CLASSES, **NORM),
-        "replace_one", CLASSES, MARGIN, 1.0, 1e-5,
+        PrivateMarginClassifier(n_steps=5, n_margins=2, classes=_CLASSES, **_NORM),
+        "replace_one", _CLASSES, _MARGIN, 1.0, 1e-5,
     ),
     "PrivateMarginClassifier phased": Case(
         PrivateMarginClassifier(
-            **NORM, margin=0.25, solver="phased", projection="fast", fit_intercept=True,
-            classes=CLASSES,
+            **_NORM, margin=0.25, solver="phased", projection="fast", fit_intercept=True,
+            classes=_CLASSES,
         ),
-        "replace_one", CLASSES, LINEAR, 1.0, 1e-5, raised=2,
+        "replace_one", _CLASSES, _LINEAR, 1.0, 1e-5, raised=2,
     ),
     "PrivateKernelMarginClassifier": Case(
         PrivateKernelMarginClassifier(
-            n_components=5, n_steps=5, margin=0.5, classes=CLASSES
+            n_components=5, n_steps=5, margin=0.5, classes=_CLASSES
         ),
-        "replace_one", CLASSES, ("coef_",), 1.0, 1e-5,
+        "replace_one", _CLASSES, ("coef_",), 1.0, 1e-5,
     ),
     "PrivateRandomFeatureRegressor": Case(
         PrivateRandomFeatureRegressor(n_components=5, **BOX),
-        "replace_one", 0.5, ("coef_",), 1.0, 1e-5, moved,
+        "replace_one", 0.5, ("coef_",), 1.0, 1e-5, _moved,
     ),
     "PrivateRandomFeatureRegressor small alpha": Case(
         PrivateRandomFeatureRegressor(n_components=5, alpha=1e-9, **BOX),
-        "replace_one", 0.5, ("coef_",), 1.0, 1e-5, moved, raised=4,
+        "replace_one", 0.5, ("coef_",), 1.0, 1e-5, _moved, raised=4,
     ),
 }  # fmt: skip
 
 FOURIER = SketchMap("fourier", np.array([[1.0, 2.0, -3.0], [0.5, -1.0, 4.0]]))
-QUADRATIC = SketchMap("quadratic", np.array([[1.0, 0.6], [0.0, 0.8]]))
+_QUADRATIC = SketchMap("quadratic", np.array([[1.0, 0.6], [0.0, 0.8]]))
 
 
-def release_sketch(data: Any, rng: Any) -> Any:
+def _release_sketch(data: Any, rng: Any) -> Any:
     plan = plan_release(FOURIER, epsilon=1.0, noise="polydisc", count="withheld")
     return plan.apply(sketch(data[0], FOURIER), rng=rng)
 
 
-def release_with_count(data: Any, rng: Any) -> Any:
+def _release_with_count(data: Any, rng: Any) -> Any:
     plan = plan_release(FOURIER, epsilon=1.0, split=0.5)
     return plan.apply(sketch(data[0], FOURIER), rng=rng)
 
 
-def release_squares(data: Any, rng: Any) -> Any:
-    plan = plan_release(QUADRATIC, epsilon=1.0, sensitivity=2.0, count="withheld")
-    return plan.apply(sketch(data[0], QUADRATIC), rng=rng)
+def _release_squares(data: Any, rng: Any) -> Any:
+    plan = plan_release(_QUADRATIC, epsilon=1.0, sensitivity=2.0, count="withheld")
+    return plan.apply(sketch(data[0], _QUADRATIC), rng=rng)
 
 
-def moments(data: Any, rng: Any) -> Any:
+def _moments(data: Any, rng: Any) -> Any:
     return sufficient_statistics(
         *data, epsilon=1.0, delta=1e-5, data_norm=0.5, label_bound=0.5, rng=rng
     )
 
 
-def descent(data: Any, rng: Any) -> Any:
+def _descent(data: Any, rng: Any) -> Any:
     return noisy_gradient_descent(
         *data, epsilon=1.0, delta=1e-5, clip=0.5, steps=5, learning_rate=1.0, rng=rng
     )
 
 
-def descent_without_average(data: Any, rng: Any) -> Any:
+def _descent_without_average(data: Any, rng: Any) -> Any:
     return noisy_gradient_descent(
         *data, epsilon=1.0, delta=1e-5, clip=0.5, steps=5, learning_rate=1.0, rng=rng,
         neighboring="add_remove", public_size=7, radius=2.0, average=False,
     )  # fmt: skip
 
 
-def lloyd(data: Any, rng: Any) -> Any:
+def _lloyd(data: Any, rng: Any) -> Any:
     start = [[-0.5, 0.0], [0.5, 0.0]]
     return private_lloyd(data[0], start, **BOX, epsilon=1.0, n_iter=3, rng=rng)
 
 
-def perturbed(data: Any, rng: Any) -> Any:
+def _perturbed(data: Any, rng: Any) -> Any:
     return objective_perturbation(*data, epsilon=1.0, data_norm=0.5, regularization=0.1, rng=rng)
 
 
-def gibbs(data: Any, rng: Any) -> Any:
+def _gibbs(data: Any, rng: Any) -> Any:
     return gaussian_prior_draw(*data, epsilon=1.0, rng=rng)
 
 
-def table(data: Any, rng: Any) -> Any:
-    return release_additive(data[0], epsilon=BITS, rng=rng)
+def _table(data: Any, rng: Any) -> Any:
+    return release_additive(data[0], epsilon=_BITS, rng=rng)
 
 
-def projected(data: Any, rng: Any) -> Any:
+def _projected(data: Any, rng: Any) -> Any:
     return release_projection(*data, n_components=3, variance=100.0, rng=rng)
 
 
-MOMENTS = ("coef", "gram", "moment")
+_MOMENTS = ("coef", "gram", "moment")
 RELEASES = {
     "plan_release polydisc": Case(
-        release_sketch, "add_remove", None, ("sum",), distance=polydisc, options=BLOCKS
+        _release_sketch, "add_remove", None, ("sum",), distance=_polydisc, options=_BLOCKS
     ),
     "plan_release laplace and count": Case(
-        release_with_count, "add_remove", None, ("sum", "count"),
-        distance=half_laplace, options=BLOCKS,
+        _release_with_count, "add_remove", None, ("sum", "count"),
+        distance=_half_laplace, options=_BLOCKS,
     ),
-    "plan_release quadratic": Case(release_squares, "add_remove", None, ("sum",)),
-    "sufficient_statistics": Case(moments, "add_remove", 0.5, MOMENTS, 1.0, 1e-5),
-    "noisy_gradient_descent": Case(descent, "replace_one", 0.5, ("coef",), 1.0, 1e-5),
+    "plan_release quadratic": Case(_release_squares, "add_remove", None, ("sum",)),
+    "sufficient_statistics": Case(_moments, "add_remove", 0.5, _MOMENTS, 1.0, 1e-5),
+    "noisy_gradient_descent": Case(_descent, "replace_one", 0.5, ("coef",), 1.0, 1e-5),
     "noisy_gradient_descent add_remove": Case(
-        descent_without_average, "add_remove", 0.5, ("coef",), 1.0, 1e-5
+        _descent_without_average, "add_remove", 0.5, ("coef",), 1.0, 1e-5
     ),
-    "private_lloyd": Case(lloyd, "add_remove", None, ("centers", "counts")),
-    "objective_perturbation": Case(perturbed, "replace_one", CLASSES, ("coef",)),
+    "private_lloyd": Case(_lloyd, "add_remove", None, ("centers", "counts")),
+    "objective_perturbation": Case(_perturbed, "replace_one", _CLASSES, ("coef",)),
     "gaussian_prior_draw": Case(
-        gibbs, "replace_one", CLASSES, ("",), options={"sizes": (13,)}, any_label=False
+        _gibbs, "replace_one", _CLASSES, ("",), options={"sizes": (13,)}, any_label=False
     ),
-    "release_additive": Case(table, "replace_entry", None, ("",), 1.0, 1e-5),
-    "release_projection": Case(projected, "replace_entry", 1.0, ("X", "y"), 1.0, 1e-5),
+    "release_additive": Case(_table, "replace_entry", None, ("",), 1.0, 1e-5),
+    "release_projection": Case(_projected, "replace_entry", 1.0, ("X", "y"), 1.0, 1e-5),
 }  # fmt: skip

@@ -15,8 +15,6 @@ from dplit import audit
 from dplit._checks import Array, check_choice, check_rng
 from dplit.mechanisms import laplace_noise, laplace_scale
 
-__all__ = ["AUDITORS", "FAULTS", "SEEN_BY", "NoisySum", "alarms", "noisy_sum"]
-
 #: Columns of the records, budget of the release, and half the width of its box.
 _D, _EPSILON, _BOUND = 2, 1.0, 1.0
 

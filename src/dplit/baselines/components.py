@@ -23,8 +23,6 @@ from dplit._estimators import RandomState, dp_statement, fitted_records, spawn_g
 from dplit._exact import exact_gram, gram_rounding, grid_rows
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 
-__all__ = ["PrivatePCA"]
-
 #: Noise alone passes its expected largest eigenvalue by this many deviations in 3 fits of 100.
 _RISE = 2.65
 

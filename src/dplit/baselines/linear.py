@@ -34,18 +34,6 @@ from dplit._exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows, grid_v
 from dplit.baselines.components import _noisy_gram
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 
-__all__ = [
-    "NoisyGradientRegressor",
-    "PrivateCoefficients",
-    "PrivateMoments",
-    "SufficientStatisticsRegressor",
-    "moment_sensitivity",
-    "noisy_gradient_descent",
-    "squared_loss_derivative",
-    "sufficient_statistics",
-]
-
-
 # Least squares from noisy second moments: one Gaussian release, then post-processing.
 
 

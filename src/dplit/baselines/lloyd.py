@@ -32,16 +32,6 @@ from dplit._estimators import (
 )
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
 
-__all__ = [
-    "LloydNoise",
-    "PrivateCenters",
-    "PrivateLloyd",
-    "lloyd_noise",
-    "private_lloyd",
-    "spread_centers",
-]
-
-
 _Noise = Literal["laplace", "gaussian"]
 
 

@@ -1,5 +1,5 @@
 """Download the papers' data: ``python -m dplit.datasets``."""
 
-from dplit.datasets.papers import main
+from dplit.datasets.papers import _main
 
-main()
+_main()

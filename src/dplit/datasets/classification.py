@@ -10,16 +10,6 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from dplit._checks import Array, check_choice
 from dplit.datasets.digits import load_fours_and_nines
 
-__all__ = [
-    "CANCER_RANGES",
-    "PROBLEMS",
-    "KernelProblem",
-    "kernel_problem",
-    "load_problem",
-    "scaled_table",
-]
-
-
 #: Lowest and highest value of the thirty measurements of the breast cancer data (UCI, Wolberg et
 #: al.), rounded by us and taken as public; values outside are clipped.
 _MEAN = (

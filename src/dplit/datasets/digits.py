@@ -18,13 +18,6 @@ from numpy.typing import NDArray
 from dplit._checks import check_choice
 from dplit.datasets.papers import DataError, cache_folder, find_all
 
-__all__ = [
-    "Digits",
-    "load_fours_and_nines",
-    "read_idx",
-]
-
-
 _UBYTE = 0x08
 
 _TRAIN = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz")

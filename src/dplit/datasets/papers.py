@@ -19,20 +19,6 @@ from numpy.typing import NDArray
 
 from dplit._checks import check_choice
 
-__all__ = [
-    "FILES",
-    "DataError",
-    "DataFile",
-    "Dataset",
-    "cache_folder",
-    "download",
-    "find_all",
-    "find_file",
-    "load_medical",
-    "load_wine",
-    "loaded_files",
-]
-
 
 class DataError(RuntimeError):
     """A data file is missing where it was required, or is not the published one."""
@@ -373,7 +359,7 @@ def _member(raw: bytes, file: DataFile) -> bytes:
         raise DataError(f"{file.url} must be a zip file with {file.member}: {error}") from error
 
 
-def main() -> int:
+def _main() -> int:
     """Download the data files into the cache, print where they are and return an exit code."""
     try:
         for path in download():

@@ -24,8 +24,6 @@ from dplit.erm._solvers import (
     unit_box,
 )
 
-__all__ = ["certified_minimiser", "rounding_distance"]
-
 _UNIT = 2.0**-53
 #: Largest slope and second derivative of a loss, for predictions of the minimiser.
 _SLOPE = {"squared": 2.0, "logistic": 1.0, "hinge": 1.0, "pinball": 1.0}

@@ -11,9 +11,6 @@ from scipy.special import expit
 from dplit._checks import Array
 from dplit.erm.losses import _fenchel_young, _gram_rows
 
-__all__ = ["interior_point_box_qp"]
-
-
 # Interior points for the dual of hinge and pinball loss with few features and many records.
 
 

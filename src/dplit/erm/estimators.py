@@ -44,18 +44,6 @@ from dplit.erm.stability import least_squares_stability, lipschitz_stability
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
 
-__all__ = [
-    "KernelMachine",
-    "PrivateKernelClassifier",
-    "PrivateKernelMachine",
-    "Release",
-    "ReleasedWeights",
-    "default_regularization",
-    "default_width",
-    "release_weights",
-]
-
-
 # The three releases of a function of random features, behind the estimators and the comparison.
 
 

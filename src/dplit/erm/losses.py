@@ -26,16 +26,6 @@ from dplit._checks import (
     check_probability,
 )
 
-__all__ = [
-    "LOSSES",
-    "gaussian_kernel",
-    "linear_kernel",
-    "lipschitz_constant",
-    "loss_values",
-    "trigonometric_features",
-]
-
-
 # Kernels of the chapter and the check that a Gram matrix is one.
 #
 # A kernel gives the space :math:`\mathcal H_K` in which functions are fitted; for every one of them

@@ -35,16 +35,6 @@ from dplit.erm._solvers import (
 )
 from dplit.erm.losses import _check_gram, _check_targets, _gram_rows, _real_array, loss_values
 
-__all__ = [
-    "fit_kernel",
-    "fit_linear",
-    "fit_with_intercept",
-    "majority_pair",
-    "minimum_by_bfgs",
-    "rkhs_norm",
-]
-
-
 # The trap of the unpenalised intercept: a support vector machine that no theorem here covers.
 #
 # With an intercept that the penalty does not see, the objective is not strongly convex in the pair

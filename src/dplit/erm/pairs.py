@@ -22,16 +22,6 @@ from dplit.erm.losses import _real_array, linear_kernel, lipschitz_constant
 from dplit.erm.minimisers import _solve_gram, fit_linear
 from dplit.erm.stability import lipschitz_stability
 
-__all__ = [
-    "attained_bounds",
-    "close_hinge_pair",
-    "hinge_pair",
-    "pair_distance",
-    "ridge_pair",
-    "saturated_hinge_pair",
-]
-
-
 #: Up to this many records the exact kernel solver is used, beyond it the one for features.
 _KERNEL_LIMIT = 600
 

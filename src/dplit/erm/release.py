@@ -21,21 +21,6 @@ from dplit.erm.losses import _real_array
 from dplit.erm.stability import fit_norm_factor, least_squares_stability, lipschitz_stability
 from dplit.mechanisms import laplace_noise, laplace_scale
 
-__all__ = [
-    "Reading",
-    "hinge_scale",
-    "least_squares_scale",
-    "noise_scale",
-    "printed_least_squares_loss",
-    "release_classifier",
-    "release_epsilon",
-    "release_random_function",
-    "release_scalar_shift",
-    "safe_regularization",
-    "shift_ranges_meet",
-    "sup_sensitivity",
-]
-
 
 def shift_ranges_meet(values: ArrayLike, neighbour: ArrayLike, *, tol: float = 1e-12) -> bool:
     r"""Whether two functions released with a scalar shift can ever give the same output.

@@ -38,25 +38,6 @@ from dplit.mechanisms import (
     laplace_scale,
 )
 
-__all__ = [
-    "BudgetExhaustedError",
-    "CuratedFunction",
-    "GaussianProcessOracle",
-    "Kernel",
-    "QueryOracle",
-    "ReleaseCosts",
-    "break_even_dimension",
-    "break_even_queries",
-    "distinguishing_power",
-    "gamma_deviation",
-    "gamma_privacy_loss",
-    "gamma_release",
-    "largest_power",
-    "query_scale",
-    "release_costs",
-]
-
-
 # Pure epsilon for a function of finitely many features: a gamma-distributed noise norm.
 
 

@@ -35,8 +35,6 @@ from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMargin
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.sketching.estimators import CompressiveKMeans, CompressivePCA
 
-__all__ = ["MECHANISMS", "Mechanism", "applicable", "ceilings", "mechanism"]
-
 _BOTH = ("replace_one", "add_remove")
 
 

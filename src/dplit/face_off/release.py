@@ -20,8 +20,6 @@ from dplit.face_off.mechanisms import mechanism
 from dplit.face_off.tables import Facts, Problem, TableError, load_problem
 from dplit.margin.kernels import _DirectFeatures
 
-__all__ = ["ReleasedModel", "load_model", "release"]
-
 _FORMAT = "dplit model 1"
 _FLOATS = (
     "The noise is drawn and added in double precision, for research. The low-order bits of the "

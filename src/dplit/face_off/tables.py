@@ -24,9 +24,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Facts", "Problem", "TableError", "header_of", "load_problem", "state_facts"]
-
-Task = Literal["regression", "classification", "clustering"]
+_Task = Literal["regression", "classification", "clustering"]
 Array = NDArray[np.float64]
 
 #: Rows that are in memory as text at a time.
@@ -63,7 +61,7 @@ class Facts:
         Columns that are used, in the order of the file, without the target.
     """
 
-    task: Task
+    task: _Task
     target: str
     bounds: Mapping[str, Sequence[float]]
     categories: Mapping[str, Sequence[Any]]
@@ -214,8 +212,8 @@ def _value_faults(bounds: Any, categories: Any, classes: Any, fill: Any) -> Iter
 
 def _inferred(task: str, target: str, bounds: Any, classes: Any, k: int, told: list[str]) -> str:
     """Return the task from what is stated, never from records."""
-    if task and task not in get_args(Task):
-        told.append(f"task must be one of {', '.join(get_args(Task))}, got task={task!r}")
+    if task and task not in get_args(_Task):
+        told.append(f"task must be one of {', '.join(get_args(_Task))}, got task={task!r}")
     found = task or ("clustering" if not target else "classification" if classes else "regression")
     if found == "clustering" and k < 1:
         told.append("how many clusters: -p n_clusters NUMBER (or name the column to be predicted: "

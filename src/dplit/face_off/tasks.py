@@ -15,8 +15,6 @@ from dplit.datasets.classification import CANCER_RANGES
 from dplit.face_off.tables import Array, Problem
 from dplit.features import orthonormal_blocks
 
-__all__ = ["TASKS", "load_task"]
-
 #: Ranges from the description of the wine data: eleven measurements.
 _WINE = np.array([
     (3.8, 15.9), (0.08, 1.58), (0, 1.66), (0.6, 65.8), (0.009, 0.611), (1, 289), (6, 440),

@@ -17,18 +17,6 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from dplit._checks import check_angles, check_finite_array
 from dplit.features._trigonometry import angle_factor, scaled_cosine, scaled_cosine_and_sine
 
-__all__ = [
-    "LINE",
-    "Kind",
-    "Plan",
-    "aligned_empty",
-    "blas",
-    "fill",
-    "frequency_blocks",
-    "row_blocks",
-]
-
-
 # Scratch memory that starts at a cache line.
 
 

@@ -19,14 +19,6 @@ import numpy as np
 from numpy.lib import introspect
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "angle_factor",
-    "fast_cos",
-    "scaled_cosine",
-    "scaled_cosine_and_sine",
-    "tangent_is_vectorised",
-]
-
 
 def tangent_is_vectorised() -> bool:
     """Return whether numpy runs the float64 tangent through a vector routine on this machine.

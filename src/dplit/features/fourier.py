@@ -14,18 +14,6 @@ from dplit._checks import check_choice, check_finite_array, check_integer, check
 from dplit._estimators import RandomState, spawn_generators, validated
 from dplit.features._blocks import Kind, Plan, fill, frequency_blocks, row_blocks
 
-__all__ = [
-    "RandomFourierFeatures",
-    "complex_features",
-    "cos_sin_features",
-    "feature_gram",
-    "feature_mean",
-    "feature_moments",
-    "phased_cosine_features",
-    "random_frequencies",
-]
-
-
 # Sums over records or frequencies of a random feature map that is never formed.
 
 

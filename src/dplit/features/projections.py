@@ -17,14 +17,6 @@ from scipy.linalg import hadamard
 
 from dplit._checks import check_finite_array, check_integer, check_rng
 
-__all__ = [
-    "HadamardProjection",
-    "hadamard_projection",
-    "hadamard_transform",
-    "sign_projection",
-]
-
-
 #: Binary digits of the largest Kronecker factor: products of order 64 run at BLAS speed.
 _DIGITS = 6
 

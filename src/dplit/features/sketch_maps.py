@@ -14,16 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from dplit._checks import check_angles, check_finite_array, check_integer, check_positive, check_rng
 from dplit.features.projections import hadamard_transform
 
-__all__ = [
-    "HadamardBlocks",
-    "hadamard_blocks",
-    "orthonormal_blocks",
-    "quadratic_features",
-    "quantized_features",
-]
 
-
-def check_real_matrix(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def _check_real_matrix(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return a finite real matrix in float64."""
     array = check_finite_array(name, value, ndim=2)
     if array.dtype.kind == "c":
@@ -32,7 +24,7 @@ def check_real_matrix(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 
 def _angles(X: ArrayLike, frequencies: ArrayLike) -> NDArray[np.float64]:
-    records, columns = check_real_matrix("X", X), check_real_matrix("frequencies", frequencies)
+    records, columns = _check_real_matrix("X", X), _check_real_matrix("frequencies", frequencies)
     if columns.shape[0] != records.shape[1]:
         raise ValueError(
             f"frequencies must have one row per column of X ({records.shape[1]}), "
@@ -220,7 +212,7 @@ class HadamardBlocks:
         ndarray of shape (n_samples, n_components)
             Angles ``<omega_j, x>``.
         """
-        records = check_real_matrix("X", X)
+        records = _check_real_matrix("X", X)
         n, d = records.shape
         if d != self.n_features:
             raise ValueError(f"X must have {self.n_features} columns, got X of shape {(n, d)}")

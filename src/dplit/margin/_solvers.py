@@ -16,13 +16,6 @@ from scipy.linalg import cho_factor, cho_solve, qr
 from dplit._checks import check_positive
 from dplit.margin.losses import Array, _labelled_records
 
-__all__ = [
-    "HingeMinimum",
-    "minimise_hinge",
-    "steady_minimiser",
-]
-
-
 _STEPS = 100
 
 

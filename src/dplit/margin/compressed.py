@@ -28,19 +28,6 @@ from dplit.margin.covers import margin_events
 from dplit.margin.descent import _balanced_steps, boosted_descent, noisy_hinge_descent
 from dplit.margin.losses import Array, _check_geometry, _clipped_records
 
-__all__ = [
-    "best_slack",
-    "compress",
-    "compressed_learner",
-    "expand",
-    "jl_distortion",
-    "margin_slack",
-    "plain_slack",
-    "printed_dimension",
-    "vacuous_below",
-]
-
-
 _Solver = Literal["noisy_gradient", "phased"]
 
 _Projection = Literal["fast", "sign"]

@@ -24,21 +24,6 @@ from dplit._checks import (
     check_probability,
 )
 
-__all__ = [
-    "axis_error",
-    "ball_cover",
-    "cap_mass",
-    "cover_distance",
-    "deep_holes",
-    "hadamard_dimension",
-    "hadamard_failure",
-    "jl_failure",
-    "log_lattice_size",
-    "margin_events",
-    "score_failure",
-]
-
-
 #: Points of a block: what an enumeration holds at a time.
 _BLOCK = 1 << 16
 

@@ -20,12 +20,6 @@ from dplit._checks import (
 )
 from dplit.margin.losses import hinge_loss, zero_one_loss
 
-__all__ = [
-    "LineDistribution",
-    "margin_data",
-    "sphere_sample",
-]
-
 
 def sphere_sample(
     n_samples: int, n_features: int, *, margin: float, rng: np.random.Generator

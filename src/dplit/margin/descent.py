@@ -35,20 +35,6 @@ from dplit.margin.losses import (
 )
 from dplit.mechanisms import report_noisy_min
 
-__all__ = [
-    "boosted_bound",
-    "boosted_descent",
-    "descent_bound",
-    "descent_noise",
-    "noisy_hinge_descent",
-    "perturbation_sensitivity",
-    "phased_bound",
-    "phased_descent",
-    "phased_schedule",
-    "rank_bound",
-]
-
-
 #: Steps of ``_balanced_steps``, at least and at most.
 _STEPS = (100, 2000)
 

@@ -28,14 +28,6 @@ from dplit.accounting import gdp_budget
 from dplit.margin.losses import Array
 from dplit.mechanisms import gaussian_delta
 
-__all__ = [
-    "copy_cap",
-    "copy_law",
-    "draw_squared_copies",
-    "mixture_delta",
-    "noise_multiplier",
-]
-
 _Accounting = Literal["permutation", "mixture", "tight_cap", "log_cap"]
 
 

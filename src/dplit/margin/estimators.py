@@ -42,12 +42,6 @@ from dplit.margin.kernels import (
 from dplit.margin.losses import Array, _check_geometry
 from dplit.margin.selection import _choose_by_errors, margin_grid
 
-__all__ = [
-    "PrivateKernelMarginClassifier",
-    "PrivateMarginClassifier",
-]
-
-
 #: Longest gradient over noise, below which our simulations sank to the majority class.
 _LOUD = 2.0
 

@@ -43,27 +43,6 @@ from dplit.margin.covers import (
 from dplit.margin.losses import _labelled_records, _normalized_margin, _scaled_rows
 from dplit.mechanisms import exponential_mechanism
 
-__all__ = [
-    "arc_draws",
-    "arc_law",
-    "arc_log_ratio",
-    "audit_replacements",
-    "chernoff_upper",
-    "constant_arcs",
-    "cover_law",
-    "cover_terms",
-    "error_counts",
-    "gaussian_prior_bound",
-    "gaussian_prior_draw",
-    "log_ratio",
-    "prior_mass",
-    "rejection_draws",
-    "relative_bound",
-    "renyi_divergence",
-    "watched_prior_draw",
-]
-
-
 #: Logarithm of the largest number of points that an enumeration accepts.
 _LARGEST = np.log(1e9)
 

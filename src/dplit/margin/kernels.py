@@ -31,27 +31,6 @@ from dplit.features import cos_sin_features, feature_gram, random_frequencies
 from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.margin.compressed import _learn_weights, _Solver, printed_dimension
 
-__all__ = [
-    "algorithm3",
-    "frequencies_of_algorithm3",
-    "gaussian_kernel",
-    "gram_entry_variance",
-    "hoeffding_bound",
-    "limit_projection",
-    "margin_features",
-    "meets_hypotheses",
-    "monomial_features",
-    "polynomial_kernel",
-    "polynomial_radius",
-    "privacy_level",
-    "repaired_budget",
-    "streamed_projection",
-    "sup_deviation_bound",
-    "sup_deviation_draws",
-    "union_failure",
-]
-
-
 # Random features of a shift-invariant kernel with ``K(x, x) = r^2``, and how far they can err.
 
 
@@ -203,7 +182,7 @@ def sup_deviation_draws(
 
 
 #: Largest numbers of monomials and of entries of an explicit map.
-MONOMIALS, ENTRIES = 100_000, 50_000_000
+_MONOMIALS, _ENTRIES = 100_000, 50_000_000
 
 
 def polynomial_kernel(
@@ -270,9 +249,9 @@ def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
     """
     records = np.asarray(check_finite_array("X", X, ndim=2), float)
     count = _monomial_count(records.shape[1], degree=degree, offset=offset)
-    if count > MONOMIALS or count * len(records) > ENTRIES:
+    if count > _MONOMIALS or count * len(records) > _ENTRIES:
         raise ValueError(
-            f"degree must leave at most {MONOMIALS} monomials and {ENTRIES} entries, "
+            f"degree must leave at most {_MONOMIALS} monomials and {_ENTRIES} entries, "
             f"got {len(records)} x {count}: "
             "choose a lower degree"
         )

@@ -30,22 +30,6 @@ from dplit._checks import (
 from dplit.features import sign_projection
 from dplit.trials import Trial
 
-__all__ = [
-    "ToyNetworks",
-    "compressed_output",
-    "compression_bound",
-    "layer_dimension_budget",
-    "network_output",
-    "projection_distortion",
-    "random_network",
-    "sigmoid",
-    "sigmoid_slope",
-    "spread_points",
-    "teacher_labels",
-    "toy_trial",
-]
-
-
 _Form = Literal["tanh", "half", "quarter", "logistic"]
 
 #: Readings of the sigmoid: its argument is slope * a times this factor inside the tanh.

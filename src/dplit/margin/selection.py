@@ -36,19 +36,6 @@ from dplit.mechanisms import (
     report_noisy_min,
 )
 
-__all__ = [
-    "choice_bound",
-    "choice_sensitivities",
-    "generalized_law",
-    "margin_grid",
-    "relative_deviation_bound",
-    "selection_excess",
-    "separated_cover",
-    "split_law",
-    "threshold_splits",
-]
-
-
 # Learning when only the labels are private: the exponential mechanism on a cover of the sample.
 
 

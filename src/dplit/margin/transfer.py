@@ -27,18 +27,6 @@ from dplit.features import random_frequencies
 from dplit.margin.kernels import margin_features
 from dplit.margin.losses import _check_signs
 
-__all__ = [
-    "balanced_size",
-    "fit_kernel_hinge",
-    "pairwise_transfer_bound",
-    "pointwise_deviation",
-    "private_term",
-    "reference_regularization",
-    "transfer",
-    "transfer_curve",
-]
-
-
 # What random features can cost the reference predictor: by all pairs, or record by record.
 
 

@@ -9,13 +9,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-__all__ = [
-    "root_down",
-    "root_up",
-    "round_down",
-    "round_up",
-]
-
 
 def _nearest(value: Fraction) -> float:
     try:

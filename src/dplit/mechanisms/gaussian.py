@@ -21,15 +21,6 @@ from dplit._checks import (
 )
 from dplit.mechanisms._rounding import round_up
 
-__all__ = [
-    "classical_gaussian_sigma",
-    "gaussian_delta",
-    "gaussian_epsilon",
-    "gaussian_sigma",
-    "laplace_scale",
-]
-
-
 # Exact privacy profile of the Gaussian mechanism on arrays, and its two inverses.
 #
 # Let :math:`\mu=\Delta/\sigma` (sensitivity over standard deviation),

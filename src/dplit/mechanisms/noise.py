@@ -15,15 +15,6 @@ from numpy.typing import NDArray
 from dplit._checks import Array, check_flag, check_integer, check_positive, check_rng
 from dplit.mechanisms._rounding import round_up
 
-__all__ = [
-    "cube_noise",
-    "gamma_norm_noise",
-    "gaussian_noise",
-    "laplace_noise",
-    "polydisc_noise",
-]
-
-
 _ComplexArray = NDArray[np.complex128]
 
 _Shape = int | tuple[int, ...]

@@ -18,12 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_finite_array, check_positive
 
-__all__ = [
-    "SecureRelease",
-    "secure_gaussian",
-    "secure_laplace",
-]
-
 
 @dataclass(frozen=True)
 class SecureRelease:

@@ -23,13 +23,6 @@ from dplit._checks import (
 )
 from dplit.mechanisms._rounding import round_up
 
-__all__ = [
-    "exponential_mechanism",
-    "generalized_exponential_mechanism",
-    "report_noisy_min",
-]
-
-
 _CHUNK = 4096  # scores held at a time
 
 _LARGE = 1e280  # noise beyond it could overflow beside a score

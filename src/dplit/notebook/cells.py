@@ -17,31 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from dplit import claims
 from dplit.notebook.figures import style
-from dplit.notebook.provenance import collect_provenance, find_project_file
+from dplit.notebook.provenance import _collect_provenance, _find_project_file
 from dplit.streams import Role, stream
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Between",
-    "ParameterError",
-    "Run",
-    "archived",
-    "check_parameters",
-    "glue_numbers",
-    "notice",
-    "provenance",
-    "show",
-    "show_archived",
-    "show_table",
-]
+_CURVES_MIMETYPE = "application/vnd.dplit.curves+json"
 
-
-CURVES_MIMETYPE = "application/vnd.dplit.curves+json"
-
-PROVENANCE_MIMETYPE = "application/vnd.dplit.provenance+json"
+_PROVENANCE_MIMETYPE = "application/vnd.dplit.provenance+json"
 
 _TYPES: dict[str, tuple[Any, ...]] = {"float": (float, int), "int": (int,), "str": (str,)}
 
@@ -399,7 +384,7 @@ def notice(title: str, text: str) -> None:
 
 def archived(slug: str) -> dict[str, Any] | None:
     """Return the archived paper-scale run ``results/<slug>.json``, or None where there is none."""
-    path = find_project_file(Path("results") / f"{slug}.json")
+    path = _find_project_file(Path("results") / f"{slug}.json")
     if path is None:
         return None
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
@@ -441,7 +426,7 @@ def show_archived(run: Run, numbers: Mapping[str, str]) -> None:
             compared = (_within(record), _within(old[identifier]))
             rows.append((f"{record['place']}: {record['title']}", *compared))
     caption = f"This run ({run.scale}) beside the archived run at the paper's scale."
-    told = {CURVES_MIMETYPE: {"archived": True}}  # the build says of an archive if it is old
+    told = {_CURVES_MIMETYPE: {"archived": True}}  # the build says of an archive if it is old
     _show_tables(["what", "this run", "paper's scale"], [(caption, rows)], ".4g", told)
 
 
@@ -449,7 +434,7 @@ def provenance(run: Run) -> None:
     """Display what this run was made from: versions, digests, seed, parameters, data checksums."""
     from IPython.display import display
 
-    facts = collect_provenance(run.slug, run.parameters)
+    facts = _collect_provenance(run.slug, run.parameters)
     rows = "".join(
         f"<tr><th scope='row'>{html.escape(key)}</th>"
         f"<td><code>{html.escape(value)}</code></td></tr>"
@@ -458,5 +443,5 @@ def provenance(run: Run) -> None:
     table = f"<div class='dplit-scroll'><table class='dplit-provenance'>{rows}</table></div>"
     plain = "\n".join(f"{key}: {value}" for key, value in facts.items())
     display(  # type: ignore[no-untyped-call]
-        {"text/html": table, "text/plain": plain, PROVENANCE_MIMETYPE: facts}, raw=True
+        {"text/html": table, "text/plain": plain, _PROVENANCE_MIMETYPE: facts}, raw=True
     )

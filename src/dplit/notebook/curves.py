@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from dplit.notebook import figures
-from dplit.notebook.cells import CURVES_MIMETYPE, Run, _show_figure, _show_tables, archived
+from dplit.notebook.cells import _CURVES_MIMETYPE, Run, _show_figure, _show_tables, archived
 from dplit.notebook.figures import Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["Curves"]
 
 
 def _plain(value: Any) -> Any:
@@ -33,7 +31,7 @@ def _column(values: ArrayLike | None) -> list[Any] | None:
 
 
 @dataclass(frozen=True)
-class Curve:
+class _Curve:
     """One curve: places, heights, perhaps the ends of a band and the number of trials."""
 
     x: list[Any]
@@ -80,13 +78,13 @@ class Curves:
         old = stored.get(name, {"settings": self._settings})
         self._other = {k: v for k, v in old["settings"].items() if self._settings.get(k) != v}
         self._old = {} if old["settings"] != self._settings else old
-        self._own: dict[str, Curve] = {}
+        self._own: dict[str, _Curve] = {}
         self._rows: list[list[Any]] | None = None
 
     def keep(
         self, name: str, x: ArrayLike, y: ArrayLike, *,
         band: tuple[ArrayLike, ArrayLike] | None = None, trials: int | None = None,
-    ) -> tuple[Curve, Curve | None]:  # fmt: skip
+    ) -> tuple[_Curve, _Curve | None]:  # fmt: skip
         """Record a curve; return the one to draw, and this run's where that is the archived one.
 
         Parameters
@@ -103,12 +101,12 @@ class Curves:
         if name in self._own:
             raise ValueError(f"{self.name} has two curves of one name, got name={name!r}")
         low, high = band if band is not None else (None, None)
-        here = Curve(_column(x) or [], _column(y) or [], _column(low), _column(high), trials)
+        here = _Curve(_column(x) or [], _column(y) or [], _column(low), _column(high), trials)
         if not len(here.x) == len(here.y):
             raise ValueError(f"x and y of {name} must be equally long")
         self._own[name] = here
         old = self._old.get("curves", {}).get(name)
-        return (Curve(**old), here) if old else (here, None)
+        return (_Curve(**old), here) if old else (here, None)
 
     def line(
         self, axes: Axes, name: str, x: ArrayLike, y: ArrayLike, look: Look, *,
@@ -123,7 +121,7 @@ class Curves:
         )  # fmt: skip
         self._draw_points(axes, here, look)
 
-    def _draw_points(self, axes: Axes, here: Curve | None, look: Look) -> None:
+    def _draw_points(self, axes: Axes, here: _Curve | None, look: Look) -> None:
         if here is None:
             return
         heights, bars = _floats(here.y), None
@@ -132,7 +130,7 @@ class Curves:
             bars = [[max(y - e, 0.0) for y, e in ends[0]], [max(e - y, 0.0) for y, e in ends[1]]]
         figures.points(axes, here.x, heights, look, error=bars)
 
-    def _trials(self, curves: Iterable[Curve]) -> str:
+    def _trials(self, curves: Iterable[_Curve]) -> str:
         """Return how many trials stand behind the points, as text for a caption."""
         counts = sorted({curve.trials for curve in curves if curve.trials is not None})
         if not counts:
@@ -143,7 +141,7 @@ class Curves:
     def note(self) -> str:
         """Return the sentence of the caption that says which run is drawn how."""
         here = f"this run ({self._run.scale}{self._trials(self._own.values())})"
-        drawn = [Curve(**c) for n, c in self._old.get("curves", {}).items() if n in self._own]
+        drawn = [_Curve(**c) for n, c in self._old.get("curves", {}).items() if n in self._own]
         if self._run.paper_scale:
             return f"Drawn: {here}."
         if drawn:
@@ -157,7 +155,7 @@ class Curves:
     def show(self, fig: Figure, *, caption: str, alt: str, stand_in: bool = False) -> None:
         """Show the figure as :func:`dplit.notebook.show` does, by its name; the caption goes on."""
         caption = f"{caption} {self.note()}"
-        _show_figure(fig, self.name, caption, alt, stand_in, {CURVES_MIMETYPE: self._record()})
+        _show_figure(fig, self.name, caption, alt, stand_in, {_CURVES_MIMETYPE: self._record()})
 
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, caption: str,
@@ -175,11 +173,11 @@ class Curves:
         else:
             tables = [(f"{caption} The archived run at the paper's scale.", old)]
             tables.append((f"{here}.", self._rows))
-        _show_tables(columns, tables, pattern, {CURVES_MIMETYPE: self._record()})
+        _show_tables(columns, tables, pattern, {_CURVES_MIMETYPE: self._record()})
 
     def _record(self) -> dict[str, Any]:
         """Return what is archived, and whether something archived is drawn."""
-        own: Mapping[str, Curve] = self._own
+        own: Mapping[str, _Curve] = self._own
         record: dict[str, Any] = {"name": self.name, "settings": self._settings}
         record["archived"] = bool(self._old.get("curves") or self._old.get("rows"))
         record["curves"] = {name: dict(vars(curve)) for name, curve in own.items()}

@@ -9,12 +9,10 @@ from typing import Any
 from dplit.notebook.cells import _described, _display_figure
 from dplit.notebook.figures import COLOURS
 
-__all__ = ["explore"]
-
-MIMETYPE = "application/vnd.dplit.explore+json"
+_MIMETYPE = "application/vnd.dplit.explore+json"
 
 #: Bytes that the specification of one figure may have, data included.
-LARGEST = 300_000
+_LARGEST = 300_000
 
 _STYLE: dict[str, Any] = {
     "background": None,
@@ -48,9 +46,9 @@ def explore(chart: Any, *, name: str, caption: str, alt: str) -> None:
     caption, alt = _described(name, caption, alt, False)
     spec = _dressed(chart.to_dict() if hasattr(chart, "to_dict") else dict(chart), alt)
     text = json.dumps(spec, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    if len(text.encode()) > LARGEST:
+    if len(text.encode()) > _LARGEST:
         raise ValueError(
-            f"{name} must have at most {LARGEST} bytes, got {len(text.encode())}: put formulas "
+            f"{name} must have at most {_LARGEST} bytes, got {len(text.encode())}: put formulas "
             "into the chart, or thin its data out"
         )
     try:
@@ -59,7 +57,7 @@ def explore(chart: Any, *, name: str, caption: str, alt: str) -> None:
         message = "explorable figures need vl-convert-python: pip install 'dplit[book]'"
         raise ImportError(message) from error
     picture = vl_convert.vegalite_to_svg(text)
-    _display_figure({"image/svg+xml": picture, MIMETYPE: spec}, name, caption, alt)
+    _display_figure({"image/svg+xml": picture, _MIMETYPE: spec}, name, caption, alt)
 
 
 def _dressed(spec: dict[str, Any], alt: str) -> dict[str, Any]:

@@ -18,20 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS",
-    "Look",
-    "bars",
-    "legend_below",
-    "level",
-    "line",
-    "log_axis",
-    "looks_of",
-    "panels",
-    "points",
-    "style",
-]
-
 #: Colours that the colour-blind tell apart and that light and dark pages carry.
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#8c6d1f", "#000000", "#7f7f7f",

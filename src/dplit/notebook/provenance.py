@@ -12,11 +12,6 @@ from typing import Any
 import dplit
 from dplit.datasets import papers as datasets
 
-__all__ = [
-    "lock_differences",
-]
-
-
 # What is installed against what the lock file says.
 
 
@@ -52,7 +47,7 @@ def lock_differences(lock: str) -> list[str]:
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")
 
 
-def find_project_file(relative: Path) -> Path | None:
+def _find_project_file(relative: Path) -> Path | None:
     """Return a file of the project that encloses the working directory, or None outside one."""
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / "src" / "dplit" / "__init__.py").is_file():
@@ -78,12 +73,12 @@ def _imported_files() -> list[Path]:
     return sorted(files)
 
 
-def collect_provenance(slug: str, parameters: Mapping[str, Any]) -> dict[str, str]:
+def _collect_provenance(slug: str, parameters: Mapping[str, Any]) -> dict[str, str]:
     """Return versions, digests, parameters and data checksums as text, in a fixed order."""
     facts = {"chapter": slug, "dplit": dplit.__version__, "python": sys.version.split()[0]}
     facts.update({name: version(name) for name in _LIBRARIES})
-    notebook = find_project_file(Path("notebooks") / f"{slug}.md")
-    lock = find_project_file(Path("requirements.txt"))
+    notebook = _find_project_file(Path("notebooks") / f"{slug}.md")
+    lock = _find_project_file(Path("requirements.txt"))
     facts["notebook digest"] = _sha256(notebook) if notebook else "not in a checkout"
     facts["package digest"] = _sha256(*_imported_files())
     facts["lock digest"] = _sha256(lock) if lock else "not in a checkout"

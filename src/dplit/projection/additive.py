@@ -40,24 +40,6 @@ from dplit.projection.regression import (
     spectrum,
 )
 
-__all__ = [
-    "attenuation_limit",
-    "augmented_problem",
-    "fit_additive",
-    "fit_corrected",
-    "moment_variances",
-    "necessary_epsilon",
-    "noise_quotient",
-    "perturbation_bound",
-    "release_additive",
-    "singular_value_tail",
-    "smallest_epsilon",
-    "theorem1_bound",
-    "uniform_attenuation",
-    "worst_perturbation",
-]
-
-
 _Calibration = Literal["paper", "exact"]
 
 _Interval = tuple[float, float]

@@ -38,21 +38,6 @@ from dplit.projection.leakage import (
 )
 from dplit.projection.projection import ProjectionRelease, printed_variance, release_projection
 
-__all__ = [
-    "attack_entry",
-    "collinear_bystanders",
-    "disjoint_columns",
-    "likeliest_entry",
-    "near_duplicate_audit",
-    "outlier_leakage",
-    "paired_columns",
-    "rms_attack",
-    "rms_attack_quantiles",
-    "scale_leakage",
-    "shared_sketch_leakage",
-    "single_column",
-]
-
 
 def rms_attack(release: ProjectionRelease) -> float:
     """Size of the entry by which two columns differ: root mean square of their released difference.

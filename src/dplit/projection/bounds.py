@@ -19,18 +19,6 @@ from dplit.projection.additive import augmented_problem
 from dplit.projection.laws import sketch_quantile
 from dplit.projection.regression import Spectrum, _check_pair
 
-__all__ = [
-    "coefficient_bound",
-    "error_factors",
-    "explicit_failure",
-    "noise_terms",
-    "objective_bound",
-    "printed_bound",
-    "ridge_bound",
-    "ridge_product_bound",
-    "sharp_bound",
-]
-
 
 class _NoiseTerms(NamedTuple):
     """The two terms that the noise adds in Theorem 2."""

@@ -20,20 +20,6 @@ from scipy.special import ndtr, softmax
 from dplit._checks import Array, check_integer, check_positive
 from dplit.projection.information import _Bracket, additive_sigma, scale_information
 
-__all__ = [
-    "average_power_capacity",
-    "coherent_capacity_bound",
-    "exact_sigma",
-    "flash_information",
-    "noncoherent_bound",
-    "peak_capacity",
-    "peak_capacity_bracket",
-    "peak_law",
-    "quantised_channel",
-    "uniform_input_bound",
-]
-
-
 _LN2 = math.log(2.0)
 
 _SMALLEST_SIGMA = 0.06

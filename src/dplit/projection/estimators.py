@@ -33,8 +33,6 @@ from dplit.projection.projection import (
     useful_correction,
 )
 
-__all__ = ["AdditiveNoiseRegressor", "RandomProjectionRegressor"]
-
 #: Larger budgets get the noise of this one.
 _MOST_BITS = 300.0
 

@@ -31,30 +31,6 @@ from dplit._checks import (
 )
 from dplit.accounting import gdp_epsilon
 
-__all__ = [
-    "additive_sigma",
-    "binary_information",
-    "capacity_bracket",
-    "channel_delta",
-    "channel_information",
-    "conditional_information",
-    "database_leakage",
-    "dp_to_tv",
-    "entry_distance",
-    "entry_dp_epsilon",
-    "entry_mu",
-    "erasure_channel",
-    "fixed_variance",
-    "pinsker_delta",
-    "row_dp_epsilon",
-    "row_mu",
-    "scale_information",
-    "scale_total_variation",
-    "sharp_delta",
-    "symmetric_channel",
-]
-
-
 _TAIL = 1e-16
 
 _LN2 = math.log(2.0)

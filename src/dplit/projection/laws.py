@@ -36,25 +36,6 @@ from dplit.projection.regression import (
     ridge_objective,
 )
 
-__all__ = [
-    "additive_draws",
-    "additive_path",
-    "bartlett_factor",
-    "coupled_additive",
-    "coupled_projection",
-    "error_sd",
-    "expected_error",
-    "projection_draws",
-    "projection_errors",
-    "projection_moments",
-    "sketch_factors",
-    "sketch_mean",
-    "sketch_quantile",
-    "sketch_tail",
-    "tail_asymptote",
-    "wishart_draws",
-]
-
 
 def _degrees(n_features: int, n_components: int) -> tuple[int, int]:
     """Return d and the degrees of freedom n' - d + 1."""

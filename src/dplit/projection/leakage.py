@@ -39,19 +39,6 @@ from dplit.projection.information import (
 )
 from dplit.projection.regression import _check_pair
 
-__all__ = [
-    "EntryChannel",
-    "binary_leakage",
-    "binary_total_variation",
-    "coefficient_leakage",
-    "coherent_bound",
-    "entry_channels",
-    "row_delta",
-    "row_epsilon",
-    "row_variance",
-    "single_entry",
-]
-
 
 class EntryChannel(NamedTuple):
     r"""Gram matrix of :math:`a=A^{-1/2}e_j` and :math:`b=A^{-1/2}r_0`, and its determinant.

@@ -26,21 +26,6 @@ from dplit.projection.laws import _expected_errors
 from dplit.projection.leakage import _augmented, _check_entry
 from dplit.projection.regression import Spectrum, _check_pair, column_energy_floor
 
-__all__ = [
-    "ProjectionRelease",
-    "best_components",
-    "class_scale",
-    "fit_projection",
-    "noise_free_epsilon",
-    "printed_variance",
-    "projection_variance",
-    "public_sketch_leakage",
-    "release_projection",
-    "residual_energy",
-    "uniform_limit",
-    "useful_correction",
-]
-
 
 def public_sketch_leakage(
     *, variance: float, n_components: int, low: float = -1.0, high: float = 1.0

@@ -18,19 +18,6 @@ from scipy.linalg import cho_factor, cho_solve, eigh, lstsq, svdvals
 
 from dplit._checks import Array, check_finite_array, check_nonnegative
 
-__all__ = [
-    "Spectrum",
-    "column_energy_floor",
-    "condition_number",
-    "least_squares",
-    "relative_error",
-    "ridge_coefficients",
-    "ridge_error",
-    "ridge_objective",
-    "root_snr",
-    "spectrum",
-]
-
 
 def _matrix(X: ArrayLike) -> Array:
     table = check_finite_array("X", X, ndim=2)

@@ -19,17 +19,6 @@ from dplit._estimators import LARGEST_INPUT
 from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
 
-__all__ = [
-    "LABEL_VARIANCE",
-    "Bound",
-    "balanced_penalty",
-    "certified_sensitivity",
-    "feature_rows",
-    "ridge_coefficients",
-    "ridge_rounding",
-]
-
-
 #: Records whose products are added in one matrix product.
 _ROWS = 2048
 

@@ -19,8 +19,6 @@ from dplit._checks import (
 from dplit.audit import delta_lower_bound, epsilon_lower_bound
 from dplit.streams import stream
 
-__all__ = ["membership_audit", "recover_labels"]
-
 
 def recover_labels(released: ArrayLike, features: ArrayLike) -> Array:
     """Labels that the imaginary part of N released complex coefficients gives away.

@@ -25,22 +25,6 @@ from dplit._checks import (
 from dplit.random_features.interpolation import _label_vector
 from dplit.random_features.release import _NoiseVersion, noise_norm_bound
 
-__all__ = [
-    "bernstein_bound",
-    "best_approximation",
-    "coefficient_norm_bound",
-    "rkhs_function",
-    "rkhs_multiplier",
-    "theorem10_bound",
-    "theorem11_bound",
-    "theorem11_condition",
-    "theorem11_largest_failing_m",
-    "theorem11_terms",
-    "theorem12_bound",
-    "truncation_bias_bound",
-    "truncation_threshold",
-]
-
 
 class _KernelSum(NamedTuple):
     """Values of a finite kernel sum, and its norm."""

@@ -15,12 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_rng
 from dplit.datasets import Dataset
 
-__all__ = [
-    "prepare",
-    "sensitive_groups",
-]
-
-
 # The synthetic data of Figures 1 to 3: two test functions of Gaussian inputs.
 
 

@@ -35,10 +35,6 @@ from dplit.random_features._certified import (
     ridge_coefficients,
 )
 
-__all__ = [
-    "PrivateRandomFeatureRegressor",
-]
-
 
 class PrivateRandomFeatureRegressor(
     RegressorMixin,  # type: ignore[misc]

@@ -14,17 +14,6 @@ from scipy.special import erf
 
 from dplit._checks import Array, check_finite_array, check_integer, check_nonnegative, check_rng
 
-__all__ = [
-    "error_gaps",
-    "estimator_floor",
-    "excess_risk_exact",
-    "excess_risk_gap_exact",
-    "ks_distance",
-    "ks_null",
-    "published_gap_estimates",
-    "risk",
-]
-
 
 def published_gap_estimates(
     eigenvalues: tuple[ArrayLike, ...], sizes: tuple[int, ...], *, sigma: float,

@@ -19,14 +19,6 @@ from scipy.linalg.lapack import get_lapack_funcs
 
 from dplit._checks import check_choice, check_finite_array, check_positive
 
-__all__ = [
-    "duplicate_counts",
-    "gram_matrix",
-    "kaczmarz",
-    "min_norm_fit",
-    "ridge_fit",
-]
-
 _Indices = NDArray[np.intp]
 
 

@@ -30,19 +30,6 @@ from dplit._checks import (
 from dplit.mechanisms import classical_gaussian_sigma, gaussian_noise, gaussian_sigma
 from dplit.random_features.sensitivity import lemma9_bound
 
-__all__ = [
-    "crossing_records",
-    "frequency_moments",
-    "gamma_norm_bound",
-    "interpolator_noise_floor",
-    "noise_norm_bound",
-    "printed_sigma",
-    "private_excess_bound",
-    "private_excess_exact",
-    "published_scale",
-    "release_coefficients",
-]
-
 
 def printed_sigma(*, n_components: int, epsilon: float, delta: float, eta: float) -> float:
     """Noise standard deviation per coefficient of Algorithm 1, step 1.

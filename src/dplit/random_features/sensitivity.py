@@ -39,23 +39,6 @@ from dplit.random_features.interpolation import (
     min_norm_fit,
 )
 
-__all__ = [
-    "crude_sensitivity",
-    "forced_label_pair",
-    "interpolator_lower_bound",
-    "label_sensitivities",
-    "lemma9_bound",
-    "measure_pair",
-    "near_duplicate_pair",
-    "near_duplicate_profile",
-    "near_duplicate_threshold",
-    "record_sensitivity",
-    "removal_sensitivities",
-    "removal_witness",
-    "swap_witness",
-]
-
-
 #: Covers the rounding of a bound, and rows whose computed norm exceeds 1 by a few 1e-15.
 _UPWARD = 1.0 + 1e-12
 

@@ -15,11 +15,6 @@ from dplit._checks import (
 )
 from dplit.random_features.interpolation import _square_matrix, gram_matrix
 
-__all__ = [
-    "gram_spectrum",
-    "marchenko_pastur_edges",
-]
-
 
 class _Edges(NamedTuple):
     """Ends of the limiting spectrum."""

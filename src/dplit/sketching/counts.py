@@ -29,33 +29,6 @@ from dplit._checks import (
 )
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 
-__all__ = [
-    "CountCost",
-    "Setting",
-    "best_fraction",
-    "chapman_robbins_bound",
-    "cramer_rao_bound",
-    "floored_inverse",
-    "floored_moments",
-    "inverse_moments",
-    "joint_deviations",
-    "limit_fraction",
-    "minimax_fraction",
-    "printed_asymptote",
-    "printed_display",
-    "printed_fraction",
-    "printed_nsr_bound",
-    "released_nsr",
-    "safe_fraction",
-    "simulate_released_nsr",
-    "split_loss",
-    "split_nsr",
-    "threshold_loss",
-    "unbiased_inverse",
-    "unbiased_moments",
-]
-
-
 # Estimating :math:`1/n` by :math:`f(y)`, :math:`y=n+\zeta` a count with Laplace noise of scale b.
 # All moments are integrals of one dimension, computed by quadrature to about 12 digits.
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from dplit._checks import check_choice, check_integer, check_positive, check_rng
 
-__all__ = ["MixtureLaw"]
-
 
 @dataclass(frozen=True)
 class MixtureLaw:

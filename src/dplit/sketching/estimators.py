@@ -51,15 +51,6 @@ from dplit.sketching.release import (
 )
 from dplit.sketching.sketches import Kind, Sketch, SketchMap, sketch
 
-__all__ = [
-    "CompressiveGaussianMixture",
-    "CompressiveKMeans",
-    "CompressivePCA",
-    "FourierSketchEstimator",
-    "SketchEstimator",
-]
-
-
 # What the estimators that learn from sketches share: the release, its guarantee, the statement.
 
 

@@ -20,21 +20,6 @@ from dplit.features import fast_cos
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.sketching.sensitivity import real_norm
 
-__all__ = [
-    "alignment_search",
-    "analytic_sigma",
-    "composed_delta",
-    "fourier_distance_ratio",
-    "fourier_l1_ratio",
-    "kronecker_gap",
-    "laplace_epsilon",
-    "laplace_loss",
-    "noise_constant",
-    "relation_gap",
-    "sigma_limit",
-    "split_epsilon",
-]
-
 
 def laplace_loss(points: ArrayLike, value: ArrayLike, neighbour: ArrayLike, *, scale: float) -> Any:
     r"""Return the privacy loss :math:`(\|f(Y)-s\|_1-\|f(X)-s\|_1)/b` at outputs s: Theorem 1.

@@ -48,22 +48,6 @@ from dplit.sketching.sketches import (
     merge_all,
 )
 
-__all__ = [
-    "CountMode",
-    "NoiseKind",
-    "ReleasePlan",
-    "additive_mechanism",
-    "map_sensitivity",
-    "merged_noise_energy",
-    "noise_share",
-    "noisy_sum",
-    "plan_release",
-    "sketch_dask",
-    "sketch_parts",
-    "spent_epsilon",
-]
-
-
 NoiseKind = Literal["laplace", "gaussian", "polydisc", "cube"]
 
 CountMode = Literal["split", "public", "withheld"]

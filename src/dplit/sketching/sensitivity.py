@@ -27,23 +27,6 @@ from dplit._checks import (
 )
 from dplit.mechanisms import cube_noise, laplace_noise, polydisc_noise
 
-__all__ = [
-    "enumerated_sensitivity",
-    "knorm_loss",
-    "noise_energy",
-    "pure_noise",
-    "real_norm",
-    "replace_l1_bound",
-    "replace_l1_exact",
-    "replace_search",
-    "s4_ascent",
-    "s4_certificate",
-    "sketch_sensitivity",
-    "spectral_sensitivity",
-    "sum_sensitivity",
-]
-
-
 # Sums of quadratic features :math:`(\omega_j^\top x)^2` on the unit ball. An ascent gives lower
 # bounds of their sensitivities; a calibration needs the upper ones.
 

@@ -30,7 +30,7 @@ from dplit._checks import Neighboring, check_choice, check_finite_array, check_i
 from dplit._estimators import clip_rows
 from dplit.features import HadamardBlocks, complex_features, quadratic_features, quantized_features
 from dplit.features._blocks import blas
-from dplit.features.sketch_maps import check_real_matrix
+from dplit.features.sketch_maps import _check_real_matrix
 from dplit.sketching._exact_sums import (
     FEATURE_ERROR,
     PhaseAdder,
@@ -40,16 +40,6 @@ from dplit.sketching._exact_sums import (
     feature_adder,
     quadratic_factor,
 )
-
-__all__ = [
-    "Kind",
-    "NoiseRecord",
-    "Sketch",
-    "SketchMap",
-    "merge_all",
-    "sketch",
-]
-
 
 # Work on a stream of tasks in threads, with results in the order of the tasks.
 
@@ -137,7 +127,7 @@ class SketchMap:
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, get_args(Kind))
-        frequencies = check_real_matrix("frequencies", self.frequencies).copy()
+        frequencies = _check_real_matrix("frequencies", self.frequencies).copy()
         frequencies.setflags(write=False)
         object.__setattr__(self, "frequencies", frequencies)
         if (self.dither is None) == (self.kind == "quantized"):
@@ -242,7 +232,7 @@ class SketchMap:
         Rows longer than 1 are scaled back to length 1 for the quadratic map, whose domain is the
         ball.
         """
-        records = check_real_matrix("X", X)
+        records = _check_real_matrix("X", X)
         if records.shape[1] != self.n_features:
             raise ValueError(
                 f"X must have {self.n_features} columns, got X of shape {records.shape}"

@@ -26,26 +26,6 @@ from dplit.sketching.data import MixtureLaw
 from dplit.sketching.subsampling.masks import base_epsilon
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
-__all__ = [
-    "contributions",
-    "data_sampling_ratio",
-    "fourier_noise_nsr",
-    "laplace_nsr",
-    "least_budget",
-    "mixture_constant",
-    "needed_samples",
-    "noise_to_signal",
-    "noise_variance",
-    "required_records",
-    "separated_constant",
-    "size_range",
-    "sketched_constants",
-    "subsampling_curve",
-    "typical_constant",
-    "without_replacement_variance",
-]
-
-
 # Acceptable numbers of records, sizes and budgets: (29) and the rule of Section 6.6, which wants
 # ``m >= 2 k d`` and a ratio of at most ``m / (10^3 k d)``; ``factor=1`` is the printed rule.
 

@@ -30,8 +30,6 @@ from dplit.sketching.release import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 
-__all__ = ["NOISES", "Look", "audit_noise", "audit_one_run", "look_beside"]
-
 #: A budget at which there is no noise to speak of.
 _NO_NOISE = 1e9
 

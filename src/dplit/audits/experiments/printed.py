@@ -20,8 +20,6 @@ from dplit.random_features.sensitivity import near_duplicate_pair
 from dplit.sketching.experiments.audits import audit_replacement
 from dplit.streams import stream
 
-__all__ = ["PRINTED", "audit_printed"]
-
 _Audit = Callable[[bool, int, float, np.random.Generator], EventAudit]
 
 

@@ -34,18 +34,6 @@ from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
 
-__all__ = [
-    "RELEASES",
-    "audit_power_curve",
-    "pattern_curve",
-    "reconstruct_through",
-    "reconstruction_runs",
-    "release_paths",
-    "search_questions",
-    "two_point_hits",
-]
-
-
 # The released classifier :math:`\mathrm{sgn}(f_z+b)`: how often it shows a pattern of labels.
 
 

@@ -25,14 +25,6 @@ from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 from dplit.trials import Runs, run_trials
 
-__all__ = [
-    "METHODS",
-    "compare",
-    "gaussian_error",
-    "public_regularization",
-]
-
-
 _Problem = Literal["waves", "cancer", "digits"]
 
 _PROBLEMS: tuple[_Problem, ...] = ("waves", "cancer", "digits")
@@ -51,7 +43,7 @@ METHODS = (
 
 _Fits = Callable[[int, float], tuple[Array, float]]
 
-STEPS, STEP_LENGTH, QUERIES = 20, 0.5, 20
+_STEPS, _STEP_LENGTH, _QUERIES = 20, 0.5, 20
 
 _WIDTHS = {"cancer": 0.5, "digits": 2.0}
 
@@ -105,7 +97,7 @@ class _Task:
 
 def _waves(m: int, seed: int, trial: int) -> _Task:
     rng = stream(seed, "erm-beyond-frontier", "data", trial)
-    grid, public = (np.arange(2000) + 0.5) / 2000, (np.arange(QUERIES) + 0.5) / QUERIES
+    grid, public = (np.arange(2000) + 0.5) / 2000, (np.arange(_QUERIES) + 0.5) / _QUERIES
     x = rng.random(m)
     kept = np.where(rng.random(m) < 0.9, 1.0, -1.0)
     y = kept * np.where(x < 0.5, 1.0, -1.0)
@@ -123,7 +115,7 @@ def _bundled(name: str, m: int, seed: int, trial: int) -> _Task:
     gamma = 0.5 / _WIDTHS[name] ** 2
     frequencies = random_frequencies(X.shape[1], _FREQUENCIES, gamma=gamma, rng=rng)
     F = cos_sin_features(X, frequencies)
-    asked = cos_sin_features(rng.random((QUERIES, X.shape[1])), frequencies)
+    asked = cos_sin_features(rng.random((_QUERIES, X.shape[1])), frequencies)
     train, test = order[:m], order[m:]
     return _Task(F[train], y[train], asked, F[test], (y[test] > 0).astype(float))
 
@@ -146,8 +138,8 @@ def _errors(
         regularization=penalty, loss="huberised_hinge", rng=rng,
     )  # fmt: skip
     descent = noisy_gradient_descent(
-        task.F, task.y, epsilon=epsilon, delta=delta, clip=1.0, steps=STEPS,
-        learning_rate=STEP_LENGTH, derivative=_hinge_slope, rng=rng,
+        task.F, task.y, epsilon=epsilon, delta=delta, clip=1.0, steps=_STEPS,
+        learning_rate=_STEP_LENGTH, derivative=_hinge_slope, rng=rng,
     )  # fmt: skip
     learned = (
         noisy(release="gaussian_process", rng=rng).coef,

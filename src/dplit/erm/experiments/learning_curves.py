@@ -33,17 +33,6 @@ from dplit.erm.release import noise_scale
 from dplit.erm.utility import expected_loss_laplace, wrong_sign_probability
 from dplit.trials import Estimate, Runs, Trial, run_trials
 
-__all__ = [
-    "hinge_approximation",
-    "hinge_bounds",
-    "hinge_curves",
-    "least_squares_approximation",
-    "least_squares_bounds",
-    "least_squares_curves",
-    "log_slope",
-]
-
-
 #: Probability that a label of the classification problem is that of the square wave.
 _LABEL_QUALITY = 0.9
 

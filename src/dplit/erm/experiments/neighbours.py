@@ -21,14 +21,6 @@ from dplit.erm.minimisers import _solve_gram, rkhs_norm
 from dplit.erm.stability import RidgeNeighbours
 from dplit.trials import Trial, run_trials
 
-__all__ = [
-    "climb",
-    "draw_replacements",
-    "replacement_distances",
-    "stability_curve",
-    "wave_sample",
-]
-
 
 class _Replacements(NamedTuple):
     """Single replacements: record ``removed[k]`` gives way to ``(points[k], labels[k])``."""

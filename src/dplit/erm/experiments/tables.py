@@ -41,17 +41,6 @@ from dplit.erm.utility import (
     subset_mechanism,
 )
 
-__all__ = [
-    "VERSIONS",
-    "bound_curves",
-    "bounds_beside_worst",
-    "coin_rows",
-    "least_bounds",
-    "printed_shares",
-    "subset_rows",
-]
-
-
 # The bounds on least-squares stability beside the worst pair that is known.
 
 

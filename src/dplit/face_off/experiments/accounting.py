@@ -14,8 +14,6 @@ from dplit.random_features.release import printed_sigma
 from dplit.random_features.sensitivity import record_sensitivity
 from dplit.sketching.sensitivity import replace_l1_exact, spectral_sensitivity
 
-__all__ = ["printed_losses"]
-
 
 def printed_losses(*, epsilon: float, delta: float, n_records: int = 1000) -> dict[str, float]:
     """True epsilon of what the papers would call epsilon (bits for projections); inf is none.

@@ -19,8 +19,6 @@ from dplit.face_off.tables import Array, Problem
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
 
-__all__ = ["Comparison", "compare", "fit_costs", "score"]
-
 _Key = tuple[str, int]
 
 

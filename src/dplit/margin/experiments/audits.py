@@ -26,14 +26,6 @@ from dplit.margin.descent import noisy_hinge_descent, phased_descent
 from dplit.margin.losses import Array
 from dplit.streams import stream
 
-__all__ = [
-    "audit_learner",
-    "detectable_budget",
-    "level_pvalue",
-    "share_bound",
-]
-
-
 # Chi-square tests of exact samplers on their error counts, and what they can see.
 
 

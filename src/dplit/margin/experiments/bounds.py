@@ -38,21 +38,6 @@ from dplit.margin.exponential import (
 from dplit.margin.networks import _compression_errors, random_network
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
-__all__ = [
-    "BOUNDS",
-    "adjoint_growth",
-    "bound_value",
-    "comparator_slack",
-    "compression_curve",
-    "fast_distortions",
-    "informative_from",
-    "least_margins",
-    "measured_errors",
-    "product_errors",
-    "sign_failures",
-]
-
-
 # Appendix H: the part of a bound that grows with the norm of its comparator.
 
 
@@ -215,7 +200,7 @@ def compression_curve(
 BOUNDS = ("Theorem 3.1", "Gaussian prior", "Theorem 3.2", "no privacy")
 
 #: Coordinates of the records, by learner, and test records of the measurements.
-DIMENSIONS, TEST = {"prior": 100, "compressed": 1000}, 20_000
+_DIMENSIONS, _TEST = {"prior": 100, "compressed": 1000}, 20_000
 
 
 def bound_value(
@@ -267,13 +252,13 @@ class _MeasuredErrors:
 
 
 def _prior(trial: Trial, m: int, a: float, epsilon: float, delta: float) -> float:
-    X, y = _margin_sample(m, DIMENSIONS["prior"], normalized_margin=a, rng=trial.stream("data"))
+    X, y = _margin_sample(m, _DIMENSIONS["prior"], normalized_margin=a, rng=trial.stream("data"))
     coef = gaussian_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
     return _error(coef, a, trial)
 
 
 def _compressed(trial: Trial, m: int, a: float, epsilon: float, delta: float) -> float:
-    d = DIMENSIONS["compressed"]
+    d = _DIMENSIONS["compressed"]
     X, y = _margin_sample(m, d, normalized_margin=a, rng=trial.stream("data"))
     k = printed_dimension(n_samples=m, epsilon=epsilon, delta=delta, beta=0.05)
     model = compressed_learner(
@@ -288,7 +273,7 @@ def _error(coef: Array, a: float, trial: Trial) -> float:
     rng = trial.stream("public").spawn(1)[0]
     rest = float(np.linalg.norm(coef[1:]))
     # a coordinate of a uniform direction on the sphere of R^(d-1): normal over the norm
-    normal, others = rng.standard_normal(TEST), rng.chisquare(len(coef) - 2, TEST)
+    normal, others = rng.standard_normal(_TEST), rng.chisquare(len(coef) - 2, _TEST)
     along = normal / np.sqrt(normal**2 + others)
     return float(np.mean(a * coef[0] + np.sqrt(1 - a * a) * rest * along <= 0))
 

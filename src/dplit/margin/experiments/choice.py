@@ -31,18 +31,6 @@ from dplit.margin.selection import (
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
 
-__all__ = [
-    "METHODS",
-    "choice_instances",
-    "expected_scores",
-    "label_table",
-    "margin_table",
-    "private_choices",
-    "threshold_risk",
-    "u_shape",
-]
-
-
 # Thresholds at an unknown place: labels private, everything private, or labels randomised.
 
 
@@ -50,7 +38,7 @@ __all__ = [
 METHODS = ("label EM", "full EM", "randomised response")
 
 #: Half width of the inputs around the threshold, share of wrong labels, grid of the full mechanism.
-WIDTH, FLIPS, GRID = 1e-4, 0.1, 1001
+_WIDTH, _FLIPS, _GRID = 1e-4, 0.1, 1001
 
 #: Draws of the randomised labels for each sample.
 _RESPONSES = 20
@@ -66,8 +54,8 @@ class _LabelTable:
 
 def threshold_risk(thresholds: Array, place: float) -> Array:
     """Population error of thresholds: a tenth, and eight tenths of the mass that they cut off."""
-    cut = np.minimum(0.5, np.abs(np.asarray(thresholds) - place) / (2.0 * WIDTH))
-    return np.asarray(FLIPS + (1.0 - 2.0 * FLIPS) * cut)
+    cut = np.minimum(0.5, np.abs(np.asarray(thresholds) - place) / (2.0 * _WIDTH))
+    return np.asarray(_FLIPS + (1.0 - 2.0 * _FLIPS) * cut)
 
 
 def _responses(x: Array, y: Array, place: float, epsilon: float, rng: np.random.Generator) -> float:
@@ -83,12 +71,12 @@ def _responses(x: Array, y: Array, place: float, epsilon: float, rng: np.random.
 
 def _one_draw(trial: Trial, settings: tuple[tuple[float, int], ...]) -> Array:
     data, noise = trial.stream("data"), trial.stream("noise")
-    grid = np.linspace(0.0, 1.0, GRID)
+    grid = np.linspace(0.0, 1.0, _GRID)
     out = np.empty((len(settings), 3))
     for row, (epsilon, m) in zip(out, settings, strict=True):
         place = float(data.random())
-        x = place + WIDTH * data.uniform(-1.0, 1.0, m)
-        y = np.where(x >= place, 1.0, -1.0) * np.where(data.random(m) < FLIPS, -1.0, 1.0)
+        x = place + _WIDTH * data.uniform(-1.0, 1.0, m)
+        y = np.where(x >= place, 1.0, -1.0) * np.where(data.random(m) < _FLIPS, -1.0, 1.0)
         splits = threshold_splits(x, y)
         row[0] = split_law(splits.errors, epsilon=epsilon) @ threshold_risk(
             splits.thresholds, place

@@ -27,16 +27,6 @@ from dplit.margin.losses import hinge_loss, zero_one_loss
 from dplit.streams import stream
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
-__all__ = [
-    "METHODS",
-    "dimension_curve",
-    "dimension_curves",
-    "dimension_trial",
-    "sphere_error",
-    "unprojected_excess",
-]
-
-
 # Experiment: the exponential mechanism with a Gaussian prior in growing dimension.
 
 

@@ -40,16 +40,6 @@ from dplit.margin.losses import hinge_loss
 from dplit.streams import stream
 from dplit.trials import Estimate, Runs, Trial, mean_and_se, run_trials
 
-__all__ = [
-    "LIMIT",
-    "METHODS",
-    "excess_table",
-    "kernel_accuracies",
-    "scaling_excess",
-    "slope",
-]
-
-
 #: Name of a pass -> accounting of its duplicates; None: no noise.
 _PASSES: dict[str, _Accounting | None] = {
     "permutation": "permutation",
@@ -199,7 +189,7 @@ METHODS = ("D = 20", "D = 100", "D = 500", "compressed, doubled", "compressed, k
 #: Not in the figure: the law of the doubled arm for infinitely many frequencies.
 LIMIT = "limit of compressed"
 
-DIRECT, STREAMED, COMPRESSED = (20, 100, 500), 20_000, 200
+_DIRECT, _STREAMED, _COMPRESSED = (20, 100, 500), 20_000, 200
 
 #: Which public stream draws the map of a method: both compressed arms share one.
 _MAPS = {"D = 20": 0, "D = 100": 1, "D = 500": 2, METHODS[3]: 3, METHODS[4]: 3, LIMIT: 4}
@@ -207,7 +197,7 @@ _MAPS = {"D = 20": 0, "D = 100": 1, "D = 500": 2, METHODS[3]: 3, METHODS[4]: 3, 
 #: The last is without noise.
 _BUDGETS = (0.5, 1.0, 2.0, 4.0, math.inf)
 
-DELTA, KERNEL_STEPS, FREE_STEPS, DRAWS = 1e-5, 100, 400, 4
+_DELTA, _KERNEL_STEPS, _FREE_STEPS, _DRAWS = 1e-5, 100, 400, 4
 
 
 @dataclass(frozen=True)
@@ -223,12 +213,12 @@ def _mapped(method: str, problem: KernelProblem, rng: np.random.Generator) -> Ar
     """Return the mapped records, of norm 1 or, compressed, of about that."""
     X, gamma = problem.X, problem.gamma
     if method == LIMIT:
-        return limit_projection(gaussian_kernel(X, gamma=gamma), COMPRESSED, rng=rng)
+        return limit_projection(gaussian_kernel(X, gamma=gamma), _COMPRESSED, rng=rng)
     d = X.shape[1]
     if method in METHODS[3:]:
-        streamed = streamed_projection(d, STREAMED, COMPRESSED, gamma=gamma, rng=rng)
+        streamed = streamed_projection(d, _STREAMED, _COMPRESSED, gamma=gamma, rng=rng)
         return streamed.transform(X)
-    direct = _direct_features(d, DIRECT[METHODS.index(method)], gamma=gamma, rng=rng)
+    direct = _direct_features(d, _DIRECT[METHODS.index(method)], gamma=gamma, rng=rng)
     return direct.transform(X)
 
 
@@ -247,13 +237,13 @@ def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Ar
             maps[k] = _mapped(method, problem, public[k])
         mapped, factor = maps[k], 2.0 if method in (METHODS[3], LIMIT) else 1.0
         draws = noise[-1] if method == METHODS[4] else noise[k]
-        cases = [_Case(privacy_level(epsilon=epsilon, delta=DELTA)) for epsilon in _BUDGETS]
+        cases = [_Case(privacy_level(epsilon=epsilon, delta=_DELTA)) for epsilon in _BUDGETS]
         learn = partial(
             _descend_cases, mapped[train], problem.y[train], margin=problem.margin,
             radius=factor * problem.weight_norm, data_norm=factor, rng=draws,
         )  # fmt: skip
-        private = learn(cases=cases[:-1], n_steps=KERNEL_STEPS, n_draws=DRAWS)
-        free = learn(cases=cases[-1:], n_steps=FREE_STEPS)
+        private = learn(cases=cases[:-1], n_steps=_KERNEL_STEPS, n_draws=_DRAWS)
+        free = learn(cases=cases[-1:], n_steps=_FREE_STEPS)
         for column, weights in enumerate([*private, *free]):
             row[column] = ((weights @ mapped[test].T) * problem.y[test] > 0).mean()
     return out

@@ -38,16 +38,6 @@ from dplit.projection.projection import (
 from dplit.projection.regression import least_squares, relative_error, spectrum
 from dplit.trials import Runs, Trial, run_trials
 
-__all__ = [
-    "METHODS",
-    "additive_errors",
-    "compare_per_row",
-    "correction_errors",
-    "largest_singular_values",
-    "perturbation_ratios",
-    "planted_problem",
-]
-
 
 def planted_problem(
     n_samples: int, n_features: int, *, root_snr: float, rng: np.random.Generator

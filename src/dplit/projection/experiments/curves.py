@@ -33,23 +33,6 @@ from dplit.projection.regression import Spectrum, _shifted_solve, _spectra_from_
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
 
-__all__ = [
-    "OPEN_CHOICES",
-    "RESPONSES",
-    "SCHEMES",
-    "beats_additive",
-    "best_schemes",
-    "budget_curves",
-    "design_problem",
-    "linearity",
-    "lower_is_better",
-    "projection_sizes",
-    "row_curves",
-    "saturation_epsilon",
-    "setting",
-]
-
-
 #: Projection sizes of the paper.
 SCHEMES: tuple[str, ...] = ("log", "linear", "full")
 

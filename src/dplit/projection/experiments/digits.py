@@ -30,9 +30,6 @@ from dplit.projection.regression import (
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
 
-__all__ = ["digit_curves", "pixel_table"]
-
-
 _COPIES = 5
 
 _PAPER_SAMPLES = 11_791

@@ -23,8 +23,6 @@ from dplit.projection.projection import projection_variance
 from dplit.projection.regression import column_energy_floor
 from dplit.streams import stream
 
-__all__ = ["leak_sweeps", "scan_entries", "uniform_scan"]
-
 
 @dataclass(frozen=True)
 class _EntryScan:

@@ -12,8 +12,6 @@ from dplit._checks import Array
 from dplit.projection.additive import moment_variances
 from dplit.projection.regression import Spectrum, _shifted_solve
 
-__all__ = ["moment_errors"]
-
 
 def moment_errors(
     problems: Mapping[str, Spectrum],

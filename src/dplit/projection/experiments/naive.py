@@ -16,8 +16,6 @@ from dplit.projection.information import _Bits, _levels_information
 from dplit.projection.projection import release_projection
 from dplit.projection.regression import _check_pair
 
-__all__ = ["naive_additive_draws", "naive_projection_draws", "simulated_leakage"]
-
 
 def simulated_leakage(
     tables: Sequence[ArrayLike],

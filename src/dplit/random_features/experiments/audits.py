@@ -16,13 +16,6 @@ from dplit.random_features.experiments.curves import _nested_grams
 from dplit.random_features.interpolation import _distinct_rows
 from dplit.streams import stream
 
-__all__ = [
-    "experiment_spectra",
-    "interpolation_shortfall",
-    "nearest_distances",
-    "sensitivity_audit",
-]
-
 
 def interpolation_shortfall(
     n_components: int, *, sensitivity: float = 4.0, label_range: float = 1.0

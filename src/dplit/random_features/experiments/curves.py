@@ -25,15 +25,6 @@ from dplit.random_features.release import _correct_scale, _gamma_scale, _sgd_sca
 from dplit.streams import stream
 from dplit.trials import Estimate, Runs, Trial, mean_and_se, run_trials
 
-__all__ = [
-    "SETTINGS",
-    "differences",
-    "feature_curves",
-    "real_curves",
-    "record_curves",
-    "sentences",
-]
-
 T = TypeVar("T")
 
 # One pass over random frequencies serves every number of features of a figure: the first N of one

@@ -26,12 +26,6 @@ from dplit.random_features.release import _fairness_scale, published_scale
 from dplit.streams import stream
 from dplit.trials import Runs, Trial
 
-__all__ = [
-    "error_gap_curves",
-    "gap_curves",
-    "parity_scores",
-]
-
 
 @dataclass(frozen=True)
 class _GapCurves(Runs):

@@ -24,11 +24,6 @@ from dplit.random_features.experiments.curves import _repeated, _stacked
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
 from dplit.trials import Runs, Trial
 
-__all__ = [
-    "frontier",
-    "noise_variance",
-]
-
 #: Columns of the rivals' results; the first of each is the default, the others are tried as well.
 _WIDTHS = (40, 20, 80)
 _STEPS = (50, 1, 10, 100)

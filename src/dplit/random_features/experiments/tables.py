@@ -18,14 +18,6 @@ from dplit.random_features.experiments.curves import _Curves
 from dplit.random_features.experiments.fairness import _GapCurves, _ParityScores
 from dplit.random_features.fairness import _expected_absolute_error
 
-__all__ = [
-    "gap_rows",
-    "parity_rows",
-    "pooled_gap_row",
-    "reproduction_rows",
-    "table1_rows",
-]
-
 
 def _row(
     entry: Mapping[str, Any], place: str, ours: float, ours_se: float, paper_se: float

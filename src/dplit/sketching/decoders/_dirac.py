@@ -11,18 +11,6 @@ from numpy.typing import NDArray
 
 from dplit.sketching.decoders._lbfgs import minimise
 
-__all__ = [
-    "Box",
-    "DiracBatch",
-    "Pool",
-    "add_atoms",
-    "adjust",
-    "cosine_and_sine",
-    "drop_lightest",
-    "nonnegative_weights",
-]
-
-
 # Sketches of weighted points, batched over independent problems. Problems of one group share their
 # frequencies and follow each other, so that an ascending list of problems splits into a few blocks,
 # each with one matrix product. In scaled units: points times the standard deviation of the

@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["minimise"]
-
-
 #: Called with points (A, p) and problem numbers (A,); returns values (A,) and gradients (A, p).
 Objective = Callable[[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]
 

@@ -20,15 +20,6 @@ from sklearn.cluster import KMeans
 from dplit._checks import check_choice, check_finite_array, check_integer, check_rng
 from dplit.sketching.decoders._dirac import Box, DiracBatch, Pool, add_atoms, adjust, drop_lightest
 
-__all__ = [
-    "decode_kmeans",
-    "lloyd",
-    "lloyd_reference",
-    "sketch_misfit",
-    "sse",
-]
-
-
 # The k-means risk (2), and the relative risk against Lloyd's algorithm that the figures show.
 
 

@@ -23,14 +23,6 @@ from dplit._estimators import Box, check_box
 from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.sketching.decoders.kmeans import decode_kmeans
 
-__all__ = [
-    "gmm_risk",
-    "mixture_cost",
-    "mixture_gradient",
-    "mixture_sketch",
-]
-
-
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 

@@ -11,14 +11,6 @@ from scipy.optimize import minimize
 
 from dplit._checks import Array, check_finite_array, check_integer, check_rng
 
-__all__ = [
-    "compressive_pca",
-    "low_rank_cost",
-    "low_rank_gradient",
-    "measure",
-    "pca_risk",
-]
-
 
 @dataclass(frozen=True)
 class _LowRankFit:

@@ -15,9 +15,6 @@ from scipy.optimize import Bounds, minimize, nnls
 from dplit._checks import check_finite_array, check_integer, check_rng
 from dplit.sketching.decoders.kmeans import _DecodedKMeans
 
-__all__ = ["misfit_and_gradient", "reference_decode", "refine_kmeans"]
-
-
 #: Uniform points of the box among which the ascent for a new atom starts.
 _CANDIDATES = 200
 

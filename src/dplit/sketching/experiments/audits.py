@@ -33,14 +33,6 @@ from dplit.sketching.sensitivity import sketch_sensitivity
 from dplit.sketching.sketches import Sketch
 from dplit.streams import stream
 
-__all__ = [
-    "AUDITED",
-    "audit_estimator",
-    "audit_replacement",
-    "noise_level",
-]
-
-
 _BLOCK = 250_000
 
 

@@ -20,13 +20,6 @@ from dplit.sketching.release import NoiseKind, plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.trials import Runs, Trial, run_trials
 
-__all__ = [
-    "METHODS",
-    "digits_comparison",
-    "kmeans_comparison",
-]
-
-
 #: Method -> its noise; the first two are private Lloyd, the others sketches.
 METHODS: dict[str, NoiseKind] = {
     "lloyd-laplace": "laplace",

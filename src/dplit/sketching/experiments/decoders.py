@@ -23,9 +23,6 @@ from dplit.sketching.release import NoiseKind, noise_share
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
 
-__all__ = ["compare_decoders", "noise_transfer", "search_gap"]
-
-
 #: Laws whose draws serve as directions, and the one that imitates the loss of a cluster.
 _NOISES = ("gaussian", "laplace", "polydisc", "cube", "cluster")
 

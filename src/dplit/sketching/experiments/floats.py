@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 
-__all__ = ["float_curve", "float_sensitivity"]
-
-
 #: Records of a block of ``_single_precision_sum``, and of a pattern that is repeated.
 _BLOCK = 128
 

@@ -36,16 +36,6 @@ from dplit.sketching.release import NoiseKind, plan_release
 from dplit.sketching.sketches import Sketch, SketchMap, sketch
 from dplit.trials import Runs, Trial, run_trials
 
-__all__ = [
-    "covariance_scale",
-    "em_sensitivity",
-    "mixture_comparison",
-    "moment_noise",
-    "pca_comparison",
-    "private_em",
-]
-
-
 # Noisy second moments: the direct private release with which sketches for PCA are compared.
 
 

@@ -23,20 +23,6 @@ from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
 
-__all__ = [
-    "acceptable_nsr",
-    "expected_to_succeed",
-    "noise_grid",
-    "noise_sentences",
-    "noise_size_sentences",
-    "noisy_sketches",
-    "private_means",
-    "size_curves",
-    "size_sentences",
-    "sum_noise_scale",
-]
-
-
 #: A decode whose risk is more than 5 % above the best known is called failed.
 _FAILURE = 1.05
 

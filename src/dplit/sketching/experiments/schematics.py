@@ -16,9 +16,6 @@ from dplit.features import random_frequencies
 from dplit.sketching.release import noise_share
 from dplit.sketching.sketches import SketchMap
 
-__all__ = ["back_projection", "example_data", "mask_run", "stage_sizes"]
-
-
 #: Centres of the three groups of the example.
 CENTRES = np.array([[-1.5, -1.0], [1.5, -0.5], [0.0, 1.6]])
 

@@ -33,15 +33,6 @@ from dplit.sketching.subsampling.masks import _draw_masks, _MaskLaw, mask_law
 from dplit.sketching.utility import _Noise, _Reference, _Sampling, noise_to_signal, noise_variance
 from dplit.trials import Estimate, mean_and_se
 
-__all__ = [
-    "compare_ratios",
-    "ratio_cases",
-    "ratio_features",
-    "simulated_ratios",
-    "simulated_sigma",
-]
-
-
 #: Entries of one batch of masked features.
 _BATCH_ENTRIES = 4_000_000
 

@@ -41,18 +41,6 @@ from dplit.sketching.subsampling.masks import _MaskLaw, mask_law, mask_support
 from dplit.sketching.subsampling.quadratic import masked_quartic, quadratic_q1, quadratic_q2
 from dplit.trials import Trial, run_trials
 
-__all__ = [
-    "alignment_curves",
-    "fourier_cells",
-    "opposite_pair",
-    "quadratic_cells",
-    "replacement_curves",
-    "sensitivity_table",
-    "sigma_ratios",
-    "table_cells",
-]
-
-
 # Table 1 computed: every sensitivity as printed, as corrected, and as reached by records.
 
 

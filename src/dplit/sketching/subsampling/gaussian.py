@@ -27,16 +27,6 @@ from dplit.accounting import composed_delta, sampled_gaussian_delta, sampled_gau
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.sketching.subsampling.masks import _MaskLaw, base_epsilon
 
-__all__ = [
-    "accountant_delta",
-    "density_excess",
-    "fourier_delta",
-    "fourier_q2",
-    "fourier_sigma",
-    "lemma23_sigma",
-]
-
-
 _Direction = Literal["both", "remove", "add"]
 
 

@@ -28,15 +28,6 @@ from dplit._checks import (
 )
 from dplit.sketching.subsampling.masks import _MaskLaw, mask_support
 
-__all__ = [
-    "enumerated_epsilon",
-    "far_point",
-    "log_density",
-    "masked_norms",
-    "record_epsilon",
-]
-
-
 _Direction = Literal["add", "remove"]
 
 

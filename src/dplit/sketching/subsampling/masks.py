@@ -26,17 +26,6 @@ from dplit._checks import (
     check_rng,
 )
 
-__all__ = [
-    "amplified_epsilon",
-    "base_epsilon",
-    "draw_indices",
-    "fourier_epsilon",
-    "fourier_scale",
-    "mask_law",
-    "mask_support",
-]
-
-
 _Scheme = Literal["bernoulli", "data", "uniform", "block"]
 
 _Masks = NDArray[np.bool_]

@@ -28,16 +28,6 @@ from dplit.sketching.sensitivity import s4_ascent, s4_certificate
 from dplit.sketching.subsampling.laplace import far_point, log_density
 from dplit.sketching.subsampling.masks import _MaskLaw, mask_support
 
-__all__ = [
-    "lemma20_ratio",
-    "lemma20_spending",
-    "masked_quartic",
-    "quadratic_epsilon",
-    "quadratic_q1",
-    "quadratic_q2",
-    "replaced_loss",
-]
-
 
 def _masked_operators(frequencies: ArrayLike, law: _MaskLaw) -> tuple[Array, Array]:
     r"""Matrices :math:`\Omega_h\Omega_h^\top` (S, d, d) of all masks, and the masks' probabilities.

@@ -28,17 +28,6 @@ from dplit.sketching.release import _exact_sum, additive_mechanism
 from dplit.sketching.sketches import SketchMap
 from dplit.sketching.subsampling.masks import _draw_masks, _MaskLaw, amplified_epsilon, base_epsilon
 
-__all__ = [
-    "hybrid_sum",
-    "noisy_subsampled_sum",
-    "sample_epsilon",
-    "sample_log_density",
-    "sample_scale",
-    "subsampled_map_sum",
-    "subsampled_sum",
-]
-
-
 #: Records per block of :func:`subsampled_map_sum`.
 _BLOCK_ROWS = 512
 
