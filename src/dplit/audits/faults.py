@@ -76,10 +76,6 @@ def noisy_sum(
     """Release a sum of records, 1-private for a replaced record unless a fault is planted.
 
     With ``size`` that many independent releases are drawn at once, as rows.
-
-    >>> found = noisy_sum(np.ones((3, 2)), rng=np.random.default_rng(0))
-    >>> found.sum.shape, found.scale
-    ((2,), 4.0)
     """
     check_choice("fault", fault, FAULTS)
     outside = bool(np.abs(X).max() > _BOUND)
@@ -150,12 +146,7 @@ def _float(fault: str, pairs: list[audit.NeighbourPair]) -> bool:
 def alarms(
     fault: str, *, runs: int, confidence: float, rng: np.random.Generator
 ) -> dict[str, bool]:
-    """Return which auditors raise an alarm; each does so wrongly at most at ``1 - confidence``.
-
-    >>> found = alarms("none", runs=1000, confidence=0.999, rng=np.random.default_rng(0))
-    >>> any(found.values())
-    False
-    """
+    """Return which auditors raise an alarm; each does so wrongly at most at ``1 - confidence``."""
     check_choice("fault", fault, FAULTS)
     pairs = _pairs(fault)
     report = audit.side_channels(

@@ -1,8 +1,7 @@
-r"""Weights within a public distance of the minimiser, whatever the data.
+"""Weights within a public distance of the minimiser, whatever the data.
 
-A fast solver comes first; where its certificate falls short, accelerated gradients follow, whose
-number of steps is fixed by public numbers. Neither refuses: what is returned is within the distance
-on every data set, and only the time may tell which route was taken.
+Where a fast solver's certificate falls short, accelerated gradients follow, with a number of steps
+fixed by public numbers. Nothing is refused: only the time may tell which route was taken.
 """
 
 from __future__ import annotations
@@ -31,9 +30,8 @@ _BEND = {"squared": 2.0, "logistic": 0.25}
 
 
 def _rounding(loss: str, n_records: int, dimension: int, regularization: float) -> float:
-    """Rounding error of the gap (hinge, pinball) or of the gradient (squared, logistic).
-
-    For rows of norm 1, targets in [-1, 1] and weights that are no worse than 0, so of norm at most
+    """Rounding error of the gap (hinge, pinball) or the gradient (squared, logistic), a public
+    number. Rows have norm 1, targets lie in [-1, 1], weights have norm at most
     ``1 / sqrt(lambda)``. An inner product errs by d units of its norms, a sum by m units of its
     largest possible value.
     """

@@ -100,9 +100,8 @@ def interior_point_box_qp(
     return best
 
 
-# Minimum of :math:`\frac12c^\top Kc-y^\top c` over a box: the dual of hinge and pinball loss.
-#
-# For Gram matrices of moderate size; it ends with exact steps and takes warm starts.
+# Minimum of :math:`\frac12c^\top Kc-y^\top c` over a box: the dual of hinge and pinball loss, for
+# moderate Gram matrices; exact steps at the end, warm starts.
 
 
 def _sweep(K: Array, c: Array, gradient: Array, low: Array, high: Array) -> None:

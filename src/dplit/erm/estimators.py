@@ -65,10 +65,7 @@ class ReleasedWeights:
 
 
 def _unit_sensitivity(loss: str, *, regularization: float, n_records: int, tau: float) -> float:
-    """Change of the minimiser when one record changes, for kappa = 1 and labels in [-1, 1].
-
-    Computed features have norm 1 up to some 1e-15, and so has the factor of the bound.
-    """
+    """Change of the minimiser for kappa = 1 and labels in [-1, 1]; norms are 1 up to 1e-15."""
     if loss == "squared":
         return _ROUNDED * least_squares_stability(
             regularization=regularization, n_records=n_records, label_bound=1.0
@@ -85,9 +82,8 @@ def _certified_weights(
     accuracy: float,
 ) -> tuple[Array, float]:  # fmt: skip
     """Return weights near the minimiser and the sensitivity with the solver's error on both sides.
-
     The error is at most ``accuracy`` times the stability, rounding included, on every data set;
-    an accuracy that float64 cannot certify is refused from public numbers.
+    what float64 cannot certify is refused from public numbers.
     """
     bound = _unit_sensitivity(loss, regularization=regularization, n_records=len(targets), tau=tau)
     allowed = accuracy * bound
@@ -114,10 +110,7 @@ def _ball_points(count: int, dimension: int, *, radius: float, rng: np.random.Ge
 
 
 def _weights_from_answers(features: Array, answers: Array, *, scale: float) -> Array:
-    """Return the posterior mean of weights from values with Laplace noise of the given scale.
-
-    The prior of a value has variance 1; both are public, so this is post-processing.
-    """
+    """Posterior mean of weights from values with Laplace noise; values have prior variance 1."""
     inner = features @ features.T + 2.0 * scale**2 * np.eye(len(answers))
     return np.asarray(features.T @ solve(inner, answers, assume_a="pos"))
 
@@ -163,11 +156,9 @@ def release_weights(
     )
 
 
-# Defaults of the kernel machines from public numbers: penalty, kernel width, expected noise.
-#
-# The penalty weighs the noise of a prediction, which falls with lambda, against the bias, which is
-# at most lambda times the squared norm of the function to be learnt. That norm is a guess, made on
-# synthetic functions; the number of records is public under ``replace_one``.
+# Defaults of the kernel machines from public numbers. The penalty weighs the noise of a prediction,
+# which falls with lambda, against the bias, at most lambda times the squared norm of the function
+# to be learnt: a guess, made on synthetic functions.
 
 
 #: Guesses of the squared norm of the function, for labels in [-1, 1] or -1 and +1.
@@ -208,10 +199,9 @@ def default_regularization(
     *, loss: str, tau: float, n_records: int, dimension: int, epsilon: float, delta: float,
     release: str, n_queries: int,
 ) -> float:  # fmt: skip
-    r"""Penalty that balances noise and bias, and is at least 1 / m.
+    """Penalty that balances noise and bias, and is at least 1 / m.
 
-    The noise costs its variance under the squared loss, and its mean modulus times the Lipschitz
-    constant under the others.
+    The noise costs its variance (squared loss), or its mean modulus times the Lipschitz constant.
     """
     factor = _noise_factor(
         dimension=dimension, epsilon=epsilon, delta=delta, release=release, n_queries=n_queries
@@ -410,7 +400,6 @@ class PrivateKernelMachine(
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Warns
     -----
@@ -493,12 +482,6 @@ class PrivateKernelMachine(
         Returns
         -------
         PrivateKernelMachine
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``bounds`` is missing, a parameter is out of its range, or the data are not finite
-            arrays of matching length.
         """
         self._check_parameters(("squared", "pinball"))
         tau = check_probability("tau", self.tau)
@@ -525,11 +508,6 @@ class PrivateKernelMachine(
         -------
         ndarray of shape (n_samples,)
             ``intercept_`` plus the features times ``coef_``, clipped to ``bounds``.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
         """
         return np.asarray(np.clip(self._scores(X) + self.intercept_, *self.bounds_))
 
@@ -567,7 +545,6 @@ class PrivateKernelClassifier(SignClassifier, KernelMachine):
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Warns
     -----
@@ -625,12 +602,6 @@ class PrivateKernelClassifier(SignClassifier, KernelMachine):
         Returns
         -------
         PrivateKernelClassifier
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is out of its range, the data are not finite arrays of matching length,
-            or ``classes`` is None and the labels are not of two classes.
         """
         self._check_parameters(("hinge", "logistic"))
         records, labels = validated(self, X, y, dtype=np.float64)
@@ -650,10 +621,5 @@ class PrivateKernelClassifier(SignClassifier, KernelMachine):
         -------
         ndarray of shape (n_samples,)
             Positive for the second class.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            As for ``predict``.
         """
         return self._scores(X)

@@ -1,7 +1,7 @@
 r"""The four losses of the chapter, their Lipschitz constants and their conjugates.
 
-Each loss :math:`L(t,y)\ge0` is convex in the prediction t. For least squares and the pinball loss y
-is real; for hinge and logistic loss it is a label -1 or +1.
+:math:`L(t,y)\ge0` is convex in the prediction t; y is real, or for hinge and logistic loss a label
+-1 or +1.
 """
 
 from __future__ import annotations
@@ -26,10 +26,17 @@ from dplit._checks import (
     check_probability,
 )
 
-# Kernels of the chapter and the check that a Gram matrix is one.
-#
-# A kernel gives the space :math:`\mathcal H_K` in which functions are fitted; for every one of them
-# :math:`|f(x)|\le\kappa\|f\|_K` with :math:`\kappa^2=\sup_xK(x,x)`.
+__all__ = [
+    "LOSSES",
+    "gaussian_kernel",
+    "linear_kernel",
+    "lipschitz_constant",
+    "loss_values",
+    "trigonometric_features",
+]
+
+
+# Kernels, with :math:`|f(x)|\le\kappa\|f\|_K`, and the check that a Gram matrix is one.
 
 
 #: Rounding that a Gram matrix may carry, relative to its largest diagonal entry.
@@ -68,13 +75,9 @@ def _two_sets(X: ArrayLike, Z: ArrayLike) -> tuple[Array, Array]:
 
 
 def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> Array:
-    r"""Gaussian kernel between two sets of points.
+    r"""Kernel :math:`e^{-\|x-z\|^2/(2h^2)}` with the width h, so kappa = 1.
 
-    :math:`e^{-\|x-z\|^2/(2h^2)}` with h the width, so kappa = 1. Points stand in rows; a vector
-    holds points on the line.
-
-    >>> gaussian_kernel([0.0], [0.0, 1.0], width=1.0).round(4)
-    array([[1.    , 0.6065]])
+    Points stand in rows; a vector holds points on the line.
     """
     left, right = _two_sets(X, Z)
     h = check_positive("width", width)
@@ -86,9 +89,6 @@ def linear_kernel(X: ArrayLike, Z: ArrayLike) -> Array:
     """Inner products between two sets of points; kappa is the largest length of a point.
 
     There is no constant in the space unless the points lie on an affine hyperplane off the origin.
-
-    >>> linear_kernel([[1.0, 2.0]], [[3.0, 1.0]])
-    array([[5.]])
     """
     left, right = _two_sets(X, Z)
     return np.asarray(left @ right.T, dtype=np.float64)
@@ -100,11 +100,6 @@ def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> Array:
     Rows :math:`(\sqrt{w_k}\cos2\pi kx)_k,(\sqrt{w_k}\sin2\pi kx)_k` with :math:`w_k\propto k^{-2}`
     for k = 1, ..., J, the weights summing to 1: periodic functions with one weak derivative, kappa
     = 1.
-
-    >>> phi = trigonometric_features([0.0, 0.25], n_frequencies=1)
-    >>> phi.round(12) + 0.0
-    array([[1., 0.],
-           [0., 1.]])
     """
     points = _real_array("x", x, 1)
     k = np.arange(1, check_integer("n_frequencies", n_frequencies) + 1)
@@ -115,12 +110,7 @@ def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> Array:
 
 
 def _check_gram(gram: ArrayLike) -> Array:
-    """Return a Gram matrix, exactly symmetric, or say why the matrix is none.
-
-    >>> _check_gram([[1.0, 0.0], [0.0, 1.0]])
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Return a Gram matrix, exactly symmetric, or say why the matrix is none."""
     array = np.asarray(check_finite_array("gram", gram, ndim=2))
     if array.shape[0] != array.shape[1] or array.dtype.kind == "c":
         raise ValueError(
@@ -144,13 +134,7 @@ def _check_gram(gram: ArrayLike) -> Array:
 
 
 def _gram_rows(gram: Array) -> Array:
-    """Rows whose inner products are a Gram matrix up to rounding, one column for each of its rank.
-
-    >>> _gram_rows(np.ones((3, 3)))
-    array([[1.],
-           [1.],
-           [1.]])
-    """
+    """Rows whose inner products are a Gram matrix up to rounding; as many columns as its rank."""
     lower, pivots, rank, _ = dpstrf(gram, lower=1)
     rows = np.empty((len(gram), rank))
     rows[pivots - 1] = np.tril(lower)[:, :rank]
@@ -163,11 +147,7 @@ LOSSES: tuple[_Loss, ...] = ("squared", "hinge", "pinball", "logistic")
 
 
 def _check_targets(loss: str, y: ArrayLike) -> Array:
-    """Return the targets of a loss as floats.
-
-    >>> _check_targets("hinge", [1, -1])
-    array([ 1., -1.])
-    """
+    """Return the targets of a loss as floats."""
     check_choice("loss", loss, LOSSES)
     values = _real_array("y", y, 1)
     if loss in ("hinge", "logistic"):
@@ -185,9 +165,6 @@ def loss_values(loss: str, predictions: ArrayLike, y: ArrayLike, *, tau: float =
 
     squared :math:`(t-y)^2`; hinge :math:`(1-yt)_+`; pinball :math:`\tau(y-t)_++(1-\tau)(t-y)_+`;
     logistic :math:`\ln(1+e^{-yt})`.
-
-    >>> loss_values("pinball", [0.0, 0.0], [1.0, -1.0], tau=0.75)
-    array([0.75, 0.25])
     """
     targets = _check_targets(loss, y)
     level = check_probability("tau", tau)
@@ -233,11 +210,10 @@ def lipschitz_constant(
 def _fenchel_young(
     loss: str, predictions: Array, y: Array, slopes: Array, tau: float,
 ) -> Array:  # fmt: skip
-    r"""Terms :math:`L(t,y)+L^*(u,y)-ut` of a duality gap, in forms that do not cancel.
-
-    ``slopes`` u must lie in the domain of the conjugate: [-1, 0] times y for hinge and logistic
-    loss, [-tau, 1 - tau] for the pinball loss. Small logistic terms are replaced by the
-    chi-square distance, which is never smaller and at most about twice as large.
+    """Terms :math:`L(t,y)+L^*(u,y)-ut` of a duality gap, in forms that do not cancel. ``slopes`` u
+    lie in the domain of the conjugate: [-1, 0] times y for hinge and logistic loss, [-tau, 1 - tau]
+    for the pinball loss. Small logistic terms become the chi-square distance, which is never
+    smaller and at most about twice as large.
     """
     if loss == "squared":
         return np.asarray((predictions - y - 0.5 * slopes) ** 2)

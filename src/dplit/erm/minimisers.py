@@ -1,8 +1,7 @@
 r"""Regularised risk minimisers without intercept, each with a certificate of its own error.
 
-The objective is :math:`\frac1m\sum_iL(f(x_i),y_i)+\lambda\|f\|_K^2`. It is strongly convex with
-modulus :math:`2\lambda`, so a fit whose objective is within ``gap`` of the minimum lies within
-:math:`\sqrt{\text{gap}/\lambda}` of the minimiser, in the norm of the space.
+:math:`\frac1m\sum_iL(f(x_i),y_i)+\lambda\|f\|_K^2` is :math:`2\lambda`-strongly convex: a fit
+within ``gap`` of the minimum lies within :math:`\sqrt{\text{gap}/\lambda}` of the minimiser.
 """
 
 from __future__ import annotations
@@ -35,10 +34,18 @@ from dplit.erm._solvers import (
 )
 from dplit.erm.losses import _check_gram, _check_targets, _gram_rows, _real_array, loss_values
 
-# The trap of the unpenalised intercept: a support vector machine that no theorem here covers.
-#
-# With an intercept that the penalty does not see, the objective is not strongly convex in the pair
-# of function and intercept. One label among a hundred then turns the whole fit over.
+__all__ = [
+    "fit_kernel",
+    "fit_linear",
+    "fit_with_intercept",
+    "majority_pair",
+    "minimum_by_bfgs",
+    "rkhs_norm",
+]
+
+
+# The trap of the unpenalised intercept: the objective is not strongly convex, no theorem here
+# covers it, and one label among a hundred turns the whole fit over.
 
 
 class _InterceptFit(NamedTuple):
@@ -49,12 +56,7 @@ class _InterceptFit(NamedTuple):
 
 
 def fit_with_intercept(X: ArrayLike, y: ArrayLike, *, regularization: float) -> _InterceptFit:
-    r"""Minimise :math:`\frac1m\sum_i(1-y_i(\langle w,x_i\rangle+b))_++\lambda\|w\|^2` over w and b.
-
-    >>> fit = fit_with_intercept([[-1.0], [1.0]], [-1, 1], regularization=0.1)
-    >>> abs(round(fit.intercept, 6))
-    0.0
-    """
+    r"""Minimise :math:`\frac1m\sum_i(1-y_i(\langle w,x_i\rangle+b))_++\lambda\|w\|^2`, b free."""
     points = _real_array("X", X, 2)
     labels = _check_targets("hinge", y)
     if len(np.unique(labels)) < 2:
@@ -69,9 +71,6 @@ def majority_pair(n_records: int, *, radius: float) -> tuple[Array, Array, Array
 
     The points, shape (m, 1), are equally spaced on [-radius, radius]; m is odd. Returns points,
     labels and the other labels, in which the majority has changed.
-
-    >>> majority_pair(3, radius=1.0)[1]
-    array([ 1., -1.,  1.])
     """
     m = check_integer("n_records", n_records, minimum=3)
     if m % 2 == 0:
@@ -85,10 +84,8 @@ def majority_pair(n_records: int, *, radius: float) -> tuple[Array, Array, Array
 
 @dataclass(frozen=True)
 class _Minimiser:
-    r"""A fit :math:`f=\sum_ic_iK_{x_i}` and how far it can be from the minimiser.
-
-    The ``objective`` is at most ``gap`` above its minimum; ``distance``
-    :math:`=\sqrt{\text{gap}/\lambda}` bounds the distance to the minimiser in the space.
+    r"""A fit :math:`f=\sum_ic_iK_{x_i}`, its ``objective`` at most ``gap`` above the minimum, and
+    ``distance`` :math:`=\sqrt{\text{gap}/\lambda}`, a bound on that to the minimiser in the space.
     """
 
     coefficients: Array
@@ -110,11 +107,7 @@ class _LinearMinimiser:
 
 
 def rkhs_norm(coefficients: ArrayLike, gram: ArrayLike) -> float:
-    r"""Norm :math:`\sqrt{c^\top Kc}` of :math:`\sum_ic_iK_{x_i}`.
-
-    >>> rkhs_norm([3.0, 4.0], [[1.0, 0.0], [0.0, 1.0]])
-    5.0
-    """
+    r"""Norm :math:`\sqrt{c^\top Kc}` of :math:`\sum_ic_iK_{x_i}`."""
     c = np.asarray(coefficients, dtype=np.float64)
     return math.sqrt(max(float(c @ np.asarray(gram, dtype=np.float64) @ c), 0.0))
 
@@ -123,10 +116,7 @@ def _solve_gram(
     K: Array, y: Array, *, loss: str, regularization: float, tau: float = 0.5, tol: float = 1e-10,
     start: Array | None = None,
 ) -> _Minimiser:  # fmt: skip
-    """Fit as :func:`fit_kernel` does, on arguments that are known to be right.
-
-    ``start`` are coefficients to begin with, such as those of a neighbouring sample.
-    """
+    """Fit as :func:`fit_kernel` does, unchecked; ``start`` are coefficients to begin with."""
     penalty = 2.0 * regularization * len(y)
     if loss == "squared":
         shifted = K.copy()
@@ -178,9 +168,6 @@ def minimum_by_bfgs(
     """Objective that a general-purpose optimiser reaches, as a second route to :func:`fit_kernel`.
 
     Never below the minimum; kinks slow it down: small samples only.
-
-    >>> round(minimum_by_bfgs([[1.0]], [2.0], loss="squared", regularization=1.0), 6)
-    2.0
     """
     targets, K = _check_targets(loss, y), _check_gram(gram)
     penalty = check_positive("regularization", regularization)
@@ -203,10 +190,6 @@ def fit_linear(
     The function of :func:`fit_kernel` with the Gram matrix ``features @ features.T``, in time of
     order m d^2. Least squares and logistic loss are certified by :math:`\|\nabla\|^2/(4\lambda)`,
     hinge and pinball loss, by interior points on the dual, by the duality gap.
-
-    >>> fit = fit_linear([[1.0], [1.0]], [1, -1], loss="hinge", regularization=1.0)
-    >>> abs(float(fit.weights[0])) < 1e-6, fit.distance < 1e-4
-    (True, True)
     """
     targets = _check_targets(loss, y)
     penalty = check_positive("regularization", regularization)

@@ -29,8 +29,7 @@ _KERNEL_LIMIT = 600
 class _SharpPair(NamedTuple):
     """Two neighbouring samples for the linear kernel; they differ in the last record.
 
-    ``points`` and ``labels`` against ``other_points`` and ``other_labels``; ``kappa`` is the
-    largest length of an admissible point, ``tau`` the level of the pinball loss.
+    ``kappa`` is the largest length of an admissible point, ``tau`` the level of the pinball loss.
     """
 
     points: Array
@@ -54,14 +53,9 @@ def _balanced_hinge_pair(
     *, n_records: int, regularization: float, kappa: float = 1.0
 ) -> _SharpPair:
     r"""All points at kappa, labels balanced up to one, and one label flips: Theorem 2 is attained.
-
     lambda is at least :math:`\kappa^2/(2m)` for odd m, where the minimisers are
     :math:`w=\pm\kappa/(2\lambda m)`, and :math:`\kappa^2/m` for even m (0 and
     :math:`-\kappa/(\lambda m)`).
-
-    >>> pair = _balanced_hinge_pair(n_records=3, regularization=1.0)
-    >>> pair.labels, pair.other_labels
-    (array([ 1., -1.,  1.]), array([ 1., -1., -1.]))
     """
     m = check_integer("n_records", n_records)
     radius = check_positive("kappa", kappa)
@@ -82,9 +76,6 @@ def saturated_hinge_pair(*, n_records: int) -> _SharpPair:
     r"""The pair that attains Theorem 1 with the constant 2: :math:`X=\{1\}`, B = 2.
 
     lambda = 1/(2m) with m odd: the minimisers are 1 and -1.
-
-    >>> saturated_hinge_pair(n_records=5).regularization
-    0.1
     """
     m = check_integer("n_records", n_records)
     if m % 2 == 0:
@@ -96,12 +87,8 @@ def _moved_pinball_pair(
     *, n_records: int, regularization: float, tau: float, kappa: float = 1.0
 ) -> _SharpPair:
     r"""One record moves from kappa to -kappa, all others sit at 0: pinball loss attains Theorem 2.
-
     Its label :math:`\pm\kappa^2C_L/(2\lambda m)` has the sign of :math:`\tau-\frac12`; the
     minimisers are :math:`\pm\kappa C_L/(2\lambda m)` with :math:`C_L=\max(\tau,1-\tau)`.
-
-    >>> _moved_pinball_pair(n_records=2, regularization=1.0, tau=0.5).points.ravel()
-    array([0., 1.])
     """
     m = check_integer("n_records", n_records)
     penalty, radius = (
@@ -118,14 +105,9 @@ def _moved_pinball_pair(
 
 
 def _logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> _SharpPair:
-    r"""Logistic loss comes as near to Theorem 2 as one likes while lambda tends to 0.
-
-    m - 1 points sit at :math:`3\sqrt\lambda\,e_1`, of at most kappa; the last one is
+    r"""Logistic loss comes as near to Theorem 2 as one likes while lambda tends to 0. m - 1 points
+    sit at :math:`3\sqrt\lambda\,e_1`, of at most kappa; the last one is
     :math:`\kappa(-\cos\theta,\sin\theta)`, :math:`\cos\theta=\lambda^{1/4}`, or its mirror image.
-
-    >>> _logistic_pair(n_records=2, regularization=0.0001).points.round(3)
-    array([[ 0.03 ,  0.   ],
-           [-0.1  ,  0.995]])
     """
     m = check_integer("n_records", n_records)
     penalty, radius = (
@@ -147,12 +129,7 @@ def _logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0)
 
 
 def pair_distance(pair: _SharpPair) -> _PairDistance:
-    """Fit both samples of a pair and measure how far apart the minimisers are.
-
-    >>> found = pair_distance(_balanced_hinge_pair(n_records=1, regularization=0.5))
-    >>> found.distance, found.error
-    (2.0, 0.0)
-    """
+    """Fit both samples of a pair and measure how far apart the minimisers are."""
     weights, errors = [], []
     for points, labels in ((pair.points, pair.labels), (pair.other_points, pair.other_labels)):
         if len(points) <= _KERNEL_LIMIT:
@@ -209,10 +186,8 @@ def attained_bounds() -> list[_AttainedBound]:
     return rows
 
 
-# Neighbouring data sets on the line whose minimisers are known in closed form.
-#
-# The kernel is linear, :math:`f(x)=wx` on :math:`X=[-\kappa,\kappa]`, and the regulariser is
-# :math:`\|f\|_K^2=w^2` (so :math:`\gamma=2`). These pairs carry the counterexamples of the chapter.
+# Neighbouring data sets on the line whose minimisers :math:`f(x)=wx` are known in closed form, with
+# :math:`\|f\|_K^2=w^2`: the counterexamples of the chapter.
 
 
 class _LinePair(NamedTuple):
@@ -241,10 +216,6 @@ def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> 
 
     m is odd and all points are at kappa, (m + 1)/2 of them labelled +1; lambda is at least
     :math:`\kappa^2/(2m)`. The slopes are :math:`\pm\kappa/(2\lambda m)`.
-
-    >>> pair = hinge_pair(n_records=101, regularization=0.1)
-    >>> round(pair.slope, 6), round(pair.other_slope, 6)
-    (0.049505, -0.049505)
     """
     m, k = check_integer("n_records", n_records), check_positive("kappa", kappa)
     if m % 2 == 0:
@@ -260,10 +231,6 @@ def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> _LinePair:
 
     {(1, +), (1, +)} against {(1, +), (1 - gap, -)}, for lambda of at least 1/2: slopes
     :math:`\frac1{2\lambda}` and :math:`\frac{\text{gap}}{4\lambda}`, both positive.
-
-    >>> pair = close_hinge_pair(gap=0.1)
-    >>> round(pair.slope, 6), round(pair.other_slope, 6)
-    (0.833333, 0.041667)
     """
     d = check_interval("gap", gap, 0.0, 1.0)
     penalty = check_positive("regularization", regularization)
@@ -282,10 +249,6 @@ def ridge_pair(
     """Two data sets for least squares: one record at kappa changes its label from M to -M.
 
     All others are at 0, where they say nothing.
-
-    >>> pair = ridge_pair(n_records=1000, regularization=1.0, kappa=0.3)
-    >>> round(pair.distance, 6)
-    0.0006
     """
     m, k = check_integer("n_records", n_records), check_positive("kappa", kappa)
     penalty = check_positive("regularization", regularization)

@@ -25,12 +25,35 @@ from dplit.erm.release import least_squares_scale, noise_scale
 from dplit.erm.stability import least_squares_stability
 from dplit.erm.utility import noise_error_bound, privacy_generalization, stability_generalization
 
-# Approximation error :math:`D(\lambda)`: how well functions of the space come near the target.
-#
-# Two worlds in closed form. The square wave :math:`\operatorname{sgn}\sin2\pi x` with the periodic
-# kernel of one weak derivative, :math:`K(x,x')=\frac6{\pi^2}\sum_kk^{-2}\cos2\pi k(x-x')`
-# (:math:`\kappa=1`), whose integral operator has the eigenvalues :math:`\mu_k=\frac3{\pi^2}k^{-2}`,
-# twice each; and any finite population with any kernel.
+__all__ = [
+    "balanced_regularization",
+    "break_even",
+    "comparison_slack",
+    "excess_bound",
+    "hinge_source_bound",
+    "least_squares_bound",
+    "least_squares_noise",
+    "operator_spectrum",
+    "power_exponent",
+    "printed_bound",
+    "rate_exponent",
+    "regularized_target",
+    "safe_lipschitz",
+    "source_exponent",
+    "source_norm",
+    "spectral_error",
+    "step_coefficients",
+    "theorem4_schedule",
+    "trigonometric_spectrum",
+    "wave_errors",
+    "wave_spectrum",
+]
+
+
+# Approximation error :math:`D(\lambda)` in closed form: any finite population with any kernel, and
+# the square wave :math:`\operatorname{sgn}\sin2\pi x` with
+# :math:`K(x,x')=\frac6{\pi^2}\sum_kk^{-2}\cos2\pi k(x-x')` (:math:`\kappa=1`; its eigenvalues
+# :math:`\frac3{\pi^2}k^{-2}` are double).
 
 
 class _WaveErrors(NamedTuple):
@@ -50,14 +73,9 @@ class _WaveErrors(NamedTuple):
 
 
 def wave_spectrum(n_terms: int) -> tuple[Array, Array]:
-    r"""Eigenvalues of the kernel and coefficients of the square wave, odd frequencies.
+    r"""Eigenvalues :math:`\frac3{\pi^2k^2}` and coefficients :math:`\frac{2\sqrt2}{\pi k}`, odd k.
 
-    :math:`\frac3{\pi^2k^2}` and :math:`\frac{2\sqrt2}{\pi k}` in :math:`\sqrt2\sin2\pi kx`; the
-    other coefficients are zero.
-
-    >>> eigenvalues, coefficients = wave_spectrum(2000)
-    >>> round(float(np.sum(coefficients**2)), 3)
-    1.0
+    Of the kernel and of the square wave, in :math:`\sqrt2\sin2\pi kx`; other coefficients are zero.
     """
     k = math.pi * (2.0 * np.arange(check_integer("n_terms", n_terms)) + 1.0)
     return np.asarray(3.0 / k**2), np.asarray(2.0 * math.sqrt(2.0) / k)
@@ -70,9 +88,6 @@ def spectral_error(
 
     ``coefficients`` are those of :math:`f_\rho` in orthonormal eigenfunctions. The sum error**2 +
     penalty is the least :math:`D(\lambda)` of least squares.
-
-    >>> spectral_error(1.0, eigenvalues=[1.0], coefficients=[2.0])
-    (1.0, 1.0)
     """
     penalty = check_positive("regularization", regularization)
     mu = _real_array("eigenvalues", eigenvalues, 1)
@@ -114,9 +129,6 @@ def hinge_source_bound(
     :math:`r\le\frac12`; beyond,
     :math:`\lambda^{\min(r,1)}\kappa^{2(r-1)_+}\|u\|+\lambda\kappa^{4r-2}\|u\|^2`. The paper prints
     :math:`\lambda^{\min(r,1)}`.
-
-    >>> round(hinge_source_bound(0.01, source=0.25, source_norm=1.0), 4)
-    0.4162
     """
     penalty, r = check_positive("regularization", regularization), check_positive("source", source)
     norm, k = check_positive("source_norm", source_norm), check_positive("kappa", kappa)
@@ -130,9 +142,6 @@ def source_exponent(source: float, *, loss: str) -> float:
 
     ``"squared"``: min(1, 2r). ``"hinge"``: the paper's min(r, 1). ``"lipschitz"``, any Lipschitz
     loss: r below 1/2 and 1 from there on, where :math:`f_\rho\in\mathcal H_K`.
-
-    >>> [source_exponent(0.5, loss=name) for name in ("squared", "hinge", "lipschitz")]
-    [1.0, 0.5, 1.0]
     """
     r = check_nonnegative("source", source)
     table = {"squared": min(1.0, 2.0 * r), "hinge": min(r, 1.0), "lipschitz": r if r < 0.5 else 1.0}
@@ -140,11 +149,7 @@ def source_exponent(source: float, *, loss: str) -> float:
 
 
 def power_exponent(x: ArrayLike, y: ArrayLike) -> float:
-    r"""Least-squares slope of log y against log x.
-
-    >>> round(power_exponent([1, 2, 4], [3, 12, 48]), 12)
-    2.0
-    """
+    """Least-squares slope of log y against log x."""
     a = _real_array("x", x, 1)
     b = _real_array("y", y, 1)
     if a.shape != b.shape or min(a.min(), b.min()) <= 0 or np.ptp(a) == 0:
@@ -162,9 +167,6 @@ def regularized_target(
 
     The points have the law ``weights``, by default the uniform one. A contraction in :math:`L^2`
     and in the space, not in the sup norm.
-
-    >>> regularized_target([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0], regularization=0.5)
-    array([ 0.5, -0.5])
     """
     K = _check_gram(gram)
     f = _real_array("target", target, 1)
@@ -186,9 +188,6 @@ def comparison_slack(eta: ArrayLike, prediction: ArrayLike, *, root: bool = Fals
     ``eta`` is the probability of the label +1, ``prediction`` the value at x; at 0 the wrong class
     counts. With ``root`` the first term is :math:`\sqrt{2\,\cdot}`, as printed. Nonnegative: the
     comparison needs no root (T. Zhang, Ann. Statist. 32, 2004).
-
-    >>> comparison_slack(0.9, [0.5, 0.0]).round(12)
-    array([0.4, 0. ])
     """
     p = _real_array("eta", eta)
     t = _real_array("prediction", prediction)
@@ -246,11 +245,7 @@ def rate_exponent(beta: float, *, rate: _Rate) -> float:
 
 
 def theorem4_schedule(n_records: int, *, beta: float) -> _Schedule:
-    r"""Theorem 4's :math:`\epsilon=1/\sqrt{\lambda m}` and :math:`\lambda=m^{-1/(2\beta+1)}`.
-
-    >>> [round(value, 6) for value in theorem4_schedule(4096, beta=0.5)]
-    [0.125, 0.015625]
-    """
+    r"""Theorem 4's :math:`\epsilon=1/\sqrt{\lambda m}` and :math:`\lambda=m^{-1/(2\beta+1)}`."""
     m = float(check_integer("n_records", n_records))
     penalty = m ** (-1.0 / (2.0 * _exponent(beta) + 1.0))
     return _Schedule(1.0 / math.sqrt(penalty * m), penalty)
@@ -276,11 +271,7 @@ def printed_bound(
 
 
 def safe_lipschitz(epsilon: float) -> float:
-    r"""Largest :math:`C_L` for which the printed Theorem 4 is proved: :math:`3/(1+2\epsilon)`.
-
-    >>> safe_lipschitz(0.25)
-    2.0
-    """
+    r"""Largest :math:`C_L` for which the printed Theorem 4 is proved: :math:`3/(1+2\epsilon)`."""
     return 3.0 / (1.0 + 2.0 * check_positive("epsilon", epsilon))
 
 
@@ -327,9 +318,6 @@ def balanced_regularization(
     :math:`(\frac{a}{\beta c_\beta m})^{1/(\beta+1)}` with
     :math:`a=\frac{2\kappa^2C_L^2}\gamma(1+\frac1\epsilon)`; the bound is then of order
     :math:`(m\min\{1,\epsilon\})^{-\beta/(\beta+1)}`.
-
-    >>> round(balanced_regularization(n_records=1000, epsilon=1.0, beta=1.0), 6)
-    0.044721
     """
     b = _exponent(beta)
     one = stability_generalization(
@@ -340,19 +328,12 @@ def balanced_regularization(
     return float((slope / (b * check_positive("c_beta", c_beta))) ** (1.0 / (b + 1.0)))
 
 
-# The integral operator of a kernel and the source condition on the target function.
-#
-# :math:`L_Kf(t)=\int K(x,t)f(x)\,d\rho_X(x)` has eigenvalues that sum to
-# :math:`\int K(x,x)\,d\rho_X\le\kappa^2`. A function is in the range of :math:`L_K^r` if its
-# coefficients, divided by the r-th powers of the eigenvalues, are square summable.
+# The integral operator :math:`L_Kf(t)=\int K(x,t)f(x)\,d\rho_X(x)`, whose eigenvalues sum to at
+# most :math:`\kappa^2`, and the source condition on the target function.
 
 
 def operator_spectrum(gram: ArrayLike) -> Array:
-    """Eigenvalues of the integral operator, decreasing, for the uniform law on the points.
-
-    >>> operator_spectrum([[2.0, 0.0], [0.0, 1.0]])
-    array([1. , 0.5])
-    """
+    """Eigenvalues of the integral operator, decreasing, for the uniform law on the points."""
     K = _check_gram(gram)
     return np.asarray(np.maximum(np.linalg.eigvalsh(K / len(K))[::-1], 0.0), dtype=np.float64)
 
@@ -372,9 +353,6 @@ def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Ar
 
     :math:`(\sum_{j\le k}a_j^2\mu_j^{-2r})^{1/2}`; f is in the range of :math:`L_K^r` iff they stay
     bounded, and r = 1/2 gives the norm of the space.
-
-    >>> source_norm([1.0, 1.0], [1.0, 0.25], 0.5)
-    array([1.        , 2.23606798])
     """
     a = _real_array("coefficients", coefficients, 1)
     mu = _real_array("eigenvalues", eigenvalues, 1)
@@ -410,10 +388,6 @@ def least_squares_noise(
 
     The scale s is that of :func:`dplit.erm.release.least_squares_scale`; as printed
     :math:`\frac{2M^2\kappa^4(\kappa+1)^2}{\lambda^3m^2\epsilon^2}`, doubled four times that.
-
-    >>> round(least_squares_noise(n_records=64, regularization=0.25, epsilon=0.25, label_bound=1.0,
-    ...     scale="printed"), 12)
-    2.0
     """
     check_choice("scale", scale, get_args(_Scale))
     if scale == "sharp":

@@ -28,11 +28,6 @@ def shift_ranges_meet(values: ArrayLike, neighbour: ArrayLike, *, tol: float = 1
     The range of :math:`f_z+b` is the line :math:`\{f_z+c:c\in R\}`. Two such lines are equal if
     :math:`f_z-f_{\bar z}` is constant on the grid, up to ``tol``, and disjoint otherwise: False is
     a proof, True says so for this grid alone.
-
-    Examples
-    --------
-    >>> shift_ranges_meet([0.0, 1.0], [0.5, 1.5]), shift_ranges_meet([0.0, 1.0], [1.0, 0.0])
-    (True, False)
     """
     f, g = _real_array("values", values, 1), _real_array("neighbour", neighbour, 1)
     if f.shape != g.shape:
@@ -163,16 +158,12 @@ def release_epsilon(
 ) -> float:
     r"""Exact privacy loss of releasing n values, for one pair of functions and one reading.
 
-    With :math:`d=f_z-f_{\bar z}` at the released points and the ``scale`` s (of the Laplace law, or
-    of the K-norm density): for one ``"shift"`` as printed :math:`|d|/s` if d is constant, up to
-    1e-12 of its size, else inf, since the two laws live on disjoint lines; for ``"fresh"`` noise
-    :math:`\sum_j|d_j|/s`; for a ``"random_function"`` :math:`\max_j|d_j|/s`. All three are
-    attained.
+    With :math:`d=f_z-f_{\bar z}` at the released points and the ``scale`` s: for one ``"shift"`` as
+    printed :math:`|d|/s` if d is constant, up to 1e-12 of its size, else inf, since the two laws
+    live on disjoint lines; for ``"fresh"`` noise :math:`\sum_j|d_j|/s`; for a ``"random_function"``
+    :math:`\max_j|d_j|/s`. All three are attained.
 
-    Examples
-    --------
-    >>> pair = [0.1, -0.1], [0.0, 0.0]
-    >>> [round(release_epsilon(*pair, scale=0.2, reading=r), 6)
+    >>> [round(release_epsilon([0.1, -0.1], [0.0, 0.0], scale=0.2, reading=r), 6)
     ...     for r in ("shift", "fresh", "random_function")]
     [inf, 1.0, 0.5]
     """
@@ -190,32 +181,17 @@ def release_epsilon(
     return largest / s
 
 
-# Laplace scales for one value of the minimiser: as printed, and as one answer needs.
-#
-# The scales here are Laplace scales s: the noise has density :math:`\frac1{2s}e^{-|b|/s}`. The
-# paper writes :math:`\frac1\alpha e^{-2|b|/\alpha}`, so its :math:`\alpha` is 2s.
+# Laplace scales s for one value, density :math:`\frac1{2s}e^{-|b|/s}`: as printed, and as one
+# answer needs. The paper's :math:`\alpha` is 2s.
 
 
 def sup_sensitivity(
     *, lipschitz: float, kappa: float, regularization: float, n_records: int,
     strong_convexity: float = 2.0,
 ) -> float:  # fmt: skip
-    r"""Bound on how far one record moves the minimiser at any point (Definition 2 with Theorem 2).
+    r"""Bound :math:`\frac{2\kappa^2C_L}{\lambda\gamma m}` on :math:`\sup\|f_z-f_{\bar z}\|_\infty`.
 
-    Parameters
-    ----------
-    lipschitz, kappa, regularization, n_records, strong_convexity
-        As for :func:`~dplit.erm.stability.lipschitz_stability`.
-
-    Returns
-    -------
-    float
-        :math:`\frac{2\kappa^2C_L}{\lambda\gamma m}\ge\sup\|f_z-f_{\bar z}\|_\infty`.
-
-    Examples
-    --------
-    >>> round(sup_sensitivity(lipschitz=1.0, kappa=1.0, regularization=0.1, n_records=101), 6)
-    0.09901
+    Definition 2 with Theorem 2, as :func:`~dplit.erm.stability.lipschitz_stability`.
     """
     distance = lipschitz_stability(
         lipschitz=lipschitz, regularization=regularization, n_records=n_records, kappa=kappa,
@@ -230,30 +206,13 @@ def noise_scale(
 ) -> float:  # fmt: skip
     r"""Laplace scale of Proposition 1: what Lemma 1 asks for, or the half of it that is printed.
 
-    Parameters
-    ----------
-    epsilon : float
-        Positive.
-    lipschitz, kappa, regularization, n_records, strong_convexity
-        As in :func:`sup_sensitivity`.
-    as_printed : bool, default=False
-        True: the printed density
-        :math:`\frac1\alpha\exp(-\frac{\lambda\gamma m\epsilon|b|}{\kappa^2C_L})`.
+    :math:`\frac{2\kappa^2C_L}{\lambda\gamma m\epsilon}`, with which one answer is epsilon-private.
+    ``as_printed``, by the density :math:`\frac1\alpha\exp(-\frac{\lambda\gamma
+    m\epsilon|b|}{\kappa^2C_L})`, half of it, with which one answer is 2 epsilon-private, and for
+    the hinge loss no better.
 
-    Returns
-    -------
-    float
-        :math:`\frac{2\kappa^2C_L}{\lambda\gamma m\epsilon}`, with which one answer is
-        epsilon-private; as printed half of it, with which one answer is 2 epsilon-private, and for
-        the hinge loss no better.
-
-    Examples
-    --------
-    >>> setting = dict(lipschitz=1.0, kappa=1.0, regularization=0.1, n_records=101)
-    >>> round(noise_scale(epsilon=0.5, **setting), 5)
+    >>> round(noise_scale(epsilon=0.5, lipschitz=1, kappa=1, regularization=0.1, n_records=101), 5)
     0.19802
-    >>> round(noise_scale(epsilon=0.5, as_printed=True, **setting), 5)
-    0.09901
     """
     width = sup_sensitivity(
         lipschitz=lipschitz, kappa=kappa, regularization=regularization, n_records=n_records,
@@ -266,15 +225,9 @@ def noise_scale(
 def hinge_scale(
     *, epsilon: float, kappa: float, regularization: float, n_records: int, as_printed: bool = False
 ) -> float:
-    r"""Laplace scale of the support vector machine of Section 5.2.
+    r"""Laplace scale :math:`\frac{\kappa^2}{\lambda m\epsilon}` of the machine of Section 5.2.
 
-    :math:`\frac{\kappa^2}{\lambda m\epsilon}`; ``as_printed``, by the density of :math:`b_h`, half
-    of it.
-
-    Examples
-    --------
-    >>> round(hinge_scale(epsilon=0.5, kappa=1.0, regularization=0.1, n_records=101), 5)
-    0.19802
+    ``as_printed``, by the density of :math:`b_h`, half of it.
     """
     return noise_scale(
         epsilon=epsilon, lipschitz=1.0, kappa=kappa, regularization=regularization,
@@ -288,31 +241,11 @@ def least_squares_scale(
 ) -> float:  # fmt: skip
     r"""Laplace scale for one answer of regularised least squares (Section 5.1).
 
-    Parameters
-    ----------
-    epsilon, kappa, label_bound, regularization : float
-        Positive; labels are clipped to ``[-label_bound, label_bound]``.
-    n_records : int
-        At least 1.
-    rule : {"sharp", "doubled", "printed"}, default="sharp"
-        "printed": scale :math:`\alpha/2` of the printed density of :math:`b_{ls}`. "doubled": what
-        Lemma 1 asks for with the printed :math:`C_L=2M(\kappa+1)/\sqrt\lambda`. "sharp": kappa
-        times the best stability bound, divided by epsilon.
-
-    Returns
-    -------
-    float
-        "sharp": one answer is epsilon-private for every lambda. "doubled": the same, proved for
-        :math:`\lambda\le1`. "printed": half of "doubled", enough for one answer or not as
-        :func:`printed_least_squares_loss` says.
-
-    Examples
-    --------
-    >>> setting = dict(epsilon=0.5, kappa=1.0, label_bound=1.0, n_records=50)
-    >>> round(least_squares_scale(regularization=0.05, rule="printed", **setting), 3)
-    7.155
-    >>> least_squares_scale(regularization=0.05, **setting) < 3.389
-    True
+    Labels are clipped to ``[-label_bound, label_bound]``. ``"sharp"``: kappa times the best
+    stability bound, divided by epsilon; epsilon-private for every lambda. ``"doubled"``: what Lemma
+    1 asks for with the printed :math:`C_L=2M(\kappa+1)/\sqrt\lambda`; the same, proved for
+    :math:`\lambda\le1`. ``"printed"``: half of that, :math:`\alpha/2` of the density of
+    :math:`b_{ls}`; enough or not as :func:`printed_least_squares_loss` says.
     """
     check_choice("rule", rule, ("printed", "doubled", "sharp"))
     k = check_positive("kappa", kappa)
@@ -330,13 +263,6 @@ def printed_least_squares_loss(*, regularization: float, kappa: float = 1.0) -> 
     :math:`\frac{\sqrt\lambda}{\kappa+1}\max_\theta2\sin\theta\,(1+\kappa\nu\cos\theta)`, the
     supremum over all sample sizes, samples, neighbours and points, approached as m grows; it
     increases with lambda. Up to 1 the printed scale is enough for one answer.
-
-    Examples
-    --------
-    >>> printed_least_squares_loss(regularization=0.25) < 1.0
-    True
-    >>> printed_least_squares_loss(regularization=1.0, kappa=0.3) > 1.5
-    True
     """
     penalty, k = check_positive("regularization", regularization), check_positive("kappa", kappa)
     A = k * fit_norm_factor(regularization=penalty, kappa=k)
@@ -350,11 +276,6 @@ def safe_regularization(*, kappa: float = 1.0) -> float:
 
     There :func:`printed_least_squares_loss` is 1; it lies between :math:`\frac14(1+\frac\kappa2)^2`
     and :math:`\frac14(1+\kappa)^2`, and above it the printed noise fails for large samples.
-
-    Examples
-    --------
-    >>> 0.5625 < safe_regularization() < 1.0
-    True
     """
     k = check_positive("kappa", kappa)
 

@@ -1,8 +1,6 @@
-r"""Release of a whole function: the minimiser plus a Gaussian process with its own kernel.
+"""Release of a whole function: the minimiser plus a Gaussian process with its own kernel.
 
-Two minimisers from neighbouring data sets differ by a function of the space that the kernel spans,
-and that space is the Cameron--Martin space of the Gaussian process with the same kernel. So the
-laws of ``f + sigma G`` and ``g + sigma G`` compare like two normal laws at the distance
+The laws of ``f + sigma G`` and ``g + sigma G`` compare like two normal laws at the distance
 ``||f - g||_K / sigma``, however many points are asked, and in whatever order.
 """
 
@@ -83,9 +81,6 @@ def gamma_deviation(
     r"""Standard deviation of the noise of one prediction on features of norm ``kappa``.
 
     :math:`\kappa\sqrt{d+1}\,\Delta/\epsilon` for the ``dimension`` d.
-
-    >>> gamma_deviation(80, sensitivity=0.01, epsilon=0.5)
-    0.18
     """
     d = check_integer("dimension", dimension)
     scale = check_positive("sensitivity", sensitivity) / check_positive("epsilon", epsilon)
@@ -99,9 +94,6 @@ def gamma_privacy_loss(
 
     ``rate (||released - neighbour|| - ||released - weights||)`` with ``rate = epsilon /
     sensitivity``; ``released`` may have any shape (..., d).
-
-    >>> gamma_privacy_loss([[2.0, 0.0], [0.5, 9.0]], [1.0, 0.0], [0.0, 0.0], rate=0.5).tolist()
-    [0.5, 0.0]
     """
     points = _real_array("released", released)
     here, there = _real_array("weights", weights, 1), _real_array("neighbour", neighbour, 1)
@@ -182,9 +174,6 @@ def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: fl
 
     q is fixed before the first answer; ``sensitivity`` bounds :math:`\|f-g\|_K` over all
     neighbours.
-
-    >>> query_scale(n_queries=1, sensitivity=0.01, epsilon=0.5)
-    0.02
     """
     q = check_integer("n_queries", n_queries)
     point = check_positive("kappa", kappa) * check_positive("sensitivity", sensitivity)
@@ -257,10 +246,7 @@ class QueryOracle(CuratedFunction):
         return np.array([self._answers[key] for key in keys])
 
 
-# What one answer costs in noise under each release, in closed form.
-#
-# A release is judged by the standard deviation of the noise on one prediction, with kappa = 1 and
-# the sensitivity of Theorem 2. No data, no simulation.
+# What one prediction costs in noise (standard deviation) under each release, in closed form.
 
 
 #: No number of answers or features is searched beyond this.
@@ -270,11 +256,10 @@ _LARGEST_COUNT = 2**62
 class ReleaseCosts(NamedTuple):
     """Noise of the releases at one sample size.
 
-    ``sensitivity`` is Theorem 2's; ``printed_scale`` the Laplace scale of the scalar shift, which
-    is private for no epsilon; ``query_scale`` that of one answer; ``gaussian_process`` the standard
-    deviation of any answer of the whole function; ``textbook`` the same with the sufficient
-    condition of Hall, Rinaldo and Wasserman; ``gamma_lengths`` the mean length of gamma-norm noise
-    by dimension.
+    ``sensitivity`` is Theorem 2's; ``printed_scale`` the Laplace scale of the scalar shift, private
+    for no epsilon; ``query_scale`` that of one answer; ``gaussian_process`` the standard deviation
+    of any answer, ``textbook`` by Hall, Rinaldo and Wasserman's sufficient condition;
+    ``gamma_lengths`` the mean length of gamma-norm noise by dimension.
     """
 
     n_records: int
@@ -462,9 +447,6 @@ def distinguishing_power(
     :math:`\sqrt{d^\top(\sigma^2K+\text{floor}^2I)^{-1}d}` with the ``difference`` d of the values
     and the covariance K of the noise for ``sigma`` 1; ``floor`` is the deviation of further
     independent noise.
-
-    >>> round(distinguishing_power([1.0, 1.0], np.eye(2), sigma=2.0), 6)
-    0.707107
     """
     d = _real_array("difference", difference, 1)
     K = _real_array("gram", gram, 2)
@@ -480,9 +462,6 @@ def largest_power(false_positive_rate: ArrayLike, *, mu: float) -> Array:
     r"""Largest true-positive rate of any attack on a mu-Gaussian-DP release.
 
     :math:`\Phi(\Phi^{-1}(\mathrm{FPR})+\mu)` (Dong, Roth and Su 2022, Definition 2.6).
-
-    >>> largest_power([0.0, 0.05, 1.0], mu=1.0).round(4).tolist()
-    [0.0, 0.2595, 1.0]
     """
     rates = _real_array("false_positive_rate", false_positive_rate)
     for rate in (rates.min(), rates.max()):

@@ -1,10 +1,9 @@
 r"""How far the minimiser moves when one record changes: Theorems 1 and 2, printed and sharp.
 
-All bounds are for :math:`\|f_z-f_{\bar z}\|_K`, where z and its neighbour have the same number m of
-records and differ in one. The regulariser is gamma-strongly convex: gamma = 2 for
-:math:`\Omega(f)=\|f\|_K^2`. Throughout the chapter's modules ``regularization`` is lambda,
-``n_records`` m, ``lipschitz`` :math:`C_L`, ``kappa`` :math:`\sup_x\sqrt{K(x,x)}`,
-``strong_convexity`` gamma and ``label_bound`` M: labels outside have been clipped.
+Bounds on :math:`\|f_z-f_{\bar z}\|_K` for m records of which one differs. In the chapter's modules
+``regularization`` is lambda, ``n_records`` m, ``lipschitz`` :math:`C_L`, ``kappa``
+:math:`\sup_x\sqrt{K(x,x)}`, ``strong_convexity`` gamma (2 for :math:`\|f\|_K^2`), ``label_bound``
+M, to which labels are clipped.
 """
 
 from __future__ import annotations
@@ -21,19 +20,29 @@ from scipy.optimize import minimize
 from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.erm.losses import _check_gram, _check_targets, _real_array, lipschitz_constant
 
-# All replacements of one record in kernel ridge regression, from a single factorisation.
-#
-# The fit f minimises :math:`\frac1m\sum_i(f(x_i)-y_i)^2+\lambda\|f\|_K^2`. To delete a record or to
-# put another in its place changes the normal equations by rank one or two, so that the distances of
-# all neighbouring fits cost no more than one fit and a few matrix products.
+__all__ = [
+    "RidgeNeighbours",
+    "bounded_stability",
+    "far_pair",
+    "fit_norm_factor",
+    "hamming_distance",
+    "least_squares_lipschitz",
+    "least_squares_stability",
+    "lipschitz_deletion",
+    "lipschitz_stability",
+    "loss_bound",
+    "mirror_distance",
+    "pair_distance",
+    "sharper_from",
+]
+
+
+# All replacements of one record in kernel ridge regression, from a single factorisation: they
+# change the normal equations by rank one or two, at the cost of a few matrix products.
 
 
 class _WorstReplacement(NamedTuple):
-    """The replacement that moves a fit most.
-
-    ``distance`` of the two fits in the space; record ``removed`` of the sample gives way to
-    candidate ``added``, which brings ``label``.
-    """
+    """The replacement that moves a fit most: candidate ``added`` with ``label`` for ``removed``."""
 
     distance: float
     removed: int
@@ -46,11 +55,6 @@ class RidgeNeighbours:
 
     ``gram`` is the Gram matrix of the sample, ``coefficients`` and ``predictions`` are those of its
     fit :math:`f=\sum_ic_iK_{x_i}`. All distances are measured in the space.
-
-    >>> near = RidgeNeighbours(np.eye(2), [1.0, 0.0], regularization=0.5)
-    >>> near.replacement_distances([[0.0], [0.0]], [0.0], [1.0])
-    array([[0.5],
-           [0. ]])
     """
 
     def __init__(self, gram: ArrayLike, y: ArrayLike, *, regularization: float) -> None:
@@ -121,10 +125,8 @@ class RidgeNeighbours:
         return best
 
 
-# Stability of regularised least squares: the paper's constant and three sharper ones.
-#
-# Records have :math:`\sqrt{K(x,x)}\le\kappa` and :math:`|y|\le M`; the fit minimises
-# :math:`\frac1m\sum_i(f(x_i)-y_i)^2+\lambda\|f\|_K^2`, and one of m records is replaced.
+# Stability of regularised least squares, :math:`\frac1m\sum_i(f(x_i)-y_i)^2+\lambda\|f\|_K^2`: the
+# paper's constant and three sharper ones.
 
 
 _LipschitzVersion = Literal["printed", "argument", "sharp"]
@@ -133,9 +135,8 @@ _StabilityVersion = Literal["printed", "argument", "lipschitz", "triangle", "sha
 
 
 class _LeastSquaresPair(NamedTuple):
-    """Two neighbouring samples for the linear kernel on the plane.
-
-    They share the first m - 1 of m + 1 records; one has the last but one, the other the last.
+    """Two neighbours on the plane, each of the first m - 1 of m + 1 records and one of the last
+    two.
     """
 
     points: Array
@@ -148,9 +149,6 @@ def fit_norm_factor(*, regularization: float, kappa: float = 1.0) -> float:
     :math:`1/(2\sqrt\lambda)` if :math:`\lambda\le\kappa^2`, else :math:`\kappa/(\kappa^2+\lambda)`;
     the paper uses :math:`1/\sqrt\lambda`. Equal records of size :math:`\min(\sqrt\lambda,\kappa)`
     attain it.
-
-    >>> fit_norm_factor(regularization=0.25)
-    1.0
     """
     penalty, radius = (
         check_positive("regularization", regularization),
@@ -169,10 +167,6 @@ def least_squares_lipschitz(
     ``"printed"`` :math:`2M(\kappa+1)/\sqrt\lambda`, right for :math:`\lambda\le1`; ``"argument"``,
     what its derivation gives, :math:`2M(1+\kappa/\sqrt\lambda)`; ``"sharp"``
     :math:`2M(1+\kappa\nu)`.
-
-    >>> [least_squares_lipschitz(regularization=4.0, label_bound=1.0, version=v)
-    ...  for v in ("printed", "argument", "sharp")]
-    [2.0, 3.0, 2.4]
     """
     check_choice("version", version, get_args(_LipschitzVersion))
     nu = fit_norm_factor(regularization=regularization, kappa=kappa)
@@ -184,9 +178,8 @@ def least_squares_lipschitz(
 
 
 def _largest_turn(penalty: float, kappa: float, norm: float) -> float:
-    """Maximum over k in [0, 1] of 2 kappa sqrt(k) (1 + kappa norm sqrt(1 - k)) / (penalty + k').
-
-    With x = sqrt(1 - k) the stationary points are roots of a cubic; k' is kappa^2 k.
+    """Maximum over k in [0, 1] of 2 kappa sqrt(k) (1 + kappa norm sqrt(1 - k)) / (penalty + kappa^2
+    k): with x = sqrt(1 - k) the stationary points are roots of a cubic.
     """
     A, square = kappa * norm, kappa**2
     # derivative of (1 - x^2)(1 + A x)^2 / (P - s x^2)^2, P = penalty + s, divided by (1 + A x)
@@ -242,9 +235,6 @@ def mirror_distance(
 
     The m - 1 common records sit at ``radius`` on the first axis, the swapped ones are
     :math:`\kappa(-\cos t,\pm\sin t)` for the angle t; all labels are M.
-
-    >>> round(mirror_distance(0.0, 1.5707963, regularization=1.0, n_records=1, label_bound=1.0), 6)
-    1.0
     """
     p, q = kappa * math.sin(angle), kappa * math.cos(angle)
     penalty, mass = regularization * n_records, (n_records - 1) * radius
@@ -256,13 +246,8 @@ def mirror_distance(
 def _mirror_pair(
     *, regularization: float, n_records: int, label_bound: float, kappa: float = 1.0
 ) -> _LeastSquaresPair:
-    r"""The worst swap of mirror images beside a cluster: radius and angle maximise its distance.
-
-    As :math:`\lambda m` grows it attains :func:`least_squares_stability`.
-
-    >>> pair = _mirror_pair(regularization=1.0, n_records=1, label_bound=2.0)
-    >>> pair.labels
-    array([2., 2.])
+    r"""The worst swap of mirror images beside a cluster; as :math:`\lambda m` grows it attains
+    :func:`least_squares_stability`.
     """
     m, M = check_integer("n_records", n_records), check_positive("label_bound", label_bound)
     penalty, size = check_positive("regularization", regularization), check_positive("kappa", kappa)
@@ -292,9 +277,6 @@ def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> _Leas
 
     The fits are :math:`2M\kappa/(\lambda m+\kappa^2)` apart: above the printed bound for large
     lambda.
-
-    >>> far_pair(n_records=1, label_bound=1.0).labels
-    array([ 1., -1.])
     """
     m, M = check_integer("n_records", n_records), check_positive("label_bound", label_bound)
     points = np.zeros((m + 1, 2))
@@ -305,11 +287,7 @@ def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> _Leas
 
 
 def pair_distance(pair: _LeastSquaresPair, *, regularization: float) -> float:
-    """Fit both samples of a pair by the normal equations and return the distance of the fits.
-
-    >>> pair_distance(far_pair(n_records=1, label_bound=1.0), regularization=9.0)
-    0.2
-    """
+    """Fit both samples of a pair by the normal equations and return the distance of the fits."""
     m = len(pair.labels) - 1
     penalty = check_positive("regularization", regularization) * m
     fits = []
@@ -327,11 +305,7 @@ _CONSTANTS = {"printed": 16.0, "sharp": 2.0, "signed": 4.0}
 
 
 def hamming_distance(first: object, second: object) -> int:
-    """Count the positions at which two samples of the same size differ; neighbours have distance 1.
-
-    >>> hamming_distance([(0, 1), (2, 1)], [(0, 1), (2, -1)])
-    1
-    """
+    """Number of positions at which two samples of the same size differ; 1 for neighbours."""
     one, two = list(first), list(second)  # type: ignore[call-overload]
     if len(one) != len(two):
         raise ValueError(
@@ -348,9 +322,6 @@ def bounded_stability(
 
     :math:`\sqrt{cB/(\lambda\gamma m)}` with the ``bound`` B. The constant c is 16 as ``"printed"``,
     2 (``"sharp"``) for losses in [0, B] and 4 (``"signed"``) for losses in [-B, B].
-
-    >>> bounded_stability(bound=2.0, regularization=0.1, n_records=5)
-    2.0
     """
     check_choice("version", version, get_args(_BoundedVersion))
     B = check_positive("bound", bound)
@@ -391,9 +362,6 @@ def lipschitz_stability(
     r"""Theorem 2, for the replacement of one record: :math:`2\kappa C_L/(\lambda\gamma m)`.
 
     Hinge and pinball loss attain it.
-
-    >>> lipschitz_stability(lipschitz=1.0, regularization=0.1, n_records=400)
-    0.025
     """
     return 2.0 * lipschitz_deletion(
         lipschitz=lipschitz, regularization=regularization, n_records=n_records, kappa=kappa,
@@ -408,9 +376,6 @@ def lipschitz_deletion(
     r"""Theorem 2 for the deletion of one of m records, with :math:`\lambda m` held fixed.
 
     :math:`\kappa C_L/(\lambda\gamma m)`: half of the bound for a replacement.
-
-    >>> lipschitz_deletion(lipschitz=1.0, regularization=0.5, n_records=1)
-    1.0
     """
     slope = check_positive("lipschitz", lipschitz) * check_positive("kappa", kappa)
     modulus = check_positive("regularization", regularization) * check_positive(
@@ -426,9 +391,6 @@ def sharper_from(
     r"""Sample size above which Theorem 2 gives a smaller bound than Theorem 1, not rounded.
 
     :math:`4\kappa^2C_L^2/(cB\lambda\gamma)` with the constant c of Theorem 1 in this version.
-
-    >>> sharper_from(lipschitz=1.0, bound=2.0, regularization=0.25)
-    0.25
     """
     check_choice("version", version, get_args(_BoundedVersion))
     slope = check_positive("lipschitz", lipschitz) * check_positive("kappa", kappa)

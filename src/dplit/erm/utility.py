@@ -1,9 +1,7 @@
-r"""The error of a released predictor in four parts, and a bound for each.
+r"""The error of a released predictor, a bound for each part and exact expectations.
 
-.. math:: \mathcal E(f_{z,A})-\mathcal E(f_\rho)\le R_1+R_2+S+D(\lambda)
-
-generalisation, price of the noise, sample error, approximation error. On a finite population all
-four are sums, and the expectation over Laplace noise is exact.
+:math:`\mathcal E(f_{z,A})-\mathcal E(f_\rho)\le R_1+R_2+S+D(\lambda)`: generalisation, price of the
+noise, sample error, approximation error.
 """
 
 from __future__ import annotations
@@ -28,9 +26,33 @@ from dplit._checks import (
 from dplit.erm.losses import _real_array
 from dplit.erm.stability import lipschitz_stability
 
-# Expected losses of a prediction that is shifted by Laplace noise, in closed form.
-#
-# The noise is independent of the data, so no simulation is needed: its expectation is exact.
+__all__ = [
+    "coin_decomposition",
+    "coin_tail",
+    "draw_subset",
+    "error_decomposition",
+    "exact_gap",
+    "expected_loss_laplace",
+    "generalization_bound",
+    "hoeffding_bound",
+    "inclusion_probability",
+    "mean_coin_error",
+    "noise_error_bound",
+    "printed_threshold",
+    "privacy_generalization",
+    "random_mechanism",
+    "response_gap",
+    "response_mechanism",
+    "sample_error_bound",
+    "slope_range",
+    "stability_generalization",
+    "subset_gap",
+    "subset_mechanism",
+    "wrong_sign_probability",
+]
+
+
+# Expected losses of a prediction that is shifted by independent Laplace noise, in closed form.
 
 
 _CLOSED = ("squared", "hinge", "pinball", "absolute")
@@ -85,9 +107,6 @@ def wrong_sign_probability(predictions: ArrayLike, y: ArrayLike, *, scale: float
 
     :math:`\frac12e^{-yt/s}` for :math:`yt\ge0`, else :math:`1-\frac12e^{yt/s}`; without noise a
     prediction of 0 counts one half.
-
-    >>> wrong_sign_probability([0.0, 1.0], [1, 1], scale=1.0).round(4)
-    array([0.5   , 0.1839])
     """
     s = check_nonnegative("scale", scale)
     t, targets = _broadcast(predictions, y)
@@ -101,11 +120,7 @@ def wrong_sign_probability(predictions: ArrayLike, y: ArrayLike, *, scale: float
 
 
 def slope_range(loss: str) -> float:
-    """Width of the interval in which the slopes of a loss lie, whatever the target.
-
-    >>> slope_range("hinge")
-    1.0
-    """
+    """Width of the interval in which the slopes of a loss lie, whatever the target (hinge: 1)."""
     check_choice("loss", loss, ("hinge", "logistic", "pinball", "absolute"))
     return 2.0 if loss == "absolute" else 1.0
 
@@ -115,9 +130,6 @@ def noise_error_bound(*, scale: float, lipschitz: float, width: float | None = N
 
     :math:`\frac\omega2s` with the ``width`` :math:`\omega` of the range of slopes, at most
     :math:`2C_L`; without one :math:`C_Ls`, as in the proof of Proposition 3. A kink attains it.
-
-    >>> noise_error_bound(scale=0.2, lipschitz=1.0, width=slope_range("hinge"))
-    0.1
     """
     s, constant = check_positive("scale", scale), check_positive("lipschitz", lipschitz)
     omega = 2.0 * constant if width is None else check_positive("width", width)
@@ -165,11 +177,6 @@ def error_decomposition(
     ``target`` are the predictions of :math:`f_z,f_\lambda,f_\rho`, ``penalties`` are
     :math:`\lambda\Omega` of the first two. ``shift`` is noise that was added to :math:`f_z`,
     ``scale`` that of further Laplace noise over which the parts are averaged.
-
-    >>> parts = error_decomposition("hinge", y=[1, -1], population=[0.9, 0.1], empirical=[1, 0],
-    ...     fitted=[0.5, 0.5], stepping=[1, 1], target=[1, 1], penalties=(0.125, 0.5))
-    >>> [round(part, 3) for part in parts]
-    [0.1, 0.0, -0.2, 0.5, 0.4, 0.0]
     """
     targets = _real_array("y", y, 1)
     n = len(targets)
@@ -203,10 +210,6 @@ def coin_decomposition(
     K = 1, so f is a number; with the share :math:`\bar p` of positive labels
     :math:`f_z=\operatorname{clip}\bigl((2\bar p-1)/(2\lambda),-1,1\bigr)`. The stepping stone is
     the minimiser of the regularised population risk, ``probability`` that of the label +1.
-
-    >>> parts = coin_decomposition(20, regularization=0.2, probability=0.8, scale=0.1)
-    >>> round(parts.generalization, 4), abs(parts.sample) < 1e-14
-    (0.0123, True)
     """
     m, penalty = (
         check_integer("n_records", n_records),
@@ -239,10 +242,6 @@ def privacy_generalization(
     With ``baseline`` :math:`G_0=B_0+\lambda\Omega(0)` and ``noise_error`` :math:`\mathbb ER_2`: as
     printed :math:`4\epsilon G_0+2\epsilon\,\mathbb ER_2`, by its proof
     :math:`2\epsilon(G_0+\mathbb ER_2)`, sharp :math:`(e^\epsilon-1)(G_0+\mathbb ER_2)`.
-
-    >>> [round(privacy_generalization(epsilon=0.5, baseline=1.0, noise_error=0.1, version=v), 3)
-    ...  for v in ("printed", "proof", "sharp")]
-    [2.1, 1.1, 0.714]
     """
     eps = check_positive("epsilon", epsilon)
     base, price = (
@@ -262,9 +261,6 @@ def stability_generalization(
     r"""Bound on :math:`\mathbb ER_1` by stability, for any noise that is independent of the data.
 
     :math:`2\kappa^2C_L^2/(\lambda\gamma m)`: Theorem 2, times the size of a slope.
-
-    >>> stability_generalization(lipschitz=1.0, regularization=0.1, n_records=100)
-    0.1
     """
     distance = lipschitz_stability(
         lipschitz=lipschitz, regularization=regularization, n_records=n_records, kappa=kappa,
@@ -273,10 +269,9 @@ def stability_generalization(
     return lipschitz * kappa * distance
 
 
-# Privacy controls the gap between the mean on the sample and the mean on new records.
-#
-# The paper bounds both signs of the gap by :math:`2G\epsilon`. Its proof gives
-# :math:`(1-e^{-\epsilon})G` and :math:`(e^\epsilon-1)G`, which the mechanisms further down attain.
+# Privacy controls the gap between the mean on the sample and the mean on new records: by
+# :math:`2G\epsilon` as printed; :math:`(1-e^{-\epsilon})G` and :math:`(e^\epsilon-1)G` follow from
+# the proof.
 
 
 #: "over": the mean on the sample is the larger one; "under": the mean on new records is.
@@ -288,9 +283,9 @@ _SIDES = ("over", "under")
 class _Gap(NamedTuple):
     r"""Exact means of a mechanism, and its exact privacy.
 
-    ``sample`` is :math:`\mathbb E\frac1m\sum_ig_{z,A}(z_i)`, the smallest possible G,
-    ``population`` :math:`\mathbb E\int g_{z,A}\,d\rho`, ``epsilon`` the largest absolute log-ratio
-    of two output probabilities over all neighbours.
+    ``sample`` is :math:`\mathbb E\frac1m\sum_ig_{z,A}(z_i)`, ``population``
+    :math:`\mathbb E\int g_{z,A}\,d\rho`, ``epsilon`` the largest absolute log-ratio of two output
+    probabilities over all neighbours.
     """
 
     sample: float
@@ -375,10 +370,8 @@ def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = 
     return _Gap(sample, population, largest)
 
 
-# Private mechanisms small enough to enumerate, two of which attain the constants of Theorem 3.
-#
-# Randomised response does so for one record, the subset mechanism for any number of records, both
-# in the limit of a large domain.
+# Private mechanisms small enough to enumerate. In the limit of a large domain randomised response
+# (one record) and the subset mechanism (any number) attain the constants of Theorem 3.
 
 
 #: Largest number of data sets times outputs that is enumerated.
@@ -396,9 +389,6 @@ def response_gap(k: int, *, epsilon: float, side: _Side = "over") -> float:
 
     :math:`(1-\frac1k)(1-e^{-\epsilon})` for :math:`g=1\{\cdot=\text{answer}\}`; on the side
     ``"under"``, with :math:`e^{-\epsilon}` in the place of :math:`e^\epsilon`, its counterpart.
-
-    >>> round(response_gap(2, epsilon=0.5), 4), round(response_gap(2, epsilon=0.5, side="under"), 4)
-    (0.1967, 0.3244)
     """
     values = check_integer("k", k, minimum=2)
     return (1.0 - 1.0 / values) * abs(math.expm1(-_weight(epsilon, side)))
@@ -408,9 +398,6 @@ def inclusion_probability(p: float, *, epsilon: float, side: _Side = "over") -> 
     r"""Probability with which the subset mechanism includes an element that the data contain.
 
     Others enter with probability ``p``; its odds are :math:`e^{\pm\epsilon}` times theirs.
-
-    >>> round(inclusion_probability(0.5, epsilon=1.0), 4)
-    0.7311
     """
     share = check_probability("p", p)
     factor = math.exp(_weight(epsilon, side))
@@ -418,23 +405,14 @@ def inclusion_probability(p: float, *, epsilon: float, side: _Side = "over") -> 
 
 
 def subset_gap(k: int, m: int, p: float, *, epsilon: float, side: _Side = "over") -> float:
-    r"""Relative gap of the subset mechanism, :math:`(1-\frac1k)^m(1-p)(1-e^{-\epsilon})`.
-
-    >>> round(subset_gap(10**5, 100, 1e-3, epsilon=0.5), 4)
-    0.3927
-    """
+    r"""Relative gap of the subset mechanism, :math:`(1-\frac1k)^m(1-p)(1-e^{-\epsilon})`."""
     fresh = (1.0 - 1.0 / check_integer("k", k, minimum=2)) ** check_integer("m", m)
     rest = 1.0 - check_probability("p", p)
     return fresh * rest * abs(math.expm1(-_weight(epsilon, side)))
 
 
 def response_mechanism(k: int, *, epsilon: float, side: _Side = "over") -> tuple[Array, Array]:
-    """Table of k-ary randomised response on one record, as :func:`exact_gap` takes it.
-
-    >>> law, values = response_mechanism(3, epsilon=1.0)
-    >>> round(float(law[0, 0] / law[1, 0]), 4)
-    2.7183
-    """
+    """Table of k-ary randomised response on one record, as :func:`exact_gap` takes it."""
     odds = np.ones((check_integer("k", k, minimum=2),) * 2)
     np.fill_diagonal(odds, math.exp(_weight(epsilon, side)))
     return odds / odds.sum(axis=1, keepdims=True), np.eye(k)
@@ -446,10 +424,6 @@ def subset_mechanism(
     """Table of the mechanism that releases a random subset of the domain.
 
     Columns are the subsets, coded by their bits; exactly epsilon-private.
-
-    >>> law, values = subset_mechanism(2, 1, 0.5, epsilon=1.0)
-    >>> law.shape, values.shape
-    ((2, 4), (4, 2))
     """
     size, count = check_integer("k", k, minimum=2), check_integer("m", m)
     if size > 20 or size**count * 2**size > _LARGEST:
@@ -470,10 +444,6 @@ def random_mechanism(
     """Table of a private mechanism without structure, with heavy-tailed nonnegative values.
 
     An exponential mechanism with independent scores in [0, 1] and absolute Cauchy values: no bound.
-
-    >>> law, values = random_mechanism(3, 2, 4, epsilon=1.0, rng=np.random.default_rng(0))
-    >>> exact_gap(law, values).epsilon <= 1.0
-    True
     """
     rows = check_integer("k", k, minimum=2) ** check_integer("m", m)
     columns = check_integer("n_outputs", n_outputs)
@@ -486,11 +456,7 @@ def draw_subset(
     data: ArrayLike, k: int, p: float, *, epsilon: float, rng: np.random.Generator,
     side: _Side = "over",
 ) -> NDArray[np.bool_]:  # fmt: skip
-    """Draw which of k elements the subset mechanism releases, for records in 0, ..., k - 1.
-
-    >>> draw_subset([0, 1], 3, 0.5, epsilon=1.0, rng=np.random.default_rng(0)).shape
-    (3,)
-    """
+    """Draw which of k elements the subset mechanism releases, for records in 0, ..., k - 1."""
     records = np.asarray(check_finite_array("data", data, ndim=1))
     size = check_integer("k", k, minimum=2)
     if records.dtype.kind not in "iu" or records.min() < 0 or records.max() >= size:
@@ -500,9 +466,7 @@ def draw_subset(
     return rng.random(size) < share
 
 
-# Hoeffding's inequality and the sample error, beside exact laws of fair coins.
-#
-# The sample error :math:`S=\mathcal E_z(f_\lambda)-\mathcal E(f_\lambda)` is a centred mean, since
+# Hoeffding's inequality, exact laws of fair coins, and the sample error, a centred mean since
 # :math:`f_\lambda` is fixed before the sample.
 
 
@@ -510,20 +474,13 @@ def hoeffding_bound(deviation: float, *, n_records: int, radius: float) -> float
     r"""Lemma 2: bound on the probability of a deviation of at least t to either side.
 
     :math:`2e^{-mt^2/(2\Xi^2)}` with the ``radius`` :math:`\Xi\ge|\xi-\mathbb E\xi|`.
-
-    >>> round(hoeffding_bound(0.3, n_records=50, radius=1.0), 4)
-    0.2108
     """
     t, r = check_positive("deviation", deviation), check_positive("radius", radius)
     return 2.0 * math.exp(-check_integer("n_records", n_records) * t * t / (2.0 * r * r))
 
 
 def coin_tail(deviation: float, *, n_records: int) -> float:
-    """Exact probability that the mean of m fair signs is at least t away from 0; its radius is 1.
-
-    >>> coin_tail(1.0, n_records=3)
-    0.25
-    """
+    """Exact probability that the mean of m fair signs (radius 1) is at least t away from 0."""
     t, m = check_positive("deviation", deviation), check_integer("n_records", n_records)
     least = math.ceil(m * (1.0 + t) / 2.0 - 1e-9)  # positive signs in the upper tail
     return 2.0 * float(binom.sf(least - 1, m, 0.5))
@@ -536,9 +493,6 @@ def sample_error_bound(
 
     ``"printed"`` :math:`2\sqrt{2\pi}B_\rho/\sqrt m`, stated for :math:`\mathbb ES`, which is 0;
     ``"variance"`` :math:`B_\rho/(2\sqrt m)`, a standard deviation.
-
-    >>> sample_error_bound(n_records=400, loss_bound=1.0)
-    0.025
     """
     root = math.sqrt(check_integer("n_records", n_records))
     check_choice("version", version, ("printed", "variance"))

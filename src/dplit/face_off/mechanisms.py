@@ -1,7 +1,6 @@
 """The mechanisms that are compared: one name, one estimator, what it is told, what it releases.
 
-All of them guarantee (epsilon, delta) for replacing one record when they are asked for
-``replace_one``; some can also hide how many records there are (``add_remove``). The two estimators
+All can guarantee (epsilon, delta) under ``replace_one``, some under ``add_remove``. The estimators
 of random projections are left out: they protect entries and treat responses as public.
 """
 

@@ -1,9 +1,8 @@
 """A reader's table: public facts that its owner states, and records encoded by these alone.
 
-A record is what the rules of CSV read as one row, or a row of a Parquet file. The names of the
-columns are public. No value of a record can raise an error, drop a row or change how another row is
-read: what is no number is filled, what lies outside its bounds is clipped, and what is no stated
-category counts as the first one.
+Names of columns are public. No value of a record can raise an error, drop a row or change how
+another is read: what is no number is filled, what is out of bounds clipped, what is no stated
+category counts as the first.
 """
 
 from __future__ import annotations

@@ -37,10 +37,7 @@ _Map = HadamardProjection | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _CompressedLearner:
-    """Weights in both spaces, the public map between them, and the guarantee.
-
-    ``coef`` (d,) is for records as they are, ``compressed_coef`` (k,) for projected ones.
-    """
+    """Weights for records as they are (d,) and projected (k,), the public map, the guarantee."""
 
     coef: Array
     compressed_coef: Array
@@ -55,8 +52,6 @@ def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: flo
     :math:`\epsilon m\log(m/\beta)/(\log^{3/2}(1/\delta)\log(1/\beta))`; a radical on
     :math:`\log(m/\beta)` may be lost in the text at hand.
 
-    Examples
-    --------
     >>> printed_dimension(n_samples=10_000, epsilon=1.0, delta=1e-6, beta=0.05)
     793
     """
@@ -69,13 +64,7 @@ def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: flo
 def _draw_projection(
     n_features: int, n_components: int, *, kind: _Projection, rng: np.random.Generator
 ) -> _Map:
-    """Draw the public map from d to k <= d dimensions: ``fast`` (Hadamard) or ``sign`` (dense).
-
-    Examples
-    --------
-    >>> _draw_projection(6, 4, kind="sign", rng=np.random.default_rng(0)).shape
-    (4, 6)
-    """
+    """Draw the public map from d to k <= d dimensions: ``fast`` (Hadamard) or ``sign`` (dense)."""
     d, k = check_integer("n_features", n_features), check_integer("n_components", n_components)
     if k > d:
         raise ValueError(
@@ -87,26 +76,14 @@ def _draw_projection(
 
 
 def compress(X: ArrayLike, projection: _Map) -> Array:
-    """Projected records (n, k), not clipped.
-
-    Examples
-    --------
-    >>> compress([[1.0, 2.0]], np.array([[0.5, 0.5]])).tolist()
-    [[1.5]]
-    """
+    """Projected records (n, k), not clipped."""
     if isinstance(projection, HadamardProjection):
         return projection.transform(X)
     return np.asarray(check_finite_array("X", X, ndim=2) @ projection.T)
 
 
 def expand(weights: ArrayLike, projection: _Map) -> Array:
-    r"""Weights :math:`\Phi^\top\tilde w`, of shape (d,) or (n, d), for records as they are.
-
-    Examples
-    --------
-    >>> expand([2.0], np.array([[0.5, 0.5]])).tolist()
-    [1.0, 1.0]
-    """
+    r"""Weights :math:`\Phi^\top\tilde w`, of shape (d,) or (n, d), for records as they are."""
     if isinstance(projection, HadamardProjection):
         return projection.adjoint(weights)
     return np.asarray(np.asarray(weights) @ projection)
@@ -118,42 +95,13 @@ def _learn_weights(
     inflation: float = 2.0, n_steps: int | None = 100, beta: float = 0.05, n_draws: int = 1,
     runs: int = 1,
 ) -> Array:  # fmt: skip
-    r"""Steps 3 and 4 of Algorithm 2 on projected records: clip, and learn in the larger ball.
-
-    Parameters
-    ----------
-    Z, y : array_like of shape (m, k) and (m,)
-        Projected records or random features, and labels -1 and 1; rows longer than
-        ``inflation * data_norm`` are scaled back to it, whatever the projection did.
-    margin, radius, data_norm : float
-        Margin, norm of the comparator and norm of the records *before* projection.
-    epsilon, delta : float
-        Budget of each draw, under replacement of one record.
-    rng : numpy.random.Generator
-        Source of the noise: floating-point research noise, not a release.
-    solver : {"noisy_gradient", "phased"}
-        Projected noisy gradient descent, or Algorithm 4 with a permutation.
-    inflation : float, default=2.0
-        Factor s >= 1 on both lengths: noise against signal grows as its square. At s = 1 a map
-        that distorts lengths and products by :math:`\xi` leaves of the margin :math:`\rho`
-        :math:`(\rho-\xi\Lambda r)/(1+\xi)`, without a price in noise.
-    n_steps : int or None, default=100
-        Of the descent; None: ``_balanced_steps``.
-    n_draws, runs : int, default=1
-        Independent draws of the descent's noise; calls on the same records that share the budget.
-
-    Returns
-    -------
-    ndarray of shape (n_draws, k)
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> y = np.repeat([1.0, -1.0], 1000)
-    >>> weights = _learn_weights(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0, data_norm=1.0,
-    ...     epsilon=4.0, delta=1e-6, rng=stream(0, "example", "noise"))
-    >>> weights.shape
-    (1, 2)
+    r"""Steps 3 and 4 of Algorithm 2 on projected records or random features ``Z``: clip, and learn
+    in the larger ball; weights (n_draws, k). ``radius`` and ``data_norm`` are those *before*
+    projection. Both grow by the factor ``inflation`` s >= 1, and so the noise against the signal by
+    its square. At s = 1 a map that distorts lengths and products by :math:`\xi` leaves of the
+    margin :math:`(\rho-\xi\Lambda r)/(1+\xi)`, without a price in noise. ``epsilon, delta`` is the
+    budget of each draw under replacement of one record, ``runs`` the number of calls on the same
+    records that share it. ``n_steps=None`` is ``_balanced_steps``.
     """
     rho, size, norm = _check_geometry(margin, radius, data_norm)
     check_choice("solver", solver, get_args(_Solver))
@@ -190,19 +138,9 @@ def compressed_learner(
 ) -> _CompressedLearner:  # fmt: skip
     """Algorithm 2: a private linear classifier through a random projection (Theorem 3.2).
 
-    The map comes from ``public_rng``, the noise from another stream; the rest as in
-    ``_learn_weights``. (epsilon, delta)-private under replacement of one record.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> y = np.repeat([1.0, -1.0], 2000)
-    >>> X = y[:, None] * np.full(64, 0.125)
-    >>> model = compressed_learner(X, y, margin=0.5, radius=1.0, data_norm=1.0, n_components=16,
-    ...     epsilon=1.0, delta=1e-6, public_rng=stream(0, "example", "public"),
-    ...     rng=stream(0, "example", "noise"))
-    >>> bool(np.all(np.sign(X @ model.coef) == y))
-    True
+    (epsilon, delta)-private under replacement of one record. The map comes from ``public_rng``, the
+    noise from another stream; ``inflation`` s enlarges ball and clipping, ``beta`` is Algorithm 4's
+    ("phased").
     """
     rows, labels = _clipped_records(X, y, data_norm)
     if public_rng is rng:
@@ -236,26 +174,15 @@ def jl_distortion(*, n_components: int, n_samples: int, beta: float) -> float:
 
     The root in (0, 1] of :math:`(5m+1)e^{-k(\eta^2/4-\eta^3/6)}=\beta`; infinity where there is
     none.
-
-    Examples
-    --------
-    >>> round(jl_distortion(n_components=390, n_samples=1000, beta=0.05 / 3), 3)
-    0.425
     """
     k, events = check_integer("n_components", n_components), margin_events(n_samples)
     return float(_distortion(math.log(events / check_probability("beta", beta)) / k))
 
 
 def _distortion(exponent: ArrayLike) -> Array:
-    r"""Root in [0, 1] of :math:`\eta^2/4-\eta^3/6=c`, infinity for c above 1/12.
-
-    In the third of an angle, :math:`\eta=2\sin t\sin(2\pi/3-t)` with
-    :math:`\sin 3t=\sqrt{12c}`, which loses no digit for small c.
-
-    Examples
-    --------
-    >>> _distortion([1 / 12, 0.1]).round(12).tolist()
-    [1.0, inf]
+    r"""Root of :math:`\eta^2/4-\eta^3/6=c` in [0, 1], infinity for c above 1/12. In the third of an
+    angle, :math:`\eta=2\sin t\sin(2\pi/3-t)`, :math:`\sin 3t=\sqrt{12c}`, no digit is lost for
+    small c.
     """
     c = np.asarray(exponent, dtype=float)
     third = np.arcsin(np.sqrt(np.minimum(12.0 * c, 1.0))) / 3.0
@@ -269,16 +196,9 @@ def margin_slack(
 ) -> _MarginSlack:  # fmt: skip
     r"""Explicit slack of Algorithm 2 with noisy full-batch descent, our constants, and its terms.
 
-    :math:`\frac\eta a+\frac{s^2}a\big(\frac1{\sqrt T}+\frac{2\sqrt k}{m\mu}\big)+
-    \frac{2s^2}{a\sqrt m}+\sqrt{\frac{\log(3/\beta)}{2m}}`, :math:`s^2=1+\eta` from
+    :math:`\frac\eta a+\frac{s^2}a\big(\frac1{\sqrt{T}}+\frac{2\sqrt{k}}{m\mu}\big)+
+    \frac{2s^2}{a\sqrt{m}}+\sqrt{\frac{\log(3/\beta)}{2m}}`, :math:`s^2=1+\eta` from
     :func:`jl_distortion` at :math:`\beta/3`; ``n_steps=None`` is the limit of many.
-
-    Examples
-    --------
-    >>> terms = margin_slack(normalized_margin=0.3, n_samples=10_000, n_components=9620, mu=0.2367,
-    ...     beta=0.05)
-    >>> round(terms.total, 3), round(terms.projection, 3), round(terms.privacy, 3)
-    (0.655, 0.27, 0.299)
     """
     a = check_probability("normalized_margin", normalized_margin, one=True)
     m, level = check_integer("n_samples", n_samples), check_positive("mu", mu, infinite=True)
@@ -297,10 +217,8 @@ def best_slack(
     *, normalized_margin: float, n_samples: int, mu: float, beta: float,
     n_steps: int | None = None,
 ) -> _MarginSlack:  # fmt: skip
-    r"""The slack at the projected dimension that minimises it.
+    """The slack at the projected dimension that minimises it.
 
-    Examples
-    --------
     >>> best = best_slack(normalized_margin=0.3, n_samples=1000, mu=0.2367, beta=0.05)
     >>> round(best.total, 3)
     2.234
@@ -329,26 +247,14 @@ def best_slack(
 
 
 def plain_slack(*, normalized_margin: float, n_samples: int, beta: float) -> float:
-    r"""Slack :math:`\frac2{a\sqrt m}+\sqrt{\log(1/\beta)/(2m)}` without privacy or projection.
-
-    Examples
-    --------
-    >>> round(plain_slack(normalized_margin=0.3, n_samples=1000, beta=0.05), 3)
-    0.25
-    """
+    r"""Slack :math:`\frac2{a\sqrt m}+\sqrt{\log(1/\beta)/(2m)}` without privacy or projection."""
     a = check_probability("normalized_margin", normalized_margin, one=True)
     m, beta = check_integer("n_samples", n_samples), check_probability("beta", beta)
     return 2.0 / (a * math.sqrt(m)) + math.sqrt(math.log(1.0 / beta) / (2.0 * m))
 
 
 def vacuous_below(*, normalized_margin: float, mu: float, beta: float) -> int:
-    """Smallest number of records at which the best slack is below 1.
-
-    Examples
-    --------
-    >>> 4_000 < vacuous_below(normalized_margin=0.3, mu=0.2367, beta=0.05) < 4_600
-    True
-    """
+    """Smallest number of records at which the best slack is below 1."""
 
     def total(m: int) -> float:
         return best_slack(normalized_margin=normalized_margin, n_samples=m, mu=mu, beta=beta).total

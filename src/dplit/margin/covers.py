@@ -1,8 +1,7 @@
 r"""Covers of a ball by a cubic lattice, dimensions of random projections, and costs without them.
 
-For Algorithm 1 and Theorem 3.1, Appendix A and Appendix G. The lattice has side
-:math:`h=2\gamma/\sqrt k`; its points up to :math:`\gamma` outside the ball are moved onto the
-sphere.
+For Algorithm 1, Theorem 3.1, Appendices A and G. Lattice points up to the covering radius
+:math:`\gamma` outside the ball are moved onto the sphere.
 """
 
 from __future__ import annotations
@@ -29,13 +28,7 @@ _BLOCK = 1 << 16
 
 
 def _lattice_side(*, n_components: int, covering_radius: float) -> float:
-    r"""Side :math:`h=2\gamma/\sqrt k` of the cubic lattice with a given covering radius.
-
-    Examples
-    --------
-    >>> round(_lattice_side(n_components=4, covering_radius=0.5), 3)
-    0.5
-    """
+    r"""Side :math:`h=2\gamma/\sqrt k` of the cubic lattice with a given covering radius."""
     k = check_integer("n_components", n_components)
     return 2 * check_positive("covering_radius", covering_radius) / math.sqrt(k)
 
@@ -68,16 +61,10 @@ def _lattice_blocks(
     shifted: bool = False,
     block_size: int = _BLOCK,
 ) -> Iterator[Array]:
-    """Points of the lattice cover of a ball in blocks, always in the same order.
-
-    ``shifted`` puts the origin into the centre of a cube: no point then has a zero coordinate. From
-    k = 4 on two lattice points on one ray may be moved to the same point of the sphere: the cover
-    is then a multiset, which costs nothing but a little mass.
-
-    Examples
-    --------
-    >>> sum(len(b) for b in _lattice_blocks(2, radius=2.0, covering_radius=0.1))
-    681
+    """Points of the lattice cover of a ball in blocks, always in the same order. ``shifted`` puts
+    the origin into the centre of a cube: no point then has a zero coordinate. From k = 4 on two
+    lattice points on one ray may be moved to the same point of the sphere: the cover is then a
+    multiset, which costs nothing but a little mass.
     """
     side = _lattice_side(n_components=n_components, covering_radius=covering_radius)
     ball = check_positive("radius", radius)
@@ -109,13 +96,7 @@ def _into_ball(points: Array, ball: float) -> Array:
 def ball_cover(
     n_components: int, *, radius: float, covering_radius: float, shifted: bool = False
 ) -> Array:
-    r"""Lattice cover of a ball as one array, for small dimensions.
-
-    Examples
-    --------
-    >>> ball_cover(3, radius=2.0, covering_radius=0.2).shape
-    (3695, 3)
-    """
+    """Lattice cover of a ball as one array, for small dimensions."""
     blocks = _lattice_blocks(
         n_components, radius=radius, covering_radius=covering_radius, shifted=shifted
     )
@@ -123,26 +104,14 @@ def ball_cover(
 
 
 def deep_holes(n_components: int, *, radius: float, covering_radius: float) -> Array:
-    """Centres of the lattice's cubes that lie in the ball: the points hardest to cover.
-
-    Examples
-    --------
-    >>> len(deep_holes(2, radius=1.0, covering_radius=0.5))
-    4
-    """
+    """Centres of the lattice's cubes that lie in the ball: the points hardest to cover."""
     side = _lattice_side(n_components=n_components, covering_radius=covering_radius)
     limit = (check_positive("radius", radius) / side) ** 2
     return side * np.concatenate(list(_lines(n_components, limit, 0.5)))
 
 
 def cover_distance(cover: ArrayLike, probes: ArrayLike) -> float:
-    """Largest distance of a probe (p, k) from its nearest point of a cover (n, k).
-
-    Examples
-    --------
-    >>> cover_distance([[0.0], [1.0]], [[0.5], [0.25]])
-    0.5
-    """
+    """Largest distance of a probe (p, k) from its nearest point of a cover (n, k)."""
     points = check_finite_array("cover", cover, ndim=2)
     targets = check_finite_array("probes", probes, ndim=2)
     if points.shape[1] != targets.shape[1]:
@@ -153,13 +122,7 @@ def cover_distance(cover: ArrayLike, probes: ArrayLike) -> float:
 
 
 def _log_cover_bound(n_components: int, *, radius: float, covering_radius: float) -> float:
-    r"""Bound :math:`k\log(1+2R/\gamma)` on the log size of a largest :math:`\gamma`-separated set.
-
-    Examples
-    --------
-    >>> round(_log_cover_bound(390, radius=2.0, covering_radius=0.05), 1)
-    1713.8
-    """
+    r"""Bound :math:`k\log(1+2R/\gamma)` on the log size of a :math:`\gamma`-separated set."""
     k = check_integer("n_components", n_components)
     ratio = check_positive("radius", radius) / check_positive("covering_radius", covering_radius)
     return k * math.log1p(2 * ratio)
@@ -168,8 +131,6 @@ def _log_cover_bound(n_components: int, *, radius: float, covering_radius: float
 def log_lattice_size(n_components: int, *, radius: float, covering_radius: float) -> float:
     r"""Logarithm :math:`\log(V_k((R+\gamma)/h)^k)` of the size of the lattice cover, by volumes.
 
-    Examples
-    --------
     >>> round(log_lattice_size(390, radius=2.0, covering_radius=0.05))
     1728
     """
@@ -187,13 +148,7 @@ _DISTORTION_SHARE = 0.85
 
 
 def _jl_exponent(distortion: float) -> float:
-    r"""Rate :math:`\eta^2/4-\eta^3/6` at which a sign projection's failure falls with k.
-
-    Examples
-    --------
-    >>> round(_jl_exponent(0.4), 6)
-    0.029333
-    """
+    r"""Rate :math:`\eta^2/4-\eta^3/6` at which a sign projection's failure falls with k."""
     eta = check_interval("distortion", distortion, 0.0, 1.0)
     return eta**2 / 4 - eta**3 / 6
 
@@ -203,11 +158,6 @@ def jl_failure(*, n_components: int, distortion: float, n_events: float = 1) -> 
 
     One-sided events: 2 for a squared length, 4 for an inner product of unit vectors,
     :func:`margin_events` for a sample and a comparator. Above 1 it says nothing.
-
-    Examples
-    --------
-    >>> round(jl_failure(n_components=200, distortion=0.2, n_events=4), 3)
-    0.707
     """
     k = check_integer("n_components", n_components)
     return check_positive("n_events", n_events) * math.exp(-k * _jl_exponent(distortion))
@@ -217,11 +167,6 @@ def margin_events(n_samples: int) -> int:
     """One-sided events that a sample and one comparator need from a projection, 5 m + 1.
 
     Four for each inner product with the comparator, one for each length.
-
-    Examples
-    --------
-    >>> margin_events(1000)
-    5001
     """
     return 5 * check_integer("n_samples", n_samples) + 1
 
@@ -234,15 +179,9 @@ def _jl_dimension(
     distortion_share: float = _DISTORTION_SHARE,
 ) -> int:
     r"""Dimension in which a sign projection keeps the margins of m points, with our constants.
-
     :math:`\lceil\log((5m+1)/\beta)/(\eta^2/4-\eta^3/6)\rceil` at :math:`\eta=0.85a`: with
     probability :math:`1-\beta` all inner products with the comparator are off by at most
     :math:`0.85\rho`, and no length grows by more than :math:`\sqrt{1+0.85a}`.
-
-    Examples
-    --------
-    >>> _jl_dimension(normalized_margin=0.5, n_samples=1000, beta=0.05 / 3)
-    390
     """
     a = check_probability("normalized_margin", normalized_margin, one=True)
     share = check_interval("distortion_share", distortion_share, 0.0, 1.0)
@@ -261,12 +200,6 @@ def hadamard_failure(
 
     :math:`2nd'e^{-t/2}+2n\exp(-k\eta^2/(2t(1+\eta/3)))` at the t that makes both terms equal, d'
     the power of two from d on. For inner products of m points with a comparator n = 3 m + 1.
-
-    Examples
-    --------
-    >>> k = hadamard_dimension(distortion=0.4, n_features=4096, n_vectors=61, beta=0.1)
-    >>> hadamard_failure(n_components=k, distortion=0.4, n_features=4096, n_vectors=61) <= 0.1
-    True
     """
     k = check_integer("n_components", n_components)
     eta = check_interval("distortion", distortion, 0.0, 1.0)
@@ -281,11 +214,6 @@ def hadamard_dimension(*, distortion: float, n_features: int, n_vectors: int, be
     r"""Coordinates that a fast projection needs to keep the squared lengths of n vectors.
 
     :math:`\lceil4(1+\eta/3)\log(4nd'/\beta)\log(4n/\beta)/\eta^2\rceil`, which may exceed d'.
-
-    Examples
-    --------
-    >>> hadamard_dimension(distortion=0.5, n_features=1024, n_vectors=1, beta=0.1)
-    732
     """
     eta = check_interval("distortion", distortion, 0.0, 1.0)
     n, order = check_integer("n_vectors", n_vectors), _order(n_features)
@@ -300,11 +228,6 @@ def axis_error(*, n_features: int, n_samples: int, epsilon: float) -> float:
     r"""Expected training error :math:`1/(1+e^{\epsilon m/(2d)})` with m / d records on every axis.
 
     For the zero-one score, all labels 1, and a prior that no change of signs alters.
-
-    Examples
-    --------
-    >>> round(axis_error(n_features=4, n_samples=40, epsilon=0.5), 7)
-    0.0758582
     """
     d, m = check_integer("n_features", n_features), check_integer("n_samples", n_samples)
     if m % d:
@@ -313,13 +236,7 @@ def axis_error(*, n_features: int, n_samples: int, epsilon: float) -> float:
 
 
 def cap_mass(*, n_features: int, margin: float) -> float:
-    r"""Share :math:`\frac12I_{1-\rho^2}(\frac{d+1}2,\frac12)` of the unit ball beyond a hyperplane.
-
-    Examples
-    --------
-    >>> round(cap_mass(n_features=2, margin=0.5), 4)
-    0.1955
-    """
+    r"""Share :math:`\frac12I_{1-\rho^2}(\frac{d+1}2,\frac12)` of the ball beyond a hyperplane."""
     rho = check_probability("margin", margin, zero=True)
     return float(betainc((check_integer("n_features", n_features) + 1) / 2, 0.5, 1 - rho**2) / 2)
 
@@ -328,11 +245,6 @@ def score_failure(mass: float, *, n_samples: int, epsilon: float) -> float:
     r"""Probability to miss a set of prior mass M on which m copies of a record cost nothing.
 
     :math:`(1-M)e^{-\epsilon m/2}/(M+(1-M)e^{-\epsilon m/2})`.
-
-    Examples
-    --------
-    >>> round(score_failure(0.5, n_samples=10, epsilon=1.0), 4)
-    0.0067
     """
     share = check_probability("mass", mass)
     exponent = check_positive("epsilon", epsilon) * check_integer("n_samples", n_samples) / 2

@@ -24,14 +24,7 @@ from dplit.margin.losses import hinge_loss, zero_one_loss
 def sphere_sample(
     n_samples: int, n_features: int, *, margin: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    r"""Unit vectors (m, d) with first entry :math:`\gamma y`, and fair signs y.
-
-    Examples
-    --------
-    >>> X, y = sphere_sample(4, 3, margin=0.6, rng=np.random.default_rng(0))
-    >>> (y * X[:, 0]).round(12)
-    array([0.6, 0.6, 0.6, 0.6])
-    """
+    r"""Unit vectors (m, d) with first entry :math:`\gamma y`, and fair signs y."""
     m, d = check_integer("n_samples", n_samples), check_integer("n_features", n_features, minimum=2)
     gamma, generator = check_interval("margin", margin, 0.0, 1.0), check_rng(rng)
     y = (2 * generator.integers(0, 2, m) - 1).astype(np.float64)
@@ -49,8 +42,6 @@ class LineDistribution:
     Mass ``near_mass`` at :math:`\pm\gamma`, the rest at :math:`\pm r`, where labels are flipped
     with probability ``flip`` < 1/2.
 
-    Examples
-    --------
     >>> LineDistribution(0.1, 0.5).minimiser
     10.0
     """
@@ -100,16 +91,7 @@ class LineDistribution:
 def _margin_sample(
     n_samples: int, n_features: int, *, normalized_margin: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    r"""Draw unit records with margin a: :math:`x=(ay,\sqrt{1-a^2}\,u)`, u uniform on a sphere.
-
-    Of the law of :func:`sphere_sample`, from other draws.
-
-    Examples
-    --------
-    >>> X, y = _margin_sample(3, 5, normalized_margin=0.3, rng=np.random.default_rng(0))
-    >>> (y * X[:, 0]).round(3), (X**2).sum(axis=1).round(9)
-    (array([0.3, 0.3, 0.3]), array([1., 1., 1.]))
-    """
+    r"""Unit records :math:`(ay,\sqrt{1-a^2}u)` of :func:`sphere_sample`'s law, from other draws."""
     m, d = check_integer("n_samples", n_samples), check_integer("n_features", n_features, minimum=2)
     a = check_probability("normalized_margin", normalized_margin)
     y = np.where(check_rng(rng).integers(0, 2, m) == 1, 1.0, -1.0)
@@ -124,29 +106,15 @@ def margin_data(
     n_samples: int, n_features: int, *, margin: float, flips: float = 0.0,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Draw from ``_margin_sample``, then flip each label with probability ``flips``.
-
-    Examples
-    --------
-    >>> X, y = margin_data(1000, 5, margin=0.4, flips=0.1, rng=np.random.default_rng(0))
-    >>> round(float((y * X[:, 0] < 0).mean()), 1)
-    0.1
-    """
+    """Draw from ``_margin_sample``, then flip each label with probability ``flips``."""
     share = check_probability("flips", flips, zero=True)
     X, y = _margin_sample(n_samples, n_features, normalized_margin=margin, rng=rng)
     return X, np.where(check_rng(rng).random(len(y)) < share, -y, y) if share else y
 
 
 def _span_coordinates(X: Array) -> tuple[Array, Array]:
-    """Coordinates (m, q) of records in an orthonormal basis (d, q) of their span, q = min(m, d).
-
-    Descent that is not projected has the same law in both, for all that the records see.
-
-    Examples
-    --------
-    >>> coordinates, basis = _span_coordinates(np.ones((2, 5)))
-    >>> coordinates.shape, bool(np.allclose(coordinates @ basis.T, 1.0))
-    ((2, 2), True)
+    """Coordinates (m, q) of records in an orthonormal basis (d, q) of their span, q = min(m, d):
+    descent that is not projected has the same law in both, for all that the records see.
     """
     if X.shape[1] <= X.shape[0]:
         return X, np.eye(X.shape[1])

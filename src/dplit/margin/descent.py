@@ -1,8 +1,7 @@
 """Private descent on the hinge loss: full-batch, in phases (Algorithm 4), and output perturbation.
 
-For Algorithm 4, Lemma 3.1 and descent without a ball. All draws of the noise descend together;
-labels may differ between draws, as an audit flips them. The gradients are bounded by the margin and
-the norm of a record; :func:`dplit.baselines.noisy_gradient_descent` clips those of any loss.
+All draws of the noise descend together. The margin bounds the gradients; those of any loss are
+clipped by :func:`dplit.baselines.noisy_gradient_descent`.
 """
 
 from __future__ import annotations
@@ -60,11 +59,6 @@ def descent_noise(
     ``mu`` is the level of all: replacing a record moves the mean gradient by at most :math:`2G/m`,
     :math:`G=r/\rho`, and T adaptive releases of level :math:`\mu/\sqrt T` compose to :math:`\mu`,
     exactly.
-
-    Examples
-    --------
-    >>> descent_noise(margin=0.5, data_norm=1.0, n_samples=1000, mu=0.25, n_steps=25)
-    0.08
     """
     gradient = check_positive("data_norm", data_norm) / check_positive("margin", margin)
     m, steps = check_integer("n_samples", n_samples), check_integer("n_steps", n_steps)
@@ -74,15 +68,8 @@ def descent_noise(
 def _descent_step(
     *, gradient: float, radius: float, sigma: float, noise_dimension: int, n_steps: int
 ) -> float:
-    r"""Step length :math:`D/\sqrt{T(G^2+q\sigma^2)}` that balances start and noise.
-
-    D is the norm of the comparator and q the number of coordinates whose noise counts: d with
-    projection, the rank of the data without.
-
-    Examples
-    --------
-    >>> _descent_step(gradient=3.0, radius=1.0, sigma=2.0, noise_dimension=4, n_steps=4)
-    0.1
+    r"""Step length :math:`D/\sqrt{T(G^2+q\sigma^2)}` that balances start and noise; D is the norm
+    of the comparator, q = d with projection, else the rank of the data.
     """
     q, steps = check_integer("noise_dimension", noise_dimension), check_integer("n_steps", n_steps)
     moved = check_positive("gradient", gradient) ** 2 + q * sigma**2
@@ -92,13 +79,7 @@ def _descent_step(
 def descent_bound(
     *, gradient: float, radius: float, sigma: float, noise_dimension: int, n_steps: int
 ) -> float:
-    r"""Bound :math:`D\sqrt{(G^2+q\sigma^2)/T}` on the mean iterate's expected excess hinge loss.
-
-    Examples
-    --------
-    >>> descent_bound(gradient=3.0, radius=1.0, sigma=2.0, noise_dimension=4, n_steps=4)
-    2.5
-    """
+    r"""Bound :math:`D\sqrt{(G^2+q\sigma^2)/T}` on the mean iterate's expected excess hinge loss."""
     args = {"gradient": gradient, "radius": radius, "sigma": sigma}
     step = _descent_step(**args, noise_dimension=noise_dimension, n_steps=n_steps)
     return radius**2 / (step * n_steps)
@@ -111,12 +92,6 @@ def rank_bound(
     r"""Excess hinge loss of noisy descent **without** projection, against every w of the ball.
 
     :math:`\Lambda G\sqrt{1/T+4q/(m\mu)^2}` at rank q; ``n_steps=None`` is the limit of many steps.
-
-    Examples
-    --------
-    >>> round(rank_bound(margin=0.3, radius=1.0, data_norm=1.0, n_samples=10_000, rank=10_000,
-    ...     mu=0.2367), 3)
-    0.282
     """
     rho, size, norm = _check_geometry(margin, radius, data_norm)
     q, m = check_integer("rank", rank), check_integer("n_samples", n_samples)
@@ -126,15 +101,8 @@ def rank_bound(
 
 
 def _balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
-    r"""Number of steps :math:`(m\mu)^2/(4q)` where the two terms of :func:`rank_bound` are equal.
-
-    At least 100, which never makes the bound worse, and at most 2000, for the sake of time. Public
-    numbers alone.
-
-    Examples
-    --------
-    >>> [_balanced_steps(n_samples=m, noise_dimension=50, mu=0.25) for m in (100, 1600, 10**5)]
-    [100, 800, 2000]
+    r"""Number of steps :math:`(m\mu)^2/(4q)` where the two terms of :func:`rank_bound` are equal;
+    at least 100, which never makes the bound worse, and at most 2000, for the sake of time.
     """
     m, q = check_integer("n_samples", n_samples), check_integer("noise_dimension", noise_dimension)
     wanted = (m * check_positive("mu", mu)) ** 2 / (4.0 * q)
@@ -142,13 +110,7 @@ def _balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
 
 
 def _signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> float:
-    r"""Longest gradient over the noise on the mean of all of them, :math:`m\mu/(2\sqrt q)`.
-
-    Examples
-    --------
-    >>> _signal_to_noise(n_samples=1000, noise_dimension=25, mu=0.25)
-    25.0
-    """
+    r"""Longest gradient over the noise on the mean of all of them, :math:`m\mu/(2\sqrt q)`."""
     q = check_integer("noise_dimension", noise_dimension)
     m = check_integer("n_samples", n_samples)
     return m * check_positive("mu", mu) / (2.0 * math.sqrt(q))
@@ -161,37 +123,14 @@ def noisy_hinge_descent(
 ) -> _NoisyDescent:  # fmt: skip
     r"""Minimise the mean hinge loss privately by noisy full-batch (sub)gradient steps.
 
-    Parameters
-    ----------
-    X, y : array_like of shape (m, d), and (m,) or (n_draws, m)
-        Records, scaled back to ``data_norm`` where longer; labels -1 and 1, for all draws or each.
-    margin, radius, data_norm : float
-        Margin, at most ``radius * data_norm``; ball of comparators; public bound r on records.
-    mu : float
-        Gaussian-DP level of one draw, m public, all iterates published; infinity for no noise.
-    rng : numpy.random.Generator
-        Source of the noise: floating-point research noise, not a release.
-    project : bool, default=True
-        Whether iterates are projected on the ball. Privacy does not need it.
-    step : float or None, default=None
-        None: ``_descent_step`` with d (projected) or min(m, d) noisy coordinates.
-    n_draws : int, default=1
-        Independent draws of the noise.
-
-    Notes
-    -----
-    :math:`w_{t+1}=\Pi(w_t+\eta(\frac1{m\rho}\sum_{i:\,y_i\langle w_t,x_i\rangle<\rho}y_ix_i-
-    \sigma z_t))`, :math:`w_0=0`. Records are rounded to a grid on which the sum over i is exact in
-    every order: its sensitivity :math:`2r/\rho` holds for what the machine computes.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> y = np.repeat([1.0, -1.0], 500)
-    >>> run = noisy_hinge_descent(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0,
-    ...     data_norm=1.0, mu=0.25, n_steps=50, rng=stream(0, "example", "noise"))
-    >>> bool(run.weights[0] @ [0.6, 0.8] > 0.25)
-    True
+    :math:`w_{t+1}=\Pi(w_t+\eta(\frac1{m\rho}\sum_{i:\,y_i\langle w_t,x_i\rangle<\rho}y_ix_i-\sigma
+    z_t))`, :math:`w_0=0`. Each of ``n_draws`` draws of the noise (floating-point research noise) is
+    ``mu``-GDP, m public and all iterates published; infinity is no noise. Records longer than
+    ``data_norm`` are scaled back, and rounded to a grid on which the sum over i is exact in every
+    order: its sensitivity :math:`2r/\rho` holds for what the machine computes. ``y`` (m,) or
+    (n_draws, m) are labels -1 and 1, ``margin`` is at most ``radius * data_norm``. Without
+    ``project`` iterates leave the ball, at no cost of privacy; ``step=None`` is ``_descent_step``
+    with d (projected) or min(m, d) coordinates.
     """
     rho, size, norm = _check_geometry(margin, radius, data_norm)
     rows, labels = _gridded_records(X, y, norm)
@@ -232,16 +171,8 @@ def _descend_cases(
     data_norm: float, n_steps: int, rng: np.random.Generator, n_draws: int = 1,
 ) -> Array:  # fmt: skip
     """Weights (cases, n_draws, d) of several cases of :func:`noisy_hinge_descent` on one sample.
-
-    One product serves them all, which is several times faster; each draw has noise of its own.
-    For experiments: the budget of a release is that of all cases together.
-
-    Examples
-    --------
-    >>> y = np.repeat([1.0, -1.0], 500)
-    >>> _descend_cases(y[:, None] * [0.6, 0.8], y, [_Case(0.25), _Case(np.inf)], margin=0.5,
-    ...     radius=1.0, data_norm=1.0, n_steps=9, rng=np.random.default_rng(0), n_draws=3).shape
-    (2, 3, 2)
+    One product serves them all, which is several times faster; each draw has noise of its own. For
+    experiments: the budget of a release is that of all cases together.
     """
     rho, size, norm = _check_geometry(margin, radius, data_norm)
     rows, labels = _gridded_records(X, y, norm)
@@ -256,11 +187,10 @@ def _descend(
     rows: Array, labels: Array, draws: int, rho: float, limit: float | Array, sigma: float | Array,
     eta: float | Array, steps: int, rng: np.random.Generator,
 ) -> Array:  # fmt: skip
-    """Return the mean iterate of each draw: two matrix products a step and block of records.
-
-    Ball, noise and step are those of all draws, or one for each. Noise meets the sum of the
-    gradients before anything else does: that sum is exact, so that what follows, rounding included,
-    is post-processing of a Gaussian mechanism.
+    """Return the mean iterate of each draw: two matrix products a step and block of records. Ball,
+    noise and step are those of all draws, or one for each. Noise meets the sum of the gradients
+    before anything else does: that sum is exact, so that what follows, rounding included, is
+    post-processing of a Gaussian mechanism.
     """
     m, d = rows.shape
     limit, sigma, eta = (np.reshape(v, (-1, 1)) for v in (limit, sigma, eta))
@@ -324,13 +254,6 @@ def phased_schedule(
 
     Phase i has noise :math:`c(G\eta_i+Du_i)`, :math:`c=2/\mu`, :math:`G=r/\rho`, D the ball:
     :math:`u_i=2^{-53}n_i(12k+80)` pays for the rounding of its :math:`n_i` steps.
-
-    Examples
-    --------
-    >>> plan = phased_schedule(margin=0.5, radius=1.0, data_norm=1.0, n_draws=64, n_features=9,
-    ...     mu=0.5)
-    >>> plan.sizes, round(plan.sigmas[0] / plan.steps[0], 6)
-    ((32, 16, 8, 4, 2, 1), 8.0)
     """
     rho, size, norm = _check_geometry(margin, radius, data_norm)
     sizes, k = _phase_sizes(n_draws), check_integer("n_features", n_features)
@@ -352,12 +275,6 @@ def phased_bound(
     The empirical hinge with replacement; with a permutation of independent records the
     population's. For n a power of two :math:`4DG\sqrt{(\frac{11}{48}+4c^2k/n)/n}` plus the last
     noise.
-
-    Examples
-    --------
-    >>> setting = {"margin": 0.25, "radius": 1.0, "data_norm": 1.0, "n_features": 50}
-    >>> round(phased_bound(**setting, n_draws=1000, mu=0.2367), 2)
-    1.93
     """
     plan = phased_schedule(
         margin=margin, radius=radius, data_norm=data_norm, n_draws=n_draws,
@@ -389,15 +306,6 @@ def phased_descent(
     noise. ``mu`` is the level of **one copy** of a record: a pass over a permutation is mu-GDP
     under replacement of one record, one with replacement is mixed over the copies, see
     :func:`dplit.margin.duplicates.mixture_delta`. Arguments as in :func:`noisy_hinge_descent`.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> y = np.repeat([1.0, -1.0], 500)
-    >>> weights = phased_descent(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0, data_norm=1.0,
-    ...     mu=1.0, replacement=False, rng=stream(0, "example", "noise"))
-    >>> bool(weights[0] @ [0.6, 0.8] > 0.25)
-    True
     """
     rho, size, norm = _check_geometry(margin, radius, data_norm)
     rows, labels = _gridded_records(X, y, norm)
@@ -469,11 +377,6 @@ def perturbation_sensitivity(
     :math:`\frac{2G}{m\lambda}+2\sqrt{2\tau/\lambda}`, :math:`G=r/\rho`: the second term pays for
     the *solver*, whose point has a gap of at most ``tolerance`` (Chaudhuri, Monteleoni, Sarwate
     2011).
-
-    Examples
-    --------
-    >>> perturbation_sensitivity(margin=0.5, data_norm=1.0, penalty=2.0, n_samples=100)
-    0.02
     """
     gradient = check_positive("data_norm", data_norm) / check_positive("margin", margin)
     curvature, m = check_positive("penalty", penalty), check_integer("n_samples", n_samples)
@@ -485,21 +388,10 @@ def _perturbed_minimiser(
     X: ArrayLike, y: ArrayLike, *, margin: float, data_norm: float, penalty: float, mu: float,
     rng: np.random.Generator, tolerance: float = 1e-12, n_draws: int = 1,
 ) -> _PerturbedMinimum:  # fmt: skip
-    """Minimise the mean hinge loss with a quadratic penalty, and add Gaussian noise.
-
-    Each draw is mu-GDP under replacement of one record. Where the fast solver misses the tolerance,
-    which depends on the records and must not be seen,
-    ``steady_minimiser`` takes over, of an accuracy known beforehand; the
-    noise covers it, whichever was used.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> y = np.repeat([1.0, -1.0], 500)
-    >>> noisy = _perturbed_minimiser(y[:, None] * [0.6, 0.8], y, margin=0.5, data_norm=1.0,
-    ...     penalty=1.0, mu=0.5, rng=stream(0, "example", "noise"))
-    >>> bool(noisy.weights[0] @ [0.6, 0.8] > 0.25)
-    True
+    """Minimise the mean hinge loss with a quadratic penalty, and add Gaussian noise. Each draw is
+    mu-GDP under replacement of one record. Where the fast solver misses the tolerance, which
+    depends on the records and must not be seen, ``steady_minimiser`` takes over, of an accuracy
+    known beforehand, which the noise covers in any case.
     """
     rows, labels = _clipped_records(X, y, data_norm)
     level, draws = check_positive("mu", mu, infinite=True), check_integer("n_draws", n_draws)
@@ -537,13 +429,7 @@ class _BoostedDescent:
 
 
 def _boosting_runs(beta: float) -> int:
-    r"""Number of runs :math:`M=\lceil\log_2(2/\beta)\rceil`, so that :math:`2^{-M}\le\beta/2`.
-
-    Examples
-    --------
-    >>> _boosting_runs(0.05)
-    6
-    """
+    r"""Number of runs :math:`M=\lceil\log_2(2/\beta)\rceil`, so that :math:`2^{-M}\le\beta/2`."""
     return math.ceil(math.log2(2.0 / check_probability("beta", beta)))
 
 
@@ -563,8 +449,6 @@ def boosted_bound(
     Twice :func:`phased_bound` plus :math:`\frac4\epsilon\Delta\log(2M/\beta)` for the choice,
     :math:`\Delta` the sensitivity of the mean hinge on the ball.
 
-    Examples
-    --------
     >>> round(boosted_bound(margin=0.25, radius=1.0, data_norm=1.0, n_samples=10**6, n_features=50,
     ...     epsilon=1.0, delta=1e-7, beta=0.05, accounting="mixture"), 3)
     0.038
@@ -592,17 +476,8 @@ def boosted_descent(
 
     (epsilon/2, delta) for all passes together and epsilon/2 for the choice, under replacement of
     one record; ``beta`` sets the number of passes. ``accounting`` of duplicates as in
-    ``_single_copy_mu``: ``permutation`` draws without replacement, and
-    only ``log_cap`` needs delta < 1/m and epsilon <= log(1/delta).
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> y = np.repeat([1.0, -1.0], 1000)
-    >>> result = boosted_descent(y[:, None] * [0.6, 0.8], y, margin=0.5, radius=1.0, data_norm=1.0,
-    ...     epsilon=4.0, delta=1e-6, rng=stream(0, "example", "noise"))
-    >>> len(result.candidates), bool(result.weights @ [0.6, 0.8] > 0.25)
-    (6, True)
+    ``_single_copy_mu``: ``permutation`` draws without replacement, and only ``log_cap`` needs delta
+    < 1/m and epsilon <= log(1/delta).
     """
     rho, size, norm = _check_geometry(margin, radius, data_norm)
     rows, labels = _clipped_records(X, y, norm)

@@ -1,10 +1,8 @@
 r"""What a record that is drawn several times costs: caps, the exact mixture, a permutation.
 
-A stochastic pass of n draws with replacement from m records meets one record :math:`N_i\sim
-\mathrm{Bin}(n_i,1/m)` times in phase i.  Phase i moves by at most :math:`2G\eta_iN_i` and has noise
-:math:`cG\eta_i` per coordinate: given the draws, the pass is :math:`\mu_1\sqrt{\sum_iN_i^2}`-GDP
-with :math:`\mu_1=2/c`.  The draws do not depend on the data, so their law is the same for
-neighbours, and :math:`\delta(\epsilon)` averages over them.
+A pass of n draws from m records meets one :math:`N_i\sim\mathrm{Bin}(n_i,1/m)` times in phase i,
+moves by at most :math:`2G\eta_iN_i` and has noise :math:`cG\eta_i`: given the draws, which do not
+depend on the data, it is :math:`\mu_1\sqrt{\sum_iN_i^2}`-GDP, :math:`\mu_1=2/c`.
 """
 
 from __future__ import annotations
@@ -40,15 +38,7 @@ class _CopyLaw(NamedTuple):
 
 
 def _phase_sizes(n_draws: int) -> tuple[int, ...]:
-    r"""Sizes :math:`\lfloor n/2^i\rfloor` of the phases :math:`i=1,\dots,\lfloor\log_2n\rfloor`.
-
-    One phase more would be empty unless n is a power of two.
-
-    Examples
-    --------
-    >>> _phase_sizes(20)
-    (10, 5, 2, 1)
-    """
+    r"""Sizes :math:`\lfloor n/2^i\rfloor`, :math:`1\le i\le\log_2n`: no phase is empty."""
     n = check_integer("n_draws", n_draws, minimum=2)
     return tuple(n >> i for i in range(1, n.bit_length()))
 
@@ -59,8 +49,6 @@ def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> _CopyLaw:
     A convolution, since phases draw independently, m draws a run. Counts of a phase whose upper
     tail is below ``tail`` are moved into ``beyond``.
 
-    Examples
-    --------
     >>> law = copy_law(1000)
     >>> round(float(law.values @ law.probabilities), 3)  # sum_i n_i (1 - 1/m) / m + (n_i / m)^2
     1.326
@@ -83,13 +71,7 @@ def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> _CopyLaw:
 
 
 def draw_squared_copies(n_samples: int, *, size: int, rng: np.random.Generator) -> Array:
-    r"""Draw :math:`\sum_iN_i^2` by counting copies, the second route to :func:`copy_law`.
-
-    Examples
-    --------
-    >>> draw_squared_copies(100, size=3, rng=np.random.default_rng(0)).shape
-    (3,)
-    """
+    r"""Draw :math:`\sum_iN_i^2` by counting copies, the second route to :func:`copy_law`."""
     check_rng(rng)
     m = check_integer("n_samples", n_samples, minimum=2)
     total = np.zeros(check_integer("size", size))
@@ -106,8 +88,6 @@ def mixture_delta(
     :math:`\sum_sP(\sum_iN_i^2=s)\,\delta_{\mathrm{Gauss}}(\epsilon;\mu_1\sqrt s)`, rounded up by
     the mass beyond the law. It holds with the draws published.
 
-    Examples
-    --------
     >>> f"{mixture_delta(epsilon=1.0, mu=0.2367, n_samples=1000):.1e}"
     '1.8e-03'
     """
@@ -120,8 +100,6 @@ def mixture_delta(
 def copy_cap(*, n_samples: int, failure: float) -> int:
     r"""Smallest c with :math:`P(N>c)\le` ``failure`` for :math:`N\sim\mathrm{Bin}(m,1/m)` copies.
 
-    Examples
-    --------
     >>> copy_cap(n_samples=1000, failure=5e-7)
     9
     """
@@ -134,18 +112,11 @@ def _single_copy_mu(
     *, epsilon: float, delta: float, n_samples: int, accounting: _Accounting, runs: int = 1,
     spare: bool = False,
 ) -> float:  # fmt: skip
-    r"""Level :math:`\mu_1` of one copy that keeps the budget over all runs, each of m draws.
-
-    Noise is then :math:`2G\eta_i/\mu_1` per coordinate in phase i. ``permutation``: a record occurs
-    once. ``mixture``: :func:`mixture_delta`. ``tight_cap``: c copies at :math:`\delta/2`, see
+    r"""Level :math:`\mu_1` of one copy that keeps the budget over all runs, each of m draws. Noise
+    is then :math:`2G\eta_i/\mu_1` per coordinate in phase i. ``permutation``: a record occurs once.
+    ``mixture``: :func:`mixture_delta`. ``tight_cap``: c copies at :math:`\delta/2`, see
     :func:`copy_cap`, or with ``spare`` at :math:`\delta` minus the exact tail. ``log_cap``:
     :math:`c=\log(1/\delta)`, the order of a textbook tail bound, with constant 1.
-
-    Examples
-    --------
-    >>> budget = {"epsilon": 1.0, "delta": 1e-6, "n_samples": 1000}
-    >>> round(_single_copy_mu(**budget, accounting="mixture"), 4)
-    0.083
     """
     check_choice("accounting", accounting, get_args(_Accounting))
     check_probability("delta", delta)
@@ -206,10 +177,6 @@ def noise_multiplier(
 ) -> float:  # fmt: skip
     """How many times more noise an accounting of duplicates asks for than a permutation.
 
-    Arguments as in ``_single_copy_mu``.
-
-    Examples
-    --------
     >>> budget = {"epsilon": 1.0, "delta": 1e-6, "n_samples": 1000}
     >>> [round(noise_multiplier(**budget, accounting=a), 2) for a in ("mixture", "tight_cap")]
     [2.85, 9.3]

@@ -49,12 +49,7 @@ _LOUD = 2.0
 def _warn_if_noise_rules(
     *, n_samples: int, noise_dimension: int, epsilon: float, delta: float
 ) -> None:
-    """Warn, from public numbers alone, where the noise drowns what a linear learner can learn.
-
-    Examples
-    --------
-    >>> _warn_if_noise_rules(n_samples=1000, noise_dimension=20, epsilon=1.0, delta=1e-6)
-    """
+    """Warn, from public numbers alone, where the noise drowns what a linear learner can learn."""
     mu = gdp_budget(epsilon=epsilon, delta=delta)
     ratio = _signal_to_noise(n_samples=n_samples, noise_dimension=noise_dimension, mu=mu)
     if ratio < _LOUD:
@@ -71,19 +66,8 @@ def _margin_weights(
     Z: Array, labels: Array, *, margin: float | str, radius: float, data_norm: float,
     n_margins: int, rng: np.random.Generator, **learner: Any,
 ) -> tuple[Array, float]:  # fmt: skip
-    r"""Return weights (k,) for ``Z`` (m, k) and the margin, which is given or chosen privately.
-
-    "private" chooses among :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``, by
-    ``_choose_by_errors``; ``learner`` goes to
-    ``_learn_weights``.
-
-    Examples
-    --------
-    >>> Z, labels = np.array([[1.0], [-1.0]] * 500), np.array([1.0, -1.0] * 500)
-    >>> weights, rho = _margin_weights(Z, labels, margin=0.5, radius=1.0, data_norm=1.0,
-    ...     n_margins=3, rng=np.random.default_rng(0), epsilon=4.0, delta=1e-6, inflation=1.0)
-    >>> bool(weights[0] > 0), rho
-    (True, 0.5)
+    r"""Return weights (k,) for ``Z`` (m, k) and the margin, given or chosen: "private" is
+    ``_choose_by_errors`` among :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``.
     """
     if isinstance(margin, str):
         check_choice("margin", margin, ("private",))
@@ -249,7 +233,6 @@ class PrivateMarginClassifier(
         Returns
         -------
         PrivateMarginClassifier
-            The estimator itself.
         """
         norm = self._check_parameters()
         records, target = validated(self, X, y, dtype=np.float64)
@@ -314,11 +297,6 @@ class PrivateMarginClassifier(
         -------
         ndarray of shape (n_samples,)
             ``X @ coef_ + intercept_`` for the clipped records.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If ``fit`` was not called.
         """
         records = fitted_records(self, X)
         rows = clip_rows(records, check_positive("data_norm", self.data_norm))
@@ -393,7 +371,6 @@ class PrivateKernelMarginClassifier(
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
@@ -505,12 +482,6 @@ class PrivateKernelMarginClassifier(
         Returns
         -------
         PrivateKernelMarginClassifier
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is out of its range, the data are not finite arrays of matching length,
-            or the labels are not of two classes.
         """
         self._check_parameters()
         records, labels = validated(self, X, y, dtype=np.float64)
@@ -558,10 +529,5 @@ class PrivateKernelMarginClassifier(
         -------
         ndarray of shape (n_samples,)
             Positive for the second class.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, ValueError
-            As for ``predict``.
         """
         return feature_scores(self, X, lambda records: self.features_.transform(records))

@@ -1,8 +1,7 @@
 r"""Algorithm 1, Theorem 3.1, and the exponential mechanism with a Gaussian prior.
 
-The law is :math:`P(w)\propto\exp(-\frac\epsilon2N(w))` with N(w) the number of records that w
-classifies wrongly, zero products among them. Exact samplers: a stream of Gumbel variables over the
-cover, rejection, and arcs in two dimensions; privacy by enumeration.
+The law is :math:`P(w)\propto\exp(-\frac\epsilon2N(w))`, N(w) the number of errors, zero products
+among them. Exact samplers: Gumbel variables over the cover, rejection, arcs in two dimensions.
 """
 
 from __future__ import annotations
@@ -55,13 +54,7 @@ class _MarginSelection(NamedTuple):
 
 
 def _labelled_rows(X: ArrayLike, y: ArrayLike) -> Array:
-    """Rows y_i x_i of a checked labelled sample: all that a loss of linear functions sees.
-
-    Examples
-    --------
-    >>> _labelled_rows([[1.0, 2.0]], [-1])
-    array([[-1., -2.]])
-    """
+    """Rows y_i x_i of a checked labelled sample: all that a loss of linear functions sees."""
     records, labels = _labelled_records(X, y)
     if labels.ndim != 1:
         raise ValueError(f"y must have one axis, got y of shape {labels.shape}")
@@ -69,13 +62,7 @@ def _labelled_rows(X: ArrayLike, y: ArrayLike) -> Array:
 
 
 def error_counts(W: ArrayLike, X: ArrayLike, y: ArrayLike) -> Array:
-    """Number of records that each weight vector, a row of ``W``, classifies wrongly; zeros count.
-
-    Examples
-    --------
-    >>> error_counts([[1.0, 0.0], [0.0, 0.0]], [[1.0, 2.0], [-1.0, 0.0]], [1, 1])
-    array([1., 2.])
-    """
+    """Number of records that each row of ``W`` classifies wrongly; zero products count."""
     weights, rows = check_finite_array("W", W, ndim=2), _labelled_rows(X, y)
     if weights.shape[1] != rows.shape[1]:
         raise ValueError(f"W must have {rows.shape[1]} columns, got W of shape {weights.shape}")
@@ -87,13 +74,7 @@ def _counts(weights: Array, rows: Array) -> Array:
 
 
 def cover_law(counts: ArrayLike, *, epsilon: float) -> Array:
-    r"""Law :math:`P(i)\propto e^{-\epsilon N_i/2}` from the error counts of all candidates.
-
-    Examples
-    --------
-    >>> cover_law([0.0, 2.0], epsilon=1.0).round(4)
-    array([0.7311, 0.2689])
-    """
+    r"""Law :math:`P(i)\propto e^{-\epsilon N_i/2}` from the error counts of all candidates."""
     values = check_finite_array("counts", counts, ndim=1)
     return np.asarray(softmax(-0.5 * check_positive("epsilon", epsilon) * values))
 
@@ -106,16 +87,7 @@ def _streaming_choice(
     epsilon: float,
     rng: np.random.Generator,
 ) -> int:
-    """Position of the candidate that the exponential mechanism chooses, candidates in a stream.
-
-    Each block (n, k) is dropped before the next one is made; the law is that of :func:`cover_law`.
-
-    Examples
-    --------
-    >>> blocks = _lattice_blocks(2, radius=1.0, covering_radius=0.5)
-    >>> X, rng = np.tile([[1.0, 0.2]], (200, 1)), np.random.default_rng(0)
-    >>> position = _streaming_choice(blocks, X, np.ones(200), epsilon=1.0, rng=rng)
-    """
+    """Position of a draw from :func:`cover_law`; each block (n, k) is dropped before the next."""
     rows = _scaled_rows(_labelled_rows(X, y))
     scores = chain.from_iterable(_counts(block, rows).tolist() for block in blocks)
     options = {"epsilon": epsilon, "sensitivity": 1.0}
@@ -130,13 +102,6 @@ def rejection_draws(
 
     Uniform lattice points of a cube are kept if they lie within reach of the ball, moved into it,
     and accepted with probability :math:`e^{-\epsilon N(w)/2}`. The run time depends on the data.
-
-    Examples
-    --------
-    >>> options = dict(epsilon=1.0, radius=1.0, covering_radius=0.5, n_draws=3)
-    >>> rng = np.random.default_rng(0)
-    >>> rejection_draws([[1.0, 0.2]], [1], rng=rng, **options).shape
-    (3, 2)
     """
     rows, count = _scaled_rows(_labelled_rows(X, y)), check_integer("n_draws", n_draws)
     eps, generator = check_positive("epsilon", epsilon), check_rng(rng)
@@ -162,20 +127,10 @@ def _margin_selection(
     weight_norm: float = 1.0, n_components: int | None = None, public_rng: np.random.Generator,
     rng: np.random.Generator,
 ) -> _MarginSelection:  # fmt: skip
-    """Algorithm 1: project by signs, select in a cover of the small ball, come back.
-
-    Rows longer than ``data_norm`` are clipped; epsilon-private under replacement of one record
-    whatever k is. k is ``_jl_dimension`` unless given, from d on without a
-    map; a cover of more than 1e9 points is refused. ``public_rng`` draws the map.
-
-    Examples
-    --------
-    >>> rng, public = np.random.default_rng(0), np.random.default_rng(1)
-    >>> X, y = np.array([[1.0, 0.0], [-1.0, 0.1]] * 90), np.array([1, -1] * 90)
-    >>> options = dict(epsilon=1.0, margin=0.8, beta=0.05, data_norm=1.0)
-    >>> w = _margin_selection(X, y, rng=rng, public_rng=public, **options).coef
-    >>> bool(np.all(y * (X @ w) > 0))
-    True
+    """Algorithm 1: project by signs, select in a cover of the small ball, come back. Rows longer
+    than ``data_norm`` are clipped; epsilon-private under replacement of one record whatever k is,
+    by default ``_jl_dimension``; from d on without a map. A cover of more than 1e9 points is
+    refused.
     """
     rows, r = _labelled_rows(X, y), check_positive("data_norm", data_norm)
     if check_rng(public_rng) is check_rng(rng):
@@ -228,13 +183,6 @@ def cover_terms(
 
     :math:`\ell=k\log(1+40/a)+\log(3/\beta)`, and the excess :math:`2\ell/(\epsilon m)` of training
     error.
-
-    Examples
-    --------
-    >>> options = dict(normalized_margin=0.5, n_samples=1000, epsilon=1.0, beta=0.05)
-    >>> terms = cover_terms(**options)
-    >>> terms.n_components, round(terms.log_cover), round(terms.excess, 3)
-    (390, 1714, 3.436)
     """
     probability = check_probability("beta", beta)
     k = _jl_dimension(
@@ -250,11 +198,6 @@ def chernoff_upper(error: float, *, rate: float) -> float:
     r"""Largest population error :math:`A+t+\sqrt{t^2+2tA}` that a training error A allows.
 
     It fails for one fixed classifier with probability at most :math:`e^{-tm}`, t = ``rate``.
-
-    Examples
-    --------
-    >>> round(chernoff_upper(0.1, rate=0.01), 4)
-    0.1558
     """
     value, t = check_nonnegative("error", error), check_nonnegative("rate", rate)
     return value + t + math.sqrt(t * t + 2 * t * value)
@@ -265,8 +208,6 @@ def relative_bound(
 ) -> float:
     r"""Right side of Theorem 3.1, :math:`\hat R+\sqrt{2\hat R\ell/m}+6\ell/(\min(1,\epsilon)m)`.
 
-    Examples
-    --------
     >>> round(relative_bound(0.0, log_budget=2030.0, n_samples=10_000, epsilon=1.0), 3)
     1.218
     """
@@ -280,14 +221,7 @@ def _rounded_margins(
     n_components: int, rng: np.random.Generator,
 ) -> Array:  # fmt: skip
     r"""Margins that are left after a sign projection and the worst rounding to the cover.
-
     :math:`(y\langle\Phi w,\Phi x\rangle-\gamma|\Phi x|)/\rho` with :math:`\gamma=\rho/(10r)`.
-
-    Examples
-    --------
-    >>> rng, X = np.random.default_rng(0), np.eye(3)[:1]
-    >>> _rounded_margins(X, [1], X[0], margin=1.0, n_components=5, rng=rng).round(2)
-    array([0.9])
     """
     rows, weights = _labelled_rows(X, y), check_finite_array("w", w, ndim=1)
     length = float(np.linalg.norm(weights))
@@ -328,13 +262,6 @@ def gaussian_prior_draw(
     = ``max_proposals``: the mechanism for the score :math:`\min(N,\frac2\epsilon\log K)`, of
     sensitivity 1 like N. More than tK proposals have probability at most :math:`e^{-t}` on every
     data set; their number is not published. Records (m, d) may have any length.
-
-    Examples
-    --------
-    >>> X = np.tile([[1.0, 0.0]], (40, 1))
-    >>> coef = gaussian_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0))
-    >>> coef.shape, bool(coef[0] > 0)
-    ((2,), True)
     """
     return watched_prior_draw(X, y, epsilon=epsilon, rng=rng, max_proposals=max_proposals).coef
 
@@ -347,14 +274,7 @@ def watched_prior_draw(
     rng: np.random.Generator,
     max_proposals: int = 10**7,
 ) -> _GibbsDraw:
-    """Draw as :func:`gaussian_prior_draw` does; of the fields only ``coef`` is private.
-
-    Examples
-    --------
-    >>> X = np.tile([[1.0, 0.0]], (40, 1))
-    >>> watched_prior_draw(X, np.ones(40), epsilon=1.0, rng=np.random.default_rng(0)).error
-    0.0
-    """
+    """Draw as :func:`gaussian_prior_draw` does; of the fields only ``coef`` is private."""
     rows, generator = _scaled_rows(_labelled_rows(X, y)), check_rng(rng)
     factor = check_positive("epsilon", epsilon) / 2
     floor = 1.0 / check_integer("max_proposals", max_proposals)
@@ -384,11 +304,6 @@ def prior_mass(z: float, *, normalized_margin: float, sharpened: bool = True) ->
 
     That is with probability :math:`\bar\Phi(z)`; :math:`s=z\sqrt{1-a^2}/a`, or :math:`z/a` if not
     ``sharpened``.
-
-    Examples
-    --------
-    >>> round(prior_mass(2.0, normalized_margin=0.8), 4)
-    0.0668
     """
     a = check_probability("normalized_margin", normalized_margin, one=True)
     spread = math.sqrt(1 - a * a) if sharpened else 1.0
@@ -410,8 +325,6 @@ def gaussian_prior_bound(
     :func:`gaussian_prior_draw` it holds where margin loss plus bound stay below
     :math:`\frac2{\epsilon m}\log K`.
 
-    Examples
-    --------
     >>> options = dict(normalized_margin=0.5, n_samples=300, epsilon=1.0, beta=0.05)
     >>> round(gaussian_prior_bound(sharpened=False, **options), 3)
     0.133
@@ -457,13 +370,7 @@ def _divergence(left: Array, right: Array, order: float) -> Array:
 
 
 def log_ratio(counts: ArrayLike, neighbour: ArrayLike, *, epsilon: float) -> float:
-    """Largest absolute log-ratio of the laws of error counts on a sample and on its neighbour.
-
-    Examples
-    --------
-    >>> round(log_ratio([0.0, 1.0], [1.0, 0.0], epsilon=1.0), 4)
-    0.5
-    """
+    """Largest absolute log-ratio of the laws of error counts on a sample and on its neighbour."""
     left, right = _pair(counts, neighbour)
     eps = check_positive("epsilon", epsilon)
     return float(np.max(np.abs(_log_law(left, eps) - _log_law(right, eps))))
@@ -482,13 +389,7 @@ def _pair(counts: ArrayLike, neighbour: ArrayLike) -> tuple[Array, Array]:
 def renyi_divergence(
     counts: ArrayLike, neighbour: ArrayLike, *, epsilon: float, order: float
 ) -> float:
-    r"""Renyi divergence of two such laws, at most :math:`\alpha\epsilon^2/8` for neighbours.
-
-    Examples
-    --------
-    >>> round(renyi_divergence([0.0, 1.0], [1.0, 0.0], epsilon=1.0, order=2.0), 4)
-    0.2273
-    """
+    r"""Renyi divergence of two such laws, at most :math:`\alpha\epsilon^2/8` for neighbours."""
     left, right = _pair(counts, neighbour)
     eps = check_positive("epsilon", epsilon)
     return float(_divergence(_log_law(left, eps), _log_law(right, eps), order))
@@ -496,14 +397,7 @@ def renyi_divergence(
 
 def _replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
     """Error counts (m * p, n) of all samples with one record replaced by one of the given ones.
-
     ``wrong`` (n, m) says which candidate errs on which record, ``others`` (n, p) on which newcomer.
-
-    Examples
-    --------
-    >>> _replacements([[True, True], [False, False]], [[False], [True]])
-    array([[1., 1.],
-           [1., 1.]])
     """
     old = check_finite_array("wrong", wrong, ndim=2).astype(float)
     new = check_finite_array("others", others, ndim=2).astype(float)
@@ -517,14 +411,7 @@ def _replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
 def audit_replacements(
     wrong: ArrayLike, others: ArrayLike, *, epsilon: float, orders: ArrayLike = (1.1, 2.0, 8.0)
 ) -> _PrivacyAudit:
-    """Largest log-ratio and divergence over order of all ``_replacements`` of one record.
-
-    Examples
-    --------
-    >>> wrong = [[False] * 30, [True] * 30]
-    >>> round(audit_replacements(wrong, [[True], [False]], epsilon=1.0).epsilon, 4)
-    1.0
-    """
+    """Largest log-ratio and divergence over order of all ``_replacements`` of one record."""
     old = check_finite_array("wrong", wrong, ndim=2).astype(float)
     eps = check_positive("epsilon", epsilon)
     base, pairs = (_log_law(v, eps) for v in (old.sum(axis=1), _replacements(wrong, others)))
@@ -553,8 +440,6 @@ def constant_arcs(X: ArrayLike, y: ArrayLike) -> _Arcs:
     In order of their start in :math:`[0,2\pi)`; a record is wrong on the closed half circle
     opposite to y x, and everywhere if x = 0. Time O(m log m).
 
-    Examples
-    --------
     >>> constant_arcs([[1.0, 0.0]], [1]).errors
     array([1., 0.])
     """
@@ -581,27 +466,14 @@ def constant_arcs(X: ArrayLike, y: ArrayLike) -> _Arcs:
 
 
 def arc_law(arcs: _Arcs, *, epsilon: float) -> Array:
-    r"""Probability of each arc on the whole disc: length times :math:`e^{-\epsilon N/2}`, normed.
-
-    Examples
-    --------
-    >>> arc_law(constant_arcs([[1.0, 0.0]], [1]), epsilon=2.0).round(4)
-    array([0.2689, 0.7311])
-    """
+    r"""Probability of each arc on the disc: length times :math:`e^{-\epsilon N/2}`, normed."""
     weights = np.exp(-0.5 * check_positive("epsilon", epsilon) * (arcs.errors - arcs.errors.min()))
     mass = arcs.length * weights
     return np.asarray(mass / mass.sum())
 
 
 def arc_draws(arcs: _Arcs, *, epsilon: float, n_draws: int, rng: np.random.Generator) -> Array:
-    """Angles in [0, 2 pi) drawn from the exponential mechanism on the disc, exactly.
-
-    Examples
-    --------
-    >>> arcs = constant_arcs([[1.0, 0.0]], [1])
-    >>> arc_draws(arcs, epsilon=1.0, n_draws=3, rng=np.random.default_rng(0)).shape
-    (3,)
-    """
+    """Angles in [0, 2 pi) drawn from the exponential mechanism on the disc, exactly."""
     law, count = arc_law(arcs, epsilon=epsilon), check_integer("n_draws", n_draws)
     chosen = check_rng(rng).choice(len(law), size=count, p=law)
     angles: Array = np.mod(arcs.start[chosen] + arcs.length[chosen] * rng.random(count), 2 * np.pi)
@@ -611,8 +483,6 @@ def arc_draws(arcs: _Arcs, *, epsilon: float, n_draws: int, rng: np.random.Gener
 def arc_log_ratio(left: _Arcs, right: _Arcs, *, epsilon: float) -> float:
     """Largest absolute log-ratio of the densities of two samples on the circle, by integration.
 
-    Examples
-    --------
     >>> one, other = constant_arcs([[1.0, 0.0]], [1]), constant_arcs([[1.0, 0.0]], [-1])
     >>> round(arc_log_ratio(one, other, epsilon=1.0), 9)
     0.5

@@ -1,8 +1,7 @@
 """Algorithm 3 and its shorter relatives: private kernel classifiers on public random features.
 
-For (2), Theorems 4.1 and 4.2, polynomial kernels. Features, and the compression of Algorithm 3, do
-not look at the data, so that the guarantee is that of the linear learner; r is ``data_norm``, the
-norm of every record in the space of the kernel.
+Features and compression do not look at the data: the guarantee is that of the linear learner. r is
+``data_norm``, the norm of every record in the space of the kernel.
 """
 
 from __future__ import annotations
@@ -37,14 +36,7 @@ from dplit.margin.compressed import _learn_weights, _Solver, printed_dimension
 def gaussian_kernel(
     X: ArrayLike, Y: ArrayLike | None = None, *, gamma: float, data_norm: float = 1.0
 ) -> NDArray[np.float64]:
-    r"""Gaussian kernel :math:`r^2e^{-\gamma\|x-x'\|^2}` of all pairs, of X with X by default.
-
-    Examples
-    --------
-    >>> gaussian_kernel([[0.0], [0.0]], gamma=1.0, data_norm=2.0)
-    array([[4., 4.],
-           [4., 4.]])
-    """
+    r"""Gaussian kernel :math:`r^2e^{-\gamma\|x-x'\|^2}` of all pairs, of X with X by default."""
     left = check_finite_array("X", X, ndim=2)
     right = left if Y is None else check_finite_array("Y", Y, ndim=2)
     gamma, r = check_positive("gamma", gamma), check_positive("data_norm", data_norm)
@@ -60,11 +52,6 @@ def margin_features(
     :math:`\frac r{\sqrt D}(\cos\langle\omega_j,x\rangle,\sin\langle\omega_j,x\rangle)` for the
     columns of ``frequencies`` (d, D); the factor, lost in print, is that of Theorem 4.1. float32
     stays float32.
-
-    Examples
-    --------
-    >>> margin_features([[0.0]], [[1.0, 2.0]], data_norm=2.0).round(3)
-    array([[1.414, 1.414, 0.   , 0.   ]])
     """
     r = check_positive("data_norm", data_norm)
     rows = cos_sin_features(X, frequencies)
@@ -75,8 +62,6 @@ def margin_features(
 def frequencies_of_algorithm3(n_samples: int, *, beta: float) -> int:
     r"""Number of frequencies of Algorithm 3: :math:`D=\lceil m^2\log(2m/\beta)\rceil`.
 
-    Examples
-    --------
     >>> frequencies_of_algorithm3(1000, beta=0.05)
     10596635
     """
@@ -91,11 +76,6 @@ def sup_deviation_bound(
     r"""Bound of Theorem 4.1 on all Gram entries: :math:`2r^2\sqrt{\log(2m/\beta)/D}`.
 
     The radical, lost in print, makes it :math:`2r^2/m` for Algorithm 3.
-
-    Examples
-    --------
-    >>> round(sup_deviation_bound(100, 50, beta=0.05), 4)
-    0.8146
     """
     m, count = (
         check_integer("n_samples", n_samples, minimum=2),
@@ -106,13 +86,7 @@ def sup_deviation_bound(
 
 
 def union_failure(n_samples: int, *, beta: float) -> float:
-    r"""What the proof of Theorem 4.1 gives for its failure: :math:`\beta^2(m-1)/(4m)`.
-
-    Examples
-    --------
-    >>> round(union_failure(100, beta=0.05), 8)
-    0.00061875
-    """
+    r"""What the proof of Theorem 4.1 gives for its failure: :math:`\beta^2(m-1)/(4m)`."""
     m = check_integer("n_samples", n_samples, minimum=2)
     beta = check_probability("beta", beta)
     return beta * beta * (m - 1) / (4.0 * m)
@@ -121,13 +95,7 @@ def union_failure(n_samples: int, *, beta: float) -> float:
 def hoeffding_bound(
     n_samples: int, n_frequencies: int, *, beta: float, data_norm: float = 1.0
 ) -> float:
-    r"""The union bound of Theorem 4.1 spent in full: :math:`r^2\sqrt{2\log(m(m-1)/\beta)/D}`.
-
-    Examples
-    --------
-    >>> round(hoeffding_bound(200, 50, beta=0.05), 3)
-    0.737
-    """
+    r"""The union bound of Theorem 4.1 spent in full: :math:`r^2\sqrt{2\log(m(m-1)/\beta)/D}`."""
     m, count = (
         check_integer("n_samples", n_samples, minimum=2),
         check_integer("n_frequencies", n_frequencies),
@@ -137,13 +105,7 @@ def hoeffding_bound(
 
 
 def _sup_deviation(gram: ArrayLike, kernel: ArrayLike) -> float:
-    """Largest error of a Gram matrix off the diagonal, as in Theorem 4.1.
-
-    Examples
-    --------
-    >>> _sup_deviation([[9.0, 0.5], [0.5, 9.0]], [[1.0, 0.25], [0.25, 1.0]])
-    0.25
-    """
+    """Largest error of a Gram matrix off the diagonal, as in Theorem 4.1."""
     left = check_finite_array("gram", gram, ndim=2)
     right = check_finite_array("kernel", kernel, ndim=2)
     if left.shape != right.shape or left.shape[0] != left.shape[1] or len(left) < 2:
@@ -159,15 +121,7 @@ def sup_deviation_draws(
     X: ArrayLike, n_frequencies: int, *, gamma: float, draws: int, rng: np.random.Generator,
     data_norm: float = 1.0,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Suprema of the Gram error over independent draws of D frequencies of the Gaussian kernel.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> rng = stream(0, "example", "public")
-    >>> bool((sup_deviation_draws([[0.0], [1.0]], 50, gamma=1.0, draws=9, rng=rng) < 0.6).all())
-    True
-    """
+    """Suprema of the Gram error over independent draws of D frequencies of the Gaussian kernel."""
     records = check_finite_array("X", X, ndim=2)
     kernel = gaussian_kernel(records, gamma=gamma, data_norm=data_norm)
     out = np.empty(check_integer("draws", draws))
@@ -188,13 +142,7 @@ _MONOMIALS, _ENTRIES = 100_000, 50_000_000
 def polynomial_kernel(
     X: ArrayLike, Y: ArrayLike | None = None, *, degree: int, offset: float
 ) -> Array:
-    r"""Kernel :math:`(\langle x,x'\rangle+c)^p` of all pairs (n, n'), c = ``offset``.
-
-    Examples
-    --------
-    >>> polynomial_kernel([[1.0, 2.0]], [[3.0, 0.0]], degree=2, offset=1.0)
-    array([[16.]])
-    """
+    r"""Kernel :math:`(\langle x,x'\rangle+c)^p` of all pairs (n, n'), c = ``offset``."""
     left = np.asarray(check_finite_array("X", X, ndim=2), float)
     right = left if Y is None else np.asarray(check_finite_array("Y", Y, ndim=2), float)
     p, c = check_integer("degree", degree), check_nonnegative("offset", offset)
@@ -202,25 +150,13 @@ def polynomial_kernel(
 
 
 def polynomial_radius(data_norm: float, *, degree: int, offset: float) -> float:
-    """Norm :math:`(r^2+c)^{p/2}` of the features on a ball; the text's :math:`r^p` at c = 0.
-
-    Examples
-    --------
-    >>> polynomial_radius(1.0, degree=4, offset=1.0)
-    4.0
-    """
+    """Norm :math:`(r^2+c)^{p/2}` of the features on a ball; the text's :math:`r^p` at c = 0."""
     r, c = check_positive("data_norm", data_norm), check_nonnegative("offset", offset)
     return float((r * r + c) ** (check_integer("degree", degree) / 2))
 
 
 def _monomial_count(n_features: int, *, degree: int, offset: float) -> int:
-    """Number of monomials: of degree p without offset, of degree at most p with one.
-
-    Examples
-    --------
-    >>> _monomial_count(64, degree=3, offset=1.0)
-    47905
-    """
+    """Number of monomials: of degree p without offset, of degree at most p with one."""
     d, p = check_integer("n_features", n_features), check_integer("degree", degree)
     variables = d + 1 if check_nonnegative("offset", offset) > 0 else d
     return math.comb(variables + p - 1, p)
@@ -241,11 +177,6 @@ def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
 
     With the extra variable :math:`\sqrt c` the coordinate of :math:`\prod x_i^{e_i}` weighs
     :math:`\sqrt{p!/\prod e_i!}`. At most 100,000 columns and 50 million entries.
-
-    Examples
-    --------
-    >>> monomial_features([[1.0, 2.0]], degree=2, offset=0.0).round(3)
-    array([[1.   , 2.828, 4.   ]])
     """
     records = np.asarray(check_finite_array("X", X, ndim=2), float)
     count = _monomial_count(records.shape[1], degree=degree, offset=offset)
@@ -270,13 +201,9 @@ def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
 
 
 # Random features followed by a Johnson-Lindenstrauss map, one block of frequencies at a time.
-#
-# Algorithm 3 compresses 2 D features to k coordinates with ``D = m^2 log(2m/beta)``: ten million
-# frequencies for a thousand records. Neither the features nor the matrix of signs is ever held. A
-# block of frequencies and its signs are drawn from a seed of their own, used, and forgotten; new
-# records meet the same blocks again. As D grows the law of the result has a limit, which can be
-# drawn without any feature: k independent paths of the Gaussian process with the kernel as
-# covariance.
+# Algorithm 3 has ten million frequencies for a thousand records: a block and its signs are drawn
+# from a seed of their own, used and forgotten, and new records meet the same blocks again. As D
+# grows the law tends to that of k paths of the Gaussian process with the kernel as covariance.
 
 
 _Single = NDArray[np.float32]
@@ -290,11 +217,9 @@ _LARGEST = 1e15
 
 @dataclass(frozen=True)
 class _StreamedProjection:
-    r"""Public map :math:`x\mapsto\Phi\hat\psi(x)` from records to k coordinates, block after block.
-
-    :math:`\Phi` has independent entries :math:`\pm1/\sqrt k`: inner products are unbiased for those
-    of the features. ``entropy`` seeds all blocks of ``block`` frequencies; ``double`` computes in
-    float64.
+    r"""Public map :math:`x\mapsto\Phi\hat\psi(x)` to k coordinates, block after block. Entries of
+    :math:`\Phi` are :math:`\pm1/\sqrt k`: inner products are unbiased. ``entropy`` seeds all blocks
+    of ``block`` frequencies; ``double`` computes in float64.
     """
 
     n_features: int
@@ -354,15 +279,6 @@ def streamed_projection(
     """Draw a streamed map of D frequencies to k coordinates: nothing but one public seed.
 
     Another block size is another map; ``double`` changes the precision alone.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> rng = stream(0, "example", "public")
-    >>> projection = streamed_projection(2, 5000, 400, gamma=0.5, rng=rng)
-    >>> Z = projection.transform([[0.0, 0.0], [1.0, 1.0]])
-    >>> bool(abs(Z[0] @ Z[1] - np.exp(-1.0)) < 0.25)
-    True
     """
     check_integer("n_features", n_features)
     check_integer("n_frequencies", n_frequencies)
@@ -383,12 +299,6 @@ def limit_projection(
 
     Columns are independent draws of :math:`N(0,K/k)`; all records that will ever be compressed must
     be in the ``kernel`` matrix K.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> limit_projection([[1.0, 1.0], [1.0, 1.0]], 3, rng=stream(0, "example", "public")).shape
-    (2, 3)
     """
     matrix = check_finite_array("kernel", kernel, ndim=2)
     scale = float(np.abs(matrix).max())
@@ -408,11 +318,6 @@ def gram_entry_variance(value: float, n_components: int, *, method: str) -> floa
 
     :math:`(1-\kappa^2)^2/k` for ``direct`` features, k = 2 D, and :math:`(1+\kappa^2)/k` for
     ``projected`` ones.
-
-    Examples
-    --------
-    >>> round(100 * gram_entry_variance(0.88, 100, method="projected"), 3)
-    1.774
     """
     kappa = check_positive("value", value)
     if kappa > 1:
@@ -453,15 +358,7 @@ def _direct_features(
     n_features: int, n_frequencies: int, *, gamma: float, rng: np.random.Generator,
     data_norm: float = 1.0, double: bool = False,
 ) -> _DirectFeatures:  # fmt: skip
-    """Draw the map of equation (2) with D frequencies, 2 D coordinates.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> features = _direct_features(2, 10, gamma=1.0, rng=stream(0, "example", "public"))
-    >>> features.transform([[0.0, 1.0]]).shape
-    (1, 20)
-    """
+    """Draw the map of equation (2) with D frequencies, 2 D coordinates."""
     frequencies = random_frequencies(n_features, n_frequencies, gamma=gamma, rng=rng)
     return _DirectFeatures(frequencies, check_positive("data_norm", data_norm), double)
 
@@ -481,13 +378,7 @@ class _KernelPredictor:
 
 
 def meets_hypotheses(*, epsilon: float, delta: float, n_samples: int) -> bool:
-    r"""Whether Theorem 3.2 speaks: :math:`\delta<1/m` and :math:`\varepsilon\le\log(1/\delta)`.
-
-    Examples
-    --------
-    >>> meets_hypotheses(epsilon=1.0, delta=0.01, n_samples=1000)
-    False
-    """
+    r"""Whether Theorem 3.2 speaks: :math:`\delta<1/m` and :math:`\varepsilon\le\log(1/\delta)`."""
     epsilon, delta = check_positive("epsilon", epsilon), check_probability("delta", delta)
     return delta < 1.0 / check_integer("n_samples", n_samples) and epsilon <= math.log(1.0 / delta)
 
@@ -498,8 +389,6 @@ def repaired_budget(*, epsilon: float, delta: float, n_samples: int) -> tuple[fl
     :math:`\delta'=\min(\delta,1/(2m))` and :math:`\varepsilon'=\min(\varepsilon,\log(1/\delta'))`
     imply the wanted guarantee.
 
-    Examples
-    --------
     >>> epsilon, delta = repaired_budget(epsilon=20.0, delta=0.3, n_samples=1000)
     >>> round(epsilon, 3), delta
     (7.601, 0.0005)
@@ -512,8 +401,6 @@ def repaired_budget(*, epsilon: float, delta: float, n_samples: int) -> tuple[fl
 def privacy_level(*, epsilon: float, delta: float) -> float:
     """Gaussian-DP level of a budget; infinite for an infinite budget.
 
-    Examples
-    --------
     >>> round(privacy_level(epsilon=1.0, delta=1e-6), 4)
     0.2367
     """
@@ -528,21 +415,7 @@ def _fit_predictor(
     inflation: float = 1.0, solver: _Solver = "noisy_gradient", n_steps: int = 100,
     beta: float = 0.05,
 ) -> _KernelPredictor:  # fmt: skip
-    """Learn a linear classifier on a public map of the records, drawn without looking at them.
-
-    As ``_learn_weights``, ``inflation`` 1 for features of norm r, 2 in
-    Algorithm 2.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> X = np.linspace(-2.0, 2.0, 2000)[:, None]
-    >>> features = _direct_features(1, 20, gamma=0.5, rng=stream(0, "example", "public"))
-    >>> predictor = _fit_predictor(X, np.where(abs(X[:, 0]) < 1, 1, -1), features, margin=0.3,
-    ...     radius=1.0, epsilon=1.0, delta=1e-6, rng=stream(0, "example", "noise"))
-    >>> np.sign(predictor.scores([[0.0], [2.0]]))
-    array([ 1., -1.])
-    """
+    """Learn on a public map as ``_learn_weights``; ``inflation`` 1 for features of norm r."""
     weights = _learn_weights(
         features.transform(X), y, margin=margin, radius=radius, data_norm=data_norm,
         epsilon=epsilon, delta=delta, rng=rng, solver=solver, inflation=inflation,
@@ -563,16 +436,6 @@ def algorithm3(
     of a direct learner against the signal. k is the printed number of Algorithm 2 unless given; the
     map comes from ``public_rng``. (epsilon, delta)-private for every epsilon > 0 and delta in (0,
     1), under replacement of one record.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> X = np.linspace(-2.0, 2.0, 30)[:, None]
-    >>> predictor = algorithm3(X, np.sign(X[:, 0]), gamma=0.5, margin=0.5, weight_norm=1.0,
-    ...     epsilon=1.0, delta=1e-6, beta=0.1, n_components=50,
-    ...     public_rng=stream(0, "example", "public"), rng=stream(0, "example", "noise"))
-    >>> predictor.features.n_frequencies
-    5758
     """
     rows = check_finite_array("X", X, ndim=2)
     size, r = check_positive("weight_norm", weight_norm), check_positive("data_norm", data_norm)

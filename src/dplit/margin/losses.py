@@ -33,10 +33,9 @@ _FINEST = 40
 
 
 def _check_geometry(margin: float, radius: float, data_norm: float) -> tuple[float, float, float]:
-    """Return margin, radius and data norm as floats, or say which rule they break.
-
-    A margin above ``radius * data_norm`` is refused: no predictor of the ball reaches it. So are
-    lengths whose products and quotients would leave float64.
+    """Return margin, radius and data norm as floats, or say which rule they break. A margin above
+    ``radius * data_norm`` is refused: no predictor of the ball reaches it. So are lengths whose
+    products and quotients would leave float64.
     """
     values = (
         check_positive("margin", margin),
@@ -80,12 +79,11 @@ def _clipped_records(X: ArrayLike, y: ArrayLike, data_norm: float) -> tuple[Arra
 
 
 def _gridded_records(X: ArrayLike, y: ArrayLike, data_norm: float) -> tuple[Array, Array]:
-    """Return records of norm at most ``data_norm`` whose sums have no rounding, and labels.
-
-    Entries are multiples of a power of two that is so coarse (``2^-40`` of the norm up to 8,191
-    records, twice that for every doubling of them) that every sum of some of the m records, with
-    any signs, is exact in float64: one record moves it by its own share, of norm at most
-    ``data_norm``, in every order and in every block of a matrix product.
+    """Return records of norm at most ``data_norm`` whose sums have no rounding, and labels. Entries
+    are multiples of a power of two that is so coarse (``2^-40`` of the norm up to 8,191 records,
+    twice that for every doubling of them) that every sum of some of the m records, with any signs,
+    is exact in float64: one record moves it by its own share, of norm at most ``data_norm``, in
+    every order and in every block of a matrix product.
     """
     rows, labels = _labelled_records(X, y)
     limit = check_positive("data_norm", data_norm)
@@ -107,13 +105,7 @@ def _values(u: ArrayLike) -> Array:
 
 
 def _normalized_margin(*, margin: float, data_norm: float = 1.0, weight_norm: float = 1.0) -> float:
-    r"""Margin as a share of the largest possible one, :math:`a=\rho/(\Lambda r)`.
-
-    Examples
-    --------
-    >>> _normalized_margin(margin=0.5, data_norm=2.0)
-    0.25
-    """
+    r"""Margin as a share of the largest possible one, :math:`a=\rho/(\Lambda r)`."""
     rho = check_positive("margin", margin)
     r, norm = check_positive("data_norm", data_norm), check_positive("weight_norm", weight_norm)
     largest = check_positive("weight_norm * data_norm", norm * r)
@@ -126,24 +118,12 @@ def _normalized_margin(*, margin: float, data_norm: float = 1.0, weight_norm: fl
 
 
 def zero_one_loss(u: ArrayLike) -> Array:
-    r"""Zero-one loss :math:`1[u\le0]`: zero counts as an error.
-
-    Examples
-    --------
-    >>> zero_one_loss([-0.5, 0.0, 0.5])
-    array([1., 1., 0.])
-    """
+    r"""Zero-one loss :math:`1[u\le0]`: zero counts as an error."""
     return (_values(u) <= 0).astype(np.float64)
 
 
 def margin_loss(u: ArrayLike, *, margin: float) -> Array:
-    r"""Margin loss :math:`1[u\le\rho]`.
-
-    Examples
-    --------
-    >>> margin_loss([0.1, 0.5, 0.6], margin=0.5)
-    array([1., 1., 0.])
-    """
+    r"""Margin loss :math:`1[u\le\rho]`."""
     rho = check_positive("margin", margin)
     return (_values(u) <= rho).astype(np.float64)
 
@@ -152,38 +132,21 @@ def hinge_loss(u: ArrayLike, *, margin: float) -> Array:
     r"""Hinge loss of a margin, :math:`\ell^\rho(u)=\max(1-u/\rho,0)`.
 
     Convex with slope at most :math:`1/\rho`; unbounded, so not below the margin loss.
-
-    Examples
-    --------
-    >>> hinge_loss([-1.0, 0.25, 2.0], margin=0.5)
-    array([3. , 0.5, 0. ])
     """
     rho = check_positive("margin", margin)
     return np.asarray(np.maximum(1.0 - _values(u) / rho, 0.0))
 
 
 def ramp_loss(u: ArrayLike, *, margin: float) -> Array:
-    r"""Ramp loss :math:`\min(1,\ell^\rho(u))`, between the zero-one and the margin loss.
-
-    Examples
-    --------
-    >>> ramp_loss([-1.0, 0.25, 2.0], margin=0.5)
-    array([1. , 0.5, 0. ])
-    """
+    r"""Ramp loss :math:`\min(1,\ell^\rho(u))`, between the zero-one and the margin loss."""
     return np.asarray(np.minimum(hinge_loss(u, margin=margin), 1.0))
 
 
 def _bounded_hinge_mean(u: ArrayLike, *, margin: float, largest: float) -> Array:
     r"""Mean hinge loss over the last axis, such that one value moves it by its own share only.
-
     Values lie in [-B, B], B = ``largest``, up to rounding. Losses are rounded down to multiples of
     :math:`(1+B/\rho)2^{-24}` or less, of which up to :math:`2^{28}` add without rounding:
     :func:`hinge_sensitivity` holds for what is computed, up to the last rounding of the mean.
-
-    Examples
-    --------
-    >>> float(_bounded_hinge_mean([0.5, -0.5], margin=0.5, largest=1.0))
-    1.0
     """
     bound = 1.0 + check_positive("largest", largest) / margin
     steps, step = grid_values(hinge_loss(u, margin=margin), bound, bits=24)
@@ -198,11 +161,6 @@ def hinge_sensitivity(
     :math:`\min(1+B/\rho,2B/\rho)/m` with B = ``data_norm * weight_norm``, attained by a record on
     the sphere that changes its label. In a projected space with ball and clipping of twice the size
     B is four times as large.
-
-    Examples
-    --------
-    >>> hinge_sensitivity(margin=0.5, data_norm=1.0, weight_norm=1.0, n_samples=100)
-    0.03
     """
     rho = check_positive("margin", margin)
     largest = check_positive("data_norm", data_norm) * check_positive("weight_norm", weight_norm)
@@ -218,11 +176,6 @@ def smoothed_slope(u: ArrayLike, lengths: ArrayLike, *, margin: float, smoothnes
 
     The gradient is :math:`-c(u)\,y\,x`; ``lengths`` are norms of records and broadcast with the
     signed scores ``u``, ``smoothness`` :math:`\beta_s` is that of the Moreau envelope.
-
-    Examples
-    --------
-    >>> smoothed_slope([1.0, 0.4, -1.0], 1.0, margin=0.5, smoothness=8.0).round(6).tolist()
-    [0.0, 0.8, 2.0]
     """
     scores, norms = _pair(u, lengths)
     rho, smooth = check_positive("margin", margin), check_positive("smoothness", smoothness)
@@ -239,11 +192,6 @@ def smoothed_hinge(u: ArrayLike, lengths: ArrayLike, *, margin: float, smoothnes
     With :math:`h=\|x\|^2/(\rho\beta_s)`: 0 for :math:`u\ge\rho`, the parabola
     :math:`\beta_s(\rho-u)^2/(2\|x\|^2)` for :math:`\rho-h\le u<\rho`, and the line
     :math:`(\rho-u)/\rho-h/(2\rho)` below.
-
-    Examples
-    --------
-    >>> smoothed_hinge([1.0, 0.4, -1.0], 1.0, margin=0.5, smoothness=10.0).round(6).tolist()
-    [0.0, 0.05, 2.8]
     """
     scores, norms = _pair(u, lengths)
     slope = smoothed_slope(scores, norms, margin=margin, smoothness=smoothness)

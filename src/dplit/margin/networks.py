@@ -1,8 +1,7 @@
 r"""Networks of Section 5, Figure 2 and Theorem 5.1: projections at every layer, and a toy class.
 
-:math:`h(x)=W_L^\top\psi(W_{L-1}^\top\cdots\psi(W_1^\top x))` with a sigmoid that is odd.
-``weights`` are matrices (d, N), (N, N), ... and a vector (N,); ``maps`` one :math:`\Phi_{j-1}` (k,
-.) a layer.
+:math:`h(x)=W_L^\top\psi(W_{L-1}^\top\cdots\psi(W_1^\top x))`, :math:`\psi` odd; ``weights`` are
+matrices (d, N), (N, N), ... and a vector (N,); ``maps`` one :math:`\Phi_{j-1}` a layer.
 """
 
 from __future__ import annotations
@@ -37,13 +36,7 @@ _SIGMOIDS = {"tanh": 1.0, "half": 0.5, "quarter": 0.25, "logistic": 0.5}
 
 
 def sigmoid(a: ArrayLike, *, slope: float = 1.0, form: _Form = "half") -> Array:
-    r"""Sigmoid of a layer: :math:`\tanh(c\eta a)`, c = 1, 1/2, 1/4 by ``form``, or the logistic.
-
-    Examples
-    --------
-    >>> sigmoid([0.0, 2.0], slope=1.0).round(4)
-    array([0.    , 0.7616])
-    """
+    r"""Sigmoid of a layer: :math:`\tanh(c\eta a)`, c = 1, 1/2, 1/4 by ``form``, or the logistic."""
     values = check_finite_array("a", a).astype(float)
     factor = _SIGMOIDS[check_choice("form", form, _SIGMOIDS)] * check_positive("slope", slope)
     out: Array = np.tanh(factor * values)
@@ -51,13 +44,7 @@ def sigmoid(a: ArrayLike, *, slope: float = 1.0, form: _Form = "half") -> Array:
 
 
 def sigmoid_slope(*, slope: float = 1.0, form: _Form = "half") -> float:
-    r"""Largest derivative of the sigmoid, at 0: at most :math:`\eta` in every reading.
-
-    Examples
-    --------
-    >>> sigmoid_slope(slope=4.0)
-    2.0
-    """
+    r"""Largest derivative of the sigmoid, at 0: at most :math:`\eta` in every reading."""
     factor = _SIGMOIDS[check_choice("form", form, _SIGMOIDS)] * check_positive("slope", slope)
     return factor / 2 if form == "logistic" else factor
 
@@ -65,13 +52,7 @@ def sigmoid_slope(*, slope: float = 1.0, form: _Form = "half") -> float:
 def network_output(
     X: ArrayLike, weights: Sequence[ArrayLike], *, slope: float = 1.0, form: _Form = "half"
 ) -> Array:
-    """Output (n,) of a network without activation in its last layer.
-
-    Examples
-    --------
-    >>> network_output([[1.0, 0.0]], [[[2.0], [0.0]], [3.0]]).round(4)
-    array([2.2848])
-    """
+    """Output (n,) of a network without activation in its last layer."""
     layers = _layers(weights)
     value = check_finite_array("X", X, ndim=2).astype(float)
     for matrix in layers[:-1]:
@@ -106,11 +87,6 @@ def compressed_output(
 
     ``small`` are :math:`\tilde W_j` of shapes (k, N), ..., (k,); a map None leaves its layer as it
     is. It is that of the weights :math:`\Phi_{j-1}^\top\tilde W_j`.
-
-    Examples
-    --------
-    >>> compressed_output([[1.0, 5.0]], [[2.0]], [[[1.0, 0.0]]])
-    array([2.])
     """
     layers = _layers(small)
     if len(maps) != len(layers):
@@ -128,14 +104,7 @@ def compressed_output(
 def random_network(
     *, n_features: int, width: int, depth: int, weight_norm: float, rng: np.random.Generator
 ) -> list[Array]:
-    """Gaussian weights, each layer scaled to Frobenius norm ``weight_norm``.
-
-    Examples
-    --------
-    >>> options = dict(n_features=5, width=3, depth=3, weight_norm=2.0)
-    >>> [w.shape for w in random_network(rng=np.random.default_rng(0), **options)]
-    [(5, 3), (3, 3), (3,)]
-    """
+    """Gaussian weights, each layer scaled to Frobenius norm ``weight_norm``."""
     d, n = check_integer("n_features", n_features), check_integer("width", width)
     size, generator = check_positive("weight_norm", weight_norm), check_rng(rng)
     rows = [d] + [n] * (check_integer("depth", depth) - 1)
@@ -148,14 +117,7 @@ def _compression_errors(
     X: ArrayLike, weights: Sequence[ArrayLike], *, n_components: int, input_only: bool = False,
     slope: float = 1.0, form: _Form = "half", rng: np.random.Generator,
 ) -> Array:  # fmt: skip
-    """Change of a network's outputs when sign projections compress its layers, or the input only.
-
-    Examples
-    --------
-    >>> rng, X = np.random.default_rng(0), np.eye(4)
-    >>> _compression_errors(X, [np.eye(4)[0]], n_components=9, rng=rng).round(1)
-    array([0. , 0.1, 0.6, 0.3])
-    """
+    """Change of a network's outputs when sign projections compress its layers, or its input."""
     layers = _layers(weights)
     first = sign_projection(len(layers[0]), n_components, rng=check_rng(rng))
     rest = [
@@ -180,11 +142,6 @@ def projection_distortion(
 
     Of :math:`\langle w,v\rangle` over :math:`|w||v|`, for columns w and the inputs v that the layer
     gets.
-
-    Examples
-    --------
-    >>> projection_distortion([[1.0, 0.0]], [[1.0, 0.0]], [[[1.5, 0.0]]])
-    1.25
     """
     value, largest = check_finite_array("X", X, ndim=2).astype(float), 0.0
     for matrix, phi in zip(_layers(weights), maps, strict=True):
@@ -207,12 +164,6 @@ def compression_bound(
     :math:`\Lambda(s\Lambda)^{L-1}r((1+\kappa)^L-1)` with
     :math:`\kappa=\eta_J+\gamma\sqrt{1+\eta_J}/\Lambda` and ``slope`` s; ``rounding`` is the
     Frobenius distance :math:`\gamma` to which small matrices are rounded.
-
-    Examples
-    --------
-    >>> options = dict(weight_norm=2.0, data_norm=1.0, slope=0.5)
-    >>> round(compression_bound(distortion=0.1, depth=2, **options), 2)
-    0.42
     """
     layers, size = check_integer("depth", depth), check_positive("weight_norm", weight_norm)
     eta, gamma = (
@@ -230,12 +181,6 @@ def layer_dimension_budget(
     r"""Largest :math:`\kappa` at which no output moves by more than the margin.
 
     :math:`(1+\rho/(\Lambda(s\Lambda)^{L-1}r))^{1/L}-1`, the inverse of :func:`compression_bound`.
-
-    Examples
-    --------
-    >>> options = dict(depth=2, weight_norm=2.0, data_norm=1.0, slope=0.5)
-    >>> round(layer_dimension_budget(margin=0.42, **options), 4)
-    0.1
     """
     layers, size = check_integer("depth", depth), check_positive("weight_norm", weight_norm)
     growth = (check_positive("slope", slope) * size) ** (layers - 1)
@@ -243,13 +188,10 @@ def layer_dimension_budget(
     return math.expm1(math.log1p(check_positive("margin", margin) / reach) / layers)
 
 
-# All networks of two layers on a grid of weights, and the exact law of the mechanism over them.
-#
-# A network with N hidden units is a sum of N units :math:`a\,\psi(c^\top x)` with c on a grid of
-# the square and a on a grid of the interval: 405 units, 164,025 networks for N = 2 and 66,430,125
-# for N = 3. The activation is odd, so units come in pairs of equal functions and many vanish: 161
-# functions remain, and a network depends on their multiset only. Counting each multiset as often as
-# it occurs gives the same law with 13,041 or 708,561 terms.
+# All networks of two layers on a grid of weights, and the exact law of the mechanism over them. Of
+# 405 units :math:`a\,\psi(c^\top x)` 161 functions are different, since the activation is odd; a
+# network is a multiset of them, counted as often as it occurs: 13,041 terms for N = 2 (instead of
+# 164,025), 708,561 for N = 3 (instead of 66,430,125).
 
 
 _Integers = NDArray[np.intp]
@@ -278,11 +220,6 @@ def spread_points(n_points: int) -> Array:
     r"""Points :math:`2(i+\frac12)(g^{-1},g^{-2})\bmod2-1`, :math:`g^3=g+1`: the toy population.
 
     A square grid would put points on boundaries of networks, where a zero output is an error.
-
-    Examples
-    --------
-    >>> spread_points(2).round(3).tolist()
-    [[-0.245, -0.43], [-0.735, 0.71]]
     """
     g = 1.324717957244746
     steps = np.arange(check_integer("n_points", n_points)) + 0.5
@@ -290,13 +227,7 @@ def spread_points(n_points: int) -> Array:
 
 
 def teacher_labels(X: ArrayLike) -> Array:
-    """Labels of the teacher network.
-
-    Examples
-    --------
-    >>> teacher_labels([[0.0, 0.5], [0.9, -0.1]])
-    array([ 1., -1.])
-    """
+    """Labels of the teacher network."""
     return np.where(network_output(X, _TEACHER, slope=_SLOPE) > 0, 1.0, -1.0)
 
 
@@ -373,17 +304,7 @@ def toy_trial(
     n_samples: int,
     epsilons: tuple[float, ...],
 ) -> Array:
-    """One sample of the toy problem: exact expected training and test errors (budgets, 2).
-
-    Examples
-    --------
-    >>> networks = ToyNetworks(width=1)
-    >>> X = spread_points(25)
-    >>> population = networks.error_counts(X, teacher_labels(X)) / len(X)
-    >>> options = dict(networks=networks, population=population, n_samples=50, epsilons=(1.0,))
-    >>> toy_trial(Trial(0, seed=0, name="example"), **options).shape
-    (1, 2)
-    """
+    """Exact expected training and test errors (budgets, 2) on one sample of the toy problem."""
     m = check_integer("n_samples", n_samples)
     X = check_rng(trial.stream("data")).uniform(-1, 1, (m, 2))
     counts = networks.error_counts(X, teacher_labels(X))

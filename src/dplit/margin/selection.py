@@ -51,8 +51,6 @@ def threshold_splits(x: ArrayLike, y: ArrayLike) -> _Splits:
 
     At the smallest input, at midpoints, and just above the largest: the inputs alone decide.
 
-    Examples
-    --------
     >>> threshold_splits([0.0, 1.0, 2.0], [-1, 1, 1]).errors
     array([1, 0, 1, 2])
     """
@@ -70,13 +68,7 @@ def threshold_splits(x: ArrayLike, y: ArrayLike) -> _Splits:
 
 
 def _threshold_errors(x: ArrayLike, y: ArrayLike, thresholds: ArrayLike) -> NDArray[np.intp]:
-    """Errors on a sample of thresholds that are given, for example on a grid.
-
-    Examples
-    --------
-    >>> _threshold_errors([0.0, 1.0, 2.0], [-1, 1, 1], [0.0, 0.5, 9.0])
-    array([1, 0, 2])
-    """
+    """Errors on a sample of thresholds that are given, for example on a grid."""
     inputs, labels = check_finite_array("x", x, ndim=1), _check_signs(y)
     order = np.argsort(inputs)
     positive = np.concatenate([[0], np.cumsum(labels[order] > 0)])
@@ -86,13 +78,7 @@ def _threshold_errors(x: ArrayLike, y: ArrayLike, thresholds: ArrayLike) -> NDAr
 
 
 def split_law(errors: ArrayLike, *, epsilon: float) -> Array:
-    """Law of the exponential mechanism over predictors with these numbers of errors.
-
-    Examples
-    --------
-    >>> split_law([0, 2], epsilon=np.log(3.0))
-    array([0.75, 0.25])
-    """
+    """Law of the exponential mechanism over predictors with these numbers of errors."""
     return cover_law(errors, epsilon=epsilon)
 
 
@@ -100,11 +86,6 @@ def separated_cover(values: ArrayLike, radius: float) -> NDArray[np.intp]:
     """Indices of a maximal subset of predictors (n, m) more than ``radius`` apart at some record.
 
     A cover inside the class, with at most as many members as any of radius ``radius / 2``.
-
-    Examples
-    --------
-    >>> separated_cover([[0.0], [0.4], [1.0], [1.5]], 0.5)
-    array([0, 2])
     """
     scores = check_finite_array("values", values, ndim=2)
     limit = check_positive("radius", radius)
@@ -117,13 +98,7 @@ def separated_cover(values: ArrayLike, radius: float) -> NDArray[np.intp]:
 
 
 def selection_excess(n_predictors: int, n_samples: int, *, epsilon: float, beta: float) -> float:
-    r"""What a private choice costs: :math:`2\log(n/\beta)/(\varepsilon m)`.
-
-    Examples
-    --------
-    >>> round(selection_excess(1001, 1000, epsilon=1.0, beta=0.05), 4)
-    0.0198
-    """
+    r"""What a private choice costs: :math:`2\log(n/\beta)/(\varepsilon m)`."""
     n, m = check_integer("n_predictors", n_predictors), check_integer("n_samples", n_samples)
     log = math.log(n / check_probability("beta", beta))
     return 2.0 * log / (check_positive("epsilon", epsilon) * m)
@@ -136,11 +111,6 @@ def relative_deviation_bound(
 
     :math:`V=\log(4\,\mathrm{growth}/\beta)/m`, ``growth`` the number of sign patterns on 2 m points
     (Anthony and Shawe-Taylor 1993; with margins Cortes, Mohri and Suresh 2021).
-
-    Examples
-    --------
-    >>> round(relative_deviation_bound(0.0, 2001, 1000, beta=0.05), 4)
-    0.0479
     """
     m = check_integer("n_samples", n_samples)
     loss = check_probability("empirical", empirical, zero=True, one=True)
@@ -165,13 +135,7 @@ class _ChosenMargin:
 
 
 def margin_grid(*, radius: float, data_norm: float, size: int) -> Array:
-    r"""Margins :math:`2^{-j}\Lambda r`, j = 0, ..., size - 1; half of :math:`\log_2m` are of use.
-
-    Examples
-    --------
-    >>> margin_grid(radius=1.0, data_norm=2.0, size=3).tolist()
-    [2.0, 1.0, 0.5]
-    """
+    r"""Margins :math:`2^{-j}\Lambda r`, j < ``size``; half of :math:`\log_2m` are of use."""
     top = check_positive("radius", radius) * check_positive("data_norm", data_norm)
     return np.asarray(top * 0.5 ** np.arange(check_integer("size", size)))
 
@@ -180,15 +144,7 @@ def _choice_scores(
     hinges: ArrayLike, margins: ArrayLike, *, radius: float, data_norm: float, n_samples: int,
     weight: float = 2.0,
 ) -> Array:  # fmt: skip
-    r"""Objective of each margin: empirical hinge loss plus :math:`c\Lambda r/(\rho_j\sqrt m)`.
-
-    c = ``weight`` is 2 in the Rademacher bound.
-
-    Examples
-    --------
-    >>> _choice_scores([0.1], [0.5], radius=1.0, data_norm=1.0, n_samples=1600).round(6).tolist()
-    [0.2]
-    """
+    r"""Hinge loss plus :math:`c\Lambda r/(\rho_j\sqrt m)`; c = 2 in the Rademacher bound."""
     losses, rhos = _pair(hinges, margins, ("hinges", "margins"))
     m, factor = check_integer("n_samples", n_samples), check_nonnegative("weight", weight)
     return np.asarray(losses + factor * radius * data_norm / (rhos * math.sqrt(m)))
@@ -200,11 +156,6 @@ def choice_sensitivities(
     r"""Sensitivity of each objective on projected, clipped records, one record replaced.
 
     With ``inflation`` s at most :math:`(1+s^2\Lambda r/\rho_j)/m`; raw records have no such bound.
-
-    Examples
-    --------
-    >>> choice_sensitivities([1.0, 0.5], radius=1.0, data_norm=1.0, n_samples=100).tolist()
-    [0.05, 0.09]
     """
     rhos = _pair(margins, margins, ("margins", "margins"))[1]
     size, norm = inflation * radius, inflation * data_norm
@@ -222,11 +173,6 @@ def generalized_law(
     Proportional to :math:`e^{-\epsilon s_i/2}`,
     :math:`s_i=\max_j\{(q_i+t\Delta_i)-(q_j+t\Delta_j)\}/(\Delta_i+\Delta_j)`,
     :math:`t=\frac2\epsilon\log\frac n\beta`.
-
-    Examples
-    --------
-    >>> generalized_law([0.0, 0.0], [1.0, 1.0], epsilon=1.0, beta=0.1).tolist()
-    [0.5, 0.5]
     """
     return _generalized_laws(*_pair(scores, sensitivities), epsilon, beta)
 
@@ -241,13 +187,7 @@ def _generalized_laws(q: Array, widths: Array, epsilon: float, beta: float) -> A
 
 
 def _plain_law(scores: ArrayLike, sensitivities: ArrayLike, *, epsilon: float) -> Array:
-    """Law of the exponential mechanism that pays the largest sensitivity for every score.
-
-    Examples
-    --------
-    >>> _plain_law([0.0, 0.0], [1.0, 9.0], epsilon=1.0).tolist()
-    [0.5, 0.5]
-    """
+    """Law of the exponential mechanism that pays the largest sensitivity for every score."""
     q, widths = _pair(scores, sensitivities)
     return np.asarray(softmax(-0.5 * check_positive("epsilon", epsilon) * q / widths.max()))
 
@@ -258,11 +198,6 @@ def choice_bound(
     r"""Score :math:`\min_j\{q_j+\frac4\epsilon\log(\frac n\beta)\Delta_j\}` that the choice keeps.
 
     With probability :math:`1-\beta`, by :func:`generalized_law`.
-
-    Examples
-    --------
-    >>> round(choice_bound([0.0, 1.0], [1.0, 1.0], epsilon=4.0, beta=0.5), 6)
-    1.386294
     """
     q, widths = _pair(scores, sensitivities)
     price = 4.0 / check_positive("epsilon", epsilon)
@@ -288,20 +223,9 @@ def _choose_margin(
     weight: float = 2.0,
 ) -> _ChosenMargin:  # fmt: skip
     r"""Learn at every margin of a public grid and choose one privately by its hinge loss.
-
     (epsilon/2, delta) for the n learners together and epsilon/2 for the choice, under replacement
-    of one record; scores as in ``_choice_scores``, the rest as in
-    ``_learn_weights``. No margin below :math:`c\Lambda r/(c+\sqrt m)`
-    can win: a classifier that is judged by its errors wants ``_choose_by_errors``.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> y = np.repeat([1.0, -1.0], 2000)
-    >>> choice = _choose_margin(y[:, None] * [0.6, 0.8], y, margins=[1.0, 0.5, 0.25], radius=1.0,
-    ...     data_norm=1.0, epsilon=4.0, delta=1e-6, rng=stream(0, "example", "noise"))
-    >>> choice.margin in (1.0, 0.5, 0.25), choice.candidates.shape
-    (True, (3, 2))
+    of one record. No margin below :math:`c\Lambda r/(c+\sqrt m)` can win: a classifier that is
+    judged by its errors wants ``_choose_by_errors``.
     """
     half = check_positive("epsilon", epsilon) / 2.0
     rhos, learnt, signed = _learn_at(
@@ -328,21 +252,9 @@ def _choose_by_errors(
     delta: float, rng: np.random.Generator, inflation: float = 1.0, **learner: Any,
 ) -> _ChosenMargin:  # fmt: skip
     r"""Learn at every margin of a grid and choose the weights with the fewest errors, privately.
-
-    (0.8 epsilon, delta) for the n learners together and 0.2 epsilon for the choice. One record
-    changes every number of errors by at most 1: the noise of the choice has mean
-    :math:`10/\epsilon` errors. The candidates are private, so that counting on the records they
-    were learnt from needs no penalty for the size of the class. ``learner`` goes to
-    ``_learn_weights``.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> y = np.repeat([1.0, -1.0], 2000)
-    >>> choice = _choose_by_errors(y[:, None] * [0.6, 0.8], y, margins=[0.5, 0.25], radius=1.0,
-    ...     data_norm=1.0, epsilon=4.0, delta=1e-6, rng=stream(0, "example", "noise"))
-    >>> choice.margin in (0.5, 0.25), choice.candidates.shape
-    (True, (2, 2))
+    (0.8 epsilon, delta) for the n learners together, 0.2 epsilon for the choice: one record changes
+    a number of errors by at most 1, the noise has mean :math:`10/\epsilon`. The candidates are
+    private, so that counting on their own records needs no penalty for the size of the class.
     """
     kept = _SHARE * check_positive("epsilon", epsilon)
     rhos, learnt, signed = _learn_at(

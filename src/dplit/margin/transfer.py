@@ -1,8 +1,7 @@
 r"""Kernel hinge minimisers with a certificate, and the same predictor on random features.
 
 For Theorem 4.2 and our :math:`m\log(2m/\beta)`. The reference predictor is the regularised
-minimiser f over the ball of radius Lambda; its coefficients, put on the features, give a linear
-predictor.
+minimiser over the ball of radius Lambda; its coefficients are put on the features.
 """
 
 from __future__ import annotations
@@ -51,11 +50,6 @@ def reference_regularization(
     r"""Regularisation of the reference predictor: :math:`\lambda=r/(\rho\Lambda\sqrt{n_0})`.
 
     Its coefficients then sum to at most :math:`\Lambda\sqrt{n_0}/r`.
-
-    Examples
-    --------
-    >>> reference_regularization(400, margin=1.0, weight_norm=10.0)
-    0.005
     """
     bound = check_positive("margin", margin) * check_positive("weight_norm", weight_norm)
     return check_positive("data_norm", data_norm) / (bound * math.sqrt(check_positive("n0", n0)))
@@ -67,12 +61,6 @@ def pairwise_transfer_bound(
     r"""Excess :math:`2.5\Lambda r/(\rho\sqrt m)` and norm :math:`\sqrt3\Lambda` of the transfer.
 
     In Theorem 4.2, with Algorithm 3's frequencies and n0 = m, over the best hinge loss of the ball.
-
-    Examples
-    --------
-    >>> loss, norm = pairwise_transfer_bound(10_000, margin=0.5, weight_norm=2.0)
-    >>> round(loss, 12), round(norm**2, 12)
-    (0.1, 12.0)
     """
     m = check_integer("n_samples", n_samples)
     size = check_positive("weight_norm", weight_norm)
@@ -88,11 +76,6 @@ def pointwise_deviation(
 
     :math:`r\|f\|\sqrt{2\mathcal L/D}+r^2\|\alpha\|_1\mathcal L/(3D)` with :math:`\mathcal
     L=\log(2m/\beta)` and ``weight_sum`` :math:`\|\alpha\|_1`.
-
-    Examples
-    --------
-    >>> round(pointwise_deviation(200, 1797, norm=1.0, weight_sum=14.1, beta=0.05), 4)
-    0.1235
     """
     m, count = check_integer("n_samples", n_samples), check_integer("n_frequencies", n_frequencies)
     log = math.log(2 * m / check_probability("beta", beta)) / count
@@ -106,16 +89,8 @@ def _pointwise_transfer_bound(
     beta: float, data_norm: float = 1.0,
 ) -> float:  # fmt: skip
     r"""Increase of the hinge loss over the best of the ball, with D frequencies and size n0.
-
     :math:`\frac{\Lambda r}\rho\big(\frac1{2\sqrt{n_0}}+\sqrt{2\mathcal L/D}+ \sqrt{n_0}\mathcal
     L/(3D)\big)`.
-
-    Examples
-    --------
-    >>> bound = _pointwise_transfer_bound(1000, 10597, n0=1000.0, margin=0.5, weight_norm=1.0,
-    ...     beta=0.05)
-    >>> round(bound * 0.5 * 1000**0.5, 3)
-    2.248
     """
     ratio = check_positive("weight_norm", weight_norm) * check_positive("data_norm", data_norm)
     ratio /= check_positive("margin", margin)
@@ -130,8 +105,6 @@ def private_term(
 ) -> float:  # fmt: skip
     r"""Excess loss :math:`\frac{\Lambda r}\rho\frac{2\sqrt p}{m\mu}` of many noisy steps in a ball.
 
-    Examples
-    --------
     >>> loss = private_term(10_000, 258_000, margin=0.3, weight_norm=2.0, epsilon=1.0, delta=1e-6)
     >>> round(loss, 2)
     2.86
@@ -150,13 +123,6 @@ def balanced_size(
 
     The sum of ``_pointwise_transfer_bound`` at :math:`D=n_0\mathcal L` and of
     :func:`private_term` in the ball 2 Lambda; a given ``n0`` is taken as it is.
-
-    Examples
-    --------
-    >>> best = balanced_size(10_000, margin=0.3, weight_norm=1.0, epsilon=1.0, delta=1e-6,
-    ...     beta=0.05)
-    >>> best.n_components < 10_000, best.total < 1.0
-    (True, True)
     """
     m, beta = check_integer("n_samples", n_samples), check_probability("beta", beta)
     log = math.log(2 * m / beta)
@@ -190,8 +156,8 @@ def balanced_size(
 class _KernelFit:
     """Regularised minimiser over a ball: coefficients (m,), norm, hinge loss, and its certificate.
 
-    ``gap`` bounds the excess of the regularised objective; ``multiplier`` is the regularisation
-    with which the dual was solved, above the wanted one if the ball binds.
+    ``gap`` bounds the excess of the objective; ``multiplier`` is the regularisation with which the
+    dual was solved, above the wanted one if the ball binds.
     """
 
     alpha: Array
@@ -239,8 +205,6 @@ def fit_kernel_hinge(
     :math:`\hat L^\rho(f)+\frac\lambda2\|f\|^2` over :math:`\|f\|\le\Lambda`, from the kernel
     matrix, without intercept; a duality gap above ``tol`` is a ``RuntimeError``.
 
-    Examples
-    --------
     >>> fit = fit_kernel_hinge(np.eye(2), [1, -1], margin=1.0, weight_norm=9.0, regularization=0.1)
     >>> round(fit.norm, 3), round(fit.hinge, 6)
     (1.414, 0.0)
@@ -299,20 +263,7 @@ def transfer(
     fit: _KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, n_frequencies: int,
     gamma: float, margin: float, rng: np.random.Generator, data_norm: float = 1.0,
 ) -> _Transferred:  # fmt: skip
-    """Put the reference predictor on D random features of its records and measure what it loses.
-
-    Examples
-    --------
-    >>> from dplit.margin.kernels import gaussian_kernel
-    >>> from dplit.streams import stream
-    >>> X, y = np.array([[0.0], [1.0]]), np.array([1.0, -1.0])
-    >>> K = gaussian_kernel(X, gamma=1.0)
-    >>> fit = fit_kernel_hinge(K, y, margin=0.5, weight_norm=9.0, regularization=0.1)
-    >>> moved = transfer(fit, X, y, K, n_frequencies=500, gamma=1.0, margin=0.5,
-    ...     rng=stream(0, "example", "public"))
-    >>> bool(abs(moved.norm - fit.norm) < 0.1)
-    True
-    """
+    """Put the reference predictor on D random features of its records and measure what it loses."""
     records = check_finite_array("X", X, ndim=2)
     labels = _check_signs(y)
     frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)
@@ -330,10 +281,8 @@ def transfer(
 
 @dataclass(frozen=True)
 class _TransferCurve:
-    """Hinge losses, norms and score changes, (draws, len(counts)), by number of frequencies.
-
-    ``ratios`` are root mean square changes over ``||f|| / sqrt(D)``: mean square at most 1 for r =
-    1.
+    """Hinge losses, norms and score changes, (draws, len(counts)). ``ratios`` are root mean square
+    changes over ``||f|| / sqrt(D)``, at most 1 in mean square for r = 1.
     """
 
     counts: tuple[int, ...]
@@ -346,18 +295,7 @@ def transfer_curve(
     fit: _KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, counts: tuple[int, ...],
     draws: int, gamma: float, margin: float, rng: np.random.Generator,
 ) -> _TransferCurve:  # fmt: skip
-    """Transfer a reference predictor many times, r = 1, for each number of frequencies.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> X, y, K = np.array([[0.0], [9.0]]), np.array([1.0, -1.0]), np.eye(2)
-    >>> fit = fit_kernel_hinge(K, y, margin=0.5, weight_norm=9.0, regularization=0.1)
-    >>> curve = transfer_curve(fit, X, y, K, counts=(10, 20), draws=3, gamma=1.0, margin=0.5,
-    ...     rng=stream(0, "example", "public"))
-    >>> curve.hinges.shape
-    (3, 2)
-    """
+    """Transfer a reference predictor many times, r = 1, for each number of frequencies."""
     moved = [
         [
             transfer(fit, X, y, kernel, n_frequencies=count, gamma=gamma, margin=margin, rng=rng)

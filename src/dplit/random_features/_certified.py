@@ -1,8 +1,7 @@
 """Ridge coefficients on cos/sin features whose distance from the exact ones is known beforehand.
 
-And the penalty that balances noise against bias: labels are given the variance 1/12, their energy
-is spread evenly over the logarithm of the eigenvalues of Phi^T Phi between n/100 and n. Nothing
-depends on the data, only on sizes and the budget; both derivations stand in the chapter.
+And the penalty that balances noise against bias, from sizes and budget alone: labels have variance
+1/12, spread evenly over the logarithm of the eigenvalues of Phi^T Phi from n/100 to n.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ _LARGEST_ANGLE = 1e300
 def feature_rows(X: Array, frequencies: Array) -> Array:
     """Return rows ``[cos<w_k, x>, sin<w_k, x>] / sqrt(K)`` (n, 2K) of any finite records.
 
-    Angles are added column by column, not in a matrix product, so that a row's bits do not depend
-    on its place; records are clamped where angles would overflow.
+    Angles are added column by column: no matrix product lets a row's bits depend on its place.
+    Records are clamped where angles would overflow.
     """
     weights = frequencies * angle_factor(np.dtype(np.float64))
     count = weights.shape[1]
@@ -54,8 +53,7 @@ def feature_rows(X: Array, frequencies: Array) -> Array:
 def ridge_coefficients(X: Array, y: Array, frequencies: Array, alpha: float) -> Array:
     """Return the minimiser of ``||Phi c - y||^2 + alpha ||c||^2`` for labels in [-1, 1].
 
-    The smaller of the two systems is solved, which the shapes decide; never more than a block of
-    the features is in memory where there are more records than coefficients.
+    The smaller system is solved; no more than a block of the features is ever in memory.
     """
     n, p = len(X), 2 * frequencies.shape[1]
     if n < p:

@@ -25,13 +25,6 @@ def recover_labels(released: ArrayLike, features: ArrayLike) -> Array:
 
     With the complex features A (m, N) of the known inputs and real noise, ``Im(released)`` is
     ``Im(A* (A A*)^{-1} y)``: the least-squares solution y is exact where that map has rank m.
-
-    Examples
-    --------
-    >>> A = np.exp(1j * np.array([[0.3, 1.0, 2.0], [0.1, 2.5, 0.7]]))
-    >>> c = A.conj().T @ np.linalg.solve(A @ A.conj().T, np.array([0.5, -0.25]))
-    >>> recover_labels(c + np.array([10.0, -3.0, 4.0]), A).round(12)
-    array([ 0.5 , -0.25])
     """
     coef = check_finite_array("released", released, ndim=1)
     A = check_finite_array("features", features, ndim=2)
@@ -42,10 +35,9 @@ def recover_labels(released: ArrayLike, features: ArrayLike) -> Array:
 
 
 def _label_response(G: Array, record: int, rows: NDArray[np.intp]) -> Array:
-    """Weights h with ``<c, phi_record> = h^T y`` after Kaczmarz steps on ``rows``: one pass back.
-
-    A step is ``c <- (I - phi phi^T / ||phi||^2) c + phi y / ||phi||^2``; its adjoint, applied to
-    phi_record from the last step to the first, meets every label once.
+    """Weights h with ``<c, phi_record> = h^T y`` after Kaczmarz steps on ``rows``: the adjoints of
+    the steps ``c <- (I - phi phi^T / ||phi||^2) c + phi y / ||phi||^2``, applied to phi_record from
+    the last to the first, meet every label once.
     """
     inner = G[record].copy()  # inner products of the adjoint state with all rows
     response = np.zeros(len(G))
@@ -60,17 +52,9 @@ def _label_response(G: Array, record: int, rows: NDArray[np.intp]) -> Array:
 def _prediction_statistics(
     gram: ArrayLike, y: ArrayLike, record: int, *, sigma: float, n_runs: int, seed: int, name: str
 ) -> Array:
-    """Private predictions at one record, (2, n_runs): with its label 0 and with its label 1.
-
-    A run draws the hidden order of m Kaczmarz steps (role ``data``), one for both labels, and the
-    noise of each release (role ``noise``). The prediction is linear in the labels, with weights
-    from one pass through the Gram matrix; the noise adds ``N(0, sigma^2 G_jj)``.
-
-    Examples
-    --------
-    >>> options = dict(sigma=0.0, n_runs=2, seed=0, name="example")
-    >>> _prediction_statistics(np.eye(3), [0.0, 0.5, 1.0], 0, **options).shape
-    (2, 2)
+    """Private predictions at one record, (2, n_runs): with its label 0 and with its label 1. A run
+    draws the order of m Kaczmarz steps (role ``data``), one for both labels, and the noise (role
+    ``noise``), which adds ``N(0, sigma^2 G_jj)`` to the prediction.
     """
     G = np.asarray(check_finite_array("gram", gram, ndim=2), dtype=float)
     labels = np.array(check_finite_array("y", y, ndim=1), dtype=float)
@@ -96,8 +80,8 @@ def _prediction_statistics(
 class _MembershipAudit:
     """Outcome of a membership test on ``runs`` fresh runs per side.
 
-    "Label 1" is said above ``threshold``; hits are such runs with label 1 (in) and 0 (out). The
-    bounds are lower ones, on delta at the audited epsilon and on epsilon at the audited delta.
+    "Label 1" is said above ``threshold``; hits are such runs with label 1 (in) and 0 (out). Bounds
+    are lower ones: on delta at the audited epsilon, on epsilon at the audited delta.
     """
 
     threshold: float
@@ -125,12 +109,6 @@ def membership_audit(
     ``n_pilot`` runs choose the threshold, ``n_runs`` judge ``delta(epsilon) >= TPR - e^epsilon
     FPR`` with Clopper-Pearson limits; each bound is below the truth with probability
     ``confidence``.
-
-    Examples
-    --------
-    >>> claimed = dict(epsilon=0.5, delta=1e-5, n_runs=200, seed=0, name="example")
-    >>> membership_audit(np.eye(4), np.zeros(4), 0, sigma=0.01, **claimed).delta_bound > 0.3
-    True
     """
     epsilon = check_positive("epsilon", epsilon)
     delta = check_probability("delta", delta, zero=True)

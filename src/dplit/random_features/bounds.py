@@ -53,11 +53,6 @@ def rkhs_function(
 
     ``k(x, x') = exp(-gamma ||x - x'||^2)``, so gamma is sigma_omega^2 / 2; centers x_i are (k, d).
     ``|f| <= ||f||_rho``; equation (6), with ``|alpha|^2`` for the printed ``alpha^2``.
-
-    Examples
-    --------
-    >>> rkhs_function([[0.0]], centers=[[0.0], [9.0]], weights=[3.0, 4.0], gamma=1.0)
-    _KernelSum(values=array([3.]), norm=5.0)
     """
     points = check_finite_array("X", X, ndim=2)
     where, a = _centers(centers, weights)
@@ -75,11 +70,6 @@ def rkhs_multiplier(
     """Multiplier ``alpha(w) = sum_i a_i e^{-i<w, x_i>}`` of a kernel sum, for frequencies (d, N).
 
     ``f(x) = E[alpha(w) e^{i<w, x>}]`` and ``||f||_rho^2 = E|alpha(w)|^2``.
-
-    Examples
-    --------
-    >>> rkhs_multiplier([[2.0]], centers=[[0.0]], weights=[3.0])
-    array([3.+0.j])
     """
     w = check_finite_array("frequencies", frequencies, ndim=2)
     where, a = _centers(centers, weights)
@@ -89,13 +79,7 @@ def rkhs_multiplier(
 
 
 def best_approximation(multiplier: ArrayLike, *, threshold: float) -> NDArray[Any]:
-    """Coefficients ``alpha(w_k) 1{|alpha(w_k)| <= T} / N`` of f*, equation (8), from N multipliers.
-
-    Examples
-    --------
-    >>> best_approximation([2.0, -8.0], threshold=4.0)
-    array([1., 0.])
-    """
+    """Coefficients ``alpha(w_k) 1{|alpha(w_k)| <= T} / N`` of f*, equation (8)."""
     values = check_finite_array("multiplier", multiplier, ndim=1)
     values = _label_vector(values, len(values))  # in double precision
     kept = np.abs(values) <= check_positive("threshold", threshold)
@@ -109,11 +93,6 @@ def truncation_threshold(
 
     With the printed one Lemma 14 fails for ``norm < 1``, Lemmas 15 and 16 for ``norm > 1``; a
     misprint, since Theorem 11 uses the other.
-
-    Examples
-    --------
-    >>> truncation_threshold(n_components=100, norm=0.5)
-    5.0
     """
     check_choice("version", version, ("printed", "corrected"))
     root = math.sqrt(check_integer("n_components", n_components, minimum=1))
@@ -125,11 +104,6 @@ def truncation_bias_bound(*, norm: float, threshold: float) -> float:
     """Bound ``norm^4 / T^2`` on ``|f(x) - E f*(x)|^2``: Lemma 14, equation (10).
 
     Sharp: a multiplier that is 0 or just above T attains it as it tends to T.
-
-    Examples
-    --------
-    >>> truncation_bias_bound(norm=2.0, threshold=8.0)
-    0.25
     """
     return (check_nonnegative("norm", norm) ** 2 / check_positive("threshold", threshold)) ** 2
 
@@ -139,11 +113,6 @@ def bernstein_bound(*, n_components: int, norm: float, threshold: float, failure
 
     ``32 T^2 L^2 / N^2 + 4 norm^2 L / N``. It holds for each x, and for the norms of ``L^2(mu)`` and
     of the training points, which is what (15) and (16) need.
-
-    Examples
-    --------
-    >>> round(bernstein_bound(n_components=100, norm=1.0, threshold=10.0, failure=0.05), 3)
-    4.502
     """
     n = check_integer("n_components", n_components, minimum=1)
     L = math.log(2.0 / check_probability("failure", failure))
@@ -159,11 +128,6 @@ def coefficient_norm_bound(
     The first display, ``(norm^2 + 4 T^2 L / N + T norm sqrt(2 L / N)) / N``; without a threshold
     the second, ``12 L norm^2 / N``, which belongs to ``T = sqrt N norm`` (where 7.14 would do for
     12).
-
-    Examples
-    --------
-    >>> round(coefficient_norm_bound(n_components=100, norm=1.0, failure=0.05), 4)
-    0.4427
     """
     n = check_integer("n_components", n_components, minimum=1)
     size = check_nonnegative("norm", norm)
@@ -206,8 +170,6 @@ def theorem11_terms(
     proved, with McDiarmid's actual range and no rounding of constants, and is at most "printed"
     under :func:`theorem11_condition`.
 
-    Examples
-    --------
     >>> setting = dict(n_components=10**6, n_samples=1000, eta=0.375, failure=0.05)
     >>> [round(sum(theorem11_terms(**setting, version=v)[1:]), 3) for v in ("printed", "line2")]
     [2.886, 3.08]
@@ -239,8 +201,6 @@ def theorem11_bound(
 
     Since ``|f| <= ||f||_rho``, a bound above ``norm`` is vacuous.
 
-    Examples
-    --------
     >>> round(theorem11_bound(n_components=5000, n_samples=1000, eta=0.375, failure=0.05), 1)
     27.5
     """
@@ -254,11 +214,6 @@ def theorem11_condition(*, n_samples: int, eta: float, failure: float) -> bool:
     """Whether ``m log(1/failure) >= 7 (1 + 2 eta)^2``: then "recovered" is at most "printed".
 
     It holds for all m >= 14, since failure < 1/8.
-
-    Examples
-    --------
-    >>> theorem11_condition(n_samples=14, eta=0.49, failure=0.12)
-    True
     """
     m = check_integer("n_samples", n_samples, minimum=1)
     log = -math.log(check_interval("failure", failure, 0.0, 0.125))
@@ -271,8 +226,6 @@ def theorem11_largest_failing_m(*, eta: float, n_samples: int = 40, points: int 
     The grid has ``points`` failures from 1e-16 to 1/8. Only the third terms are compared: the
     others never exceed the printed ones and vanish as N grows.
 
-    Examples
-    --------
     >>> [theorem11_largest_failing_m(eta=eta) for eta in (0.01, 0.2, 0.375, 0.499)]
     [3, 6, 10, 13]
     """
@@ -304,8 +257,6 @@ def theorem12_bound(
     13. It grows like sqrt(N), the truth
     (:func:`~dplit.random_features.release.private_excess_exact`) is constant.
 
-    Examples
-    --------
     >>> options = dict(n_components=4000, n_samples=1000, epsilon=1.0, delta=1e-5, eta=0.375)
     >>> round(theorem12_bound(**options, failure=0.05), 1)
     197.4
@@ -328,8 +279,6 @@ def theorem10_bound(
     "printed" has ``1 - eta`` where Theorem 12 has ``1 - 2 eta``, so it is less than the sum of the
     two theorems. "corrected" is the sum of the recovered Theorem 11 and a valid Theorem 12.
 
-    Examples
-    --------
     >>> options = dict(n_components=4000, n_samples=1000, epsilon=1.0, delta=1e-5, eta=0.375)
     >>> round(theorem10_bound(**options, failure=0.05), 1)
     155.5

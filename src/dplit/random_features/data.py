@@ -1,7 +1,6 @@
 """The papers' data prepared as the experiments use them: scaling, encoding, groups, splits.
 
-Everything works on a :class:`dplit.datasets.Dataset`, the paper's files and the bundled stand-in
-alike. None of the scalings is private: minima and maxima are taken from the data.
+From a :class:`dplit.datasets.Dataset`. No scaling is private: it takes the data's own extremes.
 """
 
 from __future__ import annotations
@@ -19,40 +18,20 @@ from dplit.datasets import Dataset
 
 
 def _f1(X: ArrayLike) -> Array:
-    """First test function, ``sqrt(1 + ||x||_2)``: unbounded, with a kink at 0.
-
-    Examples
-    --------
-    >>> _f1([[0.0, 0.0], [0.0, 3.0]])
-    array([1., 2.])
-    """
+    """First test function, ``sqrt(1 + ||x||_2)``: unbounded, with a kink at 0."""
     return np.asarray(np.sqrt(1.0 + np.linalg.norm(check_finite_array("X", X, ndim=2), axis=1)))
 
 
 def _f2(X: ArrayLike) -> Array:
-    """Second test function, ``sum_i exp(-|x_i|)``: kinks wherever a coordinate is 0.
-
-    Examples
-    --------
-    >>> _f2([[0.0, 0.0]])
-    array([2.])
-    """
+    """Second test function, ``sum_i exp(-|x_i|)``: kinks wherever a coordinate is 0."""
     return np.asarray(np.exp(-np.abs(check_finite_array("X", X, ndim=2))).sum(axis=1))
 
 
 def _draw_data(
     n: int, dimension: int, function: str, *, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Standard normal inputs and labels f1 or f2, divided by the norm of all labels (Section 4.1).
-
-    ``n`` counts training and test records; the mean square of the labels is 1/n, which is why every
-    error of Figures 1 and 2 looks small.
-
-    Examples
-    --------
-    >>> X, y = _draw_data(8, 3, "f1", rng=np.random.default_rng(0))
-    >>> X.shape, round(float(y @ y), 12)
-    ((8, 3), 1.0)
+    """Standard normal inputs and labels f1 or f2, divided by the norm of all n labels (Section
+    4.1): their mean square is 1/n, which is why every error of Figures 1 and 2 looks small.
     """
     check_choice("function", function, ("f1", "f2"))
     shape = (check_integer("n", n), check_integer("dimension", dimension))
@@ -92,15 +71,7 @@ class _FairnessData:
 
 
 def _min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> Array:
-    """Columns scaled to [0, 1] by minimum and maximum, within each group where groups are given.
-
-    A column that is constant within a group becomes 0 there.
-
-    Examples
-    --------
-    >>> _min_max([1.0, 2.0, 10.0, 30.0], groups=[0, 0, 1, 1])
-    array([0., 1., 0., 1.])
-    """
+    """Columns scaled to [0, 1], within each group where given; a constant one becomes 0 there."""
     values = np.asarray(check_finite_array("columns", columns), dtype=float)
     members = np.zeros(len(values), dtype=int) if groups is None else np.asarray(groups)
     if members.shape != (len(values),):
@@ -116,15 +87,7 @@ def _min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> Array:
 
 def _one_hot(dataset: Dataset, *, omit: str | None = None) -> tuple[Array, tuple[str, ...]]:
     """One indicator column per value of every categorical column, values sorted, and their names.
-
-    The column ``omit`` becomes a single column of ones: what encoding each group of a sensitive
-    feature on its own makes of that feature.
-
-    Examples
-    --------
-    >>> from dplit.datasets import load_medical
-    >>> _one_hot(load_medical("bundled"))[1]
-    ('sex=1', 'sex=2')
+    The column ``omit`` becomes ones: what encoding each of its groups on its own makes of it.
     """
     if omit is not None:
         check_choice("omit", omit, dataset.categorical)
@@ -151,12 +114,6 @@ def prepare(
     ``colour`` keeps the wines of one colour, which is never an input; it is ignored where the data
     have no such column. With ``bounds``, public ones for every numeric column and "target", values
     are clipped to them and nothing is read from the data but the names of the categories.
-
-    Examples
-    --------
-    >>> from dplit.datasets import load_medical
-    >>> prepare(load_medical("bundled")).X.shape
-    (442, 11)
     """
     keep = np.ones(len(dataset.target), dtype=bool)
     if colour is not None:
@@ -185,8 +142,6 @@ def sensitive_groups(dataset: Dataset, feature: str) -> tuple[_Indices, tuple[st
     On the bundled stand-in "smoker" stands for a body mass index above its median and "colour" for
     the column ``sex``.
 
-    Examples
-    --------
     >>> from dplit.datasets import load_medical
     >>> sensitive_groups(load_medical("bundled"), "smoker")[1]
     ('bmi above median', 'bmi below median')
@@ -211,17 +166,10 @@ def _fairness_data(
     dataset: Dataset, feature: str, *, labels: str = "group", scaling: str = "group",
     encoding: str = "group",
 ) -> _FairnessData:  # fmt: skip
-    """Raw and scaled inputs, labels and groups of a sensitive feature for the fairness experiments.
-
-    Labels are min-max within each "group" (published code) or over all ("joint"), or divided by
-    their l2 "norm" (text). Encoding each "group" on its own (code) turns the sensitive column into
-    a constant; "full" does not. The colour of a wine is never an input.
-
-    Examples
-    --------
-    >>> from dplit.datasets import load_medical
-    >>> _fairness_data(load_medical("bundled"), "sex").scaled.shape
-    (442, 11)
+    """Inputs, labels and groups of a sensitive feature for the fairness experiments. Labels are
+    min-max within each "group" (published code) or over all ("joint"), or divided by their l2
+    "norm" (text). Encoding each "group" on its own (code) turns the sensitive column into a
+    constant; "full" does not. The colour of a wine is never an input.
     """
     check_choice("labels", labels, ("group", "joint", "norm"))
     check_choice("scaling", scaling, ("group", "joint"))
@@ -250,17 +198,7 @@ def _fairness_data(
 def _split(
     n_test: int | tuple[int, ...], *, groups: ArrayLike, rng: np.random.Generator
 ) -> tuple[_Indices, _Indices]:
-    """Random positions of training and test records, drawn in each group separately.
-
-    ``n_test`` has one entry per group, groups in increasing order; the positions are ordered by
-    group.
-
-    Examples
-    --------
-    >>> train, test = _split(1, groups=[0, 0, 0], rng=np.random.default_rng(0))
-    >>> len(train), len(test)
-    (2, 1)
-    """
+    """Random positions of training and test records, ordered by group; ``n_test`` by group."""
     rng = check_rng(rng)
     members = np.asarray(groups)
     sizes = (n_test,) if isinstance(n_test, (int, np.integer)) else tuple(n_test)

@@ -95,7 +95,6 @@ class PrivateRandomFeatureRegressor(
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
@@ -183,10 +182,7 @@ class PrivateRandomFeatureRegressor(
             )
 
     def _penalty(self, n_records: int, unit: float) -> tuple[float, float]:
-        """Return the penalty and the sensitivity to labels in [-1, 1], from public numbers.
-
-        ``unit`` is the standard deviation of the noise for sensitivity 1.
-        """
+        """Return penalty and sensitivity for labels in [-1, 1]; ``unit`` is the noise's for 1."""
         size = 2 * int(self.n_components)
         if self.alpha is None:
             alpha = balanced_penalty(n_records, size, unit, self.sensitivity)
@@ -214,7 +210,6 @@ class PrivateRandomFeatureRegressor(
         Returns
         -------
         PrivateRandomFeatureRegressor
-            The estimator itself.
         """
         self._check_parameters()
         low, high = self._limits()

@@ -1,7 +1,7 @@
 """Fairness measures of a linear model under Gaussian output noise, exact and as published.
 
-For squared loss everything that Section 3.4 approximates is exact: noise of standard deviation
-sigma on the coefficients adds sigma^2 ||phi(x)||^2 to the expected squared error at x.
+For squared loss what Section 3.4 approximates is exact: noise of standard deviation sigma on the
+coefficients adds sigma^2 ||phi(x)||^2 to the expected squared error at x.
 """
 
 from __future__ import annotations
@@ -24,12 +24,6 @@ def published_gap_estimates(
     Eigenvalues of the Gram matrices (or of Phi^T Phi) and sizes, of the whole data set, then of
     each group. A risk has the law of ``(sigma^2 / n) sum_i lambda_i chi2_draws / draws``, anew for
     each set.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> published_gap_estimates(([2.0], [1.0]), (2, 1), sigma=0.0, rng=rng)
-    array([0.])
     """
     rng = check_rng(rng)
     sigma, draws = check_nonnegative("sigma", sigma), check_integer("draws", draws)
@@ -50,11 +44,6 @@ def estimator_floor(
 
     ``sqrt(2/pi) sigma^2 sqrt((2/draws) (||G||_F^2/n^2 + ||G_a||_F^2/n_a^2))`` for each group;
     arguments as in :func:`published_gap_estimates`.
-
-    Examples
-    --------
-    >>> estimator_floor(([1.0, 1.0], [1.0]), (2, 1), sigma=1.0).round(6)
-    array([0.138198])
     """
     sigma, draws = check_nonnegative("sigma", sigma), check_integer("draws", draws)
     squares = [
@@ -66,13 +55,7 @@ def estimator_floor(
 
 
 def risk(residuals: ArrayLike) -> float:
-    """Empirical risk (1): the mean squared residual, without the factor 1/2.
-
-    Examples
-    --------
-    >>> risk([1.0, -3.0])
-    5.0
-    """
+    """Empirical risk (1): the mean squared residual, without the factor 1/2."""
     values = check_finite_array("residuals", residuals, ndim=1)
     return float(np.mean(np.asarray(values, dtype=float) ** 2))
 
@@ -87,11 +70,6 @@ def excess_risk_exact(features: ArrayLike, *, sigma: float) -> float:
 
     ``sigma^2 mean_j ||phi(x_j)||^2`` for feature rows (n, N): no minimality of the coefficients and
     no second-order approximation is needed. For complex noise sigma is the root of ``E|z_k|^2``.
-
-    Examples
-    --------
-    >>> excess_risk_exact([[1.0, 0.0], [1.0, 1.0]], sigma=2.0)
-    6.0
     """
     return check_nonnegative("sigma", sigma) ** 2 * float(_row_norms2(features).mean())
 
@@ -101,11 +79,6 @@ def excess_risk_gap_exact(features: ArrayLike, groups: ArrayLike, *, sigma: floa
 
     ``sigma^2 |mean_a ||phi||^2 - mean ||phi||^2|``, the coefficients being those of the whole data
     set: zero where all rows have one norm. The printed chain (9) is half of this.
-
-    Examples
-    --------
-    >>> excess_risk_gap_exact([[1.0], [3.0]], [0, 1], sigma=1.0)
-    array([4., 4.])
     """
     norms = _row_norms2(features)
     members = np.asarray(groups)
@@ -120,11 +93,6 @@ def ks_distance(a: ArrayLike, b: ArrayLike, *, grid: ArrayLike | None = None) ->
     """Kolmogorov-Smirnov distance of the outputs in two groups (Definition 5), exact or on a grid.
 
     A grid, which the paper uses, never over-estimates.
-
-    Examples
-    --------
-    >>> ks_distance([1.0, 2.0], [1.5, 2.5]), ks_distance([0.0], [1.0])
-    (0.5, 1.0)
     """
     first = np.sort(check_finite_array("a", a, ndim=1))
     second = np.sort(check_finite_array("b", b, ndim=1))
@@ -141,8 +109,6 @@ def ks_null(n1: int, n2: int) -> tuple[float, float]:
     of pure independent noise look like. From the Kolmogorov law (mean ``sqrt(pi/2) log 2``, second
     moment ``pi^2/12``); below about 100 records the exact mean is smaller by some percent.
 
-    Examples
-    --------
     >>> ks_null(1599, 4898)[0].__round__(4)
     0.025
     """
@@ -154,15 +120,8 @@ def ks_null(n1: int, n2: int) -> tuple[float, float]:
 
 
 def _expected_absolute_error(residuals: ArrayLike, noise_sd: ArrayLike) -> Array:
-    """Expected absolute residual ``E |r + s g|`` after Gaussian noise of standard deviation s.
-
-    ``s sqrt(2/pi) exp(-r^2 / 2s^2) + r erf(r / (s sqrt 2))``, record by record; s, one or one per
-    record, is ``sigma ||phi(x_j)||``.
-
-    Examples
-    --------
-    >>> _expected_absolute_error([0.0, -2.0], [1.0, 0.0]).round(4)
-    array([0.7979, 2.    ])
+    """Expected absolute residual ``E |r + s g|``, g normal; s, one or by record, is
+    ``sigma ||phi||``: ``s sqrt(2/pi) exp(-r^2 / 2s^2) + r erf(r / (s sqrt 2))``.
     """
     r = np.asarray(check_finite_array("residuals", residuals, ndim=1), dtype=float)
     s = np.asarray(check_finite_array("noise_sd", noise_sd), dtype=float)
@@ -197,12 +156,6 @@ def error_gaps(
 
     Exact expectations over noise of standard deviation ``noise_sd``, one or one per record;
     ``strata`` holds the label stratum of each record, one by default (equal errors overall).
-
-    Examples
-    --------
-    >>> gaps = error_gaps([1.0, 3.0], [0, 1], noise_sd=1.0)
-    >>> gaps.squared, gaps.squared_private
-    (8.0, 8.0)
     """
     r = np.asarray(check_finite_array("residuals", residuals, ndim=1), dtype=float)
     members = np.asarray(groups)

@@ -1,9 +1,7 @@
 """Min-norm interpolation, ridge and Kaczmarz in Gram coordinates: never an N-vector too many.
 
-With features A (m x N) and Gram matrix G = A A*, every fit of this chapter is c = A* a for a dual
-vector a of length m: the interpolator has a = G^{-1} y, ridge a = (G + alpha I)^{-1} y, and a
-Kaczmarz step changes one entry of a. The paper writes ridge as (1/m)||A c - y||^2 +
-lambda ||c||^2; ``alpha`` here is scikit-learn's, without the 1/m: alpha = m * lambda.
+With features A (m x N) every fit is c = A* a. ``alpha`` is scikit-learn's: m lambda for the paper's
+(1/m)||A c - y||^2 + lambda ||c||^2.
 """
 
 from __future__ import annotations
@@ -24,9 +22,7 @@ _Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class _DuplicateCounts:
-    """How often records and inputs repeat: records minus distinct records, and minus distinct
-    inputs. Conflicting inputs carry two labels: no function interpolates them.
-    """
+    """Records minus distinct records, minus distinct inputs, and inputs that carry two labels."""
 
     n_records: int
     exact_duplicates: int
@@ -36,13 +32,7 @@ class _DuplicateCounts:
 
 
 def _distinct_rows(X: ArrayLike) -> tuple[_Indices, _Indices]:
-    """First position of every distinct row, increasing, and for each row which of them it is.
-
-    Examples
-    --------
-    >>> _distinct_rows([[1.0], [0.0], [1.0]])
-    (array([0, 1]), array([0, 1, 0]))
-    """
+    """First position of every distinct row, increasing, and for each row which of them it is."""
     rows = check_finite_array("X", X, ndim=2)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -52,13 +42,7 @@ def _distinct_rows(X: ArrayLike) -> tuple[_Indices, _Indices]:
 
 
 def duplicate_counts(X: ArrayLike, y: ArrayLike) -> _DuplicateCounts:
-    """How many records, inputs and conflicting inputs a data set repeats.
-
-    Examples
-    --------
-    >>> duplicate_counts([[0.0], [0.0], [1.0], [1.0]], [5.0, 5.0, 1.0, 2.0]).conflicting_inputs
-    1
-    """
+    """How many records, inputs and conflicting inputs a data set repeats."""
     inputs = check_finite_array("X", X, ndim=2)
     target = check_finite_array("y", y, ndim=1)
     if len(inputs) != len(target):
@@ -103,14 +87,7 @@ def _square_matrix(gram: ArrayLike) -> NDArray[Any]:
 
 
 def gram_matrix(features: ArrayLike) -> NDArray[Any]:
-    """Gram matrix ``A A*`` of the rows, exactly Hermitian, by a symmetric rank-N update.
-
-    Examples
-    --------
-    >>> gram_matrix([[1.0, 1.0], [1.0, -1.0]])
-    array([[2., 0.],
-           [0., 2.]])
-    """
+    """Gram matrix ``A A*`` of the rows, exactly Hermitian, by a symmetric rank-N update."""
     A = _feature_matrix(features)
     if A.dtype.kind != "c":
         return np.asarray(A @ A.T)
@@ -174,15 +151,8 @@ def _cholesky_dual(gram: NDArray[Any], y: NDArray[Any]) -> NDArray[Any] | None:
 
 def _min_norm_dual(gram: ArrayLike, y: ArrayLike) -> NDArray[Any]:
     """Dual vector ``a`` with ``G a = y`` of smallest norm: ``A* a`` is the min-norm interpolator.
-
-    Cholesky; by eigenvalues where the estimated reciprocal condition number is at most
-    max(m, 1000) times machine precision. Labels that cannot be interpolated (relative residual
-    above 1e-8) are refused, and two equal rows with different labels are named.
-
-    Examples
-    --------
-    >>> _min_norm_dual([[2.0, 0.0], [0.0, 4.0]], [1.0, 1.0])
-    array([0.5 , 0.25])
+    Cholesky; eigenvalues where the estimated reciprocal condition number is at most max(m, 1000)
+    times machine precision. Labels off the range (relative residual above 1e-8) are refused.
     """
     G = _square_matrix(gram)
     labels = _label_vector(y, len(G))
@@ -197,11 +167,6 @@ def min_norm_fit(
 
     A is (m, N) with N >= m, real or complex. "cholesky" is ``_min_norm_dual``; "pinv" takes
     the pseudo-inverse of A: ten times slower, and right where A A* has lost its digits.
-
-    Examples
-    --------
-    >>> min_norm_fit([[1.0, 1.0]], [2.0])
-    array([1., 1.])
     """
     A = _feature_matrix(features)
     labels = _label_vector(y, len(A))
@@ -226,11 +191,6 @@ def ridge_fit(features: ArrayLike, y: ArrayLike, *, alpha: float) -> NDArray[Any
     Solved in the smaller space: ``A* (A A* + alpha I)^{-1} y`` for N > m, else
     ``(A* A + alpha I)^{-1} A* y``. A penalty that is lost in the rounding of the Gram matrix, which
     depends on the data, is a ``LinAlgError``; the private estimator refuses by the sizes alone.
-
-    Examples
-    --------
-    >>> ridge_fit([[1.0, 1.0]], [3.0], alpha=1.0)
-    array([1., 1.])
     """
     A = _feature_matrix(features)
     labels = _label_vector(y, len(A))
@@ -248,11 +208,6 @@ def kaczmarz(gram: ArrayLike, y: ArrayLike, rows: ArrayLike) -> NDArray[Any]:
     """Dual vector of the Kaczmarz iterate after visiting the given rows in order, from zero.
 
     ``c <- c + A_j* (y_j - A_j c) / ||A_j||^2`` is ``a_j <- a_j + (y_j - (G a)_j) / G_jj``.
-
-    Examples
-    --------
-    >>> kaczmarz([[1.0, 0.5], [0.5, 1.0]], [1.0, 1.0], [0, 1])
-    array([1. , 0.5])
     """
     G = _square_matrix(gram)
     labels = _label_vector(y, len(G))

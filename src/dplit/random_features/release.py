@@ -1,10 +1,7 @@
 """Algorithm 1 as printed and with its noise repaired, and how large the noise of a release is.
 
-``epsilon``, ``delta`` and ``eta`` are those of Algorithm 1, ``failure`` is the probability with
-which a bound may fail, and the noise variance per real coefficient is
-``sigma^2 = 8 ln(1.25/delta) / (N epsilon^2 (1 - 2 eta))``. The scales of the compared methods are
-standard deviations per coefficient: with rows of norm one their squares are also the expected
-excess of the squared test error.
+Scales are standard deviations per real coefficient; for rows of norm one their squares are the
+expected excess of the squared test error. ``failure`` is the probability that a bound fails.
 """
 
 from __future__ import annotations
@@ -34,34 +31,11 @@ from dplit.random_features.sensitivity import lemma9_bound
 def printed_sigma(*, n_components: int, epsilon: float, delta: float, eta: float) -> float:
     """Noise standard deviation per coefficient of Algorithm 1, step 1.
 
-    Parameters
-    ----------
-    n_components : int
-        Number N of features.
-    epsilon : float
-        Privacy budget, positive; Theorem 7 asks for epsilon < 1, the experiments use 1 as well.
-    delta : float
-        Privacy parameter in (0, 1).
-    eta : float
-        Parameter of Lemma 9, in (0, 1/2).
+    ``(2 / epsilon) sqrt(2 ln(1.25/delta) / (N (1 - 2 eta)))`` for N = ``n_components`` and ``eta``
+    of Lemma 9, in (0, 1/2); Theorem 7 asks for epsilon < 1, the experiments use 1 as well. The
+    classical Gaussian mechanism for the bound of Lemma 9, which is not a sensitivity: the release
+    is not (epsilon, delta)-private.
 
-    Returns
-    -------
-    float
-        ``(2 / epsilon) sqrt(2 ln(1.25/delta) / (N (1 - 2 eta)))``.
-
-    Notes
-    -----
-    The classical Gaussian mechanism for the bound of Lemma 9, which is not a sensitivity: the
-    release is not (epsilon, delta)-private.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue, Differentially private random feature model, manuscript of
-    September 9, 2025, Algorithm 1.
-
-    Examples
-    --------
     >>> round(printed_sigma(n_components=1, epsilon=1.0, delta=1e-5, eta=0.375), 3)
     19.379
     """
@@ -131,8 +105,6 @@ def interpolator_noise_floor(
     number of features, feature map and noise covariance. "classical" is what the classical
     calibration pays, a property of that formula and not of privacy.
 
-    Examples
-    --------
     >>> round(interpolator_noise_floor(label_bound=1.0, epsilon=1.0, delta=1e-5), 2)
     55.67
     """
@@ -163,8 +135,6 @@ def noise_norm_bound(
     ``nu = 2 sigma^2 sqrt N``); "laurent_massart" is ``sigma^2 (N + 2 sqrt(N l) + 2 l)``
     (Laurent and Massart 2000, Lemma 1); "exact" the quantile.
 
-    Examples
-    --------
     >>> setting = dict(n_components=1000, epsilon=1.0, delta=1e-5, eta=0.375, failure=0.05)
     >>> [round(noise_norm_bound(**setting, version=v), 1) for v in ("printed", "laurent_massart")]
     [96.4, 418.9]
@@ -192,8 +162,6 @@ def gamma_norm_bound(
     "printed" has sqrt 2 where Chebyshev's inequality gives 2 ("corrected"), and is **false** for
     large N; "exact" is the quantile of the radius, which is Gamma(N) with scale 1/xi.
 
-    Examples
-    --------
     >>> setting = dict(n_components=1000, epsilon=1.0, eta=0.375, failure=0.05)
     >>> [round(gamma_norm_bound(**setting, version=v), 1) for v in ("printed", "corrected")]
     [107.3, 151.8]
@@ -220,8 +188,6 @@ def private_excess_exact(
     features, which gives ``8 ln(1.25/delta)/((1 - 2 eta) epsilon^2)`` for every N, m and law mu,
     where Theorem 12's bound grows like sqrt(N); the published code has about 1.
 
-    Examples
-    --------
     >>> round(private_excess_exact(n_components=2000, epsilon=1.0, delta=1e-5, eta=0.375), 2)
     375.55
     """
@@ -236,12 +202,6 @@ def frequency_moments(frequencies: ArrayLike, *, input_variance: float = 1.0) ->
 
     ``exp(-input_variance ||w_k - w_l||^2 / 2)`` (N, N) for frequencies (d, N), one per column, and
     inputs N(0, input_variance I).
-
-    Examples
-    --------
-    >>> frequency_moments([[0.0, 1.0]]).round(4)
-    array([[1.    , 0.6065],
-           [0.6065, 1.    ]])
     """
     w = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
     squares = np.sum(w**2, axis=0)
@@ -256,11 +216,6 @@ def private_excess_bound(moments: ArrayLike, *, sigma: float, failure: float) ->
     ``sigma^2 (tr M + 2 ||M||_F sqrt l + 2 ||M|| l)`` with l = log(1/failure), by the weighted
     chi-square tail of Laurent and Massart (2000, Lemma 1); M (N, N) positive semidefinite, for
     example of :func:`frequency_moments`.
-
-    Examples
-    --------
-    >>> round(private_excess_bound(np.eye(100), sigma=1.0, failure=0.05), 2)
-    140.61
     """
     M = check_finite_array("moments", moments, ndim=2)
     if M.shape[0] != M.shape[1]:
@@ -283,8 +238,6 @@ def published_scale(
     No privacy guarantee: this Delta belongs to features of norm sqrt(N), the code's features have
     norm 1. The numerator of Delta is 4, and 2 in Figure 5.
 
-    Examples
-    --------
     >>> round(published_scale(1500, epsilon=1.0, delta=1e-5) ** 2, 5)
     0.25037
     """
@@ -294,15 +247,8 @@ def published_scale(
 
 
 def _correct_scale(*, epsilon: float, delta: float, sensitivity: float = 4.0) -> float:
-    """Noise that Lemma 9 asks for where every row of the feature matrix has norm one.
-
-    ``sqrt(2 log(1.25/delta)) sensitivity / epsilon`` with sensitivity 2 / sqrt(1 - 2 eta), which
-    is 4 at eta = 3/8, whatever the number of features.
-
-    Examples
-    --------
-    >>> round(_correct_scale(epsilon=1.0, delta=1e-5) ** 2, 2)
-    375.55
+    """Noise ``sqrt(2 log(1.25/delta)) sensitivity / epsilon`` of Lemma 9 for rows of norm one;
+    sensitivity 2 / sqrt(1 - 2 eta) is 4 at eta = 3/8, whatever the number of features.
     """
     epsilon = check_positive("epsilon", epsilon)
     delta = check_probability("delta", delta)
@@ -311,14 +257,8 @@ def _correct_scale(*, epsilon: float, delta: float, sensitivity: float = 4.0) ->
 
 
 def _fairness_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0) -> float:
-    """Noise of the published fairness code (Figures 7 and 8), ``5 Delta / sqrt(2 epsilon)``.
-
-    So gaps of squared errors fall like 1/epsilon and not like 1/epsilon**2.
-
-    Examples
-    --------
-    >>> round(_fairness_scale(4000, epsilon=0.05) ** 2, 12)
-    1.0
+    """Noise ``5 Delta / sqrt(2 epsilon)`` of the published fairness code (Figures 7 and 8): gaps of
+    squared errors fall like 1/epsilon and not like 1/epsilon**2.
     """
     n_components = check_integer("n_components", n_components)
     epsilon = check_positive("epsilon", epsilon)
@@ -327,15 +267,8 @@ def _fairness_scale(n_components: int, *, epsilon: float, sensitivity: float = 4
 
 
 def _gamma_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0) -> float:
-    """Root mean square of a coefficient of the Gamma baseline's noise, ``sqrt(N+1) Delta/epsilon``.
-
-    The noise is R u with u uniform on the sphere and R ~ Gamma(N, scale Delta/epsilon), so
-    ``E z_k^2 = E R^2 / N``.
-
-    Examples
-    --------
-    >>> round(_gamma_scale(1000, epsilon=1.0) ** 2, 3)
-    16.016
+    """Root mean square ``sqrt(N+1) Delta/epsilon`` of a coefficient of the Gamma baseline's noise:
+    u uniform on the sphere times R ~ Gamma(N, scale Delta/epsilon).
     """
     n_components = check_integer("n_components", n_components)
     epsilon = check_positive("epsilon", epsilon)
@@ -349,14 +282,8 @@ def _sgd_scale(
 ) -> float:  # fmt: skip
     """Noise of the SGD baseline (Section 4.1), ``sqrt(2 log(2.5/delta)) Delta / epsilon``.
 
-    ``Delta = 4 e eta^2 (1 + sqrt(eta T))^2 T (1 + C) (1 + T (1 + C)/m) / m``,
-    ``C = max(sqrt(a), a)``, ``a = 3 m log(2m/delta) / T``; T = m steps of length eta = 1/m are the
-    defaults.
-
-    Examples
-    --------
-    >>> round(_sgd_scale(1000, epsilon=1.0, delta=1e-5) ** 2, 5)
-    0.5636
+    With ``Delta = 4 e eta^2 (1 + sqrt(eta T))^2 T (1 + C) (1 + T (1 + C)/m) / m`` and
+    ``C = max(sqrt(a), a)``, ``a = 3 m log(2m/delta) / T``; by default T = m, eta = 1/m.
     """
     m = check_integer("n_records", n_records)
     epsilon = check_positive("epsilon", epsilon)
@@ -378,8 +305,6 @@ def crossing_records(
     N is "2m" (the code of Figure 3) or "m+200" (its text); "correct" is the noise of unit rows.
     The variances are about 1/m and 1/m^2, so they cross once; at most ``maximum`` is tried.
 
-    Examples
-    --------
     >>> crossing_records(), crossing_records(components="m+200")
     (1482, 1221)
     """

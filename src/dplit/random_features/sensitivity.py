@@ -1,9 +1,7 @@
 """How far one record moves a fit: ridge for all data, the interpolator exactly, and Lemma 9.
 
-Ridge: records are rows phi_i of norm at most 1 and labels ``|y_i| <= b``; c minimises
-``||Phi c - y||^2 + alpha ||c||^2``, and every bound holds for **all** data sets of that kind; the
-proofs stand in the chapter. Interpolation: everything is computed from Gram matrices (m x m), not
-from refits. Complex features are unnormalised as in the paper unless said.
+Ridge, ``||Phi c - y||^2 + alpha ||c||^2``: bounds hold for **all** rows of norm at most 1 and
+labels in [-b, b] (proofs stand in the chapter). Complex features are unnormalised as in the paper.
 """
 
 from __future__ import annotations
@@ -44,10 +42,8 @@ _UPWARD = 1.0 + 1e-12
 
 
 class _Witness(NamedTuple):
-    """Records on which ridge coefficients move far: neighbours differ in the last ones.
-
-    For a removal the last record is present or not; for a swap the data sets have all but the
-    last, or all but the last but one.
+    """Records on which ridge coefficients move far. For a removal the last one is present or not;
+    for a swap the data sets have all but the last, or all but the last but one.
     """
 
     features: Array
@@ -59,11 +55,6 @@ def crude_sensitivity(*, alpha: float, label_norm: float) -> float:
 
     ``label_norm / sqrt(alpha)``, whatever changes between the data sets; ``label_norm`` is
     ``b sqrt(m)`` for m labels in [-b, b]. One record with ``||phi||^2 = alpha <= 1`` attains it.
-
-    Examples
-    --------
-    >>> crude_sensitivity(alpha=1 / 16, label_norm=1.0)
-    4.0
     """
     return check_positive("label_norm", label_norm) / math.sqrt(check_positive("alpha", alpha))
 
@@ -78,9 +69,8 @@ def _falling_root(function: Callable[[float], float], low: float, high: float) -
 
 
 def _worst_removal(alpha: float, m: int) -> tuple[float, float, float]:
-    """Return the sensitivity to a removal for b = 1, its r^2 and the squared norm of the row.
-
-    The maximum over r = t sqrt(alpha); that its slope falls is proved in the chapter.
+    """Return the sensitivity to a removal for b = 1, its r^2 and the squared norm of the row. The
+    maximum over r = t sqrt(alpha); that its slope falls is proved in the chapter.
     """
     if alpha * (2 * m - 1) ** 2 <= m:
         return 0.5 * math.sqrt(m / alpha), alpha * (m - 1) / m, alpha * (2 * m - 1) ** 2 / m
@@ -97,10 +87,7 @@ def _worst_removal(alpha: float, m: int) -> tuple[float, float, float]:
 
 
 def _worst_turn(alpha: float, m: int) -> float:
-    """Return the third swap bound for b = 1, in k itself, so that nothing cancels.
-
-    Infinite for alpha <= 1/5, where the diameter is the smaller bound.
-    """
+    """Third swap bound for b = 1; infinite for alpha <= 1/5, where the diameter is smaller."""
     if alpha <= 0.2:
         return math.inf
     a = 2.0 * math.sqrt(alpha / m)
@@ -123,8 +110,6 @@ def record_sensitivity(
     "add_remove" is exact; "replace_one" a bound, of which :func:`swap_witness` comes within 3 % for
     alpha >= 10 (0.2 % at m = 1000, alpha = 100) and within 22 % below. Increasing in m.
 
-    Examples
-    --------
     >>> round(record_sensitivity(alpha=100.0, label_bound=1.0, n_records=1000), 4)
     0.031
     """
@@ -143,11 +128,6 @@ def removal_witness(*, alpha: float, label_bound: float, n_records: int) -> _Wit
 
     One feature, m rows of norm at most 1. (With odd m every row can be given norm 1 by a second
     and third feature whose contributions cancel in pairs.)
-
-    Examples
-    --------
-    >>> removal_witness(alpha=4.0, label_bound=1.0, n_records=1).features
-    array([[-1.]])
     """
     b = check_positive("label_bound", label_bound)
     m = check_integer("n_records", n_records, minimum=1)
@@ -163,12 +143,6 @@ def swap_witness(*, alpha: float, label_bound: float, n_records: int) -> _Witnes
     The common ones point along one axis; the swapped ones are mirror images (+-p, -q); all labels
     are b. With common rows of squared norm r^2 in all and h = alpha + r^2 the distance is
     ``(2 p b/alpha) (1 + sqrt(m-1) q r/h) / (1 + p^2/alpha + q^2/h)``, which is maximised.
-
-    Examples
-    --------
-    >>> swap_witness(alpha=1.0, label_bound=1.0, n_records=1).features.round(6) + 0.0
-    array([[ 1.,  0.],
-           [-1.,  0.]])
     """
     penalty = check_positive("alpha", alpha)
     b = check_positive("label_bound", label_bound)
@@ -215,11 +189,6 @@ def removal_sensitivities(gram: ArrayLike, y: ArrayLike) -> Array:
     """Distances ``||c - c_{-j}||_2`` that the interpolator moves when record j is removed.
 
     ``|a_j| / sqrt((G^{-1})_jj)`` with ``a = G^{-1} y``: one inverse instead of m fits.
-
-    Examples
-    --------
-    >>> removal_sensitivities([[4.0, 0.0], [0.0, 1.0]], [2.0, 3.0])
-    array([1., 3.])
     """
     inverse = _inverse(gram)
     labels = _label_vector(y, len(inverse))
@@ -227,13 +196,7 @@ def removal_sensitivities(gram: ArrayLike, y: ArrayLike) -> Array:
 
 
 def label_sensitivities(gram: ArrayLike) -> Array:
-    """Distances that the interpolator moves when label j changes by one: ``sqrt((G^{-1})_jj)``.
-
-    Examples
-    --------
-    >>> label_sensitivities([[4.0, 0.0], [0.0, 1.0]])
-    array([0.5, 1. ])
-    """
+    """Distances that the interpolator moves when label j changes by one: ``sqrt((G^{-1})_jj)``."""
     return np.asarray(np.sqrt(_inverse(gram).diagonal().real))
 
 
@@ -244,8 +207,6 @@ def lemma9_bound(*, n_components: int, eta: float, normalized: bool = False) -> 
     is true for pairs with ``||y|| <= 1`` whose Gram matrices both have smallest eigenvalue at least
     ``N (1 - 2 eta)``, and **not** a sensitivity, since other pairs exist.
 
-    Examples
-    --------
     >>> lemma9_bound(n_components=100, eta=0.375)
     0.4
     """
@@ -254,13 +215,7 @@ def lemma9_bound(*, n_components: int, eta: float, normalized: bool = False) -> 
 
 
 def interpolator_lower_bound(label_change: float, row_norm: float) -> float:
-    """Smallest distance that any interpolator moves when one label changes: change / row norm.
-
-    Examples
-    --------
-    >>> interpolator_lower_bound(2.0, 1.0)
-    2.0
-    """
+    """Smallest distance that any interpolator moves when one label changes: change / row norm."""
     return check_positive("label_change", label_change) / check_positive("row_norm", row_norm)
 
 
@@ -290,8 +245,6 @@ def near_duplicate_profile(
     ``mu = epsilon sqrt((1 - 2 eta) / (8 ln(1.25/delta) (1 - k)))`` for every N, with the kernel
     ``k = exp(-scaled_distance^2 / 2)``, ``scaled_distance = sigma_omega h``.
 
-    Examples
-    --------
     >>> near_duplicate_profile(0.037, epsilon=1.0, delta=1e-5, eta=0.375).delta.round(3)
     np.float64(0.5)
     """
@@ -311,8 +264,6 @@ def near_duplicate_threshold(
 
     The inverse of :func:`near_duplicate_profile`; infinite where any two records exceed it.
 
-    Examples
-    --------
     >>> round(near_duplicate_threshold(1e-5, epsilon=1.0, delta=1e-5, eta=0.375), 4)
     0.2748
     """
@@ -349,11 +300,6 @@ def near_duplicate_pair(h: float, *, others: ArrayLike | None = None) -> _Neighb
     """Two points at distance h with labels ``1/sqrt 2`` and ``-1/sqrt 2``; the second moves away.
 
     ``others`` (k, d) are further records with label 0, common to both; by default none, and d = 1.
-
-    Examples
-    --------
-    >>> near_duplicate_pair(0.5).X.ravel()
-    array([0. , 0.5])
     """
     check_positive("h", h)
     rest = np.empty((0, 1))
@@ -371,11 +317,6 @@ def forced_label_pair(h: float) -> _NeighbouringPair:
 
     The labels ``f1(x)/2 = sqrt(1 + ||x||)/2`` come from one continuous function, so nobody chose
     opposite labels for near-duplicates; the kink of f1 at 0 is what the interpolator pays for.
-
-    Examples
-    --------
-    >>> forced_label_pair(0.01).y.round(4)
-    array([0.5025, 0.5   , 0.5025])
     """
     if check_positive("h", h) > 0.5:
         raise ValueError(f"h must be at most 0.5, got h={h!r}")
@@ -393,13 +334,6 @@ def measure_pair(
 
     ``feature_map`` takes inputs (n, d) to features (n, N). The fits go through the pseudo-inverse:
     for points at distance 1e-4 the Gram matrix has lost its digits, the features have not.
-
-    Examples
-    --------
-    >>> pair, angles = near_duplicate_pair(0.001), np.linspace(-20.0, 20.0, 1000)
-    >>> nominal = dict(epsilon=1.0, delta=1e-5, eta=0.375)
-    >>> measure_pair(pair, lambda X: np.exp(1j * X * angles), **nominal).delta > 0.1
-    True
     """
     A, B = feature_map(pair.X), feature_map(pair.X_other)
     c = min_norm_fit(A, pair.y, method="pinv")

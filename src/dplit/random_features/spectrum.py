@@ -29,11 +29,6 @@ def gram_spectrum(
     """Eigenvalues of ``scale * A A*`` in increasing order, from features A or their Gram matrix.
 
     ``scale`` is 1/N for the paper's unnormalised features.
-
-    Examples
-    --------
-    >>> gram_spectrum([[1.0, 1.0], [1.0, -1.0]], scale=0.5)
-    array([1., 1.])
     """
     if (features is None) == (gram is None):
         raise TypeError("gram_spectrum takes exactly one of features and gram")
@@ -49,11 +44,6 @@ def marchenko_pastur_edges(ratio: float) -> _Edges:
     """Ends of the spectrum of ``A A*/N`` when the kernel between records is nearly zero.
 
     ``(1 -+ sqrt(ratio))^2`` with ratio = m / N in (0, 1], sharp as m and N grow.
-
-    Examples
-    --------
-    >>> marchenko_pastur_edges(0.25)
-    _Edges(lower=0.25, upper=2.25)
     """
     root = math.sqrt(check_probability("ratio", ratio, one=True))
     return _Edges((1.0 - root) ** 2, (1.0 + root) ** 2)

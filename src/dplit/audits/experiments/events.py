@@ -1,7 +1,6 @@
 """One event for every mechanism, counted on two neighbours: as it is and with half the noise.
 
-The event is fixed in advance: one record has the label 1 in one data set and -1 in the other (or an
-entry, or an axis, changes), and the release says which by the sign of what it predicts there.
+Fixed in advance: a label (entry, axis) changes, and the sign of a prediction says which it was.
 """
 
 from __future__ import annotations
@@ -52,8 +51,7 @@ _BOX = (-1.0, 1.0)
 class Target:
     """What is audited: ``score(side, budget, rng)`` is above 0 where a release says "side 1".
 
-    ``unit`` is that of the claim ``epsilon``: pure, Gaussian (with :data:`DELTA`) or bits for an
-    entry.
+    ``unit`` is the claim's: pure, Gaussian (with :data:`DELTA`) or bits for an entry.
     """
 
     score: Callable[[int, float, np.random.Generator], float]

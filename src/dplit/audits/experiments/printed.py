@@ -76,10 +76,8 @@ def _projected(printed: bool, runs: int, confidence: float, rng: np.random.Gener
 def _interpolated(
     printed: bool, runs: int, confidence: float, rng: np.random.Generator
 ) -> EventAudit:
-    """Coefficients for two near-duplicates with opposite labels, one of which moves away.
-
-    No noise repairs an interpolator. The null control is a pair of distant records, for which the
-    printed bound is true.
+    """Coefficients for two near-duplicates with opposite labels, one of which moves away. No noise
+    repairs an interpolator: the null control is a distant pair, for which the bound is true.
     """
     pair, angles = near_duplicate_pair(1e-3 if printed else 3.0), np.linspace(-20.0, 20.0, 50)
     fits = [

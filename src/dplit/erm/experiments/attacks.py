@@ -51,7 +51,6 @@ def _pattern_hits(
 @dataclass(frozen=True)
 class _PatternCurve:
     """Probability of the labels (+, -) at the points (1, -1) on two neighbouring data sets.
-
     ``exact`` and ``hits`` on z, ``other_hits`` on the neighbour, shape (2, k): for the printed and
     the doubled scale, at k budgets.
     """
@@ -147,10 +146,9 @@ def reconstruct_through(
     release: str, *, seed: int, epsilon: float = 0.5, n_records: int = 50, n_points: int = 8,
     n_repeats: int = 5, n_jobs: int = 1,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """Try to recover one record of a released least-squares fit; all others are known.
-
-    Returns, for each repetition, the number of records that explain the values to rounding and the
-    largest error of the best guess over x and y; a blind guess has about 0.7.
+    """Try to recover one record of a released least-squares fit; all others are known. Returns, by
+    repetition, the number of records that explain the values to rounding and the largest error of
+    the best guess over x and y; a blind guess has about 0.7.
     """
     check_choice("release", release, RELEASES)
     runs = run_trials(
@@ -183,10 +181,9 @@ def search_questions(
 
 @dataclass(frozen=True)
 class _PowerAudit:
-    """Statistics of the likelihood-ratio attack on releases of two neighbours.
-
-    ``first`` and ``second`` are the releases along their difference, in units of it: without noise
-    1/2 on the first data set and -1/2 on the second; ``mu`` is what is promised.
+    """Statistics of the likelihood-ratio attack on releases of two neighbours. ``first`` and
+    ``second`` are the releases along their difference, in units of it: without noise 1/2 on the
+    first data set and -1/2 on the second; ``mu`` is what is promised.
     """
 
     first: Array
@@ -235,8 +232,7 @@ def audit_power_curve(
 ) -> _PowerAudit:  # fmt: skip
     r"""Run the best attack on a Gaussian-process release of neighbours that attain Theorem 2.
 
-    One record of either class, lambda = 1/2: the hinge minimisers are :math:`\pm K_x`, and the
-    attack asks at x.
+    One record of either class, lambda = 1/2: the minimisers are :math:`\pm K_x`, asked at x.
     """
     count = check_integer("runs", runs)
     check_choice("through", through, ("estimator", "oracle"))
@@ -292,7 +288,6 @@ def two_point_hits(
 @dataclass(frozen=True)
 class _Target:
     """One private data set, its fit released at some points, and what the adversary knows of it.
-
     The last record is the target, all others are known; ``exact`` are values of the fit at
     ``points``, ``answers`` the released ones.
     """
@@ -348,7 +343,6 @@ def _reconstruct_target(
 @dataclass(frozen=True)
 class _ReconstructionRuns:
     """Reconstruction against the number of answers; rows are trials, columns numbers of answers.
-
     Error (largest coordinate) of the ``nearest`` and ``farthest`` record that explains the answers;
     of the best admissible one if none does. ``shifts`` is the noise at the first point.
     """

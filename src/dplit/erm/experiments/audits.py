@@ -54,7 +54,6 @@ def answer_delta(*, epsilon: float, gap: float, scale: float) -> float:
 @dataclass(frozen=True)
 class _ShiftAudit:
     """An audit of one answer, by the event "it exceeds ``value``", and its picture bin by bin.
-
     ``losses`` are log ratios of hit rates at the bins' ``centres``; each bin's interval from
     ``low`` to ``high`` has the audit's confidence.
     """
@@ -77,10 +76,9 @@ def audit_answer(
     value: float, neighbour: float, *, scale: float, epsilon: float, runs: int,
     confidence: float = 0.9999, rng: np.random.Generator,
 ) -> _ShiftAudit:  # fmt: skip
-    """Audit one answer of the release against a claimed pure epsilon, from outputs alone.
+    """Audit one answer against a claimed pure epsilon, from outputs alone.
 
-    ``value > neighbour`` are the function at one point on neighbouring data; a true claim is not
-    refuted with probability ``confidence``.
+    ``value > neighbour``; a true claim is not refuted with probability ``confidence``.
     """
     f, g = _check_order(value, neighbour)
     n, level = check_integer("runs", runs), check_probability("confidence", confidence)
@@ -154,17 +152,14 @@ def audit_controls(
     return run_controls(alarm)
 
 
-# Objective perturbation on the line, where the density of the released weight is known exactly.
-#
-# The released w determines the noise that it needs, :math:`b(w)=\sum_ia_iu_i-2\lambda nw` with
+# Objective perturbation on the line: w determines its noise :math:`b(w)=\sum_ia_iu_i-2\lambda nw`,
 # :math:`a_i=-\ell'(u_iw)`, and its density is that of b times :math:`|b'(w)|`.
 
 
 class _LineAudit(NamedTuple):
-    """What two neighbours on the line show of the guarantee, by quadrature.
-
-    ``log_ratio`` is the largest logarithm of the ratio of the two densities, ``delta`` the larger
-    hockey-stick divergence at the claimed epsilon.
+    """What two neighbours on the line show of the guarantee, by quadrature. ``log_ratio`` is the
+    largest logarithm of the ratio of the two densities, ``delta`` the larger hockey-stick
+    divergence at the claimed epsilon.
     """
 
     log_ratio: float

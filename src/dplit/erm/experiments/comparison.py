@@ -1,8 +1,6 @@
-r"""All repairs and their rivals at equal privacy: misclassification against epsilon and size.
+"""All repairs and their rivals at equal privacy: misclassification against epsilon and size.
 
-Every method learns a linear function of the same public features of norm 1 with the same lambda,
-which depends on the number of records and on epsilon alone. Nothing is chosen on the data; steps
-and step length of gradient descent were chosen on other seeds, in its favour.
+Same public features and lambda; gradient descent has steps chosen, in its favour, on other seeds.
 """
 
 from __future__ import annotations
@@ -53,7 +51,6 @@ _FREQUENCIES = 100
 @dataclass(frozen=True)
 class _Comparison(Runs):
     """Misclassification of every method, (n_repeats, n_settings), one noise draw per repetition.
-
     ``settings`` pairs numbers of records with epsilons; ``expected`` is the error of the Gaussian
     process averaged over its noise, in closed form.
     """
@@ -179,10 +176,9 @@ def compare(
     problem: _Problem, *, settings: Sequence[tuple[int, float]], seed: int, delta: float = 1e-5,
     n_repeats: int = 10, n_jobs: int = 1,
 ) -> _Comparison:  # fmt: skip
-    """Misclassification of all methods at equal privacy, for replacing one record.
-
-    ``settings`` pairs numbers of records with epsilons. ``"waves"`` has 80 features and a tenth of
-    the labels wrong, bundled data 200 random Fourier features and a new split per repetition.
+    """Misclassification of all methods at equal privacy, for replacing one record. ``settings``
+    pairs numbers of records with epsilons. ``"waves"`` has 80 features and a tenth of the labels
+    wrong, bundled data 200 random Fourier features and a new split per repetition.
     """
     check_choice("problem", problem, _PROBLEMS)
     pairs = tuple(

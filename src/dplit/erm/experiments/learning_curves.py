@@ -1,9 +1,6 @@
 r"""Learning curves of the scalar-shift release for the hinge loss, noise integrated out.
 
-The predictor is linear in the 80 sines and cosines of
-:func:`dplit.erm.losses.trigonometric_features`, and records have :math:`x\sim U[0,1]`. Samples of
-one repetition are nested, and the noise is independent of them, so its expectation is exact and
-only the sampling of the data is left to repeat.
+Predictors are linear in 80 sines and cosines, :math:`x\sim U[0,1]`, samples are nested.
 """
 
 from __future__ import annotations
@@ -68,7 +65,6 @@ def _hinge_schedule(setting: _Setting, m: int) -> tuple[float, float]:
 @dataclass(frozen=True)
 class _HingeCurves(Runs):
     """Excess hinge risks by noise, shape (trials, s, n): by setting and number of records.
-
     ``misclassified`` is the excess misclassification of the sign; no fit is further from its
     minimiser than ``distance``, which bounds the error of values too.
     """
@@ -208,10 +204,8 @@ def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:
     return Estimate(slope, math.sqrt(spread * (trials - 1) / trials))
 
 
-# Learning curves of the scalar-shift release for least squares, from growing sums.
-#
-# Records, features and noise as above. The excess risk is a weighted sum of squared differences of
-# weights, and the noise adds its variance: nothing is simulated but the sample.
+# Learning curves of the scalar-shift release for least squares, from growing sums: only the sample
+# is simulated, the noise adds its variance.
 
 
 #: Amplitude of the regression function and of the noise in its labels.

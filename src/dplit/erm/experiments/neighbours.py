@@ -1,7 +1,6 @@
-r"""The search for neighbouring samples whose minimisers lie far apart, for all four losses.
+"""The search for neighbouring samples whose minimisers lie far apart, for all four losses.
 
-Every distance comes with the certified error of the two fits, so that a comparison with a bound is
-exact up to that error.
+Every distance comes with the certified error of the two fits.
 """
 
 from __future__ import annotations

@@ -100,7 +100,6 @@ def bound_curves(
 
 class _SubsetRow(NamedTuple):
     """The subset mechanism at one epsilon beside the bounds of Theorem 3, all divided by G.
-
     ``exact_epsilon`` and ``gap`` by enumeration for k = 4, m = 3, p = 0.07, ``closed`` in closed
     form; ``wide`` is the gap for a million values, m = 100, p = 1e-4.
     """
@@ -116,10 +115,9 @@ class _SubsetRow(NamedTuple):
 
 
 class _CoinRow(NamedTuple):
-    """Exact expectations for the hinge loss on one point, and their bounds.
-
-    ``generalization`` is the mean of R1, bounded by ``stability``, ``proof`` (of Proposition 2) and
-    ``printed``; ``noise`` that of R2, ``excess`` the excess risk.
+    """Exact expectations for the hinge loss on one point, and their bounds. ``generalization`` is
+    the mean of R1, bounded by ``stability``, ``proof`` (of Proposition 2) and ``printed``;
+    ``noise`` that of R2, ``excess`` the excess risk.
     """
 
     n_records: int

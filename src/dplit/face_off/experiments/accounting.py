@@ -16,11 +16,8 @@ from dplit.sketching.sensitivity import replace_l1_exact, spectral_sensitivity
 
 
 def printed_losses(*, epsilon: float, delta: float, n_records: int = 1000) -> dict[str, float]:
-    """True epsilon of what the papers would call epsilon (bits for projections); inf is none.
-
-    Values of a shifted minimiser; the repaired ridge fit (penalty 100, 200 coefficients) under the
-    noise of Algorithm 1; a sketch for components, a record replaced; one row of ten columns behind
-    a projection of 100 rows.
+    """True epsilon of what the papers would call epsilon (bits for projections); inf is none. The
+    ridge fit has penalty 100, 200 coefficients and Algorithm 1's noise; a projection has 100 rows.
     """
     pair = hinge_pair(n_records=101, regularization=0.1)
     scale = hinge_scale(

@@ -25,9 +25,8 @@ _Key = tuple[str, int]
 @dataclass(frozen=True)
 class Comparison(Runs):
     """Scores on held-out records, (repeats, epsilons): R^2, accuracy, or shares explained.
-
-    Beside each mechanism ``"<name>, best"`` is its best setting at each epsilon in hindsight where
-    that was asked for; ``warned`` has the share of fits at the defaults that warned.
+    ``"<name>, best"`` is a mechanism's best setting at each epsilon in hindsight where that was
+    asked for; ``warned`` has the share of fits at the defaults that warned.
     """
 
     epsilons: tuple[float, ...]
@@ -37,8 +36,7 @@ class Comparison(Runs):
     def winner(self, index: int, *, least: float = 0.02) -> tuple[str | None, float]:
         """Return the best default at one epsilon, and its mean score.
 
-        None where it is not at least ``least`` above the trivial prediction, by two standard errors
-        of the paired difference: nothing private is worth running there.
+        None if it does not beat the trivial prediction by ``least``, by two standard errors.
         """
         name = max(self.private, key=lambda method: float(self.mean(method)[index]))
         gain, se = self.gap(name, "trivial")
@@ -105,10 +103,9 @@ def compare(
     neighboring: str = "replace_one", hindsight: int = 0, seed: int, n_repeats: int,
     n_jobs: int = 1, mechanisms: Sequence[Mechanism] | None = None,
 ) -> Comparison:  # fmt: skip
-    """Scores of mechanisms (by default all of the task) on the same splits, 70 % for training.
-
-    In the first ``hindsight`` repeats all settings are tried, and the best at each epsilon (by its
-    mean over them) is kept beside the default: no private choice reaches it.
+    """Scores of mechanisms (by default all of the task) on the same splits, 70 % for training. In
+    the first ``hindsight`` repeats all settings are tried, and the best by its mean over them at
+    each epsilon is kept beside the default: no private choice reaches it.
     """
     chosen = applicable(problem.task, neighboring) if mechanisms is None else mechanisms
     budgets = tuple(check_positive("epsilons", epsilon) for epsilon in epsilons)

@@ -1,7 +1,6 @@
 """Chi-square tests of the samplers, and an audit of the learners with many canaries a run.
 
-Canaries are records along different axes, each with a label by a fair coin; the share of right
-guesses of a run is one number in [0, 1], whatever the dependence within the run.
+A canary has an axis of its own and a label by a fair coin; a run counts the share of right guesses.
 """
 
 from __future__ import annotations

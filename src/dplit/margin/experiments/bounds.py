@@ -1,7 +1,6 @@
 """Simulated projections, compressed networks, and bounds beside what the learners do.
 
-A sign matrix sees two vectors with entries of one size through two binomial sums a row: drawing
-these is exact, and the dimension d no longer costs anything.
+Two binomial sums a row draw exactly what a sign matrix makes of two vectors of equal entries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-r"""How private gradient descent depends on the dimension: projected, not projected, compressed.
+"""How private gradient descent depends on the dimension: projected, not projected, compressed.
 
-The paper has no experiments; this one is ours.  Records have margin gamma in every dimension, so
-that the best hinge loss of the unit ball is 0 at the margin gamma.
+Our experiment. The best hinge loss of the unit ball at the margin of the records is 0.
 """
 
 from __future__ import annotations
@@ -72,10 +71,9 @@ def sphere_error(w: ArrayLike, *, margin: float) -> float:
 def _exponential_dimension_trial(
     trial: Trial, *, n_features: int, n_samples: int, margin: float, epsilon: float, flips: float
 ) -> Array:
-    """Fresh data, one draw from the prior and, up to 1000 dimensions, objective perturbation.
-
-    Training error, exact test error, number of proposals; and the test error of the rival, which is
-    as pure, at a regularisation that was fixed once.
+    """One draw from the prior on fresh data: training error, exact test error, number of proposals;
+    and up to 1000 dimensions the test error of objective perturbation, as pure, at a regularisation
+    that was fixed once.
     """
     data, noise = trial.stream("data"), trial.stream("noise")
     X, y = sphere_sample(n_samples, n_features, margin=margin, rng=data)

@@ -1,7 +1,6 @@
-r"""Algorithm 4 beside its alternatives, and how its error scales.
+"""Algorithm 4 beside its alternatives, and how its error scales: our experiments.
 
-The paper has no experiments; these are ours.  Excess losses are against exact minimisers, whose
-duality gap is below 1e-9.
+Excess losses are against exact minimisers, whose duality gap is below 1e-9.
 """
 
 from __future__ import annotations
@@ -177,10 +176,8 @@ def slope(x: Sequence[float], values: Sequence[float], errors: Sequence[float]) 
     return Estimate(float(found), float(np.sqrt(np.sum((weights * relative) ** 2))))
 
 
-# Accuracy of private kernel learners: few direct features, many, or very many compressed.
-#
-# The features of a split are computed once and shared by all budgets; the draws of the noise
-# descend together.
+# Accuracy of private kernel learners: few direct features, many, or very many compressed. All
+# budgets share the features of a split; the draws of the noise descend together.
 
 
 #: Direct features, then 20,000 frequencies compressed to 200: lengths doubled, and as they are.

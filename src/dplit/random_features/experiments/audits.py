@@ -20,7 +20,7 @@ from dplit.streams import stream
 def interpolation_shortfall(
     n_components: int, *, sensitivity: float = 4.0, label_range: float = 1.0
 ) -> float:
-    """How many times the published Delta, ``sensitivity / sqrt(N)``, is below what one label does.
+    """How many times the published Delta is below what one label does.
 
     ``label_range sqrt(N) / sensitivity``: phi_j . (c - c') is the change of label j, ||phi_j|| = 1.
     """
@@ -29,10 +29,9 @@ def interpolation_shortfall(
 
 
 def _swap_sensitivities(gram: Array, y: Array, cross: Array, norms2: Array, y_new: Array) -> Array:
-    """Distances (k, m) that the interpolator moves when record j is swapped for new record i.
-
-    ``cross`` (k, m) are inner products of k new rows with the training rows, ``norms2`` (k,) their
-    squared norms: k m swaps from one inverse, by a formula that the chapter proves.
+    """Distances (k, m) that the interpolator moves when record j is swapped for new record i, from
+    one inverse (proved in the chapter). ``cross`` (k, m): inner products of new rows with the
+    training rows; ``norms2`` (k,): their squared norms.
     """
     inverse = np.linalg.inv(gram)
     alpha, moved = inverse @ y, cross @ inverse  # (m,), (k, m)
@@ -53,9 +52,8 @@ def _swap_sensitivities(gram: Array, y: Array, cross: Array, norms2: Array, y_ne
 
 @dataclass(frozen=True)
 class _SensitivityAudit:
-    """What one record of Figure 1 does to the interpolator, against the Delta of the code, by N.
-
-    l2 norms: of a change of sign of a label and of a removal (the largest over records), and of all
+    """What one record of Figure 1 does to the interpolator, against the Delta of the code, by N. l2
+    norms: of a change of sign of a label and of a removal (the largest over records), and of all
     swaps by fresh records of the same law (mean and largest).
     """
 
@@ -102,10 +100,9 @@ def nearest_distances(X: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class _Spectrum:
-    """The conclusion and the second hypothesis of Theorem 8 in one experiment.
-
-    Extreme eigenvalues of the Gram matrix G of unit rows, ||G - I||, how many are below 1 - 2 eta,
-    and gamma^2 sigma_omega^2 with the 4 log(2m/eta) that it must reach.
+    """The conclusion and the second hypothesis of Theorem 8 in one experiment. Extreme eigenvalues
+    of the Gram matrix G of unit rows, ||G - I||, how many are below 1 - 2 eta, and gamma^2
+    sigma_omega^2 with the 4 log(2m/eta) that it must reach.
     """
 
     name: str

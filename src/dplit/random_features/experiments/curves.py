@@ -1,9 +1,6 @@
-"""Figures 1 to 6 and Table 1 at the paper's sizes, with closed forms beside the simulations.
+"""Figures 1 to 6 and Table 1 at the paper's sizes: closed forms beside simulations.
 
-Three devices keep them short. The expected private error given the features is the non-private
-error plus sigma^2 times the mean squared row norm, so no mean over noise is simulated; one pass
-over nested frequencies serves all numbers of features; Kaczmarz and stochastic gradient steps run
-on the Gram matrix. Simulated errors are kept too: they must scatter around the closed forms.
+No mean over noise is simulated, one pass over nested frequencies serves all numbers of features.
 """
 
 from __future__ import annotations
@@ -89,10 +86,8 @@ def _gradient_dual(gram: Array, y: Array, rows: NDArray[np.intp], step: float) -
 
 
 def _min_norm_dual_distinct(gram: Array, y: Array, X: Array) -> Array:
-    """Return the dual vector of the minimum-norm least-squares fit where rows of X may repeat.
-
-    Equal rows have equal features, so the fit interpolates the mean of their labels: one of them
-    carries the coefficient, and the Gram matrix of such representatives is regular.
+    """Return the dual vector of the minimum-norm least-squares fit where rows of X may repeat: the
+    fit interpolates the mean of the labels of equal rows, of which one carries the coefficient.
     """
     first, inverse = _distinct_rows(X)
     means = np.bincount(inverse, weights=y) / np.bincount(inverse)
@@ -227,9 +222,8 @@ def differences(experiment: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _Curves(Runs):
-    """Mean squared test errors by method along ``axis``, as (repetition, position[, column]).
-
-    A column is a privacy budget, for ``sgd`` a learning rate (in units of 1/m) with each budget;
+    """Mean squared test errors by method along ``axis``, as (repetition, position[, column]). A
+    column is a privacy budget, for ``sgd`` a learning rate (in units of 1/m) with each budget;
     ``components`` are the numbers of features at the positions.
     """
 
@@ -322,8 +316,7 @@ def _method_errors(
 ) -> _Errors:  # fmt: skip
     """Return the errors of every method at every number of features, one nested draw.
 
-    Features, row sequences and noise have streams of their own. ``exact`` adds the minimum-norm
-    fit, which takes one factorisation per number of features.
+    ``exact`` adds the minimum-norm fit, one factorisation per number of features.
     """
     q = len(s.epsilons)
     widths = {"ours": q, "gamma": q, "sgd": q * len(s.learning_rates)}
@@ -393,10 +386,9 @@ def feature_curves(
     figure: str, *, seed: int, n_repeats: int | None = None, n_jobs: int = 1,
     base: _Setting | None = None,
 ) -> _Curves:  # fmt: skip
-    """Test errors along N on synthetic data, drawn once ("fig1", "fig2").
-
-    Methods: nonprivate (Kaczmarz, m steps), min_norm (exact), ours, corrected (the Delta of unit
-    rows), gamma, sgd, zero, constant; ``*_expected`` are exact over the noise.
+    """Test errors along N on synthetic data, drawn once ("fig1", "fig2"). Methods: nonprivate
+    (Kaczmarz, m steps), min_norm (exact), ours, corrected (the Delta of unit rows), gamma, sgd,
+    zero, constant; ``*_expected`` are exact over the noise.
     """
     check_choice("figure", figure, ("fig1", "fig2"))
     s = base or _setting(figure)
@@ -428,8 +420,9 @@ def record_curves(
     figure: str, *, seed: int, n_repeats: int | None = None, n_jobs: int = 1,
     base: _Setting | None = None,
 ) -> dict[str, _Curves]:  # fmt: skip
-    """Test errors along m ("fig3a" with f1, "fig3b" with f2), for N = m + 200 ("text") and N = 2m
-    ("code") from one nested draw; data are drawn anew in every repetition.
+    """Test errors along m ("fig3a": f1, "fig3b": f2), data drawn anew in every repetition.
+
+    For N = m + 200 ("text") and N = 2m ("code") from one nested draw.
     """
     check_choice("figure", figure, ("fig3a", "fig3b"))
     s = base or _setting(figure)
@@ -461,9 +454,8 @@ def real_curves(
     base: _Setting | None = None,
 ) -> _Curves:  # fmt: skip
     """Test errors along N on real data ("fig4-medical", "fig4-wine", "fig5", "fig6"), Table 1 too.
-
-    Every repetition draws its own split (90 % training); the paper shows one, so its standard
-    error is our standard deviation. Figure 4 has no sgd, 5 and 6 no min_norm (singular matrices).
+    Every repetition draws its own split (90 % training); the paper shows one: its standard error is
+    our standard deviation. Figure 4 has no sgd, 5 and 6 no min_norm (singular matrices).
     """
     check_choice("figure", figure, ("fig4-medical", "fig4-wine", "fig5", "fig6"))
     s = base or _setting(figure)
@@ -477,10 +469,8 @@ def real_curves(
 
 
 def sentences(curves: _Curves) -> dict[str, bool]:
-    """Truth values of the sentences of Section 4.1 on one panel, from expected errors.
-
-    "Beats" is everywhere, an improvement with N for the Delta of unit rows is one of 1 %. There the
-    Gamma baseline has that Delta as well; the noise of SGD is made for unit rows already.
+    """Truth values of the sentences of Section 4.1 on one panel, from expected errors. "Beats" is
+    everywhere; an improvement with N, for the Delta of unit rows (Gamma has it too), is one of 1 %.
     """
     ours, corrected = curves.mean("ours_expected"), curves.mean("corrected_expected")
     constant, zero = curves.mean("constant"), curves.mean("zero")

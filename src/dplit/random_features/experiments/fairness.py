@@ -30,9 +30,8 @@ from dplit.trials import Runs, Trial
 @dataclass(frozen=True)
 class _GapCurves(Runs):
     """Excess-risk gaps of two models in two groups, every array of shape (repetition, epsilon, 2).
-
     "rf" and "rls" are the published estimates (random features, regularised linear model),
-    "*_exact" the exact gaps on the same split, "*_floor" the mean estimate of a zero gap.
+    ``*_exact`` the exact gaps on the same split, ``*_floor`` the mean estimate of a zero gap.
     """
 
     feature: str
@@ -135,9 +134,8 @@ def gap_curves(
     dataset: Dataset, feature: str, *, seed: int, n_repeats: int = 10, n_jobs: int = 1,
     base: _Setting | None = None,
 ) -> _GapCurves:  # fmt: skip
-    """Training excess-risk gaps against epsilon (Figures 7 and 8): published estimate and truth.
-
-    A repetition is a split with its features and noise, by default at the code's settings.
+    """Excess-risk gaps on training sets against epsilon (Figures 7 and 8): published and true. A
+    repetition is a split with its features and noise, by default at the code's settings.
     ``setting("fig7", "text")`` has Algorithm 1's noise, "fig8" also 1000 records of each colour.
     """
     s = base or _setting("fig8" if feature == "colour" else "fig7")
@@ -151,10 +149,8 @@ def gap_curves(
 
 
 def _projection(F: Array, y: Array) -> Array:
-    """Fitted values (n,) of the minimum-norm least-squares fit: the projection of y on the range.
-
-    Directions whose squared singular value is below 1e-10 of the largest are dropped; ``pinv`` at
-    its default tolerance keeps directions of pure rounding error.
+    """Fitted values (n,) of the minimum-norm least-squares fit. Squared singular values below 1e-10
+    of the largest are dropped; ``pinv`` at its default keeps directions of pure rounding error.
     """
     if F.shape[0] > F.shape[1]:
         moment = F.T @ y
@@ -171,11 +167,9 @@ def _projection(F: Array, y: Array) -> Array:
 
 @dataclass(frozen=True)
 class _ParityScores:
-    """KS distances between the groups and accuracy of every model of Table 2.
-
-    ``*_grid`` is on 500 points of [0, 1], ``*_code`` has the code's noise, ``noise`` no model,
-    ``null`` is mean and standard deviation for outputs of one law, ``samples`` are Figure 9's
-    outputs.
+    """KS distances between the groups and accuracy of every model of Table 2. ``*_grid`` is on 500
+    points of [0, 1], ``*_code`` has the code's noise, ``noise`` no model, ``null`` is mean and
+    standard deviation for outputs of one law, ``samples`` are Figure 9's outputs.
     """
 
     feature: str
@@ -216,10 +210,9 @@ def parity_scores(
     dataset: Dataset, features: tuple[str, ...], *, seed: int, n_repeats: int = 20, n_jobs: int = 1,
     base: _Setting | None = None,
 ) -> dict[str, _ParityScores]:  # fmt: skip
-    """Parity scores of labels, linear and random feature models (Figure 9, Table 2).
-
-    The whole data set is trained on and scored, as in the paper, at the text's settings; all
-    sensitive features share the fits, which do not know the groups.
+    """Parity scores of labels, linear and random feature models (Figure 9, Table 2). The whole data
+    set is trained on and scored, as in the paper, at the text's settings; all sensitive features
+    share the fits, which do not know the groups.
     """
     key = "tab2-wine" if "colour" in features else "tab2-medical"
     s = base or _setting(key, "text")
@@ -280,7 +273,6 @@ def _label_strata(y: Array, n_strata: int) -> NDArray[np.intp]:
 @dataclass(frozen=True)
 class _ErrorGapCurves:
     """Largest error difference of two groups within a label stratum, against the prediction noise.
-
     For mean absolute, squared and signed error, labels in [0, 1]; the mean squared error is that at
     zero noise plus noise_sd^2; ``strata`` contain both groups.
     """
@@ -297,10 +289,9 @@ def error_gap_curves(
     dataset: Dataset, feature: str, *, seed: int, noise_sds: Sequence[float], n_strata: int = 4,
     base: _Setting | None = None,
 ) -> _ErrorGapCurves:  # fmt: skip
-    """Exact equalised error gaps of the random feature model of Table 2 as its noise grows.
+    """Exact equalised error gaps of Table 2's random feature model as its noise grows.
 
-    Groups are compared within label quantiles (equalised odds for a regression); features are
-    cos/sin pairs, whose rows have norm one.
+    Groups are compared within label quantiles; cos/sin pairs give rows of norm one.
     """
     key = "tab2-wine" if feature == "colour" else "tab2-medical"
     s = base or _setting(key, "text")

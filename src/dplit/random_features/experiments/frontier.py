@@ -1,8 +1,6 @@
-"""Which private regression on random features, at which budget and number of records: R^2 on tests.
+"""Which private regression on random features, at which budget and size: R^2 on tests.
 
-Ridge with output noise needs no simulation: on features of norm one the expected squared error is
-the non-private one plus the noise variance. Its rivals are drawn once per repetition. Every method
-sees the same features (for few numbers the first ones), records and public bounds.
+Ridge is exact over the noise; rivals are drawn once, on the same features, records and bounds.
 """
 
 from __future__ import annotations
@@ -35,10 +33,9 @@ def noise_variance(
     alpha: float, *, n_records: int, label_bound: float, epsilon: float, delta: float,
     bound: str = "record",
 ) -> float:  # fmt: skip
-    """Variance sigma^2 of a private ridge prediction's noise where rows have norm at most one.
+    """Variance of a private ridge prediction's noise where rows have norm at most one.
 
-    One record of m is replaced; the sensitivity is one record's influence ("record") or from the
-    norm b sqrt(m) of all labels ("crude"), the noise the exact minimum for it.
+    The sensitivity is one record's influence ("record"), or from the norm of all labels ("crude").
     """
     check_positive("epsilon", epsilon)
     check_probability("delta", delta)
@@ -51,12 +48,9 @@ def noise_variance(
 
 @dataclass(frozen=True)
 class _Frontier(Runs):
-    """R^2 on test records, (repetition, setting, option); labels in [-1, 1] in units of the bound.
-
-    Options are penalties for ridge without noise ("nonprivate"), exact over the noise of either
-    bound ("record", "crude") and with one draw of the former ("simulated"), ``_WIDTHS`` for
-    "sufficient statistics" at its own penalty, ``_STEPS`` for "noisy gradient descent", and one for
-    "default" (ridge at the estimator's own penalty) and "constant" (the middle of the bounds).
+    """R^2 on tests, (repetition, setting, option), labels in [-1, 1]. Options are penalties
+    ("record", "crude" exact over the noise, "simulated" with one draw), widths for "sufficient
+    statistics", steps for "noisy gradient descent"; "default" is ridge at its own penalty.
     """
 
     settings: tuple[tuple[int, float], ...]  # (records, epsilon)
@@ -144,9 +138,8 @@ def frontier(
     n_repeats: int = 5, n_jobs: int = 1, n_components: int = 200, gamma: float = 0.1,
 ) -> _Frontier:  # fmt: skip
     """R^2 of private ridge and its rivals at (records, epsilon), replacement of one record.
-
-    ``task`` is "tanh" or "sine" (fresh Gaussian inputs in the plane and 1,000 test records) or data
-    with labels in [0, 1], split anew in every repetition. Scaling must be by public bounds.
+    ``task`` is "tanh" or "sine" (Gaussian inputs in the plane, 1,000 test records) or data with
+    labels in [0, 1], split anew in every repetition. Scaling must be by public bounds.
     """
     cases = tuple((check_integer("records", m), check_positive("epsilon", e)) for m, e in settings)
     if check_integer("n_components", n_components) % 2 or n_components < max(_WIDTHS):

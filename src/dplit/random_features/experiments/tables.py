@@ -1,7 +1,6 @@
 """Rows that compare printed numbers with ours, as ``Claim.reproduce`` takes them.
 
-A row has setting, paper, paper_se, reading_error, ours, ours_se and miss; it is within its band if
-``|ours - paper| <= 4 hypot(paper_se, ours_se) + reading_error``.
+They have setting, paper, paper_se, reading_error, ours, ours_se and miss.
 """
 
 from __future__ import annotations
@@ -43,10 +42,9 @@ _BASE = {"ours": "nonprivate", "min_norm_private": "min_norm"}
 def _paper_se(
     curves: _Curves, method: str, at: tuple[int, ...], one_split: bool, repeats: int
 ) -> float:
-    """Standard error of the paper's mean of ``repeats`` runs, from our scatter.
-
-    Relative scatter is pooled over positions and budgets, where it is nearly constant: a standard
-    deviation of five runs alone is too rough to judge a sixth.
+    """Standard error of the paper's mean of ``repeats`` runs, from our relative scatter, pooled
+    over positions and budgets, where it is nearly constant: five runs alone are too rough to judge
+    by.
     """
     if not one_split:
         spread = _relative_sd(curves.values[method]) * float(curves.mean(method)[at])
@@ -76,7 +74,6 @@ def reproduction_rows(
     entries: Sequence[Mapping[str, Any]], curves: _Curves, *, one_split: bool, repeats: int = 10
 ) -> list[dict[str, Any]]:
     """Rows of a figure from entries of ``targets.yml``: method (or "increment"), at, epsilon, rate.
-
     Ours is the closed-form expectation where there is one. With ``one_split`` the paper's mean of
     ``repeats`` runs belongs to one split: only the part due to the noise is averaged.
     """
@@ -145,10 +142,8 @@ def _gap_cell(entry: Mapping[str, Any], curves: _GapCurves) -> tuple[str, Any]:
 def gap_rows(
     entries: Sequence[Mapping[str, Any]], curves: _GapCurves, *, repeats: int = 10
 ) -> list[dict[str, Any]]:
-    """Rows of read-off gaps (model, group 1 or 2, epsilon) beside the expected published estimate.
-
-    The estimate is nearly ``|g + s Z|`` with the exact gap g and s from the floor: ours is its mean
-    over our splits, and standard errors are those of this law.
+    """Rows of read-off gaps (model, group 1 or 2, epsilon) beside the expected published estimate,
+    nearly ``|g + s Z|`` with the exact gap g and s from the floor, which gives the errors too.
     """
     rows = []
     for entry in entries:
@@ -167,8 +162,7 @@ def pooled_gap_row(
 ) -> dict[str, Any]:
     """One row for all read-off gaps: printed over expected, on average, beside our own estimates'.
 
-    The bands of single values are nearly as wide as the values. Values of two groups at one epsilon
-    share a draw and are taken as one; all others are independent.
+    Single bands are as wide as the values; two groups at one epsilon share a draw: one value.
     """
     printed: dict[tuple[Any, ...], list[float]] = {}
     spread: dict[tuple[Any, ...], list[float]] = {}
@@ -197,10 +191,8 @@ def pooled_gap_row(
 def parity_rows(
     entries: Sequence[Mapping[str, Any]], scores: Mapping[str, _ParityScores], *, repeats: int = 20
 ) -> list[dict[str, Any]]:
-    """Rows of Table 2 from entries of feature, model, paper, paper_sd (where printed).
-
-    Our standard deviation is at least the printed one: that of a few repetitions may be far too
-    small.
+    """Rows of Table 2 from entries of feature, model, paper, paper_sd (where printed). Our standard
+    deviation is at least the printed one: few repetitions may have far too small a one.
     """
     rows = []
     for entry in entries:
