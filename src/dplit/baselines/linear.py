@@ -596,12 +596,11 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
     Notes
     -----
     Default ``alpha``: ``sigma_ sqrt(d)`` in unit bounds, for d coefficients with the constant. The
-    largest eigenvalue that the noise alone is expected to have, which
-    :func:`sufficient_statistics` takes, is sqrt(2) times that, and predicts worse on simulated
-    laws. With an intercept, ``fit`` then warns where the released weight of the constant is below
-    8 alpha: noise and penalty pull all predictions towards the middle of the bounds. The warning
-    reads the release alone. The noise is floating-point research noise, not a
-    release.
+    largest eigenvalue that the noise alone is expected to have, which :func:`sufficient_statistics`
+    takes, is sqrt(2) times that, and predicts worse on simulated laws. With an intercept, ``fit``
+    then warns where the released weight of the constant is below 8 alpha: noise and penalty pull
+    all predictions towards the middle of the bounds. The warning reads the release alone. The noise
+    is floating-point research noise, not a release.
 
     Examples
     --------
