@@ -77,9 +77,6 @@ def _additive_scale(
 
     ``calibration`` is (9) of the paper, or the least noise that meets the budget (``"exact"``, at
     most 3 bits). Noise does not care for the origin: entries in [0, 1] need half of it.
-
-    >>> round(_additive_scale(epsilon=0.5, clip=(0, 1)), 12)
-    0.5
     """
     check_choice("calibration", calibration, ("paper", "exact"))
     sigma = additive_sigma if calibration == "paper" else exact_sigma

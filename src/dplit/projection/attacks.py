@@ -85,11 +85,6 @@ def _whitened_gram(
 
     It is a sufficient statistic from what the adversary knows: the entry itself is not read.
     Without y the released responses are ignored.
-
-    >>> release = ProjectionRelease(np.array([[2.0]]), np.array([0.0]))
-    >>> X = [[0.0], [1.0], [1.0]]
-    >>> _whitened_gram(release, X, None, variance=2.0, row=0, column=0)[1][0, 0].round(6)
-    np.float64(0.25)
     """
     channel, filters = _filtered_entry(X, y, variance=variance, row=row, column=column)
     Z = release.X if y is None else np.column_stack([release.X, release.y])

@@ -236,10 +236,6 @@ def _pair_information(
     N2\log\frac{\det\Sigma_0}{\det\Sigma_1}-\frac12\sum_i(\rho_i-1)g_i` with independent
     :math:`g_i\sim\chi^2_N`, under :math:`\Sigma_1` the same with :math:`1/\rho_i`, and
     :math:`I=1-\frac12E_0\log_2(1+e^L)-\frac12E_1\log_2(1+e^{-L})`.
-
-    >>> same = _PairFactors(np.array(1.0), np.array(0.0), np.array(0.0))
-    >>> bool(abs(_pair_information(same, n_samples=5)[0]) < 1e-12)
-    True
     """
     n = check_integer("n_samples", n_samples)
     check_integer("nodes", nodes, minimum=8)
@@ -252,10 +248,6 @@ def _pair_total_variation(factors: _PairFactors, *, n_samples: int, nodes: int =
 
     It is the probability of a positive log-likelihood ratio under the second covariance minus the
     same under the first, by an integral with ``nodes`` nodes.
-
-    >>> scaled = _PairFactors(np.array(1e-4), np.array(0.0), np.array(1e-4 - 1.0))
-    >>> round(float(_pair_total_variation(scaled, n_samples=1)), 3)
-    0.973
     """
     n = check_integer("n_samples", n_samples)
     check_integer("nodes", nodes, minimum=8)

@@ -71,9 +71,6 @@ def _augmented(X: ArrayLike, y: ArrayLike | None, variance: float) -> tuple[Arra
     """X as an array, and the matrix M with Sigma = M^T M whose first n rows are those of [X y].
 
     M has shape (n + d, d + 1); without y, d columns, and without noise, n rows.
-
-    >>> _augmented([[1.0], [1.0]], None, 4.0)[1].ravel()
-    array([1., 1., 2.])
     """
     rows, labels = _check_pair(X, y)
     scale = math.sqrt(check_nonnegative("variance", variance))
@@ -167,10 +164,6 @@ def _entry_factors(channel: EntryChannel, low: float, high: float) -> _PairFacto
 
     With :math:`q_k=|x_ka+b|^2` and :math:`\kappa=(x_1-x_0)^2\det/(1+q_1)` the numbers
     :math:`\rho-1` solve :math:`e^2-me-\kappa=0`, :math:`m=\frac{q_0-q_1}{1+q_1}+\kappa`.
-
-    >>> equal = _entry_factors(EntryChannel(*np.array([1.0, 0.0, 1.0, 1.0])), 0.5, 0.5)
-    >>> float(equal.plus)
-    0.0
     """
     aa, ab, bb, det = channel
     q0 = low**2 * aa + 2 * low * ab + bb
@@ -238,10 +231,6 @@ def _log_likelihoods(
 
     ``gram`` (..., 2, 2) is the Gram matrix of ``W a`` and ``W b`` for n' whitened rows W; with
     :math:`v=xa+b` the result is :math:`-\frac{n'}2\log(1+|v|^2)+\frac{|Wv|^2}{2(1+|v|^2)}`.
-
-    >>> channel = EntryChannel(*np.array([1.0, 0.0, 0.0, 0.0]))
-    >>> _log_likelihoods(channel, [0.0, 1.0], np.eye(2), n_components=1).round(4)
-    array([0.5   , 0.1534])
     """
     n, x, G = n_components, np.asarray(levels), np.asarray(gram)
     aa, ab, bb, _ = (float(part) for part in channel)
@@ -430,10 +419,6 @@ def _coefficient_law(
     """Exact law of the least-squares coefficients (14) of a release with n' >= d rows.
 
     ``y`` must not lie in the column space of X where ``variance`` is 0.
-
-    >>> law = _coefficient_law([[1.0], [1.0]], [0.0, 2.0], variance=0.0, n_components=1)
-    >>> law.mean, round(law.scale, 6), law.dof
-    (array([1.]), 1.414214, 1)
     """
     rows, labels = _check_pair(X, y)
     d = rows.shape[1]

@@ -71,11 +71,7 @@ def _cutoff(X: Array) -> float:
 
 
 def _singular_values(X: ArrayLike) -> Array:
-    """Singular values, largest first, of a design with n > d and rank d.
-
-    >>> _singular_values([[3.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
-    array([3., 2.])
-    """
+    """Singular values, largest first, of a design with n > d and rank d."""
     design = _tall(_matrix(X))
     values = np.asarray(svdvals(design), dtype=np.float64)
     rank = int(np.sum(values > _cutoff(design) * values[0]))
@@ -89,9 +85,6 @@ def _check_design(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
 
     Entries may have any size. Refused are n <= d and numerical rank below d (for example two
     constant columns, or one of zeros).
-
-    >>> _check_design([[1.0], [0.5]], [1, 2])[1]
-    array([1., 2.])
     """
     design, response = _check_pair(X, y)
     _singular_values(design)
@@ -231,11 +224,7 @@ class Spectrum:
 
 
 def _shifted_solve(gram: Array, right: Array, amount: float) -> Array:
-    """Solve with a positive definite ``gram`` less ``amount`` on its diagonal.
-
-    >>> _shifted_solve(np.array([[3.0]]), np.array([4.0]), 1.0)
-    array([2.])
-    """
+    """Solve with a positive definite ``gram`` less ``amount`` on its diagonal."""
     matrix = gram.copy()
     matrix.flat[:: len(gram) + 1] -= amount
     # by columns, as LAPACK wants it: a copy would cost as much as the factor
@@ -249,10 +238,6 @@ def _spectra_from_moments(
     """Spectra of m responses to a design, from X'X, X'Y (d, m) and their energies (m,).
 
     A residual below 1e-13 of the response's energy is rounding and becomes 0.
-
-    >>> one = _spectra_from_moments([[4.0]], [[2.0]], [3.0])[0]
-    >>> float(one.scores[0]), one.residual, one.snr
-    (1.0, 2.0, 0.5)
     """
     G, C, energy = (np.asarray(part, float) for part in (gram, cross, response_energies))
     values, basis = eigh(G, driver="evd", check_finite=False)

@@ -384,11 +384,7 @@ def limit_fraction(*, n_components: int, c0: float) -> float:
 
 
 def _threshold_count(*, n_components: int, epsilon: float, nsr_max: float) -> float:
-    """The public count :math:`n_0` at which the paper freezes its fraction: Section 6.5.
-
-    >>> _threshold_count(n_components=320, epsilon=0.1, nsr_max=0.01)
-    32000.0
-    """
+    """The public count :math:`n_0` at which the paper freezes its fraction: Section 6.5."""
     m, nsr = check_integer("n_components", n_components), check_positive("nsr_max", nsr_max)
     return float(m * max(1.0 / nsr, 1.0 / (check_positive("epsilon", epsilon) * math.sqrt(nsr))))
 

@@ -355,9 +355,6 @@ def _body_norm(vectors: ArrayLike, *, noise: _PureNoise) -> NDArray[np.float64]:
     :math:`(\|\Re z\|_1+\|\Im z\|_1)/(m\sqrt2)`, :math:`\max|z_j|`, or for the cube
     :math:`\sqrt2\max(|\Re z_j|,|\Im z_j|)`, in which Fourier features may exceed 1, one-bit ones
     not.
-
-    >>> _body_norm([[0.6 + 0.8j, 1j]], noise="polydisc")
-    array([1.])
     """
     z = check_finite_array("vectors", vectors)
     check_choice("noise", noise, get_args(_PureNoise))

@@ -174,10 +174,6 @@ class _Effort:
 
     def resolved(self, n_components: int, unknowns: int) -> _Effort:
         """Return the effort with the defaults for m frequencies and ``unknowns = k d`` filled in.
-
-        >>> effort = _Effort().resolved(200, 100)
-        >>> effort.n_candidates, effort.n_starts
-        (1000, 12)
         """
         candidates = min(max(200_000 // n_components, 400), 2000)
         starts = min(max(round(25 * unknowns / n_components), 3), 12)
@@ -192,9 +188,6 @@ def _dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
     """Sketch ``z e^{-iu} pi / (2 sqrt 2)`` of plain features, from one of one-bit features.
 
     Section 2.1: an average over uniform phases u; harmonics 3, 5, ... remain as noise for one draw.
-
-    >>> _dequantized_sketch([1j], [0.5 * 3.141592653589793]).round(4)
-    array([1.1107+0.j])
     """
     values = check_finite_array("sketch", sketch)
     phases = check_finite_array("dither", dither)

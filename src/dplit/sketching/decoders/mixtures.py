@@ -57,9 +57,6 @@ def _log_density(
     """Logarithm of the density of a Gaussian mixture at every record.
 
     Covariances are variances (k, d), or positive definite matrices (k, d, d).
-
-    >>> _log_density([[0.0]], [1.0], [[0.0]], [[1.0]]).round(4)
-    array([-0.9189])
     """
     records = check_finite_array("X", X, ndim=2).astype(np.float64)
     share = check_finite_array("weights", weights, ndim=1).astype(np.float64)
@@ -229,13 +226,6 @@ def _decode_mixture(
     from ``n_starts`` decodings of k points of mass (or from ``start``), and the cost decides: no
     further privacy is spent. ``min_variance``, in (0, 1), is in units of the squared half width of
     the public box; with much noise a larger value is safer.
-
-    >>> rng = np.random.default_rng(0)
-    >>> omega = rng.standard_normal((1, 40))
-    >>> z = mixture_sketch(omega, [0.4, 0.6], [[-2.0], [2.0]], [[0.3], [0.5]])
-    >>> fit = _decode_mixture(z, omega, 2, bounds=(-4, 4), rng=rng, start=[[-1.0], [1.0]])
-    >>> fit.variances.ravel().round(3)
-    array([0.3, 0.5])
     """
     target = check_finite_array("z", z, ndim=1).astype(np.complex128)
     omega = _checked_sizes(target, frequencies, n_clusters)

@@ -42,9 +42,6 @@ _Direction = Literal["add", "remove"]
 
 def _magnitudes(features: ArrayLike, *, norm: Literal[1, 2] = 1) -> Array:
     r"""Size of every feature, (n_records, m): :math:`|\Re|+|\Im|` for ``norm=1``, else the modulus.
-
-    >>> _magnitudes([[3.0 + 4.0j, -1.0]]).tolist()
-    [[7.0, 1.0]]
     """
     values = check_finite_array("features", features, ndim=2)
     if norm not in (1, 2):
@@ -90,9 +87,6 @@ def _log_symmetric_mean(logs: Array, degree: int) -> Array:
     r"""Logarithm :math:`\log e_r(w)/\binom mr` of the mean product of r of the w, per row.
 
     ``logs`` of shape (rows, m) are their logarithms; O(m r) operations a row.
-
-    >>> np.exp(_log_symmetric_mean(np.log([[1.0, 2.0, 3.0]]), 2)).round(9).tolist()
-    [3.666666667]
     """
     rows, count = logs.shape
     if degree == 1:

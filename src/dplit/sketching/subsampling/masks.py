@@ -140,12 +140,7 @@ def draw_indices(law: _MaskLaw, n_samples: int, *, rng: np.random.Generator) -> 
 
 
 def _draw_masks(law: _MaskLaw, n_samples: int, *, rng: np.random.Generator) -> _Masks:
-    """Independent masks of several records.
-
-    >>> law = mask_law("block", 6, n_kept=2, block=2)
-    >>> _draw_masks(law, 100, rng=np.random.default_rng(0)).sum(axis=1).max()
-    np.int64(2)
-    """
+    """Independent masks of several records."""
     check_integer("n_samples", n_samples, minimum=0)
     check_rng(rng)
     if law.n_kept is not None:

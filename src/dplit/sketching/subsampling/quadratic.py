@@ -41,11 +41,6 @@ __all__ = [
 
 def _masked_operators(frequencies: ArrayLike, law: _MaskLaw) -> tuple[Array, Array]:
     r"""Matrices :math:`\Omega_h\Omega_h^\top` (S, d, d) of all masks, and the masks' probabilities.
-
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> operators, probabilities = _masked_operators([[3.0]], mask_law("data", 1, alpha=0.25))
-    >>> operators.ravel().tolist(), probabilities.tolist()
-    ([0.0, 9.0], [0.75, 0.25])
     """
     columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
     if columns.shape[1] != law.n_components:
@@ -56,12 +51,7 @@ def _masked_operators(frequencies: ArrayLike, law: _MaskLaw) -> tuple[Array, Arr
 
 
 def _masked_spectra(frequencies: ArrayLike, law: _MaskLaw) -> Array:
-    r"""Eigenvalues (S, d) of :math:`\Omega_h\Omega_h^\top` for every mask h, largest first.
-
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> _masked_spectra([[2.0, 0.0], [0.0, 1.0]], mask_law("uniform", 2, n_kept=1)).tolist()
-    [[4.0, 0.0], [1.0, 0.0]]
-    """
+    r"""Eigenvalues (S, d) of :math:`\Omega_h\Omega_h^\top` for every mask h, largest first."""
     operators, _ = _masked_operators(frequencies, law)
     return np.asarray(np.maximum(np.linalg.eigvalsh(operators)[:, ::-1], 0.0))
 
