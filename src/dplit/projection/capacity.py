@@ -270,7 +270,7 @@ def peak_capacity_bracket(noise: float, *, n_components: int) -> _Bracket:
     """Certified bounds in bits on the capacity of one released column for an entry in [-1, 1].
 
     ``lower``: a fair choice between :math:`x^2=0` and 1, less the error of the quadrature;
-    ``upper``: the larger divergence of the ends from the centred Gaussian that makes them equal.
+    ``upper``: the divergence of either end from the centred Gaussian that makes the two equal.
     """
     nu, n = check_positive("noise", noise), check_integer("n_components", n_components)
     lower = scale_information([nu, nu + 1.0], n_samples=n)

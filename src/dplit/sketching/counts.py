@@ -116,8 +116,7 @@ def _panels(n: float, scale: float, kink: float) -> Array:
 def inverse_moments(
     estimator: Callable[[Array], Array], *, n: float, scale: float, kink: float
 ) -> _InverseMoments:
-    r"""Moments of :math:`n f(n+\zeta)`, Laplace :math:`\zeta` of scale b, f smooth but for a kink.
-    """
+    r"""Moments of :math:`n f(n+\zeta)`, Laplace :math:`\zeta` of scale b, smooth f with a kink."""
     n, scale = check_positive("n", n), check_positive("scale", scale)
     ends = _panels(n, scale, check_positive("kink", kink))
     half = np.diff(ends)[:, None] / 2.0

@@ -62,7 +62,10 @@ def measure(matrix: ArrayLike, frequencies: ArrayLike) -> Array:
 
 
 def _degrees_of_freedom(n_features: int, n_components: int) -> int:
-    """Dimension ``k (2 d - k + 1) / 2`` of the positive matrices of size d and rank k."""
+    """Dimension ``k (2 d - k + 1) / 2`` of the positive matrices of size d and rank k.
+
+    A sketch of fewer numbers than that determines no such matrix.
+    """
     return n_components * (2 * n_features - n_components + 1) // 2
 
 

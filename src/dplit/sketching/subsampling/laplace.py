@@ -39,8 +39,7 @@ _Direction = Literal["add", "remove"]
 
 
 def _magnitudes(features: ArrayLike, *, norm: Literal[1, 2] = 1) -> Array:
-    r"""Size of every feature (n_records, m): :math:`|\Re|+|\Im|` for ``norm=1``, else the modulus.
-    """
+    r"""Sizes (n_records, m) of features: :math:`|\Re|+|\Im|` for ``norm=1``, else the modulus."""
     values = check_finite_array("features", features, ndim=2)
     if norm not in (1, 2):
         raise ValueError(f"norm must be 1 or 2, got norm={norm!r}")
