@@ -66,7 +66,6 @@ class PrivateMoments:
     epsilon, delta : float
         Guarantee of the whole.
     neighboring : str
-        Its neighbouring relation.
     sigma : float
         Standard deviation of the noise on the moments of rows of norm 1 and labels in [-1, 1].
     """
@@ -109,7 +108,6 @@ def moment_sensitivity(
     label_bound : float
         Bound b on ``|y|``, in (0, inf).
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation.
 
     Returns
     -------
@@ -172,14 +170,11 @@ def sufficient_statistics(
         Finite records or features; rows longer than ``data_norm`` are scaled back to it.
     y : array_like of shape (n_samples,)
         Finite labels, clipped to ``[-label_bound, label_bound]``.
-    epsilon : float
-        In (0, inf).
-    delta : float
-        In (0, 1).
+    epsilon, delta : float
+        In (0, inf) and (0, 1).
     data_norm, label_bound : float
         Bounds chosen without looking at the data, in (0, inf).
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation of the guarantee.
     alpha : float or None, default=None
         Ridge parameter on the scale of ``X^T X``. None takes ``sigma r^2 sqrt(2 d)``, the largest
         eigenvalue that the noise alone is expected to have: a choice that reads no data.
@@ -254,7 +249,6 @@ class PrivateCoefficients:
     epsilon, delta : float
         Guarantee of the whole run.
     neighboring : str
-        Its neighbouring relation.
     sigma : float
         Standard deviation of the noise on each sum of clipped gradients.
     """
@@ -278,26 +272,14 @@ def squared_loss_derivative(scores: NDArray[Any], y: NDArray[Any]) -> NDArray[An
     -------
     ndarray of shape (n,)
         ``scores - y``.
-
-    Examples
-    --------
-    >>> squared_loss_derivative(np.array([1.0]), np.array([3.0])).tolist()
-    [-2.0]
     """
     return np.asarray(scores - y)
 
 
 class _Records(NamedTuple):
-    """Records as directions on a grid times lengths, whose clipped gradients add exactly.
-
-    Attributes
-    ----------
-    directions : ndarray of shape (n, d)
-        Whole numbers of ``step``, of norm at most 1.
-    step, inner : float
-        Step of the grid, and the norm of a direction before it is rounded.
-    lengths : ndarray of shape (n,)
-        Euclidean norms of the records.
+    """Records as ``directions`` (n, d), whole numbers of ``step`` of norm at most 1, times
+    ``lengths``; their clipped gradients add exactly. ``inner`` is the norm of a direction
+    before rounding.
     """
 
     directions: NDArray[np.float64]
@@ -355,14 +337,10 @@ def noisy_gradient_descent(
 
     Parameters
     ----------
-    X : array_like of shape (n_samples, d)
-        Finite records or features.
-    y : array_like of shape (n_samples,)
-        Finite labels.
-    epsilon : float
-        In (0, inf).
-    delta : float
-        In (0, 1).
+    X, y : array_like of shapes (n_samples, d) and (n_samples,)
+        Finite records or features, and labels.
+    epsilon, delta : float
+        In (0, inf) and (0, 1).
     clip : float
         Norm C to which every record's gradient is scaled back, in (0, inf). The guarantee rests
         on it alone: no bound on X or y is needed.
@@ -557,10 +535,8 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        In (0, inf).
-    delta : float, default=1e-5
-        In (0, 1).
+    epsilon, delta : float, default=1.0 and 1e-5
+        In (0, inf) and (0, 1).
     data_norm : float
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     bounds : tuple of float
@@ -570,7 +546,6 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
         alone, see the notes. The intercept is penalised too, as
         ``alpha (intercept / data_norm)^2``, measured from the middle of the bounds.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation of the guarantee.
     fit_intercept : bool, default=True
         Whether to fit a constant; False fixes it to the middle of the label bounds.
     random_state : int, Generator, RandomState or None, default=None
@@ -581,9 +556,7 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Private coefficients.
     intercept_ : float
-        Private constant.
     sigma_ : float
         Standard deviation of the noise on the moments in unit bounds.
     epsilon_, delta_, neighboring_ : float, float, str
@@ -591,7 +564,6 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
@@ -637,15 +609,12 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
 
         Parameters
         ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-        y : array_like of shape (n_samples,)
-            Finite labels.
+        X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
+            Finite records and labels.
 
         Returns
         -------
         SufficientStatisticsRegressor
-            The estimator itself.
         """
         unit, labels = self._unit_records(X, y)
         norm, _, _ = self._limits()
@@ -675,10 +644,8 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        In (0, inf).
-    delta : float, default=1e-5
-        In (0, 1).
+    epsilon, delta : float, default=1.0 and 1e-5
+        In (0, inf) and (0, 1).
     data_norm : float
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     bounds : tuple of float
@@ -699,7 +666,6 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
     average : bool, default=True
         Whether to return the mean of the last half of the iterates.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
-        Neighbouring relation of the guarantee.
     public_size : int or None, default=None
         Number by which gradient sums are divided; must be given under ``add_remove``.
     fit_intercept : bool, default=True
@@ -712,9 +678,7 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Private coefficients.
     intercept_ : float
-        Private constant.
     sigma_ : float
         Standard deviation of the noise on each sum of gradients, in unit bounds.
     epsilon_, delta_, neighboring_ : float, float, str
@@ -722,7 +686,6 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
@@ -780,15 +743,12 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
 
         Parameters
         ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-        y : array_like of shape (n_samples,)
-            Finite labels.
+        X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
+            Finite records and labels.
 
         Returns
         -------
         NoisyGradientRegressor
-            The estimator itself.
         """
         unit, labels = self._unit_records(X, y)
         clip, steps = self._schedule(*unit.shape)
