@@ -57,10 +57,8 @@ def accelerated_box_qp(
     ----------
     features : ndarray, shape (m, d)
         Matrix A.
-    linear : ndarray, shape (m,)
-        Vector q.
-    start : ndarray, shape (m,)
-        A point of the box.
+    linear, start : ndarray, shape (m,)
+        Vector q, and a point of the box.
     scale, curvature : float
         Factor s, and a bound C on s times the largest eigenvalue of A A'.
     steps : int

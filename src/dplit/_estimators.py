@@ -83,11 +83,11 @@ LARGEST_INPUT = 1e150
 def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Generator]:
     """Return ``count`` independent generators that belong to one call of ``fit``.
 
-    ``None`` takes entropy from the operating system, for each generator its own: what is published
-    of one (features, projections, starting points) tells nothing of another (the noise). An integer
-    gives the same generators in every call. A ``Generator`` is asked to spawn, so that two fits of
-    one estimator differ while two clones (which copy its state) agree. A ``RandomState`` gives four
-    words of entropy and advances.
+    ``None`` takes entropy from the operating system for each: what is published of one (features,
+    projections, starting points) tells nothing of another (the noise). An integer gives the same in
+    every call. A ``Generator`` is asked to spawn, so that two fits of one estimator differ while
+    two clones (which copy its state) agree. A ``RandomState`` gives four words of entropy and
+    advances.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state.spawn(count)
@@ -153,14 +153,8 @@ def dp_statement(
 ) -> str:
     """Return the sentences of ``privacy_statement_``.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        The guarantee.
-    change : str
-        What neighbours are and what is public, as in "replacing one of 100 records (...)".
-    random_state : int, Generator, RandomState or None
-        The estimator's; anything but None voids the guarantee, and the statement says so.
+    ``change`` says what neighbours are and what is public, as in "replacing one of 100 records
+    (...)". Any ``random_state`` but None voids the guarantee, and the statement says so.
     """
     seed = (
         "The noise came from the operating system's entropy"
@@ -295,22 +289,8 @@ class SignClassifier(ClassifierMixin):  # type: ignore[misc]
 
 
 def nearest_center(X: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.intp]:
-    """Index of the nearest centre of every record; the first one where two are equally near.
+    """Index (n_samples,) of the centre (k, d) nearest to each record; the first of equally near.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, d)
-        Records.
-    centers : ndarray of shape (k, d)
-        Centres.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Indices in 0, ..., k - 1.
-
-    Examples
-    --------
     >>> nearest_center(np.array([[0.2], [0.9]]), np.array([[0.0], [1.0]]))
     array([0, 1])
     """
@@ -352,7 +332,7 @@ class CenterEstimator(
         return labels
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Distance of every record to every centre, of shape (n_samples, n_clusters).
+        """Euclidean distance of every record to every centre.
 
         Parameters
         ----------
@@ -362,7 +342,6 @@ class CenterEstimator(
         Returns
         -------
         ndarray of shape (n_samples, n_clusters)
-            Euclidean distances.
         """
         gaps = fitted_records(self, X)[:, None, :] - self.cluster_centers_[None]
         return np.asarray(np.linalg.norm(gaps, axis=2))

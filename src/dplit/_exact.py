@@ -1,9 +1,8 @@
 """Sums whose bits depend on neither order, position, block, thread nor BLAS.
 
-Floating-point addition is not associative: a record that is removed shifts the blocks of all others
-and moves their sum by more than its own share. Here records are first rounded to a public grid, the
-multiples of a power of two; products and sums of grid points are then exact in float64, so that one
-record moves them by its own (rounded) share and by nothing else.
+A record that is removed shifts the blocks of all others, and rounding then moves their sum by more
+than its own share. Here records are first rounded to a public grid, the multiples of a power of
+two, on which products and sums are exact in float64.
 """
 
 from __future__ import annotations
@@ -35,18 +34,10 @@ def _step(bound: float, bits: int) -> float:
 def grid_rows(X: NDArray[Any], norm: float, *, bits: int = GRAM_BITS) -> tuple[Array, float]:
     """Clip rows (n, d) so that their rounded versions have norm at most ``norm``.
 
-    Returns
-    -------
-    ndarray of shape (n, d)
-        Whole numbers of at most ``2^bits`` steps.
-    float
-        The step, a power of two between ``norm 2^-bits`` and ``norm 2^(1-bits)``.
-
-    Notes
-    -----
-    Rounding to nearest lengthens a row by at most ``sqrt(d)/2`` steps, so rows are clipped that
-    much earlier (and one step for the rounding of the clipping itself): the sensitivity needs no
-    further term.
+    Returns whole numbers (n, d) of at most ``2^bits`` steps, and the step, a power of two between
+    ``norm 2^-bits`` and ``norm 2^(1-bits)``. Rounding to nearest lengthens a row by at most
+    ``sqrt(d)/2`` steps, so rows are clipped that much earlier (and one step for the rounding of the
+    clipping itself): the sensitivity needs no further term.
     """
     step = _step(norm, bits)
     inner = norm - (math.sqrt(X.shape[1]) / 2.0 + 1.0) * step

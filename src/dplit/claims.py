@@ -132,13 +132,7 @@ def slugs() -> list[str]:
 
 @cache
 def load_registry(slug: str | None = None) -> dict[str, dict[str, Any]]:
-    """Return the registered claims of one paper, or of all papers, as a mapping from id to entry.
-
-    Raises
-    ------
-    ClaimError
-        If an id is registered twice.
-    """
+    """Return the claims of one paper, or of all, from id to entry; no id may be there twice."""
     entries: dict[str, dict[str, Any]] = {}
     for name in [slug] if slug else slugs():
         for raw in _yaml_file(name, "claims.yml"):
@@ -177,13 +171,7 @@ def shown_records() -> dict[str, dict[str, Any]]:
 
 
 def claim(identifier: str) -> Claim:
-    """Return an empty record of one registered claim.
-
-    Raises
-    ------
-    KeyError
-        If the id is not registered; the message lists near ids.
-    """
+    """Return an empty record of one registered claim; an error lists near ids."""
     registry = load_registry()
     if identifier not in registry:
         prefix = identifier.split("-")[0]
@@ -547,18 +535,6 @@ def row(
 def share_within(rows: Iterable[Mapping[str, Any]]) -> float:
     """Return the share of rows within 4 combined standard errors plus the reading error.
 
-    Parameters
-    ----------
-    rows : iterable of dict
-        As :func:`row` makes them.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Examples
-    --------
     >>> share_within([row("a", 1.0, 1.1), row("b", 1.0, 1.1, reading_error=0.2)])
     0.5
     """

@@ -15,9 +15,8 @@ Role = Literal["data", "public", "noise"]
 def stream(seed: int, name: str, role: Role, trial: int = 0) -> np.random.Generator:
     """Return the generator that belongs to one name, role and trial under one seed.
 
-    Two calls with the same arguments give generators that produce the same numbers; two calls that
-    differ in any argument give statistically independent ones. Privacy noise and public randomness
-    (features, projections, splits) therefore never share a stream.
+    Equal arguments give the same numbers, others statistically independent ones: privacy noise and
+    public randomness (features, projections, splits) never share a stream.
 
     Parameters
     ----------

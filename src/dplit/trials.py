@@ -25,10 +25,8 @@ class Trial(int):
 
     Parameters
     ----------
-    index : int
-        Nonnegative index of the repetition.
-    seed : int
-        Nonnegative seed of the run.
+    index, seed : int
+        Nonnegative: of the repetition and of the run.
     name : str
         Name of the claim, figure or experiment.
 
@@ -198,11 +196,8 @@ def mean_and_se(values: ArrayLike, axis: int = 0) -> Estimate:
     Returns
     -------
     Estimate
-        Named tuple (mean, se); scalars if ``values`` has one axis.
-
-    Notes
-    -----
-    ``se = sqrt(sum (x_t - mean)^2 / (T - 1)) / sqrt(T)``.
+        Named tuple (mean, se), ``se = sqrt(sum (x_t - mean)^2 / (T - 1)) / sqrt(T)``; scalars if
+        ``values`` has one axis.
 
     Examples
     --------

@@ -1,17 +1,14 @@
 """Composition of (subsampled) Gaussian releases through privacy loss distributions.
 
-A thin adapter to dp-accounting, installed by the extra ``accounting`` and imported on first use.
-
-dp-accounting knows no sensitivity: its ``noise_multiplier`` is the standard deviation divided by
-the sensitivity, and passing sigma itself understates epsilon wherever the sensitivity exceeds 1.
-Under ``replace_one`` that is the rule: records of norm at most 1 give a sum of sensitivity 2.  (Its
-own ``REPLACE_ONE`` accountant doubles the shift itself, for multipliers in units of one record.)
-Every function here takes both numbers and does the division; the accountant always runs with its
-add/remove semantics, in which a Gaussian event is the pair N(0, 1), N(1 / noise_multiplier, 1).
+A thin adapter to dp-accounting (extra ``accounting``, imported on first use), which knows no
+sensitivity: its ``noise_multiplier`` is sigma over the sensitivity, and passing sigma itself
+understates epsilon wherever the sensitivity exceeds 1, which under ``replace_one`` is the rule:
+records of norm at most 1 give a sum of sensitivity 2. Every function here takes both numbers and
+divides; the accountant runs with add/remove semantics, in which a Gaussian event is the pair N(0,
+1), N(1 / noise_multiplier, 1). (Its own ``REPLACE_ONE`` accountant doubles the shift itself.)
 
 ``sampled_gaussian_delta`` and ``sampled_gaussian_sigma`` need no extra: they compose
-Poisson-subsampled releases themselves, show either direction, and calibrate in a fraction of a
-second.
+Poisson-subsampled releases themselves, by direction, and calibrate in a fraction of a second.
 """
 
 from __future__ import annotations

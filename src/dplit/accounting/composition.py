@@ -1,12 +1,9 @@
-r"""Composition of Poisson-subsampled Gaussian releases, one direction at a time, in milliseconds.
+"""Composition of Poisson-subsampled Gaussian releases, one direction at a time, in milliseconds.
 
 The pair of one release is the mixture :math:`(1-q)N(0,s^2)+qN(1,s^2)` and the base
-:math:`N(0,s^2)`; dp-accounting computes the same and hides the direction. The privacy loss is put
-on a grid so that in every cell the masses of *both* laws are kept. Moving the mass of a cell to its
-ends like this can only raise delta, which is convex in the ratio, so the result is an upper bound;
-the composition is a power of a Fourier transform.
-
-Public through :mod:`dplit.accounting`.
+:math:`N(0,s^2)`. The privacy loss is put on a grid so that in every cell the masses of *both* laws
+are kept. Moving the mass of a cell to its ends can only raise delta, which is convex in the ratio,
+so the result is an upper bound; the composition is a power of a Fourier transform.
 """
 
 from __future__ import annotations
@@ -138,7 +135,7 @@ def sampled_gaussian_delta(
     epsilon : float
         Nonnegative privacy loss.
     sigma : float
-        Standard deviation per real coordinate of each release, positive.
+        Standard deviation per real coordinate of each release, at least ``sensitivity / 20``.
     sensitivity : float
         :math:`\ell_2` norm of what one record adds to a release, where it is taken; positive.
     sampling_rate : float
@@ -157,11 +154,6 @@ def sampled_gaussian_delta(
         1e-7 per step: below 1e-4 up to 300 steps, 0.1 % at 10,000, 11 % at a million, and a factor
         of 200 at 1e8.  It grows as delta falls (half a percent at 3,015 steps is seen): up to a few
         thousand steps the bound is tight, beyond it is only safe.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range; sigma must be at least ``sensitivity / 20``.
 
     Notes
     -----
@@ -204,7 +196,7 @@ def sampled_gaussian_sigma(
     steps: int = 1,
     direction: _Direction = "both",
 ) -> float:
-    r"""Return the least sigma for Poisson-subsampled Gaussian releases together.
+    """Return the least sigma for Poisson-subsampled Gaussian releases together.
 
     Parameters
     ----------
@@ -219,17 +211,8 @@ def sampled_gaussian_sigma(
     -------
     float
         Standard deviation per real coordinate of each release: the smallest sigma for which
-        :func:`sampled_gaussian_delta` is at most ``delta``, up to 1e-7 above it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range, or ``delta`` is so large that hardly any noise is
-        needed (less than 1/20 of the sensitivity).
-
-    References
-    ----------
-    As for :func:`sampled_gaussian_delta`.
+        :func:`sampled_gaussian_delta` is at most ``delta``, up to 1e-7 above it. A delta that
+        needs less than 1/20 of the sensitivity is refused.
 
     Examples
     --------
@@ -349,11 +332,9 @@ def gaussian_event(
 
     Raises
     ------
-    ImportError
-        If the extra ``accounting`` is not installed.
-    TypeError, ValueError
-        If an argument is out of its range, or subsampling is asked for under "replace_one" (the
-        amplification that is computed here is proved for "add_remove").
+    ValueError
+        Also if subsampling is asked for under "replace_one" (the amplification that is computed
+        here is proved for "add_remove").
     ImportError
         If the extra ``accounting`` is not installed.
 
@@ -389,7 +370,7 @@ def composed_epsilon(
     sampling_rate: float = 1.0,
     neighboring: Neighboring = "add_remove",
 ) -> float:
-    r"""Return the epsilon at ``delta`` of ``steps`` (subsampled) Gaussian releases together.
+    """Return the epsilon at ``delta`` of ``steps`` (subsampled) Gaussian releases together.
 
     Parameters
     ----------
@@ -403,13 +384,6 @@ def composed_epsilon(
     float
         An upper bound, as tight as the discretisation of the privacy loss (1e-4) allows.  Without
         subsampling the exact value is ``gaussian_epsilon(sensitivity=sensitivity * steps**0.5)``.
-
-    Raises
-    ------
-    ImportError
-        If the extra ``accounting`` is not installed.
-    TypeError, ValueError
-        As in :func:`gaussian_event`.
 
     References
     ----------
@@ -441,7 +415,7 @@ def composed_delta(
     sampling_rate: float = 1.0,
     neighboring: Neighboring = "add_remove",
 ) -> float:
-    r"""Return the delta at ``epsilon`` of ``steps`` (subsampled) Gaussian releases together.
+    """Return the delta at ``epsilon`` of ``steps`` (subsampled) Gaussian releases together.
 
     Parameters
     ----------
@@ -454,17 +428,6 @@ def composed_delta(
     -------
     float
         An upper bound, as tight as the discretisation of the privacy loss (1e-4) allows.
-
-    Raises
-    ------
-    ImportError
-        If the extra ``accounting`` is not installed.
-    TypeError, ValueError
-        As in :func:`gaussian_event`.
-
-    References
-    ----------
-    As in :func:`composed_epsilon`.
 
     Examples
     --------

@@ -57,9 +57,9 @@ def _excess(log_odds: Decimal, beta: float) -> Decimal:
 
 
 def _increasing_root(function: Callable[[float], float], start: float) -> float:
-    """Return the root in [1e-290, inf) of an increasing function, or 1e-290 if it is smaller.
+    """Root in [1e-290, inf) of an increasing function; 1e-290 if it is smaller (then delta is 1).
 
-    By bisection in the logarithm.  A smaller root occurs where delta is 1 in floating point.
+    By bisection in the logarithm.
     """
     floor = math.log(_SMALLEST_ROOT)
     low = high = math.log(min(start, 1e300))
@@ -80,10 +80,8 @@ def zcdp_delta(*, epsilon: float, rho: float) -> float:
 
     Parameters
     ----------
-    epsilon : float
-        Nonnegative privacy loss.
-    rho : float
-        zCDP parameter, positive.
+    epsilon, rho : float
+        Privacy loss, nonnegative, and zCDP parameter, positive.
 
     Returns
     -------
@@ -128,10 +126,8 @@ def zcdp_epsilon(*, rho: float, delta: float) -> float:
 
     Parameters
     ----------
-    rho : float
-        zCDP parameter, positive.
-    delta : float
-        Probability in (0, 1).
+    rho, delta : float
+        zCDP parameter, positive, and probability in (0, 1).
 
     Returns
     -------
@@ -171,10 +167,8 @@ def zcdp_rho(*, epsilon: float, delta: float) -> float:
 
     Parameters
     ----------
-    epsilon : float
-        Positive privacy loss.
-    delta : float
-        Probability in (0, 1).
+    epsilon, delta : float
+        Positive privacy loss and probability in (0, 1).
 
     Returns
     -------
@@ -187,10 +181,6 @@ def zcdp_rho(*, epsilon: float, delta: float) -> float:
     The inverse of :func:`zcdp_epsilon`: eliminating :math:`\rho` from its two equations leaves
     :math:`\beta^2\,\frac{\epsilon+\log(1+1/\beta)}{1+2\beta}+\log(1+\beta)=\log(1/\delta)`, whose
     left side increases in :math:`\beta`.
-
-    References
-    ----------
-    C. Canonne, G. Kamath, T. Steinke, arXiv:2004.00010, as in :func:`zcdp_delta`.
 
     Examples
     --------
@@ -281,10 +271,8 @@ def gdp_delta(*, epsilon: float, mu: float) -> float:
 
     Parameters
     ----------
-    epsilon : float
-        Nonnegative privacy loss.
-    mu : float
-        GDP parameter, positive.
+    epsilon, mu : float
+        Privacy loss, nonnegative, and GDP parameter, positive.
 
     Returns
     -------
@@ -310,10 +298,8 @@ def gdp_epsilon(*, delta: float, mu: float) -> float:
 
     Parameters
     ----------
-    delta : float
-        Probability in [1e-300, 1], or 0.
-    mu : float
-        GDP parameter, positive.
+    delta, mu : float
+        Probability in [1e-300, 1], or 0, and GDP parameter, positive.
 
     Returns
     -------
@@ -333,10 +319,8 @@ def gdp_budget(*, epsilon: float, delta: float) -> float:
 
     Parameters
     ----------
-    epsilon : float
-        Privacy loss in [0, 1e20].
-    delta : float
-        Probability in [1e-300, 1).
+    epsilon, delta : float
+        Privacy loss in [0, 1e20] and probability in [1e-300, 1).
 
     Returns
     -------

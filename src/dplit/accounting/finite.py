@@ -1,8 +1,7 @@
 """Privacy of finite mechanisms by enumeration, and how budgets compose.
 
-A finite mechanism is a function from a data set (a tuple of records) to the law of its outcome, an
-array of probabilities. Everything about it can be computed by going through all pairs of
-neighbours, which makes definitions and composition lemmas statements about small arrays.
+A finite mechanism maps a data set (a tuple of records) to the law of its outcome, an array of
+probabilities; going through all pairs of neighbours settles definitions and composition lemmas.
 """
 
 from __future__ import annotations
@@ -296,12 +295,7 @@ def worst_epsilon(
 def worst_delta(
     mechanism: _Mechanism, sets: Iterable[_Database], *, epsilon: float, neighboring: _Neighboring
 ) -> float:
-    """Exact delta of a finite mechanism at one epsilon: the largest over all pairs of neighbours.
-
-    >>> count, sets = geometric_count(0.5, size=3), databases("ab", max_size=3)
-    >>> round(worst_delta(count, sets, epsilon=0.5, neighboring="add_remove"), 9)
-    0.0
-    """
+    """Exact delta of a finite mechanism at one epsilon: the largest over all neighbours."""
     laws = {data: mechanism(data) for data in sets}
     pairs = _pairs(laws, neighboring)
     return max(law_delta(laws[x], laws[y], epsilon=epsilon) for x, y in pairs)

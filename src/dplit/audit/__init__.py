@@ -1,9 +1,8 @@
 """Lower bounds on the privacy loss from outputs, exact tests of noise, and a search for neighbours.
 
 An auditor never proves privacy; it refutes a claim, or says how strong a claim it would have
-refuted. Every bound here holds with a stated confidence whatever the mechanism does, and each
-auditor is itself tested twice: on a correct mechanism, where it must stay silent, and on one with
-half the noise, which it must catch (:func:`run_controls`).
+refuted. Every bound holds with a stated confidence whatever the mechanism does, and each auditor is
+tested on a correct mechanism and on one with half the noise (:func:`run_controls`).
 """
 
 from __future__ import annotations

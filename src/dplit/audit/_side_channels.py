@@ -272,9 +272,8 @@ def _run(
 
 
 def _traces(pair: NeighbourPair, data: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-    """Return what may have been kept of the data: as given, clipped to unit rows, centred.
-
-    Numbers of several records are left out: they may be public constants.
+    """Return what may have been kept of the data: as given, clipped to unit rows, centred; not
+    numbers of several records, which may be public constants.
     """
     found = [np.zeros(0)]
     with np.errstate(all="ignore"):
@@ -493,9 +492,8 @@ def side_channels(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type or range, or every run on every pair raised an exception:
-        then nothing was tested.
+    ValueError
+        Also if every run on every pair raised an exception: then nothing was tested.
 
     Notes
     -----

@@ -49,14 +49,11 @@ class PrivatePCA(
     ----------
     n_components : int, default=2
         Number k of components, at most the number of columns.
-    epsilon : float, default=1.0
-        In (0, inf).
-    delta : float, default=1e-5
-        In (0, 1).
+    epsilon, delta : float, default=1.0 and 1e-5
+        In (0, inf) and (0, 1).
     data_norm : float
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation of the guarantee.
     random_state : int, Generator, RandomState or None, default=None
         Source of the noise. None takes entropy from the operating system; anything else is for
         reproduction and voids the privacy guarantee. ``clone`` copies a generator together with
@@ -76,7 +73,6 @@ class PrivatePCA(
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Warns
     -----
@@ -123,8 +119,7 @@ class PrivatePCA(
         ----------
         X : array_like of shape (n_samples, n_features)
             Finite records.
-        y : object, default=None
-            Ignored.
+        y : Ignored
         """
         epsilon = check_positive("epsilon", self.epsilon)
         delta = check_probability("delta", self.delta)

@@ -54,7 +54,6 @@ class PrivateMoments:
     epsilon, delta : float
         Guarantee of the whole.
     neighboring : str
-        Its neighbouring relation.
     sigma : float
         Standard deviation of the noise on the moments of rows of norm 1 and labels in [-1, 1].
     """
@@ -97,7 +96,6 @@ def moment_sensitivity(
     label_bound : float
         Bound b on ``|y|``, in (0, inf).
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation.
 
     Returns
     -------
@@ -160,14 +158,11 @@ def sufficient_statistics(
         Finite records or features; rows longer than ``data_norm`` are scaled back to it.
     y : array_like of shape (n_samples,)
         Finite labels, clipped to ``[-label_bound, label_bound]``.
-    epsilon : float
-        In (0, inf).
-    delta : float
-        In (0, 1).
+    epsilon, delta : float
+        In (0, inf) and (0, 1).
     data_norm, label_bound : float
         Bounds chosen without looking at the data, in (0, inf).
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation of the guarantee.
     alpha : float or None, default=None
         Ridge parameter on the scale of ``X^T X``. None takes ``sigma r^2 sqrt(2 d)``, the largest
         eigenvalue that the noise alone is expected to have: a choice that reads no data.
@@ -242,7 +237,6 @@ class PrivateCoefficients:
     epsilon, delta : float
         Guarantee of the whole run.
     neighboring : str
-        Its neighbouring relation.
     sigma : float
         Standard deviation of the noise on each sum of clipped gradients.
     """
@@ -266,26 +260,14 @@ def squared_loss_derivative(scores: NDArray[Any], y: NDArray[Any]) -> NDArray[An
     -------
     ndarray of shape (n,)
         ``scores - y``.
-
-    Examples
-    --------
-    >>> squared_loss_derivative(np.array([1.0]), np.array([3.0])).tolist()
-    [-2.0]
     """
     return np.asarray(scores - y)
 
 
 class _Records(NamedTuple):
-    """Records as directions on a grid times lengths, whose clipped gradients add exactly.
-
-    Attributes
-    ----------
-    directions : ndarray of shape (n, d)
-        Whole numbers of ``step``, of norm at most 1.
-    step, inner : float
-        Step of the grid, and the norm of a direction before it is rounded.
-    lengths : ndarray of shape (n,)
-        Euclidean norms of the records.
+    """Records as ``directions`` (n, d), whole numbers of ``step`` of norm at most 1, times
+    ``lengths``; their clipped gradients add exactly. ``inner`` is the norm of a direction
+    before rounding.
     """
 
     directions: NDArray[np.float64]
@@ -343,14 +325,10 @@ def noisy_gradient_descent(
 
     Parameters
     ----------
-    X : array_like of shape (n_samples, d)
-        Finite records or features.
-    y : array_like of shape (n_samples,)
-        Finite labels.
-    epsilon : float
-        In (0, inf).
-    delta : float
-        In (0, 1).
+    X, y : array_like of shapes (n_samples, d) and (n_samples,)
+        Finite records or features, and labels.
+    epsilon, delta : float
+        In (0, inf) and (0, 1).
     clip : float
         Norm C to which every record's gradient is scaled back, in (0, inf). The guarantee rests
         on it alone: no bound on X or y is needed.
@@ -545,10 +523,8 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        In (0, inf).
-    delta : float, default=1e-5
-        In (0, 1).
+    epsilon, delta : float, default=1.0 and 1e-5
+        In (0, inf) and (0, 1).
     data_norm : float
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     bounds : tuple of float
@@ -558,7 +534,6 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
         alone, see the notes. The intercept is penalised too, as
         ``alpha (intercept / data_norm)^2``, measured from the middle of the bounds.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation of the guarantee.
     fit_intercept : bool, default=True
         Whether to fit a constant; False fixes it to the middle of the label bounds.
     random_state : int, Generator, RandomState or None, default=None
@@ -569,9 +544,7 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Private coefficients.
     intercept_ : float
-        Private constant.
     sigma_ : float
         Standard deviation of the noise on the moments in unit bounds.
     epsilon_, delta_, neighboring_ : float, float, str
@@ -579,17 +552,15 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
     Default ``alpha``: ``sigma_ sqrt(d)`` in unit bounds, for d coefficients with the constant. The
-    largest eigenvalue that the noise alone is expected to have, which
-    :func:`sufficient_statistics` takes, is sqrt(2) times that, and predicts worse on simulated
-    laws. With an intercept, ``fit`` then warns where the released weight of the constant is below
-    8 alpha: noise and penalty pull all predictions towards the middle of the bounds. The warning
-    reads the release alone. The noise is floating-point research noise, not a
-    release.
+    largest eigenvalue that the noise alone is expected to have, which :func:`sufficient_statistics`
+    takes, is sqrt(2) times that, and predicts worse on simulated laws. With an intercept, ``fit``
+    then warns where the released weight of the constant is below 8 alpha: noise and penalty pull
+    all predictions towards the middle of the bounds. The warning reads the release alone. The noise
+    is floating-point research noise, not a release.
 
     Examples
     --------
@@ -626,15 +597,12 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
 
         Parameters
         ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-        y : array_like of shape (n_samples,)
-            Finite labels.
+        X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
+            Finite records and labels.
 
         Returns
         -------
         SufficientStatisticsRegressor
-            The estimator itself.
         """
         unit, labels = self._unit_records(X, y)
         norm, _, _ = self._limits()
@@ -664,10 +632,8 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        In (0, inf).
-    delta : float, default=1e-5
-        In (0, 1).
+    epsilon, delta : float, default=1.0 and 1e-5
+        In (0, inf) and (0, 1).
     data_norm : float
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     bounds : tuple of float
@@ -688,7 +654,6 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
     average : bool, default=True
         Whether to return the mean of the last half of the iterates.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
-        Neighbouring relation of the guarantee.
     public_size : int or None, default=None
         Number by which gradient sums are divided; must be given under ``add_remove``.
     fit_intercept : bool, default=True
@@ -701,9 +666,7 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Private coefficients.
     intercept_ : float
-        Private constant.
     sigma_ : float
         Standard deviation of the noise on each sum of gradients, in unit bounds.
     epsilon_, delta_, neighboring_ : float, float, str
@@ -711,7 +674,6 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
@@ -769,15 +731,12 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
 
         Parameters
         ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-        y : array_like of shape (n_samples,)
-            Finite labels.
+        X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
+            Finite records and labels.
 
         Returns
         -------
         NoisyGradientRegressor
-            The estimator itself.
         """
         unit, labels = self._unit_records(X, y)
         clip, steps = self._schedule(*unit.shape)

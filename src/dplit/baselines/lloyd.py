@@ -48,10 +48,8 @@ class LloydNoise:
 
     Attributes
     ----------
-    sum_scale : float
-        Laplace scale, or standard deviation, of every coordinate of the sums.
-    count_scale : float
-        The same for the counts.
+    sum_scale, count_scale : float
+        Laplace scale, or standard deviation, of every coordinate of the sums, and of the counts.
     """
 
     sum_scale: float
@@ -71,7 +69,6 @@ class PrivateCenters:
     epsilon, delta : float
         Guarantee of the whole run.
     neighboring : str
-        Its neighbouring relation.
     noise : LloydNoise
         Scales of every iteration.
     """
@@ -106,19 +103,12 @@ def lloyd_noise(
     n_iter : int
         Number of iterations T, each of which releases all sums and counts.
     noise : {"laplace", "gaussian"}, default="laplace"
-        Law of the noise.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation.
 
     Returns
     -------
     LloydNoise
         Two scales for which T iterations are (epsilon, delta)-private, with nothing to spare.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of its range, or ``delta`` is not 0 with Laplace noise.
 
     Notes
     -----
@@ -202,9 +192,8 @@ def spread_centers(
 def _sums(whole: Array, centers: Array) -> tuple[Array, Array]:
     """Return the sums (k, d) and counts (k,) of the clusters of the centres.
 
-    Records are whole numbers of ``2^-_BITS``, and centres, which are public, are rounded so far
-    that all products add exactly in float64: neither a sum nor the cluster of a record depends on
-    the other records or on their order.
+    Records are whole numbers of ``2^-_BITS`` and public centres are rounded so that all products
+    add exactly: no sum or cluster depends on the other records or on their order.
     """
     k, d = centers.shape
     scale = 2.0 ** (52 - _BITS - math.ceil(math.log2(d)))
@@ -246,9 +235,7 @@ def private_lloyd(
     n_iter : int, default=5
         Number of steps, fixed in advance: the noise of each grows with it.
     noise : {"laplace", "gaussian"}, default="laplace"
-        Law of the noise on sums and counts.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation of the guarantee.
     rng : numpy.random.Generator
         Source of the noise: research noise in floating point, not a release.
 
@@ -341,9 +328,7 @@ class PrivateLloyd(CenterEstimator):
     n_iter : int, default=3
         Number of steps, which share the budget.
     noise : {"laplace", "gaussian"}, default="laplace"
-        Law of the noise.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation of the guarantee.
     random_state : int, Generator, RandomState or None, default=None
         Source of the start and, in a stream of its own, of the noise. None takes entropy from the
         operating system; anything else is for reproduction and voids the privacy guarantee.
@@ -360,7 +345,6 @@ class PrivateLloyd(CenterEstimator):
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
@@ -411,13 +395,11 @@ class PrivateLloyd(CenterEstimator):
         ----------
         X : array_like of shape (n_samples, n_features)
             Finite records.
-        y : object, default=None
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         PrivateLloyd
-            The estimator itself.
         """
         k = check_integer("n_clusters", self.n_clusters)
         records = validated(self, X, dtype=np.float64)

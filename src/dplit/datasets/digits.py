@@ -54,22 +54,13 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     Parameters
     ----------
     path : Path
-        The file.
+        Two zero bytes, the type 0x08, the number of axes, each axis as a big-endian 32-bit integer,
+        then the bytes in row-major order; else it is refused by a :class:`DataError`.
 
     Returns
     -------
     ndarray of uint8
         Of the shape that its header says.
-
-    Raises
-    ------
-    DataError
-        If the header is not that of an idx file of bytes, or its sizes do not fit the content.
-
-    Notes
-    -----
-    Two zero bytes, the type 0x08, the number of axes, each axis as a big-endian 32-bit integer,
-    then the bytes in row-major order.
     """
     content = path.read_bytes()
     if content[:2] == b"\x1f\x8b":

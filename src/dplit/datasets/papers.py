@@ -167,12 +167,7 @@ def _folders() -> list[Path]:
 def find_file(name: str) -> Path | None:
     """Return the path of a data file, checked by its checksum, or None where it is missing.
 
-    Raises
-    ------
-    KeyError
-        If no data set has a file of this name.
-    DataError
-        If the file is there and its checksum differs, or ``$DPLIT_DATA`` is set and no folder.
+    A wrong checksum, or a ``$DPLIT_DATA`` that is no folder, is a :class:`DataError`.
     """
     file = FILES[name]
     for folder in _folders():
@@ -187,10 +182,7 @@ def find_file(name: str) -> Path | None:
 def find_all(names: tuple[str, ...], source: str) -> list[Path] | None:
     """Return the paths of all named files, or None where the stand-in is wanted or needed.
 
-    Raises
-    ------
-    DataError
-        If a file is damaged, or missing with ``source="paper"``.
+    A damaged file is a :class:`DataError`, and so is a missing one with ``source="paper"``.
     """
     check_choice("source", source, ("auto", "paper", "bundled"))
     if source == "bundled":
@@ -310,7 +302,7 @@ def _store(content: bytes, file: DataFile, folder: Path) -> Path:
 
 
 def download(folder: Path | None = None) -> list[Path]:
-    """Download every data file that is missing, check it and store it; return the paths.
+    """Download every missing data file, check and store it (extra ``data``); return the paths.
 
     Parameters
     ----------
@@ -319,8 +311,6 @@ def download(folder: Path | None = None) -> list[Path]:
 
     Raises
     ------
-    ImportError
-        If pooch is not installed (extra ``data``).
     DataError
         If a file cannot be fetched, or does not have its published checksum: it is not kept then.
     """

@@ -27,8 +27,7 @@ LINE = 64
 def aligned_empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised array whose first byte starts a cache line.
 
-    The allocator promises 16 bytes only, and a vector of 64 bytes then straddles two lines at every
-    step: three to five per cent of a feature map.
+    Otherwise vectors of 64 bytes straddle two lines: three to five per cent of a feature map.
     """
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize

@@ -1,14 +1,10 @@
 """Cosines and sines in place, through the half-angle tangent where that is the fast road.
 
-On x86 machines with AVX-512 numpy evaluates the float64 tangent by a vector routine and the float64
-cosine one number at a time, about twenty times slower. With ``t = tan(x / 2)``,
-
-    cos x = 2 / (1 + t^2) - 1,    sin x = 2 t / (1 + t^2),
-
-and since ``d cos x = -sin(x)^2 dt / t`` a relative error of ``t`` is never amplified: the result is
-within a few 1e-16 of the truth for every finite argument. Which road is taken depends on the
-processor features that numpy reports, never on a measured time: the same machine always gives the
-same bytes.
+With AVX-512 numpy evaluates the float64 tangent by a vector routine, the float64 cosine one number
+at a time, about twenty times slower. With ``t = tan(x / 2)``, ``cos x = 2 / (1 + t^2) - 1`` and
+``sin x = 2 t / (1 + t^2)``, and as ``d cos x = -sin(x)^2 dt / t`` a relative error of ``t`` is
+never amplified: the result is within a few 1e-16 of the truth for every finite argument. The road
+follows from processor features, never from a measured time: one machine gives the same bytes.
 """
 
 from __future__ import annotations
@@ -104,16 +100,10 @@ def fast_cos(array: ArrayLike, out: NDArray[Any] | None = None) -> NDArray[Any]:
     ndarray
         ``cos(array)`` to within 1e-15 (float64) or 1e-6 (float32) in absolute value.
 
-    Raises
-    ------
-    TypeError
-        If ``array`` is complex or not numeric.
-
     Notes
     -----
-    ``cos x = 2 / (1 + t^2) - 1`` with ``t = tan(x / 2)``, in pieces that stay in cache. Without
-    AVX-512, and in float32, this is ``numpy.cos``. The choice is made from the processor features
-    at import, so that one machine always gives the same bytes.
+    In pieces that stay in cache. Without AVX-512, and in float32, this is ``numpy.cos``: chosen
+    from the processor features at import, so that one machine always gives the same bytes.
 
     Examples
     --------

@@ -180,10 +180,8 @@ def random_frequencies(
 
     Parameters
     ----------
-    n_features : int
-        Dimension d of the records, at least 1.
-    n_components : int
-        Number N of frequencies, at least 1.
+    n_features, n_components : int
+        Dimension d of the records and number N of frequencies, at least 1.
     gamma : float
         Inverse squared width of the kernel, in (0, inf).
     rng : numpy.random.Generator
@@ -371,7 +369,6 @@ class RandomFourierFeatures(
     phases_ : ndarray of shape (n_components,)
         Uniform on [0, 2 pi); only for ``"phased_cosine"``.
     n_features_in_ : int
-        Number of columns of X.
 
     Notes
     -----
@@ -419,13 +416,11 @@ class RandomFourierFeatures(
         ----------
         X : array_like of shape (n_samples, n_features)
             Finite records.
-        y : object, default=None
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         RandomFourierFeatures
-            The transformer itself.
         """
         count = check_integer("n_components", self.n_components)
         check_choice("kind", self.kind, get_args(Kind))
@@ -453,8 +448,7 @@ class RandomFourierFeatures(
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
-            The map, of the precision that ``dtype`` names.
+        ndarray of shape (n_samples, n_components), in the precision of ``dtype``
         """
         check_is_fitted(self)
         records = validated(self, X, dtype=self.dtype, reset=False)

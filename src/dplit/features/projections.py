@@ -1,9 +1,8 @@
 """Random projections that keep lengths: signs, and signs with a Hadamard transform.
 
-The Walsh-Hadamard matrix of order ``2^p`` is a Kronecker product of smaller ones. Factors of order
-at most 64 turn the transform into a few dense products of that size, which BLAS does at full speed:
-for 4096 coordinates 256 multiplications a coordinate, where the butterflies need 12 passes over
-memory and a dense projection to k dimensions k multiplications.
+The Walsh-Hadamard matrix of order ``2^p`` is a Kronecker product of factors of order at most 64,
+dense products that BLAS does at full speed: for 4096 coordinates 256 multiplications a coordinate,
+where butterflies need 12 passes over memory and a dense projection to k dimensions k of them.
 """
 
 from __future__ import annotations
@@ -67,11 +66,6 @@ def hadamard_transform(X: ArrayLike) -> NDArray[np.float64]:
         ``X @ H`` with ``H = hadamard(order) / sqrt(order)``, which is symmetric and its own
         inverse.
 
-    Notes
-    -----
-    ``H`` of order ``2^p`` is the Kronecker product of factors of order at most 64, applied one
-    after the other in blocks of rows: about ``p / 6 * 64`` multiplications a coordinate.
-
     Examples
     --------
     >>> hadamard_transform(np.array([[1.0, 0.0, 0.0, 0.0]]))
@@ -92,14 +86,12 @@ def hadamard_transform(X: ArrayLike) -> NDArray[np.float64]:
 def sign_projection(
     n_features: int, n_components: int, *, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Johnson-Lindenstrauss matrix of independent signs.
+    r"""Johnson-Lindenstrauss matrix of independent signs.
 
     Parameters
     ----------
-    n_features : int
-        Input dimension d, at least 1.
-    n_components : int
-        Output dimension k, at least 1.
+    n_features, n_components : int
+        Input dimension d and output dimension k, at least 1.
     rng : numpy.random.Generator
         Source of public randomness; not the one of privacy noise.
 

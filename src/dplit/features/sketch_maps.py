@@ -125,10 +125,8 @@ def orthonormal_blocks(
 
     Parameters
     ----------
-    n_features : int
-        Dimension d, at least 1.
-    n_components : int
-        Number m of columns, a multiple of d.
+    n_features, n_components : int
+        Dimension d, and number m of columns, a multiple of d.
     rng : numpy.random.Generator
         Source of public randomness; never the stream of the privacy noise.
 
@@ -200,19 +198,8 @@ class HadamardBlocks:
         return self.transform(np.eye(self.n_features))
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return ``X @ matrix`` by fast transforms, ``O(m log d)`` a record.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Angles ``<omega_j, x>``.
-        """
-        records = _check_real_matrix("X", X)
+        """Return angles ``X @ matrix`` of finite records: fast, ``O(m log d)`` a record."""
+        records = check_real_matrix("X", X)
         n, d = records.shape
         if d != self.n_features:
             raise ValueError(f"X must have {self.n_features} columns, got X of shape {(n, d)}")

@@ -1,10 +1,9 @@
 """Noise for releases: Gaussian and Laplace mechanisms on float vectors, drawn by OpenDP.
 
-A thin adapter, installed by the extra ``secure`` and imported on first use.  OpenDP samples exactly
-on a fine grid with the operating system's entropy, so that no bit of the result depends on the data
-except through the proved mechanism; there is no ``rng`` and nothing can be replayed.  The privacy
-loss that is reported is the one of OpenDP's own privacy map for the noise it drew, not ours.  The
-first call enables OpenDP's feature "contrib", which its noise mechanisms require, for the process.
+A thin adapter (extra ``secure``, imported on first use). OpenDP samples exactly on a fine grid with
+the operating system's entropy: no bit of the result depends on the data except through the proved
+mechanism, there is no ``rng``, nothing can be replayed, and the loss that is reported is that of
+its own privacy map. The first call enables its feature "contrib" for the process.
 """
 
 from __future__ import annotations

@@ -408,11 +408,6 @@ def show_archived(run: Run, numbers: Mapping[str, str]) -> None:
         This run; its chapter names the archive ``results/<slug>.json``.
     numbers : mapping of str to str
         Description -> name of a number that this run has glued.
-
-    Raises
-    ------
-    KeyError
-        If this run has not glued a number of that name.
     """
     stored = archived(run.slug)
     if stored is None:

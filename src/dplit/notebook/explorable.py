@@ -28,7 +28,7 @@ def explore(chart: Any, *, name: str, caption: str, alt: str) -> None:
     """Display an Altair chart whose sliders work on the page, with a picture where no script runs.
 
     Formulas belong into the chart (``alt.sequence``, ``transform_calculate``), so that a slider
-    needs no table of results; data only where there is no formula.
+    needs no table of results; data only where there is no formula. At most 300 kB in all.
 
     Parameters
     ----------
@@ -37,11 +37,6 @@ def explore(chart: Any, *, name: str, caption: str, alt: str) -> None:
         picture shows. A width and height that it does not set become 560 and 320.
     name, caption, alt : str
         As :func:`dplit.notebook.show` takes them.
-
-    Raises
-    ------
-    ValueError
-        If a description is not as it must be, or the chart with its data exceeds 300 kB.
     """
     caption, alt = _described(name, caption, alt, False)
     spec = _dressed(chart.to_dict() if hasattr(chart, "to_dict") else dict(chart), alt)

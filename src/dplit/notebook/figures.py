@@ -1,8 +1,7 @@
 """Figures of one hand: panels, a line with its band, points with errors, log axes, a legend below.
 
-A chapter names its methods once, ``looks = looks_of(ours="private", plain="not private")``, and
-draws every figure with the same colour, dashes and marker for the same method, so that no figure
-is read by colour alone.
+A chapter names its methods once, ``looks = looks_of(ours="private", plain="not private")``: the
+same colour, dashes and marker in every figure, so that none is read by colour alone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Additive noise: the release (8), the fit on it, the bias that it keeps, and a correction.
 
-Least squares on a noisy design is biased towards zero (attenuation), and more data do not remove
-the bias. Then the bounds on the relative error: Proposition 3, Lemma 3, Theorem 1, a sharper one,
-and their domain: they speak only if the noise is smaller than the smallest singular value of the
-design, which no design with entries in [-1, 1] grants at half a bit or less.
+Attenuation towards zero stays however many the data. Then bounds on the relative error (Proposition
+3, Lemma 3, Theorem 1, a sharper one), which speak only if the noise is below the smallest singular
+value of the design: no design with entries in [-1, 1] grants that at half a bit or less.
 """
 
 from __future__ import annotations
@@ -59,9 +58,6 @@ def _additive_scale(
 
     ``calibration`` is (9) of the paper, or the least noise that meets the budget (``"exact"``, at
     most 3 bits). Noise does not care for the origin: entries in [0, 1] need half of it.
-
-    >>> round(_additive_scale(epsilon=0.5, clip=(0, 1)), 12)
-    0.5
     """
     check_choice("calibration", calibration, ("paper", "exact"))
     sigma = additive_sigma if calibration == "paper" else exact_sigma
@@ -80,14 +76,9 @@ def moment_variances(
 ) -> _MomentVariances:
     r"""Noise g on X'X and c on X'y that makes the moments MI-DP for entries in [-1, 1], y public.
 
-    .. math:: \frac ag+\frac{B^2}c=2^{2\epsilon}-1,\qquad a=d-1+\tfrac18\,2^{2\epsilon}
-
-    with :math:`B=\max|y_i|`. Of all such pairs the one with the least error :math:`g\,t+c` of the
-    normal equations at coefficients of energy t, ``energy``, a public guess.
-
-    >>> noise = moment_variances(epsilon=0.5, n_features=4, response_bound=2.0, energy=1.0)
-    >>> round((3 + 2 / 8) / noise.gram + 4 / noise.cross, 12)
-    1.0
+    :math:`a/g+B^2/c=2^{2\epsilon}-1` with :math:`a=d-1+2^{2\epsilon}/8` and :math:`B=\max|y_i|`. Of
+    all such pairs the one with the least error :math:`g\,t+c` of the normal equations at
+    coefficients of energy t, ``energy``, a public guess.
     """
     d = check_integer("n_features", n_features)
     gain = 1.0 / additive_sigma(epsilon=epsilon) ** 2
@@ -107,29 +98,13 @@ def release_additive(
     calibration: _Calibration = "paper",
     clip: _Interval = (-1.0, 1.0),
 ) -> Array:
-    r"""Release a table with independent Gaussian noise on every entry, (8), (9) and Lemma 1.
+    r"""Table with independent Gaussian noise on every entry, (8), (9), Lemma 1: :math:`X+\sigma N`.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Private table. Entries outside ``clip`` are clipped.
-    epsilon : float
-        MI-DP budget of one **entry** in bits. A row of d entries gets d times as much; the
-        response is not protected at all.
-    rng : numpy.random.Generator
-        Source of the noise. Floating-point noise: research, not release.
-    calibration : {"paper", "exact"}, default="paper"
-        "printed" for (9), "exact" for the least noise.
-    clip : tuple of two floats, default=(-1, 1)
-        Public interval of the entries.
+    ``epsilon`` is the MI-DP budget of one **entry** in bits: a row of d entries gets d times as
+    much, the response is not protected at all. Entries outside the public interval ``clip`` are
+    clipped; ``calibration`` is (9), or "exact" for the least noise. Floating-point noise: research,
+    not release.
 
-    Returns
-    -------
-    ndarray of shape (n, d)
-        :math:`X+\sigma N`, :math:`\epsilon`-MI-DP with respect to every single entry of X.
-
-    Examples
-    --------
     >>> release_additive([[0.2, 5.0]], epsilon=900.0, rng=np.random.default_rng(0))
     array([[0.2, 1. ]])
     """
@@ -142,11 +117,7 @@ def release_additive(
 
 
 def fit_additive(released: ArrayLike, y: ArrayLike) -> Array:
-    """Estimator (10): least squares on the noisy table and the clear response.
-
-    >>> fit_additive([[2.0], [2.0]], [1.0, 3.0]).round(12)
-    array([1.])
-    """
+    """Estimator (10): least squares on the noisy table and the clear response."""
     return least_squares(released, y)
 
 
@@ -157,9 +128,6 @@ def fit_corrected(released: ArrayLike, y: ArrayLike, *, sigma: float, cap: float
     :math:`s=\min(n\sigma^2,\,\text{cap}\cdot\lambda_{\min}(X_{AN}^\top X_{AN}))`: the first removes
     the bias, but leaves a nearly singular or indefinite matrix unless n is large, hence the cap in
     (0, 1). A function of the release: it costs no privacy.
-
-    >>> fit_corrected([[2.0], [2.0]], [1.0, 3.0], sigma=1.0).round(12)
-    array([1.33333333])
     """
     design, response = _check_design(released, y)
     scale = check_nonnegative("sigma", sigma)
@@ -174,14 +142,9 @@ def fit_corrected(released: ArrayLike, y: ArrayLike, *, sigma: float, cap: float
 def attenuation_limit(X: ArrayLike, y: ArrayLike, *, sigma: float) -> float:
     r"""Relative error to which the noisy fit tends when n grows and d stays.
 
-    .. math:: \eta_{AN}\to1+\sum_i\Big(\frac{n\sigma^2}{s_i^2+n\sigma^2}\Big)^2
-        \frac{(u_i^\top y)^2}{\|X\theta^\star-y\|^2}
-
-    with singular values :math:`s_i` and left singular vectors :math:`u_i`: that of ridge regression
-    with penalty :math:`n\sigma^2`.
-
-    >>> round(attenuation_limit([[1.0], [1.0]], [1.0, 3.0], sigma=1.0), 12)
-    2.0
+    With singular values :math:`s_i` and left singular vectors :math:`u_i`,
+    :math:`1+\sum_i\big(\frac{n\sigma^2}{s_i^2+n\sigma^2}\big)^2(u_i^\top
+    y)^2/\|X\theta^\star-y\|^2`: that of ridge regression with penalty :math:`n\sigma^2`.
     """
     problem = spectrum(*_check_design(X, y))
     if problem.residual == 0:
@@ -190,11 +153,7 @@ def attenuation_limit(X: ArrayLike, y: ArrayLike, *, sigma: float) -> float:
 
 
 def uniform_attenuation(*, sigma: float, root_snr: float) -> float:
-    r"""Limit for uniform entries: :math:`1+\big(\tfrac{3\sigma^2}{1+3\sigma^2}\big)^2r^2(y)`.
-
-    >>> uniform_attenuation(sigma=1.0, root_snr=4.0)
-    10.0
-    """
+    r"""Limit for uniform entries: :math:`1+\big(\tfrac{3\sigma^2}{1+3\sigma^2}\big)^2r^2(y)`."""
     noise = 3.0 * check_nonnegative("sigma", sigma) ** 2
     return 1.0 + (noise / (1.0 + noise) * check_nonnegative("root_snr", root_snr)) ** 2
 
@@ -204,9 +163,6 @@ def singular_value_tail(t: float, *, as_printed: bool = True) -> float:
 
     Not ``as_printed`` it lacks the factor 2 of a two-sided statement. Above 1 it says nothing
     (printed: up to t = 1.18).
-
-    >>> round(singular_value_tail(2.0), 4)
-    0.2707
     """
     bound = math.exp(-(check_nonnegative("t", t) ** 2) / 2)
     return 2.0 * bound if as_printed else bound
@@ -218,8 +174,7 @@ def noise_quotient(
     r""":math:`\kappa(\Delta+\delta)` of Theorem 1, the noise over the smallest singular value.
 
     :math:`\sigma_{AN}(\sqrt n+\sqrt d+t)/\sigma_{\min}(X)` with the t at which
-    :func:`singular_value_tail` is ``failure``, in (0, 1]. Theorem 1 speaks where it is **strictly**
-    below 1.
+    :func:`singular_value_tail` is ``failure``, in (0, 1]. Theorem 1 speaks **strictly** below 1.
 
     >>> round(noise_quotient(np.ones((100, 1)), epsilon=0.5, failure=1.0, as_printed=False), 9)
     1.1
@@ -282,9 +237,6 @@ def worst_perturbation(*, u: float, root_snr: float) -> tuple[Array, Array, Arra
 
     :math:`X=(1,0)^\top`, :math:`y=(r,1)^\top` and :math:`E=-uX` with u in (0, 1): the excess of the
     relative error is :math:`q^2r^2`, the bound :math:`q^2(1+r)^2`.
-
-    >>> worst_perturbation(u=0.5, root_snr=3.0)[2].ravel()
-    array([-0.5,  0. ])
     """
     size = check_probability("u", u)
     X = np.array([[1.0], [0.0]])
@@ -292,11 +244,7 @@ def worst_perturbation(*, u: float, root_snr: float) -> tuple[Array, Array, Arra
 
 
 def smallest_epsilon(X: ArrayLike) -> float:
-    r"""Budget in bits at which :math:`\kappa\Delta=1`: Theorem 1 is empty for every smaller one.
-
-    >>> round(smallest_epsilon(np.ones((100, 1))), 3)
-    0.572
-    """
+    r"""Budget in bits at which :math:`\kappa\Delta=1`: Theorem 1 is empty for every smaller one."""
     ratio = float(_singular_values(X)[-1]) / sum(math.sqrt(size) for size in np.shape(X))
     return 0.5 * math.log2(1 + ratio**-2)
 
@@ -329,9 +277,6 @@ def augmented_problem(X: ArrayLike, y: ArrayLike, *, sigma: float) -> _Augmented
     :math:`SX+\sigma N=\tilde S\,[X;\sigma I]` and :math:`Sy=\tilde S\,[y;0]` with :math:`\tilde
     S=[S\ N]` of shape (n', n + d). Its least-squares fit is ridge regression with penalty
     :math:`\sigma^2`.
-
-    >>> augmented_problem([[1.0], [2.0]], [3.0, 4.0], sigma=0.5).design.ravel()
-    array([1. , 2. , 0.5])
     """
     table, response = _check_pair(X, y)
     d = table.shape[1]

@@ -1,10 +1,8 @@
 """Reading one entry of X off a projected release, and data on which the printed release leaks.
 
-The adversary of the definition knows every other entry, y and the noise variance. It whitens the
-release by the matrix A of :mod:`dplit.projection.leakage`, keeps two inner products, and takes the
-most likely value. The data of the counterexamples fit on a blackboard: the other columns share S
-with the column in question, so does y, and the printed noise variance is itself a function of the
-entry.
+The adversary of the definition knows every other entry, y and the noise variance; it takes the most
+likely value. In the counterexamples the other columns and y share S with the column in question,
+and the printed noise variance is itself a function of the entry.
 """
 
 from __future__ import annotations
@@ -40,11 +38,7 @@ from dplit.projection.projection import ProjectionRelease, printed_variance, rel
 
 
 def rms_attack(release: ProjectionRelease) -> float:
-    """Size of the entry by which two columns differ: root mean square of their released difference.
-
-    >>> rms_attack(ProjectionRelease(np.array([[3.0, 0.0], [4.0, 0.0]]), np.zeros(2))).__round__(4)
-    3.5355
-    """
+    """Size of the entry by which two columns differ: root mean square of their difference."""
     Z = np.asarray(release.X)
     if Z.ndim != 2 or Z.shape[1] != 2:
         raise ValueError(f"release.X must have 2 columns, got shape {Z.shape}")
@@ -52,11 +46,7 @@ def rms_attack(release: ProjectionRelease) -> float:
 
 
 def rms_attack_quantiles(size: float, probabilities: ArrayLike, *, n_components: int) -> Array:
-    r"""Quantiles of :func:`rms_attack` without noise: its law is :math:`|x|\chi_{n'}/\sqrt{n'}`.
-
-    >>> rms_attack_quantiles(1.0, [0.05, 0.95], n_components=300).round(3)
-    array([0.933, 1.067])
-    """
+    r"""Quantiles of :func:`rms_attack` without noise: its law is :math:`|x|\chi_{n'}/\sqrt{n'}`."""
     n = check_integer("n_components", n_components)
     p = np.asarray(check_finite_array("probabilities", probabilities), dtype=float)
     return np.asarray(check_nonnegative("size", size) * chi.ppf(p, n) / np.sqrt(n))
@@ -70,11 +60,6 @@ def _whitened_gram(
 
     It is a sufficient statistic from what the adversary knows: the entry itself is not read.
     Without y the released responses are ignored.
-
-    >>> release = ProjectionRelease(np.array([[2.0]]), np.array([0.0]))
-    >>> X = [[0.0], [1.0], [1.0]]
-    >>> _whitened_gram(release, X, None, variance=2.0, row=0, column=0)[1][0, 0].round(6)
-    np.float64(0.25)
     """
     channel, filters = _filtered_entry(X, y, variance=variance, row=row, column=column)
     Z = release.X if y is None else np.column_stack([release.X, release.y])
@@ -86,13 +71,7 @@ def likeliest_entry(
     release: ProjectionRelease, X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int,
     column: int, levels: ArrayLike,
 ) -> float:  # fmt: skip
-    """The candidate of ``levels`` (m,) that is most likely as one entry, given everything else.
-
-    >>> release = ProjectionRelease(np.array([[9.0]]), np.array([0.0]))
-    >>> likeliest_entry(release, [[0.0], [1.0], [1.0]], None, variance=0.0, row=0, column=0,
-    ...                 levels=[0.0, 1.0])
-    1.0
-    """
+    """The candidate of ``levels`` (m,) that is most likely as one entry, given everything else."""
     candidates = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
     channel, gram = _whitened_gram(release, X, y, variance=variance, row=row, column=column)
     logs = _log_likelihoods(channel, candidates, gram, n_components=len(np.asarray(release.X)))
@@ -143,13 +122,7 @@ def attack_entry(
 def paired_columns(x: float, *, n_records: int = 3) -> Array:
     """Two columns that agree except in row 1, where they hold x and 0; all else is 1.
 
-    The released columns differ by ``s_1 x``, and the energy floor f^2 is n - 2, for every x in [-1,
-    1].
-
-    >>> paired_columns(0.5)
-    array([[0.5, 0. ],
-           [1. , 1. ],
-           [1. , 1. ]])
+    The released columns differ by ``s_1 x``, and f^2 is n - 2, for every x in [-1, 1].
     """
     n = check_integer("n_records", n_records, minimum=3)
     X = np.ones((n, 2))
@@ -158,12 +131,7 @@ def paired_columns(x: float, *, n_records: int = 3) -> Array:
 
 
 def single_column(x: float, *, n_records: int = 3) -> tuple[Array, Array]:
-    """One column (x, 1, ..., 1) and the responses (0, 1, ..., 1): ``S X - S y = s_1 x``.
-
-    >>> X, y = single_column(0.25)
-    >>> X.ravel(), y
-    (array([0.25, 1.  , 1.  ]), array([0., 1., 1.]))
-    """
+    """One column (x, 1, ..., 1) and the responses (0, 1, ..., 1): ``S X - S y = s_1 x``."""
     both = paired_columns(x, n_records=n_records)
     return both[:, :1], both[:, 1]
 
@@ -195,9 +163,6 @@ def collinear_bystanders(square: float, *, small: float = 1e-3) -> Array:
     Column 1 has x and ten ones, column 2 thirteen ones elsewhere, column 3 the same and ``small``
     in the last row. With n' = 10 and half a bit (13) gives :math:`1-x^2`, and the difference of
     columns 2 and 3 has the variance :math:`small^2+2(1-x^2)`.
-
-    >>> round(printed_variance(collinear_bystanders(0.75), epsilon=0.5, n_components=10), 12)
-    0.25
     """
     value = check_nonnegative("square", square)
     X = np.zeros((25, 3))
@@ -213,10 +178,6 @@ def disjoint_columns(square: float, *, ones: int, n_features: int) -> Array:
 
     Each has m = ``ones`` ones; column 1 has one fewer, and x with :math:`x^2` = ``square``. (13)
     gives :math:`c+2-m-x^2` (if positive), which every other column shows.
-
-    >>> X = disjoint_columns(1.0, ones=3, n_features=2)
-    >>> round(printed_variance(X, epsilon=0.5, n_components=10), 12)
-    8.0
     """
     m = check_integer("ones", ones, minimum=2)
     d = check_integer("n_features", n_features, minimum=2)
@@ -290,8 +251,7 @@ def near_duplicate_audit(
 ) -> _NearDuplicate:
     """Leakage of Alice's entry on a grid of nine values, from ``S X`` alone.
 
-    The prior is optimised on draws of its own, ``n_draws`` per value, so that the bits are
-    unbiased.
+    The prior is optimised on ``n_draws`` draws per value of its own: the bits are unbiased.
     """
     X = _near_duplicate_columns(n_records, redrawn=redrawn, alice=alice, rng=rng)
     levels = np.linspace(-1.0, 1.0, 9)

@@ -1,8 +1,7 @@
 r"""Theorem 2 and its lemmas: the printed bounds, constants that were missing, and sharp products.
 
-The relative error of the projected fit is a product of four factors, (30). The paper bounds three
-of them one by one. The first two belong together, the third has an exact law, and the failure
-probability that is printed needs an upper limit on delta. ``penalty`` is the noise variance
+The relative error of the projected fit is a product of four factors, (30), of which the first two
+belong together and the third has an exact law. ``penalty`` is the noise variance
 :math:`\lambda=\sigma_{RP}^2`.
 """
 
@@ -39,11 +38,6 @@ class _ErrorFactors(NamedTuple):
 def noise_terms(problem: Spectrum, *, penalty: float) -> _NoiseTerms:
     r"""Terms of Theorem 2, (15): :math:`l_1=\lambda\max_i(\sigma_i/(\sigma_i^2+\lambda))^2r^2(y)`
     and :math:`l_2=\lambda r(y)/(\sigma_{\min}^2+\lambda)`.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> terms = noise_terms(spectrum([[1.0], [1.0]], [3.0, 1.0]), penalty=2.0)
-    >>> round(terms.l1, 9), round(terms.l2, 9)
-    (1.0, 1.0)
     """
     lam = check_nonnegative("penalty", penalty)
     shrink = np.max(problem.energies / (problem.energies + lam) ** 2)
@@ -59,11 +53,6 @@ def printed_bound(problem: Spectrum, *, penalty: float, sketching: float) -> flo
 
     ``sketching``, at least 1, is a quantile or the mean of the exact law, since the constants that
     tie delta to a probability are not given.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> round(printed_bound(problem, penalty=2.0, sketching=1.5), 9)
-    12.0
     """
     factor = check_nonnegative("sketching", sketching)
     if factor < 1:
@@ -75,12 +64,7 @@ def printed_bound(problem: Spectrum, *, penalty: float, sketching: float) -> flo
 def ridge_product_bound(problem: Spectrum, *, penalty: float) -> float:
     r"""Sharp bound :math:`\eta_1\eta_2\le1+\frac{\lambda}{\sigma_{\min}^2+\lambda}r^2(y)`.
 
-    Equality if the response lies along the left singular vector of :math:`\sigma_{\min}` and the
-    residual.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> round(ridge_product_bound(spectrum([[1.0], [1.0]], [3.0, 1.0]), penalty=2.0), 9)
-    3.0
+    Equality if y lies along the left singular vector of :math:`\sigma_{\min}` and the residual.
     """
     lam = check_nonnegative("penalty", penalty)
     if lam == 0:
@@ -93,11 +77,6 @@ def sharp_bound(problem: Spectrum, *, penalty: float, n_components: int, failure
 
     The quantile of the sketching factor times :func:`ridge_product_bound`; no condition on n' < n
     or on delta.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> round(sharp_bound(problem, penalty=2.0, n_components=50, failure=0.05), 3)
-    3.242
     """
     beta = check_probability("failure", failure)
     factor = sketch_quantile(1.0 - beta, n_features=problem.n_features, n_components=n_components)
@@ -108,11 +87,6 @@ def ridge_bound(problem: Spectrum, *, penalty: float, squared: bool = False) -> 
     r"""Lemma 4, (31): bound :math:`1+l_2` of the ridge fit's residual norm over the least one.
 
     Or its sharp form :math:`\sqrt{1+l_2^2}`, an equality for d = 1.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    >>> ridge_bound(problem, penalty=2.0), round(ridge_bound(problem, penalty=2.0, squared=True), 4)
-    (2.0, 1.4142)
     """
     _, l2 = noise_terms(problem, penalty=penalty)
     return math.hypot(1.0, l2) if squared else 1.0 + l2
@@ -124,12 +98,6 @@ def coefficient_bound(problem: Spectrum, *, penalty: float, as_printed: bool = F
 
     ``as_printed`` has the norm of the **residual** instead, which is false; its proof shows, and
     (39) uses, that of the fitted values.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> problem = spectrum([[1.0], [0.0]], [1.0, 0.1])
-    >>> bound = coefficient_bound(problem, penalty=1.0)
-    >>> round(bound, 9), round(coefficient_bound(problem, penalty=1.0, as_printed=True), 9)
-    (0.5, 0.05)
     """
     lam = check_nonnegative("penalty", penalty)
     shrink = float(np.max(np.sqrt(problem.energies) / (problem.energies + lam)))
@@ -138,12 +106,7 @@ def coefficient_bound(problem: Spectrum, *, penalty: float, as_printed: bool = F
 
 
 def objective_bound(problem: Spectrum, *, penalty: float) -> float:
-    r"""Bound (39) of the second factor, :math:`\eta_2\le1+l_1`.
-
-    >>> from dplit.projection.regression import spectrum
-    >>> round(objective_bound(spectrum([[1.0], [1.0]], [3.0, 1.0]), penalty=2.0), 9)
-    2.0
-    """
+    r"""Bound (39) of the second factor, :math:`\eta_2\le1+l_1`."""
     return 1.0 + noise_terms(problem, penalty=penalty).l1
 
 
@@ -183,9 +146,6 @@ def explicit_failure(delta: float, *, n_features: int, n_components: int) -> flo
 
     For delta between :math:`\sqrt{8d/n'}` and 1; without the upper limit no constants work, as the
     exact tail is a power of delta.
-
-    >>> f"{explicit_failure(0.5, n_features=10, n_components=1000):.1e}"
-    '3.3e-07'
     """
     value = check_nonnegative("delta", delta)
     d = check_integer("n_features", n_features)

@@ -1,9 +1,7 @@
 r"""What one limited entry can leak through noise at most, and the least noise for a budget.
 
-The channel is :math:`x\mapsto x+\sigma Z` with :math:`|x|\le1` (Lemma 1). Its capacity is that of
-finitely many input points; we raise their information by gradient steps and by adding points, and
-stop when the largest divergence over **all** inputs, a rigorous upper bound, is close enough. Below
-it Remark 1: one released column alone, :math:`\mathcal N(0,(x^2+\nu)I_{n'})` with
+:math:`x\mapsto x+\sigma Z` with :math:`|x|\le1` (Lemma 1); its capacity is that of finitely many
+input points. Then Remark 1: one released column, :math:`\mathcal N(0,(x^2+\nu)I_{n'})` with
 :math:`\nu=\sigma^2+f^2`, under average and under peak power.
 """
 
@@ -47,9 +45,6 @@ def average_power_capacity(sigma: float) -> float:
     r"""Capacity in bits at input power at most 1, (17)-(19): :math:`\tfrac12\log_2(1+1/\sigma^2)`.
 
     The bound of Lemma 1, attained by a Gaussian input, which limited entries exclude.
-
-    >>> average_power_capacity(1.0)
-    0.5
     """
     return 0.5 * math.log1p(check_positive("sigma", sigma) ** -2) / _LN2
 
@@ -161,11 +156,7 @@ def peak_capacity(sigma: float, *, tolerance: float = 1e-6) -> _Bracket:
 
 
 def uniform_input_bound(sigma: float) -> float:
-    r"""Lower bound of the peak capacity: :math:`\tfrac12\log_2(1+\tfrac2{\pi e\,\sigma^2})`.
-
-    >>> round(uniform_input_bound(0.1), 3)
-    2.305
-    """
+    r"""Lower bound of the peak capacity: :math:`\tfrac12\log_2(1+\tfrac2{\pi e\,\sigma^2})`."""
     return 0.5 * math.log1p(2 / (math.pi * math.e) / check_positive("sigma", sigma) ** 2) / _LN2
 
 
@@ -211,9 +202,6 @@ def quantised_channel(sigma: float, *, inputs: int = 41, outputs: int = 400) -> 
 
     Equidistant inputs in [-1, 1] and exact probabilities of output bins that miss less than 1e-15:
     its capacity is below that of the continuous channel.
-
-    >>> quantised_channel(1.0, inputs=2, outputs=4).shape
-    (2, 4)
     """
     noise = check_positive("sigma", sigma)
     x = np.linspace(-1.0, 1.0, check_integer("inputs", inputs, minimum=2))
@@ -229,21 +217,13 @@ _LOG2_E = float(np.log2(np.e))
 
 
 def coherent_capacity_bound(noise: float, *, n_components: int) -> float:
-    r"""Coherent bound (23) in bits: :math:`\frac12\log_2(1+n'/\nu)`.
-
-    >>> coherent_capacity_bound(4.0, n_components=12)
-    1.0
-    """
+    r"""Coherent bound (23) in bits: :math:`\frac12\log_2(1+n'/\nu)`."""
     n = check_integer("n_components", n_components)
     return float(np.log1p(n / check_positive("noise", noise)) * _LOG2_E / 2)
 
 
 def noncoherent_bound(noise: float, *, n_components: int) -> float:
-    r"""Non-coherent bound (16) in bits, :math:`\frac{n'}2\log_2(1+1/\nu)`, above the coherent.
-
-    >>> noncoherent_bound(1.0, n_components=2)
-    1.0
-    """
+    r"""Non-coherent bound (16) in bits, :math:`\frac{n'}2\log_2(1+1/\nu)`, above the coherent."""
     n = check_integer("n_components", n_components)
     return float(n * np.log1p(1.0 / check_positive("noise", noise)) * _LOG2_E / 2)
 
@@ -252,12 +232,8 @@ def flash_information(noise: float, *, n_components: int, amplitude: float | Non
     r"""Bits of on-off signalling of unit average power: rarely, and then loudly.
 
     The "on" symbol ``amplitude``, above 1 and by default the best, has probability :math:`A^{-2}`.
-    As :math:`\nu` grows it approaches the leading term of (16), :math:`\frac{n'}{2\nu}\log_2e`, but
-    only logarithmically.
-
-    >>> bits = flash_information(1e3, n_components=1)
-    >>> round(bits / noncoherent_bound(1e3, n_components=1), 2)
-    0.56
+    As :math:`\nu` grows it approaches, but only logarithmically, the leading term
+    :math:`\frac{n'}{2\nu}\log_2e` of (16).
     """
     nu, n = check_positive("noise", noise), check_integer("n_components", n_components)
     if amplitude is None:
@@ -279,13 +255,8 @@ def _on_off(nu: float, power: float, n: int) -> float:
 def peak_capacity_bracket(noise: float, *, n_components: int) -> _Bracket:
     """Certified bounds in bits on the capacity of one released column for an entry in [-1, 1].
 
-    ``lower``: a fair choice between :math:`x^2=0` and 1, less the error of the quadrature.
-    ``upper``: the divergence of either end from the centred Gaussian that has the same divergence
-    from both.
-
-    >>> bracket = peak_capacity_bracket(10.0, n_components=10)
-    >>> bool(bracket.lower < bracket.upper < 0.01)
-    True
+    ``lower``: a fair choice between :math:`x^2=0` and 1, less the error of the quadrature;
+    ``upper``: the divergence of either end from the centred Gaussian that makes the two equal.
     """
     nu, n = check_positive("noise", noise), check_integer("n_components", n_components)
     lower = scale_information([nu, nu + 1.0], n_samples=n)
@@ -299,12 +270,8 @@ def peak_capacity_bracket(noise: float, *, n_components: int) -> _Bracket:
 
 
 def peak_law(*, epsilon: float, n_components: int) -> float:
-    r"""Leading term of the capacity of one column, in bits, at total noise c.
-
+    r"""Leading term of the capacity of one column, in bits, at total noise c:
     :math:`\frac{(2^{2\epsilon}-1)^2}{16n'}\log_2e`.
-
-    >>> round(peak_law(epsilon=0.5, n_components=100), 5)
-    0.0009
     """
     gain = float(np.expm1(2 * np.log(2.0) * check_positive("epsilon", epsilon)))
     return gain**2 * _LOG2_E / (16 * check_integer("n_components", n_components))

@@ -179,15 +179,12 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
 
         Parameters
         ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-        y : array_like of shape (n_samples,)
-            Finite responses, **used as they are and not protected**.
+        X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
+            Finite records, and finite responses, **used as they are and not protected**.
 
         Returns
         -------
         AdditiveNoiseRegressor
-            The estimator itself.
         """
         rows, labels, box = self._scaled(X, y)
         (noise,) = spawn_generators(self.random_state, 1)
@@ -301,15 +298,12 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
 
         Parameters
         ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-        y : array_like of shape (n_samples,)
-            Finite responses, **projected without noise and not protected**.
+        X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
+            Finite records, and finite responses, **projected without noise and not protected**.
 
         Returns
         -------
         RandomProjectionRegressor
-            The estimator itself.
         """
         n = check_integer("n_components", self.n_components)
         rows, labels, box = self._scaled(X, y)

@@ -1,8 +1,7 @@
 r"""MI-DP in bits: the noise that the paper buys with it, and what it is worth in other currencies.
 
-A mechanism is :math:`\epsilon`-MI-DP if, for every prior on the database, it leaks at most
-:math:`\epsilon` bits about one entry given all others. ``epsilon`` is in **bits** here, in (0,
-1000], except where a function says that it is the :math:`\varepsilon` of
+For every prior on the database at most :math:`\epsilon` **bits** leak about one entry given all
+others; ``epsilon`` is in bits, in (0, 1000], except where a function says that it is that of
 :math:`(\varepsilon,\delta)`-DP. Definitions 1 to 3, Propositions 1 and 2, (9), and the two channels
 behind a projection, integrated with an error and never sampled.
 """
@@ -80,10 +79,7 @@ def _chi_nodes(
 
 
 def _levels_information(logs: Sequence[Array]) -> _Bits:
-    """Bits about equally likely values, from log-likelihoods (draws, m) of draws of each of the m.
-
-    The error is a standard error.
-    """
+    """Bits about m equally likely values and their standard error; log-likelihoods (draws, m)."""
     value, square = 0.0, 0.0
     for k, log in enumerate(logs):
         mixture = np.logaddexp.reduce(log, axis=1) - np.log(len(logs))
@@ -131,9 +127,8 @@ def scale_information(
 
     ``variances`` (m,) are positive, ``prior`` uniform by default; ``law="cauchy"`` is one sample
     :math:`\sqrt v\,C` of a standard Cauchy C. The error is the change from half as many panels of
-    16 nodes. The sum of squares T is sufficient and :math:`\log T=\log v+\log\chi^2_N` shifts a
-    fixed law: the result is :math:`\sum_k\pi_kE\log_2\frac{p(u)}{\sum_l\pi_lp(u+\log v_k-\log
-    v_l)}`.
+    16 nodes. As :math:`\log T=\log v+\log\chi^2_N` of the sum of squares T shifts a fixed law, it
+    is :math:`\sum_k\pi_kE\log_2\frac{p(u)}{\sum_l\pi_lp(u+\log v_k-\log v_l)}`.
 
     >>> round(scale_information([1.0, 1e-2], n_samples=1).value, 3)
     0.625
@@ -163,9 +158,6 @@ def scale_total_variation(first: float, second: float, *, n_samples: int) -> flo
     """Total variation between N samples of one positive variance and N samples of another.
 
     The densities of ``T ~ v chi^2_N`` cross once, at ``N log(b/a) a b / (b - a)``.
-
-    >>> round(scale_total_variation(1.0, 1e-4, n_samples=1), 3)
-    0.973
     """
     a, b = sorted((check_positive("first", first), check_positive("second", second)))
     n = check_integer("n_samples", n_samples)
@@ -212,10 +204,6 @@ def _pair_information(
     N2\log\frac{\det\Sigma_0}{\det\Sigma_1}-\frac12\sum_i(\rho_i-1)g_i` with independent
     :math:`g_i\sim\chi^2_N`, under :math:`\Sigma_1` the same with :math:`1/\rho_i`, and
     :math:`I=1-\frac12E_0\log_2(1+e^L)-\frac12E_1\log_2(1+e^{-L})`.
-
-    >>> same = _PairFactors(np.array(1.0), np.array(0.0), np.array(0.0))
-    >>> bool(abs(_pair_information(same, n_samples=5)[0]) < 1e-12)
-    True
     """
     n = check_integer("n_samples", n_samples)
     check_integer("nodes", nodes, minimum=8)
@@ -228,10 +216,6 @@ def _pair_total_variation(factors: _PairFactors, *, n_samples: int, nodes: int =
 
     It is the probability of a positive log-likelihood ratio under the second covariance minus the
     same under the first, by an integral with ``nodes`` nodes.
-
-    >>> scaled = _PairFactors(np.array(1e-4), np.array(0.0), np.array(1e-4 - 1.0))
-    >>> round(float(_pair_total_variation(scaled, n_samples=1)), 3)
-    0.973
     """
     n = check_integer("n_samples", n_samples)
     check_integer("nodes", nodes, minimum=8)
@@ -267,22 +251,13 @@ def additive_sigma(*, epsilon: float) -> float:
 
     On every entry it is :math:`\epsilon`-MI-DP; the least such noise is
     :func:`dplit.projection.capacity.exact_sigma`.
-
-    >>> round(additive_sigma(epsilon=0.5), 12)
-    1.0
     """
     nats = 2.0 * _LN2 * _check_bits(epsilon)
     return math.exp(-nats / 2.0) / math.sqrt(-math.expm1(-nats))
 
 
 def fixed_variance(*, epsilon: float, n_components: int) -> float:
-    r"""Noise variance that is private whatever the data: :math:`n'/(2^{2\epsilon}-1)`.
-
-    This is (13) without :math:`f^2(X)`.
-
-    >>> round(fixed_variance(epsilon=0.5, n_components=40), 12)
-    40.0
-    """
+    r"""Noise variance :math:`n'/(2^{2\epsilon}-1)`, private whatever the data: (13) without f."""
     return check_integer("n_components", n_components) * additive_sigma(epsilon=epsilon) ** 2
 
 
@@ -336,9 +311,6 @@ def dp_to_tv(*, epsilon: float, delta: float) -> float:
 
     :math:`(e^\varepsilon-1+2\delta)/(e^\varepsilon+1)`; ``epsilon`` is **not bits**, and
     nonnegative.
-
-    >>> dp_to_tv(epsilon=0.0, delta=0.25)
-    0.25
     """
     eps = check_nonnegative("epsilon", epsilon)
     slip = check_probability("delta", delta, zero=True, one=True)
@@ -350,9 +322,6 @@ def entry_mu(*, epsilon: float, width: float = 2.0) -> float:
     r"""Gaussian-DP parameter of one entry under additive noise, :math:`\text{width}/\sigma_{AN}`.
 
     ``width`` is the length of the interval of an entry: 2 for [-1, 1], 1 for [0, 1].
-
-    >>> round(entry_mu(epsilon=0.5), 12)
-    2.0
     """
     return row_mu(epsilon=epsilon, n_features=1, width=width)
 
@@ -362,9 +331,6 @@ def row_mu(*, epsilon: float, n_features: int, width: float = 2.0) -> float:
 
     ``epsilon`` is the budget in bits of one **entry**; the worst rows are opposite corners of the
     cube.
-
-    >>> round(row_mu(epsilon=0.5, n_features=400), 12)
-    40.0
     """
     shift = check_positive("width", width) * math.sqrt(check_integer("n_features", n_features))
     return shift / additive_sigma(epsilon=epsilon)
@@ -407,11 +373,7 @@ def _laws(name: str, value: ArrayLike, ndim: int | None = None) -> Array:
 
 
 def erasure_channel(reveal: float) -> Array:
-    """Channel (2, 3) that publishes a bit with probability ``reveal``, and else nothing.
-
-    >>> erasure_channel(0.25)[0]
-    array([0.25, 0.  , 0.75])
-    """
+    """Channel (2, 3) that publishes a bit with probability ``reveal``, and else nothing."""
     p = check_probability("reveal", reveal, zero=True, one=True)
     return np.array([[p, 0.0, 1.0 - p], [0.0, p, 1.0 - p]])
 
@@ -421,9 +383,6 @@ def symmetric_channel(flip: float, *, reveal: float = 0.0) -> Array:
 
     With ``reveal``, the probability of publishing the bit and saying that it is true, two certified
     outputs follow the two noisy ones.
-
-    >>> symmetric_channel(0.25)[0]
-    array([0.75, 0.25])
     """
     q = check_probability("flip", flip, zero=True, one=True)
     p = check_probability("reveal", reveal, zero=True, one=True)
@@ -432,11 +391,7 @@ def symmetric_channel(flip: float, *, reveal: float = 0.0) -> Array:
 
 
 def channel_information(prior: ArrayLike, channel: ArrayLike) -> float:
-    """Mutual information in bits between input and output of a channel (k, m) under a prior (k,).
-
-    >>> round(channel_information([0.5, 0.5], symmetric_channel(0.11)), 3)
-    0.5
-    """
+    """Mutual information in bits between input and output of a channel (k, m), prior (k,)."""
     p, W = _laws("prior", prior, 1), _laws("channel", channel, 2)
     if len(p) != len(W):
         raise ValueError(f"prior must have {len(W)} entries, got prior of shape {p.shape}")
@@ -456,9 +411,6 @@ def capacity_bracket(
     ``lower`` is the information under the last prior p, ``upper`` :math:`\max_xD(W_x\|pW)`, which
     no prior exceeds. It ends when they differ by at most ``tolerance`` bits or after ``max_steps``;
     the bounds are valid whenever it ends.
-
-    >>> round(capacity_bracket(erasure_channel(0.2)).upper, 6)
-    0.2
     """
     W = _laws("channel", channel, 2)
     width, steps = check_positive("tolerance", tolerance), check_integer("max_steps", max_steps)
@@ -479,9 +431,6 @@ def channel_delta(channel: ArrayLike, *, epsilon: float) -> float:
 
     :math:`\max_{x,x'}\sum_z(W_{xz}-e^\varepsilon W_{x'z})_+`: every two inputs are neighbours.
     ``epsilon`` is **not bits**; at 0 the result is the largest total variation distance.
-
-    >>> channel_delta(erasure_channel(0.2), epsilon=10.0)
-    0.2
     """
     W = _laws("channel", channel, 2)
     factor = np.exp(check_nonnegative("epsilon", epsilon))
@@ -519,10 +468,6 @@ def database_leakage(mechanism: ArrayLike, *, tolerance: float = 1e-6) -> _Brack
 
     The largest capacity among the channels that fixed other entries leave, each up to ``tolerance``
     bits; ``mechanism`` as in :func:`conditional_information`.
-
-    >>> both = np.array([[[1.0, 0], [1, 0]], [[1, 0], [0, 1]]])  # the logical "and"
-    >>> round(database_leakage(both).upper, 6)
-    1.0
     """
     W = _laws("mechanism", mechanism)
     if W.ndim < 2:
@@ -536,11 +481,7 @@ def database_leakage(mechanism: ArrayLike, *, tolerance: float = 1e-6) -> _Brack
 
 
 def entry_distance(first: ArrayLike, second: ArrayLike) -> int:
-    """In how many entries two tables differ; neighbours of the paper, Definition 2, differ in one.
-
-    >>> entry_distance([[0, 1], [2, 3]], [[0, 1], [5, 6]])
-    2
-    """
+    """In how many entries two tables differ; neighbours, Definition 2, differ in one."""
     a, b = check_finite_array("first", first), check_finite_array("second", second)
     if a.shape != b.shape:
         raise ValueError(f"second must have shape {a.shape}, got second of shape {b.shape}")

@@ -34,9 +34,6 @@ def public_sketch_leakage(
 
     It depends on nothing else, as the rest is subtracted: the mean of
     :math:`1-E\log_2(1+e^{-2u-2\sqrt uZ})` over :math:`u=\frac{(high-low)^2}{4\sigma^2}\chi^2_{n'}`.
-
-    >>> round(public_sketch_leakage(variance=1000.0, n_components=1000), 4)
-    0.4857
     """
     n = check_integer("n_components", n_components)
     distance = (high - low) / (2 * np.sqrt(check_positive("variance", variance)))
@@ -54,10 +51,6 @@ def residual_energy(
 
     :math:`\lambda+\min_{w,u}\|x_j-X_{-j}w-yu\|^2+\lambda\|w\|^2` over the rows other than i; the
     proof of Lemma 2 uses :math:`\lambda+\|x_j\|^2`, the energy before regression.
-
-    >>> X = [[0.5, 0.0], [1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]
-    >>> round(residual_energy(X, None, variance=0.0, row=0, column=0), 6)
-    2.666667
     """
     rows, M = _augmented(X, y, variance)
     i, j = _check_entry(rows, row, column)
@@ -75,9 +68,6 @@ def class_scale(X: ArrayLike, y: ArrayLike | None, *, variance: float) -> float:
 
     It never exceeds :math:`\min_{i,j}1/[A^{-1}]_{jj}`; with a variance fixed in advance the release
     is epsilon-MI-DP over all data on which it reaches :math:`n'/(2^{2\epsilon}-1)`.
-
-    >>> class_scale([[1.0], [1.0], [0.5]], None, variance=1.0)
-    2.25
     """
     rows, labels = _check_pair(X, y)
     floor = check_nonnegative("variance", variance)
@@ -95,9 +85,8 @@ def class_scale(X: ArrayLike, y: ArrayLike | None, *, variance: float) -> float:
 def uniform_limit(*, epsilon: float, share: float, snr: float, noise: str = "repaired") -> float:
     r"""Error of a projection to ``share * n`` rows as n grows with d fixed, uniform design.
 
-    :math:`1+\big(\tfrac{3\rho}{1+3\rho}\big)^2r^2` with :math:`\rho=\lambda/n`, where
-    ``noise="printed"`` subtracts 1/3. With share 1 and repaired noise it is also the limit of
-    additive noise.
+    :math:`1+\big(\tfrac{3\rho}{1+3\rho}\big)^2r^2` with :math:`\rho=\lambda/n`, less 1/3 if
+    ``noise`` is "printed". With share 1 and repaired noise also the limit of additive noise.
 
     >>> round(uniform_limit(epsilon=0.5, share=1.0, snr=16.0), 9)
     10.0
@@ -116,11 +105,6 @@ def best_components(problem: Spectrum, *, epsilon: float, n_samples: int) -> tup
 
     At most ``n_samples``, the rows of the data. It depends on the data: an oracle that shows what
     is possible, not a release.
-
-    >>> problem = Spectrum(np.full(2, 100.0), np.eye(2), np.full(2, 10.0), 10.0)
-    >>> rows, error = best_components(problem, epsilon=0.5, n_samples=300)
-    >>> rows, round(error, 3)
-    (13, 1.849)
     """
     bits = check_positive("epsilon", epsilon)
     if problem.residual <= 0:
@@ -153,9 +137,6 @@ def printed_variance(X: ArrayLike, *, epsilon: float, n_components: int) -> floa
 
     **It does not deliver the claimed budget**, for two reasons that the chapter demonstrates; use
     :func:`dplit.projection.information.fixed_variance`.
-
-    >>> printed_variance([[1.0], [1.0], [0.5]], epsilon=0.5, n_components=4)
-    2.75
     """
     floor = column_energy_floor(X) ** 2
     return max(fixed_variance(epsilon=epsilon, n_components=n_components) - floor, 0.0)
@@ -164,9 +145,6 @@ def printed_variance(X: ArrayLike, *, epsilon: float, n_components: int) -> floa
 def noise_free_epsilon(X: ArrayLike, *, n_components: int) -> float:
     r"""Smallest budget in bits for which (13) adds no noise, Corollary 2:
     :math:`\frac12\log_2(1+n'/f^2(X))`.
-
-    >>> round(noise_free_epsilon([[1.0], [1.0], [1.0]], n_components=6), 12)
-    1.0
     """
     n = check_integer("n_components", n_components)
     floor = column_energy_floor(X) ** 2
@@ -176,11 +154,7 @@ def noise_free_epsilon(X: ArrayLike, *, n_components: int) -> float:
 def projection_variance(
     X: ArrayLike, *, epsilon: float, n_components: int, as_printed: bool = False
 ) -> float:
-    """Noise variance: ``fixed_variance``, or (13) ``as_printed``, for study only.
-
-    >>> projection_variance([[1.0], [1.0], [0.5]], epsilon=0.5, n_components=4)
-    4.0
-    """
+    """Noise variance: ``fixed_variance``, or (13) ``as_printed``, for study only."""
     if as_printed:
         return printed_variance(X, epsilon=epsilon, n_components=n_components)
     return fixed_variance(epsilon=epsilon, n_components=n_components)
@@ -191,37 +165,10 @@ def release_projection(
 ) -> ProjectionRelease:
     r"""Draw the release (12): :math:`(SX+\sigma N,\ Sy)` with one Gaussian S for both.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Data with entries in [-1, 1]; others are clipped.
-    y : array_like of shape (n,) or (n, k)
-        Responses, and other public columns. They are **not protected**: the definition counts
-        entries of X only.
-    n_components : int
-        Rows n' of the projection.
-    variance : float
-        Noise variance :math:`\sigma^2`, nonnegative.
-    rng : numpy.random.Generator
-        Source of S and N: research noise in floating point, not a release.
-
-    Returns
-    -------
-    ProjectionRelease
-        With ``variance = n'/(2^(2 epsilon) - 1)`` it is epsilon-MI-DP for every entry of X, all
-        data in [-1, 1] and every fixed y, even if S is published.
-
-    Notes
-    -----
-    Rows are drawn in blocks, so that S never takes more than about 64 MB.
-
-    Examples
-    --------
-    >>> from dplit.streams import stream
-    >>> release = release_projection([[1.0], [0.5]], [2.0, 1.0], n_components=3, variance=0.0,
-    ...                              rng=stream(0, "example", "noise"))
-    >>> bool(np.allclose(release.y, 2 * release.X[:, 0]))
-    True
+    Entries of X outside [-1, 1] are clipped; y (n,) or (n, k), responses and other public columns,
+    is **not protected**. With ``variance`` :math:`n'/(2^{2\epsilon}-1)` it is epsilon-MI-DP for
+    every entry of X, all data and every fixed y, even if S is published. Drawn in blocks: S never
+    takes more than about 64 MB. Research noise in floating point, not a release.
     """
     rows, labels = _check_pair(X, y, columns=True)
     n = check_integer("n_components", n_components)
@@ -244,30 +191,11 @@ def fit_projection(
 ) -> Array:
     r"""Coefficients (14) from a release, with two kinds of post-processing that cost no privacy.
 
-    Parameters
-    ----------
-    release : ProjectionRelease
-        What :func:`release_projection` gives.
-    alpha : float, default=0.0
-        Ridge penalty added to the Gram matrix of the release.
-    correction : float, default=0.0
-        Amount taken off the diagonal of the Gram matrix. The noise adds
-        :math:`n'\sigma^2` to it in the mean, so that this value removes the attenuation.
-    cap : float, default=0.8
-        Share in [0, 1) of the smallest eigenvalue that the correction may take at most: the full
-        correction can make the matrix indefinite. A singular matrix is not corrected.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-        :math:`(X_{RP}^\top X_{RP}+(\alpha-s)I)^{-1}X_{RP}^\top y_{RP}` with
-        :math:`s=\min(\mathrm{correction},\mathrm{cap}\,\lambda_{\min})`: plain least squares (14)
-        at the defaults, of least norm if n' < d or the release is rank-deficient.
-
-    Examples
-    --------
-    >>> fit_projection(ProjectionRelease(np.array([[1.0], [2.0]]), np.array([3.0, 6.0])))
-    array([3.])
+    :math:`(X_{RP}^\top X_{RP}+(\alpha-s)I)^{-1}X_{RP}^\top y_{RP}` with
+    :math:`s=\min(\mathrm{correction},\mathrm{cap}\,\lambda_{\min})`; at the defaults plain least
+    squares, of least norm if n' < d or the release is rank-deficient. The ``correction``
+    :math:`n'\sigma^2` is what the noise adds in the mean and removes the attenuation; all of it can
+    make the matrix indefinite, hence ``cap`` in [0, 1). A singular matrix is not corrected.
     """
     Z, target = _check_pair(release.X, release.y, columns=True)
     ridge = check_nonnegative("alpha", alpha)
@@ -284,29 +212,11 @@ def fit_projection(
 
 
 def useful_correction(release: ProjectionRelease, *, variance: float) -> float:
-    r"""Amount of the noise's share of the Gram matrix that is worth taking off.
+    r"""Amount of the noise's share of the Gram matrix that is worth taking off in a fit.
 
     The full :math:`m\sigma^2` removes the bias and blows up the noise, which can cost more than it
     saves. This minimises the error of a Gaussian model (derived in the chapter) whose two
     constants, the energy and :math:`R^2`, are read from the release alone: no privacy is spent.
-
-    Parameters
-    ----------
-    release : ProjectionRelease
-        Noisy rows (m, d) and responses (m,).
-    variance : float
-        Variance :math:`\sigma^2` of the noise on every entry, public.
-
-    Returns
-    -------
-    float
-        In :math:`[0,m\sigma^2]`, the ``correction`` for :func:`fit_projection`.
-
-    Examples
-    --------
-    >>> rows = ProjectionRelease(np.array([[1.0], [2.0]]), np.array([3.0, 6.0]))
-    >>> useful_correction(rows, variance=0.0)
-    0.0
     """
     Z, target = _check_pair(release.X, release.y, columns=True)
     noise = check_nonnegative("variance", variance)

@@ -115,8 +115,8 @@ def _turns(frequencies: Array, exponents: NDArray[np.intc]) -> tuple[Array, NDAr
     """Return turns (2d, m) per unit of the halves, bits (m,) behind their point, and a shift.
 
     A column's products with any halves are whole numbers of ``2^-bits`` and add below ``2^53``.
-    Halves are whole numbers, too: whole turns per unit are left out, and all sums are below
-    ``2^(19+shift)`` turns, so that an angle plus ``1.5 2^(20+shift)`` stays within a binade.
+    Whole turns per unit are left out, and all sums are below ``2^(19+shift)`` turns, so that an
+    angle plus ``1.5 2^(20+shift)`` stays within a binade.
     """
     low = np.ldexp(frequencies / (2.0 * np.pi), exponents[:, None])
     both = np.concatenate([np.ldexp(low, _HALF), low])
@@ -130,8 +130,8 @@ def _turns(frequencies: Array, exponents: NDArray[np.intc]) -> tuple[Array, NDAr
 def angle_error(frequencies: Array, bound: Array) -> Array:
     """Return what rounding changes (m,) in the angles, radians, of records within the bound.
 
-    Half a step of every entry, half a unit of every frequency times the largest halves, and half a
-    unit of the angle and of the dither.
+    Half a step of every entry, half a unit of frequency times the largest halves, and half a unit
+    of the angle and of the dither.
     """
     exponents = _exponents(bound)
     _, bits, shift = _turns(frequencies, exponents)
@@ -158,9 +158,8 @@ def _scatter(codes: NDArray[Any], where: NDArray[np.intp], size: int) -> NDArray
 class PhaseAdder:
     """Sums of cosines and sines, or counts of negative ones, with scratch memory of one block.
 
-    With ``t = tan(x / 2)`` and ``w = 1 / (1 + t^2)`` the cosine is ``2 w - 1`` and the sine
-    ``2 t w``: where tangents are vectorised, one of them and plain arithmetic are cheaper than a
-    cosine and a sine.
+    With ``t = tan(x / 2)`` and ``w = 1 / (1 + t^2)`` they are ``2 w - 1`` and ``2 t w``: cheaper
+    where tangents are vectorised.
     """
 
     def __init__(self, sketch_map: PublicMap, rows: int) -> None:

@@ -44,11 +44,7 @@ def _real(name: str, value: ArrayLike) -> Array:
 
 
 def floored_inverse(y: ArrayLike, *, floor: float) -> Array:
-    """Inverse ``1 / max(y, floor)`` of noisy counts y, of any sign; the paper's floor is 1.
-
-    >>> floored_inverse([-3.0, 4.0], floor=1.0)
-    array([1.  , 0.25])
-    """
+    """Inverse ``1 / max(y, floor)`` of noisy counts y, of any sign; the paper's floor is 1."""
     floor = check_positive("floor", floor)
     inverse: Array = 1.0 / np.maximum(_real("y", y), floor)
     return inverse
@@ -93,16 +89,7 @@ def _panels(n: float, scale: float, kink: float) -> Array:
 def inverse_moments(
     estimator: Callable[[Array], Array], *, n: float, scale: float, kink: float
 ) -> _InverseMoments:
-    r"""Moments of :math:`n f(n+\zeta)` for a Laplace :math:`\zeta` of scale b, by quadrature.
-
-    f is smooth but for one ``kink``, its floor or ``n_min``.
-
-    >>> moments = inverse_moments(
-    ...     lambda y: unbiased_inverse(y, scale=1.0, n_min=5.0), n=100.0, scale=1.0, kink=5.0
-    ... )
-    >>> round(moments.mean, 9), round(moments.variance * 100**2, 4)
-    (1.0, 2.0044)
-    """
+    r"""Moments of :math:`n f(n+\zeta)`, Laplace :math:`\zeta` of scale b, smooth f with a kink."""
     n, scale = check_positive("n", n), check_positive("scale", scale)
     ends = _panels(n, scale, check_positive("kink", kink))
     half = np.diff(ends)[:, None] / 2.0
@@ -116,20 +103,12 @@ def inverse_moments(
 
 
 def floored_moments(*, n: float, scale: float, floor: float) -> _InverseMoments:
-    """Moments of n times :func:`floored_inverse`.
-
-    >>> round(floored_moments(n=1000.0, scale=10.0, floor=1.0).mean_squared_error * 1e4, 3)
-    2.007
-    """
+    """Moments of n times :func:`floored_inverse`."""
     return inverse_moments(lambda y: floored_inverse(y, floor=floor), n=n, scale=scale, kink=floor)
 
 
 def unbiased_moments(*, n: float, scale: float, n_min: float) -> _InverseMoments:
-    """Moments of n times :func:`unbiased_inverse`.
-
-    >>> round(unbiased_moments(n=1000.0, scale=10.0, n_min=50.0).variance * 1e4, 3)
-    2.004
-    """
+    """Moments of n times :func:`unbiased_inverse`."""
     return inverse_moments(
         lambda y: unbiased_inverse(y, scale=scale, n_min=n_min), n=n, scale=scale, kink=n_min
     )
@@ -139,9 +118,6 @@ def cramer_rao_bound(*, n: float, scale: float) -> float:
     r"""Cramer-Rao bound :math:`b^2/n^2` on :math:`n^2\mathrm{Var}f` for unbiased f: Lemma 27.
 
     The truth is twice as large: see :func:`unbiased_inverse`.
-
-    >>> cramer_rao_bound(n=1000.0, scale=10.0)
-    0.0001
     """
     return (check_positive("scale", scale) / check_positive("n", n)) ** 2
 
@@ -168,9 +144,6 @@ def released_nsr(nsr: float, moments: _InverseMoments) -> float:
 
     :math:`n^2E f^2(\mathrm{NSR}+1)-2nEf+1`, which is :math:`(1+n^2\mathrm{Var}f)(\mathrm{NSR}+1)-1`
     for an unbiased f; ``nsr`` is the ratio with the count known.
-
-    >>> round(released_nsr(0.5, _InverseMoments(1.0, 0.1, 0.1)), 12)
-    0.65
     """
     nsr = check_nonnegative("nsr", nsr)
     second = moments.variance + moments.mean**2
@@ -178,11 +151,7 @@ def released_nsr(nsr: float, moments: _InverseMoments) -> float:
 
 
 def printed_nsr_bound(nsr: float, *, n: float, scale: float) -> float:
-    r"""Lower bound of Lemma 27, :math:`(1+\sigma_\zeta^2/(2n^2))(\mathrm{NSR}+1)-1`, not attained.
-
-    >>> round(printed_nsr_bound(0.5, n=100.0, scale=10.0), 12)
-    0.515
-    """
+    r"""Lower bound :math:`(1+\sigma_\zeta^2/(2n^2))(\mathrm{NSR}+1)-1`, Lemma 27, not attained."""
     nsr = check_nonnegative("nsr", nsr)
     return (1.0 + cramer_rao_bound(n=n, scale=scale)) * (nsr + 1.0) - 1.0
 
@@ -345,11 +314,7 @@ def safe_fraction(setting: Setting) -> float:
 
 
 def limit_fraction(*, n_components: int, c0: float) -> float:
-    r"""Best fraction as :math:`n\to\infty`, which is :math:`1/(1+(8C_0m^2)^{-1/3})`.
-
-    >>> round(limit_fraction(n_components=320, c0=5.0), 6)
-    0.993789
-    """
+    r"""Best fraction as :math:`n\to\infty`, which is :math:`1/(1+(8C_0m^2)^{-1/3})`."""
     m, ratio = check_integer("n_components", n_components), check_positive("c0", c0)
     if ratio < 1:
         raise ValueError(f"c0 must be at least 1, got c0={c0!r}")
@@ -357,21 +322,13 @@ def limit_fraction(*, n_components: int, c0: float) -> float:
 
 
 def _threshold_count(*, n_components: int, epsilon: float, nsr_max: float) -> float:
-    """The public count :math:`n_0` at which the paper freezes its fraction: Section 6.5.
-
-    >>> _threshold_count(n_components=320, epsilon=0.1, nsr_max=0.01)
-    32000.0
-    """
+    """The public count :math:`n_0` at which the paper freezes its fraction: Section 6.5."""
     m, nsr = check_integer("n_components", n_components), check_positive("nsr_max", nsr_max)
     return float(m * max(1.0 / nsr, 1.0 / (check_positive("epsilon", epsilon) * math.sqrt(nsr))))
 
 
 def split_loss(setting: Setting, *, fraction: float) -> float:
-    """Ratio of a fraction's noise-to-signal ratio to the best possible one.
-
-    >>> round(split_loss(Setting(1e6, 0.1, 320, 5.0), fraction=0.9), 4)
-    1.2097
-    """
+    """Ratio of a fraction's noise-to-signal ratio to the best possible one."""
     return float(split_nsr(fraction, setting) / split_nsr(best_fraction(setting), setting))
 
 
@@ -381,9 +338,6 @@ def threshold_loss(
     """Loss of :func:`printed_asymptote` at ``_threshold_count``, for which it is made.
 
     The acceptable ratio is ``m / (1000 kd)``; ``subsampled``: each record contributes one feature.
-
-    >>> round(threshold_loss(n_components=320, kd=32, epsilon=0.1, c0=5.0), 3)
-    1.004
     """
     m = check_integer("n_components", n_components)
     nsr = m / (1000.0 * check_integer("kd", kd))
@@ -393,11 +347,7 @@ def threshold_loss(
 
 
 def minimax_fraction(setting: Setting, *, counts: ArrayLike) -> float:
-    """The fraction whose worst ratio over several counts is least, by direct search.
-
-    >>> round(minimax_fraction(Setting(1e4, 0.1, 320, 5.0), counts=[1e4, 1e6]), 5)
-    0.98933
-    """
+    """The fraction whose worst ratio over several counts is least, by direct search."""
     cases = [setting._replace(n=float(n)) for n in np.atleast_1d(np.asarray(counts))]
 
     def worst(t: float) -> float:

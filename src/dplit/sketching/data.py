@@ -1,8 +1,7 @@
-r"""The synthetic data of the experiments: mixtures of unit Gaussians, and a public box for them.
+"""The synthetic data of the experiments: mixtures of unit Gaussians, and a public box for them.
 
-The paper names the sizes of its mixtures and not their law. We take that of the compressive k-means
-literature: equal weights, unit covariance, and centres from ``N(0, c k^{1/d} I)``, so that the
-separation c does not depend on how many clusters share the space.
+The paper names sizes, not the law. We take that of the literature on compressive k-means: equal
+weights and centres from ``N(0, c k^{1/d} I)``: the separation c does not depend on k.
 """
 
 from __future__ import annotations
@@ -21,11 +20,6 @@ class MixtureLaw:
     """Law of a synthetic clustering problem, with the scale of its frequencies.
 
     A centre's coordinate has variance ``separation k^{1/d}``, a frequency's ``frequency_variance``.
-
-    >>> law = MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8)
-    >>> X, centers = law.draw(1000, rng=np.random.default_rng(0))
-    >>> X.shape, centers.shape
-    ((1000, 8), (4, 8))
     """
 
     n_clusters: int
@@ -46,10 +40,9 @@ class MixtureLaw:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Public box: 3.5 standard deviations of a coordinate of a record, either way.
+        """Public box, from the law alone: 3.5 standard deviations of a coordinate either way.
 
-        It comes from the law, not from data. A given centre's coordinate lies outside with
-        probability below 4.7e-4, and far below where c is small.
+        A given centre's coordinate lies outside with probability below 4.7e-4.
         """
         reach = 3.5 * float(np.sqrt(1.0 + self.center_variance))
         return -reach, reach
@@ -74,10 +67,7 @@ class MixtureLaw:
         return X, centers
 
     def frequencies(self, n_components: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw ``n_components`` frequencies ``N(0, frequency_variance I)``, one per column.
-
-        Columns are drawn one after the other: the first m of a longer draw are the draw of m.
-        """
+        """Draw ``n_components`` frequencies, one per column; the first m are a draw of m."""
         check_integer("n_components", n_components)
         draws = check_rng(rng).standard_normal((n_components, self.n_features))
         scaled: NDArray[np.float64] = np.sqrt(self.frequency_variance) * draws.T

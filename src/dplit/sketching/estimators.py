@@ -67,8 +67,8 @@ def _default_gamma(n_features: int) -> float:
     """Scale of frequencies in units of the half widths of the box: ``min(12.5, 4 + 32 / d) / d``.
 
     The kernel ``exp(-gamma r^2)`` resolves clusters a tenth of the box wide in few dimensions. In
-    many, every point of the box is about ``r^2 = 2 d / 3`` from every other one, and a decoder that
-    starts at random points hears of a cluster only where ``2 gamma d / 3`` is not large.
+    many, points of the box are about ``r^2 = 2 d / 3`` apart, and a decoder that starts at random
+    points hears of a cluster only where ``2 gamma d / 3`` is not large.
     """
     return min(12.5, 4.0 + 32.0 / n_features) / n_features
 
@@ -90,27 +90,10 @@ def _fourier_map(
     bound: Array | None = None,
     rng: np.random.Generator,
 ) -> SketchMap:
-    """Random Fourier map at a public scale: ``gamma``, or ``_default_gamma`` in box units.
+    """Random Fourier map (m = ``n_frequencies``, uniform dither if quantized) at a public scale.
 
-    Parameters
-    ----------
-    kind : {"fourier", "quantized"}
-        Which features.
-    half_widths : ndarray of shape (d,)
-        Half widths of the box, used where ``gamma`` is None.
-    n_frequencies : int
-        Number m of frequencies.
-    gamma : float or None
-        Frequencies are drawn from ``N(0, 2 gamma I)``.
-    bound : ndarray of shape (d,), optional
-        Public bound of the entries of records, which may lie far from zero in their box.
-    rng : numpy.random.Generator
-        Public randomness.
-
-    Returns
-    -------
-    SketchMap
-        With uniform dither if quantized.
+    Frequencies are from ``N(0, 2 gamma I)``, None: ``_default_gamma`` in units of ``half_widths``.
+    ``bound`` (d,) is public, of the entries of records, which may lie far from zero in their box.
     """
     check_choice("kind", kind, ("fourier", "quantized"))
     d = len(half_widths)
@@ -274,20 +257,11 @@ class FourierSketchEstimator(SketchEstimator, ABC):
     def _hears(self, released: Sketch, lengths: Array, deviation: float) -> bool:
         r"""Whether at least half of what was decoded stands out of the noise; warn if not.
 
-        Parameters
-        ----------
-        released : Sketch
-            The sketch, of m features.
-        lengths : ndarray of shape (k,)
-            Euclidean norms of the components' parts in the sketch.
-        deviation : float
-            Of the noise on each of the 2 m numbers.
-
-        Notes
-        -----
-        The level is :math:`(1+kd/m)(2+1.8\sqrt d)` deviations: the longest of k components that are
-        fitted to nothing but noise stay below 0.9 of it (d from 1 to 100, k to 6, m from 2.5 k d).
-        The answer is a function of the released sketch, and costs nothing.
+        ``lengths`` (k,) are the norms of the components' parts in the sketch, ``deviation`` that of
+        the noise on each of the 2 m numbers. The level is :math:`(1+kd/m)(2+1.8\sqrt d)`
+        deviations: the longest of k components that are fitted to nothing but noise stay below 0.9
+        of it (d from 1 to 100, k to 6, m from 2.5 k d). A function of the released sketch: it costs
+        nothing.
         """
         (d, m), k = released.map.frequencies.shape, len(lengths)
         level = (1.0 + k * d / m) * (2.0 + 1.8 * math.sqrt(d)) * deviation
@@ -329,9 +303,7 @@ class CompressivePCA(
     frequencies : {"orthonormal", "gaussian"}, default="orthonormal"
         Union of random orthonormal bases, of least sensitivity, or independent Gaussian vectors.
     noise : {"laplace", "gaussian"}, default="laplace"
-        Law of the noise.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation of the guarantee.
     count_share : float, default=0.05
         Share of ``epsilon`` for the number of records, in (0, 1); under "replace_one" the number is
         public and nothing is spent on it.
@@ -354,7 +326,6 @@ class CompressivePCA(
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Warns
     -----
@@ -440,8 +411,7 @@ class CompressivePCA(
         ----------
         X : array_like of shape (n_samples, n_features)
             Finite records.
-        y : object, default=None
-            Ignored.
+        y : Ignored
         """
         self._check_privacy(("laplace", "gaussian"))
         share = check_probability("count_share", self.count_share)
@@ -531,8 +501,8 @@ def _hidden_variance(deviation: float, sizes: Array, energies: Array, omega: Arr
     """Return what to add to variances (k, d): their standard errors, and the means' squared.
 
     A variance that noise made too small costs likelihood without bound, one too large little. The
-    errors are those of one component alone: the derivatives of its sketch ``w a`` are ``i w omega
-    a`` in the mean and ``-w omega^2 a / 2`` in the variance.
+    errors are those of one component alone, whose sketch ``w a`` has derivatives ``i w omega a`` in
+    the mean and ``-w omega^2 a / 2`` in the variance.
     """
     squares = omega.T**2
     with np.errstate(divide="ignore", over="ignore"):
@@ -567,7 +537,6 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
     noise : {"laplace", "gaussian", "polydisc", "cube"}, default="polydisc"
         Law of the noise, as in :class:`CompressiveKMeans`.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation of the guarantee.
     n_starts : int, default=3
         Starts of the decoder, of which the one of least cost is kept, at no cost of privacy.
     random_state : int, Generator, RandomState or None, default=None
@@ -589,7 +558,6 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Warns
     -----
@@ -652,8 +620,7 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
         ----------
         X : array_like of shape (n_samples, n_features)
             Finite records.
-        y : object, default=None
-            Ignored.
+        y : Ignored
         """
         k = check_integer("n_components", self.n_components)
         return self._fit_records(X, _size, k)
@@ -755,7 +722,6 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
         Law of the noise. All but "gaussian" are pure; "polydisc" has a quarter of the variance of
         "laplace", and "cube" a sixth, which is for "quantized".
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation of the guarantee.
     n_restarts : int, default=2
         Decodings of which the one of least cost is kept, at no cost of privacy.
     random_state : int, Generator, RandomState or None, default=None
@@ -776,7 +742,6 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
     privacy_statement_ : str
         The guarantee in one sentence, with its limits.
     n_features_in_ : int
-        Number of columns of X.
 
     Warns
     -----
@@ -839,8 +804,7 @@ class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
         ----------
         X : array_like of shape (n_samples, n_features)
             Finite records.
-        y : object, default=None
-            Ignored.
+        y : Ignored
         """
         k = check_integer("n_clusters", self.n_clusters)
         return self._fit_records(X, _default_size, k)

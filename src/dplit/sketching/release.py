@@ -1,8 +1,7 @@
 """Private release of a sketch: which noise, on what, and which share of it by whom.
 
-A :class:`ReleasePlan` holds everything that is public about a release and that workers must agree
-on: law and scale of the noise, what happens to the count, and among how many workers one noise is
-shared. It is calibrated once by :func:`plan_release` and applied to one sketch or to many parts.
+A :class:`ReleasePlan` is all that is public about a release and that workers must agree on: it is
+calibrated once by :func:`plan_release` and applied to one sketch or to many parts.
 """
 
 from __future__ import annotations
@@ -66,12 +65,10 @@ def map_sensitivity(
     Parameters
     ----------
     sketch_map : SketchMap
-        The public map.
     noise : {"laplace", "gaussian", "polydisc", "cube"}
         The norm: :math:`\|\Re\|_1+\|\Im\|_1`, Euclidean, largest modulus, largest part; the last
         two for complex features only.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Which data sets are neighbours.
 
     Returns
     -------
@@ -138,7 +135,6 @@ def noise_share(
     noise : {"laplace", "gaussian", "polydisc", "cube"}
         The law. The last two have one radius for all coordinates and come undivided only.
     n_components : int
-        Length of the vector.
     scale : float
         Laplace b or Gaussian sigma per real coordinate, or one over the rate of the other two.
     complex : bool
@@ -194,7 +190,6 @@ class ReleasePlan:
     Parameters
     ----------
     noise : {"laplace", "gaussian", "polydisc", "cube"}
-        Law of the noise on the sum.
     scale : float
         Its scale, as in :func:`noise_share`.
     count : {"split", "public", "withheld"}
@@ -227,7 +222,7 @@ class ReleasePlan:
         Parameters
         ----------
         exact : Sketch
-            Without noise.
+            Without noise, and of the plan's map: others are refused.
         rng : numpy.random.Generator
             Stream of privacy noise.
 
@@ -236,11 +231,6 @@ class ReleasePlan:
         Sketch
             With the guarantee of the plan if ``n_shares`` is 1; otherwise once all shares are
             merged. Floating-point noise is research noise, not a release.
-
-        Raises
-        ------
-        ValueError
-            If the sketch carries noise already, or is of another map than the plan.
         """
         if self.fingerprint not in (None, exact.map.fingerprint):
             raise ValueError(
@@ -286,13 +276,11 @@ def plan_release(
     Parameters
     ----------
     sketch_map : SketchMap
-        The public map.
     epsilon : float
         Budget of the whole release, positive.
     delta : float, default=0.0
         In (0, 1) for Gaussian noise and 0 for the other laws.
     noise : {"laplace", "gaussian", "polydisc", "cube"}, default="laplace"
-        Law of the noise on the sum.
     count : {"split", "public", "withheld"}, default="split"
         "split" hides the count by Laplace noise of its own budget; "withheld" publishes no count
         (who knows n from elsewhere may use it); "public" publishes it, which only
@@ -301,7 +289,6 @@ def plan_release(
         Fraction gamma of ``epsilon`` for the sum, in (0, 1): for "split", and needed there. See
         :mod:`dplit.sketching.counts` for good values.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Which data sets are neighbours.
     sensitivity : float, optional
         Of the sum, in the norm of the noise; by default :func:`map_sensitivity`.
     n_shares : int, default=1
@@ -453,11 +440,9 @@ def additive_mechanism(
     value : array_like
         Finite real or complex vector (or an array of them); a complex entry gets two draws.
     noise : {"laplace", "gaussian"}
-        Law of the noise.
     scale : float
         Laplace scale b, or standard deviation, of each real coordinate; positive.
     rng : numpy.random.Generator
-        Source of the noise.
 
     Returns
     -------
@@ -502,11 +487,9 @@ def noisy_sum(
     features : array_like of shape (n, m)
         The features of n records, real or complex.
     noise : {"laplace", "gaussian"}
-        Law of the noise.
     scale : float
         Scale b of Laplace noise, or standard deviation of Gaussian noise, per real coordinate.
     rng : numpy.random.Generator
-        Source of the noise.
 
     Returns
     -------
@@ -574,7 +557,6 @@ def sketch_parts(
     parts : sequence
         What each holder has: an array, a memory map or an iterable of chunks. Empty ones are fine.
     sketch_map : SketchMap
-        The public map.
     plan : ReleasePlan, optional
         Noise of every holder: a whole one (``n_shares=1``, holders trust nobody, and the variance
         is multiplied by their number) or one share each (``n_shares=len(parts)``, the sum alone is
@@ -588,13 +570,7 @@ def sketch_parts(
     Returns
     -------
     Sketch
-        Of all records together.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a part is not finite (the message names part, chunk and record), or arguments do not
-        fit together. Nothing is returned then.
+        Of all records together. The error about what is not finite names part, chunk and record.
 
     Examples
     --------
@@ -614,29 +590,9 @@ def sketch_parts(
 def merged_noise_energy(
     n_holders: int, *, n_shares: int, n_components: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    r"""Energy of the noise that merged releases carry, over that of one release.
+    r"""Energy :math:`|\xi_j|^2/4b^2` (n_components,) of merged Laplace noise of L = ``n_holders``.
 
-    Parameters
-    ----------
-    n_holders : int
-        Number L of holders.
-    n_shares : int
-        1 if each adds a whole Laplace noise, L if each adds a share.
-    n_components : int
-        Number of features, each an independent draw.
-    rng : numpy.random.Generator
-        Stream of noise.
-
-    Returns
-    -------
-    ndarray of shape (n_components,)
-        :math:`|\xi_j|^2/4b^2`; its expectation is L with whole noises and 1 with shares.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> merged_noise_energy(3, n_shares=3, n_components=5, rng=rng).shape
-    (5,)
+    Its expectation is L with whole noises (``n_shares=1``) and 1 with L shares.
     """
     holders, m = check_integer("n_holders", n_holders), check_integer("n_components", n_components)
     flat = SketchMap("fourier", np.ones((1, m)))
@@ -660,7 +616,6 @@ def sketch_dask(
     X : dask.array.Array
         Real, of shape (n_samples, n_features); chunked along records at will, sizes may be unknown.
     sketch_map : SketchMap
-        The public map.
     plan : ReleasePlan, optional
         Noise added by the worker that holds a chunk, before the sketch leaves it: whole or in
         shares, as in :func:`sketch_parts`, with chunks of records in the place of holders.

@@ -1,12 +1,7 @@
 """Sketches: sums of a feature map over records, with their count, that merge.
 
-A :class:`SketchMap` is public: its kind, its frequencies and its dither. A :class:`Sketch` is the
-sum of the map over some records, how many they were, and which noise was added. Sums rather than
-means are kept because sums add: chunks, files and machines combine by :meth:`Sketch.merge`, which
-refuses sketches of other maps or other noise.
-
-Sums are formed in blocks of records and never need more memory than a block. They are exact: no
-bit depends on the order of records, on blocks, threads, chunks or merges (see :func:`sketch`).
+Sums rather than means are kept because sums add. They need no more memory than a block of records
+and are exact: no bit depends on the order of records, on blocks, threads, chunks or merges.
 """
 
 from __future__ import annotations
@@ -54,8 +49,8 @@ def _in_order(
 ) -> Iterator[_Result]:
     """Yield ``work(tool, *task)`` task by task, with one thread and one tool at a time for each.
 
-    At most two tasks per thread are read ahead, so that a stream of chunks stays a stream. The
-    first task that fails raises its error here, whatever later ones do. BLAS runs on one thread.
+    At most two tasks per thread are read ahead, so that a stream of chunks stays a stream; the
+    first task that fails raises here. BLAS runs on one thread.
     """
     if len(tools) == 1:
         yield from (work(tools[0], *task) for task in tasks)
@@ -214,10 +209,10 @@ class SketchMap:
 
     @cached_property
     def feature_error(self) -> NDArray[np.float64]:
-        """Most by which the summed feature (m,) of a record differs from :meth:`transform`.
+        """Most by which a summed feature (m,) differs from :meth:`transform`.
 
-        The record is within the bound, and its one-bit feature no closer than :attr:`angle_error`
-        to a jump.
+        For a record within the bound, its one-bit feature no closer than :attr:`angle_error` to a
+        jump.
         """
         if self.kind == "fourier":
             return FEATURE_ERROR + self.angle_error
@@ -229,8 +224,7 @@ class SketchMap:
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Map records (n, d) to features (n, m) in float64, as the definition says.
 
-        Rows longer than 1 are scaled back to length 1 for the quadratic map, whose domain is the
-        ball.
+        For the quadratic map rows longer than 1 are scaled back to its domain, the unit ball.
         """
         records = _check_real_matrix("X", X)
         if records.shape[1] != self.n_features:
@@ -359,10 +353,6 @@ def merge_all(parts: Iterable[Sketch]) -> Sketch:
     """Return the sketch of the union of disjoint parts, at least one: all exact or alike in noise.
 
     The noise record is complete then; a missing share is an error.
-
-    >>> fourier = SketchMap("fourier", [[1.0]])
-    >>> merge_all(sketch(np.zeros((n, 1)), fourier) for n in (1, 2)).count
-    3
     """
     found = list(parts)
     if not found:
@@ -419,29 +409,15 @@ def _part(
 def sketch(
     X: Any, sketch_map: SketchMap, *, block_rows: int = BLOCK_ROWS, n_jobs: int | None = 1
 ) -> Sketch:
-    r"""Exact sketch :math:`\Sigma(X)=\sum_i\Phi(x_i)` with the number of records.
+    r"""Exact sketch :math:`\Sigma(X)=\sum_i\Phi(x_i)`, with the count: not to be published.
 
-    Parameters
-    ----------
-    X : array, memory map, iterable of arrays, or dask array
-        Finite real records of shape (n_samples, n_features), or chunks of them; empty chunks are
-        fine. An iterable is consumed once, one chunk in memory at a time. A dask array is summed
-        by its own workers.
-    sketch_map : SketchMap
-        The public map.
-    block_rows : int, default=128
-        Records per block; memory is O(block_rows * n_components) for every thread.
-    n_jobs : int or None, default=1
-        Threads, as joblib counts them.
-
-    Returns
-    -------
-    Sketch
-        Without noise: not to be published. The sum has the same bits in every order and for every
-        block, thread, chunk and BLAS, and merged sketches add to the bits of the whole, up to
-        :math:`2^{30}` records: the sensitivity over the reals holds for what is computed. The mean
-        is within :attr:`SketchMap.feature_error` of the exact one, a few 1e-6, if records are
-        within the map's bound; larger entries are clamped to it.
+    X are finite real records (n, d): an array, memory map, iterable of chunks (consumed once, one
+    in memory at a time) or dask array, which its own workers sum. Memory is O(``block_rows`` m) for
+    each of ``n_jobs`` threads. The sum has the same bits in every order and for every block,
+    thread, chunk and BLAS, and merged sketches add to the bits of the whole, up to :math:`2^{30}`
+    records: the sensitivity over the reals holds for what is computed. The mean is within
+    :attr:`SketchMap.feature_error` of the exact one, a few 1e-6; entries beyond the map's bound are
+    clamped to it.
 
     >>> fourier = SketchMap("fourier", [[1.0, 2.0]])
     >>> whole = sketch(np.array([[0.0], [np.pi]]), fourier)

@@ -1,7 +1,7 @@
-r"""Where each part of a Fourier sketch's noise-to-signal ratio matters, and what sampling costs.
+"""Where each part of a Fourier sketch's noise-to-signal ratio matters, and what sampling costs.
 
-All for Laplace noise and public n. The paper writes these as orders of magnitude; here constants
-are kept, because a factor 8 decides how many records are enough.
+All for Laplace noise and public n, with the constants that the paper's orders of magnitude drop: a
+factor 8 decides how many records are enough.
 """
 
 from __future__ import annotations
@@ -42,9 +42,6 @@ def laplace_nsr(n_components: int, *, budget: float, signal: float) -> float:
 
     ``budget`` is the product of n and epsilon, ``signal`` is :math:`C_0=m/\|z\|^2\ge1`. The scale
     of the sum is ``b = sqrt(2) m / epsilon``, a complex coordinate has second moment ``4 b^2``.
-
-    >>> round(laplace_nsr(100, budget=1000.0, signal=5.0), 12)
-    0.4
     """
     m = check_integer("n_components", n_components)
     ratio = m / check_positive("budget", budget)
@@ -58,9 +55,6 @@ def required_records(
 
     Drastic subsampling of the features is included. ``factor`` multiplies ``m^2 / (n epsilon)^2``:
     1 as printed, ``8 C_0`` exactly.
-
-    >>> required_records(1000, 10, 10, epsilon=0.1)
-    100000.0
     """
     m = check_integer("n_components", n_components)
     size = check_integer("n_clusters", n_clusters) * check_integer("n_features", n_features)
@@ -81,9 +75,6 @@ def size_range(
     """Sizes accepted by Section 6.6: ``2 k d`` to ``(n epsilon)^2 / (factor 10^3 k d)``.
 
     ``budget`` is the product of n and epsilon; ``factor`` is 1 as printed, ``8 C_0`` exactly.
-
-    >>> size_range(4, 8, budget=4000.0)
-    _SizeRange(low=64.0, high=500.0)
     """
     size = check_integer("n_clusters", n_clusters) * check_integer("n_features", n_features)
     top = check_positive("budget", budget) ** 2 / (check_positive("factor", factor) * _NSR * size)
@@ -121,9 +112,6 @@ def noise_variance(
     :math:`4b^2` (Laplace), :math:`2\sigma^2` (Gaussian), :math:`(2m+1)(m+1)/\xi^2` (polydisc) or
     :math:`\frac23(2m+1)(2m+2)/\xi^2` (cube); half of the first two for real entries. ``scale`` is b
     or sigma per real coordinate, or the inverse of the rate :math:`\xi`.
-
-    >>> noise_variance("laplace", scale=3.0, n_components=20)
-    36.0
     """
     check_choice("noise", noise, ("laplace", "gaussian", "polydisc", "cube"))
     square, m = check_positive("scale", scale) ** 2, check_integer("n_components", n_components)
@@ -156,10 +144,6 @@ def noise_to_signal(
     ``signal_energy``; ``feature_energy`` is the mean of :math:`\|\Phi(x)\|^2` over it,
     ``noise_variance`` is :math:`E|\xi_j|^2`, ``alpha`` and ``beta`` are the rates of features and
     of records. The formulas are in the chapter.
-
-    >>> energies = dict(feature_energy=10.0, signal_energy=5.0, noise_variance=4.0)
-    >>> round(noise_to_signal(n_samples=100, n_components=10, alpha=0.5, **energies), 9)
-    0.0308
     """
     n, m = check_integer("n_samples", n_samples), check_integer("n_components", n_components)
     power = check_positive("feature_energy", feature_energy)
@@ -183,13 +167,9 @@ def noise_to_signal(
 
 
 def without_replacement_variance(values: ArrayLike, n_kept: int) -> float:
-    r"""Variance of the mean of ``n_kept`` entries without replacement: Lemma 30.
-
-    :math:`\frac{\sigma^2}{n'}\frac{n-n'}{n-1}`, with :math:`\sigma^2` the mean of
+    r"""Variance of the mean of n' = ``n_kept`` entries without replacement, Lemma 30:
+    :math:`\frac{\sigma^2}{n'}\frac{n-n'}{n-1}`, :math:`\sigma^2` the mean of
     :math:`|x_i-\mu|^2`.
-
-    >>> without_replacement_variance([0.0, 2.0], 1)
-    1.0
     """
     entries = check_finite_array("values", values, ndim=1)
     n, kept = len(entries), check_integer("n_kept", n_kept)
@@ -219,11 +199,7 @@ def fourier_noise_nsr(
     r"""Part of the ratio that Laplace noise adds, with sampling of records: (21) to (23).
 
     :math:`8C_0m^2/(n\beta\varepsilon')^2`, :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)`,
-    for public n; the same for every sampling of a fixed number of features. As printed without the
-    8.
-
-    >>> round(fourier_noise_nsr(epsilon=1.0, n_samples=1e4, n_components=1000, c0=5.0), 12)
-    0.4
+    for public n, whatever the sampling of features; as printed without the 8.
     """
     inner = base_epsilon(epsilon=check_positive("epsilon", epsilon), sampling_rate=beta)
     n, c0 = check_positive("n_samples", n_samples), check_positive("c0", c0)
@@ -238,10 +214,6 @@ def contributions(
 
     :math:`(C_0-1)/n`, :math:`8C_0m^2/(n\varepsilon)^2` (the paper drops the 8) and
     :math:`\frac{C_0}n(\frac1\alpha-1)`; their sum is the ratio of Lemma 26.
-
-    >>> setting = dict(epsilon=1.0, n_samples=1e4, n_components=100, c0=5.0)
-    >>> [round(v, 6) for v in contributions(**setting, alpha=0.1)]
-    [0.0004, 0.004, 0.0045]
     """
     alpha = check_probability("alpha", alpha, one=True)
     if check_positive("c0", c0) < 1:
@@ -258,10 +230,6 @@ def needed_samples(
     r"""Numbers of records at which each part of the ratio falls to ``nsr_max``, t: (24) to (26).
 
     :math:`(C_0-1)/t`, :math:`m\sqrt{8C_0}/(\varepsilon\sqrt t)` and :math:`C_0(1/\alpha-1)/t`.
-
-    >>> found = needed_samples(nsr_max=0.01, epsilon=1.0, n_components=100, c0=2.0)
-    >>> [round(v, 9) for v in found]
-    [100.0, 4000.0, 0.0]
     """
     limit = check_positive("nsr_max", nsr_max)
     one = contributions(
@@ -295,13 +263,7 @@ def subsampling_curve(
 ) -> Array:
     r"""Total ratio against the share :math:`\alpha\beta` of work, for one way to sample: Figure 7.
 
-    Lemma 26 with the exact noise of (22); a fixed number of features, or records by Poisson
-    sampling.
-
-    >>> setting = dict(epsilon=1.0, n_samples=10_000, n_components=1000, c0=5.0)
-    >>> [float(subsampling_curve([0.1], sampled=s, **setting)[0].round(3))
-    ...  for s in ("features", "data")]
-    [0.405, 4.76]
+    Lemma 26 with the exact noise of (22); a fixed number of features, or Poisson-sampled records.
     """
     check_choice("sampled", sampled, ("features", "data"))
     shares: Any = check_finite_array("rates", np.atleast_1d(np.asarray(rates)))
@@ -359,11 +321,7 @@ def mixture_constant(
 def separated_constant(
     n_clusters: int, n_features: int, *, cluster_std: float, frequency_std: float
 ) -> float:
-    """Constant :math:`kq^{d/2}` of equal clusters far apart: the largest that k clusters can have.
-
-    >>> separated_constant(4, 2, cluster_std=1.0, frequency_std=0.5)
-    6.0
-    """
+    """Constant :math:`kq^{d/2}` of equal clusters far apart, the largest of k clusters."""
     k, d = check_integer("n_clusters", n_clusters), check_integer("n_features", n_features)
     spread = check_nonnegative("cluster_std", cluster_std)
     rate = check_positive("frequency_std", frequency_std)

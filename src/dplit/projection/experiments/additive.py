@@ -42,10 +42,7 @@ from dplit.trials import Runs, Trial, run_trials
 def planted_problem(
     n_samples: int, n_features: int, *, root_snr: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    r"""Draw a uniform design in [-1, 1] and a normal response whose r(y) is ``root_snr``, exactly.
-
-    The residual has norm :math:`\sqrt{n-d}`.
-    """
+    """Draw a uniform design in [-1, 1] and a normal response whose r(y) is exactly ``root_snr``."""
     d = check_integer("n_features", n_features)
     n = check_integer("n_samples", n_samples, minimum=d + 1)
     ratio = check_nonnegative("root_snr", root_snr)

@@ -1,9 +1,8 @@
-r"""Figures 1 and 2: relative errors of all schemes at the paper's sizes, printed and repaired.
+"""Figures 1 and 2: relative errors of all schemes at the paper's sizes, printed and repaired.
 
-Rows arrive in blocks and only second moments are kept, so that no matrix with n rows exists. The
-errors of the additive scheme are simulated; those of projections come as exact conditional means
-and as one exact draw per trial. Nested rows serve all n of a trial, and all response models share
-their random numbers. Under the repaired noise both schemes are corrected in the same way, too.
+Only second moments of blocks of rows are kept. Errors of additive noise are simulated; those of
+projections are exact conditional means and one exact draw per trial. Nested rows serve all n of a
+trial, and all response models share their random numbers.
 """
 
 from __future__ import annotations
@@ -59,10 +58,7 @@ RESPONSES: dict[str, _Response] = {
 
 @dataclass(frozen=True)
 class _Setting:
-    """One figure: columns d, n = row_unit * k at k of ``positions``, budgets in bits, trials.
-
-    n' comes in units of ``sketch_unit``.
-    """
+    """One figure: d columns, n = row_unit * k at k of ``positions``, n' in ``sketch_unit``."""
 
     n_features: int
     row_unit: int
@@ -121,11 +117,9 @@ _BLOCK = 1000  # rows per block; positions are multiples of it
 
 @dataclass(frozen=True)
 class _ErrorCurves(Runs):
-    """Relative errors (trials, p) of "<response> additive" and "<response> <size> <noise>".
-
-    Those of projections are exact conditional means; ``drawn`` has one exact draw each. "<response>
-    best repaired" has the n' of the least mean, which only an oracle knows; "additive corrected",
-    "log corrected", "full corrected" and "moments" are draws.
+    """Relative errors (trials, p) of "<response> additive" and "<response> <size> <noise>": exact
+    conditional means for projections, of which ``drawn`` has one exact draw each. "best repaired"
+    has the n' of the least mean, which only an oracle knows; "corrected" and "moments" are draws.
     """
 
     axis: Array
@@ -147,10 +141,7 @@ def _accumulated(gram: Array, X: Array) -> Array:
 
 @dataclass
 class _Moments:
-    """Second moments of the rows seen so far; responses are a * (X theta) + w.
-
-    Of the symmetric matrices of order d only the lower triangles are kept.
-    """
+    """Second moments of the rows seen so far (lower triangles); responses are a * (X theta) + w."""
 
     gram: Array
     cross: Array  # X' [X theta, w]
@@ -452,8 +443,7 @@ def lower_is_better(
 def best_schemes(curves: _ErrorCurves, response: str, *, noise: str = "printed") -> list[str]:
     """Return the scheme with the smallest mean error at every position.
 
-    With ``noise="printed"`` among the paper's three projections; with ``noise="repaired"`` additive
-    noise, corrected or not, stands beside them.
+    "printed": among the paper's three projections; "repaired": additive noise competes, too.
     """
     names = {name: f"{response} {name} {noise}" for name in SCHEMES}
     if noise == "repaired":

@@ -41,10 +41,7 @@ _SIZES = ("log", "linear", "full")
 
 @dataclass(frozen=True)
 class _PixelTable:
-    """Chosen pixels (n, d) in [0, 1] of all samples, labels +-1, and each sample's original image.
-
-    ``chosen`` are the indices of the d pixels, increasing.
-    """
+    """``chosen`` pixels (n, d) in [0, 1] of samples, labels +-1, and each one's original image."""
 
     pixels: Array
     labels: Array
@@ -54,10 +51,7 @@ class _PixelTable:
 
 @dataclass(frozen=True)
 class _DigitCurves(Runs):
-    """Test errors (trials, p) of "ols", "additive" and "<size> <noise>" against ``axis``.
-
-    ``floor_share`` is f(X) squared over n.
-    """
+    """Test errors (trials, p) of "ols", "additive", "<size> <noise>" by ``axis``; f(X)^2 / n."""
 
     axis: Array
     floor_share: Array

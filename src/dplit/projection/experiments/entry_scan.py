@@ -100,10 +100,7 @@ def uniform_scan(
     as_printed: bool = True,
     rng: np.random.Generator,
 ) -> _UniformScan:
-    """Leakage of all entries of ``n_rows`` rows of the paper's synthetic data, n > d + 1.
-
-    y has normal coefficients and unit noise.
-    """
+    """Leakage of the entries of ``n_rows`` rows of data with normal coefficients, unit noise."""
     n, d = check_integer("n_records", n_records), check_integer("n_features", n_features)
     if n <= d + 1:
         raise ValueError(f"n_records must exceed n_features + 1, got {n} and {d}")

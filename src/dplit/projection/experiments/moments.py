@@ -21,11 +21,9 @@ def moment_errors(
     epsilons: Sequence[float],
     rng: np.random.Generator,
 ) -> list[dict[str, float]]:
-    """Draw one relative error per budget and response, with common noise, in the eigenbasis.
+    """Draw one relative error per budget and response; ``largest``: the responses' largest moduli.
 
-    ``largest`` are the responses' largest absolute values; y is public, as in the paper. The
-    symmetric noise has the same law in every basis. The penalty is half of the largest eigenvalue
-    that the noise is expected to have, doubled until the released matrix is positive definite.
+    The penalty is half of the noise's expected largest eigenvalue, doubled until it is definite.
     """
     d = next(iter(problems.values())).n_features
     square, line = rng.standard_normal((d, d)), rng.standard_normal(d)

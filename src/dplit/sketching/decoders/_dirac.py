@@ -24,8 +24,8 @@ _PAIRS = 1 << 16
 def cosine_and_sine(phase: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return cosine and sine; ``phase`` is destroyed.
 
-    float32 uses numpy's vector routines. float64 goes through the half-angle tangent, which is
-    exact to rounding and vectorised where numpy's float64 cosine is not.
+    float32 uses numpy's vector routines; float64 the half-angle tangent, exact to rounding and
+    vectorised where numpy's float64 cosine is not.
     """
     if phase.dtype == np.float32:
         cosine = np.cos(phase)
@@ -155,8 +155,7 @@ def nonnegative_weights(
 ) -> NDArray[Any]:
     """Weights ``w >= 0`` that minimise ``w G w - 2 b w``, one problem per row.
 
-    The linear system's where that is nonnegative; elsewhere coordinate descent of at most
-    ``sweeps``.
+    The linear system's where that is nonnegative, else at most ``sweeps`` of coordinate descent.
     """
     count, kind = product.shape[1], gram.dtype.type
     ridge = np.eye(count, dtype=gram.dtype) * kind(np.sqrt(np.finfo(gram.dtype).eps) * 0.1)
@@ -181,8 +180,7 @@ def nonnegative_weights(
 class Pool:
     """Uniform points of the box where new atoms may start, the same for a group's problems.
 
-    Cosines and sines of the candidates are kept between rounds unless they would need more than
-    ``_POOL_BYTES``.
+    Their cosines and sines are kept between rounds, within ``_POOL_BYTES``.
     """
 
     def __init__(self, batch: DiracBatch, box: Box, size: int, rng: np.random.Generator) -> None:

@@ -1,11 +1,9 @@
-r"""Compressive k-means: fit k weighted points to a sketch, for many sketches at once.
+"""Compressive k-means: fit k weighted points to a sketch, for many sketches at once.
 
-The fit minimises ``|z - sum_l w_l exp(i <omega, c_l>)|^2`` over points in a public box and weights
-``w_l >= 0``. It is not convex; orthogonal matching pursuit with replacement (CL-OMPR) goes through
-``2 k`` rounds of *add the atom that explains most of the residual, drop the lightest of k + 1,
-adjust all*. Weights are free, so that the number of records is neither needed nor used.
-
-Everything here is post-processing of the sketch: it costs no privacy, restarts included.
+``|z - sum_l w_l exp(i <omega, c_l>)|^2`` over points in a public box and weights ``w_l >= 0``, by
+orthogonal matching pursuit with replacement (CL-OMPR): ``2 k`` rounds of *add the atom that
+explains most of the residual, drop the lightest of k + 1, adjust all*. The number of records is
+neither needed nor used. Post-processing of the sketch: no privacy is spent, restarts included.
 """
 
 from __future__ import annotations
@@ -42,9 +40,6 @@ def sse(X: ArrayLike, centroids: ArrayLike) -> Any:
 
     ``centroids`` has shape (..., k, d): one set or many. float32 records are kept, sums are
     float64.
-
-    >>> float(sse([[0.0], [1.0], [5.0]], [[0.0], [4.0]]))
-    0.6666666666666666
     """
     records = _checked_records(X)
     points = check_finite_array("centroids", centroids)
@@ -71,12 +66,7 @@ def sse(X: ArrayLike, centroids: ArrayLike) -> Any:
 def lloyd(
     X: ArrayLike, n_clusters: int, *, n_starts: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], float]:
-    """Best centroids, not private, of Lloyd's algorithm from several k-means++ starts; their risk.
-
-    >>> centroids, cost = lloyd([[0.0], [1.0], [5.0]], 2, n_starts=3, rng=np.random.default_rng(0))
-    >>> np.sort(centroids.ravel()).tolist(), round(cost, 4)
-    ([0.5, 5.0], 0.1667)
-    """
+    """Best centroids and risk of Lloyd's algorithm from several k-means++ starts; not private."""
     records = _checked_records(X)
     check_integer("n_clusters", n_clusters)
     check_integer("n_starts", n_starts)
@@ -88,9 +78,8 @@ def lloyd(
 
 @dataclass(frozen=True)
 class _LloydReference:
-    """Risks of Lloyd's algorithm: of the better of 3 starts (the paper's), and the best known.
-
-    The latter is the least of ``few``, of 20 starts, and of a start at the true centres if given.
+    """Risks of Lloyd's algorithm: of the better of 3 starts (the paper's), and the best known: the
+    least of ``few``, of 20 starts, and of a start at the true centres if given.
     """
 
     few: float
@@ -103,11 +92,6 @@ def lloyd_reference(
     """Risks of 3 and of 20 starts of Lloyd's algorithm, those on at most 20,000 records.
 
     Beyond that the best of the 20 starts one more run on all; so do the true ``centers``, if given.
-
-    >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> reference = lloyd_reference(X, 3, rng=np.random.default_rng(1))
-    >>> reference.many <= reference.few
-    True
     """
     records = _checked_records(X)
     few = lloyd(records, n_clusters, n_starts=3, rng=rng)[1]
@@ -134,8 +118,8 @@ _QUANTIZED_FACTOR = float(2.0 * np.sqrt(2.0) / np.pi)
 class _DecodedKMeans:
     """Points (..., k, d) in the box, weights (..., k) and squared distances (...).
 
-    Weights and costs are in the units of the sketch: of a sum the weights add up to about the
-    number of records, and to less than that for clusters of positive width.
+    In the units of the sketch: of a sum the weights add up to about the number of records, less for
+    clusters of positive width.
     """
 
     centroids: NDArray[Any]
@@ -164,12 +148,7 @@ class _Effort:
     final_tol: float = 1e-5
 
     def resolved(self, n_components: int, unknowns: int) -> _Effort:
-        """Return the effort with the defaults for m frequencies and ``unknowns = k d`` filled in.
-
-        >>> effort = _Effort().resolved(200, 100)
-        >>> effort.n_candidates, effort.n_starts
-        (1000, 12)
-        """
+        """Return the effort with its defaults for m frequencies and ``unknowns = k d``."""
         candidates = min(max(200_000 // n_components, 400), 2000)
         starts = min(max(round(25 * unknowns / n_components), 3), 12)
         return replace(
@@ -183,9 +162,6 @@ def _dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
     """Sketch ``z e^{-iu} pi / (2 sqrt 2)`` of plain features, from one of one-bit features.
 
     Section 2.1: an average over uniform phases u; harmonics 3, 5, ... remain as noise for one draw.
-
-    >>> _dequantized_sketch([1j], [0.5 * 3.141592653589793]).round(4)
-    array([1.1107+0.j])
     """
     values = check_finite_array("sketch", sketch)
     phases = check_finite_array("dither", dither)
@@ -203,11 +179,7 @@ def _dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
 def sketch_misfit(
     sketch: ArrayLike, frequencies: ArrayLike, centroids: ArrayLike, weights: ArrayLike
 ) -> float:
-    """Squared distance ``|z - sum_l w_l exp(i <omega, c_l>)|^2``, the objective of (3).
-
-    >>> sketch_misfit([1.0, 1.0], [[0.5, 2.0]], [[0.0]], [0.5])
-    0.5
-    """
+    """Squared distance ``|z - sum_l w_l exp(i <omega, c_l>)|^2``, the objective of (3)."""
     z = check_finite_array("sketch", sketch, ndim=1)
     points = check_finite_array("centroids", centroids, ndim=2)
     waves = np.exp(1j * (points @ check_finite_array("frequencies", frequencies, ndim=2)))
@@ -296,22 +268,12 @@ def decode_kmeans(
 ) -> _DecodedKMeans:  # fmt: skip
     """Centroids and weights fitted to sketches by CL-OMPR, all problems at once: post-processing.
 
-    Parameters
-    ----------
-    sketches : array_like of shape (..., m), complex
-        Sums or means of ``exp(i <omega_j, x>)``, noisy or not; any positive factor is allowed.
-        Sketches of one-bit features go through ``_dequantized_sketch`` first.
-    frequencies : array_like of shape (d, m) or (G, d, m)
-        One frequency per column: the same for all sketches, or a matrix for each of the G entries
-        of the sketches' first axis.
-    n_clusters : int
-        Number k of points, with ``k (d + 1) <= 2 m``.
-    bounds : pair of float or of array_like of shape (d,)
-        Corners of a **public** box that holds the centroids.
-    rng : numpy.random.Generator
-        Source of candidates: neither secret nor related to the privacy noise.
-    n_restarts, effort, dtype
-        Runs, of which the best is kept; candidates and iterations; precision of the search.
+    ``sketches`` (..., m) are sums or means of ``exp(i <omega_j, x>)``, noisy or not, up to any
+    positive factor (one-bit features go through ``_dequantized_sketch`` first); ``frequencies`` (d,
+    m) serve all of them, (G, d, m) the G entries of their first axis; ``k (d + 1) <= 2 m``.
+    ``bounds`` are corners of a **public** box that holds the centroids, and ``rng`` gives
+    candidates: neither secret nor related to the privacy noise. The best of ``n_restarts`` runs is
+    kept.
 
     >>> rng = np.random.default_rng(0)
     >>> omega = rng.normal(size=(2, 60))

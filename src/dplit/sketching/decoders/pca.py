@@ -36,9 +36,6 @@ def pca_risk(X: ArrayLike, components: ArrayLike) -> float:
     """Mean squared distance of records from what ``W W^T`` makes of them: Definition 5.
 
     W, of shape (d, k), need not be orthonormal; at the minimum it is.
-
-    >>> pca_risk([[3.0, 4.0]], [[1.0], [0.0]])
-    16.0
     """
     records = check_finite_array("X", X, ndim=2)
     W = check_finite_array("components", components, ndim=2)
@@ -51,11 +48,7 @@ def pca_risk(X: ArrayLike, components: ArrayLike) -> float:
 
 
 def measure(matrix: ArrayLike, frequencies: ArrayLike) -> Array:
-    """Quadratic measurements ``omega_j^T C omega_j`` of a matrix.
-
-    >>> measure([[2.0, 0.0], [0.0, 3.0]], [[1.0, 1.0], [0.0, 1.0]])
-    array([2., 5.])
-    """
+    """Quadratic measurements ``omega_j^T C omega_j`` of a matrix."""
     omega = np.asarray(frequencies, dtype=np.float64)
     return np.asarray(np.einsum("ij,ij->j", omega, np.asarray(matrix) @ omega))
 
@@ -64,30 +57,19 @@ def _degrees_of_freedom(n_features: int, n_components: int) -> int:
     """Dimension ``k (2 d - k + 1) / 2`` of the positive matrices of size d and rank k.
 
     A sketch of fewer numbers than that determines no such matrix.
-
-    >>> _degrees_of_freedom(20, 3)
-    57
     """
     return n_components * (2 * n_features - n_components + 1) // 2
 
 
 def low_rank_cost(factor: Array, frequencies: Array, z: Array) -> float:
-    """Objective of (5) at the matrix ``U U^T``: squared distance of its measurements from ``z``.
-
-    >>> low_rank_cost(np.eye(2), np.eye(2), np.array([1.0, 3.0]))
-    4.0
-    """
+    """Objective of (5) at the matrix ``U U^T``: squared distance of its measurements from ``z``."""
     seen = factor.T @ frequencies
     rest = (seen**2).sum(axis=0) - z
     return float(rest @ rest)
 
 
 def low_rank_gradient(factor: Array, frequencies: Array, z: Array) -> Array:
-    """Gradient ``4 Omega diag(r) Omega^T U`` of :func:`low_rank_cost`, of shape (d, k).
-
-    >>> low_rank_gradient(np.ones((1, 1)), np.ones((1, 1)), np.zeros(1))
-    array([[4.]])
-    """
+    """Gradient ``4 Omega diag(r) Omega^T U`` of :func:`low_rank_cost`, of shape (d, k)."""
     seen = factor.T @ frequencies
     rest = (seen**2).sum(axis=0) - z
     return np.asarray(4.0 * frequencies @ (rest[:, None] * seen.T))
@@ -110,11 +92,6 @@ def _spectral_start(z: Array, frequencies: Array, n_components: int) -> Array:
     For Gaussian vectors of variance 1/d,
     :math:`E\,z_j\,\omega_j\omega_j^\top=(2C+\mathrm{tr}(C)I)/d^2`; subtracting the mean of z takes
     most of the multiple of the identity away.
-
-    >>> omega = np.random.default_rng(0).standard_normal((4, 400)) / 2
-    >>> U = _spectral_start(measure(np.diag([9.0, 0, 0, 0]), omega), omega, 1)
-    >>> bool(abs(U[0, 0]) > 2.5)
-    True
     """
     back = (frequencies * (z - z.mean())) @ frequencies.T
     values, vectors = np.linalg.eigh(back)

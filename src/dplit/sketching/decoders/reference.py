@@ -1,7 +1,7 @@
-r"""A plain decoder for one sketch: CL-OMPR with SciPy in double precision.
+"""A plain decoder for one sketch: CL-OMPR with SciPy in double precision.
 
-Written after the published description, one problem at a time, with none of the devices of
-:mod:`dplit.sketching.decoders.kmeans`: it is what that module is checked and timed against.
+The published description, one problem at a time, without the devices of
+:mod:`dplit.sketching.decoders.kmeans`, which is checked and timed against it.
 """
 
 from __future__ import annotations
@@ -51,14 +51,7 @@ def refine_kmeans(
     sketch: ArrayLike, frequencies: ArrayLike, centroids: ArrayLike, weights: ArrayLike, *,
     bounds: tuple[float, float], max_iter: int = 1000, tol: float = 1e-12,
 ) -> _DecodedKMeans:  # fmt: skip
-    """Local minimum of the squared distance near a mixture, by L-BFGS-B in double precision.
-
-    >>> omega = np.random.default_rng(0).normal(size=(1, 40))
-    >>> z = np.exp(1j * 0.7 * omega[0])
-    >>> found = refine_kmeans(z, omega, [[0.5]], [0.9], bounds=(-1, 1))
-    >>> print(found.centroids.round(4), found.weights.round(4))
-    [[0.7]] [1.]
-    """
+    """Local minimum of the squared distance near a mixture, by L-BFGS-B in double precision."""
     z = check_finite_array("sketch", sketch, ndim=1)
     omega = check_finite_array("frequencies", frequencies, ndim=2)
     points = check_finite_array("centroids", centroids, ndim=2)
@@ -107,16 +100,7 @@ def reference_decode(
     sketch: ArrayLike, frequencies: ArrayLike, n_clusters: int, *, bounds: tuple[float, float],
     rng: np.random.Generator, n_restarts: int = 1,
 ) -> _DecodedKMeans:  # fmt: skip
-    """Centroids and weights fitted to one sketch by plain CL-OMPR.
-
-    >>> rng = np.random.default_rng(0)
-    >>> omega = rng.normal(size=(2, 60))
-    >>> z = np.exp(1j * np.array([[-1.5, 0.5], [2.0, 1.0]]) @ omega).mean(axis=0)
-    >>> found = reference_decode(z, omega, 2, bounds=(-3.0, 3.0), rng=rng, n_restarts=3)
-    >>> print(np.sort(found.centroids, axis=0).round(2))
-    [[-1.5  0.5]
-     [ 2.   1. ]]
-    """
+    """Centroids and weights fitted to one sketch by plain CL-OMPR."""
     z = check_finite_array("sketch", sketch, ndim=1).astype(complex)
     omega = check_finite_array("frequencies", frequencies, ndim=2)
     check_integer("n_clusters", n_clusters)

@@ -1,8 +1,7 @@
-r"""Private sums of quadratic features where one record is replaced, and an attack on them.
+"""Private sums of quadratic features where one record is replaced, and an attack on them.
 
-The printed sensitivities count one record; a replacement moves two nonnegative vectors, which add
-up where their supports differ. The attack looks at the pair :math:`e_1,e_2`: it asks whether the
-likelihood ratio is as large as it gets.
+The printed sensitivities count one record; two nonnegative vectors with disjoint supports add up.
+The attack on the pair :math:`e_1,e_2` asks whether the likelihood ratio is as large as it gets.
 """
 
 from __future__ import annotations
@@ -54,10 +53,9 @@ def _quadratic_release(
     X: ArrayLike, frequencies: ArrayLike, *, epsilon: float, delta: float = 0.0,
     rng: np.random.Generator, as_printed: bool = False, size: int = 1, noise_factor: float = 1.0,
 ) -> Array:  # fmt: skip
-    """Return private sums of quadratic features, for neighbours that differ by a replacement.
-
-    ``size`` independent releases, each of which costs the budget; ``noise_factor`` below 1 is a
-    fault planted to test an audit, ``as_printed`` a calibration whose loss can be twice the budget.
+    """Private sums of quadratic features for neighbours by replacement: ``size`` releases, each of
+    which costs the budget. ``noise_factor`` below 1 is a planted fault, the loss ``as_printed``
+    up to twice the budget.
     """
     records = clip_rows(np.asarray(check_finite_array("X", X, ndim=2), dtype=float), 1.0)
     total = quadratic_features(records, frequencies).sum(axis=0)
@@ -75,8 +73,7 @@ def _attack_event(
 ) -> NDArray[np.bool_]:  # fmt: skip
     """Return where a two-point likelihood-ratio attack answers "the first data set", (runs,).
 
-    Laplace noise (delta = 0): every coordinate beyond both sums; Gaussian: a loss above
-    ``epsilon``.
+    Laplace noise (delta = 0): every coordinate beyond both sums; Gaussian: a loss above epsilon.
     """
     s = check_finite_array("releases", releases, ndim=2)
     f, g = check_finite_array("total", total), check_finite_array("neighbour", neighbour)
@@ -164,10 +161,9 @@ def _make_estimator(label: str, *, epsilon: float, random_state: Any) -> Any:
 
 
 def _neighbours(label: str, frequencies: _Array | None = None) -> tuple[_Array, _Array]:
-    """Return two neighbouring data sets: a record more, or another record in its place.
+    """Return two neighbouring data sets: a record more, or another in its place.
 
-    Frequencies are public, so an attacker may choose the records by them: for "pca-replace" the
-    two vectors of the orthonormal basis, which are as far apart as two records can be.
+    "pca-replace": the vectors of the (public) orthonormal basis, as far apart as records can be.
     """
     if label == "pca-replace":
         base, pair = np.zeros((3, 2)), np.eye(2) if frequencies is None else frequencies.T

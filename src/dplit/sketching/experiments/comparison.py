@@ -55,10 +55,8 @@ class _KMeansComparison(Runs):
     exact: Array
 
     def budget_for(self, method: str, level: float) -> float:
-        """Least budget from which on the median stays at or below ``level``, by interpolation.
-
-        Linear in the logarithm of the budget between neighbouring budgets; infinite if the level is
-        not reached at the largest one.
+        """Least budget from which on the median stays at or below ``level``, by interpolation in
+        its logarithm; infinite if the level is not reached at the largest one.
         """
         values = self.median(method)
         logs = np.log(np.asarray(self.epsilons))
@@ -159,10 +157,9 @@ def _digits_problem(
     n_components: int, *, n_dimensions: int = 10, scale: float = 1.0, rng: np.random.Generator,
     images: ArrayLike | None = None,
 ) -> _ClusterProblem:  # fmt: skip
-    """Handwritten digits in a few dimensions; the first half of the images is public.
-
-    It gives the projection, a box a tenth wider than its range, and the scale s of the clusters:
-    frequencies have variance ``scale / (d s^2)``.
+    """Handwritten digits in a few dimensions; the first half of the images is public and gives the
+    projection, a box a tenth wider than its range, and the scale s of the clusters: frequencies
+    have variance ``scale / (d s^2)``.
     """
     pixels = load_digits().data if images is None else images
     rows = check_finite_array("images", pixels, ndim=2).astype(np.float64)

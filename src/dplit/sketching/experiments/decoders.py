@@ -1,8 +1,7 @@
-r"""Experiments on the decoder itself: against the plain one, against the truth, under other noises.
+"""Experiments on the decoder itself: against the plain one, against the truth, under other noises.
 
-A decoded mixture can be poor for two reasons. Either the sketch does not tell (its noise or its
-size), or the search ends in a local minimum of the misfit. Starting a descent at the true centres
-separates them: where it ends lower than the decoder, the search has failed.
+A mixture is poor because the sketch does not tell, or because the search ends in a local minimum: a
+descent from the true centres that ends lower than the decoder shows the latter.
 """
 
 from __future__ import annotations

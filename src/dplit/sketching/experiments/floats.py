@@ -18,8 +18,7 @@ _BLOCK = 128
 def _single_precision_sum(X: NDArray[np.float64], sketch_map: SketchMap) -> NDArray[np.complex128]:
     """Sum of Fourier features in float32 blocks of 128 records, blocks added in float64.
 
-    Kept to show what it does to privacy: the mean is right to 1e-7, and one record moves the sum by
-    more than its feature.
+    The mean is right to 1e-7, and one record moves the sum by more than its feature.
     """
     omega = sketch_map.frequencies.astype(np.float32)
     total = np.zeros((2, sketch_map.n_components))
@@ -42,9 +41,8 @@ def float_sensitivity(
 ) -> float:  # fmt: skip
     """Largest move of an entry that a search finds when the first record is removed.
 
-    The worst of patterns of 128 records is repeated: that whose block changes most when it is
-    rolled by one record, which is what a removal does to every block. Half are short, half as long
-    as the bound.
+    The pattern of 128 records whose block changes most when rolled by one is repeated: a removal
+    rolls every block. Half are short, half as long as the bound.
     """
     best, gain = np.zeros((_BLOCK, sketch_map.n_features)), -1.0
     for index in range(n_patterns):

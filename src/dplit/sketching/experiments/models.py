@@ -57,10 +57,9 @@ def covariance_scale(
     n_features: int, *, epsilon: float, delta: float = 0.0, noise: _Noise = "gaussian",
     neighboring: Neighboring = "add_remove",
 ) -> float:  # fmt: skip
-    """Scale of the symmetric noise that makes second moments of the unit ball private.
-
-    Gaussian: deviation on the diagonal, less by the root of 2 off it; Laplace: of every entry i <=
-    j; gamma: one over the rate of a density in the Frobenius norm.
+    """Scale of the symmetric noise that makes second moments of the unit ball private: Gaussian,
+    the deviation on the diagonal (less by the root of 2 off it); Laplace, of every entry i <=
+    j; gamma, one over the rate of a density in the Frobenius norm.
     """
     d = check_integer("n_features", n_features)
     epsilon = check_positive("epsilon", epsilon)
@@ -138,8 +137,7 @@ _PCA_METHODS: dict[str, tuple[str, str]] = {
 def em_sensitivity(n_features: int, *, norm: Literal[1, 2]) -> float:
     """Most that one record of the unit ball moves a step's weights, sums and squares together.
 
-    Its shares of the clusters add up to one, so it is ``|(1, x, x^2)|``: at most the root of 3 in
-    norm 2, and ``2 + sqrt(d)`` in norm 1.
+    Shares add up to one: ``|(1, x, x^2)|``, the root of 3 in norm 2, ``2 + sqrt(d)`` in norm 1.
     """
     d = check_integer("n_features", n_features)
     return 2.0 + math.sqrt(d) if norm == 1 else math.sqrt(3.0)
@@ -149,10 +147,9 @@ def private_em(
     X: ArrayLike, start: ArrayLike, *, bounds: Any, radius: float, epsilon: float,
     delta: float = 0.0, n_iter: int, rng: np.random.Generator,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Weights, means and variances of a mixture after ``n_iter`` EM steps with noisy statistics.
-
-    Records are clipped to ``radius`` half widths around the box's middle. Laplace noise (delta 0)
-    shares epsilon among the steps, Gaussian noise composes exactly; a record is added or removed.
+    """Weights, means and variances of a mixture after ``n_iter`` EM steps with noisy statistics,
+    add or remove, of records clipped to ``radius`` half widths of the box. Laplace noise (delta
+    0) shares epsilon among the steps, Gaussian noise composes exactly.
     """
     centres = check_finite_array("start", start, ndim=2)
     (k, d), steps = centres.shape, check_integer("n_iter", n_iter)
@@ -188,11 +185,9 @@ def _shares(table: Array, weights: Array, means: Array, variances: Array) -> Arr
 
 @dataclass(frozen=True)
 class _MixtureComparison(Runs):
-    """Mean log-likelihoods on the training records, less that of EM, which is not private.
-
-    By noise (trials, budgets), of the sketch without noise and of the true law; EM's own in ``em``.
-    Private EM ("em-...") has its best number of steps for every budget, in hindsight and at no
-    cost; "em-oracle" has Gaussian noise and starts at the true means besides.
+    """Mean log-likelihoods on the training records, less that of EM (``em``), which is not
+    private: by noise (trials, budgets). Private EM ("em-...") has its best number of steps in
+    hindsight, at no cost; "em-oracle" has Gaussian noise and starts at the true means.
     """
 
     epsilons: tuple[float, ...]

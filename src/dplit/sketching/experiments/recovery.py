@@ -1,8 +1,7 @@
-r"""Figures 4 and 5: how the risk of a decoded sketch depends on its noise and its size.
+"""Figures 4 and 5: how the risk of a decoded sketch depends on its noise and its size.
 
-Noise of a prescribed norm and a uniform direction is added to clean sketches. Two devices save
-work and leave every marginal law as it is: one sketch per data set at the largest size, of which
-smaller ones are the first columns; and one direction of noise per trial, scaled to all levels.
+Noise of a prescribed norm and a uniform direction is added to clean sketches; smaller sketches are
+the first columns of the largest, and a trial has one direction of noise for all levels.
 """
 
 from __future__ import annotations
@@ -305,9 +304,8 @@ def private_means(
 
 @dataclass(frozen=True)
 class _SizeCurves(_Risks):
-    """Relative risks (trials, N, D, E, S) over numbers of records, deltas, epsilons and sizes.
-
-    Over 3 starts of Lloyd and over the best known; ``signal`` (trials, N) is C_0 at the largest
+    """Relative risks (trials, N, D, E, S) by numbers of records, deltas, epsilons and sizes, over
+    3 starts of Lloyd and over the best known; ``signal`` (trials, N) is C_0 at the largest
     size.
     """
 

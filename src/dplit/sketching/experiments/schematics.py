@@ -1,7 +1,5 @@
-"""The small runs behind the paper's three schematics.
-
-Figure 1 is the pipeline from records to parameters, Figure 2 who sees what when the records live on
-several devices, Figure 3 the subsampling of features by masks.
+"""The small runs behind the schematics: Figure 1 from records to parameters, Figure 2 who sees
+what on several devices, Figure 3 the subsampling of features by masks.
 """
 
 from __future__ import annotations

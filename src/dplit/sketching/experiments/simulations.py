@@ -93,8 +93,7 @@ def _simulated_nsr(
 ) -> Estimate:  # fmt: skip
     r"""Mean and standard error of :math:`\|s-z\|^2/\|z\|^2`, by simulation: (20) and Lemma 26.
 
-    "law" draws ``n_samples`` rows of ``population`` with replacement; with "data" they are the
-    data.
+    "law" draws ``n_samples`` rows of ``population``; with "data" they are the data.
     """
     features = check_finite_array("population", population, ndim=2)
     draws = check_integer("n_draws", n_draws, minimum=2)

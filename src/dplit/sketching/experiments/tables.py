@@ -1,8 +1,7 @@
 r"""Table 2: noise for subsampled sums, as printed, as reached by records, and as it has to be.
 
-Every cell is a distance Q that one record moves the sum under the worst mask; the noise is
-:math:`Q/\varepsilon` (Laplace) or :math:`\eta Q/\sqrt{2\varepsilon}` (Gaussian). A cell is wrong if
-two records move the sum further than it says.
+Cells are distances Q that one record moves the sum under the worst mask; the noise is
+:math:`Q/\varepsilon` (Laplace) or :math:`\eta Q/\sqrt{2\varepsilon}` (Gaussian).
 """
 
 from __future__ import annotations
@@ -69,8 +68,7 @@ class _Cell(NamedTuple):
 def opposite_pair(frequencies: ArrayLike) -> Array:
     r"""Return two records (2, d) that attain all sensitivities of Fourier features.
 
-    Rank m: :math:`\omega_j^\top x=\pi/4` for all j, and :math:`5\pi/4`, so that features are
-    opposite.
+    Rank m: :math:`\omega_j^\top x=\pi/4` and :math:`5\pi/4` for all j, opposite features.
     """
     omega = check_finite_array("frequencies", frequencies, ndim=2)
     if np.linalg.matrix_rank(omega) < omega.shape[1]:

@@ -1,11 +1,9 @@
 r"""Exact privacy of Laplace noise on subsampled features.
 
-One record with features :math:`\Phi(x)` and mask h moves the sum by
-:math:`Q(x,h)=\alpha^{-1}\|\Phi(x)\odot h\|_1`. Far out in the direction of the signs of
-:math:`\Phi(x)` every mask moves the log density by exactly :math:`Q/b`, so the density ratios are
-:math:`E_he^{Q/b}` (a record is added) and :math:`1/E_he^{-Q/b}` (it is taken away). For the four
-mask laws the expectation is a product, two terms, or an elementary symmetric polynomial: no list of
-masks is needed.
+One record moves the sum by :math:`Q(x,h)=\alpha^{-1}\|\Phi(x)\odot h\|_1`. Far out in the direction
+of the signs of :math:`\Phi(x)` every mask moves the log density by exactly :math:`Q/b`, so the
+density ratios are :math:`E_he^{Q/b}` (a record is added) and :math:`1/E_he^{-Q/b}` (taken away):
+for the four mask laws a product, two terms, or an elementary symmetric polynomial.
 """
 
 from __future__ import annotations
@@ -32,11 +30,7 @@ _Direction = Literal["add", "remove"]
 
 
 def _magnitudes(features: ArrayLike, *, norm: Literal[1, 2] = 1) -> Array:
-    r"""Size of every feature, (n_records, m): :math:`|\Re|+|\Im|` for ``norm=1``, else the modulus.
-
-    >>> _magnitudes([[3.0 + 4.0j, -1.0]]).tolist()
-    [[7.0, 1.0]]
-    """
+    r"""Sizes (n_records, m) of features: :math:`|\Re|+|\Im|` for ``norm=1``, else the modulus."""
     values = check_finite_array("features", features, ndim=2)
     if norm not in (1, 2):
         raise ValueError(f"norm must be 1 or 2, got norm={norm!r}")
@@ -59,9 +53,6 @@ def masked_norms(
 
     :math:`\alpha^{-1}\|\Phi(x)\odot h\|_p` of shape (n_records, S), in real coordinates; with
     :math:`\Phi(x)-\Phi(y)` where the records of ``other`` take the places.
-
-    >>> masked_norms([[1.0, 2.0]], [[1, 0], [1, 1]], alpha=0.5).tolist()
-    [[2.0, 6.0]]
     """
     alpha = check_probability("alpha", alpha, one=True)
     values = check_finite_array("features", features, ndim=2)
@@ -81,9 +72,6 @@ def _log_symmetric_mean(logs: Array, degree: int) -> Array:
     r"""Logarithm :math:`\log e_r(w)/\binom mr` of the mean product of r of the w, per row.
 
     ``logs`` of shape (rows, m) are their logarithms; O(m r) operations a row.
-
-    >>> np.exp(_log_symmetric_mean(np.log([[1.0, 2.0, 3.0]]), 2)).round(9).tolist()
-    [3.666666667]
     """
     rows, count = logs.shape
     if degree == 1:
@@ -139,13 +127,7 @@ def record_epsilon(
 def enumerated_epsilon(
     features: ArrayLike, law: _MaskLaw, *, scale: float, direction: _Direction = "add"
 ) -> Array:
-    """Privacy loss of a record by listing all masks: the slow second route.
-
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> law = mask_law("uniform", 2, n_kept=1)
-    >>> enumerated_epsilon([[1.0, 1.0]], law, scale=2.0).round(4)
-    array([1.])
-    """
+    """Privacy loss of a record by listing all masks: the slow second route."""
     check_choice("direction", direction, ("add", "remove"))
     _checked_sizes(features, law)
     masks, probabilities = mask_support(law)
@@ -170,9 +152,6 @@ def far_point(features: ArrayLike, *, distance: float = 1e3) -> Array:
     """Release at which every mask of a record moves the log density the most: its signs, far out.
 
     In real coordinates, (m,) or (2 m,); ``features`` may be the difference of two records'.
-
-    >>> far_point([2.0, -0.5], distance=10.0).tolist()
-    [10.0, -10.0]
     """
     return np.asarray(np.sign(_real_form(features, ndim=1)) * check_positive("distance", distance))
 
@@ -180,13 +159,8 @@ def far_point(features: ArrayLike, *, distance: float = 1e3) -> Array:
 def log_density(points: ArrayLike, features: Any, law: _MaskLaw, *, scale: float) -> Array:
     """Exact log density of a released subsampled sum, by listing the masks of all records.
 
-    ``points`` in real coordinates, a complex one as two side by side; without the constant
-    ``-M log(2 b)`` of their number M. No records: the noise alone.
-
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> law = mask_law("data", 1, alpha=1.0)
-    >>> log_density([[3.0]], [[1.0]], law, scale=2.0).tolist()
-    [-1.0]
+    ``points`` in real coordinates, a complex one as two side by side; without the constant ``-M
+    log(2 b)`` of their number M. No records: the noise alone.
     """
     where = check_finite_array("points", points, ndim=2).astype(float)
     scale = check_positive("scale", scale)

@@ -1,9 +1,7 @@
 r"""Laws of the binary masks that choose which features of a record enter a sketch.
 
-A law belongs to the family of rate :math:`\alpha` if every entry of the mask is 1 with probability
-:math:`\alpha`; nothing is said about the joint law. Four members are built here: independent
-entries, all or nothing (which is sampling of records), a fixed number of ones, and a fixed number
-of whole blocks. Each can be drawn, and its support can be listed with probabilities.
+Every entry is 1 with probability :math:`\alpha`: independent entries, all or nothing (sampling of
+records), a fixed number of ones, and of whole blocks. Each can be drawn and listed.
 """
 
 from __future__ import annotations
@@ -38,18 +36,10 @@ _LARGEST_SUPPORT = 1 << 18
 class _MaskLaw:
     """Law of one binary mask; made by :func:`mask_law`.
 
-    Attributes
-    ----------
-    scheme : {"bernoulli", "data", "uniform", "block"}
-        Independent entries; all or nothing; ``n_kept`` ones; ``n_kept / block`` blocks of ones.
-    n_components : int
-        Length m of the mask.
-    alpha : float
-        Probability that an entry is 1, in (0, 1].
-    n_kept : int or None
-        Number r of ones where it is fixed, else None.
-    block : int
-        Length of a block; 1 except for ``"block"``.
+    ``scheme``: "bernoulli" (independent entries), "data" (all or nothing), "uniform" (``n_kept``
+    ones), "block" (``n_kept / block`` blocks of ones); ``n_components`` is the length m of the
+    mask, ``alpha`` in (0, 1] the probability that an entry is 1, ``n_kept`` None where it is not
+    fixed.
     """
 
     scheme: _Scheme
@@ -110,9 +100,6 @@ def draw_indices(law: _MaskLaw, n_samples: int, *, rng: np.random.Generator) -> 
     """Positions (n_samples, n_kept) of the ones in independent masks with a fixed number of them.
 
     They must be secret, as all masks: privacy is an average over them.
-
-    >>> draw_indices(mask_law("uniform", 8, n_kept=2), 3, rng=np.random.default_rng(0)).shape
-    (3, 2)
     """
     check_integer("n_samples", n_samples, minimum=0)
     check_rng(rng)
@@ -129,12 +116,7 @@ def draw_indices(law: _MaskLaw, n_samples: int, *, rng: np.random.Generator) -> 
 
 
 def _draw_masks(law: _MaskLaw, n_samples: int, *, rng: np.random.Generator) -> _Masks:
-    """Independent masks of several records.
-
-    >>> law = mask_law("block", 6, n_kept=2, block=2)
-    >>> _draw_masks(law, 100, rng=np.random.default_rng(0)).sum(axis=1).max()
-    np.int64(2)
-    """
+    """Independent masks of several records."""
     check_integer("n_samples", n_samples, minimum=0)
     check_rng(rng)
     if law.n_kept is not None:
@@ -147,12 +129,7 @@ def _draw_masks(law: _MaskLaw, n_samples: int, *, rng: np.random.Generator) -> _
 
 
 def mask_support(law: _MaskLaw) -> tuple[_Masks, NDArray[np.float64]]:
-    """All masks (S, m) of positive probability and their probabilities; at most 262,144.
-
-    >>> masks, probabilities = mask_support(mask_law("data", 2, alpha=0.25))
-    >>> masks.tolist(), probabilities.tolist()
-    ([[False, False], [True, True]], [0.75, 0.25])
-    """
+    """All masks (S, m) of positive probability and their probabilities; at most 262,144."""
     size, m = law.support_size, law.n_components
     if size > _LARGEST_SUPPORT:
         raise ValueError(f"support must have at most {_LARGEST_SUPPORT} masks, got {size}")
@@ -180,9 +157,6 @@ def amplified_epsilon(*, epsilon: float, sampling_rate: float) -> float:
 
     Lemma 14; ``epsilon`` under "add_remove" for Poisson sampling, "replace_one" without
     replacement.
-
-    >>> round(amplified_epsilon(epsilon=1.0, sampling_rate=0.1), 4)
-    0.1586
     """
     epsilon = check_nonnegative("epsilon", epsilon)
     rate = check_probability("sampling_rate", sampling_rate, one=True)
@@ -192,11 +166,7 @@ def amplified_epsilon(*, epsilon: float, sampling_rate: float) -> float:
 
 
 def base_epsilon(*, epsilon: float, sampling_rate: float) -> float:
-    r"""Budget :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)` of (22), the inverse.
-
-    >>> round(base_epsilon(epsilon=1.0, sampling_rate=0.5), 4)
-    1.4899
-    """
+    r"""Budget :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)` of (22), the inverse."""
     epsilon = check_nonnegative("epsilon", epsilon)
     rate = check_probability("sampling_rate", sampling_rate, one=True)
     if epsilon > 30.0:
@@ -225,11 +195,7 @@ def fourier_epsilon(law: _MaskLaw, *, scale: float) -> float:
 
 
 def fourier_scale(law: _MaskLaw, *, epsilon: float) -> float:
-    """Smallest Laplace scale that makes subsampled random Fourier features private.
-
-    >>> round(fourier_scale(mask_law("uniform", 10, n_kept=3), epsilon=1.0) / 2**0.5, 12)
-    10.0
-    """
+    """Smallest Laplace scale that makes subsampled random Fourier features private."""
     epsilon, m = check_positive("epsilon", epsilon), law.n_components
     if law.n_kept is not None:
         return math.sqrt(2.0) * m / epsilon

@@ -30,13 +30,7 @@ from dplit.sketching.subsampling.masks import _MaskLaw, mask_support
 
 
 def _masked_operators(frequencies: ArrayLike, law: _MaskLaw) -> tuple[Array, Array]:
-    r"""Matrices :math:`\Omega_h\Omega_h^\top` (S, d, d) of all masks, and the masks' probabilities.
-
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> operators, probabilities = _masked_operators([[3.0]], mask_law("data", 1, alpha=0.25))
-    >>> operators.ravel().tolist(), probabilities.tolist()
-    ([0.0, 9.0], [0.75, 0.25])
-    """
+    r"""Matrices :math:`\Omega_h\Omega_h^\top` (S, d, d) of all masks, and their probabilities."""
     columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
     if columns.shape[1] != law.n_components:
         raise ValueError(f"frequencies must have {law.n_components} columns, got {columns.shape}")
@@ -46,12 +40,7 @@ def _masked_operators(frequencies: ArrayLike, law: _MaskLaw) -> tuple[Array, Arr
 
 
 def _masked_spectra(frequencies: ArrayLike, law: _MaskLaw) -> Array:
-    r"""Eigenvalues (S, d) of :math:`\Omega_h\Omega_h^\top` for every mask h, largest first.
-
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> _masked_spectra([[2.0, 0.0], [0.0, 1.0]], mask_law("uniform", 2, n_kept=1)).tolist()
-    [[4.0, 0.0], [1.0, 0.0]]
-    """
+    r"""Eigenvalues (S, d) of :math:`\Omega_h\Omega_h^\top` for every mask h, largest first."""
     operators, _ = _masked_operators(frequencies, law)
     return np.asarray(np.maximum(np.linalg.eigvalsh(operators)[:, ::-1], 0.0))
 
@@ -67,11 +56,6 @@ def quadratic_q1(
 
     :math:`\alpha^{-1}\max_h\lambda_1`, exact, or for "replace_one" the bound with
     :math:`\lambda_1+\lambda_2`, which Lemmas 19 and 20 as printed lack.
-
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> law = mask_law("block", 2, n_kept=2, block=2)
-    >>> [quadratic_q1(np.eye(2), law, neighboring=n) for n in ("add_remove", "replace_one")]
-    [1.0, 2.0]
     """
     check_neighboring(neighboring)
     count = 1 if neighboring == "add_remove" or as_printed else 2
@@ -82,12 +66,7 @@ def quadratic_q1(
 def masked_quartic(
     frequencies: ArrayLike, law: _MaskLaw, *, rng: np.random.Generator | None = None
 ) -> Array:
-    r"""The quantity :math:`S_4(\Omega_h)` of every mask, certified; with ``rng`` found from below.
-
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> masked_quartic(np.eye(2), mask_law("uniform", 2, n_kept=1)).round(6).tolist()
-    [1.0, 1.0]
-    """
+    r""":math:`S_4(\Omega_h)` of every mask, certified; with ``rng`` found from below."""
     columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
     if columns.shape[1] != law.n_components:
         raise ValueError(f"frequencies must have {law.n_components} columns, got {columns.shape}")
@@ -114,11 +93,6 @@ def quadratic_q2(
 
     :math:`\alpha^{-1}\max_hS_4(\Omega_h)`, certified, times :math:`\sqrt2` for "replace_one", which
     Lemma 25 as printed lacks.
-
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> law = mask_law("block", 2, n_kept=2, block=2)
-    >>> round(quadratic_q2(np.eye(2), law, neighboring="replace_one"), 6)
-    1.414214
     """
     check_neighboring(neighboring)
     factor = 1.0 if neighboring == "add_remove" or as_printed else math.sqrt(2.0)
@@ -128,13 +102,7 @@ def quadratic_q2(
 def replaced_loss(
     frequencies: ArrayLike, law: _MaskLaw, x: ArrayLike, y: ArrayLike, *, scale: float
 ) -> float:
-    """Log density ratio at a far release where y takes the place of x: a lower bound of epsilon.
-
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> law = mask_law("block", 2, n_kept=2, block=2)
-    >>> replaced_loss(np.eye(2), law, [1.0, 0.0], [0.0, 1.0], scale=1.0)
-    2.0
-    """
+    """Log density ratio at a far release where y takes the place of x: a lower bound of epsilon."""
     columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
     pair = [check_finite_array(n, v, ndim=1).astype(float) for n, v in (("x", x), ("y", y))]
     for name, record in zip(("x", "y"), pair, strict=True):
@@ -229,13 +197,7 @@ def lemma20_spending(
 ) -> _Spending:
     r"""What is really spent where Lemma 20 says that epsilon is 1, for each law.
 
-    Exactly, by the finer bound, and :math:`\|\Omega\|^2/b`, what its noise spends without
-    subsampling.
-
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> laws, rng = [mask_law("uniform", 2, n_kept=1)], np.random.default_rng(0)
-    >>> [round(float(v[0]), 4) for v in lemma20_spending(np.eye(2), laws, rng=rng)]
-    [0.6201, 1.0, 0.5]
+    Exactly, by the finer bound, and :math:`\|\Omega\|^2/b`, its noise without subsampling.
     """
     rows = []
     for law in laws:

@@ -1,8 +1,7 @@
-r"""Sums of subsampled features, with and without noise, and the estimators built on them.
+"""Sums of subsampled features, with and without noise, and the estimators built on them.
 
-Every record shows the sum only the features that its mask keeps, divided by the rate at which they
-are kept; the sum is unbiased for the full one. Computing only the kept features saves the rest of
-the work: :func:`subsampled_map_sum`.
+Every record shows only the features that its mask keeps, divided by the rate: unbiased. Computing
+only these saves the rest of the work: :func:`subsampled_map_sum`.
 """
 
 from __future__ import annotations
@@ -43,29 +42,11 @@ def _features_and_masks(features: ArrayLike, masks: ArrayLike) -> tuple[NDArray[
 
 
 def subsampled_sum(features: ArrayLike, masks: ArrayLike, *, alpha: float) -> NDArray[Any]:
-    r"""Sum of the features that the masks keep, divided by the sampling rate.
+    r"""Sum of the features (n, m) that masks (n, m) keep, over the sampling rate: Definition 20.
 
-    Parameters
-    ----------
-    features : array_like of shape (n, m)
-        Features of the records, real or complex.
-    masks : array_like of shape (n, m)
-        One binary mask per record.
-    alpha : float
-        Probability in (0, 1] with which a feature is kept.
+    :math:`\Sigma_H=\alpha^{-1}\sum_i\Phi(x_i)\odot h_i`; its mean over masks of rate alpha is the
+    full sum.
 
-    Returns
-    -------
-    ndarray of shape (m,)
-        :math:`\Sigma_H=\alpha^{-1}\sum_i\Phi(x_i)\odot h_i`. Its mean over masks of rate alpha is
-        the full sum.
-
-    References
-    ----------
-    Chatalic et al. (2022), Definition 20.
-
-    Examples
-    --------
     >>> subsampled_sum([[1.0, 2.0], [3.0, 4.0]], [[1, 0], [1, 1]], alpha=0.5).tolist()
     [8.0, 8.0]
     """
@@ -75,40 +56,14 @@ def subsampled_sum(features: ArrayLike, masks: ArrayLike, *, alpha: float) -> ND
 
 
 def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) -> NDArray[Any]:
-    """Subsampled sum that computes no feature but the kept ones.
+    """Subsampled sum that computes no feature but the kept ones (Section 5, sketching complexity).
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-        Finite records; clipped to the unit ball for the quadratic map.
-    sketch_map : SketchMap
-        Fourier, quantized or quadratic.
-    indices : array_like of int, shape (n, r)
-        Positions of the features that each record keeps, as
-        :func:`dplit.sketching.subsampling.masks.draw_indices` draws them; all different in a row.
-
-    Returns
-    -------
-    ndarray of shape (n_components,)
-        Equal to :func:`subsampled_sum` of all features with these masks and alpha = r/m, up to
-        the map's ``feature_error``, at r/m of the products and cosines. The features are those of
-        :func:`dplit.sketching.sketches.sketch`, and add exactly in every order.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an array has the wrong shape, or an index is out of range or twice in a row: the feature
-        would count twice, which the sensitivity does not allow for.
-
-    References
-    ----------
-    Chatalic et al. (2022), Section 5, "A note on sketching complexity".
-
-    Examples
-    --------
-    >>> quadratic = SketchMap("quadratic", [[1.0, 0.5]])
-    >>> subsampled_map_sum([[1.0], [1.0]], quadratic, [[0], [1]]).round(4).tolist()
-    [2.0, 0.5]
+    ``indices`` (n, r) are the positions of the features that each record keeps, as
+    :func:`dplit.sketching.subsampling.masks.draw_indices` draws them; an index twice in a row is
+    refused: the feature would count twice, which the sensitivity does not allow for. Equal to
+    :func:`subsampled_sum` with alpha = r/m, up to the map's ``feature_error``, at r/m of the work;
+    the features are those of :func:`dplit.sketching.sketches.sketch`, and add exactly in every
+    order.
     """
     records = check_finite_array("X", X, ndim=2)
     kept = check_finite_array("indices", indices, ndim=2)
@@ -139,40 +94,13 @@ def noisy_subsampled_sum(
     mask_rng: np.random.Generator,
     rng: np.random.Generator,
 ) -> NDArray[Any]:
-    r"""Noisy subsampled sum: secret masks, then noise on every real coordinate.
+    r"""Noisy subsampled sum :math:`\Sigma_H+\xi`: Definitions 21 and 22, (13) and (18).
 
-    Parameters
-    ----------
-    features : array_like of shape (n, m)
-        Features of the records, real or complex.
-    law : MaskLaw
-        Law of each record's mask; the masks are independent.
-    noise : {"laplace", "gaussian"}
-        Law of the noise.
-    scale : float
-        Laplace scale or standard deviation per real coordinate of the rescaled sum, positive.
-    mask_rng, rng : numpy.random.Generator
-        Sources of the masks and of the noise. Both are secret.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        :math:`\Sigma_H+\xi`. With Laplace noise its exact epsilon under "add_remove" is the largest
-        over records of :func:`dplit.sketching.subsampling.laplace.record_epsilon`; with Gaussian
-        noise the exact delta of Fourier features is in :mod:`dplit.sketching.subsampling.gaussian`.
-        Research noise, no release.
-
-    References
-    ----------
-    Chatalic et al. (2022), Definitions 21 and 22, (13) and (18).
-
-    Examples
-    --------
-    >>> from dplit.sketching.subsampling.masks import mask_law
-    >>> streams = dict(mask_rng=np.random.default_rng(0), rng=np.random.default_rng(1))
-    >>> law = mask_law("uniform", 4, n_kept=2)
-    >>> noisy_subsampled_sum(np.ones((3, 4)), law, noise="laplace", scale=1.0, **streams).shape
-    (4,)
+    Secret masks of ``law`` from ``mask_rng``, then "laplace" or "gaussian" noise of ``scale`` per
+    real coordinate of the rescaled sum from ``rng``. With Laplace noise its exact epsilon under
+    "add_remove" is the largest over records of
+    :func:`dplit.sketching.subsampling.laplace.record_epsilon`; for Gaussian noise see
+    :mod:`dplit.sketching.subsampling.gaussian`. Research noise, no release.
     """
     values = check_finite_array("features", features, ndim=2)
     masks = _draw_masks(law, len(values), rng=check_rng(mask_rng))
@@ -189,33 +117,10 @@ def hybrid_sum(
     alpha: float,
     beta: float,
 ) -> NDArray[Any]:
-    r"""Sum over sampled records of sampled features, with noise.
+    r"""Sum over sampled records of sampled features, with noise, unbiased for the full sum: (20).
 
-    Parameters
-    ----------
-    features, masks : array_like of shape (n, m)
-        Features and binary masks of all records.
-    taken : array_like of bool, shape (n,)
-        Which records enter.
-    noise : array_like of shape (m,)
-        The noise; it is divided by ``beta`` like the rest.
-    alpha, beta : float
-        Sampling rates of features and of records, in (0, 1].
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        :math:`\beta^{-1}(\alpha^{-1}\sum_ig_i\Phi(x_i)\odot h_i+\xi)`, unbiased for the full sum.
-
-    References
-    ----------
-    Chatalic et al. (2022), (20).
-
-    Examples
-    --------
-    >>> ones = [[1.0], [1.0]]
-    >>> hybrid_sum(ones, ones, [True, False], [0.5], alpha=1.0, beta=0.5).tolist()
-    [3.0]
+    :math:`\beta^{-1}(\alpha^{-1}\sum_ig_i\Phi(x_i)\odot h_i+\xi)`, where ``taken`` is g, which
+    records enter; ``noise`` is divided by ``beta`` like the rest.
     """
     beta = check_probability("beta", beta, one=True)
     values, chosen = _features_and_masks(features, masks)
@@ -240,29 +145,12 @@ _LARGEST_COUNT = 1 << 16
 
 
 def sample_scale(*, epsilon: float, sampling_rate: float, sensitivity: float) -> float:
-    r"""Laplace scale for the sum over a sample, by the budget that sampling leaves.
+    r"""Laplace scale for the sum over a sample, by the budget that sampling leaves: (22).
 
-    Parameters
-    ----------
-    epsilon : float
-        Budget, positive.
-    sampling_rate : float
-        Share of the records in the sample, in (0, 1].
-    sensitivity : float
-        l1 sensitivity of the sum over the sample, positive: for "replace_one" where the sample
-        has a fixed size. With the one for "add_remove" the guarantee fails.
+    :math:`\Delta/\varepsilon'` with :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)`.
+    ``sensitivity`` is that for "replace_one" where the sample has a fixed size (Appendix D): with
+    the one for "add_remove" the guarantee fails.
 
-    Returns
-    -------
-    float
-        :math:`\Delta/\varepsilon'`, :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)`.
-
-    References
-    ----------
-    Chatalic et al. (2022), (22) and Appendix D.
-
-    Examples
-    --------
     >>> round(sample_scale(epsilon=1.0, sampling_rate=0.5, sensitivity=1.0), 4)
     0.6712
     """
@@ -273,28 +161,12 @@ def sample_scale(*, epsilon: float, sampling_rate: float, sensitivity: float) ->
 def sample_epsilon(*, scale: float, sampling_rate: float, sensitivity: float) -> float:
     r"""Epsilon of a noisy sum over a sample of fixed size, under "add_remove" of a record.
 
-    Parameters
-    ----------
-    scale : float
-        Laplace scale of the unrescaled sum, positive.
-    sampling_rate : float
-        Share :math:`\beta=n'/n` of the larger data set in the sample, in (0, 1].
-    sensitivity : float
-        l1 sensitivity of the sum for "replace_one", positive.
+    :math:`\log(1+\beta(e^{\Delta/b}-1))`, attained where all other records are equal; ``scale`` b
+    is that of the unrescaled sum, :math:`\beta=n'/n` counts the larger data set and ``sensitivity``
+    is for "replace_one": given that the new record is in the sample, the rest is the sample of the
+    smaller data set with one member left out, so that the density is :math:`(1-\beta)p_Y+\beta p'`
+    with :math:`p'\le e^{\Delta/b}p_Y`.
 
-    Returns
-    -------
-    float
-        :math:`\log(1+\beta(e^{\Delta/b}-1))`; attained where all other records are equal.
-
-    Notes
-    -----
-    Given that the new record is in the sample, the rest of the sample is that of the smaller data
-    set with one member left out. So the density is :math:`(1-\beta)p_Y+\beta p'`, and
-    :math:`p'\le e^{\Delta/b}p_Y` because p' replaces one record.
-
-    Examples
-    --------
     >>> round(sample_epsilon(scale=0.6712, sampling_rate=0.5, sensitivity=2.0), 3)
     2.336
     """
@@ -307,31 +179,8 @@ def sample_log_density(
 ) -> Array:
     """Exact log density of a noisy sum over a sample of fixed size, by listing the samples.
 
-    Parameters
-    ----------
-    points : array_like of shape (n_points, m)
-        Releases.
-    features : array_like of shape (n, m)
-        Real features of all records.
-    n_kept : int
-        Size of the sample, 1 to n.
-    scale : float
-        Laplace scale of the unrescaled sum, positive.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
-        Log density without the constant ``-m log(2 b)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If shapes do not fit, ``n_kept`` is out of range or there are more than 65,536 samples.
-
-    Examples
-    --------
-    >>> sample_log_density([[3.0]], [[1.0], [1.0]], 1, scale=2.0).tolist()
-    [-1.0]
+    ``points`` (n_points, m) are releases, ``features`` (n, m) real, ``scale`` that of the
+    unrescaled sum; without the constant ``-m log(2 b)``, and for at most 65,536 samples.
     """
     where = check_finite_array("points", points, ndim=2).astype(float)
     values = check_finite_array("features", features, ndim=2).astype(float)
