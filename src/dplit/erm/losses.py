@@ -26,16 +26,6 @@ from dplit._checks import (
     check_probability,
 )
 
-__all__ = [
-    "LOSSES",
-    "gaussian_kernel",
-    "linear_kernel",
-    "lipschitz_constant",
-    "loss_values",
-    "trigonometric_features",
-]
-
-
 # Kernels, with :math:`|f(x)|\le\kappa\|f\|_K`, and the check that a Gram matrix is one.
 
 

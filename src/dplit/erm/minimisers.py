@@ -34,16 +34,6 @@ from dplit.erm._solvers import (
 )
 from dplit.erm.losses import _check_gram, _check_targets, _gram_rows, _real_array, loss_values
 
-__all__ = [
-    "fit_kernel",
-    "fit_linear",
-    "fit_with_intercept",
-    "majority_pair",
-    "minimum_by_bfgs",
-    "rkhs_norm",
-]
-
-
 # The trap of the unpenalised intercept: the objective is not strongly convex, no theorem here
 # covers it, and one label among a hundred turns the whole fit over.
 

@@ -25,31 +25,6 @@ from dplit.erm.release import least_squares_scale, noise_scale
 from dplit.erm.stability import least_squares_stability
 from dplit.erm.utility import noise_error_bound, privacy_generalization, stability_generalization
 
-__all__ = [
-    "balanced_regularization",
-    "break_even",
-    "comparison_slack",
-    "excess_bound",
-    "hinge_source_bound",
-    "least_squares_bound",
-    "least_squares_noise",
-    "operator_spectrum",
-    "power_exponent",
-    "printed_bound",
-    "rate_exponent",
-    "regularized_target",
-    "safe_lipschitz",
-    "source_exponent",
-    "source_norm",
-    "spectral_error",
-    "step_coefficients",
-    "theorem4_schedule",
-    "trigonometric_spectrum",
-    "wave_errors",
-    "wave_spectrum",
-]
-
-
 # Approximation error :math:`D(\lambda)` in closed form: any finite population with any kernel, and
 # the square wave :math:`\operatorname{sgn}\sin2\pi x` with
 # :math:`K(x,x')=\frac6{\pi^2}\sum_kk^{-2}\cos2\pi k(x-x')` (:math:`\kappa=1`; its eigenvalues

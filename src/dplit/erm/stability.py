@@ -20,23 +20,6 @@ from scipy.optimize import minimize
 from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.erm.losses import _check_gram, _check_targets, _real_array, lipschitz_constant
 
-__all__ = [
-    "RidgeNeighbours",
-    "bounded_stability",
-    "far_pair",
-    "fit_norm_factor",
-    "hamming_distance",
-    "least_squares_lipschitz",
-    "least_squares_stability",
-    "lipschitz_deletion",
-    "lipschitz_stability",
-    "loss_bound",
-    "mirror_distance",
-    "pair_distance",
-    "sharper_from",
-]
-
-
 # All replacements of one record in kernel ridge regression, from a single factorisation: they
 # change the normal equations by rank one or two, at the cost of a few matrix products.
 

@@ -26,32 +26,6 @@ from dplit._checks import (
 from dplit.erm.losses import _real_array
 from dplit.erm.stability import lipschitz_stability
 
-__all__ = [
-    "coin_decomposition",
-    "coin_tail",
-    "draw_subset",
-    "error_decomposition",
-    "exact_gap",
-    "expected_loss_laplace",
-    "generalization_bound",
-    "hoeffding_bound",
-    "inclusion_probability",
-    "mean_coin_error",
-    "noise_error_bound",
-    "printed_threshold",
-    "privacy_generalization",
-    "random_mechanism",
-    "response_gap",
-    "response_mechanism",
-    "sample_error_bound",
-    "slope_range",
-    "stability_generalization",
-    "subset_gap",
-    "subset_mechanism",
-    "wrong_sign_probability",
-]
-
-
 # Expected losses of a prediction that is shifted by independent Laplace noise, in closed form.
 
 

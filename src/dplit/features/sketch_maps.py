@@ -199,7 +199,7 @@ class HadamardBlocks:
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return angles ``X @ matrix`` of finite records: fast, ``O(m log d)`` a record."""
-        records = check_real_matrix("X", X)
+        records = _check_real_matrix("X", X)
         n, d = records.shape
         if d != self.n_features:
             raise ValueError(f"X must have {self.n_features} columns, got X of shape {(n, d)}")
