@@ -10,14 +10,17 @@ import ast
 import builtins
 import contextlib
 import io
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import yaml
+
 from scripts import forks
-from scripts.digest import chapter_parts
-from scripts.files import BuildError, read_json, write_json
+from scripts.digest import archive_digest
+from scripts.files import BuildError, digest_bytes, read_json, write_json
 from scripts.layout import Layout
 from scripts.mutants import Tally, modules, plant, targets, watch, wrap
 
@@ -280,31 +283,43 @@ def chapter_sources(layout: Layout, slug: str) -> list[str]:
 
 
 def measure(
-    layout: Layout, slug: str, jobs: int, say: Say, only: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Run a chapter and return the resolution of each of its badges, by claim."""
+    layout: Layout, slug: str, jobs: int, say: Say, wanted: Callable[[str], bool]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Run a chapter and yield the claims that are wanted, each with its badge's resolution."""
     from dplit import claims
 
     os.chdir(layout.notebooks)
     registry = claims.load_registry(slug)
     kernel = Kernel(chapter_sources(layout, slug))
-    found: dict[str, Any] = {}
     for k in range(len(kernel.cells)):
         before = claims.shown_records()
         if (error := kernel.run(k)) is not None:
             raise BuildError(f"{slug}: code cell {k + 1} failed: {error!r}") from error
         for identifier in shown_claims(before, claims.shown_records()):
             record = claims.shown_records()[identifier]
-            if only and identifier not in only:
+            if not wanted(identifier):
                 continue
             if record["status"] == "not_run":
-                found[identifier] = {"resolution": None, "functions": {}, "fault": "not run"}
+                yield identifier, {"resolution": None, "functions": {}, "fault": "not run"}
                 continue
-            functions = registry[identifier]["functions"]
-            found[identifier] = look(kernel, identifier, functions, k, jobs)
-            say(f"  {identifier:<32} {found[identifier]['resolution'] or 'blind':<10} "
-                f"{found[identifier].get('fault', '')}")  # fmt: skip
-    return found
+            told = look(kernel, identifier, registry[identifier]["functions"], k, jobs)
+            seen = told["resolution"] or "blind"
+            say(f"  {identifier:<32} {seen:<10} {told.get('fault', '')}")
+            yield identifier, told
+
+
+def badges_digest(layout: Layout, slug: str) -> str:
+    """Return one digest of what a chapter's badges see: its code, and what each claim names."""
+    listed = (layout.package / slug / "claims.yml").read_text(encoding="utf-8")
+    named = {entry["id"]: entry["functions"] for entry in yaml.safe_load(listed)}
+    return digest_bytes(json.dumps([archive_digest(layout, slug), named], sort_keys=True).encode())
+
+
+def measured(layout: Layout, slug: str) -> dict[str, Any]:
+    """Return what is known of a chapter's badges, by claim, unless its code has changed since."""
+    told = read_json(layout.results / f"{slug}.badges.json")
+    fresh = told and told["digest"] == badges_digest(layout, slug)
+    return dict(told["claims"]) if told and fresh else {}
 
 
 def resolutions(layout: Layout, slug: str) -> dict[str, str]:
@@ -312,18 +327,15 @@ def resolutions(layout: Layout, slug: str) -> dict[str, str]:
 
     A badge that sees nothing is ``"blind"``; one that could not be measured has no entry.
     """
-    told = read_json(layout.results / f"{slug}.badges.json")
-    if not told or told["parts"] != chapter_parts(layout, slug):
-        return {}
-    claims = {i: one for i, one in told["claims"].items() if "fault" not in one}
-    return {i: one["resolution"] or "blind" for i, one in claims.items()}
+    told = measured(layout, slug)
+    return {i: one["resolution"] or "blind" for i, one in told.items() if "fault" not in one}
 
 
 def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
-    """Measure the badges of one chapter, or of some of its claims; return an exit code.
+    """Measure the badges of one chapter, or of some of its claims again; return an exit code.
 
-    A whole chapter's resolutions are written into ``results/<slug>.badges.json``, with the digests
-    of what they were measured on.
+    Each resolution is written into ``results/<slug>.badges.json`` as soon as it is known, with the
+    digest of what it was measured on: a run that was interrupted goes on where it stopped.
     """
     from dplit import claims
 
@@ -335,11 +347,15 @@ def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     registry = claims.load_registry(slug)
     if unknown := [identifier for identifier in only if identifier not in registry]:
         raise BuildError(f"{', '.join(unknown)}: no such claim of {slug}")
-    found = measure(layout, slug, jobs, say, only)
-    if not only:
-        parts = chapter_parts(layout, slug)
-        write_json(layout.results / f"{slug}.badges.json", {"parts": parts, "claims": found})
-    return report(found, registry, say)
+    digest, known = badges_digest(layout, slug), measured(layout, slug)
+    kept = {} if only else dict(known)
+    found = {}
+    wanted = set(only) if only else registry.keys() - known.keys()
+    for identifier, told in measure(layout, slug, jobs, say, wanted.__contains__):
+        known[identifier] = found[identifier] = told
+        ordered = {i: known[i] for i in registry if i in known}
+        write_json(layout.results / f"{slug}.badges.json", {"digest": digest, "claims": ordered})
+    return report({**kept, **found}, registry, say)
 
 
 def report(found: Mapping[str, Any], registry: Mapping[str, Any], say: Say) -> int:

@@ -11,7 +11,6 @@ import pytest
 
 from scripts import badges
 from scripts.badges import dependencies, read_cell
-from scripts.digest import chapter_parts
 from scripts.files import write_json
 from scripts.layout import Layout
 from tests.build.conftest import Toy, make_toy
@@ -174,7 +173,7 @@ def test_what_was_measured_on_is_written_and_is_no_part_of_it(
     for name in ("DPLIT_DATA", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DPLIT_CACHE", str(measured[0].root / "no_cache"))
-    assert written["parts"] == chapter_parts(layout, "alpha")
+    assert written["digest"] == badges.badges_digest(layout, "alpha")
 
 
 def test_the_build_reads_resolutions_until_the_chapter_changes(
@@ -182,14 +181,28 @@ def test_the_build_reads_resolutions_until_the_chapter_changes(
 ) -> None:
     layout = Layout(tmp_path)
     assert badges.resolutions(layout, "toy") == {}
-    monkeypatch.setattr(badges, "chapter_parts", lambda _layout, _slug: {"a": "1"})
+    monkeypatch.setattr(badges, "badges_digest", lambda _layout, _slug: "1")
     seen: dict[str, Any] = {"a": "5 %", "b": None}
     claims = {key: {"resolution": value, "functions": {}} for key, value in seen.items()}
     claims["c"] = {"resolution": None, "functions": {}, "fault": "not run"}
-    write_json(tmp_path / "results" / "toy.badges.json", {"parts": {"a": "1"}, "claims": claims})
+    write_json(tmp_path / "results" / "toy.badges.json", {"digest": "1", "claims": claims})
     assert badges.resolutions(layout, "toy") == {"a": "5 %", "b": "blind"}
-    monkeypatch.setattr(badges, "chapter_parts", lambda _layout, _slug: {"a": "2"})
+    monkeypatch.setattr(badges, "badges_digest", lambda _layout, _slug: "2")
     assert badges.resolutions(layout, "toy") == {}
+
+
+def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
+    measured: tuple[Toy, str], written: dict[str, Any]
+) -> None:
+    toy = measured[0]
+    path = toy.path("results/alpha.badges.json")
+    claims = dict(written["claims"])
+    del claims["alp-coarse"]
+    write_json(path, {**written, "claims": claims})
+    done = toy.run("badges", "alpha")
+    told = [line.split()[0] for line in done.stdout.split("\n") if line.endswith(("%  ", "2   "))]
+    assert told == ["alp-coarse"], done.stdout + done.stderr
+    assert json.loads(path.read_text()) == written
 
 
 def test_blind_badges_are_named_and_counted(measured: tuple[Toy, str]) -> None:
