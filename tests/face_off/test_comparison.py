@@ -61,9 +61,11 @@ def test_a_score_is_that_of_the_estimator_on_held_out_records(regression: Compar
 def test_hindsight_is_at_least_as_good_as_the_default_on_its_own_splits(
     regression: Comparison,
 ) -> None:
-    for name in regression.private:
+    for found in applicable("regression"):
+        name, tried = found.name, [{}, *found.settings(small("regression"))]
         best = regression.of(f"{name}, best")
         assert best.shape == (2, 2)
+        assert all(setting in tried for setting in regression.chosen[name])
         assert np.all(best.mean(axis=0) >= regression.of(name)[:2].mean(axis=0))
 
 
@@ -131,7 +133,7 @@ def test_a_winner_is_the_best_mean_and_must_beat_the_trivial_prediction() -> Non
         "two": np.array([[0.4, 0.005, 0.1]]) + wave * [1, 1, 20],
         "free": np.ones((3, 3)),
     }
-    result = Comparison(values, (1.0, 2.0, 3.0), ("one", "two"), {})
+    result = Comparison(values, (1.0, 2.0, 3.0), ("one", "two"), {}, {})
     assert result.winner(0) == ("one", pytest.approx(0.5))
     assert result.winner(1) == (None, pytest.approx(0.01))
     only = Comparison(values, (1.0, 2.0, 3.0), ("two",), {})

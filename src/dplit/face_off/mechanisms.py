@@ -50,7 +50,8 @@ class Mechanism:
     relations : tuple of str
         Neighbouring relations that it can guarantee.
     told : tuple of str
-        Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box``, ``delta``.
+        Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box``, ``delta``;
+        ``noise`` where its noise is Gaussian as soon as a delta is allowed.
     grid : mapping
         Settings to choose from in hindsight, which is not private; lengths in units of the rows.
     """
@@ -74,7 +75,7 @@ class Mechanism:
         problem : Problem
             Only what is public about it is used.
         epsilon, delta : float
-            Budget. Mechanisms with pure noise spend epsilon alone, unless ``noise="gaussian"``.
+            Budget; with ``noise="laplace"`` and the like among the settings, epsilon alone.
         neighboring : {"replace_one", "add_remove"}, default="replace_one"
             A ``ValueError`` says which relations the mechanism can guarantee.
         random_state : int, Generator, RandomState or None, default=None
@@ -90,7 +91,9 @@ class Mechanism:
             facts["data_norm"] = problem.data_norm
         if "box" in self.told:
             facts["bounds"] = problem.box
-        if "delta" in self.told or settings.get("noise") == "gaussian":
+        if "noise" in self.told and "noise" not in settings and delta > 0:
+            facts["noise"] = "gaussian"
+        if "delta" in self.told or {**facts, **settings}.get("noise") == "gaussian":
             facts["delta"] = delta
         if stated := sorted(facts.keys() & settings.keys()):
             raise ValueError(f"settings must leave {', '.join(stated)} to what is stated elsewhere")
@@ -161,11 +164,11 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "compressive_kmeans", "clustering", CompressiveKMeans, ("cluster_centers_",), _BOTH,
-        ("box",), {"noise": ("polydisc", "gaussian"), "gamma": (None, 2.0), "n_restarts": (1,)},
+        ("box", "noise"), {"gamma": (None, 0.5, 2.0), "n_restarts": (1,)},
     ),
     Mechanism(
-        "lloyd", "clustering", PrivateLloyd, ("cluster_centers_",), _BOTH, ("box",),
-        {"noise": ("laplace", "gaussian"), "n_iter": (1, 3, 10)},
+        "lloyd", "clustering", PrivateLloyd, ("cluster_centers_",), _BOTH, ("box", "noise"),
+        {"n_iter": (1, 3, 10)},
     ),
     Mechanism(
         "noisy_moments", "components", PrivatePCA, ("components_",), _BOTH,
@@ -173,7 +176,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "compressive_pca", "components", CompressivePCA, ("components_",), _BOTH,
-        ("data_norm",), {"noise": ("laplace", "gaussian")},
+        ("data_norm", "noise"),
     ),
 )  # fmt: skip
 

@@ -32,6 +32,7 @@ class Comparison(Runs):
     epsilons: tuple[float, ...]
     private: tuple[str, ...]
     warned: dict[str, Array]
+    chosen: dict[str, list[dict[str, Any]]]  # settings of "<name>, best" at each epsilon
 
     def winner(self, index: int, *, least: float = 0.02) -> tuple[str | None, float]:
         """Return the best default at one epsilon, and its mean score.
@@ -119,12 +120,15 @@ def compare(
     whole = {key: np.array([s[key] for s, _ in trials if key in s]) for key in keys}
     private = tuple(found.name for found in chosen)
     values = {method: whole[method, 0] for method, index in keys if index == 0}
-    for method in private if hindsight else ():
-        tried = np.array([whole[key][:hindsight] for key in keys if key[0] == method])
+    settings: dict[str, list[dict[str, Any]]] = {}
+    for found in chosen if hindsight else ():
+        tried = np.array([whole[key][:hindsight] for key in keys if key[0] == found.name])
         best = tried.mean(axis=1).argmax(axis=0)  # of the means: one setting for all splits
-        values[f"{method}, best"] = np.moveaxis(tried, 0, 2)[:, np.arange(len(budgets)), best]
+        values[f"{found.name}, best"] = np.moveaxis(tried, 0, 2)[:, np.arange(len(budgets)), best]
+        known = [{}, *found.settings(problem)]
+        settings[found.name] = [known[index] for index in best]
     warned = {m: np.array([w[m] for _, w in trials]).mean(axis=0) for m in private}
-    return Comparison(values, budgets, private, warned)
+    return Comparison(values, budgets, private, warned, settings)
 
 
 def fit_costs(
