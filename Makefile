@@ -17,7 +17,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help environment book test again lab data chapter paper bench claims badges mutate lint sync clean
+.PHONY: help environment book test again lab data chapter paper bench claims badges mutate lint pdf sync clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
@@ -63,6 +63,9 @@ mutate: environment ## break every claimed function: its tests must fail
 
 lint: environment ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --strict src
+
+pdf: book ## print the book into _build/pdf/dplit.pdf (chromium)
+	@$(RUN) pdf
 
 sync: environment ## write every notebooks/*.ipynb from its .md
 	@$(RUN) sync

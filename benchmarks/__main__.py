@@ -8,8 +8,12 @@ measured in turn in one run, so that what slows the machine slows both.
 from __future__ import annotations
 
 import argparse
+import datetime
 import importlib
 import json
+import os
+import platform
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -60,11 +64,26 @@ def table(rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join(line.rstrip() for line in padded)
 
 
+def machine() -> str:
+    """Return what was measured on: processor, cores, system, Python and NumPy."""
+    import numpy as np
+
+    about = Path("/proc/cpuinfo")
+    models = re.findall(r"model name\s*: (.*)", about.read_text()) if about.exists() else []
+    parts = [models[0] if models else platform.machine(), f"{os.cpu_count()} cores"]
+    parts += [platform.system(), f"Python {platform.python_version()}", f"NumPy {np.__version__}"]
+    return ", ".join(parts)
+
+
 def main() -> int:
     """Run the benchmarks and return 1 if a ratio misses its target."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("only", nargs="*", help="words that a module's name must hold")
-    parser.add_argument("--json", type=Path, help="also write the results to this file")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        help="also write the results to this file; the book shows results/benchmarks.json",
+    )
     arguments = parser.parse_args()
     results: list[dict[str, Any]] = []
     for name in modules(arguments.only):
@@ -73,7 +92,8 @@ def main() -> int:
     rows = [row(result) for result in results]
     print(table(rows))
     if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        told = {"date": datetime.date.today().isoformat(), "machine": machine(), "rows": results}
+        arguments.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     return 1 if any(line[-1] == "MISSED" for line in rows) else 0
 
 

@@ -54,6 +54,7 @@ def record_parts(layout: Layout) -> dict[str, str]:
     files += (layout.root / "scripts").glob("*")
     files += layout.chapters.glob("*.ipynb")
     files += (layout.state / f"{slug}.json" for slug in layout.slugs())
+    files.append(layout.results / "benchmarks.json")
     parts = digest_files((f for f in files if f.is_file()), layout.root)
     parts["strict"] = str(claims.is_strict())
     return parts

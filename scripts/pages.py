@@ -14,7 +14,7 @@ from typing import Any
 
 from scripts.chapters import load_state
 from scripts.claims import Record
-from scripts.files import write_text
+from scripts.files import read_json, write_text
 from scripts.layout import Layout
 from scripts.marks import MarkedTest, marked_tests
 from scripts.normalise import function_links, typeset
@@ -289,8 +289,31 @@ def times_page(layout: Layout) -> str:
             "|---|---:|---:|",
             *rows,
             "",
+            *_benchmarks(layout),
         ]
     )
+
+
+def _benchmarks(layout: Layout) -> list[str]:
+    """Return the archived benchmarks as lines of a page; none if there is no archive."""
+    told = read_json(layout.results / "benchmarks.json")
+    if not told:
+        return []
+    rows = [
+        f"| {row['name']} | {row['ours']} | {row['peer']} | {row['ours_seconds']:.3g} "
+        f"| {row['peer_seconds']:.3g} | {row['ratio']:.3g} |"
+        for row in told["rows"]
+    ]
+    return [
+        "## Benchmarks\n",
+        f"`make bench`, archived on {told['date']} ({told['machine']}). Seconds of the package and",
+        "of a peer, measured in turn in one run; the ratio says how many times faster the package",
+        "is.\n",
+        "| comparison | ours | peer | ours, s | peer, s | ratio |",
+        "|---|---|---|---:|---:|---:|",
+        *rows,
+        "",
+    ]
 
 
 #: Verdicts in groups, as the front page counts them.
