@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from scripts.downloads import write_downloads
 from scripts.execute import environment
 from scripts.files import (
     BuildError,
@@ -41,7 +42,8 @@ def inputs(layout: Layout) -> dict[str, str]:
     files += [p for p in layout.book.rglob("*") if p.is_file() and not _hidden(p, layout.book)]
     files += layout.package.rglob("*.py")
     files += layout.notebooks.glob("*.ipynb")
-    files.append(layout.root / "scripts" / "render.py")
+    files += [layout.root / "scripts" / name for name in ("render.py", "downloads.py")]
+    files += [layout.root / name for name in ("pyproject.toml", "README.md")]
     return {**digest_files(files, layout.root), "commit": commit(layout)}
 
 
@@ -137,6 +139,7 @@ def render(layout: Layout, say: Callable[[str], None]) -> bool:
         shown = "\n  ".join(line.replace(str(layout.root) + "/", "") for line in told[:20])
         raise BuildError(f"the site has faults ({kept}; all of it: {layout.name(log)}):\n  {shown}")
     write_bundle(site, (site / "book" / "chapters").glob("*.html"))
+    write_downloads(layout, site)
     memory.unlink(missing_ok=True)
     swap_folder(site, layout.html)
     shutil.rmtree(stage, ignore_errors=True)

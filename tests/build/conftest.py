@@ -173,7 +173,8 @@ def make_toy(root: Path) -> Toy:
     no_cache = shutil.ignore_patterns("__pycache__", "*.egg-info", *chapters)
     for folder in ("scripts", "src", "book/_assets"):
         shutil.copytree(ROOT / folder, root / folder, ignore=no_cache)
-    for name in ("_config.yml", "requirements.txt", "pyproject.toml", "book/references.bib"):
+    copied = ("_config.yml", "requirements.txt", "pyproject.toml", "book/references.bib")
+    for name in (*copied, "README.md", "LICENSE", "LICENSE-text"):
         _write(root / name, (ROOT / name).read_text(encoding="utf-8"))
     _write(root / "_toc.yml", TOC)
     _write(root / "book" / "intro.md", "# Toy book\n")

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from scripts.downloads import build_wheel, write_downloads
+from scripts.layout import Layout
+
 pytestmark = pytest.mark.build
 
 USE = """
@@ -23,22 +26,43 @@ assert claims.load_schema()["type"] == "object"
 print(len(claims.load_registry()), dplit.__version__)
 """
 
+RUN = """
+import json, socket
+def cut(*arguments):
+    raise OSError("a chapter asked the network")
+socket.socket.connect = socket.getaddrinfo = cut
+from IPython.core.interactiveshell import InteractiveShell
+import dplit
+from dplit import claims
+assert dplit.__file__.startswith(__import__("sys").prefix)
+shell = InteractiveShell.instance()
+shell.history_manager.enabled = False
+for cell in json.load(open("audits.ipynb"))["cells"]:
+    if cell["cell_type"] == "code":
+        with __import__("contextlib").redirect_stdout(__import__("io").StringIO()):
+            shell.run_cell("".join(cell["source"]), store_history=True).raise_error()
+print(*(record["status"] for record in claims.shown_records().values()))
+"""
+
 
 @pytest.fixture(scope="module")
 def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built without network from a copy of what the package is made from."""
-    import shutil
+    return build_wheel(Layout(root), tmp_path_factory.mktemp("wheel"))
 
-    copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    left_out = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    shutil.copytree(root / "src", copy / "src", ignore=left_out)
-    for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-text"):
-        shutil.copy(root / name, copy / name)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
-    options = ["--no-build-isolation", "--wheel-dir", str(out), "."]
-    subprocess.run([*command, *options], cwd=copy, check=True)
-    (path,) = out.glob("*.whl")
-    return path
+
+def borrowing(place: Path, wheel: Path) -> Path:
+    """Return Python in an environment whose dependencies are this one's; the package is not."""
+    venv.create(place, with_pip=False)
+    (packages,) = (place / "lib").glob("python*/site-packages")
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*install, "--target", str(packages), str(wheel)], check=True)
+    (packages / "borrowed.pth").write_text("\n".join(site.getsitepackages()) + "\n")
+    return place / "bin" / "python"
+
+
+def test_a_wheel_has_the_same_bytes_each_time(wheel: Path, root: Path, tmp_path: Path) -> None:
+    assert build_wheel(Layout(root), tmp_path).read_bytes() == wheel.read_bytes()
 
 
 def test_wheel_holds_code_types_registries_and_licences(wheel: Path, root: Path) -> None:
@@ -51,15 +75,28 @@ def test_wheel_holds_code_types_registries_and_licences(wheel: Path, root: Path)
 
 
 def test_installed_wheel_works_away_from_the_repository(wheel: Path, tmp_path: Path) -> None:
-    """The dependencies are borrowed from this environment, the package is not."""
-    venv.create(tmp_path / "v", with_pip=False)
-    python = tmp_path / "v" / "bin" / "python"
-    (packages,) = (tmp_path / "v" / "lib").glob("python*/site-packages")
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*install, "--target", str(packages), str(wheel)], check=True)
-    (packages / "borrowed.pth").write_text("\n".join(site.getsitepackages()) + "\n")
+    python = borrowing(tmp_path / "v", wheel)
     done = subprocess.run(
         [str(python), "-c", USE], cwd=tmp_path, env={}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[0]) > 0
+
+
+def test_a_chapter_runs_from_its_download(root: Path, tmp_path: Path) -> None:
+    """Unzipped, its wheel installed, no checkout near, no network: every claim has passed."""
+    write_downloads(Layout(root), tmp_path)
+    archives = sorted((tmp_path / "_downloads").glob("*.zip"))
+    assert [path.stem for path in archives] == sorted(Layout(root).slugs())
+    zipfile.ZipFile(tmp_path / "_downloads" / "audits.zip").extractall(tmp_path)
+    folder = tmp_path / "dplit-audits"
+    (wheel,) = folder.glob("*.whl")
+    assert wheel.name in (folder / "README.txt").read_text()
+    python = borrowing(tmp_path / "v", wheel)
+    (folder / "run.py").write_text(RUN)
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [str(python), "run.py"], cwd=folder, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["passed"] * 4
