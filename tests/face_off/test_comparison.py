@@ -136,7 +136,7 @@ def test_a_winner_is_the_best_mean_and_must_beat_the_trivial_prediction() -> Non
     result = Comparison(values, (1.0, 2.0, 3.0), ("one", "two"), {}, {})
     assert result.winner(0) == ("one", pytest.approx(0.5))
     assert result.winner(1) == (None, pytest.approx(0.01))
-    only = Comparison(values, (1.0, 2.0, 3.0), ("two",), {})
+    only = Comparison(values, (1.0, 2.0, 3.0), ("two",), {}, {})
     assert only.winner(2) == (None, pytest.approx(0.1))  # two standard errors of 0.12
 
 
