@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplit.accounting.finite import (
-    Database,
+    _Database,
     are_neighbours,
     by_value,
     compose_budgets,
@@ -35,7 +35,7 @@ laws = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4).map(
 )
 
 
-def _by_permutations(x: Database, y: Database, neighboring: str) -> bool:
+def _by_permutations(x: _Database, y: _Database, neighboring: str) -> bool:
     """Definitions 9 and 10 literally: permute both, compare all but the last record."""
     if neighboring == "add_remove":
         long, short = (x, y) if len(x) > len(y) else (y, x)
@@ -146,7 +146,7 @@ def test_sequential_composition_is_attained() -> None:
 def test_shared_randomness_breaks_composition() -> None:
     """A bit hidden by a fair coin, and the coin: each alone tells nothing, together everything."""
 
-    def together(data: Database) -> np.ndarray:
+    def together(data: _Database) -> np.ndarray:
         law = np.zeros((2, 2))
         for coin in (0, 1):
             law[len(data) ^ coin, coin] += 0.5
@@ -176,7 +176,7 @@ def test_parallel_composition_by_value() -> None:
 def test_bounded_mechanisms_give_nothing_by_value() -> None:
     """The exact count is 0-private when a record is replaced; counts of two parts are not."""
 
-    def exact(data: Database) -> np.ndarray:
+    def exact(data: _Database) -> np.ndarray:
         return np.eye(4)[len(data)]
 
     assert worst_epsilon(exact, SETS, neighboring="replace_one") == 0.0
