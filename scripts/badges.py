@@ -351,7 +351,7 @@ def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     kept = {} if only else dict(known)
     found = {}
     wanted = set(only) if only else registry.keys() - known.keys()
-    for identifier, told in measure(layout, slug, jobs, say, wanted.__contains__):
+    for identifier, told in measure(layout, slug, jobs, say, wanted.__contains__) if wanted else ():
         known[identifier] = found[identifier] = told
         ordered = {i: known[i] for i in registry if i in known}
         write_json(layout.results / f"{slug}.badges.json", {"digest": digest, "claims": ordered})

@@ -92,7 +92,7 @@ UNCHECKED = {
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    for module in (mechanisms, accounting, audit, features, baselines):
+    for module in MODULES:
         for name in module.__all__:
             if inspect.isfunction(getattr(module, name)):
                 yield name, getattr(module, name)
