@@ -36,8 +36,8 @@ RESOLUTIONS = {
 KINDS = tuple(kind for kinds in RESOLUTIONS.values() for kind in kinds)
 #: What is said of a badge that is red before anything is broken.
 RED = "red unbroken"
-#: Seconds that one fork may take beyond five times its sound run.
-PATIENCE = 60.0
+#: Seconds that one fork may take beyond four times its sound run.
+PATIENCE = 15.0
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,15 @@ def _forgive() -> set[str]:
     return failed
 
 
+def _without_threads() -> None:
+    """Leave no thread for a fork to wait for in vain: those of Dask and of the pictures' writer."""
+    import dask
+    import vl_convert
+
+    dask.config.set(scheduler="synchronous")
+    vl_convert.vegalite_to_svg = lambda text: "<svg/>"
+
+
 def _forget(names: dict[str, Any]) -> None:
     """Empty the caches of the package's functions: what they remember was computed unbroken."""
     kept = ("dplit.claims", "dplit.datasets")
@@ -241,7 +250,7 @@ def look(
     if sound["red"] or sound["stopped"]:
         why = sound["stopped"] or "a check fails"
         return {"resolution": None, "functions": {}, "fault": f"{RED}: {why}"}
-    limit = PATIENCE + 5 * sound["seconds"]
+    limit = PATIENCE + 4 * sound["seconds"]
     functions_seen: dict[str, str | None] = {}
     blind_to: dict[str, str] = {}
     for target, function in aims.items():
@@ -289,6 +298,7 @@ def measure(
     from dplit import claims
 
     os.chdir(layout.notebooks)
+    _without_threads()
     registry = claims.load_registry(slug)
     kernel = Kernel(chapter_sources(layout, slug))
     for k in range(len(kernel.cells)):
