@@ -23,6 +23,7 @@ from scripts.digest import archive_digest
 from scripts.files import BuildError, digest_bytes, read_json, write_json
 from scripts.layout import Layout
 from scripts.mutants import Tally, modules, plant, targets, watch, wrap
+from scripts.reach import Reach
 
 Say = Callable[[str], None]
 
@@ -321,7 +322,11 @@ def measure(
 def badges_digest(layout: Layout, slug: str) -> str:
     """Return one digest of what a chapter's badges see: its code, and what each claim names."""
     listed = (layout.package / slug / "claims.yml").read_text(encoding="utf-8")
-    named = {entry["id"]: entry["functions"] for entry in yaml.safe_load(listed)}
+    reach = Reach(layout.package)
+    named = {
+        entry["id"]: sorted(reach.digests([], entry["functions"]).values())
+        for entry in yaml.safe_load(listed)
+    }
     return digest_bytes(json.dumps([archive_digest(layout, slug), named], sort_keys=True).encode())
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from scripts.files import BuildError, digest_bytes, digest_file, digest_files, read_json
 from scripts.layout import Layout
+from scripts.reach import Reach, module_file, plain
 
 
 def notebook_code(path: Path) -> list[str]:
@@ -58,18 +61,6 @@ def imported_names(source: str, module: str = "", is_package: bool = False) -> I
                 base = ".".join([*parts[:keep], *([base] if base else [])])
             yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
-
-
-def module_file(name: str, package: Path) -> Path | None:
-    """Return the file of a module of the package, or None if the name is not a module of it."""
-    first, *rest = name.split(".")
-    if first != package.name:
-        return None
-    place = package.joinpath(*rest)
-    for candidate in (place / "__init__.py", place.with_suffix(".py")):
-        if candidate.is_file():
-            return candidate
-    return None
 
 
 def imported_files(sources: Iterable[str], package: Path) -> set[Path]:
@@ -176,64 +167,36 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     return parts
 
 
-class _Plain(ast.NodeTransformer):
-    """Code without what changes no number: docstrings, order of imports, privacy of names."""
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        self.generic_visit(node)
-        for field in ("id", "attr", "name", "arg", "module", "asname"):
-            text = getattr(node, field, None)
-            if isinstance(text, str) and not text.startswith("__"):
-                setattr(node, field, ".".join(part.lstrip("_") for part in text.split(".")))
-        if isinstance(node, (ast.Global, ast.Nonlocal)):
-            node.names = [name.lstrip("_") for name in node.names]
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            node.names.sort(key=ast.dump)
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
-            body = [line for line in node.body if not _says_only(line)]
-            imports = [x for x in body if isinstance(x, (ast.Import, ast.ImportFrom))]
-            node.body = sorted(imports, key=ast.dump) + [x for x in body if x not in imports]
-        return node
+def _locked(layout: Layout) -> list[str]:
+    """Return the locked versions of packages, without those that only test and check."""
+    extras = tomllib.loads((layout.root / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = extras["project"]["optional-dependencies"]
+    used = {_package(x) for name in extras.keys() - {"test", "dev"} for x in extras[name]}
+    idle = {_package(x) for name in ("test", "dev") for x in extras[name]} - used
+    text = (layout.root / "requirements.txt").read_text(encoding="utf-8")
+    pins = re.findall(r"^[a-z0-9][^\s]*==[^\\\n]*", text, re.MULTILINE)
+    return [pin.strip() for pin in pins if _package(pin) not in idle]
 
 
-def _says_only(line: ast.stmt) -> bool:
-    """Whether a statement is a docstring or the list of a module's public names."""
-    if isinstance(line, ast.Expr):
-        return isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
-    names = line.targets if isinstance(line, ast.Assign) else []
-    return any(isinstance(name, ast.Name) and name.id == "__all__" for name in names)
-
-
-def plain_code(source: str) -> str:
-    """Return what Python computes from a source: comments, layout and docstrings are gone, and a
-    name that becomes private stays what it was.
-
-    Examples
-    --------
-    >>> plain_code("def f(x):  # twice\\n    return 2 * x") == plain_code("def _f(x): return 2*x")
-    True
-    """
-    return ast.dump(_Plain().visit(ast.parse(source)))
+def _package(requirement: str) -> str:
+    return re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0].lower().replace("_", "-")
 
 
 def archive_digest(layout: Layout, slug: str) -> str:
-    """Return one digest of everything that a chapter's run at the paper's scale depends on.
+    """Return one digest of everything that a chapter's run at the paper's scale computes with.
 
-    As a chapter, but of code only what is computed (:func:`plain_code`): such a run takes minutes,
-    and prose does not change its numbers. What is in ``results/`` and in the chapters' lists of
-    claims (what is *said* of the numbers, checked by every build) is no part of it.
+    Such a run takes minutes, so prose, docstrings, what is *said* of the numbers (``results/``,
+    lists of claims), code that the chapter never reaches, and the file in which a definition
+    stands are no part of it: of code only what :class:`scripts.reach.Reach` finds.
     """
-    notebook = layout.notebooks / f"{slug}.ipynb"
-    parts = {}
-    for name, digest in chapter_parts(layout, slug).items():
-        if name.endswith(".py"):
-            code = plain_code((layout.root / name).read_text(encoding="utf-8"))
-            parts[name] = digest_bytes(code.encode())
-        elif not name.startswith("results/") and not name.endswith("claims.yml"):
-            parts[name] = digest
-    cells = "\n\n".join(plain_code(source) for source in notebook_code(notebook))
-    parts[layout.name(notebook)] = digest_bytes(cells.encode())
-    return digest_bytes(json.dumps(parts, sort_keys=True).encode())
+    parts = chapter_parts(layout, slug)
+    kept = {name: value for name, value in parts.items() if name.endswith("targets.yml")}
+    kept |= {name: value for name, value in parts.items() if name.startswith(("data ", "python"))}
+    run = ast.parse((layout.root / "scripts/execute.py").read_text(encoding="utf-8"))
+    cells = notebook_code(layout.notebooks / f"{slug}.ipynb")
+    code = sorted(Reach(layout.package).digests(cells).values())
+    everything = [kept, _locked(layout), plain(run.body), code]
+    return digest_bytes(json.dumps(everything, sort_keys=True).encode())
 
 
 def archive_is_stale(layout: Layout, slug: str) -> bool:

@@ -1,0 +1,291 @@
+"""What some code computes: the definitions of the package that it reaches, wherever they stand."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from scripts.files import digest_bytes
+
+#: Fields of a syntax tree that hold names.
+_NAMES = ("id", "attr", "name", "arg")
+_IMPORTS = (ast.Import, ast.ImportFrom)
+
+
+def _says_only(line: ast.stmt) -> bool:
+    """Whether a statement is a docstring or the list of a module's public names."""
+    if isinstance(line, ast.Expr):
+        return isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
+    names = line.targets if isinstance(line, ast.Assign) else []
+    return any(isinstance(name, ast.Name) and name.id == "__all__" for name in names)
+
+
+def _public(name: str) -> str:
+    """Return a name, perhaps with attributes, without what makes its parts private."""
+    return ".".join(p if p.startswith("__") else p.lstrip("_") for p in name.split("."))
+
+
+def plain(node: object) -> str:
+    """Return what Python computes from a syntax tree, as one line.
+
+    Comments, layout, docstrings and imports are gone, and a name that becomes private stays what
+    it was. What imported names stand for, :class:`Reach` says beside it.
+
+    Examples
+    --------
+    >>> plain(ast.parse("def f(x):  # twice\\n    return 2 * x")) == plain(
+    ...     ast.parse("def _f(x): 'Double.'; return 2*x"))
+    True
+    """
+    if isinstance(node, list):
+        kept = [x for x in node if not isinstance(x, _IMPORTS) and not _says_only(x)]
+        return f"[{', '.join(map(plain, kept))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    parts = []
+    for name, value in ast.iter_fields(node):
+        if name == "ctx":
+            continue
+        if isinstance(value, str) and name in _NAMES:
+            value = _public(value)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            value = [_public(x) for x in node.names]
+        parts.append(f"{name}={plain(value)}")
+    return f"{type(node).__name__}({', '.join(parts)})"
+
+
+def module_file(name: str, package: Path) -> Path | None:
+    """Return the file of a module of the package, or None if the name is not a module of it."""
+    first, *rest = name.split(".")
+    if first != package.name:
+        return None
+    place = package.joinpath(*rest)
+    for candidate in (place / "__init__.py", place.with_suffix(".py")):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a name stands for: a definition of a module, a whole module, or something outside."""
+
+    module: str
+    name: str = ""
+    outside: bool = False
+
+
+class _Uses(ast.NodeVisitor):
+    """The names that some code uses, each with the attributes that it asks of it."""
+
+    def __init__(self) -> None:
+        self.chains: set[tuple[str, ...]] = set()
+
+    def visit_Name(self, node: ast.Name) -> None:
+        self.chains.add((node.id,))
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        names, value = [node.attr], node.value
+        while isinstance(value, ast.Attribute):
+            names.append(value.attr)
+            value = value.value
+        if isinstance(value, ast.Name):
+            self.chains.add((value.id, *names[::-1]))
+        else:
+            self.visit(value)
+
+
+@dataclass
+class _Lines:
+    """Statements that belong together: all that bind one name, or all that only run."""
+
+    lines: list[ast.stmt]
+    module: str
+    is_package: bool
+
+    @cached_property
+    def uses(self) -> tuple[set[tuple[str, ...]], dict[str, tuple[str, str]]]:
+        """Names that are used, with their attributes, and what is imported on the spot."""
+        visitor = _Uses()
+        for line in self.lines:
+            visitor.visit(line)
+        return visitor.chains, _imports(self.lines, self.module, self.is_package)
+
+    @cached_property
+    def code(self) -> str:
+        return digest_bytes(plain(self.lines).encode())
+
+
+class _Module:
+    """A module's statements by the names that they bind, and those that bind none."""
+
+    def __init__(self, body: Iterable[ast.stmt], name: str, is_package: bool) -> None:
+        self.imports: dict[str, tuple[str, str]] = {}
+        self.bindings: dict[str, _Lines] = {}
+        self.running = _Lines([], name, is_package)
+        for line in body:
+            if _says_only(line):
+                continue
+            if not isinstance(line, (ast.FunctionDef, ast.ClassDef)):
+                self.imports |= _imports([line], name, is_package)
+            names = set(_bound(line))
+            for bound in names:
+                self.bindings.setdefault(bound, _Lines([], name, is_package)).lines.append(line)
+            if not names and not isinstance(line, (ast.Import, ast.ImportFrom)):
+                self.running.lines.append(line)
+
+
+def _bound(line: ast.stmt) -> Iterator[str]:
+    if isinstance(line, (ast.FunctionDef, ast.ClassDef)):
+        yield line.name
+        return
+    for node in ast.walk(line):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+
+
+def _imports(
+    lines: Iterable[ast.stmt], module: str, is_package: bool
+) -> dict[str, tuple[str, str]]:
+    """Return for each name that is imported the module and the name there, "" for the module."""
+    found = {}
+    for node in (node for line in lines for node in ast.walk(line)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                name = alias.asname or alias.name.partition(".")[0]
+                found[name] = (alias.name if alias.asname else name, "")
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = module.split(".")
+                kept = parts[: len(parts) - node.level + is_package]
+                base = ".".join([*kept, *([base] if base else [])])
+            found |= {a.asname or a.name: (base, a.name) for a in node.names}
+    return found
+
+
+class Reach:
+    """Follows names from some code through a package.
+
+    Parameters
+    ----------
+    package : Path
+        The package's folder; its name is the package's name.
+    """
+
+    def __init__(self, package: Path) -> None:
+        self.package = package
+        self._modules: dict[str, _Module] = {}
+
+    def digests(self, sources: Iterable[str], names: Iterable[str] = ()) -> dict[str, str]:
+        """Return a digest of some code, and of every definition of the package that it reaches.
+
+        A definition's digest is that of its plain code (:func:`plain`) and of what the names
+        in it stand for. Where a definition stands, what else stands there and by which way it is
+        imported is no part of it: moving code changes no digest.
+
+        Parameters
+        ----------
+        sources : iterable of str
+            Python code that runs as it stands, for example a notebook's cells.
+        names : iterable of str
+            Dotted names of more functions and classes.
+
+        Returns
+        -------
+        dict of str to str
+            Digests by dotted name; that of the code is called "code".
+        """
+        body = [line for source in sources for line in ast.parse(source).body]
+        self._modules[""] = _Module(body, "", False)
+        code = _Lines([x for x in body if not _says_only(x)], "", False)
+        found = {"code": self._digest(code)}
+        waiting = list(self._uses(code).values())
+        waiting += [
+            self._follow(self._resolve("", part), rest) for part, rest in map(_split, names)
+        ]
+        seen: set[_Found] = set()
+        while waiting:
+            use = waiting.pop()
+            if use is None or use.outside or use in seen or not use.module:
+                continue
+            seen.add(use)
+            module = self._module(use.module)
+            if not use.name:  # a module as a whole
+                waiting += [
+                    self._resolve(use.module, n) for n in {*module.bindings, *module.imports}
+                ]
+            parts = {use.name: module.bindings.get(use.name), "": module.running}
+            for name, part in parts.items():
+                if part is not None and part.lines:
+                    found[f"{use.module}.{name}"] = self._digest(part)
+                    waiting += self._uses(part).values()
+        return found
+
+    def _module(self, name: str) -> _Module:
+        if name not in self._modules:
+            path = module_file(name, self.package)
+            body: list[ast.stmt] = []
+            for file in (path, path and path.with_suffix(".pyi")):  # a stub says what is lazy
+                if file is not None and file.is_file():
+                    lines = ast.parse(file.read_text(encoding="utf-8")).body
+                    stub = file.suffix == ".pyi"
+                    body += [x for x in lines if not stub or isinstance(x, ast.ImportFrom)]
+            self._modules[name] = _Module(body, name, path is not None and path.stem == "__init__")
+        return self._modules[name]
+
+    def _resolve(self, module: str, name: str) -> _Found | None:
+        """Return what a name of a module stands for; None for a builtin or a local name."""
+        held = self._module(module)
+        if name in held.bindings:
+            return _Found(module, name)
+        if held.imports.get(name, (module, name)) != (module, name):  # else `from . import name`
+            return self._imported(*held.imports[name])
+        inner = f"{module}.{name}" if module else name
+        return _Found(inner) if module_file(inner, self.package) else None
+
+    def _imported(self, base: str, name: str) -> _Found | None:
+        if base.partition(".")[0] != self.package.name:
+            return _Found(base, name, outside=True)
+        return self._resolve(base, name) if name else _Found(base)
+
+    def _follow(self, found: _Found | None, attributes: Iterable[str]) -> _Found | None:
+        """Return what attributes of something stand for, as far as modules go."""
+        for name in attributes:
+            if found is None or found.outside or found.name:
+                break
+            found = self._resolve(found.module, name)
+        return found
+
+    def _uses(self, part: _Lines) -> dict[str, _Found | None]:
+        """Return what the names in some statements stand for."""
+        chains, local = part.uses
+        found = {}
+        for first, *rest in chains:
+            own = (
+                self._imported(*local[first])
+                if first in local
+                else self._resolve(part.module, first)
+            )
+            found[".".join([first, *rest])] = self._follow(own, rest)
+        return found
+
+    def _digest(self, part: _Lines) -> str:
+        """Return the digest of statements together with what their names stand for."""
+        links = []
+        for name, use in self._uses(part).items():
+            if use is not None and use.outside:
+                links.append((_public(name), f"{use.module}.{use.name}"))
+            elif use is not None and use.module and use.name:
+                links.append((_public(name), self._module(use.module).bindings[use.name].code))
+        return digest_bytes(repr([part.code, sorted(links)]).encode())
+
+
+def _split(name: str) -> tuple[str, list[str]]:
+    first, *rest = name.split(".")
+    return first, rest
