@@ -12,14 +12,14 @@ import contextlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 from scripts import forks
-from scripts.digest import archive_digest
+from scripts.digest import surroundings
 from scripts.files import BuildError, digest_bytes, read_json, write_json
 from scripts.layout import Layout
 from scripts.mutants import Tally, modules, plant, targets, watch, wrap
@@ -75,29 +75,30 @@ def _root(node: ast.AST) -> set[str]:
     return {node.id} if isinstance(node, ast.Name) else set()
 
 
-def dependencies(
-    cells: Sequence[Cell], at: int, fixed: frozenset[str], mutable: Callable[[str], bool]
-) -> list[int]:
+def fixed(cells: Sequence[Cell]) -> frozenset[str]:
+    """Return the names that are never made again: the run's parameters, and what checks them."""
+    return cells[0].sets | cells[1].sets - {"np", "claim"}
+
+
+def dependencies(cells: Sequence[Cell], at: int, mutable: Container[str]) -> list[int]:
     """Return the cells that cell ``at`` depends on by names, and itself, in order.
 
     Parameters
     ----------
     cells : sequence of Cell
+        Those of a chapter; the first two take and check its parameters.
     at : int
         Position of the claim's cell.
-    fixed : frozenset of str
-        Names that are never made again: the run's parameters.
-    mutable : callable
-        Whether the object of a name has a state that reading may change, as a generator has.
+    mutable : container of str
+        Names of objects with a state that reading may change, as a generator has.
     """
-    wanted, chosen = set(cells[at].reads) - fixed, [at]
-    for k in range(at - 1, -1, -1):
-        touched = cells[k].sets | {name for name in cells[k].changes if mutable(name)}
-        touched |= {name for name in cells[k].reads if mutable(name)}
-        if touched & wanted:
+    wanted, chosen = set(cells[at].reads) - fixed(cells), [at]
+    for k in range(at - 1, 1, -1):
+        changing = (cells[k].changes | cells[k].reads) & wanted
+        if cells[k].sets & wanted or any(name in mutable for name in changing):
             chosen.append(k)
-            wanted |= cells[k].reads - fixed
-    return chosen[::-1]
+            wanted |= cells[k].reads - fixed(cells)
+    return [k for k in chosen[::-1] if k > 1]
 
 
 class Kernel:
@@ -111,7 +112,6 @@ class Kernel:
         self.shell = InteractiveShell.instance()
         self.shell.display_pub = CapturingDisplayPublisher()
         self.shell.history_manager.enabled = False
-        self.fixed = self.cells[0].sets | self.cells[1].sets - {"np", "claim"}
 
     def run(self, k: int) -> BaseException | None:
         """Run one cell; return its exception, if any."""
@@ -121,15 +121,18 @@ class Kernel:
         error: BaseException | None = ended.error_before_exec or ended.error_in_exec
         return error
 
-    def slice(self, at: int) -> list[int]:
-        """Return what cell ``at`` depends on, given the objects that the names have now."""
+    def mutable(self, at: int) -> set[str]:
+        """Return the names up to cell ``at`` that hold what reading may change, as generators."""
         from numpy.random import Generator
 
-        def mutable(name: str) -> bool:
-            value = self.shell.user_ns.get(name)
-            return isinstance(value, (Generator, list, dict, set)) or hasattr(value, "checks")
+        names = set().union(*(cell.reads | cell.sets for cell in self.cells[: at + 1]))
+        held = {name: self.shell.user_ns.get(name) for name in names}
+        kinds = (Generator, list, dict, set)
+        return {n for n, v in held.items() if isinstance(v, kinds) or hasattr(v, "checks")}
 
-        return [k for k in dependencies(self.cells, at, self.fixed, mutable) if k > 1]
+    def slice(self, at: int) -> list[int]:
+        """Return what cell ``at`` depends on, given the objects that the names have now."""
+        return dependencies(self.cells, at, self.mutable(at))
 
 
 def _forgive() -> set[str]:
@@ -301,7 +304,8 @@ def measure(
     os.chdir(layout.notebooks)
     _without_threads()
     registry = claims.load_registry(slug)
-    kernel = Kernel(chapter_sources(layout, slug))
+    bases = Bases(layout, slug)
+    kernel = Kernel(bases.sources)
     for k in range(len(kernel.cells)):
         before = claims.shown_records()
         if (error := kernel.run(k)) is not None:
@@ -310,31 +314,62 @@ def measure(
             record = claims.shown_records()[identifier]
             if not wanted(identifier):
                 continue
+            names = bases.names(k, kernel.mutable(k))
+            base = {"digest": bases.digest(identifier, names), "mutable": names}
             if record["status"] == "not_run":
-                yield identifier, {"resolution": None, "functions": {}, "fault": "not run"}
+                yield identifier, {"resolution": None, "functions": {}, "fault": "not run", **base}
                 continue
-            told = look(kernel, identifier, registry[identifier]["functions"], k, jobs)
+            told = look(kernel, identifier, registry[identifier]["functions"], k, jobs) | base
             seen = told["resolution"] or "blind"
             say(f"  {identifier:<32} {seen:<10} {told.get('fault', '')}")
             yield identifier, told
 
 
-def badges_digest(layout: Layout, slug: str) -> str:
-    """Return one digest of what a chapter's badges see: its code, and what each claim names."""
-    listed = (layout.package / slug / "claims.yml").read_text(encoding="utf-8")
-    reach = Reach(layout.package)
-    named = {
-        entry["id"]: sorted(reach.digests([], entry["functions"]).values())
-        for entry in yaml.safe_load(listed)
-    }
-    return digest_bytes(json.dumps([archive_digest(layout, slug), named], sort_keys=True).encode())
+def _cell_of(sources: Sequence[str], claim: str) -> int:
+    """Return the position of the cell that shows a claim: the last that opens it."""
+    naming = [k for k, source in enumerate(sources) if f'"{claim}"' in source]
+    opening = [k for k in naming if f'claim("{claim}")' in sources[k]]
+    return max(opening or naming, default=-1)
+
+
+class Bases:
+    """What the resolutions of a chapter's badges were measured on.
+
+    That is for each badge the cells that its own depends on, the definitions that these and its
+    functions reach, data and versions: a change of one claim makes no other to be measured again.
+    """
+
+    def __init__(self, layout: Layout, slug: str) -> None:
+        self.sources = chapter_sources(layout, slug)
+        self.cells = [read_cell(source) for source in self.sources]
+        self.reach = Reach(layout.package)
+        self.around = surroundings(layout, slug)
+        listed = (layout.package / slug / "claims.yml").read_text(encoding="utf-8")
+        self.functions = {entry["id"]: entry["functions"] for entry in yaml.safe_load(listed)}
+
+    def names(self, at: int, mutable: Container[str]) -> list[str]:
+        """Return which mutable names the cells that cell ``at`` depends on read."""
+        chosen = dependencies(self.cells, at, mutable)
+        return sorted({n for k in chosen for n in self.cells[k].reads if n in mutable})
+
+    def digest(self, claim: str, mutable: Sequence[str]) -> str:
+        """Return one digest of what a claim's resolution is measured on; "" if no cell shows it."""
+        at = _cell_of(self.sources, claim)
+        if at < 2 or claim not in self.functions:
+            return ""
+        chosen = dependencies(self.cells, at, set(mutable))
+        sources = [self.sources[k] for k in (0, 1, *chosen)]
+        code = sorted(self.reach.digests(sources, self.functions[claim]).values())
+        return digest_bytes(json.dumps([*self.around, code], sort_keys=True).encode())
 
 
 def measured(layout: Layout, slug: str) -> dict[str, Any]:
-    """Return what is known of a chapter's badges, by claim, unless its code has changed since."""
+    """Return what is known of a chapter's badges, by claim, if nothing below it has changed."""
     told = read_json(layout.results / f"{slug}.badges.json")
-    fresh = told and told["digest"] == badges_digest(layout, slug)
-    return dict(told["claims"]) if told and fresh else {}
+    if not told:
+        return {}
+    bases = Bases(layout, slug)
+    return {i: one for i, one in told.items() if one["digest"] == bases.digest(i, one["mutable"])}
 
 
 def resolutions(layout: Layout, slug: str) -> dict[str, str]:
@@ -350,7 +385,8 @@ def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     """Measure the badges of one chapter, or of some of its claims again; return an exit code.
 
     Each resolution is written into ``results/<slug>.badges.json`` as soon as it is known, with the
-    digest of what it was measured on: a run that was interrupted goes on where it stopped.
+    digest of what it was measured on: a run that was interrupted goes on where it stopped, and
+    measures only what has changed.
     """
     from dplit import claims
 
@@ -362,14 +398,14 @@ def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     registry = claims.load_registry(slug)
     if unknown := [identifier for identifier in only if identifier not in registry]:
         raise BuildError(f"{', '.join(unknown)}: no such claim of {slug}")
-    digest, known = badges_digest(layout, slug), measured(layout, slug)
+    known = measured(layout, slug)
     kept = {} if only else dict(known)
     found = {}
     wanted = set(only) if only else registry.keys() - known.keys()
     for identifier, told in measure(layout, slug, jobs, say, wanted.__contains__) if wanted else ():
         known[identifier] = found[identifier] = told
         ordered = {i: known[i] for i in registry if i in known}
-        write_json(layout.results / f"{slug}.badges.json", {"digest": digest, "claims": ordered})
+        write_json(layout.results / f"{slug}.badges.json", ordered)
     return report({**kept, **found}, registry, say)
 
 

@@ -182,6 +182,15 @@ def _package(requirement: str) -> str:
     return re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0].lower().replace("_", "-")
 
 
+def surroundings(layout: Layout, slug: str) -> list[object]:
+    """Return all beside code that a chapter's numbers depend on: data, printed values, versions."""
+    parts = chapter_parts(layout, slug)
+    kept = {name: value for name, value in parts.items() if name.endswith("targets.yml")}
+    kept |= {name: value for name, value in parts.items() if name.startswith(("data ", "python"))}
+    run = ast.parse((layout.root / "scripts/execute.py").read_text(encoding="utf-8"))
+    return [kept, _locked(layout), plain(run.body)]
+
+
 def archive_digest(layout: Layout, slug: str) -> str:
     """Return one digest of everything that a chapter's run at the paper's scale computes with.
 
@@ -189,13 +198,9 @@ def archive_digest(layout: Layout, slug: str) -> str:
     lists of claims), code that the chapter never reaches, and the file in which a definition
     stands are no part of it: of code only what :class:`scripts.reach.Reach` finds.
     """
-    parts = chapter_parts(layout, slug)
-    kept = {name: value for name, value in parts.items() if name.endswith("targets.yml")}
-    kept |= {name: value for name, value in parts.items() if name.startswith(("data ", "python"))}
-    run = ast.parse((layout.root / "scripts/execute.py").read_text(encoding="utf-8"))
     cells = notebook_code(layout.notebooks / f"{slug}.ipynb")
     code = sorted(Reach(layout.package).digests(cells).values())
-    everything = [kept, _locked(layout), plain(run.body), code]
+    everything = [*surroundings(layout, slug), code]
     return digest_bytes(json.dumps(everything, sort_keys=True).encode())
 
 

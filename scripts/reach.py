@@ -105,6 +105,7 @@ class _Lines:
     lines: list[ast.stmt]
     module: str
     is_package: bool
+    meant: dict[str, _Found | None] | None = None
 
     @cached_property
     def uses(self) -> tuple[set[tuple[str, ...]], dict[str, tuple[str, str]]]:
@@ -181,6 +182,7 @@ class Reach:
     def __init__(self, package: Path) -> None:
         self.package = package
         self._modules: dict[str, _Module] = {}
+        self._known: dict[_Found, str] = {}
 
     def digests(self, sources: Iterable[str], names: Iterable[str] = ()) -> dict[str, str]:
         """Return a digest of some code, and of every definition of the package that it reaches.
@@ -223,7 +225,10 @@ class Reach:
             parts = {use.name: module.bindings.get(use.name), "": module.running}
             for name, part in parts.items():
                 if part is not None and part.lines:
-                    found[f"{use.module}.{name}"] = self._digest(part)
+                    whole = _Found(use.module, name)
+                    if whole not in self._known:
+                        self._known[whole] = self._digest(part)
+                    found[f"{use.module}.{name}"] = self._known[whole]
                     waiting += self._uses(part).values()
         return found
 
@@ -263,7 +268,9 @@ class Reach:
         return found
 
     def _uses(self, part: _Lines) -> dict[str, _Found | None]:
-        """Return what the names in some statements stand for."""
+        """Return what the names in some statements stand for, found once."""
+        if part.meant is not None:
+            return part.meant
         chains, local = part.uses
         found = {}
         for first, *rest in chains:
@@ -273,6 +280,7 @@ class Reach:
                 else self._resolve(part.module, first)
             )
             found[".".join([first, *rest])] = self._follow(own, rest)
+        part.meant = found
         return found
 
     def _digest(self, part: _Lines) -> str:

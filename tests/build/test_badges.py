@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scripts import badges
-from scripts.badges import dependencies, read_cell
+from scripts.badges import Bases, dependencies, read_cell
 from scripts.files import write_json
 from scripts.layout import Layout
 from tests.build.conftest import Toy, make_toy
@@ -160,35 +160,74 @@ def written(measured: tuple[Toy, str]) -> dict[str, Any]:
 def test_a_badge_sees_what_it_sees(
     written: dict[str, Any], name: str, function: str, expected: str | None
 ) -> None:
-    told = written["claims"][f"alp-{name}"]
+    told = written[f"alp-{name}"]
     assert told.get("fault") is None
     assert told["resolution"] == expected
     assert told["functions"] == {f"dplit.alpha.numbers.{function}": expected}
 
 
-def test_what_was_measured_on_is_written_and_is_no_part_of_it(
-    measured: tuple[Toy, str], written: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    layout = Layout(measured[0].root)
+@pytest.fixture
+def bases(measured: tuple[Toy, str], monkeypatch: pytest.MonkeyPatch) -> Callable[[], Bases]:
     for name in ("DPLIT_DATA", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DPLIT_CACHE", str(measured[0].root / "no_cache"))
-    assert written["digest"] == badges.badges_digest(layout, "alpha")
+    return lambda: Bases(Layout(measured[0].root), "alpha")
 
 
-def test_the_build_reads_resolutions_until_the_chapter_changes(
+def test_what_was_measured_on_is_written_and_is_no_part_of_it(
+    bases: Callable[[], Bases], written: dict[str, Any]
+) -> None:
+    now = bases()
+    assert all(one["digest"] == now.digest(i, one["mutable"]) for i, one in written.items())
+    assert all(one["digest"] for one in written.values())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "stale"),
+    [
+        ('how="remembered"', 'how="not remembered"', {"alp-cached"}),
+        ("numbers.double(0.5)", "numbers.double(0.6)", {"alp-stops"}),
+        ("More text.", "Other text.", set()),
+    ],
+)
+def test_a_change_of_one_cell_makes_its_own_badge_stale(
+    measured: tuple[Toy, str], bases: Callable[[], Bases], written: dict[str, Any],
+    old: str, new: str, stale: set[str],
+) -> None:  # fmt: skip
+    toy = measured[0]
+    path = toy.path("notebooks/alpha.ipynb")
+    before = path.read_text(encoding="utf-8")
+    quoted = [json.dumps(part)[1:-1] for part in (old, new)]
+    assert quoted[0] in before
+    try:
+        path.write_text(before.replace(*quoted), encoding="utf-8")
+        now = bases()
+        found = {i for i, one in written.items() if one["digest"] != now.digest(i, one["mutable"])}
+    finally:
+        path.write_text(before, encoding="utf-8")
+    assert found == stale
+
+
+def test_the_build_reads_resolutions_until_what_is_below_them_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    class Now:
+        def __init__(self, *_: object) -> None: ...
+
+        def digest(self, claim: str, mutable: list[str]) -> str:
+            return {"a": "1", "b": "1", "c": "1", "d": "2"}[claim] + "".join(mutable)
+
+    monkeypatch.setattr(badges, "Bases", Now)
     layout = Layout(tmp_path)
     assert badges.resolutions(layout, "toy") == {}
-    monkeypatch.setattr(badges, "badges_digest", lambda _layout, _slug: "1")
-    seen: dict[str, Any] = {"a": "5 %", "b": None}
-    claims = {key: {"resolution": value, "functions": {}} for key, value in seen.items()}
-    claims["c"] = {"resolution": None, "functions": {}, "fault": "not run"}
-    write_json(tmp_path / "results" / "toy.badges.json", {"digest": "1", "claims": claims})
+    seen: dict[str, Any] = {"a": "5 %", "b": None, "c": None, "d": "5 %"}
+    told = {
+        key: {"resolution": value, "functions": {}, "digest": "1x", "mutable": ["x"]}
+        for key, value in seen.items()
+    }
+    told["c"] |= {"fault": "not run"}
+    write_json(tmp_path / "results" / "toy.badges.json", told)
     assert badges.resolutions(layout, "toy") == {"a": "5 %", "b": "blind"}
-    monkeypatch.setattr(badges, "badges_digest", lambda _layout, _slug: "2")
-    assert badges.resolutions(layout, "toy") == {}
 
 
 def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
@@ -196,9 +235,9 @@ def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
 ) -> None:
     toy = measured[0]
     path = toy.path("results/alpha.badges.json")
-    claims = dict(written["claims"])
+    claims = dict(written)
     del claims["alp-coarse"]
-    write_json(path, {**written, "claims": claims})
+    write_json(path, claims)
     done = toy.run("badges", "alpha")
     told = [line.split()[0] for line in done.stdout.split("\n") if line.endswith(("%  ", "2   "))]
     assert told == ["alp-coarse"], done.stdout + done.stderr
@@ -266,11 +305,13 @@ def test_a_chapter_that_fails_is_said_with_its_cell(fresh: Callable[[], Toy]) ->
 
 
 def test_dependencies_are_followed_by_names() -> None:
-    sources = ["a = 1", "b = a", "x = [0]", "x[0] = b", "y = 2", "z = x[0]"]
+    sources = ["p = 1", "run = p", "a = 1", "b = a", "x = [0]", "x[0] = b", "y = 2", "z = x[0]"]
     cells = [read_cell(source) for source in sources]
-    assert dependencies(cells, 5, frozenset(), lambda name: name == "x") == [0, 1, 2, 3, 5]
-    assert dependencies(cells, 5, frozenset({"b"}), lambda name: name == "x") == [2, 3, 5]
-    assert dependencies(cells, 4, frozenset(), lambda name: False) == [4]
+    assert dependencies(cells, 7, {"x"}) == [2, 3, 4, 5, 7]
+    assert dependencies(cells, 7, ()) == [4, 7]
+    assert dependencies(cells, 6, ()) == [6]
+    cells[0] = read_cell("b = 3")  # a parameter is never made again
+    assert dependencies(cells, 7, {"x"}) == [4, 5, 7]
 
 
 def test_the_finer_of_two_resolutions() -> None:
