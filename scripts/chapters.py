@@ -23,6 +23,7 @@ from scripts.files import (
 from scripts.layout import Layout
 from scripts.marks import marked_tests, nodes_by_claim
 from scripts.normalise import normalise
+from scripts.offline import cut_network
 
 Say = Callable[[str], None]
 
@@ -97,6 +98,7 @@ def run_stale(layout: Layout, width: int, say: Say) -> list[str]:
             failures.append(keep_failed(layout, outcome, say))
 
     warm_up(layout)
+    cut_network(layout)
     execute.run([_job(layout, slug) for slug in slugs], layout, width, started, ended)
     if failures:
         raise BuildError(f"{', '.join(failures)} failed; the last good pages were kept")

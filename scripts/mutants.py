@@ -184,8 +184,7 @@ def plant(
         new = change(original)
         for held in (*map(vars, modules()), *namespaces):
             for key, value in list(held.items()):
-                if value is original:
-                    held[key] = new
+                held[key] = _replaced(value, original, new)
         return
     static: Any = inspect.getattr_static(owner, attribute)
     if attribute == "__init__":
@@ -196,6 +195,19 @@ def plant(
         setattr(owner, attribute, staticmethod(change(original)))
     else:
         setattr(owner, attribute, change(original))
+
+
+def _replaced(value: Any, original: Any, new: Any) -> Any:
+    """Return what stands for a value once a function is replaced: itself, or what holds it."""
+    if value is original:
+        return new
+    if isinstance(value, functools.partial) and value.func is original:
+        return functools.partial(new, *value.args, **value.keywords)
+    if type(value) is dict and any(v is original for v in value.values()):
+        return {key: new if v is original else v for key, v in value.items()}
+    if type(value) in (list, tuple) and any(v is original for v in value):
+        return type(value)(new if v is original else v for v in value)
+    return value
 
 
 def _changed_init(

@@ -15,6 +15,7 @@ from scripts.execute import Job, Outcome
 from scripts.files import BuildError, read_json, write_bytes, write_json
 from scripts.layout import Layout
 from scripts.normalise import CLAIM, CURVES, PROVENANCE, outputs, records
+from scripts.offline import cut_network
 
 Say = Callable[[str], None]
 TAKES_ONE = ("-y", "--parameters_yaml", "-f", "--parameters_file", "-b", "--parameters_base64")
@@ -96,6 +97,7 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
 
 def _run_one(layout: Layout, job: Job, say: Say) -> Outcome:
     ends: list[Outcome] = []
+    cut_network(layout)
     execute.run([job], layout, 1, lambda j: say(f"  {j.name}: running"), ends.append)
     outcome = ends[0]
     if not outcome.ok:

@@ -135,6 +135,16 @@ def failing(toy: Any) -> Any:
     return toy
 
 
+def test_chapters_run_with_the_network_cut(toy: Any) -> None:
+    """Kills a build whose kernels reach beyond this machine; papermill reaches them, or all fail."""
+    call = 'import socket\nsocket.create_connection(("192.0.2.1", 80), timeout=5)\n'
+    toy.edit("notebooks/alpha.md", "glue_numbers(", f"{call}glue_numbers(")
+    assert toy.run("sync").returncode == 0
+    done = toy.run("chapter", "alpha")
+    assert done.returncode == 1
+    assert "OSError: a chapter runs without a network" in done.stdout + done.stderr
+
+
 def test_a_failing_cell_keeps_the_last_good_pages(failing: Any) -> None:
     kept = ("_build/html/book/chapters/alpha.html", "book/chapters/alpha.ipynb")
     before = {name: failing.path(name).read_bytes() for name in kept}

@@ -88,6 +88,8 @@ def test_a_chapter_runs_from_its_download(root: Path, tmp_path: Path) -> None:
     write_downloads(Layout(root), tmp_path)
     archives = sorted((tmp_path / "_downloads").glob("*.zip"))
     assert [path.stem for path in archives] == sorted(Layout(root).slugs())
+    linked = (root / "book/how_to_read.md").read_text(encoding="utf-8")
+    assert [path.stem for path in archives if f"_downloads/{path.name}" not in linked] == []
     zipfile.ZipFile(tmp_path / "_downloads" / "audits.zip").extractall(tmp_path)
     folder = tmp_path / "dplit-audits"
     (wheel,) = folder.glob("*.whl")
