@@ -136,7 +136,7 @@ def failing(toy: Any) -> Any:
 
 
 def test_chapters_run_with_the_network_cut(toy: Any) -> None:
-    """Kills a build whose kernels reach beyond this machine; papermill reaches them, or all fail."""
+    """Kills a build whose kernels reach beyond this machine. Papermill reaches them here."""
     call = 'import socket\nsocket.create_connection(("192.0.2.1", 80), timeout=5)\n'
     toy.edit("notebooks/alpha.md", "glue_numbers(", f"{call}glue_numbers(")
     assert toy.run("sync").returncode == 0
