@@ -12,6 +12,7 @@ import contextlib
 import io
 import json
 import os
+import symtable
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,21 +53,42 @@ class Cell:
 
 
 def read_cell(source: str) -> Cell:
-    """Return a cell with its names; ``x[0] = 1``, ``x.y = 1`` and ``x.append(1)`` change ``x``."""
-    reads, sets, changes = set(), set(), set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Name):
-            (reads if isinstance(node.ctx, ast.Load) else sets).add(node.id)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            sets |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            sets.add(node.name)
-        if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
-            changes |= _root(node)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            changes |= _root(node.func)
+    """Return a cell with its names; ``x[0] = 1``, ``x.y = 1`` and ``x.append(1)`` change ``x``.
+
+    A name is read if it is used before the cell itself has set it; those of functions and
+    comprehensions are their own.
+    """
+    reads: set[str] = set()
+    sets: set[str] = set()
+    changes: set[str] = set()
+    done: set[str] = set()
+    for line in ast.parse(source).body:
+        used, made = _names(symtable.symtable(ast.unparse(line), "cell", "exec"))
+        touched = set()
+        for node in ast.walk(line):
+            if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+                touched |= _root(node)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                touched |= _root(node.func)
+        reads |= used - done
+        changes |= touched & used
+        sets |= made
+        if not isinstance(line, (ast.If, ast.For, ast.While, ast.Try)):
+            done |= made
     names = frozenset(vars(builtins))
-    return Cell(source, frozenset(reads | changes) - names, frozenset(sets), frozenset(changes))
+    return Cell(source, frozenset(reads) - names, frozenset(sets), frozenset(changes))
+
+
+def _names(scope: symtable.SymbolTable) -> tuple[set[str], set[str]]:
+    """Return the names of the notebook that a piece of code uses and those that it sets."""
+    top = scope.get_type() == "module"
+    own = [name for name in scope.get_symbols() if top or name.is_global()]
+    used = {name.get_name() for name in own if name.is_referenced()}
+    made = {x.get_name() for x in own if x.is_assigned() or x.is_imported() or x.is_namespace()}
+    for inner in scope.get_children():
+        more = _names(inner)
+        used, made = used | more[0], made | more[1]
+    return used, made
 
 
 def _root(node: ast.AST) -> set[str]:

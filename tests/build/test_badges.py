@@ -314,6 +314,32 @@ def test_dependencies_are_followed_by_names() -> None:
     assert dependencies(cells, 7, {"x"}) == [4, 5, 7]
 
 
+@pytest.mark.parametrize(
+    ("source", "reads", "sets"),
+    [
+        ("x = 1\ny = x + z", {"z"}, {"x", "y"}),
+        ("x = x + 1", {"x"}, {"x"}),
+        ("y = [k * z for k in range(3)]", {"z"}, {"y"}),
+        ("def f(k):\n    return k + z", {"z"}, {"f"}),
+        ("for k in range(3):\n    total = k\nprint(k, total)", {"k", "total"}, {"k", "total"}),
+        ("import numpy as np\nnp.sum(a)", {"a"}, {"np"}),
+        ("tail = lambda t: t + shift", {"shift"}, {"tail"}),
+    ],
+)
+def test_what_a_cell_reads_is_what_it_has_not_set(
+    source: str, reads: set[str], sets: set[str]
+) -> None:
+    """Kills slices with each cell whose comprehension happens to use the same letter."""
+    cell = read_cell(source)
+    assert (cell.reads, cell.sets) == (reads, sets)
+
+
+def test_what_a_cell_changes() -> None:
+    cell = read_cell("x[0] = 1\ny.z = 2\nrows.append(3)\nnew = []\nnew.append(4)")
+    assert cell.changes == {"x", "y", "rows", "new"}
+    assert cell.reads == {"x", "y", "rows"}
+
+
 def test_the_finer_of_two_resolutions() -> None:
     assert badges._finer("factor 2", "5 %") == "5 %"
     assert badges._finer(None, "order") == "order"
