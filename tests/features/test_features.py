@@ -131,7 +131,7 @@ def test_the_road_is_chosen_by_processor_features_not_by_time() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("blocks", [(128, 2048), (5, 4)], ids=["one block", "many blocks"])
-@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3")
+@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3", "dprf-eq7")
 def test_maps_are_their_formulas(
     kind: str, blocks: tuple[int, int], road: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
