@@ -174,13 +174,18 @@ def _forgive() -> set[str]:
     return failed
 
 
-def _without_threads() -> None:
-    """Leave no thread for a fork to wait for in vain: those of Dask and of the pictures' writer."""
+def _without_pictures() -> None:
+    """Draw nothing: no badge looks at a picture, and a fork would wait for their writer's threads.
+
+    Nor do threads of Dask live on in a fork.
+    """
     import dask
     import vl_convert
+    from matplotlib.figure import Figure
 
     dask.config.set(scheduler="synchronous")
     vl_convert.vegalite_to_svg = lambda text: "<svg/>"
+    Figure.savefig = lambda *arguments, **keywords: None
 
 
 def _forget(names: dict[str, Any]) -> None:
@@ -324,7 +329,7 @@ def measure(
     from dplit import claims
 
     os.chdir(layout.notebooks)
-    _without_threads()
+    _without_pictures()
     registry = claims.load_registry(slug)
     bases = Bases(layout, slug)
     kernel = Kernel(bases.sources)
