@@ -44,12 +44,13 @@ PATIENCE = 15.0
 
 @dataclass(frozen=True)
 class Cell:
-    """One code cell: its source, the names that it reads and those that it sets or may change."""
+    """One code cell: its source, the names that it reads, sets, may change, and sets for sure."""
 
     source: str
     reads: frozenset[str]
     sets: frozenset[str]
     changes: frozenset[str]
+    makes: frozenset[str]
 
 
 def read_cell(source: str) -> Cell:
@@ -76,7 +77,8 @@ def read_cell(source: str) -> Cell:
         if not isinstance(line, (ast.If, ast.For, ast.While, ast.Try)):
             done |= made
     names = frozenset(vars(builtins))
-    return Cell(source, frozenset(reads) - names, frozenset(sets), frozenset(changes))
+    found = (frozenset(part) for part in (reads - names, sets, changes, done))
+    return Cell(source, *found)
 
 
 def _names(scope: symtable.SymbolTable) -> tuple[set[str], set[str]]:
@@ -119,7 +121,7 @@ def dependencies(cells: Sequence[Cell], at: int, mutable: Container[str]) -> lis
         changing = (cells[k].changes | cells[k].reads) & wanted
         if cells[k].sets & wanted or any(name in mutable for name in changing):
             chosen.append(k)
-            wanted |= cells[k].reads - fixed(cells)
+            wanted = wanted - cells[k].makes | cells[k].reads - fixed(cells)
     return [k for k in chosen[::-1] if k > 1]
 
 

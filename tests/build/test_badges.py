@@ -310,6 +310,8 @@ def test_dependencies_are_followed_by_names() -> None:
     assert dependencies(cells, 7, {"x"}) == [2, 3, 4, 5, 7]
     assert dependencies(cells, 7, ()) == [4, 7]
     assert dependencies(cells, 6, ()) == [6]
+    again = [*cells[:4], read_cell("x = [1]"), *cells[5:]]
+    assert dependencies([*again, read_cell("x = [2]"), cells[7]], 9, {"x"}) == [8, 9]
     cells[0] = read_cell("b = 3")  # a parameter is never made again
     assert dependencies(cells, 7, {"x"}) == [4, 5, 7]
 
