@@ -254,7 +254,7 @@ MEANING = "the least change of one of these functions that turns this badge red"
 def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
     """Return what a badge sees, and its links: functions, their source, tests, the index row."""
     sees = SEES[record["resolution"]]
-    if record.get("blind") and record["resolution"] not in ("5 %", "factor 2", None):
+    if record.get("blind") and record["resolution"] not in ("5 %", None):
         sees += f": {typeset(html.escape(record['blind']))}"
     parts = [f'<span title="{MEANING}">{sees}</span>']
     for function in record["functions"]:

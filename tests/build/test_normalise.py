@@ -153,7 +153,12 @@ def test_a_badge_says_what_it_sees(seen: str, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("seen", "said"),
-    [("blind", "sees no change: only $a &lt; 0$"), ("5 %", "sees 5 %"), (None, "not measured")],
+    [
+        ("blind", "sees no change: only $a &lt; 0$"),
+        ("factor 2", "sees a factor 2: only $a &lt; 0$"),
+        ("5 %", "sees 5 %"),
+        (None, "not measured"),
+    ],
 )
 def test_a_badge_that_sees_too_little_says_why(seen: str | None, said: str) -> None:
     cell = code(badge())
