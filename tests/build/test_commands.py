@@ -145,6 +145,71 @@ def test_kernels_see_this_copys_package_one_thread_and_the_inline_backend(
     assert made["OPENBLAS_NUM_THREADS"] == made["OMP_NUM_THREADS"] == made["DPLIT_BUILD"] == "1"
 
 
+# --- tests -------------------------------------------------------------------------------------
+
+
+def tests_command(*arguments: str) -> str:
+    """Return what the real Makefile runs for ``make test``, without running it."""
+    command = ["make", "-n", "VENV=v", *arguments, "test"]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1].removeprefix("v/bin/python -m ").strip()
+
+
+def test_the_whole_suite_counts_branches_and_a_part_of_it_does_not() -> None:
+    """Kills a limit that a part is held to, and a whole that is held to none."""
+    assert tests_command() == "pytest -q -n 2 --dist loadfile --cov"
+    assert tests_command("ARGS= ") == tests_command()
+    part = tests_command("ARGS=tests/erm -x")
+    assert part == "pytest -q -n 2 --dist loadfile tests/erm -x"
+
+
+def project(folder: Path, source: str, test: str) -> list[str]:
+    """Return a command that measures a toy package with this project's own settings."""
+    root = Path(__file__).parents[2]
+    shutil.copy(root / "pyproject.toml", folder)
+    for name, text in (("src/dplit/toy.py", source), ("tests/test_toy.py", test)):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(text)
+    (folder / "src/dplit/__init__.py").write_text("")
+    words = tests_command("JOBS=1").split()
+    return [sys.executable, "-m", *words, "-p", "no:cacheprovider"]
+
+
+TOY = """\
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def f(x):
+    if x:
+        x += 1
+    return x
+"""
+
+
+def test_a_branch_that_no_test_takes_fails_the_suite_and_is_named(tmp_path: Path) -> None:
+    """Every line runs in both; kills a count of lines, a lower limit, and a warning as an error."""
+    command = project(tmp_path, TOY, "from dplit.toy import f\n\ndef test():\n    f(1)\n")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 1, done.stdout
+    assert re.search(r"toy\.py +5 +0 +2 +1 +85\.7% +8->10", done.stdout), done.stdout
+    assert "Required test coverage of 95.0% not reached" in done.stdout
+    with (tmp_path / "tests/test_toy.py").open("a") as file:
+        file.write("    f(0)\n")
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "Required test coverage of 95.0% reached. Total coverage: 100.00%" in done.stdout
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made == {"pyproject.toml", "src", "tests", "_build"}  # what is measured lies in _build
+
+
+# --- chapters and runs -------------------------------------------------------------------------
+
+
 def outcome(tmp_path: Path, code: int, messages: str = "") -> Outcome:
     job = Job("toy", tmp_path / "toy.ipynb", tmp_path / "out.ipynb")
     return Outcome(job, code, 1.0, 1.0, messages)

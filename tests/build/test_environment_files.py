@@ -1,8 +1,14 @@
-"""The files by which conda and Binder find the lock."""
+"""The files by which conda and Binder find the lock, and what the workflows take from others."""
 
 from __future__ import annotations
 
+import itertools
+import os
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -28,3 +34,43 @@ def test_the_python_of_conda_is_the_reference() -> None:
     listed = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     minor = (ROOT / ".github" / "workflows" / "book.yml").read_text().split('python-version: "')[1]
     assert f"python={minor.split(chr(34))[0]}" in listed
+
+
+def workflow(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text())
+    return loaded
+
+
+def test_the_oldest_versions_are_those_that_the_package_names(tmp_path: Path) -> None:
+    """Kills a list that the step cannot read: it would install the newest and call them oldest."""
+    steps = workflow("versions.yml")["jobs"]["package"]["steps"]
+    (step,) = (s for s in steps if "oldest" in s.get("if", ""))
+    text = (ROOT / "pyproject.toml").read_text()
+    (tmp_path / "pyproject.toml").write_text(text)
+    subprocess.run(["bash", "-ec", step["run"]], cwd=tmp_path, check=True)
+    told = (tmp_path / "constraints.txt").read_text().split()
+    wanted = tomllib.loads(text)["project"]["dependencies"]
+    assert told == [name.replace(">=", "==") for name in wanted]
+    assert {name.split("==")[0] for name in told} >= {"numpy", "scipy", "scikit-learn"}
+
+
+def test_the_versions_are_crossed_with_the_pythons() -> None:
+    """Kills a matrix in which the reference, or a later Python, has only one of the two ends."""
+    rows = workflow("versions.yml")["jobs"]["package"]["strategy"]["matrix"]["include"]
+    found = {(row["python"], row["which"]) for row in rows}
+    assert found >= set(itertools.product(("3.11", "3.12"), ("oldest", "newest")))
+
+
+def test_the_links_are_checked_where_our_extensions_are_found(tmp_path: Path) -> None:
+    """Kills a step that starts Jupyter Book as a script, which does not look into this folder."""
+    (step,) = (
+        s for s in workflow("versions.yml")["jobs"]["links"]["steps"] if "linkcheck" in str(s)
+    )
+    listed = yaml.safe_load((ROOT / "_config.yml").read_text())["sphinx"]["config"]["extensions"]
+    ours = [name for name in listed if name.startswith("scripts.")]
+    script = tmp_path / "start.py"  # its folder is what Python looks into
+    script.write_text("".join(f"import {name}\n" for name in ours))
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [sys.executable, str(script)]
+    subprocess.run(command, cwd=ROOT, env=env | step.get("env", {}), check=True)
+    assert ours
