@@ -6,10 +6,10 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from scripts.digest import module_file
 from scripts.files import write_text
 from scripts.layout import Layout
 from scripts.pages import escape, paper, raw
+from scripts.reach import module_file
 
 #: Ends of the names of modules whose classes have bases of ours that the page tells too, and what
 #: scikit-learn gives every estimator, which it does not.

@@ -41,8 +41,10 @@ def inputs(layout: Layout) -> dict[str, str]:
     files = [layout.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt")]
     files += [p for p in layout.book.rglob("*") if p.is_file() and not _hidden(p, layout.book)]
     files += layout.package.rglob("*.py")
+    files += layout.package.glob("*/claims.yml")
     files += layout.notebooks.glob("*.ipynb")
-    files += [layout.root / "scripts" / name for name in ("render.py", "downloads.py")]
+    scripts = ("render.py", "downloads.py", "docstrings.py")
+    files += [layout.root / "scripts" / name for name in scripts]
     files += [layout.root / name for name in ("pyproject.toml", "README.md")]
     return {**digest_files(files, layout.root), "commit": commit(layout)}
 

@@ -62,7 +62,7 @@ from __future__ import annotations
 
 
 def double(x: float) -> float:
-    """Return twice a number."""
+    """Return twice a number, as alp-thm1 says; there is no alp-thm9."""
     return 2.0 * x
 '''
 CLAIMS = """\

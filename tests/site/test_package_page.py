@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scripts.reference import documented_modules, page_name, public_names
+from dplit import claims
+from scripts.reference import bearers, documented_modules, page_name, public_names
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "_build" / "html" / "book" / "reference"
@@ -47,3 +49,22 @@ def test_every_method_of_every_public_class_has_a_place() -> None:
                 wanted = {f"{name}.{label}.{method}" for method in _methods(public)}
                 missing += sorted(wanted - anchors)
     assert not missing
+
+
+def test_every_claimed_function_leads_to_the_boxes_of_its_claims() -> None:
+    """Kills a function, class or method without its line, and a line with another's claims."""
+    from bs4 import BeautifulSoup
+
+    anchors = defaultdict[str, list[str]](list)
+    for identifier, claim in claims.load_registry().items():
+        for function in claim["functions"]:
+            anchors[function].append(f"../chapters/{claim['slug']}.html#{identifier.lower()}")
+    shown = {}
+    for name in bearers(MODULES):
+        page = (FOLDER / f"{page_name(name)}.html").read_bytes()
+        for entry in BeautifulSoup(page, "html.parser").select("dl.py"):
+            head = entry.select_one(":scope > dt[id]")
+            line = entry.select_one(":scope > dd > p.dplit-claims")
+            if head and line:
+                shown[str(head["id"])] = [str(a["href"]) for a in line.select("a")]
+    assert shown == anchors
