@@ -24,7 +24,7 @@ from scripts.digest import surroundings
 from scripts.files import BuildError, digest_bytes, read_json, write_json
 from scripts.layout import Layout
 from scripts.mutants import Tally, modules, plant, targets, watch, wrap
-from scripts.reach import Reach
+from scripts.reach import Reach, plain
 
 Say = Callable[[str], None]
 
@@ -365,14 +365,15 @@ class Bases:
     """What the resolutions of a chapter's badges were measured on.
 
     That is for each badge the cells that its own depends on, the definitions that these and its
-    functions reach, data and versions: a change of one claim makes no other to be measured again.
+    functions reach, data, versions and the mutants: a mended check leaves other claims measured.
     """
 
     def __init__(self, layout: Layout, slug: str) -> None:
         self.sources = chapter_sources(layout, slug)
         self.cells = [read_cell(source) for source in self.sources]
         self.reach = Reach(layout.package)
-        self.around = surroundings(layout, slug)
+        breaking = (layout.root / "scripts/mutants.py").read_text(encoding="utf-8")
+        self.around = [*surroundings(layout, slug), plain(ast.parse(breaking).body)]
         listed = (layout.package / slug / "claims.yml").read_text(encoding="utf-8")
         self.functions = {entry["id"]: entry["functions"] for entry in yaml.safe_load(listed)}
 
@@ -444,16 +445,16 @@ def report(found: Mapping[str, Any], registry: Mapping[str, Any], say: Say) -> i
     Returns
     -------
     int
-        1 if a badge was red unbroken, or sees no factor 2 of functions that return numbers while
-        its claim gives no reason (``blind:`` in ``claims.yml``); else 0.
+        1 if a badge was red unbroken, or sees no 5 % of functions that return numbers while its
+        claim gives no reason (``blind:`` in ``claims.yml``); else 0.
     """
     coarse, faults = 0, []
     for identifier, told in found.items():
         for function, why in told.get("blind_to", {}).items():
             say(f"  {identifier} is blind to {function}: {why}")
-        if told["resolution"] in ("5 %", "factor 2"):
+        if told["resolution"] == "5 %":
             continue
-        coarse += 1
+        coarse += told["resolution"] != "factor 2"
         reason = told.get("fault") or registry[identifier].get("blind")
         if not reason and told["resolution"] == told["finest"] == "reversal":
             reason = "a truth value has no finer change"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from scripts.files import BuildError, digest_bytes, digest_file, digest_files, read_json
 from scripts.layout import Layout
-from scripts.reach import Reach, module_file, plain
+from scripts.reach import Reach, module_file, plain, source_of
 
 
 def notebook_code(path: Path) -> list[str]:
@@ -54,11 +54,7 @@ def imported_names(source: str, module: str = "", is_package: bool = False) -> I
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parts = module.split(".")
-                keep = len(parts) - node.level + (1 if is_package else 0)
-                base = ".".join([*parts[:keep], *([base] if base else [])])
+            base = source_of(node, module, is_package)
             yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
@@ -96,31 +92,6 @@ def imported_files(sources: Iterable[str], package: Path) -> set[Path]:
             waiting.append(name.rpartition(".")[0])
         waiting.extend(imported_names(path.read_text(encoding="utf-8"), name, is_package))
     return files
-
-
-def defining_module(module: str, name: str, package: Path) -> str:
-    """Return the module in which a name is defined: itself, or the one it imports the name from.
-
-    Parameters
-    ----------
-    module : str
-        A module of the package that holds the name.
-    name : str
-        A function or class; the first part of a method's name.
-    package : Path
-        The package's folder.
-    """
-    path = module_file(module, package)
-    if path is None:
-        return module
-    is_package = path.name == "__init__.py"
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        if any((alias.asname or alias.name) == name for alias in node.names):
-            base = next(imported_names(ast.unparse(node), module, is_package))
-            return defining_module(base, name, package)
-    return module
 
 
 def data_files() -> list[Path]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import resource
 import select
 import signal
 import tempfile
@@ -11,6 +13,9 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
+
+#: A fork may wait this many times as long as it may compute.
+ASLEEP = 10
 
 Task = TypeVar("Task")
 
@@ -37,7 +42,8 @@ def run(
     width : int
         How many forks run at a time.
     limit : float
-        Seconds after which a fork is stopped.
+        Seconds of computing after which a fork is stopped, or `ASLEEP` times as many of the clock:
+        what a busy machine keeps waiting is not stopped for it.
     """
     waiting = list(tasks)
     running: dict[int, tuple[Task, Path, int, float]] = {}
@@ -49,12 +55,12 @@ def run(
                     report = Path(folder) / str(len(waiting))
                     pid = os.fork()
                     if pid == 0:
-                        _child(task, work, report)
+                        _child(task, work, report, limit)
                     running[pid] = (task, report, os.pidfd_open(pid), time.monotonic())
                 ready, _, _ = select.select([entry[2] for entry in running.values()], [], [], 1.0)
                 for pid, (task, report, handle, start) in list(running.items()):
                     seconds = time.monotonic() - start
-                    if handle in ready or seconds >= limit:
+                    if handle in ready or seconds >= ASLEEP * limit:
                         _stop(pid, handle)
                         del running[pid]
                         ended(task, _told(report), seconds)
@@ -63,9 +69,11 @@ def run(
                 _stop(pid, entry[2])
 
 
-def _child(task: Task, work: Callable[[Task], Any], report: Path) -> None:
+def _child(task: Task, work: Callable[[Task], Any], report: Path, limit: float) -> None:
     """Do a task, write what came of it and leave the process; never returns."""
     try:
+        most = math.ceil(limit)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
         sink = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(sink, stream)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from scripts.digest import defining_module, module_file
 from scripts.files import BuildError
 from scripts.pairs import FOLDED, cell_ids
+from scripts.reach import Reach, module_file
 
 CLAIM = "application/vnd.dplit.claim+json"
 CURVES = "application/vnd.dplit.curves+json"
@@ -220,7 +220,7 @@ def function_links(function: str, package: Path) -> tuple[str, str]:
     if not module or module == function:
         raise BuildError(f"{function} is not in a module of {package.name}")
     inner = function.removeprefix(module + ".")
-    home = defining_module(module, inner.partition(".")[0], package)
+    home = Reach(package).home(module, inner.partition(".")[0])
     page = f"../reference/{module.partition('.')[2]}.html#{function}"
     return page, f"../../_modules/{home.replace('.', '/')}.html#{inner}"
 

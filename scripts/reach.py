@@ -150,6 +150,14 @@ def _bound(line: ast.stmt) -> Iterator[str]:
             yield node.name
 
 
+def source_of(node: ast.ImportFrom, module: str, is_package: bool) -> str:
+    """Return the module that a ``from`` import in some module names, relative ones resolved."""
+    if not node.level:
+        return node.module or ""
+    parts = module.split(".")
+    return ".".join([*parts[: len(parts) - node.level + is_package], *filter(None, [node.module])])
+
+
 def _imports(
     lines: Iterable[ast.stmt], module: str, is_package: bool
 ) -> dict[str, tuple[str, str]]:
@@ -161,11 +169,7 @@ def _imports(
                 name = alias.asname or alias.name.partition(".")[0]
                 found[name] = (alias.name if alias.asname else name, "")
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parts = module.split(".")
-                kept = parts[: len(parts) - node.level + is_package]
-                base = ".".join([*kept, *([base] if base else [])])
+            base = source_of(node, module, is_package)
             found |= {a.asname or a.name: (base, a.name) for a in node.names}
     return found
 
@@ -231,6 +235,11 @@ class Reach:
                     found[f"{use.module}.{name}"] = self._known[whole]
                     waiting += self._uses(part).values()
         return found
+
+    def home(self, module: str, name: str) -> str:
+        """Return the module in which a name of a module is defined: itself, or another."""
+        found = self._resolve(module, name)
+        return found.module if found is not None and found.name else module
 
     def _module(self, name: str) -> _Module:
         if name not in self._modules:

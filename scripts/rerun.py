@@ -21,7 +21,13 @@ from scripts.marks import marked_tests, nodes_by_claim
 from scripts.normalise import join, normalise
 
 #: Extensions that document the package: a run has no such pages, and links to the book's.
-PACKAGE = ("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.viewcode", "numpydoc")
+PACKAGE = (
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "scripts.docstrings",
+)
 WORKS = "## Works cited\n\n```{bibliography}\n:filter: docname in docnames\n```\n"
 
 

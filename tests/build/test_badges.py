@@ -253,14 +253,14 @@ def test_blind_badges_are_named_and_counted(measured: tuple[Toy, str]) -> None:
     assert "alp-line: order (the order is all that it states)" in said
     assert "alp-even: reversal (a truth value has no finer change)" in said
     assert f"6 of {len(TOY)} badges see a factor 2 or less" in said
-    assert "\nalp-blind, alp-unused: mend the check" in said
+    assert "\nalp-coarse, alp-blind, alp-stops, alp-unused: mend the check" in said
 
 
 @pytest.mark.parametrize(
     ("told", "code", "message"),
     [
         ({"resolution": "5 %"}, 0, "1 of 1 badges"),
-        ({"resolution": "factor 2"}, 0, "1 of 1 badges"),
+        ({"resolution": "factor 2"}, 1, "a: factor 2 (no reason is given)"),
         ({"resolution": None}, 1, "a: blind (no reason is given)"),
         ({"resolution": "reversal"}, 1, "a: reversal (no reason is given)"),
         ({"resolution": "reversal", "finest": "reversal"}, 0, "a truth value has no finer change"),

@@ -10,6 +10,7 @@ import pytest
 from scripts import digest
 from scripts.files import BuildError
 from scripts.layout import Layout
+from scripts.reach import Reach
 
 FILES = {
     "__init__.py": "",
@@ -85,7 +86,7 @@ def test_a_name_is_followed_to_the_module_that_defines_it(package: Path) -> None
         ("dplit.erm", "f", "dplit._private"),
         ("dplit._private", "f", "dplit._private"),
     ):
-        assert digest.defining_module(module, name, package) == home
+        assert Reach(package).home(module, name) == home
 
 
 def test_magic_lines_are_left_out_of_a_notebooks_code(tmp_path: Path) -> None:

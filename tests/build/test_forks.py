@@ -15,8 +15,10 @@ def work(task: str) -> Any:
     """Do what the task's name says."""
     if task == "raise":
         raise ValueError(task)
-    if task == "hang":
-        time.sleep(60)
+    if task in ("hang", "wait"):
+        time.sleep(60 if task == "hang" else 2)
+    while task == "compute":
+        pass
     if task == "die":
         os._exit(1)
     if task == "not JSON":
@@ -43,11 +45,16 @@ def test_tasks_tell_and_those_that_cannot_tell_nothing(capfd: pytest.CaptureFixt
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_task_beyond_the_limit_is_stopped() -> None:
-    found = told("hang", "a", limit=0.5)
-    assert found["hang"][0] is None
-    assert 0.5 <= found["hang"][1] < 10
+@pytest.mark.parametrize("task", ["hang", "compute"])
+def test_a_task_beyond_the_limit_is_stopped(task: str) -> None:
+    found = told(task, "a", limit=0.5)
+    assert found[task][0] is None
+    assert 0.5 <= found[task][1] < 50
     assert found["a"][0]["task"] == "a"
+
+
+def test_a_task_that_is_kept_waiting_is_not_stopped() -> None:
+    assert told("wait", limit=0.5)["wait"][0]["task"] == "wait"
 
 
 def test_an_interruption_leaves_no_fork(monkeypatch: pytest.MonkeyPatch) -> None:

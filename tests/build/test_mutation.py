@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -105,6 +106,28 @@ def test_a_mutant_stands_wherever_the_function_was_imported(module: ModuleType) 
     mutants.plant("dplit.first.f", halve)
     assert module.f(1.0) == 1.0
     assert sys.modules["dplit.second"].g(1.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("hold", "call"),
+    [
+        (lambda f: functools.partial(f, 1.0), lambda held: held()),
+        (lambda f: functools.partial(f, x=1.0), lambda held: held()),
+        (lambda f: [len, f], lambda held: held[1](1.0)),
+        (lambda f: (f, len), lambda held: held[0](1.0)),
+        (lambda f: {"f": f, "other": len}, lambda held: held["f"](1.0)),
+    ],
+)
+def test_a_mutant_stands_in_what_holds_the_function(
+    module: ModuleType, hold: Any, call: Any
+) -> None:
+    held = hold(module.f)
+    names = {"held": held, "other": [len], "text": "f"}
+    mutants.plant("dplit.first.f", halve, [names])
+    assert call(names["held"]) == 1.0
+    assert type(names["held"]) is type(held)
+    assert call(held) == 2.0  # a copy is changed, not what other namespaces hold
+    assert (names["other"], names["text"]) == ([len], "f")
 
 
 @pytest.mark.parametrize(
