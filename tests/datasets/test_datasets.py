@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import runpy
+import sys
 import threading
 import zipfile
 from pathlib import Path
@@ -213,7 +215,10 @@ def test_without_a_network_one_line_says_so(
     monkeypatch.setattr(pooch.get_logger(), "disabled", True)  # it holds an older test's stderr
     address = "http://127.0.0.1:9/far.csv"
     monkeypatch.setattr(datasets, "FILES", {"far.csv": DataFile("far.csv", "0", address, "")})
-    assert datasets._main() == 1
+    monkeypatch.delitem(sys.modules, "dplit.datasets.__main__", raising=False)  # if a test read it
+    with pytest.raises(SystemExit) as ended:  # what `make data` runs
+        runpy.run_module("dplit.datasets", run_name="__main__")
+    assert ended.value.code == 1
     told = capsys.readouterr()
     assert told.out == ""
     assert f"dplit: {address} cannot be fetched" in told.err

@@ -126,13 +126,16 @@ def test_an_accepted_penalty_is_solved_for_every_data_set(n, k):
 
 
 def test_smaller_penalties_than_accepted_do_fail_for_some_data():
-    """Why they are refused: at 1e-15 equal records have no factorisation, and drawn ones have."""
+    """Why they are refused: at 1e-16 equal records have no factorisation, and drawn ones have.
+
+    With every kernel of the BLAS: 1 + 1e-16 is 1.
+    """
     W = _frequencies(100)
     with pytest.raises(np.linalg.LinAlgError):
-        ridge_coefficients(np.ones((60, 2)), np.ones(60), W, 1e-15)
+        ridge_coefficients(np.ones((60, 2)), np.ones(60), W, 1e-16)
     X = 100 * stream(2, "certified-ridge", "data").standard_normal((60, 2))
-    assert np.isfinite(ridge_coefficients(X, np.ones(60), W, 1e-15)).all()
-    assert certified_sensitivity(1e-15, 60, 200, "record") == math.inf
+    assert np.isfinite(ridge_coefficients(X, np.ones(60), W, 1e-16)).all()
+    assert certified_sensitivity(1e-16, 60, 200, "record") == math.inf
 
 
 def _worst_pairs(n, rng):

@@ -2,4 +2,5 @@
 
 from dplit.datasets.papers import _main
 
-_main()
+if __name__ == "__main__":
+    raise SystemExit(_main())

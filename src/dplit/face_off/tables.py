@@ -28,6 +28,10 @@ Array = NDArray[np.float64]
 
 #: Rows that are in memory as text at a time.
 _CHUNK = 16384
+#: Bytes of a Parquet column that are read at a time.
+_BUFFER = 1 << 20
+#: What pyarrow raises for a value that has no counterpart in Python.
+_UNREADABLE = (ValueError, OverflowError)
 _BLANK: dict[type, str] = {dict: "{}", list: "[]"}
 
 
@@ -299,7 +303,8 @@ def _opened(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
     if not path.is_file():
         raise TableError(f"file must be a CSV or Parquet file, got file={str(path)!r}")
     if path.suffix.lower() in (".parquet", ".pq"):
-        yield _parquet(path)
+        with _parquet(path) as table:
+            yield table
         return
     csv.field_size_limit(sys.maxsize)  # a long text must not raise
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
@@ -310,22 +315,43 @@ def _opened(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
         yield header, (row for row in rows if row or len(header) == 1)
 
 
-def _parquet(path: Path) -> tuple[list[str], Iterator[Sequence[Any]]]:
+@contextmanager
+def _parquet(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
     try:
-        from pyarrow import parquet  # type: ignore[import-not-found]
+        from pyarrow import ArrowException, parquet
     except ImportError as error:
         raise TableError(
             "Parquet files are read by pyarrow, which is not installed: pip install pyarrow, or "
             "write the table as CSV"
         ) from error
-    table = parquet.ParquetFile(path)
-    batches = table.iter_batches(batch_size=_CHUNK)
-    rows = (
-        row
-        for batch in batches
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-    )
-    return list(table.schema_arrow.names), rows
+    try:
+        # otherwise a whole row group, which may be the table, is in memory
+        streamed = {"buffer_size": _BUFFER, "pre_buffer": False}
+        with parquet.ParquetFile(path, **streamed) as table:
+            batches = table.iter_batches(batch_size=_CHUNK)
+            columns = (map(_values, batch.columns) for batch in batches)
+            rows = (row for values in columns for row in zip(*values, strict=True))
+            yield list(table.schema_arrow.names), rows
+    except (ArrowException, OSError) as error:
+        raise TableError(f"{path.name} cannot be read as a Parquet file") from error
+
+
+def _values(column: Any) -> list[Any]:
+    """Return the values of an Arrow column; what Python cannot hold is missing, and only that.
+
+    Such are moments outside of the years 1 to 9999 or between microseconds, and broken UTF-8.
+    """
+    try:
+        return list(column.to_pylist())
+    except _UNREADABLE:
+        return [_value(scalar) for scalar in column]
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except _UNREADABLE:
+        return None
 
 
 def header_of(file: str | os.PathLike[str]) -> list[str]:
