@@ -194,7 +194,7 @@ _MAPS = {"D = 20": 0, "D = 100": 1, "D = 500": 2, METHODS[3]: 3, METHODS[4]: 3, 
 #: The last is without noise.
 _BUDGETS = (0.5, 1.0, 2.0, 4.0, math.inf)
 
-_DELTA, _KERNEL_STEPS, _FREE_STEPS, _DRAWS = 1e-5, 100, 400, 4
+_DELTA, _KERNEL_STEPS, _FREE_STEPS, _DRAWS = 1e-5, 100, 400, 16
 
 
 @dataclass(frozen=True)
