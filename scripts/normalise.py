@@ -199,28 +199,28 @@ def name_folds(notebook: dict[str, Any]) -> None:
             cell["metadata"]["mystnb"] = {**cell["metadata"].get("mystnb", {}), **texts}
 
 
-def function_links(function: str, package: Path) -> tuple[str, str]:
+def function_links(function: str, reach: Reach) -> tuple[str, str]:
     """Return the addresses of a function's API entry and source, seen from a chapter's page.
 
     Parameters
     ----------
     function : str
         Dotted name of a function, class or method, for example ``dplit.features.fast_cos``.
-    package : Path
-        The package's folder, by which module and name are told apart.
+    reach : Reach
+        Reads the package, by which module and name are told apart.
 
     Raises
     ------
     BuildError
         If no module of the package is a prefix of the name.
     """
-    module = function
+    module, package = function, reach.package
     while module and module_file(module, package) is None:
         module = module.rpartition(".")[0]
     if not module or module == function:
         raise BuildError(f"{function} is not in a module of {package.name}")
     inner = function.removeprefix(module + ".")
-    home = Reach(package).home(module, inner.partition(".")[0])
+    home = reach.home(module, inner.partition(".")[0])
     page = f"../reference/{module.partition('.')[2]}.html#{function}"
     return page, f"../../_modules/{home.replace('.', '/')}.html#{inner}"
 
@@ -251,14 +251,14 @@ SEES = {
 MEANING = "the least change of one of these functions that turns this badge red"
 
 
-def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
+def badge_links(record: dict[str, Any], has_tests: bool, reach: Reach) -> str:
     """Return what a badge sees, and its links: functions, their source, tests, the index row."""
     sees = SEES[record["resolution"]]
     if record.get("blind") and record["resolution"] not in ("5 %", None):
         sees += f": {typeset(html.escape(record['blind']))}"
     parts = [f'<span title="{MEANING}">{sees}</span>']
     for function in record["functions"]:
-        api, source = function_links(function, package)
+        api, source = function_links(function, reach)
         name = html.escape(function.rpartition(".")[2])
         parts.append(f'<a href="{api}"><code>{name}</code></a> (<a href="{source}">source</a>)')
     if has_tests:
@@ -286,13 +286,14 @@ def link_badges(
     resolutions : mapping of str to str
         What the badges see, by claim; a claim without an entry was not measured.
     """
+    reach = Reach(package)
     for _, output in outputs(notebook["cells"]):
         record = output.get("data", {}).get(CLAIM)
         if record is None:
             continue
         record["resolution"] = resolutions.get(record["id"])
         text = typeset(join(output["data"].get("text/html", "")))
-        links = badge_links(record, record["id"] in tested, package)
+        links = badge_links(record, record["id"] in tested, reach)
         place = PLACE.search(text)
         if place is None:
             raise BuildError(f"the badge of {record['id']} has no place for its links")

@@ -18,6 +18,7 @@ from scripts.files import read_json, write_text
 from scripts.layout import Layout
 from scripts.marks import MarkedTest, marked_tests
 from scripts.normalise import function_links, typeset
+from scripts.reach import Reach
 
 VERDICTS = {
     "defined": "the object is computed by our function, and an example is excluded",
@@ -82,15 +83,15 @@ def natural(record: Record) -> tuple[Any, ...]:
     return (*_by_year(record["slug"]), ours, [int(p) if p.isdigit() else p for p in parts])
 
 
-def _functions(record: Record, package: Path) -> str:
+def _functions(record: Record, reach: Reach) -> str:
     links = []
     for function in record["functions"]:
-        address = function_links(function, package)[0].removeprefix("../")
+        address = function_links(function, reach)[0].removeprefix("../")
         links.append(f'<a href="{address}"><code>{escape(function.split(".")[-1])}</code></a>')
     return ", ".join(links)
 
 
-def _row(record: Record, package: Path) -> str:
+def _row(record: Record, reach: Reach) -> str:
     status = STATUS[record["status"]]
     severity = record["severity"] or ""
     note = record["note"] or (record["reason"] or "")
@@ -98,7 +99,7 @@ def _row(record: Record, package: Path) -> str:
     cells = [
         chapter_link(record, record["id"]),
         f"{escape(record['place'])}: {escape(record['title'])}"
-        f'<div class="dplit-functions">{_functions(record, package)}</div>',
+        f'<div class="dplit-functions">{_functions(record, reach)}</div>',
         f'<span class="dplit-verdict">{escape(record["verdict"])}</span>'
         + (f' <span class="dplit-severity">{escape(severity)}</span>' if severity else ""),
         escape(status),
@@ -153,7 +154,8 @@ def index_page(records: Sequence[Record], package: Path) -> str:
         '<label>Words <input type="search" data-words placeholder="Lemma 9, hinge, ..."></label> '
         f'<output aria-live="polite" data-count></output></form>'
     )
-    rows_of_claims = (_row(record, package) for record in sorted(records, key=natural))
+    reach = Reach(package)
+    rows_of_claims = (_row(record, reach) for record in sorted(records, key=natural))
     return "\n".join(
         [
             "# Index of claims\n",

@@ -11,6 +11,7 @@ import pytest
 
 from scripts import normalise
 from scripts.files import BuildError
+from scripts.reach import Reach
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "dplit"
 ALT = "A curve that falls from one to zero and stays there for large x."
@@ -206,7 +207,7 @@ def test_a_badge_without_a_place_for_links_is_refused() -> None:
 @pytest.mark.parametrize("name", ["numpy.linalg.norm", "dplit.streams", "dplit_other.f"])
 def test_a_function_outside_the_packages_modules_is_refused(name: str) -> None:
     with pytest.raises(BuildError, match="is not in a module of dplit"):
-        normalise.function_links(name, PACKAGE)
+        normalise.function_links(name, Reach(PACKAGE))
 
 
 @pytest.mark.parametrize(
