@@ -148,7 +148,7 @@ def test_kernels_see_this_copys_package_one_thread_and_the_inline_backend(
 # --- tests -------------------------------------------------------------------------------------
 
 
-def tests_command(*arguments: str) -> str:
+def command_of_tests(*arguments: str) -> str:
     """Return what the real Makefile runs for ``make test``, without running it."""
     command = ["make", "-n", "VENV=v", *arguments, "test"]
     root = Path(__file__).parents[2]
@@ -158,9 +158,9 @@ def tests_command(*arguments: str) -> str:
 
 def test_the_whole_suite_counts_branches_and_a_part_of_it_does_not() -> None:
     """Kills a limit that a part is held to, and a whole that is held to none."""
-    assert tests_command() == "pytest -q -n 2 --dist loadfile --cov"
-    assert tests_command("ARGS= ") == tests_command()
-    part = tests_command("ARGS=tests/erm -x")
+    assert command_of_tests() == "pytest -q -n 2 --dist loadfile --cov"
+    assert command_of_tests("ARGS= ") == command_of_tests()
+    part = command_of_tests("ARGS=tests/erm -x")
     assert part == "pytest -q -n 2 --dist loadfile tests/erm -x"
 
 
@@ -172,7 +172,7 @@ def project(folder: Path, source: str, test: str) -> list[str]:
         (folder / name).parent.mkdir(parents=True)
         (folder / name).write_text(text)
     (folder / "src/dplit/__init__.py").write_text("")
-    words = tests_command("JOBS=1").split()
+    words = command_of_tests("JOBS=1").split()
     return [sys.executable, "-m", *words, "-p", "no:cacheprovider"]
 
 
