@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dplit._checks import Array
+from dplit.features._rows import Rows
 
 
 def smooth_steps(*, smoothness: float, convexity: float, start: float, target: float) -> int:
@@ -48,7 +49,7 @@ def box_steps(*, curvature: float, tol: float) -> int:
 
 
 def accelerated_box_qp(
-    features: Array, linear: Array, start: Array, *, scale: float, curvature: float, steps: int,
+    features: Rows, linear: Array, start: Array, *, scale: float, curvature: float, steps: int,
     done: Callable[[Array, Array], bool],
 ) -> Array:  # fmt: skip
     r"""Minimise :math:`F(p)=\frac s2\|A^\top p\|^2-q^\top p` over the unit box; mean of the points.

@@ -24,6 +24,7 @@ from dplit.erm.estimators import (
 from dplit.erm.minimisers import fit_linear
 from dplit.erm.repairs import GaussianProcessOracle, QueryOracle
 from dplit.features import cos_sin_features, random_frequencies
+from dplit.features._rows import cos_sin_rows
 from dplit.streams import stream
 
 LOSSES = ("squared", "pinball", "hinge", "logistic")
@@ -212,6 +213,49 @@ def test_the_oracles_answer_beside_a_huge_record(oracle):
             sensitivity=0.1, rng=stream(0, "certified-oracle", "noise"), **budget,
         ).answer([[0.0, 0.1], [1.0, 1.0]])  # fmt: skip
         assert np.isfinite(answers).all()
+
+
+@pytest.mark.claim("erm-beyond-gp")
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("fast", [True, False])
+def test_rows_that_are_streamed_give_the_same_weights(loss, fast, monkeypatch):
+    """Kills a product of blocks in the solvers or their fallback that loses one of them."""
+    rng = stream(0, "certified-streamed", "data")
+    X, W = rng.normal(size=(1500, 2)), rng.normal(size=(2, 4))
+    options = {"loss": loss, "regularization": 0.05, "tau": 0.7, "accuracy": 0.01}
+    if not fast:
+
+        def broken(*args, **kwargs):
+            raise LinAlgError("not positive definite")
+
+        for name in ("box_weights", "ridge_weights", "logistic_weights"):
+            monkeypatch.setattr(_certified, name, broken)
+    y = _targets(loss, len(X), rng)
+    held, streamed = (
+        _certified_weights(cos_sin_rows(X, W, **sizes), y, **options)
+        for sizes in ({}, {"held": 0, "block": 0})
+    )
+    np.testing.assert_allclose(streamed[0], held[0], rtol=1e-10, atol=1e-10)
+    assert streamed[1] == held[1]
+
+
+def test_the_default_accuracy_follows_what_float64_certifies():
+    """A hundredth, or twice the least: a million records at the default penalty are not refused."""
+    phi, y = _features(np.eye(3), 4), np.ones(3)
+    for regularization in (0.1, 1e-13):
+        options = {"loss": "squared", "regularization": regularization, "tau": 0.5}
+        bound = _unit_sensitivity("squared", regularization=regularization, n_records=3, tau=0.5)
+        least = rounding_distance(
+            "squared", n_records=3, dimension=8, regularization=regularization
+        )
+        _, paid = _certified_weights(phi, y, accuracy=None, **options)
+        assert paid / bound == pytest.approx(1.0 + 2.0 * max(0.01, 2.0 * least / bound), rel=1e-12)
+    assert 0.01 < 2.0 * least / bound < 0.99
+    public = _public(loss="hinge", n_records=10**6)
+    penalty = default_regularization(**public)
+    at = {"n_records": 10**6, "regularization": penalty}
+    bound = _unit_sensitivity("hinge", tau=0.5, **at)
+    assert 0.01 < 2.0 * rounding_distance("hinge", dimension=200, **at) / bound < 0.2
 
 
 def test_a_refused_refit_keeps_the_old_model():

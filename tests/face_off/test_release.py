@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dplit.face_off import release as releasing
 from dplit.face_off.mechanisms import MECHANISMS, Mechanism, applicable, mechanism
 from dplit.face_off.release import load_model, release
 from dplit.face_off.tables import Facts, TableError, load_problem, state_facts
@@ -209,6 +210,20 @@ def test_what_is_refused_is_told_without_a_value_and_leaves_no_file(
         release(problem, facts, wanted, tmp_path / "r", **arguments)
     assert not re.search(r"\d+\.\d{3}", str(told.value))
     assert not (tmp_path / "r").exists()
+
+
+def test_what_the_machine_cannot_hold_is_refused_before_the_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills a fit that ends in a MemoryError, and a refusal of mechanisms that hold no features."""
+    path, memory = table(tmp_path / "a.csv", 60), 8 * 800 * 60
+    monkeypatch.setattr(releasing, "_memory", lambda: memory - 1)
+    with pytest.raises(TableError, match="kernel_margin visits the features of all 60 records"):
+        released(tmp_path / "r", mechanism("kernel_margin", "classification"), path, 5)
+    assert not (tmp_path / "r").exists()
+    released(tmp_path / "other", mechanism("kernel_machine", "classification"), path, 5)
+    monkeypatch.setattr(releasing, "_memory", lambda: memory)
+    released(tmp_path / "r", mechanism("kernel_margin", "classification"), path, 5)
 
 
 def test_a_second_release_into_a_folder_is_refused(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from dplit.erm._solvers import (
     ridge_weights,
     unit_box,
 )
+from dplit.features._rows import Rows
 
 _UNIT = 2.0**-53
 #: Largest slope and second derivative of a loss, for predictions of the minimiser.
@@ -51,14 +52,14 @@ def rounding_distance(loss: str, *, n_records: int, dimension: int, regularizati
     return 2.0 * math.sqrt(error / regularization)
 
 
-def _smooth_gradient(w: Array, phi: Array, y: Array, loss: str, regularization: float) -> Array:
+def _smooth_gradient(w: Array, phi: Rows, y: Array, loss: str, regularization: float) -> Array:
     f = phi @ w
     slopes = 2.0 * (f - y) if loss == "squared" else -y * expit(-y * f)
     return np.asarray(phi.T @ slopes / len(y) + 2.0 * regularization * w)
 
 
 def _smooth_minimiser(
-    phi: Array, y: Array, loss: str, regularization: float, distance: float
+    phi: Rows, y: Array, loss: str, regularization: float, distance: float
 ) -> Array:
     """Newton or the normal equations, then accelerated gradients: strong convexity certifies."""
     convexity = 2.0 * regularization
@@ -84,7 +85,7 @@ def _smooth_minimiser(
 
 
 def _box_minimiser(
-    phi: Array, y: Array, loss: str, regularization: float, tau: float, distance: float
+    phi: Rows, y: Array, loss: str, regularization: float, tau: float, distance: float
 ) -> Array:
     """Interior points and coordinates, then accelerated gradients: the duality gap certifies."""
     penalty = 2.0 * regularization * len(y)
@@ -114,7 +115,7 @@ def _box_minimiser(
 
 
 def certified_minimiser(
-    features: Array, targets: Array, *, loss: str, regularization: float, tau: float,
+    features: Rows, targets: Array, *, loss: str, regularization: float, tau: float,
     distance: float,
 ) -> Array:  # fmt: skip
     """Return weights within ``distance`` of the minimiser, without a warning."""

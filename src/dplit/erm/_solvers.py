@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from dplit._checks import Array
 from dplit.erm.losses import _fenchel_young, _gram_rows
+from dplit.features._rows import Rows, row_parts
 
 # Interior points for the dual of hinge and pinball loss with few features and many records.
 
@@ -21,7 +22,7 @@ _PATIENCE = 25
 class _State:
     """A strictly interior point p, q = 1 - p, their multipliers, and the Newton system there."""
 
-    def __init__(self, features: Array, linear: Array, scale: float) -> None:
+    def __init__(self, features: Rows, linear: Array, scale: float) -> None:
         self.features, self.linear, self.scale = features, linear, scale
         count = len(linear)
         self.p, self.q = np.full(count, 0.5), np.full(count, 0.5)
@@ -32,7 +33,9 @@ class _State:
         A = self.features
         self.residual = self.scale * (A @ (A.T @ self.p)) - self.linear - self.low + self.high
         self.diagonal = self.low / self.p + self.high / self.q
-        small = A.T @ (A / self.diagonal[:, None])
+        small = np.zeros((A.shape[1],) * 2)
+        for part, block in row_parts(A):
+            small += block.T @ (block / self.diagonal[part, None])
         small.flat[:: A.shape[1] + 1] += 1.0 / self.scale
         self.factor = cho_factor(small, check_finite=False)
 
@@ -74,7 +77,7 @@ class _State:
 
 
 def interior_point_box_qp(
-    features: Array, linear: Array, *, scale: float, gap: Callable[[Array], float], tol: float,
+    features: Rows, linear: Array, *, scale: float, gap: Callable[[Array], float], tol: float,
     max_iter: int = 100,
 ) -> Array:  # fmt: skip
     r"""Minimise :math:`\frac s2\|A^\top p\|^2-q^\top p` over :math:`0\le p\le1` by interior points.
@@ -210,7 +213,7 @@ def duality_gap(loss: str, y: Array, c: Array, f: Array, penalty: float, tau: fl
 
 
 def primal_dual_gap(
-    phi: Array, y: Array, weights: Array, c: Array, loss: str, regularization: float, tau: float
+    phi: Rows, y: Array, weights: Array, c: Array, loss: str, regularization: float, tau: float
 ) -> float:
     """Primal objective of any weights minus dual objective of coefficients c."""
     penalty = 2.0 * regularization * len(y)
@@ -250,7 +253,7 @@ def logistic_coefficients(K: Array, y: Array, penalty: float, start: Array, tol:
 
 
 def logistic_weights(
-    phi: Array, y: Array, regularization: float, tol: float, start: Array | None = None
+    phi: Rows, y: Array, regularization: float, tol: float, start: Array | None = None
 ) -> Array:
     """Damped Newton iteration on the primal objective, from ``start`` or from 0."""
     m, w = len(y), np.zeros(phi.shape[1]) if start is None else start
@@ -265,7 +268,9 @@ def logistic_weights(
         if gradient @ gradient <= 4.0 * regularization * tol:
             break
         curvature = expit(margin) * expit(-margin) / m
-        hessian = phi.T @ (phi * curvature[:, None])
+        hessian = np.zeros((len(w), len(w)))
+        for part, block in row_parts(phi):
+            hessian += block.T @ (block * curvature[part, None])
         hessian.flat[:: len(w) + 1] += 2.0 * regularization
         step = cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
         length, value, slope = 1.0, objective(w), float(gradient @ step)
@@ -277,17 +282,19 @@ def logistic_weights(
     return w
 
 
-def ridge_weights(phi: Array, y: Array, shift: float) -> Array:
+def ridge_weights(phi: Rows, y: Array, shift: float) -> Array:
     """Solve the normal equations with ``shift`` on the diagonal."""
-    system = phi.T @ phi
+    system = np.zeros((phi.shape[1],) * 2)
+    for _, block in row_parts(phi):
+        system += block.T @ block
     system.flat[:: system.shape[0] + 1] += shift
     factor = cho_factor(system, check_finite=False)
     return np.asarray(cho_solve(factor, phi.T @ y, check_finite=False))
 
 
 def unit_box(
-    rows: Array, y: Array, loss: str, penalty: float, tau: float
-) -> tuple[Array, Array, float, Array]:
+    rows: Rows, y: Array, loss: str, penalty: float, tau: float
+) -> tuple[Rows, Array, float, Array]:
     """The dual over the unit box: rows A, linear term q, and c = offset + slope p.
 
     It is to minimise ``||A' p||^2 / (2 penalty) - q' p``.
@@ -295,12 +302,15 @@ def unit_box(
     if loss == "hinge":  # c = y p / penalty
         return rows * y[:, None], np.ones(len(y)), 0.0, y / penalty
     offset = -(1.0 - tau) / penalty  # c = (p - (1 - tau)) / penalty
-    linear = y - offset * (rows @ rows.sum(axis=0))
+    total = np.zeros(rows.shape[1])
+    for _, block in row_parts(rows):
+        total += block.sum(axis=0)
+    linear = y - offset * (rows @ total)
     return rows, linear, offset, np.full(len(y), 1.0 / penalty)
 
 
 def interior_coefficients(
-    rows: Array, y: Array, loss: str, penalty: float, tau: float, tol: float
+    rows: Rows, y: Array, loss: str, penalty: float, tau: float, tol: float
 ) -> Array:
     """Coefficients for hinge and pinball loss by interior points, for feature rows."""
     signed, linear, offset, slope = unit_box(rows, y, loss, penalty, tau)
@@ -329,12 +339,12 @@ def box_coefficients(
 
 
 def box_weights(
-    phi: Array, y: Array, loss: str, penalty: float, tau: float, tol: float
+    phi: Rows, y: Array, loss: str, penalty: float, tau: float, tol: float
 ) -> tuple[Array, float]:
     """Coefficients and duality gap for hinge and pinball loss, for feature rows."""
     c = interior_coefficients(phi, y, loss, penalty, tau, tol)
     gap = duality_gap(loss, y, c, phi @ (phi.T @ c), penalty, tau)
-    if gap > tol and len(y) <= _POLISHED:
+    if gap > tol and len(y) <= _POLISHED and isinstance(phi, np.ndarray):
         c = box_coefficients(phi @ phi.T, y, loss, penalty, tau, tol, c)
         gap = duality_gap(loss, y, c, phi @ (phi.T @ c), penalty, tau)
     return c, gap

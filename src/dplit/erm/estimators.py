@@ -42,6 +42,7 @@ from dplit.erm.losses import lipschitz_constant
 from dplit.erm.repairs import gamma_release, query_scale
 from dplit.erm.stability import least_squares_stability, lipschitz_stability
 from dplit.features import cos_sin_features, random_frequencies
+from dplit.features._rows import Rows, cos_sin_rows
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
 
 # The three releases of a function of random features, behind the estimators and the comparison.
@@ -51,6 +52,9 @@ Release = Literal["gaussian_process", "gamma", "queries"]
 
 
 _ROUNDED = 1.0 + 1e-13
+
+#: Distance of the solver over the sensitivity, where float64 certifies it.
+_ACCURACY = 0.01
 
 
 @dataclass(frozen=True)
@@ -78,18 +82,20 @@ def _unit_sensitivity(loss: str, *, regularization: float, n_records: int, tau: 
 
 
 def _certified_weights(
-    features: Array, targets: Array, *, loss: str, regularization: float, tau: float,
-    accuracy: float,
+    features: Rows, targets: Array, *, loss: str, regularization: float, tau: float,
+    accuracy: float | None,
 ) -> tuple[Array, float]:  # fmt: skip
     """Return weights near the minimiser and the sensitivity with the solver's error on both sides.
     The error is at most ``accuracy`` times the stability, rounding included, on every data set;
     what float64 cannot certify is refused from public numbers.
     """
     bound = _unit_sensitivity(loss, regularization=regularization, n_records=len(targets), tau=tau)
-    allowed = accuracy * bound
     least = rounding_distance(
         loss, n_records=len(targets), dimension=features.shape[1], regularization=regularization
     )
+    if accuracy is None:
+        accuracy = max(_ACCURACY, min(2.0 * least / bound, 0.99))
+    allowed = accuracy * bound
     if not allowed >= least:
         raise ValueError(
             f"accuracy must be at least {least / bound:.2g} for {len(targets)} records and "
@@ -138,11 +144,11 @@ def _add_noise(
 def release_weights(
     records: Array, targets: Array, frequencies: Array, *, loss: str, tau: float,
     regularization: float, epsilon: float, delta: float, release: Release, n_queries: int,
-    data_norm: float | None, accuracy: float, public: np.random.Generator,
+    data_norm: float | None, accuracy: float | None, public: np.random.Generator,
     noise: np.random.Generator,
 ) -> ReleasedWeights:  # fmt: skip
     """Fit on the cosine-sine features of the records and release the function."""
-    features = cos_sin_features(records, frequencies)
+    features = cos_sin_rows(records, frequencies)
     weights, sensitivity = _certified_weights(
         features, targets, loss=loss, regularization=regularization, tau=tau, accuracy=accuracy
     )
@@ -240,7 +246,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     release: Release
     n_queries: int
     data_norm: float | None
-    accuracy: float
+    accuracy: float | None
     neighboring: str
     random_state: RandomState
 
@@ -264,7 +270,8 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
                     "must not depend on the data, got data_norm=None"
                 )
             check_positive("data_norm", self.data_norm)
-        check_probability("accuracy", self.accuracy)
+        if self.accuracy is not None:
+            check_probability("accuracy", self.accuracy)
         if self.neighboring != "replace_one":
             raise ValueError(
                 "neighboring must be 'replace_one' (the number of records enters the bound and is "
@@ -365,10 +372,11 @@ class PrivateKernelMachine(
         Number of public points, uniform in the ball of radius ``data_norm``; for "queries".
     data_norm : float or None, default=None
         Radius of that ball; must be given with "queries". Rows of X are never clipped.
-    accuracy : float, default=0.01
+    accuracy : float or None, default=None
         Distance of the solver to the minimiser, as a fraction of the sensitivity, in (0, 1), which
         holds for every data set. Twice this fraction is added to the sensitivity: neither neighbour
-        is exact. What float64 cannot certify for so many records is refused.
+        is exact. What float64 cannot certify for so many records is refused. None is 0.01, or twice
+        what float64 can certify, if that is more.
     neighboring : {"replace_one"}, default="replace_one"
         Neighbouring relation: the number of records is public.
     random_state : int, Generator, RandomState or None, default=None
@@ -433,7 +441,7 @@ class PrivateKernelMachine(
         regularization: float | None = None, width: float | None = None, n_components: int = 100,
         epsilon: float = 1.0, delta: float = 1e-5, bounds: tuple[float, float] | None = None,
         release: Release = "gaussian_process", n_queries: int = 20, data_norm: float | None = None,
-        accuracy: float = 0.01, neighboring: Literal["replace_one"] = "replace_one",
+        accuracy: float | None = None, neighboring: Literal["replace_one"] = "replace_one",
         random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.loss = loss
@@ -572,7 +580,7 @@ class PrivateKernelClassifier(SignClassifier, KernelMachine):
         width: float | None = None, n_components: int = 100, epsilon: float = 1.0,
         delta: float = 1e-5, classes: tuple[Any, Any] | None = None,
         release: Release = "gaussian_process", n_queries: int = 20, data_norm: float | None = None,
-        accuracy: float = 0.01, neighboring: Literal["replace_one"] = "replace_one",
+        accuracy: float | None = None, neighboring: Literal["replace_one"] = "replace_one",
         random_state: RandomState = None,
     ) -> None:  # fmt: skip
         self.loss = loss

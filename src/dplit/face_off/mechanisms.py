@@ -54,6 +54,8 @@ class Mechanism:
         ``noise`` where its noise is Gaussian as soon as a delta is allowed.
     grid : mapping
         Settings to choose from in hindsight, which is not private; lengths in units of the rows.
+    held : int
+        Numbers that a fit at the defaults holds for each record, where it holds its features.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Mechanism:
     relations: tuple[str, ...] = ("replace_one",)
     told: tuple[str, ...] = ("delta",)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    held: int = 0
 
     def make(
         self, problem: Problem, *, epsilon: float, delta: float, neighboring: str = "replace_one",
@@ -155,7 +158,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     Mechanism(
         "kernel_margin", "classification", PrivateKernelMarginClassifier,
         ("coef_", "features_", "classes_"),
-        grid={"margin": (0.03, 0.1), "gamma": _GAMMAS, "n_steps": (100,)},
+        grid={"margin": (0.03, 0.1), "gamma": _GAMMAS, "n_steps": (100,)}, held=800,
     ),
     Mechanism(
         "kernel_machine", "classification", PrivateKernelClassifier,

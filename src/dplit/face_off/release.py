@@ -16,7 +16,7 @@ import numpy as np
 
 import dplit
 from dplit._estimators import RandomState
-from dplit.face_off.mechanisms import mechanism
+from dplit.face_off.mechanisms import Mechanism, mechanism
 from dplit.face_off.tables import Facts, Problem, TableError, load_problem
 from dplit.margin.kernels import _DirectFeatures
 
@@ -194,6 +194,27 @@ def _page(card: Mapping[str, Any]) -> str:
     )
 
 
+def _check_memory(found: Mechanism, n_records: int, neighboring: str) -> None:
+    """Refuse what this machine cannot hold, before the fit: where the number of records is public,
+    a release says no more than they.
+    """
+    needed, there = 8 * found.held * n_records, _memory()
+    if neighboring == "replace_one" and needed > there:
+        raise TableError(
+            f"release must be another mechanism here: {found.name} visits the features of all "
+            f"{n_records} records at every step and holds them, about {needed / 1e9:.1f} GB, where "
+            f"this machine has {there / 1e9:.1f} GB"
+        )
+
+
+def _memory() -> int:
+    """Return the bytes of memory of this machine, or 2^63 where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 1 << 63
+
+
 def release(
     problem: Problem, facts: Facts, name: str, folder: str | os.PathLike[str], *, epsilon: float,
     delta: float, neighboring: str = "replace_one", settings: Mapping[str, Any] | None = None,
@@ -232,6 +253,7 @@ def release(
             "another release from the same table costs another budget"
         )
     found = mechanism(name, facts.task)
+    _check_memory(found, len(problem.X), neighboring)
     fitted, told = found.fit(
         problem, epsilon=epsilon, delta=delta, neighboring=neighboring,
         random_state=random_state, settings=chosen,
