@@ -59,6 +59,7 @@ def test_bounds_in_each_unit_follow_from_the_limits_of_two_rates() -> None:
         ("release_additive", 2000),
         ("gaussian_prior_draw", 5000),
         ("PrivatePCA replace_one", 400),
+        ("PrivateLloyd gaussian replace_one", 400),
         ("SufficientStatisticsRegressor replace_one", 400),
         (PHASED, 2000),
     ],

@@ -23,6 +23,7 @@ from dplit.audit import (
 )
 from dplit.baselines import (
     NoisyGradientRegressor,
+    PrivateLloyd,
     PrivatePCA,
     SufficientStatisticsRegressor,
     objective_perturbation,
@@ -132,6 +133,15 @@ def _components(side: int, budget: float, rng: np.random.Generator) -> float:
     return float(model.moments_[0, 0] - model.moments_[1, 1])
 
 
+def _steps(side: int, budget: float, rng: np.random.Generator) -> float:
+    """Score one of Lloyd's steps: a record at one end of the box or the other, among nine at 0."""
+    model = PrivateLloyd(
+        1, start=[[0.0]], n_iter=1, bounds=_BOX, noise="gaussian", epsilon=budget, delta=DELTA,
+        neighboring="replace_one", random_state=int(rng.integers(2**31)),
+    ).fit(np.r_[2.0 * side - 1.0, np.zeros(9)][:, None])  # fmt: skip
+    return float(model.cluster_centers_[0, 0])
+
+
 def _table(side: int, budget: float, rng: np.random.Generator) -> float:
     return float(release_additive([[2.0 * side - 1.0]], epsilon=budget, rng=rng)[0, 0])
 
@@ -188,12 +198,13 @@ _ESTIMATORS: dict[str, tuple[Any, Unit, float]] = {
     ),
 }  # fmt: skip
 
-#: Everything with an event of its own; the sketches and Lloyd's steps have theirs in their chapter.
+#: Everything with an event of its own; sketches and Lloyd's Laplace steps have theirs elsewhere.
 TARGETS: dict[str, Target] = {
     name: Target(_by_prediction(estimator), unit, epsilon)
     for name, (estimator, unit, epsilon) in _ESTIMATORS.items()
 } | {
     "PrivatePCA replace_one": Target(_components, "gaussian", 8.0),
+    "PrivateLloyd gaussian replace_one": Target(_steps, "gaussian", 8.0),
     "release_additive": Target(_table, "bits", 0.5),
     "objective_perturbation": Target(_perturbed, "pure", 1.0),
     "gaussian_prior_draw": Target(_drawn, "pure", 1.0),
