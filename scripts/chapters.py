@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from scripts.files import (
 )
 from scripts.layout import Layout
 from scripts.marks import marked_tests, nodes_by_claim
+from scripts.memory import PEAK, tell_memory
 from scripts.normalise import normalise
 from scripts.offline import cut_network
 
@@ -99,6 +101,7 @@ def run_stale(layout: Layout, width: int, say: Say) -> list[str]:
 
     warm_up(layout)
     cut_network(layout)
+    tell_memory(layout)
     execute.run([_job(layout, slug) for slug in slugs], layout, width, started, ended)
     if failures:
         raise BuildError(f"{', '.join(failures)} failed; the last good pages were kept")
@@ -124,8 +127,12 @@ def _job(layout: Layout, slug: str) -> Job:
         name=slug,
         source=layout.notebooks / f"{slug}.ipynb",
         output=layout.raw / f".{slug}.part.ipynb",
-        extra={"DPLIT_BUILD": "1", "DPLIT_N_JOBS": "1"},
+        extra={"DPLIT_BUILD": "1", "DPLIT_N_JOBS": "1", PEAK: str(_peak_file(layout, slug))},
     )
+
+
+def _peak_file(layout: Layout, slug: str) -> Path:
+    return layout.raw / f".{slug}.peak.part"
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -143,7 +150,23 @@ def _keep(layout: Layout, outcome: Outcome, parts: dict[str, str]) -> None:
     (layout.failed / f"{slug}.ipynb").unlink(missing_ok=True)
     state = {"parts": parts, "raw": digest_bytes(content)}
     times = {"seconds": round(outcome.seconds, 1), "cpu": round(outcome.cpu, 1)}
-    write_json(state_file(layout, slug), state | times)
+    told = _peak_file(layout, slug)
+    times |= {"megabytes": int(told.read_text()) if told.exists() else None}
+    told.unlink(missing_ok=True)
+    write_json(state_file(layout, slug), state | times | {"slow": slow_cells(json.loads(content))})
+
+
+def slow_cells(notebook: Mapping[str, Any], count: int = 3) -> list[tuple[str, float]]:
+    """Return the cells that took longest: the heading that they stand under, and seconds."""
+    found, heading = [], ""
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            titles = re.findall(r"^#+ (.+)$", source, re.MULTILINE)
+            heading = titles[-1] if titles else heading
+        elif seconds := cell["metadata"].get("papermill", {}).get("duration"):
+            found.append((heading, round(float(seconds), 1)))
+    return sorted(found, key=lambda cell: -cell[1])[:count]
 
 
 def keep_failed(layout: Layout, outcome: Outcome, say: Say) -> str:

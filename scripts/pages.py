@@ -276,19 +276,25 @@ def _longest_run(text: str) -> int:
 
 
 def times_page(layout: Layout) -> str:
-    """Return the run times of the chapters: clock and CPU seconds of the last run."""
+    """Return the run times of the chapters, their peak memory and their slowest cells."""
     rows = []
     for slug in layout.slugs():
         state = load_state(layout, slug)
-        rows.append(f"| [](chapters/{slug}) | {state['seconds']:.1f} | {state['cpu']:.1f} |")
+        slow = "; ".join(f"{title} {seconds:.1f}" for title, seconds in state.get("slow", []))
+        slow = slow.replace("|", "\\|")
+        peak = state.get("megabytes")
+        rows.append(
+            f"| [](chapters/{slug}) | {state['seconds']:.1f} | {state['cpu']:.1f} "
+            f"| {peak if peak else ''} | {slow} |"
+        )
     return "\n".join(
         [
             "---\nnosearch: true\n---\n",
             "# Run times\n",
             "Of the run that made these pages; two chapters at a time, one BLAS thread each. This",
             "page alone differs between two builds of the same commit.\n",
-            "| chapter | seconds | CPU seconds |",
-            "|---|---:|---:|",
+            "| chapter | seconds | CPU seconds | MB at most | slowest cells, by section: seconds |",
+            "|---|---:|---:|---:|---|",
             *rows,
             "",
             *_benchmarks(layout),

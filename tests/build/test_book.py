@@ -103,6 +103,34 @@ def test_data_results_and_outputs_make_chapters_stale(
     assert chapters.stale(layout, "beta") == ["results/beta.json"]
 
 
+def test_a_run_tells_its_peak_memory_and_its_slowest_cells(toy: Any) -> None:
+    """Kills a peak in another unit, or none: a kernel with NumPy takes tens of megabytes."""
+    for slug in ("alpha", "beta"):
+        state = chapters.load_state(Layout(toy.root), slug)
+        assert 30 < state["megabytes"] < 2000
+        assert state["slow"]
+        assert [seconds for _, seconds in state["slow"]] == sorted(
+            (seconds for _, seconds in state["slow"]), reverse=True
+        )
+        assert all(0.0 <= seconds <= state["seconds"] for _, seconds in state["slow"])
+
+
+def test_the_slowest_cells_are_named_by_their_sections() -> None:
+    def code(seconds: float) -> dict[str, Any]:
+        return {
+            "cell_type": "code",
+            "source": "1",
+            "metadata": {"papermill": {"duration": seconds}},
+        }
+
+    def text(source: str) -> dict[str, Any]:
+        return {"cell_type": "markdown", "source": source, "metadata": {}}
+
+    cells = [text("# A"), code(1.0), code(3.0), text("words"), code(2.0), text("## B"), code(2.5)]
+    found = chapters.slow_cells({"cells": cells})
+    assert found == [("A", 3.0), ("B", 2.5), ("A", 2.0)]
+
+
 def test_a_changed_module_runs_its_chapter_and_no_other(toy: Any) -> None:
     toy.edit("src/dplit/alpha/numbers.py", "2.0 * x", "x * 2.0")
     assert toy.book() == ["alpha"]

@@ -169,13 +169,16 @@ def test_tests_page_shows_each_source_once_and_links_it_from_its_claims() -> Non
         assert str(link["href"])[1:] in anchors
 
 
+RAN = {"seconds": 2.5, "cpu": 1.25, "megabytes": 321, "slow": [("A bound", 1.5), ("Proof", 0.5)]}
+
+
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
     for slug in ("erm", "margin"):
         (tmp_path / "notebooks").mkdir(exist_ok=True)
         (tmp_path / "notebooks" / f"{slug}.md").write_text("")
         (tmp_path / "notebooks" / f"{slug}.ipynb").write_text('{"cells": []}')
-        write_json(tmp_path / "_build" / "state" / f"{slug}.json", {"seconds": 2.5, "cpu": 1.25})
+        write_json(tmp_path / "_build" / "state" / f"{slug}.json", RAN)
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_a.py").write_text(
         "import pytest\n@pytest.mark.claim('erm-a', 'erm-b', 'erm-c', 'margin-a')\n"
@@ -202,7 +205,7 @@ def test_pages_are_written_and_left_alone_when_equal(layout: Layout) -> None:
 def test_run_times_are_kept_out_of_the_search(layout: Layout) -> None:
     text = pages.times_page(layout)
     assert text.startswith("---\nnosearch: true\n---\n")
-    assert "| [](chapters/erm) | 2.5 | 1.2 |" in text
+    assert "| [](chapters/erm) | 2.5 | 1.2 | 321 | A bound 1.5; Proof 0.5 |" in text
     assert "Benchmarks" not in text
 
 

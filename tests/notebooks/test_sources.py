@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import statistics
 import subprocess
 import sys
@@ -123,6 +124,42 @@ def test_a_sentence_stands_before_every_open_code_cell(slug: str) -> None:
         if before.cell_type == cell.cell_type == "code" and not folded(cell)
     ]
     assert silent == []
+
+
+#: What is no result: the root of 8e-6, whose tolerance stands before it.
+REASONED = {"margin": {"0.0028"}}
+#: What a text holds beside words: code, formulas, roles with their arguments, addresses.
+NO_WORDS = (
+    r"(?ms)^(`{3,}|:{3,})(?:console|python|\{math\}).*?^\1$",
+    r"(?s)\$\$.*?\$\$",
+    r"\$[^$]*\$",
+    r"\{[\w:-]+\}`[^`]*`",
+    r"`[^`]*`",
+    r"\]\([^)]*\)",
+)
+BARE = re.compile(r"(?<![\w./])\d+\.\d{2,}(?![\w/]|\.\d)")
+
+
+def bare_numbers(slug: str, text: str) -> set[str]:
+    """Return the numbers with two decimals and more among the words of a text that no code of the
+    chapter holds, as a setting or as what the paper prints.
+    """
+    for pattern in NO_WORDS:
+        text = re.sub(pattern, " ", text)
+    room = LAYOUT.package / slug
+    files = [p for p in room.rglob("*") if p.suffix in (".py", ".yml")]
+    held = [p.read_text("utf-8") for p in (*files, LAYOUT.package / "audit" / "events.py")]
+    code = " ".join([*held, *(cell.source for cell in code_cells(slug))])
+    known = set(re.findall(r"\d*\.\d+", code))
+    return {x for x in BARE.findall(text) if not {x, x.removeprefix("0")} & known}
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_no_result_is_typed_into_the_text(slug: str) -> None:
+    """Kills a number that a run found and a hand wrote; the control is a number of no code."""
+    text = "\n".join(cell.source for cell in cells(slug) if cell.cell_type == "markdown")
+    assert bare_numbers(slug, text) <= REASONED.get(slug, set())
+    assert bare_numbers(slug, f"{text}\nIt is 0.73519, and $0.86423$.") >= {"0.73519"}
 
 
 @pytest.mark.parametrize("slug", SLUGS)
