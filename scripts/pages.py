@@ -17,7 +17,7 @@ from scripts.claims import Record
 from scripts.files import read_json, write_text
 from scripts.layout import Layout
 from scripts.marks import MarkedTest, marked_tests
-from scripts.normalise import function_links, typeset
+from scripts.normalise import function_links, join, typeset
 from scripts.reach import Reach
 
 VERDICTS = {
@@ -91,6 +91,35 @@ def _functions(record: Record, reach: Reach) -> str:
     return ", ".join(links)
 
 
+def _figures(record: Record) -> str:
+    page = f"chapters/{record['slug']}.html"
+    links = [f'<a href="{page}#{name}">figure</a>' for name in record.get("figures", ())]
+    return "".join(f"; {link}" for link in links)
+
+
+def figures_of(notebook: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the names of the figures of a chapter's page by the anchors that they stand below.
+
+    Anchors on lines that follow each other share what is below them, up to the next ones or to a
+    heading of the first two levels without one.
+    """
+    found: dict[str, list[str]] = {}
+    above: list[str] = []
+    before = ""
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            for line in filter(None, join(cell["source"]).split("\n")):
+                if anchor := re.fullmatch(r"\(([\w-]+)\)=", line):
+                    above = [*(above if before.endswith(")=") else []), anchor[1]]
+                elif line.startswith(("# ", "## ")) and not before.endswith(")="):
+                    above = []
+                before = line
+        elif name := cell["metadata"].get("mystnb", {}).get("figure", {}).get("name"):
+            for claim in above:
+                found.setdefault(claim, []).append(name)
+    return found
+
+
 def _row(record: Record, reach: Reach) -> str:
     status = STATUS[record["status"]]
     severity = record["severity"] or ""
@@ -99,7 +128,7 @@ def _row(record: Record, reach: Reach) -> str:
     cells = [
         chapter_link(record, record["id"]),
         f"{escape(record['place'])}: {escape(record['title'])}"
-        f'<div class="dplit-functions">{_functions(record, reach)}</div>',
+        f'<div class="dplit-functions">{_functions(record, reach)}{_figures(record)}</div>',
         f'<span class="dplit-verdict">{escape(record["verdict"])}</span>'
         + (f' <span class="dplit-severity">{escape(severity)}</span>' if severity else ""),
         escape(status),
@@ -387,14 +416,20 @@ def scoreboard(records: Sequence[Record], minutes: Mapping[str, int]) -> str:
     return raw(_table(["", *heads, "minutes to read"], rows, "dplit-score"))
 
 
+def _chapter(layout: Layout, slug: str) -> dict[str, Any]:
+    return read_json(layout.chapters / f"{slug}.ipynb") or {"cells": []}
+
+
 def write_pages(layout: Layout, records: Sequence[Record]) -> None:
     """Write all generated pages into the book's folder; an unchanged page is not touched."""
     tests = marked_tests(layout)
     minutes = {slug: reading_minutes(layout.notebooks / f"{slug}.ipynb") for slug in layout.slugs()}
     changes = layout.root / "CHANGELOG.md"
     changelog = changes.read_text(encoding="utf-8") if changes.exists() else ""
+    drawn = {slug: figures_of(_chapter(layout, slug)) for slug in layout.slugs()}
+    shown = [{**r, "figures": drawn[r["slug"]].get(r["anchor"], [])} for r in records]
     pages = {
-        "claims.md": index_page(records, layout.package),
+        "claims.md": index_page(shown, layout.package),
         "scoreboard.md": scoreboard(records, minutes),
         "errata.md": errata_page(records, changelog),
         "run_times.md": times_page(layout),

@@ -45,6 +45,28 @@ RECORDS = [
 ]
 
 
+def test_figures_belong_to_the_anchors_above_them() -> None:
+    """Kills a figure that is lost behind a second anchor or given to the next chapter heading."""
+
+    def text(source: str) -> dict[str, Any]:
+        return {"cell_type": "markdown", "source": source, "metadata": {}}
+
+    def figure(name: str) -> dict[str, Any]:
+        return {"cell_type": "code", "metadata": {"mystnb": {"figure": {"name": name}}}}
+
+    plain = {"cell_type": "code", "metadata": {}}
+    cells = [
+        *(figure("fig-0"), text("(erm-a)=\n## A\n\nWords\n\n(erm-b)=\n(erm-c)=\nBox"), plain),
+        *(figure("fig-1"), text("### Below"), figure("fig-2"), text("## Next"), figure("fig-3")),
+    ]
+    found = pages.figures_of({"cells": cells})
+    assert found == {"erm-b": ["fig-1", "fig-2"], "erm-c": ["fig-1", "fig-2"]}
+    one = record("erm-a", functions=["dplit.streams.stream"], figures=["fig-1"])
+    soup = BeautifulSoup(pages.index_page([one], PACKAGE), "html.parser")
+    links = soup.select("div.dplit-functions a")
+    assert [link["href"] for link in links][1:] == ["chapters/erm.html#fig-1"]
+
+
 def test_index_has_a_row_for_each_claim_with_what_the_filters_need() -> None:
     first = record("erm-a", functions=["dplit.streams.stream"])
     soup = BeautifulSoup(pages.index_page([first, *RECORDS[1:]], PACKAGE), "html.parser")
