@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.files import BuildError
+from scripts.numbers import typeset_numbers
 from scripts.pairs import FOLDED, cell_ids
 from scripts.reach import Reach, module_file
 
@@ -96,6 +97,14 @@ def _texts(shown: list[dict[str, Any]]) -> Iterator[str]:
 
 
 STALE = "The archived run was made by an earlier version of this chapter's code."
+
+
+def set_tables(notebook: dict[str, Any]) -> None:
+    """Set the numbers of the chapter's tables as print has them."""
+    for _, output in outputs(notebook["cells"]):
+        data = output.get("data", {})
+        if "dplit-table" in (text := join(data.get("text/html", ""))):
+            data["text/html"] = typeset_numbers(text)
 
 
 def note_archive(notebook: dict[str, Any], stale: bool) -> None:
@@ -372,6 +381,7 @@ def normalise(
         clean_metadata(notebook)
         clean_outputs(notebook)
         note_archive(notebook, stale)
+        set_tables(notebook)
         move_figures(notebook)
         write_explorables(notebook)
         name_folds(notebook)

@@ -287,3 +287,28 @@ def test_the_specification_of_an_explorable_figure_stands_behind_its_cell() -> N
         '<script type="application/json" data-explore="fig-a">'
         '{"a":1,"b":"\\u003c/script>"}</script>'
     )
+
+
+def test_columns_of_numbers_end_at_one_edge_and_powers_are_raised() -> None:
+    """Kills an alignment of words, of one cell alone, or outside of our own tables."""
+    from dplit.notebook.cells import _table_html
+
+    columns = ["name", "value", "either", "none"]
+    lines = [["a 2e+01", "7.98e+03", "1", ""], ["b", "-1.5e-12", "x", ""], ["c", "", "2 %", ""]]
+    page = f"<p>3e+05</p>{_table_html(columns, lines, 'At 1e-05.')}<table><td>1</td></table>"
+    found = html_of({"data": {"text/html": page}})
+    assert found.count("dplit-number") == 4
+    assert "<th scope='col' class='dplit-number'>value</th>" in found
+    assert "<td class='dplit-number'>7.98·10<sup>3</sup></td><td>1</td><td></td>" in found
+    assert "<td class='dplit-number'>-1.5·10<sup>−12</sup></td><td>x</td>" in found
+    assert "<td>a 2·10<sup>1</sup></td>" in found
+    assert "At 1·10<sup>−5</sup>." in found
+    assert found.startswith("<p>3e+05</p>")
+    assert found.endswith("<table><td>1</td></table>")
+    assert html_of({"data": {"text/html": found}}) == found
+
+
+def html_of(output: dict[str, Any]) -> str:
+    notebook = {"cells": [{"cell_type": "code", "outputs": [output]}]}
+    normalise.set_tables(notebook)
+    return str(output["data"]["text/html"])
