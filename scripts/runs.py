@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scripts import chapters, digest, execute, plain, render, rerun
+from scripts import chapters, claims, digest, execute, plain, render, rerun
 from scripts.book import check_pairs, one_at_a_time
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError, read_json, write_bytes, write_json
@@ -68,11 +68,15 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
     BuildError
         If there is no such chapter, an argument is malformed or the notebook fails.
     """
+    from dplit.claims import load_registry
+
     layout.check_slug(slug)
     name = run_name(slug, check_arguments(arguments))
     target = layout.build / "runs" / f"{name}.ipynb"
     with one_at_a_time(layout):
         check_pairs(layout)
+        for fault in claims.registry_faults(layout, load_registry()):
+            say(f"  the registry: {fault}")
         chapters.remove_leftovers(target.parent)
         job = Job(
             name=name,

@@ -371,11 +371,23 @@ def test_paper_archives_once_and_keeps_an_archive_that_checked_more(toy: Any) ->
 
 
 @pytest.mark.build
+def test_a_run_says_first_that_the_registry_names_what_does_not_exist(toy: Any) -> None:
+    """Kills a contributor's run that says all passed of a claim whose function is misspelt."""
+    toy.edit("src/dplit/alpha/claims.yml", "alpha.numbers.", "alpha.numbers.no_")
+    done = toy.run("chapter", "alpha")
+    assert re.search(
+        r"the registry: alp-thm1: dplit.alpha.numbers.no_\w+ does not exist", done.stdout
+    )
+    assert done.stdout.index("the registry") < done.stdout.index("alpha: running")
+
+
+@pytest.mark.build
 def test_chapter_runs_beside_the_book_and_refuses_bad_parameters(toy: Any) -> None:
     before = {p: p.read_bytes() for p in toy.path("book/chapters").iterdir()}
     done = toy.run("chapter", "alpha", "-p", "epsilon", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 of 1 claims passed" in done.stdout
+    assert "the registry" not in done.stdout
     run = json.loads(toy.path("_build/runs/alpha--epsilon-2.ipynb").read_text())
     assert "{cite" not in "".join("".join(cell["source"]) for cell in run["cells"])
     page = toy.path("_build/runs/alpha--epsilon-2.html")
