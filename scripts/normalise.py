@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from scripts.files import BuildError
-from scripts.numbers import typeset_numbers
 from scripts.pairs import FOLDED, cell_ids
 from scripts.reach import Reach, module_file
+from scripts.tables import typeset_numbers
 
 CLAIM = "application/vnd.dplit.claim+json"
 CURVES = "application/vnd.dplit.curves+json"
