@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from sklearn.kernel_approximation import RBFSampler
 from threadpoolctl import threadpool_limits
 
+from dplit._numerics.blocks import BLOCK_ROWS
+from dplit._numerics.trigonometry import HALF_TANGENT
 from dplit.features import RandomFourierFeatures
-from dplit.features._blocks import BLOCK_ROWS
-from dplit.features._trigonometry import HALF_TANGENT
 from dplit.streams import stream
 
 N_SAMPLES, N_FEATURES, N_COMPONENTS = 50_000, 50, 2_000

@@ -33,10 +33,10 @@ def test_the_package_stays_small() -> None:
 
 
 def test_a_folder_can_be_looked_over() -> None:
-    for folder in {path.parent for path in MODULES} - {PACKAGE}:
+    for folder in {path.parent for path in MODULES}:
         inside = [p for p in folder.iterdir() if p.suffix == ".py" and p.stem != "__init__"]
         inside += [p for p in folder.iterdir() if (p / "__init__.py").exists()]
-        assert len(inside) <= 14, folder
+        assert len(inside) <= (20 if folder == PACKAGE else 14), folder
 
 
 def test_imports_go_one_way() -> None:

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from dplit import audit, baselines
-from dplit._exact import gram_rounding
+from dplit._numerics.exact import gram_rounding
 from dplit.baselines import components as _components
 from dplit.baselines import linear as _noisy_gradient
 from dplit.baselines import linear as _sufficient_statistics

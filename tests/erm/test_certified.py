@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.linalg import LinAlgError
 
-from dplit._accelerated import accelerated_box_qp, box_steps
+from dplit._numerics.accelerated import accelerated_box_qp, box_steps
 from dplit.erm import _certified
 from dplit.erm._certified import certified_minimiser, rounding_distance
 from dplit.erm.estimators import (

@@ -19,8 +19,9 @@ from sklearn.kernel_approximation import RBFSampler
 from threadpoolctl import threadpool_limits
 
 from dplit import features
-from dplit.features import RandomFourierFeatures, _trigonometry
-from dplit.features import _blocks as _feature_blocks
+from dplit._numerics import blocks as feature_blocks
+from dplit._numerics import trigonometry
+from dplit.features import RandomFourierFeatures
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 
@@ -52,7 +53,7 @@ def mapped(kind: str, X: Any, W: Any, b: Any, **options: Any) -> np.ndarray:
 @pytest.fixture(params=[True, False], ids=["tangent", "cosine"])
 def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Run a test on the half-angle road and on numpy's cosine, whatever the machine."""
-    monkeypatch.setattr(_trigonometry, "HALF_TANGENT", request.param)
+    monkeypatch.setattr(trigonometry, "HALF_TANGENT", request.param)
     return bool(request.param)
 
 
@@ -104,14 +105,14 @@ def test_the_road_is_chosen_by_processor_features_not_by_time() -> None:
     """In a process where numpy may not use AVX-512, np.cos is chosen and the map is the same."""
     info = np.lib.introspect.opt_func_info(func_name="^tan$", signature="float64")
     current = [entry["current"] for entry in info["tan"].values()]
-    assert _trigonometry.tangent_is_vectorised() == _trigonometry.HALF_TANGENT
-    if not _trigonometry.HALF_TANGENT:
+    assert trigonometry.tangent_is_vectorised() == trigonometry.HALF_TANGENT
+    if not trigonometry.HALF_TANGENT:
         assert not any(name.startswith(("AVX512", "X86_V4")) for name in current)
         return
     script = (
-        "import numpy as np; from dplit import features; from dplit.features import _trigonometry;"
+        "import numpy as np; from dplit import features; from dplit._numerics import trigonometry;"
         "x = np.linspace(-9, 9, 99).reshape(33, 3); w = np.arange(12.0).reshape(3, 4) / 7;"
-        "print(_trigonometry.HALF_TANGENT, features.complex_features(x, w).tobytes().hex())"
+        "print(trigonometry.HALF_TANGENT, features.complex_features(x, w).tobytes().hex())"
     )
     environment = os.environ | {"NPY_DISABLE_CPU_FEATURES": " ".join(current)}
     run = subprocess.run(
@@ -136,8 +137,8 @@ def test_maps_are_their_formulas(
     kind: str, blocks: tuple[int, int], road: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exact; kills a missing sqrt(2), a wrong sign of the phase and blocks that overlap."""
-    monkeypatch.setattr(_feature_blocks, "BLOCK_ROWS", blocks[0])
-    monkeypatch.setattr(_feature_blocks, "BLOCK_FREQUENCIES", blocks[1])
+    monkeypatch.setattr(feature_blocks, "BLOCK_ROWS", blocks[0])
+    monkeypatch.setattr(feature_blocks, "BLOCK_FREQUENCIES", blocks[1])
     X, W, b = small()
     expected = naive(kind, X, W, b)
     plain = mapped(kind, X, W, b, normalize=False)
@@ -269,7 +270,7 @@ def test_feature_gram_is_the_gram_matrix_of_the_map(
 def test_means_and_moments_are_sums_of_the_map(
     kind: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_feature_blocks.row_blocks, "__defaults__", (6,))
+    monkeypatch.setattr(feature_blocks.row_blocks, "__defaults__", (6,))
     X, W, b = small()
     y = np.linspace(-1, 1, 23)
     options: dict[str, Any] = {"kind": kind, "phases": b if kind == "phased_cosine" else None}
@@ -288,14 +289,14 @@ def test_means_and_moments_are_sums_of_the_map(
 def test_sums_never_hold_more_than_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest array that is filled, in entries, where the whole map has 3e5 and 3e5."""
     filled: list[int] = []
-    fill = _feature_blocks.fill
+    fill = feature_blocks.fill
 
     def spy(plan: Any, n_jobs: int | None = 1) -> Any:
         out = fill(plan, n_jobs)
         filled.append(out.size)
         return out
 
-    monkeypatch.setattr(_feature_blocks, "fill", spy)
+    monkeypatch.setattr(feature_blocks, "fill", spy)
     monkeypatch.setattr("dplit.features.fourier._GRAM_BLOCK_BYTES", 1 << 16)
     X = stream(0, "memory", "data").normal(size=(6_000, 2))
     W = stream(0, "memory", "public").normal(size=(2, 6_000))

@@ -8,7 +8,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dplit.features import _trigonometry, cos_sin_features
+from dplit._numerics import trigonometry
+from dplit.features import cos_sin_features
 from dplit.random_features import _certified as certified
 from dplit.random_features._certified import (
     balanced_penalty,
@@ -93,7 +94,7 @@ def test_no_bit_of_a_row_depends_on_its_place(vectorised, monkeypatch):
 
     Kills angles from a matrix product, which rounds differently at the edges of its blocks.
     """
-    monkeypatch.setattr(_trigonometry, "HALF_TANGENT", vectorised)
+    monkeypatch.setattr(trigonometry, "HALF_TANGENT", vectorised)
     W = stream(1, "certified-rows", "public").standard_normal((7, 33))
     X = stream(1, "certified-rows", "data").standard_normal((300, 7))
     X[::3] *= 10.0 ** np.linspace(-300, 300, 100)[:, None]

@@ -27,7 +27,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit.mechanisms._rounding import round_down
+from dplit._numerics.rounding import round_down
 
 _Direction = Literal["both", "remove", "add"]
 

@@ -16,8 +16,8 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 from dplit._checks import check_iterable, check_nonnegative, check_positive, check_probability
+from dplit._numerics.rounding import root_down, root_up, round_down, round_up
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
-from dplit.mechanisms._rounding import root_down, root_up, round_down, round_up
 
 # zCDP to approximate privacy and back, by the optimal order of the Rényi moments.
 #

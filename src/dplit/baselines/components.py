@@ -20,7 +20,7 @@ from dplit._checks import (
     check_probability,
 )
 from dplit._estimators import RandomState, dp_statement, fitted_records, spawn_generators, validated
-from dplit._exact import exact_gram, gram_rounding, grid_rows
+from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 
 #: Noise alone passes its expected largest eigenvalue by this many deviations in 3 fits of 100.

@@ -30,7 +30,7 @@ from dplit._estimators import (
     spawn_generators,
     validated,
 )
-from dplit._exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows, grid_values
+from dplit._numerics.exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows, grid_values
 from dplit.baselines.components import _noisy_gram
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 

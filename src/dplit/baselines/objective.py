@@ -18,7 +18,6 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import norm
 
-from dplit._accelerated import accelerated_minimum, smooth_steps
 from dplit._checks import (
     check_choice,
     check_finite_array,
@@ -28,6 +27,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit._estimators import clip_rows
+from dplit._numerics.accelerated import accelerated_minimum, smooth_steps
 from dplit.mechanisms import gamma_norm_noise, gaussian_delta, gaussian_noise, gaussian_sigma
 
 _SmoothLoss = Literal["logistic", "huberised_hinge"]

@@ -13,8 +13,13 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.special import expit
 
-from dplit._accelerated import accelerated_box_qp, accelerated_minimum, box_steps, smooth_steps
 from dplit._checks import Array
+from dplit._numerics.accelerated import (
+    accelerated_box_qp,
+    accelerated_minimum,
+    box_steps,
+    smooth_steps,
+)
 from dplit.erm._solvers import (
     box_weights,
     logistic_weights,

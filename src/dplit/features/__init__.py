@@ -11,7 +11,7 @@ complex         1/sqrt(N) exp(i <w_k, x>)                       N frequencies
 =============== =============================================== ======================
 
 Inner products of any of them are unbiased for ``exp(-gamma ||x - y||^2)``. Angles are one matrix
-product per block of rows; cosines follow in cache (``dplit.features._trigonometry``). Where only
+product per block of rows; cosines follow in cache (``dplit._numerics.trigonometry``). Where only
 sums over records or over frequencies are wanted, no more than a block of the map is ever in memory.
 
 Random projections that keep lengths stand beside them: independent signs, and the fast map through
@@ -21,7 +21,7 @@ and quadratic, and frequencies in orthonormal blocks, are in ``dplit.features.sk
 
 from __future__ import annotations
 
-from dplit.features._trigonometry import (
+from dplit._numerics.trigonometry import (
     fast_cos,
 )
 from dplit.features.fourier import (

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplit._checks import check_choice, check_finite_array, check_integer, check_positive, check_rng
 from dplit._estimators import RandomState, spawn_generators, validated
-from dplit.features._blocks import Kind, Plan, fill, frequency_blocks, row_blocks
+from dplit._numerics.blocks import Kind, Plan, fill, frequency_blocks, row_blocks
 
 # Sums over records or frequencies of a random feature map that is never formed.
 

@@ -25,9 +25,9 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
+from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.accounting import gdp_budget
 from dplit.features import cos_sin_features, feature_gram, random_frequencies
-from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.margin.compressed import _learn_weights, _Solver, printed_dimension
 
 # Random features of a shift-invariant kernel with ``K(x, x) = r^2``, and how far they can err.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_finite_array, check_integer, check_positive
 from dplit._estimators import clip_rows
-from dplit._exact import grid_rows, grid_values
+from dplit._numerics.exact import grid_rows, grid_values
 
 __all__ = [
     "Array",

@@ -19,7 +19,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit.mechanisms._rounding import round_up
+from dplit._numerics.rounding import round_up
 
 # Exact privacy profile of the Gaussian mechanism on arrays, and its two inverses.
 #

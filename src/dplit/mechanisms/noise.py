@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplit._checks import Array, check_flag, check_integer, check_positive, check_rng
-from dplit.mechanisms._rounding import round_up
+from dplit._numerics.rounding import round_up
 
 _ComplexArray = NDArray[np.complex128]
 

@@ -21,7 +21,7 @@ from dplit._checks import (
     check_positive,
     check_rng,
 )
-from dplit.mechanisms._rounding import round_up
+from dplit._numerics.rounding import round_up
 
 _CHUNK = 4096  # scores held at a time
 

@@ -15,7 +15,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from dplit._checks import Array
 from dplit._estimators import LARGEST_INPUT
-from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
+from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
 
 #: Records whose products are added in one matrix product.

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplit._checks import Array
-from dplit._exact import grid_rows
-from dplit.features._blocks import aligned_empty
-from dplit.features._trigonometry import HALF_TANGENT
+from dplit._numerics.blocks import aligned_empty
+from dplit._numerics.exact import grid_rows
+from dplit._numerics.trigonometry import HALF_TANGENT
 
 
 class PublicMap(Protocol):

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import Neighboring, check_choice, check_finite_array, check_integer
 from dplit._estimators import clip_rows
+from dplit._numerics.blocks import blas
 from dplit.features import HadamardBlocks, complex_features, quadratic_features, quantized_features
-from dplit.features._blocks import blas
 from dplit.features.sketch_maps import _check_real_matrix
 from dplit.sketching._exact_sums import (
     FEATURE_ERROR,

@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, eigvalsh
 from scipy.linalg.blas import dsyrk
 
 from dplit._checks import Array, check_choice, check_integer, check_positive
-from dplit.projection.experiments.moments import moment_errors
+from dplit.projection.additive import moment_variances
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import (
     _additive_moments,
@@ -469,3 +469,43 @@ def linearity(curves: _ErrorCurves, response: str, scheme: str) -> float:
     x, y = curves.axis[before], errors[before]
     fitted = np.polyval(np.polyfit(x, y, 1), x)
     return 1.0 - float(np.sum((y - fitted) ** 2) / np.sum((y - y.mean()) ** 2))
+
+
+def moment_errors(
+    problems: Mapping[str, Spectrum],
+    *,
+    n_samples: int,
+    largest: Sequence[float],
+    epsilons: Sequence[float],
+    rng: np.random.Generator,
+) -> list[dict[str, float]]:
+    """Draw one relative error per budget and response; ``largest``: the responses' largest moduli.
+
+    The penalty is half of the noise's expected largest eigenvalue, doubled until it is definite.
+    """
+    d = next(iter(problems.values())).n_features
+    square, line = rng.standard_normal((d, d)), rng.standard_normal(d)
+    square = (square + square.T) / math.sqrt(2.0)
+    found: list[dict[str, float]] = []
+    for epsilon in epsilons:
+        errors = {}
+        for (name, problem), bound in zip(problems.items(), largest, strict=True):
+            total = problem.residual + float(problem.scores @ problem.scores)
+            gram, cross = moment_variances(
+                epsilon=epsilon, n_features=d, response_bound=bound, energy=3 * total / n_samples
+            )
+            matrix = math.sqrt(gram) * square
+            matrix.flat[:: d + 1] += problem.energies
+            target = np.sqrt(problem.energies) * problem.scores + math.sqrt(cross) * line
+            fit = _positive_solve(matrix, target, math.sqrt(gram * d))
+            errors[name] = float(problem.errors(fit))
+        found.append(errors)
+    return found
+
+
+def _positive_solve(matrix: Array, target: Array, penalty: float) -> Array:
+    while True:
+        try:
+            return _shifted_solve(matrix, target, -penalty)
+        except LinAlgError:
+            penalty *= 2.0

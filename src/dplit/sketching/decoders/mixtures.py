@@ -20,7 +20,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit._estimators import Box, check_box
-from dplit.features._trigonometry import angle_factor, scaled_cosine_and_sine
+from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.sketching.decoders.kmeans import decode_kmeans
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from dplit._checks import check_angles, check_finite_array
-from dplit.features._trigonometry import angle_factor, scaled_cosine, scaled_cosine_and_sine
+from dplit._numerics.trigonometry import angle_factor, scaled_cosine, scaled_cosine_and_sine
 
 # Scratch memory that starts at a cache line.
 
@@ -49,7 +49,7 @@ class Plan:
     """A checked map: records (n, d), augmented weights (d + 1, K), kind, scale and output size.
 
     ``weights`` stacks the frequencies on the phases and carries the angle factor, so that one
-    product with ``[x, 1]`` gives the angles that ``dplit.features._trigonometry`` expects.
+    product with ``[x, 1]`` gives the angles that ``dplit._numerics.trigonometry`` expects.
     """
 
     X: NDArray[Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.features._blocks import LINE, aligned_empty
+from dplit._numerics.blocks import LINE, aligned_empty
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 
-from dplit import _exact
-from dplit._exact import exact_gram, gram_rounding, grid_rows, grid_values, row_scores
+from dplit._numerics import exact as grids
+from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows, grid_values, row_scores
 
 any_finite = st.floats(allow_nan=False, allow_infinity=False)
 matrices = hnp.arrays(
@@ -31,7 +31,7 @@ def test_no_row_on_the_grid_is_longer_than_the_norm(X: np.ndarray, norm: float) 
 
 @given(matrices, norms)
 def test_short_rows_move_by_half_a_step(X: np.ndarray, norm: float) -> None:
-    inside = _exact.clip_rows(X, 0.99 * norm)
+    inside = grids.clip_rows(X, 0.99 * norm)
     K, step = grid_rows(inside, norm)
     assert (abs(K * step - inside) <= 0.5000001 * step).all()
 
@@ -58,7 +58,7 @@ def test_every_order_split_and_position_gives_the_same_bits(
     assert (X[shuffled].sum(axis=0) != X.sum(axis=0)).any()
     exact = [[sum(int(a) * int(b) for a, b in zip(p, q, strict=True)) for q in K.T] for p in K.T]
     assert (whole == np.array(exact, dtype=float)).all()
-    monkeypatch.setattr(_exact, "_EXACT_ROWS", 1000)  # the road of many records
+    monkeypatch.setattr(grids, "_EXACT_ROWS", 1000)  # the road of many records
     assert (exact_gram(K, K) == whole).all()
 
 
@@ -71,8 +71,8 @@ def test_a_total_beyond_float64_is_rounded_by_less_than_its_bound(
     exact = (2**23 + 1) * (2**16 - 1) ** 2
     step = 2.0**-15  # the largest step of a bound 1
     assert 2 * abs(int(total) - exact) * step**2 <= gram_rounding(1)
-    monkeypatch.setattr(_exact, "_MOST_ROWS", 100)
-    monkeypatch.setattr(_exact, "_EXACT_ROWS", 10)
+    monkeypatch.setattr(grids, "_MOST_ROWS", 100)
+    monkeypatch.setattr(grids, "_EXACT_ROWS", 10)
     with pytest.raises(ValueError, match="at most 100 records"):
         exact_gram(k[:101], k[:101])
 

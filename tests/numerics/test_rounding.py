@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dplit import accounting, mechanisms
+from dplit._numerics import rounding
 from dplit.accounting import conversions
-from dplit.mechanisms import _rounding as rounding
 
 DRAWS = 300  # rounding to nearest is on the unsafe side in half of them
 mpf = mpmath.mpf
