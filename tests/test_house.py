@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
-from scripts.digest import imported_names
+from scripts.digest import imported_names, notebook_code
+from scripts.layout import Layout
 
-PACKAGE = Path(__file__).resolve().parents[1] / "src" / "dplit"
+LAYOUT = Layout(Path(__file__).resolve().parents[1])
+PACKAGE = LAYOUT.package
 MODULES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 PAPERS = {path.parent.name for path in PACKAGE.glob("*/claims.yml")} - {"face_off", "audits"}
 
@@ -34,28 +37,52 @@ def test_the_package_stays_small() -> None:
 
 def test_a_folder_can_be_looked_over() -> None:
     for folder in {path.parent for path in MODULES}:
-        inside = [p for p in folder.iterdir() if p.suffix == ".py" and p.stem != "__init__"]
-        inside += [p for p in folder.iterdir() if (p / "__init__.py").exists()]
-        assert len(inside) <= (20 if folder == PACKAGE else 14), folder
+        held = [p for p in folder.iterdir() if p.suffix == ".py" and p.stem != "__init__"]
+        held += [p for p in folder.iterdir() if (p / "__init__.py").exists()]
+        assert len(held) <= (20 if folder == PACKAGE else 14), folder
+
+
+def imports() -> Iterator[tuple[str, str, str]]:
+    """Yield each module's name, its room (the first part after ``dplit``) and what it imports."""
+    for path, source in MODULES.items():
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        module = ".".join(part for part in parts if part != "__init__")
+        for name in imported_names(source, module, path.stem == "__init__"):
+            if name.split(".")[0] == "dplit":
+                yield module, parts[1], name
 
 
 def test_imports_go_one_way() -> None:
     """Kills a paper that imports another, a shared folder that imports a paper, and experiments
     that are more than a chapter's."""
     wrong = []
-    for path, source in MODULES.items():
-        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        module = ".".join(part for part in parts if part != "__init__")
-        home = parts[1] if len(parts) > 1 else ""
-        for name in imported_names(source, module, path.stem == "__init__"):
-            to = (*name.split("."), "", "")
-            if to[0] != "dplit" or to[1] == home or home == "audits":
-                continue
-            foreign = to[1] in PAPERS and home in PAPERS
-            upwards = to[1] in PAPERS | {"face_off", "audits"} and home not in {*PAPERS, "face_off"}
-            if foreign or upwards or to[2] == "experiments":
-                wrong.append(f"{module} imports {name}")
+    for module, home, name in imports():
+        to = (*name.split("."), "", "")
+        if to[1] == home or home == "audits":
+            continue
+        foreign = to[1] in PAPERS and home in PAPERS
+        upwards = to[1] in PAPERS | {"face_off", "audits"} and home not in {*PAPERS, "face_off"}
+        if foreign or upwards or to[2] == "experiments":
+            wrong.append(f"{module} imports {name}")
     assert wrong == []
+
+
+def inside(name: str) -> bool:
+    """Whether a dotted name is private to a room; ``dplit._checks`` and its like are for all."""
+    return any(part.startswith("_") and part[:2] != "__" for part in name.split(".")[2:])
+
+
+def test_what_other_rooms_use_is_public() -> None:
+    """Kills an import of an underscore name, or of a module of one, from another room's inside,
+    and a chapter's."""
+    wrong = {
+        f"{m} imports {n}" for m, home, n in imports() if inside(n) and n.split(".")[1] != home
+    }
+    for slug in LAYOUT.slugs():
+        cells = notebook_code(LAYOUT.notebooks / f"{slug}.ipynb")
+        names = {name for cell in cells for name in imported_names(cell)}
+        wrong |= {f"{slug}.ipynb imports {n}" for n in names if n[:6] == "dplit." and inside(n)}
+    assert wrong == set()
 
 
 def test_no_two_modules_import_each_other() -> None:

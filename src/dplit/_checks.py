@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 #: Real numbers in double precision.
 Array = NDArray[np.float64]
@@ -133,6 +133,14 @@ def check_finite_array(name: str, value: Any, *, ndim: int | None = None) -> NDA
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {name} with NaN or infinite entries")
     return array
+
+
+def check_real_matrix(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return a finite real matrix in float64."""
+    array = check_finite_array(name, value, ndim=2)
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
+    return array.astype(np.float64, copy=False)
 
 
 def check_angles(

@@ -139,8 +139,8 @@ ENTRY = {"slug": "toy", "functions": ["dplit.streams.stream"]}
             ["toy-thm1: dplit.streams.flow does not exist"],
         ),
         (
-            {"toy-thm1": {**ENTRY, "functions": ["dplit.margin._solvers.minimise_hinge"]}},
-            ["toy-thm1: dplit.margin._solvers.minimise_hinge is private"],
+            {"toy-thm1": {**ENTRY, "functions": ["dplit.erm._solvers.interior_point_box_qp"]}},
+            ["toy-thm1: dplit.erm._solvers.interior_point_box_qp is private"],
         ),
         (
             {"toy-thm1": ENTRY, "toy-thm2": ENTRY},

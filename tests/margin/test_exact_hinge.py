@@ -9,11 +9,11 @@ import pytest
 from scipy.optimize import linprog
 from sklearn.svm import LinearSVC
 
-import dplit.margin._solvers as module
 import dplit.margin.descent as perturbation
-from dplit.margin._solvers import minimise_hinge, steady_minimiser
+import dplit.margin.exact_hinge as module
 from dplit.margin.data import margin_data
 from dplit.margin.descent import _perturbed_minimiser, perturbation_sensitivity
+from dplit.margin.exact_hinge import minimise_hinge, steady_minimiser
 from dplit.streams import stream
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dplit.accounting import compose_gdp, gdp_budget
-from dplit.margin._solvers import minimise_hinge
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
     _balanced_steps,
@@ -21,6 +20,7 @@ from dplit.margin.descent import (
     noisy_hinge_descent,
     rank_bound,
 )
+from dplit.margin.exact_hinge import minimise_hinge
 from dplit.margin.losses import _gridded_records
 from dplit.streams import stream
 

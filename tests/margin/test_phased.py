@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dplit.accounting import gdp_budget
-from dplit.margin._solvers import minimise_hinge
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
     _boosting_runs,
@@ -20,6 +19,7 @@ from dplit.margin.descent import (
     phased_schedule,
 )
 from dplit.margin.duplicates import _single_copy_mu
+from dplit.margin.exact_hinge import minimise_hinge
 from dplit.margin.losses import hinge_sensitivity
 from dplit.streams import stream
 

@@ -30,7 +30,7 @@ from dplit._estimators import clip_rows
 from dplit._numerics.accelerated import accelerated_minimum, smooth_steps
 from dplit.mechanisms import gamma_norm_noise, gaussian_delta, gaussian_noise, gaussian_sigma
 
-_SmoothLoss = Literal["logistic", "huberised_hinge"]
+SmoothLoss = Literal["logistic", "huberised_hinge"]
 
 _LOSSES = ("logistic", "huberised_hinge")
 
@@ -73,7 +73,7 @@ def _curvature(loss: str, smoothing: float) -> float:
 
 
 def smallest_regularization(
-    *, n_records: int, epsilon: float, data_norm: float, loss: _SmoothLoss = "logistic",
+    *, n_records: int, epsilon: float, data_norm: float, loss: SmoothLoss = "logistic",
     smoothing: float = 0.5,
 ) -> float:  # fmt: skip
     r"""Least lambda for which the Jacobian costs at most half of epsilon.
@@ -199,7 +199,7 @@ def objective_noise(*, epsilon: float, delta: float, data_norm: float, jacobian:
     return norm2 / mu
 
 
-def _loss_slopes(
+def loss_slopes(
     margins: NDArray[np.float64], loss: str, h: float
 ) -> tuple[NDArray[np.float64], ...]:
     """Return values, first and second derivatives of the loss at margins."""
@@ -222,11 +222,11 @@ class _Problem:
     h: float
 
     def value(self, w: NDArray[np.float64]) -> float:
-        terms = _loss_slopes(self.U @ w, self.loss, self.h)[0].sum()
+        terms = loss_slopes(self.U @ w, self.loss, self.h)[0].sum()
         return float(terms + 0.5 * self.penalty * w @ w + self.b @ w)
 
     def gradient(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        first = _loss_slopes(self.U @ w, self.loss, self.h)[1]
+        first = loss_slopes(self.U @ w, self.loss, self.h)[1]
         return np.asarray(self.U.T @ first + self.penalty * w + self.b)
 
     def newton(self, goal: float) -> NDArray[np.float64]:
@@ -236,7 +236,7 @@ class _Problem:
             gradient = self.gradient(w)
             if float(np.linalg.norm(gradient)) <= 0.01 * goal:
                 break
-            second = _loss_slopes(self.U @ w, self.loss, self.h)[2]
+            second = loss_slopes(self.U @ w, self.loss, self.h)[2]
             hessian = (self.U * second[:, None]).T @ self.U
             hessian.flat[:: len(w) + 1] += self.penalty
             step = cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
@@ -299,7 +299,7 @@ def objective_perturbation(
     delta: float = 0.0,
     data_norm: float,
     regularization: float,
-    loss: _SmoothLoss = "logistic",
+    loss: SmoothLoss = "logistic",
     smoothing: float = 0.5,
     rng: np.random.Generator,
 ) -> PerturbedObjective:

@@ -18,7 +18,7 @@ import dplit
 from dplit._estimators import RandomState
 from dplit.face_off.mechanisms import Mechanism, mechanism
 from dplit.face_off.tables import Facts, Problem, TableError, load_problem
-from dplit.margin.kernels import _DirectFeatures
+from dplit.margin.kernels import DirectFeatures
 
 _FORMAT = "dplit model 1"
 _FLOATS = (
@@ -87,7 +87,7 @@ def _state(estimator: Any, names: Sequence[str]) -> dict[str, Any]:
     state = {}
     for name in names:
         value = getattr(estimator, name)
-        if isinstance(value, _DirectFeatures):
+        if isinstance(value, DirectFeatures):
             value = {"frequencies": value.frequencies.tolist(), "double": value.double}
         state[name] = value.tolist() if hasattr(value, "tolist") else value
     return state
@@ -100,7 +100,7 @@ def _restored(model: Mapping[str, Any]) -> Any:
     for name in found.released:
         value = model["released"][name]
         if name == "features_":
-            value = _DirectFeatures(np.array(value["frequencies"]), 1.0, value["double"])
+            value = DirectFeatures(np.array(value["frequencies"]), 1.0, value["double"])
         elif isinstance(value, list):
             value = tuple(value) if name in ("bounds_", "_ends") else np.array(value)
         setattr(estimator, name, value)

@@ -11,20 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_angles, check_finite_array, check_integer, check_positive, check_rng
+from dplit._checks import (
+    check_angles,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_real_matrix,
+    check_rng,
+)
 from dplit.features.projections import hadamard_transform
 
 
-def _check_real_matrix(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return a finite real matrix in float64."""
-    array = check_finite_array(name, value, ndim=2)
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
-    return array.astype(np.float64, copy=False)
-
-
 def _angles(X: ArrayLike, frequencies: ArrayLike) -> NDArray[np.float64]:
-    records, columns = _check_real_matrix("X", X), _check_real_matrix("frequencies", frequencies)
+    records, columns = check_real_matrix("X", X), check_real_matrix("frequencies", frequencies)
     if columns.shape[0] != records.shape[1]:
         raise ValueError(
             f"frequencies must have one row per column of X ({records.shape[1]}), "
@@ -199,7 +198,7 @@ class HadamardBlocks:
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return angles ``X @ matrix`` of finite records: fast, ``O(m log d)`` a record."""
-        records = _check_real_matrix("X", X)
+        records = check_real_matrix("X", X)
         n, d = records.shape
         if d != self.n_features:
             raise ValueError(f"X must have {self.n_features} columns, got X of shape {(n, d)}")

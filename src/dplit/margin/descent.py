@@ -22,8 +22,8 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.margin._solvers import minimise_hinge, steady_minimiser
 from dplit.margin.duplicates import _Accounting, _phase_sizes, _single_copy_mu
+from dplit.margin.exact_hinge import minimise_hinge, steady_minimiser
 from dplit.margin.losses import (
     Array,
     _bounded_hinge_mean,

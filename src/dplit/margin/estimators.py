@@ -34,8 +34,8 @@ from dplit.margin.compressed import (
 )
 from dplit.margin.descent import _signal_to_noise
 from dplit.margin.kernels import (
+    DirectFeatures,
     _direct_features,
-    _DirectFeatures,
     _StreamedProjection,
     streamed_projection,
 )
@@ -459,7 +459,7 @@ class PrivateKernelMarginClassifier(
 
     def _draw_features(
         self, n_features: int, rng: np.random.Generator
-    ) -> _DirectFeatures | _StreamedProjection:
+    ) -> DirectFeatures | _StreamedProjection:
         """Draw the public map."""
         if self.n_frequencies is None:
             count = (self.n_components + 1) // 2

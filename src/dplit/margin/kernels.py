@@ -337,7 +337,7 @@ class _FeatureMap(Protocol):
 
 
 @dataclass(frozen=True)
-class _DirectFeatures:
+class DirectFeatures:
     """Random features of norm r as they are, without compression."""
 
     frequencies: Array
@@ -357,10 +357,10 @@ class _DirectFeatures:
 def _direct_features(
     n_features: int, n_frequencies: int, *, gamma: float, rng: np.random.Generator,
     data_norm: float = 1.0, double: bool = False,
-) -> _DirectFeatures:  # fmt: skip
+) -> DirectFeatures:  # fmt: skip
     """Draw the map of equation (2) with D frequencies, 2 D coordinates."""
     frequencies = random_frequencies(n_features, n_frequencies, gamma=gamma, rng=rng)
-    return _DirectFeatures(frequencies, check_positive("data_norm", data_norm), double)
+    return DirectFeatures(frequencies, check_positive("data_norm", data_norm), double)
 
 
 @dataclass(frozen=True)

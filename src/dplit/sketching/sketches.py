@@ -21,11 +21,16 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import Neighboring, check_choice, check_finite_array, check_integer
+from dplit._checks import (
+    Neighboring,
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_real_matrix,
+)
 from dplit._estimators import clip_rows
 from dplit._numerics.blocks import blas
 from dplit.features import HadamardBlocks, complex_features, quadratic_features, quantized_features
-from dplit.features.sketch_maps import _check_real_matrix
 from dplit.sketching._exact_sums import (
     FEATURE_ERROR,
     PhaseAdder,
@@ -122,7 +127,7 @@ class SketchMap:
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, get_args(Kind))
-        frequencies = _check_real_matrix("frequencies", self.frequencies).copy()
+        frequencies = check_real_matrix("frequencies", self.frequencies).copy()
         frequencies.setflags(write=False)
         object.__setattr__(self, "frequencies", frequencies)
         if (self.dither is None) == (self.kind == "quantized"):
@@ -226,7 +231,7 @@ class SketchMap:
 
         For the quadratic map rows longer than 1 are scaled back to its domain, the unit ball.
         """
-        records = _check_real_matrix("X", X)
+        records = check_real_matrix("X", X)
         if records.shape[1] != self.n_features:
             raise ValueError(
                 f"X must have {self.n_features} columns, got X of shape {records.shape}"

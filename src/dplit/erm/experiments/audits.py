@@ -25,7 +25,7 @@ from dplit._checks import (
 )
 from dplit.audit import Controls, EventAudit, audit_hits, clopper_pearson, run_controls
 from dplit.baselines import PerturbedObjective, objective_perturbation
-from dplit.baselines.objective import _loss_slopes, _SmoothLoss
+from dplit.baselines.objective import SmoothLoss, loss_slopes
 from dplit.erm.losses import _real_array
 from dplit.erm.release import release_scalar_shift
 from dplit.streams import stream
@@ -167,14 +167,14 @@ class _LineAudit(NamedTuple):
 
 
 def line_log_density(
-    w: Array, u: Array, model: PerturbedObjective, *, loss: _SmoothLoss, smoothing: float = 0.5
+    w: Array, u: Array, model: PerturbedObjective, *, loss: SmoothLoss, smoothing: float = 0.5
 ) -> Array:
     """Logarithm of the density, at ``w``, of the weight that objective perturbation releases.
 
     ``u`` are the products of record and label; of ``model`` only noise and regularisation are used.
     """
     margins = np.multiply.outer(w, u)
-    _, first, second = _loss_slopes(margins, loss, smoothing)
+    _, first, second = loss_slopes(margins, loss, smoothing)
     penalty = 2.0 * model.regularization * len(u)
     b = -(first @ u) - penalty * w
     jacobian = np.log(second @ u**2 + penalty)
@@ -185,7 +185,7 @@ def line_log_density(
 
 def audit_line(
     u: ArrayLike, v: ArrayLike, *, epsilon: float, delta: float, regularization: float,
-    loss: _SmoothLoss = "huberised_hinge", smoothing: float = 0.5, n_points: int = 200_001,
+    loss: SmoothLoss = "huberised_hinge", smoothing: float = 0.5, n_points: int = 200_001,
 ) -> _LineAudit:  # fmt: skip
     """Compare the exact densities of the release on two neighbouring data sets on the line.
 
@@ -214,7 +214,7 @@ def audit_line(
 
 
 def random_line_pairs(
-    count: int, *, epsilon: float, delta: float, loss: _SmoothLoss, rng: np.random.Generator
+    count: int, *, epsilon: float, delta: float, loss: SmoothLoss, rng: np.random.Generator
 ) -> list[_LineAudit]:
     """Audit random neighbours of 1 to 20 records, one of which is replaced by an end."""
     audits = []

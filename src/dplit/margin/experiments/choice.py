@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_integer, check_positive, check_rng
-from dplit.margin._solvers import minimise_hinge
 from dplit.margin.data import margin_data
 from dplit.margin.estimators import PrivateMarginClassifier
+from dplit.margin.exact_hinge import minimise_hinge
 from dplit.margin.losses import margin_loss, zero_one_loss
 from dplit.margin.selection import (
     _choice_scores,
