@@ -9,33 +9,16 @@ from __future__ import annotations
 
 from dplit.audit._nasty_pairs import NeighbourPair, float_sensitivity, nasty_pairs
 from dplit.audit._side_channels import SideChannel, SideChannelReport, side_channels
-from dplit.audit.controls import (
-    Controls,
-    EventAudit,
-    audit_event,
-    audit_hits,
-    run_controls,
-)
+from dplit.audit.controls import Controls, EventAudit, audit_event, audit_hits, run_controls
 from dplit.audit.events import (
     clopper_pearson,
     delta_lower_bound,
     epsilon_lower_bound,
     gaussian_dp_lower_bound,
 )
-from dplit.audit.neighbours import (
-    NeighbourSearch,
-    search_neighbours,
-)
-from dplit.audit.noise_tests import (
-    NoiseTest,
-    chi_square_noise_test,
-    gamma_noise_test,
-)
-from dplit.audit.one_run import (
-    OneRunAudit,
-    one_run_audit,
-    one_run_p_value,
-)
+from dplit.audit.neighbours import NeighbourSearch, search_neighbours
+from dplit.audit.noise_tests import NoiseTest, chi_square_noise_test, gamma_noise_test
+from dplit.audit.one_run import OneRunAudit, one_run_audit, one_run_p_value
 
 __all__ = [
     "Controls",

@@ -9,11 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from dplit._checks import check_callable, check_integer, check_probability, check_rng
-from dplit.audit.events import (
-    delta_lower_bound,
-    epsilon_lower_bound,
-    gaussian_dp_lower_bound,
-)
+from dplit.audit.events import delta_lower_bound, epsilon_lower_bound, gaussian_dp_lower_bound
 
 Data = TypeVar("Data")
 Audit = TypeVar("Audit")

@@ -103,12 +103,7 @@ def one_run_p_value(
 
 
 def one_run_audit(
-    scores: ArrayLike,
-    included: ArrayLike,
-    *,
-    guesses: int,
-    delta: float = 0.0,
-    confidence: float,
+    scores: ArrayLike, included: ArrayLike, *, guesses: int, delta: float = 0.0, confidence: float
 ) -> OneRunAudit:
     """Lower bound on epsilon from one run: guess the highest scores in and the lowest out.
 

@@ -10,9 +10,7 @@ clustering, as a function and as an estimator; components of noisy second moment
 
 from __future__ import annotations
 
-from dplit._estimators import (
-    nearest_center,
-)
+from dplit._estimators import nearest_center
 from dplit.baselines.components import PrivatePCA
 from dplit.baselines.linear import (
     NoisyGradientRegressor,

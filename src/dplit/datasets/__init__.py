@@ -8,11 +8,7 @@ diabetes data stand in, and say so.
 
 from __future__ import annotations
 
-from dplit.datasets.digits import (
-    Digits,
-    load_fours_and_nines,
-    read_idx,
-)
+from dplit.datasets.digits import Digits, load_fours_and_nines, read_idx
 from dplit.datasets.papers import (
     FILES,
     DataError,

@@ -11,13 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import (
-    Array,
-    check_integer,
-    check_interval,
-    check_positive,
-    check_probability,
-)
+from dplit._checks import Array, check_integer, check_interval, check_positive, check_probability
 from dplit.erm.losses import _real_array, linear_kernel, lipschitz_constant
 from dplit.erm.minimisers import _solve_gram, fit_linear
 from dplit.erm.stability import lipschitz_stability

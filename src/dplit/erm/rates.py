@@ -13,13 +13,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import (
-    Array,
-    check_choice,
-    check_integer,
-    check_nonnegative,
-    check_positive,
-)
+from dplit._checks import Array, check_choice, check_integer, check_nonnegative, check_positive
 from dplit.erm.losses import _check_gram, _real_array
 from dplit.erm.release import least_squares_scale, noise_scale
 from dplit.erm.stability import least_squares_stability

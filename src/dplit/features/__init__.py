@@ -21,9 +21,7 @@ and quadratic, and frequencies in orthonormal blocks, are in ``dplit.features.sk
 
 from __future__ import annotations
 
-from dplit._numerics.trigonometry import (
-    fast_cos,
-)
+from dplit._numerics.trigonometry import fast_cos
 from dplit.features.fourier import (
     RandomFourierFeatures,
     complex_features,

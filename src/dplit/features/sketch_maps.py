@@ -213,11 +213,7 @@ class HadamardBlocks:
 
 
 def hadamard_blocks(
-    n_features: int,
-    n_components: int,
-    *,
-    rng: np.random.Generator,
-    gamma: float | None = None,
+    n_features: int, n_components: int, *, rng: np.random.Generator, gamma: float | None = None
 ) -> HadamardBlocks:
     r"""Draw structured frequencies that are applied in :math:`O(m\log d)` a record.
 

@@ -15,13 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from dplit._checks import (
-    check_choice,
-    check_integer,
-    check_positive,
-    check_probability,
-    check_rng,
-)
+from dplit._checks import check_choice, check_integer, check_positive, check_probability, check_rng
 from dplit.accounting import gdp_budget
 from dplit.margin.losses import Array
 from dplit.mechanisms import gaussian_delta

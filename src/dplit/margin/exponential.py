@@ -80,12 +80,7 @@ def cover_law(counts: ArrayLike, *, epsilon: float) -> Array:
 
 
 def _streaming_choice(
-    blocks: Iterable[Array],
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    epsilon: float,
-    rng: np.random.Generator,
+    blocks: Iterable[Array], X: ArrayLike, y: ArrayLike, *, epsilon: float, rng: np.random.Generator
 ) -> int:
     """Position of a draw from :func:`cover_law`; each block (n, k) is dropped before the next."""
     rows = _scaled_rows(_labelled_rows(X, y))
@@ -311,12 +306,7 @@ def prior_mass(z: float, *, normalized_margin: float, sharpened: bool = True) ->
 
 
 def gaussian_prior_bound(
-    *,
-    normalized_margin: float,
-    n_samples: int,
-    epsilon: float,
-    beta: float,
-    sharpened: bool = True,
+    *, normalized_margin: float, n_samples: int, epsilon: float, beta: float, sharpened: bool = True
 ) -> float:
     r"""Bound on the excess training error of the Gaussian prior over the best margin loss.
 

@@ -31,10 +31,7 @@ from dplit.margin.losses import (
     hinge_sensitivity,
     zero_one_loss,
 )
-from dplit.mechanisms import (
-    generalized_exponential_mechanism,
-    report_noisy_min,
-)
+from dplit.mechanisms import generalized_exponential_mechanism, report_noisy_min
 
 # Learning when only the labels are private: the exponential mechanism on a cover of the sample.
 
@@ -267,9 +264,7 @@ def _choose_by_errors(
 
 
 def _pair(
-    first: ArrayLike,
-    second: ArrayLike,
-    names: tuple[str, str] = ("scores", "sensitivities"),
+    first: ArrayLike, second: ArrayLike, names: tuple[str, str] = ("scores", "sensitivities")
 ) -> tuple[Array, Array]:
     left = check_finite_array(names[0], first, ndim=1).astype(np.float64)
     right = check_finite_array(names[1], second, ndim=1).astype(np.float64)

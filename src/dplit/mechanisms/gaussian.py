@@ -415,9 +415,7 @@ def gaussian_epsilon(*, delta: Any, sigma: Any, sensitivity: Any = 1.0) -> Any:
     0.0
     """
     return _elementwise(
-        _profile_epsilon,
-        _values("delta", delta, _check_profile_delta),
-        _ratio(sensitivity, sigma),
+        _profile_epsilon, _values("delta", delta, _check_profile_delta), _ratio(sensitivity, sigma)
     )
 
 

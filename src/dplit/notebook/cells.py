@@ -116,9 +116,7 @@ def _executed_cells() -> list[str]:
     return list(shell.user_ns.get("In", [])) if shell is not None else []
 
 
-def _declared_and_injected(
-    cells: Sequence[str],
-) -> tuple[dict[str, tuple[str, str]], set[str]]:
+def _declared_and_injected(cells: Sequence[str]) -> tuple[dict[str, tuple[str, str]], set[str]]:
     """Split executed cells: the last parameters cell, and what papermill injected after it."""
     declared: dict[str, tuple[str, str]] = {}
     injected: set[str] = set()
@@ -303,9 +301,7 @@ def glue_numbers(**values: float | int | str) -> None:
         if not os.environ.get("DPLIT_BUILD"):  # only the book puts numbers into the text
             data["text/plain"] = f"{name} = {text}"
         display(  # type: ignore[no-untyped-call]
-            data,
-            metadata={"scrapbook": {"name": name, "mime_prefix": prefix}},
-            raw=True,
+            data, metadata={"scrapbook": {"name": name, "mime_prefix": prefix}}, raw=True
         )
 
 

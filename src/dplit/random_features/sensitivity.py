@@ -31,11 +31,7 @@ from dplit.mechanisms import (
     gaussian_sigma,
 )
 from dplit.random_features.data import _f1
-from dplit.random_features.interpolation import (
-    _label_vector,
-    _square_matrix,
-    min_norm_fit,
-)
+from dplit.random_features.interpolation import _label_vector, _square_matrix, min_norm_fit
 
 #: Covers the rounding of a bound, and rows whose computed norm exceeds 1 by a few 1e-15.
 _UPWARD = 1.0 + 1e-12

@@ -8,11 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import (
-    Array,
-    check_positive,
-    check_probability,
-)
+from dplit._checks import Array, check_positive, check_probability
 from dplit.random_features.interpolation import _square_matrix, gram_matrix
 
 
