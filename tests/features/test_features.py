@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.kernel_approximation import RBFSampler
+from sklearn.metrics.pairwise import rbf_kernel
 from threadpoolctl import threadpool_limits
 
 from dplit import features
@@ -263,6 +264,18 @@ def test_feature_gram_is_the_gram_matrix_of_the_map(
     np.testing.assert_allclose(gram, gram.conj().T, atol=1e-15)
     other = features.feature_gram(X, W, X[:7] + 0, **options)
     np.testing.assert_allclose(other, gram[:, :7], atol=3e-14)
+
+
+def test_the_gaussian_kernel_is_scikit_learns_and_far_points_are_strangers() -> None:
+    """Kills width for gamma, a factor 2, and an overflow that warns or makes NaN."""
+    X, _, _ = small()
+    np.testing.assert_allclose(
+        features.gaussian_kernel(X, X[:7] + 0.1, gamma=0.4), rbf_kernel(X, X[:7] + 0.1, gamma=0.4)
+    )
+    far = features.gaussian_kernel([[0.0], [1e200]], gamma=1e300)
+    assert far.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    with pytest.raises(ValueError, match="Y must have 1 columns"):
+        features.gaussian_kernel([[0.0]], [[0.0, 1.0]], gamma=1.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
-from sklearn.metrics.pairwise import rbf_kernel
 
-from dplit.features import feature_gram, random_frequencies
+from dplit.features import feature_gram, gaussian_kernel, random_frequencies
 from dplit.margin.kernels import (
     _sup_deviation,
     frequencies_of_algorithm3,
-    gaussian_kernel,
     hoeffding_bound,
     margin_features,
     sup_deviation_bound,
@@ -58,12 +56,6 @@ def test_inner_products_are_unbiased_for_the_kernel():
     frequencies = random_frequencies(3, 200_000, gamma=0.3, rng=stream(0, "kf-mean", "public"))
     Z = margin_features(X, frequencies)
     np.testing.assert_allclose(Z @ Z.T, gaussian_kernel(X, gamma=0.3), atol=0.011)
-
-
-def test_the_kernel_is_scikit_learns_times_the_square_of_r():
-    X, Y = _records(), _records(7)
-    expected = 4.0 * rbf_kernel(X, Y, gamma=0.4)
-    np.testing.assert_allclose(gaussian_kernel(X, Y, gamma=0.4, data_norm=2.0), expected)
 
 
 @pytest.mark.claim("margin-thm41")
@@ -127,7 +119,6 @@ def test_frequencies_of_algorithm3_bring_the_bound_to_two_over_m(m, beta):
         (lambda: sup_deviation_bound(5, 0, beta=0.1), "n_frequencies must be at least 1"),
         (lambda: union_failure(5, beta=1.0), r"beta must be in \(0, 1\)"),
         (lambda: frequencies_of_algorithm3(0, beta=0.1), "n_samples must be at least 1"),
-        (lambda: gaussian_kernel([[1.0]], gamma=0.0), "gamma must be positive"),
         (lambda: margin_features([[1.0]], [[1.0]], data_norm=-1), "data_norm must be positive"),
         (lambda: _sup_deviation([[1.0]], [[1.0]]), "must be square"),
         (lambda: _sup_deviation(np.eye(3), np.eye(2)), "must be square"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
+from dplit.features import gaussian_kernel
 from dplit.margin.kernels import (
-    gaussian_kernel,
     gram_entry_variance,
     limit_projection,
     margin_features,

@@ -11,9 +11,9 @@ from sklearn.datasets import make_moons
 from sklearn.svm import LinearSVC
 
 from dplit.accounting import gdp_budget
-from dplit.features import random_frequencies
+from dplit.features import gaussian_kernel, random_frequencies
 from dplit.margin.descent import descent_bound, descent_noise
-from dplit.margin.kernels import gaussian_kernel, margin_features
+from dplit.margin.kernels import margin_features
 from dplit.margin.transfer import (
     _pointwise_transfer_bound,
     balanced_size,

@@ -29,6 +29,7 @@ from dplit.features.fourier import (
     feature_gram,
     feature_mean,
     feature_moments,
+    gaussian_kernel,
     phased_cosine_features,
     random_frequencies,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "feature_gram",
     "feature_mean",
     "feature_moments",
+    "gaussian_kernel",
     "hadamard_blocks",
     "hadamard_projection",
     "hadamard_transform",

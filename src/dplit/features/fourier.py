@@ -6,15 +6,53 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplit._checks import check_choice, check_finite_array, check_integer, check_positive, check_rng
+from dplit._checks import (
+    Array,
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_real_matrix,
+    check_rng,
+)
 from dplit._estimators import RandomState, spawn_generators, validated
 from dplit._numerics.blocks import Kind, Plan, fill, frequency_blocks, row_blocks
 
 # Sums over records or frequencies of a random feature map that is never formed.
+
+
+def gaussian_kernel(X: ArrayLike, Y: ArrayLike | None = None, *, gamma: float) -> Array:
+    """Gaussian kernel ``exp(-gamma ||x - y||^2)`` of all pairs, of X with itself by default.
+
+    Parameters
+    ----------
+    X, Y : array_like of shape (n_samples, n_features) and (n_others, n_features)
+        Finite records; inner products of their features are unbiased for the kernel.
+    gamma : float
+        Positive; 1 / (2 h^2) for a kernel of width h.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_others)
+
+    Examples
+    --------
+    >>> gaussian_kernel([[0.0], [1.0]], gamma=2.0).round(3)
+    array([[1.   , 0.135],
+           [0.135, 1.   ]])
+    """
+    left = check_real_matrix("X", X)
+    right = left if Y is None else check_real_matrix("Y", Y)
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"Y must have {left.shape[1]} columns, got Y of shape {right.shape}")
+    squares = cdist(left, right, "sqeuclidean")
+    with np.errstate(over="ignore"):  # far points
+        return np.asarray(np.exp(-check_positive("gamma", gamma) * squares))
 
 
 #: Bytes of one block of frequencies in :func:`feature_gram`.

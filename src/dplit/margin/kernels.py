@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import cdist
 
 from dplit._checks import (
     Array,
@@ -27,21 +26,10 @@ from dplit._checks import (
 )
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.accounting import gdp_budget
-from dplit.features import cos_sin_features, feature_gram, random_frequencies
+from dplit.features import cos_sin_features, feature_gram, gaussian_kernel, random_frequencies
 from dplit.margin.compressed import _learn_weights, _Solver, printed_dimension
 
 # Random features of a shift-invariant kernel with ``K(x, x) = r^2``, and how far they can err.
-
-
-def gaussian_kernel(
-    X: ArrayLike, Y: ArrayLike | None = None, *, gamma: float, data_norm: float = 1.0
-) -> NDArray[np.float64]:
-    r"""Gaussian kernel :math:`r^2e^{-\gamma\|x-x'\|^2}` of all pairs, of X with X by default."""
-    left = check_finite_array("X", X, ndim=2)
-    right = left if Y is None else check_finite_array("Y", Y, ndim=2)
-    gamma, r = check_positive("gamma", gamma), check_positive("data_norm", data_norm)
-    squares = cdist(np.asarray(left, float), np.asarray(right, float), "sqeuclidean")
-    return np.asarray(r * r * np.exp(-gamma * squares))
 
 
 def margin_features(
@@ -123,7 +111,7 @@ def sup_deviation_draws(
 ) -> NDArray[np.float64]:  # fmt: skip
     """Suprema of the Gram error over independent draws of D frequencies of the Gaussian kernel."""
     records = check_finite_array("X", X, ndim=2)
-    kernel = gaussian_kernel(records, gamma=gamma, data_norm=data_norm)
+    kernel = data_norm**2 * gaussian_kernel(records, gamma=gamma)
     out = np.empty(check_integer("draws", draws))
     for k in range(len(out)):
         frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)

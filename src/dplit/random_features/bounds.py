@@ -22,6 +22,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
+from dplit.features import gaussian_kernel
 from dplit.random_features.interpolation import _label_vector
 from dplit.random_features.release import _NoiseVersion, noise_norm_bound
 
@@ -31,11 +32,6 @@ class _KernelSum(NamedTuple):
 
     values: Array
     norm: float
-
-
-def _gaussian_kernel(X: NDArray[Any], Z: NDArray[Any], gamma: float) -> Array:
-    differences = X[:, None, :] - Z[None, :, :]
-    return np.asarray(np.exp(-gamma * np.sum(differences**2, axis=2)))
 
 
 def _centers(centers: ArrayLike, weights: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -58,9 +54,8 @@ def rkhs_function(
     where, a = _centers(centers, weights)
     if points.shape[1] != where.shape[1]:
         raise ValueError(f"X must have {where.shape[1]} columns, got X of shape {points.shape}")
-    check_positive("gamma", gamma)
-    squared_norm = float(a @ _gaussian_kernel(where, where, gamma) @ a)
-    values = np.asarray(_gaussian_kernel(points, where, gamma) @ a)
+    squared_norm = float(a @ gaussian_kernel(where, gamma=gamma) @ a)
+    values = np.asarray(gaussian_kernel(points, where, gamma=gamma) @ a)
     return _KernelSum(values, math.sqrt(max(squared_norm, 0.0)))
 
 

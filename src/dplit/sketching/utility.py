@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 
 from dplit._checks import (
     Array,
@@ -22,6 +21,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
+from dplit.features import gaussian_kernel
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.subsampling.masks import base_epsilon
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
@@ -314,7 +314,7 @@ def mixture_constant(
     spread = check_nonnegative("cluster_std", cluster_std)
     rate = check_positive("frequency_std", frequency_std) ** 2
     q = 1.0 + 2.0 * rate * spread**2
-    kernel = np.exp(-rate * cdist(where, where, "sqeuclidean") / (2.0 * q))
+    kernel = gaussian_kernel(where, gamma=rate / (2.0 * q))
     return float(q ** (d / 2.0) / (shares @ kernel @ shares))
 
 

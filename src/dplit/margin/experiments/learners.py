@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.accounting import gdp_budget
 from dplit.datasets.classification import PROBLEMS, KernelProblem, kernel_problem
+from dplit.features import gaussian_kernel
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
     _Case,
@@ -30,7 +31,6 @@ from dplit.margin.duplicates import _Accounting, _single_copy_mu
 from dplit.margin.exact_hinge import minimise_hinge
 from dplit.margin.kernels import (
     _direct_features,
-    gaussian_kernel,
     limit_projection,
     privacy_level,
     streamed_projection,
