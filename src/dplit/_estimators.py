@@ -18,7 +18,7 @@ from sklearn.utils import Tags, gen_batches
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dplit._checks import check_finite_array
+from dplit._checks import check_finite_array, check_positive
 
 # Boxes that hold the data: stated by the caller, never read from the records.
 
@@ -104,6 +104,28 @@ def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Ge
         "random_state must be None, an integer, a Generator or a RandomState, "
         f"got random_state={random_state!r}"
     )
+
+
+def stated_norm(data_norm: object) -> float:
+    """Return the bound on the length of records, which the caller has to state."""
+    if data_norm is None:
+        raise ValueError(
+            "data_norm must be given: a bound read from the data is not private, got data_norm=None"
+        )
+    return check_positive("data_norm", data_norm)
+
+
+def stated_ends(bounds: Any) -> tuple[float, float]:
+    """Return the lowest and the highest label, which the caller has to state."""
+    if bounds is None:
+        raise ValueError(
+            "bounds must be given as (lowest label, highest label): bounds read from the data "
+            "are not private, got bounds=None"
+        )
+    ends = check_finite_array("bounds", bounds, ndim=1)
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise ValueError(f"bounds must be two increasing numbers, got bounds={bounds!r}")
+    return float(ends[0]), float(ends[1])
 
 
 def clamp(X: NDArray[Any]) -> NDArray[Any]:
@@ -345,3 +367,22 @@ class CenterEstimator(
         """
         gaps = fitted_records(self, X)[:, None, :] - self.cluster_centers_[None]
         return np.asarray(np.linalg.norm(gaps, axis=2))
+
+
+class ComponentsEstimator(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Coordinates of records in released components, orthonormal rows."""
+
+    components_: NDArray[np.float64]
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Coordinates ``X @ components_.T`` of every record, of shape (n_samples, n_components)."""
+        return np.asarray(fitted_records(self, X) @ self.components_.T)
+
+    def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
+        """Records ``Z @ components_`` of coordinates, of shape (n_samples, n_features)."""
+        check_is_fitted(self)
+        return np.asarray(np.asarray(Z, dtype=np.float64) @ self.components_)

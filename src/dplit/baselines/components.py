@@ -8,8 +8,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from dplit._checks import (
     Array,
@@ -19,7 +17,14 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit._estimators import RandomState, dp_statement, fitted_records, spawn_generators, validated
+from dplit._estimators import (
+    ComponentsEstimator,
+    RandomState,
+    dp_statement,
+    spawn_generators,
+    stated_norm,
+    validated,
+)
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 
@@ -38,11 +43,7 @@ def _noisy_gram(rows: Array, unit: float, *, sigma: float, rng: np.random.Genera
     return np.asarray(exact_gram(rows, rows) + (noise + noise.T) * (0.5 * unit))
 
 
-class PrivatePCA(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
-):
+class PrivatePCA(ComponentsEstimator):
     """Private principal components: leading eigenvectors of second moments with Gaussian noise.
 
     Parameters
@@ -124,12 +125,7 @@ class PrivatePCA(
         epsilon = check_positive("epsilon", self.epsilon)
         delta = check_probability("delta", self.delta)
         check_neighboring(self.neighboring)
-        if self.data_norm is None:
-            raise ValueError(
-                "data_norm must be given: a bound read from the data is not private, "
-                "got data_norm=None"
-            )
-        norm = check_positive("data_norm", self.data_norm)
+        norm = stated_norm(self.data_norm)
         k = check_integer("n_components", self.n_components)
         records = validated(self, X, dtype=np.float64)
         d = records.shape[1]
@@ -169,12 +165,3 @@ class PrivatePCA(
                 stacklevel=3,
             )
         return self
-
-    def transform(self, X: ArrayLike) -> Array:
-        """Coordinates ``X @ components_.T`` of every record, of shape (n_samples, n_components)."""
-        return np.asarray(fitted_records(self, X) @ self.components_.T)
-
-    def inverse_transform(self, Z: ArrayLike) -> Array:
-        """Records ``Z @ components_`` of coordinates, of shape (n_samples, n_features)."""
-        check_is_fitted(self)
-        return np.asarray(np.asarray(Z, dtype=np.float64) @ self.components_)

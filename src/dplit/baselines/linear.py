@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
     Neighboring,
-    check_finite_array,
     check_integer,
     check_neighboring,
     check_positive,
@@ -28,6 +27,8 @@ from dplit._estimators import (
     clip_rows,
     dp_statement,
     spawn_generators,
+    stated_ends,
+    stated_norm,
     validated,
 )
 from dplit._numerics.exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows, grid_values
@@ -451,21 +452,8 @@ class _ClippedLinearRegressor(LinearRegressor):
 
     def _limits(self) -> tuple[float, float, float]:
         """Return row norm, middle and half width of the label bounds; both must be stated."""
-        if self.data_norm is None:
-            raise ValueError(
-                "data_norm must be given: a bound read from the data is not private, "
-                "got data_norm=None"
-            )
-        if self.bounds is None:
-            raise ValueError(
-                "bounds must be given as (lowest label, highest label): bounds read from the data "
-                "are not private, got bounds=None"
-            )
-        ends = check_finite_array("bounds", self.bounds, ndim=1)
-        if ends.shape != (2,) or not ends[0] < ends[1]:
-            raise ValueError(f"bounds must be two increasing numbers, got bounds={self.bounds!r}")
-        low, high = float(ends[0]), float(ends[1])
-        return check_positive("data_norm", self.data_norm), low / 2 + high / 2, high / 2 - low / 2
+        norm, (low, high) = stated_norm(self.data_norm), stated_ends(self.bounds)
+        return norm, low / 2 + high / 2, high / 2 - low / 2
 
     def _unit_records(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return rows in the unit ball and labels in [-1, 1]; clipped before anything else."""

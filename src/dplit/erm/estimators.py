@@ -20,7 +20,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_interval,
     check_positive,
@@ -35,6 +34,7 @@ from dplit._estimators import (
     dp_statement,
     feature_scores,
     spawn_generators,
+    stated_ends,
     validated,
 )
 from dplit.erm._certified import certified_minimiser, rounding_distance
@@ -461,15 +461,7 @@ class PrivateKernelMachine(
 
     def _limits(self) -> tuple[float, float]:
         """Return the label bounds, between which nothing overflows or vanishes."""
-        if self.bounds is None:
-            raise ValueError(
-                "bounds must be given as (lowest label, highest label): bounds read from the data "
-                "are not private, got bounds=None"
-            )
-        ends = check_finite_array("bounds", self.bounds, ndim=1)
-        if ends.shape != (2,) or not ends[0] < ends[1]:
-            raise ValueError(f"bounds must be two increasing numbers, got bounds={self.bounds!r}")
-        low, high = float(ends[0]), float(ends[1])
+        low, high = stated_ends(self.bounds)
         if max(-low, high) > LARGEST_INPUT or high - low < 1.0 / LARGEST_INPUT:
             raise ValueError(
                 f"bounds must be at most {LARGEST_INPUT:g} in size and at least "

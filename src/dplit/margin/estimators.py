@@ -20,6 +20,7 @@ from dplit._estimators import (
     feature_scores,
     fitted_records,
     spawn_generators,
+    stated_norm,
     validated,
 )
 from dplit.accounting import gdp_budget
@@ -213,12 +214,7 @@ class PrivateMarginClassifier(
         check_probability("beta", self.beta)
         if self.projection is not None:
             check_choice("projection", self.projection, get_args(_Projection))
-        if self.data_norm is None:
-            raise ValueError(
-                "data_norm must be given: a bound read from the data is not private, "
-                "got data_norm=None"
-            )
-        return check_positive("data_norm", self.data_norm)
+        return stated_norm(self.data_norm)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Clip the records, project them if asked, and learn privately.

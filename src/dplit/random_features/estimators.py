@@ -10,19 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from dplit._checks import (
-    check_choice,
-    check_finite_array,
-    check_integer,
-    check_positive,
-    check_probability,
-)
+from dplit._checks import check_choice, check_integer, check_positive, check_probability
 from dplit._estimators import (
     LARGEST_INPUT,
     RandomState,
     dp_statement,
     feature_scores,
     spawn_generators,
+    stated_ends,
     validated,
 )
 from dplit.features import random_frequencies
@@ -153,18 +148,13 @@ class PrivateRandomFeatureRegressor(
 
     def _limits(self) -> tuple[float, float]:
         """Return the label bounds."""
-        if self.bounds is None:
-            raise ValueError(
-                "bounds must be given as (lowest label, highest label): bounds read from the data "
-                "are not private, got bounds=None"
-            )
-        ends = check_finite_array("bounds", self.bounds, ndim=1)
-        if ends.shape != (2,) or not ends[0] / 2 < ends[1] / 2 or abs(ends).max() > LARGEST_INPUT:
+        low, high = stated_ends(self.bounds)
+        if not low / 2 < high / 2 or max(-low, high) > LARGEST_INPUT:
             raise ValueError(
                 f"bounds must be two increasing numbers of size at most {LARGEST_INPUT:g}, "
                 f"got bounds={self.bounds!r}"
             )
-        return float(ends[0]), float(ends[1])
+        return low, high
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""

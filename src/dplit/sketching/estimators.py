@@ -11,13 +11,7 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    DensityMixin,
-    TransformerMixin,
-)
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, DensityMixin
 
 from dplit._checks import (
     Array,
@@ -30,12 +24,14 @@ from dplit._checks import (
 )
 from dplit._estimators import (
     CenterEstimator,
+    ComponentsEstimator,
     RandomState,
     check_box,
     clip_rows,
     dp_statement,
     fitted_records,
     spawn_generators,
+    stated_norm,
     validated,
 )
 from dplit.features import orthonormal_blocks, random_frequencies
@@ -280,11 +276,7 @@ class FourierSketchEstimator(SketchEstimator, ABC):
         return False
 
 
-class CompressivePCA(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    SketchEstimator,
-):
+class CompressivePCA(ComponentsEstimator, SketchEstimator):
     """Private principal components of second moments, from one sketch of quadratic features.
 
     Parameters
@@ -378,14 +370,6 @@ class CompressivePCA(
         self.count_share = count_share
         self.random_state = random_state
 
-    def _norm(self) -> float:
-        if self.data_norm is None:
-            raise ValueError(
-                "data_norm must be given: a bound read from the data is not private, "
-                "got data_norm=None"
-            )
-        return check_positive("data_norm", self.data_norm)
-
     def _draw_map(self, d: int, rng: np.random.Generator) -> SketchMap:
         """Return the public map, large enough for the components."""
         check_choice("frequencies", self.frequencies, ("orthonormal", "gaussian"))
@@ -415,7 +399,7 @@ class CompressivePCA(
         """
         self._check_privacy(("laplace", "gaussian"))
         share = check_probability("count_share", self.count_share)
-        norm = self._norm()
+        norm = stated_norm(self.data_norm)
         records = validated(self, X, dtype=np.float64)
         public, noise, search = spawn_generators(self.random_state, 3)
         sketch_map = self._draw_map(records.shape[1], public)
@@ -442,19 +426,20 @@ class CompressivePCA(
             The estimator itself. ``epsilon``, ``noise`` and the map's parameters are not used;
             ``delta`` says where the epsilon of Gaussian noise is stated.
         """
-        self._norm()
+        stated_norm(self.data_norm)
         released = self._accept(sketch, ("quadratic",))
         self._state_given(released)
         return self._decode(released, spawn_generators(self.random_state, 3)[2])
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
+        norm = stated_norm(self.data_norm)
         count = 1.0 if released.count is None else max(float(released.count), 1.0)
         unit, exponent = _unit_scale(released.sum)
         found = compressive_pca(unit, released.map.frequencies, self.n_components, rng=rng)
         self._warn_of_noise(released, float(found.eigenvalues[0]), exponent)
         self.components_ = found.components.T.copy()
         with np.errstate(over="ignore"):
-            moments = np.ldexp(found.eigenvalues / count, exponent) * self._norm() * self._norm()
+            moments = np.ldexp(found.eigenvalues / count, exponent) * norm * norm
         self.second_moments_ = np.minimum(moments, np.finfo(np.float64).max)
         self._n_features_out = len(self.components_)
         return self
@@ -481,15 +466,6 @@ class CompressivePCA(
                 UserWarning,
                 stacklevel=4,
             )
-
-    def transform(self, X: ArrayLike) -> Array:
-        """Coordinates ``X @ components_.T`` of every record, of shape (n_samples, n_components)."""
-        return np.asarray(fitted_records(self, X) @ self.components_.T)
-
-    def inverse_transform(self, Z: ArrayLike) -> Array:
-        """Records ``Z @ components_`` of coordinates, of shape (n_samples, n_features)."""
-        check_is_fitted(self)
-        return np.asarray(np.asarray(Z, dtype=np.float64) @ self.components_)
 
 
 def _size(n_components: int, n_features: int) -> int:
