@@ -57,11 +57,9 @@ FOR_ONE = {
     "objective_perturbation": {"y": np.sign(Y), "loss": "logistic"},
     "smallest_regularization": {"loss": "logistic"},
     "squared_loss_derivative": {"scores": Y},
-    "feature_mean": {"kind": "complex", "phases": None},
     "feature_gram": {"phases": None},
     "hadamard_projection": {"n_components": 2},
     "objective_noise": {"jacobian": 0.5},
-    "feature_moments": {"phases": None},
 }
 BAD: dict[str, Any] = {
     "nan": math.nan, "inf": math.inf, "minus": -1.0, "minus one": -1, "text": "no", "none": None,

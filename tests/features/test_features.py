@@ -278,29 +278,8 @@ def test_the_gaussian_kernel_is_scikit_learns_and_far_points_are_strangers() -> 
         features.gaussian_kernel([[0.0]], [[0.0, 1.0]], gamma=1.0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_means_and_moments_are_sums_of_the_map(
-    kind: Any, dtype: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(feature_blocks.row_blocks, "__defaults__", (6,))
-    X, W, b = small()
-    y = np.linspace(-1, 1, 23)
-    options: dict[str, Any] = {"kind": kind, "phases": b if kind == "phased_cosine" else None}
-    Phi = naive(kind, X, W, b)
-    tolerance = 1e-13 if dtype == np.float64 else 1e-5
-    mean = features.feature_mean(X.astype(dtype), W, **options)
-    np.testing.assert_allclose(mean, Phi.mean(axis=0), atol=tolerance)
-    second, first = features.feature_moments(X.astype(dtype), y, W, normalize=False, **options)
-    np.testing.assert_allclose(second, Phi.conj().T @ Phi, atol=50 * tolerance)
-    np.testing.assert_allclose(first, Phi.conj().T @ y, atol=50 * tolerance)
-    scaled, _ = features.feature_moments(X.astype(dtype), y, W, **options)
-    factor = (2 if kind == "phased_cosine" else 1) / 11
-    np.testing.assert_allclose(scaled, factor * second, atol=50 * tolerance)
-
-
-def test_sums_never_hold_more_than_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The largest array that is filled, in entries, where the whole map has 3e5 and 3e5."""
+def test_gram_matrices_never_hold_more_than_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest array that is filled, in entries, where the whole map has 1.5e5."""
     filled: list[int] = []
     fill = feature_blocks.fill
 
@@ -313,10 +292,6 @@ def test_sums_never_hold_more_than_a_block(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("dplit.features.fourier._GRAM_BLOCK_BYTES", 1 << 16)
     X = stream(0, "memory", "data").normal(size=(6_000, 2))
     W = stream(0, "memory", "public").normal(size=(2, 6_000))
-    features.feature_mean(X, W[:, :50])
-    assert max(filled) == 2048 * 50
-    assert sum(filled) == 6_000 * 50
-    filled.clear()
     features.feature_gram(X[:25], W, kind="phased_cosine", phases=np.zeros(6_000))
     assert max(filled) * 8 <= 1 << 16
     assert sum(filled) == 25 * 6_000
@@ -430,12 +405,12 @@ def test_records_of_a_second_map_that_overflow_are_refused() -> None:
             "phases must be given",
         ),
         (
-            lambda: features.feature_mean([[1.0]], [[1.0]], phases=[1.0]),
+            lambda: features.feature_gram([[1.0]], [[1.0]], kind="complex", phases=[1.0]),
             ValueError,
             "phases must be None for complex features",
         ),
         (
-            lambda: features.feature_mean([[1.0]], [[1.0]], kind="sine"),  # type: ignore[arg-type]
+            lambda: features.feature_gram([[1.0]], [[1.0]], kind="sine"),  # type: ignore[arg-type]
             ValueError,
             "kind must be one of",
         ),
@@ -443,11 +418,6 @@ def test_records_of_a_second_map_that_overflow_are_refused() -> None:
             lambda: features.feature_gram([[1.0]], [[1.0]], [[1.0, 2.0]]),
             ValueError,
             "Y must be real with 1 columns",
-        ),
-        (
-            lambda: features.feature_moments([[1.0]], [1.0, 2.0], [[1.0]]),
-            ValueError,
-            "y must have 1 entries",
         ),
         (
             lambda: features.random_frequencies(0, 1, gamma=1.0, rng=stream(0, "a", "public")),

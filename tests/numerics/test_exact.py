@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 
 from dplit._numerics import exact as grids
-from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows, grid_values, row_scores
+from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows, grid_values
 
 any_finite = st.floats(allow_nan=False, allow_infinity=False)
 matrices = hnp.arrays(
@@ -75,16 +75,6 @@ def test_a_total_beyond_float64_is_rounded_by_less_than_its_bound(
     monkeypatch.setattr(grids, "_EXACT_ROWS", 10)
     with pytest.raises(ValueError, match="at most 100 records"):
         exact_gram(k[:101], k[:101])
-
-
-@pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 130])
-def test_the_score_of_a_row_does_not_depend_on_its_place(d: int) -> None:
-    rng = np.random.default_rng(d)
-    X, w = rng.standard_normal((1000, d)), rng.standard_normal(d)
-    scores = row_scores(X, w)
-    for first, last in ((0, 1), (1, 1000), (499, 503), (37, 900)):
-        assert (row_scores(np.ascontiguousarray(X[first:last]), w) == scores[first:last]).all()
-    np.testing.assert_allclose(scores, X @ w, atol=1e-13 * d)
 
 
 def test_too_many_columns_for_the_grid_are_refused() -> None:

@@ -152,12 +152,8 @@ def _joint(weight: float, epsilon: float = 0.1, delta: float = 0.2) -> EventAudi
     budget = {"epsilon": epsilon, "delta": delta, "sensitivity": 1.0, "weight": weight}
     sigma, count_sigma = joint_release.joint_deviations(**budget)
     hits = []
-    for total, count in (([1.0], 1.0), ([0.0], 0.0)):
-        draws = [
-            joint_release._joint_gaussian_release(total, count, rng=rng, **budget)
-            for _ in range(2000)
-        ]
-        s, n = (np.array([np.ravel(d[k])[0] for d in draws]) for k in (0, 1))
+    for total, count in ((1.0, 1.0), (0.0, 0.0)):
+        s, n = rng.normal([[total], [count]], [[sigma], [count_sigma]], (2, 2000))
         loss = (s - 0.5) / sigma**2 + (n - 0.5) / count_sigma**2
         hits.append(loss > epsilon)
     return _audit(hits[0], hits[1], epsilon, delta)

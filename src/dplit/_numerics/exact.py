@@ -22,8 +22,6 @@ GRAM_BITS = 16
 _EXACT_ROWS = 1 << (53 - 2 * GRAM_BITS)
 #: Records up to which :func:`gram_rounding` holds: the totals stay in 64-bit integers.
 _MOST_ROWS = 1 << (62 - 2 * GRAM_BITS)
-#: Entries of a block of products in :func:`row_scores`.
-_BLOCK = 1 << 16
 
 
 def _step(bound: float, bits: int) -> float:
@@ -77,12 +75,3 @@ def gram_rounding(entries: int) -> float:
     sets.
     """
     return math.sqrt(entries) * 2.0 ** (1 + 8 + 2 - 2 * GRAM_BITS)
-
-
-def row_scores(X: NDArray[Any], w: NDArray[Any]) -> Array:
-    """``X @ w`` (n,) where no row's bits depend on its place, as they do in a matrix product."""
-    X, step = np.ascontiguousarray(X), max(1, _BLOCK // X.shape[1])
-    scores = np.empty(len(X))
-    for start in range(0, len(X), step):
-        np.add.reduce(X[start : start + step] * w, axis=1, out=scores[start : start + step])
-    return scores

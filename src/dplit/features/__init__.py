@@ -12,7 +12,7 @@ complex         1/sqrt(N) exp(i <w_k, x>)                       N frequencies
 
 Inner products of any of them are unbiased for ``exp(-gamma ||x - y||^2)``. Angles are one matrix
 product per block of rows; cosines follow in cache (``dplit._numerics.trigonometry``). Where only
-sums over records or over frequencies are wanted, no more than a block of the map is ever in memory.
+inner products are wanted, no more than a block of the map is ever in memory.
 
 Random projections that keep lengths stand beside them: independent signs, and the fast map through
 the Hadamard transform (``dplit.features.projections``). The maps that only sketches use, one-bit
@@ -27,8 +27,6 @@ from dplit.features.fourier import (
     complex_features,
     cos_sin_features,
     feature_gram,
-    feature_mean,
-    feature_moments,
     gaussian_kernel,
     phased_cosine_features,
     random_frequencies,
@@ -55,8 +53,6 @@ __all__ = [
     "cos_sin_features",
     "fast_cos",
     "feature_gram",
-    "feature_mean",
-    "feature_moments",
     "gaussian_kernel",
     "hadamard_blocks",
     "hadamard_projection",

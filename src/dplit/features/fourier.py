@@ -14,14 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_positive,
     check_real_matrix,
     check_rng,
 )
 from dplit._estimators import RandomState, spawn_generators, validated
-from dplit._numerics.blocks import Kind, Plan, fill, frequency_blocks, row_blocks
+from dplit._numerics.blocks import Kind, Plan, fill, frequency_blocks
 
 # Sums over records or frequencies of a random feature map that is never formed.
 
@@ -116,99 +115,6 @@ def feature_gram(
     for block, other in zip(frequency_blocks(left, step), others, strict=True):
         gram += block @ other.conj().T
     return gram
-
-
-def feature_mean(
-    X: ArrayLike,
-    frequencies: ArrayLike,
-    *,
-    kind: Kind = "complex",
-    phases: ArrayLike | None = None,
-    normalize: bool = False,
-) -> NDArray[Any]:
-    """Mean of the feature map over the records: the sketch of the data set.
-
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Finite records.
-    frequencies : array_like of shape (n_features, K)
-        One frequency per column.
-    kind : {"complex", "cos_sin", "phased_cosine"}, default="complex"
-        Which of the three maps.
-    phases : array_like of shape (K,), optional
-        Needed by, and only by, ``"phased_cosine"``.
-    normalize : bool, default=False
-        Whether the map carries its factor ``1/sqrt(K)`` (``sqrt(2/K)`` for phased cosines).
-
-    Returns
-    -------
-    ndarray of shape (n_outputs,), float64 or complex128
-        ``(1/n) sum_j phi(x_j)``; by default the empirical characteristic function.
-
-    Examples
-    --------
-    >>> feature_mean([[0.0], [3.141592653589793]], [[1.0, 2.0]]).real.round(12)
-    array([0., 1.])
-    """
-    check_choice("kind", kind, get_args(Kind))
-    plan = Plan.make(X, frequencies, phases, kind=kind, normalize=normalize)
-    wide = np.result_type(plan.dtype, np.float64)
-    total = np.zeros(plan.n_outputs, wide)
-    for _, block in row_blocks(plan):
-        total += block.sum(axis=0, dtype=wide)
-    return total / len(plan.X)
-
-
-def feature_moments(
-    X: ArrayLike,
-    y: ArrayLike,
-    frequencies: ArrayLike,
-    *,
-    kind: Kind = "cos_sin",
-    phases: ArrayLike | None = None,
-    normalize: bool = True,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Sufficient statistics ``Phi^* Phi`` and ``Phi^* y`` of least squares on random features.
-
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Finite records.
-    y : array_like of shape (n_samples,)
-        Finite labels.
-    frequencies : array_like of shape (n_features, K)
-        One frequency per column.
-    kind : {"cos_sin", "phased_cosine", "complex"}, default="cos_sin"
-        Which of the three maps.
-    phases : array_like of shape (K,), optional
-        Needed by, and only by, ``"phased_cosine"``.
-    normalize : bool, default=True
-        Whether the map carries its factor ``1/sqrt(K)`` (``sqrt(2/K)`` for phased cosines).
-
-    Returns
-    -------
-    tuple of ndarray, shapes (n_outputs, n_outputs) and (n_outputs,)
-        Neither is private: :func:`dplit.baselines.sufficient_statistics` adds the noise.
-
-    Examples
-    --------
-    >>> second, first = feature_moments([[0.0], [0.0]], [1.0, 3.0], [[1.0]])
-    >>> second.tolist(), first.tolist()
-    ([[2.0, 0.0], [0.0, 0.0]], [4.0, 0.0])
-    """
-    check_choice("kind", kind, get_args(Kind))
-    plan = Plan.make(X, frequencies, phases, kind=kind, normalize=normalize)
-    labels = check_finite_array("y", y, ndim=1)
-    if len(labels) != len(plan.X):
-        raise ValueError(f"y must have {len(plan.X)} entries, got y of shape {labels.shape}")
-    wide = np.result_type(plan.dtype, np.float64)
-    second = np.zeros((plan.n_outputs,) * 2, wide)
-    first = np.zeros(plan.n_outputs, wide)
-    for rows, block in row_blocks(plan):
-        second += block.conj().T @ block
-        first += block.conj().T @ labels[rows]
-    return second, first
 
 
 def random_frequencies(

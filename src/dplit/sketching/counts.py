@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize_scalar
 
 from dplit._checks import (
@@ -27,7 +27,7 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.mechanisms import gaussian_noise, gaussian_sigma
+from dplit.mechanisms import gaussian_sigma
 
 # Estimating :math:`1/n` by :math:`f(y)`, :math:`y=n+\zeta` a count with Laplace noise of scale b.
 # All moments are integrals of one dimension, computed by quadrature to about 12 digits.
@@ -377,29 +377,6 @@ def joint_deviations(
     )
     sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=size)
     return sigma, sigma / weight
-
-
-def _joint_gaussian_release(
-    total: ArrayLike,
-    count: float,
-    *,
-    epsilon: float,
-    delta: float,
-    sensitivity: float,
-    weight: float,
-    rng: np.random.Generator,
-) -> tuple[NDArray[Any], float]:
-    """Return a noisy sum and count from one Gaussian release, (epsilon, delta)-private together."""
-    values = check_finite_array("total", total, ndim=1)
-    number = check_nonnegative("count", count)
-    sigma, count_sigma = joint_deviations(
-        epsilon=epsilon, delta=delta, sensitivity=sensitivity, weight=weight
-    )
-    noise = gaussian_noise(
-        values.shape, sigma=sigma, rng=check_rng(rng), complex=values.dtype.kind == "c"
-    )
-    released: NDArray[Any] = values + noise
-    return released, number + float(rng.normal(scale=count_sigma))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from dplit.accounting import sampled_gaussian_delta
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.sketching.experiments.simulations import (
-    _simulated_delta,
+    _excess,
     simulated_ratios,
     simulated_sigma,
 )
@@ -148,14 +148,8 @@ def test_fixed_numbers_by_listing_masks(m, r, direction):
     law = mask_law("uniform", m, n_kept=r)
     noise = stream(1, "test-fixed", "noise").standard_normal((100_000, m))
     terms = listed_delta(law, 0.5, 4.0, noise, direction)
-    found = _simulated_delta(
-        law,
-        epsilon=0.5,
-        sigma=4.0,
-        n_draws=100_000,
-        rng=stream(2, "test-fixed", "noise"),
-        direction=direction,
-    )
+    noise = stream(2, "test-fixed", "noise").standard_normal((100_000, m))
+    found = _excess(noise, law, 0.5, 4.0, direction)
     error = math.hypot(found.se, terms.std() / math.sqrt(len(terms)))
     assert abs(found.value - terms.mean()) < 4 * error
     assert error < 0.05 * found.value
@@ -171,14 +165,8 @@ def test_fixed_numbers_need_at_least_the_plain_noise():
         law = mask_law("uniform", m, n_kept=r)
         sigma = gaussian_sigma(epsilon=epsilon, delta=1e-3, sensitivity=math.sqrt(m))
         for direction in ("remove", "add"):
-            found = _simulated_delta(
-                law,
-                epsilon=epsilon,
-                sigma=sigma,
-                n_draws=100_000,
-                rng=stream(0, "test-lem16", "noise"),
-                direction=direction,
-            )
+            noise = stream(0, "test-lem16", "noise").standard_normal((100_000, m))
+            found = _excess(noise, law, epsilon, sigma, direction)
             assert found.value > 1e-3 - 4 * found.se
         needed = simulated_sigma(
             law, epsilon=epsilon, delta=1e-3, n_draws=50_000, rng=stream(0, "u", "noise")
@@ -186,9 +174,8 @@ def test_fixed_numbers_need_at_least_the_plain_noise():
         plain = gaussian_sigma(epsilon=epsilon, delta=1e-3, sensitivity=math.sqrt(m))
         ratio, error = needed.value / plain, needed.se / plain
         assert abs(ratio - {1: 1.19, 4: 1.03}[r]) < 4 * error + 0.015
-        again = _simulated_delta(
-            law, epsilon=epsilon, sigma=needed.value, n_draws=100_000, rng=stream(1, "u", "noise")
-        )
+        noise = stream(1, "u", "noise").standard_normal((100_000, m))
+        again = _excess(noise, law, epsilon, needed.value, "remove")
         assert abs(again.value - 1e-3) < 8 * again.se
 
 
@@ -273,10 +260,10 @@ def test_everything_kept_is_the_plain_gaussian():
             "epsilon must be positive",
         ),
         (
-            lambda: _simulated_delta(
+            lambda: simulated_sigma(
                 mask_law("data", 4, alpha=0.5),
                 epsilon=1.0,
-                sigma=1.0,
+                delta=1e-3,
                 n_draws=10,
                 rng=np.random.default_rng(),
             ),

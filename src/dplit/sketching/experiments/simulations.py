@@ -15,7 +15,6 @@ from dplit._checks import (
     check_choice,
     check_finite_array,
     check_integer,
-    check_nonnegative,
     check_positive,
     check_probability,
     check_rng,
@@ -206,18 +205,6 @@ def _log_ratio(noise: Array, sigma: float, law: _MaskLaw, *, shifted: bool) -> A
         points[:, :r] += 1.0 / alpha
     constant = -r / (2.0 * alpha**2 * sigma**2)
     return constant + _log_symmetric_mean(points / (alpha * sigma**2), r)
-
-
-def _simulated_delta(
-    law: _MaskLaw, *, epsilon: float, sigma: float, n_draws: int, rng: np.random.Generator,
-    direction: Literal["remove", "add"] = "remove",
-) -> _Simulated:  # fmt: skip
-    """Delta of subsampled Fourier features for a fixed number of ones, by simulation."""
-    epsilon, sigma = check_nonnegative("epsilon", epsilon), check_positive("sigma", sigma)
-    check_choice("direction", direction, ("remove", "add"))
-    draws = check_integer("n_draws", n_draws, minimum=2)
-    noise = check_rng(rng).standard_normal((draws, law.n_components))
-    return _excess(noise, law, epsilon, sigma, direction)
 
 
 def _excess(
