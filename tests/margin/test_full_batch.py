@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dplit.accounting import compose_gdp, gdp_budget
+from dplit.accounting import gdp_budget
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
     _balanced_steps,
@@ -99,7 +99,7 @@ def test_labels_of_each_draw_are_separate_runs():
 def test_noise_of_all_steps_composes_to_mu():
     """T releases of sensitivity 2 G / m at the returned sigma are exactly mu-GDP."""
     sigma = descent_noise(margin=0.25, data_norm=2.0, n_samples=100, mu=0.7, n_steps=33)
-    level = compose_gdp([2 * (2.0 / 0.25) / 100 / sigma] * 33)
+    level = math.sqrt(33) * 2 * (2.0 / 0.25) / 100 / sigma
     assert level == pytest.approx(0.7, rel=1e-12)
     noiseless = descent_noise(margin=1, data_norm=1, n_samples=9, mu=math.inf, n_steps=3)
     assert noiseless == 0.0

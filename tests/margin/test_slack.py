@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dplit.accounting import gdp_budget, gdp_to_zcdp
+from dplit.accounting import gdp_budget
 from dplit.features import sign_projection
 from dplit.margin.compressed import (
     _distortion,
@@ -64,7 +64,7 @@ def test_best_dimension_is_that_of_all_integers():
 def test_terms_by_hand():
     terms = margin_slack(**SETTING, n_samples=10_000, n_components=9620)
     eta = jl_distortion(n_components=9620, n_samples=10_000, beta=0.05 / 3)
-    rho_z = gdp_to_zcdp(mu=MU)
+    rho_z = MU**2 / 2
     parts = [
         eta / 0.3,
         (1 + eta) / 0.3 * math.sqrt(2 * 9620 / rho_z) / 10_000,

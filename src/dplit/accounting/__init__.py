@@ -22,37 +22,25 @@ from dplit.accounting.composition import (
     sampled_gaussian_sigma,
 )
 from dplit.accounting.conversions import (
-    compose_gdp,
-    compose_zcdp,
-    gaussian_rho,
     gdp_budget,
     gdp_delta,
     gdp_epsilon,
-    gdp_mu,
-    gdp_to_zcdp,
     zcdp_delta,
     zcdp_epsilon,
     zcdp_rho,
-    zcdp_to_gaussian_mu,
 )
 
 __all__ = [
-    "compose_gdp",
-    "compose_zcdp",
     "composed_delta",
     "composed_epsilon",
     "gaussian_event",
-    "gaussian_rho",
     "gdp_budget",
     "gdp_delta",
     "gdp_epsilon",
-    "gdp_mu",
-    "gdp_to_zcdp",
     "noise_multiplier",
     "sampled_gaussian_delta",
     "sampled_gaussian_sigma",
     "zcdp_delta",
     "zcdp_epsilon",
     "zcdp_rho",
-    "zcdp_to_gaussian_mu",
 ]

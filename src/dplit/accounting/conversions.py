@@ -11,12 +11,12 @@ Every result is rounded outward: a stated loss is never below the exact one, a b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
-from dplit._checks import check_iterable, check_nonnegative, check_positive, check_probability
-from dplit._numerics.rounding import root_down, root_up, round_down, round_up
+from dplit._checks import check_nonnegative, check_positive, check_probability
+from dplit._numerics.rounding import round_down, round_up
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
 
 # zCDP to approximate privacy and back, by the optimal order of the Rényi moments.
@@ -199,73 +199,6 @@ def zcdp_rho(*, epsilon: float, delta: float) -> float:
         return round_down(max(exact, Fraction(0)))
 
 
-def _ratio(sigma: float, sensitivity: float) -> Fraction:
-    numerator = Fraction(check_positive("sensitivity", sensitivity))
-    return numerator / Fraction(check_positive("sigma", sigma))
-
-
-def _nonnegative(name: str, values: Iterable[float]) -> Iterator[Fraction]:
-    return (Fraction(check_nonnegative(name, value)) for value in check_iterable(name, values))
-
-
-def gdp_mu(*, sigma: float, sensitivity: float = 1.0) -> float:
-    r"""Return the GDP parameter :math:`\mu=\Delta/\sigma` of a Gaussian release.
-
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation per real coordinate, positive.
-    sensitivity : float, default=1.0
-        :math:`\ell_2` sensitivity, positive, in the units of ``sigma``.
-
-    Returns
-    -------
-    float
-        The smallest float :math:`\mu` for which the release is :math:`\mu`-GDP.
-
-    References
-    ----------
-    J. Dong, A. Roth, W. Su, Gaussian differential privacy, JRSS B 84, 2022, arXiv:1905.02383v3,
-    Theorem 1.
-
-    Examples
-    --------
-    >>> gdp_mu(sigma=4.0, sensitivity=2.0)
-    0.5
-    """
-    mu = round_up(_ratio(sigma, sensitivity))
-    return check_positive("sensitivity / sigma", mu)
-
-
-def gaussian_rho(*, sigma: float, sensitivity: float = 1.0) -> float:
-    r"""Return the zCDP parameter :math:`\rho=\Delta^2/(2\sigma^2)` of a Gaussian release.
-
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation per real coordinate, positive.
-    sensitivity : float, default=1.0
-        :math:`\ell_2` sensitivity, positive, in the units of ``sigma``.
-
-    Returns
-    -------
-    float
-        The smallest float :math:`\rho` for which the release is :math:`\rho`-zCDP.
-
-    References
-    ----------
-    M. Bun and T. Steinke, Concentrated differential privacy, TCC 2016, arXiv:1605.02065v1,
-    Proposition 1.6.
-
-    Examples
-    --------
-    >>> gaussian_rho(sigma=4.0, sensitivity=2.0)
-    0.125
-    """
-    rho = round_up(_ratio(sigma, sensitivity) ** 2 / 2)
-    return check_positive("sensitivity**2 / (2 sigma**2)", rho)
-
-
 def gdp_delta(*, epsilon: float, mu: float) -> float:
     r"""Return the delta at ``epsilon`` that :math:`\mu`-GDP implies (exact, never understated).
 
@@ -334,110 +267,3 @@ def gdp_budget(*, epsilon: float, delta: float) -> float:
     0.268051123
     """
     return math.nextafter(1.0 / gaussian_sigma(epsilon=epsilon, delta=delta), 0.0)
-
-
-def gdp_to_zcdp(*, mu: float) -> float:
-    r"""Return the smallest :math:`\rho` such that :math:`\mu`-GDP implies :math:`\rho`-zCDP.
-
-    Parameters
-    ----------
-    mu : float
-        GDP parameter, positive.
-
-    Returns
-    -------
-    float
-        :math:`\mu^2/2`, rounded up: a :math:`\mu`-GDP release is a post-processing of the pair
-        :math:`N(0,1),N(\mu,1)`, whose Rényi divergence is :math:`\alpha\mu^2/2`.
-
-    References
-    ----------
-    J. Dong, A. Roth, W. Su, Gaussian differential privacy, JRSS B 84, 2022, arXiv:1905.02383v3,
-    Corollary B.6.
-
-    Examples
-    --------
-    >>> gdp_to_zcdp(mu=2.0)
-    2.0
-    """
-    rho = round_up(Fraction(check_positive("mu", mu)) ** 2 / 2)
-    return check_positive("mu**2 / 2", rho)
-
-
-def zcdp_to_gaussian_mu(*, rho: float) -> float:
-    r"""Return the :math:`\mu` of the Gaussian release whose zCDP parameter is ``rho``.
-
-    Parameters
-    ----------
-    rho : float
-        zCDP parameter of a *Gaussian* release, positive.
-
-    Returns
-    -------
-    float
-        :math:`\sqrt{2\rho}`, the noise budget ``sensitivity / sigma``, rounded down: the noise
-        ``sensitivity / mu`` spends no more than ``rho``.
-
-    Warnings
-    --------
-    zCDP alone does not imply GDP with this parameter.  Randomised response with
-    :math:`\epsilon=1` is 1/2-zCDP, and tells neighbours apart with advantage
-    :math:`(e-1)/(e+1)=0.462`; 1-GDP allows 0.383.
-
-    Examples
-    --------
-    >>> zcdp_to_gaussian_mu(rho=0.5)
-    1.0
-    """
-    return root_down(2 * Fraction(check_positive("rho", rho)))
-
-
-def compose_zcdp(rhos: Iterable[float]) -> float:
-    r"""Return the zCDP parameter :math:`\sum_i\rho_i` of (adaptive) releases together.
-
-    Parameters
-    ----------
-    rhos : iterable of float
-        Nonnegative zCDP parameters; none at all compose to 0.
-
-    Returns
-    -------
-    float
-        The sum, rounded up (inf if it is no float64).
-
-    References
-    ----------
-    M. Bun and T. Steinke, arXiv:1605.02065v1, Lemma 1.7.
-
-    Examples
-    --------
-    >>> compose_zcdp([0.125] * 8)
-    1.0
-    """
-    return round_up(sum(_nonnegative("rhos", rhos), Fraction(0)))
-
-
-def compose_gdp(mus: Iterable[float]) -> float:
-    r"""Return the GDP parameter :math:`\sqrt{\sum_i\mu_i^2}` of (adaptive) releases together.
-
-    Parameters
-    ----------
-    mus : iterable of float
-        Nonnegative GDP parameters; none at all compose to 0.
-
-    Returns
-    -------
-    float
-        The root of the sum of squares, rounded up (inf if it is no float64).
-
-    References
-    ----------
-    J. Dong, A. Roth, W. Su, arXiv:1905.02383v3, Corollary 2.
-
-    Examples
-    --------
-    >>> compose_gdp([3.0, 4.0])
-    5.0
-    """
-    squares = (mu**2 for mu in _nonnegative("mus", mus))
-    return root_up(sum(squares, Fraction(0)))
