@@ -135,12 +135,14 @@ def check_finite_array(name: str, value: Any, *, ndim: int | None = None) -> NDA
     return array
 
 
-def check_real_matrix(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return a finite real matrix in float64."""
-    array = check_finite_array(name, value, ndim=2)
+def check_real_array(
+    name: str, value: ArrayLike, ndim: int | None = None, *, copy: bool = True
+) -> Array:
+    """Return ``value`` as a finite array in float64; a complex one is refused by its name."""
+    array = check_finite_array(name, value, ndim=ndim)
     if array.dtype.kind == "c":
         raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
-    return array.astype(np.float64, copy=False)
+    return array.astype(np.float64, copy=copy)
 
 
 def check_angles(

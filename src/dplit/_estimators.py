@@ -18,7 +18,7 @@ from sklearn.utils import Tags, gen_batches
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dplit._checks import check_finite_array, check_positive
+from dplit._checks import check_finite_array, check_positive, check_real_array
 
 # Boxes that hold the data: stated by the caller, never read from the records.
 
@@ -160,14 +160,10 @@ def validated(estimator: BaseEstimator, *arrays: ArrayLike, **rules: Any) -> Any
 
 def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return real finite records (n, d) and labels (n,) in float64."""
-    rows = check_finite_array("X", X, ndim=2)
-    labels = check_finite_array("y", y, ndim=1)
-    for name, array in (("X", rows), ("y", labels)):
-        if array.dtype.kind == "c":
-            raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
+    rows, labels = check_real_array("X", X, 2), check_real_array("y", y, 1)
     if len(rows) != len(labels):
         raise ValueError(f"y must have {len(rows)} entries, got y of shape {labels.shape}")
-    return rows.astype(np.float64), labels.astype(np.float64)
+    return rows, labels
 
 
 def dp_statement(

@@ -23,6 +23,7 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
 )
 
 #: A data set: records may repeat.
@@ -123,10 +124,7 @@ def by_value(universe: Iterable[Hashable]) -> Callable[[_Database], list[_Databa
 
 
 def _law(name: str, value: ArrayLike) -> Array:
-    array = check_finite_array(name, value, ndim=1)
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
-    law = array.astype(np.float64)
+    law = check_real_array(name, value, 1)
     if law.min() < 0.0 or abs(math.fsum(law) - 1.0) > _SUM_TOLERANCE:
         raise ValueError(
             f"{name} must be nonnegative with sum 1, got least entry {law.min():g} and sum "

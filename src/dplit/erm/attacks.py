@@ -21,9 +21,10 @@ from dplit._checks import (
     check_integer,
     check_nonnegative,
     check_positive,
+    check_real_array,
     check_rng,
 )
-from dplit.erm.losses import _check_gram, _real_array, gaussian_kernel
+from dplit.erm.losses import _check_gram, gaussian_kernel
 from dplit.erm.repairs import GaussianProcessOracle, Kernel
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
@@ -114,7 +115,7 @@ def feature_root(
     D = check_integer("n_components", n_components, minimum=2)
     if D % 2:
         raise ValueError(f"n_components must be even, got n_components={n_components!r}")
-    rows = _real_array("points", points, 2)
+    rows = check_real_array("points", points, 2)
     gamma = 0.5 / check_positive("width", width) ** 2
     frequencies = random_frequencies(rows.shape[1], D // 2, gamma=gamma, rng=check_rng(rng))
     return np.asarray(cos_sin_features(rows, frequencies))
@@ -128,8 +129,8 @@ def best_direction(
     The noise is ``sigma root z`` with standard normal z, plus independent noise of standard
     deviation ``floor``, positive; C is its covariance, the power a distance in standard deviations.
     """
-    d = _real_array("difference", difference, 1)
-    A = _real_array("root", root, 2)
+    d = check_real_array("difference", difference, 1)
+    A = check_real_array("root", root, 2)
     if len(A) != len(d):
         raise ValueError(f"root must have {len(d)} rows, got root of shape {A.shape}")
     U, s, _ = svd(A, full_matrices=True)
@@ -234,8 +235,8 @@ def two_point_attack(
     True where the difference of its two values is nearer to that of ``values`` than to that of
     ``neighbour``: for a scalar shift always right.
     """
-    seen = _real_array("answers", answers, 2)
-    f, g = _real_array("values", values, 1), _real_array("neighbour", neighbour, 1)
+    seen = check_real_array("answers", answers, 2)
+    f, g = check_real_array("values", values, 1), check_real_array("neighbour", neighbour, 1)
     if seen.shape[1] != 2 or f.shape != (2,) or g.shape != (2,):
         raise ValueError(
             f"answers must have two columns and both functions two values, got {seen.shape}, "
@@ -257,7 +258,7 @@ def sign_pattern_probability(values: ArrayLike, pattern: ArrayLike, *, scale: fl
     >>> round(sign_pattern_probability([0.5, -0.5], [1, -1], scale=1.0), 6)
     0.393469
     """
-    f, labels = _real_array("values", values, 1), _real_array("pattern", pattern, 1)
+    f, labels = check_real_array("values", values, 1), check_real_array("pattern", pattern, 1)
     s = check_positive("scale", scale)
     if labels.shape != f.shape or not np.isin(labels, (-1.0, 1.0)).all():
         raise ValueError(f"pattern must hold {len(f)} labels -1 or 1, got pattern={pattern!r}")
@@ -385,12 +386,12 @@ def reconstruct_record(
     explained if no difference is off by more than 256 units of the last digit of the largest number
     that occurs.
     """
-    seen, grid = _real_array("answers", answers, 1), _real_array("points", points, 2)
+    seen, grid = check_real_array("answers", answers, 1), check_real_array("points", points, 2)
     X, y = (
-        _real_array("known_points", known_points, 2),
-        _real_array("known_labels", known_labels, 1),
+        check_real_array("known_points", known_points, 2),
+        check_real_array("known_labels", known_labels, 1),
     )
-    left, right = _real_array("low", low, 1), _real_array("high", high, 1)
+    left, right = check_real_array("low", low, 1), check_real_array("high", high, 1)
     d, penalty = grid.shape[1], check_positive("regularization", regularization)
     M, count = check_positive("label_bound", label_bound), check_integer("restarts", restarts)
     if len(seen) < 2 or len(grid) != len(seen):

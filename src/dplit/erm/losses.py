@@ -25,6 +25,7 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
 )
 
 # Kernels, with :math:`|f(x)|\le\kappa\|f\|_K`, and the check that a Gram matrix is one.
@@ -32,14 +33,6 @@ from dplit._checks import (
 
 #: Rounding that a Gram matrix may carry, relative to its largest diagonal entry.
 _GRAM_TOLERANCE = 1e-9
-
-
-def _real_array(name: str, value: ArrayLike, ndim: int | None = None) -> Array:
-    """Return a finite real array as float64; a complex one is refused by its name."""
-    array = np.asarray(check_finite_array(name, value, ndim=ndim))
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} must be real, got {name} of dtype {array.dtype}")
-    return array.astype(np.float64)
 
 
 def _rows(name: str, value: ArrayLike) -> Array:
@@ -90,7 +83,7 @@ def trigonometric_features(x: ArrayLike, *, n_frequencies: int = 40) -> Array:
     for k = 1, ..., J, the weights summing to 1: periodic functions with one weak derivative, kappa
     = 1.
     """
-    points = _real_array("x", x, 1)
+    points = check_real_array("x", x, 1)
     k = np.arange(1, check_integer("n_frequencies", n_frequencies) + 1)
     weights = 1.0 / k.astype(np.float64) ** 2
     angles = 2.0 * math.pi * np.outer(np.mod(points, 1.0), k)
@@ -138,7 +131,7 @@ LOSSES: tuple[_Loss, ...] = ("squared", "hinge", "pinball", "logistic")
 def _check_targets(loss: str, y: ArrayLike) -> Array:
     """Return the targets of a loss as floats."""
     check_choice("loss", loss, LOSSES)
-    values = _real_array("y", y, 1)
+    values = check_real_array("y", y, 1)
     if loss in ("hinge", "logistic"):
         other = np.setdiff1d(values, [-1.0, 1.0])
         if other.size:
@@ -157,7 +150,7 @@ def loss_values(loss: str, predictions: ArrayLike, y: ArrayLike, *, tau: float =
     """
     targets = _check_targets(loss, y)
     level = check_probability("tau", tau)
-    values = _real_array("predictions", predictions)
+    values = check_real_array("predictions", predictions)
     if values.ndim == 0 or values.shape[-1] != len(targets):
         raise ValueError(
             f"predictions must have {len(targets)} entries along the last axis, got shape "

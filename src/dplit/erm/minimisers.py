@@ -23,6 +23,7 @@ from dplit._checks import (
     check_integer,
     check_positive,
     check_probability,
+    check_real_array,
 )
 from dplit.erm._solvers import (
     box_coefficients,
@@ -32,7 +33,7 @@ from dplit.erm._solvers import (
     logistic_weights,
     ridge_weights,
 )
-from dplit.erm.losses import _check_gram, _check_targets, _gram_rows, _real_array, loss_values
+from dplit.erm.losses import _check_gram, _check_targets, _gram_rows, loss_values
 
 # The trap of the unpenalised intercept: the objective is not strongly convex, no theorem here
 # covers it, and one label among a hundred turns the whole fit over.
@@ -47,7 +48,7 @@ class _InterceptFit(NamedTuple):
 
 def fit_with_intercept(X: ArrayLike, y: ArrayLike, *, regularization: float) -> _InterceptFit:
     r"""Minimise :math:`\frac1m\sum_i(1-y_i(\langle w,x_i\rangle+b))_++\lambda\|w\|^2`, b free."""
-    points = _real_array("X", X, 2)
+    points = check_real_array("X", X, 2)
     labels = _check_targets("hinge", y)
     if len(np.unique(labels)) < 2:
         raise ValueError(f"y must hold both labels, got only {labels[0]:g}")

@@ -11,8 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import Array, check_integer, check_interval, check_positive, check_probability
-from dplit.erm.losses import _real_array, linear_kernel, lipschitz_constant
+from dplit._checks import (
+    Array,
+    check_integer,
+    check_interval,
+    check_positive,
+    check_probability,
+    check_real_array,
+)
+from dplit.erm.losses import linear_kernel, lipschitz_constant
 from dplit.erm.minimisers import _solve_gram, fit_linear
 from dplit.erm.stability import lipschitz_stability
 
@@ -196,7 +203,7 @@ class _LinePair(NamedTuple):
 
     def values(self, points: ArrayLike) -> tuple[Array, Array]:
         """Return both minimisers at ``points`` (shape (n,))."""
-        x = _real_array("points", points, 1)
+        x = check_real_array("points", points, 1)
         return self.slope * x, self.other_slope * x
 
     @property

@@ -13,8 +13,15 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import Array, check_choice, check_integer, check_nonnegative, check_positive
-from dplit.erm.losses import _check_gram, _real_array
+from dplit._checks import (
+    Array,
+    check_choice,
+    check_integer,
+    check_nonnegative,
+    check_positive,
+    check_real_array,
+)
+from dplit.erm.losses import _check_gram
 from dplit.erm.release import least_squares_scale, noise_scale
 from dplit.erm.stability import least_squares_stability
 from dplit.erm.utility import noise_error_bound, privacy_generalization, stability_generalization
@@ -59,8 +66,8 @@ def spectral_error(
     penalty is the least :math:`D(\lambda)` of least squares.
     """
     penalty = check_positive("regularization", regularization)
-    mu = _real_array("eigenvalues", eigenvalues, 1)
-    a = _real_array("coefficients", coefficients, 1)
+    mu = check_real_array("eigenvalues", eigenvalues, 1)
+    a = check_real_array("coefficients", coefficients, 1)
     if mu.shape != a.shape or mu.min() < 0:
         raise ValueError(
             f"eigenvalues must be nonnegative, one for each coefficient, got shapes {mu.shape} and "
@@ -119,8 +126,8 @@ def source_exponent(source: float, *, loss: str) -> float:
 
 def power_exponent(x: ArrayLike, y: ArrayLike) -> float:
     """Least-squares slope of log y against log x."""
-    a = _real_array("x", x, 1)
-    b = _real_array("y", y, 1)
+    a = check_real_array("x", x, 1)
+    b = check_real_array("y", y, 1)
     if a.shape != b.shape or min(a.min(), b.min()) <= 0 or np.ptp(a) == 0:
         raise ValueError(
             f"x and y must hold as many positive numbers, x not constant, got shapes {a.shape} and "
@@ -138,7 +145,7 @@ def regularized_target(
     and in the space, not in the sup norm.
     """
     K = _check_gram(gram)
-    f = _real_array("target", target, 1)
+    f = check_real_array("target", target, 1)
     rho = np.full(len(K), 1.0 / len(K)) if weights is None else np.asarray(weights, np.float64)
     if f.shape != (len(K),) or rho.shape != f.shape or rho.min() < 0 or abs(rho.sum() - 1) > 1e-9:
         raise ValueError(
@@ -158,8 +165,8 @@ def comparison_slack(eta: ArrayLike, prediction: ArrayLike, *, root: bool = Fals
     counts. With ``root`` the first term is :math:`\sqrt{2\,\cdot}`, as printed. Nonnegative: the
     comparison needs no root (T. Zhang, Ann. Statist. 32, 2004).
     """
-    p = _real_array("eta", eta)
-    t = _real_array("prediction", prediction)
+    p = check_real_array("eta", eta)
+    t = check_real_array("prediction", prediction)
     if p.min() < 0 or p.max() > 1:
         raise ValueError(f"eta must be in [0, 1], got values from {p.min():g} to {p.max():g}")
     hinge = p * np.maximum(1.0 - t, 0.0) + (1.0 - p) * np.maximum(1.0 + t, 0.0)
@@ -323,8 +330,8 @@ def source_norm(coefficients: ArrayLike, eigenvalues: ArrayLike, r: float) -> Ar
     :math:`(\sum_{j\le k}a_j^2\mu_j^{-2r})^{1/2}`; f is in the range of :math:`L_K^r` iff they stay
     bounded, and r = 1/2 gives the norm of the space.
     """
-    a = _real_array("coefficients", coefficients, 1)
-    mu = _real_array("eigenvalues", eigenvalues, 1)
+    a = check_real_array("coefficients", coefficients, 1)
+    mu = check_real_array("eigenvalues", eigenvalues, 1)
     if a.shape != mu.shape or (mu <= 0).any():
         raise ValueError(
             f"eigenvalues must be positive, one for each coefficient, got {mu.shape} for "

@@ -15,9 +15,9 @@ from dplit._checks import (
     check_integer,
     check_nonnegative,
     check_positive,
+    check_real_array,
     check_rng,
 )
-from dplit.erm.losses import _real_array
 from dplit.erm.stability import fit_norm_factor, least_squares_stability, lipschitz_stability
 from dplit.mechanisms import laplace_noise, laplace_scale
 
@@ -29,7 +29,7 @@ def shift_ranges_meet(values: ArrayLike, neighbour: ArrayLike, *, tol: float = 1
     :math:`f_z-f_{\bar z}` is constant on the grid, up to ``tol``, and disjoint otherwise: False is
     a proof, True says so for this grid alone.
     """
-    f, g = _real_array("values", values, 1), _real_array("neighbour", neighbour, 1)
+    f, g = check_real_array("values", values, 1), check_real_array("neighbour", neighbour, 1)
     if f.shape != g.shape:
         raise ValueError(
             f"values and neighbour must be equally long, got shapes {f.shape}, {g.shape}"
@@ -78,7 +78,7 @@ def release_scalar_shift(
     >>> round(float(noisy[0] - noisy[1]), 12)
     0.75
     """
-    exact = _real_array("values", values, 1)
+    exact = check_real_array("values", values, 1)
     count = 1 if releases is None else check_integer("releases", releases)
     columns = 1 if as_printed else len(exact)
     noisy = exact + laplace_noise((count, columns), scale=scale, rng=check_rng(rng))
@@ -119,7 +119,7 @@ def release_random_function(
     >>> release_random_function([0.5, -0.25], scale=1.0, rng=stream(0, "example", "noise")).shape
     (2,)
     """
-    exact, d = _real_array("values", values, 1), np.size(values)
+    exact, d = check_real_array("values", values, 1), np.size(values)
     s, generator = check_positive("scale", scale), check_rng(rng)
     count = 1 if releases is None else check_integer("releases", releases)
     radius = generator.gamma(d + 1, s, size=(count, 1))
@@ -167,7 +167,7 @@ def release_epsilon(
     ...     for r in ("shift", "fresh", "random_function")]
     [inf, 1.0, 0.5]
     """
-    f, g = _real_array("values", values, 1), _real_array("neighbour", neighbour, 1)
+    f, g = check_real_array("values", values, 1), check_real_array("neighbour", neighbour, 1)
     s = check_positive("scale", scale)
     check_choice("reading", reading, ("shift", "fresh", "random_function"))
     if f.shape != g.shape:

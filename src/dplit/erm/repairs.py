@@ -23,10 +23,10 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit._estimators import clamp
-from dplit.erm.losses import _real_array
 from dplit.erm.stability import lipschitz_stability
 from dplit.mechanisms import (
     gamma_norm_noise,
@@ -70,7 +70,7 @@ def gamma_release(
     >>> np.abs(noisy).round(6).tolist()
     [1.0, 0.0]
     """
-    exact = _real_array("weights", weights, 1)
+    exact = check_real_array("weights", weights, 1)
     rate = check_positive("epsilon", epsilon) / check_positive("sensitivity", sensitivity)
     return np.asarray(exact + gamma_norm_noise(len(exact), rate=rate, rng=rng))
 
@@ -95,8 +95,11 @@ def gamma_privacy_loss(
     ``rate (||released - neighbour|| - ||released - weights||)`` with ``rate = epsilon /
     sensitivity``; ``released`` may have any shape (..., d).
     """
-    points = _real_array("released", released)
-    here, there = _real_array("weights", weights, 1), _real_array("neighbour", neighbour, 1)
+    points = check_real_array("released", released)
+    here, there = (
+        check_real_array("weights", weights, 1),
+        check_real_array("neighbour", neighbour, 1),
+    )
     if not points.shape[-1:] == here.shape == there.shape:
         raise ValueError(
             f"neighbour must have the shape of weights, got {there.shape} and {here.shape} "
@@ -114,7 +117,7 @@ Kernel = Callable[[Array, Array], Array]
 
 def _real_points(name: str, points: ArrayLike, columns: int | None = None) -> Array:
     """Return real points in rows, with minus zero turned into zero (equal points are equal)."""
-    array = _real_array(name, points, 2)
+    array = check_real_array(name, points, 2)
     if columns is not None and array.shape[1] != columns:
         raise ValueError(f"{name} must have {columns} columns, got {name} of shape {array.shape}")
     return np.asarray(array + 0.0)
@@ -134,7 +137,7 @@ class CuratedFunction:
             raise TypeError(f"kernel must be callable, got kernel={kernel!r}")
         self._kernel = kernel
         self._records = clamp(_real_points("records", records))
-        weights = _real_array("coefficients", coefficients, 1)
+        weights = check_real_array("coefficients", coefficients, 1)
         if weights.shape != (len(self._records),):
             raise ValueError(
                 f"coefficients must have {len(self._records)} entries, got shape {weights.shape}"
@@ -448,8 +451,8 @@ def distinguishing_power(
     and the covariance K of the noise for ``sigma`` 1; ``floor`` is the deviation of further
     independent noise.
     """
-    d = _real_array("difference", difference, 1)
-    K = _real_array("gram", gram, 2)
+    d = check_real_array("difference", difference, 1)
+    K = check_real_array("gram", gram, 2)
     if K.shape != (len(d), len(d)):
         raise ValueError(f"gram must have shape {(len(d),) * 2}, got gram of shape {K.shape}")
     scale = check_positive("sigma", sigma)
@@ -463,7 +466,7 @@ def largest_power(false_positive_rate: ArrayLike, *, mu: float) -> Array:
 
     :math:`\Phi(\Phi^{-1}(\mathrm{FPR})+\mu)` (Dong, Roth and Su 2022, Definition 2.6).
     """
-    rates = _real_array("false_positive_rate", false_positive_rate)
+    rates = check_real_array("false_positive_rate", false_positive_rate)
     for rate in (rates.min(), rates.max()):
         check_probability("false_positive_rate", float(rate), zero=True, one=True)
     return np.asarray(norm.cdf(norm.ppf(rates) + check_nonnegative("mu", mu)))

@@ -17,8 +17,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
-from dplit._checks import Array, check_choice, check_integer, check_positive
-from dplit.erm.losses import _check_gram, _check_targets, _real_array, lipschitz_constant
+from dplit._checks import Array, check_choice, check_integer, check_positive, check_real_array
+from dplit.erm.losses import _check_gram, _check_targets, lipschitz_constant
 
 # All replacements of one record in kernel ridge regression, from a single factorisation: they
 # change the normal equations by rank one or two, at the cost of a few matrix products.
@@ -64,8 +64,11 @@ class RidgeNeighbours:
         ``cross`` (m, q) holds kernel values between sample and candidates, ``diagonal`` and
         ``labels`` (q,) the candidates' own; of order m^2 q operations for all.
         """
-        k = _real_array("cross", cross, 2)
-        own, targets = _real_array("diagonal", diagonal, 1), _real_array("labels", labels, 1)
+        k = check_real_array("cross", cross, 2)
+        own, targets = (
+            check_real_array("diagonal", diagonal, 1),
+            check_real_array("labels", labels, 1),
+        )
         m, alpha = len(self._y), self._alpha
         if k.shape[0] != m or len(own) != k.shape[1] or len(targets) != k.shape[1]:
             raise ValueError(

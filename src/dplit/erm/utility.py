@@ -22,8 +22,8 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
 )
-from dplit.erm.losses import _real_array
 from dplit.erm.stability import lipschitz_stability
 
 # Expected losses of a prediction that is shifted by independent Laplace noise, in closed form.
@@ -33,8 +33,8 @@ _CLOSED = ("squared", "hinge", "pinball", "absolute")
 
 
 def _broadcast(predictions: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-    t = _real_array("predictions", predictions)
-    targets = _real_array("y", y)
+    t = check_real_array("predictions", predictions)
+    targets = check_real_array("y", y)
     try:
         np.broadcast_shapes(t.shape, targets.shape)
     except ValueError:
@@ -131,7 +131,7 @@ class _Decomposition(NamedTuple):
 
 
 def _law(name: str, value: ArrayLike, size: int) -> Array:
-    law = _real_array(name, value, 1)
+    law = check_real_array(name, value, 1)
     if law.shape != (size,) or law.min() < 0 or abs(law.sum() - 1.0) > 1e-9:
         raise ValueError(
             f"{name} must hold {size} nonnegative weights that sum to 1, got shape {law.shape}, "
@@ -152,12 +152,12 @@ def error_decomposition(
     :math:`\lambda\Omega` of the first two. ``shift`` is noise that was added to :math:`f_z`,
     ``scale`` that of further Laplace noise over which the parts are averaged.
     """
-    targets = _real_array("y", y, 1)
+    targets = check_real_array("y", y, 1)
     n = len(targets)
     rho, z = _law("population", population, n), _law("empirical", empirical, n)
     moved = {}
     for name, values in (("fitted", fitted), ("stepping", stepping), ("target", target)):
-        moved[name] = _real_array(name, values, 1)
+        moved[name] = check_real_array(name, values, 1)
         if moved[name].shape != (n,):
             raise ValueError(f"{name} must hold {n} predictions, got shape {moved[name].shape}")
     first, second = (check_nonnegative("penalties", value) for value in penalties)
@@ -314,8 +314,8 @@ def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = 
     >>> round(1 - gap.population / gap.sample, 4), round(gap.epsilon, 12)
     (0.1967, 0.5)
     """
-    table = _real_array("law", law, 2)
-    g = _real_array("values", values, 2)
+    table = check_real_array("law", law, 2)
+    g = check_real_array("values", values, 2)
     k = g.shape[1]
     m = round(math.log(len(table)) / math.log(k)) if k > 1 else 0
     if m < 1 or k**m != len(table) or table.shape[1] != len(g):

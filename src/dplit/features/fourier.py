@@ -16,7 +16,7 @@ from dplit._checks import (
     check_choice,
     check_integer,
     check_positive,
-    check_real_matrix,
+    check_real_array,
     check_rng,
 )
 from dplit._estimators import RandomState, spawn_generators, validated
@@ -45,8 +45,8 @@ def gaussian_kernel(X: ArrayLike, Y: ArrayLike | None = None, *, gamma: float) -
     array([[1.   , 0.135],
            [0.135, 1.   ]])
     """
-    left = check_real_matrix("X", X)
-    right = left if Y is None else check_real_matrix("Y", Y)
+    left = check_real_array("X", X, 2, copy=False)
+    right = left if Y is None else check_real_array("Y", Y, 2, copy=False)
     if left.shape[1] != right.shape[1]:
         raise ValueError(f"Y must have {left.shape[1]} columns, got Y of shape {right.shape}")
     squares = cdist(left, right, "sqeuclidean")

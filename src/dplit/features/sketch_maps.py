@@ -16,14 +16,15 @@ from dplit._checks import (
     check_finite_array,
     check_integer,
     check_positive,
-    check_real_matrix,
+    check_real_array,
     check_rng,
 )
 from dplit.features.projections import hadamard_transform
 
 
 def _angles(X: ArrayLike, frequencies: ArrayLike) -> NDArray[np.float64]:
-    records, columns = check_real_matrix("X", X), check_real_matrix("frequencies", frequencies)
+    records = check_real_array("X", X, 2, copy=False)
+    columns = check_real_array("frequencies", frequencies, 2, copy=False)
     if columns.shape[0] != records.shape[1]:
         raise ValueError(
             f"frequencies must have one row per column of X ({records.shape[1]}), "
@@ -198,7 +199,7 @@ class HadamardBlocks:
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return angles ``X @ matrix`` of finite records: fast, ``O(m log d)`` a record."""
-        records = check_real_matrix("X", X)
+        records = check_real_array("X", X, 2, copy=False)
         n, d = records.shape
         if d != self.n_features:
             raise ValueError(f"X must have {self.n_features} columns, got X of shape {(n, d)}")

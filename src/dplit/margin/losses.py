@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import Array, check_finite_array, check_integer, check_positive
+from dplit._checks import Array, check_finite_array, check_integer, check_positive, check_real_array
 from dplit._estimators import clip_rows
 from dplit._numerics.exact import grid_rows, grid_values
 
@@ -63,13 +63,10 @@ def _check_signs(y: ArrayLike) -> Array:
 
 def _labelled_records(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
     """Return real finite records (m, d) of any length, and labels -1 and 1."""
-    rows = check_finite_array("X", X, ndim=2)
-    if rows.dtype.kind == "c":
-        raise TypeError(f"X must be real, got X of dtype {rows.dtype}")
-    labels = _check_signs(y)
+    rows, labels = check_real_array("X", X, 2, copy=False), _check_signs(y)
     if labels.shape[-1] != len(rows):
         raise ValueError(f"y must have {len(rows)} entries, got y of shape {labels.shape}")
-    return rows.astype(np.float64, copy=False), labels
+    return rows, labels
 
 
 def _clipped_records(X: ArrayLike, y: ArrayLike, data_norm: float) -> tuple[Array, Array]:
@@ -97,13 +94,6 @@ def _scaled_rows(rows: Array) -> Array:
     return np.asarray(np.ldexp(rows, -np.frexp(largest)[1]))
 
 
-def _values(u: ArrayLike) -> Array:
-    array = check_finite_array("u", u)
-    if array.dtype.kind == "c":
-        raise TypeError(f"u must be real, got u of dtype {array.dtype}")
-    return array.astype(np.float64, copy=False)
-
-
 def _normalized_margin(*, margin: float, data_norm: float = 1.0, weight_norm: float = 1.0) -> float:
     r"""Margin as a share of the largest possible one, :math:`a=\rho/(\Lambda r)`."""
     rho = check_positive("margin", margin)
@@ -119,13 +109,13 @@ def _normalized_margin(*, margin: float, data_norm: float = 1.0, weight_norm: fl
 
 def zero_one_loss(u: ArrayLike) -> Array:
     r"""Zero-one loss :math:`1[u\le0]`: zero counts as an error."""
-    return (_values(u) <= 0).astype(np.float64)
+    return (check_real_array("u", u, copy=False) <= 0).astype(np.float64)
 
 
 def margin_loss(u: ArrayLike, *, margin: float) -> Array:
     r"""Margin loss :math:`1[u\le\rho]`."""
     rho = check_positive("margin", margin)
-    return (_values(u) <= rho).astype(np.float64)
+    return (check_real_array("u", u, copy=False) <= rho).astype(np.float64)
 
 
 def hinge_loss(u: ArrayLike, *, margin: float) -> Array:
@@ -134,7 +124,7 @@ def hinge_loss(u: ArrayLike, *, margin: float) -> Array:
     Convex with slope at most :math:`1/\rho`; unbounded, so not below the margin loss.
     """
     rho = check_positive("margin", margin)
-    return np.asarray(np.maximum(1.0 - _values(u) / rho, 0.0))
+    return np.asarray(np.maximum(1.0 - check_real_array("u", u, copy=False) / rho, 0.0))
 
 
 def ramp_loss(u: ArrayLike, *, margin: float) -> Array:

@@ -23,6 +23,7 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit.mechanisms import gaussian_noise
@@ -108,9 +109,7 @@ def release_additive(
     >>> release_additive([[0.2, 5.0]], epsilon=900.0, rng=np.random.default_rng(0))
     array([[0.2, 1. ]])
     """
-    table = check_finite_array("X", X, ndim=2)
-    if table.dtype.kind == "c":
-        raise TypeError(f"X must be real, got X of dtype {table.dtype}")
+    table = check_real_array("X", X, 2, copy=False)
     sigma = _additive_scale(epsilon=epsilon, calibration=calibration, clip=clip)
     noise = gaussian_noise(table.shape, sigma=sigma, rng=check_rng(rng))
     return np.asarray(np.clip(table, *clip) + noise)

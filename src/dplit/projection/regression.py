@@ -15,14 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, eigh, lstsq, svdvals
 
-from dplit._checks import Array, check_finite_array, check_nonnegative
+from dplit._checks import Array, check_finite_array, check_nonnegative, check_real_array
 
 
 def _matrix(X: ArrayLike) -> Array:
-    table = check_finite_array("X", X, ndim=2)
-    if table.dtype.kind == "c":
-        raise TypeError(f"X must be real, got X of dtype {table.dtype}")
-    return np.asarray(table, dtype=np.float64)
+    return check_real_array("X", X, 2, copy=False)
 
 
 def _check_pair(X: ArrayLike, y: ArrayLike | None, *, columns: bool = False) -> tuple[Array, Array]:
@@ -30,14 +27,12 @@ def _check_pair(X: ArrayLike, y: ArrayLike | None, *, columns: bool = False) -> 
     rows = _matrix(X)
     if y is None:
         return rows, np.zeros(len(rows))
-    response = check_finite_array("y", y, ndim=None if columns else 1)
-    if response.dtype.kind == "c":
-        raise TypeError(f"y must be real, got y of dtype {response.dtype}")
+    response = check_real_array("y", y, None if columns else 1, copy=False)
     if response.ndim not in (1, 2):
         raise ValueError(f"y must have 1 or 2 axes, got y of shape {response.shape}")
     if len(response) != len(rows):
         raise ValueError(f"y must have {len(rows)} entries, got y of shape {response.shape}")
-    return rows, np.asarray(response, dtype=np.float64)
+    return rows, response
 
 
 def _tall(X: Array) -> Array:

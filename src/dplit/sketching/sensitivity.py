@@ -22,6 +22,7 @@ from dplit._checks import (
     check_integer,
     check_neighboring,
     check_positive,
+    check_real_array,
     check_rng,
 )
 from dplit.mechanisms import cube_noise, laplace_noise, polydisc_noise
@@ -52,10 +53,7 @@ class _S4Search(NamedTuple):
 
 
 def _columns(frequencies: ArrayLike) -> Array:
-    columns = check_finite_array("frequencies", frequencies, ndim=2)
-    if columns.dtype.kind == "c":
-        raise TypeError(f"frequencies must be real, got frequencies of dtype {columns.dtype}")
-    return columns.astype(np.float64, copy=False)
+    return check_real_array("frequencies", frequencies, 2, copy=False)
 
 
 def _eigenvalues(columns: Array) -> Array:

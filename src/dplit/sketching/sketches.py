@@ -26,7 +26,7 @@ from dplit._checks import (
     check_choice,
     check_finite_array,
     check_integer,
-    check_real_matrix,
+    check_real_array,
 )
 from dplit._estimators import clip_rows
 from dplit._numerics.blocks import blas
@@ -127,7 +127,7 @@ class SketchMap:
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, get_args(Kind))
-        frequencies = check_real_matrix("frequencies", self.frequencies).copy()
+        frequencies = check_real_array("frequencies", self.frequencies, 2)
         frequencies.setflags(write=False)
         object.__setattr__(self, "frequencies", frequencies)
         if (self.dither is None) == (self.kind == "quantized"):
@@ -231,7 +231,7 @@ class SketchMap:
 
         For the quadratic map rows longer than 1 are scaled back to its domain, the unit ball.
         """
-        records = check_real_matrix("X", X)
+        records = check_real_array("X", X, 2, copy=False)
         if records.shape[1] != self.n_features:
             raise ValueError(
                 f"X must have {self.n_features} columns, got X of shape {records.shape}"

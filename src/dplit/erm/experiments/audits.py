@@ -21,12 +21,12 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit.audit import Controls, EventAudit, audit_hits, clopper_pearson, run_controls
 from dplit.baselines import PerturbedObjective, objective_perturbation
 from dplit.baselines.objective import SmoothLoss, loss_slopes
-from dplit.erm.losses import _real_array
 from dplit.erm.release import release_scalar_shift
 from dplit.streams import stream
 
@@ -36,8 +36,8 @@ _BINS = 16
 
 def privacy_loss(outputs: ArrayLike, value: float, neighbour: float, *, scale: float) -> Array:
     r"""Log ratio of the densities of one released value: :math:`(|t-f_{\bar z}|-|t-f_z|)/s`."""
-    t = _real_array("outputs", outputs)
-    ends = _real_array("value and neighbour", [value, neighbour], 1)
+    t = check_real_array("outputs", outputs)
+    ends = check_real_array("value and neighbour", [value, neighbour], 1)
     s = check_positive("scale", scale)
     return np.asarray((np.abs(t - ends[1]) - np.abs(t - ends[0])) / s)
 
@@ -66,7 +66,7 @@ class _ShiftAudit:
 
 
 def _check_order(value: float, neighbour: float) -> tuple[float, float]:
-    f, g = _real_array("value and neighbour", [value, neighbour], 1)
+    f, g = check_real_array("value and neighbour", [value, neighbour], 1)
     if not f > g:
         raise ValueError(f"value must exceed neighbour, got {value!r} and {neighbour!r}")
     return float(f), float(g)
@@ -191,7 +191,7 @@ def audit_line(
 
     ``u`` and ``v`` are products of record and label in [-1, 1] that differ in one entry.
     """
-    first, second = _real_array("u", u, 1), _real_array("v", v, 1)
+    first, second = check_real_array("u", u, 1), check_real_array("v", v, 1)
     if first.shape != second.shape or np.sum(first != second) > 1:
         raise ValueError(f"v must differ from u in one entry, got {first.tolist()} and {v!r}")
     model = objective_perturbation(

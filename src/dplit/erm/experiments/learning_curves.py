@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from dplit._checks import Array, check_finite_array, check_integer, check_positive
-from dplit.erm.losses import _real_array, trigonometric_features
+from dplit._checks import Array, check_finite_array, check_integer, check_positive, check_real_array
+from dplit.erm.losses import trigonometric_features
 from dplit.erm.minimisers import fit_linear
 from dplit.erm.rates import (
     _Scale,
@@ -187,8 +187,8 @@ def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:
 
     The standard error is a jackknife's: it respects that one trial's results are dependent.
     """
-    table = _real_array("values", values, 2)
-    m = _real_array("sizes", sizes, 1)
+    table = check_real_array("values", values, 2)
+    m = check_real_array("sizes", sizes, 1)
     trials = check_integer("the number of trials", len(table), minimum=2)
     if table.shape[1] != len(m) or min(table.min(), m.min()) <= 0 or np.ptp(m) == 0:
         raise ValueError(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from dplit._checks import Array, check_finite_array, check_integer, check_rng
+from dplit._checks import Array, check_finite_array, check_integer, check_real_array, check_rng
 
 
 @dataclass(frozen=True)
@@ -143,11 +143,9 @@ def _checked_problem(
     z: ArrayLike, frequencies: ArrayLike, n_components: int
 ) -> tuple[Array, Array]:
     """Return sketches and frequencies; refuse sizes that do not fit."""
-    target = check_finite_array("z", z, ndim=1)
+    target = check_real_array("z", z, 1)
     omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
     k = check_integer("n_components", n_components)
-    if target.dtype.kind == "c":
-        raise TypeError(f"z must be real, got z of dtype {target.dtype}")
     d, m = omega.shape
     if target.shape[-1] != m:
         raise ValueError(f"z must have {m} entries, got z of shape {target.shape}")
@@ -158,7 +156,7 @@ def _checked_problem(
             f"z must have at least {_degrees_of_freedom(d, k)} entries for {k} components in "
             f"dimension {d}, got z of shape {target.shape}"
         )
-    return target.astype(np.float64), omega
+    return target, omega
 
 
 def _descend(U: Array, omega: Array, z: Array, size: float, max_iter: int) -> Array:

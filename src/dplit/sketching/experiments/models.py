@@ -22,6 +22,7 @@ from dplit._checks import (
     check_neighboring,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit._estimators import check_box, clip_rows
@@ -83,13 +84,11 @@ def _noisy_covariance(
     neighboring: Neighboring = "add_remove", rng: np.random.Generator,
 ) -> _NoisyMoments:  # fmt: skip
     """Private second moments of records in the unit ball: Analyze Gauss (2014), Algorithm 1."""
-    records = check_finite_array("X", X, ndim=2)
-    if records.dtype.kind == "c":
-        raise TypeError(f"X must be real, got X of dtype {records.dtype}")
+    records = check_real_array("X", X, 2)
     d = records.shape[1]
     scale = covariance_scale(d, epsilon=epsilon, delta=delta, noise=noise, neighboring=neighboring)
     check_rng(rng)
-    rows = clip_rows(records.astype(np.float64), 1.0)
+    rows = clip_rows(records, 1.0)
     if noise == "gaussian":
         draws = gaussian_noise((d, d), sigma=scale, rng=rng)
         added = (draws + draws.T) / 2.0
