@@ -40,6 +40,14 @@ def check_positive(name: str, value: object, *, infinite: bool = False) -> float
     return number
 
 
+def check_at_least(name: str, value: object, low: float) -> float:
+    """Return ``value`` as a float in [low, inf), for a positive ``low``."""
+    number = check_positive(name, value)
+    if number < low:
+        raise ValueError(f"{name} must be at least {low:g}, got {name}={value!r}")
+    return number
+
+
 def check_nonnegative(name: str, value: object) -> float:
     """Return ``value`` as a float in [0, inf)."""
     number = _real(name, value)
@@ -67,14 +75,16 @@ def check_interval(name: str, value: object, low: float, high: float) -> float:
     return number
 
 
-def check_integer(name: str, value: object, *, minimum: int = 1) -> int:
-    """Return ``value`` as an int that is at least ``minimum``."""
+def check_integer(name: str, value: object, *, minimum: int = 1, maximum: int | None = None) -> int:
+    """Return ``value`` as an int from ``minimum`` to ``maximum``."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {name}={value!r}")
     if abs(int(value)) > _LARGEST_INTEGER:  # its text may be too long to form
         raise ValueError(f"{name} must be below 2**63, got {int(value).bit_length()} bits")
     if int(value) < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {name}={value!r}")
+    if maximum is not None and int(value) > maximum:
+        raise ValueError(f"{name} must be at most {maximum}, got {name}={value!r}")
     return int(value)
 
 

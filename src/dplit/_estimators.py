@@ -186,6 +186,25 @@ def dp_statement(
     )
 
 
+def state_guarantee(
+    estimator: Any, epsilon: float, delta: float, neighboring: str, change: str
+) -> None:
+    """Set what every fitted estimator says of its guarantee; ``change`` as in `dp_statement`."""
+    estimator.epsilon_, estimator.delta_ = float(epsilon), float(delta)
+    estimator.neighboring_ = neighboring
+    estimator.privacy_statement_ = dp_statement(
+        estimator.epsilon_, estimator.delta_, change, random_state=estimator.random_state
+    )
+
+
+def only_replacement(neighboring: str, reason: str) -> None:
+    """Refuse any relation but the replacement of one record, and say why."""
+    if neighboring != "replace_one":
+        raise ValueError(
+            f"neighboring must be 'replace_one' ({reason}), got neighboring={neighboring!r}"
+        )
+
+
 def binary_signs(
     y: ArrayLike, classes: ArrayLike | None = None
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:

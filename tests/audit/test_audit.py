@@ -510,7 +510,7 @@ def test_search_uses_the_norm_it_is_given() -> None:
         (lambda: audit.clopper_pearson(1, 2, confidence=1.0), "confidence must be in"),
         (
             lambda: audit.epsilon_lower_bound(9, 1, 8, confidence=0.9),
-            "hits_in must be at most runs=8, got hits_in=9",
+            "hits_in must be at most 8, got hits_in=9",
         ),
         (
             lambda: audit.epsilon_lower_bound(1, 1, 8, delta=1.0, confidence=0.9),

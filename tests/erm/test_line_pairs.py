@@ -97,7 +97,7 @@ def test_margins_are_inside_where_the_closed_forms_need_it():
     assert edge.slope == pytest.approx(1.0)  # lambda = kappa^2 / (2 m): the margin is just met
     with pytest.raises(ValueError, match="regularization must be at least"):
         hinge_pair(n_records=5, regularization=0.099)
-    with pytest.raises(ValueError, match="regularization must be at least 1/2"):
+    with pytest.raises(ValueError, match=r"regularization must be at least 0\.5"):
         close_hinge_pair(gap=0.1, regularization=0.49)
 
 

@@ -124,7 +124,7 @@ def test_draws_and_shared_budgets():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_components": 101}, "n_components must be at most the number of features, 100"),
+        ({"n_components": 101}, "n_components must be at most 100"),
         ({"n_components": 0}, "n_components must be at least 1"),
         ({"projection": "none"}, "kind must be one of"),
         ({"solver": "exact"}, "solver must be one of"),

@@ -197,7 +197,7 @@ def test_only_private_attributes_are_published():
         ({"margin": "best"}, ValueError, "margin must be one of"),
         ({"radius": 0.0}, ValueError, "radius must be positive"),
         ({"projection": "dense"}, ValueError, "projection must be one of"),
-        ({"projection": "fast", "n_components": 31}, ValueError, "at most the number of features"),
+        ({"projection": "fast", "n_components": 31}, ValueError, "n_components must be at most"),
         ({"projection": "sign", "n_components": 0}, ValueError, "n_components must be at least 1"),
         ({"solver": "newton"}, ValueError, "solver must be one of"),
         ({"n_steps": 0}, ValueError, "n_steps must be at least 1"),

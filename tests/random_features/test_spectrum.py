@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dplit.features import complex_features, random_frequencies
-from dplit.random_features.spectrum import gram_spectrum, marchenko_pastur_edges
+from dplit.random_features.interpolation import gram_spectrum, marchenko_pastur_edges
 from dplit.streams import stream
 
 

@@ -16,7 +16,7 @@ from dplit.sketching.estimators import (
     CompressiveKMeans,
     CompressivePCA,
 )
-from dplit.sketching.experiments.floats import _exact_sum, float_curve, float_sensitivity
+from dplit.sketching.experiments.audits import _exact_sum, float_curve, float_sensitivity
 from dplit.sketching.release import map_sensitivity
 from dplit.sketching.sketches import Kind, SketchMap, sketch
 from dplit.sketching.subsampling.release import subsampled_map_sum

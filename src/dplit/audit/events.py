@@ -43,9 +43,7 @@ def clopper_pearson(successes: int, trials: int, *, confidence: float) -> tuple[
     (0.0, True)
     """
     trials = check_integer("trials", trials)
-    successes = check_integer("successes", successes, minimum=0)
-    if successes > trials:
-        raise ValueError(f"successes must be at most {trials}, got successes={successes}")
+    successes = check_integer("successes", successes, minimum=0, maximum=trials)
     tail = (1.0 - check_probability("confidence", confidence)) / 2.0
     low = special.betaincinv(successes, trials - successes + 1, tail) if successes else 0.0
     if successes == trials:
@@ -66,8 +64,7 @@ class _Limits:
     def of(cls, hits_in: int, hits_out: int, runs: int, confidence: float) -> _Limits:
         both = 1.0 - (1.0 - check_probability("confidence", confidence)) / 2.0
         for name, hits in (("hits_in", hits_in), ("hits_out", hits_out)):
-            if check_integer(name, hits, minimum=0) > check_integer("runs", runs):
-                raise ValueError(f"{name} must be at most runs={runs}, got {name}={hits}")
+            check_integer(name, hits, minimum=0, maximum=check_integer("runs", runs))
         return cls(
             *clopper_pearson(hits_in, runs, confidence=both),
             *clopper_pearson(hits_out, runs, confidence=both),

@@ -88,8 +88,7 @@ def one_run_p_value(
     """
     canaries = check_integer("canaries", canaries)
     for name, value, limit in (("guesses", guesses, canaries), ("correct", correct, guesses)):
-        if check_integer(name, value, minimum=0) > limit:
-            raise ValueError(f"{name} must be at most {limit}, got {name}={value}")
+        check_integer(name, value, minimum=0, maximum=limit)
     q = 1.0 / (1.0 + np.exp(-check_nonnegative("epsilon", epsilon)))
     delta = check_probability("delta", delta, zero=True)
     if correct == 0:
@@ -146,9 +145,7 @@ def one_run_audit(
             f"included must be boolean of shape {values.shape}, "
             f"got included of dtype {coins.dtype} and shape {coins.shape}"
         )
-    m, r = len(values), check_integer("guesses", guesses)
-    if r > m:
-        raise ValueError(f"guesses must be at most {m}, got guesses={guesses}")
+    m, r = len(values), check_integer("guesses", guesses, maximum=len(values))
     order = np.argsort(values, kind="stable")
     lowest, highest = order[: r // 2], order[m - (r - r // 2) :]
     correct = int(coins[highest].sum() + (~coins[lowest]).sum())

@@ -20,8 +20,8 @@ from dplit._checks import (
 from dplit._estimators import (
     ComponentsEstimator,
     RandomState,
-    dp_statement,
     spawn_generators,
+    state_guarantee,
     stated_norm,
     validated,
 )
@@ -126,11 +126,9 @@ class PrivatePCA(ComponentsEstimator):
         delta = check_probability("delta", self.delta)
         check_neighboring(self.neighboring)
         norm = stated_norm(self.data_norm)
-        k = check_integer("n_components", self.n_components)
         records = validated(self, X, dtype=np.float64)
         d = records.shape[1]
-        if k > d:
-            raise ValueError(f"n_components must be at most {d}, got n_components={k}")
+        k = check_integer("n_components", self.n_components, maximum=d)
         (rng,) = spawn_generators(self.random_state, 1)
         replaced = self.neighboring == "replace_one"
         change = math.sqrt(2.0) if replaced and d > 1 else 1.0
@@ -140,13 +138,10 @@ class PrivatePCA(ComponentsEstimator):
         rows, step = grid_rows(records, norm)
         unit = (norm / step) ** 2
         self.moments_ = _noisy_gram(rows, unit, sigma=self.sigma_, rng=rng) / unit
-        self.epsilon_, self.delta_, self.neighboring_ = epsilon, delta, self.neighboring
         relation = "replacing one record" if replaced else "adding or removing one record"
         known = "; their number is public" if replaced else ""
-        self.privacy_statement_ = dp_statement(
-            epsilon, delta, f"{relation} (rows clipped to norm {norm:g}{known})",
-            random_state=self.random_state,
-        )  # fmt: skip
+        clipped = f"{relation} (rows clipped to norm {norm:g}{known})"
+        state_guarantee(self, epsilon, delta, self.neighboring, clipped)
         return self._decompose(k)
 
     def _decompose(self, k: int) -> Self:

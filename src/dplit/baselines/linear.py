@@ -25,8 +25,8 @@ from dplit._estimators import (
     check_regression,
     clamp,
     clip_rows,
-    dp_statement,
     spawn_generators,
+    state_guarantee,
     stated_ends,
     stated_norm,
     validated,
@@ -490,19 +490,14 @@ class _ClippedLinearRegressor(LinearRegressor):
             self.intercept_ += float(coef[-1])
             coef = coef[:-1]
         self.coef_ = coef / norm
-        self.epsilon_ = float(fitted.epsilon)
-        self.delta_ = float(fitted.delta)
-        self.neighboring_ = fitted.neighboring
         self.sigma_ = fitted.sigma
-        added = self.neighboring_ == "add_remove"
+        added = fitted.neighboring == "add_remove"
         change = (
             f"{'adding or removing one record' if added else 'replacing one record'} (rows clipped "
             f"to norm {norm:g}, labels to [{middle - half:g}, {middle + half:g}]"
             f"{'' if added else '; their number is public'})"
         )
-        self.privacy_statement_ = dp_statement(
-            self.epsilon_, self.delta_, change, random_state=self.random_state
-        )
+        state_guarantee(self, fitted.epsilon, fitted.delta, fitted.neighboring, change)
         return self
 
 

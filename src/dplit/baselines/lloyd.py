@@ -26,8 +26,8 @@ from dplit._estimators import (
     CenterEstimator,
     RandomState,
     check_box,
-    dp_statement,
     spawn_generators,
+    state_guarantee,
     validated,
 )
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
@@ -429,15 +429,10 @@ class PrivateLloyd(CenterEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        self.epsilon_, self.delta_, self.neighboring_ = run.epsilon, run.delta, run.neighboring
-        change = "adding or removing" if self.neighboring == "add_remove" else "replacing"
-        self.privacy_statement_ = dp_statement(
-            run.epsilon,
-            run.delta,
-            f"{change} one record (coordinates clipped to bounds within [{box.low.min():g}, "
-            f"{box.high.max():g}])",
-            random_state=self.random_state,
-        )
+        relation = "adding or removing" if self.neighboring == "add_remove" else "replacing"
+        limits = f"[{box.low.min():g}, {box.high.max():g}]"
+        change = f"{relation} one record (coordinates clipped to bounds within {limits})"
+        state_guarantee(self, run.epsilon, run.delta, run.neighboring, change)
         self._n_features_out = k
         return self
 

@@ -17,6 +17,7 @@ from scipy.stats import laplace
 
 from dplit._checks import (
     Array,
+    check_at_least,
     check_choice,
     check_integer,
     check_nonnegative,
@@ -91,9 +92,7 @@ def hinge_pair(
     are at most 1. Flipping the last label moves the minimiser by :math:`K_{x_m}/(\lambda m)`.
     """
     m, h = check_integer("n_records", n_records), check_positive("width", width)
-    penalty = check_positive("regularization", regularization)
-    if penalty < 0.5:
-        raise ValueError(f"regularization must be at least 0.5, got regularization={penalty!r}")
+    penalty = check_at_least("regularization", regularization, 0.5)
     records = check_rng(rng).uniform(-1.0, 1.0, (m, 2))
     labels = np.append(rng.choice([-1.0, 1.0], m - 1), 1.0)
     flipped = np.append(labels[:-1], -1.0)

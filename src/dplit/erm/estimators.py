@@ -31,9 +31,10 @@ from dplit._estimators import (
     SignClassifier,
     binary_signs,
     clamp,
-    dp_statement,
     feature_scores,
+    only_replacement,
     spawn_generators,
+    state_guarantee,
     stated_ends,
     validated,
 )
@@ -272,11 +273,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             check_positive("data_norm", self.data_norm)
         if self.accuracy is not None:
             check_probability("accuracy", self.accuracy)
-        if self.neighboring != "replace_one":
-            raise ValueError(
-                "neighboring must be 'replace_one' (the number of records enters the bound and is "
-                f"public), got neighboring={self.neighboring!r}"
-            )
+        only_replacement(self.neighboring, "the number of records enters the bound and is public")
 
     def _release_function(
         self, records: NDArray[np.float64], targets: NDArray[np.float64], tau: float, extra: str
@@ -296,15 +293,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         )  # fmt: skip
         self.coef_, self.frequencies_, self.regularization_ = released.coef, frequencies, penalty
         self.sensitivity_, self.noise_scale_ = released.sensitivity, released.noise_scale
-        self.epsilon_, self.delta_ = released.epsilon, released.delta
-        self.neighboring_ = self.neighboring
         change = (
             f"replacing one of {count} records (their number is public; {extra}, inputs "
             "arbitrary); it covers the whole function"
         )
-        self.privacy_statement_ = dp_statement(
-            self.epsilon_, self.delta_, change, random_state=self.random_state
-        )
+        state_guarantee(self, released.epsilon, released.delta, self.neighboring, change)
         return self
 
     def _penalty(self, n_records: int, tau: float) -> float:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from dplit._checks import (
     Array,
+    check_at_least,
     check_integer,
     check_interval,
     check_positive,
@@ -234,11 +235,7 @@ def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> _LinePair:
     :math:`\frac1{2\lambda}` and :math:`\frac{\text{gap}}{4\lambda}`, both positive.
     """
     d = check_interval("gap", gap, 0.0, 1.0)
-    penalty = check_positive("regularization", regularization)
-    if penalty < 0.5:
-        raise ValueError(
-            f"regularization must be at least 1/2, got regularization={regularization!r}"
-        )
+    penalty = check_at_least("regularization", regularization, 0.5)
     other_points, other_labels = np.array([1.0, 1.0 - d]), np.array([1.0, -1.0])
     slopes = 0.5 / penalty, 0.25 * d / penalty
     return _LinePair(np.ones(2), np.ones(2), other_points, other_labels, *slopes)

@@ -255,10 +255,8 @@ def hadamard_projection(
     True
     """
     d = check_integer("n_features", n_features, minimum=1)
-    k = check_integer("n_components", n_components, minimum=1)
     order = 1 << (d - 1).bit_length()
-    if k > order:
-        raise ValueError(f"n_components must be at most {order}, got n_components={k}")
+    k = check_integer("n_components", n_components, maximum=order)
     check_rng(rng)
     signs = (2 * rng.integers(0, 2, size=d) - 1).astype(np.float64)
     return HadamardProjection(signs, rng.choice(order, size=k, replace=False))

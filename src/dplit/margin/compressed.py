@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
+    check_at_least,
     check_choice,
     check_finite_array,
     check_integer,
@@ -65,11 +66,8 @@ def _draw_projection(
     n_features: int, n_components: int, *, kind: _Projection, rng: np.random.Generator
 ) -> _Map:
     """Draw the public map from d to k <= d dimensions: ``fast`` (Hadamard) or ``sign`` (dense)."""
-    d, k = check_integer("n_features", n_features), check_integer("n_components", n_components)
-    if k > d:
-        raise ValueError(
-            f"n_components must be at most the number of features, {d}, got n_components={k}"
-        )
+    d = check_integer("n_features", n_features)
+    k = check_integer("n_components", n_components, maximum=d)
     check_choice("kind", kind, get_args(_Projection))
     check_rng(rng)
     return hadamard_projection(d, k, rng=rng) if kind == "fast" else sign_projection(d, k, rng=rng)
@@ -105,9 +103,7 @@ def _learn_weights(
     """
     rho, size, norm = _check_geometry(margin, radius, data_norm)
     check_choice("solver", solver, get_args(_Solver))
-    factor = check_positive("inflation", inflation)
-    if factor < 1.0:
-        raise ValueError(f"inflation must be at least 1, got {inflation=!r}")
+    factor = check_at_least("inflation", inflation, 1.0)
     size, norm = factor * size, factor * norm
     check_positive("epsilon", epsilon)
     check_probability("delta", delta)

@@ -10,16 +10,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit._checks import (
+    check_at_least,
+    check_choice,
+    check_integer,
+    check_positive,
+    check_probability,
+)
 from dplit._estimators import (
     RandomState,
     SignClassifier,
     binary_signs,
     clip_rows,
-    dp_statement,
     feature_scores,
     fitted_records,
+    only_replacement,
     spawn_generators,
+    state_guarantee,
     stated_norm,
     validated,
 )
@@ -268,18 +275,14 @@ class PrivateMarginClassifier(
         )
 
     def _state(self, n_records: int) -> None:
-        self.epsilon_, self.delta_ = float(self.epsilon), float(self.delta)
-        self.neighboring_ = "replace_one"
         chosen = "chosen privately within the budget" if self.margin == "private" else "given"
         labels = "given" if self.classes is not None else "taken from the data as public"
-        self.privacy_statement_ = dp_statement(
-            self.epsilon_,
-            self.delta_,
+        change = (
             f"replacing one of {n_records} records with its label (their number is public; records "
             f"are clipped to norm {self.data_norm:g}, the two labels are {labels}, the margin is "
-            f"{chosen})",
-            random_state=self.random_state,
+            f"{chosen})"
         )
+        state_guarantee(self, self.epsilon, self.delta, "replace_one", change)
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Signed scores; positive means the second class.
@@ -441,17 +444,12 @@ class PrivateKernelMarginClassifier(
                 f"margin must be at most radius = {radius:g}: no predictor of the ball has a "
                 f"larger one, got margin={self.margin!r}"
             )
-        if check_positive("inflation", self.inflation) < 1.0:
-            raise ValueError(f"inflation must be at least 1, got inflation={self.inflation!r}")
+        check_at_least("inflation", self.inflation, 1.0)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps)
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
-        if self.neighboring != "replace_one":
-            raise ValueError(
-                "neighboring must be 'replace_one' (the number of records is public), got "
-                f"neighboring={self.neighboring!r}"
-            )
+        only_replacement(self.neighboring, "the number of records is public")
 
     def _draw_features(
         self, n_features: int, rng: np.random.Generator
@@ -501,17 +499,13 @@ class PrivateKernelMarginClassifier(
 
     def _publish(self, count: int) -> None:
         """Set the attributes that state the guarantee."""
-        self.epsilon_, self.delta_ = float(self.epsilon), float(self.delta)
-        self.neighboring_ = self.neighboring
         labels = "given" if self.classes is not None else "taken from the data as public"
         margin = "chosen within the budget" if isinstance(self.margin, str) else "given"
-        self.privacy_statement_ = dp_statement(
-            self.epsilon_,
-            self.delta_,
+        change = (
             f"replacing one of {count} records with its label (their number is public; the two "
-            f"labels are {labels}, the margin is {margin}, inputs arbitrary)",
-            random_state=self.random_state,
+            f"labels are {labels}, the margin is {margin}, inputs arbitrary)"
         )
+        state_guarantee(self, self.epsilon, self.delta, self.neighboring, change)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Evaluate the released function.

@@ -239,8 +239,7 @@ class ToyNetworks:
 
     def __post_init__(self) -> None:
         """Check the width."""
-        if check_integer("width", self.width) > 3:
-            raise ValueError(f"width must be at most 3, got width={self.width!r}")
+        check_integer("width", self.width, maximum=3)
 
     @cached_property
     def units(self) -> tuple[Array, Array, Array]:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr, softmax
 
-from dplit._checks import Array, check_integer, check_positive
+from dplit._checks import Array, check_at_least, check_integer, check_positive
 from dplit.projection.information import _Bracket, additive_sigma, scale_information
 
 _LN2 = math.log(2.0)
@@ -149,9 +149,7 @@ def peak_capacity(sigma: float, *, tolerance: float = 1e-6) -> _Bracket:
     >>> round(peak_capacity(1.0).upper, 4)
     0.4859
     """
-    noise = check_positive("sigma", sigma)
-    if noise < _SMALLEST_SIGMA:
-        raise ValueError(f"sigma must be at least {_SMALLEST_SIGMA:g}, got sigma={sigma!r}")
+    noise = check_at_least("sigma", sigma, _SMALLEST_SIGMA)
     return _solve(noise, check_positive("tolerance", tolerance))[1]
 
 

@@ -14,9 +14,10 @@ from dplit._checks import check_choice, check_integer, check_positive, check_pro
 from dplit._estimators import (
     LARGEST_INPUT,
     RandomState,
-    dp_statement,
     feature_scores,
+    only_replacement,
     spawn_generators,
+    state_guarantee,
     stated_ends,
     validated,
 )
@@ -165,11 +166,8 @@ class PrivateRandomFeatureRegressor(
                 check_positive(name, getattr(self, name))
         check_choice("sensitivity", self.sensitivity, ("record", "crude"))
         check_integer("n_components", self.n_components, minimum=1)
-        if self.neighboring != "replace_one":
-            raise ValueError(
-                "neighboring must be 'replace_one' (over all numbers of records the sensitivity "
-                f"to an added one is infinite), got neighboring={self.neighboring!r}"
-            )
+        reason = "over all numbers of records the sensitivity to an added one is infinite"
+        only_replacement(self.neighboring, reason)
 
     def _penalty(self, n_records: int, unit: float) -> tuple[float, float]:
         """Return penalty and sensitivity for labels in [-1, 1]; ``unit`` is the noise's for 1."""
@@ -220,15 +218,11 @@ class PrivateRandomFeatureRegressor(
         self.intercept_, self.bounds_ = middle, (low, high)
         self.frequencies_, self.gamma_, self.alpha_ = frequencies, gamma, alpha
         self.sensitivity_, self.sigma_ = half * sensitivity, half * sigma
-        self.epsilon_, self.delta_ = float(self.epsilon), float(self.delta)
-        self.neighboring_ = self.neighboring
-        self.privacy_statement_ = dp_statement(
-            self.epsilon_,
-            self.delta_,
+        change = (
             f"replacing one of {n_records} records (their number is public; labels clipped to "
-            f"[{low:g}, {high:g}], inputs arbitrary)",
-            random_state=self.random_state,
+            f"[{low:g}, {high:g}], inputs arbitrary)"
         )
+        state_guarantee(self, self.epsilon, self.delta, self.neighboring, change)
         self._warn_of_noise(sigma)
         return self
 

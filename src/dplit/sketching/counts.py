@@ -20,6 +20,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from dplit._checks import (
     Array,
+    check_at_least,
     check_finite_array,
     check_integer,
     check_nonnegative,
@@ -204,8 +205,7 @@ class Setting(NamedTuple):
         check_integer("n_components", self.n_components)
         check_probability("alpha", self.alpha, one=True)
         check_positive("count_factor", self.count_factor)
-        if check_positive("c0", self.c0) < 1:
-            raise ValueError(f"c0 must be at least 1, got c0={self.c0!r}")
+        check_at_least("c0", self.c0, 1.0)
         return self
 
     def terms(self) -> tuple[float, float, float]:
@@ -315,9 +315,7 @@ def safe_fraction(setting: Setting) -> float:
 
 def limit_fraction(*, n_components: int, c0: float) -> float:
     r"""Best fraction as :math:`n\to\infty`, which is :math:`1/(1+(8C_0m^2)^{-1/3})`."""
-    m, ratio = check_integer("n_components", n_components), check_positive("c0", c0)
-    if ratio < 1:
-        raise ValueError(f"c0 must be at least 1, got c0={c0!r}")
+    m, ratio = check_integer("n_components", n_components), check_at_least("c0", c0, 1.0)
     return float(1.0 / (1.0 + (8.0 * ratio * m**2) ** (-1.0 / 3.0)))
 
 
@@ -411,8 +409,7 @@ class CountCost:
         check_integer("n_components", self.n_components)
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
-        if check_positive("energy_ratio", self.energy_ratio) < 1:
-            raise ValueError(f"energy_ratio must be at least 1, got {self.energy_ratio!r}")
+        check_at_least("energy_ratio", self.energy_ratio, 1.0)
 
     def _ratio(self, sigma: float, variance: float) -> float:
         n, c = self.n_samples, self.energy_ratio

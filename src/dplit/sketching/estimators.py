@@ -373,9 +373,7 @@ class CompressivePCA(ComponentsEstimator, SketchEstimator):
     def _draw_map(self, d: int, rng: np.random.Generator) -> SketchMap:
         """Return the public map, large enough for the components."""
         check_choice("frequencies", self.frequencies, ("orthonormal", "gaussian"))
-        k = check_integer("n_components", self.n_components)
-        if k > d:
-            raise ValueError(f"n_components must be at most {d}, got n_components={k}")
+        k = check_integer("n_components", self.n_components, maximum=d)
         m = _frequency_count(self.n_frequencies, 4 * k * d)
         if m < _degrees_of_freedom(d, k):
             raise ValueError(

@@ -244,11 +244,7 @@ class SketchMap:
 
     def column_slice(self, n_components: int) -> SketchMap:
         """Return the map of the first ``n_components`` frequencies."""
-        count = check_integer("n_components", n_components)
-        if count > self.n_components:
-            raise ValueError(
-                f"n_components must be at most {self.n_components}, got n_components={count}"
-            )
+        count = check_integer("n_components", n_components, maximum=self.n_components)
         dither = None if self.dither is None else self.dither[:count]
         return SketchMap(self.kind, self.frequencies[:, :count], dither, self.bound)
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from dplit._checks import (
     Array,
+    check_at_least,
     check_choice,
     check_finite_array,
     check_integer,
@@ -216,8 +217,7 @@ def contributions(
     :math:`\frac{C_0}n(\frac1\alpha-1)`; their sum is the ratio of Lemma 26.
     """
     alpha = check_probability("alpha", alpha, one=True)
-    if check_positive("c0", c0) < 1:
-        raise ValueError(f"c0 must be at least 1, got c0={c0!r}")
+    check_at_least("c0", c0, 1.0)
     noise = fourier_noise_nsr(
         epsilon=epsilon, n_samples=n_samples, n_components=n_components, c0=c0
     )
@@ -247,8 +247,7 @@ def data_sampling_ratio(*, n_samples: int, c0: float) -> float:
     0.8001
     """
     n = check_integer("n_samples", n_samples, minimum=2)
-    if check_positive("c0", c0) < 1:
-        raise ValueError(f"c0 must be at least 1, got c0={c0!r}")
+    check_at_least("c0", c0, 1.0)
     return n / (n - 1) * (1.0 - 1.0 / c0)
 
 

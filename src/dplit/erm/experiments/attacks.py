@@ -331,9 +331,7 @@ def _reconstruct_target(
     target: _Target, n_points: int, *, rng: np.random.Generator, restarts: int = 40
 ) -> _Reconstruction:
     """Attack a target with its first ``n_points`` answers; all but the last record are known."""
-    n = check_integer("n_points", n_points, minimum=2)
-    if n > len(target.answers):
-        raise ValueError(f"n_points must be at most {len(target.answers)}, got n_points={n}")
+    n = check_integer("n_points", n_points, minimum=2, maximum=len(target.answers))
     return _attack(
         target.answers[:n], target.points[:n], target.X[:-1], target.y[:-1], kernel=_kernel,
         rng=rng, restarts=restarts,

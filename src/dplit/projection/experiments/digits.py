@@ -86,10 +86,8 @@ def pixel_table(digits: Digits, *, n_features: int, rng: np.random.Generator) ->
 
     Other images than the paper's come with five affine copies each, 11,791 samples at most.
     """
-    d = check_integer("n_features", n_features)
     images, origin = digits.images, np.arange(len(digits.images))
-    if d > images[0].size:
-        raise ValueError(f"n_features must be at most {images[0].size}, got n_features={d}")
+    d = check_integer("n_features", n_features, maximum=images[0].size)
     check_rng(rng)
     if digits.source != "paper":
         copies = [_augment(images, rng=rng) for _ in range(_COPIES)]

@@ -145,12 +145,10 @@ def _checked_problem(
     """Return sketches and frequencies; refuse sizes that do not fit."""
     target = check_real_array("z", z, 1)
     omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
-    k = check_integer("n_components", n_components)
     d, m = omega.shape
     if target.shape[-1] != m:
         raise ValueError(f"z must have {m} entries, got z of shape {target.shape}")
-    if k > d:
-        raise ValueError(f"n_components must be at most {d}, got n_components={k}")
+    k = check_integer("n_components", n_components, maximum=d)
     if m < _degrees_of_freedom(d, k):
         raise ValueError(
             f"z must have at least {_degrees_of_freedom(d, k)} entries for {k} components in "

@@ -107,11 +107,9 @@ def _noisy_covariance(
 def _leading_components(moments: ArrayLike, n_components: int) -> Array:
     """Orthonormal eigenvectors of the largest eigenvalues of a symmetric matrix."""
     matrix = check_finite_array("moments", moments, ndim=2)
-    k = check_integer("n_components", n_components)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"moments must be square, got moments of shape {matrix.shape}")
-    if k > len(matrix):
-        raise ValueError(f"n_components must be at most {len(matrix)}, got n_components={k}")
+    k = check_integer("n_components", n_components, maximum=len(matrix))
     vectors = np.linalg.eigh(matrix)[1]
     return np.asarray(vectors[:, ::-1][:, :k], dtype=np.float64)
 

@@ -58,9 +58,7 @@ def mask_run(
 ) -> _MaskRun:  # fmt: skip
     r"""Sum of :math:`(m/r)\,\Phi(x_i)\odot h_i`, masks of r ones, with Laplace noise."""
     m = sketch_map.n_components
-    r = check_integer("n_kept", n_kept)
-    if r > m:
-        raise ValueError(f"n_kept must be at most {m}, got n_kept={n_kept}")
+    r = check_integer("n_kept", n_kept, maximum=m)
     features = sketch_map.transform(records)
     ranks = check_rng(mask_rng).random(features.shape).argsort(axis=1).argsort(axis=1)
     masks = ranks < r

@@ -184,9 +184,8 @@ def sample_log_density(
     """
     where = check_finite_array("points", points, ndim=2).astype(float)
     values = check_finite_array("features", features, ndim=2).astype(float)
-    kept, n = check_integer("n_kept", n_kept), len(values)
-    if kept > n:
-        raise ValueError(f"n_kept must be at most {n}, got n_kept={n_kept!r}")
+    n = len(values)
+    kept = check_integer("n_kept", n_kept, maximum=n)
     if where.shape[1] != values.shape[1]:
         raise ValueError(f"points must have {values.shape[1]} columns, got {where.shape}")
     count = comb(n, kept)
