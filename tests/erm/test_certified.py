@@ -10,6 +10,7 @@ import pytest
 from scipy.linalg import LinAlgError
 
 from dplit._numerics.accelerated import accelerated_box_qp, box_steps
+from dplit._numerics.rows import cos_sin_rows
 from dplit.erm import _certified
 from dplit.erm._certified import certified_minimiser, rounding_distance
 from dplit.erm.estimators import (
@@ -24,7 +25,6 @@ from dplit.erm.estimators import (
 from dplit.erm.minimisers import fit_linear
 from dplit.erm.repairs import GaussianProcessOracle, QueryOracle
 from dplit.features import cos_sin_features, random_frequencies
-from dplit.features._rows import cos_sin_rows
 from dplit.streams import stream
 
 LOSSES = ("squared", "pinball", "hinge", "logistic")

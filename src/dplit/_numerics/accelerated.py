@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dplit._checks import Array
-from dplit.features._rows import Rows
+from dplit._numerics.rows import Rows
 
 
 def smooth_steps(*, smoothness: float, convexity: float, start: float, target: float) -> int:

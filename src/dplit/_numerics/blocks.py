@@ -121,9 +121,10 @@ class Plan:
         check_angles(records, self.weights[:-1], self.weights.dtype)
         return replace(self, X=records)
 
-    def restrict(self, frequencies: slice) -> Self:
-        """Return the plan of some frequencies, at the scale of the whole map."""
-        return replace(self, weights=np.ascontiguousarray(self.weights[:, frequencies]))
+    def restrict(self, *, rows: slice = slice(None), frequencies: slice = slice(None)) -> Self:
+        """Return the plan of some records and some frequencies, at the scale of the whole map."""
+        weights = self.weights[:, frequencies]
+        return replace(self, X=self.X[rows], weights=np.ascontiguousarray(weights))
 
     def targets(
         self, out: NDArray[Any], frequencies: slice
@@ -188,7 +189,14 @@ def _fill_rows(plan: Plan, out: NDArray[Any], first: int, last: int) -> None:
                 scaled_cosine_and_sine(angle, cosine, sine, plan.scale)
 
 
+def row_blocks(plan: Plan, rows: int) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield the map in blocks of at most ``rows`` records, with the records they belong to."""
+    for start in range(0, len(plan.X), rows):
+        piece = slice(start, min(start + rows, len(plan.X)))
+        yield piece, fill(plan.restrict(rows=piece))
+
+
 def frequency_blocks(plan: Plan, step: int) -> Iterator[NDArray[Any]]:
     """Yield the coordinates of all records at ``step`` frequencies after the other."""
     for start in range(0, plan.weights.shape[1], step):
-        yield fill(plan.restrict(slice(start, start + step)))
+        yield fill(plan.restrict(frequencies=slice(start, start + step)))

@@ -20,6 +20,7 @@ from dplit._numerics.accelerated import (
     box_steps,
     smooth_steps,
 )
+from dplit._numerics.rows import Rows
 from dplit.erm._solvers import (
     box_weights,
     logistic_weights,
@@ -27,7 +28,6 @@ from dplit.erm._solvers import (
     ridge_weights,
     unit_box,
 )
-from dplit.features._rows import Rows
 
 _UNIT = 2.0**-53
 #: Largest slope and second derivative of a loss, for predictions of the minimiser.

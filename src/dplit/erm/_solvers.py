@@ -9,8 +9,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 
 from dplit._checks import Array
+from dplit._numerics.rows import Rows, row_parts
 from dplit.erm.losses import _fenchel_young, _gram_rows
-from dplit.features._rows import Rows, row_parts
 
 # Interior points for the dual of hinge and pinball loss with few features and many records.
 

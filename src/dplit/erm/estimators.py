@@ -38,12 +38,12 @@ from dplit._estimators import (
     stated_ends,
     validated,
 )
+from dplit._numerics.rows import Rows, cos_sin_rows
 from dplit.erm._certified import certified_minimiser, rounding_distance
 from dplit.erm.losses import lipschitz_constant
 from dplit.erm.repairs import gamma_release, query_scale
 from dplit.erm.stability import least_squares_stability, lipschitz_stability
 from dplit.features import cos_sin_features, random_frequencies
-from dplit.features._rows import Rows, cos_sin_rows
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
 
 # The three releases of a function of random features, behind the estimators and the comparison.

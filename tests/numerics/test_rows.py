@@ -7,8 +7,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from dplit._numerics.rows import BLOCK, FeatureRows, cos_sin_rows, row_parts
 from dplit.features import cos_sin_features
-from dplit.features._rows import BLOCK, FeatureRows, cos_sin_rows, row_parts
 from dplit.streams import stream
 
 

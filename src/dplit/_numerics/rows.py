@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dplit._checks import Array
-from dplit.features._blocks import BLOCK_ROWS, Plan, fill, row_blocks
+from dplit._numerics.blocks import BLOCK_ROWS, Plan, fill, row_blocks
 
 #: Bytes of rows that are held, and of a block of rows that are not.
 HELD, BLOCK = 1 << 27, 1 << 22
