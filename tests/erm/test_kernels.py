@@ -94,7 +94,7 @@ def test_what_is_no_gram_matrix_is_named(gram, error, message):
 
 
 def test_bad_points_are_named():
-    with pytest.raises(ValueError, match="width must be in"):
+    with pytest.raises(ValueError, match="width must be positive"):
         gaussian_kernel([0.0], [0.0], width=0.0)
     with pytest.raises(ValueError, match="same number of columns, got 1 and 2"):
         linear_kernel([0.0], [[0.0, 1.0]])

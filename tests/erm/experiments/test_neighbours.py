@@ -130,7 +130,7 @@ def test_bad_input_is_named():
         replacement_distances(points, y, swaps, loss="hinge", regularization=0.0)
     with pytest.raises(ValueError, match="y must hold the two labels"):
         replacement_distances(points, y * 0.5, swaps, loss="hinge")
-    with pytest.raises(ValueError, match="width must be in"):
+    with pytest.raises(ValueError, match="width must be positive"):
         replacement_distances(points, y, swaps, loss="hinge", width=-1.0)
     with pytest.raises(ValueError, match="task must be one of"):
         wave_sample(3, task="ranking", rng=stream(0, "bad", "data"))
