@@ -44,3 +44,13 @@ def test_pages_of_modules_that_are_gone_go(tmp_path: Path) -> None:
     _module(gone.parent, "gone.md", "")
     reference.write_reference(layout)
     assert [path.name for path in gone.parent.iterdir()] == ["room.md"]
+
+
+def test_no_name_stands_on_the_page_of_its_room_and_on_one_of_its_own() -> None:
+    """The pages of source code link a name to one of the two, by the address of the other."""
+    for module in reference.documented_modules(PACKAGE):
+        room, _, inner = module.rpartition(".")
+        face = reference.module_file(room, PACKAGE) if "." in room else None
+        given = (reference.public_names(face) if face else None) or set()
+        own = reference.public_names(reference.module_file(module, PACKAGE) or Path()) or set()
+        assert not given & own, f"{inner}: its face gives only {sorted(given & own)}"

@@ -32,6 +32,8 @@ from dplit.baselines.lloyd import (
 )
 from dplit.baselines.objective import (
     PerturbedObjective,
+    SmoothLoss,
+    loss_slopes,
     objective_noise,
     objective_perturbation,
     smallest_regularization,
@@ -46,8 +48,10 @@ __all__ = [
     "PrivateLloyd",
     "PrivateMoments",
     "PrivatePCA",
+    "SmoothLoss",
     "SufficientStatisticsRegressor",
     "lloyd_noise",
+    "loss_slopes",
     "moment_sensitivity",
     "nearest_center",
     "noisy_gradient_descent",

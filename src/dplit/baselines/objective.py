@@ -202,7 +202,17 @@ def objective_noise(*, epsilon: float, delta: float, data_norm: float, jacobian:
 def loss_slopes(
     margins: NDArray[np.float64], loss: str, h: float
 ) -> tuple[NDArray[np.float64], ...]:
-    """Return values, first and second derivatives of the loss at margins."""
+    """Return values, first and second derivatives of the loss at margins.
+
+    Parameters
+    ----------
+    margins : ndarray
+        ``y_i <x_i, w>``, of any shape, which the three results share.
+    loss : {"logistic", "huberised_hinge"}
+        The hinge's corner is a parabola between margins 1 - h and 1 + h.
+    h : float
+        Half the width of that corner; the logistic loss takes no notice of it.
+    """
     if loss == "logistic":
         p = expit(-margins)
         return np.logaddexp(0.0, -margins), -p, p * expit(margins)

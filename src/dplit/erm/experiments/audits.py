@@ -25,8 +25,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.audit import Controls, EventAudit, audit_hits, clopper_pearson, run_controls
-from dplit.baselines import PerturbedObjective, objective_perturbation
-from dplit.baselines.objective import SmoothLoss, loss_slopes
+from dplit.baselines import PerturbedObjective, SmoothLoss, loss_slopes, objective_perturbation
 from dplit.erm.release import release_scalar_shift
 from dplit.streams import stream
 
