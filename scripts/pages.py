@@ -307,7 +307,7 @@ def _longest_run(text: str) -> int:
 def times_page(layout: Layout) -> str:
     """Return the run times of the chapters, their peak memory and their slowest cells."""
     rows = []
-    for slug in layout.slugs():
+    for slug in sorted(layout.slugs(), key=_by_year):
         state = load_state(layout, slug)
         slow = "; ".join(f"{title} {seconds:.1f}" for title, seconds in state.get("slow", []))
         slow = slow.replace("|", "\\|")
