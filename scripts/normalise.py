@@ -182,20 +182,38 @@ def write_explorables(notebook: dict[str, Any]) -> None:
 
 
 PROMPT = re.compile(r"#\s*((?:figure|check|table|set-up|numbers)\b.*\S)", re.IGNORECASE)
+CAPTION = re.compile(r"<caption>(.*?)</caption>", re.DOTALL)
+#: What the code of a fold is for, where neither a first line nor an output says it.
+PURPOSES = (
+    (re.compile(r"^\s*assert\b", re.MULTILINE), "Check, computed"),
+    (re.compile(r"^glue_numbers\(", re.MULTILINE), "Numbers of the text"),
+    (re.compile(r"^provenance\(", re.MULTILINE), "Provenance"),
+    (re.compile(r"\A(?:from|import)\b"), "Set-up"),
+)
 
 
 def fold_prompt(cell: dict[str, Any]) -> str | None:
     """Return what is inside a folded cell, in words, or None where nothing tells.
 
-    Its first line says it (``# check: the bound against a search``), or else what it shows.
+    Its first line says it (``# check: the bound against a search``), or else what it shows, or
+    else what it does.
     """
-    first = join(cell["source"]).lstrip().partition("\n")[0]
-    if found := PROMPT.match(first):
+    source = join(cell["source"]).strip()
+    if found := PROMPT.match(source.partition("\n")[0]):
         return found[1][:1].upper() + found[1][1:]
     shown = [output.get("data", {}) for output in cell["outputs"]]
     if places := [data[CLAIM]["place"] for data in shown if CLAIM in data]:
         return "Check: " + ", ".join(places)
-    return "Code of the figure" if any(set(IMAGES) & set(data) for data in shown) else None
+    if any(set(IMAGES) & set(data) for data in shown):
+        return "Code of the figure"
+    if captions := CAPTION.findall("".join(join(data.get("text/html", "")) for data in shown)):
+        if "hide-cell" not in cell["metadata"].get("tags", []):
+            return "Code of the table"
+        title = re.split(r"[.;]\s", html.unescape(captions[0]).rstrip("."))[0]
+        if title.startswith("Table"):
+            return title
+        return f"Table: {title[:1].lower()}{title[1:].partition(': ')[0]}"
+    return next((words for pattern, words in PURPOSES if pattern.search(source)), None)
 
 
 def name_folds(notebook: dict[str, Any]) -> None:

@@ -220,6 +220,10 @@ def test_a_function_outside_the_packages_modules_is_refused(name: str) -> None:
         ("c", [badge()], "Check: Theorem 7"),
         ("show(x)", [figure()], "Code of the figure"),
         ("x", [stream("1")], None),
+        ("x = 1\nassert x > 0\nglue_numbers(x=x)", [], "Check, computed"),
+        ("x = 1\nglue_numbers(x=x)", [], "Numbers of the text"),
+        ("import numpy", [], "Set-up"),
+        ("x = 'import numpy'", [], None),
     ],
 )
 def test_a_fold_says_what_is_inside(
@@ -231,6 +235,18 @@ def test_a_fold_says_what_is_inside(
         noted = page(cell)["cells"][0]["metadata"].get("mystnb", {})
         told = prompt if tags else None
         assert (noted.get("code_prompt_show"), noted.get("code_prompt_hide")) == (told, told)
+
+
+def test_a_folded_table_is_named_by_its_caption() -> None:
+    for caption, prompt in (
+        ("Slack &lt; 1. All seeds.", "Table: slack < 1"),
+        ("Table 2: by us.", "Table 2: by us"),
+    ):
+        shown = display({"text/html": f"<table><caption>{caption}</caption></table>"})
+        cell = code(shown, source="show_table()")
+        for tag, told in (("hide-cell", prompt), ("hide-input", "Code of the table")):
+            cell["metadata"]["tags"] = [tag]
+            assert normalise.fold_prompt(cell) == told
 
 
 def test_the_page_ends_with_the_clean_notebook() -> None:
