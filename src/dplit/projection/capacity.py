@@ -82,7 +82,8 @@ def _improve(law: _InputLaw, sigma: float) -> _InputLaw:
 
     bounds = [(0.0, 1.0)] * k + [(None, None)] * k
     start = np.concatenate([law.points, logits])
-    options = {"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-10}
+    # with its usual ten pairs of steps in memory the search stalls at 3 bits
+    options = {"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-10, "maxcor": 60}
     end = minimize(  # type: ignore[call-overload]
         negative, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
     ).x
