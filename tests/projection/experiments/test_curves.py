@@ -83,7 +83,7 @@ def test_draws_scatter_about_their_exact_means():
     assert len(curves.drawn) == 6
 
 
-@pytest.mark.claim("proj-fig2", "proj-secV-statements")
+@pytest.mark.claim("proj-fig2", "proj-secV-statements", "proj-beyond-cost")
 def test_budget_curves_saturate_at_their_closed_forms():
     curves = budget_curves(seed=0, n_repeats=1, epsilons=(0.5, 1.5, 3.0), responses=("snr1",))
     for scheme, rows in (("log", 3303), ("linear", 5500), ("full", 10_000)):

@@ -68,7 +68,7 @@ def test_saturation_is_where_the_printed_noise_vanishes():
         saturation_epsilon(floor=0.0, n_components=3)
 
 
-@pytest.mark.claim("proj-secV-statements")
+@pytest.mark.claim("proj-fig2", "proj-secV-statements")
 def test_linearity_of_a_line_that_saturates_and_of_a_convex_curve():
     axis = np.linspace(0.1, 3.0, 30)
     end = 0.5 * math.log2(1 + 40 / 10.0)
