@@ -126,6 +126,19 @@ def _solve(sigma: float, tolerance: float) -> tuple[_InputLaw, _Bracket]:
     return _raised(_COIN, sigma, tolerance)
 
 
+def _toward(law: _InputLaw, x: float, near: float) -> _InputLaw:
+    """Put weight on x: on a new point, or where one is ``near`` that lost the slope of its logit.
+
+    One near it that has weight is left to the search, which moves it.
+    """
+    k = int(np.argmin(np.abs(law.points - x)))
+    if abs(law.points[k] - x) > near:
+        return _InputLaw(np.append(law.points, x), np.append(0.95 * law.weights, 0.05))
+    if law.weights[k] > 1e-2:
+        return law
+    return _InputLaw(law.points, 0.95 * law.weights + 0.05 * (np.arange(len(law.points)) == k))
+
+
 def _raised(law: _InputLaw, sigma: float, tolerance: float) -> tuple[_InputLaw, _Bracket]:
     """Raise the information of an input law until the bounds are ``tolerance`` bits apart."""
     width = tolerance * _LN2
@@ -134,8 +147,8 @@ def _raised(law: _InputLaw, sigma: float, tolerance: float) -> tuple[_InputLaw, 
         upper, worst = _upper(law, sigma, lower + width)
         if upper - lower <= width * (1 + 1e-9):
             break
-        if k and (np.abs(law.points - worst) > 1e-2 * sigma).all():  # first move what is there
-            law = _InputLaw(np.append(law.points, worst), np.append(0.95 * law.weights, 0.05))
+        if k:
+            law = _toward(law, worst, 1e-2 * sigma)
         law = _improve(law, sigma)
     return law, _Bracket(lower / _LN2, upper / _LN2)
 
