@@ -25,7 +25,7 @@ def _wrong(W, X, y):
     return (y * (W @ X.T) <= 0).astype(float)
 
 
-@pytest.mark.claim("margin-def21")
+@pytest.mark.claim("margin-beyond-audit", "margin-def21")
 def test_log_ratio_by_enumeration_of_events():
     """All 2^6 events of six candidates never show more, and one candidate shows it."""
     rng = stream(0, "log-ratio", "data")
