@@ -181,7 +181,7 @@ def write_explorables(notebook: dict[str, Any]) -> None:
     notebook["cells"] = cells
 
 
-PROMPT = re.compile(r"#\s*((?:figure|check|table|set-up|numbers)\b.*\S)", re.IGNORECASE)
+PROMPT = re.compile(r"#\s*((?:figure|check|table|set-up|numbers|your table)\b.*\S)", re.IGNORECASE)
 CAPTION = re.compile(r"<caption>(.*?)</caption>", re.DOTALL)
 #: What the code of a fold is for, where neither a first line nor an output says it.
 PURPOSES = (

@@ -58,6 +58,7 @@ FOR_ONE = {
     "smallest_regularization": {"loss": "logistic"},
     "squared_loss_derivative": {"scores": Y},
     "feature_gram": {"phases": None},
+    "loss_slopes": {"margins": Y, "loss": "logistic", "h": 0.5},
     "hadamard_projection": {"n_components": 2},
     "objective_noise": {"jacobian": 0.5},
 }
@@ -82,6 +83,7 @@ UNCHECKED = {
     *((name, argument) for name in ("nearest_center", "squared_loss_derivative")
       for argument in ("X", "centers", "scores", "y")),
     *((name, "normalize") for name in features.__all__), *((n, "n_jobs") for n in features.__all__),
+    *(("loss_slopes", argument) for argument in ("margins", "loss", "h")),
     ("nasty_pairs", "labels"), ("nasty_pairs", "sizes"), ("side_channels", "noised"),
     ("objective_noise", "epsilon"), ("objective_noise", "jacobian"),
     *((name, "delta") for name in ("lloyd_noise", "private_lloyd")),

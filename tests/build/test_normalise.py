@@ -215,6 +215,7 @@ def test_a_function_outside_the_packages_modules_is_refused(name: str) -> None:
     [
         ("# check: the bound against a search\nx", [figure()], "Check: the bound against a search"),
         ("# Figure: risk against m", [], "Figure: risk against m"),
+        ("# your table: explore", [figure()], "Your table: explore"),
         ("# checked elsewhere\nx", [], None),
         ("x  # check: not the first word", [], None),
         ("c", [badge()], "Check: Theorem 7"),
