@@ -233,9 +233,11 @@ def test_run_times_are_kept_out_of_the_search(layout: Layout) -> None:
 
 def test_archived_benchmarks_are_shown_with_date_and_machine(layout: Layout) -> None:
     seconds = {"ours_seconds": 0.5, "peer_seconds": 4.0, "ratio": 8.0}
-    rows = [{"name": "map", "ours": "a", "peer": "b", **seconds}]
+    rows = [{"name": "map", "ours": "a", "peer": "b", **seconds, "target": t} for t in (7.0, 9.5)]
+    rows.append({"name": "map", "ours": "a", "peer": "b", **seconds})
     told = {"date": "2026-01-02", "machine": "two cores", "rows": rows}
     write_json(layout.results / "benchmarks.json", told)
     text = pages.times_page(layout)
     assert "archived on 2026-01-02 (two cores)" in text
-    assert "| map | a | b | 0.5 | 4 | 8 |" in text
+    for aim in ("7", "9.5 (missed)", ""):
+        assert f"| map | a | b | 0.5 | 4 | 8 | {aim} |" in text
