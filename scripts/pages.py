@@ -337,7 +337,7 @@ def _benchmarks(layout: Layout) -> list[str]:
     if not told:
         return []
     rows = [
-        f"| {row['name']} | {row['ours']} | {row['peer']} | {row['ours_seconds']:.3g} "
+        f"| **{row['name']}**: {row['ours']} against {row['peer']} | {row['ours_seconds']:.3g} "
         f"| {row['peer_seconds']:.3g} | {row['ratio']:.3g} | {_aim(row)} |"
         for row in told["rows"]
     ]
@@ -346,8 +346,8 @@ def _benchmarks(layout: Layout) -> list[str]:
         f"`make bench`, archived on {told['date']} ({told['machine']}). Seconds of the package and",
         "of a peer, measured in turn in one run; the ratio says how many times faster the package",
         "is, and the last column what we aim at.\n",
-        "| comparison | ours | peer | ours, s | peer, s | ratio | aim |",
-        "|---|---|---|---:|---:|---:|---:|",
+        "| comparison | ours, s | peer, s | ratio | aim |",
+        "|---|---:|---:|---:|---:|",
         *rows,
         "",
     ]

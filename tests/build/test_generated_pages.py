@@ -240,4 +240,4 @@ def test_archived_benchmarks_are_shown_with_date_and_machine(layout: Layout) -> 
     text = pages.times_page(layout)
     assert "archived on 2026-01-02 (two cores)" in text
     for aim in ("7", "9.5 (missed)", ""):
-        assert f"| map | a | b | 0.5 | 4 | 8 | {aim} |" in text
+        assert f"| **map**: a against b | 0.5 | 4 | 8 | {aim} |" in text
