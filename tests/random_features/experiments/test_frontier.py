@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dplit.baselines import noisy_gradient_descent, sufficient_statistics
+from dplit.baselines import (
+    NoisyGradientRegressor,
+    SufficientStatisticsRegressor,
+    noisy_gradient_descent,
+    sufficient_statistics,
+)
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.random_features._certified import balanced_penalty
@@ -98,6 +104,18 @@ def test_frontier_equals_explicit_fits(real: bool) -> None:
                 assert found["noisy gradient descent"][j] == pytest.approx(
                     r2(y_test, T @ walk.coef)
                 )
+            given: dict[str, Any] = {"epsilon": epsilon, "data_norm": 1.0, "bounds": (-1.0, 1.0)}
+            given |= {"neighboring": "replace_one", "random_state": noise}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                fits = {
+                    "sufficient statistics": SufficientStatisticsRegressor(**given),
+                    "noisy gradient descent": NoisyGradientRegressor(**given),
+                }
+                for name, model in fits.items():
+                    S, P = maps[_WIDTHS[0]] if name == "sufficient statistics" else maps[100]
+                    own = r2(y_test, model.fit(S[:m], y[:m]).predict(P))
+                    assert found[f"{name}, default"] == pytest.approx(own)
             assert found["constant"] == pytest.approx(1 - np.mean(y_test**2) / np.var(y_test))
     assert result.settings == SETTINGS
     np.testing.assert_array_equal(result.alphas, ALPHAS)
@@ -146,8 +164,13 @@ def test_record_bound_covers_swaps_in_the_experiment() -> None:
 
 @pytest.mark.claim("dprf-beyond-frontier")
 def test_order_of_the_methods_at_a_thousand_records() -> None:
-    """tanh, m = 1000, epsilon 1: ridge learns, the crude bound does not, both rivals learn more."""
+    """tanh, m = 1000, epsilon 1: ridge learns, the crude bound does not, both rivals learn more.
+
+    The kernel's parameter is one over the number of columns (kills: any other default).
+    """
     result = frontier(settings=[(1000, 1.0)], seed=0, n_repeats=2, alphas=(100.0,))
+    half = frontier(settings=[(1000, 1.0)], seed=0, n_repeats=2, alphas=(100.0,), gamma=0.5)
+    np.testing.assert_array_equal(result.of("nonprivate"), half.of("nonprivate"))
     ridge = result.mean("default").item()
     assert ridge > 0.5 > -50 > result.mean("crude").item()
     assert result.mean("sufficient statistics")[0, 0] > ridge + 0.1

@@ -1,11 +1,13 @@
 """Which private regression on random features, at which budget and size: R^2 on tests.
 
-Ridge is exact over the noise; rivals are drawn once, on the same features, records and bounds.
+Ridge is exact over the noise; rivals are drawn once, on features of the same kernel, on the same
+records and bounds.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +15,12 @@ from typing import Any
 import numpy as np
 
 from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
-from dplit.baselines import noisy_gradient_descent, sufficient_statistics
+from dplit.baselines import (
+    NoisyGradientRegressor,
+    SufficientStatisticsRegressor,
+    noisy_gradient_descent,
+    sufficient_statistics,
+)
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
 from dplit.random_features._certified import balanced_penalty
@@ -22,7 +29,7 @@ from dplit.random_features.experiments.curves import _repeated, _stacked
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
 from dplit.trials import Runs, Trial
 
-#: Columns of the rivals' results; the first of each is the default, the others are tried as well.
+#: Columns of the rivals' results; the first of each is fixed, the others are tried as well.
 _WIDTHS = (40, 20, 80)
 _STEPS = (50, 1, 10, 100)
 
@@ -50,7 +57,8 @@ def noise_variance(
 class _Frontier(Runs):
     """R^2 on tests, (repetition, setting, option), labels in [-1, 1]. Options are penalties
     ("record", "crude" exact over the noise, "simulated" with one draw), widths for "sufficient
-    statistics", steps for "noisy gradient descent"; "default" is ridge at its own penalty.
+    statistics", steps for "noisy gradient descent"; "default" is ridge at its own penalty, and
+    the rivals' names with ", default" are their classes as they come.
     """
 
     settings: tuple[tuple[int, float], ...]  # (records, epsilon)
@@ -92,13 +100,32 @@ def _ridge(
     return found | {bound: error + variance for bound, variance in noise.items()}
 
 
+def _class_defaults(
+    full: tuple[Array, Array], few: tuple[Array, Array], y: tuple[Array, Array], *,
+    rng: np.random.Generator, **budget: Any,
+) -> dict[str, Array]:  # fmt: skip
+    """Mean squared errors of the rivals' classes with nothing set but bounds and neighbours."""
+    options: dict[str, Any] = {"data_norm": 1.0, "bounds": (-1.0, 1.0), "random_state": rng}
+    errors = {}
+    for name, model, (F, T) in (
+        ("sufficient statistics", SufficientStatisticsRegressor(**budget, **options), few),
+        ("noisy gradient descent", NoisyGradientRegressor(**budget, **options), full),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that the budget is small
+            found = model.fit(F, y[0]).predict(T)
+        errors[f"{name}, default"] = np.array([np.mean((y[1] - found) ** 2)])
+    return errors
+
+
 def _trial(
-    trial: Trial, *, task: str | _Prepared, settings: tuple[tuple[int, float], ...], gamma: float,
-    n_components: int, penalties: Sequence[Array], noise: Sequence[Mapping[str, Array]],
-    delta: float,
+    trial: Trial, *, task: str | _Prepared, settings: tuple[tuple[int, float], ...],
+    gamma: float | None, n_components: int, penalties: Sequence[Array],
+    noise: Sequence[Mapping[str, Array]], delta: float,
 ) -> dict[str, list[Any]]:  # fmt: skip
     X, y, X_test, y_test = _task_data(task, max(m for m, _ in settings), rng=trial.stream("data"))
     public, rng = trial.stream("public"), trial.stream("noise")
+    gamma = 1.0 / X.shape[1] if gamma is None else gamma
     omega = random_frequencies(X.shape[1], n_components // 2, gamma=gamma, rng=public)
 
     def maps(width: int) -> tuple[Array, Array]:
@@ -127,6 +154,8 @@ def _trial(
         rivals = {"sufficient statistics": statistics, "noisy gradient descent": descents}
         for method, predictions in rivals.items():
             errors[method] = np.mean((y_test - np.array(predictions)) ** 2, axis=1)
+        first, second = few[0]
+        errors |= _class_defaults((F[:m], T), (first[:m], second), (y[:m], y_test), **budget)
         errors["constant"] = np.array([np.mean(y_test**2)])
         results.append({key: 1.0 - value / np.var(y_test) for key, value in errors.items()})
     return {key: [r[key] for r in results] for key in results[0]}
@@ -135,11 +164,12 @@ def _trial(
 def frontier(
     task: str | _Prepared = "tanh", *, settings: Sequence[tuple[int, float]], seed: int,
     delta: float = 1e-5, alphas: Sequence[float] = _ALPHAS,
-    n_repeats: int = 5, n_jobs: int = 1, n_components: int = 200, gamma: float = 0.1,
+    n_repeats: int = 5, n_jobs: int = 1, n_components: int = 200, gamma: float | None = None,
 ) -> _Frontier:  # fmt: skip
     """R^2 of private ridge and its rivals at (records, epsilon), replacement of one record.
     ``task`` is "tanh" or "sine" (Gaussian inputs in the plane, 1,000 test records) or data with
-    labels in [0, 1], split anew in every repetition. Scaling must be by public bounds.
+    labels in [0, 1], split anew in every repetition. Scaling must be by public bounds. The kernel
+    is ``exp(-gamma ||x - x'||^2)``; None is ridge's own default, one over the number of columns.
     """
     cases = tuple((check_integer("records", m), check_positive("epsilon", e)) for m, e in settings)
     if check_integer("n_components", n_components) % 2 or n_components < max(_WIDTHS):
@@ -163,7 +193,7 @@ def frontier(
         kind = check_choice("task", task, ("tanh", "sine"))
     trials = _repeated(
         _trial, n_repeats, seed=seed, n_jobs=n_jobs, name=f"dprf-beyond-frontier-{kind}",
-        task=task, settings=cases, gamma=check_positive("gamma", gamma), penalties=penalties,
-        n_components=n_components, noise=noise, delta=delta,
+        task=task, settings=cases, penalties=penalties, n_components=n_components,
+        gamma=None if gamma is None else check_positive("gamma", gamma), noise=noise, delta=delta,
     )  # fmt: skip
     return _Frontier(_stacked(trials), cases, np.array(grid))
