@@ -195,15 +195,16 @@ PURPOSES = (
 def fold_prompt(cell: dict[str, Any]) -> str | None:
     """Return what is inside a folded cell, in words, or None where nothing tells.
 
-    Its first line says it (``# check: the bound against a search``), or else what it shows, or
-    else what it does.
+    Its first line says it (``# check: the bound against a search``), or else what it shows (of our
+    claims the title, of others the place), or else what it does.
     """
     source = join(cell["source"]).strip()
     if found := PROMPT.match(source.partition("\n")[0]):
         return found[1][:1].upper() + found[1][1:]
     shown = [output.get("data", {}) for output in cell["outputs"]]
-    if places := [data[CLAIM]["place"] for data in shown if CLAIM in data]:
-        return "Check: " + ", ".join(places)
+    if said := [data[CLAIM] for data in shown if CLAIM in data]:
+        names = (one["title"] if one["place"] == "ours" else one["place"] for one in said)
+        return "Check: " + ", ".join(names)
     if any(set(IMAGES) & set(data) for data in shown):
         return "Code of the figure"
     if captions := CAPTION.findall("".join(join(data.get("text/html", "")) for data in shown)):

@@ -48,8 +48,8 @@ def figure(name: str = "fig-a", caption: str = "A curve.", alt: str = ALT) -> di
     return display({"image/svg+xml": SVG, "text/plain": alt}, noted)
 
 
-def badge(links: str = "<span class='dplit-links'></span>") -> dict[str, Any]:
-    return display({"text/html": f"<div>{links}</div>", normalise.CLAIM: dict(RECORD)})
+def badge(links: str = "<span class='dplit-links'></span>", **said: str) -> dict[str, Any]:
+    return display({"text/html": f"<div>{links}</div>", normalise.CLAIM: {**RECORD, **said}})
 
 
 def notebook(*cells: dict[str, Any]) -> dict[str, Any]:
@@ -219,6 +219,7 @@ def test_a_function_outside_the_packages_modules_is_refused(name: str) -> None:
         ("# checked elsewhere\nx", [], None),
         ("x  # check: not the first word", [], None),
         ("c", [badge()], "Check: Theorem 7"),
+        ("c", [badge(place="ours", title="a sharp bound")], "Check: a sharp bound"),
         ("show(x)", [figure()], "Code of the figure"),
         ("x", [stream("1")], None),
         ("x = 1\nassert x > 0\nglue_numbers(x=x)", [], "Check, computed"),
