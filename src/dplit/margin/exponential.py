@@ -211,23 +211,6 @@ def relative_bound(
     return share + math.sqrt(2 * share * t) + 6 * t / min(1.0, check_positive("epsilon", epsilon))
 
 
-def _rounded_margins(
-    X: ArrayLike, y: ArrayLike, w: ArrayLike, *, margin: float, data_norm: float = 1.0,
-    n_components: int, rng: np.random.Generator,
-) -> Array:  # fmt: skip
-    r"""Margins that are left after a sign projection and the worst rounding to the cover.
-    :math:`(y\langle\Phi w,\Phi x\rangle-\gamma|\Phi x|)/\rho` with :math:`\gamma=\rho/(10r)`.
-    """
-    rows, weights = _labelled_rows(X, y), check_finite_array("w", w, ndim=1)
-    length = float(np.linalg.norm(weights))
-    _normalized_margin(margin=margin, data_norm=data_norm, weight_norm=length)
-    phi = sign_projection(rows.shape[1], n_components, rng=check_rng(rng))
-    small = rows @ phi.T
-    kept = small @ (phi @ weights)
-    worst: Array = kept - margin / (10 * data_norm) * np.linalg.norm(small, axis=1)
-    return worst / margin
-
-
 # The exponential mechanism with a Gaussian prior: no projection, no cover, any dimension.
 
 

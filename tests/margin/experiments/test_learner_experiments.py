@@ -21,7 +21,7 @@ from dplit.margin.experiments.dimension import (
     dimension_trial,
     unprojected_excess,
 )
-from dplit.margin.experiments.learners import _linear_records, excess_table, scaling_excess, slope
+from dplit.margin.experiments.learners import _linear_records, excess_table, scaling_excess
 from dplit.streams import stream
 from dplit.trials import Trial
 
@@ -137,19 +137,8 @@ def test_linear_records_are_linear_and_the_hardest_come_near_the_bound():
     plain = 4 * math.sqrt((11 / 48 + 4 * (2 / 0.2367) ** 2 * 40 / 2000) / 2000)
     assert bound == pytest.approx(plain, rel=0.015)
     assert se < 0.05 * mean
-    quarter = scaling_excess(2000, 10, mu=0.2367, runs=20, seed=0)
-    found = slope([10, 40], [quarter[0], mean], [quarter[1], se])
-    assert abs(found.mean - 0.5) < 0.1
     with pytest.raises(ValueError, match="strength must be below 1"):
         _linear_records(10, 3, strength=1.0)
-
-
-def test_slope_and_its_error():
-    x, values = np.array([1.0, 2.0, 4.0, 8.0]), np.array([5.0, 2.5, 1.25, 0.625])
-    found = slope(x, values, 0.01 * values)
-    assert found.mean == pytest.approx(-1.0)
-    centred = np.log(x) - np.log(x).mean()
-    assert found.se == pytest.approx(0.01 / math.sqrt(np.sum(centred**2)))
 
 
 @pytest.mark.claim("margin-beyond-audit-learners")

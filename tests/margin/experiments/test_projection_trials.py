@@ -81,16 +81,6 @@ def test_growth_is_d_over_k():
     assert se < 0.5
 
 
-@pytest.mark.claim("margin-thm31")
-def test_least_margins_grow_with_the_dimension():
-    options = {"n_features": 60, "n_samples": 30, "margin": 0.6, "n_draws": 8}
-    rng = stream(0, "least", "data")
-    few = trials.least_margins(n_components=20, rng=rng, **options)
-    many = trials.least_margins(n_components=2000, rng=rng, **options)
-    assert few.shape == (8,)
-    assert few.max() < many.min() < 0.9
-
-
 @pytest.mark.claim("margin-thm51")
 def test_compression_curve_falls():
     options = {"n_features": 100, "width": 3, "depth": 2, "weight_norm": 2.0, "n_draws": 25}

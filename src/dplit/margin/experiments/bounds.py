@@ -26,9 +26,8 @@ from dplit._checks import (
 from dplit.accounting import gdp_budget
 from dplit.features import hadamard_projection, sign_projection
 from dplit.margin.compressed import best_slack, compressed_learner, plain_slack, printed_dimension
-from dplit.margin.data import _margin_sample, sphere_sample
+from dplit.margin.data import _margin_sample
 from dplit.margin.exponential import (
-    _rounded_margins,
     cover_terms,
     gaussian_prior_bound,
     gaussian_prior_draw,
@@ -150,20 +149,6 @@ def adjoint_growth(
     for t in range(count):
         lengths[t] = np.sum((weights @ sign_projection(n_features, k, rng=rng)) ** 2)
     return mean_and_se(lengths / np.sum(weights**2))
-
-
-def least_margins(
-    *, n_features: int, n_samples: int, margin: float, n_components: int, n_draws: int,
-    rng: np.random.Generator,
-) -> Array:  # fmt: skip
-    r"""Least margin of each draw, in units of :math:`\rho`, after projection and rounding."""
-    axis = np.eye(1, check_integer("n_features", n_features))[0]
-    least = np.empty(check_integer("n_draws", n_draws))
-    for t in range(n_draws):
-        X, y = sphere_sample(n_samples, n_features, margin=margin, rng=rng)
-        left = _rounded_margins(X, y, axis, margin=margin, n_components=n_components, rng=rng)
-        least[t] = left.min()
-    return least
 
 
 def compression_curve(

@@ -6,7 +6,7 @@ Excess losses are against exact minimisers, whose duality gap is below 1e-9.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,7 +37,7 @@ from dplit.margin.kernels import (
 )
 from dplit.margin.losses import hinge_loss
 from dplit.streams import stream
-from dplit.trials import Estimate, Runs, Trial, mean_and_se, run_trials
+from dplit.trials import Runs, Trial, mean_and_se, run_trials
 
 #: Name of a pass -> accounting of its duplicates; None: no noise.
 _PASSES: dict[str, _Accounting | None] = {
@@ -164,16 +164,6 @@ def scaling_excess(
     excess = mean_and_se(strength * (1.0 - weights[:, 0]))
     bound = phased_bound(margin=1.0, radius=1.0, data_norm=1.0, n_draws=m, n_features=k, mu=mu)
     return float(excess.mean), float(excess.se), bound
-
-
-def slope(x: Sequence[float], values: Sequence[float], errors: Sequence[float]) -> Estimate:
-    """Slope of values against x, both logarithmic, by least squares, with its standard error."""
-    logs = np.log(np.asarray(x, dtype=float))
-    weights = logs - logs.mean()
-    weights /= weights @ weights
-    relative = np.asarray(errors, dtype=float) / np.asarray(values, dtype=float)
-    found = weights @ np.log(np.asarray(values, dtype=float))
-    return Estimate(float(found), float(np.sqrt(np.sum((weights * relative) ** 2))))
 
 
 # Accuracy of private kernel learners: few direct features, many, or very many compressed. All
