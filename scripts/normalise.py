@@ -339,9 +339,10 @@ def index_claims(notebook: dict[str, Any]) -> None:
         if found[1] not in shown:
             return found[0]
         identifier = shown[found[1]]["id"]
-        place = re.sub(r"[;!$`\\]", " ", shown[found[1]]["place"])
-        terms = [identifier] if place == "beyond the paper" else [place, identifier]
-        return "".join(f"```{{index}} single: ! {term}\n```\n" for term in terms) + found[0]
+        place = shown[found[1]]["place"]
+        words = re.sub(r"[;!$`\\]", " ", place.partition(", ")[0])
+        terms = [identifier] if place in ("ours", "beyond the paper") else [words, identifier]
+        return "".join(f"```{{index}} ! single: {term}\n```\n" for term in terms) + found[0]
 
     for cell in notebook["cells"]:
         if cell["cell_type"] == "markdown":

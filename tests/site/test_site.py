@@ -106,6 +106,58 @@ def test_search_finds_pages_with_summaries(opened: Any, served: str) -> None:
 
 
 @needs_browser
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("dprf-lem9", "random_features.html#dprf-lem9"),
+        ("Lemma 15", "sketching.html#sketch-lem15"),
+        ("erm-beyond-gp", "erm.html#erm-beyond-gp"),
+    ],
+)
+def test_search_leads_to_the_claim_and_shows_text(
+    opened: Any, served: str, words: str, place: str
+) -> None:
+    """Kills an entry that is not the main one, and previews with code, TeX or words of folds."""
+    page = opened.new_page()
+    told = site_check.listen(page)
+    page.goto(f"{served}/search.html?q={words.replace(' ', '+')}")
+    hits = page.locator("#search-results ul.search li")
+    page.wait_for_function("Search.status?.innerText.includes('finished')", timeout=60_000)
+    page.wait_for_function(
+        "[...Search.output.children].every((hit) => hit.children.length > 1)", timeout=60_000
+    )
+    first = hits.first.locator("a").first
+    aims = [hits.nth(i).locator("a").first.get_attribute("href") for i in range(2)]
+    named, shown = first.inner_text(), " ".join(hits.all_inner_texts())
+    page.close()
+    assert told == []
+    assert any(str(aim).endswith(f"chapters/{place}") for aim in aims)
+    assert " > " in named
+    for raw in ("\\(", "\\[", "\\frac", "import numpy", "Toggle hidden", "Show the code"):
+        assert raw not in shown
+
+
+@needs_browser
+def test_contents_mark_the_section_that_is_read(opened: Any) -> None:
+    """Kills a mark that only a heading which passes by would set, or that stays behind."""
+    page = opened.new_page(viewport={"width": 1280, "height": 900})
+    marked = "[...document.querySelectorAll('#pst-page-toc-nav a.active')].map((a) => a.hash)"
+    heads = "[...document.querySelectorAll('#pst-page-toc-nav a')].map((a) => a.hash.slice(1))"
+    within = "(id) => document.getElementById(id).closest('section').id"
+    for slug, claim in (("random_features", "dprf-lem9"), ("projection", "proj-cor1")):
+        page.goto("about:blank")
+        page.goto((SITE / "book" / "chapters" / f"{slug}.html").as_uri() + f"#{claim}")
+        section = page.evaluate(within, claim)
+        page.wait_for_function(f"String({marked}) === '#{section}'", timeout=20_000)
+        for name in page.evaluate(heads)[:3]:
+            page.evaluate("(id) => document.getElementById(id).scrollIntoView()", name)
+            page.wait_for_function(f"String({marked}) === '#{name}'", timeout=20_000)
+        page.evaluate("window.scrollTo(0, 0)")
+        page.wait_for_function(f"{marked}.length === 0", timeout=20_000)
+    page.close()
+
+
+@needs_browser
 def test_index_of_claims_filters(opened: Any) -> None:
     page = opened.new_page()
     page.goto((SITE / "book" / "claims.html").as_uri())
