@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from scripts.finish import box_title
 from scripts.normalise import IMAGES, join, outputs
 
 GLUE = re.compile(r"\{glue:(?:text)?\}`([^`:]+)(?::([^`]+))?`")
@@ -111,8 +112,7 @@ def _box(name: str, title: str, body: list[str]) -> Iterator[str]:
         yield from (f"<details><summary>{title}</summary>", "", *inner, "", "</details>")
         return
     if name.startswith("prf:"):
-        kind = name.removeprefix("prf:").capitalize()
-        title = f"{kind} ({title})" if title else kind
+        title = box_title(name.removeprefix("prf:").capitalize(), title)
     yield from (f"> **{title or name.capitalize()}**", ">")
     yield from (f"> {line}".rstrip() for line in inner)
 

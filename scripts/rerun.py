@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -123,8 +124,10 @@ def _build(layout: Layout, stage: Path) -> Path:
     """Run Jupyter Book; references to other pages stay words, and warn without an end."""
     start = "from jupyter_book.cli.main import main; main()"
     command: Sequence[str] = [sys.executable, "-c", start, "build", "-q", "--keep-going"]
+    env = environment(layout)
+    env["PYTHONPATH"] += f"{os.pathsep}{layout.root}"  # _config.yml names an extension of ours
     done = subprocess.run(
-        [*command, str(stage)], cwd=stage, env=environment(layout), capture_output=True, text=True
+        [*command, str(stage)], cwd=stage, env=env, capture_output=True, text=True
     )
     log = layout.build / "logs" / "run.log"
     write_text(log, done.stdout + done.stderr)
