@@ -54,14 +54,14 @@ def record_parts(layout: Layout) -> dict[str, str]:
     files += (layout.root / "scripts").glob("*")
     files += layout.chapters.glob("*.ipynb")
     files += (layout.state / f"{slug}.json" for slug in layout.slugs())
-    files.append(layout.results / "benchmarks.json")
+    files += (layout.results / name for name in ("benchmarks.json", "face_off.json"))
     parts = digest_files((f for f in files if f.is_file()), layout.root)
     parts["strict"] = str(claims.is_strict())
     return parts
 
 
 def _pages_digest(layout: Layout) -> str:
-    names = ["claims.md", "errata.md", "run_times.md", "scoreboard.md"]
+    names = ["claims.md", "decisions.md", "errata.md", "run_times.md", "scoreboard.md"]
     names += [f"tests/{slug}.md" for slug in layout.slugs()]
     files = [layout.claims, *(layout.book / name for name in names)]
     files += sorted((layout.book / "reference").glob("*.md"))

@@ -14,10 +14,11 @@ from typing import Any
 
 from scripts.chapters import load_state
 from scripts.claims import Record
+from scripts.digest import archive_is_stale
 from scripts.files import read_json, write_text
 from scripts.layout import Layout
 from scripts.marks import MarkedTest, marked_tests
-from scripts.normalise import function_links, join, typeset
+from scripts.normalise import STALE, function_links, join, typeset
 from scripts.reach import Reach
 
 VERDICTS = {
@@ -76,11 +77,9 @@ def _menu(name: str, label: str, values: Iterable[str], shown: Callable[[str], s
     )
 
 
-def natural(record: Record) -> tuple[Any, ...]:
-    """Return the key by which records stand: papers by year, eq2 before eq14, ours at the end."""
-    parts = re.split(r"(\d+)", record["id"])
-    ours = "-beyond-" in record["id"]
-    return (*_by_year(record["slug"]), ours, [int(p) if p.isdigit() else p for p in parts])
+def _chapter_and_ours(record: Record) -> tuple[Any, ...]:
+    """Return the key by which sorted records keep their order: by chapter, ours at the end."""
+    return (*_by_year(record["slug"]), "-beyond-" in record["id"])
 
 
 def _functions(record: Record, reach: Reach) -> str:
@@ -184,12 +183,13 @@ def index_page(records: Sequence[Record], package: Path) -> str:
         f'<output aria-live="polite" data-count></output></form>'
     )
     reach = Reach(package)
-    rows_of_claims = (_row(record, reach) for record in sorted(records, key=natural))
+    rows_of_claims = (_row(record, reach) for record in sorted(records, key=_chapter_and_ours))
     return "\n".join(
         [
             "# Index of claims\n",
             "Every numbered statement, figure and table of the papers that this book covers, with",
-            "our verdict and whether the check passed in the run that made these pages.\n",
+            "our verdict and whether the check passed in the run that made these pages. How long",
+            "that run took stands on [another page](run_times).\n",
             raw(_table(head, rows, "dplit-counts")),
             "## All claims\n",
             raw(form),
@@ -235,9 +235,8 @@ def errata_page(records: Sequence[Record], changelog: str = "") -> str:
     """
     order = {name: number for number, name in enumerate(SEVERITIES)}
     errata = [r for r in records if r["verdict"] == "erratum"]
-    errata.sort(
-        key=lambda r: (_by_year(r["slug"]), order.get(r["severity"], len(order)), natural(r))
-    )
+    errata.sort(key=_chapter_and_ours)
+    errata.sort(key=lambda r: (_by_year(r["slug"]), order.get(r["severity"], len(order))))
     lines = [
         "# Errata\n",
         "Statements that are false as printed. Each is refuted by a proof line and by a",
@@ -272,7 +271,8 @@ def page_of_tests(slug: str, records: Sequence[Record], tests: Sequence[MarkedTe
         "fails when its function is wrong.\n",
         "## By claim\n",
     ]
-    for identifier, record in sorted(own.items(), key=lambda item: natural(item[1])):
+    for record in sorted(own.values(), key=_chapter_and_ours):
+        identifier = record["id"]
         items = "".join(
             f'<li><a href="#{anchor[node]}"><code>{escape(node)}</code></a></li>'
             for node in record["tests"]
@@ -395,7 +395,8 @@ def reading_minutes(notebook: Path) -> int:
 def scoreboard(records: Sequence[Record], minutes: Mapping[str, int]) -> str:
     """Return how many claims of each paper, and of our own, have which kind of verdict.
 
-    ``minutes`` to read each chapter stand in the last column.
+    ``minutes`` to read each chapter stand in the last column; a chapter without a paper has these
+    alone.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for record in records:
@@ -404,7 +405,8 @@ def scoreboard(records: Sequence[Record], minutes: Mapping[str, int]) -> str:
         group = next(name for name, verdicts in GROUPS.items() if record["verdict"] in verdicts)
         counts[whose, group] += 1
     rows = []
-    for slug in [*sorted({whose for whose, _ in counts} - {"ours"}, key=_by_year), "ours"]:
+    chapters = ({whose for whose, _ in counts} | minutes.keys()) - {"ours"}
+    for slug in [*sorted(chapters, key=_by_year), "ours"]:
         told = [counts[slug, group] for group in GROUPS]
         widths = zip(GROUPS, told, strict=True)
         bar = "".join(
@@ -414,12 +416,73 @@ def scoreboard(records: Sequence[Record], minutes: Mapping[str, int]) -> str:
         )
         name = "Beyond the papers: ours" if slug == "ours" else paper(slug)
         link = f'<a href="chapters/{slug}.html">{escape(name)}</a>' if slug != "ours" else name
-        numbers = "".join(f"<td>{count or ''}</td>" for count in [*told, minutes.get(slug)])
-        rows.append(
-            f"<tr><th scope='row'>{link}<div class='dplit-bar'>{bar}</div></th>{numbers}</tr>"
-        )
+        link += f"<div class='dplit-bar'>{bar}</div>" if bar else ""
+        columns = zip([*GROUPS, "minutes to read"], [*told, minutes.get(slug)], strict=True)
+        numbers = "".join(f"<td data-column='{name}'>{n or ''}</td>" for name, n in columns)
+        rows.append(f"<tr><th scope='row'>{link}</th>{numbers}</tr>")
     heads = [f"<span data-group='{group}'></span>{group}" for group in GROUPS]
     return raw(_table(["", *heads, "minutes to read"], rows, "dplit-score"))
+
+
+#: Tasks of the face-off, as its mechanisms name them.
+TASKS = ("regression", "classification", "clustering", "components")
+
+
+def _fits(rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Return what a fit of each estimator costs, as rows of a table."""
+    from dplit.face_off.mechanisms import MECHANISMS
+
+    rows = list(rows)
+    told = []
+    for found in MECHANISMS:
+        own = {m.name for m in MECHANISMS if m.task == found.task}
+        tasks = {row[0] for row in rows} - {row[0] for row in rows if row[1] not in own}
+        fits = [row[2:] for row in rows if row[1] == found.name and row[0] in tasks]
+        if fits:
+            records, milliseconds, megabytes = zip(*fits, strict=True)
+            spans = [
+                f"{min(records):,} to {max(records):,}",
+                f"{min(milliseconds):.2g} to {max(milliseconds):.2g}",
+                f"{max(megabytes):.2g}",
+            ]
+            cells = "".join(f"<td>{escape(span)}</td>" for span in spans)
+            name = f"<code>{found.estimator.__name__}</code>"
+            told.append(f'<tr><th scope="row">{name}</th>{cells}</tr>')
+    return told
+
+
+def decisions(layout: Layout, *, stale: bool = False) -> str:
+    """Return the face-off's table of decisions and what fits cost, both from its archived run.
+
+    ``stale`` says whether the run was made by other code than is here now.
+    """
+    curves = (read_json(layout.results / "face_off.json") or {}).get("curves", {})
+    if "tab-face-decision" not in curves:
+        return "No run of the face-off is archived.\n"
+    budgets = next(iter(curves["fig-face-frontier"]["curves"].values()))["x"]
+    heads = ["task, records by columns", *(f"ε = {e:g}" for e in budgets), "not private", "trivial"]
+    rows = []
+    for task, *cells in curves["tab-face-decision"]["rows"]:
+        body = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        rows.append(f'<tr><th scope="row">{escape(task)}</th>{body}</tr>')
+    costs = _fits(curves["tab-face-costs"]["rows"])
+    remark = f" {STALE}" if stale else ""
+    return "\n".join(
+        [
+            "**Which, and when?** The best default of the [face-off](chapters/face_off) if a",
+            "record is replaced, at $\\delta=10^{-5}$, with its score ($R^2$, accuracy or share",
+            "explained); *nothing* where none is above the trivial prediction by 0.02 and two",
+            f"standard errors. From the archived run at the paper's scale.{remark}\n",
+            raw(_table(heads, rows, "dplit-decisions")),
+            ":::{dropdown} What a fit costs",
+            "Processor time and peak memory of one fit at the defaults and $\\eps=1$, over the",
+            f"tasks of the same run.{remark}\n",
+            raw(
+                _table(["estimator", "records", "milliseconds", "MB at most"], costs, "dplit-fits")
+            ),
+            ":::\n",
+        ]
+    )
 
 
 def _chapter(layout: Layout, slug: str) -> dict[str, Any]:
@@ -428,7 +491,11 @@ def _chapter(layout: Layout, slug: str) -> dict[str, Any]:
 
 def write_pages(layout: Layout, records: Sequence[Record]) -> None:
     """Write all generated pages into the book's folder; an unchanged page is not touched."""
+    from dplit.claims import load_registry
+
     tests = marked_tests(layout)
+    place = {name: number for number, name in enumerate(load_registry())}
+    records = sorted(records, key=lambda record: place.get(record["id"], len(place)))
     minutes = {slug: reading_minutes(layout.notebooks / f"{slug}.ipynb") for slug in layout.slugs()}
     changes = layout.root / "CHANGELOG.md"
     changelog = changes.read_text(encoding="utf-8") if changes.exists() else ""
@@ -437,6 +504,7 @@ def write_pages(layout: Layout, records: Sequence[Record]) -> None:
     pages = {
         "claims.md": index_page(shown, layout.package),
         "scoreboard.md": scoreboard(records, minutes),
+        "decisions.md": decisions(layout, stale=archive_is_stale(layout, "face_off")),
         "errata.md": errata_page(records, changelog),
         "run_times.md": times_page(layout),
     }

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 
+from dplit.claims import load_registry
 from scripts import pages
 from scripts.files import write_json
 from scripts.layout import Layout
@@ -84,23 +85,32 @@ def test_index_has_a_row_for_each_claim_with_what_the_filters_need() -> None:
         assert offered == {"", *(row[f"data-{name}"] for row in rows)}
 
 
-def test_claims_stand_as_in_the_papers() -> None:
-    """Kills the order of letters, in which eq14 comes before eq2."""
-    names = ("erm-eq14", "erm-beyond-a", "erm-eq2")
-    told = [record("margin-a", slug="margin"), *(record(name) for name in names)]
-    soup = BeautifulSoup(pages.index_page(told, PACKAGE), "html.parser")
-    rows = [row["id"] for row in soup.select("tr.dplit-row")]
-    assert rows == ["row-erm-eq2", "row-erm-eq14", "row-erm-beyond-a", "row-margin-a"]
+def test_claims_stand_as_they_are_registered(layout: Layout) -> None:
+    """Kills the order of letters, in which eq14 comes before eq2, ours among the papers', and
+    claims as they happen to be collected."""
+    registered = [(slug, name) for slug in ("erm", "margin") for name in load_registry(slug)]
+    collected = sorted(registered, key=lambda x: x[1])
+    told = [record(name, slug=slug, tests=[]) for slug, name in collected]
+    pages.write_pages(layout, told)
+    page = (layout.book / "claims.md").read_text(encoding="utf-8")
+    rows = [row["id"] for row in BeautifulSoup(page, "html.parser").select("tr.dplit-row")]
+    registered.sort(key=lambda x: (x[0], "-beyond-" in x[1]))
+    assert rows == [f"row-{name}" for _, name in registered]
 
 
 def test_the_scoreboard_counts_every_claim_once() -> None:
     told = [*RECORDS, record("erm-beyond-x", "sharp"), record("margin-b", "gap", slug="margin")]
-    told.append(record("face-beyond-y", "sharp", slug="face_off"))  # no claim of a paper: no row
-    soup = BeautifulSoup(pages.scoreboard(told, {"erm": 25}), "html.parser")
+    told.append(record("face-beyond-y", "sharp", slug="face_off"))  # no claim of a paper
+    minutes = {"erm": 25, "face_off": 15}
+    soup = BeautifulSoup(pages.scoreboard(told, minutes), "html.parser")
     rows = [[cell.text for cell in row.find_all("td")] for row in soup.select("tbody tr")]
     assert rows == [
-        ["1", "", "", "2", "", "25"], ["1", "", "1", "", "", ""], ["2", "", "", "", "", ""]
+        ["1", "", "", "2", "", "25"], ["1", "", "1", "", "", ""], ["", "", "", "", "", "15"],
+        ["2", "", "", "", "", ""],
     ]  # fmt: skip
+    heads = [cell.text for cell in soup.select("thead th")][1:]
+    named = [cell["data-column"] for cell in soup.select("tbody tr:first-child td")]
+    assert named == heads  # on a phone each number stands with its name
 
 
 def test_what_is_folded_and_code_take_no_time_to_read(tmp_path: Path) -> None:
@@ -216,12 +226,41 @@ def test_pages_are_written_and_left_alone_when_equal(layout: Layout) -> None:
     pages.write_pages(layout, RECORDS)
     names = sorted(str(p.relative_to(layout.book)) for p in layout.book.rglob("*.md"))
     assert names == [
-        *("claims.md", "errata.md", "run_times.md", "scoreboard.md"),
+        *("claims.md", "decisions.md", "errata.md", "run_times.md", "scoreboard.md"),
         *("tests/erm.md", "tests/margin.md"),
     ]
     before = {p: p.stat().st_mtime_ns for p in layout.book.rglob("*.md")}
     pages.write_pages(layout, RECORDS)
     assert before == {p: p.stat().st_mtime_ns for p in layout.book.rglob("*.md")}
+
+
+def test_decisions_and_costs_are_those_of_the_archived_run(layout: Layout) -> None:
+    """Kills budgets that are typed, and the cost of one kernel machine told of the other."""
+    assert pages.decisions(layout) == "No run of the face-off is archived.\n"
+    timed = [
+        *(["wine", "noisy_gradient", 40, 3.0, 0.5], ["wine", "kernel_machine", 40, 4.0, 1.0]),
+        *(["toy", "noisy_gradient", 2000, 1.0, 7.0], ["toy", "kernel_machine", 2000, 8.0, 2.0]),
+        *(["digits", "margin", 30, 5.0, 0.25], ["digits", "kernel_machine", 30, 6.0, 0.125]),
+    ]
+    decided = [["wine, 40 by 3", "nothing", "noisy gradient 0.25", "0.75", "0.00"]]
+    frontier = {"curves": {"wine: trivial": {"x": [0.5, 2.0]}}}
+    curves = {"fig-face-frontier": frontier, "tab-face-costs": {"rows": timed}}
+    curves["tab-face-decision"] = {"rows": decided}
+    write_json(layout.results / "face_off.json", {"curves": curves})
+    text = pages.decisions(layout)
+    soup = BeautifulSoup(text, "html.parser")
+    rows = [[c.text for c in row.find_all(["th", "td"])] for row in soup.select("tr")]
+    assert rows == [
+        ["task, records by columns", "ε = 0.5", "ε = 2", "not private", "trivial"],
+        *decided,
+        ["estimator", "records", "milliseconds", "MB at most"],
+        ["NoisyGradientRegressor", "40 to 2,000", "1 to 3", "7"],
+        ["PrivateKernelMachine", "40 to 2,000", "4 to 8", "2"],
+        ["PrivateMarginClassifier", "30 to 30", "5 to 5", "0.25"],
+        ["PrivateKernelClassifier", "30 to 30", "6 to 6", "0.12"],
+    ]
+    assert pages.STALE not in text
+    assert pages.decisions(layout, stale=True).count(pages.STALE) == 2
 
 
 def test_run_times_are_kept_out_of_the_search(layout: Layout) -> None:
