@@ -54,6 +54,31 @@ def test_the_oldest_versions_are_those_that_the_package_names(tmp_path: Path) ->
     assert {name.split("==")[0] for name in told} >= {"numpy", "scipy", "scikit-learn"}
 
 
+def commands(name: str, job: str) -> list[dict[str, Any]]:
+    return [step for step in workflow(name)["jobs"][job]["steps"] if "run" in step]
+
+
+def test_a_release_is_tested_as_the_book_is() -> None:
+    """Kills a release that is published before its tests, or with tests that may be skipped."""
+    steps = commands("release.yml", "release")
+    told = [step["run"].split()[:2] for step in steps]
+    assert told.index(["make", "test"]) < told.index(["gh", "release"])
+    (here,) = (step["env"] for step in steps if step["run"] == "make test")
+    (there,) = (step["env"] for step in commands("book.yml", "book") if step["run"] == "make test")
+    assert here == there
+    assert here["DPLIT_STRICT"] == "1"
+
+
+def test_a_second_seed_is_run_in_every_chapter() -> None:
+    """Kills a list of chapters that one is missing from."""
+    (step,) = (s for s in commands("book.yml", "book") if "seed 1" in s["run"])
+    said = 'make() { echo "$@"; }\n' + step["run"]
+    done = subprocess.run(["bash", "-ec", said], cwd=ROOT, capture_output=True, check=True)
+    slugs = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+    wanted = [f"chapter NAME={slug} ARGS=-p seed 1" for slug in slugs]
+    assert done.stdout.decode().splitlines() == wanted
+
+
 def test_the_versions_are_crossed_with_the_pythons() -> None:
     """Kills a matrix in which the reference, or a later Python, has only one of the two ends."""
     rows = workflow("versions.yml")["jobs"]["package"]["strategy"]["matrix"]["include"]
