@@ -173,6 +173,7 @@ def keep_failed(layout: Layout, outcome: Outcome, say: Say) -> str:
     """Keep the notebook of a failed run to be read, say where and why; return its name."""
     job = outcome.job
     say(f"  {job.name}: FAILED after {outcome.seconds:.1f} s")
+    _peak_file(layout, job.name).unlink(missing_ok=True)  # where the kernel ended by itself
     for line in execute.explain(outcome):
         say(f"    {line}")
     kept = layout.failed / f"{job.name}.ipynb"

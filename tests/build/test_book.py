@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from scripts import chapters
+from scripts.execute import Job, Outcome
 from scripts.layout import Layout
 
 pytestmark = pytest.mark.build
@@ -185,6 +186,20 @@ def test_a_failing_cell_keeps_the_last_good_pages(failing: Any) -> None:
     assert json.loads(failing.path("_build/failed/alpha.ipynb").read_text())["cells"]
     assert before == {name: failing.path(name).read_bytes() for name in kept}
     assert leftovers(failing.root) == []
+
+
+def test_a_failed_run_leaves_no_peak_memory_behind(tmp_path: Path) -> None:
+    """Where the kernel ended by itself and told it. Kills keeping the file for the next run."""
+    layout = Layout(tmp_path)
+    job = Job("alpha", tmp_path / "alpha.ipynb", layout.raw / ".alpha.part.ipynb")
+    layout.raw.mkdir(parents=True)
+    for name in (".alpha.peak.part", ".alpha.part.ipynb"):
+        (layout.raw / name).write_text('{"cells": []}')
+    said: list[str] = []
+    failed = Outcome(job, code=1, seconds=1.0, cpu=1.0, messages="")
+    assert chapters.keep_failed(layout, failed, said.append) == "alpha"
+    assert "alpha: FAILED" in said[0]
+    assert leftovers(tmp_path) == []
 
 
 @pytest.mark.parametrize(
