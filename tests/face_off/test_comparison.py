@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from dplit.face_off.experiments.accounting import printed_losses
 from dplit.face_off.experiments.comparison import Comparison, compare, fit_costs, score
 from dplit.face_off.mechanisms import MECHANISMS, applicable, ceilings, mechanism
-from dplit.face_off.tables import Problem
+from dplit.face_off.tables import Problem, TableError
 from dplit.face_off.tasks import TASKS, load_task
 from dplit.streams import stream
 
@@ -80,10 +80,44 @@ def test_classes_are_counted() -> None:
         assert result.of("trivial")[trial].tolist() == [larger, larger]
     for name in result.private:
         assert 0.9 < result.mean(name)[1] <= 1.0
-    plain = ceilings(problem)["linear"].fit(problem.X[:200], problem.y[:200])
+    plain = ceilings(problem, np.arange(200))["linear"].fit(problem.X[:200], problem.y[:200])
     kept = np.arange(200, 400)
     direct = accuracy_score(problem.y[kept], plain.predict(problem.X[kept]))
     assert score(problem, plain, kept) == direct
+
+
+def strange(name: str) -> Problem:
+    """A table of which no fit may say more than that it is strange."""
+    task = {"equal rows": "clustering", "few rows": "clustering", "constant": "regression"}
+    problem = small(task.get(name, "classification"), 10 if name == "few rows" else 40)
+    X, y, public = problem.X, problem.y, dict(problem.public)
+    if name in ("one class", "one of the other"):
+        y = np.zeros(40, dtype=int)
+        y[0] = name == "one of the other"
+    elif name == "few rows":
+        public["n_clusters"] = 20
+    elif name == "constant":
+        y = np.zeros(40)
+    else:
+        X = np.zeros((40, 3))
+    return Problem(name, problem.task, X, y, public, problem.data_norm, problem.box)
+
+
+@pytest.mark.parametrize(
+    "name", ["one class", "one of the other", "few rows", "equal rows", "constant"]
+)
+def test_strange_tables_are_compared(name: str) -> None:
+    """Kills ceilings that need two classes or a row for each cluster, and a division by zero."""
+    result = compare(strange(name), **BUDGET)
+    assert all(np.all(np.isfinite(result.of(method))) for method in result.values)
+    if name == "one class":
+        assert np.all(result.of("linear, not private") == 1.0)
+
+
+def test_too_few_records_for_splits_are_refused() -> None:
+    with pytest.raises(TableError, match="exploring needs at least 10 records, got 9"):
+        compare(small("regression", 9), **BUDGET)
+    compare(small("regression", 10), **BUDGET)
 
 
 @pytest.mark.claim("face-beyond-summaries")

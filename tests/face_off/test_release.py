@@ -14,7 +14,7 @@ import pytest
 
 from dplit.face_off import release as releasing
 from dplit.face_off.mechanisms import MECHANISMS, Mechanism, applicable, mechanism
-from dplit.face_off.release import load_model, release
+from dplit.face_off.release import check_request, load_model, release
 from dplit.face_off.tables import Facts, TableError, load_problem, state_facts
 
 HEADER = ["age", "sex", "bmi", "cost", "ill"]
@@ -183,13 +183,23 @@ def test_ten_records_are_released_with_a_warning_on_the_card(tmp_path: Path) -> 
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "another mechanism": ("forest", {}, "release of a regression must be one of"),
+    "another mechanism": (
+        "forest",
+        {},
+        "release must be one of sufficient_statistics, noisy_gradient, random_features, "
+        "kernel_machine for regression, got release='forest'",
+    ),
     "another relation": (
         "kernel_machine",
         {"neighboring": "add_remove"},
-        "neighboring of kernel_machine must be one of ['replace_one']",
+        "neighboring must be replace_one for kernel_machine, got neighboring='add_remove'",
     ),
     "a budget": ("kernel_machine", {"epsilon": 0.0}, "epsilon must be positive"),
+    "an unknown setting": (
+        "sufficient_statistics",
+        {"settings": {"steps": 3}},
+        "settings of sufficient_statistics must be among alpha, ",
+    ),
     "a seed in the settings": (
         "kernel_machine",
         {"settings": {"random_state": 1, "bounds": [0, 1]}},
@@ -206,10 +216,24 @@ def test_what_is_refused_is_told_without_a_value_and_leaves_no_file(
     facts = facts_of("regression")
     problem = load_problem(table(tmp_path / "a.csv", 60), facts)
     arguments = {"epsilon": 1.0, "delta": 1e-5, **changes}
+    if "epsilon" not in changes:  # all but the budget is refused before a record is read
+        asked = {**changes, "settings": json.dumps(changes.get("settings", {}))}
+        with pytest.raises(ValueError, match=re.escape(message)):
+            check_request(facts, wanted, **asked)
     with pytest.raises(ValueError, match=re.escape(message)) as told:
         release(problem, facts, wanted, tmp_path / "r", **arguments)
     assert not re.search(r"\d+\.\d{3}", str(told.value))
     assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("settings", ["x", "[1]", "3"])
+def test_settings_that_are_no_mapping_are_refused(settings: str) -> None:
+    for name in ("", "kernel_machine"):
+        with pytest.raises(TableError, match="settings must be JSON of the form"):
+            check_request(facts_of("regression"), name, settings=settings)
+    assert check_request(facts_of("regression"), "noisy_gradient", settings='{"steps": 3}') == {
+        "steps": 3
+    }
 
 
 def test_what_the_machine_cannot_hold_is_refused_before_the_fit(

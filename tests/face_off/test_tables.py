@@ -74,6 +74,20 @@ def test_the_first_line_says_how_fields_are_separated(tmp_path: Path, delimiter:
     assert problem.y.tolist() == [500.0]
 
 
+@pytest.mark.parametrize("first", ["33,yes,21.0,x,11000.5", "Anna,yes,n/a,,1e3", "a;b;nan;c;d"])
+def test_a_first_record_in_the_place_of_names_is_not_quoted(tmp_path: Path, first: str) -> None:
+    """Kills an error, from a file without names, that shows a record of it."""
+    (tmp_path / "a.csv").write_text(f"{first}\n{first}\n")
+    for read in (header_of, lambda file: load_problem(file, facts())):
+        with pytest.raises(
+            TableError, match="must name the columns; here it holds numbers"
+        ) as told:
+            read(tmp_path / "a.csv")
+        assert not any(
+            part in str(told.value) for part in first.replace(";", ",").split(",") if part[1:]
+        )
+
+
 def test_all_that_is_missing_is_told_at_once_in_the_form_to_state_it() -> None:
     with pytest.raises(TableError) as told:
         state_facts(HEADER, target="cost", bounds='{"age": [20, 100]}')

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from itertools import product
 from types import MappingProxyType
 from typing import Any
@@ -16,11 +17,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
+from sklearn.dummy import DummyClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
-from dplit._checks import check_choice
 from dplit._estimators import RandomState
 from dplit.baselines import (
     NoisyGradientRegressor,
@@ -86,7 +87,9 @@ class Mechanism:
         settings : mapping, optional
             Public settings of the estimator, which replace its defaults.
         """
-        check_choice(f"neighboring of {self.name}", neighboring, self.relations)
+        if neighboring not in self.relations:
+            rule = f"neighboring must be {' or '.join(self.relations)} for {self.name}"
+            raise ValueError(f"{rule}, got neighboring={neighboring!r}")
         facts = {**problem.public, "epsilon": epsilon, "random_state": random_state}
         if len(self.relations) > 1:
             facts["neighboring"] = neighboring
@@ -100,6 +103,10 @@ class Mechanism:
             facts["delta"] = delta
         if stated := sorted(facts.keys() & settings.keys()):
             raise ValueError(f"settings must leave {', '.join(stated)} to what is stated elsewhere")
+        known = signature(self.estimator).parameters.keys() - facts.keys()
+        if unknown := sorted(settings.keys() - known):
+            rule = f"settings of {self.name} must be among {', '.join(sorted(known))}"
+            raise ValueError(f"{rule}, got {', '.join(unknown)}")
         return self.estimator(**facts, **settings)
 
     def fit(
@@ -192,16 +199,25 @@ def applicable(task: str, neighboring: str = "replace_one") -> list[Mechanism]:
 def mechanism(name: str, task: str) -> Mechanism:
     """Return a task's mechanism by its name; a ``ValueError`` lists those that there are."""
     found = {m.name: m for m in MECHANISMS if m.task == task}
-    return found[check_choice(f"release of a {task}", name, found)]
+    if name not in found:
+        rule = f"release must be one of {', '.join(found)} for {task}"
+        raise ValueError(f"{rule}, got release={name!r}")
+    return found[name]
 
 
-def ceilings(problem: Problem) -> dict[str, Any]:
-    """Return models without privacy, by name: a linear one and one with a kernel, or k-means."""
+def ceilings(problem: Problem, rows: np.ndarray) -> dict[str, Any]:
+    """Return models without privacy that can be fitted to some of the rows, by name: a linear one
+    and one with a kernel, a constant where these rows have one class, or k-means.
+    """
     if problem.task == "clustering":
-        return {"k-means": KMeans(problem.public["n_clusters"], n_init=5, random_state=0)}
+        n_clusters = min(problem.public["n_clusters"], len(rows))
+        return {"k-means": KMeans(n_clusters, n_init=5, random_state=0)}
     if problem.task == "components":
         return {}
-    lifted = Nystroem(gamma=1.0 / problem.X.shape[1], n_components=200, random_state=0)
+    if problem.task == "classification" and len(np.unique(problem.y[rows])) == 1:
+        return {"linear": DummyClassifier(), "kernel": DummyClassifier()}
+    gamma, size = 1.0 / problem.X.shape[1], min(200, len(rows))
+    lifted = Nystroem(gamma=gamma, n_components=size, random_state=0)
     plain: Any = Ridge(alpha=0.1)
     if problem.task == "classification":
         plain = LogisticRegression(C=10.0, max_iter=2000)

@@ -17,7 +17,7 @@ import numpy as np
 import dplit
 from dplit._estimators import RandomState
 from dplit.face_off.mechanisms import Mechanism, mechanism
-from dplit.face_off.tables import Facts, Problem, TableError, load_problem
+from dplit.face_off.tables import Facts, Problem, TableError, _parsed, load_problem
 from dplit.margin.kernels import DirectFeatures
 
 _FORMAT = "dplit model 1"
@@ -213,6 +213,34 @@ def _memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return 1 << 63
+
+
+def check_request(
+    facts: Facts, name: str, settings: str = "", neighboring: str = "replace_one"
+) -> dict[str, Any]:
+    """Return the settings of a release, written as JSON; a wrong request is refused here, before
+    a record is read.
+
+    Parameters
+    ----------
+    facts : Facts
+    name : str
+        The mechanism; with the empty one the form of the settings alone is checked.
+    settings : str, optional
+        Settings of the estimator, as JSON.
+    neighboring : {"replace_one", "add_remove"}, default="replace_one"
+    """
+    told: list[str] = []
+    chosen: dict[str, Any] = _parsed("settings", settings, dict, told)
+    if told:
+        raise TableError(told[0])
+    if name:
+        nothing = np.empty((0, len(facts.box[0])))
+        public = Problem("", facts.task, nothing, nothing, facts.public, facts.data_norm, facts.box)
+        mechanism(name, facts.task).make(
+            public, epsilon=1.0, delta=1e-5, neighboring=neighboring, settings=chosen
+        )
+    return chosen
 
 
 def release(

@@ -87,6 +87,15 @@ class Facts:
         flat = np.array([entry for part in low for entry in part])
         return flat, np.ones(len(flat))
 
+    @property
+    def public(self) -> dict[str, Any]:
+        """What mechanisms are told of the labels or clusters."""
+        if self.task == "regression":
+            return {"bounds": tuple(map(float, self.bounds[self.target]))}
+        if self.task == "classification":
+            return {"classes": tuple(self.classes)}
+        return {"n_clusters": self.n_clusters}
+
     def as_json(self) -> dict[str, Any]:
         """Return the facts as `Facts.from_json` reads them."""
         return asdict(self)
@@ -186,7 +195,7 @@ def _parsed(name: str, text: str, kind: type, told: list[str]) -> Any:
         value = None
     if isinstance(value, kind):
         return value
-    form = '{"column": ...}' if kind is dict else '["value", ...]'
+    form = '{"NAME": ...}' if kind is dict else '["value", ...]'
     told.append(f"{name} must be JSON of the form '{form}', got {name}={text!r}")
     return kind()
 
@@ -297,6 +306,14 @@ def state_facts(
                  n_clusters if kind == "clustering" else 0, used)  # fmt: skip
 
 
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
     """Open a table: the names of its columns, and its rows one after the other."""
@@ -311,6 +328,11 @@ def _opened(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
         first = lines.readline()
         delimiter = max(",;\t", key=first.count)
         header = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
+        if any(map(_is_number, header)):  # a record, then, which nothing may quote
+            raise TableError(
+                "the first line of the file must name the columns; here it holds numbers, and is "
+                "not shown"
+            )
         rows = csv.reader(lines, delimiter=delimiter)
         yield header, (row for row in rows if row or len(header) == 1)
 
@@ -360,7 +382,9 @@ def header_of(file: str | os.PathLike[str]) -> list[str]:
         return header
 
 
-def load_problem(file: str | os.PathLike[str], facts: Facts) -> Problem:
+def load_problem(
+    file: str | os.PathLike[str], facts: Facts, *, progress: bool | None = None
+) -> Problem:
     """Read a table, chunk by chunk, and encode it by what is stated.
 
     Memory holds the encoded numbers, eight bytes each, and the text of one chunk of rows.
@@ -371,6 +395,8 @@ def load_problem(file: str | os.PathLike[str], facts: Facts) -> Problem:
         CSV (comma, semicolon or tabulator, as the first line has it), or Parquet.
     facts : Facts
         From :func:`state_facts`, for this file's header.
+    progress : bool or None, default=None
+        Whether a line on stderr counts the rows; None: only where stderr is a terminal.
 
     Returns
     -------
@@ -379,8 +405,10 @@ def load_problem(file: str | os.PathLike[str], facts: Facts) -> Problem:
     Raises
     ------
     TableError
-        If there is no such file, pyarrow is missing for Parquet, or the table has no record.
+        If there is no such file, pyarrow is missing for Parquet, the first line of a CSV holds a
+        number instead of names, or the table has no record.
     """
+    shown = sys.stderr.isatty() if progress is None else progress
     with _opened(Path(file)) as (header, rows):
         numbers, labels = array("d"), array("d")
         label = facts._label()
@@ -390,22 +418,13 @@ def load_problem(file: str | os.PathLike[str], facts: Facts) -> Problem:
             numbers.frombytes(facts.encode(columns).tobytes())
             if facts.target:
                 labels.extend(float(label(value)) for value in columns[facts.target])
-            _progress(len(labels) or len(numbers) // len(facts.box[0]))
+            if shown:
+                sys.stderr.write(f"\r{len(numbers) // len(facts.box[0]):,} rows read")
+                sys.stderr.flush()
     if not numbers:
         raise TableError("the table must have at least one record")
     X = np.frombuffer(numbers).reshape(-1, len(facts.box[0]))
     y: NDArray[Any] = np.frombuffer(labels) if labels else np.zeros(len(X))
-    public: dict[str, Any] = {"n_clusters": facts.n_clusters}
-    if facts.task == "regression":
-        public = {"bounds": tuple(map(float, facts.bounds[facts.target]))}
-    elif facts.task == "classification":
-        public = {"classes": tuple(facts.classes)}
+    if facts.task == "classification":
         y = np.array(facts.classes)[y.astype(int)]
-    return Problem(Path(file).name, facts.task, X, y, public, facts.data_norm, facts.box)
-
-
-def _progress(rows: int) -> None:
-    """Count rows on a terminal, and nowhere else."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r{rows:,} rows read")
-        sys.stderr.flush()
+    return Problem(Path(file).name, facts.task, X, y, facts.public, facts.data_norm, facts.box)

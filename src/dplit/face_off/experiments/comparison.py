@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dplit._checks import check_positive, check_probability
 from dplit.face_off.mechanisms import Mechanism, applicable, ceilings
-from dplit.face_off.tables import Array, Problem
+from dplit.face_off.tables import Array, Problem, TableError
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
 
@@ -51,7 +51,8 @@ def score(problem: Problem, model: Any, rows: np.ndarray) -> float:
     if problem.task == "clustering":
         centers = model.cluster_centers_
         gaps = (X**2).sum(1)[:, None] - 2.0 * X @ centers.T + (centers**2).sum(1)
-        return float(1.0 - gaps.min(axis=1).sum() / ((X - X.mean(axis=0)) ** 2).sum())
+        total = float(((X - X.mean(axis=0)) ** 2).sum())
+        return float(1.0 - gaps.min(axis=1).sum() / total) if total else 0.0
     if problem.task == "components":
         best = np.linalg.eigvalsh(X.T @ X)[-problem.public["n_components"] :].sum()
         return float(((X @ model.components_.T) ** 2).sum() / best)
@@ -78,7 +79,7 @@ def _trial(
     train, test = order[:cut], order[cut:]
     scores: dict[_Key, list[float]] = {("trivial", 0): [_trivial(problem, test)] * len(epsilons)}
     warned: dict[str, list[bool]] = {}
-    for name, plain in ceilings(problem).items():
+    for name, plain in ceilings(problem, train).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for a ceiling
             value = score(problem, plain.fit(problem.X[train], problem.y[train]), test)
@@ -102,12 +103,14 @@ def _trial(
 def compare(
     problem: Problem, *, epsilons: Sequence[float], delta: float = 1e-5,
     neighboring: str = "replace_one", hindsight: int = 0, seed: int, n_repeats: int,
-    n_jobs: int = 1, mechanisms: Sequence[Mechanism] | None = None,
+    n_jobs: int = 1, mechanisms: Sequence[Mechanism] | None = None, progress: bool | None = None,
 ) -> Comparison:  # fmt: skip
     """Scores of mechanisms (by default all of the task) on the same splits, 70 % for training. In
     the first ``hindsight`` repeats all settings are tried, and the best by its mean over them at
     each epsilon is kept beside the default: no private choice reaches it.
     """
+    if len(problem.X) < 10:  # a split keeps three for the score then
+        raise TableError(f"exploring needs at least 10 records, got {len(problem.X)}")
     chosen = applicable(problem.task, neighboring) if mechanisms is None else mechanisms
     budgets = tuple(check_positive("epsilons", epsilon) for epsilon in epsilons)
     work = partial(
@@ -115,7 +118,8 @@ def compare(
         neighboring=neighboring, hindsight=hindsight, mechanisms=chosen,
     )  # fmt: skip
     name = f"face-off-{problem.name}"
-    trials = run_trials(work, n_repeats, seed=seed, name=name, n_jobs=n_jobs)
+    options: dict[str, Any] = {"seed": seed, "n_jobs": n_jobs, "progress": progress}
+    trials = run_trials(work, n_repeats, name=name, **options)
     keys = trials[0][0]
     whole = {key: np.array([s[key] for s, _ in trials if key in s]) for key in keys}
     private = tuple(found.name for found in chosen)
