@@ -1,7 +1,8 @@
 """`make mutate`: break every function that a claim names; the tests of that claim must notice.
 
 Heavy modules are imported once; each mutant lives in a fork of this process, which runs the tests
-that carry the claim's mark until the first failure.
+that carry the claim's mark until the first failure. What a whole chapter came to is kept in
+``results/mutation.json``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts import forks
-from scripts.files import BuildError, write_json
+from scripts.files import BuildError, read_json, write_json
 from scripts.layout import Layout
 from scripts.marks import marked_tests, nodes_by_claim
 from scripts.mutants import KINDS, Tally, plant, targets, watch, wrap
@@ -178,7 +179,34 @@ def main(layout: Layout, names: Sequence[str], say: Say) -> int:
 
     run_all(sorted(mutants, key=astuple), plan, limit, ended)
     write_json(layout.build / "mutation.json", [asdict(verdict) for verdict in verdicts])
+    kept = layout.results / "mutation.json"
+    slugs = {i: entry["slug"] for i, entry in entries.items()}
+    write_json(kept, {**(read_json(kept) or {}), **scores(verdicts, slugs, chosen)})
     return report(verdicts, told, say)
+
+
+def scores(
+    verdicts: Sequence[Verdict], slugs: dict[str, str], chosen: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    """Return how many mutants of each chapter there were and how many were killed, of chapters all
+    of whose claims were chosen.
+
+    Parameters
+    ----------
+    verdicts : sequence of Verdict
+        Of mutants.
+    slugs : dict
+        Every registered claim and its chapter.
+    chosen : sequence of str
+        The claims whose functions were broken.
+    """
+    whole = {slugs[i] for i in chosen} - {slug for i, slug in slugs.items() if i not in chosen}
+    found = {slug: {"mutants": 0, "killed": 0} for slug in sorted(whole)}
+    for verdict in verdicts:
+        if score := found.get(slugs[verdict.mutant.claim]):
+            score["mutants"] += 1
+            score["killed"] += verdict.outcome == "killed"
+    return found
 
 
 def report(verdicts: Sequence[Verdict], told: Sequence[str], say: Say) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -197,6 +198,19 @@ def test_the_report_names_survivors_and_fails() -> None:
     assert "1 of 2 mutants killed" in lines
 
 
+def test_the_score_of_a_chapter_counts_all_its_claims_or_is_not_kept() -> None:
+    """Kills a score of a part of a chapter, and survivors that count as killed."""
+    slugs = {"erm-a": "erm", "erm-b": "erm", "proj-a": "projection"}
+    verdicts = [
+        Verdict(Mutant(claim, "dplit.f", "x0.5"), outcome, 0.1, {})
+        for claim, outcome in (("erm-a", "killed"), ("erm-b", "survived"), ("proj-a", "killed"))
+    ]
+    both = {"mutants": 2, "killed": 1}
+    one = {"mutants": 1, "killed": 1}
+    assert mutate.scores(verdicts, slugs, list(slugs)) == {"erm": both, "projection": one}
+    assert mutate.scores(verdicts[1:], slugs, ["erm-b", "proj-a"]) == {"projection": one}
+
+
 LOOSE = """
 @pytest.mark.claim("bet-thm1")
 def test_double_is_positive() -> None:
@@ -216,6 +230,9 @@ def test_a_loose_test_lets_mutants_live_and_a_sharp_one_does_not(toy: Any) -> No
     assert "  bet-thm1: dplit.beta.numbers.double x0.5 survived" in done.stdout
     assert "  bet-thm1: dplit.beta.numbers.double x1.05 survived" in done.stdout
     assert toy.run("mutate", "alpha").returncode == 0
+    kept = json.loads(toy.path("results/mutation.json").read_text())
+    assert kept["beta"] == {"killed": 0, "mutants": 2}
+    assert kept["alpha"] == {"killed": 2, "mutants": 2}  # and what beta came to stays
     assert "NAME must be claims or chapters" in toy.run("mutate", "gamma").stderr
 
 
