@@ -8,10 +8,12 @@ from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
 import dplit
+from dplit import mechanisms
 from dplit.audit import audit_hits, clopper_pearson
 from dplit.audits.experiments.events import (
     DELTA,
     PHASED,
+    SELECTORS,
     SKETCHES,
     TARGETS,
     audit_target,
@@ -62,6 +64,7 @@ def test_bounds_in_each_unit_follow_from_the_limits_of_two_rates() -> None:
         ("PrivateLloyd gaussian replace_one", 400),
         ("SufficientStatisticsRegressor replace_one", 400),
         (PHASED, 2000),
+        *((name, 5000) for name in SELECTORS),
     ],
 )
 def test_claims_stand_and_half_the_noise_is_caught(name: str, runs: int) -> None:
@@ -81,6 +84,14 @@ def test_every_estimator_at_the_front_door_has_an_event() -> None:
         if isinstance(item := getattr(dplit, name), type) and issubclass(item, BaseEstimator)
     }
     assert ours <= names
+
+
+def test_every_private_selection_has_an_event() -> None:
+    """Kills the one that is written tomorrow: of the mechanisms those that return an index."""
+    returns = {name: getattr(mechanisms, name).__annotations__["return"] for name in
+               mechanisms.__all__}  # fmt: skip
+    ours = {name for name, kind in returns.items() if kind == "int"}
+    assert ours == {name.split()[0] for name in SELECTORS}
 
 
 def test_what_is_unknown_is_refused() -> None:

@@ -9,6 +9,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -32,7 +33,13 @@ from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMarginClassifier
 from dplit.margin.experiments.audits import audit_learner
 from dplit.margin.exponential import gaussian_prior_draw
-from dplit.mechanisms import gaussian_epsilon, gaussian_sigma
+from dplit.mechanisms import (
+    exponential_mechanism,
+    gaussian_epsilon,
+    gaussian_sigma,
+    generalized_exponential_mechanism,
+    report_noisy_min,
+)
 from dplit.projection.additive import release_additive
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
 from dplit.projection.information import binary_information
@@ -160,6 +167,42 @@ def _drawn(side: int, budget: float, rng: np.random.Generator) -> float:
     return float(gaussian_prior_draw(np.ones((4, 1)), labels, epsilon=budget, rng=rng)[0])
 
 
+#: Candidates among which the selectors choose.
+_N = 10
+
+
+def _exponential(side: int, budget: float, rng: np.random.Generator) -> float:
+    """Score a choice: the first of ten is better than the others, or worse, by the sensitivity."""
+    scores = np.append(side, np.full(_N - 1, 1 - side))
+    chosen = exponential_mechanism(scores, epsilon=budget, sensitivity=1.0, rng=rng)
+    return 1.0 if chosen == 0 else -1.0
+
+
+def _noisy_min(monotone: bool, side: int, budget: float, rng: np.random.Generator) -> float:
+    """The same; where all scores move in one direction the first one stays."""
+    scores = np.append(0 if monotone else 1 - side, np.full(_N - 1, side))
+    chosen = report_noisy_min(scores, epsilon=budget, sensitivity=1.0, rng=rng, monotone=monotone)
+    return 1.0 if chosen == 0 else -1.0
+
+
+def _generalized(side: int, budget: float, rng: np.random.Generator) -> float:
+    """The same among ten that are widely uncertain; one sure candidate makes their normalised
+    scores, which lose most where they are 0 and 1, those of their own.
+    """
+    scores, widths, beta = np.append(1 - side, np.full(_N, side)), np.ones(_N + 1), 0.5
+    scores[_N], widths[_N] = 2.0 / budget * math.log((_N + 1) / beta), 1e-6
+    chosen = generalized_exponential_mechanism(scores, widths, epsilon=budget, beta=beta, rng=rng)
+    return 1.0 if chosen == 0 else -1.0
+
+
+#: Private selections and their scores; a run costs microseconds.
+SELECTORS: dict[str, Callable[[int, float, np.random.Generator], float]] = {
+    "exponential_mechanism": _exponential,
+    "report_noisy_min": partial(_noisy_min, False),
+    "report_noisy_min monotone": partial(_noisy_min, True),
+    "generalized_exponential_mechanism": _generalized,
+}
+
 _LINEAR: dict[str, Any] = {"data_norm": 1.0, "bounds": _BOX, "fit_intercept": False}
 _CLASSES: dict[str, Any] = {"classes": (-1.0, 1.0)}
 _QUERY: dict[str, Any] = {"release": "queries", "n_queries": 1, "data_norm": 1.0, "width": 100.0}
@@ -208,8 +251,8 @@ TARGETS: dict[str, Target] = {
     "release_additive": Target(_table, "bits", 0.5),
     "objective_perturbation": Target(_perturbed, "pure", 1.0),
     "gaussian_prior_draw": Target(_drawn, "pure", 1.0),
+    **{name: Target(score, "pure", 1.0) for name, score in SELECTORS.items()},
 }
-
 
 #: Estimators with an event of their own in their chapter: sketches, and Lloyd's steps beside them.
 SKETCHES = {
