@@ -41,8 +41,8 @@ PAPERS = {
     "sketching": "Chatalic et al. (2022)",
     "margin": "Bassily, Mohri and Suresh (2022)",
     "random_features": "Liao, Needell, Schaeffer and Xue (2025)",
-    "face_off": "all five (face-off)",
-    "audits": "all five (audits)",
+    "face_off": "Which mechanism, and when?",
+    "audits": "Everything attacked",
 }
 #: Columns of the index.
 INDEX = ("claim", "statement", "verdict", "status", "tests", "note")
