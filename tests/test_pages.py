@@ -26,7 +26,7 @@ PAGES = [
     "book/data.md",
     "book/api.md",
 ]
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def commands(text: str) -> list[str]:
