@@ -76,7 +76,7 @@ class Estimate(NamedTuple):
     se: Any
 
 
-class QuantileBand(NamedTuple):
+class _QuantileBand(NamedTuple):
     """A median between two quantiles."""
 
     median: Any
@@ -210,7 +210,7 @@ def mean_and_se(values: ArrayLike, axis: int = 0) -> Estimate:
     return Estimate(array.mean(axis=axis), array.std(axis=axis, ddof=1) / np.sqrt(count))
 
 
-def quantile_band(values: ArrayLike, *, coverage: float = 0.8, axis: int = 0) -> QuantileBand:
+def quantile_band(values: ArrayLike, *, coverage: float = 0.8, axis: int = 0) -> _QuantileBand:
     """Median over trials between the quantiles that leave out equal tails.
 
     Parameters
@@ -235,7 +235,7 @@ def quantile_band(values: ArrayLike, *, coverage: float = 0.8, axis: int = 0) ->
     tail = (1.0 - check_probability("coverage", coverage)) / 2.0
     array = _trial_axis(values, axis, 1)
     low, median, high = np.quantile(array, [tail, 0.5, 1.0 - tail], axis=axis)
-    return QuantileBand(median, low, high)
+    return _QuantileBand(median, low, high)
 
 
 # What an experiment returns: errors by method, with means and standard errors.
@@ -280,7 +280,7 @@ class Runs:
         """Return the median over repetitions."""
         return np.asarray(np.median(self.of(method), axis=0))
 
-    def band(self, method: str, *, coverage: float = 0.8) -> QuantileBand:
+    def band(self, method: str, *, coverage: float = 0.8) -> _QuantileBand:
         """Return the median between the quantiles that hold ``coverage`` of the repetitions."""
         return quantile_band(self.of(method), coverage=coverage)
 

@@ -17,10 +17,10 @@ from dplit.erm.estimators import (
     PrivateKernelClassifier,
     PrivateKernelMachine,
     _certified_weights,
+    _default_regularization,
+    _default_width,
     _expected_noise,
     _unit_sensitivity,
-    default_regularization,
-    default_width,
 )
 from dplit.erm.minimisers import fit_linear
 from dplit.erm.repairs import GaussianProcessOracle, QueryOracle
@@ -252,7 +252,7 @@ def test_the_default_accuracy_follows_what_float64_certifies():
         assert paid / bound == pytest.approx(1.0 + 2.0 * max(0.01, 2.0 * least / bound), rel=1e-12)
     assert 0.01 < 2.0 * least / bound < 0.99
     public = _public(loss="hinge", n_records=10**6)
-    penalty = default_regularization(**public)
+    penalty = _default_regularization(**public)
     at = {"n_records": 10**6, "regularization": penalty}
     bound = _unit_sensitivity("hinge", tau=0.5, **at)
     assert 0.01 < 2.0 * rounding_distance("hinge", dimension=200, **at) / bound < 0.2
@@ -301,8 +301,8 @@ def _public(**changes):
 def test_the_default_penalty_follows_records_and_budget(loss, release):
     """Noise falls with records and budget, and with it the penalty; never below 1 / m."""
     public = _public(loss=loss, release=release)
-    sizes = [default_regularization(**{**public, "n_records": n}) for n in (10**2, 10**4, 10**6)]
-    budgets = [default_regularization(**{**public, "epsilon": e}) for e in (0.1, 1.0, 10.0, 1e7)]
+    sizes = [_default_regularization(**{**public, "n_records": n}) for n in (10**2, 10**4, 10**6)]
+    budgets = [_default_regularization(**{**public, "epsilon": e}) for e in (0.1, 1.0, 10.0, 1e7)]
     assert sizes == sorted(sizes, reverse=True)
     assert budgets == sorted(budgets, reverse=True)
     assert sizes[0] > 3 * sizes[-1]
@@ -323,7 +323,7 @@ def test_the_defaults_see_public_numbers_alone():
         texts.add(tuple(str(w.message) for w in caught))
     assert len(texts) == len(penalties) == 1
     assert "30 records and epsilon=1" in next(iter(texts))[0]
-    assert default_width(9) == pytest.approx(1.05)
+    assert _default_width(9) == pytest.approx(1.05)
 
 
 def test_the_defaults_are_useful_on_functions_that_nobody_chose():

@@ -11,7 +11,6 @@ from scipy.optimize import brentq
 
 from dplit.erm.utility import (
     _Gap,
-    draw_subset,
     exact_gap,
     generalization_bound,
     inclusion_probability,
@@ -148,18 +147,6 @@ def test_gap_scales_with_the_values():
     assert large.sample - large.population == pytest.approx(0.75 * bound, rel=1e-12)
 
 
-@pytest.mark.claim("erm-thm3")
-@pytest.mark.parametrize("side", SIDES)
-def test_draws_follow_the_inclusion_probabilities(side):
-    """5 standard errors on 4 frequencies, false alarm 2.3e-6; kills p and q exchanged."""
-    n, rng = 100_000, stream(0, "erm-thm3", "noise")
-    data = np.array([1, 1, 3])
-    hits = sum(draw_subset(data, 4, 0.3, epsilon=0.5, rng=rng, side=side) for _ in range(n))
-    q = inclusion_probability(0.3, epsilon=0.5, side=side)
-    expected = np.array([0.3, q, 0.3, q])
-    assert np.all(np.abs(hits / n - expected) < 5 * np.sqrt(expected * (1 - expected) / n))
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -179,10 +166,3 @@ def test_draws_follow_the_inclusion_probabilities(side):
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_records_outside_the_domain_are_refused():
-    rng = stream(0, "erm-thm3", "noise")
-    for data in ([0, 3], [-1], [0.5]):
-        with pytest.raises(ValueError, match="data must hold integers from 0 to 2"):
-            draw_subset(data, 3, 0.5, epsilon=1.0, rng=rng)

@@ -12,7 +12,7 @@ from scipy import stats
 
 from dplit.erm.pairs import hinge_pair
 from dplit.erm.release import (
-    release_classifier,
+    _release_classifier,
     release_epsilon,
     release_random_function,
     release_scalar_shift,
@@ -79,13 +79,13 @@ def test_the_random_function_has_a_gamma_norm_and_an_even_direction(d):
 
 @pytest.mark.claim("erm-svm-sgn")
 def test_the_classifier_is_the_sign_of_the_shifted_function():
-    labels = release_classifier(VALUES, scale=1.0, rng=_noise(3), releases=500)
+    labels = _release_classifier(VALUES, scale=1.0, rng=_noise(3), releases=500)
     noisy = release_scalar_shift(VALUES, scale=1.0, rng=_noise(3), releases=500)
     assert np.array_equal(labels, np.where(noisy >= 0, 1, -1))
     assert set(np.unique(labels)) == {-1, 1}
     order = np.argsort(VALUES)
     assert (np.diff(labels[:, order], axis=1) >= 0).all()  # a shift keeps the order
-    assert release_classifier(VALUES, scale=1.0, rng=_noise()).shape == (3,)
+    assert _release_classifier(VALUES, scale=1.0, rng=_noise()).shape == (3,)
 
 
 def _log_density(t, centre, s, reading):
@@ -147,7 +147,7 @@ def test_fresh_answers_add_up_and_a_random_function_does_not(q):
 )
 def test_bad_input_is_named(change, error, message):
     arguments = {"values": VALUES, "scale": 1.0, "rng": _noise(), "releases": 2, **change}
-    for function in (release_scalar_shift, release_random_function, release_classifier):
+    for function in (release_scalar_shift, release_random_function, _release_classifier):
         with pytest.raises(error, match=message):
             function(arguments["values"], **{k: v for k, v in arguments.items() if k != "values"})
 

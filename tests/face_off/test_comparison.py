@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from dplit.face_off.experiments.accounting import printed_losses
 from dplit.face_off.experiments.comparison import Comparison, compare, fit_costs, score
-from dplit.face_off.mechanisms import MECHANISMS, applicable, ceilings, mechanism
+from dplit.face_off.mechanisms import MECHANISMS, _applicable, _ceilings, mechanism
 from dplit.face_off.tables import Problem, TableError
 from dplit.face_off.tasks import TASKS, load_task
 from dplit.streams import stream
@@ -45,7 +45,7 @@ def test_a_score_is_that_of_the_estimator_on_held_out_records(regression: Compar
     """By hand, exactly; kills another split, another stream, training scores and scaled ones."""
     problem = small("regression")
     for index, epsilon in enumerate(BUDGET["epsilons"]):
-        for found in applicable("regression"):
+        for found in _applicable("regression"):
             order = stream(3, "face-off-small", "data", 1).permutation(400)
             rng = stream(3, f"face-off-small-{found.name}", "noise", 1)
             model = found.make(problem, epsilon=epsilon, delta=1e-5, random_state=rng)
@@ -61,7 +61,7 @@ def test_a_score_is_that_of_the_estimator_on_held_out_records(regression: Compar
 def test_hindsight_is_at_least_as_good_as_the_default_on_its_own_splits(
     regression: Comparison,
 ) -> None:
-    for found in applicable("regression"):
+    for found in _applicable("regression"):
         name, tried = found.name, [{}, *found.settings(small("regression"))]
         best = regression.of(f"{name}, best")
         assert best.shape == (2, 2)
@@ -80,7 +80,7 @@ def test_classes_are_counted() -> None:
         assert result.of("trivial")[trial].tolist() == [larger, larger]
     for name in result.private:
         assert 0.9 < result.mean(name)[1] <= 1.0
-    plain = ceilings(problem, np.arange(200))["linear"].fit(problem.X[:200], problem.y[:200])
+    plain = _ceilings(problem, np.arange(200))["linear"].fit(problem.X[:200], problem.y[:200])
     kept = np.arange(200, 400)
     direct = accuracy_score(problem.y[kept], plain.predict(problem.X[kept]))
     assert score(problem, plain, kept) == direct
@@ -195,7 +195,7 @@ def test_tasks_stay_in_their_stated_boxes(name: str) -> None:
 
 def test_settings_are_in_the_units_of_the_rows() -> None:
     problem = small("regression")
-    found = {m.name: list(m.settings(problem)) for m in applicable("regression")}
+    found = {m.name: list(m.settings(problem)) for m in _applicable("regression")}
     assert found["sufficient_statistics"][0] == {"alpha": pytest.approx(3.0)}
     assert found["random_features"][0] == {"alpha": 3.0, "gamma": pytest.approx(0.1 / 3)}
     assert found["kernel_machine"][0]["width"] == pytest.approx(0.35 * math.sqrt(3.0))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dplit.face_off import release as releasing
-from dplit.face_off.mechanisms import MECHANISMS, Mechanism, applicable, mechanism
+from dplit.face_off.mechanisms import MECHANISMS, Mechanism, _applicable, mechanism
 from dplit.face_off.release import check_request, load_model, release
 from dplit.face_off.tables import Facts, TableError, load_problem, state_facts
 
@@ -102,7 +102,7 @@ def card_of(folder: Path) -> Any:
     return {k: v for k, v in card.items() if not k.startswith("warnings")}
 
 
-@pytest.mark.parametrize("m", applicable("regression", "add_remove"), ids=lambda m: m.name)
+@pytest.mark.parametrize("m", _applicable("regression", "add_remove"), ids=lambda m: m.name)
 def test_a_hidden_number_of_records_stands_nowhere(tmp_path: Path, m: Mechanism) -> None:
     """Kills a count in the card; the control is replace_one, where the number is public."""
     change = {"neighboring": "add_remove"}

@@ -13,7 +13,7 @@ import dplit.margin.descent as perturbation
 import dplit.margin.exact_hinge as module
 from dplit.margin.data import margin_data
 from dplit.margin.descent import _perturbed_minimiser, perturbation_sensitivity
-from dplit.margin.exact_hinge import minimise_hinge, steady_minimiser
+from dplit.margin.exact_hinge import _steady_minimiser, minimise_hinge
 from dplit.streams import stream
 
 
@@ -179,7 +179,7 @@ def test_the_steady_solver_keeps_its_promise_on_nasty_records():
     for rows, labels in ((X, y), (one, y), (zero, y), (X, np.ones(60)), (X[:1], y[:1])):
         for tolerance in (1e-2, 1e-4):
             exact = minimise_hinge(rows, labels, margin=0.3, penalty=2.0, tolerance=1e-12).weights
-            w = steady_minimiser(
+            w = _steady_minimiser(
                 rows, labels, margin=0.3, data_norm=1.0, penalty=2.0, tolerance=tolerance
             )
             allowed = math.sqrt(2 * tolerance / 2.0) + math.sqrt(2e-12 / 2.0)

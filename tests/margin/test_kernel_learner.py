@@ -14,11 +14,11 @@ from dplit.margin.compressed import _learn_weights, printed_dimension
 from dplit.margin.kernels import (
     _direct_features,
     _fit_predictor,
+    _privacy_level,
     algorithm3,
     frequencies_of_algorithm3,
     margin_features,
     meets_hypotheses,
-    privacy_level,
     repaired_budget,
 )
 from dplit.mechanisms import gaussian_delta
@@ -118,10 +118,10 @@ def test_hypotheses_are_strict_in_delta_and_weak_in_epsilon():
 
 
 def test_the_level_is_exact_and_infinite_without_privacy():
-    mu = privacy_level(epsilon=3.0, delta=0.2)
+    mu = _privacy_level(epsilon=3.0, delta=0.2)
     assert mu == gdp_budget(epsilon=3.0, delta=0.2)
     assert gaussian_delta(epsilon=3.0, sigma=1 / mu) == pytest.approx(0.2, rel=1e-9)
-    assert privacy_level(epsilon=math.inf, delta=0.2) == math.inf
+    assert _privacy_level(epsilon=math.inf, delta=0.2) == math.inf
 
 
 def test_direct_features_are_the_map_in_single_precision():

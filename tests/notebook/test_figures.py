@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -61,17 +60,6 @@ def test_points_carry_error_bars_of_the_given_half_length() -> None:
     ends = [s[:, 1].tolist() for s in axes.containers[0].lines[2][0].get_segments()]
     assert ends == [[2.5, 3.5], [3.75, 4.25]]
     assert axes.get_legend_handles_labels()[1] == ["A"]
-
-
-def test_bars_of_a_group_stand_side_by_side() -> None:
-    """Kills bars that hide one another."""
-    _, (axes,) = figures.panels()
-    looks = list(figures.looks_of(a="A", b="B").values())
-    figures.bars(axes, ["x", "y"], [[1, 2], [3, 4]], looks, errors=[[0.1, 0.1], [0.2, 0.2]])
-    spans = sorted((p.get_x(), p.get_x() + p.get_width()) for p in axes.patches)
-    assert all(a[1] <= b[0] + 1e-12 for a, b in pairwise(spans))
-    assert [p.get_height() for p in axes.patches] == [1, 2, 3, 4]
-    assert [t.get_text() for t in axes.get_xticklabels()] == ["x", "y"]
 
 
 def test_log_axis_shows_the_given_numbers_only() -> None:

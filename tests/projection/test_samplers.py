@@ -11,7 +11,6 @@ from scipy.stats import ks_2samp
 from dplit.projection.experiments.naive import naive_additive_draws, naive_projection_draws
 from dplit.projection.laws import (
     additive_draws,
-    additive_path,
     bartlett_factor,
     projection_draws,
     projection_errors,
@@ -83,21 +82,6 @@ def test_noisy_fits_have_the_law_of_the_mechanism(n):
 
 
 @pytest.mark.claim("proj-beyond-samplers")
-def test_a_path_over_noise_levels_has_the_right_law_at_each():
-    X, y = _data(12)
-    problem = spectrum(X, y)
-    rng = stream(0, "test-path", "noise")
-    levels = [1e-9, 0.2, 0.6]
-    paths = np.array(
-        [additive_path(problem, sigmas=levels, n_samples=12, rng=rng) for _ in range(SIZE)]
-    )
-    assert paths[:, 0] == pytest.approx(np.ones(SIZE), abs=1e-9)
-    for k in (1, 2):
-        naive = naive_additive_draws(X, y, sigma=levels[k], size=SIZE, rng=rng)
-        assert ks_2samp(paths[:, k], problem.errors(problem.rotate(naive))).pvalue > ALPHA
-
-
-@pytest.mark.claim("proj-beyond-samplers")
 @pytest.mark.parametrize(("rows", "columns"), [(6, 4), (4, 4), (2, 4), (0, 3)])
 def test_bartlett_factor_has_the_degrees_of_freedom_of_its_rows(rows, columns):
     """3000 factors, 4.5 standard errors per entry; an off-by-one is 8 or more of them away."""
@@ -161,7 +145,5 @@ def test_bad_arguments_are_named():
         additive_draws(problem, sigma=1.0, n_samples=4, size=1, rng=rng)
     with pytest.raises(ValueError, match="sigma must be positive"):
         additive_draws(problem, sigma=0.0, n_samples=9, size=1, rng=rng)
-    with pytest.raises(ValueError, match="sigmas must be positive"):
-        additive_path(problem, sigmas=[1.0, -1.0], n_samples=9, rng=rng)
     with pytest.raises(ValueError, match="n_rows must be at least 0"):
         bartlett_factor(-1, 3, rng=rng)

@@ -44,7 +44,7 @@ _Distance = Callable[[Any, Any], float]
 
 
 @dataclass
-class Case:
+class _Case:
     """One claim: the release, its relation and labels, what is noised, its budget."""
 
     release: Any
@@ -96,7 +96,7 @@ _half_laplace = partial(_moved_sketch, "laplace", share=0.5)
 _most_laplace = partial(_moved_sketch, "laplace", share=0.95)
 _LINEAR = ("coef_", "intercept_")
 _LOUD = (*_LINEAR, "warnings")  # a warning quotes the noised count
-CENTERS = ("cluster_centers_", "weights_", "sketch_.sum")
+_CENTERS = ("cluster_centers_", "weights_", "sketch_.sum")
 _MIXTURE = ("weights_", "means_", "covariances_", "sketch_.sum")
 _PCA = ("components_", "second_moments_", "sketch_.sum")
 _MARGIN = (*_LINEAR, "margin_")
@@ -108,135 +108,135 @@ _BLOCKS: dict[str, Any] = {"sizes": (129, 2049)}  # records are added by 128 and
 _POLISH: dict[str, Any] = {"sizes": (1025,)}  # above 1000 records solvers take another way
 
 ESTIMATORS = {
-    "SufficientStatisticsRegressor": Case(
+    "SufficientStatisticsRegressor": _Case(
         SufficientStatisticsRegressor(**_NORM, **BOX), "add_remove", 0.5, _LOUD, 1.0, 1e-5
     ),
-    "SufficientStatisticsRegressor replace_one": Case(
+    "SufficientStatisticsRegressor replace_one": _Case(
         SufficientStatisticsRegressor(neighboring="replace_one", **_NORM, **BOX),
         "replace_one", 0.5, _LOUD, 1.0, 1e-5,
     ),
-    "NoisyGradientRegressor": Case(
+    "NoisyGradientRegressor": _Case(
         NoisyGradientRegressor(steps=5, **_NORM, **BOX), "replace_one", 0.5, _LINEAR, 1.0, 1e-5
     ),
-    "PrivateLloyd": Case(
+    "PrivateLloyd": _Case(
         PrivateLloyd(2, n_iter=3, **BOX), "add_remove", None, ("cluster_centers_", "counts_")
     ),
-    "PrivateLloyd gaussian replace_one": Case(
+    "PrivateLloyd gaussian replace_one": _Case(
         PrivateLloyd(2, n_iter=3, noise="gaussian", delta=1e-5, neighboring="replace_one", **BOX),
         "replace_one", None, ("cluster_centers_", "counts_"), 1.0, 1e-5,
     ),
-    "PrivateKernelMachine": Case(
+    "PrivateKernelMachine": _Case(
         PrivateKernelMachine(n_components=5, **BOX),
         "replace_one", 0.5, ("coef_",), 1.0, 1e-5, _moved_unit, _POLISH,
     ),
-    "PrivateKernelMachine pinball": Case(
+    "PrivateKernelMachine pinball": _Case(
         PrivateKernelMachine(n_components=5, loss="pinball", tau=0.9, regularization=0.3, **BOX),
         "replace_one", 0.5, ("coef_",), 1.0, 1e-5, _moved_unit, _POLISH,
     ),
-    "PrivateKernelMachine gamma": Case(
+    "PrivateKernelMachine gamma": _Case(
         PrivateKernelMachine(n_components=5, release="gamma", **BOX),
         "replace_one", 0.5, ("coef_",), distance=_moved_unit,
     ),
-    "PrivateKernelMachine queries": Case(
+    "PrivateKernelMachine queries": _Case(
         PrivateKernelMachine(n_components=5, release="queries", **_NORM, **BOX),
         "replace_one", 0.5, ("coef_",),
     ),
-    "PrivateKernelClassifier": Case(
+    "PrivateKernelClassifier": _Case(
         PrivateKernelClassifier(n_components=5, classes=_CLASSES),
         "replace_one", _CLASSES, ("coef_",), 1.0, 1e-5, _moved,
     ),
-    "PrivateKernelClassifier logistic, rough": Case(
+    "PrivateKernelClassifier logistic, rough": _Case(
         PrivateKernelClassifier(
             n_components=10, loss="logistic", accuracy=0.5, regularization=13.5635, classes=_CLASSES
         ),
         "replace_one", _CLASSES, ("coef_",), 1.0, 1e-5, _moved, {"n_records": 6},
     ),
-    "PrivateKernelClassifier hinge, fine": Case(
+    "PrivateKernelClassifier hinge, fine": _Case(
         PrivateKernelClassifier(
             n_components=5, accuracy=1e-4, regularization=0.00905, classes=_CLASSES
         ),
         "replace_one", _CLASSES, ("coef_",), 1.0, 1e-5, _moved, {"n_records": 3},
     ),
-    "AdditiveNoiseRegressor": Case(
+    "AdditiveNoiseRegressor": _Case(
         AdditiveNoiseRegressor(epsilon=_BITS, **BOX), "replace_entry", 0.5, _LINEAR, 1.0, 1e-5
     ),
-    "AdditiveNoiseRegressor attenuation": Case(
+    "AdditiveNoiseRegressor attenuation": _Case(
         AdditiveNoiseRegressor(epsilon=_BITS, correction="attenuation", **BOX),
         "replace_entry", 0.5, _LINEAR, 1.0, 1e-5,
     ),
-    "RandomProjectionRegressor": Case(
+    "RandomProjectionRegressor": _Case(
         RandomProjectionRegressor(epsilon=_BITS, n_components=9, **BOX),
         "replace_entry", 0.5, _LINEAR, 1.0, 1e-5,
     ),
-    "CompressiveKMeans": Case(
+    "CompressiveKMeans": _Case(
         CompressiveKMeans(2, n_restarts=1, n_frequencies=8, noise="polydisc", **BOX),
-        "add_remove", None, CENTERS, distance=_polydisc, options=_BLOCKS,
+        "add_remove", None, _CENTERS, distance=_polydisc, options=_BLOCKS,
     ),
-    "CompressiveKMeans quantized cube": Case(
+    "CompressiveKMeans quantized cube": _Case(
         CompressiveKMeans(
             2, n_restarts=1, n_frequencies=8, kind="quantized", noise="cube", gamma=0.5,
             bounds=(-1000.0, 1000.0), neighboring="replace_one",
         ),
-        "replace_one", None, CENTERS, distance=_cube, options={"norm": 1000.0} | _BLOCKS,
+        "replace_one", None, _CENTERS, distance=_cube, options={"norm": 1000.0} | _BLOCKS,
     ),
-    "CompressiveGaussianMixture": Case(
+    "CompressiveGaussianMixture": _Case(
         CompressiveGaussianMixture(1, n_starts=1, n_frequencies=8, **BOX),
         "add_remove", None, _MIXTURE, distance=_polydisc, options=_BLOCKS,
     ),
-    "CompressivePCA": Case(
+    "CompressivePCA": _Case(
         CompressivePCA(1, **_NORM), "add_remove", None, (*_PCA, "sketch_.count"),
         distance=_most_laplace,
     ),
-    "CompressivePCA replace_one": Case(
+    "CompressivePCA replace_one": _Case(
         CompressivePCA(1, **_NORM, neighboring="replace_one"),
         "replace_one", None, _PCA, distance=_laplace,
     ),
-    "PrivatePCA": Case(
+    "PrivatePCA": _Case(
         PrivatePCA(1, **_NORM), "add_remove", None, ("components_", "moments_"), 1.0, 1e-5
     ),
-    "PrivatePCA replace_one": Case(
+    "PrivatePCA replace_one": _Case(
         PrivatePCA(1, **_NORM, neighboring="replace_one"),
         "replace_one", None, ("components_", "moments_"), 1.0, 1e-5,
     ),
-    "PrivateMarginClassifier": Case(
+    "PrivateMarginClassifier": _Case(
         PrivateMarginClassifier(n_steps=5, n_margins=2, classes=_CLASSES, **_NORM),
         "replace_one", _CLASSES, _MARGIN, 1.0, 1e-5,
     ),
-    "PrivateMarginClassifier phased": Case(
+    "PrivateMarginClassifier phased": _Case(
         PrivateMarginClassifier(
             **_NORM, margin=0.25, solver="phased", projection="fast", fit_intercept=True,
             classes=_CLASSES,
         ),
         "replace_one", _CLASSES, _LINEAR, 1.0, 1e-5, raised=2,
     ),
-    "PrivateKernelMarginClassifier": Case(
+    "PrivateKernelMarginClassifier": _Case(
         PrivateKernelMarginClassifier(
             n_components=5, n_steps=5, margin=0.5, classes=_CLASSES
         ),
         "replace_one", _CLASSES, ("coef_",), 1.0, 1e-5,
     ),
-    "PrivateRandomFeatureRegressor": Case(
+    "PrivateRandomFeatureRegressor": _Case(
         PrivateRandomFeatureRegressor(n_components=5, **BOX),
         "replace_one", 0.5, ("coef_",), 1.0, 1e-5, _moved,
     ),
-    "PrivateRandomFeatureRegressor small alpha": Case(
+    "PrivateRandomFeatureRegressor small alpha": _Case(
         PrivateRandomFeatureRegressor(n_components=5, alpha=1e-9, **BOX),
         "replace_one", 0.5, ("coef_",), 1.0, 1e-5, _moved, raised=4,
     ),
 }  # fmt: skip
 
-FOURIER = SketchMap("fourier", np.array([[1.0, 2.0, -3.0], [0.5, -1.0, 4.0]]))
+_FOURIER = SketchMap("fourier", np.array([[1.0, 2.0, -3.0], [0.5, -1.0, 4.0]]))
 _QUADRATIC = SketchMap("quadratic", np.array([[1.0, 0.6], [0.0, 0.8]]))
 
 
 def _release_sketch(data: Any, rng: Any) -> Any:
-    plan = plan_release(FOURIER, epsilon=1.0, noise="polydisc", count="withheld")
-    return plan.apply(sketch(data[0], FOURIER), rng=rng)
+    plan = plan_release(_FOURIER, epsilon=1.0, noise="polydisc", count="withheld")
+    return plan.apply(sketch(data[0], _FOURIER), rng=rng)
 
 
 def _release_with_count(data: Any, rng: Any) -> Any:
-    plan = plan_release(FOURIER, epsilon=1.0, split=0.5)
-    return plan.apply(sketch(data[0], FOURIER), rng=rng)
+    plan = plan_release(_FOURIER, epsilon=1.0, split=0.5)
+    return plan.apply(sketch(data[0], _FOURIER), rng=rng)
 
 
 def _release_squares(data: Any, rng: Any) -> Any:
@@ -286,24 +286,24 @@ def _projected(data: Any, rng: Any) -> Any:
 
 _MOMENTS = ("coef", "gram", "moment")
 RELEASES = {
-    "plan_release polydisc": Case(
+    "plan_release polydisc": _Case(
         _release_sketch, "add_remove", None, ("sum",), distance=_polydisc, options=_BLOCKS
     ),
-    "plan_release laplace and count": Case(
+    "plan_release laplace and count": _Case(
         _release_with_count, "add_remove", None, ("sum", "count"),
         distance=_half_laplace, options=_BLOCKS,
     ),
-    "plan_release quadratic": Case(_release_squares, "add_remove", None, ("sum",)),
-    "sufficient_statistics": Case(_moments, "add_remove", 0.5, _MOMENTS, 1.0, 1e-5),
-    "noisy_gradient_descent": Case(_descent, "replace_one", 0.5, ("coef",), 1.0, 1e-5),
-    "noisy_gradient_descent add_remove": Case(
+    "plan_release quadratic": _Case(_release_squares, "add_remove", None, ("sum",)),
+    "sufficient_statistics": _Case(_moments, "add_remove", 0.5, _MOMENTS, 1.0, 1e-5),
+    "noisy_gradient_descent": _Case(_descent, "replace_one", 0.5, ("coef",), 1.0, 1e-5),
+    "noisy_gradient_descent add_remove": _Case(
         _descent_without_average, "add_remove", 0.5, ("coef",), 1.0, 1e-5
     ),
-    "private_lloyd": Case(_lloyd, "add_remove", None, ("centers", "counts")),
-    "objective_perturbation": Case(_perturbed, "replace_one", _CLASSES, ("coef",)),
-    "gaussian_prior_draw": Case(
+    "private_lloyd": _Case(_lloyd, "add_remove", None, ("centers", "counts")),
+    "objective_perturbation": _Case(_perturbed, "replace_one", _CLASSES, ("coef",)),
+    "gaussian_prior_draw": _Case(
         _gibbs, "replace_one", _CLASSES, ("",), options={"sizes": (13,)}, any_label=False
     ),
-    "release_additive": Case(_table, "replace_entry", None, ("",), 1.0, 1e-5),
-    "release_projection": Case(_projected, "replace_entry", 1.0, ("X", "y"), 1.0, 1e-5),
+    "release_additive": _Case(_table, "replace_entry", None, ("",), 1.0, 1e-5),
+    "release_projection": _Case(_projected, "replace_entry", 1.0, ("X", "y"), 1.0, 1e-5),
 }  # fmt: skip

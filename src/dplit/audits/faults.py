@@ -38,7 +38,7 @@ SEEN_BY: dict[str, tuple[str, ...]] = {
 FAULTS = tuple(SEEN_BY)
 
 
-class NoisySum(NamedTuple):
+class _NoisySum(NamedTuple):
     """What is published: the noised sum, the scale of its noise, perhaps the number of records."""
 
     sum: Array
@@ -72,7 +72,7 @@ def _total(X: Array, fault: str) -> Array:
 
 def noisy_sum(
     X: Array, *, rng: np.random.Generator, fault: str = "none", size: int | None = None
-) -> NoisySum:
+) -> _NoisySum:
     """Release a sum of records, 1-private for a replaced record unless a fault is planted.
 
     With ``size`` that many independent releases are drawn at once, as rows.
@@ -90,7 +90,7 @@ def noisy_sum(
     if fault == "one seed for two numbers":
         noise[..., 1] = noise[..., 0]
     count = len(X) if fault == "exact count published" else None
-    return NoisySum(_total(X, fault) + noise, scale, count)
+    return _NoisySum(_total(X, fault) + noise, scale, count)
 
 
 def _corners(fault: str, size: int = 4) -> list[Array]:

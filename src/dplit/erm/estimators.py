@@ -59,7 +59,7 @@ _ACCURACY = 0.01
 
 
 @dataclass(frozen=True)
-class ReleasedWeights:
+class _ReleasedWeights:
     """Private coefficients with the noise and the guarantee."""
 
     coef: Array
@@ -125,29 +125,29 @@ def _weights_from_answers(features: Array, answers: Array, *, scale: float) -> A
 def _add_noise(
     weights: Array, sensitivity: float, asked: Array | None, *, release: Release,
     epsilon: float, delta: float, rng: np.random.Generator,
-) -> ReleasedWeights:  # fmt: skip
+) -> _ReleasedWeights:  # fmt: skip
     """Release exact weights; ``asked`` are the features of the public points, for queries."""
     if release == "gaussian_process":
         sigma = float(gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity))
         coef = weights + gaussian_noise(len(weights), sigma=sigma, rng=rng)
-        return ReleasedWeights(coef, sensitivity, sigma, float(epsilon), float(delta))
+        return _ReleasedWeights(coef, sensitivity, sigma, float(epsilon), float(delta))
     if release == "gamma":
         coef = gamma_release(weights, sensitivity=sensitivity, epsilon=epsilon, rng=rng)
-        return ReleasedWeights(coef, sensitivity, sensitivity / epsilon, float(epsilon), 0.0)
+        return _ReleasedWeights(coef, sensitivity, sensitivity / epsilon, float(epsilon), 0.0)
     if asked is None:
         raise ValueError("asked must be given with release='queries', got asked=None")
     scale = query_scale(n_queries=len(asked), sensitivity=sensitivity, epsilon=epsilon)
     answers = asked @ weights + laplace_noise(len(asked), scale=scale, rng=rng)
     coef = _weights_from_answers(asked, answers, scale=scale)
-    return ReleasedWeights(coef, sensitivity, scale, float(epsilon), 0.0)
+    return _ReleasedWeights(coef, sensitivity, scale, float(epsilon), 0.0)
 
 
-def release_weights(
+def _release_weights(
     records: Array, targets: Array, frequencies: Array, *, loss: str, tau: float,
     regularization: float, epsilon: float, delta: float, release: Release, n_queries: int,
     data_norm: float | None, accuracy: float | None, public: np.random.Generator,
     noise: np.random.Generator,
-) -> ReleasedWeights:  # fmt: skip
+) -> _ReleasedWeights:  # fmt: skip
     """Fit on the cosine-sine features of the records and release the function."""
     features = cos_sin_rows(records, frequencies)
     weights, sensitivity = _certified_weights(
@@ -175,7 +175,7 @@ _SQUARED_NORM = {"squared": 0.25, "pinball": 1.0, "hinge": 8.0, "logistic": 8.0}
 _RANGE = (math.log(1e-8), math.log(1e3))
 
 
-def default_width(columns: int) -> float:
+def _default_width(columns: int) -> float:
     """Width for columns scaled to [-1, 1]: the kernel sees a third of the root of their number."""
     return 0.35 * math.sqrt(columns)
 
@@ -202,7 +202,7 @@ def _noise_factor(
     return math.sqrt(2.0) * n_queries / epsilon
 
 
-def default_regularization(
+def _default_regularization(
     *, loss: str, tau: float, n_records: int, dimension: int, epsilon: float, delta: float,
     release: str, n_queries: int,
 ) -> float:  # fmt: skip
@@ -235,7 +235,7 @@ def default_regularization(
 _DROWNED = {"squared": 0.1, "pinball": 0.1, "hinge": 1.0, "logistic": 1.0}
 
 
-class KernelMachine(BaseEstimator):  # type: ignore[misc]
+class _KernelMachine(BaseEstimator):  # type: ignore[misc]
     """Parameters, features, certified fit, release and statement; no fit of its own."""
 
     loss: Any
@@ -281,11 +281,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         """Fit and release on targets in [-1, 1]; set the private attributes."""
         public, noise = spawn_generators(self.random_state, 2)
         count, columns = records.shape
-        width = default_width(columns) if self.width is None else self.width
+        width = _default_width(columns) if self.width is None else self.width
         penalty = self._penalty(count, tau)
         gamma = 0.5 / width**2
         frequencies = random_frequencies(columns, self.n_components, gamma=gamma, rng=public)
-        released = release_weights(
+        released = _release_weights(
             clamp(records), targets, frequencies, loss=self.loss, tau=tau,
             regularization=penalty, epsilon=self.epsilon, delta=self.delta,
             release=self.release, n_queries=self.n_queries, data_norm=self.data_norm,
@@ -309,7 +309,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         }  # fmt: skip
         if self.regularization is not None:
             return float(self.regularization)
-        penalty = default_regularization(**public)
+        penalty = _default_regularization(**public)
         noise = _expected_noise(penalty, **public)
         if noise > _DROWNED[self.loss]:
             warnings.warn(
@@ -330,7 +330,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
 class PrivateKernelMachine(
     RegressorMixin,  # type: ignore[misc]
-    KernelMachine,
+    _KernelMachine,
 ):
     """Private kernel regression or quantile regression: the function itself is released.
 
@@ -505,7 +505,7 @@ class PrivateKernelMachine(
         return np.asarray(np.clip(self._scores(X) + self.intercept_, *self.bounds_))
 
 
-class PrivateKernelClassifier(SignClassifier, KernelMachine):
+class PrivateKernelClassifier(SignClassifier, _KernelMachine):
     """Private kernel classifier of two classes: the decision function itself is released.
 
     Parameters

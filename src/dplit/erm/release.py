@@ -127,7 +127,7 @@ def release_random_function(
     return noisy[0] if releases is None else noisy
 
 
-def release_classifier(
+def _release_classifier(
     values: ArrayLike, *, scale: float, rng: np.random.Generator, releases: int | None = None
 ) -> NDArray[np.int8]:
     r"""The classifier :math:`\mathrm{sgn}(f_z+b)` of Section 5.2 on n points, one b for all.
@@ -146,7 +146,7 @@ def release_classifier(
     Examples
     --------
     >>> from dplit.streams import stream
-    >>> release_classifier([9.0, -9.0], scale=0.1, rng=stream(0, "example", "noise")).tolist()
+    >>> _release_classifier([9.0, -9.0], scale=0.1, rng=stream(0, "example", "noise")).tolist()
     [1, -1]
     """
     noisy = release_scalar_shift(values, scale=scale, rng=rng, releases=releases)

@@ -11,13 +11,12 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
@@ -91,12 +90,6 @@ def wrong_sign_probability(predictions: ArrayLike, y: ArrayLike, *, scale: float
         return np.asarray(0.5 * (1.0 - np.sign(margin)))
     tail = 0.5 * np.exp(-np.abs(margin) / s)
     return np.where(margin >= 0, tail, 1.0 - tail)
-
-
-def slope_range(loss: str) -> float:
-    """Width of the interval in which the slopes of a loss lie, whatever the target (hinge: 1)."""
-    check_choice("loss", loss, ("hinge", "logistic", "pinball", "absolute"))
-    return 2.0 if loss == "absolute" else 1.0
 
 
 def noise_error_bound(*, scale: float, lipschitz: float, width: float | None = None) -> float:
@@ -424,20 +417,6 @@ def random_mechanism(
     scores = rng.random((rows, columns))
     odds = np.exp(0.5 * check_positive("epsilon", epsilon) * scores)
     return odds / odds.sum(axis=1, keepdims=True), np.abs(rng.standard_cauchy((columns, k)))
-
-
-def draw_subset(
-    data: ArrayLike, k: int, p: float, *, epsilon: float, rng: np.random.Generator,
-    side: _Side = "over",
-) -> NDArray[np.bool_]:  # fmt: skip
-    """Draw which of k elements the subset mechanism releases, for records in 0, ..., k - 1."""
-    records = np.asarray(check_finite_array("data", data, ndim=1))
-    size = check_integer("k", k, minimum=2)
-    if records.dtype.kind not in "iu" or records.min() < 0 or records.max() >= size:
-        raise ValueError(f"data must hold integers from 0 to {size - 1}, got {records[:5]}")
-    share = np.full(size, check_probability("p", p))
-    share[records] = inclusion_probability(p, epsilon=epsilon, side=side)
-    return rng.random(size) < share
 
 
 # Hoeffding's inequality, exact laws of fair coins, and the sample error, a centred mean since

@@ -191,7 +191,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )  # fmt: skip
 
 
-def applicable(task: str, neighboring: str = "replace_one") -> list[Mechanism]:
+def _applicable(task: str, neighboring: str = "replace_one") -> list[Mechanism]:
     """Return the mechanisms of a task that can guarantee a neighbouring relation."""
     return [m for m in MECHANISMS if m.task == task and neighboring in m.relations]
 
@@ -205,7 +205,7 @@ def mechanism(name: str, task: str) -> Mechanism:
     return found[name]
 
 
-def ceilings(problem: Problem, rows: np.ndarray) -> dict[str, Any]:
+def _ceilings(problem: Problem, rows: np.ndarray) -> dict[str, Any]:
     """Return models without privacy that can be fitted to some of the rows, by name: a linear one
     and one with a kernel, a constant where these rows have one class, or k-means.
     """

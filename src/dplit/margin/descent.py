@@ -23,7 +23,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.margin.duplicates import _Accounting, _phase_sizes, _single_copy_mu
-from dplit.margin.exact_hinge import minimise_hinge, steady_minimiser
+from dplit.margin.exact_hinge import _steady_minimiser, minimise_hinge
 from dplit.margin.losses import (
     Array,
     _bounded_hinge_mean,
@@ -390,7 +390,7 @@ def _perturbed_minimiser(
 ) -> _PerturbedMinimum:  # fmt: skip
     """Minimise the mean hinge loss with a quadratic penalty, and add Gaussian noise. Each draw is
     mu-GDP under replacement of one record. Where the fast solver misses the tolerance, which
-    depends on the records and must not be seen, ``steady_minimiser`` takes over, of an accuracy
+    depends on the records and must not be seen, ``_steady_minimiser`` takes over, of an accuracy
     known beforehand, which the noise covers in any case.
     """
     rows, labels = _clipped_records(X, y, data_norm)
@@ -408,7 +408,7 @@ def _perturbed_minimiser(
         with np.errstate(all="ignore"):
             best = minimise_hinge(rows, labels, **options).weights
     except (RuntimeError, LinAlgError):
-        best = steady_minimiser(rows, labels, data_norm=data_norm, **options)
+        best = _steady_minimiser(rows, labels, data_norm=data_norm, **options)
     sigma = moved / level
     noise = sigma * rng.standard_normal((draws, rows.shape[1])) if sigma > 0.0 else 0.0
     return _PerturbedMinimum(best + np.zeros((draws, 1)) + noise, sigma, float(tolerance))

@@ -20,7 +20,7 @@ _STEPS = 100
 
 
 @dataclass(frozen=True)
-class HingeMinimum:
+class _HingeMinimum:
     """A minimiser; ``value`` (its objective) and ``lower`` (the dual value) bracket the minimum."""
 
     weights: Array
@@ -36,7 +36,7 @@ class HingeMinimum:
 def minimise_hinge(
     X: ArrayLike, y: ArrayLike, *, margin: float, radius: float | None = None,
     penalty: float | None = None, tolerance: float = 1e-9,
-) -> HingeMinimum:  # fmt: skip
+) -> _HingeMinimum:  # fmt: skip
     r"""Minimise the mean hinge loss over a ball of ``radius``, or with ``penalty`` :math:`\lambda`.
 
     Exactly one of the two is given; not private. For :math:`0\le\alpha_i\le1/m` and
@@ -62,10 +62,10 @@ def minimise_hinge(
     if not best.gap <= goal:  # a gap that is no number is none
         raise RuntimeError(f"tolerance {goal:g} was not reached: the gap is {best.gap:g}")
     weights = best.weights if basis is None else basis @ best.weights
-    return HingeMinimum(weights, best.value, best.lower)
+    return _HingeMinimum(weights, best.value, best.lower)
 
 
-def steady_minimiser(
+def _steady_minimiser(
     X: Array, labels: Array, *, margin: float, data_norm: float, penalty: float, tolerance: float
 ) -> Array:
     r"""Minimise with a penalty and with an accuracy that is known before the records are.
@@ -92,13 +92,13 @@ def steady_minimiser(
     return np.asarray(A.T @ alpha / penalty)
 
 
-def _bracket(A: Array, w: Array, alpha: Array, size: float, ridge: float) -> HingeMinimum:
+def _bracket(A: Array, w: Array, alpha: Array, size: float, ridge: float) -> _HingeMinimum:
     """Return the objective at ``w``, scaled into the ball, and the dual value of ``alpha``."""
     w = w * min(1.0, size / max(float(np.linalg.norm(w)), 1e-300))
     value = float(np.maximum(1.0 - A @ w, 0.0).mean()) + 0.5 * ridge * float(w @ w)
     pull = A.T @ alpha
     cost = size * np.linalg.norm(pull) if ridge == 0.0 else float(pull @ pull) / (2 * ridge)
-    return HingeMinimum(w, value, max(float(alpha.sum() - cost), 0.0))
+    return _HingeMinimum(w, value, max(float(alpha.sum() - cost), 0.0))
 
 
 def _longest(state: list[Array], moves: list[Array]) -> float:
@@ -111,7 +111,7 @@ def _longest(state: list[Array], moves: list[Array]) -> float:
     return step
 
 
-def _interior_point(A: Array, size: float, ridge: float, goal: float) -> HingeMinimum:
+def _interior_point(A: Array, size: float, ridge: float, goal: float) -> _HingeMinimum:
     """Primal-dual path following for slacks xi, xi + A w - 1 and, on a ball, its own slack."""
     m, d = A.shape
     ball = math.isfinite(size)

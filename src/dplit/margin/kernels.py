@@ -386,10 +386,10 @@ def repaired_budget(*, epsilon: float, delta: float, n_samples: int) -> tuple[fl
     return min(check_positive("epsilon", epsilon), math.log(1.0 / smaller)), smaller
 
 
-def privacy_level(*, epsilon: float, delta: float) -> float:
+def _privacy_level(*, epsilon: float, delta: float) -> float:
     """Gaussian-DP level of a budget; infinite for an infinite budget.
 
-    >>> round(privacy_level(epsilon=1.0, delta=1e-6), 4)
+    >>> round(_privacy_level(epsilon=1.0, delta=1e-6), 4)
     0.2367
     """
     if check_positive("epsilon", epsilon, infinite=True) == math.inf:

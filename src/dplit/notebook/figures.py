@@ -162,40 +162,6 @@ def points(
     )  # fmt: skip
 
 
-def bars(
-    axes: Axes,
-    names: Sequence[str],
-    heights: Sequence[ArrayLike],
-    looks: Sequence[Look],
-    *,
-    errors: Sequence[ArrayLike] | None = None,
-) -> None:
-    """Draw bars in groups: one group per name, one bar per look, hatched so that print tells them.
-
-    Parameters
-    ----------
-    axes : Axes
-    names : sequence of str
-        The g groups.
-    heights : sequence of array_like of shape (g,)
-        Of each look.
-    looks : sequence of Look
-    errors : sequence of array_like of shape (g,), optional
-        Half lengths of the error bars.
-    """
-    place, width = np.arange(len(names)), 0.8 / len(looks)
-    hatches = ("", "//", "..", "xx", "\\\\", "--", "oo", "++")
-    for k, (values, look) in enumerate(zip(heights, looks, strict=True)):
-        axes.bar(
-            place + (k - (len(looks) - 1) / 2) * width, np.asarray(values), width,
-            yerr=None if errors is None else np.asarray(errors[k]), color=look.colour,
-            alpha=0.85, hatch=hatches[k], edgecolor="white", linewidth=0, capsize=2,
-            label=look.label,
-        )  # fmt: skip
-    axes.set_xticks(place, names)
-    axes.grid(visible=False, axis="x")
-
-
 def level(axes: Axes, value: float, text: str, *, side: str = "right") -> None:
     """Draw a horizontal reference with its name at one end, ``"left"`` or ``"right"``."""
     axes.axhline(value, color="#777777", linewidth=1.0, linestyle=(0, (2, 2)))

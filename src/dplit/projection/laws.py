@@ -30,7 +30,6 @@ from dplit.projection.additive import augmented_problem
 from dplit.projection.regression import (
     Spectrum,
     _check_pair,
-    _shifted_solve,
     ridge_coefficients,
     ridge_objective,
 )
@@ -193,20 +192,6 @@ def additive_draws(
         ((gram, cross),) = _additive_moments([problem], [level], n, generator, shape)
         drawn.append(np.linalg.solve(gram, cross)[..., 0])
     return np.asarray(np.concatenate(drawn) @ problem.basis.T)
-
-
-def additive_path(
-    problem: Spectrum, *, sigmas: Sequence[float], n_samples: int, rng: np.random.Generator
-) -> Array:
-    """Draw one relative error of noisy-data fits per noise level, with common random numbers.
-
-    Each has the right law; a curve over the levels is smooth and costs one factorisation each.
-    """
-    levels = [check_positive("sigmas", float(s)) for s in check_finite_array("sigmas", sigmas)]
-    n = _samples(problem, n_samples)
-    moments = _additive_moments([problem], levels, n, check_rng(rng))
-    fits = [_shifted_solve(gram, cross[:, 0], 0.0) for gram, cross in moments]
-    return problem.errors(np.array(fits))
 
 
 def expected_error(problem: Spectrum, *, penalty: float, n_components: int) -> float:

@@ -39,8 +39,8 @@ from dplit.sketching.decoders.kmeans import _QUANTIZED_FACTOR, _dequantized_sket
 from dplit.sketching.decoders.mixtures import _decode_mixture, _log_density
 from dplit.sketching.decoders.pca import _degrees_of_freedom, compressive_pca
 from dplit.sketching.release import (
-    CountMode,
     NoiseKind,
+    _CountMode,
     _noise_deviation,
     plan_release,
     spent_epsilon,
@@ -101,7 +101,7 @@ def _fourier_map(
     return SketchMap(cast("Kind", kind), omega, dither, bound)
 
 
-class SketchEstimator(BaseEstimator):  # type: ignore[misc]
+class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
     """Release of a sketch under the parameters of an estimator, and the guarantee it states."""
 
     epsilon: float | None
@@ -124,7 +124,7 @@ class SketchEstimator(BaseEstimator):  # type: ignore[misc]
         sketch_map: SketchMap,
         rng: np.random.Generator,
         *,
-        count: CountMode,
+        count: _CountMode,
         split: float | None = None,
     ) -> Sketch:
         """Return the sketch with this estimator's noise; without noise if epsilon is None."""
@@ -204,7 +204,7 @@ def _frequency_count(value: Any, default: int) -> int:
     return default if value is None else check_integer("n_frequencies", value)
 
 
-class FourierSketchEstimator(SketchEstimator, ABC):
+class _FourierSketchEstimator(_SketchEstimator, ABC):
     """Models decoded from Fourier features of records in a public box."""
 
     bounds: Any
@@ -276,7 +276,7 @@ class FourierSketchEstimator(SketchEstimator, ABC):
         return False
 
 
-class CompressivePCA(ComponentsEstimator, SketchEstimator):
+class CompressivePCA(ComponentsEstimator, _SketchEstimator):
     """Private principal components of second moments, from one sketch of quadratic features.
 
     Parameters
@@ -485,7 +485,7 @@ def _hidden_variance(deviation: float, sizes: Array, energies: Array, omega: Arr
     return np.asarray(errors[0] + np.sqrt(errors[1]))
 
 
-class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type: ignore[misc]
+class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type: ignore[misc]
     """Private Gaussian mixture with diagonal covariances, from one sketch of the data.
 
     Parameters
@@ -668,7 +668,7 @@ class CompressiveGaussianMixture(DensityMixin, FourierSketchEstimator):  # type:
         return self.fit(X).predict(X)
 
 
-class CompressiveKMeans(CenterEstimator, FourierSketchEstimator):
+class CompressiveKMeans(CenterEstimator, _FourierSketchEstimator):
     """Private k-means from one sketch of the data, or from a sketch that was released before.
 
     Parameters

@@ -49,7 +49,7 @@ from dplit.sketching.sketches import (
 
 NoiseKind = Literal["laplace", "gaussian", "polydisc", "cube"]
 
-CountMode = Literal["split", "public", "withheld"]
+_CountMode = Literal["split", "public", "withheld"]
 
 
 #: Largest dimensions in which the certificate of S_4, an eigenproblem of size d^2 / 2, is computed:
@@ -208,7 +208,7 @@ class ReleasePlan:
 
     noise: NoiseKind
     scale: float
-    count: CountMode
+    count: _CountMode
     count_scale: float | None
     epsilon: float
     delta: float
@@ -265,7 +265,7 @@ def plan_release(
     epsilon: float,
     delta: float = 0.0,
     noise: NoiseKind = "laplace",
-    count: CountMode = "split",
+    count: _CountMode = "split",
     split: float | None = None,
     neighboring: Neighboring = "add_remove",
     sensitivity: float | None = None,
@@ -315,7 +315,7 @@ def plan_release(
     (3.5355, 5.0)
     """
     epsilon = check_positive("epsilon", epsilon)
-    check_choice("count", count, get_args(CountMode))
+    check_choice("count", count, get_args(_CountMode))
     check_neighboring(neighboring)
     shares = check_integer("n_shares", n_shares)
     _check_modes(noise, delta, count, split, neighboring)

@@ -21,12 +21,12 @@ from dplit.sketching.experiments.comparison import (
 )
 from dplit.sketching.experiments.models import (
     _PCA_METHODS,
+    _em_sensitivity,
     _factor_data,
-    em_sensitivity,
+    _private_em,
     mixture_comparison,
     moment_noise,
     pca_comparison,
-    private_em,
 )
 from dplit.streams import stream
 from dplit.trials import Trial
@@ -167,7 +167,7 @@ def test_one_record_moves_an_em_step_by_its_sensitivity():
     moved = (shares[:, :, None] * table[:, None, :]).reshape(len(records), -1)
     for norm in (1, 2):
         sizes = np.linalg.norm(moved, ord=norm, axis=1)
-        assert sizes.max() == pytest.approx(em_sensitivity(d, norm=norm), rel=1e-12)
+        assert sizes.max() == pytest.approx(_em_sensitivity(d, norm=norm), rel=1e-12)
 
 
 @pytest.mark.claim("sketch-beyond-gmm")
@@ -177,7 +177,7 @@ def test_private_em_without_noise_to_speak_of_is_em():
     X = np.vstack([rng.normal(-2, 0.5, (20_000, 2)), rng.normal(2, 0.5, (20_000, 2))])
     setting = {"bounds": (-5.0, 5.0), "radius": 1.2, "epsilon": 1e9, "n_iter": 10, "rng": rng}
     for delta in (0.0, 1e-6):
-        weights, means, variances = private_em(X, [[-1.0, 0], [1, 0]], delta=delta, **setting)
+        weights, means, variances = _private_em(X, [[-1.0, 0], [1, 0]], delta=delta, **setting)
         np.testing.assert_allclose(weights, 0.5, atol=1e-3)
         np.testing.assert_allclose(means, [[-2, -2], [2, 2]], atol=0.02)
         np.testing.assert_allclose(variances, 0.25, atol=0.02)

@@ -47,7 +47,7 @@ from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.sketching.experiments.audits import audit_estimator
 from dplit.streams import stream
 
-Unit = Literal["pure", "gaussian", "bits"]
+_Unit = Literal["pure", "gaussian", "bits"]
 
 #: The delta of every Gaussian claim.
 DELTA = 1e-5
@@ -56,14 +56,14 @@ _BOX = (-1.0, 1.0)
 
 
 @dataclass(frozen=True)
-class Target:
+class _Target:
     """What is audited: ``score(side, budget, rng)`` is above 0 where a release says "side 1".
 
     ``unit`` is the claim's: pure, Gaussian (with :data:`DELTA`) or bits for an entry.
     """
 
     score: Callable[[int, float, np.random.Generator], float]
-    unit: Unit
+    unit: _Unit
     epsilon: float
 
 
@@ -81,7 +81,7 @@ class Line(NamedTuple):
         return self.lower > self.claimed
 
 
-def budget_of(unit: Unit, epsilon: float, *, factor: float) -> float:
+def budget_of(unit: _Unit, epsilon: float, *, factor: float) -> float:
     """Return the budget at which a mechanism adds ``factor`` times the noise of ``epsilon``."""
     check_choice("unit", unit, ("pure", "gaussian", "bits"))
     share = check_positive("factor", factor)
@@ -95,7 +95,7 @@ def budget_of(unit: Unit, epsilon: float, *, factor: float) -> float:
     return float(gaussian_epsilon(delta=DELTA, sigma=sigma))
 
 
-def lower_bound(audit: EventAudit, unit: Unit) -> float:
+def lower_bound(audit: EventAudit, unit: _Unit) -> float:
     """Return the smallest claim in a unit that the counts of an event leave possible.
 
     Gaussian claims are those of Gaussian privacy; bits follow from the total variation.
@@ -208,7 +208,7 @@ _CLASSES: dict[str, Any] = {"classes": (-1.0, 1.0)}
 _QUERY: dict[str, Any] = {"release": "queries", "n_queries": 1, "data_norm": 1.0, "width": 100.0}
 
 #: Gaussian claims are audited at a budget at which half the noise is seen in a few hundred fits.
-_ESTIMATORS: dict[str, tuple[Any, Unit, float]] = {
+_ESTIMATORS: dict[str, tuple[Any, _Unit, float]] = {
     "SufficientStatisticsRegressor replace_one": (
         SufficientStatisticsRegressor(neighboring="replace_one", **_LINEAR), "gaussian", 8.0
     ),
@@ -242,16 +242,16 @@ _ESTIMATORS: dict[str, tuple[Any, Unit, float]] = {
 }  # fmt: skip
 
 #: Everything with an event of its own; sketches and Lloyd's Laplace steps have theirs elsewhere.
-TARGETS: dict[str, Target] = {
-    name: Target(_by_prediction(estimator), unit, epsilon)
+TARGETS: dict[str, _Target] = {
+    name: _Target(_by_prediction(estimator), unit, epsilon)
     for name, (estimator, unit, epsilon) in _ESTIMATORS.items()
 } | {
-    "PrivatePCA replace_one": Target(_components, "gaussian", 8.0),
-    "PrivateLloyd gaussian replace_one": Target(_steps, "gaussian", 8.0),
-    "release_additive": Target(_table, "bits", 0.5),
-    "objective_perturbation": Target(_perturbed, "pure", 1.0),
-    "gaussian_prior_draw": Target(_drawn, "pure", 1.0),
-    **{name: Target(score, "pure", 1.0) for name, score in SELECTORS.items()},
+    "PrivatePCA replace_one": _Target(_components, "gaussian", 8.0),
+    "PrivateLloyd gaussian replace_one": _Target(_steps, "gaussian", 8.0),
+    "release_additive": _Target(_table, "bits", 0.5),
+    "objective_perturbation": _Target(_perturbed, "pure", 1.0),
+    "gaussian_prior_draw": _Target(_drawn, "pure", 1.0),
+    **{name: _Target(score, "pure", 1.0) for name, score in SELECTORS.items()},
 }
 
 #: Estimators with an event of their own in their chapter: sketches, and Lloyd's steps beside them.

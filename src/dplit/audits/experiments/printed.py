@@ -9,7 +9,7 @@ import numpy as np
 
 from dplit._checks import check_choice, check_integer
 from dplit.audit import Controls, EventAudit, audit_hits, run_controls
-from dplit.audits.experiments.events import DELTA, Line, Unit, lower_bound
+from dplit.audits.experiments.events import DELTA, Line, _Unit, lower_bound
 from dplit.erm.pairs import hinge_pair
 from dplit.erm.release import hinge_scale, release_scalar_shift
 from dplit.projection.attacks import paired_columns
@@ -96,7 +96,7 @@ def _interpolated(
 
 
 #: What is printed (its unit and claim), and whether a run costs microseconds.
-PRINTED: dict[str, tuple[_Audit, Unit, float, bool]] = {
+PRINTED: dict[str, tuple[_Audit, _Unit, float, bool]] = {
     "erm: shift, one value": (partial(_shift, points=1), "pure", 1.0, True),
     "erm: shift, two values": (partial(_shift, points=2), "pure", 1.0, True),
     "sketching: quadratic features": (_squares, "pure", 1.0, True),

@@ -23,9 +23,9 @@ from dplit.erm.losses import gaussian_kernel
 from dplit.erm.minimisers import fit_kernel, fit_linear
 from dplit.erm.pairs import hinge_pair
 from dplit.erm.release import (
+    _release_classifier,
     hinge_scale,
     least_squares_scale,
-    release_classifier,
     release_scalar_shift,
 )
 from dplit.erm.repairs import GaussianProcessOracle, distinguishing_power
@@ -41,7 +41,7 @@ def _pattern_hits(
     values: ArrayLike, pattern: ArrayLike, *, scale: float, runs: int, rng: np.random.Generator
 ) -> int:
     r"""How often, in ``runs`` releases, :math:`\mathrm{sgn}(f+b)` shows a pattern of labels."""
-    labels = release_classifier(values, scale=scale, rng=rng, releases=runs)
+    labels = _release_classifier(values, scale=scale, rng=rng, releases=runs)
     wanted = np.asarray(pattern)
     if wanted.shape != labels.shape[1:]:
         raise ValueError(f"pattern must hold {labels.shape[1]} labels, got pattern={pattern!r}")

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from dplit._checks import check_positive, check_probability
-from dplit.face_off.mechanisms import Mechanism, applicable, ceilings
+from dplit.face_off.mechanisms import Mechanism, _applicable, _ceilings
 from dplit.face_off.tables import Array, Problem, TableError
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
@@ -79,7 +79,7 @@ def _trial(
     train, test = order[:cut], order[cut:]
     scores: dict[_Key, list[float]] = {("trivial", 0): [_trivial(problem, test)] * len(epsilons)}
     warned: dict[str, list[bool]] = {}
-    for name, plain in ceilings(problem, train).items():
+    for name, plain in _ceilings(problem, train).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for a ceiling
             value = score(problem, plain.fit(problem.X[train], problem.y[train]), test)
@@ -111,7 +111,7 @@ def compare(
     """
     if len(problem.X) < 10:  # a split keeps three for the score then
         raise TableError(f"exploring needs at least 10 records, got {len(problem.X)}")
-    chosen = applicable(problem.task, neighboring) if mechanisms is None else mechanisms
+    chosen = _applicable(problem.task, neighboring) if mechanisms is None else mechanisms
     budgets = tuple(check_positive("epsilons", epsilon) for epsilon in epsilons)
     work = partial(
         _trial, problem=problem, epsilons=budgets, delta=check_probability("delta", delta),
@@ -140,7 +140,7 @@ def fit_costs(
 ) -> dict[str, tuple[float, float]]:
     """Median processor seconds of a fit at the defaults, and its peak memory in megabytes."""
     costs = {}
-    for found in applicable(problem.task):
+    for found in _applicable(problem.task):
         seconds, peak = [], 0
         for repeat in range(repeats + 1):
             if repeat == repeats:

@@ -31,8 +31,8 @@ from dplit.margin.duplicates import _Accounting, _single_copy_mu
 from dplit.margin.exact_hinge import minimise_hinge
 from dplit.margin.kernels import (
     _direct_features,
+    _privacy_level,
     limit_projection,
-    privacy_level,
     streamed_projection,
 )
 from dplit.margin.losses import hinge_loss
@@ -224,7 +224,7 @@ def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Ar
             maps[k] = _mapped(method, problem, public[k])
         mapped, factor = maps[k], 2.0 if method in (METHODS[3], LIMIT) else 1.0
         draws = noise[-1] if method == METHODS[4] else noise[k]
-        cases = [_Case(privacy_level(epsilon=epsilon, delta=_DELTA)) for epsilon in _BUDGETS]
+        cases = [_Case(_privacy_level(epsilon=epsilon, delta=_DELTA)) for epsilon in _BUDGETS]
         learn = partial(
             _descend_cases, mapped[train], problem.y[train], margin=problem.margin,
             radius=factor * problem.weight_norm, data_norm=factor, rng=draws,

@@ -131,7 +131,7 @@ _PCA_METHODS: dict[str, tuple[str, str]] = {
 # The rival of mixtures: EM with noise on its sufficient statistics (DP-EM, Park et al., 2017).
 
 
-def em_sensitivity(n_features: int, *, norm: Literal[1, 2]) -> float:
+def _em_sensitivity(n_features: int, *, norm: Literal[1, 2]) -> float:
     """Most that one record of the unit ball moves a step's weights, sums and squares together.
 
     Shares add up to one: ``|(1, x, x^2)|``, the root of 3 in norm 2, ``2 + sqrt(d)`` in norm 1.
@@ -140,7 +140,7 @@ def em_sensitivity(n_features: int, *, norm: Literal[1, 2]) -> float:
     return 2.0 + math.sqrt(d) if norm == 1 else math.sqrt(3.0)
 
 
-def private_em(
+def _private_em(
     X: ArrayLike, start: ArrayLike, *, bounds: Any, radius: float, epsilon: float,
     delta: float = 0.0, n_iter: int, rng: np.random.Generator,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
@@ -154,10 +154,10 @@ def private_em(
     records = box.unit(check_finite_array("X", X, ndim=2).astype(np.float64))
     x = clip_rows(records / check_positive("radius", radius), 1.0)
     if delta == 0:
-        scale = steps * em_sensitivity(d, norm=1) / check_positive("epsilon", epsilon)
+        scale = steps * _em_sensitivity(d, norm=1) / check_positive("epsilon", epsilon)
         draws = laplace_noise(size, scale=scale, rng=rng)
     else:
-        root = math.sqrt(steps) * em_sensitivity(d, norm=2)
+        root = math.sqrt(steps) * _em_sensitivity(d, norm=2)
         sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=root)
         draws = gaussian_noise(size, sigma=sigma, rng=rng)
     weights, means = np.full(k, 1.0 / k), box.unit(centres) / radius
@@ -240,7 +240,7 @@ def _rival_gains(
     start = spread_centers(k, d, bounds=law.bounds, rng=public)
     radius = math.sqrt(2.0 * d) / 3.5  # the box is 3.5 deviations of a coordinate wide
     gains = [
-        -gmm_risk(X, *private_em(
+        -gmm_risk(X, *_private_em(
             X, first, bounds=law.bounds, radius=radius, epsilon=e, delta=level, n_iter=steps,
             rng=noise,
         )) - em
