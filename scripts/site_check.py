@@ -124,6 +124,35 @@ def size(opened: Any, url: str) -> dict[str, float]:
         page.close()
 
 
+CUT = """() => {
+  const frame = document.documentElement.getBoundingClientRect();
+  const out = (box) => box.left < frame.left - 1 || box.right > frame.right + 1
+    || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
+  return [...document.querySelectorAll("g[id^=text]")]
+    .filter((text) => out(text.getBoundingClientRect()))
+    .map((text) => [...text.childNodes].find((x) => x.nodeType === 8)?.data.trim() ?? text.id);
+}"""
+
+
+def cut_labels(opened: Any, figure: Path) -> list[str]:
+    """Return the labels of a figure (SVG, by Matplotlib) that its frame cuts off.
+
+    Parameters
+    ----------
+    opened : playwright Browser
+        The browser of `browser`.
+    figure : Path
+        The figure's file.
+    """
+    page = opened.new_page()
+    try:
+        page.goto(figure.as_uri(), timeout=180_000)
+        found: list[str] = page.evaluate(CUT)
+        return found
+    finally:
+        page.close()
+
+
 def pages(site: Path) -> list[Path]:
     """Return the pages: neither the one that only sends on to the first, nor theme templates."""
     found = (p for p in site.rglob("*.html") if p != site / "index.html")

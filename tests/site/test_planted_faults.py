@@ -136,6 +136,18 @@ def test_browser_sees_the_fault(opened: Any, copied: Path, name: str) -> None:
 
 
 @needs_browser
+def test_browser_sees_a_label_that_its_figure_cuts(opened: Any, tmp_path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    axes = (drawn := Figure(figsize=(2, 1))).add_subplot()
+    axes.set_ylabel("a label that is longer than its axis")
+    drawn.savefig(tmp_path / "cut.svg")
+    assert site_check.cut_labels(opened, tmp_path / "cut.svg") == [axes.get_ylabel()]
+    drawn.savefig(tmp_path / "whole.svg", bbox_inches="tight")
+    assert site_check.cut_labels(opened, tmp_path / "whole.svg") == []
+
+
+@needs_browser
 def test_browser_sees_nothing_in_the_page_without_fault(opened: Any, copied: Path) -> None:
     assert site_check.look(opened, _plant(copied, "").as_uri(), 390) == []
 

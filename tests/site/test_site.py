@@ -41,6 +41,13 @@ def test_page_is_whole_in_light_and_dark(opened: Any, page: str, width: int) -> 
     assert site_check.look(opened, (SITE / page).as_uri(), width) == []
 
 
+@needs_browser
+def test_no_figure_cuts_its_labels(opened: Any) -> None:
+    figures = sorted((SITE / "_images").glob("*.svg"))
+    cut = {figure.name: site_check.cut_labels(opened, figure) for figure in figures}
+    assert {name: labels for name, labels in cut.items() if labels} == {}
+
+
 #: What may be open of a chapter: screens, code cells, words, screen of the first figure.
 LIMITS = {"sketching": (42, 80, 8000, 3), "audits": (15, 60, 6000, 3)}
 LIMIT = (30, 60, 6000, 3)
