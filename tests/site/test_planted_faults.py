@@ -142,7 +142,7 @@ def test_browser_sees_a_label_that_its_figure_cuts(opened: Any, tmp_path: Path) 
     axes = (drawn := Figure(figsize=(2, 1))).add_subplot()
     axes.set_ylabel("a label that is longer than its axis")
     drawn.savefig(tmp_path / "cut.svg")
-    assert site_check.cut_labels(opened, tmp_path / "cut.svg") == [axes.get_ylabel()]
+    assert axes.get_ylabel() in site_check.cut_labels(opened, tmp_path / "cut.svg")
     drawn.savefig(tmp_path / "whole.svg", bbox_inches="tight")
     assert site_check.cut_labels(opened, tmp_path / "whole.svg") == []
 
