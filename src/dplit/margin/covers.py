@@ -54,13 +54,9 @@ def _lines(k: int, limit: float, offset: float) -> Iterator[Array]:
 
 
 def _lattice_blocks(
-    n_components: int,
-    *,
-    radius: float,
-    covering_radius: float,
-    shifted: bool = False,
+    n_components: int, *, radius: float, covering_radius: float, shifted: bool = False,
     block_size: int = _BLOCK,
-) -> Iterator[Array]:
+) -> Iterator[Array]:  # fmt: skip
     """Points of the lattice cover of a ball in blocks, always in the same order. ``shifted`` puts
     the origin into the centre of a cube: no point then has a zero coordinate. From k = 4 on two
     lattice points on one ray may be moved to the same point of the sphere: the cover is then a
@@ -172,12 +168,9 @@ def margin_events(n_samples: int) -> int:
 
 
 def _jl_dimension(
-    *,
-    normalized_margin: float,
-    n_samples: int,
-    beta: float,
+    *, normalized_margin: float, n_samples: int, beta: float,
     distortion_share: float = _DISTORTION_SHARE,
-) -> int:
+) -> int:  # fmt: skip
     r"""Dimension in which a sign projection keeps the margins of m points, with our constants.
     :math:`\lceil\log((5m+1)/\beta)/(\eta^2/4-\eta^3/6)\rceil` at :math:`\eta=0.85a`: with
     probability :math:`1-\beta` all inner products with the comparator are off by at most

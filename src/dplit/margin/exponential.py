@@ -227,13 +227,9 @@ class _GibbsDraw(NamedTuple):
 
 
 def gaussian_prior_draw(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    epsilon: float,
-    rng: np.random.Generator,
+    X: ArrayLike, y: ArrayLike, *, epsilon: float, rng: np.random.Generator,
     max_proposals: int = 10**7,
-) -> Array:
+) -> Array:  # fmt: skip
     r"""One draw from the exponential mechanism with a standard Gaussian prior, epsilon-private.
 
     A proposal from the prior is accepted with probability :math:`\max(e^{-\epsilon N(w)/2},1/K)`, K
@@ -245,13 +241,9 @@ def gaussian_prior_draw(
 
 
 def watched_prior_draw(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    epsilon: float,
-    rng: np.random.Generator,
+    X: ArrayLike, y: ArrayLike, *, epsilon: float, rng: np.random.Generator,
     max_proposals: int = 10**7,
-) -> _GibbsDraw:
+) -> _GibbsDraw:  # fmt: skip
     """Draw as :func:`gaussian_prior_draw` does; of the fields only ``coef`` is private."""
     rows, generator = _scaled_rows(_labelled_rows(X, y)), check_rng(rng)
     factor = check_positive("epsilon", epsilon) / 2

@@ -76,13 +76,9 @@ def _product(value: Array, matrix: Array) -> Array:
 
 
 def compressed_output(
-    X: ArrayLike,
-    small: Sequence[ArrayLike],
-    maps: Sequence[ArrayLike | None],
-    *,
-    slope: float = 1.0,
-    form: _Form = "half",
-) -> Array:
+    X: ArrayLike, small: Sequence[ArrayLike], maps: Sequence[ArrayLike | None], *,
+    slope: float = 1.0, form: _Form = "half",
+) -> Array:  # fmt: skip
     r"""Output of a network that projects the input of each layer: the right side of Figure 2.
 
     ``small`` are :math:`\tilde W_j` of shapes (k, N), ..., (k,); a map None leaves its layer as it
@@ -131,13 +127,9 @@ def _compression_errors(
 
 
 def projection_distortion(
-    X: ArrayLike,
-    weights: Sequence[ArrayLike],
-    maps: Sequence[ArrayLike],
-    *,
-    slope: float = 1.0,
+    X: ArrayLike, weights: Sequence[ArrayLike], maps: Sequence[ArrayLike], *, slope: float = 1.0,
     form: _Form = "half",
-) -> float:
+) -> float:  # fmt: skip
     r"""Largest relative change of the inner products that a compressed network computes.
 
     Of :math:`\langle w,v\rangle` over :math:`|w||v|`, for columns w and the inputs v that the layer
@@ -296,13 +288,9 @@ class ToyNetworks:
 
 
 def toy_trial(
-    trial: Trial,
-    *,
-    networks: ToyNetworks,
-    population: Array,
-    n_samples: int,
+    trial: Trial, *, networks: ToyNetworks, population: Array, n_samples: int,
     epsilons: tuple[float, ...],
-) -> Array:
+) -> Array:  # fmt: skip
     """Exact expected training and test errors (budgets, 2) on one sample of the toy problem."""
     m = check_integer("n_samples", n_samples)
     X = check_rng(trial.stream("data")).uniform(-1, 1, (m, 2))

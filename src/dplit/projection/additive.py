@@ -92,13 +92,9 @@ def moment_variances(
 
 
 def release_additive(
-    X: ArrayLike,
-    *,
-    epsilon: float,
-    rng: np.random.Generator,
-    calibration: _Calibration = "paper",
+    X: ArrayLike, *, epsilon: float, rng: np.random.Generator, calibration: _Calibration = "paper",
     clip: _Interval = (-1.0, 1.0),
-) -> Array:
+) -> Array:  # fmt: skip
     r"""Table with independent Gaussian noise on every entry, (8), (9), Lemma 1: :math:`X+\sigma N`.
 
     ``epsilon`` is the MI-DP budget of one **entry** in bits: a row of d entries gets d times as

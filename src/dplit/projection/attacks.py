@@ -86,18 +86,9 @@ class _AttackedEntry(NamedTuple):
 
 
 def attack_entry(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    variance: float,
-    n_components: int,
-    row: int,
-    column: int,
-    truth: ArrayLike,
-    levels: ArrayLike,
-    n_trials: int,
-    rng: np.random.Generator,
-) -> _AttackedEntry:
+    X: ArrayLike, y: ArrayLike, *, variance: float, n_components: int, row: int, column: int,
+    truth: ArrayLike, levels: ArrayLike, n_trials: int, rng: np.random.Generator,
+) -> _AttackedEntry:  # fmt: skip
     """Release ``n_trials`` times for each true value of one entry, and guess the value each time.
 
     ``truth`` (t,) are the values that the entry really has, ``levels`` the adversary's candidates.
@@ -240,15 +231,9 @@ class _NearDuplicate(NamedTuple):
 
 
 def near_duplicate_audit(
-    n_records: int,
-    *,
-    redrawn: float,
-    epsilon: float,
-    n_components: int,
-    alice: float = -1.0,
-    rng: np.random.Generator,
-    n_draws: int = 1000,
-) -> _NearDuplicate:
+    n_records: int, *, redrawn: float, epsilon: float, n_components: int, alice: float = -1.0,
+    rng: np.random.Generator, n_draws: int = 1000,
+) -> _NearDuplicate:  # fmt: skip
     """Leakage of Alice's entry on a grid of nine values, from ``S X`` alone.
 
     The prior is optimised on ``n_draws`` draws per value of its own: the bits are unbiased.
@@ -268,14 +253,9 @@ def near_duplicate_audit(
 
 
 def outlier_leakage(
-    responses: ArrayLike,
-    *,
-    epsilon: float = 0.5,
-    n_records: int = 200,
-    n_features: int = 3,
-    n_components: int = 50,
-    rng: np.random.Generator,
-) -> tuple[Array, float, float]:
+    responses: ArrayLike, *, epsilon: float = 0.5, n_records: int = 200, n_features: int = 3,
+    n_components: int = 50, rng: np.random.Generator,
+) -> tuple[Array, float, float]:  # fmt: skip
     """Leakage of a fair +-1 entry of row 1 as its response grows: bits (m,), bound, variance.
 
     Under the printed noise; X is uniform, the other responses standard normal, the bound coherent.

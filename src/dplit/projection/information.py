@@ -116,13 +116,9 @@ def _range(dof: int, law: str) -> tuple[float, float]:
 
 
 def scale_information(
-    variances: ArrayLike,
-    *,
-    n_samples: int,
-    prior: ArrayLike | None = None,
-    law: str = "gaussian",
+    variances: ArrayLike, *, n_samples: int, prior: ArrayLike | None = None, law: str = "gaussian",
     panels: int = 80,
-) -> _Bits:
+) -> _Bits:  # fmt: skip
     r"""Mutual information between a variance and N Gaussian samples that have it, in bits.
 
     ``variances`` (m,) are positive, ``prior`` uniform by default; ``law="cauchy"`` is one sample

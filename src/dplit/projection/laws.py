@@ -144,11 +144,9 @@ def _additive_moments(
 
 
 def _projected_moments(
-    problems: Sequence[Spectrum],
-    penalties: Sequence[float],
-    n_components: int,
+    problems: Sequence[Spectrum], penalties: Sequence[float], n_components: int,
     rng: np.random.Generator,
-) -> Iterator[tuple[Array, Array, Array]]:
+) -> Iterator[tuple[Array, Array, Array]]:  # fmt: skip
     """Yield X'X, X'Y and the energies of Y of projected releases, with common noise, rotated.
 
     One triple per penalty; the problems share X and the direction of their residuals.

@@ -232,14 +232,9 @@ def _divergences(ratios: list[Array], prior: Array) -> list[Array]:
 
 
 def _levels_leakage(
-    channel: EntryChannel,
-    levels: ArrayLike,
-    *,
-    n_components: int,
-    rng: np.random.Generator,
-    n_draws: int = 4000,
-    optimise: bool = False,
-) -> _Bits:
+    channel: EntryChannel, levels: ArrayLike, *, n_components: int, rng: np.random.Generator,
+    n_draws: int = 4000, optimise: bool = False,
+) -> _Bits:  # fmt: skip
     """Information about an entry with several values, and its standard error: a bound from below.
 
     The prior is uniform; ``optimise`` improves it by fifty Blahut-Arimoto steps on ``n_draws``
@@ -397,17 +392,9 @@ def _coefficient_law(
 
 
 def coefficient_leakage(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    variance: float,
-    n_components: int,
-    row: int,
-    column: int,
-    levels: ArrayLike,
-    rng: np.random.Generator,
-    n_draws: int = 20_000,
-) -> _Bits:
+    X: ArrayLike, y: ArrayLike, *, variance: float, n_components: int, row: int, column: int,
+    levels: ArrayLike, rng: np.random.Generator, n_draws: int = 20_000,
+) -> _Bits:  # fmt: skip
     """Bits in the coefficients alone about an entry with equally likely values ``levels``.
 
     The densities are exact; the error is the standard error over ``n_draws`` draws per value.

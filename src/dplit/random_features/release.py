@@ -44,14 +44,9 @@ def printed_sigma(*, n_components: int, epsilon: float, delta: float, eta: float
 
 
 def release_coefficients(
-    coef: ArrayLike,
-    *,
-    epsilon: float,
-    delta: float,
-    eta: float,
-    rng: np.random.Generator,
+    coef: ArrayLike, *, epsilon: float, delta: float, eta: float, rng: np.random.Generator,
     as_printed: bool = True,
-) -> NDArray[Any]:
+) -> NDArray[Any]:  # fmt: skip
     """Coefficients with the noise of Algorithm 1: **not differentially private**, for study only.
 
     Parameters
@@ -93,12 +88,9 @@ def release_coefficients(
 
 
 def interpolator_noise_floor(
-    *,
-    label_bound: float,
-    epsilon: float,
-    delta: float,
+    *, label_bound: float, epsilon: float, delta: float,
     calibration: Literal["analytic", "classical"] = "analytic",
-) -> float:
+) -> float:  # fmt: skip
     """Smallest noise variance of a private interpolator's prediction at a training input.
 
     ``(2 b / mu)^2`` for labels in [-b, b], mu the Gaussian-DP parameter of the budget: for every

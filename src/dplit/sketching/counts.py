@@ -158,15 +158,9 @@ def printed_nsr_bound(nsr: float, *, n: float, scale: float) -> float:
 
 
 def simulate_released_nsr(
-    signal: ArrayLike,
-    *,
-    nsr: float,
-    n: float,
-    scale: float,
-    n_min: float,
-    n_trials: int,
+    signal: ArrayLike, *, nsr: float, n: float, scale: float, n_min: float, n_trials: int,
     rng: np.random.Generator,
-) -> Array:
+) -> Array:  # fmt: skip
     """Squared relative errors ``||f(y) (n s + noise) - s||^2 / ||s||^2`` of releases, (n_trials,).
 
     Their mean estimates :func:`released_nsr`; ``nsr`` is that of the Gaussian noise on the sum.

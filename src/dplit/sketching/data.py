@@ -48,12 +48,9 @@ class MixtureLaw:
         return -reach, reach
 
     def draw(
-        self,
-        n_samples: int,
-        *,
-        rng: np.random.Generator,
+        self, n_samples: int, *, rng: np.random.Generator,
         dtype: Literal["float32", "float64"] = "float32",
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:  # fmt: skip
         """Draw records (n_samples, d), each a uniform centre plus ``N(0, I)``; centres (k, d)."""
         check_integer("n_samples", n_samples)
         check_choice("dtype", dtype, ("float32", "float64"))

@@ -198,15 +198,9 @@ def _deviations(x: Array, columns: Array, norm: int) -> Array:
 
 
 def alignment_search(
-    frequencies: ArrayLike,
-    *,
-    norm: Literal[1, 2],
-    radius: float,
-    rng: np.random.Generator,
-    n_draws: int = 2000,
-    n_starts: int = 40,
-    max_iter: int = 200,
-) -> _Alignment:
+    frequencies: ArrayLike, *, norm: Literal[1, 2], radius: float, rng: np.random.Generator,
+    n_draws: int = 2000, n_starts: int = 40, max_iter: int = 200,
+) -> _Alignment:  # fmt: skip
     r"""Return the best ratio to the bound of Lemma 7 (norm 1) or Lemma 12 (norm 2) that is found.
 
     Gaussian starts of standard deviation ``radius``; the best ``n_starts`` of ``n_draws`` go up by

@@ -120,14 +120,9 @@ def _quadratic_sensitivity(omega: Array, noise: NoiseKind, neighboring: Neighbor
 
 
 def noise_share(
-    noise: NoiseKind,
-    n_components: int,
-    *,
-    scale: float,
-    complex: bool,
-    rng: np.random.Generator,
+    noise: NoiseKind, n_components: int, *, scale: float, complex: bool, rng: np.random.Generator,
     n_shares: int = 1,
-) -> NDArray[Any]:
+) -> NDArray[Any]:  # fmt: skip
     r"""One of ``n_shares`` independent vectors whose sum has the law of one noise.
 
     Parameters
@@ -260,17 +255,10 @@ class ReleasePlan:
 
 
 def plan_release(
-    sketch_map: SketchMap,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    noise: NoiseKind = "laplace",
-    count: _CountMode = "split",
-    split: float | None = None,
-    neighboring: Neighboring = "add_remove",
-    sensitivity: float | None = None,
-    n_shares: int = 1,
-) -> ReleasePlan:
+    sketch_map: SketchMap, *, epsilon: float, delta: float = 0.0, noise: NoiseKind = "laplace",
+    count: _CountMode = "split", split: float | None = None,
+    neighboring: Neighboring = "add_remove", sensitivity: float | None = None, n_shares: int = 1,
+) -> ReleasePlan:  # fmt: skip
     r"""Calibrate the noise of a release; looks at the public map only, never at data.
 
     Parameters
@@ -474,12 +462,9 @@ def additive_mechanism(
 
 
 def noisy_sum(
-    features: ArrayLike,
-    *,
-    noise: Literal["laplace", "gaussian"],
-    scale: float,
+    features: ArrayLike, *, noise: Literal["laplace", "gaussian"], scale: float,
     rng: np.random.Generator,
-) -> NDArray[Any]:
+) -> NDArray[Any]:  # fmt: skip
     r"""Return the noisy sum of features :math:`\sum_i\Phi(x_i)+\xi`.
 
     Parameters
@@ -515,13 +500,9 @@ def noisy_sum(
 
 
 def _part(
-    index: int,
-    X: Any,
-    sketch_map: SketchMap,
-    block_rows: int,
-    plan: ReleasePlan | None,
+    index: int, X: Any, sketch_map: SketchMap, block_rows: int, plan: ReleasePlan | None,
     rng: np.random.Generator | None,
-) -> Sketch:
+) -> Sketch:  # fmt: skip
     """Return the sketch of one part, with its noise; runs on the worker that holds the part."""
     exact = _exact_part(index, X, sketch_map, block_rows)
     return exact if plan is None or rng is None else plan.apply(exact, rng=rng)
@@ -543,13 +524,9 @@ def _generators(
 
 
 def sketch_parts(
-    parts: Sequence[Any],
-    sketch_map: SketchMap,
-    *,
-    plan: ReleasePlan | None = None,
-    rng: np.random.Generator | None = None,
-    block_rows: int = BLOCK_ROWS,
-) -> Sketch:
+    parts: Sequence[Any], sketch_map: SketchMap, *, plan: ReleasePlan | None = None,
+    rng: np.random.Generator | None = None, block_rows: int = BLOCK_ROWS,
+) -> Sketch:  # fmt: skip
     """Sketch the data of several holders, each adding its noise before the sums meet.
 
     Parameters
@@ -602,13 +579,9 @@ def merged_noise_energy(
 
 
 def sketch_dask(
-    X: Any,
-    sketch_map: SketchMap,
-    *,
-    plan: ReleasePlan | None = None,
-    rng: np.random.Generator | None = None,
-    block_rows: int = BLOCK_ROWS,
-) -> Sketch:
+    X: Any, sketch_map: SketchMap, *, plan: ReleasePlan | None = None,
+    rng: np.random.Generator | None = None, block_rows: int = BLOCK_ROWS,
+) -> Sketch:  # fmt: skip
     """Sketch a dask array where its chunks lie; only sketches travel.
 
     Parameters

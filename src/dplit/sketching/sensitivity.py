@@ -99,13 +99,9 @@ def _distance(columns: Array, x: Array, y: Array, norm: int) -> tuple[Array, Arr
 
 
 def replace_search(
-    frequencies: ArrayLike,
-    *,
-    norm: int,
-    rng: np.random.Generator,
-    n_starts: int = 50,
+    frequencies: ArrayLike, *, norm: int, rng: np.random.Generator, n_starts: int = 50,
     max_iter: int = 200,
-) -> _PairSearch:
+) -> _PairSearch:  # fmt: skip
     r"""Return the farthest pair of records that an alternating ascent finds: a lower bound.
 
     With :math:`u=\Phi(x)-\Phi(y)` and w = sign(u), or u / ||u||, the next pair are the extreme
@@ -136,13 +132,9 @@ def replace_search(
 
 
 def s4_ascent(
-    frequencies: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    n_starts: int = 50,
-    max_iter: int = 500,
+    frequencies: ArrayLike, *, rng: np.random.Generator, n_starts: int = 50, max_iter: int = 500,
     tolerance: float = 1e-6,
-) -> _S4Search:
+) -> _S4Search:  # fmt: skip
     r"""Return the largest :math:`(\sum_j(\omega_j^\top x)^4)^{1/2}` found: no calibration.
 
     :math:`x\leftarrow\Omega(\Omega^\top x)^3`, normalised, never decreases the convex quartic. A
@@ -222,13 +214,9 @@ def real_norm(features: ArrayLike, *, norm: Literal[1, 2]) -> NDArray[np.float64
 
 
 def enumerated_sensitivity(
-    query: Callable[[Any], ArrayLike],
-    domain: ArrayLike,
-    *,
-    n_records: int,
-    norm: Literal[1, 2],
+    query: Callable[[Any], ArrayLike], domain: ArrayLike, *, n_records: int, norm: Literal[1, 2],
     neighboring: Neighboring,
-) -> float:
+) -> float:  # fmt: skip
     """Return the sensitivity of any query by going through all neighbouring data sets.
 
     ``domain`` lists the values of a record, ``n_records`` counts the larger data set: Definitions
@@ -269,13 +257,9 @@ def sum_sensitivity(
 
 
 def sketch_sensitivity(
-    kind: _MapKind,
-    frequencies: ArrayLike,
-    *,
-    norm: Literal[1, 2],
-    neighboring: Neighboring = "add_remove",
-    as_printed: bool = False,
-) -> float:
+    kind: _MapKind, frequencies: ArrayLike, *, norm: Literal[1, 2],
+    neighboring: Neighboring = "add_remove", as_printed: bool = False,
+) -> float:  # fmt: skip
     r"""Return the sensitivity to which the noise on a sum of features is calibrated: Table 1.
 
     :math:`\sqrt2m` or :math:`\sqrt m`, doubled for a replacement; quadratic features:
@@ -355,13 +339,9 @@ def noise_energy(n_components: int, *, noise: _PureNoise, epsilon: float) -> flo
 
 
 def pure_noise(
-    n_components: int,
-    *,
-    noise: _PureNoise,
-    epsilon: float,
-    rng: np.random.Generator,
+    n_components: int, *, noise: _PureNoise, epsilon: float, rng: np.random.Generator,
     size: int | None = None,
-) -> NDArray[np.complex128]:
+) -> NDArray[np.complex128]:  # fmt: skip
     r"""Return noise that makes a sum of Fourier features epsilon-private where a record is added.
 
     Density :math:`\propto e^{-\epsilon\|z\|_K}`, K of ``_body_norm``; shape (m,) or (size, m).

@@ -447,11 +447,9 @@ def _exact_part(index: int, X: Any, sketch_map: SketchMap, block_rows: int) -> S
 
 
 def _dask_sketch(
-    X: Any,
-    sketch_map: SketchMap,
-    work: Callable[..., Sketch],
+    X: Any, sketch_map: SketchMap, work: Callable[..., Sketch],
     arguments: Callable[[int], Iterable[tuple[Any, ...]]],
-) -> Sketch:
+) -> Sketch:  # fmt: skip
     """Merge ``work(index, chunk, sketch_map, *more)`` of a dask array, done where its chunks lie.
 
     ``arguments(count)`` gives what more each of the chunks gets. Only sketches travel.

@@ -128,17 +128,10 @@ def noise_variance(
 
 
 def noise_to_signal(
-    *,
-    n_samples: int,
-    n_components: int,
-    feature_energy: float,
-    signal_energy: float,
-    noise_variance: float,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    reference: _Reference = "law",
+    *, n_samples: int, n_components: int, feature_energy: float, signal_energy: float,
+    noise_variance: float, alpha: float = 1.0, beta: float = 1.0, reference: _Reference = "law",
     sampling: _Sampling = "poisson",
-) -> float:
+) -> float:  # fmt: skip
     r"""Noise-to-signal ratio of a private, subsampled sketch with public n: Lemma 26.
 
     Over the sketch z of the law, or :math:`z_X` of the data (``reference``), of squared norm
@@ -189,14 +182,9 @@ class _Contributions(NamedTuple):
 
 
 def fourier_noise_nsr(
-    *,
-    epsilon: float,
-    n_samples: float,
-    n_components: int,
-    c0: float,
-    beta: float = 1.0,
+    *, epsilon: float, n_samples: float, n_components: int, c0: float, beta: float = 1.0,
     as_printed: bool = False,
-) -> float:
+) -> float:  # fmt: skip
     r"""Part of the ratio that Laplace noise adds, with sampling of records: (21) to (23).
 
     :math:`8C_0m^2/(n\beta\varepsilon')^2`, :math:`\varepsilon'=\log(1+(e^\varepsilon-1)/\beta)`,
@@ -252,14 +240,9 @@ def data_sampling_ratio(*, n_samples: int, c0: float) -> float:
 
 
 def subsampling_curve(
-    rates: ArrayLike,
-    *,
-    sampled: Literal["features", "data"],
-    epsilon: float,
-    n_samples: int,
-    n_components: int,
-    c0: float,
-) -> Array:
+    rates: ArrayLike, *, sampled: Literal["features", "data"], epsilon: float, n_samples: int,
+    n_components: int, c0: float,
+) -> Array:  # fmt: skip
     r"""Total ratio against the share :math:`\alpha\beta` of work, for one way to sample: Figure 7.
 
     Lemma 26 with the exact noise of (22); a fixed number of features, or Poisson-sampled records.
@@ -290,12 +273,9 @@ def subsampling_curve(
 
 
 def mixture_constant(
-    centers: ArrayLike,
-    *,
-    cluster_std: float,
-    frequency_std: float,
+    centers: ArrayLike, *, cluster_std: float, frequency_std: float,
     weights: ArrayLike | None = None,
-) -> float:
+) -> float:  # fmt: skip
     r"""Exact constant of a mixture of Gaussians of equal spread s, for many frequencies.
 
     :math:`1/E|\psi(\omega)|^2\ge1`, the limit of :math:`m/\|z\|^2`: with :math:`q=1+2\tau^2s^2`,

@@ -78,10 +78,9 @@ class _HingeCurves(Runs):
 
 
 def _schedules(
-    schedule: Callable[[_Setting, int], tuple[float, float]],
-    settings: tuple[_Setting, ...],
+    schedule: Callable[[_Setting, int], tuple[float, float]], settings: tuple[_Setting, ...],
     sizes: NDArray[np.int64],
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array]:  # fmt: skip
     """Budgets and penalties by setting and size."""
     pairs = np.array([[schedule(setting, m) for m in sizes.tolist()] for setting in settings])
     return pairs[..., 0], pairs[..., 1]

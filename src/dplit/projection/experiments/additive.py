@@ -125,15 +125,9 @@ def _correction_trial(
 
 
 def correction_errors(
-    n_samples: int,
-    n_features: int,
-    *,
-    epsilon: float,
-    root_snr: float,
-    n_trials: int,
-    seed: int,
+    n_samples: int, n_features: int, *, epsilon: float, root_snr: float, n_trials: int, seed: int,
     n_jobs: int = 1,
-) -> Runs:
+) -> Runs:  # fmt: skip
     """Compare least squares on a noisy table with its two attenuation corrections.
 
     "raw", "capped" and "full", on uniform designs of r(y) = ``root_snr`` with one release each.
@@ -208,16 +202,9 @@ def _one_comparison(
 
 
 def compare_per_row(
-    n_records: int,
-    *,
-    n_features: int,
-    n_components: int,
-    epsilon: float,
-    delta: float,
-    n_trials: int,
-    seed: int,
-    n_jobs: int = 1,
-) -> _RowBudget:
+    n_records: int, *, n_features: int, n_components: int, epsilon: float, delta: float,
+    n_trials: int, seed: int, n_jobs: int = 1,
+) -> _RowBudget:  # fmt: skip
     """Relative errors of every method at the same (epsilon, delta) for replacing one row.
 
     X is uniform on [-1, 1]; y has standard normal coefficients and unit noise.

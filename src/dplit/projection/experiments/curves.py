@@ -366,13 +366,9 @@ def _checked_responses(responses: Sequence[str]) -> tuple[str, ...]:
 
 
 def row_curves(
-    *,
-    seed: int,
-    n_repeats: int = 5,
-    positions: Sequence[int] | None = None,
-    responses: Sequence[str] = tuple(RESPONSES),
-    n_jobs: int = 1,
-) -> _ErrorCurves:
+    *, seed: int, n_repeats: int = 5, positions: Sequence[int] | None = None,
+    responses: Sequence[str] = tuple(RESPONSES), n_jobs: int = 1,
+) -> _ErrorCurves:  # fmt: skip
     """Run Figure 1: relative errors against the number of rows, at half a bit per entry.
 
     ``positions`` are increasing k, n = 1000 k; the rows of a trial are nested in n.
@@ -387,13 +383,9 @@ def row_curves(
 
 
 def budget_curves(
-    *,
-    seed: int,
-    n_repeats: int = 5,
-    epsilons: Sequence[float] | None = None,
-    responses: Sequence[str] = tuple(RESPONSES),
-    n_jobs: int = 1,
-) -> _ErrorCurves:
+    *, seed: int, n_repeats: int = 5, epsilons: Sequence[float] | None = None,
+    responses: Sequence[str] = tuple(RESPONSES), n_jobs: int = 1,
+) -> _ErrorCurves:  # fmt: skip
     """Run Figure 2: relative errors against the budget (our grid, in bits), at 10,000 rows.
 
     Along the axis the additive errors of a trial share their noise.
@@ -472,13 +464,9 @@ def linearity(curves: _ErrorCurves, response: str, scheme: str) -> float:
 
 
 def moment_errors(
-    problems: Mapping[str, Spectrum],
-    *,
-    n_samples: int,
-    largest: Sequence[float],
-    epsilons: Sequence[float],
-    rng: np.random.Generator,
-) -> list[dict[str, float]]:
+    problems: Mapping[str, Spectrum], *, n_samples: int, largest: Sequence[float],
+    epsilons: Sequence[float], rng: np.random.Generator,
+) -> list[dict[str, float]]:  # fmt: skip
     """Draw one relative error per budget and response; ``largest``: the responses' largest moduli.
 
     The penalty is half of the noise's expected largest eigenvalue, doubled until it is definite.

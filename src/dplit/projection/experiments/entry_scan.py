@@ -54,14 +54,9 @@ class _EntryScan:
 
 
 def scan_entries(
-    X: ArrayLike,
-    y: ArrayLike | None,
-    *,
-    epsilon: float,
-    n_components: int,
-    as_printed: bool = False,
-    nodes: int = 32,
-) -> _EntryScan:
+    X: ArrayLike, y: ArrayLike | None, *, epsilon: float, n_components: int,
+    as_printed: bool = False, nodes: int = 32,
+) -> _EntryScan:  # fmt: skip
     """Exact leakage of all entries of a table in [-1, 1] through the projected release.
 
     Without y the release of ``S X + sigma N`` is audited; noise (13) is held at the table's value.
@@ -91,15 +86,9 @@ class _UniformScan:
 
 
 def uniform_scan(
-    n_records: int,
-    *,
-    n_components: int,
-    epsilon: float = 0.5,
-    n_features: int = 800,
-    n_rows: int = 3,
-    as_printed: bool = True,
-    rng: np.random.Generator,
-) -> _UniformScan:
+    n_records: int, *, n_components: int, epsilon: float = 0.5, n_features: int = 800,
+    n_rows: int = 3, as_printed: bool = True, rng: np.random.Generator,
+) -> _UniformScan:  # fmt: skip
     """Leakage of the entries of ``n_rows`` rows of data with normal coefficients, unit noise."""
     n, d = check_integer("n_records", n_records), check_integer("n_features", n_features)
     if n <= d + 1:
@@ -152,12 +141,9 @@ def _sweep_tables(rng: np.random.Generator) -> dict[str, tuple[Array, Array]]:
 
 
 def leak_sweeps(
-    *,
-    budgets: tuple[float, ...],
-    n_entries: int,
-    seed: int,
+    *, budgets: tuple[float, ...], n_entries: int, seed: int,
     components: tuple[int, ...] = (10, 20, 40, 60, 65, 70, 80, 100, 200, 400, 780, 840, 1000),
-) -> dict[str, _Sweep]:
+) -> dict[str, _Sweep]:  # fmt: skip
     """Share of leaking entries of four tables against n' and budget, with (13), and repaired.
 
     "cancer", "diabetes", "digits" and "uniform"; the same ``n_entries`` of a table everywhere.

@@ -18,14 +18,9 @@ from dplit.projection.regression import _check_pair
 
 
 def simulated_leakage(
-    tables: Sequence[ArrayLike],
-    y: ArrayLike | None,
-    *,
-    variance: float,
-    n_components: int,
-    rng: np.random.Generator,
-    n_draws: int = 2000,
-) -> _Bits:
+    tables: Sequence[ArrayLike], y: ArrayLike | None, *, variance: float, n_components: int,
+    rng: np.random.Generator, n_draws: int = 2000,
+) -> _Bits:  # fmt: skip
     """Information that naive releases give about which of several tables they came from.
 
     S and N are really drawn, and likelihoods full-dimensional. No y: ``S X + sigma N`` alone.
@@ -74,14 +69,9 @@ def _fits(designs: Array, responses: Array) -> Array:
 
 
 def naive_projection_draws(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    penalty: float,
-    n_components: int,
-    size: int,
+    X: ArrayLike, y: ArrayLike, *, penalty: float, n_components: int, size: int,
     rng: np.random.Generator,
-) -> Array:
+) -> Array:  # fmt: skip
     """Draw ``size`` fits (size, d) on S X + sigma N and S y by forming S and N."""
     design, response = _check_pair(X, y)
     root = math.sqrt(check_nonnegative("penalty", penalty))

@@ -77,11 +77,9 @@ def _atoms(points: NDArray[Any], frequencies: NDArray[Any]) -> NDArray[Any]:
 
 
 def _new_atom(
-    residual: NDArray[Any],
-    frequencies: NDArray[Any],
-    bounds: tuple[float, float],
+    residual: NDArray[Any], frequencies: NDArray[Any], bounds: tuple[float, float],
     rng: np.random.Generator,
-) -> NDArray[Any]:
+) -> NDArray[Any]:  # fmt: skip
     """Ascend on the correlation from the best of many uniform points of the box."""
 
     def objective(point: NDArray[Any]) -> tuple[float, NDArray[Any]]:

@@ -42,13 +42,9 @@ def _magnitudes(features: ArrayLike, *, norm: Literal[1, 2] = 1) -> Array:
 
 
 def masked_norms(
-    features: ArrayLike,
-    masks: ArrayLike,
-    *,
-    alpha: float,
-    norm: Literal[1, 2] = 1,
+    features: ArrayLike, masks: ArrayLike, *, alpha: float, norm: Literal[1, 2] = 1,
     other: ArrayLike | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     r"""How far one record moves the subsampled sum, for every mask: Q of (14) and (15).
 
     :math:`\alpha^{-1}\|\Phi(x)\odot h\|_p` of shape (n_records, S), in real coordinates; with

@@ -61,13 +61,9 @@ class _MaskLaw:
 
 
 def mask_law(
-    scheme: _Scheme,
-    n_components: int,
-    *,
-    alpha: float | None = None,
-    n_kept: int | None = None,
+    scheme: _Scheme, n_components: int, *, alpha: float | None = None, n_kept: int | None = None,
     block: int | None = None,
-) -> _MaskLaw:
+) -> _MaskLaw:  # fmt: skip
     """Law of the mask of one record: which of its features enter the sketch (Section 5).
 
     ``alpha`` is for "bernoulli" and "data" (all or nothing), ``n_kept`` for "uniform" and "block",

@@ -46,12 +46,9 @@ def _masked_spectra(frequencies: ArrayLike, law: _MaskLaw) -> Array:
 
 
 def quadratic_q1(
-    frequencies: ArrayLike,
-    law: _MaskLaw,
-    *,
-    neighboring: Neighboring = "add_remove",
+    frequencies: ArrayLike, law: _MaskLaw, *, neighboring: Neighboring = "add_remove",
     as_printed: bool = False,
-) -> float:
+) -> float:  # fmt: skip
     r"""Largest l1 distance, over masks and records, that one record moves the subsampled sum.
 
     :math:`\alpha^{-1}\max_h\lambda_1`, exact, or for "replace_one" the bound with
@@ -83,12 +80,9 @@ def masked_quartic(
 
 
 def quadratic_q2(
-    frequencies: ArrayLike,
-    law: _MaskLaw,
-    *,
-    neighboring: Neighboring = "add_remove",
+    frequencies: ArrayLike, law: _MaskLaw, *, neighboring: Neighboring = "add_remove",
     as_printed: bool = False,
-) -> float:
+) -> float:  # fmt: skip
     r"""Bound of the l2 distance, over masks and records, that one record moves the sum.
 
     :math:`\alpha^{-1}\max_hS_4(\Omega_h)`, certified, times :math:`\sqrt2` for "replace_one", which
@@ -152,14 +146,9 @@ def lemma20_ratio(frequencies: ArrayLike, law: _MaskLaw) -> float:
 
 
 def quadratic_epsilon(
-    frequencies: ArrayLike,
-    law: _MaskLaw,
-    *,
-    scale: float,
-    rng: np.random.Generator,
-    n_starts: int = 30,
-    max_iter: int = 2000,
-) -> _QuadraticEpsilon:
+    frequencies: ArrayLike, law: _MaskLaw, *, scale: float, rng: np.random.Generator,
+    n_starts: int = 30, max_iter: int = 2000,
+) -> _QuadraticEpsilon:  # fmt: skip
     r"""Exact epsilon of subsampled quadratic features with Laplace noise, under "add_remove".
 
     ``lower``: the largest :math:`\log E_he^{Q(x,h)/b}` that steps to the direction of the gradient

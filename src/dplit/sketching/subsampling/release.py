@@ -86,14 +86,9 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
 
 
 def noisy_subsampled_sum(
-    features: ArrayLike,
-    law: _MaskLaw,
-    *,
-    noise: Literal["laplace", "gaussian"],
-    scale: float,
-    mask_rng: np.random.Generator,
-    rng: np.random.Generator,
-) -> NDArray[Any]:
+    features: ArrayLike, law: _MaskLaw, *, noise: Literal["laplace", "gaussian"], scale: float,
+    mask_rng: np.random.Generator, rng: np.random.Generator,
+) -> NDArray[Any]:  # fmt: skip
     r"""Noisy subsampled sum :math:`\Sigma_H+\xi`: Definitions 21 and 22, (13) and (18).
 
     Secret masks of ``law`` from ``mask_rng``, then "laplace" or "gaussian" noise of ``scale`` per
@@ -109,14 +104,9 @@ def noisy_subsampled_sum(
 
 
 def hybrid_sum(
-    features: ArrayLike,
-    masks: ArrayLike,
-    taken: ArrayLike,
-    noise: ArrayLike,
-    *,
-    alpha: float,
+    features: ArrayLike, masks: ArrayLike, taken: ArrayLike, noise: ArrayLike, *, alpha: float,
     beta: float,
-) -> NDArray[Any]:
+) -> NDArray[Any]:  # fmt: skip
     r"""Sum over sampled records of sampled features, with noise, unbiased for the full sum: (20).
 
     :math:`\beta^{-1}(\alpha^{-1}\sum_ig_i\Phi(x_i)\odot h_i+\xi)`, where ``taken`` is g, which
