@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,8 +32,11 @@ def code_lines(source: str) -> int:
 
 def test_the_package_stays_small() -> None:
     assert sum(len(source.splitlines()) for source in MODULES.values()) <= 42_000
-    long = {path.name: n for path, source in MODULES.items() if (n := code_lines(source)) > 450}
-    assert long == {}
+    lines = {path: code_lines(source) for path, source in MODULES.items()}
+    assert {path.name: n for path, n in lines.items() if n > 450} == {}
+    ours = {p for p in MODULES if p.relative_to(PACKAGE).parts[0] in ("face_off", "audits")}
+    assert sum(n for path, n in lines.items() if path not in ours) <= 22_000
+    assert sum(path.stem != "__init__" for path in MODULES.keys() - ours) <= 140
 
 
 def test_a_folder_can_be_looked_over() -> None:
@@ -65,6 +69,24 @@ def test_imports_go_one_way() -> None:
         if foreign or upwards or to[2] == "experiments":
             wrong.append(f"{module} imports {name}")
     assert wrong == []
+
+
+def test_a_public_function_of_a_chapter_is_named_outside_its_room() -> None:
+    """Kills a function that is public and that no claim, cell, page, benchmark or room names."""
+    root = LAYOUT.root
+    told = [*root.glob("notebooks/*.md"), *root.glob("book/*.md"), *root.glob("benchmarks/*.py")]
+    told += [*PACKAGE.glob("*/claims.yml"), root / "README.md", PACKAGE / "__init__.pyi"]
+    words = {w for path in told for w in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    taken = {(home, name.rpartition(".")[2]) for _, home, name in imports()}
+    unused = {
+        node.name
+        for path, source in MODULES.items()
+        if (home := path.relative_to(PACKAGE).parts[0]) in PAPERS and path.name[0] != "_"
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef) and node.name[0] != "_" and node.name not in words
+        if not any(name == node.name and room != home for room, name in taken)
+    }
+    assert unused == {"sketch_dask"}  # for readers whose records stand in Dask arrays
 
 
 def inside(name: str) -> bool:
