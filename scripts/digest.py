@@ -120,7 +120,8 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
         equal parts give equal notebooks.
     """
     notebook = layout.notebooks / f"{slug}.ipynb"
-    modules = imported_files(notebook_code(notebook), layout.package)
+    cells = notebook_code(notebook)
+    modules = imported_files(cells, layout.package)
     modules |= imported_files([f"import {layout.package.name}.{slug}"], layout.package)
     files = [
         notebook,
@@ -130,9 +131,9 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     ]
     parts = digest_files(files, layout.root)
     parts["python"] = ".".join(map(str, sys.version_info[:3]))
-    archive = layout.results / f"{slug}.json"
-    if archive.exists():
-        parts[f"results/{slug}.json"] = digest_file(archive)
+    told = {slug, *re.findall(r"\barchived\(\"(\w+)\"\)", "\n".join(cells))}
+    archives = (layout.results / f"{name}.json" for name in told)
+    parts |= digest_files((path for path in archives if path.exists()), layout.root)
     if any(layout.package / "datasets" in module.parents for module in modules):
         parts |= {f"data {path.name}": digest_file(path) for path in data_files()}
     return parts

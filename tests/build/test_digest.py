@@ -131,6 +131,16 @@ def test_a_chapter_that_reads_data_depends_on_the_files(
     assert "data wine.csv" in digest.chapter_parts(layout, "random_features")
 
 
+@pytest.mark.parametrize(
+    ("slug", "names"),
+    [("audits", {"audits", "mutation"}), ("margin", {"margin", "benchmarks"}), ("erm", {"erm"})],
+)
+def test_a_chapter_depends_on_all_results_that_it_reads(slug: str, names: set[str]) -> None:
+    """Kills a score of mutation that is written anew and not shown."""
+    parts = digest.chapter_parts(Layout(Path(__file__).resolve().parents[2]), slug)
+    assert {n for n in parts if n.startswith("results/")} == {f"results/{n}.json" for n in names}
+
+
 def test_an_archive_depends_on_code_and_not_on_prose_or_on_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
