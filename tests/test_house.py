@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
+
+import pytest
 
 from scripts.digest import imported_names, notebook_code
 from scripts.layout import Layout
@@ -122,3 +125,12 @@ def test_no_two_modules_import_each_other() -> None:
     while free := [m for m, found in edges.items() if not found]:
         edges = {m: found - set(free) for m, found in edges.items() if m not in free}
     assert sorted(edges) == []
+
+
+def test_every_folder_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
+    """Kills pytest's own list of folders to pass by, which has "build" in it."""
+    passed_by = pytestconfig.getini("norecursedirs")
+    folders = {path.parent for path in LAYOUT.root.glob("tests/**/test_*.py")}
+    names = {part for folder in folders for part in folder.relative_to(LAYOUT.root).parts}
+    assert {"build", "site"} <= names
+    assert [n for n in names if any(fnmatch(n, pattern) for pattern in passed_by)] == []
