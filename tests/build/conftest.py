@@ -192,6 +192,13 @@ def make_toy(root: Path) -> Toy:
     return toy
 
 
+@pytest.fixture(autouse=True)
+def no_outer_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the `make test` that runs the tests: its variables would override those of a test's."""
+    for name in ("MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS", "ARGS", "JOBS", "NAME"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Toy:
     """A toy repository whose book has been built; tests copy it and leave it as it is."""
