@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from dplit import SufficientStatisticsRegressor
 from dplit._estimators import check_regression, clip_rows, spawn_generators
+from tests.estimator_checks import estimator_checks
 
 finite = st.floats(-1e6, 1e6, allow_subnormal=False)
 
@@ -83,3 +85,23 @@ def test_regression_arrays_come_back_in_float64() -> None:
     assert (X.dtype, y.dtype) == (np.float64, np.float64)
     with pytest.raises(TypeError, match="y must be real"):
         check_regression([[1.0]], [1j])
+
+
+class Careless(SufficientStatisticsRegressor):
+    """Sets one of its parameters while it is fitted."""
+
+    def fit(self, X: Any, y: Any) -> Careless:
+        super().fit(X, y)
+        self.alpha = 2.0
+        return self
+
+
+def test_scikit_learn_checks_see_a_careless_estimator() -> None:
+    """They assert within scikit-learn; kills a list from which the checks that matter are gone."""
+    careless = Careless(epsilon=1e6, bounds=(-4.0, 4.0), data_norm=5.0)
+    found = [getattr(pair, "values", pair) for pair in estimator_checks([careless]).args[1]]
+    checks = {check.func.__name__: check for _, check in found}
+    assert len(checks) > 30
+    for name in ("check_dont_overwrite_parameters", "check_estimators_overwrite_params"):
+        with pytest.raises(AssertionError, match=r"should not change|changes public attribute"):
+            checks[name](careless)

@@ -44,6 +44,7 @@ def test_page_is_whole_in_light_and_dark(opened: Any, page: str, width: int) -> 
 @needs_browser
 def test_no_figure_cuts_its_labels(opened: Any) -> None:
     figures = sorted((SITE / "_images").glob("*.svg"))
+    assert figures
     cut = {figure.name: site_check.cut_labels(opened, figure) for figure in figures}
     assert {name: labels for name, labels in cut.items() if labels} == {}
 
