@@ -45,7 +45,7 @@ def commands(folder: Path, old: dict[str, str], new: dict[str, str]) -> list[lis
         return [install]
     return [
         [sys.executable, "-m", "venv", "--clear", str(folder)],
-        [*pip, "--require-hashes", "--requirement", "requirements.txt"],
+        [*pip, "--no-deps", "--require-hashes", "--requirement", "requirements.txt"],
         install,
     ]
 
