@@ -65,8 +65,8 @@ mutate: environment ## break every claimed function: its tests must fail
 lint: environment ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --strict src
 
-pdf: book ## print the book into _build/pdf/dplit.pdf (chromium)
-	@$(RUN) pdf
+pdf: environment ## build the book and print it into _build/pdf/dplit.pdf (needs chromium)
+	@$(RUN) pdf --jobs $(JOBS)
 
 sync: environment ## write every notebooks/*.ipynb from its .md
 	@$(RUN) sync

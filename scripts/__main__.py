@@ -40,7 +40,8 @@ def parser() -> argparse.ArgumentParser:
     badges = commands.add_parser("badges", help="what change turns each badge of a chapter red")
     badges.add_argument("names", nargs="*", help="a chapter, then perhaps some of its claims")
     badges.add_argument("--jobs", type=int, default=2, help="forks at a time")
-    commands.add_parser("pdf", help="print the built site into one PDF")
+    pdf = commands.add_parser("pdf", help="build the book and print it into one PDF")
+    pdf.add_argument("--jobs", type=int, default=2, help="chapters at a time")
     mutate = commands.add_parser("mutate", help="break every claimed function; its tests must fail")
     mutate.add_argument("claims", nargs="*", help="only these claims or chapters")
     return top
@@ -90,8 +91,10 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
 
         return badges.main(layout, arguments.names, max(1, arguments.jobs), say)
     elif command == "pdf":
-        from scripts import pdf
+        from scripts import book, pdf
 
+        pdf.require_printer()
+        book.build(layout, max(1, arguments.jobs), say)
         return pdf.main(layout, say)
     elif command == "mutate":
         from scripts import mutate

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from scripts import forks
-from scripts.digest import surroundings
+from scripts.digest import data_here, data_sets, require_data, surroundings
 from scripts.files import BuildError, digest_bytes, read_json, write_json
 from scripts.layout import Layout
 from scripts.mutants import Tally, modules, plant, targets, watch, wrap
@@ -345,6 +345,7 @@ def measure(
                 continue
             names = bases.names(k, kernel.mutable(k))
             base = {"digest": bases.digest(identifier, names), "mutable": names}
+            base |= {"data": bases.data}
             if record["status"] == "not_run":
                 yield identifier, {"resolution": None, "functions": {}, "fault": "not run", **base}
                 continue
@@ -365,7 +366,8 @@ class Bases:
     """What the resolutions of a chapter's badges were measured on.
 
     That is for each badge the cells that its own depends on, the definitions that these and its
-    functions reach, data, versions and the mutants: a mended check leaves other claims measured.
+    functions reach, versions and the mutants: a mended check leaves other claims measured. Which
+    data the chapter was run with stands beside the digest, by checksum.
     """
 
     def __init__(self, layout: Layout, slug: str) -> None:
@@ -374,6 +376,8 @@ class Bases:
         self.reach = Reach(layout.package)
         breaking = (layout.root / "scripts/mutants.py").read_text(encoding="utf-8")
         self.around = [*surroundings(layout, slug), plain(ast.parse(breaking).body)]
+        self.reads = data_sets(layout, slug)
+        self.data = data_here(self.reads)
         listed = (layout.package / slug / "claims.yml").read_text(encoding="utf-8")
         self.functions = {entry["id"]: entry["functions"] for entry in yaml.safe_load(listed)}
 
@@ -381,6 +385,13 @@ class Bases:
         """Return which mutable names the cells that cell ``at`` depends on read."""
         chosen = dependencies(self.cells, at, mutable)
         return sorted({n for k in chosen for n in self.cells[k].reads if n in mutable})
+
+    def holds(self, claim: str, told: Mapping[str, Any]) -> bool:
+        """Return whether what was told of a claim's badge was measured on what is here now."""
+        from dplit.datasets.needs import are_declared
+
+        same = bool(told["digest"] == self.digest(claim, told["mutable"]))
+        return same and are_declared(told["data"], self.reads)
 
     def digest(self, claim: str, mutable: Sequence[str]) -> str:
         """Return one digest of what a claim's resolution is measured on; "" if no cell shows it."""
@@ -399,7 +410,7 @@ def measured(layout: Layout, slug: str) -> dict[str, Any]:
     if not told:
         return {}
     bases = Bases(layout, slug)
-    return {i: one for i, one in told.items() if one["digest"] == bases.digest(i, one["mutable"])}
+    return {identifier: one for identifier, one in told.items() if bases.holds(identifier, one)}
 
 
 def resolutions(layout: Layout, slug: str) -> dict[str, str]:
@@ -423,7 +434,7 @@ def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     if not names:
         raise BuildError("NAME must be a chapter, or a chapter and claims of it")
     slug, *only = names
-    layout.check_slug(slug)
+    require_data(layout, layout.check_slug(slug))
     os.environ["DPLIT_N_JOBS"] = "1"  # workers of their own would not see a broken function
     registry = claims.load_registry(slug)
     if unknown := [identifier for identifier in only if identifier not in registry]:

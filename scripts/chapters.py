@@ -203,7 +203,8 @@ def make_pages(layout: Layout) -> list[str]:
         if read_json(memory) == {**made_from, "page": digest_file(page)}:
             continue
         content = json.loads(raw.read_bytes())
-        notebook = normalise(content, slug, tested, layout.package, seen, stale=old)
+        kept = digest.archived_claims(layout, slug)
+        notebook = normalise(content, slug, tested, layout.package, seen, stale=old, archive=kept)
         text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         write_text(page, text)
         write_json(memory, {**made_from, "page": digest_file(page)})

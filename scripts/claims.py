@@ -136,6 +136,9 @@ def _record_faults(identifier: str, record: Record, strict: bool) -> list[str]:
         told.append(f"{identifier} failed: {record.get('reason') or _first_failure(record)}")
     if status == "not_run" and strict:
         told.append(f"{identifier} was not run: {record.get('reason')}")
+    elif strict:
+        lacking = (f"{identifier} was not asked: {one['how']}" for one in record.get("unasked", ()))
+        told += lacking
     return told
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from scripts.files import BuildError, digest_bytes, digest_file, digest_files, read_json
+from scripts.files import BuildError, digest_bytes, digest_files, read_json
 from scripts.layout import Layout
 from scripts.reach import Reach, module_file, plain, source_of
 
@@ -94,13 +94,41 @@ def imported_files(sources: Iterable[str], package: Path) -> set[Path]:
     return files
 
 
-def data_files() -> list[Path]:
-    """Return the data files that loaders would find: in ``DPLIT_DATA`` and in the cache."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    cache = os.environ.get("DPLIT_CACHE") or os.path.join(base, "dplit")
-    folders = [Path(f) for f in (os.environ.get("DPLIT_DATA", ""), cache) if f]
-    found = (p for f in folders if f.is_dir() for p in f.iterdir())
-    return sorted(p for p in found if p.is_file() and p.suffix != ".md")
+#: What loads a data set of the papers: definitions of the package, and the data set's name.
+LOADERS = {"load_medical": "medical", "load_wine": "wine", "load_fours_and_nines": "MNIST"}
+
+
+def data_sets(layout: Layout, slug: str) -> list[str]:
+    """Return the names of the papers' data sets that a chapter's code reads."""
+    reached = Reach(layout.package).digests(notebook_code(layout.notebooks / f"{slug}.ipynb"))
+    names = (name.rpartition(".") for name in reached)
+    within = f"{layout.package.name}.datasets"
+    return sorted({LOADERS[n] for home, _, n in names if n in LOADERS and home.startswith(within)})
+
+
+def data_here(names: Iterable[str]) -> dict[str, str]:
+    """Return the files of some data sets that loaders find on this machine, with checksums."""
+    from dplit.datasets import FILES, needs
+
+    files = (file for name in names for file in needs.found_files(name))
+    return {file: FILES[file].checksum[1] for file in files}
+
+
+def require_data(layout: Layout, slug: str) -> None:
+    """Refuse to archive what a chapter shows where it would compute it on stand-ins.
+
+    Raises
+    ------
+    BuildError
+        If this machine has not the files of a data set that the chapter reads.
+    """
+    from dplit.datasets import missing_data
+
+    if lacking := missing_data(data_sets(layout, slug)):
+        raise BuildError(
+            f"{slug} reads the paper's {' and '.join(lacking)} data, which are not here: run "
+            "make data, or set DPLIT_DATA to a folder that has them"
+        )
 
 
 def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
@@ -134,9 +162,8 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     told = {slug, *re.findall(r"\barchived\(\"(\w+)\"\)", "\n".join(cells))}
     archives = (layout.results / f"{name}.json" for name in told)
     parts |= digest_files((path for path in archives if path.exists()), layout.root)
-    if any(layout.package / "datasets" in module.parents for module in modules):
-        parts |= {f"data {path.name}": digest_file(path) for path in data_files()}
-    return parts
+    read = data_here(data_sets(layout, slug))
+    return parts | {f"data {name}": checksum for name, checksum in read.items()}
 
 
 def _locked(layout: Layout) -> list[str]:
@@ -155,10 +182,14 @@ def _package(requirement: str) -> str:
 
 
 def surroundings(layout: Layout, slug: str) -> list[object]:
-    """Return all beside code that a chapter's numbers depend on: data, printed values, versions."""
+    """Return all beside code and data that a chapter's numbers depend on: targets, versions.
+
+    The data are no part of it: what was made says which files it was made with, and whether these
+    are the published ones does not depend on the machine (:func:`archive_is_stale`).
+    """
     parts = chapter_parts(layout, slug)
     kept = {name: value for name, value in parts.items() if name.endswith("targets.yml")}
-    kept |= {name: value for name, value in parts.items() if name.startswith(("data ", "python"))}
+    kept["python"] = parts["python"]
     run = ast.parse((layout.root / "scripts/execute.py").read_text(encoding="utf-8"))
     return [kept, _locked(layout), plain(run.body)]
 
@@ -176,7 +207,28 @@ def archive_digest(layout: Layout, slug: str) -> str:
     return digest_bytes(json.dumps(everything, sort_keys=True).encode())
 
 
+def made_with(archive: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names and checksums of the data files that an archived run was made with."""
+    facts = archive.get("provenance", {}).items()
+    return {key.removeprefix("data "): value for key, value in facts if key.startswith("data ")}
+
+
 def archive_is_stale(layout: Layout, slug: str) -> bool:
-    """Return whether a chapter's archive was made from something else than what is here now."""
+    """Return whether a chapter's archive was made from something else than what is here now.
+
+    That is from other code, or from other data than the published files of every data set that the
+    chapter reads, whether or not this machine has them.
+    """
+    from dplit.datasets.needs import are_declared
+
     stored = read_json(layout.results / f"{slug}.json")
-    return bool(stored) and stored["digest"] != archive_digest(layout, slug)
+    if not stored:
+        return False
+    published = are_declared(made_with(stored), data_sets(layout, slug))
+    return not published or stored["digest"] != archive_digest(layout, slug)
+
+
+def archived_claims(layout: Layout, slug: str) -> dict[str, Any]:
+    """Return the claims' records of a chapter's archived run, by id."""
+    stored = read_json(layout.results / f"{slug}.json") or {}
+    return {record["id"]: record for record in stored.get("claims", [])}

@@ -7,8 +7,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from dplit import claims
 from scripts.files import BuildError
 from scripts.pairs import FOLDED, cell_ids
 from scripts.reach import Reach, module_file
@@ -118,6 +120,35 @@ def note_archive(notebook: dict[str, Any], stale: bool) -> None:
             output["data"]["text/html"] = text.replace("</caption>", f" {STALE}</caption>", 1)
         else:
             output["metadata"]["dplit"]["figure"]["caption"] += f" {STALE}"
+
+
+#: What stands behind a number of the text that is not this run's.
+WHOSE = {
+    "archived": "of the archived run: this one does not have the paper's data",
+    "stand-in": "of stand-in data, not the paper's",
+}
+
+
+def mark_numbers(notebook: dict[str, Any]) -> None:
+    """Mark the numbers of the text that are not this run's: archived ones, and stand-ins'."""
+    whose = {}
+    for _, output in outputs(notebook["cells"]):
+        metadata = output.get("metadata", {})
+        if "scrapbook" in metadata and (note := metadata.pop("dplit", {}).get("whose")):
+            whose[metadata["scrapbook"]["name"]] = note
+
+    def marked(found: re.Match[str]) -> str:
+        note = whose.get(found[1])
+        if note is None:
+            return found[0]
+        return f'{found[0]} <sup class="dplit-whose" title="{WHOSE[note]}">{note}</sup>'
+
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown" and whose:
+            cell["source"] = GLUED.sub(marked, join(cell["source"]))
+
+
+GLUED = re.compile(r"\{glue:text\}`([A-Za-z_]\w*)(?::[^`]*)?`")
 
 
 def move_figures(notebook: dict[str, Any]) -> list[str]:
@@ -298,10 +329,30 @@ def badge_links(record: dict[str, Any], has_tests: bool, reach: Reach) -> str:
 PLACE = re.compile(r"(<span class=['\"]dplit-links['\"]>)(</span>)")
 
 
+def archived_checks(record: Mapping[str, Any], archive: Mapping[str, Any]) -> str:
+    """Return what the archived run, which had the data, says of a claim that was not asked here."""
+    old = archive.get(record["id"])
+    if not record.get("unasked") or old is None or old["status"] != "passed":
+        return ""
+    rows = "".join(claims._check_row(check) for check in old["checks"])
+    title = f"in the archived run, on the paper's data: checked, {len(old['checks'])} of "
+    title += f"{len(old['checks'])}"
+    return (
+        f"<details class='dplit-archived'><summary>{title}</summary><div class='dplit-scroll'>"
+        f"<table class='dplit-checks'><tbody>{rows}</tbody></table></div></details>"
+    )
+
+
 def link_badges(
-    notebook: dict[str, Any], tested: set[str], package: Path, resolutions: Mapping[str, str]
+    notebook: dict[str, Any],
+    tested: set[str],
+    package: Path,
+    resolutions: Mapping[str, str],
+    archive: Mapping[str, Any],
 ) -> None:
     """Put resolution and links into every claim's badge, and the resolution into its record.
+
+    A claim that was not asked for want of data shows what the archived run found.
 
     Parameters
     ----------
@@ -313,6 +364,8 @@ def link_badges(
         The package's folder.
     resolutions : mapping of str to str
         What the badges see, by claim; a claim without an entry was not measured.
+    archive : mapping of str to dict
+        The records of the archived run, by claim; empty where it was made by other code.
     """
     reach = Reach(package)
     for _, output in outputs(notebook["cells"]):
@@ -322,10 +375,12 @@ def link_badges(
         record["resolution"] = resolutions.get(record["id"])
         text = typeset(join(output["data"].get("text/html", "")))
         links = badge_links(record, record["id"] in tested, reach)
+        old = archived_checks(record, archive)
         place = PLACE.search(text)
         if place is None:
             raise BuildError(f"the badge of {record['id']} has no place for its links")
-        output["data"]["text/html"] = text[: place.end(1)] + links + text[place.start(2) :]
+        parts = (text[: place.start()], old, place[1], links, text[place.start(2) :])
+        output["data"]["text/html"] = "".join(parts)
 
 
 TARGET = re.compile(r"^\(([a-z0-9_-]+)\)=$", re.MULTILINE)
@@ -369,6 +424,7 @@ def normalise(
     resolutions: Mapping[str, str],
     *,
     stale: bool = False,
+    archive: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Make an executed notebook the page of a chapter; equal runs give equal pages.
 
@@ -386,6 +442,8 @@ def normalise(
         What the badges see, by claim.
     stale : bool, default=False
         Whether the archived run was made by other code than this chapter's.
+    archive : mapping of str to dict, optional
+        The claims' records of the archived run, by id.
 
     Returns
     -------
@@ -402,10 +460,11 @@ def normalise(
         clean_outputs(notebook)
         note_archive(notebook, stale)
         set_tables(notebook)
+        mark_numbers(notebook)
         move_figures(notebook)
         write_explorables(notebook)
         name_folds(notebook)
-        link_badges(notebook, tested, package, resolutions)
+        link_badges(notebook, tested, package, resolutions, {} if stale else archive)
         index_claims(notebook)
         add_download(notebook, slug)
     except BuildError as error:

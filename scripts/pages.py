@@ -424,6 +424,22 @@ def scoreboard(records: Sequence[Record], minutes: Mapping[str, int]) -> str:
     return raw(_table(["", *heads, "minutes to read"], rows, "dplit-score"))
 
 
+def stand_ins(records: Sequence[Record]) -> str:
+    """Return the sentence of the front page on what a run without the papers' data did not ask."""
+    unasked = [record for record in records if record.get("unasked")]
+    if not unasked:
+        return ""
+    names = sorted({name for r in unasked for check in r["unasked"] for name in check["data"]})
+    whole = sum(record["status"] == "not_run" for record in unasked)
+    part = len(unasked) - whole
+    return (
+        f"**Stand-ins.** The run that made these pages did not have the papers' {', '.join(names)} "
+        f"data: {whole} of {len(records)} claims were not asked, {part} in part; what the pages "
+        "say of these data comes from the archived runs and is marked. `make data` fetches the "
+        "files, or set `DPLIT_DATA` to a folder that has them ({doc}`data`).\n"
+    )
+
+
 #: Tasks of the face-off, as its mechanisms name them.
 TASKS = ("regression", "classification", "clustering", "components")
 
@@ -503,7 +519,8 @@ def write_pages(layout: Layout, records: Sequence[Record]) -> None:
     shown = [{**r, "figures": drawn[r["slug"]].get(r["anchor"], [])} for r in records]
     pages = {
         "claims.md": index_page(shown, layout.package),
-        "scoreboard.md": scoreboard(records, minutes),
+        "scoreboard.md": "\n".join([scoreboard(records, minutes), stand_ins(records)]).rstrip("\n")
+        + "\n",
         "decisions.md": decisions(layout, stale=archive_is_stale(layout, "face_off")),
         "errata.md": errata_page(records, changelog),
         "run_times.md": times_page(layout),

@@ -126,12 +126,23 @@ def faults(page: Any) -> Iterator[str]:
     yield from page.evaluate(FAULTS)
 
 
-def main(layout: Layout, say: Callable[[str], None]) -> int:
-    """Print the built site into ``_build/pdf/dplit.pdf``; return an exit code."""
-    if not (layout.html / "index.html").exists():
-        raise BuildError("there is no site yet; run: make book")
+def require_printer() -> None:
+    """Refuse to print, before anything is built, where there is nothing to print with.
+
+    Raises
+    ------
+    BuildError
+        If no Chromium is installed.
+    """
     if chromium() is None:
         raise BuildError("a PDF needs chromium: install it, or set CHROMIUM to its path")
+
+
+def main(layout: Layout, say: Callable[[str], None]) -> int:
+    """Print the built site into ``_build/pdf/dplit.pdf``; return an exit code."""
+    require_printer()
+    if not (layout.html / "index.html").exists():
+        raise BuildError("there is no site yet; run: make book")
     folder = layout.build / "pdf"
     shutil.rmtree(folder, ignore_errors=True)
     write_text(folder / "dplit.html", whole(layout))

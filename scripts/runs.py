@@ -6,7 +6,7 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from scripts import chapters, claims, digest, execute, plain, render, rerun
@@ -50,12 +50,14 @@ def run_name(slug: str, arguments: Sequence[str]) -> str:
     --------
     >>> run_name("margin", ["-p", "epsilon", "0.5"])
     'margin--epsilon-0.5'
+    >>> run_name("margin", ["-p", "epsilon", "-0.5"])
+    'margin--epsilon--0.5'
     """
     if not arguments:
         return slug
     values = [a for a in arguments if a not in (*TAKES_ONE, *TAKES_TWO)]
-    text = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(values)).strip("-")
-    if len(text) > 60:
+    text = re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(values)).strip("-")
+    if len(text) > 60 or text != "-".join(values):  # two runs must not share a name
         text = text[:50] + "-" + hashlib.sha256(" ".join(values).encode()).hexdigest()[:8]
     return f"{slug}--{text}"
 
@@ -90,13 +92,32 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
         made = json.loads(content)
         write_json(target, plain.plain(made, glued(made), render.macros(layout)))
         job.output.unlink()
-        told = records(made, CLAIM)
-        if told:
-            passed = sum(record["status"] == "passed" for record in told)
-            say(f"  {passed} of {len(told)} claims passed")
+        for line in summary(records(made, CLAIM)):
+            say(f"  {line}")
         say(f"The run is in {layout.name(target)}")
         page = rerun.render_run(layout, slug, name, json.loads(content))
         say(f"Its page is {layout.name(page)}")
+
+
+def summary(told: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return how many of a run's claims passed, and by name those that failed or were not asked.
+
+    Examples
+    --------
+    >>> summary([{"id": "a", "status": "passed", "unasked": []},
+    ...          {"id": "b", "status": "failed", "unasked": [], "reason": None}])
+    ['1 of 2 claims passed', 'failed: b']
+    """
+    if not told:
+        return []
+    by_status: dict[str, list[str]] = {"passed": [], "failed": [], "not_run": []}
+    for record in told:
+        by_status[record["status"]].append(str(record["id"]))
+    lines = [f"{len(by_status['passed'])} of {len(told)} claims passed"]
+    partly = [str(r["id"]) for r in told if r.get("unasked") and r["status"] == "passed"]
+    named = {"failed": by_status["failed"], "not run": by_status["not_run"]}
+    named["asked in part"] = partly
+    return lines + [f"{what}: {', '.join(names)}" for what, names in named.items() if names]
 
 
 def _run_one(layout: Layout, job: Job, say: Say) -> Outcome:
@@ -174,6 +195,8 @@ def archive(slug: str, notebook: dict[str, Any], made_from: str, cpu: float) -> 
 def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
     """Run chapters at the papers' scale and archive numbers, records and provenance.
 
+    A chapter whose data are not here is refused before any runs.
+
     A chapter whose archive was made from the present notebook, modules, data and lock is skipped,
     so that an interrupted ``make paper`` goes on where it stopped.
 
@@ -197,7 +220,10 @@ def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
     failures = []
     with one_at_a_time(layout):
         check_pairs(layout)
-        for slug in [layout.check_slug(s) for s in slugs] or layout.slugs():
+        wanted = [layout.check_slug(s) for s in slugs] or layout.slugs()
+        for slug in wanted:
+            digest.require_data(layout, slug)
+        for slug in wanted:
             try:
                 _paper_chapter(layout, slug, jobs, say)
             except BuildError as error:
@@ -211,7 +237,7 @@ def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
     target = layout.results / f"{slug}.json"
     made_from = digest.archive_digest(layout, slug)
     old = read_json(target) or {}
-    if old.get("digest") == made_from:
+    if old and not digest.archive_is_stale(layout, slug):
         say(f"  {slug}: archived in {layout.name(target)}, nothing changed since")
         return
     runs = layout.build / "runs"

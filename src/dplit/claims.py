@@ -6,6 +6,7 @@ checks it and shows it. What is shown is a badge with the record as JSON; the bu
 
 from __future__ import annotations
 
+import copy
 import html
 import json
 import math
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm, t
+
+from dplit.datasets.needs import missing_data
 
 # The HTML badge of a claim record; the build turns its ids into links.
 
@@ -65,6 +68,25 @@ def _span(name: str, text: str | None) -> str:
     return f"<span class='dplit-{name}'>{html.escape(text)}</span>" if text else ""
 
 
+def _data_in_words(unasked: Iterable[Mapping[str, Any]]) -> str:
+    names = sorted({name for check in unasked for name in check["data"]})
+    return f"the paper's {' and '.join(names)} data"
+
+
+def _unasked_html(record: Mapping[str, Any]) -> str:
+    """Return which checks of a badge were not asked, for want of the paper's data."""
+    unasked = record["unasked"]
+    if not unasked:
+        return ""
+    count = f"{len(unasked)} check" + ("s" if len(unasked) > 1 else "")
+    items = "".join(f"<li>{html.escape(check['how'])}</li>" for check in unasked)
+    title = f"not asked, for want of {_data_in_words(unasked)}: {count}"
+    return (
+        f"<details class='dplit-unasked'><summary>{html.escape(title)}</summary>"
+        f"<ul>{items}</ul></details>"
+    )
+
+
 def _badge_html(record: Mapping[str, Any]) -> str:
     """Return the badge of one record: verdict, status, title and the table of its checks."""
     rows = "".join(_check_row(check) for check in record["checks"])
@@ -93,6 +115,7 @@ def _badge_html(record: Mapping[str, Any]) -> str:
         f"<span class='dplit-verdict'>{record['verdict']}</span> {severity} "
         f"<span class='dplit-status'>{_STATUS[record['status']]}</span> "
         f"<span class='dplit-title'>{title}</span> {reason} {compared}{corrected}{details}"
+        f"{_unasked_html(record)}"
         f"<span class='dplit-links'></span></div>"
     )
 
@@ -252,18 +275,35 @@ class Claim:
 
     Every check method returns the claim itself, so that checks chain and the last expression of a
     cell shows the badge. A deterministic check that fails raises :class:`ClaimError` at once; a
-    statistical one (with ``se`` or ``statistical=True``) is recorded as failed and shown. On a
-    claim that was marked :meth:`not_run` first no check raises: see there.
+    statistical one (with ``se`` or ``statistical=True``) is recorded as failed and shown. A check
+    on the paper's data (``data:`` in ``claims.yml`` for the whole claim, :meth:`on` for some of its
+    checks) is not asked in a run that has stand-ins: the record lists it as unasked. On a claim
+    that was marked :meth:`not_run` first no check raises: see there.
     """
 
     def __init__(self, entry: Mapping[str, Any]) -> None:
         self.entry = {"compared": None, **entry}
         self.checks: list[dict[str, Any]] = []
+        self.unasked: list[dict[str, Any]] = []
         self.reason: str | None = None
+        self.data: tuple[str, ...] = tuple(entry.get("data", ()))
+
+    def on(self, *data: str) -> Claim:
+        """Return this claim for checks on these of the paper's data sets, by their names.
+
+        Checks made on what is returned are asked where the run has the files (see
+        :func:`dplit.datasets.missing_data`); checks made on the claim itself always are.
+        """
+        view = copy.copy(self)  # the lists of checks are the same objects
+        view.data = (*self.data, *data)
+        return view
 
     def _add(self, method: str, how: str, ok: bool, **fields: Any) -> Claim:
         if not how:
             raise ValueError(f"how must say what was compared, got how={how!r}")
+        if lacking := missing_data(self.data, _context.get("data", "auto")):
+            self.unasked.append({"method": method, "how": how, "data": list(lacking)})
+            return self
         check = {"method": method, "how": how, "ok": bool(ok), "statistical": False, **fields}
         self.checks.append(check)
         if not ok and not check["statistical"] and self.reason is None:
@@ -449,8 +489,8 @@ class Claim:
 
     def missing(self) -> str | None:
         """Return what the registered verdict still needs, or None."""
-        methods = [check["method"] for check in self.checks]
-        attained = any(
+        methods = [check["method"] for check in [*self.checks, *self.unasked]]
+        attained = "attains" in [check["method"] for check in self.unasked] or any(
             check["measured"] / check["expected"] >= 0.99
             for check in self.checks
             if check["method"] == "attains"
@@ -486,6 +526,8 @@ class Claim:
         record = {key: self.entry[key] for key in (*keys, "corrected", "functions", "note")}
         record |= {key: self.entry.get(key) for key in ("stands", "compared", "blind")}
         reason = self.reason
+        if reason is None and self.unasked and not self.checks:
+            reason = f"it is about {_data_in_words(self.unasked)}, and this run has stand-ins"
         if reason is not None:
             status = "not_run"
         else:
@@ -494,7 +536,7 @@ class Claim:
             status = "passed" if ok else "failed"
         record.update(status=status, passed=status == "passed", reason=reason)
         checks = [_recorded_check(check) for check in self.checks]
-        record.update(checks=checks, parameters=dict(_context))
+        record.update(checks=checks, unasked=list(self.unasked), parameters=dict(_context))
         return record
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:

@@ -214,8 +214,9 @@ def test_the_build_reads_resolutions_until_what_is_below_them_changes(
     class Now:
         def __init__(self, *_: object) -> None: ...
 
-        def digest(self, claim: str, mutable: list[str]) -> str:
-            return {"a": "1", "b": "1", "c": "1", "d": "2"}[claim] + "".join(mutable)
+        def holds(self, claim: str, told: dict[str, Any]) -> bool:
+            now = {"a": "1", "b": "1", "c": "1", "d": "2"}[claim] + "".join(told["mutable"])
+            return bool(told["digest"] == now)
 
     monkeypatch.setattr(badges, "Bases", Now)
     layout = Layout(tmp_path)

@@ -277,7 +277,9 @@ def test_arguments_that_are_not_parameters_are_refused(arguments: list[str]) -> 
 def test_parameters_pass_and_name_the_run() -> None:
     arguments = ["-p", "scale", "paper", "-y", "epsilon: 0.5"]
     assert runs.check_arguments(arguments) == arguments
-    assert runs.run_name("margin", arguments) == "margin--scale-paper-epsilon-0.5"
+    assert runs.run_name("margin", arguments).startswith("margin--scale-paper-epsilon-0.5-")
+    two = [runs.run_name("margin", ["-p", "epsilon", value]) for value in ("1", "-1")]
+    assert two == ["margin--epsilon-1", "margin--epsilon--1"]
     long = runs.run_name("margin", ["-y", "a: " + "1" * 100])
     assert len(long) < 80
     assert long != runs.run_name("margin", ["-y", "a: " + "1" * 101])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,32 +105,82 @@ def test_a_damaged_notebook_is_a_clear_message(tmp_path: Path) -> None:
         digest.notebook_code(path)
 
 
-def test_data_are_looked_for_where_the_loaders_look(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given, cache = tmp_path / "given", tmp_path / "cache"
-    for folder in (given, cache):
-        folder.mkdir()
-        (folder / f"{folder.name}.csv").write_text("")
-        (folder / "README.md").write_text("")
-    monkeypatch.setenv("DPLIT_DATA", str(given))
-    monkeypatch.setenv("DPLIT_CACHE", str(cache))
-    assert [p.name for p in digest.data_files()] == ["cache.csv", "given.csv"]
-    monkeypatch.delenv("DPLIT_DATA")
-    assert [p.name for p in digest.data_files()] == ["cache.csv"]
+ROOT = Layout(Path(__file__).resolve().parents[2])
+
+
+@pytest.mark.parametrize(
+    ("slug", "names"),
+    [
+        ("erm", []),
+        ("sketching", []),
+        ("audits", []),
+        ("projection", ["MNIST"]),
+        ("margin", ["MNIST"]),
+        ("random_features", ["medical", "wine"]),
+        ("face_off", ["MNIST", "medical", "wine"]),
+    ],
+)
+def test_it_is_known_which_chapter_reads_which_data(slug: str, names: list[str]) -> None:
+    """Kills a chapter that depends on data it never opens, and one that hides what it opens."""
+    assert digest.data_sets(ROOT, slug) == names
+
+
+def test_every_loader_of_the_papers_data_is_known() -> None:
+    """Kills a loader whose data no digest would see."""
+    import dplit.datasets
+
+    loaders = {name for name in dplit.datasets.__all__ if name.startswith("load_")}
+    assert loaders == digest.LOADERS.keys()
+    assert set(digest.LOADERS.values()) == dplit.datasets.DATASETS.keys()
+
+
+@pytest.fixture
+def medical_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine that has the medical data, whose checksum is another one here."""
     from dplit import datasets
 
-    assert datasets.cache_folder() == cache
-
-
-def test_a_chapter_that_reads_data_depends_on_the_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Kills a digest that a new data file leaves as it was."""
-    (tmp_path / "wine.csv").write_text("1")
     monkeypatch.setenv("DPLIT_DATA", str(tmp_path))
-    layout = Layout(Path(__file__).resolve().parents[2])
-    assert "data wine.csv" in digest.chapter_parts(layout, "random_features")
+    monkeypatch.setenv("DPLIT_CACHE", str(tmp_path / "cache"))
+    file = datasets.FILES["insurance.csv"]
+    (tmp_path / "insurance.csv").write_text("1")
+    declared = hashlib.sha256(b"1").hexdigest()
+    monkeypatch.setitem(datasets.FILES, "insurance.csv", replace(file, sha256=declared))
+    return tmp_path / "insurance.csv"
+
+
+def test_a_chapter_that_reads_data_runs_again_when_they_come(medical_here: Path) -> None:
+    """Kills a page of stand-ins that stays after `make data`."""
+    assert "data insurance.csv" in digest.chapter_parts(ROOT, "random_features")
+    assert not any(part.startswith("data") for part in digest.chapter_parts(ROOT, "erm"))
+    medical_here.unlink()
+    assert "data insurance.csv" not in digest.chapter_parts(ROOT, "random_features")
+
+
+def test_what_was_archived_is_as_fresh_on_a_machine_without_the_data(medical_here: Path) -> None:
+    """Kills a digest that sees the machine."""
+    with_file = digest.archive_digest(ROOT, "random_features")
+    medical_here.unlink()
+    assert digest.archive_digest(ROOT, "random_features") == with_file
+
+
+def test_what_was_made_on_stand_ins_is_not_taken_for_the_papers(medical_here: Path) -> None:
+    """Kills an archive of stand-ins, or of another file, that counts as fresh."""
+    from dplit.datasets import FILES
+    from dplit.datasets.needs import are_declared
+
+    declared = FILES["insurance.csv"].sha256
+    assert are_declared({"insurance.csv": declared}, ["medical"])
+    assert not are_declared({"insurance.csv": "0"}, ["medical"])
+    assert not are_declared({}, ["medical"])
+    assert not are_declared({"other.csv": declared}, [])
+    assert are_declared({}, [])
+
+
+def test_nothing_is_archived_on_stand_ins(medical_here: Path) -> None:
+    """Kills a `make paper` or `make badges` that runs first and refuses afterwards."""
+    with pytest.raises(BuildError, match=r"random_features reads the paper's wine data.*make data"):
+        digest.require_data(ROOT, "random_features")
+    digest.require_data(ROOT, "audits")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +197,7 @@ def test_an_archive_depends_on_code_and_not_on_prose_or_on_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layout = Layout(tmp_path)
-    parts = {"data a": "1", "notebooks/toy.ipynb": "2", "results/toy.json": "3"}
+    parts = {"python": "3.11", "notebooks/toy.ipynb": "2", "results/toy.json": "3"}
     monkeypatch.setattr(digest, "chapter_parts", lambda _layout, _slug: dict(parts))
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts/execute.py").write_text("")
@@ -168,10 +220,10 @@ def test_an_archive_depends_on_code_and_not_on_prose_or_on_itself(
     cells[1]["source"] = "c"
     path.write_text(json.dumps({"cells": cells}))
     assert digest.archive_is_stale(layout, "toy")
-    cells[1]["source"], parts["data a"] = "b", "6"
+    cells[1]["source"], parts["python"] = "b", "3.12"
     path.write_text(json.dumps({"cells": cells}))
     assert digest.archive_is_stale(layout, "toy")
-    parts["data a"] = "1"
+    parts["python"] = "3.11"
     (tmp_path / "requirements.txt").write_text(lock.replace("8.1", "8.2"))
     assert not digest.archive_is_stale(layout, "toy")  # what tests computes nothing
     for old, new in (("2.0", "2.1"), ("yaml==6", "yaml==7")):

@@ -138,7 +138,7 @@ def cache_folder() -> Path:
 
 
 def loaded_files() -> dict[str, str]:
-    """Return the names and SHA-256 of the data files that this process has read."""
+    """Return the names and checksums of the data files that this process has read."""
     return dict(_loaded)
 
 
@@ -173,8 +173,8 @@ def find_file(name: str) -> Path | None:
     for folder in _folders():
         path = folder / name
         if path.is_file():
-            content = _verified(path, file)
-            _loaded[name] = file.sha256 or hashlib.sha256(content).hexdigest()
+            _verified(path, file)
+            _loaded[name] = file.checksum[1]
             return path
     return None
 
@@ -332,7 +332,10 @@ def download(folder: Path | None = None) -> list[Path]:
                 try:
                     fetched = pooch.retrieve(file.url, known_hash=None, path=scratch)
                 except OSError as error:  # requests' errors are, too
-                    raise DataError(f"{file.url} cannot be fetched: {error}") from error
+                    raise DataError(
+                        f"{file.url} cannot be fetched: {error}. With files of your own, set "
+                        "DPLIT_DATA to the folder that has them"
+                    ) from error
                 path = _store(_member(Path(fetched).read_bytes(), file), file, target)
             stored.append(path)
     return stored

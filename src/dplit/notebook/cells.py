@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dplit import claims
+from dplit.datasets.needs import missing_data
 from dplit.notebook.figures import style
 from dplit.notebook.provenance import _collect_provenance, _find_project_file
 from dplit.streams import Role, stream
@@ -35,6 +36,9 @@ _INJECTED = "# Parameters"
 _STAND_IN = "Stand-in data, not the paper's."
 
 _glued: dict[str, float | int | str] = {}
+
+#: Of glued numbers about data that a run lacks: "archived", or "stand-in" where none is archived.
+_notes: dict[str, str] = {}
 
 
 class ParameterError(ValueError):
@@ -88,6 +92,23 @@ class Run:
     def repeats(self, quick: int, paper: int) -> int:
         """Return the number of repetitions of this run's scale."""
         return paper if self.paper_scale else quick
+
+    def lacks(self, *data: str) -> tuple[str, ...]:
+        """Return which of the paper's data sets, by name, this run replaces by stand-ins."""
+        return missing_data(data, self.parameters.get("data", "auto"))
+
+    def glue_on(self, data: Sequence[str], **values: float | int | str) -> None:
+        """Store numbers about data sets of the paper for the text, as :func:`glue_numbers` does.
+
+        Where this run has stand-ins for one of them the numbers of the archived run are stored in
+        their place, and the build marks them in the text.
+        """
+        if not self.lacks(*data):
+            glue_numbers(**values)
+            return
+        held = (archived(self.slug) or {}).get("numbers", {})
+        for name, value in values.items():
+            _glue(name, held.get(name, value), note="archived" if name in held else "stand-in")
 
     def stream(self, name: str, role: Role, trial: int = 0) -> np.random.Generator:
         """Return the generator of :func:`dplit.streams.stream` under this run's seed."""
@@ -285,24 +306,32 @@ def _display_figure(data: dict[str, Any], name: str, caption: str, alt: str) -> 
 
 def glue_numbers(**values: float | int | str) -> None:
     """Store numbers, to twelve digits, for use in the text as ``{glue:text}`name:.3g```."""
+    for name, value in values.items():
+        _glue(name, value)
+
+
+def _glue(name: str, value: float | int | str, note: str = "") -> None:
+    """Store one number; ``note`` says whose it is, where it is not this run's."""
     from IPython.display import display
 
     prefix = "application/papermill.record/"
-    for name, value in values.items():
-        if not isinstance(value, str):
-            plain: Any = value.item() if hasattr(value, "item") else value
-            if not isinstance(plain, (int, float)):
-                raise TypeError(f"{name} must be a number or a string, got {name}={value!r}")
-            text = repr(float(f"{plain:.12g}") if isinstance(plain, float) else plain)
-        else:
-            text = repr(value)
-        _glued[name] = ast.literal_eval(text)
-        data = {prefix + "text/plain": text}
-        if not os.environ.get("DPLIT_BUILD"):  # only the book puts numbers into the text
-            data["text/plain"] = f"{name} = {text}"
-        display(  # type: ignore[no-untyped-call]
-            data, metadata={"scrapbook": {"name": name, "mime_prefix": prefix}}, raw=True
-        )
+    if not isinstance(value, str):
+        plain: Any = value.item() if hasattr(value, "item") else value
+        if not isinstance(plain, (int, float)):
+            raise TypeError(f"{name} must be a number or a string, got {name}={value!r}")
+        text = repr(float(f"{plain:.12g}") if isinstance(plain, float) else plain)
+    else:
+        text = repr(value)
+    _glued[name] = ast.literal_eval(text)
+    _notes.pop(name, None)
+    metadata: dict[str, Any] = {"scrapbook": {"name": name, "mime_prefix": prefix}}
+    if note:
+        _notes[name] = note
+        metadata["dplit"] = {"whose": note}
+    data = {prefix + "text/plain": text}
+    if not os.environ.get("DPLIT_BUILD"):  # only the book puts numbers into the text
+        data["text/plain"] = f"{name} = {text}" + (f" ({note})" if note else "")
+    display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
 
 
 def _table_cell(value: Any, pattern: str) -> str:
@@ -410,7 +439,10 @@ def show_archived(run: Run, numbers: Mapping[str, str]) -> None:
         notice("No archived run", "results/ has no run of this chapter at the paper's scale.")
         return
     old = {record["id"]: record for record in stored["claims"]}
-    rows = [(text, _glued[name], stored["numbers"].get(name)) for text, name in numbers.items()]
+    rows = [
+        (text, "not run" if name in _notes else _glued[name], stored["numbers"].get(name))
+        for text, name in numbers.items()
+    ]
     shown = claims.shown_records()
     for identifier, record in shown.items():
         if record["kind"] in ("figure", "table") and identifier in old:

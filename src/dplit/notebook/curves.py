@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from dplit.notebook import figures
-from dplit.notebook.cells import _CURVES_MIMETYPE, Run, _show_figure, _show_tables, archived
+from dplit.notebook.cells import (
+    _CURVES_MIMETYPE,
+    _STAND_IN,
+    Run,
+    _show_figure,
+    _show_tables,
+    archived,
+)
 from dplit.notebook.figures import Look
 
 if TYPE_CHECKING:
@@ -80,6 +88,18 @@ class Curves:
         self._old = {} if old["settings"] != self._settings else old
         self._own: dict[str, _Curve] = {}
         self._rows: list[list[Any]] | None = None
+        self._lacking: tuple[str, ...] = ()
+        self._borrowed: set[str] = set()  # curves of the archive alone: this run has stand-ins
+        self._replaced: set[str] = set()  # curves of stand-ins, for want of archived ones
+
+    def on(self, *data: str) -> Curves:
+        """Return these curves for what is about data sets of the paper, by their names.
+
+        What is drawn through it, in a run that has stand-ins, is the archived run alone.
+        """
+        view = copy.copy(self)  # the curves and their notes are the same objects
+        view._lacking = (*self._lacking, *self._run.lacks(*data))
+        return view
 
     def keep(
         self, name: str, x: ArrayLike, y: ArrayLike, *,
@@ -106,6 +126,9 @@ class Curves:
             raise ValueError(f"x and y of {name} must be equally long")
         self._own[name] = here
         old = self._old.get("curves", {}).get(name)
+        if self._lacking:
+            (self._borrowed if old else self._replaced).add(name)
+            return (_Curve(**old) if old else here), None
         return (_Curve(**old), here) if old else (here, None)
 
     def line(
@@ -120,6 +143,14 @@ class Curves:
             label=label,
         )  # fmt: skip
         self._draw_points(axes, here, look)
+
+    def points(self, axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **more: Any) -> None:
+        """Draw points of this run alone, with what :func:`figures.points` takes.
+
+        Where the run has stand-ins nothing is drawn.
+        """
+        if not self._lacking:
+            figures.points(axes, x, y, look, **more)
 
     def _draw_points(self, axes: Axes, here: _Curve | None, look: Look) -> None:
         if here is None:
@@ -140,10 +171,15 @@ class Curves:
 
     def note(self) -> str:
         """Return the sentence of the caption that says which run is drawn how."""
-        here = f"this run ({self._run.scale}{self._trials(self._own.values())})"
+        own = [curve for name, curve in self._own.items() if name not in self._borrowed]
+        here = f"this run ({self._run.scale}{self._trials(own)})"
         drawn = [_Curve(**c) for n, c in self._old.get("curves", {}).items() if n in self._own]
         if self._run.paper_scale:
             return f"Drawn: {here}."
+        if self._borrowed:
+            far = f"the archived run at the paper's scale{self._trials(drawn)}"
+            rest = f"; the markers are {here}" if own else ""
+            return f"Drawn: {far}, whose data this run does not have in part or whole{rest}."
         if drawn:
             far = f"the archived run at the paper's scale{self._trials(drawn)}"
             return f"Where a line has markers, line and band are {far}; the markers are {here}."
@@ -152,10 +188,14 @@ class Curves:
             return f"Drawn: {here}; the archived run, with {other}, is not comparable."
         return f"Drawn: {here}; none is archived at the paper's scale."
 
-    def show(self, fig: Figure, *, caption: str, alt: str, stand_in: bool = False) -> None:
-        """Show the figure as :func:`dplit.notebook.show` does, by its name; the caption goes on."""
+    def show(self, fig: Figure, *, caption: str, alt: str) -> None:
+        """Show the figure as :func:`dplit.notebook.show` does, by its name; the caption goes on.
+
+        Where stand-ins are drawn, for want of archived curves, caption and alternative text say so.
+        """
         caption = f"{caption} {self.note()}"
-        _show_figure(fig, self.name, caption, alt, stand_in, {_CURVES_MIMETYPE: self._record()})
+        more = {_CURVES_MIMETYPE: self._record()}
+        _show_figure(fig, self.name, caption, alt, bool(self._replaced), more)
 
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, caption: str,
@@ -163,16 +203,20 @@ class Curves:
     ) -> None:  # fmt: skip
         """Show a table as :func:`dplit.notebook.show_table` does, this run's below the archived.
 
-        The rows of this run are folded below those of the archived run, if there is one.
+        The rows of this run are folded below those of the archived run, if there is one; rows on
+        stand-ins are shown only where there is none, and the caption says so.
         """
         self._rows = [[_plain(value) for value in row] for row in rows]
         old = self._old.get("rows")
         here = f"This run ({self._run.scale})"
+        far = f"{caption} The archived run at the paper's scale"
         if old is None:
-            tables = [(f"{caption} {here}.", self._rows)]
+            own = f"{caption} {here}." + (f" {_STAND_IN}" if self._lacking else "")
+            tables = [(own, self._rows)]
+        elif self._lacking:
+            tables = [(f"{far}; this run does not have its data.", old)]
         else:
-            tables = [(f"{caption} The archived run at the paper's scale.", old)]
-            tables.append((f"{here}.", self._rows))
+            tables = [(f"{far}.", old), (f"{here}.", self._rows)]
         _show_tables(columns, tables, pattern, {_CURVES_MIMETYPE: self._record()})
 
     def _record(self) -> dict[str, Any]:
