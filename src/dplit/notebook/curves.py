@@ -75,7 +75,8 @@ class Curves:
         Name of the figure or table, such as ``fig-erm-stability``.
     **settings
         What the curves depend on beside the chapter's code: data, a parameter of the run. An
-        archive with other settings is not drawn, and the caption says so.
+        archive with other settings is not drawn, and the caption says so. None accepts any: it is
+        the setting of a run whose stand-ins are not drawn.
     """
 
     def __init__(self, run: Run, name: str, **settings: Any) -> None:
@@ -84,8 +85,11 @@ class Curves:
         self._settings = {key: _plain(value) for key, value in settings.items()}
         stored = {} if run.paper_scale else (archived(run.slug) or {}).get("curves", {})
         old = stored.get(name, {"settings": self._settings})
-        self._other = {k: v for k, v in old["settings"].items() if self._settings.get(k) != v}
-        self._old = {} if old["settings"] != self._settings else old
+        asked = {k: v for k, v in self._settings.items() if v is not None}
+        unlike = {k for k in asked.keys() | old["settings"] if k not in self._settings}
+        unlike |= {k for k, v in asked.items() if old["settings"].get(k) != v}
+        self._other = {k: v for k, v in old["settings"].items() if k in unlike}
+        self._old = {} if unlike else old
         self._own: dict[str, _Curve] = {}
         self._rows: list[list[Any]] | None = None
         self._lacking: tuple[str, ...] = ()
@@ -213,8 +217,9 @@ class Curves:
         if old is None:
             own = f"{caption} {here}." + (f" {_STAND_IN}" if self._lacking else "")
             tables = [(own, self._rows)]
-        elif self._lacking:
-            tables = [(f"{far}; this run does not have its data.", old)]
+        elif self._lacking or not self._rows:
+            without = "; this run does not have its data" if self._lacking else ""
+            tables = [(f"{far}{without}.", old)]
         else:
             tables = [(f"{far}.", old), (f"{here}.", self._rows)]
         _show_tables(columns, tables, pattern, {_CURVES_MIMETYPE: self._record()})
