@@ -69,3 +69,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     nameless = [item.nodeid for item in items if "\\x" in item.nodeid]
     if nameless:
         raise pytest.UsageError(f"{nameless[0]} is named after bytes; give the parameter an id")
+
+
+#: What skipped tests are about, by a word of their reason, and how to have them run.
+WANTS = {
+    "chromium": "look at the built pages in a browser (install chromium, or set CHROMIUM)",
+    "data": "read the papers' data (make data, or set DPLIT_DATA)",
+    "not built": "read the built book (make book)",
+}
+
+
+def skipped_in_words(reasons: list[str]) -> str:
+    """Return one line on tests that were skipped: how many, what about, how to get them.
+
+    >>> skipped_in_words(["chromium is not installed", "no data", "chromium is not installed"])
+    '3 tests were skipped: 2 look at the built pages in a browser (install chromium, or set \
+CHROMIUM), 1 read the papers\' data (make data, or set DPLIT_DATA)'
+    """
+    counts: dict[str, int] = {}
+    for reason in reasons:
+        about = next((text for word, text in WANTS.items() if word in reason), f"say: {reason}")
+        counts[about] = counts.get(about, 0) + 1
+    told = ", ".join(f"{count} {about}" for about, count in counts.items())
+    return f"{len(reasons)} tests were skipped: {told}"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say in the very last line what was skipped."""
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter is not None else []
+    reasons = [str(one.longrepr[2]) for one in skipped if isinstance(one.longrepr, tuple)]
+    if reasons and not hasattr(config, "workerinput"):
+        print(skipped_in_words(reasons))

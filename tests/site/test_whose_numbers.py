@@ -1,0 +1,113 @@
+"""What the built pages say of data that the run did not have; asked of both kinds of build."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+
+from scripts import digest
+from scripts.layout import Layout
+from scripts.normalise import SEES, STALE
+
+LAYOUT = Layout(Path(__file__).resolve().parents[2])
+SITE = LAYOUT.html
+RECORDS: list[dict[str, Any]] = json.loads(LAYOUT.claims.read_text()) if SITE.is_dir() else []
+UNASKED = [record for record in RECORDS if record["unasked"]]
+LACKING = sorted({name for r in UNASKED for check in r["unasked"] for name in check["data"]})
+CHAPTERS = sorted(path.stem for path in (SITE / "book" / "chapters").glob("*.html"))
+pytestmark = [
+    pytest.mark.site,
+    pytest.mark.skipif(not RECORDS, reason="the book is not built; run: make book"),
+]
+
+#: What must stand on no page, and why.
+NEVER = {
+    r"\bnan\b": "a number that is none",
+    re.escape(STALE): "an archive that passes for old",
+    re.escape(SEES[None]): "a badge that passes for not measured",
+    r"check failed": "a claim that failed",
+    r"(?i)stand-in for (?:the )?(?:medical|red wine|wine|MNIST)": "a row or curve of stand-ins",
+    r"Stand-in data, not the paper's": "a figure or table of stand-ins",
+    r"Stand-in data drawn as": "a figure of stand-ins",
+    r"\d\s+stand-in\b": "a number of stand-ins in a sentence",
+    r"this run has stand-in data": "a reason that is not the data's",
+}
+
+
+def faults(page: str) -> list[str]:
+    """Return what is untrue or unfinished in a page's visible text and alternative texts."""
+    soup = BeautifulSoup(page, "html.parser")
+    alts = [str(image.get("alt", "")) for image in soup.find_all("img")]
+    for code in soup.find_all(["pre", "code", "script", "style"]):
+        code.decompose()
+    text = re.sub(r"\s+", " ", " ".join([soup.get_text(" "), *alts]))
+    return [why for pattern, why in NEVER.items() if re.search(pattern, text)]
+
+
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_a_chapter_shows_nothing_of_stand_ins_or_unfinished(slug: str) -> None:
+    assert faults((SITE / "book" / "chapters" / f"{slug}.html").read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("planted", "why"),
+    [
+        ("<p>R² is nan on wine</p>", "a number that is none"),
+        (f"<caption>Errors. {STALE}</caption>", "an archive that passes for old"),
+        ("<span>not measured</span>", "a badge that passes for not measured"),
+        ("<td>stand-in for red wine</td>", "a row or curve of stand-ins"),
+        ("<p>holds in 1 <sup>stand-in</sup> cases</p>", "a number of stand-ins in a sentence"),
+        ("<img alt='Stand-in data drawn as fig-a: nothing'>", "a figure of stand-ins"),
+    ],
+)
+def test_a_planted_sentence_is_seen(planted: str, why: str) -> None:
+    assert faults(f"<html><body>{planted}</body></html>") == [why]
+    assert faults("<html><body><p>An archived number, marked.</p></body></html>") == []
+
+
+@pytest.mark.parametrize("record", UNASKED, ids=lambda record: str(record["id"]))
+def test_what_was_not_asked_shows_what_the_archived_run_found(record: dict[str, Any]) -> None:
+    soup = BeautifulSoup((SITE / record["page"]).read_text(), "html.parser")
+    badge = soup.find(attrs={"data-claim": record["id"]})
+    assert badge is not None
+    assert "in the archived run, on the paper's data: checked" in badge.get_text()
+    assert f"not asked, for want of the paper's {' and '.join(_data(record))} data" in (
+        badge.get_text()
+    )
+
+
+def _data(record: dict[str, Any]) -> list[str]:
+    return sorted({name for check in record["unasked"] for name in check["data"]})
+
+
+def test_the_front_page_says_what_this_run_lacks_and_how_to_get_it() -> None:
+    text = re.sub(
+        r"\s+",
+        " ",
+        BeautifulSoup((SITE / "book/intro.html").read_text(), "html.parser").get_text(" "),
+    )
+    said = re.search(r"Stand-ins\. .*? did not have the papers' (.*?) data: (\d+) of (\d+)", text)
+    assert bool(said) == bool(LACKING)
+    if said is not None:
+        whole = sum(record["status"] == "not_run" for record in UNASKED)
+        assert said.groups() == (", ".join(LACKING), str(whole), str(len(RECORDS)))
+        assert "make data" in text
+        assert "DPLIT_DATA" in text
+
+
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_a_chapter_that_lacks_data_says_so(slug: str) -> None:
+    soup = BeautifulSoup((SITE / "book" / "chapters" / f"{slug}.html").read_text(), "html.parser")
+    lacking = set(digest.data_sets(LAYOUT, slug)) & set(LACKING)
+    assert bool(soup.select(".dplit-notice")) == bool(lacking)
+
+
+def test_every_badge_was_measured_and_every_archive_is_fresh() -> None:
+    """With and without the data: neither depends on the machine."""
+    assert [record["id"] for record in RECORDS if record["resolution"] is None] == []
+    assert [slug for slug in LAYOUT.slugs() if digest.archive_is_stale(LAYOUT, slug)] == []
