@@ -16,21 +16,29 @@ from dplit.notebook.cells import (
     show_table,
 )
 from dplit.notebook.curves import Curves
+from dplit.notebook.exercises import Exercise, grade
 from dplit.notebook.explorable import explore
+from dplit.notebook.lessons import lesson_parameters
+from dplit.notebook.proofs import ProofError, running_proof
 from dplit.notebook.provenance import lock_differences
 
 __all__ = [
     "Between",
     "Curves",
+    "Exercise",
     "ParameterError",
+    "ProofError",
     "Run",
     "archived",
     "check_parameters",
     "explore",
     "glue_numbers",
+    "grade",
+    "lesson_parameters",
     "lock_differences",
     "notice",
     "provenance",
+    "running_proof",
     "show",
     "show_archived",
     "show_table",
