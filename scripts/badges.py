@@ -434,7 +434,7 @@ def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     if not names:
         raise BuildError("NAME must be a chapter, or a chapter and claims of it")
     slug, *only = names
-    require_data(layout, layout.check_slug(slug))
+    require_data(layout, layout.check_recorded(slug))
     os.environ["DPLIT_N_JOBS"] = "1"  # workers of their own would not see a broken function
     registry = claims.load_registry(slug)
     if unknown := [identifier for identifier in only if identifier not in registry]:

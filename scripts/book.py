@@ -62,7 +62,8 @@ def record_parts(layout: Layout) -> dict[str, str]:
 
 def _pages_digest(layout: Layout) -> str:
     names = ["claims.md", "decisions.md", "errata.md", "run_times.md", "scoreboard.md"]
-    names += [f"tests/{slug}.md" for slug in layout.slugs()]
+    names.append("where_proofs_lose.md")
+    names += [f"tests/{slug}.md" for slug in layout.recorded()]
     files = [layout.claims, *(layout.book / name for name in names)]
     files += sorted((layout.book / "reference").glob("*.md"))
     return digest_bytes("".join(digest_file(path) for path in files).encode())

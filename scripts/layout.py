@@ -84,6 +84,29 @@ class Layout:
         """Return the chapters: the names of the notebooks' sources, sorted."""
         return sorted(path.stem for path in self.notebooks.glob("*.md"))
 
+    def lessons(self) -> list[str]:
+        """Return the chapters that teach: *basics*, and each that has a supplement of records."""
+        slugs = self.slugs()
+        return [s for s in slugs if s == "basics" or f"{s}_supplement" in slugs]
+
+    def recorded(self) -> list[str]:
+        """Return the chapters that record claims, sorted."""
+        return [slug for slug in self.slugs() if slug not in self.lessons()]
+
+    def check_recorded(self, slug: str) -> str:
+        """Return ``slug`` if it is a chapter that records claims.
+
+        Raises
+        ------
+        BuildError
+            If there is no such chapter, or it is a lesson.
+        """
+        if self.check_slug(slug) in self.lessons():
+            raise BuildError(
+                f"{slug} is a lesson: it records no claims, and nothing of it is archived"
+            )
+        return slug
+
     def check_slug(self, slug: str) -> str:
         """Return ``slug`` if it is a chapter.
 

@@ -19,6 +19,7 @@ from scripts.tables import typeset_numbers
 CLAIM = "application/vnd.dplit.claim+json"
 CURVES = "application/vnd.dplit.curves+json"
 EXPLORE = "application/vnd.dplit.explore+json"
+PROOF = "application/vnd.dplit.proof+json"
 PROVENANCE = "application/vnd.dplit.provenance+json"
 ALT = (40, 300)
 VOLATILE = re.compile(r" at 0x[0-9a-f]{6,}|ipykernel_\d+")
@@ -212,7 +213,9 @@ def write_explorables(notebook: dict[str, Any]) -> None:
     notebook["cells"] = cells
 
 
-PROMPT = re.compile(r"#\s*((?:figure|check|table|set-up|numbers|your table)\b.*\S)", re.IGNORECASE)
+PROMPT = re.compile(
+    r"#\s*((?:figure|check|table|set-up|numbers|solution|your table)\b.*\S)", re.IGNORECASE
+)
 CAPTION = re.compile(r"<caption>(.*?)</caption>", re.DOTALL)
 #: What the code of a fold is for, where neither a first line nor an output says it.
 PURPOSES = (

@@ -1,4 +1,4 @@
-"""The pages that are written from the records: index, errata, tests, run times."""
+"""The pages that are written from the records: index, errata, tests, proofs, run times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from scripts.digest import archive_is_stale
 from scripts.files import read_json, write_text
 from scripts.layout import Layout
 from scripts.marks import MarkedTest, marked_tests
-from scripts.normalise import STALE, function_links, join, typeset
+from scripts.normalise import PROOF, STALE, function_links, join, typeset
+from scripts.normalise import records as records_of
 from scripts.reach import Reach
 
 VERDICTS = {
@@ -36,6 +37,7 @@ VERDICTS = {
 }
 STATUS = {"passed": "checked", "failed": "failed", "not_run": "not run here"}
 PAPERS = {
+    "basics": "Privacy in one lesson",
     "erm": "Nie and Wang (2017)",
     "projection": "Showkatbakhsh, Karakus and Diggavi (2018)",
     "sketching": "Chatalic et al. (2022)",
@@ -424,6 +426,56 @@ def scoreboard(records: Sequence[Record], minutes: Mapping[str, int]) -> str:
     return raw(_table(["", *heads, "minutes to read"], rows, "dplit-score"))
 
 
+def proofs_of(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what the running proofs of a chapter's page recorded, in order."""
+    return records_of(notebook, PROOF)
+
+
+def _lost(share: float) -> str:
+    return "nothing" if share < 1e-6 else f"{100 * share:.2g} %"
+
+
+def proofs_page(proofs: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Return the page that gathers what each step of each running proof gives away.
+
+    Parameters
+    ----------
+    proofs : mapping of str to sequence of dict
+        The records of the running proofs by chapter.
+    """
+    steps = [
+        (step, proof, slug)
+        for slug, told in proofs.items()
+        for proof in told
+        for step in proof["steps"]
+        if step["relation"] != "="
+    ]
+    steps.sort(key=lambda entry: (-entry[0]["median"], entry[1]["name"], entry[0]["line"]))
+    rows = []
+    for step, proof, slug in steps:
+        link = (
+            f'<a href="chapters/{slug}.html#proof-{proof["name"]}">{escape(proof["theorem"])}</a>'
+        )
+        cells = [link, escape(f"to {step['line']}"), _lost(step["median"]), _lost(step["least"]),
+                 escape(proof["over"]), escape(step["gain"])]  # fmt: skip
+        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    heads = ["what is proved", "step", "typical loss", "least", "on", "what would win it back"]
+    counted = sum(map(len, proofs.values()))
+    return "\n".join(
+        [
+            "# Where proofs lose\n",
+            "A bound is a chain of steps, and each step may give something away. In the lessons of",
+            "this book proofs run: every line is computed, on many data sets, and here stand all",
+            "steps that are not equalities, first those at which most is lost. A loss is a share of",
+            "the largest line of its proof: the typical one is the median, and where the least is",
+            "nothing no better constant exists. An equality that failed would have stopped the",
+            "build.\n",
+            raw(_table(heads, rows, "dplit-losses")) if rows else "No proof runs yet.\n",
+            f"{counted} proofs, {len(rows)} steps.\n",
+        ]
+    )
+
+
 def stand_ins(records: Sequence[Record]) -> str:
     """Return the sentence of the front page on what a run without the papers' data did not ask."""
     unasked = [record for record in records if record.get("unasked")]
@@ -525,11 +577,14 @@ def write_pages(layout: Layout, records: Sequence[Record]) -> None:
         "errata.md": errata_page(records, changelog),
         "run_times.md": times_page(layout),
     }
-    pages |= {f"tests/{slug}.md": page_of_tests(slug, records, tests) for slug in layout.slugs()}
+    pages["where_proofs_lose.md"] = proofs_page(
+        {s: proofs_of(_chapter(layout, s)) for s in layout.slugs()}
+    )
+    pages |= {f"tests/{slug}.md": page_of_tests(slug, records, tests) for slug in layout.recorded()}
     for name, text in pages.items():
         path = layout.book / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             write_text(path, text)
     for path in (layout.book / "tests").glob("*.md"):
-        if path.stem not in layout.slugs():
+        if path.stem not in layout.recorded():
             path.unlink()

@@ -220,7 +220,7 @@ def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
     failures = []
     with one_at_a_time(layout):
         check_pairs(layout)
-        wanted = [layout.check_slug(s) for s in slugs] or layout.slugs()
+        wanted = [layout.check_recorded(s) for s in slugs] or layout.recorded()
         for slug in wanted:
             digest.require_data(layout, slug)
         for slug in wanted:

@@ -22,6 +22,7 @@ from scripts.layout import Layout
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])
 SLUGS = LAYOUT.slugs()
+RECORDED = LAYOUT.recorded()
 COMMON = {"scale": "str", "seed": "int", "n_jobs": "int", "data": "str"}
 
 
@@ -68,7 +69,7 @@ def test_what_is_folded_is_collapsed_in_jupyterlab_and_said_once_in_the_source(s
     ]
 
 
-@pytest.mark.parametrize("slug", SLUGS)
+@pytest.mark.parametrize("slug", RECORDED)
 def test_parameters_come_first_typed_and_commented(slug: str) -> None:
     first = code_cells(slug)[0]
     assert first.metadata.get("tags") == ["parameters"]
@@ -81,7 +82,7 @@ def test_parameters_come_first_typed_and_commented(slug: str) -> None:
     assert set(declared.values()) <= {"str", "int", "float", "bool"}
 
 
-@pytest.mark.parametrize("slug", SLUGS)
+@pytest.mark.parametrize("slug", RECORDED)
 def test_parameters_are_checked_in_the_next_cell(slug: str) -> None:
     calls = [n for n in ast.walk(ast.parse(code_cells(slug)[1].source)) if isinstance(n, ast.Call)]
     checks = [call for call in calls if ast.unparse(call.func).endswith("check_parameters")]
@@ -162,7 +163,7 @@ def test_no_result_is_typed_into_the_text(slug: str) -> None:
     assert bare_numbers(slug, f"{text}\nIt is 0.73519, and $0.86423$.") >= {"0.73519"}
 
 
-@pytest.mark.parametrize("slug", SLUGS)
+@pytest.mark.parametrize("slug", RECORDED)
 def test_cells_are_short(slug: str) -> None:
     """Open cells are for reading; folded ones draw and check."""
     lengths: dict[bool, list[int]] = {True: [], False: []}
@@ -246,7 +247,7 @@ BAD = {
 }
 
 
-@pytest.fixture(scope="module", params=SLUGS)
+@pytest.fixture(scope="module", params=RECORDED)
 def refused(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What plain papermill says of a chapter's first two cells with each bad parameter."""
     folder = tmp_path_factory.mktemp("papermill")

@@ -90,7 +90,7 @@ def running_proof(
     ]
     record = {"name": name, "theorem": theorem, "over": over, "steps": told}
     caption = f"{theorem}, line by line, over {over}: each line as a share of the largest. "
-    caption += f"{_finding(told)} Where nothing is lost, boxes stand below each other."
+    caption += f"{_finding(told)} Where nothing is lost, one box repeats the one above it."
     alt = f"Boxes of the {len(lines)} lines of the proof as shares of the largest. {_finding(told)}"
     fig = _drawn(list(lines), shares)
     _show_figure(fig, f"proof-{name}", caption, alt[:300], False, {_MIMETYPE: record})
@@ -156,10 +156,10 @@ def _finding(steps: Sequence[Mapping[str, Any]]) -> str:
             f"In the typical case no step loses anything; the step to {worst['line']} can lose "
             f"{_percent(worst['greatest'])}."
         )
-    always = "never" if worst["least"] >= _NOTHING else "sometimes"
+    least = _percent(worst["least"]) if worst["least"] >= _NOTHING else "nothing"
     return (
-        f"The step to {worst['line']} loses most, {_percent(worst['median'])} at the median, "
-        f"and {always} nothing."
+        f"The step to {worst['line']} loses most: {_percent(worst['median'])} at the median, "
+        f"{least} at best."
     )
 
 

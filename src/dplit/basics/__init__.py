@@ -1,0 +1,1 @@
+"""The lesson before the papers: its exercises."""
