@@ -467,7 +467,7 @@ def proofs_page(proofs: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
             "A bound is a chain of steps, and each step may give something away. In the lessons of",
             "this book proofs run: every line is computed, on many data sets, and here stand all",
             "steps that are not equalities, first those at which most is lost. A loss is a share of",
-            "the largest line of its proof: the typical one is the median, and where the least is",
+            "the largest line of its proof. The typical one is the median; where the least is",
             "nothing no better constant exists. An equality that failed would have stopped the",
             "build.\n",
             raw(_table(heads, rows, "dplit-losses")) if rows else "No proof runs yet.\n",
