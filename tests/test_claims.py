@@ -372,3 +372,61 @@ def test_a_record_keeps_the_printed_value_whatever_the_margin():
     refuted, rounded = c.record["checks"]
     assert (refuted["expected"], refuted["measured"]) == (1e-5, 1.0)
     assert (rounded["expected"], rounded["measured"]) == (0.95, 0.98765)
+
+
+@pytest.fixture
+def without_data(tmp_path, monkeypatch):
+    """A machine that has no file of the papers, and a run that takes what it finds."""
+    monkeypatch.setenv("DPLIT_DATA", str(tmp_path))
+    monkeypatch.setenv("DPLIT_CACHE", str(tmp_path))
+    monkeypatch.setattr(claims, "_context", {"data": "auto"})
+
+
+def test_a_claim_about_missing_data_is_not_asked(without_data):
+    """Kills what failed for every user: a false statement about stand-ins that stops the book."""
+    c = made(data=["medical", "wine"])
+    c.statement("it never holds", False, how="largest of 8 spectra").equal(1.0, 2.0, how="routes")
+    assert c.checks == []
+    assert c.record["status"] == "not_run"
+    assert c.record["reason"] == (
+        "it is about the paper's medical and wine data, and this run has stand-ins"
+    )
+    assert [check["how"] for check in c.record["unasked"]] == ["largest of 8 spectra", "routes"]
+    jsonschema.validate({**c.record, **COLLECTED}, claims.load_schema())
+
+
+def test_checks_on_missing_data_are_listed_and_the_others_decide(without_data):
+    c = made("erratum", corrected="2")
+    c.equal(1.0, 1.0, how="closed form")
+    c.on("MNIST").refute(1.0, 0.5, why="digits").statement("so it is", False, how="digits, too")
+    c.at_most(1.0, 2.0, how="asked again on the claim itself")
+    assert [check["method"] for check in c.checks] == ["equal", "at_most"]
+    assert [check["method"] for check in c.record["unasked"]] == ["refute", "statement"]
+    assert c.record["status"] == "passed"
+    page = c._repr_mimebundle_()["text/html"]
+    assert "not asked, for want of the paper's MNIST data: 2 checks" in page.replace("&#x27;", "'")
+    with pytest.raises(ClaimError, match="equal failed"):
+        c.equal(1.0, 2.0, how="what needs no data stops the notebook as before")
+
+
+def test_a_claim_asks_where_the_data_are(tmp_path, monkeypatch, without_data):
+    """Kills data that are looked for and never believed, and a run on bundled data that asks."""
+    from dplit.datasets import FILES, DataFile
+
+    monkeypatch.setitem(FILES, "insurance.csv", DataFile("insurance.csv", _sha(b"1"), "", ""))
+    (tmp_path / "insurance.csv").write_bytes(b"1")
+    with pytest.raises(ClaimError):
+        made(data=["medical"]).statement("false", False, how="asked")
+    claims._context["data"] = "bundled"
+    assert made(data=["medical"]).statement("false", False, how="not asked").checks == []
+
+
+def _sha(content: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_data_of_another_name_are_refused(without_data):
+    with pytest.raises(ValueError, match=r"name must be one of \['MNIST', 'medical', 'wine'\]"):
+        made().on("iris").statement("x", True, how="y")

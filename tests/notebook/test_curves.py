@@ -150,3 +150,100 @@ def test_the_archived_rows_of_a_table_stand_above_those_of_the_run(
     assert "<td>0.5</td>" in second
     assert "0.1235" not in second
     assert data[MIMETYPE]["rows"] == [[10, 0.5]]
+
+
+@pytest.fixture
+def lacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without the papers' files."""
+    monkeypatch.setenv("DPLIT_DATA", str(tmp_path))
+    monkeypatch.setenv("DPLIT_CACHE", str(tmp_path))
+
+
+def test_a_run_with_stand_ins_draws_the_archived_curve_alone(
+    displayed: Any, store: Any, lacking: None
+) -> None:
+    """Kills a stand-in's points on the paper's curve, and a caption that does not say whose."""
+    store({**drawn("paper", displayed, [0.9, 0.8])[1]})
+    kept = Curves(run(), "fig-toy")
+    fig, (axes,) = figures.panels()
+    kept.on("medical").line(axes, "ours", X, Y, LOOK, trials=3)
+    kept.on("medical").points(axes, X, Y, LOOK)
+    axes.set(xlabel="x", ylabel="y")
+    kept.show(fig, caption="A line.", alt=ALT)
+    data, metadata = displayed.pop()
+    assert heights(axes) == [[0.9, 0.8]]
+    figure = metadata["dplit"]["figure"]
+    assert figure["caption"] == (
+        "A line. Drawn: the archived run at the paper's scale, 9 trials, whose data this run does "
+        "not have in part or whole."
+    )
+    assert figure["alt"] == ALT
+    assert data[MIMETYPE]["archived"] is True
+
+
+def test_stand_ins_that_must_be_drawn_are_called_so(
+    displayed: Any, store: Any, lacking: None
+) -> None:
+    kept = Curves(run(), "fig-toy").on("medical")
+    fig, (axes,) = figures.panels()
+    kept.line(axes, "ours", X, Y, LOOK)
+    axes.set(xlabel="x", ylabel="y")
+    kept.show(fig, caption="A line.", alt=ALT)
+    figure = displayed.pop()[1]["dplit"]["figure"]
+    assert figure["caption"].endswith("Stand-in data, not the paper's.")
+    assert figure["alt"].startswith("Stand-in data drawn as fig-toy")
+
+
+def test_rows_of_stand_ins_are_not_shown(displayed: Any, store: Any, lacking: None) -> None:
+    Curves(run("paper"), "tab-toy").table(["x"], [[1.0]], caption="Rows.")
+    store(displayed.pop()[0][MIMETYPE])
+    Curves(run(), "tab-toy").on("medical").table(["x"], [[2.0]], caption="Rows.")
+    page = displayed.pop()[0]["text/html"]
+    assert "<td>1</td>" in page
+    assert "<td>2</td>" not in page
+    assert "The archived run at the paper&#x27;s scale; this run does not have its data." in page
+
+
+def test_an_empty_table_of_a_quick_run_is_not_shown(displayed: Any, store: Any) -> None:
+    Curves(run("paper"), "tab-toy").table(["x"], [[1.0]], caption="Rows.")
+    store(displayed.pop()[0][MIMETYPE])
+    Curves(run(), "tab-toy").table(["x"], [], caption="Rows.")
+    page = displayed.pop()[0]["text/html"]
+    assert "<details>" not in page
+    assert "<td>1</td>" in page
+
+
+def test_a_setting_of_none_accepts_any_archive(displayed: Any, store: Any) -> None:
+    store({**drawn("paper", displayed, [0.9, 0.8], source="test")[1]})
+    assert [0.9, 0.8] in heights(drawn("quick", displayed, source=None)[0])
+    assert [0.9, 0.8] not in heights(drawn("quick", displayed, source="other")[0])
+    assert [0.9, 0.8] not in heights(drawn("quick", displayed)[0])
+    plt.close("all")
+
+
+def test_numbers_about_missing_data_are_the_archived_ones_and_marked(
+    displayed: Any, store: Any, lacking: None, tmp_path: Path
+) -> None:
+    """Kills a stand-in's number in a sentence about the paper's data."""
+    from scripts import normalise
+
+    (tmp_path / "results" / "toy.json").write_text(json.dumps({"numbers": {"norm": 25.6}}))
+    run().glue_on(("medical",), norm=0.43, other=7)
+    outputs = [{"data": data, "metadata": metadata} for data, metadata in displayed]
+    prefix = "application/papermill.record/text/plain"
+    assert [output["data"][prefix] for output in outputs] == ["25.6", "7"]
+    text = "It is {glue:text}`norm:.1f`, not {glue:text}`other`, nor {glue:text}`free:.2f`."
+    page = {"cells": [{"cell_type": "markdown", "source": text}, {"cell_type": "code"}]}
+    page["cells"][1]["outputs"] = outputs
+    normalise.mark_numbers(page)
+    marked = page["cells"][0]["source"]
+    assert '{glue:text}`norm:.1f` <sup class="dplit-whose"' in marked
+    assert ">archived</sup>, not" in marked
+    assert ">stand-in</sup>, nor" in marked
+    assert marked.endswith("{glue:text}`free:.2f`.")
+    assert all("dplit" not in output["metadata"] for output in outputs)
+
+
+def test_numbers_of_a_run_that_has_the_data_are_its_own(displayed: Any, store: Any) -> None:
+    run().glue_on((), norm=0.43)
+    assert displayed.pop()[0]["application/papermill.record/text/plain"] == "0.43"
