@@ -16,10 +16,10 @@ import argparse
 from collections.abc import Iterator, Sequence
 from itertools import chain, product
 
-from dplit.face_off.experiments.comparison import compare
 from dplit.face_off.mechanisms import MECHANISMS, Mechanism
 from dplit.face_off.tasks import TASKS, load_task
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
+from dplit_studies.face_off.comparison import compare
 
 #: How far a default may stay below the trivial model, and below its own best setting.
 TRIVIAL_SLACK, HINDSIGHT_SLACK = 0.02, 0.1

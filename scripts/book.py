@@ -49,7 +49,8 @@ def check_pairs(layout: Layout) -> None:
 def record_parts(layout: Layout) -> dict[str, str]:
     """Return what the records and the generated pages are made from, with digests."""
     files = [layout.root / "requirements.txt", layout.root / "CHANGELOG.md"]
-    for folder, pattern in ((layout.package, "*"), (layout.tests, "test_*.py")):
+    kinds = ((layout.package, "*"), (layout.studies, "*"), (layout.tests, "test_*.py"))
+    for folder, pattern in kinds:
         files += (p for p in folder.rglob(pattern) if p.is_file() and p.suffix != ".pyc")
     files += (layout.root / "scripts").glob("*")
     files += layout.chapters.glob("*.ipynb")

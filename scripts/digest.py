@@ -122,7 +122,7 @@ def require_data(layout: Layout, slug: str) -> None:
     BuildError
         If this machine has not the files of a data set that the chapter reads.
     """
-    from dplit.datasets import missing_data
+    from dplit.datasets.needs import missing_data
 
     if lacking := missing_data(data_sets(layout, slug)):
         raise BuildError(

@@ -18,7 +18,8 @@ LONG_AGO = (1980, 1, 1, 0, 0, 0)
 #: What a wheel is made from beside ``src``.
 BESIDE = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-text")
 README = """\
-A chapter of "Differentially private learning, literately", its notebook and the package.
+A chapter of "Differentially private learning, literately": its notebook, the package, and the
+studies (dplit_studies) that the notebooks import from the folder beside them.
 
     python3 -m venv env
     env/bin/pip install "./{wheel}[book]"
@@ -72,10 +73,13 @@ def write_downloads(layout: Layout, site: Path) -> None:
     """Write ``_downloads/<slug>.zip`` of every chapter into a site."""
     wheel, folder = the_wheel(layout), site / "_downloads"
     folder.mkdir(parents=True, exist_ok=True)
+    sources = sorted(layout.studies.rglob("*.py"))
+    studies = {p.relative_to(layout.studies.parent).as_posix(): p.read_bytes() for p in sources}
     for slug in layout.slugs():
         told = README.format(wheel=wheel.name, slug=slug).encode()
         notebook = (layout.notebooks / f"{slug}.ipynb").read_bytes()
         parts = {f"{slug}.ipynb": notebook, wheel.name: wheel.read_bytes(), "README.txt": told}
+        parts |= studies
         with zipfile.ZipFile(folder / f"{slug}.zip", "w") as archive:
             for name, content in parts.items():
                 archive.writestr(zipfile.ZipInfo(f"dplit-{slug}/{name}", LONG_AGO), content,

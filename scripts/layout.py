@@ -31,6 +31,11 @@ class Layout:
         return self.root / "src" / "dplit"
 
     @property
+    def studies(self) -> Path:
+        """What the book runs beside the package: ``dplit_studies``."""
+        return self.root / "src" / "dplit_studies"
+
+    @property
     def tests(self) -> Path:
         """The tests."""
         return self.root / "tests"

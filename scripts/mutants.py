@@ -157,9 +157,10 @@ def targets(name: str) -> list[str]:
 
 
 def modules() -> Iterator[ModuleType]:
-    """Yield the loaded modules of the package."""
+    """Yield the loaded modules of the package and of the studies."""
     for name, module in list(sys.modules.items()):
-        if (name == "dplit" or name.startswith("dplit.")) and isinstance(module, ModuleType):
+        ours = name.partition(".")[0] in ("dplit", "dplit_studies")
+        if ours and isinstance(module, ModuleType):
             yield module
 
 

@@ -51,10 +51,12 @@ class Verdict:
 def import_all() -> None:
     """Import every module of the package, so that forks share them."""
     import dplit
+    import dplit_studies
 
-    for module in pkgutil.walk_packages(dplit.__path__, "dplit."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    for package in (dplit, dplit_studies):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
 
 
 def _arm(mutant: Mutant, watched: Sequence[str]) -> dict[str, dict[str, Tally]]:

@@ -13,7 +13,7 @@ from typing import Any
 from dplit import claims
 from scripts.files import BuildError
 from scripts.pairs import FOLDED, cell_ids
-from scripts.reach import Reach, module_file
+from scripts.reach import Reach, module_file, page_name
 from scripts.tables import typeset_numbers
 
 CLAIM = "application/vnd.dplit.claim+json"
@@ -283,7 +283,7 @@ def function_links(function: str, reach: Reach) -> tuple[str, str]:
         raise BuildError(f"{function} is not in a module of {package.name}")
     inner = function.removeprefix(module + ".")
     home = reach.home(module, inner.partition(".")[0])
-    page = f"../reference/{module.partition('.')[2]}.html#{function}"
+    page = f"../reference/{page_name(module)}.html#{function}"
     return page, f"../../_modules/{home.replace('.', '/')}.html#{inner}"
 
 

@@ -57,12 +57,30 @@ def plain(node: object) -> str:
     return f"{type(node).__name__}({', '.join(parts)})"
 
 
+def both(package: Path) -> tuple[Path, Path]:
+    """Return the folder of the package, and of the studies that the book runs beside it."""
+    return package, package.with_name(f"{package.name}_studies")
+
+
+def page_name(module: str) -> str:
+    """Return the name of a module's page, without folder and suffix.
+
+    Examples
+    --------
+    >>> page_name("dplit.erm.stability"), page_name("dplit_studies.erm.tables")
+    ('erm.stability', 'studies.erm.tables')
+    """
+    first, _, rest = module.partition(".")
+    return f"studies.{rest}".rstrip(".") if first.endswith("_studies") else rest
+
+
 def module_file(name: str, package: Path) -> Path | None:
-    """Return the file of a module of the package, or None if the name is not a module of it."""
+    """Return the file of a module of the package or its studies, or None if it is none."""
     first, *rest = name.split(".")
-    if first != package.name:
+    root = next((folder for folder in both(package) if folder.name == first), None)
+    if root is None:
         return None
-    place = package.joinpath(*rest)
+    place = root.joinpath(*rest)
     for candidate in (place / "__init__.py", place.with_suffix(".py")):
         if candidate.is_file():
             return candidate
@@ -175,7 +193,7 @@ def _imports(
 
 
 class Reach:
-    """Follows names from some code through a package.
+    """Follows names from some code through a package, and through the studies beside it.
 
     Parameters
     ----------
@@ -264,7 +282,7 @@ class Reach:
         return _Found(inner) if module_file(inner, self.package) else None
 
     def _imported(self, base: str, name: str) -> _Found | None:
-        if base.partition(".")[0] != self.package.name:
+        if base.partition(".")[0] not in {folder.name for folder in both(self.package)}:
             return _Found(base, name, outside=True)
         return self._resolve(base, name) if name else _Found(base)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from scripts.files import write_text
 from scripts.layout import Layout
 from scripts.pages import escape, paper, raw
-from scripts.reach import module_file
+from scripts.reach import both, module_file, page_name
 
 #: Ends of the names of modules whose classes have bases of ours that the page tells too, and what
 #: scikit-learn gives every estimator, which it does not.
-WITH_BASES = ("baselines", "estimators", "features", "face_off.experiments.comparison")
+WITH_BASES = ("baselines", "estimators", "features", "dplit_studies.face_off.comparison")
 INHERITED = (
     "   :inherited-members: ClassifierMixin, RegressorMixin, DensityMixin, TransformerMixin, "
     "ClassNamePrefixFeaturesOutMixin, BaseEstimator\n"
@@ -51,30 +51,19 @@ def documented_modules(package: Path) -> list[str]:
     give; a package below a room has none for itself if it lists no names.
     """
     told = []
-    for path in sorted(package.rglob("*.py")):
+    for path in sorted(path for folder in both(package) for path in folder.rglob("*.py")):
         parts = path.relative_to(package.parent).with_suffix("").parts
         is_package = parts[-1] == "__init__"
         parts = parts[:-1] if is_package else parts
-        if len(parts) == 1 or any(part.startswith("_") for part in parts):
+        if parts == (package.name,) or any(part.startswith("_") for part in parts):
             continue
         names = public_names(path)
         face = module_file(".".join(parts[:-1]), package) if len(parts) > 2 else None
         given = (public_names(face) if face else None) or set()
         own = not is_package if names is None else bool(names - given)
-        if len(parts) == 2 or own:
+        if len(parts) <= 2 or own:
             told.append(".".join(parts))
     return sorted(told)
-
-
-def page_name(module: str) -> str:
-    """Return the name of a module's page, without folder and suffix.
-
-    Examples
-    --------
-    >>> page_name("dplit.erm.stability")
-    'erm.stability'
-    """
-    return module.partition(".")[2]
 
 
 def bearers(documented: list[str]) -> dict[str, Bearers]:

@@ -40,7 +40,7 @@ def inputs(layout: Layout) -> dict[str, str]:
     """Return everything that the site is made from, with digests."""
     files = [layout.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt")]
     files += [p for p in layout.book.rglob("*") if p.is_file() and not _hidden(p, layout.book)]
-    files += layout.package.rglob("*.py")
+    files += [*layout.package.rglob("*.py"), *layout.studies.rglob("*.py")]
     files += layout.package.glob("*/claims.yml")
     files += layout.notebooks.glob("*.ipynb")
     scripts = ("render.py", "downloads.py", "docstrings.py", "finish.py")

@@ -292,7 +292,7 @@ class Claim:
         """Return this claim for checks on these of the paper's data sets, by their names.
 
         Checks made on what is returned are asked where the run has the files (see
-        :func:`dplit.datasets.missing_data`); checks made on the claim itself always are.
+        :func:`dplit.datasets.needs.missing_data`); checks made on the claim itself always are.
         """
         view = copy.copy(self)  # the lists of checks are the same objects
         view.data = (*self.data, *data)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dplit.audits import cases
-from dplit.audits.experiments.checks import NOISES, audit_noise, audit_one_run, look_beside
+from dplit_studies.audits.checks import NOISES, audit_noise, audit_one_run, look_beside
 
 LEVEL = 5e-7
 

@@ -10,7 +10,9 @@ from sklearn.base import BaseEstimator
 import dplit
 from dplit import mechanisms
 from dplit.audit import audit_hits, clopper_pearson
-from dplit.audits.experiments.events import (
+from dplit.mechanisms import gaussian_delta, gaussian_sigma
+from dplit.projection.information import additive_sigma, sharp_delta
+from dplit_studies.audits.events import (
     DELTA,
     PHASED,
     SELECTORS,
@@ -20,8 +22,6 @@ from dplit.audits.experiments.events import (
     budget_of,
     lower_bound,
 )
-from dplit.mechanisms import gaussian_delta, gaussian_sigma
-from dplit.projection.information import additive_sigma, sharp_delta
 
 LEVEL = 5e-7
 

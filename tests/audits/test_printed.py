@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dplit.audits.experiments.printed import PRINTED, audit_printed
+from dplit_studies.audits.printed import PRINTED, audit_printed
 
 
 @pytest.mark.claim("audits-beyond-printed")

@@ -128,10 +128,11 @@ def test_it_is_known_which_chapter_reads_which_data(slug: str, names: list[str])
 def test_every_loader_of_the_papers_data_is_known() -> None:
     """Kills a loader whose data no digest would see."""
     import dplit.datasets
+    from dplit.datasets.needs import DATASETS
 
     loaders = {name for name in dplit.datasets.__all__ if name.startswith("load_")}
     assert loaders == digest.LOADERS.keys()
-    assert set(digest.LOADERS.values()) == dplit.datasets.DATASETS.keys()
+    assert set(digest.LOADERS.values()) == DATASETS.keys()
 
 
 @pytest.fixture

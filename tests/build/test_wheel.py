@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import site
 import subprocess
 import sys
@@ -71,7 +72,8 @@ def test_wheel_holds_code_types_registries_and_licences(wheel: Path, root: Path)
     wanted = [p for p in package.rglob("*") if p.suffix in (".py", ".yml", ".json", ".typed")]
     assert {f"dplit/{p.relative_to(package)}" for p in wanted} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert not [name for name in names if name.startswith(("tests/", "scripts/", "benchmarks/"))]
+    left_out = ("tests/", "scripts/", "benchmarks/", "dplit_studies/")
+    assert not [name for name in names if name.startswith(left_out)]
 
 
 def test_installed_wheel_works_away_from_the_repository(wheel: Path, tmp_path: Path) -> None:
@@ -81,6 +83,20 @@ def test_installed_wheel_works_away_from_the_repository(wheel: Path, tmp_path: P
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[0]) > 0
+
+
+def test_the_readme_runs_on_the_wheel_alone(wheel: Path, root: Path, tmp_path: Path) -> None:
+    """Kills a package that needs what only the book runs."""
+    block = re.search(r"^```python\n(.*?)^```$", (root / "README.md").read_text(), re.M | re.S)
+    assert block is not None
+    ask = "import importlib.util\nassert importlib.util.find_spec('dplit_studies') is None\n"
+    (tmp_path / "readme.py").write_text(ask + block[1])
+    done = subprocess.run(
+        [str(borrowing(tmp_path / "v", wheel)), "readme.py"],
+        cwd=tmp_path, env={"OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[-3:-1] == ["1.0 not refuted", "1000.0 refuted"]
 
 
 def test_a_chapter_runs_from_its_download(root: Path, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from dplit.audit import search_neighbours
-from dplit.erm.experiments.tables import bounds_beside_worst
 from dplit.erm.losses import gaussian_kernel
 from dplit.erm.minimisers import fit_kernel
 from dplit.erm.stability import (
@@ -25,6 +24,7 @@ from dplit.erm.stability import (
     pair_distance,
 )
 from dplit.streams import stream
+from dplit_studies.erm.tables import bounds_beside_worst
 
 OURS = ("argument", "lipschitz", "triangle", "sharp")
 

@@ -10,12 +10,12 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import accuracy_score, r2_score
 
-from dplit.face_off.experiments.accounting import printed_losses
-from dplit.face_off.experiments.comparison import Comparison, compare, fit_costs, score
 from dplit.face_off.mechanisms import MECHANISMS, _applicable, _ceilings, mechanism
 from dplit.face_off.tables import Problem, TableError
 from dplit.face_off.tasks import TASKS, load_task
 from dplit.streams import stream
+from dplit_studies.face_off.accounting import printed_losses
+from dplit_studies.face_off.comparison import Comparison, compare, fit_costs, score
 
 BUDGET = {"epsilons": (0.5, 100.0), "seed": 3, "n_repeats": 3}
 

@@ -9,13 +9,6 @@ import pytest
 
 import dplit.margin.selection as module
 from dplit.margin.data import margin_data
-from dplit.margin.experiments.choice import (
-    choice_instances,
-    expected_scores,
-    margin_table,
-    private_choices,
-    u_shape,
-)
 from dplit.margin.selection import (
     _choice_scores,
     _choose_by_errors,
@@ -28,6 +21,13 @@ from dplit.margin.selection import (
 )
 from dplit.mechanisms import exponential_mechanism, generalized_exponential_mechanism
 from dplit.streams import stream
+from dplit_studies.margin.choice import (
+    choice_instances,
+    expected_scores,
+    margin_table,
+    private_choices,
+    u_shape,
+)
 
 SCORES, WIDTHS = np.array([0.7, 0.4, 0.3, 0.45]), np.array([0.02, 0.03, 0.05, 0.09])
 

@@ -18,8 +18,8 @@ from dplit.margin.compressed import printed_dimension
 from dplit.margin.data import margin_data
 from dplit.margin.descent import _balanced_steps
 from dplit.margin.estimators import PrivateMarginClassifier
-from dplit.margin.experiments.audits import share_bound
 from dplit.streams import stream
+from dplit_studies.margin.audits import share_bound
 from tests.estimator_checks import estimator_checks
 
 # scikit-learn's own checks, and audits, fit so few records that the estimator warns of its noise

@@ -20,10 +20,10 @@ from dplit.projection.additive import (
     uniform_attenuation,
 )
 from dplit.projection.capacity import exact_sigma
-from dplit.projection.experiments.additive import additive_errors, planted_problem
 from dplit.projection.information import additive_sigma
 from dplit.projection.regression import relative_error
 from dplit.streams import stream
+from dplit_studies.projection.additive import additive_errors, planted_problem
 
 
 def _problem(seed: int = 0, n: int = 200, d: int = 3, root_snr: float = 4.0):

@@ -23,12 +23,6 @@ from dplit.projection.additive import (
     theorem1_bound,
     worst_perturbation,
 )
-from dplit.projection.experiments.additive import (
-    additive_errors,
-    largest_singular_values,
-    perturbation_ratios,
-    planted_problem,
-)
 from dplit.projection.information import additive_sigma
 from dplit.projection.regression import (
     condition_number,
@@ -37,6 +31,12 @@ from dplit.projection.regression import (
     root_snr,
 )
 from dplit.streams import stream
+from dplit_studies.projection.additive import (
+    additive_errors,
+    largest_singular_values,
+    perturbation_ratios,
+    planted_problem,
+)
 
 
 def _toy(n: int = 2000, d: int = 10, r: float = 3.1):

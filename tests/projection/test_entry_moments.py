@@ -11,10 +11,10 @@ from scipy.stats import ks_2samp, norm
 
 from dplit.projection.additive import moment_variances
 from dplit.projection.capacity import peak_capacity
-from dplit.projection.experiments.curves import moment_errors
 from dplit.projection.information import capacity_bracket
 from dplit.projection.regression import spectrum
 from dplit.streams import stream
+from dplit_studies.projection.curves import moment_errors
 
 
 def _binned(means):

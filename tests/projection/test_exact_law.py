@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import f as fisher
 from scipy.stats import kstest
 
-from dplit.projection.experiments.naive import naive_projection_draws
 from dplit.projection.laws import (
     error_sd,
     expected_error,
@@ -23,6 +22,7 @@ from dplit.projection.laws import (
 )
 from dplit.projection.regression import ridge_coefficients, ridge_objective, spectrum
 from dplit.streams import stream
+from dplit_studies.projection.naive import naive_projection_draws
 
 N, D = 24, 4
 ALPHA = 1e-5  # false-alarm probability of each Kolmogorov-Smirnov test; fewer than 10 are made

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.projection.experiments.naive import naive_additive_draws
 from dplit.projection.laws import expected_error
 from dplit.projection.projection import best_components, uniform_limit
 from dplit.projection.regression import Spectrum, spectrum
 from dplit.streams import stream
+from dplit_studies.projection.naive import naive_additive_draws
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from dplit.projection.experiments.naive import naive_additive_draws, naive_projection_draws
 from dplit.projection.laws import (
     additive_draws,
     bartlett_factor,
@@ -18,6 +17,7 @@ from dplit.projection.laws import (
 )
 from dplit.projection.regression import spectrum
 from dplit.streams import stream
+from dplit_studies.projection.naive import naive_additive_draws, naive_projection_draws
 
 SIZE = 3000
 #: About 40 Kolmogorov-Smirnov comparisons, all together with a false-alarm probability of 4e-5.

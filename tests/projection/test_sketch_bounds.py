@@ -19,7 +19,6 @@ from dplit.projection.bounds import (
     ridge_product_bound,
     sharp_bound,
 )
-from dplit.projection.experiments.naive import naive_projection_draws
 from dplit.projection.laws import expected_error, sketch_mean, sketch_quantile, sketch_tail
 from dplit.projection.regression import (
     Spectrum,
@@ -29,6 +28,7 @@ from dplit.projection.regression import (
     spectrum,
 )
 from dplit.streams import stream
+from dplit_studies.projection.naive import naive_projection_draws
 
 
 def _instances(count=200):

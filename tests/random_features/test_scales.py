@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dplit.mechanisms import gamma_norm_noise
-from dplit.random_features.experiments.curves import SETTINGS, _setting, differences
 from dplit.random_features.release import (
     _correct_scale,
     _fairness_scale,
@@ -18,6 +17,7 @@ from dplit.random_features.release import (
     crossing_records,
     published_scale,
 )
+from dplit_studies.random_features.curves import SETTINGS, _setting, differences
 
 DELTA = 1e-5
 

@@ -19,9 +19,9 @@ import pytest
 from dplit.claims import Claim
 from dplit.notebook import Run
 from dplit.random_features import attacks
-from dplit.random_features.experiments import curves as comparison
-from dplit.random_features.experiments import curves as settings
-from dplit.random_features.experiments import frontier
+from dplit_studies.random_features import curves as comparison
+from dplit_studies.random_features import curves as settings
+from dplit_studies.random_features import frontier
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "random_features.ipynb"
 ABOUT_DATA = {"on_paper_data", "real", "medical", "wine", "MEDICAL", "WINE", "RED"}

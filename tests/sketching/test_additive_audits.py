@@ -19,9 +19,9 @@ from dplit.sketching import counts as joint_release
 from dplit.sketching import privacy as privacy_laws
 from dplit.sketching import release as additive
 from dplit.sketching import sensitivity as knorm
-from dplit.sketching.experiments.tables import opposite_pair
 from dplit.sketching.sensitivity import sketch_sensitivity
 from dplit.streams import stream
+from dplit_studies.sketching.tables import opposite_pair
 
 add_laplace = partial(additive.additive_mechanism, noise="laplace")
 add_gaussian = partial(additive.additive_mechanism, noise="gaussian")

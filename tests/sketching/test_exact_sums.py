@@ -16,11 +16,11 @@ from dplit.sketching.estimators import (
     CompressiveKMeans,
     CompressivePCA,
 )
-from dplit.sketching.experiments.audits import _exact_sum, float_curve, float_sensitivity
 from dplit.sketching.release import map_sensitivity
 from dplit.sketching.sketches import Kind, SketchMap, sketch
 from dplit.sketching.subsampling.release import subsampled_map_sum
 from dplit.streams import stream
+from dplit_studies.sketching.audits import _exact_sum, float_curve, float_sensitivity
 
 KINDS: tuple[Kind, ...] = ("fourier", "quantized", "quadratic")
 

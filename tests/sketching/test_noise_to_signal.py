@@ -9,14 +9,6 @@ import numpy as np
 import pytest
 
 from dplit.sketching.data import MixtureLaw
-from dplit.sketching.experiments.simulations import (
-    _Case,
-    _draw_noise,
-    _simulated_nsr,
-    compare_ratios,
-    ratio_cases,
-    ratio_features,
-)
 from dplit.sketching.subsampling.masks import mask_law, mask_support
 from dplit.sketching.subsampling.release import hybrid_sum
 from dplit.sketching.utility import (
@@ -34,6 +26,14 @@ from dplit.sketching.utility import (
     without_replacement_variance,
 )
 from dplit.streams import stream
+from dplit_studies.sketching.simulations import (
+    _Case,
+    _draw_noise,
+    _simulated_nsr,
+    compare_ratios,
+    ratio_cases,
+    ratio_features,
+)
 
 BASE = {
     "n_samples": 50,

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dplit.audit import search_neighbours
 from dplit.features import complex_features, quantized_features
 from dplit.sketching import sensitivity
-from dplit.sketching.experiments.tables import opposite_pair
 from dplit.streams import stream
+from dplit_studies.sketching.tables import opposite_pair
 
 Array = NDArray[Any]
 

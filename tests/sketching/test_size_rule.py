@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dplit.mechanisms import laplace_noise
-from dplit.sketching.experiments.recovery import acceptable_nsr, sum_noise_scale
 from dplit.sketching.utility import laplace_nsr, least_budget, required_records, size_range
+from dplit_studies.sketching.recovery import acceptable_nsr, sum_noise_scale
 
 
 @pytest.mark.claim("sketch-eq29")

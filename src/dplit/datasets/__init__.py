@@ -9,7 +9,6 @@ diabetes data stand in, and say so.
 from __future__ import annotations
 
 from dplit.datasets.digits import Digits, load_fours_and_nines, read_idx
-from dplit.datasets.needs import DATASETS, missing_data
 from dplit.datasets.papers import (
     FILES,
     DataError,
@@ -25,7 +24,6 @@ from dplit.datasets.papers import (
 )
 
 __all__ = [
-    "DATASETS",
     "FILES",
     "DataError",
     "DataFile",
@@ -39,6 +37,5 @@ __all__ = [
     "load_medical",
     "load_wine",
     "loaded_files",
-    "missing_data",
     "read_idx",
 ]

@@ -68,7 +68,7 @@ def _imported_files() -> list[Path]:
     files = set()
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if (name == "dplit" or name.startswith("dplit.")) and file:
+        if name.partition(".")[0] in ("dplit", "dplit_studies") and file:
             files.add(Path(file))
     return sorted(files)
 

@@ -11,11 +11,6 @@ from scipy.special import logsumexp
 
 from dplit.accounting import sampled_gaussian_delta
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
-from dplit.sketching.experiments.simulations import (
-    _excess,
-    simulated_ratios,
-    simulated_sigma,
-)
 from dplit.sketching.subsampling.gaussian import (
     accountant_delta,
     density_excess,
@@ -27,6 +22,11 @@ from dplit.sketching.subsampling.gaussian import (
 from dplit.sketching.subsampling.laplace import masked_norms
 from dplit.sketching.subsampling.masks import mask_law, mask_support
 from dplit.streams import stream
+from dplit_studies.sketching.simulations import (
+    _excess,
+    simulated_ratios,
+    simulated_sigma,
+)
 
 
 @pytest.mark.claim("sketch-lem24")

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from dplit.sketching.experiments.tables import opposite_pair
 from dplit.sketching.subsampling.laplace import (
     _log_symmetric_mean,
     _magnitudes,
@@ -29,6 +28,7 @@ from dplit.sketching.subsampling.masks import (
     mask_law,
 )
 from dplit.streams import stream
+from dplit_studies.sketching.tables import opposite_pair
 
 LAWS = [
     mask_law("bernoulli", 6, alpha=0.3),

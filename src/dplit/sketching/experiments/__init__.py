@@ -1,1 +1,0 @@
-"""Experiments: what takes a seed or runs trials."""

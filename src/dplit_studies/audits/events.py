@@ -1,0 +1,317 @@
+"""One event for every mechanism, counted on two neighbours: as it is and with half the noise.
+
+Fixed in advance: a label (entry, axis) changes, and the sign of a prediction says which it was.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from dplit._checks import check_choice, check_integer, check_positive
+from dplit.audit import (
+    Controls,
+    EventAudit,
+    audit_event,
+    delta_lower_bound,
+    run_controls,
+)
+from dplit.baselines import (
+    NoisyGradientRegressor,
+    PrivateLloyd,
+    PrivatePCA,
+    SufficientStatisticsRegressor,
+    objective_perturbation,
+)
+from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
+from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMarginClassifier
+from dplit.margin.exponential import gaussian_prior_draw
+from dplit.mechanisms import (
+    exponential_mechanism,
+    gaussian_epsilon,
+    gaussian_sigma,
+    generalized_exponential_mechanism,
+    report_noisy_min,
+)
+from dplit.projection.additive import release_additive
+from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
+from dplit.projection.information import binary_information
+from dplit.random_features.estimators import PrivateRandomFeatureRegressor
+from dplit.streams import stream
+from dplit_studies.margin.audits import audit_learner
+from dplit_studies.sketching.audits import audit_estimator
+
+_Unit = Literal["pure", "gaussian", "bits"]
+
+#: The delta of every Gaussian claim.
+DELTA = 1e-5
+
+_BOX = (-1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What is audited: ``score(side, budget, rng)`` is above 0 where a release says "side 1".
+
+    ``unit`` is the claim's: pure, Gaussian (with :data:`DELTA`) or bits for an entry.
+    """
+
+    score: Callable[[int, float, np.random.Generator], float]
+    unit: _Unit
+    epsilon: float
+
+
+class Line(NamedTuple):
+    """A claim and what the counts leave possible, both in the unit of the claim."""
+
+    unit: str
+    claimed: float
+    lower: float
+    runs: int
+
+    @property
+    def violated(self) -> bool:
+        """Whether the counts refute the claim."""
+        return self.lower > self.claimed
+
+
+def budget_of(unit: _Unit, epsilon: float, *, factor: float) -> float:
+    """Return the budget at which a mechanism adds ``factor`` times the noise of ``epsilon``."""
+    check_choice("unit", unit, ("pure", "gaussian", "bits"))
+    share = check_positive("factor", factor)
+    if share == 1.0:
+        return epsilon
+    if unit == "pure":
+        return epsilon / share
+    if unit == "bits":  # the variance is 1 / (4^epsilon - 1)
+        return math.log2(1.0 + (4.0**epsilon - 1.0) / share**2) / 2.0
+    sigma = gaussian_sigma(epsilon=epsilon, delta=DELTA) * share
+    return float(gaussian_epsilon(delta=DELTA, sigma=sigma))
+
+
+def lower_bound(audit: EventAudit, unit: _Unit) -> float:
+    """Return the smallest claim in a unit that the counts of an event leave possible.
+
+    Gaussian claims are those of Gaussian privacy; bits follow from the total variation.
+    """
+    if unit == "pure":
+        return audit.epsilon_lower
+    if unit == "gaussian":
+        mu = audit.mu_lower
+        return float(gaussian_epsilon(delta=DELTA, sigma=1.0 / mu)) if mu > 0.0 else 0.0
+    counts = audit.hits_in, audit.hits_out, audit.runs
+    return binary_information(delta_lower_bound(*counts, epsilon=0.0, confidence=audit.confidence))
+
+
+def _fitted(estimator: Any, side: int, budget: float, rng: np.random.Generator) -> Any:
+    """Fit one record whose label (or entry) says the side."""
+    sign = 2.0 * side - 1.0
+    X, y = np.array([[1.0, 0.0]]), np.array([sign])
+    if isinstance(estimator, (AdditiveNoiseRegressor, RandomProjectionRegressor)):
+        X, y = np.array([[sign]]), np.ones(1)
+    seed = int(rng.integers(2**30, 2**31))
+    return estimator.set_params(epsilon=budget, random_state=seed).fit(X, y)
+
+
+def _by_prediction(estimator: Any) -> Callable[[int, float, np.random.Generator], float]:
+    """Score a supervised estimator by its prediction at the record."""
+
+    def score(side: int, budget: float, rng: np.random.Generator) -> float:
+        model = _fitted(estimator, side, budget, rng)
+        asked = np.eye(1, model.n_features_in_)
+        predict = getattr(model, "decision_function", model.predict)
+        return float(predict(asked)[0])
+
+    return score
+
+
+def _components(side: int, budget: float, rng: np.random.Generator) -> float:
+    """Score second moments: the record lies on the first axis or on the second."""
+    model = PrivatePCA(
+        1, epsilon=budget, delta=DELTA, data_norm=1.0, neighboring="replace_one",
+        random_state=int(rng.integers(2**31)),
+    ).fit(np.eye(2)[[1 - side]])  # fmt: skip
+    return float(model.moments_[0, 0] - model.moments_[1, 1])
+
+
+def _steps(side: int, budget: float, rng: np.random.Generator) -> float:
+    """Score one of Lloyd's steps: a record at one end of the box or the other, among nine at 0."""
+    model = PrivateLloyd(
+        1, start=[[0.0]], n_iter=1, bounds=_BOX, noise="gaussian", epsilon=budget, delta=DELTA,
+        neighboring="replace_one", random_state=int(rng.integers(2**31)),
+    ).fit(np.r_[2.0 * side - 1.0, np.zeros(9)][:, None])  # fmt: skip
+    return float(model.cluster_centers_[0, 0])
+
+
+def _table(side: int, budget: float, rng: np.random.Generator) -> float:
+    return float(release_additive([[2.0 * side - 1.0]], epsilon=budget, rng=rng)[0, 0])
+
+
+def _perturbed(side: int, budget: float, rng: np.random.Generator) -> float:
+    fitted = objective_perturbation(
+        np.ones((1, 1)), np.array([2.0 * side - 1.0]), epsilon=budget, data_norm=1.0,
+        regularization=1000.0, loss="huberised_hinge", rng=rng,
+    )  # fmt: skip
+    return float(fitted.coef[0])
+
+
+def _drawn(side: int, budget: float, rng: np.random.Generator) -> float:
+    """Score a draw: three other records carry the normaliser, to lose nearly epsilon."""
+    labels = np.array([2.0 * side - 1.0, 1.0, 1.0, 1.0])
+    return float(gaussian_prior_draw(np.ones((4, 1)), labels, epsilon=budget, rng=rng)[0])
+
+
+#: Candidates among which the selectors choose.
+_N = 10
+
+
+def _exponential(side: int, budget: float, rng: np.random.Generator) -> float:
+    """Score a choice: the first of ten is better than the others, or worse, by the sensitivity."""
+    scores = np.append(side, np.full(_N - 1, 1 - side))
+    chosen = exponential_mechanism(scores, epsilon=budget, sensitivity=1.0, rng=rng)
+    return 1.0 if chosen == 0 else -1.0
+
+
+def _noisy_min(monotone: bool, side: int, budget: float, rng: np.random.Generator) -> float:
+    """The same; where all scores move in one direction the first one stays."""
+    scores = np.append(0 if monotone else 1 - side, np.full(_N - 1, side))
+    chosen = report_noisy_min(scores, epsilon=budget, sensitivity=1.0, rng=rng, monotone=monotone)
+    return 1.0 if chosen == 0 else -1.0
+
+
+def _generalized(side: int, budget: float, rng: np.random.Generator) -> float:
+    """The same among ten that are widely uncertain; one sure candidate makes their normalised
+    scores, which lose most where they are 0 and 1, those of their own.
+    """
+    scores, widths, beta = np.append(1 - side, np.full(_N, side)), np.ones(_N + 1), 0.5
+    scores[_N], widths[_N] = 2.0 / budget * math.log((_N + 1) / beta), 1e-6
+    chosen = generalized_exponential_mechanism(scores, widths, epsilon=budget, beta=beta, rng=rng)
+    return 1.0 if chosen == 0 else -1.0
+
+
+#: Private selections and their scores; a run costs microseconds.
+SELECTORS: dict[str, Callable[[int, float, np.random.Generator], float]] = {
+    "exponential_mechanism": _exponential,
+    "report_noisy_min": partial(_noisy_min, False),
+    "report_noisy_min monotone": partial(_noisy_min, True),
+    "generalized_exponential_mechanism": _generalized,
+}
+
+_LINEAR: dict[str, Any] = {"data_norm": 1.0, "bounds": _BOX, "fit_intercept": False}
+_CLASSES: dict[str, Any] = {"classes": (-1.0, 1.0)}
+_QUERY: dict[str, Any] = {"release": "queries", "n_queries": 1, "data_norm": 1.0, "width": 100.0}
+
+#: Gaussian claims are audited at a budget at which half the noise is seen in a few hundred fits.
+_ESTIMATORS: dict[str, tuple[Any, _Unit, float]] = {
+    "SufficientStatisticsRegressor replace_one": (
+        SufficientStatisticsRegressor(neighboring="replace_one", **_LINEAR), "gaussian", 8.0
+    ),
+    "NoisyGradientRegressor": (NoisyGradientRegressor(steps=5, **_LINEAR), "gaussian", 8.0),
+    "PrivateRandomFeatureRegressor": (
+        PrivateRandomFeatureRegressor(n_components=5, bounds=_BOX), "gaussian", 8.0
+    ),
+    "PrivateKernelMachine": (PrivateKernelMachine(n_components=4, bounds=_BOX), "gaussian", 8.0),
+    "PrivateKernelMachine gamma": (
+        PrivateKernelMachine(n_components=1, bounds=_BOX, release="gamma"), "pure", 1.0
+    ),
+    "PrivateKernelMachine queries": (
+        PrivateKernelMachine(n_components=1, bounds=_BOX, **_QUERY), "pure", 1.0
+    ),
+    "PrivateKernelClassifier": (
+        PrivateKernelClassifier(n_components=4, **_CLASSES), "gaussian", 8.0
+    ),
+    "PrivateMarginClassifier": (
+        PrivateMarginClassifier(data_norm=1.0, margin=1.0, n_steps=5, **_CLASSES), "gaussian", 8.0
+    ),
+    "PrivateKernelMarginClassifier": (
+        PrivateKernelMarginClassifier(n_components=5, n_steps=5, margin=0.5, **_CLASSES),
+        "gaussian", 8.0,
+    ),
+    "AdditiveNoiseRegressor": (
+        AdditiveNoiseRegressor(bounds=_BOX, fit_intercept=False), "bits", 0.5
+    ),
+    "RandomProjectionRegressor": (
+        RandomProjectionRegressor(bounds=_BOX, fit_intercept=False, n_components=20), "bits", 0.5
+    ),
+}  # fmt: skip
+
+#: Everything with an event of its own; sketches and Lloyd's Laplace steps have theirs elsewhere.
+TARGETS: dict[str, _Target] = {
+    name: _Target(_by_prediction(estimator), unit, epsilon)
+    for name, (estimator, unit, epsilon) in _ESTIMATORS.items()
+} | {
+    "PrivatePCA replace_one": _Target(_components, "gaussian", 8.0),
+    "PrivateLloyd gaussian replace_one": _Target(_steps, "gaussian", 8.0),
+    "release_additive": _Target(_table, "bits", 0.5),
+    "objective_perturbation": _Target(_perturbed, "pure", 1.0),
+    "gaussian_prior_draw": _Target(_drawn, "pure", 1.0),
+    **{name: _Target(score, "pure", 1.0) for name, score in SELECTORS.items()},
+}
+
+#: Estimators with an event of their own in their chapter: sketches, and Lloyd's steps beside them.
+SKETCHES = {
+    "CompressiveKMeans laplace": "kmeans-laplace",
+    "CompressiveKMeans cube": "kmeans-cube",
+    "CompressiveKMeans": "kmeans-polydisc",
+    "CompressiveGaussianMixture gaussian": "mixture-gaussian",
+    "CompressivePCA": "pca-laplace",
+    "CompressivePCA replace_one": "pca-replace",
+    "PrivateLloyd": "lloyd-laplace",
+}
+
+#: The learner whose canaries are guessed in every run.
+PHASED = "PrivateMarginClassifier phased"
+
+
+def audit_target(name: str, *, runs: int, confidence: float, seed: int) -> Controls[Line]:
+    """Audit a mechanism as it is and, planted, with half its noise."""
+    check_choice("name", name, (*TARGETS, *SKETCHES, PHASED))
+    check_integer("runs", runs)
+    if name in SKETCHES:
+        return _audit_sketch(name, runs=runs, confidence=confidence, seed=seed)
+    if name == PHASED:
+        return _audit_phased(runs=runs, confidence=confidence, seed=seed)
+    target = TARGETS[name]
+
+    def audit(factor: float) -> Line:
+        budget = budget_of(target.unit, target.epsilon, factor=factor)
+        with warnings.catch_warnings():  # that noise hides one record is the point
+            warnings.simplefilter("ignore", UserWarning)
+            found = audit_event(
+                lambda side, rng: target.score(side, budget, rng), 1, 0, lambda score: score > 0.0,
+                runs=runs, epsilon=target.epsilon, confidence=confidence,
+                rng=stream(seed, f"audits-{name}-{factor:g}", "noise"),
+            )  # fmt: skip
+        return Line(target.unit, target.epsilon, lower_bound(found, target.unit), runs)
+
+    return run_controls(audit)
+
+
+def _audit_sketch(name: str, *, runs: int, confidence: float, seed: int) -> Controls[Line]:
+    found = audit_estimator(
+        SKETCHES[name], runs=runs, confidence=confidence, seed=seed, name="audits"
+    )
+    null, planted = (
+        Line("pure" if one.delta == 0.0 else f"delta {one.delta:g}", 1.0, one.epsilon_lower, runs)
+        for one in (found.null, found.planted)
+    )
+    return Controls(null, planted)
+
+
+def _audit_phased(*, runs: int, confidence: float, seed: int) -> Controls[Line]:
+    def audit(factor: float) -> Line:
+        found = audit_learner(
+            "phased", epsilon=8.0, delta=DELTA, n_canaries=32, runs=runs, seed=seed,
+            noise_factor=factor, confidence=confidence,
+        )  # fmt: skip
+        mu = found.mu_lower
+        lower = float(gaussian_epsilon(delta=DELTA, sigma=1.0 / mu)) if mu > 0.0 else 0.0
+        return Line("gaussian", 8.0, lower, runs)
+
+    return run_controls(audit)

@@ -1,0 +1,80 @@
+"""The simulations themselves: exact settings, reproducible streams, and what they must show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dplit.projection.additive import uniform_attenuation
+from dplit.projection.regression import root_snr
+from dplit.streams import stream
+from dplit_studies.projection.additive import (
+    additive_errors,
+    correction_errors,
+    largest_singular_values,
+    perturbation_ratios,
+    planted_problem,
+)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.3, 17.0])
+def test_the_planted_problem_has_the_snr_that_was_asked_for(r):
+    X, y = planted_problem(60, 4, root_snr=r, rng=stream(0, "test-planted", "data"))
+    assert root_snr(X, y) == pytest.approx(r, rel=1e-9, abs=1e-12)
+    assert np.linalg.norm(y) ** 2 == pytest.approx(56 * (1 + r**2), rel=1e-9)
+    assert np.abs(X).max() <= 1
+
+
+def test_largest_singular_values_are_spectral_norms():
+    values = largest_singular_values(6, 3, size=2, rng=stream(0, "test-largest", "noise"))
+    rng = stream(0, "test-largest", "noise")
+    direct = [np.linalg.norm(rng.standard_normal((6, 3)), 2) for _ in range(2)]
+    assert values == pytest.approx(direct, rel=1e-12)
+
+
+def test_additive_errors_are_relative_errors_of_fresh_releases():
+    X, y = planted_problem(60, 4, root_snr=2.0, rng=stream(0, "test-errors", "data"))
+    errors = additive_errors(X, y, epsilon=0.5, size=5, rng=stream(0, "test-errors", "noise"))
+    assert len(set(errors.tolist())) == 5
+    assert errors.min() > 1
+    nearly = additive_errors(X, y, epsilon=20.0, size=2, rng=stream(0, "test-errors", "noise"))
+    assert nearly == pytest.approx(np.ones(2), abs=1e-9)
+
+
+@pytest.mark.claim("proj-beyond-attenuation")
+def test_the_correction_helps_with_many_rows_and_hurts_with_few():
+    """Paired over 6 data sets: gaps of 15 and of 4 standard deviations of a pair."""
+    many = correction_errors(2500, 50, epsilon=0.5, root_snr=17.0, n_trials=6, seed=0)
+    assert (many.of("capped") < 0.5 * many.of("raw")).all()
+    limit = uniform_attenuation(sigma=1.0, root_snr=17.0)
+    assert many.mean("raw") == pytest.approx(limit, rel=0.06)
+    few = correction_errors(250, 40, epsilon=1.5, root_snr=17.0, n_trials=6, seed=0)
+    assert few.mean("capped") > 1.5 * few.mean("raw")
+    assert few.mean("full") >= few.mean("capped") - 1e-9
+
+
+def test_trials_are_reproducible_and_independent_of_jobs():
+    settings = {"epsilon": 1.0, "root_snr": 3.0, "n_trials": 3}
+    first = correction_errors(100, 3, seed=1, **settings)
+    again = correction_errors(100, 3, seed=1, **settings)
+    other = correction_errors(100, 3, seed=2, **settings)
+    assert (first.of("raw") == again.of("raw")).all()
+    assert (first.of("capped") == again.of("capped")).all()
+    assert (first.of("raw") != other.of("raw")).all()
+    assert len(set(first.of("raw").tolist())) == 3
+
+
+def test_bad_input():
+    rng = stream(0, "test-bad", "noise")
+    with pytest.raises(ValueError, match="n_samples must be at least 4"):
+        planted_problem(3, 3, root_snr=1.0, rng=rng)
+    with pytest.raises(ValueError, match="root_snr"):
+        planted_problem(9, 3, root_snr=-1.0, rng=rng)
+    with pytest.raises(ValueError, match="size"):
+        largest_singular_values(3, 3, size=0, rng=rng)
+    with pytest.raises(ValueError, match="instances"):
+        perturbation_ratios(instances=0, rng=rng)
+    with pytest.raises(TypeError, match="Generator"):
+        additive_errors(np.eye(3)[:, :1], np.ones(3), epsilon=1.0, size=1, rng=0)
+    with pytest.raises(ValueError, match="epsilon"):
+        correction_errors(9, 3, epsilon=0.0, root_snr=1.0, n_trials=2, seed=0)

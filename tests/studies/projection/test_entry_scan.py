@@ -1,0 +1,125 @@
+"""The scans: every entry against single-entry computations, and what they are known to find."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dplit.datasets.classification import scaled_table
+from dplit.projection.information import fixed_variance
+from dplit.projection.leakage import binary_leakage, single_entry
+from dplit.projection.projection import printed_variance
+from dplit.projection.regression import column_energy_floor
+from dplit.streams import stream
+from dplit_studies.projection.entry_scan import leak_sweeps, scan_entries, uniform_scan
+
+
+def test_tables_are_scaled_to_their_extremes():
+    for name, shape in (("breast_cancer", (569, 30)), ("diabetes", (442, 10))):
+        X, y = scaled_table(name)
+        assert X.shape == shape
+        np.testing.assert_allclose(X.min(axis=0), -1.0)
+        np.testing.assert_allclose(X.max(axis=0), 1.0)
+        assert y.mean() == pytest.approx(0.0, abs=1e-12)
+        assert y.std() == pytest.approx(1.0)
+
+
+@pytest.mark.claim("proj-beyond-scan")
+@pytest.mark.parametrize("as_printed", [True, False])
+def test_scan_is_the_single_entries(as_printed):
+    X, y = scaled_table("diabetes")
+    scan = scan_entries(X, y, epsilon=0.5, n_components=40, as_printed=as_printed)
+    assert scan.bits.shape == X.shape
+    assert scan.error < 5e-3
+    expected = printed_variance(X, epsilon=0.5, n_components=40) if as_printed else 40.0
+    assert scan.variance == pytest.approx(expected)
+    for row, column in ((0, 0), (17, 4), (441, 9), (230, 5)):
+        channel = single_entry(X, y, variance=scan.variance, row=row, column=column)
+        exact, _ = binary_leakage(channel, n_components=40, nodes=96)
+        assert scan.bits[row, column] == pytest.approx(float(exact), abs=2e-3)
+        assert scan.bound[row, column] == pytest.approx(np.log2(1 + 40 * channel.aa) / 2)
+    assert np.all(scan.bits <= scan.bound + scan.error)
+    assert scan.median == np.median(scan.bits)
+    assert scan.largest == scan.bits.max()
+
+
+@pytest.mark.claim("proj-beyond-scan")
+def test_breast_cancer_leaks_without_the_response():
+    """The first 380 rows are enough for the sentence: most entries exceed half a bit."""
+    X, _ = scaled_table("breast_cancer")
+    scan = scan_entries(X[:380], None, epsilon=0.5, n_components=30, as_printed=True, nodes=24)
+    assert scan.variance == 0.0
+    assert scan.share_above > 0.5
+    repaired = scan_entries(X[:380], None, epsilon=0.5, n_components=30, nodes=16)
+    assert repaired.variance == fixed_variance(epsilon=0.5, n_components=30)
+    assert repaired.share_above == 0.0
+    assert repaired.largest < 0.2
+    assert np.all(repaired.bound <= 0.5)
+
+
+def test_setting_an_entry_to_an_extreme_never_lowers_the_floor():
+    X, _ = scaled_table("diabetes")
+    floor = column_energy_floor(X)
+    rng = stream(0, "scan-floor", "data")
+    for _ in range(100):
+        Y = X.copy()
+        Y[rng.integers(442), rng.integers(10)] = rng.choice([-1.0, 1.0])
+        assert column_energy_floor(Y) >= floor - 1e-12
+
+
+@pytest.mark.claim("proj-beyond-uniform")
+def test_uniform_scan_is_the_channel_of_its_table():
+    scan = uniform_scan(
+        300, n_components=120, n_features=20, n_rows=2, rng=stream(0, "scan-u", "data")
+    )
+    rng = stream(0, "scan-u", "data")
+    X = rng.uniform(-1, 1, (300, 20))
+    y = X @ rng.standard_normal(20) + rng.standard_normal(300)
+    assert scan.variance == pytest.approx(printed_variance(X, epsilon=0.5, n_components=120))
+    for row, column in ((0, 3), (1, 19)):
+        channel = single_entry(X, y, variance=scan.variance, row=row, column=column)
+        exact, _ = binary_leakage(channel, n_components=120)
+        assert scan.bits[row, column] == pytest.approx(float(exact), rel=1e-4)
+        assert scan.bound[row, column] == pytest.approx(np.log2(1 + 120 * channel.aa) / 2)
+    assert scan.bits.max() < 0.25
+    assert np.all((scan.distance > 0) & (scan.distance < 0.6))
+    repaired = uniform_scan(
+        300, n_components=120, n_features=20, n_rows=2, as_printed=False,
+        rng=stream(0, "scan-u", "data"),
+    )  # fmt: skip
+    assert repaired.variance == pytest.approx(120.0)
+    assert repaired.bits.max() < scan.bits.max()
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="name must be one of"):
+        scaled_table("iris")
+    with pytest.raises(ValueError, match="must exceed n_features"):
+        uniform_scan(20, n_components=5, n_features=20, rng=stream(0, "bad", "data"))
+    with pytest.raises(ValueError, match="n_rows must be at least 1"):
+        uniform_scan(50, n_components=5, n_features=2, n_rows=0, rng=stream(0, "bad", "data"))
+    with pytest.raises(ValueError, match="epsilon must be positive"):
+        scan_entries(np.eye(5, 2), None, epsilon=0.0, n_components=4)
+
+
+@pytest.mark.claim("proj-beyond-scan")
+def test_sweeps_agree_with_the_scan_and_end_above_the_floor():
+    """Breast cancer by another route: all its entries at n' = 40. Entries drawn differ by 4 se.
+
+    False alarm 1e-4; a share below, or at the repaired noise, is far away.
+    """
+    found = leak_sweeps(budgets=(0.5, 0.9), n_entries=300, seed=5, components=(40, 100))
+    assert set(found) == {"cancer", "diabetes", "digits", "uniform"}
+    X, y = scaled_table("breast_cancer")
+    share = scan_entries(X, y, epsilon=0.5, n_components=40, as_printed=True).share_above
+    cancer = found["cancer"]
+    counts = 300 * cancer.every
+    assert np.abs(counts - counts.round()).max() < 1e-9  # kills a factor on the shares
+    assert abs(cancer.printed[0] - share) < 4 * (share * (1 - share) / 300) ** 0.5
+    assert cancer.printed[1] == 0.0
+    share = scan_entries(X, y, epsilon=0.9, n_components=100, as_printed=True).share_above
+    assert 0.05 < share < 0.95  # above f^2, and still without noise at 0.9 bits
+    assert abs(cancer.every[1, 1] - share) < 4 * (share * (1 - share) / 300) ** 0.5
+    assert 40 < cancer.floor < 100
+    assert all(sweep.repaired.max() == 0.0 for sweep in found.values())
+    assert found["uniform"].printed.max() == 0.0

@@ -1,0 +1,155 @@
+"""Noisy second moments: scales, sensitivities, law of the noise, audit, bad input."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import gamma, kstest
+
+from dplit.audit import audit_event, run_controls
+from dplit.mechanisms import gaussian_sigma
+from dplit.streams import stream
+from dplit_studies.sketching.models import (
+    _leading_components,
+    _noisy_covariance,
+    covariance_scale,
+)
+
+
+@pytest.mark.claim("sketch-beyond-pca")
+@pytest.mark.parametrize(("neighboring", "size"), [("add_remove", 1.0), ("replace_one", 2.0)])
+def test_scales_by_hand(neighboring, size):
+    scale = covariance_scale(7, epsilon=0.5, noise="laplace", neighboring=neighboring)
+    assert scale == pytest.approx(size * 4.0 / 0.5, rel=1e-12)
+    sigma = covariance_scale(7, epsilon=0.5, delta=1e-6, neighboring=neighboring)
+    expected = gaussian_sigma(epsilon=0.5, delta=1e-6, sensitivity=math.sqrt(size))
+    assert sigma == pytest.approx(expected, rel=1e-12)
+    one = covariance_scale(1, epsilon=0.5, delta=1e-6, neighboring=neighboring)
+    assert one == pytest.approx(gaussian_sigma(epsilon=0.5, delta=1e-6), rel=1e-12)
+
+
+@pytest.mark.claim("sketch-beyond-pca")
+@pytest.mark.parametrize("neighboring", ["add_remove", "replace_one"])
+def test_search_never_exceeds_the_sensitivities_and_attains_them(neighboring):
+    """L1 on and above the diagonal and the Frobenius norm; 4,000 pairs and the worst ones."""
+    d, rng = 4, stream(0, "covariance-search", "data")
+    upper = np.triu_indices(d)
+    x, y = rng.standard_normal((2, 4000, d))
+    x, y = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (x, y))
+    signs = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 0, 0, 0], [0, 1, 0, 0]]) / 1.0
+    signs /= np.linalg.norm(signs, axis=1, keepdims=True)
+    x = np.vstack([x, signs[[0, 2]]])
+    y = np.vstack([y, signs[[1, 3]]]) * (neighboring == "replace_one")
+    gaps = x[:, :, None] * x[:, None] - y[:, :, None] * y[:, None]
+    taxi = np.abs(gaps[:, upper[0], upper[1]]).sum(axis=1)
+    bound = covariance_scale(d, epsilon=1.0, noise="laplace", neighboring=neighboring)
+    assert taxi.max() <= bound * (1 + 1e-12)
+    assert taxi.max() >= (1.0 if neighboring == "add_remove" else 0.6) * bound * (1 - 1e-9)
+    length = np.sqrt((gaps**2).sum(axis=(1, 2))).max()
+    assert length == pytest.approx(1.0 if neighboring == "add_remove" else math.sqrt(2))
+
+
+@pytest.mark.parametrize(("noise", "delta"), [("gaussian", 1e-5), ("laplace", 0.0)])
+def test_law_of_the_noise(noise, delta):
+    """Variances on and off the diagonal within 5 standard errors over 3,000 draws (1e-6).
+
+    Kills equal variances of a Gaussian diagonal and rest, and scales that are 8 % off.
+    """
+    rng = stream(0, "covariance-noise", "noise")
+    X = np.array([[0.6, 0.0, 0.8]])
+    draws = np.array([
+        _noisy_covariance(X, epsilon=1.0, delta=delta, noise=noise, rng=rng).moments
+        for _ in range(3000)
+    ]) - X.T @ X  # fmt: skip
+    np.testing.assert_array_equal(draws, draws.transpose(0, 2, 1))
+    scale = covariance_scale(3, epsilon=1.0, delta=delta, noise=noise)
+    diagonal, rest = draws[:, [0, 1, 2], [0, 1, 2]], draws[:, [0, 0, 1], [1, 2, 2]]
+    allowed = 5 * math.sqrt((5 if noise == "laplace" else 2) / 9000)
+    factors = (2.0, 2.0) if noise == "laplace" else (1.0, 0.5)
+    for part, factor in zip((diagonal, rest), factors, strict=True):
+        assert part.var() == pytest.approx(factor * scale**2, rel=allowed)
+    assert abs(np.corrcoef(rest[:, 0], rest[:, 1])[0, 1]) < 0.1
+
+
+@pytest.mark.claim("sketch-beyond-pca")
+@pytest.mark.parametrize("neighboring", ["add_remove", "replace_one"])
+def test_gamma_noise_is_a_law_of_the_frobenius_norm(neighboring):
+    """Norms over 3,000 draws are Gamma(6) in units of the scale, KS at 1e-5.
+
+    Kills off-diagonal entries that count once, and the sensitivity of the other relation.
+    """
+    rng = stream(0, "covariance-gamma", "noise")
+    options = {"epsilon": 0.5, "noise": "gamma", "neighboring": neighboring}
+    draws = [_noisy_covariance(np.zeros((1, 3)), rng=rng, **options).moments for _ in range(3000)]
+    lengths = np.linalg.norm(draws, axis=(1, 2)) * 0.5
+    if neighboring == "replace_one":
+        lengths /= math.sqrt(2.0)
+    assert kstest(lengths, gamma(6).cdf).pvalue > 1e-5
+    parts = np.array(draws)[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]] ** 2
+    ratio = parts[:, 3:].mean() / parts[:, :3].mean()
+    assert ratio == pytest.approx(0.5, rel=0.1)  # five standard errors, 1e-6
+
+
+@pytest.mark.claim("sketch-beyond-pca")
+def test_audit_with_both_controls():
+    """Optimal test of one record against none at (1, 0.05); 800 runs a side, confidence 0.9999.
+
+    delta is 0.05 with the right noise and 0.34 with half of it.
+    """
+    x = np.ones((1, 4)) / 2.0
+    sigma = covariance_scale(4, epsilon=1.0, delta=0.05)
+
+    def alarm(factor):
+        def release(X, rng):
+            clean = np.zeros((4, 4)) if X is None else X.T @ X
+            noisy = _noisy_covariance(
+                np.zeros((1, 4)) if X is None else X, epsilon=1.0, delta=0.05, rng=rng
+            )
+            return clean + factor * (noisy.moments - clean)
+
+        level = 0.5 + 1.0 * (factor * sigma) ** 2
+        audit = audit_event(
+            release, x, None, lambda s: (x @ s @ x.T)[0, 0] >= level, runs=800, epsilon=1.0,
+            delta=0.05, confidence=0.9999, rng=stream(0, "covariance-audit", "noise"),
+        )  # fmt: skip
+        return audit.violated
+
+    assert run_controls(alarm).sound
+
+
+def test_rows_are_clipped_and_statement_is_kept():
+    options = {"epsilon": 1.0, "delta": 1e-5}
+    far, near = (
+        _noisy_covariance(X, rng=np.random.default_rng(0), **options)
+        for X in ([[3.0, 4.0]], [[0.6, 0.8]])
+    )
+    np.testing.assert_allclose(far.moments, near.moments, rtol=1e-12)
+    assert (far.epsilon, far.delta, far.neighboring) == (1.0, 1e-5, "add_remove")
+    assert far.scale == covariance_scale(2, **options)
+
+
+def test_leading_components_are_sorted_eigenvectors():
+    matrix = np.diag([1.0, 5.0, 3.0])
+    np.testing.assert_allclose(np.abs(_leading_components(matrix, 2)), np.eye(3)[:, [1, 2]])
+
+
+def test_bad_input_is_named():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="delta must be 0 with Laplace or gamma noise"):
+        covariance_scale(3, epsilon=1.0, delta=0.1, noise="laplace")
+    with pytest.raises(ValueError, match=r"delta must be in \(0, 1\)"):
+        covariance_scale(3, epsilon=1.0)
+    with pytest.raises(ValueError, match="noise must be one of"):
+        covariance_scale(3, epsilon=1.0, noise="cauchy")
+    with pytest.raises(ValueError, match="X must be finite"):
+        _noisy_covariance([[math.nan]], epsilon=1.0, delta=0.1, rng=rng)
+    with pytest.raises(TypeError, match="X must be real"):
+        _noisy_covariance([[1j]], epsilon=1.0, delta=0.1, rng=rng)
+    with pytest.raises(TypeError, match="rng must be"):
+        _noisy_covariance([[1.0]], epsilon=1.0, delta=0.1, rng=1)
+    with pytest.raises(ValueError, match="moments must be square"):
+        _leading_components(np.ones((2, 3)), 1)
+    with pytest.raises(ValueError, match="n_components must be at most 2"):
+        _leading_components(np.eye(2), 3)

@@ -1,0 +1,120 @@
+"""The release of quadratic features where a record is replaced, and the attack on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dplit.audit import run_controls
+from dplit.features import orthonormal_blocks
+from dplit.mechanisms import gaussian_delta, gaussian_sigma
+from dplit.streams import stream
+from dplit_studies.sketching import audits as qa
+
+IDENTITY = np.eye(2)
+
+
+@pytest.mark.claim("sketch-beyond-bdp")
+def test_noise_levels_of_one_basis() -> None:
+    """Kills sensitivity for scale, printed for corrected, factors 0.5 and 1.05."""
+    assert qa.noise_level(IDENTITY, epsilon=0.5) == pytest.approx(4.0, rel=1e-12)
+    assert qa.noise_level(IDENTITY, epsilon=0.5, as_printed=True) == pytest.approx(2.0, rel=1e-12)
+    sigma = qa.noise_level(IDENTITY, epsilon=1.0, delta=1e-5)
+    assert gaussian_delta(epsilon=1.0, sigma=sigma, sensitivity=2**0.5) <= 1e-5
+    assert sigma == pytest.approx(gaussian_sigma(epsilon=1.0, delta=1e-5) * 2**0.5, rel=1e-6)
+
+
+@pytest.mark.claim("sketch-beyond-bdp")
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_release_is_the_sum_with_noise_of_its_level(delta: float) -> None:
+    """False alarm 2e-5 a case.  Kills unclipped records, one noise for all releases."""
+    X = np.array([[3.0, 4.0], [0.0, 0.5]])  # the first is clipped to (0.6, 0.8)
+    draws = qa._quadratic_release(
+        X, IDENTITY, epsilon=1.0, delta=delta, rng=stream(0, "t-release", "noise"), size=100_000
+    )
+    level = qa.noise_level(IDENTITY, epsilon=1.0, delta=delta)
+    gap = (draws - np.array([0.36, 0.64 + 0.25])) / level
+    law = stats.laplace() if delta == 0 else stats.norm()
+    assert stats.kstest(gap.ravel(), law.cdf).pvalue > 1e-5
+    assert abs(gap.mean()) < 4.5 * gap.std() / np.sqrt(gap.size)
+
+
+@pytest.mark.claim("sketch-beyond-bdp")
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (1.0, 1e-5)])
+def test_printed_calibration_is_refuted_and_the_fix_is_not(epsilon: float, delta: float) -> None:
+    """Four million runs.  False alarm of the fix 1e-4; the leak is nine standard errors away."""
+    keywords: Any = {"epsilon": epsilon, "delta": delta}
+    printed = qa.audit_replacement(
+        IDENTITY, rng=stream(0, "t-audit", "noise"), as_printed=True, runs=4_000_000, **keywords
+    )
+    assert printed.violated
+    if delta == 0:
+        assert printed.epsilon_lower > 1.95 * epsilon
+        assert printed.epsilon_lower <= 2.0 * epsilon
+    controls = run_controls(
+        lambda factor: (
+            qa.audit_replacement(
+                IDENTITY,
+                rng=stream(1, "t-audit", "noise"),
+                noise_factor=factor,
+                runs=10**6,
+                **keywords,
+            ).violated
+        )
+    )
+    assert controls.sound
+
+
+def test_attack_probabilities_are_those_of_the_worst_event() -> None:
+    """1/4 and exp(-2 epsilon) / 4 of the printed Laplace release; 4.5 s.e., false alarm 1e-5."""
+    audit = qa.audit_replacement(
+        IDENTITY, epsilon=1.0, runs=400_000, rng=stream(2, "t-audit", "noise"), as_printed=True
+    )
+    for hits, p in ((audit.hits_in, 0.25), (audit.hits_out, 0.25 * np.exp(-2.0))):
+        assert hits == pytest.approx(400_000 * p, abs=4.5 * np.sqrt(400_000 * p))
+
+
+def test_gaussian_attack_event_is_where_the_loss_exceeds_epsilon() -> None:
+    """By densities; kills a missing midpoint, the wrong variance."""
+    rng = np.random.default_rng(0)
+    f, g, s = rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal((500, 3))
+    log_ratio = (stats.norm(f, 0.7).logpdf(s) - stats.norm(g, 0.7).logpdf(s)).sum(axis=1)
+    event = qa._attack_event(s, f, g, epsilon=0.8, delta=1e-5, level=0.7)
+    assert (event == (log_ratio > 0.8)).all()
+
+
+def test_other_bases_leak_as_well() -> None:
+    """False alarm none: the leak is certain.  One block of four columns, printed calibration."""
+    omega = orthonormal_blocks(4, 4, rng=stream(0, "t-basis", "public"))
+    assert qa.noise_level(omega, epsilon=1.0) == pytest.approx(2.0, rel=1e-12)
+    audit = qa.audit_replacement(
+        np.eye(4), epsilon=1.0, runs=200_000, rng=stream(3, "t", "noise"), as_printed=True
+    )
+    assert audit.violated
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"epsilon": 0.0}, ValueError, "epsilon must be"),
+        ({"delta": 1.0}, ValueError, "delta must be"),
+        ({"rng": 3}, TypeError, "rng must be"),
+        ({"size": 0}, ValueError, "size must be"),
+        ({"noise_factor": 0.0}, ValueError, "noise_factor must be"),
+        ({"X": [[np.nan, 0.0]]}, ValueError, "X must be finite"),
+        ({"frequencies": np.ones((3, 2))}, ValueError, "frequencies must have one row"),
+    ],
+)
+def test_bad_arguments_are_named(changes: Any, error: type[Exception], message: str) -> None:
+    arguments = {"X": IDENTITY, "frequencies": IDENTITY, "epsilon": 1.0, **changes}
+    arguments.setdefault("rng", np.random.default_rng(0))
+    with pytest.raises(error, match=message):
+        qa._quadratic_release(arguments.pop("X"), arguments.pop("frequencies"), **arguments)
+
+
+def test_audit_needs_two_dimensions() -> None:
+    with pytest.raises(ValueError, match="dimension of frequencies must be at least 2"):
+        qa.audit_replacement([[1.0]], epsilon=1.0, runs=10, rng=np.random.default_rng(0))

@@ -1,0 +1,90 @@
+"""Table 2: which cells hold, which are too small, and by how much."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dplit.mechanisms import gaussian_sigma
+from dplit.sketching.subsampling.gaussian import fourier_sigma
+from dplit.sketching.subsampling.masks import mask_law
+from dplit.streams import stream
+from dplit_studies.sketching.tables import (
+    fourier_cells,
+    opposite_pair,
+    quadratic_cells,
+    sigma_ratios,
+    table_cells,
+)
+
+
+@pytest.mark.claim("sketch-lem17")
+@pytest.mark.claim("sketch-tab2")
+def test_the_attaining_pair_has_the_angles_it_should():
+    frequencies = stream(0, "test-pair", "public").standard_normal((6, 4))
+    x, y = opposite_pair(frequencies)
+    np.testing.assert_allclose(x @ frequencies, math.pi / 4, rtol=1e-10)
+    np.testing.assert_allclose(y @ frequencies, 5 * math.pi / 4, rtol=1e-10)
+
+
+@pytest.mark.claim("sketch-tab2")
+def test_cells_of_fourier_features():
+    law = mask_law("uniform", 6, n_kept=3)
+    cells = fourier_cells(stream(0, "test-cells", "public").standard_normal((6, 6)), law)
+    expected = [6 * math.sqrt(2), 12 * math.sqrt(2), 6 / math.sqrt(3), 12 / math.sqrt(3)]
+    for column in ("printed", "reached", "safe"):
+        values = [getattr(cell, column) for cell in cells]
+        np.testing.assert_allclose(values, expected, rtol=1e-10)
+    assert not any(cell.wrong for cell in cells)
+
+
+@pytest.mark.claim("sketch-tab2")
+def test_cells_of_one_basis():
+    law = mask_law("block", 4, n_kept=2, block=2)
+    twice = np.hstack([np.eye(2), np.eye(2)])
+    cells = quadratic_cells(twice, law, name="basis", rng=stream(0, "t", "noise"))
+    np.testing.assert_allclose([cell.printed for cell in cells], [2, 2, 2, 2], rtol=1e-9)
+    root = 2 * math.sqrt(2)
+    np.testing.assert_allclose([cell.reached for cell in cells], [2, 4, 2, root], rtol=1e-9)
+    np.testing.assert_allclose([cell.safe for cell in cells], [2, 4, 2, root], rtol=1e-9)
+    assert [cell.wrong for cell in cells] == [False, True, False, True]
+    assert [cell.lemma for cell in cells][:2] == ["Lemma 22", "Lemmas 21, 23"]
+
+
+@pytest.mark.claim("sketch-tab2")
+def test_the_whole_table():
+    """Four cells are too small, all of them for replaced records and quadratic features."""
+    cells = table_cells(n_components=8, n_kept=4, n_features=4, rng=stream(0, "table", "public"))
+    wrong = [cell for cell in cells if cell.wrong]
+    assert len(cells) == 12
+    assert len(wrong) == 4
+    assert {cell.neighboring for cell in wrong} == {"replace_one"}
+    assert all(cell.features.startswith("quadratic") for cell in wrong)
+    assert all(cell.reached <= cell.safe * (1 + 1e-9) for cell in cells)
+    blocks = [cell for cell in cells if "blocks" in cell.features and cell.norm == 1]
+    assert [cell.printed for cell in blocks] == pytest.approx([2.0, 2.0])
+    assert blocks[1].reached == pytest.approx(4.0)
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="full column rank"):
+        opposite_pair(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="law must have a fixed number of ones"):
+        fourier_cells(np.eye(3), mask_law("data", 3, alpha=0.5))
+    law = mask_law("uniform", 4, n_kept=2)
+    with pytest.raises(ValueError, match="frequencies must have 4 columns"):
+        quadratic_cells(np.eye(2), law, name="x", rng=stream(0, "t", "noise"))
+    with pytest.raises(ValueError, match="n_kept must be at most"):
+        table_cells(n_components=4, n_kept=6, n_features=2, rng=stream(0, "t", "noise"))
+
+
+@pytest.mark.claim("sketch-beyond-subsampled")
+def test_sigma_ratios_are_those_of_equal_guarantees():
+    ratios = sigma_ratios([0.25, 1.0], [(1.0, 1e-5)], n_components=16)
+    law = mask_law("bernoulli", 16, alpha=0.25)
+    plain = gaussian_sigma(epsilon=1.0, delta=1e-5, sensitivity=4.0)
+    expected = [fourier_sigma(law, epsilon=1.0, delta=1e-5) / plain, 1.0]
+    np.testing.assert_allclose(ratios[1.0, 1e-5], expected, rtol=1e-12)
+    assert expected[0] > 1.05
