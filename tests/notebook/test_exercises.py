@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dplit.notebook import exercises
-from dplit.notebook.exercises import Exercise, find_exercise, grade
+from dplit.notebook.exercises import Exercise, _find_exercise, grade
 
 SLUGS = sorted(p.parent.name for p in Path(exercises.__file__).parents[1].glob("*/exercises.py"))
 ALL: dict[str, Exercise] = {}
@@ -79,9 +79,9 @@ def test_where_nothing_is_written_the_task_is_shown(nothing: Any, capsys: Any) -
 
 def test_an_unknown_exercise_lists_those_that_exist() -> None:
     with pytest.raises(KeyError, match=r"no exercise 'basics-nothing'; there are .*basics-truth"):
-        find_exercise("basics-nothing")
+        _find_exercise("basics-nothing")
     with pytest.raises(KeyError, match=r"there are no exercises of 'nowhere'"):
-        find_exercise("nowhere-x")
+        _find_exercise("nowhere-x")
 
 
 def test_the_readers_function_cannot_change_the_arguments() -> None:

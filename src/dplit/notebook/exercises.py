@@ -41,7 +41,7 @@ class Exercise:
     rtol: float = 1e-6
 
 
-def find_exercise(identifier: str) -> Exercise:
+def _find_exercise(identifier: str) -> Exercise:
     """Return an exercise by its id, ``<slug>-<name>``, from ``dplit.<slug>.exercises``.
 
     Raises
@@ -74,7 +74,7 @@ def grade(identifier: str, answer: Callable[..., Any] | Any, *, seed: int = 0) -
     """
     from IPython.display import display
 
-    verdict, words = _judged(identifier, find_exercise(identifier), answer, seed)
+    verdict, words = _judged(identifier, _find_exercise(identifier), answer, seed)
     text = html.escape(words)
     box = f"<div class='dplit-grade' data-grade='{verdict}'><p>{text}</p></div>"
     display({"text/html": box, "text/plain": words}, raw=True)  # type: ignore[no-untyped-call]
