@@ -90,7 +90,7 @@ def running_proof(
     ]
     record = {"name": name, "theorem": theorem, "over": over, "steps": told}
     caption = f"{theorem}, line by line, over {over}: each line as a share of the largest. "
-    caption += f"{_finding(told)} Where nothing is lost, one box repeats the one above it."
+    caption += _finding(told)
     alt = f"Boxes of the {len(lines)} lines of the proof as shares of the largest. {_finding(told)}"
     fig = _drawn(list(lines), shares)
     _show_figure(fig, f"proof-{name}", caption, alt[:300], False, {_MIMETYPE: record})
