@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from scripts import site_check
+from scripts.layout import Layout
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 PAGES = [str(path.relative_to(SITE)) for path in site_check.pages(SITE)]
@@ -52,6 +53,9 @@ def test_no_figure_cuts_its_labels(opened: Any) -> None:
 #: What may be open of a chapter: screens, code cells, words, screen of the first figure.
 LIMITS = {"sketching": (42, 80, 8000, 3), "audits": (15, 60, 6000, 3)}
 LIMIT = (30, 60, 6000, 3)
+#: The same of a lesson.
+LESSON = (20, 40, 5000, 3)
+LESSONS = Layout(SITE.parents[1]).lessons()
 CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/")]
 
 
@@ -59,7 +63,7 @@ CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_a_chapter_is_no_longer_than_it_may_be(opened: Any, slug: str) -> None:
     size = site_check.size(opened, (SITE / "book" / "chapters" / f"{slug}.html").as_uri())
-    limit = LIMITS.get(slug, LIMIT)
+    limit = LESSON if slug in LESSONS else LIMITS.get(slug, LIMIT)
     names = ("screens", "cells", "words", "figure")
     over = {n: (size[n], at) for n, at in zip(names, limit, strict=True) if size[n] > at}
     assert over == {}
