@@ -127,8 +127,9 @@ def test_a_sentence_stands_before_every_open_code_cell(slug: str) -> None:
     assert silent == []
 
 
-#: What is no result: the root of 8e-6, whose tolerance stands before it.
-REASONED = {"margin": {"0.0028"}}
+#: What is no result: the root of 8e-6, whose tolerance stands before it; the least margin of a test,
+#: a setting of the studies.
+REASONED = {"margin": {"0.0028"}, "face_off": {"0.02"}}
 #: What a text holds beside words: code, formulas, roles with their arguments, addresses.
 NO_WORDS = (
     r"(?ms)^(`{3,}|:{3,})(?:console|python|\{math\}).*?^\1$",

@@ -129,7 +129,7 @@ def ran() -> Any:
             value = execute(source, space)
             if isinstance(value, Claim):
                 shown[value.entry["id"]] = value
-    figures = [m["dplit"]["figure"] for _, m in outputs if "dplit" in m]
+    figures = [m["dplit"]["figure"] for _, m in outputs if "figure" in m.get("dplit", {})]
     return shown, figures, [data.get("text/plain", "") for data, _ in outputs], space
 
 
