@@ -101,5 +101,5 @@ def compare(layout: Layout, folder: Path, say: Say) -> None:
         shown += "\n  first: " + first_difference(layout.root / where, copy.root / where)
         raise BuildError(f"{len(told)} files differ between two builds:\n  {shown}")
     count = sum(path.is_file() for path in layout.html.rglob("*"))
-    chapters = len(layout.slugs())
+    chapters = len(layout.names())
     say(f"Two builds are equal byte for byte: {chapters} chapters, {count} files of the site")

@@ -15,6 +15,7 @@ import os
 import symtable
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -332,7 +333,7 @@ def measure(
 
     os.chdir(layout.notebooks)
     _without_pictures()
-    registry = claims.load_registry(slug)
+    registry = claims.load_registry(layout.slug(slug))
     bases = Bases(layout, slug)
     kernel = Kernel(bases.sources)
     for k in range(len(kernel.cells)):
@@ -378,7 +379,7 @@ class Bases:
         self.around = [*surroundings(layout, slug), plain(ast.parse(breaking).body)]
         self.reads = data_sets(layout, slug)
         self.data = data_here(self.reads)
-        listed = (layout.package / slug / "claims.yml").read_text(encoding="utf-8")
+        listed = (layout.package / layout.slug(slug) / "claims.yml").read_text(encoding="utf-8")
         self.functions = {entry["id"]: entry["functions"] for entry in yaml.safe_load(listed)}
 
     def names(self, at: int, mutable: Container[str]) -> list[str]:
@@ -404,10 +405,14 @@ class Bases:
         return digest_bytes(json.dumps([*self.around, code], sort_keys=True).encode())
 
 
+def _kept(layout: Layout, slug: str) -> Path:
+    return layout.archive(slug).with_suffix(".badges.json")
+
+
 def measured(layout: Layout, slug: str) -> dict[str, Any]:
     """Return what is known of a chapter's badges, by claim, if nothing below it has changed."""
-    told = read_json(layout.results / f"{slug}.badges.json")
-    if not told:
+    told = read_json(_kept(layout, slug))
+    if not told or slug in layout.lessons():
         return {}
     bases = Bases(layout, slug)
     return {identifier: one for identifier, one in told.items() if bases.holds(identifier, one)}
@@ -434,9 +439,10 @@ def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     if not names:
         raise BuildError("NAME must be a chapter, or a chapter and claims of it")
     slug, *only = names
-    require_data(layout, layout.check_recorded(slug))
+    slug = layout.check_recorded(slug)
+    require_data(layout, slug)
     os.environ["DPLIT_N_JOBS"] = "1"  # workers of their own would not see a broken function
-    registry = claims.load_registry(slug)
+    registry = claims.load_registry(layout.slug(slug))
     if unknown := [identifier for identifier in only if identifier not in registry]:
         raise BuildError(f"{', '.join(unknown)}: no such claim of {slug}")
     known = measured(layout, slug)
@@ -446,7 +452,7 @@ def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     for identifier, told in measure(layout, slug, jobs, say, wanted.__contains__) if wanted else ():
         known[identifier] = found[identifier] = told
         ordered = {i: known[i] for i in registry if i in known}
-        write_json(layout.results / f"{slug}.badges.json", ordered)
+        write_json(_kept(layout, slug), ordered)
     return report({**kept, **found}, registry, say)
 
 

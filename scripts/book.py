@@ -54,7 +54,7 @@ def record_parts(layout: Layout) -> dict[str, str]:
         files += (p for p in folder.rglob(pattern) if p.is_file() and p.suffix != ".pyc")
     files += (layout.root / "scripts").glob("*")
     files += layout.chapters.glob("*.ipynb")
-    files += (layout.state / f"{slug}.json" for slug in layout.slugs())
+    files += (layout.state / f"{slug}.json" for slug in layout.names())
     files += (layout.results / name for name in ("benchmarks.json", "face_off.json"))
     parts = digest_files((f for f in files if f.is_file()), layout.root)
     parts["strict"] = str(claims.is_strict())
@@ -64,7 +64,7 @@ def record_parts(layout: Layout) -> dict[str, str]:
 def _pages_digest(layout: Layout) -> str:
     names = ["claims.md", "decisions.md", "errata.md", "run_times.md", "scoreboard.md"]
     names.append("where_proofs_lose.md")
-    names += [f"tests/{slug}.md" for slug in layout.recorded()]
+    names += [f"tests/{layout.slug(name)}.md" for name in layout.recorded()]
     files = [layout.claims, *(layout.book / name for name in names)]
     files += sorted((layout.book / "reference").glob("*.md"))
     return digest_bytes("".join(digest_file(path) for path in files).encode())

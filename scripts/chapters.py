@@ -80,7 +80,7 @@ def run_stale(layout: Layout, width: int, say: Say) -> list[str]:
         If a chapter failed: the others have run, the failed notebook is kept to be read, and the
         page of its last good run stays.
     """
-    reasons = {slug: stale(layout, slug) for slug in layout.slugs()}
+    reasons = {slug: stale(layout, slug) for slug in layout.names()}
     slugs = sorted((slug for slug in reasons if reasons[slug]), key=lambda s: _order(layout, s))
     if not slugs:
         return []
@@ -194,7 +194,7 @@ def make_pages(layout: Layout) -> list[str]:
     common = digest_files(tools, layout.root)
     common["tested"] = digest_bytes("\n".join(sorted(tested)).encode())
     written = []
-    for slug in layout.slugs():
+    for slug in layout.names():
         raw, page = layout.raw / f"{slug}.ipynb", layout.chapters / f"{slug}.ipynb"
         memory = layout.state / f"page_{slug}.json"
         seen = badges.resolutions(layout, slug)
@@ -211,6 +211,6 @@ def make_pages(layout: Layout) -> list[str]:
         written.append(slug)
     remove_leftovers(layout.chapters)
     for path in layout.chapters.glob("*.ipynb"):
-        if path.stem not in layout.slugs():
+        if path.stem not in layout.names():
             path.unlink()
     return written

@@ -6,10 +6,11 @@ import ast
 import importlib
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from scripts.files import BuildError, read_json, write_json
-from scripts.layout import Layout
+from scripts.layout import SUPPLEMENT, Layout
 from scripts.marks import marked_tests, nodes_by_claim
 from scripts.normalise import CLAIM, records
 
@@ -45,7 +46,7 @@ def resolve(name: str) -> Any:
 def gather(layout: Layout) -> list[Record]:
     """Return the records of all executed chapters, with the page and anchor of each."""
     found = []
-    for slug in layout.slugs():
+    for slug in layout.names():
         notebook = read_json(layout.chapters / f"{slug}.ipynb")
         if notebook is None:
             raise BuildError(f"chapter {slug} has not been run; run: make book")
@@ -130,7 +131,8 @@ def _link_faults(identifier: str, tests: Any, functions: Any) -> list[str]:
 def _record_faults(identifier: str, record: Record, strict: bool) -> list[str]:
     told = _link_faults(identifier, record.get("tests"), record.get("functions"))
     status = record.get("status")
-    if record.get("slug") not in (record.get("page") or ""):
+    page = Path(record.get("page") or "").stem.removesuffix(SUPPLEMENT)
+    if record.get("slug") != page:
         told.append(f"{identifier} belongs to {record.get('slug')}, recorded on {record['page']}")
     if status == "failed":
         told.append(f"{identifier} failed: {record.get('reason') or _first_failure(record)}")
@@ -209,9 +211,9 @@ def registry_faults(layout: Layout, registry: Mapping[str, Mapping[str, Any]]) -
     told = []
     for identifier, entry in registry.items():
         told += _link_faults(identifier, tests.get(identifier), entry.get("functions"))
-    for slug in layout.slugs():
+    for slug in layout.names():
         strings, called = _named(layout, slug)
-        own = {i for i, entry in registry.items() if entry["slug"] == slug}
+        own = {i for i, entry in registry.items() if layout.record(entry["slug"]) == slug}
         told += [f"{i} is registered and no cell of {slug} names it" for i in sorted(own - strings)]
         told += [f"{slug} records {i}, not registered there" for i in sorted(called - own)]
     for identifier in sorted(tests.keys() - registry.keys()):

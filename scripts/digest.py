@@ -150,7 +150,7 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     notebook = layout.notebooks / f"{slug}.ipynb"
     cells = notebook_code(notebook)
     modules = imported_files(cells, layout.package)
-    modules |= imported_files([f"import {layout.package.name}.{slug}"], layout.package)
+    modules |= imported_files([f"import {layout.package.name}.{layout.slug(slug)}"], layout.package)
     files = [
         notebook,
         *modules,
@@ -159,7 +159,9 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     ]
     parts = digest_files(files, layout.root)
     parts["python"] = ".".join(map(str, sys.version_info[:3]))
-    told = {slug, *re.findall(r"\barchived\(\"(\w+)\"\)", "\n".join(cells))}
+    told = set(re.findall(r"\barchived\(\"(\w+)\"\)", "\n".join(cells)))
+    if slug not in layout.lessons():
+        told.add(layout.slug(slug))
     archives = (layout.results / f"{name}.json" for name in told)
     parts |= digest_files((path for path in archives if path.exists()), layout.root)
     read = data_here(data_sets(layout, slug))
@@ -221,8 +223,8 @@ def archive_is_stale(layout: Layout, slug: str) -> bool:
     """
     from dplit.datasets.needs import are_declared
 
-    stored = read_json(layout.results / f"{slug}.json")
-    if not stored:
+    stored = read_json(layout.archive(slug))
+    if not stored or slug in layout.lessons():
         return False
     published = are_declared(made_with(stored), data_sets(layout, slug))
     return not published or stored["digest"] != archive_digest(layout, slug)
@@ -230,5 +232,5 @@ def archive_is_stale(layout: Layout, slug: str) -> bool:
 
 def archived_claims(layout: Layout, slug: str) -> dict[str, Any]:
     """Return the claims' records of a chapter's archived run, by id."""
-    stored = read_json(layout.results / f"{slug}.json") or {}
+    stored = read_json(layout.archive(slug)) or {}
     return {record["id"]: record for record in stored.get("claims", [])}

@@ -75,7 +75,7 @@ def write_downloads(layout: Layout, site: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     sources = sorted(layout.studies.rglob("*.py"))
     studies = {p.relative_to(layout.studies.parent).as_posix(): p.read_bytes() for p in sources}
-    for slug in layout.slugs():
+    for slug in layout.names():
         told = README.format(wheel=wheel.name, slug=slug).encode()
         notebook = (layout.notebooks / f"{slug}.ipynb").read_bytes()
         parts = {f"{slug}.ipynb": notebook, wheel.name: wheel.read_bytes(), "README.txt": told}

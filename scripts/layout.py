@@ -7,6 +7,9 @@ from pathlib import Path
 
 from scripts.files import BuildError
 
+#: How the notebook is called that records what a lesson teaches.
+SUPPLEMENT = "_supplement"
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -85,45 +88,69 @@ class Layout:
         """The collected records of all claims."""
         return self.build / "claims.json"
 
-    def slugs(self) -> list[str]:
-        """Return the chapters: the names of the notebooks' sources, sorted."""
+    def names(self) -> list[str]:
+        """Return the notebooks: the names of their sources, sorted.
+
+        A notebook is called by its chapter's slug, or ``<slug>_supplement``: the record of a paper,
+        whose lesson has the slug alone.
+        """
         return sorted(path.stem for path in self.notebooks.glob("*.md"))
 
+    def slug(self, name: str) -> str:
+        """Return the slug of a notebook: that of its room in the package, tests and results."""
+        return name.removesuffix(SUPPLEMENT)
+
+    def record(self, slug: str) -> str:
+        """Return the notebook that records a slug's claims: its supplement, if it has one."""
+        supplement = f"{slug}{SUPPLEMENT}"
+        return supplement if (self.notebooks / f"{supplement}.md").exists() else slug
+
     def lessons(self) -> list[str]:
-        """Return the chapters that teach: *basics*, and each that has a supplement of records."""
-        slugs = self.slugs()
-        return [s for s in slugs if s == "basics" or f"{s}_supplement" in slugs]
+        """Return the notebooks that teach: *basics*, and each that has a supplement of records."""
+        names = self.names()
+        return [name for name in names if name == "basics" or self.record(name) != name]
 
     def recorded(self) -> list[str]:
-        """Return the chapters that record claims, sorted."""
-        return [slug for slug in self.slugs() if slug not in self.lessons()]
+        """Return the notebooks that record claims, sorted."""
+        return [name for name in self.names() if name not in self.lessons()]
 
-    def check_recorded(self, slug: str) -> str:
-        """Return ``slug`` if it is a chapter that records claims.
+    def untaught(self) -> list[str]:
+        """Return the slugs that have a supplement, and no lesson yet."""
+        names = self.names()
+        return [slug for name in names if (slug := self.slug(name)) not in names]
+
+    def archive(self, name: str) -> Path:
+        """Return the file of a notebook's archived run at the papers' scale."""
+        return self.results / f"{self.slug(name)}.json"
+
+    def check_recorded(self, name: str) -> str:
+        """Return the notebook that records the claims of a slug, given by either name.
 
         Raises
         ------
         BuildError
-            If there is no such chapter, or it is a lesson.
+            If there is no such notebook, or only a lesson.
         """
-        if self.check_slug(slug) in self.lessons():
+        record = self.record(name)
+        if self.check_name(record) in self.lessons():
             raise BuildError(
-                f"{slug} is a lesson: it records no claims, and nothing of it is archived"
+                f"{name} is a lesson: it records no claims, and nothing of it is archived"
             )
-        return slug
+        return record
 
-    def check_slug(self, slug: str) -> str:
-        """Return ``slug`` if it is a chapter.
+    def check_name(self, name: str) -> str:
+        """Return ``name`` if it is a notebook; the slug of a paper without a lesson its supplement.
 
         Raises
         ------
         BuildError
-            If there is no such chapter; the message lists those that exist.
+            If there is no such notebook; the message lists those that exist.
         """
-        if slug not in self.slugs():
-            known = ", ".join(self.slugs()) or "none"
-            raise BuildError(f"NAME must be a chapter ({known}), got NAME={slug!r}")
-        return slug
+        found = name if name in self.names() else self.record(name)
+        if found not in self.names():
+            known = ", ".join(self.names()) or "none"
+            raise BuildError(f"NAME must be a chapter ({known}), got NAME={name!r}")
+        return found
 
     def name(self, path: Path) -> str:
         """Return a path as the reader sees it from the repository's folder."""

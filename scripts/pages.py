@@ -16,7 +16,7 @@ from scripts.chapters import load_state
 from scripts.claims import Record
 from scripts.digest import archive_is_stale
 from scripts.files import read_json, write_text
-from scripts.layout import Layout
+from scripts.layout import SUPPLEMENT, Layout
 from scripts.marks import MarkedTest, marked_tests
 from scripts.normalise import PROOF, STALE, function_links, join, typeset
 from scripts.normalise import records as records_of
@@ -66,9 +66,14 @@ def raw(text: str) -> str:
     return f"```{{raw}} html\n{text}\n```\n"
 
 
+def _page(record: Record) -> str:
+    """Return the address of a claim's page from the book's folder."""
+    return str(record["page"]).removeprefix("book/")
+
+
 def chapter_link(record: Record, text: str) -> str:
     """Return a link from a page of the book's folder to the claim's place in its chapter."""
-    return f'<a href="chapters/{record["slug"]}.html#{record["anchor"]}">{escape(text)}</a>'
+    return f'<a href="{_page(record)}#{record["anchor"]}">{escape(text)}</a>'
 
 
 def _menu(name: str, label: str, values: Iterable[str], shown: Callable[[str], str] = str) -> str:
@@ -93,7 +98,7 @@ def _functions(record: Record, reach: Reach) -> str:
 
 
 def _figures(record: Record) -> str:
-    page = f"chapters/{record['slug']}.html"
+    page = _page(record)
     links = [f'<a href="{page}#{name}">figure</a>' for name in record.get("figures", ())]
     return "".join(f"; {link}" for link in links)
 
@@ -214,8 +219,9 @@ def _stands(record: Record) -> str:
     return str(record.get("stands") or record["note"] or "")
 
 
-def _by_year(slug: str) -> tuple[int, str]:
-    return list(PAPERS).index(slug) if slug in PAPERS else len(PAPERS), slug
+def _by_year(name: str) -> tuple[int, str]:
+    slug = name.removesuffix(SUPPLEMENT)
+    return list(PAPERS).index(slug) if slug in PAPERS else len(PAPERS), name
 
 
 def _severities(errata: Sequence[Record]) -> str:
@@ -283,7 +289,7 @@ def page_of_tests(slug: str, records: Sequence[Record], tests: Sequence[MarkedTe
         lines.append(
             raw(
                 f'<div class="dplit-tests" id="test-{identifier}"><p>'
-                f'<a href="../chapters/{slug}.html#{record["anchor"]}">{identifier}</a>, {title}'
+                f'<a href="../{_page(record)}#{record["anchor"]}">{identifier}</a>, {title}'
                 f"</p><ul>{items}</ul></div>"
             )
         )
@@ -309,7 +315,7 @@ def _longest_run(text: str) -> int:
 def times_page(layout: Layout) -> str:
     """Return the run times of the chapters, their peak memory and their slowest cells."""
     rows = []
-    for slug in sorted(layout.slugs(), key=_by_year):
+    for slug in sorted(layout.names(), key=_by_year):
         state = load_state(layout, slug)
         slow = "; ".join(f"{title} {seconds:.1f}" for title, seconds in state.get("slow", []))
         slow = slow.replace("|", "\\|")
@@ -407,7 +413,8 @@ def scoreboard(records: Sequence[Record], minutes: Mapping[str, int]) -> str:
         group = next(name for name, verdicts in GROUPS.items() if record["verdict"] in verdicts)
         counts[whose, group] += 1
     rows = []
-    chapters = ({whose for whose, _ in counts} | minutes.keys()) - {"ours"}
+    named = {name.removesuffix(SUPPLEMENT) for name in minutes}
+    chapters = ({whose for whose, _ in counts} | named) - {"ours"}
     for slug in [*sorted(chapters, key=_by_year), "ours"]:
         told = [counts[slug, group] for group in GROUPS]
         widths = zip(GROUPS, told, strict=True)
@@ -416,14 +423,28 @@ def scoreboard(records: Sequence[Record], minutes: Mapping[str, int]) -> str:
             for group, count in widths
             if count
         )
-        name = "Beyond the papers: ours" if slug == "ours" else paper(slug)
-        link = f'<a href="chapters/{slug}.html">{escape(name)}</a>' if slug != "ours" else name
+        link = "Beyond the papers: ours" if slug == "ours" else _taught(slug, minutes)
         link += f"<div class='dplit-bar'>{bar}</div>" if bar else ""
-        columns = zip([*GROUPS, "minutes to read"], [*told, minutes.get(slug)], strict=True)
+        columns = zip([*GROUPS, "minutes to read"], [*told, _minutes(slug, minutes)], strict=True)
         numbers = "".join(f"<td data-column='{name}'>{n or ''}</td>" for name, n in columns)
         rows.append(f"<tr><th scope='row'>{link}</th>{numbers}</tr>")
     heads = [f"<span data-group='{group}'></span>{group}" for group in GROUPS]
     return raw(_table(["", *heads, "minutes to read"], rows, "dplit-score"))
+
+
+def _taught(slug: str, minutes: Mapping[str, int]) -> str:
+    """Return links to a chapter's page, and to the supplement where there is a lesson too."""
+    supplement = f"{slug}{SUPPLEMENT}"
+    first = slug if slug in minutes or supplement not in minutes else supplement
+    link = f'<a href="chapters/{first}.html">{escape(paper(slug))}</a>'
+    if first == slug and supplement in minutes:
+        link += f' (<a href="chapters/{supplement}.html">supplement</a>)'
+    return link
+
+
+def _minutes(slug: str, minutes: Mapping[str, int]) -> int | None:
+    """Return the time to read a lesson; of a paper without one, its supplement's."""
+    return minutes.get(slug, minutes.get(f"{slug}{SUPPLEMENT}"))
 
 
 def proofs_of(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -564,11 +585,13 @@ def write_pages(layout: Layout, records: Sequence[Record]) -> None:
     tests = marked_tests(layout)
     place = {name: number for number, name in enumerate(load_registry())}
     records = sorted(records, key=lambda record: place.get(record["id"], len(place)))
-    minutes = {slug: reading_minutes(layout.notebooks / f"{slug}.ipynb") for slug in layout.slugs()}
+    minutes = {n: reading_minutes(layout.notebooks / f"{n}.ipynb") for n in layout.names()}
     changes = layout.root / "CHANGELOG.md"
     changelog = changes.read_text(encoding="utf-8") if changes.exists() else ""
-    drawn = {slug: figures_of(_chapter(layout, slug)) for slug in layout.slugs()}
-    shown = [{**r, "figures": drawn[r["slug"]].get(r["anchor"], [])} for r in records]
+    drawn = {name: figures_of(_chapter(layout, name)) for name in layout.recorded()}
+    shown = [
+        {**r, "figures": drawn[layout.record(r["slug"])].get(r["anchor"], [])} for r in records
+    ]
     pages = {
         "claims.md": index_page(shown, layout.package),
         "scoreboard.md": "\n".join([scoreboard(records, minutes), stand_ins(records)]).rstrip("\n")
@@ -578,13 +601,14 @@ def write_pages(layout: Layout, records: Sequence[Record]) -> None:
         "run_times.md": times_page(layout),
     }
     pages["where_proofs_lose.md"] = proofs_page(
-        {s: proofs_of(_chapter(layout, s)) for s in layout.slugs()}
+        {s: proofs_of(_chapter(layout, s)) for s in layout.names()}
     )
-    pages |= {f"tests/{slug}.md": page_of_tests(slug, records, tests) for slug in layout.recorded()}
+    tested = [layout.slug(name) for name in layout.recorded()]
+    pages |= {f"tests/{slug}.md": page_of_tests(slug, records, tests) for slug in tested}
     for name, text in pages.items():
         path = layout.book / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             write_text(path, text)
     for path in (layout.book / "tests").glob("*.md"):
-        if path.stem not in layout.recorded():
+        if path.stem not in tested:
             path.unlink()

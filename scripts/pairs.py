@@ -78,7 +78,7 @@ def paired_text(source: Path) -> str:
 def sync(layout: Layout) -> list[str]:
     """Write every .ipynb from its .md and return the chapters whose file changed."""
     changed = []
-    for slug in layout.slugs():
+    for slug in layout.names():
         target = layout.notebooks / f"{slug}.ipynb"
         text = paired_text(layout.notebooks / f"{slug}.md")
         if not target.exists() or target.read_text(encoding="utf-8") != text:
@@ -96,14 +96,14 @@ def check(layout: Layout) -> None:
         Naming each pair that differs, each .md without .ipynb and each .ipynb without .md.
     """
     faults = []
-    for slug in layout.slugs():
+    for slug in layout.names():
         target = layout.notebooks / f"{slug}.ipynb"
         if not target.exists():
             faults.append(f"{layout.name(target)} is missing")
         elif target.read_text(encoding="utf-8") != paired_text(layout.notebooks / f"{slug}.md"):
             faults.append(f"{layout.name(target)} differs from its source {slug}.md")
     for target in sorted(layout.notebooks.glob("*.ipynb")):
-        if target.stem not in layout.slugs():
+        if target.stem not in layout.names():
             faults.append(f"{layout.name(target)} has no source {target.stem}.md")
     if faults:
         raise BuildError("; ".join(faults) + "; the .md is the source, run: make sync")

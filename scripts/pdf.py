@@ -94,7 +94,7 @@ def _address(layout: Layout, page: Path, address: str, printed: list[str]) -> st
 def whole(layout: Layout) -> str:
     """Return all printed pages as one, in the frame of the first chapter's."""
     names = printed_pages(layout)
-    frame = (layout.html / "book/chapters/erm.html").read_text(encoding="utf-8")
+    frame = (layout.html / f"book/chapters/{layout.record('erm')}.html").read_text(encoding="utf-8")
     page = BeautifulSoup(frame.replace("../../_static/", "../html/_static/"), "html.parser")
     held = page.select_one("article")
     title, head = page.title, page.head

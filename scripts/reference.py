@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from scripts.files import write_text
-from scripts.layout import Layout
+from scripts.layout import SUPPLEMENT, Layout
 from scripts.pages import escape, paper, raw
 from scripts.reach import both, module_file, page_name
 
@@ -21,7 +21,7 @@ INHERITED = (
     "set_transform_request, set_partial_fit_request, set_inverse_transform_request\n"
 )
 
-#: The functions of a module that claims name: for each the chapters, ids and places.
+#: The functions of a module that claims name: for each the notebooks, ids and places.
 Bearers = dict[str, list[tuple[str, str, str]]]
 
 
@@ -66,8 +66,8 @@ def documented_modules(package: Path) -> list[str]:
     return sorted(told)
 
 
-def bearers(documented: list[str]) -> dict[str, Bearers]:
-    """Return what claims name, by the module on whose page it stands."""
+def bearers(documented: list[str], layout: Layout) -> dict[str, Bearers]:
+    """Return what claims name, by the module on whose page it stands: notebook, id and place."""
     from dplit import claims
 
     found: dict[str, Bearers] = defaultdict(lambda: defaultdict(list))
@@ -75,7 +75,7 @@ def bearers(documented: list[str]) -> dict[str, Bearers]:
         for function in entry["functions"]:
             homes = [module for module in documented if function.startswith(module + ".")]
             if homes:
-                told = (entry["slug"], identifier, entry["place"])
+                told = (layout.record(entry["slug"]), identifier, entry["place"])
                 found[max(homes, key=len)][function].append(told)
     return found
 
@@ -84,13 +84,14 @@ def _claims_table(module: str, functions: Bearers) -> str:
     rows = []
     for function, told in functions.items():
         links = ", ".join(
-            f'<a href="../chapters/{slug}.html#{identifier.lower()}">{escape(place)}</a>'
-            for slug, identifier, place in told
+            f'<a href="../chapters/{name}.html#{identifier.lower()}">{escape(place)}</a>'
+            for name, identifier, place in told
         )
-        name = escape(function.removeprefix(module + "."))
-        papers = escape("; ".join(sorted({paper(slug) for slug, _, _ in told})))
-        link = f'<a href="#{function}"><code>{name}</code></a>'
-        rows.append(f"<tr><td>{link}</td><td>{links}</td><td>{papers}</td></tr>")
+        papers = {paper(name.removesuffix(SUPPLEMENT)) for name, _, _ in told}
+        label = escape(function.removeprefix(module + "."))
+        link = f'<a href="#{function}"><code>{label}</code></a>'
+        whose = escape("; ".join(sorted(papers)))
+        rows.append(f"<tr><td>{link}</td><td>{links}</td><td>{whose}</td></tr>")
     head = "<thead><tr><th>function</th><th>stands for</th><th>of</th></tr></thead>"
     table = f"<table class='dplit-table'>{head}<tbody>{''.join(rows)}</tbody></table>"
     inside = (
@@ -110,7 +111,7 @@ def _rooms(module: str, documented: list[str]) -> str:
 def pages(package: Path) -> dict[str, str]:
     """Return the text of every page by the name of its file."""
     documented = documented_modules(package)
-    borne, told = bearers(documented), {}
+    borne, told = bearers(documented, Layout(package.parents[1])), {}
     for name in documented:
         members = "   :members:\n" + (INHERITED if name.endswith(WITH_BASES) else "")
         block = f"```{{eval-rst}}\n.. automodule:: {name}\n{members}```\n"

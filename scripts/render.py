@@ -102,6 +102,21 @@ def write_bundle(site: Path, pages: Iterable[Path]) -> None:
         write_text(site / "_static" / "vega.js", bundle)
 
 
+#: Where a chapter stood before it became a supplement: the anchor is kept, from disk too.
+MOVED = """<!DOCTYPE html>
+<html lang="en" data-moved><head><meta charset="utf-8"><title>Moved</title>
+<script>location.replace("{there}" + location.hash);</script>
+</head><body><p>This chapter is <a href="{there}">here</a> now.</p></body></html>
+"""
+
+
+def write_moved(layout: Layout, site: Path) -> None:
+    """Lead from the address of a paper that has no lesson yet to its supplement."""
+    for slug in layout.untaught():
+        page = site / "book" / "chapters" / f"{slug}.html"
+        write_text(page, MOVED.format(there=f"{layout.record(slug)}.html"))
+
+
 def render(layout: Layout, say: Callable[[str], None]) -> bool:
     """Build the site with every warning an error, unless nothing changed.
 
@@ -142,6 +157,7 @@ def render(layout: Layout, say: Callable[[str], None]) -> bool:
         raise BuildError(f"the site has faults ({kept}; all of it: {layout.name(log)}):\n  {shown}")
     write_bundle(site, (site / "book" / "chapters").glob("*.html"))
     write_downloads(layout, site)
+    write_moved(layout, site)
     memory.unlink(missing_ok=True)
     swap_folder(site, layout.html)
     shutil.rmtree(stage, ignore_errors=True)

@@ -72,7 +72,7 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
     """
     from dplit.claims import load_registry
 
-    layout.check_slug(slug)
+    slug = layout.check_name(slug)
     name = run_name(slug, check_arguments(arguments))
     target = layout.build / "runs" / f"{name}.ipynb"
     with one_at_a_time(layout):
@@ -234,7 +234,7 @@ def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
 
 
 def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
-    target = layout.results / f"{slug}.json"
+    target, room = layout.archive(slug), layout.slug(slug)
     made_from = digest.archive_digest(layout, slug)
     old = read_json(target) or {}
     if old and not digest.archive_is_stale(layout, slug):
@@ -243,17 +243,17 @@ def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
     runs = layout.build / "runs"
     chapters.remove_leftovers(runs)
     job = Job(
-        name=f"{slug}--paper",
+        name=f"{room}--paper",
         source=layout.notebooks / f"{slug}.ipynb",
-        output=runs / f".{slug}--paper.part.ipynb",
+        output=runs / f".{room}--paper.part.ipynb",
         arguments=["-p", "scale", "paper"],
         extra={"DPLIT_BUILD": "1", "DPLIT_N_JOBS": str(jobs)},
     )
     outcome = _run_one(layout, job, say)
     content = job.output.read_bytes()
-    write_bytes(runs / f"{slug}--paper.ipynb", content)
+    write_bytes(runs / f"{room}--paper.ipynb", content)
     job.output.unlink()
-    new = archive(slug, json.loads(content), made_from, outcome.cpu)
+    new = archive(room, json.loads(content), made_from, outcome.cpu)
     lost = _not_run(new) - _not_run(old)
     if old and lost:
         raise BuildError(

@@ -154,9 +154,10 @@ def cut_labels(opened: Any, figure: Path) -> list[str]:
 
 
 def pages(site: Path) -> list[Path]:
-    """Return the pages: neither the one that only sends on to the first, nor theme templates."""
-    found = (p for p in site.rglob("*.html") if p != site / "index.html")
-    return sorted(p for p in found if p.relative_to(site).parts[0] != "_static")
+    """Return the pages: neither those that only send on to another, nor theme templates."""
+    found = (p for p in site.rglob("*.html") if p.relative_to(site).parts[0] != "_static")
+    own = (p for p in found if p != site / "index.html")
+    return sorted(p for p in own if b"data-moved" not in p.read_bytes()[:80])
 
 
 @lru_cache(maxsize=4096)

@@ -122,7 +122,7 @@ def test_what_other_rooms_use_is_public() -> None:
     wrong = {
         f"{m} imports {n}" for m, home, n in imports() if inside(n) and n.split(".")[1] != home
     }
-    for slug in LAYOUT.slugs():
+    for slug in LAYOUT.names():
         cells = notebook_code(LAYOUT.notebooks / f"{slug}.ipynb")
         names = {name for cell in cells for name in imported_names(cell)}
         wrong |= {f"{slug}.ipynb imports {n}" for n in names if n[:6] == "dplit." and inside(n)}

@@ -82,7 +82,7 @@ def test_a_change_makes_exactly_the_chapters_stale_that_depend_on_it(
 ) -> None:
     toy.edit(file, old, new)
     layout = Layout(toy.root)
-    assert [slug for slug in layout.slugs() if chapters.stale(layout, slug)] == expected
+    assert [slug for slug in layout.names() if chapters.stale(layout, slug)] == expected
 
 
 def test_results_and_outputs_make_chapters_stale_and_data_that_they_do_not_read_do_not(

@@ -111,12 +111,12 @@ ROOT = Layout(Path(__file__).resolve().parents[2])
 @pytest.mark.parametrize(
     ("slug", "names"),
     [
-        ("erm", []),
-        ("sketching", []),
+        ("erm_supplement", []),
+        ("sketching_supplement", []),
         ("audits", []),
-        ("projection", ["MNIST"]),
-        ("margin", ["MNIST"]),
-        ("random_features", ["medical", "wine"]),
+        ("projection_supplement", ["MNIST"]),
+        ("margin_supplement", ["MNIST"]),
+        ("random_features_supplement", ["medical", "wine"]),
         ("face_off", ["MNIST", "medical", "wine"]),
     ],
 )

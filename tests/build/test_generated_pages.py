@@ -35,7 +35,8 @@ def record(identifier: str, verdict: str = "holds", **changes: Any) -> dict[str,
         "functions": [],
         "tests": ["tests/test_a.py::test_one"],
     }
-    return {**whole, **changes}
+    whole |= changes
+    return {"page": f"book/chapters/{whole['slug']}.html", **whole}
 
 
 RECORDS = [

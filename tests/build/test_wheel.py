@@ -103,7 +103,7 @@ def test_a_chapter_runs_from_its_download(root: Path, tmp_path: Path) -> None:
     """Unzipped, its wheel installed, no checkout near, no network: every claim has passed."""
     write_downloads(Layout(root), tmp_path)
     archives = sorted((tmp_path / "_downloads").glob("*.zip"))
-    assert [path.stem for path in archives] == sorted(Layout(root).slugs())
+    assert [path.stem for path in archives] == sorted(Layout(root).names())
     linked = (root / "book/how_to_read.md").read_text(encoding="utf-8")
     assert [path.stem for path in archives if f"_downloads/{path.name}" not in linked] == []
     zipfile.ZipFile(tmp_path / "_downloads" / "audits.zip").extractall(tmp_path)

@@ -23,7 +23,7 @@ from dplit_studies.random_features import curves as comparison
 from dplit_studies.random_features import curves as settings
 from dplit_studies.random_features import frontier
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "random_features.ipynb"
+NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "random_features_supplement.ipynb"
 ABOUT_DATA = {"on_paper_data", "real", "medical", "wine", "MEDICAL", "WINE", "RED"}
 COMPARED = {*(f"dprf-fig{n}" for n in range(4, 10)), "dprf-tab1", "dprf-tab2", "dprf-beyond-audit"}
 FEW = {"n_runs": 100, "n_pilot": 100}

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from dplit import claims
+from scripts.layout import Layout
 from scripts.reference import bearers, documented_modules, page_name, public_names
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "_build" / "html" / "book" / "reference"
+LAYOUT = Layout(ROOT)
 MODULES = documented_modules(ROOT / "src" / "dplit")
 pytestmark = [
     pytest.mark.site,
@@ -57,12 +59,13 @@ def test_every_claimed_function_leads_to_the_boxes_of_its_claims() -> None:
 
     anchors = defaultdict[str, list[str]](list)
     for identifier, claim in claims.load_registry().items():
+        page = f"../chapters/{LAYOUT.record(claim['slug'])}.html"
         for function in claim["functions"]:
-            anchors[function].append(f"../chapters/{claim['slug']}.html#{identifier.lower()}")
+            anchors[function].append(f"{page}#{identifier.lower()}")
     shown = {}
-    for name in bearers(MODULES):
-        page = (FOLDER / f"{page_name(name)}.html").read_bytes()
-        for entry in BeautifulSoup(page, "html.parser").select("dl.py"):
+    for name in bearers(MODULES, LAYOUT):
+        told = (FOLDER / f"{page_name(name)}.html").read_bytes()
+        for entry in BeautifulSoup(told, "html.parser").select("dl.py"):
             head = entry.select_one(":scope > dt[id]")
             line = entry.select_one(":scope > dd > p.dplit-claims")
             if head and line:

@@ -17,7 +17,7 @@ from scripts.normalise import CLAIM, records
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])
 #: The chapter that takes least; "seed" and one of its own parameters.
-SLUG, ARGUMENTS = "erm", ["-p", "seed", "1", "-p", "epsilon", "1.0"]
+SLUG, ARGUMENTS = "erm_supplement", ["-p", "seed", "1", "-p", "epsilon", "1.0"]
 BOOK = LAYOUT.chapters / f"{SLUG}.ipynb"
 pytestmark = [
     pytest.mark.site,

@@ -77,7 +77,8 @@ def _collect_provenance(slug: str, parameters: Mapping[str, Any]) -> dict[str, s
     """Return versions, digests, parameters and data checksums as text, in a fixed order."""
     facts = {"chapter": slug, "dplit": dplit.__version__, "python": sys.version.split()[0]}
     facts.update({name: version(name) for name in _LIBRARIES})
-    notebook = _find_project_file(Path("notebooks") / f"{slug}.md")
+    notebook = _find_project_file(Path("notebooks") / f"{slug}_supplement.md")
+    notebook = notebook or _find_project_file(Path("notebooks") / f"{slug}.md")
     lock = _find_project_file(Path("requirements.txt"))
     facts["notebook digest"] = _sha256(notebook) if notebook else "not in a checkout"
     facts["package digest"] = _sha256(*_imported_files())
