@@ -178,7 +178,9 @@ def test_cells_are_short(slug: str) -> None:
 SOURCE = """\
 ---
 jupytext:
+  cell_metadata_filter: tags,mystnb,-all
   formats: ipynb,md:myst
+  notebook_metadata_filter: -jupytext.text_representation.jupytext_version
 kernelspec: {display_name: Python 3, language: python, name: python3}
 ---
 
