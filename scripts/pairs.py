@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import warnings
 from difflib import SequenceMatcher
@@ -146,24 +145,34 @@ def respell(old: str, before: str, after: str) -> str:
     return "".join([*spelled, *own[-1]])
 
 
-def saved_source(old: str, notebook: Any) -> str:
-    """Return the source of a notebook that JupyterLab saves over the source ``old``.
+def saved_pair(old: str, notebook: Any, name: str) -> tuple[str, Any, str]:
+    """Return what stays of a notebook that JupyterLab saves over the source ``old``.
 
     Cells come from the notebook, all else from the old text: its header, and the spelling of every
-    line that stays. What the header's filter does not name (outputs, the kernel's display name, who
-    saved, cells unfolded to be read) does not enter.
+    line that stays. Outputs, the kernel's display name and what the header's filters do not name,
+    such as a cell unfolded to be read, do not enter.
+
+    Returns
+    -------
+    text, pair, plain
+        The new source, the notebook that belongs to it, and the source as jupytext spells it.
     """
+    from nbformat import from_dict
+
     former = read_source(old)
     before = write_source(former)
-    saved = copy.deepcopy(notebook)
-    saved.metadata = former.metadata
-    saved.nbformat_minor = max(saved.nbformat_minor, former.nbformat_minor)
-    after = write_source(saved)
-    text = old if before == after else respell(old, before, after)
-    return text if write_source(read_source(text)) == after else after
+    kept = ("cell_type", "source", "metadata")
+    former.cells = [from_dict({key: cell[key] for key in kept}) for cell in notebook.cells]
+    plain = write_source(former)
+    text = old if plain == before else respell(old, before, plain)
+    pair = paired_notebook(text, name)
+    if write_source(pair) != plain:
+        text, pair = plain, paired_notebook(plain, name)
+    return text, pair, plain
 
 
-_saved: dict[Path, str] = {}
+#: By source: the cells as jupytext is about to spell them, and the text to be written instead.
+_saved: dict[Path, tuple[str, str]] = {}
 
 
 def before_save(model: dict[str, Any], path: str, contents_manager: Any) -> None:
@@ -172,24 +181,25 @@ def before_save(model: dict[str, Any], path: str, contents_manager: Any) -> None
     Of a pair jupytext saves the .ipynb, then the .md; both come here. A text that is saved as text,
     from an editor, stays as it is.
     """
-    import nbformat
+    from nbformat import from_dict
 
     place = Path(contents_manager._get_os_path(path))
     source = place.with_suffix(".md")
     if model["type"] == "notebook" and place.suffix == ".ipynb" and source.is_file():
-        notebook = nbformat.from_dict(model["content"])
+        notebook = from_dict(model["content"])
         if notebook.metadata.get("jupytext", {}).get("formats") == HEADER["formats"]:
-            text = saved_source(source.read_text(encoding="utf-8"), notebook)
-            model["content"] = paired_notebook(text, source.name)
-            _saved[source] = text
+            old = source.read_text(encoding="utf-8")
+            text, model["content"], plain = saved_pair(old, notebook, source.name)
+            _saved[source] = _body(plain), text
     elif model["type"] == "file" and place in _saved:
-        text = _saved.pop(place)
-        if _cells(text) == _cells(model["content"]):
+        body, text = _saved.pop(place)
+        if _body(model["content"]) == body:
             model["content"] = text
 
 
-def _cells(text: str) -> list[tuple[str, str]]:
-    return [(cell.cell_type, cell.source) for cell in read_source(text).cells]
+def _body(text: str) -> str:
+    """Return what stands below the header."""
+    return text.partition("\n---\n")[2]
 
 
 def sync(layout: Layout) -> list[str]:
