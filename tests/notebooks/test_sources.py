@@ -243,6 +243,26 @@ def test_a_pair_without_source_and_a_source_without_header_are_named(small: Layo
         pairs.sync(small)
 
 
+@pytest.mark.parametrize("key", pairs.HEADER)
+def test_a_header_without_what_jupyterlab_needs_is_named(key: str, small: Layout) -> None:
+    source = small.notebooks / "toy.md"
+    source.write_text(SOURCE.replace(f"  {key}: {pairs.HEADER[key]}\n", ""))
+    with pytest.raises(BuildError, match=rf"toy\.md must have '{key}: .*' under jupytext"):
+        pairs.sync(small)
+
+
+def test_a_save_keeps_the_spelling_of_every_line_that_stays() -> None:
+    """Kills a text as jupytext spells it: a header in blocks, a blank line below the tags."""
+    notebook = pairs.read_source(SOURCE)
+    assert pairs.saved_pair(SOURCE, notebook, "toy")[0] == SOURCE
+    notebook.cells[0].source = "# Another title"
+    notebook.cells[1].source += "\ny: int = 2"
+    text, pair, plain = pairs.saved_pair(SOURCE, notebook, "toy")
+    wanted = SOURCE.replace("A title", "Another title").replace(" = 1", " = 1\ny: int = 2")
+    assert text == wanted != plain
+    assert [cell.source for cell in pair.cells] == [cell.source for cell in notebook.cells]
+
+
 BAD = {
     "unknown name": (["-p", "epsilom", "0.5"], "unknown parameter epsilom"),
     "wrong type": (["-p", "seed", "zero"], "seed must be of type int, got seed='zero'"),
