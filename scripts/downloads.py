@@ -23,7 +23,7 @@ studies (dplit_studies) that the notebooks import from the folder beside them.
 
     python3 -m venv env
     env/bin/pip install "./{wheel}[book]"
-    env/bin/papermill {slug}.ipynb out.ipynb -p seed 1
+    env/bin/papermill {slug}.ipynb out.ipynb -p {set}
     env/bin/jupyter lab {slug}.ipynb
 
 Python 3.11 or later. A wrong parameter stops the notebook with the list of the right ones.
@@ -76,7 +76,8 @@ def write_downloads(layout: Layout, site: Path) -> None:
     sources = sorted(layout.studies.rglob("*.py"))
     studies = {p.relative_to(layout.studies.parent).as_posix(): p.read_bytes() for p in sources}
     for slug in layout.names():
-        told = README.format(wheel=wheel.name, slug=slug).encode()
+        one = "epsilon 1.0" if slug in layout.lessons() else "seed 1"
+        told = README.format(wheel=wheel.name, slug=slug, set=one).encode()
         notebook = (layout.notebooks / f"{slug}.ipynb").read_bytes()
         parts = {f"{slug}.ipynb": notebook, wheel.name: wheel.read_bytes(), "README.txt": told}
         parts |= studies
