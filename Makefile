@@ -38,8 +38,10 @@ test: book ## run all tests, the site's in a browser too
 again: book ## build a second time in the folder AGAIN=... and compare byte for byte
 	@$(RUN) again "$(AGAIN)"
 
+# beside the user's own settings JupyterLab reads scripts/lab/jupyter_server_config.py
 lab: environment ## open JupyterLab on the notebooks
-	@$(BIN)/python -m jupyter lab --notebook-dir notebooks $(ARGS)
+	@JUPYTER_CONFIG_PATH="$(CURDIR)/scripts/lab$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" \
+		$(BIN)/python -m jupyter lab --notebook-dir notebooks $(ARGS)
 
 data: environment ## download the papers' data, checked by checksum
 	@$(BIN)/python -m dplit.datasets

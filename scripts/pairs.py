@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Any
 
 from scripts.files import BuildError, write_text
 from scripts.layout import Layout
@@ -34,45 +36,170 @@ def cell_ids(sources: list[tuple[str, str]]) -> list[str]:
 
 
 FOLDED = {"hide-input", "hide-cell"}
+HIDDEN = {"hide-output", "hide-cell"}
+
+#: What the header of every source says to jupytext, wherever a server or a command reads it. It
+#: takes from the .ipynb what the filter of the *source* keeps out of the text: the folds.
+HEADER = {
+    "formats": "ipynb,md:myst",
+    "cell_metadata_filter": "tags,mystnb,-all",
+    "notebook_metadata_filter": "-jupytext.text_representation.jupytext_version",
+}
 
 
-def paired_text(source: Path) -> str:
-    """Return the text of the .ipynb that belongs to a MyST source: no outputs, stable cell ids.
+def read_source(text: str) -> Any:
+    """Return the notebook of a MyST text as jupytext reads it."""
+    import jupytext
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        return jupytext.reads(text, fmt="md:myst")
+
+
+def write_source(notebook: Any) -> str:
+    """Return a notebook as jupytext spells it in MyST."""
+    import jupytext
+
+    return str(jupytext.writes(notebook, fmt="md:myst"))
+
+
+def paired_notebook(text: str, name: str) -> Any:
+    """Return the notebook that belongs to a MyST source: no outputs, stable cell ids.
 
     What the page folds is collapsed in JupyterLab too; the source says it once, by its tag.
 
     Raises
     ------
     BuildError
-        If the source is not a MyST notebook.
+        If the text is not a MyST notebook, or its header lacks a line; it is called ``name``.
     """
-    import jupytext
     import nbformat
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)
-            notebook = jupytext.read(source, fmt="md:myst")
+        notebook = read_source(text)
     except Exception as error:
-        raise BuildError(f"{source} is not a MyST notebook: {error}") from error
+        raise BuildError(f"{name} is not a MyST notebook: {error}") from error
     if "kernelspec" not in notebook.metadata:
-        raise BuildError(f"{source} has no kernelspec in its header; copy another chapter's header")
-    jupytext_metadata = notebook.metadata.get("jupytext", {})
-    jupytext_metadata["formats"] = "ipynb,md:myst"
-    # saved from JupyterLab, the source must not repeat by cell what its tags say
-    jupytext_metadata["cell_metadata_filter"] = "-jupyter"
-    jupytext_metadata.get("text_representation", {}).pop("jupytext_version", None)
-    notebook.metadata["jupytext"] = jupytext_metadata
+        raise BuildError(f"{name} has no kernelspec in its header; copy another chapter's header")
+    told = notebook.metadata.get("jupytext", {})
+    lacking = [f"'{key}: {value}'" for key, value in HEADER.items() if told.get(key) != value]
+    if lacking:
+        raise BuildError(
+            f"{name} must have {' and '.join(lacking)} under jupytext in its header, so that "
+            "JupyterLab folds what the page folds and opens and saves the pair; copy another "
+            "chapter's header"
+        )
+    told.get("text_representation", {}).pop("jupytext_version", None)
     names = cell_ids([(cell.cell_type, cell.source) for cell in notebook.cells])
-    for cell, name in zip(notebook.cells, names, strict=True):
-        cell["id"] = name
+    for cell, cell_id in zip(notebook.cells, names, strict=True):
+        cell["id"] = cell_id
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-            if FOLDED & set(cell.metadata.get("tags", [])):
-                cell.metadata["jupyter"] = {"source_hidden": True}
+            tags = set(cell.metadata.get("tags", []))
+            folds = {"source_hidden": FOLDED & tags, "outputs_hidden": HIDDEN & tags}
+            if any(folds.values()):
+                cell.metadata["jupyter"] = {key: True for key, found in folds.items() if found}
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     nbformat.validate(notebook)
+    return notebook
+
+
+def paired_text(source: Path) -> str:
+    """Return the text of the .ipynb that belongs to a MyST source; see `paired_notebook`."""
+    import nbformat
+
+    notebook = paired_notebook(source.read_text(encoding="utf-8"), str(source))
     return str(nbformat.writes(notebook, version=4)).rstrip("\n") + "\n"
+
+
+def respell(old: str, before: str, after: str) -> str:
+    """Return ``after`` in the spelling of ``old`` where it agrees with ``before``.
+
+    Parameters
+    ----------
+    old : str
+        A text as its author wrote it.
+    before, after : str
+        The same text, and a later one, in another spelling that is the same for both.
+
+    Examples
+    --------
+    >>> print(respell("a\\n\\nB\\nc", "a\\nb\\nc", "a\\nb\\nC"))
+    a
+    <BLANKLINE>
+    B
+    C
+    """
+    lines, from_lines, to_lines = (t.splitlines(keepends=True) for t in (old, before, after))
+    own: list[list[str]] = [[] for _ in range(len(from_lines) + 1)]
+    for tag, i, i_end, j, j_end in SequenceMatcher(None, lines, from_lines).get_opcodes():
+        if tag == "equal":
+            for step in range(j_end - j):
+                own[j + step].append(lines[i + step])
+        else:
+            own[j] += lines[i:i_end]
+    spelled = []
+    for tag, i, i_end, j, j_end in SequenceMatcher(None, from_lines, to_lines).get_opcodes():
+        kept = [line for one in own[i:i_end] for line in one]
+        spelled += kept if tag == "equal" else to_lines[j:j_end]
+    return "".join([*spelled, *own[-1]])
+
+
+def saved_pair(old: str, notebook: Any, name: str) -> tuple[str, Any, str]:
+    """Return what stays of a notebook that JupyterLab saves over the source ``old``.
+
+    Cells come from the notebook, all else from the old text: its header, and the spelling of every
+    line that stays. Outputs, the kernel's display name and what the header's filters do not name,
+    such as a cell unfolded to be read, do not enter.
+
+    Returns
+    -------
+    text, pair, plain
+        The new source, the notebook that belongs to it, and the source as jupytext spells it.
+    """
+    from nbformat import from_dict
+
+    former = read_source(old)
+    before = write_source(former)
+    kept = ("cell_type", "source", "metadata")
+    former.cells = [from_dict({key: cell[key] for key in kept}) for cell in notebook.cells]
+    plain = write_source(former)
+    text = old if plain == before else respell(old, before, plain)
+    pair = paired_notebook(text, name)
+    if write_source(pair) != plain:
+        text, pair = plain, paired_notebook(plain, name)
+    return text, pair, plain
+
+
+#: By source: the cells as jupytext is about to spell them, and the text to be written instead.
+_saved: dict[Path, tuple[str, str]] = {}
+
+
+def before_save(model: dict[str, Any], path: str, contents_manager: Any) -> None:
+    """Have Jupyter's server save a pair as `sync` would write it (a ``pre_save_hook``).
+
+    Of a pair jupytext saves the .ipynb, then the .md; both come here. A text that is saved as text,
+    from an editor, stays as it is.
+    """
+    from nbformat import from_dict
+
+    place = Path(contents_manager._get_os_path(path))
+    source = place.with_suffix(".md")
+    if model["type"] == "notebook" and place.suffix == ".ipynb" and source.is_file():
+        notebook = from_dict(model["content"])
+        if notebook.metadata.get("jupytext", {}).get("formats") == HEADER["formats"]:
+            old = source.read_text(encoding="utf-8")
+            text, model["content"], plain = saved_pair(old, notebook, source.name)
+            _saved[source] = _body(plain), text
+    elif model["type"] == "file" and place in _saved:
+        body, text = _saved.pop(place)
+        if _body(model["content"]) == body:
+            model["content"] = text
+
+
+def _body(text: str) -> str:
+    """Return what stands below the header."""
+    return text.partition("\n---\n")[2]
 
 
 def sync(layout: Layout) -> list[str]:

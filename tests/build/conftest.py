@@ -17,7 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 CHAPTER = """\
 ---
 jupytext:
+  cell_metadata_filter: tags,mystnb,-all
   formats: ipynb,md:myst
+  notebook_metadata_filter: -jupytext.text_representation.jupytext_version
   text_representation: {{extension: .md, format_name: myst, format_version: 0.13}}
 kernelspec: {{display_name: Python 3, language: python, name: python3}}
 ---

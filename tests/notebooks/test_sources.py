@@ -178,7 +178,9 @@ def test_cells_are_short(slug: str) -> None:
 SOURCE = """\
 ---
 jupytext:
+  cell_metadata_filter: tags,mystnb,-all
   formats: ipynb,md:myst
+  notebook_metadata_filter: -jupytext.text_representation.jupytext_version
 kernelspec: {display_name: Python 3, language: python, name: python3}
 ---
 
@@ -239,6 +241,26 @@ def test_a_pair_without_source_and_a_source_without_header_are_named(small: Layo
     (small.notebooks / "bare.md").write_text("# Only prose\n")
     with pytest.raises(BuildError, match=r"bare\.md has no kernelspec"):
         pairs.sync(small)
+
+
+@pytest.mark.parametrize("key", pairs.HEADER)
+def test_a_header_without_what_jupyterlab_needs_is_named(key: str, small: Layout) -> None:
+    source = small.notebooks / "toy.md"
+    source.write_text(SOURCE.replace(f"  {key}: {pairs.HEADER[key]}\n", ""))
+    with pytest.raises(BuildError, match=rf"toy\.md must have '{key}: .*' under jupytext"):
+        pairs.sync(small)
+
+
+def test_a_save_keeps_the_spelling_of_every_line_that_stays() -> None:
+    """Kills a text as jupytext spells it: a header in blocks, a blank line below the tags."""
+    notebook = pairs.read_source(SOURCE)
+    assert pairs.saved_pair(SOURCE, notebook, "toy")[0] == SOURCE
+    notebook.cells[0].source = "# Another title"
+    notebook.cells[1].source += "\ny: int = 2"
+    text, pair, plain = pairs.saved_pair(SOURCE, notebook, "toy")
+    wanted = SOURCE.replace("A title", "Another title").replace(" = 1", " = 1\ny: int = 2")
+    assert text == wanted != plain
+    assert [cell.source for cell in pair.cells] == [cell.source for cell in notebook.cells]
 
 
 BAD = {
