@@ -319,15 +319,13 @@ def break_even_queries(*, epsilon: float, delta: float, dimension: int | None = 
     """
     budget = check_positive("epsilon", epsilon)
     if delta == 0.0:
-        d = check_integer("dimension", dimension)
-        least = gamma_deviation(d, sensitivity=1.0, epsilon=budget)
-    else:
-        least = float(gaussian_sigma(epsilon=budget, delta=delta))
+        return math.isqrt((check_integer("dimension", dimension) + 1) // 2)
+    sigma = float(gaussian_sigma(epsilon=budget, delta=delta))
 
     def deviation(q: int) -> float:
         return math.sqrt(2.0) * query_scale(n_queries=q, sensitivity=1.0, epsilon=budget)
 
-    return bisect_right(range(1, _LARGEST_COUNT), least, key=deviation)
+    return bisect_right(range(1, _LARGEST_COUNT), sigma, key=deviation)
 
 
 def break_even_dimension(*, epsilon: float, delta: float) -> int:
