@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import make_pipeline
 
@@ -23,12 +23,10 @@ from dplit._checks import (
     check_finite_array,
     check_integer,
     check_positive,
-    check_probability,
     check_real_array,
     check_rng,
 )
 from dplit._estimators import clamp, clip_rows, stated_ends
-from dplit.advice import ExpectedError, Recommendation
 from dplit.baselines import (
     NoisyGradientRegressor,
     ObjectivePerturbationClassifier,
@@ -43,7 +41,6 @@ from dplit.erm.estimators import (
 )
 from dplit.erm.repairs import QueryOracle
 from dplit.features import cos_sin_features, random_frequencies
-from dplit.mechanisms import gaussian_sigma
 
 Loss = Literal["squared", "logistic", "hinge"]
 
@@ -259,12 +256,21 @@ def penalty(name: str, facts: Facts) -> float:
     q = facts.n_questions or 1
     if name == "answers" and facts.loss != "squared":
         return ladder(min(_ANSWERS[facts.loss] * q / (facts.n * facts.epsilon), 1.0))
-    value = _default_regularization(
-        loss=facts.loss, tau=0.5, n_records=facts.n, dimension=2 * _COMPONENTS,
-        epsilon=facts.epsilon, delta=facts.delta, release=_RELEASES.get(name, "queries"),
-        n_queries=q if name == "answers" else _N_QUERIES,
+    count = q if name == "answers" else _N_QUERIES
+    delta = facts.delta if name == "process" else 0.0
+    release = _RELEASES.get(name, "queries")
+    return ladder(_balanced(facts.loss, facts.n, facts.epsilon, delta, release, count))
+
+
+@lru_cache(maxsize=4096)
+def _balanced(
+    loss: str, n_records: int, epsilon: float, delta: float, release: str, n_queries: int
+) -> float:
+    """Penalty of kernel machines, whose sensitivity for least squares is a search."""
+    return _default_regularization(
+        loss=loss, tau=0.5, n_records=n_records, dimension=2 * _COMPONENTS, epsilon=epsilon,
+        delta=delta, release=release, n_queries=n_queries,
     )  # fmt: skip
-    return ladder(value)
 
 
 def configure(name: str, facts: Facts) -> Any:
