@@ -8,12 +8,14 @@ curves, of the records alone and of records times budget; :func:`recommend` take
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import make_pipeline
 
@@ -23,13 +25,16 @@ from dplit._checks import (
     check_finite_array,
     check_integer,
     check_positive,
+    check_probability,
     check_real_array,
     check_rng,
 )
 from dplit._estimators import clamp, clip_rows, stated_ends
+from dplit.advice import ExpectedError, Recommendation
 from dplit.baselines import (
     NoisyGradientRegressor,
     ObjectivePerturbationClassifier,
+    SmoothLoss,
     SufficientStatisticsRegressor,
 )
 from dplit.erm.estimators import (
@@ -41,6 +46,7 @@ from dplit.erm.estimators import (
 )
 from dplit.erm.repairs import QueryOracle
 from dplit.features import cos_sin_features, random_frequencies
+from dplit.mechanisms import gaussian_sigma
 
 Loss = Literal["squared", "logistic", "hinge"]
 
@@ -283,7 +289,7 @@ def configure(name: str, facts: Facts) -> Any:
     if name == "answers":
         if facts.n_questions is None:
             raise ValueError("n_questions must be a number for answers, got n_questions=None")
-        kind = {"width": width} if curved else {"data_norm": norm}
+        kind: dict[str, Any] = {"width": width} if curved else {"data_norm": norm}
         return LaplaceAnswers(
             facts.loss, n_questions=facts.n_questions, regularization=penalty(name, facts),  # type: ignore[arg-type]
             **budget, **kind,
@@ -310,5 +316,182 @@ def _linear(name: str, loss: str, stated: dict[str, Any]) -> Any:
         return SufficientStatisticsRegressor(**stated)
     if name == "gradient":
         return NoisyGradientRegressor(bounds=(-1.0, 1.0), **stated)
-    smooth = "logistic" if loss == "logistic" else "huberised_hinge"
+    smooth: SmoothLoss = "logistic" if loss == "logistic" else "huberised_hinge"
     return ObjectivePerturbationClassifier(loss=smooth, **stated)
+
+
+# The advice: what a candidate gains over a constant, summed up from the map.
+
+
+def strength(name: str, facts: Facts) -> float:
+    """Budget that a candidate's noise is made of: epsilon, epsilon over the number of questions, or
+    1 over the deviation of Gaussian noise at sensitivity 1.
+    """
+    if name in _GAUSSIAN:
+        return 1.0 / float(gaussian_sigma(epsilon=facts.epsilon, delta=facts.delta))
+    return facts.epsilon / (facts.n_questions or 1) if name == "answers" else facts.epsilon
+
+
+def gain(name: str, facts: Facts, coefficients: Sequence[float]) -> float:
+    r"""Share of what can be gained over a constant: a product of two logistic curves.
+
+    :math:`\Lambda(a_0+a_1\ln n+a_2\ln d+a_3s)\,\Lambda(b_0+b_1\ln n+b_2\ln\epsilon'+b_3\ln d+b_4s)`
+    with the signal s in -1, 0, 1 and :math:`\epsilon'` of :func:`strength`.
+    """
+    a, b = coefficients[:4], coefficients[4:9]
+    n, d, s = math.log(facts.n), math.log(facts.d), _SIGNALS.index(facts.signal) - 1.0
+    learnt = a[0] + a[1] * n + a[2] * d + a[3] * s
+    heard = b[0] + b[1] * n + b[2] * math.log(strength(name, facts)) + b[3] * d + b[4] * s
+    return float(expit(learnt) * expit(heard))
+
+
+#: Least gain that is worth a release.
+_USEFUL = 0.05
+
+#: Of gains, by loss, shape and candidate: coefficients of :func:`gain`, and the deviation of a
+#: single run over sqrt(g (1 - g) + 0.01). `dplit_studies.erm.choice_map.learn` made them.
+LEARNT: dict[str, tuple[float, ...]] = {}
+
+#: Errors of the best constant and of the law itself at the three signals, by task and shape.
+_LAWS: dict[tuple[str, str], tuple[tuple[float, float], ...]] = {}
+
+#: What was tried.
+_TRIED: dict[str, Any] = {
+    "n": (100, 100_000),
+    "d": (2, 50),
+    "epsilon": (0.1, 10.0),
+    "delta": (0.0, 1e-6),
+    "n_questions": (1, 100),
+    "loss": _LOSSES,
+    "shape": ("linear", "curved (n to 10,000, d to 10)"),
+    "signal": _SIGNALS,
+}
+
+
+def _checked(facts: Facts) -> Facts:
+    """Return facts that are legal; infinitely many questions are the whole function."""
+    check_choice("loss", facts.loss, _LOSSES)
+    check_choice("shape", facts.shape, ("linear", "curved"))
+    check_choice("signal", facts.signal, _SIGNALS)
+    check_positive("epsilon", facts.epsilon)
+    if check_probability("delta", facts.delta, zero=True) >= 0.5:
+        raise ValueError(f"delta must be below 1/2, got delta={facts.delta!r}")
+    q = facts.n_questions
+    if isinstance(q, float) and math.isinf(q) and q > 0:
+        q = None
+    return facts._replace(
+        n=check_integer("n", facts.n), d=check_integer("d", facts.d),
+        n_questions=None if q is None else check_integer("n_questions", q),
+    )  # fmt: skip
+
+
+def expected_error(name: str, facts: Facts) -> ExpectedError:
+    """Error that the map lets expect of a candidate.
+
+    >>> facts = Facts(5000, 10, "hinge", epsilon=1.0, delta=0.0)
+    >>> 0.15 < expected_error("objective pure", facts).mean < 0.25
+    True
+    """
+    coefficients = LEARNT[f"{facts.loss}, {facts.shape}, {name}"]
+    g = gain(name, facts, coefficients)
+    task = "squared" if facts.loss == "squared" else "classes"
+    trivial, best = _LAWS[task, facts.shape][_SIGNALS.index(facts.signal)]
+    measure = (
+        "mean squared error over the variance of labels"
+        if task == "squared"
+        else "share of wrong classes"
+    )
+    spread = (trivial - best) * coefficients[9] * math.sqrt(g * (1.0 - g) + 0.01)
+    return ExpectedError(measure, trivial - g * (trivial - best), spread, trivial, best)
+
+
+def _by_error(facts: Facts) -> list[str]:
+    """Return the candidates, the least expected error first; of equal ones the first named."""
+    known = [name for name in usable(facts) if f"{facts.loss}, {facts.shape}, {name}" in LEARNT]
+    return sorted(known, key=lambda name: expected_error(name, facts).mean)
+
+
+def ranking(facts: Facts) -> list[str]:
+    """Return the candidates that are expected to be useful, the best first.
+
+    >>> ranking(Facts(1000, 10, "hinge", epsilon=1.0, delta=0.0))[0]
+    'objective pure'
+    """
+    found = {name: expected_error(name, facts) for name in _by_error(facts)}
+    return [
+        name for name, e in found.items() if e.trivial - e.mean >= _USEFUL * (e.trivial - e.best)
+    ]
+
+
+def _outside(facts: Facts) -> str:
+    """Say which facts lie outside what was tried."""
+    limits = dict(_TRIED)
+    if facts.shape == "curved":
+        limits |= {"n": (100, 10_000), "d": (2, 10)}
+    beyond = [
+        name
+        for name in ("n", "d", "epsilon", "delta", "n_questions")
+        if (value := getattr(facts, name)) is not None
+        and not limits[name][0] <= value <= limits[name][1]
+    ]
+    return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""
+
+
+def recommend(
+    *, n: int, d: int, loss: Loss, epsilon: float, delta: float = 0.0,
+    n_questions: int | None = None, shape: Shape = "linear", signal: Signal = "medium",
+) -> Recommendation:  # fmt: skip
+    """Recommend a private learner from public facts; it never takes data.
+
+    Parameters
+    ----------
+    n, d : int
+        Public numbers of records and of columns, which are taken to be scaled to [-1, 1] by public
+        constants, as the labels of least squares are.
+    loss : {"squared", "logistic", "hinge"}
+        Regression, two classes with probabilities, or two classes.
+    epsilon : float
+        Budget of everything, positive.
+    delta : float, default=0.0
+        In [0, 1/2); 0 admits no Gaussian noise.
+    n_questions : int or None, default=None
+        Number of values that will be asked; None, or infinity: the whole function.
+    shape : {"linear", "curved"}, default="linear"
+        Whether a linear function of the columns is thought to do.
+    signal : {"weak", "medium", "strong"}, default="medium"
+        How much the columns tell, by what is known elsewhere: two classes with logit 1, 3 or 10
+        times a linear form of unit variance; 10, 40 or 90 % of the variance of labels.
+
+    Returns
+    -------
+    Recommendation
+        Its estimator is None where nothing is expected to gain a twentieth of what can be gained
+        over a constant.
+
+    Notes
+    -----
+    Bounds are those of scaled columns, ``data_norm = sqrt(d / 2)``; others by ``set_params``. All
+    candidates are for replacing one record. The errors are those of simulated laws.
+
+    Examples
+    --------
+    >>> advice = recommend(n=5000, d=10, loss="hinge", epsilon=1.0)
+    >>> type(advice.estimator).__name__
+    'ObjectivePerturbationClassifier'
+    >>> recommend(n=100, d=50, loss="hinge", epsilon=0.1).estimator is None
+    True
+    """
+    facts = _checked(Facts(n, d, loss, epsilon, delta, n_questions, shape, signal))
+    names = _by_error(facts)
+    first = expected_error(names[0], facts)
+    rivals = f"{len(names)} candidates at equal privacy"
+    if not ranking(facts):
+        reason = f"None of {rivals} is expected to beat a constant worth telling"
+        reason += f": the nearest, {CANDIDATES[names[0]]}, would err {first.mean:.2g}"
+        nothing = ExpectedError(first.measure, first.trivial, 0.0, first.trivial, first.best)
+        return Recommendation(None, f"{reason}{_outside(facts)}.", _TRIED, nothing)
+    reason = f"Of {rivals}, {CANDIDATES[names[0]]} errs least by our map, {first.mean:.2g}"
+    if len(names) > 1:
+        second = expected_error(names[1], facts)
+        reason += f"; next is {CANDIDATES[names[1]]}, {second.mean:.2g}"
+    return Recommendation(configure(names[0], facts), f"{reason}{_outside(facts)}.", _TRIED, first)

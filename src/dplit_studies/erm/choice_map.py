@@ -8,19 +8,31 @@ streams of their own.
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import least_squares
 from scipy.special import expit
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_moons
 
 from dplit._checks import Array
 from dplit.baselines import noisy_gradient_descent
-from dplit.erm.choice import Facts, LaplaceAnswers, configure, penalty, usable
+from dplit.datasets.classification import CANCER_RANGES
+from dplit.erm.choice import (
+    Facts,
+    LaplaceAnswers,
+    configure,
+    penalty,
+    ranking,
+    strength,
+    usable,
+)
 from dplit.erm.estimators import _add_noise, _ball_points, _certified_weights
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
@@ -43,7 +55,7 @@ _SCALE = 0.4
 _TEST, _DRAWS = 2000, 4
 
 #: Trials by number of records.
-TRIALS = {100: 12, 1000: 8, 10_000: 3, 100_000: 2}
+TRIALS = {100: 12, 1000: 6, 10_000: 2, 100_000: 2}
 
 #: Passes of the rival that descends on the hinge, at most; chosen on other seeds.
 _PASSES, _LONGER = 100, 3.0
@@ -84,20 +96,21 @@ class Task:
     truth: Array
     noise: float  # variance of a label around its mean, over the variance of labels
     classes: bool
+    variance: float = _SCALE**2
 
     def error(self, scores: Array) -> float:
         """Share of wrong classes, or mean squared error over the variance of labels."""
         if self.classes:
             return float(np.where(scores > 0, 1.0 - self.truth, self.truth).mean())
         gaps = (np.clip(scores, -1.0, 1.0) - self.truth) ** 2
-        return float(gaps.mean()) / _SCALE**2 + self.noise
+        return float(gaps.mean()) / self.variance + self.noise
 
     @property
     def trivial(self) -> float:
         """Error of the best constant."""
         if self.classes:
             return float(min(self.truth.mean(), 1.0 - self.truth.mean()))
-        return float(self.truth.var()) / _SCALE**2 + self.noise
+        return float(self.truth.var()) / self.variance + self.noise
 
     @property
     def best(self) -> float:
@@ -227,7 +240,7 @@ def _all_errors(
         spaces[True] = [cos_sin_features(X, frequencies) for X in (task.X, task.test)]
         points = _ball_points(20, at.d, radius=math.sqrt(at.d / 2.0), rng=public)
         asked = cos_sin_features(points, frequencies)
-    fits = {kind: _Fits(*rows, task.y, at.loss) for kind, rows in spaces.items()}
+    fits = {kind: _Fits(F, T, task.y, at.loss) for kind, (F, T) in spaces.items()}
     found: Errors = {}
     for epsilon in epsilons:
         facts = base._replace(epsilon=epsilon)
@@ -264,3 +277,226 @@ def simulate(at: Setting, *, seed: int, n_trials: int | None = None) -> dict[str
     errors = {key: np.array([found[key] for found, _, _ in trials]) for key in trials[0][0]}
     trivial, best = (float(np.mean([trial[k] for trial in trials])) for k in (1, 2))
     return {"errors": errors, "trivial": trivial, "best": best}
+
+
+# The archive: cells with means and standard errors, what is learnt from them, paired differences.
+
+
+def _summed(values: Array) -> list[float]:
+    """Return mean, standard error over trials, and deviation of a single run."""
+    by_trial = values.mean(axis=1)
+    error = by_trial.std(ddof=1) / math.sqrt(len(by_trial))
+    return [round(float(x), 5) for x in (values.mean(), error, values.std())]
+
+
+def cells(at: Setting, result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the archive's cells of one setting: epsilon by delta, errors by candidate."""
+    out = []
+    for epsilon in EPSILONS:
+        for delta in DELTAS:
+            errors = {
+                name: _summed(values)
+                for (name, at_epsilon), values in result["errors"].items()
+                if at_epsilon == epsilon and (delta > 0.0 or not gaussian(name))
+            }
+            limits = {key: round(result[key], 5) for key in ("trivial", "best")}
+            out.append({**at._asdict(), "epsilon": epsilon, "delta": delta, **limits,
+                        "errors": errors})  # fmt: skip
+    return out
+
+
+def gaussian(name: str) -> bool:
+    """Whether a candidate of the map takes a delta."""
+    return name in ("objective Gaussian", "gradient", "moments", "process")
+
+
+def _points(rows: Sequence[dict[str, Any]]) -> dict[str, list[tuple[str, Facts, float, float]]]:
+    """Return what is learnt from, by loss, shape and candidate: facts, gain and its deviation."""
+    found: dict[str, list[tuple[str, Facts, float, float]]] = {}
+    for row in rows:
+        span = row["trivial"] - row["best"]
+        facts = Facts(
+            row["n"], row["d"], row["loss"], row["epsilon"], row["delta"], None, row["shape"],
+            row["signal"],
+        )  # fmt: skip
+        for full, (mean, _, spread) in row["errors"].items():
+            name, _, q = full.partition(" ") if full.startswith("answers") else (full, "", "")
+            asked = facts._replace(n_questions=int(q)) if q else facts
+            if (row["delta"] > 0.0) == gaussian(full) and name in usable(asked):
+                key = f"{row['loss']}, {row['shape']}, {name}"
+                value = (row["trivial"] - mean) / span
+                found.setdefault(key, []).append((name, asked, value, spread / span))
+    return found
+
+
+#: Signs that coefficients of a gain must have: more records, budget and signal help, columns harm.
+_LOW = (-40.0, 0.0, -4.0, 0.0, -40.0, 0.2, 0.2, -4.0, 0.0)
+_HIGH = (40.0, 3.0, 0.0, 4.0, 40.0, 3.0, 3.0, 0.0, 4.0)
+
+
+def learn(rows: Sequence[dict[str, Any]]) -> dict[str, tuple[float, ...]]:
+    """Fit :func:`dplit.erm.choice.gain` to the cells by least squares; the tenth number is the
+    deviation of single runs around it, where it is above a twentieth.
+    """
+    learnt = {}
+    for key, points in _points(rows).items():
+        x = np.array([_regressors(name, facts) for name, facts, _, _ in points])
+        target = np.maximum([value for _, _, value, _ in points], 0.0)
+
+        def modelled(c: Array, x: Array = x) -> Array:
+            return np.asarray(expit(x[:, :4] @ c[:4]) * expit(x[:, 4:] @ c[4:]))
+
+        def gaps(c: Array, m: Callable[[Array], Array] = modelled, t: Array = target) -> Array:
+            return m(c) - t
+
+        start = (1.0, 0.2, -0.1, 0.2, -8.0, 1.0, 1.0, -0.5, 0.5)
+        fit = least_squares(gaps, start, bounds=(_LOW, _HIGH), loss="soft_l1", f_scale=0.1)
+        c = tuple(round(float(value), 2) for value in fit.x)
+        got = modelled(np.array(c))
+        single = np.array([spread for *_, spread in points]) ** 2 + (got - target) ** 2
+        heard = got > 0.05
+        ratio = single[heard] / (got * (1.0 - got) + 0.01)[heard]
+        scale = math.sqrt(float(np.mean(ratio))) if heard.any() else 1.0
+        learnt[key] = (*c, round(scale, 2))
+    return learnt
+
+
+def _regressors(name: str, facts: Facts) -> list[float]:
+    n, d = math.log(facts.n), math.log(facts.d)
+    s = list(SLOPES).index(facts.signal) - 1.0
+    return [1.0, n, d, s, 1.0, n, math.log(strength(name, facts)), d, s]
+
+
+# Off the grid: other sizes and budgets, other laws, tables that come with scikit-learn.
+
+
+class Case(NamedTuple):
+    """Data by name, how many records of them, and what a user would say of the task."""
+
+    data: str
+    n: int
+    d: int
+    loss: str
+    shape: str = "linear"
+
+
+OFF_GRID = (
+    Case("normal", 300, 5, "hinge"),
+    Case("normal", 3000, 20, "logistic"),
+    Case("sparse", 2000, 35, "hinge"),
+    Case("heavy", 5000, 6, "logistic"),
+    Case("moons", 1500, 2, "hinge", "curved"),
+    Case("cancer", 400, 30, "hinge"),
+    Case("cancer", 250, 30, "logistic"),
+    Case("normal", 500, 4, "squared"),
+    Case("normal", 4000, 15, "squared"),
+    Case("diabetes", 300, 10, "squared"),
+    Case("friedman", 3000, 5, "squared", "curved"),
+)
+
+#: Budgets and numbers of questions of the cases.
+OFF_EPSILONS, OFF_DELTAS, OFF_QUESTIONS = (0.2, 0.6, 2.0, 6.0), (0.0, 1e-5), (2, 20, None)
+
+#: Public ranges of the diabetes table and of its response.
+_DIABETES = (
+    (18, 1, 15, 50, 80, 30, 10, 1, 3, 50),
+    (80, 2, 45, 140, 310, 250, 110, 10, 6.5, 130),
+)
+
+
+def _law(case: Case, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Draw columns in [-1, 1] and labels of a law that the map has not."""
+    if case.data == "moons":
+        X, y = make_moons(n, noise=0.25, random_state=int(rng.integers(2**31)))
+        return np.clip((X - [0.5, 0.25]) / 2.0, -1.0, 1.0), 2.0 * y - 1.0
+    if case.data == "friedman":
+        U = rng.uniform(0.0, 1.0, (n, case.d))
+        mean = 10.0 * np.sin(math.pi * U[:, 0] * U[:, 1]) + 20.0 * (U[:, 2] - 0.5) ** 2
+        y = mean + 10.0 * U[:, 3] + 5.0 * U[:, 4] + rng.standard_normal(n)
+        return 2.0 * U - 1.0, np.clip((y - 15.0) / 15.0, -1.0, 1.0)
+    X = np.clip(rng.standard_normal((n, case.d)) / 2.5, -1.0, 1.0)
+    weights = np.linspace(2.0, 0.5, case.d)
+    if case.data == "sparse":
+        X *= rng.random((n, case.d)) < 0.3
+        weights = np.where(np.arange(case.d) < 4, 5.0, 0.0)
+    if case.data == "heavy":
+        X = np.clip(rng.standard_t(2.5, (n, case.d)) / 6.0, -1.0, 1.0)
+    score = X @ weights + 0.3
+    if case.loss == "squared":
+        score = 0.5 * score / np.linalg.norm(weights) + 0.15 * rng.standard_normal(n)
+        return X, np.clip(score, -1.0, 1.0)
+    return X, np.where(rng.random(n) < expit(3.0 * score), 1.0, -1.0)
+
+
+def _table(case: Case) -> tuple[Array, Array]:
+    """Return a bundled table, scaled by public constants."""
+    if case.data == "cancer":
+        found = load_breast_cancer()
+        low, high = CANCER_RANGES
+        labels = 2.0 * found.target - 1.0
+    else:
+        found = load_diabetes(scaled=False)
+        low, high = (np.array(ends, dtype=np.float64) for ends in _DIABETES)
+        labels = np.clip(found.target / 200.0 - 1.0, -1.0, 1.0)
+    return np.clip(2.0 * (found.data - low) / (high - low) - 1.0, -1.0, 1.0), labels
+
+
+def off_grid_task(case: Case, rng: np.random.Generator) -> Task:
+    """Draw training records and test records with their labels."""
+    if case.data in ("cancer", "diabetes"):
+        X, y = _table(case)
+        order = rng.permutation(len(y))
+        X, y = X[order], y[order]
+    else:
+        X, y = _law(case, case.n + _TEST, rng)
+    train, test = slice(None, case.n), slice(case.n, None)
+    classes = case.loss != "squared"
+    truth = (y[test] > 0).astype(np.float64) if classes else y[test]
+    return Task(X[train], y[train], X[test], truth, 0.0, classes, float(y.var()))
+
+
+def _off_grid_trial(trial: Trial, *, case: Case) -> tuple[Errors, float]:
+    task = off_grid_task(case, trial.stream("data"))
+    at = Setting(case.loss, case.shape, case.n, case.d, "medium")
+    public, noise = trial.stream("public"), trial.stream("noise")
+    found = _all_errors(
+        task, at, public=public, noise=noise, epsilons=OFF_EPSILONS, delta=OFF_DELTAS[1],
+        questions=[q for q in OFF_QUESTIONS if q is not None],
+    )  # fmt: skip
+    return found, task.trivial
+
+
+def regrets(case: Case, *, seed: int, n_trials: int = 8) -> list[dict[str, Any]]:
+    """Regret of the advice against the best candidate in hindsight, at each budget of a case.
+
+    Constants are candidates as well, and hindsight takes the least mean over the trials.
+    """
+    trials = run_trials(
+        partial(_off_grid_trial, case=case), n_trials, seed=seed,
+        name="erm-choice-off-grid-" + "-".join(map(str, case)), progress=False,
+    )  # fmt: skip
+    out = []
+    for epsilon, delta, q in itertools.product(OFF_EPSILONS, OFF_DELTAS, OFF_QUESTIONS):
+        facts = Facts(case.n, case.d, case.loss, epsilon, delta, q, case.shape)
+        errors = {"constant": np.array([trivial for _, trivial in trials])}
+        for name in usable(facts):
+            full = f"answers {q}" if name == "answers" else name
+            values = [found[full, epsilon] for found, _ in trials]
+            errors[name] = np.array(values).mean(axis=1)
+        told = chosen(facts)
+        best = min(errors, key=lambda name: float(errors[name].mean()))
+        gaps = errors[told] - errors[best]
+        out.append({
+            "data": case.data,
+            "setting": {k: v for k, v in facts._asdict().items() if k != "signal"},
+            "errors": {name: round(float(value.mean()), 4) for name, value in errors.items()},
+            "recommended": told, "best": best, "regret": round(float(gaps.mean()), 4),
+            "se": round(float(gaps.std(ddof=1)) / math.sqrt(n_trials), 4),
+        })  # fmt: skip
+    return out
+
+
+def chosen(facts: Facts) -> str:
+    """Name of the candidate that is recommended; "constant" for none."""
+    advice = ranking(facts)
+    return advice[0] if advice else "constant"
