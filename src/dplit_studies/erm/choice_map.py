@@ -9,9 +9,10 @@ streams of their own.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from dplit._checks import Array
 from dplit.baselines import noisy_gradient_descent
 from dplit.datasets.classification import CANCER_RANGES
 from dplit.erm.choice import (
+    CANDIDATES,
     Facts,
     LaplaceAnswers,
     configure,
@@ -466,15 +468,22 @@ def _off_grid_trial(trial: Trial, *, case: Case) -> tuple[Errors, float]:
     return found, task.trivial
 
 
-def regrets(case: Case, *, seed: int, n_trials: int = 8) -> list[dict[str, Any]]:
+Trials = list[tuple[Errors, float]]
+
+
+def off_grid(case: Case, *, seed: int, n_trials: int = 6) -> Trials:
+    """Errors of all candidates, and of a constant, on the data of a case."""
+    return run_trials(
+        partial(_off_grid_trial, case=case), n_trials, seed=seed,
+        name="erm-choice-off-grid-" + "-".join(map(str, case)), progress=False,
+    )  # fmt: skip
+
+
+def regrets(case: Case, trials: Trials) -> list[dict[str, Any]]:
     """Regret of the advice against the best candidate in hindsight, at each budget of a case.
 
     Constants are candidates as well, and hindsight takes the least mean over the trials.
     """
-    trials = run_trials(
-        partial(_off_grid_trial, case=case), n_trials, seed=seed,
-        name="erm-choice-off-grid-" + "-".join(map(str, case)), progress=False,
-    )  # fmt: skip
     out = []
     for epsilon, delta, q in itertools.product(OFF_EPSILONS, OFF_DELTAS, OFF_QUESTIONS):
         facts = Facts(case.n, case.d, case.loss, epsilon, delta, q, case.shape)
@@ -491,7 +500,7 @@ def regrets(case: Case, *, seed: int, n_trials: int = 8) -> list[dict[str, Any]]
             "setting": {k: v for k, v in facts._asdict().items() if k != "signal"},
             "errors": {name: round(float(value.mean()), 4) for name, value in errors.items()},
             "recommended": told, "best": best, "regret": round(float(gaps.mean()), 4),
-            "se": round(float(gaps.std(ddof=1)) / math.sqrt(n_trials), 4),
+            "se": round(float(gaps.std(ddof=1)) / math.sqrt(len(trials)), 4),
         })  # fmt: skip
     return out
 
@@ -500,3 +509,134 @@ def chosen(facts: Facts) -> str:
     """Name of the candidate that is recommended; "constant" for none."""
     advice = ranking(facts)
     return advice[0] if advice else "constant"
+
+
+def paired(
+    results: Mapping[Setting, dict[str, Any]], one: str, other: str, *, loss: str, shape: str,
+    d: int, epsilons: Sequence[float],
+) -> dict[str, Any]:  # fmt: skip
+    """Difference of the errors of two candidates on the same records, averaged over sizes, signals
+    and budgets, with its standard error and t.
+    """
+    means, variances = [], []
+    for at, result in results.items():
+        if (at.loss, at.shape, at.d) == (loss, shape, d) and (one, epsilons[0]) in result["errors"]:
+            pairs = [
+                result["errors"][one, e].mean(axis=1) - result["errors"][other, e].mean(axis=1)
+                for e in epsilons
+            ]
+            gaps = np.mean(pairs, axis=0)
+            means.append(float(gaps.mean()))
+            variances.append(float(gaps.var(ddof=1)) / len(gaps))
+    mean, se = float(np.mean(means)), math.sqrt(sum(variances)) / len(means)
+    where = {"loss": loss, "shape": shape, "d": d, "epsilon": list(epsilons)}
+    return {"cell": where, "one": one, "other": other, "difference": round(mean, 4),
+            "se": round(se, 4), "t": round(mean / se, 1)}  # fmt: skip
+
+
+#: Comparisons that are archived: who was thought to win, who was found to.
+COMPARED = (
+    ("process", "objective Gaussian", ("hinge", "linear")),
+    ("process", "objective Gaussian", ("hinge", "curved")),
+    ("gamma", "objective pure", ("hinge", "linear")),
+    ("gamma", "objective pure", ("hinge", "curved")),
+    ("objective Gaussian", "objective pure", ("hinge", "linear")),
+    ("objective Gaussian", "gradient", ("hinge", "linear")),
+    ("objective pure", "answers 1", ("hinge", "linear")),
+    ("objective pure", "answers 3", ("hinge", "linear")),
+    ("process", "gradient", ("squared", "linear")),
+    ("process", "moments", ("squared", "curved")),
+    ("moments", "gradient", ("squared", "linear")),
+    ("moments", "gradient", ("squared", "curved")),
+    ("process", "answers 1", ("squared", "linear")),
+)
+
+
+def comparisons(results: Mapping[Setting, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every comparison by number of columns, at small budgets and at larger ones."""
+    return [
+        paired(results, one, other, loss=loss, shape=shape, d=d, epsilons=epsilons)
+        for one, other, (loss, shape) in COMPARED
+        for d in ((2, 10, 50) if shape == "linear" else (2, 10))
+        for epsilons in (EPSILONS[:2], EPSILONS[2:])
+    ]
+
+
+def judged(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The advice on every cell and number of questions: recommended, best, regret in gain.
+
+    A regret is a share of what can be gained; constants are candidates as well.
+    """
+    out = []
+    for row in rows:
+        for q in (*QUESTIONS, None):
+            facts = Facts(
+                row["n"], row["d"], row["loss"], row["epsilon"], row["delta"], q, row["shape"],
+                row["signal"],
+            )  # fmt: skip
+            errors = {"constant": row["trivial"]}
+            for name in usable(facts):
+                full = f"answers {q}" if name == "answers" else name
+                if full in row["errors"]:
+                    errors[name] = row["errors"][full][0]
+            told = chosen(facts)
+            told = told if told in errors else "constant"  # kernels were not tried at 100,000
+            best = min(errors, key=lambda name, e=errors: e[name])  # type: ignore[misc]
+            regret = (errors[told] - errors[best]) / (row["trivial"] - row["best"])
+            out.append({"facts": facts, "recommended": told, "best": best, "regret": regret})
+    return out
+
+
+def agreement(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Sum up :func:`judged`: how often the best is recommended, or nearly, and what it costs."""
+    found = judged(rows)
+    regrets_ = np.array([case["regret"] for case in found])
+    same = np.array([case["recommended"] == case["best"] for case in found])
+    return {
+        "cases": len(found),
+        "same": round(float(same.mean()), 4),
+        "within 0.05": round(float((regrets_ <= 0.05).mean()), 4),
+        "mean regret": round(float(regrets_.mean()), 4),
+        "largest regret": round(float(regrets_.max()), 4),
+    }
+
+
+#: In words, where it stands for classes too.
+RIVAL = (
+    "noisy gradients with public steps; for classes on the loss itself, a rival that is no "
+    "estimator of this room"
+)
+
+
+def archive(
+    results: Mapping[Setting, dict[str, Any]], outside: Mapping[Case, Trials], *, seed: int
+) -> str:
+    """Return the text of the archive, one cell a line."""
+    rows = [row for at, result in results.items() for row in cells(at, result)]
+    beyond = [row for case, trials in outside.items() for row in regrets(case, trials)]
+    axes = {
+        "loss": ["squared", "logistic", "hinge"], "shape": ["linear", "curved"],
+        "n": list(TRIALS), "d": [2, 10, 50], "signal": list(SLOPES), "epsilon": list(EPSILONS),
+        "delta": list(DELTAS), "n_questions": [*QUESTIONS, None],
+    }  # fmt: skip
+    classes = "share of wrong classes"
+    head = {
+        "about": "Errors of private learners by public facts; [mean, standard error over trials, "
+        "deviation of a single run]. Columns in [-1, 1], replacing one record.",
+        "seed": seed,
+        "command": "python -m benchmarks.archive_erm_choice",
+        "axes": axes,
+        "trials": {str(n): count for n, count in TRIALS.items()},
+        "measures": {
+            "squared": "mean squared error over the variance of labels", "logistic": classes,
+            "hinge": classes,
+        },
+        "candidates": CANDIDATES | {"gradient": RIVAL},
+        "agreement": agreement(rows),
+        "learnt": learn(rows),
+        "paired": comparisons(results),
+    }  # fmt: skip
+    parts = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    for key, lines in (("off_grid", beyond), ("cells", rows)):
+        parts.append(f"{json.dumps(key)}: [\n" + ",\n".join(map(json.dumps, lines)) + "\n]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
