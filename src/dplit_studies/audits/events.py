@@ -24,6 +24,7 @@ from dplit.audit import (
 )
 from dplit.baselines import (
     NoisyGradientRegressor,
+    ObjectivePerturbationClassifier,
     PrivateLloyd,
     PrivatePCA,
     SufficientStatisticsRegressor,
@@ -232,6 +233,12 @@ _ESTIMATORS: dict[str, tuple[Any, _Unit, float]] = {
     "PrivateKernelMarginClassifier": (
         PrivateKernelMarginClassifier(n_components=5, n_steps=5, margin=0.5, **_CLASSES),
         "gaussian", 8.0,
+    ),
+    "ObjectivePerturbationClassifier": (
+        ObjectivePerturbationClassifier(
+            regularization=1000.0, data_norm=1.0, fit_intercept=False, **_CLASSES
+        ),
+        "pure", 1.0,
     ),
     "AdditiveNoiseRegressor": (
         AdditiveNoiseRegressor(bounds=_BOX, fit_intercept=False), "bits", 0.5
