@@ -18,7 +18,7 @@ from dplit.notebook.cells import (
 from dplit.notebook.curves import Curves
 from dplit.notebook.exercises import Exercise, grade
 from dplit.notebook.explorable import explore
-from dplit.notebook.lessons import lesson_parameters
+from dplit.notebook.lessons import lesson_parameters, show_claims
 from dplit.notebook.proofs import ProofError, running_proof
 from dplit.notebook.provenance import lock_differences
 
@@ -41,5 +41,6 @@ __all__ = [
     "running_proof",
     "show",
     "show_archived",
+    "show_claims",
     "show_table",
 ]

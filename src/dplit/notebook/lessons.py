@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import warnings
 from collections.abc import MutableMapping, Sequence
@@ -71,3 +72,59 @@ def lesson_parameters(
     claims.set_context(**parameters)
     style()
     return Run(slug, parameters)
+
+
+#: Verdicts as a score board has them: what stands first, what is false last.
+_VERDICTS = (
+    "sharp", "holds", "defined", "reproduced", "loose", "conditional", "partly", "reconstruction",
+    "gap", "not-reproducible", "erratum",
+)  # fmt: skip
+
+
+def show_claims(slug: str) -> None:
+    """Display the registered claims of a paper and of its chapter by verdict; records none.
+
+    Each is a link to its place in the supplement, with its title; errata have their severity.
+
+    Parameters
+    ----------
+    slug : str
+        The lesson.
+
+    Raises
+    ------
+    KeyError
+        If no claims are registered for ``slug``.
+    """
+    from IPython.display import display
+
+    registry = claims.load_registry(slug)
+    if not registry:
+        raise KeyError(f"no claims are registered for {slug!r}")
+    page, plain = "", []
+    for verdict in _VERDICTS:
+        found = {name: one for name, one in registry.items() if one["verdict"] == verdict}
+        columns = [
+            {name: one for name, one in found.items() if ("-beyond-" in name) == own}
+            for own in (False, True)
+        ]
+        links = [", ".join(_link(slug, *item) for item in column.items()) for column in columns]
+        if found:
+            cells = "".join(f"<td>{text}</td>" for text in links)
+            page += f"<tr><th scope='row'>{verdict} ({len(found)})</th>{cells}</tr>"
+            plain.append(f"{verdict}: {', '.join(found)}")
+    heads = ("verdict", "of the paper", "ours")
+    head = "".join(f"<th scope='col'>{name}</th>" for name in heads)
+    caption = f"{len(registry)} claims; each name leads to its proof, its check and its tests."
+    table = f"<table class='dplit-table'><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
+    table = f"<div class='dplit-scroll'>{table}<tbody>{page}</tbody></table></div>"
+    display({"text/html": table, "text/plain": "\n".join(plain)}, raw=True)  # type: ignore[no-untyped-call]
+
+
+def _link(slug: str, name: str, one: dict[str, Any]) -> str:
+    own = "-beyond-" in name
+    text = str(one["title"]) if own else str(one["place"])
+    title = html.escape(str(one["title"]), quote=True)
+    severity = f" ({one['severity']})" if one.get("severity") else ""
+    address = f"{slug}_supplement.html#{name.lower()}"
+    return f'<a href="{address}" title="{title}">{html.escape(text)}</a>{severity}'
