@@ -10,6 +10,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from scripts.digest import named_results, notebook_code
 from scripts.files import BuildError, digest_files, read_json, write_json
 from scripts.layout import Layout
 
@@ -23,7 +24,7 @@ studies (dplit_studies) that the notebooks import from the folder beside them.
 
     python3 -m venv env
     env/bin/pip install "./{wheel}[book]"
-    env/bin/papermill {slug}.ipynb out.ipynb -p seed 1
+    env/bin/papermill {slug}.ipynb out.ipynb -p {set}
     env/bin/jupyter lab {slug}.ipynb
 
 Python 3.11 or later. A wrong parameter stops the notebook with the list of the right ones.
@@ -76,10 +77,14 @@ def write_downloads(layout: Layout, site: Path) -> None:
     sources = sorted(layout.studies.rglob("*.py"))
     studies = {p.relative_to(layout.studies.parent).as_posix(): p.read_bytes() for p in sources}
     for slug in layout.names():
-        told = README.format(wheel=wheel.name, slug=slug).encode()
+        one = "epsilon 1.0" if slug in layout.lessons() else "seed 1"
+        told = README.format(wheel=wheel.name, slug=slug, set=one).encode()
         notebook = (layout.notebooks / f"{slug}.ipynb").read_bytes()
         parts = {f"{slug}.ipynb": notebook, wheel.name: wheel.read_bytes(), "README.txt": told}
         parts |= studies
+        if slug in layout.lessons():  # other chapters do without what is archived
+            for kept in named_results(notebook_code(layout.notebooks / f"{slug}.ipynb")):
+                parts[f"results/{kept}.json"] = (layout.results / f"{kept}.json").read_bytes()
         with zipfile.ZipFile(folder / f"{slug}.zip", "w") as archive:
             for name, content in parts.items():
                 archive.writestr(zipfile.ZipInfo(f"dplit-{slug}/{name}", LONG_AGO), content,

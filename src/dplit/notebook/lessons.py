@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 import warnings
 from collections.abc import MutableMapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from dplit import claims
 from dplit.notebook import cells as _cells
-from dplit.notebook.cells import ParameterError, Run
+from dplit.notebook.cells import ParameterError, Run, archived
 from dplit.notebook.figures import style
 
 
@@ -72,6 +74,20 @@ def lesson_parameters(
     claims.set_context(**parameters)
     style()
     return Run(slug, parameters)
+
+
+def load_results(name: str) -> dict[str, Any]:
+    """Return the archived results ``results/<name>.json``, of a checkout or beside the notebook.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    """
+    found = archived(name)
+    if found is None:
+        found = json.loads((Path("results") / f"{name}.json").read_text(encoding="utf8"))
+    return found
 
 
 #: Verdicts as a score board has them: what stands first, what is false last.
