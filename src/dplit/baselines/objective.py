@@ -36,9 +36,6 @@ _LOSSES = ("logistic", "huberised_hinge")
 
 _UNIT = 2.0**-53
 
-#: Where the search for the noise of a smaller delta begins: :func:`gaussian_sigma` takes none.
-_LEAST_DELTA = 1e-300
-
 #: Part of epsilon (of 1 where epsilon is more) that hides the error of the minimiser.
 _SOLVER_SHARE = 1e-3
 
@@ -192,8 +189,7 @@ def objective_noise(*, epsilon: float, delta: float, data_norm: float, jacobian:
         main = float(gaussian_delta(epsilon=left, sigma=1.0, sensitivity=mu))
         return main + 2.0 * _excess_delta(mu, left) - target
 
-    least = float(gaussian_sigma(epsilon=left, delta=max(target, _LEAST_DELTA)))
-    top = min(math.sqrt(2.0 * left), 1.0 / least)
+    top = min(math.sqrt(2.0 * left), 1.0 / float(gaussian_sigma(epsilon=left, delta=target)))
     if excess(top) <= 0.0:
         return norm2 / top
     bottom = top
