@@ -29,10 +29,6 @@ def _answers(rng: np.random.Generator) -> tuple[Array, Array, float]:
     return rng.uniform(0.1, 0.5, 4), np.asarray(gram), float(rng.uniform(1.5, 4))
 
 
-def _budget_and_bend(rng: np.random.Generator) -> tuple[float, float, float]:
-    return float(rng.uniform(1.0, 3.0)), float(rng.uniform(1.0, 5.0)), float(rng.uniform(0.2, 1.0))
-
-
 def _change(C: float, kappa: float, lam: float, m: int) -> float:
     return kappa**2 * C / (lam * m)
 
@@ -51,10 +47,6 @@ def _squared(d: Array, K: Array) -> float:
 
 def _distance(d: Array, K: Array, sigma: float) -> float:
     return float(np.sqrt(_squared(d, K))) / sigma
-
-
-def _rate(epsilon: float, L: float, c: float) -> float:
-    return float(epsilon - np.log1p(c / (2 * L))) / 2
 
 
 EXERCISES = {
@@ -141,30 +133,6 @@ EXERCISES = {
             ),
             "The factor sigma is missing: twice the noise, half the distance.": (
                 lambda d, K, sigma: np.sqrt(_squared(d, K))
-            ),
-        },
-    ),
-    "erm-rate": Exercise(
-        asks="Write a function of epsilon, L and c that returns the rate xi of the noise.",
-        right=_rate,
-        arguments=_budget_and_bend,
-        mistakes={
-            "You have given the whole budget to the noise; the bending costs log(1 + c / (2 L)).": (
-                lambda epsilon, L, c: epsilon / 2
-            ),
-            "Off by a factor 2: the old and the new record pull, by 1 each.": (
-                lambda epsilon, L, c: epsilon - np.log1p(c / (2 * L))
-            ),
-            "The price is L w squared, so that it bends by 2 L.": (
-                lambda epsilon, L, c: (epsilon - np.log1p(c / L)) / 2
-            ),
-            "Is that the published condition? It counts the bending twice; the second patient can "
-            "only help.": lambda epsilon, L, c: (epsilon - 2 * np.log1p(c / (2 * L))) / 2,
-            "Is that a binary logarithm? Budgets are natural logarithms.": (
-                lambda epsilon, L, c: (epsilon - np.log2(1 + c / (2 * L))) / 2
-            ),
-            "That is the scale; a rate is one over it.": (
-                lambda epsilon, L, c: 2 / (epsilon - np.log1p(c / (2 * L)))
             ),
         },
     ),

@@ -138,8 +138,8 @@ def show_claims(slug: str) -> None:
 
 
 def _link(slug: str, name: str, one: dict[str, Any]) -> str:
-    own = "-beyond-" in name
-    text = str(one["title"]) if own else str(one["place"])
+    own = name.partition("-beyond-")[2].replace("-", " ")
+    text = own or str(one["place"])
     title = html.escape(str(one["title"]), quote=True)
     severity = f" ({one['severity']})" if one.get("severity") else ""
     address = f"{slug}_supplement.html#{name.lower()}"
