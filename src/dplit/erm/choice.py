@@ -351,48 +351,49 @@ _USEFUL = 0.05
 #: Of gains, by loss, shape and candidate: coefficients of :func:`gain`, and the deviation of a
 #: single run over sqrt(g (1 - g) + 0.01). `dplit_studies.erm.choice_map.learn` made them.
 LEARNT: dict[str, tuple[float, ...]] = {
-    "squared, linear, answers": (1.93, 0.24, -0.8, 0.0, -5.97, 1.22, 1.23, -1.15, 1.05, 0.2),
-    "squared, linear, gamma": (1.2, 0.18, -1.05, 0.0, -9.42, 1.41, 1.46, -1.48, 1.16, 0.59),
-    "squared, linear, queries": (1.68, 0.0, -1.66, 0.8, -11.51, 1.31, 1.33, -0.78, 1.54, 0.95),
-    "squared, linear, gradient": (-1.35, 1.12, -0.94, 2.48, -6.44, 2.6, 2.64, -2.41, 1.52, 1.28),
-    "squared, linear, moments": (-1.63, 1.35, -1.09, 3.15, -5.85, 1.85, 1.81, -1.85, 0.68, 1.73),
-    "squared, linear, process": (2.95, 0.05, -1.17, 0.0, -5.94, 1.19, 1.12, -1.25, 1.3, 0.65),
-    "squared, curved, answers": (1.82, 0.19, -2.26, 0.35, -7.24, 1.37, 1.33, -2.51, 1.34, 0.27),
-    "squared, curved, gamma": (1.34, 0.25, -2.32, 0.39, -8.64, 1.21, 1.13, -2.08, 0.95, 0.48),
-    "squared, curved, queries": (-1.99, 0.42, -0.7, 4.0, -8.94, 1.19, 1.19, -3.67, 0.02, 1.59),
-    "squared, curved, gradient": (-9.16, 3.0, -3.46, 4.0, -3.4, 1.23, 1.16, -4.0, 0.44, 0.45),
-    "squared, curved, moments": (-0.7, 1.53, -4.0, 4.0, -4.88, 1.29, 1.29, -3.76, 0.12, 0.29),
-    "squared, curved, process": (0.52, 0.32, -2.34, 0.51, -6.49, 1.39, 1.46, -2.5, 1.21, 0.59),
-    "logistic, linear, answers": (-1.15, 1.05, -0.85, 0.84, -3.42, 1.23, 1.18, -1.26, 0.2, 0.14),
+    "squared, linear, answers": (1.24, 0.25, -0.7, 0.0, -7.04, 1.45, 1.5, -1.32, 1.33, 0.21),
+    "squared, linear, gamma": (0.35, 0.24, -1.02, 0.03, -11.54, 1.76, 1.9, -1.84, 1.47, 0.52),
+    "squared, linear, queries": (1.08, 0.13, -1.65, 0.0, -14.09, 1.47, 1.6, -0.53, 2.87, 0.93),
+    "squared, linear, gradient": (-1.55, 1.11, -0.96, 2.27, -7.38, 2.94, 3.0, -2.7, 1.74, 1.42),
+    "squared, linear, moments": (-1.69, 1.34, -1.12, 3.04, -6.44, 2.01, 1.98, -2.0, 0.76, 1.92),
+    "squared, linear, process": (1.86, 0.12, -1.05, 0.03, -7.17, 1.48, 1.43, -1.52, 1.67, 0.57),
+    "squared, curved, answers": (1.17, 0.24, -2.15, 0.31, -8.39, 1.65, 1.63, -3.18, 1.66, 0.24),
+    "squared, curved, gamma": (-0.24, 0.37, -2.09, 0.26, -9.89, 1.45, 1.45, -2.8, 1.29, 0.47),
+    "squared, curved, queries": (-2.78, 0.62, -2.85, 0.0, -17.55, 1.9, 2.23, -2.97, 4.0, 1.1),
+    "squared, curved, gradient": (-3.75, 1.88, -4.0, 4.0, -3.51, 1.26, 1.21, -4.0, 0.39, 0.46),
+    "squared, curved, moments": (0.71, 0.54, -3.11, 0.14, -7.24, 1.59, 1.67, -2.39, 0.34, 0.28),
+    "squared, curved, process": (0.05, 0.35, -2.26, 0.51, -7.47, 1.67, 1.8, -3.21, 1.45, 0.61),
+    "logistic, linear, answers": (-1.14, 1.05, -0.85, 0.84, -3.42, 1.23, 1.18, -1.26, 0.2, 0.14),
     "logistic, linear, objective pure":
-        (2.49, 0.94, -0.66, 4.0, -3.76, 1.47, 1.41, -2.01, 0.16, 0.35),
-    "logistic, linear, gamma": (3.57, 0.04, -1.02, 0.0, -7.21, 1.41, 1.37, -1.48, 0.47, 0.39),
-    "logistic, linear, queries": (4.43, 0.0, -1.88, 0.0, -6.87, 1.29, 1.27, -1.85, 0.73, 0.57),
+        (2.51, 0.93, -0.67, 4.0, -3.79, 1.48, 1.42, -2.03, 0.16, 0.35),
+    "logistic, linear, gamma": (3.54, 0.04, -1.02, 0.0, -7.24, 1.42, 1.37, -1.49, 0.47, 0.39),
+    "logistic, linear, queries": (4.41, 0.0, -1.87, 0.0, -6.96, 1.31, 1.29, -1.86, 0.75, 0.53),
     "logistic, linear, objective Gaussian":
-        (1.1, 0.73, -1.03, 0.01, -3.54, 1.66, 1.78, -1.57, 0.36, 0.33),
-    "logistic, linear, process": (2.76, 0.15, -1.08, 0.0, -4.12, 1.42, 1.44, -1.4, 0.52, 0.36),
-    "logistic, curved, answers": (3.17, 0.14, -2.18, 0.15, -4.87, 1.31, 1.29, -1.97, 0.47, 0.23),
+        (0.87, 0.74, -1.02, 0.04, -3.62, 1.71, 1.85, -1.6, 0.38, 0.34),
+    "logistic, linear, process": (2.75, 0.15, -1.08, 0.0, -4.13, 1.42, 1.45, -1.41, 0.52, 0.36),
+    "logistic, curved, answers": (2.85, 0.16, -2.12, 0.14, -5.1, 1.38, 1.38, -2.07, 0.51, 0.24),
     "logistic, curved, objective pure":
-        (4.7, 0.08, -2.28, 0.01, -10.87, 1.91, 1.83, -3.16, 0.36, 0.41),
-    "logistic, curved, gamma": (3.69, 0.0, -1.92, 0.02, -9.75, 1.67, 1.61, -2.45, 0.54, 0.43),
-    "logistic, curved, queries": (2.76, 0.1, -2.56, 0.0, -10.23, 1.52, 1.51, -2.26, 0.63, 0.56),
+        (4.27, 0.1, -2.21, 0.01, -11.36, 1.99, 1.92, -3.26, 0.38, 0.42),
+    "logistic, curved, gamma": (3.59, 0.0, -1.88, 0.0, -10.45, 1.79, 1.73, -2.61, 0.59, 0.44),
+    "logistic, curved, queries": (2.24, 0.14, -2.5, 0.0, -10.98, 1.66, 1.67, -2.67, 0.71, 0.59),
     "logistic, curved, objective Gaussian":
-        (3.35, 0.26, -2.58, 0.0, -6.6, 1.9, 1.97, -2.8, 0.83, 0.35),
-    "logistic, curved, process": (3.19, 0.09, -2.04, 0.01, -6.29, 1.67, 1.69, -2.2, 0.66, 0.39),
-    "hinge, linear, answers": (1.09, 0.25, -0.27, 0.24, -2.69, 1.3, 1.22, -1.37, 0.23, 0.15),
-    "hinge, linear, objective pure": (2.74, 0.85, -0.74, 3.86, -3.29, 1.56, 1.57, -2.19, 0.0, 0.35),
-    "hinge, linear, gamma": (2.59, 0.16, -1.08, 0.0, -6.03, 1.42, 1.45, -1.48, 0.24, 0.36),
-    "hinge, linear, queries": (4.09, 0.0, -1.7, 0.0, -5.52, 1.34, 1.36, -2.14, 0.4, 0.52),
+        (3.0, 0.28, -2.52, 0.0, -6.91, 2.0, 2.09, -2.91, 0.89, 0.35),
+    "logistic, curved, process": (2.99, 0.1, -2.02, 0.0, -6.56, 1.75, 1.78, -2.29, 0.71, 0.39),
+    "hinge, linear, answers": (1.08, 0.26, -0.27, 0.23, -2.7, 1.31, 1.22, -1.37, 0.23, 0.16),
+    "hinge, linear, objective pure": (2.61, 0.85, -0.74, 3.73, -3.3, 1.57, 1.57, -2.19, 0.0, 0.35),
+    "hinge, linear, gamma": (2.58, 0.16, -1.08, 0.0, -6.06, 1.43, 1.45, -1.49, 0.24, 0.36),
+    "hinge, linear, queries": (4.08, 0.0, -1.69, 0.0, -5.57, 1.35, 1.37, -2.15, 0.41, 0.47),
     "hinge, linear, objective Gaussian":
-        (2.79, 0.88, -0.61, 4.0, -3.04, 1.62, 1.57, -1.56, 0.24, 0.41),
-    "hinge, linear, process": (2.52, 0.17, -1.09, 0.0, -3.08, 1.44, 1.34, -1.46, 0.29, 0.33),
-    "hinge, curved, answers": (1.21, 0.33, -1.95, 0.12, -4.01, 1.43, 1.39, -2.05, 0.45, 0.22),
-    "hinge, curved, objective pure": (-2.13, 0.98, -2.4, 0.31, -10.57, 2.0, 2.6, -3.31, 0.79, 0.45),
-    "hinge, curved, gamma": (0.31, 0.54, -2.38, 0.0, -8.8, 1.76, 1.74, -2.13, 0.61, 0.51),
-    "hinge, curved, queries": (0.51, 0.33, -1.88, 0.0, -10.04, 1.98, 1.89, -4.0, 0.68, 0.68),
+        (2.8, 0.88, -0.61, 4.0, -3.06, 1.63, 1.59, -1.58, 0.25, 0.42),
+    "hinge, linear, process": (2.5, 0.17, -1.09, 0.0, -3.09, 1.45, 1.35, -1.47, 0.29, 0.33),
+    "hinge, curved, answers": (1.08, 0.33, -1.92, 0.11, -4.23, 1.53, 1.5, -2.2, 0.51, 0.22),
+    "hinge, curved, objective pure":
+        (-2.07, 0.95, -2.36, 0.31, -11.32, 2.14, 2.77, -3.53, 0.86, 0.47),
+    "hinge, curved, gamma": (0.19, 0.55, -2.35, 0.0, -9.24, 1.85, 1.84, -2.29, 0.66, 0.48),
+    "hinge, curved, queries": (0.42, 0.36, -2.15, 0.0, -11.27, 2.18, 2.09, -4.0, 0.79, 0.59),
     "hinge, curved, objective Gaussian":
-        (0.94, 0.6, -2.43, 0.0, -5.05, 1.79, 1.76, -2.93, 0.63, 0.4),
-    "hinge, curved, process": (2.43, 0.97, -1.56, 4.0, -2.58, 1.19, 1.05, -3.24, 0.16, 0.47),
+        (0.69, 0.62, -2.38, 0.0, -5.31, 1.89, 1.87, -3.09, 0.68, 0.4),
+    "hinge, curved, process": (-0.14, 0.62, -2.44, 0.04, -4.16, 1.7, 1.87, -2.15, 0.52, 0.44),
 }  # fmt: skip
 
 #: Errors of the best constant and of the law itself at the three signals, by task and shape.
@@ -536,6 +537,8 @@ def recommend(
     if not ranking(facts):
         reason = f"None of {rivals} is expected to beat a constant worth telling"
         reason += f": the nearest, {CANDIDATES[names[0]]}, would err {first.mean:.3g}"
+        if facts.signal != "strong" and ranking(strong := facts._replace(signal="strong")):
+            reason += f" (were the signal strong, {CANDIDATES[ranking(strong)[0]]} would help)"
         nothing = ExpectedError(first.measure, first.trivial, 0.0, first.trivial, first.best)
         return Recommendation(None, f"{reason}{_outside(facts)}.", _TRIED, nothing)
     reason = f"Of {rivals}, {CANDIDATES[names[0]]} errs least by our map, {first.mean:.3g}"

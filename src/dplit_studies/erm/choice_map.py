@@ -343,7 +343,8 @@ def learn(rows: Sequence[dict[str, Any]]) -> dict[str, tuple[float, ...]]:
     learnt = {}
     for key, points in _points(rows).items():
         x = np.array([_regressors(name, facts) for name, facts, _, _ in points])
-        target = np.maximum([value for _, _, value, _ in points], 0.0)
+        # harm counts, up to as much as could be gained: near the border the rule is careful
+        target = np.maximum([value for _, _, value, _ in points], -1.0)
 
         def modelled(c: Array, x: Array = x) -> Array:
             return np.asarray(expit(x[:, :4] @ c[:4]) * expit(x[:, 4:] @ c[4:]))
@@ -355,7 +356,7 @@ def learn(rows: Sequence[dict[str, Any]]) -> dict[str, tuple[float, ...]]:
         fit = least_squares(gaps, start, bounds=(_LOW, _HIGH), loss="soft_l1", f_scale=0.1)
         c = tuple(round(float(value), 2) for value in fit.x)
         got = modelled(np.array(c))
-        single = np.array([spread for *_, spread in points]) ** 2 + (got - target) ** 2
+        single = np.array([spread for *_, spread in points]) ** 2 + (got - np.maximum(target, 0.0)) ** 2
         heard = got > 0.05
         ratio = single[heard] / (got * (1.0 - got) + 0.01)[heard]
         scale = math.sqrt(float(np.mean(ratio))) if heard.any() else 1.0
