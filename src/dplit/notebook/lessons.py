@@ -117,20 +117,17 @@ def show_claims(slug: str) -> None:
     registry = claims.load_registry(slug)
     if not registry:
         raise KeyError(f"no claims are registered for {slug!r}")
+    rows = {v: [n for n, one in registry.items() if one["verdict"] == v] for v in _VERDICTS}
     page, plain = "", []
-    for verdict in _VERDICTS:
-        found = {name: one for name, one in registry.items() if one["verdict"] == verdict}
-        columns = [
-            {name: one for name, one in found.items() if ("-beyond-" in name) == own}
-            for own in (False, True)
-        ]
-        links = [", ".join(_link(slug, *item) for item in column.items()) for column in columns]
-        if found:
-            cells = "".join(f"<td>{text}</td>" for text in links)
-            page += f"<tr><th scope='row'>{verdict} ({len(found)})</th>{cells}</tr>"
-            plain.append(f"{verdict}: {', '.join(found)}")
-    heads = ("verdict", "of the paper", "ours")
-    head = "".join(f"<th scope='col'>{name}</th>" for name in heads)
+    for verdict, names in rows.items():
+        printed = [name for name in names if "-beyond-" not in name]
+        ours = [name for name in names if "-beyond-" in name]
+        for text, found in ((verdict, printed), (f"{verdict}, ours", ours)):
+            if found:
+                links = ", ".join(_link(slug, name, registry[name]) for name in found)
+                page += f"<tr><th scope='row'>{text} ({len(found)})</th><td>{links}</td></tr>"
+                plain.append(f"{text}: {', '.join(found)}")
+    head = "".join(f"<th scope='col'>{name}</th>" for name in ("verdict", "claims"))
     caption = f"{len(registry)} claims; each name leads to its proof, its check and its tests."
     table = f"<table class='dplit-table'><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
     table = f"<div class='dplit-scroll'>{table}<tbody>{page}</tbody></table></div>"
