@@ -198,7 +198,7 @@ def as_lab_saves(notebook: Any) -> Any:
 def test_jupyterlab_folds_what_the_page_folds_whichever_file_is_newer(slug: str, lab: Lab) -> None:
     """Kills the header without its filter: nothing is folded, and the newer .ipynb is refused."""
     source, pair = (lab.layout.notebooks / f"{slug}{end}" for end in (".md", ".ipynb"))
-    for seconds in (60, -60):
+    for seconds in (-60, 60):
         moment = source.stat().st_mtime + seconds
         os.utime(pair, (moment, moment))
         assert_folded(slug, lab.open(pair.name)["content"])
