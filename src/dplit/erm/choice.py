@@ -37,6 +37,7 @@ from dplit.baselines import (
     SmoothLoss,
     SufficientStatisticsRegressor,
 )
+from dplit.baselines.objective_classifier import default_penalty
 from dplit.erm.estimators import (
     PrivateKernelClassifier,
     PrivateKernelMachine,
@@ -63,6 +64,9 @@ _COMPONENTS = 50
 
 #: Penalty of a few answers times records times epsilon over their number; at most 1.
 _ANSWERS = {"hinge": 3.0, "logistic": 10.0}
+
+#: Penalty of objective perturbation in features times records times epsilon: of 1, 3 and 10.
+_FEATURES = 10.0
 
 
 # A few answers: fresh Laplace noise on values, and nothing else is published.
@@ -305,8 +309,19 @@ def configure(name: str, facts: Facts) -> Any:
     linear = _linear(name, facts.loss, {**budget, "data_norm": 1.0 if curved else norm})
     if not curved:
         return linear
+    if name.startswith("objective"):  # features need no constant, which would halve their squares
+        linear.set_params(fit_intercept=False, regularization=_feature_penalty(linear, facts))
     # public features, of norm near 1, drawn without the records
     return make_pipeline(RBFSampler(gamma=0.5 / width**2, n_components=2 * _COMPONENTS), linear)
+
+
+def _feature_penalty(model: ObjectivePerturbationClassifier, facts: Facts) -> float:
+    """Penalty of objective perturbation in many features, not below the default."""
+    least = default_penalty(
+        n_records=facts.n, dimension=2 * _COMPONENTS, epsilon=facts.epsilon, delta=model.delta,
+        loss=model.loss, smoothing=model.smoothing,
+    )  # fmt: skip
+    return max(_FEATURES / (facts.n * facts.epsilon), least)
 
 
 def _linear(name: str, loss: str, stated: dict[str, Any]) -> Any:

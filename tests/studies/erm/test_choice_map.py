@@ -25,6 +25,7 @@ from dplit_studies.erm.choice_map import (
     cells,
     draw_task,
     learn,
+    off_grid_summary,
     off_grid_task,
     paired,
     regrets,
@@ -227,6 +228,13 @@ def test_a_regret_is_the_gap_to_the_least_mean(monkeypatch: pytest.MonkeyPatch) 
         for values, trivial in (((0.1, 0.5, 0.4, 0.6), 0.45), ((0.5, 0.3, 0.6, 0.6), 0.45))
     ]
     [row] = regrets(Case("normal", 300, 5, "hinge"), trials)
+    assert row["known"]
+    blind, known = regrets(Case("normal", 300, 5, "hinge", signal="strong"), trials)
+    assert (blind["setting"]["signal"], blind["known"]) == ("medium", False)
+    assert (known["setting"]["signal"], known["known"]) == ("strong", True)
+    told = off_grid_summary([row, blind | {"regret": 0.4}, known | {"regret": 0.1}])
+    assert told["signal known"]["mean"] == pytest.approx(0.15)
+    assert told["signal unsaid"]["mean"] == pytest.approx(0.3)
     assert (row["recommended"], row["best"]) == ("gamma", "answers")
     assert row["regret"] == pytest.approx(0.2)
     assert row["se"] == pytest.approx(np.std([0.3, 0.1], ddof=1) / math.sqrt(2.0), abs=1e-4)
