@@ -30,7 +30,7 @@ from scripts.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYOUT = Layout(ROOT)
-SLUGS = LAYOUT.slugs()
+SLUGS = LAYOUT.names()
 OUTPUT = "printed by a run in JupyterLab"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LANGUAGE = {
