@@ -169,6 +169,26 @@ def test_old_addresses_of_claims_lead_to_the_supplement(opened: Any) -> None:
 
 
 @needs_browser
+@pytest.mark.parametrize(("anchor", "page"), [("gone", "toy_supplement"), ("kept", "toy")])
+def test_a_lesson_leads_on_for_the_anchors_that_it_lacks(
+    opened: Any, tmp_path: Path, anchor: str, page: str
+) -> None:
+    """Kills a script that loses the anchor, and one that leaves the lesson for its own."""
+    folder = tmp_path / "chapters"
+    folder.mkdir()
+    script = (LAYOUT.book / "_assets" / "moved.js").as_uri()
+    link = '<a href="toy_supplement.html">supplement</a>'
+    lesson = f'<script src="{script}"></script><p id="kept">{link}</p>'
+    (folder / "toy.html").write_text(f"<!DOCTYPE html>{lesson}")
+    (folder / "toy_supplement.html").write_text(f'{lesson}<p id="gone">there</p>')
+    shown = opened.new_page()
+    shown.goto(f"{folder.as_uri()}/toy.html#{anchor}")
+    shown.wait_for_timeout(500)
+    assert shown.url == f"{folder.as_uri()}/{page}.html#{anchor}"
+    shown.close()
+
+
+@needs_browser
 def test_contents_mark_the_section_that_is_read(opened: Any) -> None:
     """Kills a mark that only a heading which passes by would set, or that stays behind."""
     page = opened.new_page(viewport={"width": 1280, "height": 900})
