@@ -164,7 +164,7 @@ def _finding(steps: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _drawn(labels: Sequence[str], shares: NDArray[np.float64]) -> Figure:
-    fig, (axes,) = figures.panels(1, width=6.4, height=0.9 + 0.36 * len(labels))
+    fig, (axes,) = figures.panels(1, width=6.4, height=0.75 + 0.24 * len(labels))
     look = figures.looks_of(box="", median="")
     drawn = axes.boxplot(
         list(shares), orientation="horizontal", tick_labels=list(labels), whis=(0, 100), widths=0.6,
