@@ -23,7 +23,7 @@ import yaml
 from scripts import forks
 from scripts.digest import data_here, data_sets, require_data, surroundings
 from scripts.files import BuildError, digest_bytes, read_json, write_json
-from scripts.layout import Layout
+from scripts.layout import Layout, slug_of
 from scripts.mutants import Tally, modules, plant, targets, watch, wrap
 from scripts.reach import Reach, plain
 
@@ -333,7 +333,7 @@ def measure(
 
     os.chdir(layout.notebooks)
     _without_pictures()
-    registry = claims.load_registry(layout.slug(slug))
+    registry = claims.load_registry(slug_of(slug))
     bases = Bases(layout, slug)
     kernel = Kernel(bases.sources)
     for k in range(len(kernel.cells)):
@@ -379,7 +379,7 @@ class Bases:
         self.around = [*surroundings(layout, slug), plain(ast.parse(breaking).body)]
         self.reads = data_sets(layout, slug)
         self.data = data_here(self.reads)
-        listed = (layout.package / layout.slug(slug) / "claims.yml").read_text(encoding="utf-8")
+        listed = (layout.package / slug_of(slug) / "claims.yml").read_text(encoding="utf-8")
         self.functions = {entry["id"]: entry["functions"] for entry in yaml.safe_load(listed)}
 
     def names(self, at: int, mutable: Container[str]) -> list[str]:
@@ -442,7 +442,7 @@ def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
     slug = layout.check_recorded(slug)
     require_data(layout, slug)
     os.environ["DPLIT_N_JOBS"] = "1"  # workers of their own would not see a broken function
-    registry = claims.load_registry(layout.slug(slug))
+    registry = claims.load_registry(slug_of(slug))
     if unknown := [identifier for identifier in only if identifier not in registry]:
         raise BuildError(f"{', '.join(unknown)}: no such claim of {slug}")
     known = measured(layout, slug)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from scripts import chapters, claims, pages, pairs, reference, render
 from scripts.files import BuildError, digest_bytes, digest_file, digest_files, read_json, write_json
-from scripts.layout import Layout
+from scripts.layout import Layout, slug_of
 
 Say = Callable[[str], None]
 
@@ -64,7 +64,7 @@ def record_parts(layout: Layout) -> dict[str, str]:
 def _pages_digest(layout: Layout) -> str:
     names = ["claims.md", "decisions.md", "errata.md", "run_times.md", "scoreboard.md"]
     names.append("where_proofs_lose.md")
-    names += [f"tests/{layout.slug(name)}.md" for name in layout.recorded()]
+    names += [f"tests/{slug_of(name)}.md" for name in layout.recorded()]
     files = [layout.claims, *(layout.book / name for name in names)]
     files += sorted((layout.book / "reference").glob("*.md"))
     return digest_bytes("".join(digest_file(path) for path in files).encode())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.files import BuildError, read_json, write_json
-from scripts.layout import SUPPLEMENT, Layout
+from scripts.layout import Layout, slug_of
 from scripts.marks import marked_tests, nodes_by_claim
 from scripts.normalise import CLAIM, records
 
@@ -131,7 +131,7 @@ def _link_faults(identifier: str, tests: Any, functions: Any) -> list[str]:
 def _record_faults(identifier: str, record: Record, strict: bool) -> list[str]:
     told = _link_faults(identifier, record.get("tests"), record.get("functions"))
     status = record.get("status")
-    page = Path(record.get("page") or "").stem.removesuffix(SUPPLEMENT)
+    page = slug_of(Path(record.get("page") or "").stem)
     if record.get("slug") != page:
         told.append(f"{identifier} belongs to {record.get('slug')}, recorded on {record['page']}")
     if status == "failed":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.files import BuildError, digest_bytes, digest_files, read_json
-from scripts.layout import Layout
+from scripts.layout import Layout, slug_of
 from scripts.reach import Reach, module_file, plain, source_of
 
 
@@ -150,7 +150,7 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     notebook = layout.notebooks / f"{slug}.ipynb"
     cells = notebook_code(notebook)
     modules = imported_files(cells, layout.package)
-    modules |= imported_files([f"import {layout.package.name}.{layout.slug(slug)}"], layout.package)
+    modules |= imported_files([f"import {layout.package.name}.{slug_of(slug)}"], layout.package)
     files = [
         notebook,
         *modules,
@@ -161,7 +161,7 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     parts["python"] = ".".join(map(str, sys.version_info[:3]))
     told = set(re.findall(r"\barchived\(\"(\w+)\"\)", "\n".join(cells)))
     if slug not in layout.lessons():
-        told.add(layout.slug(slug))
+        told.add(slug_of(slug))
     archives = (layout.results / f"{name}.json" for name in told)
     parts |= digest_files((path for path in archives if path.exists()), layout.root)
     read = data_here(data_sets(layout, slug))

@@ -11,6 +11,17 @@ from scripts.files import BuildError
 SUPPLEMENT = "_supplement"
 
 
+def slug_of(name: str) -> str:
+    """Return the slug of a notebook: that of its room in the package, tests and results.
+
+    Examples
+    --------
+    >>> slug_of("erm_supplement"), slug_of("basics")
+    ('erm', 'basics')
+    """
+    return name.removesuffix(SUPPLEMENT)
+
+
 @dataclass(frozen=True)
 class Layout:
     """The folders of one copy of the repository.
@@ -96,10 +107,6 @@ class Layout:
         """
         return sorted(path.stem for path in self.notebooks.glob("*.md"))
 
-    def slug(self, name: str) -> str:
-        """Return the slug of a notebook: that of its room in the package, tests and results."""
-        return name.removesuffix(SUPPLEMENT)
-
     def record(self, slug: str) -> str:
         """Return the notebook that records a slug's claims: its supplement, if it has one."""
         supplement = f"{slug}{SUPPLEMENT}"
@@ -117,11 +124,11 @@ class Layout:
     def untaught(self) -> list[str]:
         """Return the slugs that have a supplement, and no lesson yet."""
         names = self.names()
-        return [slug for name in names if (slug := self.slug(name)) not in names]
+        return [slug for name in names if (slug := slug_of(name)) not in names]
 
     def archive(self, name: str) -> Path:
         """Return the file of a notebook's archived run at the papers' scale."""
-        return self.results / f"{self.slug(name)}.json"
+        return self.results / f"{slug_of(name)}.json"
 
     def check_recorded(self, name: str) -> str:
         """Return the notebook that records the claims of a slug, given by either name.

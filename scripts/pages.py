@@ -16,7 +16,7 @@ from scripts.chapters import load_state
 from scripts.claims import Record
 from scripts.digest import archive_is_stale
 from scripts.files import read_json, write_text
-from scripts.layout import SUPPLEMENT, Layout
+from scripts.layout import SUPPLEMENT, Layout, slug_of
 from scripts.marks import MarkedTest, marked_tests
 from scripts.normalise import PROOF, STALE, function_links, join, typeset
 from scripts.normalise import records as records_of
@@ -220,7 +220,7 @@ def _stands(record: Record) -> str:
 
 
 def _by_year(name: str) -> tuple[int, str]:
-    slug = name.removesuffix(SUPPLEMENT)
+    slug = slug_of(name)
     return list(PAPERS).index(slug) if slug in PAPERS else len(PAPERS), name
 
 
@@ -413,7 +413,7 @@ def scoreboard(records: Sequence[Record], minutes: Mapping[str, int]) -> str:
         group = next(name for name, verdicts in GROUPS.items() if record["verdict"] in verdicts)
         counts[whose, group] += 1
     rows = []
-    named = {name.removesuffix(SUPPLEMENT) for name in minutes}
+    named = {slug_of(name) for name in minutes}
     chapters = ({whose for whose, _ in counts} | named) - {"ours"}
     for slug in [*sorted(chapters, key=_by_year), "ours"]:
         told = [counts[slug, group] for group in GROUPS]
@@ -603,7 +603,7 @@ def write_pages(layout: Layout, records: Sequence[Record]) -> None:
     pages["where_proofs_lose.md"] = proofs_page(
         {s: proofs_of(_chapter(layout, s)) for s in layout.names()}
     )
-    tested = [layout.slug(name) for name in layout.recorded()]
+    tested = [slug_of(name) for name in layout.recorded()]
     pages |= {f"tests/{slug}.md": page_of_tests(slug, records, tests) for slug in tested}
     for name, text in pages.items():
         path = layout.book / name

@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from scripts.files import write_text
-from scripts.layout import SUPPLEMENT, Layout
+from scripts.layout import Layout, slug_of
 from scripts.pages import escape, paper, raw
 from scripts.reach import both, module_file, page_name
 
@@ -87,7 +87,7 @@ def _claims_table(module: str, functions: Bearers) -> str:
             f'<a href="../chapters/{name}.html#{identifier.lower()}">{escape(place)}</a>'
             for name, identifier, place in told
         )
-        papers = {paper(name.removesuffix(SUPPLEMENT)) for name, _, _ in told}
+        papers = {paper(slug_of(name)) for name, _, _ in told}
         label = escape(function.removeprefix(module + "."))
         link = f'<a href="#{function}"><code>{label}</code></a>'
         whose = escape("; ".join(sorted(papers)))

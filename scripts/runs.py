@@ -13,7 +13,7 @@ from scripts import chapters, claims, digest, execute, plain, render, rerun
 from scripts.book import check_pairs, one_at_a_time
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError, read_json, write_bytes, write_json
-from scripts.layout import Layout
+from scripts.layout import Layout, slug_of
 from scripts.normalise import CLAIM, CURVES, PROVENANCE, outputs, records
 from scripts.offline import cut_network
 
@@ -234,7 +234,7 @@ def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
 
 
 def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
-    target, room = layout.archive(slug), layout.slug(slug)
+    target, room = layout.archive(slug), slug_of(slug)
     made_from = digest.archive_digest(layout, slug)
     old = read_json(target) or {}
     if old and not digest.archive_is_stale(layout, slug):

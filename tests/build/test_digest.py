@@ -151,17 +151,17 @@ def medical_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_chapter_that_reads_data_runs_again_when_they_come(medical_here: Path) -> None:
     """Kills a page of stand-ins that stays after `make data`."""
-    assert "data insurance.csv" in digest.chapter_parts(ROOT, "random_features")
-    assert not any(part.startswith("data") for part in digest.chapter_parts(ROOT, "erm"))
+    assert "data insurance.csv" in digest.chapter_parts(ROOT, "random_features_supplement")
+    assert not any(part.startswith("data") for part in digest.chapter_parts(ROOT, "erm_supplement"))
     medical_here.unlink()
-    assert "data insurance.csv" not in digest.chapter_parts(ROOT, "random_features")
+    assert "data insurance.csv" not in digest.chapter_parts(ROOT, "random_features_supplement")
 
 
 def test_what_was_archived_is_as_fresh_on_a_machine_without_the_data(medical_here: Path) -> None:
     """Kills a digest that sees the machine."""
-    with_file = digest.archive_digest(ROOT, "random_features")
+    with_file = digest.archive_digest(ROOT, "random_features_supplement")
     medical_here.unlink()
-    assert digest.archive_digest(ROOT, "random_features") == with_file
+    assert digest.archive_digest(ROOT, "random_features_supplement") == with_file
 
 
 def test_what_was_made_on_stand_ins_is_not_taken_for_the_papers(medical_here: Path) -> None:
@@ -179,14 +179,20 @@ def test_what_was_made_on_stand_ins_is_not_taken_for_the_papers(medical_here: Pa
 
 def test_nothing_is_archived_on_stand_ins(medical_here: Path) -> None:
     """Kills a `make paper` or `make badges` that runs first and refuses afterwards."""
-    with pytest.raises(BuildError, match=r"random_features reads the paper's wine data.*make data"):
-        digest.require_data(ROOT, "random_features")
+    with pytest.raises(
+        BuildError, match=r"random_features_supplement reads .*wine data.*make data"
+    ):
+        digest.require_data(ROOT, "random_features_supplement")
     digest.require_data(ROOT, "audits")
 
 
 @pytest.mark.parametrize(
     ("slug", "names"),
-    [("audits", {"audits", "mutation"}), ("margin", {"margin", "benchmarks"}), ("erm", {"erm"})],
+    [
+        ("audits", {"audits", "mutation"}),
+        ("margin_supplement", {"margin", "benchmarks"}),
+        ("erm_supplement", {"erm"}),
+    ],
 )
 def test_a_chapter_depends_on_all_results_that_it_reads(slug: str, names: set[str]) -> None:
     """Kills a score of mutation that is written anew and not shown."""

@@ -18,7 +18,7 @@ import pytest
 from scripts import pairs
 from scripts.execute import environment
 from scripts.files import BuildError
-from scripts.layout import Layout
+from scripts.layout import Layout, slug_of
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])
 SLUGS = LAYOUT.names()
@@ -86,7 +86,7 @@ def test_parameters_come_first_typed_and_commented(slug: str) -> None:
 def test_parameters_are_checked_in_the_next_cell(slug: str) -> None:
     calls = [n for n in ast.walk(ast.parse(code_cells(slug)[1].source)) if isinstance(n, ast.Call)]
     checks = [call for call in calls if ast.unparse(call.func).endswith("check_parameters")]
-    assert [ast.unparse(call.args[0]) for call in checks] == [repr(LAYOUT.slug(slug))]
+    assert [ast.unparse(call.args[0]) for call in checks] == [repr(slug_of(slug))]
 
 
 def folded(cell: Any) -> bool:
@@ -148,7 +148,7 @@ def bare_numbers(slug: str, text: str) -> set[str]:
     """
     for pattern in NO_WORDS:
         text = re.sub(pattern, " ", text)
-    room = LAYOUT.package / LAYOUT.slug(slug)
+    room = LAYOUT.package / slug_of(slug)
     files = [p for p in room.rglob("*") if p.suffix in (".py", ".yml")]
     held = [p.read_text("utf-8") for p in (*files, LAYOUT.package / "audit" / "events.py")]
     code = " ".join([*held, *(cell.source for cell in code_cells(slug))])
@@ -160,7 +160,7 @@ def bare_numbers(slug: str, text: str) -> set[str]:
 def test_no_result_is_typed_into_the_text(slug: str) -> None:
     """Kills a number that a run found and a hand wrote; the control is a number of no code."""
     text = "\n".join(cell.source for cell in cells(slug) if cell.cell_type == "markdown")
-    assert bare_numbers(slug, text) <= REASONED.get(LAYOUT.slug(slug), set())
+    assert bare_numbers(slug, text) <= REASONED.get(slug_of(slug), set())
     assert bare_numbers(slug, f"{text}\nIt is 0.73519, and $0.86423$.") >= {"0.73519"}
 
 

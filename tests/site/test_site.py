@@ -13,7 +13,7 @@ import pytest
 
 from dplit.claims import load_registry
 from scripts import site_check
-from scripts.layout import Layout
+from scripts.layout import Layout, slug_of
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 PAGES = [str(path.relative_to(SITE)) for path in site_check.pages(SITE)]
@@ -65,7 +65,7 @@ CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/
 @pytest.mark.parametrize("slug", CHAPTERS)
 def test_a_chapter_is_no_longer_than_it_may_be(opened: Any, slug: str) -> None:
     size = site_check.size(opened, (SITE / "book" / "chapters" / f"{slug}.html").as_uri())
-    limit = LESSON if slug in LESSONS else LIMITS.get(LAYOUT.slug(slug), LIMIT)
+    limit = LESSON if slug in LESSONS else LIMITS.get(slug_of(slug), LIMIT)
     names = ("screens", "cells", "words", "figure")
     over = {n: (size[n], at) for n, at in zip(names, limit, strict=True) if size[n] > at}
     assert over == {}
