@@ -72,15 +72,18 @@ def test_a_planted_sentence_is_seen(planted: str, why: str) -> None:
     assert faults("<html><body><p>An archived number, marked.</p></body></html>") == []
 
 
-@pytest.mark.parametrize("record", UNASKED, ids=lambda record: str(record["id"]))
-def test_what_was_not_asked_shows_what_the_archived_run_found(record: dict[str, Any]) -> None:
-    soup = BeautifulSoup((SITE / record["page"]).read_text(), "html.parser")
-    badge = soup.find(attrs={"data-claim": record["id"]})
-    assert badge is not None
-    assert "in the archived run, on the paper's data: checked" in badge.get_text()
-    assert f"not asked, for want of the paper's {' and '.join(_data(record))} data" in (
-        badge.get_text()
-    )
+def test_what_was_not_asked_shows_what_the_archived_run_found() -> None:
+    missing = []
+    for record in UNASKED:  # none where the run had all data
+        soup = BeautifulSoup((SITE / record["page"]).read_text(), "html.parser")
+        badge = soup.find(attrs={"data-claim": record["id"]})
+        assert badge is not None
+        wanted = (
+            "in the archived run, on the paper's data: checked",
+            f"not asked, for want of the paper's {' and '.join(_data(record))} data",
+        )
+        missing += [(record["id"], text) for text in wanted if text not in badge.get_text()]
+    assert missing == []
 
 
 def _data(record: dict[str, Any]) -> list[str]:
