@@ -39,6 +39,7 @@ def test_there_are_chapters() -> None:
 
 
 def test_pairs_are_in_step() -> None:
+    """Kills an edit of one file of a pair alone: the build's own question, which raises."""
     pairs.check(LAYOUT)
 
 
