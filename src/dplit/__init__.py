@@ -15,6 +15,7 @@ _HOMES = {
     "accounting": ("noise_multiplier", "sampled_gaussian_sigma", "zcdp_epsilon", "zcdp_rho"),
     "baselines": (
         "NoisyGradientRegressor",
+        "ObjectivePerturbationClassifier",
         "PrivateLloyd",
         "PrivatePCA",
         "SufficientStatisticsRegressor",

@@ -16,6 +16,9 @@ from dplit.baselines import (
     NoisyGradientRegressor as NoisyGradientRegressor,
 )
 from dplit.baselines import (
+    ObjectivePerturbationClassifier as ObjectivePerturbationClassifier,
+)
+from dplit.baselines import (
     PrivateLloyd as PrivateLloyd,
 )
 from dplit.baselines import (

@@ -15,6 +15,7 @@ import numpy as np
 from dplit import audit
 from dplit.baselines import (
     NoisyGradientRegressor,
+    ObjectivePerturbationClassifier,
     PrivateLloyd,
     PrivatePCA,
     SufficientStatisticsRegressor,
@@ -117,6 +118,16 @@ ESTIMATORS = {
     ),
     "NoisyGradientRegressor": _Case(
         NoisyGradientRegressor(steps=5, **_NORM, **BOX), "replace_one", 0.5, _LINEAR, 1.0, 1e-5
+    ),
+    "ObjectivePerturbationClassifier": _Case(
+        ObjectivePerturbationClassifier(classes=_CLASSES, **_NORM),
+        "replace_one", _CLASSES, _LINEAR,
+    ),
+    "ObjectivePerturbationClassifier logistic gaussian": _Case(
+        ObjectivePerturbationClassifier(
+            loss="logistic", delta=1e-5, fit_intercept=False, classes=_CLASSES, **_NORM
+        ),
+        "replace_one", _CLASSES, _LINEAR, 1.0, 1e-5,
     ),
     "PrivateLloyd": _Case(
         PrivateLloyd(2, n_iter=3, **BOX), "add_remove", None, ("cluster_centers_", "counts_")

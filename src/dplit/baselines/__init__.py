@@ -4,8 +4,9 @@ Strong simple methods, with exact calibration and tight sensitivities, so that a
 them means something: noisy sufficient statistics (one release, then any ridge parameter for free)
 and full-batch noisy gradient descent, for regression, each as a function on arrays and as a
 scikit-learn estimator that clips records and labels to bounds the caller must state; objective
-perturbation, for classification, as a function; Lloyd's algorithm with noisy sums and counts, for
-clustering, as a function and as an estimator; components of noisy second moments, as an estimator.
+perturbation, for classification, as a function and as an estimator; Lloyd's algorithm with noisy
+sums and counts, for clustering, as a function and as an estimator; components of noisy second
+moments, as an estimator.
 """
 
 from __future__ import annotations
@@ -38,10 +39,12 @@ from dplit.baselines.objective import (
     objective_perturbation,
     smallest_regularization,
 )
+from dplit.baselines.objective_classifier import ObjectivePerturbationClassifier
 
 __all__ = [
     "LloydNoise",
     "NoisyGradientRegressor",
+    "ObjectivePerturbationClassifier",
     "PerturbedObjective",
     "PrivateCenters",
     "PrivateCoefficients",

@@ -24,6 +24,7 @@ from dplit.audit import (
 )
 from dplit.baselines import (
     NoisyGradientRegressor,
+    ObjectivePerturbationClassifier,
     PrivateLloyd,
     PrivatePCA,
     SufficientStatisticsRegressor,
@@ -161,6 +162,15 @@ def _perturbed(side: int, budget: float, rng: np.random.Generator) -> float:
     return float(fitted.coef[0])
 
 
+def _perturbed_classifier(side: int, budget: float, rng: np.random.Generator) -> float:
+    """The same through the estimator, in one column, where the claim is nearly attained."""
+    model = ObjectivePerturbationClassifier(
+        regularization=1000.0, data_norm=1.0, fit_intercept=False, classes=(-1.0, 1.0),
+        epsilon=budget, random_state=int(rng.integers(2**31)),
+    ).fit(np.ones((1, 1)), np.array([2.0 * side - 1.0]))  # fmt: skip
+    return float(model.decision_function(np.ones((1, 1)))[0])
+
+
 def _drawn(side: int, budget: float, rng: np.random.Generator) -> float:
     """Score a draw: three other records carry the normaliser, to lose nearly epsilon."""
     labels = np.array([2.0 * side - 1.0, 1.0, 1.0, 1.0])
@@ -250,6 +260,7 @@ TARGETS: dict[str, _Target] = {
     "PrivateLloyd gaussian replace_one": _Target(_steps, "gaussian", 8.0),
     "release_additive": _Target(_table, "bits", 0.5),
     "objective_perturbation": _Target(_perturbed, "pure", 1.0),
+    "ObjectivePerturbationClassifier": _Target(_perturbed_classifier, "pure", 1.0),
     "gaussian_prior_draw": _Target(_drawn, "pure", 1.0),
     **{name: _Target(score, "pure", 1.0) for name, score in SELECTORS.items()},
 }

@@ -39,6 +39,9 @@ def test_the_worst_pairs_attain_nearly_all():
     gaussian = audit_line([1.0], [-1.0], epsilon=1.0, delta=1e-5, regularization=2000.0)
     assert 0.9e-5 <= gaussian.delta <= 1e-5
     assert gaussian.log_ratio > 1.0  # not pure
+    # the Gaussian form is attained for a strong penalty only
+    weak = audit_line([1.0], [-1.0], epsilon=0.5, delta=1e-5, regularization=20.0)
+    assert weak.delta < 1e-7
 
 
 @pytest.mark.claim("erm-beyond-objective")
