@@ -7,7 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from dplit.erm.repairs import break_even_dimension, break_even_queries, release_costs
+from dplit.erm.repairs import (
+    break_even_dimension,
+    break_even_queries,
+    gamma_deviation,
+    query_scale,
+    release_costs,
+)
 from dplit.mechanisms import gamma_norm_noise, gaussian_delta, gaussian_sigma
 from dplit.streams import stream
 
@@ -71,6 +77,20 @@ def test_break_evens_are_the_last_integers(epsilon):
 
 
 @pytest.mark.claim("erm-beyond-costs")
+@pytest.mark.parametrize("epsilon", [0.01, 3.0])
+@pytest.mark.parametrize(("d", "answers"), [(1, 1), (7, 2), (17, 3), (80, 6), (200, 10)])
+def test_without_delta_answers_are_compared_with_gamma_norm_noise(epsilon, d, answers):
+    """2 q^2 <= d + 1 in whole numbers, and the deviations of both on either side of the end."""
+    assert 2 * answers**2 <= d + 1 < 2 * (answers + 1) ** 2
+    assert break_even_queries(epsilon=epsilon, delta=0.0, dimension=d) == answers
+    gamma = gamma_deviation(d, sensitivity=1.0, epsilon=epsilon)
+    spent = [math.sqrt(2) * query_scale(n_queries=q, sensitivity=1.0, epsilon=epsilon)
+             for q in (answers, answers + 1)]  # fmt: skip
+    assert spent[0] <= gamma * (1 + 1e-12)
+    assert spent[1] > gamma
+
+
+@pytest.mark.claim("erm-beyond-costs")
 def test_break_evens_can_be_zero_and_large():
     assert break_even_queries(epsilon=0.01, delta=0.4) == 0
     assert break_even_dimension(epsilon=0.01, delta=0.4) == 0
@@ -88,6 +108,7 @@ def test_break_evens_can_be_zero_and_large():
         (lambda: release_costs(10, dimensions=(0,)), ValueError, "dimensions must be at least"),
         (lambda: break_even_queries(epsilon=-1.0, delta=0.1), ValueError, "epsilon must be"),
         (lambda: break_even_dimension(epsilon=1.0, delta=0.0), ValueError, "delta must be"),
+        (lambda: break_even_queries(epsilon=1.0, delta=0.0), TypeError, "dimension must be an"),
     ],
 )
 def test_bad_arguments_are_named(call, error, message):

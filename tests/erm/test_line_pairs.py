@@ -39,7 +39,14 @@ def _brute(points, labels, loss, regularization):
 
 PAIRS = [
     (hinge_pair(n_records=m, regularization=lam, kappa=k), "hinge", lam)
-    for m, lam, k in [(1, 0.5, 1.0), (101, 0.1, 1.0), (7, 0.2, 0.3), (11, 0.5, 2.0)]
+    for m, lam, k in [
+        (1, 0.5, 1.0),
+        (2, 0.25, 1.0),
+        (100, 0.1, 1.0),
+        (101, 0.1, 1.0),
+        (7, 0.2, 0.3),
+        (11, 0.5, 2.0),
+    ]
 ]
 PAIRS += [
     (close_hinge_pair(gap=gap, regularization=lam), "hinge", lam)
@@ -73,7 +80,17 @@ def test_pairs_differ_in_the_last_record_only(pair, loss, regularization):
 
 
 @pytest.mark.claim("erm-svm-noise", "erm-def2")
-@pytest.mark.parametrize(("m", "lam", "kappa"), [(1, 0.5, 1.0), (101, 0.1, 2.0), (9, 0.7, 0.2)])
+@pytest.mark.parametrize(
+    ("m", "lam", "kappa"),
+    [
+        (1, 0.5, 1.0),
+        (2, 0.25, 1.0),
+        (3, 1 / 6, 1.0),
+        (100, 0.1, 2.0),
+        (101, 0.1, 2.0),
+        (9, 0.7, 0.2),
+    ],
+)
 def test_the_hinge_pair_attains_theorem_2(m, lam, kappa):
     pair = hinge_pair(n_records=m, regularization=lam, kappa=kappa)
     bound = lipschitz_stability(lipschitz=1.0, regularization=lam, n_records=m, kappa=kappa)
@@ -104,7 +121,7 @@ def test_margins_are_inside_where_the_closed_forms_need_it():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: hinge_pair(n_records=4, regularization=1.0), ValueError, "n_records must be odd"),
+        (lambda: hinge_pair(n_records=4, regularization=0.1), ValueError, "must be at least 0.125"),
         (lambda: hinge_pair(n_records=1.0, regularization=1.0), TypeError, "must be an integer"),
         (lambda: hinge_pair(n_records=3, regularization=0.0), ValueError, "must be positive"),
         (lambda: close_hinge_pair(gap=1.0), ValueError, r"gap must be in \(0, 1\)"),

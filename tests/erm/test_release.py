@@ -64,13 +64,20 @@ def test_the_random_function_has_a_gamma_norm_and_an_even_direction(d):
     """The largest coordinate is Gamma(d) s, so the sum of n is Gamma(n d): false alarm 1e-5.
 
     Kills a radius of shape d instead of d + 1 (the mean falls by a factor d / (d + 1)) and a scale
-    off by 5 %. The place of the maximum is uniform: chi-square, false alarm 1e-5.
+    off by 5 %. The whole law by Kolmogorov and Smirnov, false alarm 1e-5: kills a radius of shape
+    d that is stretched to the same mean. The place of the maximum is uniform: chi-square, 1e-5.
     """
     n, s = 20_000, 0.3
     noisy = release_random_function(np.arange(d), scale=s, rng=_noise(10 + d), releases=n)
     b = np.abs(noisy - np.arange(d))
     low, high = stats.gamma.ppf([5e-6, 1 - 5e-6], n * d)
     assert low < b.max(axis=1).sum() / s < high
+    law = stats.gamma(d, scale=s).cdf
+    assert stats.kstest(b.max(axis=1), law).pvalue > 1e-5
+    # the same mean, another law: a radius of shape d, longer by (d + 1)/d, is caught
+    wrong = _noise(40 + d).gamma(d, s * (d + 1) / d, size=n)
+    wrong = wrong * np.abs(_noise(50 + d).uniform(-1, 1, (n, d))).max(axis=1)
+    assert stats.kstest(wrong, law).pvalue < 1e-5
     if d > 1:
         counts = np.bincount(b.argmax(axis=1), minlength=d)
         assert stats.chisquare(counts).pvalue > 1e-5

@@ -225,6 +225,9 @@ _SAME = 1e-6
 #: Random candidates of which the best become starting points.
 _CANDIDATES = 512
 
+#: Factor of the number of starting points in the second search, where the first explains nothing.
+_AGAIN = 4
+
 
 def two_point_attack(
     answers: ArrayLike, values: ArrayLike, neighbour: ArrayLike
@@ -381,9 +384,10 @@ def reconstruct_record(
 
     ``answers`` are :math:`f_z(t_j)+b` at the ``points`` with one unknown b; all other records are
     known; the box from ``low`` to ``high``, ``label_bound`` and lambda of the fit on m records are
-    public. The n - 1 differences determine d + 1 unknowns from n = d + 3 on. An answer counts as
+    public. The n - 1 differences determine d + 1 unknowns from n = d + 3 on. Answers count as
     explained if no difference is off by more than 256 units of the last digit of the largest number
-    that occurs.
+    that occurs. Where nothing explains them, a second search starts from four times ``restarts``
+    points: a shifted fit has an explanation, so the first one missed it.
     """
     seen, grid = check_real_array("answers", answers, 1), check_real_array("points", points, 2)
     X, y = (
@@ -406,15 +410,19 @@ def reconstruct_record(
     margin = 1e-9 * np.append(right - left, M)
     inside_low = np.append(left, -M) - margin
     inside_high = np.append(right, M) + margin
-    starts = _starts(model, target, left, right, count, check_rng(rng))
-    found = _search(model, target, starts)
-    residuals, labels = model.fit_label(found, target)
-    records, errors = np.column_stack([found, labels]), np.abs(residuals).max(axis=0)
-    admissible = ((records >= inside_low) & (records <= inside_high)).all(axis=1)
+    check_rng(rng)
+    for starts in (count, _AGAIN * count):
+        found = _search(model, target, _starts(model, target, left, right, starts, rng))
+        residuals, labels = model.fit_label(found, target)
+        records, errors = np.column_stack([found, labels]), np.abs(residuals).max(axis=0)
+        admissible = ((records >= inside_low) & (records <= inside_high)).all(axis=1)
+        explained = admissible & (errors <= tolerance)
+        if explained.any():
+            break
     if not admissible.any():
         guess = np.clip(records[np.argmin(errors)], np.append(left, -M), np.append(right, M))
         return _Reconstruction(np.empty((0, d + 1)), guess, model.error(guess, target))
     best = int(np.argmin(np.where(admissible, errors, np.inf)))
     order = np.argsort(errors, kind="stable")
-    exact = order[(admissible & (errors <= tolerance))[order]]
+    exact = order[explained[order]]
     return _Reconstruction(_distinct(records[exact]), records[best], float(errors[best]))

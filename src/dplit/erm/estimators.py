@@ -343,7 +343,10 @@ class PrivateKernelMachine(
     regularization : float or None, default=None
         The paper's lambda: factor of the squared norm beside the mean loss of labels scaled to
         [-1, 1]; positive. None balances noise against bias from public numbers: the number of
-        records, the budget, the release. Choosing it by looking at the data is not covered.
+        records, the budget, the release. For m records the noise of a prediction falls like
+        ``1 / (lambda m epsilon)`` for the pinball loss, but like ``1 / (lambda^(3/2) m epsilon)``
+        for least squares, where a lambda of the order ``m^(-2/3)`` leaves noise of order 1 at every
+        m. Choosing it by looking at the data is not covered.
     width : float or None, default=None
         Kernel ``exp(-||x - x'||^2 / (2 width^2))``, in (1e-100, 1e100). ``X`` is used as it is:
         scale it with public constants. None is 0.35 times the root of the number of columns,
@@ -417,8 +420,10 @@ class PrivateKernelMachine(
 
     References
     ----------
-    The repairs are ours, after Hall, Rinaldo and Wasserman (JMLR 14, 2013) and Chaudhuri,
-    Monteleoni and Sarwate (JMLR 12, 2011); compare Nie and Wang (2017), equation (2).
+    The Gaussian process is the mechanism of Hall, Rinaldo and Wasserman (JMLR 14, 2013), the gamma
+    norm that of Chaudhuri, Monteleoni and Sarwate (JMLR 12, 2011); fits in random features were
+    released by Rubinstein, Bartlett, Huang and Taft (2012). Compare Nie and Wang (2017),
+    equation (2).
 
     Examples
     --------
@@ -513,8 +518,9 @@ class PrivateKernelClassifier(SignClassifier, _KernelMachine):
     loss : {"hinge", "logistic"}, default="hinge"
         Both have slopes of at most 1.
     regularization : float or None, default=None
-        The paper's lambda: factor of the squared norm beside the mean loss, positive. None and
-        everything else as for :class:`PrivateKernelMachine`.
+        The paper's lambda: factor of the squared norm beside the mean loss, positive; the noise
+        falls like ``1 / (lambda m epsilon)``. None and everything else as for
+        :class:`PrivateKernelMachine`.
     width, n_components, epsilon, delta, release, n_queries, data_norm, accuracy
         As for :class:`PrivateKernelMachine`.
     classes : tuple or None, default=None

@@ -216,16 +216,25 @@ class _LinePair(NamedTuple):
 def hinge_pair(*, n_records: int, regularization: float, kappa: float = 1.0) -> _LinePair:
     r"""Two data sets whose support vector machines are as far apart as Theorem 2 allows.
 
-    m is odd and all points are at kappa, (m + 1)/2 of them labelled +1; lambda is at least
-    :math:`\kappa^2/(2m)`. The slopes are :math:`\pm\kappa/(2\lambda m)`.
+    For odd m all points are at kappa, (m + 1)/2 of them labelled +1; for even m the first point
+    moves to 0, where it says nothing. lambda is at least :math:`\kappa^2/(2m)`. The slopes are
+    :math:`\pm\kappa/(2\lambda m)`.
     """
     m, k = check_integer("n_records", n_records), check_positive("kappa", kappa)
+    penalty = check_positive("regularization", regularization)
+    least = k * k / (2 * m)
+    if penalty < least * (1.0 - 1e-12):
+        raise ValueError(f"regularization must be at least {least:g}, got {penalty!r}")
+    X = np.full(m, k)
+    labels = np.where((m - 1 - np.arange(m)) % 2 == 0, 1.0, -1.0)
     if m % 2 == 0:
-        raise ValueError(f"n_records must be odd, got n_records={n_records!r}")
-    data = _balanced_hinge_pair(n_records=m, regularization=regularization, kappa=k)
-    slope = k / (2.0 * regularization * m)
-    X = data.points[:, 0]
-    return _LinePair(X, data.labels, X, data.other_labels, slope, -slope)
+        X[0] = 0.0
+    if m > 1:  # the last record decides: without it, as many labels of either kind count
+        labels[-1] = 1.0
+    other = labels.copy()
+    other[-1] = -1.0
+    slope = k / (2.0 * penalty * m)
+    return _LinePair(X, labels, X.copy(), other, slope, -slope)
 
 
 def close_hinge_pair(*, gap: float, regularization: float = 0.6) -> _LinePair:

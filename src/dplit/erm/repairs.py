@@ -304,18 +304,26 @@ def release_costs(
     )  # fmt: skip
 
 
-def break_even_queries(*, epsilon: float, delta: float) -> int:
-    r"""Largest number of answers for which Laplace noise has less variance than the process.
+def break_even_queries(*, epsilon: float, delta: float, dimension: int | None = None) -> int:
+    r"""Largest number of answers for which Laplace noise has no more variance than its rival.
 
-    The last q with :math:`\sqrt2\,q/\epsilon\le\sigma`; 0 if there is none.
+    For a positive delta the rival is the process: the last q with
+    :math:`\sqrt2\,q/\epsilon\le\sigma`. For delta = 0 no process is private, and the rival is
+    gamma-norm noise on ``dimension`` features, which must be given: :math:`\sqrt2\,q\le\sqrt{d+1}`,
+    whatever epsilon is. 0 if there is none.
 
     >>> break_even_queries(epsilon=0.5, delta=1e-5)
     2
+    >>> break_even_queries(epsilon=0.5, delta=0.0, dimension=80)
+    6
     """
-    sigma = float(gaussian_sigma(epsilon=check_positive("epsilon", epsilon), delta=delta))
+    budget = check_positive("epsilon", epsilon)
+    if delta == 0.0:
+        return math.isqrt((check_integer("dimension", dimension) + 1) // 2)
+    sigma = float(gaussian_sigma(epsilon=budget, delta=delta))
 
     def deviation(q: int) -> float:
-        return math.sqrt(2.0) * query_scale(n_queries=q, sensitivity=1.0, epsilon=epsilon)
+        return math.sqrt(2.0) * query_scale(n_queries=q, sensitivity=1.0, epsilon=budget)
 
     return bisect_right(range(1, _LARGEST_COUNT), sigma, key=deviation)
 
@@ -323,7 +331,8 @@ def break_even_queries(*, epsilon: float, delta: float) -> int:
 def break_even_dimension(*, epsilon: float, delta: float) -> int:
     r"""Largest number of features for which gamma-norm noise has less variance than the process.
 
-    The last d with :math:`\sqrt{d+1}/\epsilon\le\sigma`; 0 if there is none.
+    The last d with :math:`\sqrt{d+1}/\epsilon\le\sigma`; 0 if there is none. It compares a pure
+    guarantee with one at this delta, so it is no advice to whom delta must be 0.
 
     >>> break_even_dimension(epsilon=0.5, delta=1e-5)
     11

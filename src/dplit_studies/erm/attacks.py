@@ -107,6 +107,9 @@ _attack = partial(
     reconstruct_record, regularization=_PENALTY, low=[-1.0, -1.0], high=[1.0, 1.0], label_bound=1.0
 )
 
+#: Starting points on a repair, where nothing explains the answers and a second search follows.
+_RESTARTS = 10
+
 _RECORD = [[0.3, -0.2]]
 
 _Rng = np.random.Generator
@@ -137,7 +140,7 @@ def _one_reconstruction(
         answers = features(points) @ machine.coef_  # what is released; predict would clip it
     found = _attack(
         answers, points, X[:-1], y[:-1], kernel=lambda A, B: features(A) @ features(B).T,
-        rng=trial.stream("public"),
+        rng=trial.stream("public"), restarts=_RESTARTS,
     )  # fmt: skip
     return len(found.solutions), float(np.abs(found.best - np.append(X[-1], y[-1])).max())
 

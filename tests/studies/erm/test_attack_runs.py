@@ -55,6 +55,26 @@ def test_five_or_more_answers_give_one_record_and_four_may_not():
 
 
 @pytest.mark.claim("erm-beyond-reconstruction")
+def test_a_search_that_explains_nothing_is_made_again():
+    """Data set 5 with six answers: 40 starts find no record, although the true one explains them.
+
+    The points are nested, so that six answers admit no record that five exclude.
+    """
+    trial = Trial(5, seed=0, name="erm-beyond-reconstruction")
+    target = _reconstruction_target(trial)
+    missed = 0
+    for k in range(20):
+        found = _reconstruct_target(target, 6, rng=_rng(100 + k), restarts=10)
+        missed += not len(found.solutions)
+        for record in found.solutions:
+            assert np.abs(record - target.record).max() < 1e-8
+    assert missed <= 5
+    runs = reconstruction_runs((2, 3, 4, 5, 6), n_trials=6, seed=0)
+    assert (runs.solutions[:, 3:] == 1).all()
+    assert runs.farthest[:, 3:].max() < 1e-8
+
+
+@pytest.mark.claim("erm-beyond-reconstruction")
 def test_the_attack_fails_against_fresh_noise():
     runs = reconstruction_runs((5, 12), n_trials=2, seed=0, as_printed=False)
     assert (runs.solutions == 0).all()

@@ -66,5 +66,5 @@ def test_bad_input_is_named():
         pattern_curve([0.0], runs=1, seed=0)
     with pytest.raises(ValueError, match="runs must be at least 1"):
         pattern_curve([0.5], runs=0, seed=0)
-    with pytest.raises(ValueError, match="n_records must be odd"):
-        pattern_curve([0.5], runs=1, seed=0, n_records=2)
+    with pytest.raises(ValueError, match="n_records must be at least 1"):
+        pattern_curve([0.5], runs=1, seed=0, n_records=0)
