@@ -1,0 +1,27 @@
+"""Compute the map of learners for risk minimisation and archive it in ``results/erm_choice.json``.
+
+Some twelve minutes of one processor; the same seed gives the same file on one machine.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from dplit_studies.erm.choice_map import OFF_GRID, archive, off_grid, settings, simulate
+
+TARGET = Path(__file__).parent.parent / "results" / "erm_choice.json"
+
+
+def main(seed: int = 0) -> None:
+    """Simulate every setting, then what is off the grid, and write both."""
+    results = {at: simulate(at, seed=seed) for at in settings()}
+    outside = {case: off_grid(case, seed=seed) for case in OFF_GRID}
+    partial = TARGET.with_suffix(".part")
+    partial.write_text(archive(results, outside, seed=seed), encoding="utf8")
+    json.loads(partial.read_text(encoding="utf8"))
+    partial.replace(TARGET)
+
+
+if __name__ == "__main__":
+    main()
