@@ -131,6 +131,17 @@ def require_data(layout: Layout, slug: str) -> None:
         )
 
 
+def named_results(cells: Iterable[str]) -> list[str]:
+    """Return the names of the files of results that a notebook's cells read by name.
+
+    Examples
+    --------
+    >>> named_results(['archived("benchmarks")', 'load_results("erm_choice")["cells"]'])
+    ['benchmarks', 'erm_choice']
+    """
+    return re.findall(r"\b(?:archived|load_results)\(\"(\w+)\"\)", "\n".join(cells))
+
+
 def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     """Return everything that an executed chapter depends on, with digests.
 
@@ -159,7 +170,7 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     ]
     parts = digest_files(files, layout.root)
     parts["python"] = ".".join(map(str, sys.version_info[:3]))
-    told = set(re.findall(r"\barchived\(\"(\w+)\"\)", "\n".join(cells)))
+    told = set(named_results(cells))
     if slug not in layout.lessons():
         told.add(slug_of(slug))
     archives = (layout.results / f"{name}.json" for name in told)

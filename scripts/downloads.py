@@ -10,6 +10,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from scripts.digest import named_results, notebook_code
 from scripts.files import BuildError, digest_files, read_json, write_json
 from scripts.layout import Layout
 
@@ -81,6 +82,9 @@ def write_downloads(layout: Layout, site: Path) -> None:
         notebook = (layout.notebooks / f"{slug}.ipynb").read_bytes()
         parts = {f"{slug}.ipynb": notebook, wheel.name: wheel.read_bytes(), "README.txt": told}
         parts |= studies
+        if slug in layout.lessons():  # other chapters do without what is archived
+            for kept in named_results(notebook_code(layout.notebooks / f"{slug}.ipynb")):
+                parts[f"results/{kept}.json"] = (layout.results / f"{kept}.json").read_bytes()
         with zipfile.ZipFile(folder / f"{slug}.zip", "w") as archive:
             for name, content in parts.items():
                 archive.writestr(zipfile.ZipInfo(f"dplit-{slug}/{name}", LONG_AGO), content,

@@ -6,7 +6,9 @@ import re
 
 _TABLE = re.compile(r"<table class='dplit-table'>.*?</table>", re.DOTALL)
 _ROW = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
-_CELL = re.compile(r"<(td|th scope='col')(?: class='dplit-number')?>(.*?)</t[dh]>", re.DOTALL)
+_CELL = re.compile(
+    r"<(td|th scope='(?:col|row)')(?: class='dplit-number')?>(.*?)</t[dh]>", re.DOTALL
+)
 _POWER = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-])0*(\d+)(?!\w|\.\d)")
 _NUMBER = re.compile(r"[-+−]?(\d[\d.,]*|inf|nan)(·10<sup>−?\d+</sup>)?( ?%)?")
 

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from scripts import render
+from scripts.digest import named_results, notebook_code
 from scripts.files import BuildError
 from scripts.layout import Layout
+
+ROOT = Layout(Path(__file__).resolve().parents[2])
 
 
 @pytest.fixture
@@ -49,3 +52,9 @@ def test_the_old_address_of_a_paper_without_a_lesson_leads_on(layout: Layout) ->
     (page,) = layout.html.rglob("*.html")
     assert page == layout.html / "book" / "chapters" / "waiting.html"
     assert 'location.replace("waiting_supplement.html" + location.hash)' in page.read_text()
+
+
+@pytest.mark.parametrize("name", ROOT.lessons())
+def test_a_lesson_reads_results_that_exist(name: str) -> None:
+    for kept in named_results(notebook_code(ROOT.notebooks / f"{name}.ipynb")):
+        assert (ROOT.results / f"{kept}.json").is_file()

@@ -106,8 +106,9 @@ def test_a_chapter_runs_from_its_download(root: Path, tmp_path: Path) -> None:
     assert [path.stem for path in archives] == sorted(Layout(root).names())
     linked = (root / "book/how_to_read.md").read_text(encoding="utf-8")
     assert [path.stem for path in archives if f"_downloads/{path.name}" not in linked] == []
-    lesson = zipfile.ZipFile(tmp_path / "_downloads" / "basics.zip")
-    assert b"-p epsilon 1.0" in lesson.read("dplit-basics/README.txt")
+    lesson = zipfile.ZipFile(tmp_path / "_downloads" / "erm.zip")
+    assert "dplit-erm/results/erm_choice.json" in lesson.namelist()
+    assert b"-p epsilon 1.0" in lesson.read("dplit-erm/README.txt")
     zipfile.ZipFile(tmp_path / "_downloads" / "audits.zip").extractall(tmp_path)
     folder = tmp_path / "dplit-audits"
     (wheel,) = folder.glob("*.whl")

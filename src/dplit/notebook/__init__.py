@@ -18,7 +18,7 @@ from dplit.notebook.cells import (
 from dplit.notebook.curves import Curves
 from dplit.notebook.exercises import Exercise, grade
 from dplit.notebook.explorable import explore
-from dplit.notebook.lessons import lesson_parameters
+from dplit.notebook.lessons import lesson_parameters, load_results, show_claims
 from dplit.notebook.proofs import ProofError, running_proof
 from dplit.notebook.provenance import lock_differences
 
@@ -35,11 +35,13 @@ __all__ = [
     "glue_numbers",
     "grade",
     "lesson_parameters",
+    "load_results",
     "lock_differences",
     "notice",
     "provenance",
     "running_proof",
     "show",
     "show_archived",
+    "show_claims",
     "show_table",
 ]

@@ -83,7 +83,7 @@ def grade(identifier: str, answer: Callable[..., Any] | Any, *, seed: int = 0) -
 def _judged(identifier: str, exercise: Exercise, answer: Any, seed: int) -> tuple[str, str]:
     """Return a verdict ("open", "right", "almost", "wrong") and the words for it."""
     if answer is ... or answer is None:
-        return "open", f"{exercise.asks} Put your function in the place of the three dots."
+        return "open", exercise.asks
     if not callable(answer):
         return "wrong", f"A function is wanted here, and this is {type(answer).__name__}."
     rngs = (stream(seed, f"exercise-{identifier}", "data", trial) for trial in range(_TRIALS))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import warnings
 from collections.abc import MutableMapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from dplit import claims
 from dplit.notebook import cells as _cells
-from dplit.notebook.cells import ParameterError, Run
+from dplit.notebook.cells import ParameterError, Run, archived
 from dplit.notebook.figures import style
 
 
@@ -71,3 +74,70 @@ def lesson_parameters(
     claims.set_context(**parameters)
     style()
     return Run(slug, parameters)
+
+
+def load_results(name: str) -> dict[str, Any]:
+    """Return the archived results ``results/<name>.json``, of a checkout or beside the notebook.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    """
+    found = archived(name)
+    if found is None:
+        found = json.loads((Path("results") / f"{name}.json").read_text(encoding="utf8"))
+    return found
+
+
+#: Verdicts as a score board has them: what stands first, what is false last.
+_VERDICTS = (
+    "sharp", "holds", "defined", "reproduced", "loose", "conditional", "partly", "reconstruction",
+    "gap", "not-reproducible", "erratum",
+)  # fmt: skip
+
+
+def show_claims(slug: str) -> None:
+    """Display the registered claims of a paper and of its chapter by verdict; records none.
+
+    Each is a link to its place in the supplement: the paper's by place, ours by title. Errata have
+    their severity.
+
+    Parameters
+    ----------
+    slug : str
+        The lesson.
+
+    Raises
+    ------
+    KeyError
+        If no claims are registered for ``slug``.
+    """
+    from IPython.display import display
+
+    registry = claims.load_registry(slug)
+    if not registry:
+        raise KeyError(f"no claims are registered for {slug!r}")
+    rows = {v: [n for n, one in registry.items() if one["verdict"] == v] for v in _VERDICTS}
+    page, plain = "", []
+    for verdict, names in rows.items():
+        printed = [name for name in names if "-beyond-" not in name]
+        ours = [name for name in names if "-beyond-" in name]
+        for text, found in ((verdict, printed), (f"{verdict}, ours", ours)):
+            if found:
+                links = ", ".join(_link(slug, name, registry[name]) for name in found)
+                page += f"<tr><th scope='row'>{text} ({len(found)})</th><td>{links}</td></tr>"
+                plain.append(f"{text}: {', '.join(found)}")
+    head = "".join(f"<th scope='col'>{name}</th>" for name in ("verdict", "claims"))
+    caption = f"{len(registry)} claims; each name leads to its proof, its check and its tests."
+    table = f"<table class='dplit-table'><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
+    table = f"<div class='dplit-scroll'>{table}<tbody>{page}</tbody></table></div>"
+    display({"text/html": table, "text/plain": "\n".join(plain)}, raw=True)  # type: ignore[no-untyped-call]
+
+
+def _link(slug: str, name: str, one: dict[str, Any]) -> str:
+    text = str(one["title"] if "-beyond-" in name else one["place"])
+    title = html.escape(str(one["title"]), quote=True)
+    severity = f" ({one['severity']})" if one.get("severity") else ""
+    address = f"{slug}_supplement.html#{name.lower()}"
+    return f'<a href="{address}" title="{title}">{html.escape(text)}</a>{severity}'

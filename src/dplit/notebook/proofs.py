@@ -89,7 +89,7 @@ def running_proof(
         for label, step, loss in zip(list(lines)[1:], steps, lost, strict=True)
     ]
     record = {"name": name, "theorem": theorem, "over": over, "steps": told}
-    caption = f"{theorem}, line by line, over {over}: each line as a share of the largest. "
+    caption = f"{theorem}, line by line, over {over}. "
     caption += _finding(told)
     alt = f"Boxes of the {len(lines)} lines of the proof as shares of the largest. {_finding(told)}"
     fig = _drawn(list(lines), shares)
