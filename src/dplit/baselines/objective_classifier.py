@@ -145,10 +145,10 @@ class ObjectivePerturbationClassifier(
     Notes
     -----
     Rows x, clipped to norm r, become ``(x, r) / (r sqrt(2))`` with an intercept and ``x / r``
-    without, of norm at most 1, for :func:`objective_perturbation`; the intercept is penalised with
-    the rest. New records are clipped as those of the training were. That the minimiser is found up
-    to an error only is paid for with a thousandth of epsilon. The noise is floating-point research
-    noise, not a release.
+    without, of norm at most 1, for :func:`~dplit.baselines.objective_perturbation`; the intercept
+    is penalised with the rest. New records are clipped as those of the training were. That the
+    minimiser is found up to an error only is paid for with a thousandth of epsilon. The noise is
+    floating-point research noise, not a release.
 
     References
     ----------
