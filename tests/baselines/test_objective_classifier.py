@@ -16,8 +16,12 @@ from sklearn.base import clone
 
 import dplit.baselines.objective_classifier as module
 from dplit import ObjectivePerturbationClassifier
-from dplit.baselines import PerturbedObjective, objective_perturbation, smallest_regularization
-from dplit.baselines.objective_classifier import default_penalty
+from dplit.baselines import (
+    PerturbedObjective,
+    objective_penalty,
+    objective_perturbation,
+    smallest_regularization,
+)
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 
@@ -121,7 +125,7 @@ def test_the_penalty_is_public_and_never_below_what_the_mechanism_demands(
     used = model.fit(X, y).regularization_
     assert used == max(3.0 / (200 * epsilon), least)
     assert used == model.fit(-9.0 * X, y).regularization_
-    assert used == default_penalty(
+    assert used == objective_penalty(
         n_records=200, dimension=5, epsilon=epsilon, delta=0.0, loss=loss, smoothing=smoothing
     )
     tiny = model.set_params(regularization=1e-30).fit(X, y)
@@ -134,7 +138,7 @@ def test_noise_for_the_solver_is_short_at_every_default(delta: float) -> None:
     """Kills a penalty of 3 / (n epsilon) beyond what double precision can minimise."""
     for n, d, epsilon in ((100_000, 50, 10.0), (10_000_000, 3, 1.0), (300, 5, 1e6)):
         given = {"n_records": n, "epsilon": epsilon, "loss": "logistic", "smoothing": 0.5}
-        used = default_penalty(dimension=d, delta=delta, **given)  # type: ignore[arg-type]
+        used = objective_penalty(dimension=d, delta=delta, **given)  # type: ignore[arg-type]
         assert 3.0 / (n * epsilon) < used < 1e-3
     X, y = _data(300)
     assert _model(epsilon=1e6, delta=delta).fit(X, y).score(X, y) > 0.97

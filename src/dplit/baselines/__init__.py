@@ -39,7 +39,10 @@ from dplit.baselines.objective import (
     objective_perturbation,
     smallest_regularization,
 )
-from dplit.baselines.objective_classifier import ObjectivePerturbationClassifier
+from dplit.baselines.objective_classifier import (
+    ObjectivePerturbationClassifier,
+    objective_penalty,
+)
 
 __all__ = [
     "LloydNoise",
@@ -59,6 +62,7 @@ __all__ = [
     "nearest_center",
     "noisy_gradient_descent",
     "objective_noise",
+    "objective_penalty",
     "objective_perturbation",
     "private_lloyd",
     "smallest_regularization",

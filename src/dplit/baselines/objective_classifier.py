@@ -48,7 +48,7 @@ _HIDDEN = 0.2
 _LOUD = 2.0
 
 
-def default_penalty(
+def objective_penalty(
     *, n_records: int, dimension: int, epsilon: float, delta: float, loss: SmoothLoss,
     smoothing: float,
 ) -> float:  # fmt: skip
@@ -57,7 +57,7 @@ def default_penalty(
     ``3 / (n epsilon)``, not below what the mechanism demands for half of epsilon, and doubled until
     the noise that hides the error of the minimiser has a mean length of at most a fifth.
 
-    >>> default_penalty(n_records=1000, dimension=5, epsilon=0.5, delta=0.0, loss="logistic",
+    >>> objective_penalty(n_records=1000, dimension=5, epsilon=0.5, delta=0.0, loss="logistic",
     ...     smoothing=0.5)
     0.006
     """
@@ -221,7 +221,7 @@ class ObjectivePerturbationClassifier(
         self.classes_, signs = binary_signs(target, self.classes)
         unit = self._unit_rows(records)
         if self.regularization is None:
-            penalty = default_penalty(
+            penalty = objective_penalty(
                 n_records=len(records), dimension=unit.shape[1], epsilon=epsilon,
                 delta=self.delta, loss=self.loss, smoothing=smoothing,
             )  # fmt: skip

@@ -36,8 +36,8 @@ from dplit.baselines import (
     ObjectivePerturbationClassifier,
     SmoothLoss,
     SufficientStatisticsRegressor,
+    objective_penalty,
 )
-from dplit.baselines.objective_classifier import default_penalty
 from dplit.erm.estimators import (
     PrivateKernelClassifier,
     PrivateKernelMachine,
@@ -317,7 +317,7 @@ def configure(name: str, facts: Facts) -> Any:
 
 def _feature_penalty(model: ObjectivePerturbationClassifier, facts: Facts) -> float:
     """Penalty of objective perturbation in many features, not below the default."""
-    least = default_penalty(
+    least = objective_penalty(
         n_records=facts.n, dimension=2 * _COMPONENTS, epsilon=facts.epsilon, delta=model.delta,
         loss=model.loss, smoothing=model.smoothing,
     )  # fmt: skip
