@@ -35,7 +35,7 @@ book: environment ## build the book into _build/html
 test: book ## run all tests, the site's in a browser too
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $(or $(strip $(ARGS)),--cov)
 
-again: book ## build a second time in the folder AGAIN=... and compare byte for byte
+again: book ## build a second time in the folder AGAIN=... (empty, or a clone) and compare byte for byte
 	@$(RUN) again "$(AGAIN)"
 
 # beside the user's own settings JupyterLab reads scripts/lab/jupyter_server_config.py

@@ -83,12 +83,15 @@ def first_difference(first: Path, second: Path, width: int = 160) -> str:
 def compare(layout: Layout, folder: Path, say: Say) -> None:
     """Build the book again from a copy in ``folder`` and compare.
 
+    A folder that is a clone itself is brought up to date and compared: what a user built there
+    without the data, say, and completes with them, is then held against what was built at once.
+
     Raises
     ------
     BuildError
         If the second build fails, or naming the files that differ.
     """
-    copy = copy_tree(layout, folder)
+    copy = Layout(folder) if (folder / "Makefile").is_file() else copy_tree(layout, folder)
     command = [sys.executable, "-m", "scripts", "book"]
     env = environment(copy, PYTHONPATH=str(copy.root / "src"))
     if subprocess.run(command, cwd=copy.root, env=env).returncode:

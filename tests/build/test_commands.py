@@ -446,6 +446,31 @@ def test_the_copy_for_the_second_build_holds_nothing_built(tmp_path: Path) -> No
     assert names == ["f", "tests/e"]
 
 
+def test_a_clone_is_brought_up_to_date_and_compared_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last gate of CI goes red: kills a comparison with a copy of what was built here."""
+    layouts = [Layout(tmp_path / name) for name in ("here", "clone")]
+    for layout, text in zip(layouts, ("<p>1</p>", "<p>2</p>"), strict=True):
+        layout.html.mkdir(parents=True)
+        layout.chapters.mkdir(parents=True)
+        layout.notebooks.mkdir()
+        (layout.root / "Makefile").write_text("")
+        (layout.html / "index.html").write_text(text)
+    places: list[Path] = []
+
+    def run(command: list[str], *, cwd: Path, **_: object) -> subprocess.CompletedProcess[str]:
+        places.append(cwd)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(again.subprocess, "run", run)
+    with pytest.raises(again.BuildError, match="'<p>1</p>' against '<p>2</p>'"):
+        again.compare(layouts[0], layouts[1].root, print)
+    assert places == [layouts[1].root]
+    (layouts[1].html / "index.html").write_text("<p>1</p>")
+    again.compare(layouts[0], layouts[1].root, print)
+
+
 # --- benchmarks and strictness ------------------------------------------------------------------
 
 
