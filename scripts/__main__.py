@@ -24,7 +24,9 @@ def parser() -> argparse.ArgumentParser:
     book = commands.add_parser("book", help="build the book")
     book.add_argument("--jobs", type=int, default=2, help="chapters at a time")
     again = commands.add_parser("again", help="build a second time elsewhere and compare")
-    again.add_argument("folder", type=Path, help="an empty folder for the second build, or another clone")
+    again.add_argument(
+        "folder", type=Path, help="an empty folder for the second build, or another clone"
+    )
     numbers = commands.add_parser("compare", help="compare the numbers of two builds")
     numbers.add_argument("old", type=Path, help="a checkout with a finished build")
     numbers.add_argument("new", type=Path, help="another one")

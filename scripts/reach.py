@@ -15,11 +15,17 @@ _NAMES = ("id", "attr", "name", "arg")
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
 
-def _says_only(line: ast.stmt) -> bool:
-    """Whether a statement is a docstring or the list of a module's public names."""
+#: Statements that tell a ledger what is drawn beside them, and compute nothing.
+_TOLD = {"record_draw", "record_step"}
+
+
+def _says_only(line: ast.AST) -> bool:
+    """Whether a statement is a docstring, the list of a module's public names, or a ledger's."""
     if isinstance(line, ast.Expr):
+        if isinstance(line.value, ast.Call) and isinstance(line.value.func, ast.Name):
+            return line.value.func.id in _TOLD
         return isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
-    names = line.targets if isinstance(line, ast.Assign) else []
+    names: list[ast.expr] = line.targets if isinstance(line, ast.Assign) else []
     return any(isinstance(name, ast.Name) and name.id == "__all__" for name in names)
 
 
@@ -101,6 +107,10 @@ class _Uses(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.chains: set[tuple[str, ...]] = set()
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if not _says_only(node):
+            self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
         self.chains.add((node.id,))

@@ -80,6 +80,7 @@ def changed(tmp_path: Path, name: str, old: str, new: str) -> bool:
         ("a.py", "import numpy as np", "import numpy as np\nimport json"),
         ("a.py", "from p.lazy", "from p.other"),  # the same definition, elsewhere
         ("b.py", "def unused(x):\n    return 2", "def unused(x):\n    return 4"),
+        ("b.py", "    return 2 * x\n\nd", "    record_draw(unused(x))\n    return 2 * x\n\nd"),
     ],
 )
 def test_what_changes_no_number_changes_no_digest(
@@ -101,6 +102,8 @@ def test_what_changes_no_number_changes_no_digest(
         ("a.py", "from p.b import g, unused", "from p.b import unused as g"),
         ("a.py", "import numpy as np", "import math as np"),
         ("b.py", "2 * x\n\ndef", "2 + x\n\ndef"),
+        ("b.py", "    return 2 * x\n\nd", "    print(record_draw(x))\n    return 2 * x\n\nd"),
+        ("b.py", "    return 2 * x\n\nd", "    x = record_draw(x)\n    return 2 * x\n\nd"),
         ("lazy.py", "return y", "return -y"),
         ("tools/deep.py", "return z", "return -z"),
         ("tools/inner.py", "from .deep import late", "from p.lazy import h as late"),

@@ -7,6 +7,7 @@ tested on a correct mechanism and on one with half the noise (:func:`run_control
 
 from __future__ import annotations
 
+from dplit.audit._ledger import Ledger, LedgerError, ledger
 from dplit.audit._nasty_pairs import NeighbourPair, float_sensitivity, nasty_pairs
 from dplit.audit._side_channels import SideChannel, SideChannelReport, side_channels
 from dplit.audit.controls import Controls, EventAudit, audit_event, audit_hits, run_controls
@@ -23,6 +24,8 @@ from dplit.audit.one_run import OneRunAudit, one_run_audit, one_run_p_value
 __all__ = [
     "Controls",
     "EventAudit",
+    "Ledger",
+    "LedgerError",
     "NeighbourPair",
     "NeighbourSearch",
     "NoiseTest",
@@ -38,6 +41,7 @@ __all__ = [
     "float_sensitivity",
     "gamma_noise_test",
     "gaussian_dp_lower_bound",
+    "ledger",
     "nasty_pairs",
     "one_run_audit",
     "one_run_p_value",

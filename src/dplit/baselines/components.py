@@ -27,6 +27,7 @@ from dplit._estimators import (
 )
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
+from dplit.mechanisms.draws import record_draw
 
 #: Noise alone passes its expected largest eigenvalue by this many deviations in 3 fits of 100.
 _RISE = 2.65
@@ -137,6 +138,10 @@ class PrivatePCA(ComponentsEstimator):
         )
         rows, step = grid_rows(records, norm)
         unit = (norm / step) ** 2
+        record_draw(
+            "gaussian", "second moments", of=lambda: exact_gram(rows, rows) / unit,
+            sensitivity=change + gram_rounding(d * d), scale=self.sigma_, shape=(d, d),
+        )  # fmt: skip
         self.moments_ = _noisy_gram(rows, unit, sigma=self.sigma_, rng=rng) / unit
         relation = "replacing one record" if replaced else "adding or removing one record"
         known = "; their number is public" if replaced else ""

@@ -34,6 +34,7 @@ from dplit._estimators import (
 from dplit._numerics.exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows, grid_values
 from dplit.baselines.components import _noisy_gram
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
+from dplit.mechanisms.draws import record_draw, record_step
 
 # Least squares from noisy second moments: one Gaussian release, then post-processing.
 
@@ -212,7 +213,18 @@ def sufficient_statistics(
     )
     rows, step = grid_rows(rows, r)
     labels, label_step = grid_values(labels, b)
+    record_draw(
+        "gaussian", "second moments", of=lambda: exact_gram(rows, rows) * (step / r) ** 2,
+        sensitivity=(1.0 if neighboring == "add_remove" else math.sqrt(2.0)) + gram_rounding(d * d),
+        scale=sigma, shape=(d, d),
+    )  # fmt: skip
     gram = _noisy_gram(rows, (r / step) ** 2, sigma=sigma, rng=rng) * step * step
+    record_draw(
+        "gaussian", "moments with the labels",
+        of=lambda: exact_gram(rows, labels) * (step / r) * (label_step / b),
+        sensitivity=(1.0 if neighboring == "add_remove" else 2.0) + gram_rounding(d), scale=sigma,
+        shape=(d,), joint=(unit + gram_rounding(d * d + d)) / sigma,
+    )  # fmt: skip
     noise = gaussian_noise(d, sigma=sigma, rng=rng) * (r / step) * (b / label_step)
     moment = (exact_gram(rows, labels) + noise) * step * label_step
     if ridge is None:
@@ -398,10 +410,15 @@ def noisy_gradient_descent(
     records, labels = _Records.of(rows), clamp(labels)
     w = np.zeros(d)
     total = np.zeros_like(w)
+    record_draw(
+        "gaussian", "sums of clipped gradients", sensitivity=moved, scale=sigma, shape=(d,),
+        steps=steps,
+    )  # fmt: skip
     for step in range(steps):
         with np.errstate(all="ignore"):  # a warning would tell of a record
             slopes = derivative(records.scores(w), labels)
         gradient = records.gradient_sum(slopes, clip)
+        record_step(gradient)
         w = w - rate * (gradient + sigma * rng.standard_normal(w.shape))
         w = w * (limit / max(limit, float(np.linalg.norm(w)))) if limit < math.inf else w
         total += w if step >= steps // 2 else 0.0

@@ -31,6 +31,7 @@ from dplit._estimators import (
     validated,
 )
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
+from dplit.mechanisms.draws import record_draw
 
 _Noise = Literal["laplace", "gaussian"]
 
@@ -282,13 +283,33 @@ def private_lloyd(
     counts = np.zeros(len(centers))
     for _ in range(n_iter):
         sums, counts = _sums(whole, centers)
+        record_draw(
+            noise, "sums of the clusters", of=sums, scale=scales.sum_scale, shape=sums.shape,
+            **_moves(d, scales, noise, neighboring)[0],
+        )  # fmt: skip
         sums = sums + _draw(noise, sums.shape, scales.sum_scale, rng)
+        record_draw(
+            noise, "counts of the clusters", of=counts, scale=scales.count_scale,
+            shape=counts.shape, **_moves(d, scales, noise, neighboring)[1],
+        )  # fmt: skip
         counts = counts + _draw(noise, counts.shape, scales.count_scale, rng)
         moved = np.clip(sums / np.maximum(counts, 1.0)[:, None], -1.0, 1.0)
         centers = np.where(counts[:, None] >= 1.0, moved, centers)
     return PrivateCenters(
         box.data(centers), counts, float(epsilon), float(delta), neighboring, scales
     )
+
+
+def _moves(
+    d: int, scales: LloydNoise, noise: str, neighboring: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return how far one record moves sums and counts, and both together in units of the noise."""
+    times, s, t = 1.0 if neighboring == "add_remove" else 2.0, scales.sum_scale, scales.count_scale
+    if noise == "laplace":
+        return {"norm": "l1", "sensitivity": times * d}, {"norm": "l1", "sensitivity": times}
+    apart = math.sqrt(times * (d / s**2 + 1.0 / t**2))  # from one cluster into another
+    joint = max(apart, times * math.sqrt(d) / s)
+    return {"sensitivity": times * math.sqrt(d)}, {"sensitivity": math.sqrt(times), "joint": joint}
 
 
 def _draw(noise: str, shape: tuple[int, ...], scale: float, rng: np.random.Generator) -> Array:

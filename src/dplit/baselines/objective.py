@@ -8,6 +8,7 @@ the map. Both conditions below are for **replacing** one record, and are derived
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ from dplit._checks import (
 from dplit._estimators import clip_rows
 from dplit._numerics.accelerated import accelerated_minimum, smooth_steps
 from dplit.mechanisms import gamma_norm_noise, gaussian_delta, gaussian_noise, gaussian_sigma
+from dplit.mechanisms.draws import record_draw
 
 SmoothLoss = Literal["logistic", "huberised_hinge"]
 
@@ -301,6 +303,11 @@ def _minimise(problem: _Problem, *, r: float, smoothness: float, distance: float
         )  # fmt: skip
 
 
+def _event(epsilon: float, delta: float) -> Callable[[float], float]:
+    """Return what an (epsilon, delta)-private event says of its epsilon at any other delta."""
+    return lambda asked: epsilon if asked >= delta else math.inf
+
+
 def objective_perturbation(
     X: ArrayLike,
     y: ArrayLike,
@@ -383,6 +390,11 @@ def objective_perturbation(
         jacobian=math.log1p(curvature / penalty),
     )  # fmt: skip
     check_rng(rng)
+    record_draw(
+        "event", "risk with a random linear term", scale=1.0 / noise if delta == 0.0 else noise,
+        stated=_event(epsilon - hidden, delta * math.exp(-hidden / 2.0)),
+        shape=(d + (delta == 0.0),),
+    )  # fmt: skip
     if delta == 0.0:
         b = gamma_norm_noise(d, rate=noise, rng=rng)
     else:
@@ -391,5 +403,9 @@ def objective_perturbation(
     distance = _solver_distance(n, d, r=r, penalty=penalty, smoothness=smoothness, largest=largest)
     problem = _Problem(rows * np.where(labels == 1, 1.0, -1.0)[:, None], b, penalty, loss, h)
     coef = _minimise(problem, r=r, smoothness=smoothness, distance=distance)
+    record_draw(
+        "gamma_norm", "distance of what the solver found", sensitivity=2.0 * distance,
+        scale=2.0 * distance / hidden, shape=(d,),
+    )  # fmt: skip
     coef = coef + gamma_norm_noise(d, rate=hidden / (2.0 * distance), rng=rng.spawn(1)[0])
     return PerturbedObjective(coef, used, noise, float(epsilon), float(delta), "replace_one")

@@ -45,6 +45,7 @@ from dplit.erm.repairs import gamma_release, query_scale
 from dplit.erm.stability import least_squares_stability, lipschitz_stability
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
+from dplit.mechanisms.draws import record_draw
 
 # The three releases of a function of random features, behind the estimators and the comparison.
 
@@ -129,6 +130,10 @@ def _add_noise(
     """Release exact weights; ``asked`` are the features of the public points, for queries."""
     if release == "gaussian_process":
         sigma = float(gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity))
+        record_draw(
+            "gaussian", "weights", of=weights, sensitivity=sensitivity, scale=sigma,
+            shape=weights.shape,
+        )  # fmt: skip
         coef = weights + gaussian_noise(len(weights), sigma=sigma, rng=rng)
         return _ReleasedWeights(coef, sensitivity, sigma, float(epsilon), float(delta))
     if release == "gamma":
@@ -137,6 +142,10 @@ def _add_noise(
     if asked is None:
         raise ValueError("asked must be given with release='queries', got asked=None")
     scale = query_scale(n_queries=len(asked), sensitivity=sensitivity, epsilon=epsilon)
+    record_draw(
+        "laplace", "answers at public points", of=lambda: asked @ weights, norm="l1",
+        sensitivity=len(asked) * sensitivity, scale=scale, shape=(len(asked),),
+    )  # fmt: skip
     answers = asked @ weights + laplace_noise(len(asked), scale=scale, rng=rng)
     coef = _weights_from_answers(asked, answers, scale=scale)
     return _ReleasedWeights(coef, sensitivity, scale, float(epsilon), 0.0)

@@ -20,6 +20,7 @@ from dplit._checks import (
 )
 from dplit.erm.stability import fit_norm_factor, least_squares_stability, lipschitz_stability
 from dplit.mechanisms import laplace_noise, laplace_scale
+from dplit.mechanisms.draws import record_draw
 
 
 def shift_ranges_meet(values: ArrayLike, neighbour: ArrayLike, *, tol: float = 1e-12) -> bool:
@@ -81,6 +82,10 @@ def release_scalar_shift(
     exact = check_real_array("values", values, 1)
     count = 1 if releases is None else check_integer("releases", releases)
     columns = 1 if as_printed else len(exact)
+    record_draw(
+        "laplace", "a function, shifted by one number", of=exact, scale=scale, norm="max",
+        shape=(count, columns), copies=count,
+    )  # fmt: skip
     noisy = exact + laplace_noise((count, columns), scale=scale, rng=check_rng(rng))
     return noisy[0] if releases is None else noisy
 
@@ -122,6 +127,7 @@ def release_random_function(
     exact, d = check_real_array("values", values, 1), np.size(values)
     s, generator = check_positive("scale", scale), check_rng(rng)
     count = 1 if releases is None else check_integer("releases", releases)
+    record_draw("k_norm", "a function", of=exact, scale=s, norm="max", shape=(d,), copies=count)
     radius = generator.gamma(d + 1, s, size=(count, 1))
     noisy = np.asarray(exact + radius * generator.uniform(-1.0, 1.0, size=(count, d)))
     return noisy[0] if releases is None else noisy

@@ -35,6 +35,7 @@ from dplit.mechanisms import (
     laplace_noise,
     laplace_scale,
 )
+from dplit.mechanisms.draws import record_draw
 
 # Pure epsilon for a function of finitely many features: a gamma-distributed noise norm.
 
@@ -72,6 +73,10 @@ def gamma_release(
     """
     exact = check_real_array("weights", weights, 1)
     rate = check_positive("epsilon", epsilon) / check_positive("sensitivity", sensitivity)
+    record_draw(
+        "gamma_norm", "weights", of=exact, sensitivity=sensitivity, scale=1.0 / rate,
+        shape=exact.shape,
+    )  # fmt: skip
     return np.asarray(exact + gamma_norm_noise(len(exact), rate=rate, rng=rng))
 
 
@@ -244,6 +249,10 @@ class QueryOracle(CuratedFunction):
                 n_queries=self.n_queries, sensitivity=self.sensitivity, epsilon=self.epsilon
             )
             widths = np.sqrt([float(self._matrix(row[None], row[None])[0, 0]) for row in new])
+            record_draw(
+                "laplace", "answers", of=lambda: self._exact(new) / widths, norm="max",
+                sensitivity=self.sensitivity, scale=unit, shape=(len(new),), copies=len(new),
+            )  # fmt: skip
             noise = widths * laplace_noise(len(new), scale=unit, rng=self._rng)
             self._answers.update(zip(fresh, (self._exact(new) + noise).tolist(), strict=True))
         return np.array([self._answers[key] for key in keys])
@@ -444,6 +453,10 @@ class GaussianProcessOracle(CuratedFunction):
             ) from error
         if cross is not None:
             factor[n:, :n] = cross.T
+        record_draw(
+            "gaussian_process", "answers", sensitivity=self.sensitivity, scale=self.sigma,
+            shape=(q,), parallel=id(self),
+        )  # fmt: skip
         normals = np.append(self._normals, gaussian_noise(q, sigma=1.0, rng=self._rng))
         noise = self.sigma * (factor[n:] @ normals)
         self._answers = np.append(self._answers, self._exact(new) + noise)

@@ -33,6 +33,7 @@ from dplit.margin.losses import (
     hinge_sensitivity,
 )
 from dplit.mechanisms import report_noisy_min
+from dplit.mechanisms.draws import record_draw, record_step
 
 #: Steps of ``_balanced_steps``, at least and at most.
 _STEPS = (100, 2000)
@@ -139,6 +140,10 @@ def noisy_hinge_descent(
         raise ValueError(f"y must have n_draws = {draws} rows, got y of shape {labels.shape}")
     check_rng(rng)
     sigma, eta, limit = _plan(_Case(mu, project, step), rows.shape, rho, size, norm, steps)
+    record_draw(
+        "gaussian", "sums of the records within the margin", sensitivity=2.0 * norm,
+        scale=sigma * len(rows) * rho, shape=(draws, rows.shape[1]), copies=draws, steps=steps,
+    )  # fmt: skip
     mean = _descend(rows, labels, draws, rho, limit, sigma, eta, steps, rng)
     return _NoisyDescent(mean, sigma, eta, float(mu))
 
@@ -218,6 +223,7 @@ def _descend(
         if noisy:
             rng.standard_normal(out=noise)
             noise *= loud
+            record_step(move, noise)
             move -= noise
         move *= pace
         w += move
@@ -290,6 +296,11 @@ def phased_bound(
     return moved + paid + gradient * math.sqrt(n_features) * plan.sigmas[-1]
 
 
+def _moved(gradient: float, step: float, size: float, k: int, count: int) -> float:
+    """Return how far one record, seen once, moves the end of a phase, rounding included."""
+    return 2.0 * (gradient * step + size * _UNIT * (12 * k + 80) * count)
+
+
 def _draw_order(m: int, draws: int, replacement: bool, rng: np.random.Generator) -> np.ndarray:
     if replacement:
         return rng.integers(0, m, size=(draws, m))
@@ -314,6 +325,7 @@ def phased_descent(
         raise ValueError(f"y must have n_draws = {draws} rows, got y of shape {labels.shape}")
     m, k = rows.shape
     plan = phased_schedule(margin=rho, radius=size, data_norm=norm, n_draws=m, n_features=k, mu=mu)
+    record_draw("secret", "order of the records", scale=1.0, shape=(draws, m))
     order = _draw_order(m, draws, replacement, check_rng(rng))
     signs = np.broadcast_to(labels, (draws, m))
     picked = np.take_along_axis(signs, order, axis=1)
@@ -322,6 +334,11 @@ def phased_descent(
     for count, step, sigma in zip(plan.sizes, plan.steps, plan.sigmas, strict=True):
         block = slice(start, start + count)
         w = _phase(w, rows, order[:, block], picked[:, block], rho, plan.smoothness, step, size)
+        record_draw(
+            "gaussian", "end of a phase", of=w, scale=sigma, shape=w.shape, copies=draws,
+            sensitivity=None if replacement else _moved(norm / rho, step, size, k, count),
+            parallel=plan,
+        )  # fmt: skip
         if sigma > 0.0:
             w += sigma * rng.standard_normal(w.shape)
         w = _project(w, size)
@@ -410,6 +427,10 @@ def _perturbed_minimiser(
     except (RuntimeError, LinAlgError):
         best = _steady_minimiser(rows, labels, data_norm=data_norm, **options)
     sigma = moved / level
+    record_draw(
+        "gaussian", "minimiser", of=best, sensitivity=moved, scale=sigma,
+        shape=(draws, rows.shape[1]), copies=draws,
+    )  # fmt: skip
     noise = sigma * rng.standard_normal((draws, rows.shape[1])) if sigma > 0.0 else 0.0
     return _PerturbedMinimum(best + np.zeros((draws, 1)) + noise, sigma, float(tolerance))
 

@@ -41,6 +41,7 @@ from dplit.margin.covers import (
 )
 from dplit.margin.losses import _labelled_records, _normalized_margin, _scaled_rows
 from dplit.mechanisms import exponential_mechanism
+from dplit.mechanisms.draws import record_draw
 
 #: Logarithm of the largest number of points that an enumeration accepts.
 _LARGEST = np.log(1e9)
@@ -100,6 +101,9 @@ def rejection_draws(
     """
     rows, count = _scaled_rows(_labelled_rows(X, y)), check_integer("n_draws", n_draws)
     eps, generator = check_positive("epsilon", epsilon), check_rng(rng)
+    record_draw(
+        "event", "weights by their errors", scale=2.0 / eps, copies=count, stated=lambda _: eps
+    )
     k, ball = rows.shape[1], check_positive("radius", radius)
     side = _lattice_side(n_components=k, covering_radius=covering_radius)
     limit = _reach_squared(ball, covering_radius, side)
@@ -249,6 +253,9 @@ def watched_prior_draw(
     factor = check_positive("epsilon", epsilon) / 2
     floor = 1.0 / check_integer("max_proposals", max_proposals)
     m, d = rows.shape
+    record_draw(
+        "event", "weights by their errors", scale=1.0 / factor, stated=lambda _: 2.0 * factor
+    )
     basis, inside = (None, rows.T) if d <= m else qr(rows.T, mode="raw")  # rows.T = Q inside
     tried = 0
     while True:
@@ -440,6 +447,10 @@ def arc_law(arcs: _Arcs, *, epsilon: float) -> Array:
 def arc_draws(arcs: _Arcs, *, epsilon: float, n_draws: int, rng: np.random.Generator) -> Array:
     """Angles in [0, 2 pi) drawn from the exponential mechanism on the disc, exactly."""
     law, count = arc_law(arcs, epsilon=epsilon), check_integer("n_draws", n_draws)
+    record_draw(
+        "event", "angles by their errors", scale=2.0 / epsilon, copies=count,
+        stated=lambda _: epsilon,
+    )  # fmt: skip
     chosen = check_rng(rng).choice(len(law), size=count, p=law)
     angles: Array = np.mod(arcs.start[chosen] + arcs.length[chosen] * rng.random(count), 2 * np.pi)
     return angles

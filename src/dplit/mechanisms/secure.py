@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_finite_array, check_positive
+from dplit.mechanisms.draws import record_draw
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,10 @@ def _release(
     else:
         metric, make = library.l1_distance(T=float), library.m.make_laplace
     mechanism = make(domain, metric, scale=scale)
+    record_draw(
+        "gaussian" if measure == "rho" else "laplace", "values", of=array, scale=scale,
+        sensitivity=sensitivity, norm="l2" if measure == "rho" else "l1", shape=array.shape,
+    )  # fmt: skip
     noisy = mechanism(array.astype(np.float64).ravel().tolist())
     released = np.array(noisy, dtype=np.float64).reshape(array.shape)
     return SecureRelease(released, float(mechanism.map(float(sensitivity))), measure)

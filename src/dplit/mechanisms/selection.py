@@ -22,6 +22,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit._numerics.rounding import round_up
+from dplit.mechanisms.draws import record_draw
 
 _CHUNK = 4096  # scores held at a time
 
@@ -134,6 +135,10 @@ def exponential_mechanism(
     check_choice("better", better, ("higher", "lower"))
     scale = _noise_scale(epsilon, sensitivity, 2)
     rng = check_rng(rng)
+    record_draw(
+        "noisy_max", "scores of a choice", of=scores if isinstance(scores, np.ndarray) else None,
+        sensitivity=sensitivity, scale=scale, norm="max",
+    )  # fmt: skip
     return _largest(
         scores, 1.0 if better == "higher" else -1.0, scale, lambda n: rng.gumbel(size=n)
     )
@@ -194,6 +199,11 @@ def report_noisy_min(
     factor = 1 if check_flag("monotone", monotone) else 2
     scale = _noise_scale(epsilon, sensitivity, factor)
     rng = check_rng(rng)
+    record_draw(
+        "monotone_noisy_max" if monotone else "noisy_max", "scores of a choice",
+        of=scores if isinstance(scores, np.ndarray) else None, sensitivity=sensitivity,
+        scale=scale, norm="max",
+    )  # fmt: skip
     return _largest(scores, -1.0, scale, lambda n: rng.standard_exponential(n))
 
 

@@ -27,6 +27,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.mechanisms import gaussian_noise
+from dplit.mechanisms.draws import record_draw
 from dplit.projection.capacity import exact_sigma
 from dplit.projection.information import additive_sigma
 from dplit.projection.regression import (
@@ -107,6 +108,10 @@ def release_additive(
     """
     table = check_real_array("X", X, 2, copy=False)
     sigma = _additive_scale(epsilon=epsilon, calibration=calibration, clip=clip)
+    record_draw(
+        "gaussian", "entries of a table", of=lambda: np.clip(table, *clip), scale=sigma,
+        sensitivity=2.0 * _half_width(clip), shape=table.shape,
+    )  # fmt: skip
     noise = gaussian_noise(table.shape, sigma=sigma, rng=check_rng(rng))
     return np.asarray(np.clip(table, *clip) + noise)
 

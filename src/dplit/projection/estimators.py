@@ -24,6 +24,7 @@ from dplit._estimators import (
     validated,
 )
 from dplit.mechanisms import gaussian_epsilon
+from dplit.mechanisms.draws import record_draw
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.leakage import row_epsilon
 from dplit.projection.projection import (
@@ -189,6 +190,10 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
         rows, labels, box = self._scaled(X, y)
         (noise,) = spawn_generators(self.random_state, 1)
         self.sigma_ = additive_sigma(epsilon=min(self.epsilon, _MOST_BITS))
+        record_draw(
+            "gaussian", "entries of a table", of=rows, sensitivity=2.0, scale=self.sigma_,
+            shape=rows.shape,
+        )  # fmt: skip
         noisy = rows + self.sigma_ * noise.standard_normal(rows.shape)
         public = np.column_stack([labels, np.ones(len(rows))] if self.fit_intercept else [labels])
         self._publish(ProjectionRelease(noisy, public), self.sigma_**2, box)

@@ -21,9 +21,10 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
+from dplit.mechanisms.draws import record_draw
 from dplit.projection.information import _chi_nodes, _legendre, fixed_variance
 from dplit.projection.laws import _expected_errors
-from dplit.projection.leakage import _augmented, _check_entry
+from dplit.projection.leakage import _augmented, _check_entry, row_epsilon
 from dplit.projection.regression import Spectrum, _check_pair, column_energy_floor
 
 
@@ -175,6 +176,12 @@ def release_projection(
     scale = np.sqrt(check_nonnegative("variance", variance))
     check_rng(rng)
     data = np.column_stack([np.clip(rows, -1.0, 1.0), labels])
+    record_draw(
+        "event", "a projected table", scale=scale, shape=(n, len(rows) + rows.shape[1]),
+        stated=lambda delta: row_epsilon(
+            delta=delta, variance=variance, n_components=n, row_change=2.0
+        ),
+    )  # fmt: skip
     block = max(1, int(8e6 // len(rows)))
     parts = [
         rng.standard_normal((min(block, n - start), len(rows))) @ data

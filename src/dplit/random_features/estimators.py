@@ -23,6 +23,7 @@ from dplit._estimators import (
 )
 from dplit.features import random_frequencies
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
+from dplit.mechanisms.draws import record_draw
 from dplit.random_features._certified import (
     LABEL_VARIANCE,
     balanced_penalty,
@@ -214,6 +215,10 @@ class PrivateRandomFeatureRegressor(
         frequencies = random_frequencies(width, self.n_components, gamma=gamma, rng=public)
         units = np.clip((np.clip(labels, low, high) - middle) / half, -1.0, 1.0)
         exact = ridge_coefficients(records, units, frequencies, alpha)
+        record_draw(
+            "gaussian", "coefficients", of=exact, sensitivity=sensitivity, scale=sigma,
+            shape=exact.shape,
+        )  # fmt: skip
         self.coef_ = half * (exact + gaussian_noise(len(exact), sigma=sigma, rng=noise))
         self.intercept_, self.bounds_ = middle, (low, high)
         self.frequencies_, self.gamma_, self.alpha_ = frequencies, gamma, alpha

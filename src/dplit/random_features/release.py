@@ -25,6 +25,7 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.mechanisms import classical_gaussian_sigma, gaussian_noise, gaussian_sigma
+from dplit.mechanisms.draws import record_draw
 from dplit.random_features.sensitivity import lemma9_bound
 
 
@@ -82,6 +83,7 @@ def release_coefficients(
     c = check_finite_array("coef", coef, ndim=1)
     sigma = printed_sigma(n_components=len(c), epsilon=epsilon, delta=delta, eta=eta)
     both_parts = np.iscomplexobj(c) and not as_printed
+    record_draw("gaussian", "coefficients", of=c, scale=sigma, shape=c.shape)
     return np.asarray(
         c + gaussian_noise(len(c), sigma=sigma, rng=check_rng(rng), complex=both_parts)
     )

@@ -36,6 +36,7 @@ from dplit.mechanisms import (
     laplace_scale,
     polydisc_noise,
 )
+from dplit.mechanisms.draws import Mechanism, Norm, record_draw
 from dplit.sketching.sensitivity import replace_l1_bound, s4_certificate, spectral_sensitivity
 from dplit.sketching.sketches import (
     BLOCK_ROWS,
@@ -178,6 +179,13 @@ def noise_share(
     return sampler(size, rate=1.0 / scale, rng=rng)
 
 
+#: What a ledger calls each noise, and the norm in which the change of a sum counts against it.
+_TOLD_AS: dict[NoiseKind, tuple[Mechanism, Norm]] = {
+    "laplace": ("laplace", "l1"), "gaussian": ("gaussian", "l2"),
+    "polydisc": ("k_norm", "modulus"), "cube": ("k_norm", "max"),
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class ReleasePlan:
     """What a release adds to a sketch; public, and made by :func:`plan_release`.
@@ -234,6 +242,14 @@ class ReleasePlan:
             )
         if exact.noise is not None:
             raise ValueError(f"exact must carry no noise yet, got noise={exact.noise}")
+        record_draw(
+            _TOLD_AS[self.noise][0], "sum of features", of=exact.sum, scale=self.scale,
+            norm=_TOLD_AS[self.noise][1], shape=exact.sum.shape,
+            sensitivity=lambda: map_sensitivity(
+                exact.map, noise=self.noise, neighboring=self.neighboring
+            ),
+            parallel=self if self.n_shares > 1 else None,
+        )  # fmt: skip
         noise = noise_share(
             self.noise,
             exact.map.n_components,
@@ -244,6 +260,10 @@ class ReleasePlan:
         )
         count = exact.count if self.count == "public" else None
         if self.count_scale is not None and exact.count is not None:
+            record_draw(
+                "laplace", "count of the records", of=exact.count, sensitivity=1.0, norm="l1",
+                scale=self.count_scale, shape=(1,), parallel=self if self.n_shares > 1 else None,
+            )  # fmt: skip
             share = noise_share(
                 "laplace", 1, scale=self.count_scale, complex=False, rng=rng, n_shares=self.n_shares
             )
@@ -451,6 +471,10 @@ def additive_mechanism(
     dtype('complex128')
     """
     vector = check_finite_array("value", value)
+    record_draw(
+        noise, "a vector", of=vector, scale=scale, norm="l1" if noise == "laplace" else "l2",
+        shape=vector.shape,
+    )  # fmt: skip
     both = vector.dtype.kind == "c"
     check_choice("noise", noise, ("laplace", "gaussian"))
     if noise == "laplace":

@@ -1,0 +1,242 @@
+"""The ledger: every draw of private noise, in order, composed by another implementation.
+
+``dplit`` calibrates its noise by its own formulas. A ledger hears at the door of each sampler what
+is drawn, and asks dp-accounting what all of it together gives away; pure losses are added up as
+fractions. It is for tests and audits: a record holds no private value, only public numbers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from dplit._checks import check_nonnegative, check_probability
+from dplit._numerics.rounding import round_up
+from dplit.mechanisms.draws import Draw, listen, stop
+
+
+class LedgerError(ValueError):
+    """What was drawn has no bound: a sensitivity that nobody stated, or a step that is missing."""
+
+
+class _Losses(NamedTuple):
+    """Gaussian draws by their ratio, pure losses, and events with a loss of their own."""
+
+    gaussian: Counter[float]
+    pure: Fraction
+    events: tuple[Callable[[float], float], ...]
+
+
+class Ledger:
+    """The draws that were made while it was open; see :func:`ledger`.
+
+    Parameters
+    ----------
+    watch : callable or None
+        ``watch(draw, of, added)`` is told of every draw and step together with the private values
+        themselves, for a search of neighbours. The ledger does not keep them.
+    """
+
+    def __init__(self, watch: Callable[[Draw, Any, Any], None] | None = None) -> None:
+        self.draws: list[Draw] = []
+        self.steps: list[int] = []
+        self._watch = watch
+
+    def drawn(self, draw: Draw, of: Any) -> None:
+        """Write down one draw."""
+        self.draws.append(draw)
+        self.steps.append(0)
+        if self._watch is not None and of is not None:
+            self._watch(draw, of() if callable(of) else of, None)
+
+    def stepped(self, of: Any, added: Any) -> None:
+        """Count one step of the last draw."""
+        if not self.draws:
+            self.drawn(Draw("event", "a step of no draw", math.nan), None)
+        self.steps[-1] += 1
+        if self._watch is not None:
+            self._watch(self.draws[-1], of, added)
+
+    def __len__(self) -> int:
+        """Number of draws; the steps of one count once."""
+        return len(self.draws)
+
+    def __iter__(self) -> Iterator[Draw]:
+        """Iterate over the draws in order."""
+        return iter(self.draws)
+
+    def table(self) -> str:
+        """Return the draws as a table in plain text."""
+        names = ("draw", "hides", "sensitivity", "scale", "numbers", "times")
+        rows = [names, *map(self._row, self.draws)]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(names))]
+        lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip()
+                 for row in rows]  # fmt: skip
+        return "\n".join([*lines, "No number here depends on a record."])
+
+    @staticmethod
+    def _row(draw: Draw) -> tuple[str, ...]:
+        known = (
+            "not stated" if draw.sensitivity is None else f"{draw.sensitivity:.4g} ({draw.norm})"
+        )
+        if draw.stated is not None or draw.mechanism == "secret":
+            known = "its own loss" if draw.stated is not None else "hides nothing"
+        times = f"{draw.steps} steps" if draw.steps > 1 else "1"
+        if draw.copies > 1:
+            times += f" x {draw.copies}"
+        size = str(math.prod(draw.shape)) if draw.shape else "1 a score"
+        return draw.mechanism, draw.purpose, known, f"{draw.scale:.4g}", size, times
+
+    def epsilon(self, *, delta: float = 0.0) -> float:
+        r"""Return the epsilon at ``delta`` of all draws together.
+
+        Gaussian draws are composed by dp-accounting's privacy loss distributions, pure losses are
+        added as fractions and rounded up, and events add what they state at an equal share of
+        delta; kinds are composed by adding.
+
+        Parameters
+        ----------
+        delta : float, default=0.0
+            In [0, 1); with 0 a Gaussian draw gives infinity.
+
+        Raises
+        ------
+        LedgerError
+            If a draw has no stated sensitivity, or fewer or more steps than it was to have.
+        ImportError
+            If there are Gaussian draws and the extra ``accounting`` is not installed.
+        """
+        delta = check_probability("delta", delta, zero=True)
+        losses = self._losses()
+        parts = len(losses.events) + bool(losses.gaussian)
+        total = round_up(losses.pure) if losses.pure else 0.0
+        total += sum(event(delta / parts) for event in losses.events)
+        if losses.gaussian:
+            total += _composed(losses.gaussian).get_epsilon(delta / parts) if delta else math.inf
+        return float(total)
+
+    def delta(self, *, epsilon: float) -> float:
+        """Return the delta at ``epsilon`` of all draws together: 0 where pure losses suffice.
+
+        Parameters
+        ----------
+        epsilon : float
+            Nonnegative. What pure losses take of it is not there for the Gaussian draws.
+
+        Raises
+        ------
+        LedgerError
+            As :meth:`epsilon`; also for events, which say their epsilon for a delta only.
+        """
+        left = check_nonnegative("epsilon", epsilon)
+        losses = self._losses()
+        if losses.events:
+            raise LedgerError("events state their epsilon at a delta: ask epsilon(delta=...)")
+        left = float(Fraction(left) - losses.pure)
+        if left < 0.0:
+            return 1.0
+        return float(_composed(losses.gaussian).get_delta(left)) if losses.gaussian else 0.0
+
+    def _losses(self) -> _Losses:
+        gaussian: Counter[float] = Counter()
+        pure, events = Fraction(0), []
+        for draw, steps, ratio in self._folded():
+            times = draw.copies * steps
+            if draw.stated is not None:
+                events += [draw.stated] * times
+            elif draw.mechanism in ("gaussian", "gaussian_process"):
+                gaussian[float(ratio)] += times
+            else:  # scores that move against each other count twice
+                pure += times * ratio * (2 if draw.mechanism == "noisy_max" else 1)
+        return _Losses(gaussian, pure, tuple(events))
+
+    def _folded(self) -> list[tuple[Draw, int, Fraction]]:
+        """Return draws, their steps and ratios, with joint and parallel ones made into one."""
+        found: list[tuple[Draw, int, Fraction]] = []
+        for number, (draw, told) in enumerate(zip(self.draws, self.steps, strict=True), start=1):
+            if draw.mechanism == "secret":
+                continue
+            if draw.steps > 1 and told != draw.steps:
+                raise LedgerError(
+                    f"draw {number} ({draw.purpose}) must have {draw.steps} steps, got {told}"
+                )
+            if draw.stated is None and draw.sensitivity is None:
+                raise LedgerError(
+                    f"draw {number} ({draw.purpose}) must state its sensitivity: no bound on the "
+                    "loss is known"
+                )
+            if draw.stated is None and not draw.scale > 0.0:
+                raise LedgerError(f"draw {number} ({draw.purpose}) must have a positive scale")
+            ratio = Fraction(0)
+            if draw.stated is None and draw.sensitivity is not None:
+                ratio = Fraction(draw.sensitivity) / Fraction(draw.scale)
+            if draw.joint is not None:
+                last, steps, _ = found.pop()
+                found.append((last, steps, Fraction(draw.joint)))
+            elif found and _parallel(found[-1][0], draw):
+                last, steps, before = found.pop()
+                found.append((last, steps, max(before, ratio)))
+            else:
+                found.append((draw, draw.steps, ratio))
+        return found
+
+
+def _parallel(first: Draw, second: Draw) -> bool:
+    """Whether two draws carry one mark: one object, or one number."""
+    one, other = first.parallel, second.parallel
+    return one is not None and (one is other or (isinstance(one, int) and one == other))
+
+
+def _composed(ratios: Counter[float]) -> Any:
+    try:
+        library = importlib.import_module("dp_accounting")
+        pld = importlib.import_module("dp_accounting.pld")
+    except ImportError as error:
+        raise ImportError(
+            "a ledger composes by dp-accounting: install it with pip install 'dplit[accounting]'"
+        ) from error
+    accountant = pld.PLDAccountant(library.NeighboringRelation.ADD_OR_REMOVE_ONE)
+    for ratio, times in sorted(ratios.items()):
+        event = library.GaussianDpEvent(1.0 / ratio)
+        accountant.compose(event if times == 1 else library.SelfComposedDpEvent(event, times))
+    return accountant
+
+
+@contextmanager
+def ledger(watch: Callable[[Draw, Any, Any], None] | None = None) -> Iterator[Ledger]:
+    """Open a ledger: every draw of private noise that is made inside is written down.
+
+    Parameters
+    ----------
+    watch : callable, optional
+        As in :class:`Ledger`: ``watch(draw, of, added)`` sees the private values.
+
+    Yields
+    ------
+    Ledger
+
+    Notes
+    -----
+    Draws in other threads and processes are not heard. Open ledgers do not change what is drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dplit.erm.repairs import gamma_release
+    >>> with ledger() as book:
+    ...     noisy = gamma_release([1.0, 0.0], sensitivity=0.1, epsilon=0.5,
+    ...                           rng=np.random.default_rng(0))
+    >>> len(book), book.epsilon()
+    (1, 0.5)
+    """
+    book = Ledger(watch)
+    token = listen(book)
+    try:
+        yield book
+    finally:
+        stop(token)

@@ -1,0 +1,114 @@
+"""Where those who draw private noise say so: a ledger that is open hears it, otherwise nobody does.
+
+The statements ``record_draw(...)`` and ``record_step(...)`` stand beside the draws and compute
+nothing: what a chapter computes is the same with them and without them, and so are its digests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Mechanism = Literal[
+    "gaussian", "laplace", "gamma_norm", "k_norm", "noisy_max", "monotone_noisy_max",
+    "gaussian_process", "event", "secret",
+]  # fmt: skip
+
+Norm = Literal["l1", "l2", "max", "modulus"]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw of private noise, or one private choice; none of its fields depends on a record.
+
+    Parameters
+    ----------
+    mechanism : str
+        "gaussian", "laplace", "gamma_norm" (density :math:`e^{-\\|z\\|_2/b}`), "k_norm" (the same
+        in another norm), "noisy_max" (a choice with noise of scale b on every score, all of which
+        may move against each other, or "monotone_noisy_max", in one direction),
+        "gaussian_process", "event": something else, whose loss is ``stated``, or "secret":
+        numbers that stay with the curator and are no noise, such as an order of the records.
+    purpose : str
+        What is hidden, in words.
+    scale : float
+        Standard deviation (Gaussian), or b.
+    sensitivity : float or None
+        Largest change between neighbours of what is hidden, in ``norm``; None: nobody stated it,
+        and what is composed of it has no bound.
+    norm : str
+        "l1", "l2", "max" (real and imaginary parts apart) or "modulus".
+    shape : tuple of int
+        Of the numbers that are drawn; () where there is one for each score.
+    copies : int
+        Independent draws of this kind at once, each of which looks at all records.
+    steps : int
+        Adaptive repetitions that are told one by one.
+    joint : float or None
+        Largest change of this draw and the one before it *together*, each in units of its scale,
+        where that is less than the two alone would come to.
+    parallel : object
+        Draws in a row with the same mark look at different records, or extend one release: the
+        largest loss among them counts once.
+    stated : callable or None
+        Epsilon as a function of delta, for an "event".
+    """
+
+    mechanism: Mechanism
+    purpose: str
+    scale: float
+    sensitivity: float | None = None
+    norm: Norm = "l2"
+    shape: tuple[int, ...] = ()
+    copies: int = 1
+    steps: int = 1
+    joint: float | None = None
+    parallel: object = None
+    stated: Callable[[float], float] | None = None
+
+
+class Listener(Protocol):
+    """What an open ledger is."""
+
+    def drawn(self, draw: Draw, of: Any) -> None:
+        """Hear of a draw before it is made; ``of`` is what is hidden, or a function giving it."""
+
+    def stepped(self, of: Any, added: Any) -> None:
+        """Hear of one step of the last draw; ``added`` is the noise."""
+
+
+_OPEN: ContextVar[tuple[Listener, ...]] = ContextVar("dplit_ledgers", default=())
+
+
+def listen(listener: Listener | None) -> Any:
+    """Open one ledger more, or (None) close all; returns what ``stop`` wants."""
+    return _OPEN.set(() if listener is None else (*_OPEN.get(), listener))
+
+
+def stop(token: Any) -> None:
+    """Undo one ``listen``."""
+    _OPEN.reset(token)
+
+
+def record_draw(mechanism: Mechanism, purpose: str, *, of: Any = None, **facts: Any) -> None:
+    """Tell the open ledgers of the draw that comes next; the arguments are those of `Draw`.
+
+    ``sensitivity``, ``joint`` and ``stated`` may be functions without arguments (``stated`` of
+    delta): they are asked only where somebody listens.
+    """
+    open_ledgers = _OPEN.get()
+    if not open_ledgers:
+        return
+    asked = {name: value() if callable(value) and name != "stated" else value
+             for name, value in facts.items()}  # fmt: skip
+    asked["scale"] = float(asked["scale"])
+    for one in open_ledgers:
+        one.drawn(Draw(mechanism, purpose, **asked), of)
+
+
+def record_step(of: Any, added: Any = None) -> None:
+    """Tell the open ledgers of one step of a draw with ``steps`` above 1."""
+    for one in _OPEN.get():
+        one.stepped(of, added)

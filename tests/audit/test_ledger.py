@@ -1,0 +1,695 @@
+"""What reaches the samplers is what is promised: every estimator, under every setting it has.
+
+Nothing here is random but for fixed seeds: sums are exact, or dp-accounting's to 1e-4.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import pickle
+from collections.abc import Iterator
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from dplit import audit, baselines
+from dplit.audit import LedgerError, ledger
+from dplit.audits.cases import BOX, ESTIMATORS, RELEASES
+from dplit.baselines import linear, lloyd
+from dplit.erm import repairs
+from dplit.erm.repairs import GaussianProcessOracle, QueryOracle
+from dplit.margin import compressed, exponential, selection
+from dplit.margin.descent import boosted_descent, noisy_hinge_descent, phased_descent
+from dplit.mechanisms import exponential_mechanism, gaussian_delta, report_noisy_min
+from dplit.mechanisms.draws import Draw
+from dplit.mechanisms.secure import secure_gaussian, secure_laplace
+from dplit.projection.estimators import RandomProjectionRegressor
+from dplit.sketching import release as sketch_release
+from dplit.sketching.release import noisy_sum, plan_release, sketch_parts
+from dplit.sketching.sketches import SketchMap, merge_all, sketch
+from dplit.streams import stream
+from tests.audit.spies import moved, problems, run, told_of_data
+
+pytest.importorskip("dp_accounting")
+# so few records that every estimator warns of its noise
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+_SIGNS = (-1.0, 1.0)
+_NORM = {"data_norm": 0.5}
+_TWO = [{"neighboring": "add_remove"}, {"neighboring": "replace_one"}]
+_BUDGETS: dict[str, list[Any]] = {"epsilon": [{"epsilon": 0.05}, {"epsilon": 6.0}]}
+_DELTAS: dict[str, list[Any]] = {"delta": [{"delta": 1e-9}, {"delta": 1e-2}]}
+
+#: What changes neither the number of draws nor how the budget is split: the range of each is tested
+#: with its estimator; here they need no case.
+_QUIET = {"random_state", "classes", "bounds", "data_norm"}
+
+_SKETCH: dict[str, list[Any]] = {
+    **_BUDGETS,
+    "delta": [{"delta": 1e-6, "noise": "gaussian"}],
+    "noise": [{"noise": "laplace"}, {"noise": "cube"}, {"noise": "polydisc"}],
+    "kind": [{"kind": "quantized", "noise": k} for k in ("laplace", "polydisc", "cube")],
+    "neighboring": [
+        {"neighboring": n, "noise": k, "delta": 1e-6 if k == "gaussian" else 0.0}
+        for n in ("add_remove", "replace_one")
+        for k in ("laplace", "gaussian", "polydisc", "cube")
+    ],
+    "n_frequencies": [{"n_frequencies": 3}],
+    "gamma": [{"gamma": 3.0}],
+}
+
+#: For each estimator a setting to begin with, and for each parameter the settings to try.
+SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
+    "SufficientStatisticsRegressor": (
+        {**_NORM, **BOX},
+        {
+            **_BUDGETS, **_DELTAS, "neighboring": _TWO, "alpha": [{"alpha": 0.1}],
+            "fit_intercept": [{"fit_intercept": False, **n} for n in _TWO],
+            "bounds": [{"bounds": (-0.1, 3.0), **n} for n in _TWO],
+        },
+    ),
+    "NoisyGradientRegressor": (
+        {**_NORM, **BOX},
+        {
+            **_BUDGETS, **_DELTAS, "steps": [{"steps": 1}, {"steps": 7}],
+            "clip": [{"clip": 3.0}], "learning_rate": [{"learning_rate": 0.1}],
+            "radius": [{"radius": 0.1}], "average": [{"average": False}],
+            "neighboring": [{"neighboring": "add_remove", "public_size": 9}],
+            "public_size": [{"public_size": 30}], "fit_intercept": [{"fit_intercept": False}],
+        },
+    ),
+    "ObjectivePerturbationClassifier": (
+        {**_NORM, "classes": _SIGNS},
+        {
+            **_BUDGETS, "delta": [{"delta": 1e-9}, {"delta": 1e-2}],
+            "loss": [{"loss": "logistic"}, {"loss": "logistic", "delta": 1e-6}],
+            "regularization": [{"regularization": 1.0}, {"regularization": 1e-9}],
+            "smoothing": [{"smoothing": 0.1}], "fit_intercept": [{"fit_intercept": False}],
+            "neighboring": [{}],
+        },
+    ),
+    "PrivateLloyd": (
+        {"n_clusters": 2, **BOX},
+        {
+            **_BUDGETS, "delta": [{"noise": "gaussian", "delta": 1e-6}],
+            "n_clusters": [{"n_clusters": 5}], "n_candidates": [{"n_candidates": 4}],
+            "start": [{"start": [[0.0, 0.1], [0.1, 0.0]]}],
+            "n_iter": [{"n_iter": 1}, {"n_iter": 6}, {"n_iter": 6, **_TWO[1]}],
+            "noise": [
+                {"noise": "gaussian", "delta": 1e-6, "n_iter": t, **n}
+                for n in _TWO for t in (1, 4)
+            ],
+            "neighboring": _TWO,
+        },
+    ),
+    "PrivateKernelMachine": (
+        {"n_components": 4, **BOX},
+        {
+            **_BUDGETS, **_DELTAS,
+            "loss": [{"loss": k} for k in ("squared", "pinball")],
+            "tau": [{"loss": "pinball", "tau": 0.9}],
+            "regularization": [{"regularization": 0.5}], "width": [{"width": 2.0}],
+            "n_components": [{"n_components": 9}], "accuracy": [{"accuracy": 0.3}],
+            "release": [{"release": "gamma"}, {"release": "queries", **_NORM}],
+            "n_queries": [
+                {"release": "queries", "n_queries": q, **_NORM} for q in (1, 7)
+            ],
+            "neighboring": [{}],
+        },
+    ),
+    "PrivateKernelClassifier": (
+        {"n_components": 4, "classes": _SIGNS},
+        {
+            **_BUDGETS, **_DELTAS, "loss": [{"loss": "hinge"}, {"loss": "logistic"}],
+            "regularization": [{"regularization": 0.5}], "width": [{"width": 2.0}],
+            "n_components": [{"n_components": 9}], "accuracy": [{"accuracy": 0.3}],
+            "release": [{"release": "gamma"}, {"release": "queries", **_NORM}],
+            "n_queries": [{"release": "queries", "n_queries": q, **_NORM} for q in (1, 7)],
+            "neighboring": [{}],
+        },
+    ),
+    "AdditiveNoiseRegressor": (
+        {"epsilon": 0.02, **BOX},
+        {
+            "epsilon": [{"epsilon": 0.001}, {"epsilon": 0.3}], **_DELTAS,
+            "correction": [{"correction": "none"}], "fit_intercept": [{"fit_intercept": False}],
+            "bounds": [{"bounds": (-0.1, 3.0)}],
+        },
+    ),
+    "RandomProjectionRegressor": (
+        {"epsilon": 0.02, "n_components": 5, **BOX},
+        {
+            "epsilon": [{"epsilon": 0.001}, {"epsilon": 0.3}], **_DELTAS,
+            "n_components": [{"n_components": 1}, {"n_components": 40}],
+            "correction": [{"correction": "attenuation"}],
+            "fit_intercept": [{"fit_intercept": False}], "bounds": [{"bounds": (-0.1, 3.0)}],
+        },
+    ),
+    "CompressiveKMeans": (
+        {"n_clusters": 1, "n_restarts": 1, "n_frequencies": 8, **BOX},
+        {**_SKETCH, "n_clusters": [{"n_clusters": 2}], "n_restarts": [{"n_restarts": 2}]},
+    ),
+    "CompressiveGaussianMixture": (
+        {"n_starts": 1, "n_frequencies": 8, **BOX},
+        {
+            **_SKETCH, "n_components": [{"n_components": 2}], "n_starts": [{"n_starts": 2}],
+            "min_variance": [{"min_variance": 0.1}],
+        },
+    ),
+    "CompressivePCA": (
+        {"n_components": 1, **_NORM},
+        {
+            **_BUDGETS, "delta": [{"noise": "gaussian", "delta": 1e-6}],
+            "n_components": [{"n_components": 2}], "n_frequencies": [{"n_frequencies": 8}],
+            "frequencies": [{"frequencies": "gaussian"}],
+            "noise": [
+                {"noise": k, "delta": 1e-6 if k == "gaussian" else 0.0, **n}
+                for k in ("laplace", "gaussian") for n in _TWO
+            ],
+            "neighboring": _TWO, "count_share": [{"count_share": 0.3}],
+        },
+    ),
+    "PrivatePCA": (
+        {"n_components": 1, **_NORM},
+        {**_BUDGETS, **_DELTAS, "n_components": [{"n_components": 2}], "neighboring": _TWO},
+    ),
+    "PrivateMarginClassifier": (
+        {"classes": _SIGNS, **_NORM},
+        {
+            **_BUDGETS, **_DELTAS, "radius": [{"radius": 3.0}],
+            "margin": [{"margin": 0.1}, {"margin": "private"},
+                       {"margin": "private", "solver": "phased"}],
+            "n_margins": [{"margin": "private", "n_margins": k} for k in (1, 5)],
+            "projection": [{"projection": k, "n_components": 1} for k in ("fast", "sign")],
+            "n_components": [{"projection": "fast", "n_components": 2}],
+            "inflation": [{"projection": "sign", "n_components": 1, "inflation": 2.0}],
+            "solver": [{"solver": "phased"}, {"solver": "phased", "projection": "fast"}],
+            "n_steps": [{"n_steps": 1}, {"n_steps": 9}], "fit_intercept": [{"fit_intercept": True}],
+            "beta": [{"solver": "phased", "beta": b} for b in (0.4, 1e-3)],
+        },
+    ),
+    "PrivateKernelMarginClassifier": (
+        {"n_components": 4, "classes": _SIGNS},
+        {
+            **_BUDGETS, **_DELTAS, "gamma": [{"gamma": 3.0}],
+            "n_components": [{"n_components": 9}], "n_frequencies": [{"n_frequencies": 12}],
+            "inflation": [{"inflation": 2.0}], "margin": [{"margin": 0.1}, {"margin": "private"}],
+            "n_margins": [{"margin": "private", "n_margins": k} for k in (1, 5)],
+            "radius": [{"radius": 3.0}], "n_steps": [{"n_steps": 1}, {"n_steps": 9}],
+            "neighboring": [{}],
+        },
+    ),
+    "PrivateRandomFeatureRegressor": (
+        {"n_components": 4, **BOX},
+        {
+            **_BUDGETS, **_DELTAS, "alpha": [{"alpha": 3.0}], "gamma": [{"gamma": 3.0}],
+            "n_components": [{"n_components": 9}],
+            "sensitivity": [{"sensitivity": "crude"}], "neighboring": [{}],
+        },
+    ),
+}  # fmt: skip
+
+CLASSES = {type(case.release).__name__: type(case.release) for case in ESTIMATORS.values()}
+_EVERY = [
+    pytest.param(name, {**base, **change}, id=f"{name}-{'-'.join(map(str, change.values()))}")
+    for name, (base, options) in SETTINGS.items()
+    for change in [{}, *(change for changes in options.values() for change in changes)]
+]
+
+
+def _data(labels: Any, n: int = 41) -> tuple[np.ndarray, ...]:
+    rng = stream(0, "ledger", "data")
+    X = rng.uniform(-0.5, 0.5, (n, 2))
+    if labels is None:
+        return (X,)
+    if isinstance(labels, tuple):
+        return X, np.where(np.arange(n) % 3 == 0, *labels)
+    return X, rng.uniform(-0.5, 0.5, n)
+
+
+def _labels(name: str) -> Any:
+    return next(c.labels for c in ESTIMATORS.values() if type(c.release).__name__ == name)
+
+
+def _promised(fitted: Any) -> tuple[float, float]:
+    """The guarantee in (epsilon, delta); two estimators state their budget in bits beside it."""
+    return getattr(fitted, "entry_epsilon_", fitted.epsilon_), fitted.delta_
+
+
+def test_every_parameter_of_every_estimator_has_a_case() -> None:
+    """Kills the option that is written tomorrow and splits a budget that nobody follows."""
+    assert SETTINGS.keys() == CLASSES.keys()
+    for name, (base, options) in SETTINGS.items():
+        known = inspect.signature(CLASSES[name].__init__).parameters.keys() - {"self"}
+        assert options.keys() | _QUIET >= known, name
+        assert base.keys() | options.keys() <= known, name
+
+
+@pytest.mark.parametrize(("name", "settings"), _EVERY)
+def test_a_fit_spends_what_it_promises_and_draws_what_it_says(
+    name: str, settings: dict[str, Any]
+) -> None:
+    """Never more than was promised, at least .98 of it, every number from the right stream.
+
+    Kills a budget not divided, noise of another scale, one draw more or less, a silent stream.
+    """
+    found = run(CLASSES[name](**settings), _data(_labels(name)))
+    # margins that are learnt one after the other by another solver than the descent, whose levels
+    # compose exactly, share epsilon and delta by adding up, as `_learn_weights` says
+    adds = settings.get("margin") == "private" and settings.get("solver") == "phased"
+    assert problems(found, *_promised(found.result), share=0.8 if adds else 0.98) == []
+
+
+#: Releases that promise something else than what they spend, and why.
+_OTHERWISE = {
+    "release_additive": "the case states what a move of half the interval costs",
+    "release_projection": "the case states what a move of half the interval costs",
+    "plan_release quadratic": "a sensitivity of 2 is stated where 1.6 is enough",
+}
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_release_spends_what_it_promises_and_draws_what_it_says(name: str) -> None:
+    case = RELEASES[name]
+    data = _data(case.labels, 13)
+    told = problems(run(case.release, data), case.epsilon, case.delta)
+    assert bool(told) == (name in _OTHERWISE), told
+    assert all(x.startswith(("spends", "uses")) for x in told)
+
+
+def _turned(relation: str, labels: Any) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Yield pairs of small data sets whose first records stand at all angles, at the bounds."""
+    ends = (None,) if labels is None else labels if isinstance(labels, tuple) else (-labels, labels)
+    for angle in np.arange(0.0, 181.0, 15.0):
+        turn = np.deg2rad(angle)
+        for end in ends:
+            X = np.array([[0.5, 0.0], [0.1, -0.2], [-0.3, 0.1], [0.2, 0.2]])
+            other = X.copy()
+            other[0] = 0.5 * np.cos(turn), 0.5 * np.sin(turn)
+            if labels is None:
+                yield (X,), ((other,) if relation == "replace_one" else (X[1:],))
+                continue
+            y = np.resize(np.array(ends), 4)
+            z = y.copy()
+            z[0] = end
+            same = relation == "replace_one"
+            yield (X, y), ((other, z) if same else (X[1:], y[1:]))
+
+
+#: Where the stated sensitivity is attained. The others are bounds: of a minimiser's stability, of
+#: squares of correlated frequencies, of gradients that these records do not make so long.
+SHARP = {
+    "SufficientStatisticsRegressor", "SufficientStatisticsRegressor replace_one",
+    "NoisyGradientRegressor", "PrivateLloyd", "PrivateLloyd gaussian replace_one",
+    "AdditiveNoiseRegressor", "AdditiveNoiseRegressor attenuation", "CompressiveKMeans",
+    "CompressiveKMeans quantized cube", "CompressiveGaussianMixture", "CompressivePCA",
+    "PrivatePCA", "PrivatePCA replace_one", "PrivateMarginClassifier",
+    "plan_release polydisc", "plan_release laplace and count", "sufficient_statistics",
+    "noisy_gradient_descent add_remove", "private_lloyd",
+    "release_additive",
+}  # fmt: skip
+_NO_ARRAY = {  # an event hides no array that noise is added to
+    "ObjectivePerturbationClassifier", "ObjectivePerturbationClassifier logistic gaussian",
+    "RandomProjectionRegressor", "objective_perturbation", "gaussian_prior_draw",
+    "release_projection",
+}  # fmt: skip
+_CASES = {k: v for k, v in (ESTIMATORS | RELEASES).items() if not k.endswith("small alpha")}
+
+
+def _neighbours(name: str) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    case = _CASES[name]
+    options: dict[str, Any] = {"norm": 0.5} | case.options | {"sizes": (33,)}
+    pairs = audit.nasty_pairs(2, relation=case.relation, labels=case.labels, **options)
+    kept = [p for p in pairs if case.any_label or "foreign" not in p.name]
+    yield from (
+        (p.data, p.neighbour)
+        for p in kept[
+            :: {"PrivateLloy": 12, "Compressive": 6}.get(name[:11], 1 if "phased" in name else 3)
+        ]
+    )
+    if case.relation != "replace_entry":
+        yield from _turned(case.relation, case.labels)
+
+
+@pytest.mark.parametrize("name", _CASES)
+def test_no_neighbour_moves_what_is_hidden_further_than_was_told(name: str) -> None:
+    """At the door of the sampler, on the very array to which the noise is added; and no record of
+    the ledger differs between neighbours.
+
+    Kills a row that is not clipped, a scale for the other relation, draws that count records.
+    """
+    release, largest, refused = _CASES[name].release, 0.0, 0
+    for data, neighbour in _neighbours(name):
+        try:
+            runs = run(release, data), run(release, neighbour)
+        except ValueError:  # for the public number of records
+            refused += 1
+            continue
+        assert told_of_data(*runs) == []
+        largest = max(largest, moved(*runs))
+    assert bool(refused) == name.endswith("phased")
+    assert largest <= 1.0 + 1e-9
+    assert largest > (0.99 if name in SHARP else -1.0 if name in _NO_ARRAY else 0.1)
+
+
+# --- the same budget, by other ways -------------------------------------------------------------
+
+
+def _kernel(X: Any, Z: Any) -> Any:
+    return np.exp(-((X[:, None] - Z[None]) ** 2).sum(-1))
+
+
+def _oracle(kind: Any, **options: Any) -> Any:
+    rng = stream(0, "ledger", "noise")
+    return kind(_kernel, [[0.1], [0.7]], [0.5, 0.2], sensitivity=0.3, epsilon=0.8, rng=rng,
+                **options)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "parts", [[[0, 1, 2, 3, 4]], [[0], [1], [2], [3], [4]], [[0, 1], [1, 2, 3], [4]]]
+)
+def test_questions_one_by_one_cost_what_they_cost_at_once(parts: list[list[int]]) -> None:
+    """Kills a question with the noise of those that remain: five of them would spend 2.27 of 1."""
+    points = np.linspace(0.0, 1.0, 5)[:, None]
+    with ledger() as book:
+        oracle = _oracle(QueryOracle, n_queries=5)
+        for part in parts:
+            oracle.answer(points[part])
+    assert book.epsilon() == pytest.approx(0.8, rel=1e-12)
+    with ledger() as book:
+        oracle = _oracle(GaussianProcessOracle, delta=1e-6)
+        for part in parts:
+            oracle.answer(points[part])
+    assert book.epsilon(delta=1e-6) == pytest.approx(0.8, rel=1e-4)
+    assert len(book) == len(parts)
+
+
+def test_a_refit_is_a_second_release_and_a_loaded_model_is_none() -> None:
+    model = baselines.SufficientStatisticsRegressor(**_NORM, **BOX)
+    data = _data(0.5)
+    with ledger() as book:
+        model.fit(*data)
+        once = book.epsilon(delta=1e-5)
+        model.fit(*data)
+    assert len(book) == 4
+    assert once == pytest.approx(1.0, rel=1e-4)
+    assert 1.3 < book.epsilon(delta=1e-5) < 2.0
+    with ledger() as book:
+        pickle.loads(pickle.dumps(model)).predict(data[0])
+    assert len(book) == 0
+    assert book.epsilon() == 0.0
+
+
+_FLAT = SketchMap("fourier", np.array([[1.0, 2.0, -3.0], [0.5, -1.0, 4.0]]))
+
+
+@pytest.mark.parametrize("n_shares", [1, 3])
+def test_sketches_that_are_merged_cost_what_one_costs(n_shares: int) -> None:
+    """Parts hold different records: a share each, or all of the noise each."""
+    plan = plan_release(_FLAT, epsilon=0.7, split=0.6, n_shares=n_shares)
+    parts = np.array_split(_data(None)[0], 3)
+    with ledger() as book:
+        if n_shares > 1:
+            sketch_parts(parts, _FLAT, plan=plan, rng=stream(0, "ledger", "noise"))
+        else:
+            merge_all([plan.apply(sketch(parts[0], _FLAT), rng=stream(0, "ledger", "noise"))])
+    sums = [draw for draw in book if draw.purpose == "sum of features"]
+    assert len(sums) == n_shares
+    assert all(s.sensitivity / s.scale == pytest.approx(0.42) for s in sums)
+    if n_shares == 1:
+        assert book.epsilon() == pytest.approx(0.7, rel=1e-12)
+
+
+def test_choices_and_their_pure_losses() -> None:
+    rng = stream(0, "ledger", "noise")
+    scores = np.array([3.0, 1.0, 2.0])
+    with ledger() as book:
+        exponential_mechanism(scores, epsilon=0.25, sensitivity=2.0, rng=rng)
+        report_noisy_min(scores, epsilon=0.25, sensitivity=2.0, rng=rng)
+        report_noisy_min(scores, epsilon=0.25, sensitivity=2.0, monotone=True, rng=rng)
+        report_noisy_min(iter(scores), epsilon=0.25, sensitivity=2.0, rng=rng)
+    assert book.epsilon() == 1.0
+    assert book.delta(epsilon=1.0) == 0.0
+    assert book.delta(epsilon=0.999) == 1.0
+    assert [draw.mechanism for draw in book][2:] == ["monotone_noisy_max", "noisy_max"]
+
+
+def test_descents_state_their_own_level() -> None:
+    """Each of several draws is a release of its own; one with replacement has no simple bound."""
+    X, y = _data(_SIGNS)
+    options: dict[str, Any] = {"margin": 0.1, "radius": 1.0, "data_norm": 0.5}
+    for mu, draws in ((0.5, 1), (0.5, 4)):
+        with ledger() as book:
+            noisy_hinge_descent(X, y, mu=mu, n_steps=5, n_draws=draws,
+                                rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
+        together = gaussian_delta(epsilon=1.0, sigma=1.0, sensitivity=mu * math.sqrt(draws))
+        assert book.delta(epsilon=1.0) == pytest.approx(together, rel=1e-3)
+        with ledger() as book:
+            phased_descent(X, y, mu=mu, replacement=False, n_draws=draws,
+                           rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
+        assert book.delta(epsilon=1.0) == pytest.approx(together, rel=1e-3)
+    with ledger() as book:
+        boosted_descent(X, y, epsilon=1.0, delta=1e-6, accounting="mixture",
+                        rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
+    with pytest.raises(LedgerError, match="must state its sensitivity"):
+        book.epsilon(delta=1e-6)
+
+
+def test_a_projection_states_the_mean_over_the_lengths_of_its_columns() -> None:
+    """By another route: the exact Gaussian delta, averaged over lengths by quadrature."""
+    X, y = _data(0.5)
+    model = RandomProjectionRegressor(epsilon=0.02, n_components=5, **BOX)
+    with ledger() as book:
+        model.fit(X, y)
+
+    def delta(length: float) -> float:
+        size = 2.0 * length
+        return float(gaussian_delta(epsilon=model.entry_epsilon_, sigma=model.sigma_,
+                                    sensitivity=size)) * stats.chi.pdf(length, 5)  # fmt: skip
+
+    mean = integrate.quad(delta, 1e-3, 12.0, epsabs=1e-13, limit=200)[0]
+    assert mean == pytest.approx(1e-5, rel=1e-3)
+    assert book.epsilon(delta=1e-5) == model.entry_epsilon_
+
+
+def test_noise_of_opendp_is_heard() -> None:
+    pytest.importorskip("opendp")
+    with ledger() as book:
+        loud = secure_laplace([1.0, 2.0], scale=4.0, sensitivity=1.0)
+        quiet = secure_gaussian([1.0, 2.0], sigma=2.0, sensitivity=1.0)
+    assert [draw.mechanism for draw in book] == ["laplace", "gaussian"]
+    assert loud.loss == 0.25
+    assert quiet.loss == pytest.approx(0.125)
+    assert book.delta(epsilon=1.25) == pytest.approx(
+        gaussian_delta(epsilon=1.0, sigma=2.0, sensitivity=1.0), rel=1e-3
+    )
+
+
+# --- the ledger itself --------------------------------------------------------------------------
+
+
+def test_a_record_holds_no_private_value_and_the_table_says_so() -> None:
+    X, y = _data(0.5)
+    with ledger() as book:
+        baselines.SufficientStatisticsRegressor(**_NORM, **BOX).fit(X, y)
+    for draw in book:
+        held = [getattr(draw, f.name) for f in fields(draw)]
+        assert not any(isinstance(value, np.ndarray) for value in held)
+    lines = book.table().splitlines()
+    assert lines[0].split()[:3] == ["draw", "hides", "sensitivity"]
+    assert lines[-1] == "No number here depends on a record."
+    assert len(lines) == 4
+
+
+def test_a_sum_of_features_whose_sensitivity_nobody_stated_has_no_bound() -> None:
+    with ledger() as book:
+        noisy_sum(np.ones((5, 3)), noise="laplace", scale=1.0, rng=stream(0, "ledger", "noise"))
+    assert "not stated" in book.table()
+    with pytest.raises(LedgerError, match=r"draw 1 \(a vector\) must state its sensitivity"):
+        book.epsilon()
+
+
+def test_steps_that_are_missing_are_refused() -> None:
+    book = audit.Ledger()
+    book.drawn(Draw("gaussian", "a sum", 1.0, sensitivity=1.0, steps=3), None)
+    book.stepped(None, None)
+    with pytest.raises(LedgerError, match="must have 3 steps, got 1"):
+        book.delta(epsilon=1.0)
+    other = audit.Ledger()
+    other.stepped(None, None)
+    with pytest.raises(LedgerError, match="a step of no draw"):
+        other.epsilon()
+    silent = audit.Ledger()
+    silent.drawn(Draw("gaussian", "a sum", 0.0, sensitivity=1.0), None)
+    with pytest.raises(LedgerError, match="positive scale"):
+        silent.epsilon()
+
+
+def test_joint_parallel_and_secret_draws() -> None:
+    mark = object()
+    book = audit.Ledger()
+    for sensitivity in (0.1, 0.3, 0.2):
+        book.drawn(Draw("laplace", "a part", 1.0, sensitivity, parallel=mark), None)
+    assert book.epsilon() == pytest.approx(0.3)
+    book.drawn(Draw("laplace", "a part", 1.0, 0.2, parallel=object()), None)
+    book.drawn(Draw("secret", "an order", 1.0), None)
+    assert book.epsilon() == pytest.approx(0.5)
+    book.drawn(Draw("gaussian", "one", 1.0, 1.0), None)
+    book.drawn(Draw("gaussian", "two", 1.0, 1.0, joint=1.0), None)
+    assert book.epsilon() == math.inf
+    alone = gaussian_delta(epsilon=0.5, sigma=1.0, sensitivity=1.0)
+    assert book.delta(epsilon=1.0) == pytest.approx(alone, rel=1e-3)
+    book.drawn(Draw("event", "else", 1.0, stated=lambda delta: -math.log10(delta)), None)
+    with pytest.raises(LedgerError, match="events"):
+        book.delta(epsilon=1.0)
+    assert book.epsilon(delta=2e-3) > 3.5
+
+
+def test_ledgers_open_inside_each_other_and_watch_private_values() -> None:
+    seen: list[Any] = []
+    with ledger() as outer, ledger(lambda draw, of, added: seen.append(of)) as inner:
+        repairs.gamma_release([1.0, 2.0], sensitivity=0.5, epsilon=0.25,
+                              rng=stream(0, "ledger", "noise"))  # fmt: skip
+    repairs.gamma_release([1.0, 2.0], sensitivity=0.5, epsilon=0.25,
+                          rng=stream(0, "ledger", "noise"))  # fmt: skip
+    assert len(outer) == len(inner) == 1
+    np.testing.assert_array_equal(seen[0], [1.0, 2.0])
+    assert Fraction(book_ratio := inner.epsilon()) == Fraction(1, 4), book_ratio
+
+
+# --- planted faults: each is reported -----------------------------------------------------------
+
+
+def _told(name: str, settings: dict[str, Any] | None = None) -> list[str]:
+    base = SETTINGS[name][0] | (settings or {})
+    found = run(CLASSES[name](**base), _data(_labels(name)))
+    return problems(found, *_promised(found.result))
+
+
+def test_a_budget_that_is_not_divided_among_margins(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = compressed._learn_weights
+
+    def whole(*args: Any, **options: Any) -> Any:
+        return plain(*args, **options | {"runs": 1})
+
+    monkeypatch.setattr(selection, "_learn_weights", whole)
+    told = _told("PrivateMarginClassifier", {"margin": "private"})
+    assert any(x.startswith("spends") for x in told)
+
+
+def test_noise_that_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Any] = []
+
+    def once(shape: Any, **options: Any) -> Any:
+        if not kept:
+            kept.append(linear_noise(shape, **options))
+        return np.resize(kept[0], shape)
+
+    linear_noise = linear.gaussian_noise
+    monkeypatch.setattr(linear, "gaussian_noise", once)
+    monkeypatch.setattr(baselines.components, "gaussian_noise", once)
+    assert any(
+        "numbers were told, 0 were drawn" in x for x in _told("SufficientStatisticsRegressor")
+    )
+
+
+@pytest.mark.parametrize("name", ["PrivateLloyd", "CompressiveKMeans"])
+def test_a_scale_for_the_other_relation(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The records come from the fit's own relation, the noise from the other one."""
+    where, function = {
+        "PrivateLloyd": (lloyd, "lloyd_noise"),
+        "CompressiveKMeans": (sketch_release, "laplace_scale"),
+    }[name]
+    plain = getattr(where, function)
+
+    def other(*args: Any, **options: Any) -> Any:
+        if function == "lloyd_noise":
+            return plain(*args, **options | {"neighboring": "add_remove"})
+        return plain(**options) / 2.0
+
+    monkeypatch.setattr(where, function, other)
+    assert any(x.startswith("spends 2 of 1") for x in _told(name, _TWO[1]))
+
+
+def test_a_variance_in_the_place_of_a_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = linear.gaussian_noise
+    monkeypatch.setattr(
+        linear, "gaussian_noise", lambda shape, sigma, rng: plain(shape, sigma=sigma**2, rng=rng)
+    )
+    assert any("drawn at scale" in x for x in _told("SufficientStatisticsRegressor"))
+
+
+def test_a_draw_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lloyd, "_draw", lambda noise, shape, scale, rng: np.zeros(shape))
+    assert any("numbers were told, 0 were drawn" in x for x in _told("PrivateLloyd"))
+
+
+def test_draws_whose_number_the_records_decide() -> None:
+    def release(data: Any, rng: Any) -> Any:
+        return noisy_sum(data[0][data[0] > 0.0][None], noise="laplace", scale=1.0, rng=rng)
+
+    X = np.array([[0.5], [0.2], [-0.1]])
+    other = np.array([[-0.5], [0.2], [-0.1]])
+    told = told_of_data(run(release, (X,)), run(release, (other,)))
+    assert told == ["the records differ between neighbours", "the draws differ between neighbours"]
+
+
+def test_a_delta_that_is_spent_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two halves of epsilon, each at the whole delta."""
+    plain = linear.gaussian_sigma
+
+    def half(*, epsilon: float, delta: float, sensitivity: float) -> float:
+        return float(plain(epsilon=epsilon / 2.0, delta=delta, sensitivity=sensitivity))
+
+    def release(data: Any, rng: Any) -> Any:
+        options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "data_norm": 0.5,
+                                   "label_bound": 0.5, "rng": rng}  # fmt: skip
+        with monkeypatch.context() as patch:
+            patch.setattr(linear, "gaussian_sigma", half)
+            return [baselines.sufficient_statistics(*data, **options) for _ in range(5)]
+
+    assert any(x.startswith("spends") for x in problems(run(release, _data(0.5)), 1.0, 1e-5))
+
+
+def test_a_row_that_is_not_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        linear, "grid_rows", lambda rows, r: (np.rint(rows / r * 2.0**16), r / 2.0**16)
+    )
+    release = RELEASES["sufficient_statistics"].release
+    X, y = _data(0.5)
+    far = X.copy()
+    far[0] = 3.0
+    assert moved(run(release, (X, y)), run(release, (far, y))) > 2.0
+
+
+def test_a_draw_that_the_ledger_did_not_hear(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exponential, "record_draw", lambda *args, **facts: None)
+    told = problems(run(RELEASES["gaussian_prior_draw"].release, _data(_SIGNS, 7)), 1.0, 0.0)
+    assert "standard_normal was drawn before the ledger heard of it" in told
+
+
+def test_noise_from_the_public_stream() -> None:
+    def release(data: Any, rng: Any) -> Any:
+        public = rng.spawn(2)[0]
+        return repairs.gamma_release([1.0], sensitivity=0.5, epsilon=0.5, rng=public)
+
+    found = run(release, ())._replace(noise="root.1")
+    assert "weights: the noise comes from another stream" in problems(found, 0.5, 0.0)
+
+
+def test_planted_half_noise_of_a_margin_descent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise that is added is not the one that was told."""
+    from dplit.margin import descent
+
+    plain = descent._descend
+
+    def quiet(*args: Any) -> Any:
+        return plain(*args[:5], args[5] / 2.0, *args[6:])
+
+    monkeypatch.setattr(descent, "_descend", quiet)
+    assert any("the noise has not the scale" in x for x in _told("PrivateMarginClassifier"))
