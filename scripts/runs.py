@@ -68,7 +68,8 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
     Raises
     ------
     BuildError
-        If there is no such chapter, an argument is malformed or the notebook fails.
+        If there is no such chapter, an argument is malformed or the notebook fails; under
+        ``DPLIT_STRICT`` also where a claim fails, once the page is there to be read.
     """
     from dplit.claims import load_registry
 
@@ -97,6 +98,21 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
         say(f"The run is in {layout.name(target)}")
         page = rerun.render_run(layout, slug, name, json.loads(content))
         say(f"Its page is {layout.name(page)}")
+        if claims.is_strict():
+            refuse_failed(slug, records(made, CLAIM))
+
+
+def refuse_failed(slug: str, told: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse a run in which a claim failed.
+
+    Raises
+    ------
+    BuildError
+        Naming the claims.
+    """
+    failed = [str(record["id"]) for record in told if record["status"] == "failed"]
+    if failed:
+        raise BuildError(f"claims of {slug} failed in this run: {', '.join(failed)}")
 
 
 def summary(told: Sequence[Mapping[str, Any]]) -> list[str]:
