@@ -49,9 +49,18 @@ FAULTS = """() => {
 
 
 def printed_pages(layout: Layout) -> list[str]:
-    """Return the names of the pages that are printed, in the order of the table of contents."""
+    """Return the names of the pages that are printed, in the order of the table of contents.
+
+    Of what stands below a page these are the supplements of lessons.
+    """
     toc = yaml.safe_load((layout.root / "_toc.yml").read_text(encoding="utf-8"))
-    parts = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    chapters = [chapter for part in toc["parts"] for chapter in part["chapters"]]
+    parts = [
+        entry["file"]
+        for chapter in chapters
+        for entry in (chapter, *chapter.get("sections", ()))
+        if entry is chapter or entry.get("file", "").startswith("book/chapters/")
+    ]
     return [name for name in (toc["root"], *parts) if not name.startswith(LOOKED_UP)]
 
 

@@ -56,6 +56,7 @@ FOR_ONE = {
     "private_lloyd": {"delta": 0.0},
     "objective_perturbation": {"y": np.sign(Y), "loss": "logistic"},
     "smallest_regularization": {"loss": "logistic"},
+    "objective_penalty": {"loss": "logistic"},
     "squared_loss_derivative": {"scores": Y},
     "feature_gram": {"phases": None},
     "loss_slopes": {"margins": Y, "loss": "logistic", "h": 0.5},

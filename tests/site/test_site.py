@@ -20,7 +20,10 @@ PAGES = [str(path.relative_to(SITE)) for path in site_check.pages(SITE)]
 #: Pages of modules, all made alike: the largest are looked at, links are followed in all.
 MODULES = sorted((SITE / "book" / "reference").glob("*.html"), key=lambda p: p.stat().st_size)
 LARGEST = {str(path.relative_to(SITE)) for path in MODULES[-6:]}
-LOOKED_AT = [p for p in PAGES if p in LARGEST or not p.startswith("book/reference/")]
+#: The same of the pages that show a module's source.
+SOURCES = sorted((SITE / "_modules").rglob("*.html"), key=lambda p: p.stat().st_size)
+KINDS = LARGEST | {str(path.relative_to(SITE)) for path in SOURCES[-3:]}
+LOOKED_AT = [p for p in PAGES if p in KINDS or not p.startswith(("book/reference/", "_modules/"))]
 pytestmark = [
     pytest.mark.site,
     pytest.mark.skipif(not PAGES, reason="the book is not built; run: make book"),
