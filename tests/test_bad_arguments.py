@@ -88,7 +88,8 @@ UNCHECKED = {
     ("nasty_pairs", "labels"), ("nasty_pairs", "sizes"), ("side_channels", "noised"),
     ("objective_noise", "epsilon"), ("objective_noise", "jacobian"),
     *((name, "delta") for name in ("lloyd_noise", "private_lloyd")),
-    *((name, "delta") for name in ("objective_perturbation", "objective_noise")),
+    *((name, "delta") for name in ("objective_perturbation", "objective_noise",
+                                  "objective_penalty")),
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
-from dplit._checks import check_choice, check_flag, check_positive
+from dplit._checks import check_choice, check_flag, check_integer, check_positive
 from dplit._estimators import (
     RandomState,
     SignClassifier,
@@ -61,6 +61,17 @@ def objective_penalty(
     ...     smoothing=0.5)
     0.006
     """
+    return _objective_penalty(
+        n_records=n_records, dimension=check_integer("dimension", dimension), epsilon=epsilon,
+        delta=delta, loss=loss, smoothing=smoothing,
+    )  # fmt: skip
+
+
+def _objective_penalty(
+    *, n_records: int, dimension: int, epsilon: float, delta: float, loss: SmoothLoss,
+    smoothing: float,
+) -> float:  # fmt: skip
+    """Return the penalty for checked numbers."""
     least = smallest_regularization(
         n_records=n_records, epsilon=epsilon, data_norm=1.0, loss=loss, smoothing=smoothing
     )
@@ -221,7 +232,7 @@ class ObjectivePerturbationClassifier(
         self.classes_, signs = binary_signs(target, self.classes)
         unit = self._unit_rows(records)
         if self.regularization is None:
-            penalty = objective_penalty(
+            penalty = _objective_penalty(
                 n_records=len(records), dimension=unit.shape[1], epsilon=epsilon,
                 delta=self.delta, loss=self.loss, smoothing=smoothing,
             )  # fmt: skip
