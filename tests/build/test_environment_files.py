@@ -69,14 +69,25 @@ def test_a_release_is_tested_as_the_book_is() -> None:
     assert here["DPLIT_STRICT"] == "1"
 
 
-def test_a_second_seed_is_run_in_every_chapter() -> None:
-    """Kills a list of chapters that one is missing from."""
-    (step,) = (s for s in commands("book.yml", "book") if "seed 1" in s["run"])
-    said = 'make() { echo "$@"; }\n' + step["run"]
+@pytest.mark.parametrize(("week", "seed"), [("08", 3), ("09", 1), ("52", 2)])
+def test_another_seed_is_run_in_every_chapter(week: str, seed: int) -> None:
+    """Kills a list of chapters that one is missing from, and a seed that is always the same."""
+    (step,) = (s for s in commands("book.yml", "book") if "-p seed" in s["run"])
+    assert step["env"]["DPLIT_STRICT"] == "1"
+    said = f'make() {{ echo "$@"; }}\ndate() {{ echo {week}; }}\n' + step["run"]
     done = subprocess.run(["bash", "-ec", said], cwd=ROOT, capture_output=True, check=True)
     slugs = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
-    wanted = [f"chapter NAME={slug} ARGS=-p seed 1" for slug in slugs]
+    wanted = [f"chapter NAME={slug} ARGS=-p seed {seed}" for slug in slugs]
     assert done.stdout.decode().splitlines() == wanted
+
+
+def test_one_chapter_that_fails_at_another_seed_fails_the_step_once_all_have_run() -> None:
+    (step,) = (s for s in commands("book.yml", "book") if "-p seed" in s["run"])
+    said = 'make() { echo "$@"; [ "$2" != NAME=basics ]; }\n' + step["run"]
+    done = subprocess.run(["bash", "-ec", said], cwd=ROOT, capture_output=True)
+    assert done.returncode == 1
+    slugs = list((ROOT / "notebooks").glob("*.ipynb"))
+    assert len(done.stdout.decode().splitlines()) == len(slugs)
 
 
 def test_the_versions_are_crossed_with_the_pythons() -> None:
