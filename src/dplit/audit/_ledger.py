@@ -178,18 +178,12 @@ class Ledger:
             if draw.joint is not None:
                 last, steps, _ = found.pop()
                 found.append((last, steps, Fraction(draw.joint)))
-            elif found and _parallel(found[-1][0], draw):
+            elif found and draw.parallel is not None and found[-1][0].parallel is draw.parallel:
                 last, steps, before = found.pop()
                 found.append((last, steps, max(before, ratio)))
             else:
                 found.append((draw, draw.steps, ratio))
         return found
-
-
-def _parallel(first: Draw, second: Draw) -> bool:
-    """Whether two draws carry one mark: one object, or one number."""
-    one, other = first.parallel, second.parallel
-    return one is not None and (one is other or (isinstance(one, int) and one == other))
 
 
 def _composed(ratios: Counter[float]) -> Any:

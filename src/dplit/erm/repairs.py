@@ -455,7 +455,7 @@ class GaussianProcessOracle(CuratedFunction):
             factor[n:, :n] = cross.T
         record_draw(
             "gaussian_process", "answers", sensitivity=self.sensitivity, scale=self.sigma,
-            shape=(q,), parallel=id(self),
+            shape=(q,), parallel=self._place,
         )  # fmt: skip
         normals = np.append(self._normals, gaussian_noise(q, sigma=1.0, rng=self._rng))
         noise = self.sigma * (factor[n:] @ normals)

@@ -50,8 +50,8 @@ class Draw:
         Largest change of this draw and the one before it *together*, each in units of its scale,
         where that is less than the two alone would come to.
     parallel : object
-        Draws in a row with the same mark look at different records, or extend one release: the
-        largest loss among them counts once.
+        Draws in a row that carry one and the same object look at different records, or extend one
+        release: the largest loss among them counts once.
     stated : callable or None
         Epsilon as a function of delta, for an "event".
     """
