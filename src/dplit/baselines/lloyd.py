@@ -303,7 +303,10 @@ def private_lloyd(
 def _moves(
     d: int, scales: LloydNoise, noise: str, neighboring: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return how far one record moves sums and counts, and both together in units of the noise."""
+    """Return how far one record moves sums and counts, and both together in units of the noise.
+
+    For the ledger, and not read by `lloyd_noise`: a wrong scale there is seen here.
+    """
     times, s, t = 1.0 if neighboring == "add_remove" else 2.0, scales.sum_scale, scales.count_scale
     if noise == "laplace":
         return {"norm": "l1", "sensitivity": times * d}, {"norm": "l1", "sensitivity": times}

@@ -297,7 +297,10 @@ def phased_bound(
 
 
 def _moved(gradient: float, step: float, size: float, k: int, count: int) -> float:
-    """Return how far one record, seen once, moves the end of a phase, rounding included."""
+    """Return how far one record, seen once, moves the end of a phase, rounding included.
+
+    For the ledger, and not read by the schedule: a wrong scale there is seen here.
+    """
     return 2.0 * (gradient * step + size * _UNIT * (12 * k + 80) * count)
 
 

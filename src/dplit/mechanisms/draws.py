@@ -82,9 +82,9 @@ class Listener(Protocol):
 _OPEN: ContextVar[tuple[Listener, ...]] = ContextVar("dplit_ledgers", default=())
 
 
-def listen(listener: Listener | None) -> Any:
-    """Open one ledger more, or (None) close all; returns what ``stop`` wants."""
-    return _OPEN.set(() if listener is None else (*_OPEN.get(), listener))
+def listen(listener: Listener) -> Any:
+    """Open one ledger more; returns what ``stop`` wants."""
+    return _OPEN.set((*_OPEN.get(), listener))
 
 
 def stop(token: Any) -> None:
