@@ -110,9 +110,13 @@ def refuse_failed(slug: str, told: Sequence[Mapping[str, Any]]) -> None:
     BuildError
         Naming the claims.
     """
-    failed = [str(record["id"]) for record in told if record["status"] == "failed"]
-    if failed:
+    if failed := failed_claims(told):
         raise BuildError(f"claims of {slug} failed in this run: {', '.join(failed)}")
+
+
+def failed_claims(told: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the ids of the claims that failed."""
+    return [str(record["id"]) for record in told if record["status"] == "failed"]
 
 
 def summary(told: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -192,7 +196,7 @@ def archive(slug: str, notebook: dict[str, Any], made_from: str, cpu: float) -> 
         If the run recorded no claims, or one of them failed.
     """
     told = records(notebook, CLAIM)
-    failed = [record["id"] for record in told if record["status"] == "failed"]
+    failed = failed_claims(told)
     if not told or failed:
         what = f"claims failed: {', '.join(failed)}" if failed else "it recorded no claims"
         raise BuildError(f"{slug} at the paper's scale is not archived: {what}")

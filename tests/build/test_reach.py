@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
 
-from scripts.reach import Reach
+from scripts.reach import Reach, _says_only
 
 NOTEBOOK = """
 from p.a import f, Shape
@@ -145,3 +146,20 @@ def test_a_module_that_is_handed_on_counts_as_a_whole(tmp_path: Path) -> None:
     digests(tmp_path, FILES)
     found = Reach(tmp_path / "p").digests(["from p import b\nprint(vars(b))"])
     assert {"p.b.g", "p.b.unused"} <= found.keys()
+
+
+def test_what_a_ledger_is_told_changes_nothing_and_draws_nothing(root: Path) -> None:
+    """Digests pass these statements by: kills a value that is bound, filled or drawn in one."""
+    told = [
+        line
+        for path in (root / "src").rglob("*.py")
+        for line in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(line, ast.Expr) and _says_only(line) and isinstance(line.value, ast.Call)
+    ]
+    assert len(told) > 25
+    for line in told:
+        for node in ast.walk(line):
+            assert not isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield)), ast.unparse(line)
+            assert getattr(node, "arg", "") != "out", ast.unparse(line)
+            name = getattr(node, "id", "") + getattr(node, "attr", "")
+            assert name.lstrip("_") not in ("rng", "generator"), ast.unparse(line)
