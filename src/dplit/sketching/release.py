@@ -513,7 +513,9 @@ def noisy_sum(
     -------
     ndarray of shape (m,)
         One noise vector on the sum, not one per record. The sum has the same bits for every order
-        of the records.
+        of the records. It is the exact sum, rounded once: between neighbours it moves by at most
+        one unit in its last place more than the features do, which ``scale`` has to count where
+        an offset is 1e13 times as large as what one record adds.
 
     References
     ----------
