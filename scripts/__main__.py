@@ -100,10 +100,10 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         book.build(layout, max(1, arguments.jobs), say)
         return pdf.main(layout, say)
     elif command == "mutate":
-        from scripts import arithmetic, mutate
+        from scripts import mutate, mutate_arithmetic
 
         if arguments.claims == ["arithmetic"]:
-            return arithmetic.main(layout, arguments.count, say)
+            return mutate_arithmetic.main(layout, arguments.count, say)
         return mutate.main(layout, arguments.claims, say)
     return 0
 

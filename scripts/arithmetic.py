@@ -1,9 +1,4 @@
-"""`make mutate NAME=arithmetic`: change one sign, bound or variable of what privacy depends on.
-
-Mutants are sampled with a fixed seed, of each kind alike. The tests are collected once; each mutant
-lives in a fork, where the code of one function is exchanged, and meets the tests that reach its
-line, the quick ones first. Which these are, and how long they take, is known from one run:
-``make test ARGS="--cov --cov-context=test --junitxml=_build/coverage/tests.xml"``.
+"""Wrong versions of a function's inside: one sign, bound, call or variable of it is another.
 
 cosmic-ray and mutmut write each mutant to a file and start pytest anew, which takes as long as ten
 mutants here; their operators are a line each in `ast`, and both lack terms, tails and variables.
@@ -13,45 +8,20 @@ from __future__ import annotations
 
 import ast
 import inspect
-import os
 import random
-import shutil
 import sys
-import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from fnmatch import fnmatch
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 
-from scripts import forks
-from scripts.files import BuildError, read_json, write_json
 from scripts.layout import Layout
 
-Say = Callable[[str], None]
-
-#: The share of mutants that tests must kill.
-LEAST = 0.97
-#: What measures which tests reach which line.
-MEASURE = 'make test ARGS="--cov --cov-context=test --junitxml=_build/coverage/tests.xml"'
-
-#: What privacy depends on: sensitivities, accounting, mechanisms, releases, estimators.
-FILES = (
-    "_checks.py", "_estimators.py", "_numerics/exact.py", "_numerics/rounding.py",
-    "accounting/*.py", "mechanisms/*.py", "baselines/*.py", "erm/estimators.py", "erm/release.py",
-    "erm/repairs.py", "erm/stability.py", "margin/compressed.py", "margin/covers.py",
-    "margin/descent.py", "margin/estimators.py", "margin/exponential.py", "margin/selection.py",
-    "margin/transfer.py", "margin/networks.py", "projection/additive.py",
-    "projection/estimators.py", "projection/projection.py", "random_features/estimators.py",
-    "random_features/release.py", "random_features/sensitivity.py", "sketching/estimators.py",
-    "sketching/release.py", "sketching/sketches.py", "sketching/sensitivity.py",
-)  # fmt: skip
 #: What an operator becomes.
 OPERATORS: dict[type, tuple[str, ...]] = {
     ast.Add: ("-",), ast.Sub: ("+",), ast.Mult: ("/", "+"), ast.Div: ("*",), ast.Pow: ("*",),
@@ -258,171 +228,60 @@ def _codes(source: str, file: str) -> dict[str, CodeType]:
     return found
 
 
+def _function(module: str, name: str) -> FunctionType:
+    """Return the function below a qualified name: behind decorators, properties and methods.
+
+    Raises
+    ------
+    TypeError
+        If there is none.
+    """
+    held: Any = sys.modules[module]
+    for part in name.split("."):
+        held = inspect.getattr_static(held, part)
+    held = getattr(held, "fget", None) or getattr(held, "__func__", None) or held
+    held = inspect.unwrap(getattr(held, "func", held))  # cached properties
+    if not isinstance(held, FunctionType):
+        raise TypeError(f"{module}.{name} is no function")
+    return held
+
+
 def plant(mutant: Mutant, root: Path) -> None:
     """Exchange the code of the mutant's function; whoever holds the function runs the new one."""
     source = (root / mutant.file).read_text(encoding="utf-8")
     text = source[: mutant.start] + mutant.after + source[mutant.stop :]
     path = Path(mutant.file).relative_to("src").with_suffix("")
     parts = [part for part in path.parts if part != "__init__"]
-    held: Any = sys.modules[".".join(parts)]
-    for part in mutant.function.split("."):
-        held = inspect.getattr_static(held, part)
-    held = getattr(held, "fget", None) or getattr(held, "__func__", None) or held
-    held = inspect.unwrap(getattr(held, "func", held))  # cached properties
-    if not isinstance(held, FunctionType):
-        raise TypeError(f"{mutant.function} is no function")
+    held = _function(".".join(parts), mutant.function)
     held.__code__ = _codes(text, mutant.file)[mutant.function]
 
 
-class Session:
-    """A pytest plugin that collects all tests, and instead of running them meets mutants."""
-
-    def __init__(self, run: Callable[[dict[str, Any]], None]) -> None:
-        self._run = run
-
-    def pytest_runtestloop(self, session: Any) -> bool:
-        """Hand over the collected tests by their names."""
-        self._run({item.nodeid: item for item in session.items})
-        return True
-
-
-def meet(mutant: Mutant, tests: Sequence[Any], root: Path) -> str:
-    """Run tests under a mutant, in a fork, until one fails; return its name, or nothing."""
-    from _pytest.runner import runtestprotocol
-
-    plant(mutant, root)
-    for item, following in zip(tests, [*tests[1:], None], strict=False):
-        if any(r.failed for r in runtestprotocol(item, nextitem=following, log=False)):
-            return str(item.nodeid)
-    return ""
-
-
-def reach(layout: Layout, files: Sequence[Path]) -> dict[str, dict[int, list[str]]]:
-    """Return which tests reach which line of which file, from the last measurement."""
-    from coverage import CoverageData
-
-    with tempfile.TemporaryDirectory() as folder:  # forks would write into an open data base
-        held = shutil.copy(layout.build / "coverage" / "data", folder)
-        data = CoverageData(basename=held)
-        data.read()
-        found = {file.relative_to(layout.root).as_posix(): data.contexts_by_lineno(str(file))
-                 for file in files}  # fmt: skip
-        data.close(force=True)
-    names = {name for lines in found.values() for held in lines.values() for name in held}
-    if not names - {""}:
-        raise BuildError(f"the coverage of each test is not known: run {MEASURE}")
-    return found
-
-
-def tests_at(reached: dict[str, dict[int, list[str]]], layout: Layout, mutant: Mutant) -> set[str]:
-    """Return the names of the tests that reach the statement of a mutant."""
-    first, last = _statement(layout.root / mutant.file, mutant.line)
-    held = reached[mutant.file]
-    names = {c.partition("|")[0] for k in range(first, last + 1) for c in held.get(k, [])}
-    return names - {""}
+def mutants_in(layout: Layout, target: str, count: int) -> list[Mutant]:
+    """Return mutants of one function, by its dotted name, of each kind alike; none of a class that
+    Python itself wrote."""
+    module, name = _split(target)
+    try:
+        code = _function(module, name).__code__
+    except (AttributeError, TypeError):
+        return []
+    file = layout.root / "src" / f"{module.replace('.', '/')}.py"
+    if not file.exists():  # a package
+        file = file.with_suffix("") / "__init__.py"
+    if Path(code.co_filename).name != file.name:
+        return []
+    own = [m for m in _changes(layout, file) if m.function == code.co_qualname]
+    return sample(layout.root, own, count)
 
 
 @cache
-def _statements(file: Path) -> list[tuple[int, int]]:
-    nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-    return [(n.lineno, n.end_lineno or 0) for n in nodes
-            if isinstance(n, ast.stmt) and not hasattr(n, "body")]  # fmt: skip
+def _changes(layout: Layout, file: Path) -> tuple[Mutant, ...]:
+    return tuple(changes_of(layout, file))
 
 
-def _statement(file: Path, line: int) -> tuple[int, int]:
-    """Return first and last line of the smallest statement around a line."""
-    around = [(b - a, a, b) for a, b in _statements(file) if a <= line <= b]
-    return min(around)[1:] if around else (line, line)
-
-
-def durations(layout: Layout) -> dict[str, float]:
-    """Return the seconds of every test, as pytest names it."""
-    tree = ElementTree.parse(layout.build / "coverage" / "tests.xml")
-    found = {}
-    for case in tree.iter("testcase"):
-        *folders, last = case.attrib["classname"].split(".")
-        inner = ""
-        while (
-            not (layout.root / "/".join([*folders, last])).with_suffix(".py").exists() and folders
-        ):
-            inner, last = f"::{last}{inner}", folders.pop()
-        file = "/".join([*folders, f"{last}.py"])
-        found[f"{file}{inner}::{case.attrib['name']}"] = float(case.attrib["time"])
-    return found
-
-
-def record(rows: Sequence[dict[str, Any]], kept: dict[str, Any]) -> dict[str, Any]:
-    """Return what is archived: the counts of each folder, and the survivors one by one.
-
-    ``why`` says why a survivor is harmless; it is written by hand, and kept while the survivor is
-    the same.
-    """
-    names = ("file", "function", "kind", "before", "after")
-    said = {tuple(row[n] for n in names): row["why"] for row in kept.get("survivors", [])}
-    folders = defaultdict[str, dict[str, int]](lambda: {"mutants": 0, "killed": 0})
-    survivors = []
-    for row in rows:
-        folder = folders["/".join(Path(row["file"]).parts[2:-1])]
-        folder["mutants"] += 1
-        folder["killed"] += row["outcome"] != "survived"
-        if row["outcome"] == "survived":
-            key = tuple(row[n] for n in names)
-            survivors.append({**dict(zip(names, key, strict=True)), "why": said.get(key, "")})
-    return {"folders": dict(sorted(folders.items())), "survivors": survivors}
-
-
-def meet_all(
-    layout: Layout, chosen: Sequence[Mutant], files: Sequence[Path], say: Say,
-    paths: Sequence[str] = (), width: int = 2,
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Meet each mutant with its tests; return what became of it and which test killed it."""
-    import pytest
-
-    os.environ["DPLIT_MUTATE"] = "1"
-    seconds, reached = durations(layout), reach(layout, files)
-    rows: list[dict[str, Any]] = []
-
-    def run(items: dict[str, Any]) -> None:
-        tests = {m: sorted(tests_at(reached, layout, m) & items.keys(),
-                           key=lambda name: seconds.get(name, 1.0)) for m in chosen}  # fmt: skip
-
-        def ended(mutant: Mutant, killer: str | None, took: float) -> None:
-            outcome = {"": "survived", None: "stopped"}.get(killer, "killed")
-            rows.append({**asdict(mutant), "outcome": outcome, "by": killer, "seconds": took,
-                         "tests": len(tests[mutant])})  # fmt: skip
-            say(f"{outcome:<9} {took:5.1f} s {mutant.file[10:]}:{mutant.line} {mutant.kind}: "
-                f"{mutant.before!r} -> {mutant.after!r} ({len(tests[mutant])} tests)")  # fmt: skip
-
-        forks.run(
-            chosen, lambda m: meet(m, [items[name] for name in tests[m]], layout.root), ended,
-            width=width, limit=900.0,
-        )  # fmt: skip
-
-    options = ["-q", "--no-header", "--rootdir", str(layout.root)]
-    options += [part for name in ("cacheprovider", "xdist", "cov") for part in ("-p", f"no:{name}")]
-    pytest.main([*options, *(paths or ["tests", "src"])], plugins=[Session(run)])
-    if len(rows) < len(chosen):
-        raise BuildError(f"only {len(rows)} of {len(chosen)} mutants were met")
-    return rows
-
-
-def main(layout: Layout, count: int, say: Say) -> int:
-    """Sample mutants and meet them; return 0 if enough are killed and the rest is explained."""
-    from scripts.mutate import import_all
-
-    package = layout.package
-    names = {f: f.relative_to(package).as_posix() for f in sorted(package.rglob("*.py"))}
-    files = [file for file, name in names.items() if any(fnmatch(name, p) for p in FILES)]
-    every = [change for file in files for change in changes_of(layout, file)]
-    chosen = sample(layout.root, every, count)
-    say(f"{len(chosen)} of {len(every)} mutants of {len(files)} files")
-    import_all()
-    rows = meet_all(layout, chosen, files, say)
-    write_json(layout.build / "arithmetic.json", rows)
-    archive = layout.results / "arithmetic.json"
-    told = record(rows, read_json(archive) or {})
-    write_json(archive, told)
-    alive = [row for row in told["survivors"] if not row["why"]]
-    killed = len(rows) - len(told["survivors"])
-    say(f"{killed} of {len(rows)} mutants killed, {len(alive)} survivors not explained")
-    return int(bool(alive) or killed < LEAST * len(rows))
+def _split(target: str) -> tuple[str, str]:
+    """Return the module that a dotted name is defined in, and the rest of it."""
+    parts = target.split(".")
+    k = max(k for k in range(len(parts)) if ".".join(parts[:k]) in sys.modules)
+    held: Any = sys.modules[".".join(parts[:k])]
+    home = getattr(getattr(held, parts[k]), "__module__", None) or held.__name__
+    return home, ".".join(parts[k:])

@@ -11,19 +11,10 @@ from typing import Any
 import pytest
 from coverage import CoverageData
 
-from scripts import arithmetic
-from scripts.arithmetic import (
-    Mutant,
-    changes_of,
-    durations,
-    meet_all,
-    plant,
-    record,
-    sample,
-    silent,
-)
+from scripts.arithmetic import Mutant, changes_of, is_another_program, plant, sample, silent
 from scripts.files import BuildError
 from scripts.layout import Layout
+from scripts.mutate_arithmetic import durations, meet_all, reach, record
 
 SOURCE = '''"""A module."""
 from functools import wraps
@@ -72,7 +63,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
 
 def mutants(layout: Layout) -> list[Mutant]:
     changes = changes_of(layout, layout.package / "toy.py")
-    return [change for change in changes if arithmetic.is_another_program(layout.root, change)]
+    return [change for change in changes if is_another_program(layout.root, change)]
 
 
 def texts(layout: Layout) -> set[tuple[str, str, str]]:
@@ -148,7 +139,7 @@ def test_mutants_meet_the_tests_that_reach_their_line(toy: Layout) -> None:
     data.add_lines({str(file): [16]})
     data.write()
     with pytest.raises(BuildError, match=r"cov-context=test"):
-        arithmetic.reach(toy, [file])
+        reach(toy, [file])
     data.set_context("tests/test_toy.py::test_half|run")
     lines = SOURCE.splitlines()
     reached = [k for k, line in enumerate(lines, 1) if "min(" in line or "/ epsilon" in line]
