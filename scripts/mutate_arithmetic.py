@@ -58,11 +58,18 @@ class Session:
         return True
 
 
-def meet(mutant: Mutant, tests: Sequence[Any], root: Path) -> str:
-    """Run tests under a mutant, in a fork, until one fails; return its name, or nothing."""
+def meet(mutant: Mutant | None, tests: Sequence[Any], root: Path) -> str:
+    """Run tests under a mutant, in a fork, until one fails; return its name, or nothing.
+
+    None is no mutant: a test that fails then as well has killed nothing.
+    """
     from _pytest.runner import runtestprotocol
 
-    plant(mutant, root)
+    if mutant:
+        try:
+            plant(mutant, root)
+        except (AttributeError, TypeError, ValueError) as error:
+            return f"not planted: {error}"
     for item, following in zip(tests, [*tests[1:], None], strict=False):
         if any(r.failed for r in runtestprotocol(item, nextitem=following, log=False)):
             return str(item.nodeid)
@@ -157,23 +164,43 @@ def meet_all(
     def run(items: dict[str, Any]) -> None:
         tests = {m: sorted(tests_at(reached, layout, m) & items.keys(),
                            key=lambda name: seconds.get(name, 1.0)) for m in chosen}  # fmt: skip
+        sound: dict[str, bool] = {}  # whether a test passes where nothing is changed
+        left = list(chosen)
+
+        def check(name: str) -> bool:
+            def told(_: str, failed: str | None, __: float) -> None:
+                sound[name] = failed == ""
+
+            if name in items and name not in sound:
+                forks.run([name], lambda n: meet(None, [items[n]], layout.root), told,
+                          width=1, limit=900.0)  # fmt: skip
+            return sound.get(name, True)
 
         def ended(mutant: Mutant, killer: str | None, took: float) -> None:
+            if killer and killer.startswith("not planted"):
+                raise BuildError(f"{mutant}: {killer}")
+            if killer and not check(killer):
+                say(f"{killer} fails where nothing is changed")
+                left.append(mutant)
+                return
             outcome = {"": "survived", None: "stopped"}.get(killer, "killed")
             rows.append({**asdict(mutant), "outcome": outcome, "by": killer, "seconds": took,
                          "tests": len(tests[mutant])})  # fmt: skip
             say(f"{outcome:<9} {took:5.1f} s {mutant.file[10:]}:{mutant.line} {mutant.kind}: "
                 f"{mutant.before!r} -> {mutant.after!r} ({len(tests[mutant])} tests)")  # fmt: skip
 
-        forks.run(
-            chosen, lambda m: meet(m, [items[name] for name in tests[m]], layout.root), ended,
-            width=width, limit=900.0,
-        )  # fmt: skip
+        def work(mutant: Mutant) -> str:
+            chosen_tests = [items[n] for n in tests[mutant] if sound.get(n, True)]
+            return meet(mutant, chosen_tests, layout.root)
+
+        while left:
+            now, left[:] = list(left), []
+            forks.run(now, work, ended, width=width, limit=900.0)
 
     options = ["-q", "--no-header", "--rootdir", str(layout.root)]
     options += [part for name in ("cacheprovider", "xdist", "cov") for part in ("-p", f"no:{name}")]
     pytest.main([*options, *(paths or ["tests", "src"])], plugins=[Session(run)])
-    if len(rows) < len(chosen):
+    if len(rows) != len(chosen):
         raise BuildError(f"only {len(rows)} of {len(chosen)} mutants were met")
     return rows
 

@@ -125,7 +125,7 @@ def test_mutants_meet_the_tests_that_reach_their_line(toy: Layout) -> None:
     (root / "tests").mkdir()
     (root / "tests/test_toy.py").write_text(
         "from dplit.toy import scale\n\n\ndef test_half():\n    assert scale(1.5, 9) == 2.0\n\n\n"
-        "def test_other():\n    assert False\n"
+        "def test_other():\n    assert False\n\n\ndef test_red():\n    assert scale(1.5, 9) == 9\n"
     )
     folder = toy.build / "coverage"
     folder.mkdir(parents=True)
@@ -144,6 +144,8 @@ def test_mutants_meet_the_tests_that_reach_their_line(toy: Layout) -> None:
     lines = SOURCE.splitlines()
     reached = [k for k, line in enumerate(lines, 1) if "min(" in line or "/ epsilon" in line]
     data.add_lines({str(file): reached})
+    data.set_context("tests/test_toy.py::test_red|run")  # it fails in any case, and kills nothing
+    data.add_lines({str(file): reached})
     data.write()
     data.close(force=True)
     quotient = "sensitivity / epsilon"
@@ -154,8 +156,8 @@ def test_mutants_meet_the_tests_that_reach_their_line(toy: Layout) -> None:
     rows = meet_all(toy, aims, [file], told.append, paths=[str(root / "tests")])
     outcomes = {row["after"]: (row["outcome"], row["tests"]) for row in rows}
     assert outcomes == {
-        "sensitivity": ("killed", 1), "epsilon": ("killed", 1),
-        "(epsilon / sensitivity)": ("survived", 1),
+        "sensitivity": ("killed", 2), "epsilon": ("killed", 2),
+        "(epsilon / sensitivity)": ("survived", 2),
     }  # fmt: skip
     archive = record(rows, {})
     assert archive["folders"] == {"": {"mutants": 3, "killed": 2}}

@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.stats import kstest
 
 from dplit.audit import chi_square_noise_test, run_controls
 from dplit.projection.laws import sketch_mean
 from dplit.projection.projection import (
     ProjectionRelease,
+    _useful_amount,
     fit_projection,
     noise_free_epsilon,
     printed_variance,
@@ -265,6 +267,37 @@ def test_useful_correction_is_near_the_best_in_hindsight(m, d, variance):
             errors[k] += np.sum((fit - theta) ** 2) / np.sum(theta**2) / 40
     assert errors[-1] <= 1.05 * errors[:-1].min() + 0.01
     assert errors[-1] <= 1.02 * errors[0]
+
+
+def test_the_share_explained_counts_the_columns_that_were_fitted():
+    """A residual of (m - d)/m of the energy is what columns of noise leave: nothing is explained,
+    and nothing worth taking off. Kills a share without that adjustment."""
+    m, d = 400, 40
+    for change, useful in ((1.0 + 1e-9, False), (0.9, True)):
+        left = (m - d) / m * change
+        assert (_useful_amount((m, d), 2.0 * m * d, 1.0, left, 1.0) > 0.0) == useful
+
+
+@pytest.mark.parametrize(("rho", "left"), [(0.9, 0.0), (0.7, 0.1), (0.5, 0.3), (0.8, 0.2)])
+def test_the_useful_amount_minimises_bias_and_spread(rho, left):
+    """Beside the minimum over the amount itself of the two parts, each by its own meaning: the
+    share rho/x of a weight that is left, and what noise of columns and residuals adds on a share
+    of d/m columns. Kills a part that is dropped or scaled: the minimum moves by a tenth or more."""
+    m, d, noise = 500, 60, 1.0
+    crowded, whole = d / m, m * noise / (1.0 - rho)
+    explained = min((1.0 - left * m / (m - d)) / rho, 1.0)
+
+    def error(x):
+        weight = rho / x
+        missed = weight * (x - 1.0)  # of the release's own columns
+        residual = rho / explained - rho**2  # of the response, beside what the columns tell
+        return (1.0 - weight) ** 2 + crowded * (missed**2 + residual) / (x**2 - crowded)
+
+    x = minimize_scalar(error, bounds=(math.sqrt(crowded) * 1.0001, 1.0), method="bounded").x
+    expected = min(whole * (1.0 - x) * (1.0 - crowded / x), m * noise)
+    amount = _useful_amount((m, d), whole * d, 1.0, left, noise)
+    assert amount == pytest.approx(expected, abs=0.02 * m * noise)
+    assert 0.02 < amount / (m * noise) < 0.98
 
 
 @pytest.mark.parametrize("variance", [0.0, 1e-180, 1.0, 1e6])
