@@ -51,29 +51,32 @@ class Session:
 
     def __init__(self, run: Callable[[dict[str, Any]], None]) -> None:
         self._run = run
+        self.failed = ""
 
     def pytest_runtestloop(self, session: Any) -> bool:
         """Hand over the collected tests by their names."""
         self._run({item.nodeid: item for item in session.items})
         return True
 
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note the first test that failed, in the fork that it runs in."""
+        self.failed = self.failed or (report.nodeid if report.failed else "")
 
-def meet(mutant: Mutant | None, tests: Sequence[Any], root: Path) -> str:
-    """Run tests under a mutant, in a fork, until one fails; return its name, or nothing.
+    def meet(self, mutant: Mutant | None, tests: Sequence[Any], root: Path) -> str:
+        """Run tests under a mutant, in a fork, until one fails; return its name, or nothing.
 
-    None is no mutant: a test that fails then as well has killed nothing.
-    """
-    from _pytest.runner import runtestprotocol
-
-    if mutant:
-        try:
-            plant(mutant, root)
-        except (AttributeError, TypeError, ValueError) as error:
-            return f"not planted: {error}"
-    for item, following in zip(tests, [*tests[1:], None], strict=False):
-        if any(r.failed for r in runtestprotocol(item, nextitem=following, log=False)):
-            return str(item.nodeid)
-    return ""
+        None is no mutant: a test that fails then as well has killed nothing.
+        """
+        if mutant:
+            try:
+                plant(mutant, root)
+            except (AttributeError, TypeError, ValueError) as error:
+                return f"not planted: {error}"
+        for item, following in zip(tests, [*tests[1:], None], strict=False):
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.failed:
+                return self.failed
+        return ""
 
 
 def reach(layout: Layout, files: Sequence[Path]) -> dict[str, dict[int, list[str]]]:
@@ -164,23 +167,28 @@ def meet_all(
     def run(items: dict[str, Any]) -> None:
         tests = {m: sorted(tests_at(reached, layout, m) & items.keys(),
                            key=lambda name: seconds.get(name, 1.0)) for m in chosen}  # fmt: skip
+        doubted: dict[Mutant, set[str]] = {m: set() for m in chosen}
         sound: dict[str, bool] = {}  # whether a test passes where nothing is changed
         left = list(chosen)
 
-        def check(name: str) -> bool:
-            def told(_: str, failed: str | None, __: float) -> None:
-                sound[name] = failed == ""
+        def fails(mutant: Mutant | None, name: str) -> bool:
+            told: list[str | None] = []
+            forks.run([name], lambda n: session.meet(mutant, [items[n]], layout.root),
+                      lambda _, killer, __: told.append(killer), width=1, limit=900.0)  # fmt: skip
+            return told != [""]
 
-            if name in items and name not in sound:
-                forks.run([name], lambda n: meet(None, [items[n]], layout.root), told,
-                          width=1, limit=900.0)  # fmt: skip
-            return sound.get(name, True)
+        def convicts(mutant: Mutant, name: str) -> bool:
+            """Whether a test, alone in a fork, fails under the mutant and not without it."""
+            if name not in sound:
+                sound[name] = not fails(None, name)
+            return sound[name] and fails(mutant, name)
 
         def ended(mutant: Mutant, killer: str | None, took: float) -> None:
             if killer and killer.startswith("not planted"):
                 raise BuildError(f"{mutant}: {killer}")
-            if killer and not check(killer):
-                say(f"{killer} fails where nothing is changed")
+            if killer and not convicts(mutant, killer):
+                say(f"{killer} fails after others, or where nothing is changed")
+                doubted[mutant].add(killer)
                 left.append(mutant)
                 return
             outcome = {"": "survived", None: "stopped"}.get(killer, "killed")
@@ -190,16 +198,17 @@ def meet_all(
                 f"{mutant.before!r} -> {mutant.after!r} ({len(tests[mutant])} tests)")  # fmt: skip
 
         def work(mutant: Mutant) -> str:
-            chosen_tests = [items[n] for n in tests[mutant] if sound.get(n, True)]
-            return meet(mutant, chosen_tests, layout.root)
+            names = [n for n in tests[mutant] if sound.get(n, True) and n not in doubted[mutant]]
+            return session.meet(mutant, [items[name] for name in names], layout.root)
 
         while left:
             now, left[:] = list(left), []
             forks.run(now, work, ended, width=width, limit=900.0)
 
+    session = Session(run)
     options = ["-q", "--no-header", "--rootdir", str(layout.root)]
     options += [part for name in ("cacheprovider", "xdist", "cov") for part in ("-p", f"no:{name}")]
-    pytest.main([*options, *(paths or ["tests", "src"])], plugins=[Session(run)])
+    pytest.main([*options, *(paths or ["tests", "src"])], plugins=[session])
     if len(rows) != len(chosen):
         raise BuildError(f"only {len(rows)} of {len(chosen)} mutants were met")
     return rows

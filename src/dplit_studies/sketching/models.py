@@ -29,6 +29,7 @@ from dplit._estimators import check_box, clip_rows
 from dplit.baselines import spread_centers
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gamma_norm_noise, gaussian_noise, gaussian_sigma, laplace_noise
+from dplit.mechanisms.draws import record_draw
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import lloyd
 from dplit.sketching.decoders.mixtures import _decode_mixture, gmm_risk
@@ -155,10 +156,18 @@ def _private_em(
     x = clip_rows(records / check_positive("radius", radius), 1.0)
     if delta == 0:
         scale = steps * _em_sensitivity(d, norm=1) / check_positive("epsilon", epsilon)
+        record_draw(
+            "laplace", "weights, sums and squares", sensitivity=_em_sensitivity(d, norm=1),
+            norm="l1", scale=scale, shape=size[1:], copies=steps,
+        )  # fmt: skip
         draws = laplace_noise(size, scale=scale, rng=rng)
     else:
         root = math.sqrt(steps) * _em_sensitivity(d, norm=2)
         sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=root)
+        record_draw(
+            "gaussian", "weights, sums and squares", sensitivity=_em_sensitivity(d, norm=2),
+            scale=sigma, shape=size[1:], copies=steps,
+        )  # fmt: skip
         draws = gaussian_noise(size, sigma=sigma, rng=rng)
     weights, means = np.full(k, 1.0 / k), box.unit(centres) / radius
     variances = np.full((k, d), 0.5 / d)

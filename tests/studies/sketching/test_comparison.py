@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from dplit.audit import ledger
 from dplit.baselines import private_lloyd, spread_centers
 from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import lloyd, sse
 from dplit.sketching.decoders.pca import measure
 from dplit.streams import stream
 from dplit.trials import Trial
+from dplit_studies.sketching import models
 from dplit_studies.sketching.comparison import (
     METHODS,
     _ClusterProblem,
@@ -181,6 +183,34 @@ def test_private_em_without_noise_to_speak_of_is_em():
         np.testing.assert_allclose(weights, 0.5, atol=1e-3)
         np.testing.assert_allclose(means, [[-2, -2], [2, 2]], atol=0.02)
         np.testing.assert_allclose(variances, 0.25, atol=0.02)
+
+
+@pytest.mark.claim("sketch-beyond-gmm")
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("n_iter", [1, 5])
+def test_private_em_spends_what_it_is_given(delta, n_iter, monkeypatch):
+    """What reaches its samplers, composed by others, and the numbers that they add: kills a rival
+    with too little noise, which were unfair to ours, and one with too much, unfair to it."""
+    names = ("laplace_noise", "gaussian_noise")
+    drawn, samplers = [], {name: getattr(models, name) for name in names}
+
+    def kept(name):
+        def sampler(size, **scale):
+            drawn.append((size, *scale.values()))
+            return samplers[name](size, **scale)
+
+        return sampler
+
+    for name in names:
+        monkeypatch.setattr(models, name, kept(name))
+    X = np.random.default_rng(0).uniform(-1, 1, (50, 3))
+    setting = {"bounds": (-1.0, 1.0), "radius": 1.0, "epsilon": 0.7, "n_iter": n_iter}
+    with ledger() as book:
+        _private_em(X, X[:2], delta=delta, rng=stream(0, "test-em", "noise"), **setting)
+    assert 0.98 * 0.7 <= book.epsilon(delta=delta) <= 0.7 * (1 + 1e-9)
+    (draw,), ((size, scale, _),) = book, drawn
+    assert (draw.scale, draw.copies, draw.shape) == (scale, n_iter, (2, 7))
+    assert size == (n_iter, 2, 7)
 
 
 @pytest.fixture(scope="module")
