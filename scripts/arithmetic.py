@@ -37,6 +37,10 @@ CALLS = {
 }  # fmt: skip
 
 
+#: Options of calls that change no number: how lengths are compared, and memory used.
+IDLE = ("strict", "check_finite", "overwrite_a", "overwrite_b", "copy")
+
+
 @dataclass(frozen=True)
 class Mutant:
     """One change of a file: of the text between two places, in the function of a line."""
@@ -159,12 +163,12 @@ def values(text: Text, node: ast.AST, bound: list[str]) -> Iterator[Change]:
 
 
 def computed(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Walk over the body of a function, but not into its texts: Python does not say where in them
-    an expression stands."""
+    """Walk over the body of a function, but not into idle options, nor into texts, of which Python
+    does not say where in them an expression stands."""
     waiting: list[ast.AST] = list(function.body)
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, ast.JoinedStr):
+        if not isinstance(node, ast.JoinedStr) and getattr(node, "arg", "") not in IDLE:
             yield node
             waiting += ast.iter_child_nodes(node)
 

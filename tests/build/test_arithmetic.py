@@ -36,6 +36,7 @@ def scale(sensitivity, epsilon):
     if sensitivity < 0 or (epsilon > 9 and not sensitivity) is True:
         raise ValueError(f"sensitivity must be {1 + 1}")
     epsilon = min(epsilon, 1.5)
+    assert list(zip([True], [0], strict=False))
     return sensitivity / epsilon
 
 
@@ -92,6 +93,7 @@ def test_each_kind_of_change_is_found_where_programs_compute(toy: Layout) -> Non
     assert {m.function for m in mutants(toy)} == {"twice", "scale", "Model.loss"}
     assert not {m.line for m in mutants(toy)} & silent(SOURCE)
     assert not any("1 + 1" in before for _, before, _ in found)
+    assert ("truth value", "False", "True") not in found  # how zip compares lengths
 
 
 def test_a_sample_has_all_kinds_and_nothing_twice(toy: Layout) -> None:
