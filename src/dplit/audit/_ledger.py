@@ -234,7 +234,7 @@ def ledger(watch: Callable[[Draw, Any, Any], None] | None = None) -> Iterator[Le
     >>> with ledger() as book:
     ...     noisy = gamma_release([1.0, 0.0], sensitivity=0.1, epsilon=0.5,
     ...                           rng=np.random.default_rng(0))
-    >>> len(book), book.epsilon()
+    >>> len(book), round(book.epsilon(), 9)
     (1, 0.5)
     """
     book = Ledger(watch)
