@@ -275,7 +275,7 @@ def test_the_share_explained_counts_the_columns_that_were_fitted():
     m, d = 400, 40
     for change, useful in ((1.0 + 1e-9, False), (0.9, True)):
         left = (m - d) / m * change
-        assert (_useful_amount((m, d), 2.0 * m * d, 1.0, left, 1.0) > 0.0) == useful
+        assert (_useful_amount((m, d), 1.2 * m * d, 1.0, left, 1.0) > 0.0) == useful
 
 
 @pytest.mark.parametrize(("rho", "left"), [(0.9, 0.0), (0.7, 0.1), (0.5, 0.3), (0.8, 0.2)])
