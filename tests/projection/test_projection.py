@@ -282,7 +282,7 @@ def test_the_share_explained_counts_the_columns_that_were_fitted():
 def test_the_useful_amount_minimises_bias_and_spread(rho, left):
     """Beside the minimum over the amount itself of the two parts, each by its own meaning: the
     share rho/x of a weight that is left, and what noise of columns and residuals adds on a share
-    of d/m columns. Kills a part that is dropped or scaled: the minimum moves by a tenth or more."""
+    of d/m columns. Kills any of the two, or a factor of them, that is dropped."""
     m, d, noise = 500, 60, 1.0
     crowded, whole = d / m, m * noise / (1.0 - rho)
     explained = min((1.0 - left * m / (m - d)) / rho, 1.0)
