@@ -257,6 +257,16 @@ def test_one_record_moves_the_computed_sum_by_its_own_share_only(m):
     np.testing.assert_array_equal(base, _gradient_sum(X[rng.permutation(m)], y))
 
 
+@pytest.mark.claim("margin-thm32")
+@pytest.mark.parametrize("m", [8_191, 16_383, 20_000, 40_000])
+def test_sums_of_the_longest_records_are_exact(m):
+    """One after the other, against a sum without rounding, just below a power of two, where the
+    grid is finest: kills one bit more, whose totals leave the 53 bits of a float."""
+    X = 1.999 * stream(0, "longest-records", "data").uniform(0.99, 1.0, (m, 1))
+    rows = _gridded_records(X, np.ones(m), 1.999)[0][:, 0]
+    assert np.cumsum(rows)[-1] == math.fsum(rows)
+
+
 @pytest.mark.claim("margin-beyond-proj")
 def test_a_record_leaves_the_scores_of_all_others_as_they_are():
     """Weights times records, one record replaced: no other product changes a bit."""

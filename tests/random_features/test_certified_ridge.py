@@ -77,6 +77,14 @@ def test_rounding_stays_below_its_bound(pattern, n, k):
 
 
 @pytest.mark.claim("dprf-beyond-ridge")
+def test_long_rows_round_more():
+    """Of 12 records products of 4,000 terms are added, not of 12: kills the other length."""
+    eps, n, alpha = np.finfo(float).eps, 12, 10.0
+    for p in (24, 4000):
+        assert ridge_rounding(alpha, n, p) >= eps * n * p / alpha
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
 def test_bound_on_rounding_would_catch_single_precision():
     """Planted control: the same solve from a Gram matrix rounded to single precision."""
     X, y = _data("drawn", 40)

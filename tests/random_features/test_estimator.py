@@ -523,3 +523,22 @@ def test_bad_parameters_are_named(change, error, message):
 def test_bad_data_are_refused(X, y, message):
     with pytest.raises(ValueError, match=message):
         _model().fit(X, y)
+
+
+@pytest.mark.claim("dprf-beyond-ridge")
+def test_labels_in_units_do_not_exceed_one_by_rounding(monkeypatch):
+    """Bounds whose end, less their middle, over half their width is above 1 in floats: one label
+    would be longer than the sensitivity allows. Kills the second clipping."""
+    low, high = -1.1390842858794568, -0.9784841460134452
+    assert (high - (low / 2 + high / 2)) / (high / 2 - low / 2) > 1.0
+    seen = []
+
+    def fit(X, units, *rest):
+        seen.append(units)
+        return ridge_coefficients(X, units, *rest)
+
+    monkeypatch.setattr(estimator_module, "ridge_coefficients", fit)
+    model = PrivateRandomFeatureRegressor(bounds=(low, high), n_components=4, random_state=0)
+    with warnings.catch_warnings(action="ignore"):  # so few records drown in the noise
+        model.fit(np.zeros((3, 1)), [low, high, 5.0])
+    assert np.abs(seen[0]).max() == 1.0

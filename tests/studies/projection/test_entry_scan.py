@@ -121,5 +121,7 @@ def test_sweeps_agree_with_the_scan_and_end_above_the_floor():
     assert 0.05 < share < 0.95  # above f^2, and still without noise at 0.9 bits
     assert abs(cancer.every[1, 1] - share) < 4 * (share * (1 - share) / 300) ** 0.5
     assert 40 < cancer.floor < 100
+    # kills a floor that counts the largest entry of a column, 1 here, too
+    assert cancer.floor == pytest.approx(column_energy_floor(X, squared=True), rel=1e-12)
     assert all(sweep.repaired.max() == 0.0 for sweep in found.values())
     assert found["uniform"].printed.max() == 0.0
