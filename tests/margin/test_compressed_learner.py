@@ -113,12 +113,22 @@ def test_neighbours_stay_neighbours():
     assert np.linalg.norm(rows[1], axis=1).max() <= 2.0 + 1e-12
 
 
-def test_draws_and_shared_budgets():
+def test_draws_and_shared_budgets(monkeypatch):
+    """Phased runs add up, in epsilon and in delta: kills a delta that each of them has whole. The
+    ledger does not see that one: composed exactly, the runs stay within the promise even so."""
+    seen, original = {}, module.boosted_descent
+
+    def spy(Z, y, **kwargs):
+        seen.update(kwargs)
+        return original(Z, y, **kwargs)
+
+    monkeypatch.setattr(module, "boosted_descent", spy)
     X, y = _data(300)
     weights = _learn_weights(X, y, **SETTING, n_draws=3, rng=stream(0, "dr", "noise"))
     assert weights.shape == (3, 100)
     one = _learn_weights(X, y, **SETTING, solver="phased", runs=2, rng=stream(0, "dr", "noise"))
     assert one.shape == (1, 100)
+    assert (seen["epsilon"], seen["delta"]) == (2.0, 5e-7)
 
 
 @pytest.mark.parametrize(
