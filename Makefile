@@ -31,9 +31,9 @@ endif
 book: environment ## build the book into _build/html
 	@$(RUN) book --jobs $(JOBS)
 
-# of the whole suite the branches are counted; pyproject.toml says where, and how many it must reach
+# ARGS=--cov counts branches, which doubles the time: once a week (.github/workflows/versions.yml)
 test: book ## run all tests, the site's in a browser too
-	@$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $(or $(strip $(ARGS)),--cov)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $(ARGS)
 
 again: book ## build a second time in the folder AGAIN=... (empty, or a clone) and compare byte for byte
 	@$(RUN) again "$(AGAIN)"
