@@ -233,6 +233,7 @@ def test_group_guarantee_against_enumeration() -> None:
     exact = worst_delta(leaking, SETS, epsilon=twice, neighboring="replace_one")
     assert exact <= failure + 1e-12
     assert group_guarantee(epsilon=0.4, delta=0.01, size=1) == (0.4, 0.01)
+    assert group_guarantee(epsilon=0.4, delta=1.0, size=1) == (0.4, 1.0)
     three = group_guarantee(epsilon=0.4, delta=0.01, size=3)
     assert three[1] == pytest.approx(0.01 * np.expm1(1.2) / np.expm1(0.4))
 
@@ -246,6 +247,8 @@ def test_group_guarantee_against_enumeration() -> None:
         (lambda: privacy_loss([1.0], [0.5, 0.5]), "q must have shape"),
         (lambda: privacy_loss([-1.0], [0.5]), "got a negative density"),
         (lambda: compose_budgets([(1.0, 2.0)]), "delta must be in"),
+        (lambda: group_guarantee(epsilon=1.0, delta=1.5, size=1), "delta must be in"),
+        (lambda: group_guarantee(epsilon=1.0, delta=-0.1, size=1), "delta must be in"),
         (lambda: group_guarantee(epsilon=1.0, size=0), "size must be at least 1"),
         (lambda: geometric_count(0.0, size=1), "epsilon must be positive"),
         (lambda: leaky(geometric_count(1.0, size=1), SETS, delta=1.0), "delta must be in"),

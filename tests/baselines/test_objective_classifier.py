@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 import pickle
 import warnings
@@ -16,6 +17,7 @@ from sklearn.base import clone
 
 import dplit.baselines.objective_classifier as module
 from dplit import ObjectivePerturbationClassifier
+from dplit.audit import ledger
 from dplit.baselines import (
     PerturbedObjective,
     objective_penalty,
@@ -142,6 +144,33 @@ def test_noise_for_the_solver_is_short_at_every_default(delta: float) -> None:
         assert 3.0 / (n * epsilon) < used < 1e-3
     X, y = _data(300)
     assert _model(epsilon=1e6, delta=delta).fit(X, y).score(X, y) > 0.97
+
+
+def _noise_for_the_solver(n: int, d: int, penalty: float, **asked: Any) -> float:
+    """Mean length of the noise that hides the solver's error, as the ledger tells it."""
+    with ledger() as book:
+        objective_perturbation(
+            np.zeros((n, d)), np.ones(n), data_norm=1.0, regularization=penalty,
+            rng=stream(0, "solver", "noise"), **asked,
+        )  # fmt: skip
+    return list(book)[-1].scale * d
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("loss", ["logistic", "huberised_hinge"])
+def test_the_default_penalty_is_the_first_with_short_noise_for_the_solver(
+    loss: Any, delta: float
+) -> None:
+    """Kills each term of the distance that is left out or off by a factor of two: one of ten sizes
+    turns round.
+    """
+    for n, d in itertools.product((1_000, 1_700, 2_900, 4_900, 8_300), (20, 60)):
+        asked = {"epsilon": 10.0, "delta": delta, "loss": loss, "smoothing": 0.5}
+        used = objective_penalty(n_records=n, dimension=d, **asked)  # type: ignore[arg-type]
+        doubled = math.log2(used / (3.0 / (n * 10.0)))
+        assert doubled == round(doubled) >= 0
+        assert _noise_for_the_solver(n, d, used, **asked) <= 0.2
+        assert doubled == 0 or _noise_for_the_solver(n, d, used / 2.0, **asked) > 0.2
 
 
 def _half_length(delta: float, coef: np.ndarray, penalty: float, rows: np.ndarray) -> float:

@@ -109,6 +109,21 @@ def test_sensitivity_of_the_minimiser():
     assert worst > 0.98
 
 
+def test_the_finest_tolerance_is_allowed():
+    """Kills a limit that refuses itself; anything finer is refused."""
+    X, y = _data()
+    finest = 2.0**-53 * (1.0 + (1.0 / 0.5) ** 2 / 4.0)
+    given = {"margin": 0.5, "data_norm": 1.0, "penalty": 4.0, "mu": 1.0}
+    found = _perturbed_minimiser(
+        X, y, tolerance=finest, rng=stream(0, "finest", "noise"), **given
+    )  # fmt: skip
+    assert np.isfinite(found.weights).all()
+    with pytest.raises(ValueError, match="tolerance must be at least"):
+        _perturbed_minimiser(
+            X, y, tolerance=finest / 1.01, rng=stream(0, "finest", "noise"), **given
+        )
+
+
 @pytest.mark.claim("margin-exp-alg4")
 def test_noise_pays_for_the_solver():
     exact = perturbation_sensitivity(margin=0.5, data_norm=1, penalty=2.0, n_samples=100)

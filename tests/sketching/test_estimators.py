@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -446,6 +447,25 @@ def test_components_have_a_sign():
         model = CompressivePCA(2, epsilon=None, data_norm=1.0, random_state=seed).fit(X)
         lead = np.abs(model.components_).argmax(axis=1)
         assert (model.components_[[0, 1], lead] > 0).all()
+
+
+def test_records_that_are_all_zero_without_noise_are_no_noise():
+    """Kills a warning of noise where there is none: 0 is the largest eigenvalue, and the level."""
+    model = CompressivePCA(2, epsilon=None, data_norm=1.0, random_state=0)
+    model.fit(np.zeros((50, 4)))  # warnings are errors
+    assert model.components_.shape == (2, 4)
+
+
+def test_a_noisy_count_costs_nothing_where_the_number_of_records_is_public():
+    """Kills a count that is paid for under both relations."""
+    X = stream(0, "spent", "data").uniform(-1, 1, (200, 2))
+    public = SketchMap("fourier", stream(0, "spent", "public").standard_normal((2, 30)))
+    plan = plan_release(public, epsilon=1.0, split=0.75)
+    released = plan.apply(sketch(X, public), rng=stream(0, "spent", "noise"))
+    assert spent_epsilon(released, delta=0.0) == pytest.approx(1.0, rel=1e-9)
+    bare = Sketch(released.sum, None, public, replace(released.noise, count_scale=None))
+    alone = [spent_epsilon(s, delta=0.0, neighboring="replace_one") for s in (released, bare)]
+    assert alone[0] == alone[1]
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -197,6 +197,8 @@ def test_map_is_frozen_against_its_source() -> None:
     assert SketchMap("fourier", sketch_map.frequencies).fingerprint == before
     with pytest.raises(ValueError, match="read-only"):
         sketch_map.frequencies[0, 0] = 2.0
+    with pytest.raises(ValueError, match="read-only"):
+        _map("quantized").dither[0] = 2.0  # type: ignore[index]
 
 
 def test_quadratic_records_outside_the_ball_are_clipped() -> None:
