@@ -38,7 +38,7 @@ RESOLUTIONS = {
 }
 KINDS = tuple(kind for kinds in RESOLUTIONS.values() for kind in kinds)
 #: Changes of the arithmetic inside the functions of one claim that are tried at most.
-ARITHMETIC = 8
+ARITHMETIC = 4
 #: What is said of a badge that is red before anything is broken.
 RED = "red unbroken"
 #: Seconds that one fork may take beyond four times its sound run.
