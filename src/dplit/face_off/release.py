@@ -60,9 +60,9 @@ class ReleasedModel:
         columns = {c: [row.get(c) for row in held] for c in self.facts.columns}
         return np.asarray(self.estimator.predict(self.facts.encode(columns)))
 
-    def predict_file(self, file: str | os.PathLike[str]) -> np.ndarray:
-        """Return the predictions for the rows of a CSV or Parquet file with the same columns."""
-        return np.asarray(self.estimator.predict(load_problem(file, self.facts).X))
+    def predict_file(self, file: Any) -> np.ndarray:
+        """Return the predictions for the rows of a file or table with the same columns."""
+        return np.asarray(self.estimator.predict(load_problem(file, self.facts, check=False).X))
 
     @property
     def centers(self) -> list[dict[str, float]]:
@@ -239,7 +239,10 @@ def check_request(
         raise TableError(told[0])
     if name:
         nothing = np.empty((0, len(facts.box[0])))
-        public = Problem("", facts.task, nothing, nothing, facts.public, facts.data_norm, facts.box)
+        public = Problem(
+            "", facts.task, nothing, nothing, facts.public, facts.data_norm, facts.box,
+            facts.indicators,
+        )  # fmt: skip
         mechanism(name, facts.task).make(
             public, epsilon=1.0, delta=1e-5, neighboring=neighboring, settings=chosen
         )
