@@ -16,13 +16,13 @@ from scipy.stats import kstest
 from sklearn.base import clone
 
 from dplit import NoisyGradientClassifier
-from dplit.baselines import descent_schedule, gradient_classifier, noisy_gradient_descent
+from dplit.baselines import gradient_classifier, noisy_gradient_descent
 from dplit.baselines.gradient_classifier import (
     class_indices,
     softmax,
     softmax_loss_derivative,
 )
-from dplit.baselines.linear import _Records
+from dplit.baselines.linear import _descent_schedule, _Records
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
@@ -205,7 +205,7 @@ def test_a_schedule_balances_noise_and_what_is_left(epsilon: float, n: int) -> N
     """``C t sqrt(e D(t)) = L n / s``; between the two clipping norms the time is 800."""
     spread = np.r_[0.5, np.geomspace(1e-4, 0.2, 30)]
     noise = gaussian_sigma(epsilon=epsilon, delta=1e-5, sensitivity=2.0)
-    clip, time = descent_schedule(
+    clip, time = _descent_schedule(
         length=4.0, n_records=n, noise=noise, spread=spread, clips=(0.1, 0.5), ample=800.0
     )
     reached = float(np.minimum(1.0, 2.0 * spread * time).sum())

@@ -35,7 +35,7 @@ from dplit.baselines.linear import (
     NoisyGradientRegressor,
     _public_number,
     _warn_of_noise,
-    descent_schedule,
+    _descent_schedule,
 )
 from dplit.baselines.objective import SmoothLoss, objective_noise
 from dplit.baselines.objective_classifier import (
@@ -201,7 +201,7 @@ class PrivateAdditiveRegressor(
     ----------
     n_hats : int or None, default=None
         Number of public knots of each column's shape, which is straight between them, at least 2
-        (a line). None follows public numbers, see the notes.
+        (a line). None is 8, see the notes.
     epsilon, delta : float, default=1.0 and 1e-5
         In (0, inf) and (0, 1).
     box : tuple
@@ -244,12 +244,17 @@ class PrivateAdditiveRegressor(
     Notes
     -----
     The features of m columns and categories, over sqrt(m), and a constant are rows of norm 1 for
-    :func:`~dplit.baselines.noisy_gradient_descent` on the squared loss. Its clipping norm and time
-    are :func:`~dplit.baselines.descent_schedule` for a model of length 4, with the curvature that
-    columns uniform in the box would give: smooth shapes are learnt first, and corners of a shape
-    for which a budget has no time stay flat and cost nothing. The norm is 0.1, and up to 0.5 where
-    the budget allows a time of 800; steps have length 1.8, where the loss has curvature at most 1,
-    and are at most 1000. The noise is floating-point research noise, not a release.
+    :func:`~dplit.baselines.noisy_gradient_descent` on the squared loss. In a time t (steps times
+    their length) with gradients clipped to C, noise adds a mean square of at most
+    :math:`t(Cs/n)^2D(t)/2` to predictions in unit bounds, with s the noise that would hide one sum
+    of gradients of norm 1 and :math:`D(t)=\sum_j\min(2\lambda_jt,1)` the coordinates that have been
+    reached by then; :math:`\lambda_j` is the curvature in each if columns were uniform in the box
+    and values of a category equally frequent. What a model of norm L has left to learn is at most
+    :math:`L^2/(2et)`. The two are equal at :math:`Ct\sqrt{eD(t)}=Ln/s`, the default time, for
+    L = 4: smooth shapes are learnt first, and corners for which a budget has no time stay flat and
+    cost nothing, so that 8 knots are the default at every budget. C is 0.1, and up to 0.5 where the
+    budget allows a time of 800. Steps have length 1.8 (the loss has curvature at most 1) and are at
+    most 1000. The noise is floating-point research noise, not a release.
 
     Examples
     --------
@@ -325,7 +330,7 @@ class PrivateAdditiveRegressor(
         moved = 1.0 if self.neighboring == "add_remove" else 2.0
         noise = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved)
         spread = self._spread()
-        clip, time = descent_schedule(
+        clip, time = _descent_schedule(
             length=_LENGTH, n_records=n, noise=noise, spread=spread, clips=_CLIPS, ample=_AMPLE
         )
         if time < max(_SHORTEST, 4.0 / clip):
