@@ -28,7 +28,7 @@ from dplit._estimators import (
     stated_norm,
     validated,
 )
-from dplit.baselines.linear import _public_number, descent_schedule, noisy_gradient_descent
+from dplit.baselines.linear import _public_number, _descent_schedule, noisy_gradient_descent
 from dplit.mechanisms import gaussian_sigma
 
 #: Default length of the model to be learnt, over which classes differ by many units of the scores.
@@ -156,9 +156,9 @@ class NoisyGradientClassifier(
     Frobenius norm is clipped; one Gaussian release a step serves all classes, and the steps compose
     as :func:`noisy_gradient_descent` says. New records are clipped as those of the training were.
 
-    Default schedule: :func:`~dplit.baselines.descent_schedule` for a model of length 32, with a
-    curvature of 1/(2 k) in each of d (k - 1) coordinates. The noise is floating-point research
-    noise, not a release.
+    Default schedule: that of :class:`~dplit.PrivateAdditiveRegressor` for a model of length 32,
+    with a curvature of 1/(2 k) in each of d (k - 1) coordinates for k classes. The noise is
+    floating-point research noise, not a release.
 
     References
     ----------
@@ -260,7 +260,7 @@ class NoisyGradientClassifier(
         clips = (
             _CLIPS if self.clip is None else (check_positive("clip", self.clip), float(self.clip))
         )
-        clip, time = descent_schedule(
+        clip, time = _descent_schedule(
             length=_LENGTH, n_records=n, clips=clips, ample=_AMPLE,
             noise=gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved),
             spread=np.repeat(spread / k, k - 1),

@@ -457,7 +457,7 @@ def _public_number(n_records: int, neighboring: str, public_size: int | None) ->
     return n_records
 
 
-def descent_schedule(
+def _descent_schedule(
     *, length: float, n_records: int, noise: float, spread: NDArray[np.float64],
     clips: tuple[float, float], ample: float,
 ) -> tuple[float, float]:  # fmt: skip
@@ -491,7 +491,7 @@ def descent_schedule(
     :math:`L^2\max_\lambda\lambda e^{-2\lambda t}=L^2/(2et)`. They are equal where
     :math:`Ct\sqrt{eD(t)}=Ln/s`.
 
-    >>> clip, time = descent_schedule(length=4.0, n_records=3500, noise=7.4, clips=(0.1, 0.5),
+    >>> clip, time = _descent_schedule(length=4.0, n_records=3500, noise=7.4, clips=(0.1, 0.5),
     ...     spread=np.full(11, 0.01), ample=800.0)
     >>> round(clip, 3), round(time)
     (0.432, 800)

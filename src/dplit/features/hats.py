@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -72,6 +73,20 @@ def _check_indicators(indicators: Any, n_features: int) -> Indicators:
     return groups
 
 
+def _contrast(size: int) -> float:
+    """Factor that brings the centred indicators of a category of ``size`` values to norm 1."""
+    return math.sqrt(size / (size - 1.0))
+
+
+def _centred(X: Array) -> Array:
+    """Indicators (n, s) less their mean in each row, of norm at most 1; one alone stays."""
+    rows = clip_rows(X, 1.0)
+    if rows.shape[1] == 1:
+        return rows
+    rows = (rows - rows.mean(axis=1, keepdims=True)) * _contrast(rows.shape[1])
+    return clip_rows(rows, 1.0)
+
+
 @dataclass(frozen=True)
 class HatMap:
     """The map from records to features: made of public numbers alone.
@@ -113,7 +128,7 @@ class HatMap:
         out = np.empty((len(X), parts[-1].stop))
         for group, numeric, part in zip(self.groups, self.numeric, parts, strict=True):
             if not numeric:
-                out[:, part] = clip_rows(X[:, list(group)], 1.0)
+                out[:, part] = _centred(X[:, list(group)])
                 continue
             place = (units[:, group[0]] + 1.0) * ((last + 1) / 2.0)
             left = np.minimum(place.astype(np.intp), last)
@@ -122,12 +137,36 @@ class HatMap:
         return out
 
     def spread(self) -> list[Array]:
-        """Eigenvalues of each group's second moments where columns are uniform in the box."""
+        """Eigenvalues of each group's second moments where columns are uniform in the box, and
+        values of a category equally frequent.
+        """
         values = hat_spread(len(self.basis))[0]
         return [
-            values if numeric else np.full(len(group), 1.0 / len(group))
+            values if numeric
+            else np.r_[0.0, np.full(len(group) - 1, 1.0 / max(len(group) - 1, 1))]
+            if len(group) > 1 else np.array([0.5])
             for group, numeric in zip(self.groups, self.numeric, strict=True)
-        ]
+        ]  # fmt: skip
+
+    def shape(self, group: int, coef: Array) -> Array:
+        """Values at the knots, or of the indicators, of coefficients (..., q) of one group."""
+        if self.numeric[group]:
+            return np.asarray(coef @ self.basis.T)
+        size = coef.shape[-1]
+        if size == 1:
+            return coef.copy()
+        return np.asarray((coef - coef.mean(axis=-1, keepdims=True)) * _contrast(size))
+
+    def deviations(self, group: int, variance: Callable[[Array], Array]) -> Array:
+        """Standard deviations of :meth:`shape` for coefficients of independent noise, whose
+        variance is a function of the eigenvalues of :meth:`spread`.
+        """
+        if self.numeric[group]:
+            values, vectors = hat_spread(len(self.basis))
+            return np.sqrt(((self.basis @ vectors) ** 2) @ variance(values))
+        gain = variance(self.spread()[group][-1:])
+        size = len(self.groups[group])
+        return np.sqrt(np.repeat(gain, size))  # centred, and then longer by as much
 
     def knots(self, group: int) -> Array:
         """Knots of a numeric group, in the units of its column."""
@@ -152,7 +191,8 @@ class HatFeatures(
         not used.
     indicators : tuple of tuples of int, default=()
         For each category the numbers of its indicator columns, as ``OneHotEncoder`` with stated
-        categories makes them. They are kept, shortened to norm 1 where they are longer.
+        categories makes them: 1 for the value of the record, which may be none of them. A feature
+        stands for each, see the notes.
 
     Attributes
     ----------
@@ -168,8 +208,9 @@ class HatFeatures(
 
     with u the column in [-1, 1], a = 0.3 and c such that the factors of the cosines have squares
     that add to 1 - a. The hats :math:`h_k(u)\ge0` add to 1 and :math:`\|p_k\|\le1`, so that
-    :math:`\|\phi(x)\|\le1` for every x, in floating point as well; a category's indicators have
-    norm at most 1. The features of a record of m columns and categories have norm at most
+    :math:`\|\phi(x)\|\le1` for every x, in floating point as well; so do those of a
+    category of s values, its indicators less 1/s, times :math:`\sqrt{s/(s-1)}`, or all 0 where the
+    value is none of them. The features of a record of m columns and categories have norm at most
     :math:`\sqrt m`. Hats alone would span the same functions (a constant beside): in this basis
     smooth shapes have short coefficients, which is what gradients learn first and penalties spare.
     The map uses no randomness and no data, only their number of columns.
@@ -238,7 +279,7 @@ class HatFeatures(
         ends = ["line", *(f"wave{j}" for j in range(1, self._map.basis.shape[1]))]
         told: list[str] = []
         for group, numeric in zip(self._map.groups, self._map.numeric, strict=True):
-            told += [f"{names[group[0]]}_{end}" for end in ends] if numeric else names[list(group)]
+            told += [f"{names[group[0]]}_{end}" for end in ends] if numeric else names[list(group)].tolist()
         return np.asarray(told, dtype=object)
 
     def __sklearn_tags__(self) -> Tags:
