@@ -16,12 +16,23 @@ from sklearn.metrics import r2_score
 from dplit.face_off import exploring, explore, recommend
 from dplit.face_off.choice import ranked
 from dplit.face_off.exploring import Exploration
-from dplit.face_off.mechanisms import MECHANISMS, mechanism
+from dplit.face_off.mechanisms import MECHANISMS, Mechanism, mechanism
 from dplit.face_off.sources import TableError
 from dplit.face_off.tables import load_problem, state_facts
 from dplit.streams import stream
 
-EPSILONS = (0.3, 10.0)
+EPSILONS = (0.3, 3.0)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only two mechanisms, where a test is not about them."""
+    two = ("sufficient_statistics", "noisy_gradient")
+
+    def kept(task: str, n_classes: int) -> list[Mechanism]:
+        return [m for m in MECHANISMS if m.task == task and m.name in two]
+
+    monkeypatch.setattr(exploring, "_applicable", kept)
 
 
 def columns(n: int = 400) -> dict[str, Any]:
@@ -105,6 +116,7 @@ def test_what_is_beside_the_mechanisms(found: Exploration) -> None:
     assert (found.measure, found.task, found.n_train) == ("R2", "regression", 280)
 
 
+@pytest.mark.usefixtures("quick")
 def test_labels_are_scored_as_they_are() -> None:
     """Beyond the bounds too, and without those that are no number: kills scores of clipped or
     filled labels, which are higher.
@@ -122,17 +134,19 @@ def test_labels_are_scored_as_they_are() -> None:
     assert regression(holes, n_splits=1).trivial[0] == pytest.approx(value)
 
 
-def test_what_is_recommended_does_not_look_at_the_table(found: Exploration) -> None:
+@pytest.mark.usefixtures("quick")
+def test_what_is_recommended_does_not_look_at_the_table() -> None:
     """Another table with the same public facts; kills a choice by the scores."""
-    rng = np.random.default_rng(9)
+    rng, found = np.random.default_rng(9), regression()
     other = regression(columns() | {"y": rng.uniform(0, 9, 400), "x": rng.uniform(0, 1, 400)})
     assert other.recommended == found.recommended
     assert all(name in found.scores for name in found.recommended)
     public = {"task": "regression", "n": 280, "n_columns": 4, "delta": 1e-6}
     for k, epsilon in enumerate(EPSILONS):
-        assert found.recommended[k] == ranked(**public, epsilon=epsilon)[0]
+        names = ranked(**public, epsilon=epsilon)
+        assert found.recommended[k] == next(name for name in names if name in found.scores)
         assert str(found.advice[k]) == str(recommend(**public, epsilon=epsilon))
-    assert other.scores["additive"].max() < 0.1 < found.scores["additive"].max()
+    assert other.scores["noisy_gradient"].max() < 0.2 < found.scores["noisy_gradient"].max()
 
 
 def test_the_warning_and_the_safe_way_come_with_every_view(found: Exploration) -> None:
@@ -192,6 +206,7 @@ def test_a_mechanism_for_two_classes_refuses_three() -> None:
     assert model.classes_.tolist() == ["a", "b", "c"]
 
 
+@pytest.mark.usefixtures("quick")
 def test_one_class_and_a_constant_label_are_no_special_case() -> None:
     table = columns(40) | {"class": ["low"] * 40, "y": np.full(40, 3.0)}
     stated: dict[str, Any] = {"bounds": BOUNDS, "categories": SIDES, "epsilons": (1.0,)}
@@ -203,6 +218,7 @@ def test_one_class_and_a_constant_label_are_no_special_case() -> None:
     assert all(np.all(np.isfinite(values)) for values in flat.scores.values())
 
 
+@pytest.mark.usefixtures("quick")
 def test_some_rows_are_drawn_without_looking() -> None:
     """The first of a permutation by the seed: the same as a table of these rows alone."""
     some = regression(rows=100, n_splits=1)
@@ -230,6 +246,7 @@ def test_what_costs_too_much_is_left_out_and_named(monkeypatch: pytest.MonkeyPat
     assert "kernel_machine" in regression(n_splits=1).scores
 
 
+@pytest.mark.usefixtures("quick")
 def test_files_and_bad_cells(tmp_path: Path) -> None:
     """As text, with cells that are no numbers; kills a source of its own for files."""
     table = columns(60)

@@ -5,7 +5,11 @@ One number says how much a budget can learn, :func:`strength`,
 .. math:: r=\frac{n}{s\sqrt m},
 
 n records in m columns with s the deviation of the Gaussian noise that hides a replaced record of
-norm 1. Where r is small, straight lines for the columns; else a shape for each.
+norm 1. Where r is small, straight lines for the columns; else a shape for each. The limits, 4 for
+regression and 64 for classes, are those of the least mean regret on 15 and 13 tables, whole and cut
+to a tenth, at four budgets: 220 cells, where the score is below that of the best mechanism by 0.011
+and 0.006 on average, and by 0.003 and 0.001 with 2,000 records or more. Below 500 records it is by
+0.03, and no rule of ours does better there.
 """
 
 from __future__ import annotations
@@ -29,13 +33,12 @@ from dplit.mechanisms import gaussian_sigma
 
 Task = Literal["regression", "classification"]
 
-#: Strength below which columns get straight lines; of regression, two classes and more.
-_LINES = {"regression": 5.0, "classes": 5.0, "many": 5.0}
+#: Strength below which columns get straight lines; that of many classes is by analogy with two.
+_LINES = {"regression": 4.0, "classes": 64.0, "many": 64.0}
 
-#: Names of the linear mechanism and of the additive one, in words.
+#: The linear mechanism and the additive one, in words.
 _WORDS = {
     "noisy_gradient": "noisy gradients for a linear model",
-    "objective_perturbation": "objective perturbation of a linear model",
     "additive": "an additive model on public knots",
 }
 
@@ -43,7 +46,6 @@ _WORDS = {
 class _Kind(NamedTuple):
     """What was learnt of a kind of task: share of what can be gained ``expit(a + b ln r)``."""
 
-    lines: str
     shares: tuple[float, float]
     spread: float
     trivial: float
@@ -56,16 +58,16 @@ _WRONG = "share of wrong classes"
 
 #: By kind; `trivial` and `best` are medians over the tables it was learnt on.
 _KINDS = {
-    "regression": _Kind("noisy_gradient", (-2.0, 1.0), 0.2, 1.0, 0.6, _SQUARES),
-    "classes": _Kind("objective_perturbation", (-2.0, 1.0), 0.2, 0.25, 0.17, _WRONG),
-    "many": _Kind("noisy_gradient", (-2.0, 1.0), 0.2, 0.7, 0.2, _WRONG),
+    "regression": _Kind((-4.0, 1.2), 0.21, 1.0, 0.58, _SQUARES),
+    "classes": _Kind((-3.1, 0.9), 0.30, 0.20, 0.167, _WRONG),
+    "many": _Kind((-3.1, 0.9), 0.30, 0.70, 0.20, _WRONG),
 }
 
 #: What was tried.
 _TRIED: dict[str, Any] = {
     "n": (50, 42_000),
-    "n_columns": (3, 100),
-    "n_classes": (2, 10),
+    "n_columns": (3, 73),
+    "n_classes": (2, 2),
     "epsilon": (0.3, 10.0),
     "delta": (1e-6, 1e-6),
     "task": ("regression", "classification"),
@@ -100,7 +102,7 @@ def strength(n: int, n_columns: int, epsilon: float, delta: float) -> float:
     ``s sqrt(n_columns)``.
 
     >>> round(strength(2000, 9, epsilon=1.0, delta=1e-6), 1)
-    78.7
+    78.9
     """
     if delta == 0.0:
         return n * epsilon / (2.0 * n_columns)
@@ -114,9 +116,11 @@ def ranked(
 ) -> list[str]:  # fmt: skip
     """Names of mechanisms, the recommended one first; arguments as of :func:`recommend`."""
     facts = _checked(task, n, n_columns, n_classes, epsilon, delta)
-    lines = _KINDS[facts.kind].lines
-    reach = strength(n, n_columns, epsilon, delta)
-    return [lines, "additive"] if reach < _LINES[facts.kind] else ["additive", lines]
+    if delta == 0.0:  # noise of a descent is Gaussian
+        return ["objective_perturbation", "additive"]
+    names = ["noisy_gradient", "additive"]
+    weak = strength(n, n_columns, epsilon, delta) < _LINES[facts.kind]
+    return names if weak else names[::-1]
 
 
 def _checked(
@@ -195,8 +199,9 @@ def recommend(
 
     Notes
     -----
-    The rule and the errors are from tables of 50 to 42,000 records and 3 to 100 columns, whose
-    strengths differ: ``spread`` is the deviation between tables and runs.
+    The rule and the errors are from tables of 50 to 42,000 records and 3 to 73 columns, whose
+    signals differ: ``spread`` is the deviation between tables and runs, ``trivial`` and ``best``
+    are medians. With delta 0 it is objective perturbation, which alone is pure.
 
     Examples
     --------
@@ -215,18 +220,26 @@ def recommend(
             n=n, d=n_columns, loss="squared" if task == "regression" else "hinge",
             epsilon=epsilon, delta=delta, n_questions=n_questions,
         )  # fmt: skip
-    stated: dict[str, Any] = {"task": task, "n_classes": facts.n_classes}
-    name = ranked(n=n, n_columns=n_columns, epsilon=epsilon, delta=delta, **stated)[0]
-    reach, limit = strength(n, n_columns, epsilon, delta), _LINES[facts.kind]
+    stated: dict[str, Any] = {"task": task, "n_classes": facts.n_classes, "n_columns": n_columns}
+    name = ranked(n=n, epsilon=epsilon, delta=delta, **stated)[0]
     share, error = _expected(facts)
-    told = f"n / (noise sqrt(columns)) is {reach:.2g}, {'below' if reach < limit else 'above'} "
-    told += f"{limit:g}: {_WORDS[name]}"
+    told = _reason(facts, name)
     if share < _USEFUL:
         nothing = error._replace(mean=error.trivial, spread=0.0)
         reason = f"{told} would gain {share:.0%} of what can be gained over a constant"
         return Recommendation(None, f"{reason}{_outside(facts)}.", _TRIED, nothing)
     reason = f"{told} did best on tables of such strength{_outside(facts)}."
     return Recommendation(_configured(name, facts), reason, _TRIED, error)
+
+
+def _reason(facts: _Public, name: str) -> str:
+    """Say by which number a mechanism was chosen."""
+    if facts.delta == 0.0:
+        return "without a delta objective perturbation of a linear model"
+    reach = strength(facts.n, facts.n_columns, facts.epsilon, facts.delta)
+    limit = _LINES[facts.kind]
+    side = "below" if reach < limit else "above"
+    return f"n / (noise sqrt(columns)) is {reach:.2g}, {side} {limit:g}: {_WORDS[name]}"
 
 
 def _outside(facts: _Public) -> str:

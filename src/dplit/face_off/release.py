@@ -131,7 +131,8 @@ def _restored(model: Mapping[str, Any]) -> Any:
         setattr(estimator, name, value)
     estimator.n_features_in_ = model["n_features"]
     if "shapes_" in found.released:  # the map from rows to features, which is public
-        estimator._features(np.zeros((1, estimator.n_features_in_)))
+        told = [len(shape.knots) for shape in estimator.shapes_ if shape.knots is not None]
+        estimator._features(np.zeros((1, estimator.n_features_in_)), max(told, default=2))
     return estimator
 
 
