@@ -1,4 +1,4 @@
-"""What exploring shows: scores by hand, public recommendations, the warning, and what is left out."""
+"""What exploring shows: scores by hand, public recommendations, warnings, what is left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from sklearn.dummy import DummyRegressor
 from sklearn.metrics import r2_score
 
-from dplit.face_off import exploring, explore, recommend
+from dplit.face_off import explore, exploring, recommend
 from dplit.face_off.choice import ranked
 from dplit.face_off.exploring import Exploration
 from dplit.face_off.mechanisms import MECHANISMS, Mechanism, mechanism
@@ -155,7 +155,7 @@ def test_the_warning_and_the_safe_way_come_with_every_view(found: Exploration) -
         assert "whoever sees it has received a release of the table" in view
         call = re.search(r"recommend\((.*?)\)", view)
         assert call is not None
-        advice = eval(f"recommend({call[1]})", {"recommend": recommend})  # noqa: S307
+        advice = eval(f"recommend({call[1]})", {"recommend": recommend})
         assert str(advice) == str(found.advice[0])
         for name, values in found.scores.items():
             star = "*" if found.recommended[1] == name else ""
@@ -250,7 +250,10 @@ def test_what_costs_too_much_is_left_out_and_named(monkeypatch: pytest.MonkeyPat
 def test_files_and_bad_cells(tmp_path: Path) -> None:
     """As text, with cells that are no numbers; kills a source of its own for files."""
     table = columns(60)
-    lines = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
+    lines = [
+        ",".join(table),
+        *(",".join(map(str, row)) for row in zip(*table.values(), strict=True)),
+    ]
     cells = lines[7].split(",")
     lines[7] = ",".join(["oops", "", "up", "1e999", *cells[4:]])
     (tmp_path / "a.csv").write_text("\n".join(lines))

@@ -241,10 +241,10 @@ def test_what_is_missing_is_told_in_python() -> None:
         )  # fmt: skip
     lines = str(told.value).split("\n  ")
     assert lines[1].endswith("or for classes classes=('FIRST', 'SECOND')")
-    form = eval(f"dict({lines[2].partition(': ')[2]})")  # noqa: S307
-    blank = {c: ("LOW", "HIGH") for c in ("sex", "smoker", "note", "cost")}
+    form = eval(f"dict({lines[2].partition(': ')[2]})")
+    blank = dict.fromkeys(("sex", "smoker", "note", "cost"), ("LOW", "HIGH"))
     assert form == {"bounds": {"age": (20, 100)} | blank}
-    assert eval(f"dict({lines[4].partition(': ')[2]})") == {"ignore": ("sex", "smoker", "note")}  # noqa: S307
+    assert eval(f"dict({lines[4].partition(': ')[2]})") == {"ignore": ("sex", "smoker", "note")}
     assert "-p" not in str(told.value)
 
 
@@ -288,7 +288,7 @@ def test_three_thousand_columns_are_read_and_told(tmp_path: Path) -> None:
         state_facts(header_of(path), target="c0", bounds={"c0": (0, 1)}, categories=None,
                     classes=None, fill=None, ignore=None)  # fmt: skip
     assert "'c2999': ('LOW', 'HIGH')" in str(told.value)
-    stated = state_facts(header, target="c0", bounds={c: (0, 1) for c in header}, categories=None,
+    stated = state_facts(header, target="c0", bounds=dict.fromkeys(header, (0, 1)), categories=None,
                          classes=None, fill=None, ignore=None)  # fmt: skip
     problem = load_problem(path, stated)
     assert problem.X.shape == (12, 2999)

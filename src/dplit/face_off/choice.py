@@ -215,7 +215,9 @@ def recommend(
     facts = _checked(task, n, n_columns, n_classes, epsilon, delta)
     if n_questions is not None:
         if facts.kind == "many":
-            raise ValueError(f"n_questions must be None for more than two classes, got {n_questions}")
+            raise ValueError(
+                f"n_questions must be None for more than two classes, got {n_questions}"
+            )
         return recommend_answers(
             n=n, d=n_columns, loss="squared" if task == "regression" else "hinge",
             epsilon=epsilon, delta=delta, n_questions=n_questions,

@@ -157,9 +157,9 @@ class Exploration:
             axes.axhline(float(free.mean()), color="0.5", ls=style, lw=1.0, label=label)
         axes.axhline(float(self.trivial.mean()), color="0.5", lw=1.0, label="a constant")
         axes.set(xscale="log", xlabel="epsilon (circles: recommended)", ylabel=self.measure)
-        top = max(float(v.mean()) for v in (*self.not_private.values(), self.trivial))
-        low = min(float(self.trivial.mean()), 1.0) - 0.1
-        axes.set_ylim(low, max(top, *(float(v.mean(axis=0).max()) for v in self.scores.values())) + 0.02)
+        means = [v.mean(axis=0).max() for v in (*self.scores.values(), *self.not_private.values())]
+        low = float(self.trivial.mean())
+        axes.set_ylim(low - 0.1, max(low, *map(float, means)) + 0.02)
         axes.set_xticks(self.epsilons, [f"{e:g}" for e in self.epsilons])
         axes.minorticks_off()
         axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -303,13 +303,21 @@ def explore(
         problem, truth = _some(problem, truth, rows, seed)
     if len(problem.X) < 10:
         raise TableError(f"exploring needs at least 10 records, got {len(problem.X)}")
-    scorer = _Scorer(problem, truth, seed)
-    n_train, width = int(0.7 * len(problem.X)), problem.X.shape[1]
-    usable = _applicable(kind, n_classes=len(facts.classes))
+    return _compared(_Scorer(problem, truth, seed), facts, budgets, delta, n_splits)
+
+
+def _compared(
+    scorer: _Scorer, facts: Facts, budgets: tuple[float, ...], delta: float, n_splits: int
+) -> Exploration:
+    """Fit everything on every split."""
+    kind, (n, width) = facts.task, scorer.problem.X.shape
+    n_train, n_classes = int(0.7 * n), len(facts.classes) or None
+    usable = _applicable(kind, n_classes=n_classes or 2)
     left_out = {m.name: why for m in usable if (why := _too_much(m, n_train, width))}
     kept = [m for m in usable if m.name not in left_out]
     scores = {m.name: np.empty((n_splits, len(budgets))) for m in kept}
-    trivial, free = np.empty(n_splits), {name: np.empty(n_splits) for name in ("linear", "boosting")}
+    trivial = np.empty(n_splits)
+    free = {name: np.empty(n_splits) for name in ("linear", "boosting")}
     for s in range(n_splits):
         trivial[s], plain = _without_privacy(scorer, s)
         for name, value in plain.items():
@@ -317,18 +325,18 @@ def explore(
         for found in kept:
             scores[found.name][s] = _scored(found, scorer, s, budgets, delta)
     stated: dict[str, Any] = {
-        "task": kind, "n": n_train, "n_columns": len(facts.columns), "n_features": width,
-        "n_classes": len(facts.classes) or None, "delta": delta,
+        "task": kind, "n": n_train, "n_columns": len(facts.columns), "n_classes": n_classes,
+        "delta": delta,
     }  # fmt: skip
     chosen = tuple(
         next(name for name in ranked(**stated, epsilon=epsilon) if name in scores)
         for epsilon in budgets
     )
-    advice = tuple(recommend(**stated, epsilon=epsilon) for epsilon in budgets)
-    measure = "R2" if kind == "regression" else "accuracy"
     return Exploration(
-        scores, chosen, trivial, free, advice, left_out, kind, measure, budgets, delta, n_train,
-        facts,
+        scores=scores, recommended=chosen, trivial=trivial, not_private=free,
+        advice=tuple(recommend(**stated, epsilon=epsilon) for epsilon in budgets),
+        left_out=left_out, task=kind, measure="R2" if kind == "regression" else "accuracy",
+        epsilons=budgets, delta=delta, n_train=n_train, facts=facts,
     )  # fmt: skip
 
 

@@ -125,7 +125,7 @@ class Mechanism:
         if not self.many and len(classes := public.get("classes", ())) > 2:
             others = ", ".join(m.name for m in MECHANISMS if m.task == self.task and m.many)
             raise ValueError(
-                f"classes must be two for {self.name} ({others} learn more), got classes={classes!r}"
+                f"classes must be two for {self.name} ({others} learn more), got {classes!r}"
             )
 
     def fit(
@@ -169,8 +169,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ("delta", "data_norm"), {"clip": (0.1, 0.3, 1.0), "steps": (10, 50, 200)},
     ),
     Mechanism(
-        "additive", "regression", PrivateAdditiveRegressor, (*_BOUNDED, "shapes_"), ("replace_one",),
-        ("delta", "columns"), {"n_hats": (2, 4, 16)},
+        "additive", "regression", PrivateAdditiveRegressor, (*_BOUNDED, "shapes_"),
+        told=("delta", "columns"), grid={"n_hats": (2, 4, 16)},
     ),
     Mechanism(
         "random_features", "regression", PrivateRandomFeatureRegressor, _FUNCTION,
@@ -228,9 +228,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )  # fmt: skip
 
 
-def _applicable(
-    task: str, neighboring: str = "replace_one", n_classes: int = 2
-) -> list[Mechanism]:
+def _applicable(task: str, neighboring: str = "replace_one", n_classes: int = 2) -> list[Mechanism]:
     """Return the mechanisms of a task that can guarantee a neighbouring relation."""
     return [
         m

@@ -248,7 +248,9 @@ def _plain(value: Any) -> Any:
 def _form(name: str, value: Any, python: bool) -> str:
     """Say how to state a fact, to a function or to papermill."""
     if not python:
-        return f"-p {name} {value}" if isinstance(value, str) else f"-p {name} '{json.dumps(value)}'"
+        return (
+            f"-p {name} {value}" if isinstance(value, str) else f"-p {name} '{json.dumps(value)}'"
+        )
     return f"{name}={value if isinstance(value, str) else _tupled(value)}"
 
 
