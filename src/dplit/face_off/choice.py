@@ -112,7 +112,7 @@ def strength(n: int, n_columns: int, epsilon: float, delta: float) -> float:
 
 def ranked(
     *, task: str, n: int, n_columns: int, epsilon: float, delta: float,
-    n_classes: int | None = None, n_features: int | None = None,
+    n_classes: int | None = None,
 ) -> list[str]:  # fmt: skip
     """Names of mechanisms, the recommended one first; arguments as of :func:`recommend`."""
     facts = _checked(task, n, n_columns, n_classes, epsilon, delta)
@@ -170,7 +170,7 @@ def _expected(facts: _Public) -> tuple[float, ExpectedError]:
 
 def recommend(
     *, task: Task, n: int, n_columns: int, n_classes: int | None = None, epsilon: float,
-    delta: float, n_features: int | None = None, n_questions: int | None = None,
+    delta: float, n_questions: int | None = None,
 ) -> Recommendation:  # fmt: skip
     """Recommend a mechanism for a table from public facts; it never takes data.
 
@@ -183,8 +183,6 @@ def recommend(
         Number of classes, by default two; None for regression.
     epsilon, delta : float
         Budget of everything. A delta of 0 is for two classes only.
-    n_features : int or None, default=None
-        Entries of an encoded row, an indicator for each text; the rule takes no notice of it.
     n_questions : int or None, default=None
         If only so many values of the fitted function will ever be asked,
         :func:`dplit.erm.choice.recommend` answers, for regression and two classes.

@@ -80,7 +80,8 @@ class Exploration:
 
     def _call(self) -> str:
         """Return the short and safe way to the same recommendation."""
-        classes = f"n_classes={len(self.facts.classes)}, " if self.facts.classes else ""
+        known = self.task == "classification"
+        classes = f"n_classes={len(self.facts.classes)}, " if known else ""
         return (
             f"recommend(task={self.task!r}, n={self.n_train}, n_columns={len(self.facts.columns)}, "
             f"{classes}epsilon={self.epsilons[0]:g}, delta={self.delta:g})"
@@ -311,7 +312,7 @@ def _compared(
 ) -> Exploration:
     """Fit everything on every split."""
     kind, (n, width) = facts.task, scorer.problem.X.shape
-    n_train, n_classes = int(0.7 * n), len(facts.classes) or None
+    n_train, n_classes = int(0.7 * n), len(facts.classes) if kind == "classification" else None
     usable = _applicable(kind, n_classes=n_classes or 2)
     left_out = {m.name: why for m in usable if (why := _too_much(m, n_train, width))}
     kept = [m for m in usable if m.name not in left_out]
