@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def regression(table: Any = None, **changes: Any) -> Exploration:
 def classification(classes: Any, **changes: Any) -> Exploration:
     stated: dict[str, Any] = {
         "target": "class", "bounds": BOUNDS, "categories": SIDES, "ignore": ["y"],
-        "classes": classes, "epsilons": EPSILONS, "n_splits": 1,
+        "classes": classes, "epsilons": (0.3, 30.0), "n_splits": 1,
     }  # fmt: skip
     return explore(columns(), **{**stated, **changes})
 
@@ -95,7 +96,8 @@ def test_a_score_is_that_of_the_estimator_on_the_stated_split(found: Exploration
                     problem, epsilon=epsilon, delta=1e-6,
                     random_state=stream(5 + s, f"explore-{name}", "noise", k),
                 )  # fmt: skip
-                with np.errstate(all="ignore"):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)
                     model.fit(problem.X[train], problem.y[train])
                 by_hand = r2_score(table["y"][test], model.predict(problem.X[test]))
                 assert found.scores[name][s, k] == by_hand
@@ -125,7 +127,7 @@ def test_labels_are_scored_as_they_are() -> None:
     table = columns()
     order = np.random.default_rng(5).permutation(400)
     assert 0.5 < narrow.not_private["linear"][0] < 0.93
-    assert np.mean(table["y"][order[280:]] > 6) > 0.2
+    assert np.mean(table["y"][order[280:]] > 6) > 0.1
     holes = columns()
     holes["y"] = [None if k in order[280:300] else v for k, v in enumerate(holes["y"])]
     kept = order[300:]

@@ -308,6 +308,7 @@ def test_the_shapes_of_an_additive_model_are_drawn_on_its_card(tmp_path: Path, t
         load_model(folder).plot()
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
 def test_a_release_of_three_classes_predicts_and_draws_each(tmp_path: Path) -> None:
     """Kills a restored model of one score, and a picture of one class."""
     path = table(tmp_path / "a.csv", 60)
