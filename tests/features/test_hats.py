@@ -1,4 +1,4 @@
-"""Hats on public knots: what they span, their norm in rational arithmetic, categories, bad input."""
+"""Hats on public knots: their span, their norm in rational arithmetic, categories, bad input."""
 
 from __future__ import annotations
 

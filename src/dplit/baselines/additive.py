@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -33,9 +33,9 @@ from dplit._estimators import (
 from dplit.baselines.gradient_classifier import NoisyGradientClassifier, class_indices, softmax
 from dplit.baselines.linear import (
     NoisyGradientRegressor,
+    _descent_schedule,
     _public_number,
     _warn_of_noise,
-    _descent_schedule,
 )
 from dplit.baselines.objective import SmoothLoss, objective_noise
 from dplit.baselines.objective_classifier import (
@@ -85,11 +85,12 @@ class Shape(NamedTuple):
     knots : ndarray of shape (K,) or None
         Where the shape has its corners, in the units of the column; None for a category.
     values : ndarray of shape (K,) or (n_classes, K)
-        Values at the knots, straight between them and constant beyond; or one for each indicator, of
-        mean 0.
+        Values at the knots, straight between them and constant beyond; or one for each indicator,
+        of mean 0.
     band : ndarray or None
         Twice the standard deviation that the noise alone would give each value, if columns were
-        uniform in the box, values of a category equally frequent, and all independent. None where the noise enters in another way.
+        uniform in the box, values of a category equally frequent, and all independent. None where
+        the noise enters in another way.
     """
 
     columns: tuple[int, ...]
@@ -424,10 +425,10 @@ class PrivateAdditiveClassifier(
     :class:`~dplit.HatFeatures` and a constant, with a penalty of ``3 / (n epsilon)`` for delta = 0
     and ``2 / (n epsilon)`` for Gaussian noise, more where the mechanism or double precision demands
     it; default knots are 8, 6 or 4, the most that lengthen the mean noise by at most a twentieth of
-    the longest possible gradient of the records, or else 2, lines. More: :class:`~dplit.NoisyGradientClassifier`, with
-    the schedule of columns that are uniform in the box and 8 knots. Shapes have no bands: the noise arrives in
-    them through a curvature that is not known. The noise is floating-point research noise, not a
-    release.
+    the longest possible gradient of the records, or else 2, lines. More classes:
+    :class:`~dplit.NoisyGradientClassifier`, with 8 knots and the schedule of columns that are
+    uniform in the box. Shapes have no bands: the noise arrives in them through a curvature that is
+    not known. The noise is floating-point research noise, not a release.
 
     Examples
     --------
@@ -511,9 +512,7 @@ class PrivateAdditiveClassifier(
         """Return ``n_hats``, or the most knots whose noise the number of records allows."""
         if self.n_hats is not None or not binary:
             return _KNOTS if self.n_hats is None else self.n_hats
-        noise = objective_noise(
-            epsilon=self.epsilon, delta=self.delta, data_norm=1.0, jacobian=0.0
-        )
+        noise = objective_noise(epsilon=self.epsilon, delta=self.delta, data_norm=1.0, jacobian=0.0)
         lines = HatMap.of(2, self.box, self.indicators, n_features)
         width, numeric = lines.slices()[-1].stop + 1, sum(lines.numeric)
 

@@ -28,11 +28,11 @@ from dplit._estimators import (
     stated_norm,
     validated,
 )
-from dplit.baselines.linear import _public_number, _descent_schedule, noisy_gradient_descent
+from dplit.baselines.linear import _descent_schedule, _public_number, noisy_gradient_descent
 from dplit.mechanisms import gaussian_sigma
 
 #: Default length of the model to be learnt, over which classes differ by many units of the scores.
-_LENGTH = 32.0
+_LENGTH = 64.0
 
 #: Least and largest default clipping norms, and the time beyond which the budget raises them.
 _CLIPS = (0.5, 1.0)
@@ -44,8 +44,8 @@ _RATE = 2.0
 
 _MOST_STEPS = 1000
 
-#: Shortest time in which a record's gradient moves scores by a few units.
-_SHORTEST = 4.0
+#: Shortest time that learns: in less of it scores of the records differ by less than their noise.
+_SHORTEST = 32.0
 
 
 def class_indices(
@@ -156,7 +156,7 @@ class NoisyGradientClassifier(
     Frobenius norm is clipped; one Gaussian release a step serves all classes, and the steps compose
     as :func:`noisy_gradient_descent` says. New records are clipped as those of the training were.
 
-    Default schedule: that of :class:`~dplit.PrivateAdditiveRegressor` for a model of length 32,
+    Default schedule: that of :class:`~dplit.PrivateAdditiveRegressor` for a model of length 64,
     with a curvature of 1/(2 k) in each of d (k - 1) coordinates for k classes. The noise is
     floating-point research noise, not a release.
 
@@ -240,12 +240,12 @@ class NoisyGradientClassifier(
             coef = coef / math.sqrt(2.0)
             self.intercept_, coef = coef[:, -1].copy(), coef[:, :-1]
         self.coef_, self.sigma_ = coef / norm, fitted.sigma
-        change = (
-            ("adding or removing one record" if self.neighboring == "add_remove"
-             else f"replacing one of {len(unit)} records with its label (their number is public")
-        )  # fmt: skip
-        change += " (" if self.neighboring == "add_remove" else "; "
         labels = "given" if self.classes is not None else "taken from the data as public"
+        change = (
+            "adding or removing one record with its label ("
+            if self.neighboring == "add_remove"
+            else f"replacing one of {len(unit)} records with its label (their number is public; "
+        )
         change += f"rows are clipped to norm {norm:g}, the {k} labels are {labels})"
         state_guarantee(self, fitted.epsilon, fitted.delta, fitted.neighboring, change)
         return self

@@ -279,7 +279,8 @@ class HatFeatures(
         ends = ["line", *(f"wave{j}" for j in range(1, self._map.basis.shape[1]))]
         told: list[str] = []
         for group, numeric in zip(self._map.groups, self._map.numeric, strict=True):
-            told += [f"{names[group[0]]}_{end}" for end in ends] if numeric else names[list(group)].tolist()
+            own = [str(names[k]) for k in group]
+            told += [f"{own[0]}_{end}" for end in ends] if numeric else own
         return np.asarray(told, dtype=object)
 
     def __sklearn_tags__(self) -> Tags:
