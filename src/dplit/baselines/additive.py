@@ -30,7 +30,7 @@ from dplit._estimators import (
     stated_ends,
     validated,
 )
-from dplit.baselines.gradient_classifier import NoisyGradientClassifier, class_indices, softmax
+from dplit.baselines.gradient_classifier import NoisyGradientClassifier, _class_indices, _softmax
 from dplit.baselines.linear import (
     NoisyGradientRegressor,
     _descent_schedule,
@@ -211,7 +211,7 @@ class PrivateAdditiveRegressor(
     bounds : tuple of float
         Lowest and highest label; labels outside are clipped. Must be given as well.
     indicators : tuple of tuples of int, default=()
-        For each category the numbers of its indicator columns, as :class:`~dplit.HatFeatures` says.
+        For each category the numbers of its indicator columns, as :class:`~dplit.features.HatFeatures` says.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
     public_size : int or None, default=None
         Number by which gradient sums are divided; must be given under ``add_remove``.
@@ -227,7 +227,7 @@ class PrivateAdditiveRegressor(
         ``knots``, ``values`` and ``band``: twice the standard deviation of the noise alone if
         columns were uniform in the box. Predictions are ``intercept_`` and what shapes add to it.
     coef_ : ndarray of shape (n_features_out,)
-        Weights of the features of :class:`~dplit.HatFeatures`.
+        Weights of the features of :class:`~dplit.features.HatFeatures`.
     intercept_ : float
     sigma_ : float
         Standard deviation of the noise on each sum of gradients, in unit bounds.
@@ -387,7 +387,7 @@ class PrivateAdditiveClassifier(
         Lowest and highest values of the columns: two numbers, or two rows with one for each. Must
         be given, and chosen without the data; values outside are clipped.
     indicators : tuple of tuples of int, default=()
-        For each category the numbers of its indicator columns, as :class:`~dplit.HatFeatures` says.
+        For each category the numbers of its indicator columns, as :class:`~dplit.features.HatFeatures` says.
     classes : tuple or None, default=None
         All labels, in their order. Where they are given nothing is learnt from ``y``: other labels
         count as the first. None takes them from the data, and then they are **assumed public**.
@@ -405,7 +405,7 @@ class PrivateAdditiveClassifier(
         ``knots`` and ``values``, which have a row for each class if there are more than two. What
         they add to ``intercept_`` is the score.
     coef_ : ndarray of shape (n_features_out,) or (n_classes, n_features_out)
-        Weights of the features of :class:`~dplit.HatFeatures`.
+        Weights of the features of :class:`~dplit.features.HatFeatures`.
     intercept_ : float or ndarray of shape (n_classes,)
     classes_ : ndarray of shape (n_classes,)
     epsilon_, delta_, neighboring_ : float, float, str
@@ -421,12 +421,12 @@ class PrivateAdditiveClassifier(
 
     Notes
     -----
-    Two classes: :class:`~dplit.ObjectivePerturbationClassifier` on the features of
-    :class:`~dplit.HatFeatures` and a constant, with a penalty of ``3 / (n epsilon)`` for delta = 0
+    Two classes: :class:`~dplit.baselines.ObjectivePerturbationClassifier` on the features of
+    :class:`~dplit.features.HatFeatures` and a constant, with a penalty of ``3 / (n epsilon)`` for delta = 0
     and ``2 / (n epsilon)`` for Gaussian noise, more where the mechanism or double precision demands
     it; default knots are 8, 6 or 4, the most that lengthen the mean noise by at most a twentieth of
     the longest possible gradient of the records, or else 2, lines. More classes:
-    :class:`~dplit.NoisyGradientClassifier`, with 8 knots and the schedule of columns that are
+    :class:`~dplit.baselines.NoisyGradientClassifier`, with 8 knots and the schedule of columns that are
     uniform in the box. Shapes have no bands: the noise arrives in them through a curvature that is
     not known. The noise is floating-point research noise, not a release.
 
@@ -480,7 +480,7 @@ class PrivateAdditiveClassifier(
         only_replacement(self.neighboring, "the number of records enters the noise and is public")
         check_choice("loss", self.loss, ("logistic", "huberised_hinge"))
         records, target = validated(self, X, y, dtype=np.float64)
-        self.classes_, _ = class_indices(target, self.classes)
+        self.classes_, _ = _class_indices(target, self.classes)
         epsilon, binary = check_positive("epsilon", self.epsilon), len(self.classes_) == 2
         rows, norm = self._features(records, self._n_knots(*records.shape, binary))
         given: dict[str, Any] = {
@@ -586,6 +586,6 @@ class PrivateAdditiveClassifier(
         """
         scores = self.decision_function(X)
         if scores.ndim == 2:
-            return softmax(scores)
+            return _softmax(scores)
         second = expit(scores)
         return np.column_stack([1.0 - second, second])
