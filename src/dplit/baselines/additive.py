@@ -211,7 +211,8 @@ class PrivateAdditiveRegressor(
     bounds : tuple of float
         Lowest and highest label; labels outside are clipped. Must be given as well.
     indicators : tuple of tuples of int, default=()
-        For each category the numbers of its indicator columns, as :class:`~dplit.features.HatFeatures` says.
+        For each category the numbers of its indicator columns, as
+        :class:`~dplit.features.HatFeatures` says.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
     public_size : int or None, default=None
         Number by which gradient sums are divided; must be given under ``add_remove``.
@@ -387,7 +388,8 @@ class PrivateAdditiveClassifier(
         Lowest and highest values of the columns: two numbers, or two rows with one for each. Must
         be given, and chosen without the data; values outside are clipped.
     indicators : tuple of tuples of int, default=()
-        For each category the numbers of its indicator columns, as :class:`~dplit.features.HatFeatures` says.
+        For each category the numbers of its indicator columns, as
+        :class:`~dplit.features.HatFeatures` says.
     classes : tuple or None, default=None
         All labels, in their order. Where they are given nothing is learnt from ``y``: other labels
         count as the first. None takes them from the data, and then they are **assumed public**.
@@ -422,13 +424,13 @@ class PrivateAdditiveClassifier(
     Notes
     -----
     Two classes: :class:`~dplit.baselines.ObjectivePerturbationClassifier` on the features of
-    :class:`~dplit.features.HatFeatures` and a constant, with a penalty of ``3 / (n epsilon)`` for delta = 0
-    and ``2 / (n epsilon)`` for Gaussian noise, more where the mechanism or double precision demands
-    it; default knots are 8, 6 or 4, the most that lengthen the mean noise by at most a twentieth of
-    the longest possible gradient of the records, or else 2, lines. More classes:
-    :class:`~dplit.baselines.NoisyGradientClassifier`, with 8 knots and the schedule of columns that are
-    uniform in the box. Shapes have no bands: the noise arrives in them through a curvature that is
-    not known. The noise is floating-point research noise, not a release.
+    :class:`~dplit.features.HatFeatures` and a constant, with a penalty of ``3 / (n epsilon)`` for
+    delta = 0 and ``2 / (n epsilon)`` for Gaussian noise, more where the mechanism or double
+    precision demands it; default knots are 8, 6 or 4, the most that lengthen the mean noise by at
+    most a twentieth of the longest possible gradient of the records, or else 2, lines. More
+    classes: :class:`~dplit.baselines.NoisyGradientClassifier`, with 8 knots and the schedule of
+    columns that are uniform in the box. Shapes have no bands: the noise arrives in them through a
+    curvature that is not known. The noise is floating-point research noise, not a release.
 
     Examples
     --------

@@ -156,9 +156,9 @@ class NoisyGradientClassifier(
     Frobenius norm is clipped; one Gaussian release a step serves all classes, and the steps compose
     as :func:`noisy_gradient_descent` says. New records are clipped as those of the training were.
 
-    Default schedule: that of :class:`~dplit.baselines.PrivateAdditiveRegressor` for a model of length 64,
-    with a curvature of 1/(2 k) in each of d (k - 1) coordinates for k classes. The noise is
-    floating-point research noise, not a release.
+    Default schedule: that of :class:`~dplit.baselines.PrivateAdditiveRegressor` for a model of
+    length 64, with a curvature of 1/(2 k) in each of d (k - 1) coordinates for k classes. The noise
+    is floating-point research noise, not a release.
 
     References
     ----------
