@@ -151,7 +151,8 @@ class _Additive(BaseEstimator):  # type: ignore[misc]
         down = -(-len(self.shapes_) // across)
         figure = Figure(figsize=(2.6 * across, 2.1 * down), layout="constrained")
         axes = figure.subplots(down, across, sharey=True, squeeze=False).ravel()
-        names = getattr(self, "feature_names_in_", [f"column {k}" for k in range(10**4)])
+        numbered = [f"column {k}" for k in range(self.n_features_in_)]
+        names = getattr(self, "feature_names_in_", numbered)
         for ax, shape in zip(axes, self.shapes_, strict=False):
             _draw(ax, shape, [str(names[k]) for k in shape.columns])
         for ax in axes[len(self.shapes_) :]:
@@ -489,6 +490,7 @@ class PrivateAdditiveClassifier(
             "epsilon": epsilon, "delta": self.delta, "data_norm": norm,
             "classes": self.classes, "random_state": self.random_state,
         }  # fmt: skip
+        fitted: Any
         if binary:
             penalty = _objective_penalty(
                 n_records=len(rows), dimension=rows.shape[1] + 1, epsilon=epsilon,
