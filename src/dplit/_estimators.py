@@ -56,8 +56,8 @@ def check_box(bounds: Any, n_features: int, *, name: str = "bounds") -> Box:
     """Return the box of ``bounds = (low, high)``, two numbers or rows of ``n_features`` each."""
     if bounds is None:
         raise ValueError(
-            f"{name} must be given as (lowest, highest): bounds read from the data are not private, "
-            f"got {name}=None"
+            f"{name} must be given as (lowest, highest): bounds read from the data are not "
+            f"private, got {name}=None"
         )
     if not isinstance(bounds, (tuple, list, np.ndarray)) or len(bounds) != 2:
         raise ValueError(f"{name} must be a pair (low, high), got {name}={bounds!r}")

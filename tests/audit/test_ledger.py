@@ -118,7 +118,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
             "loss": [{"loss": "logistic"}, {"loss": "logistic", "delta": 0.0}],
             "n_hats": [{"n_hats": 2}, {"n_hats": 5, "delta": 0.0}],
             "indicators": [{"indicators": ((0, 1),)}],
-            "classes": [{"classes": (-1.0, 0.0, 1.0)}, {"classes": (-1.0, 0.0, 1.0), "epsilon": 6.0}],
+            "classes": [{"classes": (-1.0, 0.0, 1.0), "epsilon": e} for e in (1.0, 6.0)],
             "neighboring": [{}],
         },
     ),
@@ -344,8 +344,8 @@ SHARP = {
 }  # fmt: skip
 _NO_ARRAY = {  # an event hides no array that noise is added to
     "ObjectivePerturbationClassifier", "ObjectivePerturbationClassifier logistic gaussian",
-    "PrivateAdditiveClassifier", "RandomProjectionRegressor", "objective_perturbation", "gaussian_prior_draw",
-    "release_projection",
+    "PrivateAdditiveClassifier", "RandomProjectionRegressor", "objective_perturbation",
+    "gaussian_prior_draw", "release_projection",
 }  # fmt: skip
 _CASES = {k: v for k, v in (ESTIMATORS | RELEASES).items() if not k.endswith("small alpha")}
 

@@ -18,9 +18,9 @@ from sklearn.base import clone
 from dplit import NoisyGradientClassifier
 from dplit.baselines import gradient_classifier, noisy_gradient_descent
 from dplit.baselines.gradient_classifier import (
-    class_indices,
-    softmax,
-    softmax_loss_derivative,
+    _class_indices,
+    _softmax,
+    _softmax_loss_derivative,
 )
 from dplit.baselines.linear import _descent_schedule, _Records
 from dplit.mechanisms import gaussian_sigma
@@ -90,7 +90,7 @@ def test_the_derivative_is_that_of_the_log_loss() -> None:
     """Central differences, and rows that stand alone. Kills a sign and a transposed label."""
     rng = stream(0, "gradient-classifier", "data", 9)
     scores, y = rng.normal(size=(40, 4)) * 3.0, np.arange(40) % 4
-    slopes = softmax_loss_derivative(scores, y.astype(float))
+    slopes = _softmax_loss_derivative(scores, y.astype(float))
     step = 1e-6
 
     def loss(s: np.ndarray) -> np.ndarray:
@@ -101,8 +101,8 @@ def test_the_derivative_is_that_of_the_log_loss() -> None:
         measured = (loss(scores + move) - loss(scores - move)) / (2 * step)
         np.testing.assert_allclose(slopes[:, k], measured, atol=1e-8)
     order = rng.permutation(40)
-    np.testing.assert_array_equal(softmax(scores[order]), softmax(scores)[order])
-    assert np.isfinite(softmax(np.array([[1e300, -1e300, 0.0]]))).all()
+    np.testing.assert_array_equal(_softmax(scores[order]), _softmax(scores)[order])
+    assert np.isfinite(_softmax(np.array([[1e300, -1e300, 0.0]]))).all()
 
 
 def test_matrix_gradients_add_exactly_and_none_is_longer_than_the_clip() -> None:
@@ -223,10 +223,10 @@ def test_units_of_the_records_do_not_matter_and_new_ones_are_clipped() -> None:
 
 
 def test_classes_keep_their_order_and_other_labels_count_as_the_first() -> None:
-    told, place = class_indices(["x", "b", "a", "c"], ("c", "a", "b"))
+    told, place = _class_indices(["x", "b", "a", "c"], ("c", "a", "b"))
     assert told.tolist() == ["c", "a", "b"]
     assert place.tolist() == [0, 2, 1, 0]
-    told, place = class_indices([3, 1, 2, 3])
+    told, place = _class_indices([3, 1, 2, 3])
     assert (told.tolist(), place.tolist()) == ([1, 2, 3], [2, 0, 1, 2])
     X, y = _data(200)
     one = _model(classes=("a", "b", "c")).fit(X, y)
@@ -292,5 +292,5 @@ def test_it_warns_of_noise_from_public_numbers_alone() -> None:
 def test_the_module_names_what_its_schedule_uses() -> None:
     """Two classes of equal size begin at slopes of norm .71, below the largest clipping norm."""
     assert gradient_classifier._CLIPS[1] >= math.sqrt(0.5)
-    zero = softmax_loss_derivative(np.zeros((1, 5)), np.zeros(1))
+    zero = _softmax_loss_derivative(np.zeros((1, 5)), np.zeros(1))
     assert np.linalg.norm(zero) == pytest.approx(math.sqrt(0.8))

@@ -1,4 +1,4 @@
-"""Hats on public knots: what they span, their norm in rational arithmetic, categories, bad input."""
+"""Hats on public knots: their span, their norm in rational arithmetic, categories, bad input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 
 from dplit import HatFeatures
-from dplit.features.hats import hat_basis, hat_spread
+from dplit.features.hats import _hat_basis, _hat_spread
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 
@@ -50,7 +50,7 @@ def test_ends_are_nearly_of_norm_1_and_between_knots_rows_are_means(n_hats: int)
     """Kills a map that is far shorter than it may be, and knots that are somewhere else."""
     model = HatFeatures(n_hats, box=(2.0, 6.0)).fit([[0.0]])
     knots = model.transform(np.linspace(2.0, 6.0, n_hats)[:, None])
-    np.testing.assert_allclose(knots, hat_basis(n_hats), atol=1e-13)
+    np.testing.assert_allclose(knots, _hat_basis(n_hats), atol=1e-13)
     assert np.linalg.norm(knots[[0, -1]], axis=1) == pytest.approx(1.0, abs=1e-13)
     step = 4.0 / (n_hats - 1)
     quarter = model.transform(2.0 + step * (np.arange(n_hats - 1)[:, None] + 0.25))
@@ -61,7 +61,7 @@ def test_ends_are_nearly_of_norm_1_and_between_knots_rows_are_means(n_hats: int)
 @pytest.mark.parametrize("n_hats", [3, 8])
 def test_with_a_constant_they_span_all_hats(n_hats: int) -> None:
     """Kills a basis that misses a corner."""
-    full = np.column_stack([hat_basis(n_hats), np.ones(n_hats)])
+    full = np.column_stack([_hat_basis(n_hats), np.ones(n_hats)])
     assert np.linalg.matrix_rank(full, tol=1e-6) == n_hats
 
 
@@ -71,7 +71,7 @@ def test_second_moments_are_those_of_a_uniform_column(n_hats: int) -> None:
     model = HatFeatures(n_hats, box=(0.0, 1.0)).fit([[0.0]])
     n = 84_000  # whole numbers of points between knots
     rows = model.transform((np.arange(n)[:, None] + 0.5) / n)
-    values, vectors = hat_spread(n_hats)
+    values, vectors = _hat_spread(n_hats)
     np.testing.assert_allclose(vectors * values @ vectors.T, rows.T @ rows / n, atol=1e-8)
 
 
@@ -138,7 +138,7 @@ def test_bad_parameters_are_named(changes: Any, error: Any, message: str) -> Non
 
 def test_a_gradient_of_length_one_is_a_shape_of_a_known_size() -> None:
     """The weights of the waves fall like one over their number, and all add to 1."""
-    basis = hat_basis(8)
+    basis = _hat_basis(8)
     tops = np.abs(basis[-1])
     np.testing.assert_allclose(tops[1] / tops[1:], np.arange(1, 8), rtol=1e-9)
     assert tops[0] == pytest.approx(math.sqrt(0.3))

@@ -13,7 +13,11 @@ moments, as an estimator.
 from __future__ import annotations
 
 from dplit._estimators import nearest_center
-from dplit.baselines.additive import PrivateAdditiveClassifier, PrivateAdditiveRegressor
+from dplit.baselines.additive import (
+    PrivateAdditiveClassifier,
+    PrivateAdditiveRegressor,
+    Shape,
+)
 from dplit.baselines.components import PrivatePCA
 from dplit.baselines.gradient_classifier import NoisyGradientClassifier
 from dplit.baselines.linear import (
@@ -60,6 +64,7 @@ __all__ = [
     "PrivateLloyd",
     "PrivateMoments",
     "PrivatePCA",
+    "Shape",
     "SmoothLoss",
     "SufficientStatisticsRegressor",
     "lloyd_noise",

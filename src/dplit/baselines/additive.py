@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -30,12 +30,12 @@ from dplit._estimators import (
     stated_ends,
     validated,
 )
-from dplit.baselines.gradient_classifier import NoisyGradientClassifier, class_indices, softmax
+from dplit.baselines.gradient_classifier import NoisyGradientClassifier, _class_indices, _softmax
 from dplit.baselines.linear import (
     NoisyGradientRegressor,
+    _descent_schedule,
     _public_number,
     _warn_of_noise,
-    _descent_schedule,
 )
 from dplit.baselines.objective import SmoothLoss, objective_noise
 from dplit.baselines.objective_classifier import (
@@ -85,11 +85,12 @@ class Shape(NamedTuple):
     knots : ndarray of shape (K,) or None
         Where the shape has its corners, in the units of the column; None for a category.
     values : ndarray of shape (K,) or (n_classes, K)
-        Values at the knots, straight between them and constant beyond; or one for each indicator, of
-        mean 0.
+        Values at the knots, straight between them and constant beyond; or one for each indicator,
+        of mean 0.
     band : ndarray or None
         Twice the standard deviation that the noise alone would give each value, if columns were
-        uniform in the box, values of a category equally frequent, and all independent. None where the noise enters in another way.
+        uniform in the box, values of a category equally frequent, and all independent. None where
+        the noise enters in another way.
     """
 
     columns: tuple[int, ...]
@@ -150,7 +151,8 @@ class _Additive(BaseEstimator):  # type: ignore[misc]
         down = -(-len(self.shapes_) // across)
         figure = Figure(figsize=(2.6 * across, 2.1 * down), layout="constrained")
         axes = figure.subplots(down, across, sharey=True, squeeze=False).ravel()
-        names = getattr(self, "feature_names_in_", [f"column {k}" for k in range(10**4)])
+        numbered = [f"column {k}" for k in range(self.n_features_in_)]
+        names = getattr(self, "feature_names_in_", numbered)
         for ax, shape in zip(axes, self.shapes_, strict=False):
             _draw(ax, shape, [str(names[k]) for k in shape.columns])
         for ax in axes[len(self.shapes_) :]:
@@ -210,7 +212,8 @@ class PrivateAdditiveRegressor(
     bounds : tuple of float
         Lowest and highest label; labels outside are clipped. Must be given as well.
     indicators : tuple of tuples of int, default=()
-        For each category the numbers of its indicator columns, as :class:`~dplit.HatFeatures` says.
+        For each category the numbers of its indicator columns, as
+        :class:`~dplit.features.HatFeatures` says.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
     public_size : int or None, default=None
         Number by which gradient sums are divided; must be given under ``add_remove``.
@@ -226,7 +229,7 @@ class PrivateAdditiveRegressor(
         ``knots``, ``values`` and ``band``: twice the standard deviation of the noise alone if
         columns were uniform in the box. Predictions are ``intercept_`` and what shapes add to it.
     coef_ : ndarray of shape (n_features_out,)
-        Weights of the features of :class:`~dplit.HatFeatures`.
+        Weights of the features of :class:`~dplit.features.HatFeatures`.
     intercept_ : float
     sigma_ : float
         Standard deviation of the noise on each sum of gradients, in unit bounds.
@@ -386,7 +389,8 @@ class PrivateAdditiveClassifier(
         Lowest and highest values of the columns: two numbers, or two rows with one for each. Must
         be given, and chosen without the data; values outside are clipped.
     indicators : tuple of tuples of int, default=()
-        For each category the numbers of its indicator columns, as :class:`~dplit.HatFeatures` says.
+        For each category the numbers of its indicator columns, as
+        :class:`~dplit.features.HatFeatures` says.
     classes : tuple or None, default=None
         All labels, in their order. Where they are given nothing is learnt from ``y``: other labels
         count as the first. None takes them from the data, and then they are **assumed public**.
@@ -404,7 +408,7 @@ class PrivateAdditiveClassifier(
         ``knots`` and ``values``, which have a row for each class if there are more than two. What
         they add to ``intercept_`` is the score.
     coef_ : ndarray of shape (n_features_out,) or (n_classes, n_features_out)
-        Weights of the features of :class:`~dplit.HatFeatures`.
+        Weights of the features of :class:`~dplit.features.HatFeatures`.
     intercept_ : float or ndarray of shape (n_classes,)
     classes_ : ndarray of shape (n_classes,)
     epsilon_, delta_, neighboring_ : float, float, str
@@ -420,14 +424,14 @@ class PrivateAdditiveClassifier(
 
     Notes
     -----
-    Two classes: :class:`~dplit.ObjectivePerturbationClassifier` on the features of
-    :class:`~dplit.HatFeatures` and a constant, with a penalty of ``3 / (n epsilon)`` for delta = 0
-    and ``2 / (n epsilon)`` for Gaussian noise, more where the mechanism or double precision demands
-    it; default knots are 8, 6 or 4, the most that lengthen the mean noise by at most a twentieth of
-    the longest possible gradient of the records, or else 2, lines. More: :class:`~dplit.NoisyGradientClassifier`, with
-    the schedule of columns that are uniform in the box and 8 knots. Shapes have no bands: the noise arrives in
-    them through a curvature that is not known. The noise is floating-point research noise, not a
-    release.
+    Two classes: :class:`~dplit.baselines.ObjectivePerturbationClassifier` on the features of
+    :class:`~dplit.features.HatFeatures` and a constant, with a penalty of ``3 / (n epsilon)`` for
+    delta = 0 and ``2 / (n epsilon)`` for Gaussian noise, more where the mechanism or double
+    precision demands it; default knots are 8, 6 or 4, the most that lengthen the mean noise by at
+    most a twentieth of the longest possible gradient of the records, or else 2, lines. More
+    classes: :class:`~dplit.baselines.NoisyGradientClassifier`, with 8 knots and the schedule of
+    columns that are uniform in the box. Shapes have no bands: the noise arrives in them through a
+    curvature that is not known. The noise is floating-point research noise, not a release.
 
     Examples
     --------
@@ -479,13 +483,14 @@ class PrivateAdditiveClassifier(
         only_replacement(self.neighboring, "the number of records enters the noise and is public")
         check_choice("loss", self.loss, ("logistic", "huberised_hinge"))
         records, target = validated(self, X, y, dtype=np.float64)
-        self.classes_, _ = class_indices(target, self.classes)
+        self.classes_, _ = _class_indices(target, self.classes)
         epsilon, binary = check_positive("epsilon", self.epsilon), len(self.classes_) == 2
         rows, norm = self._features(records, self._n_knots(*records.shape, binary))
         given: dict[str, Any] = {
             "epsilon": epsilon, "delta": self.delta, "data_norm": norm,
             "classes": self.classes, "random_state": self.random_state,
         }  # fmt: skip
+        fitted: Any
         if binary:
             penalty = _objective_penalty(
                 n_records=len(rows), dimension=rows.shape[1] + 1, epsilon=epsilon,
@@ -511,9 +516,7 @@ class PrivateAdditiveClassifier(
         """Return ``n_hats``, or the most knots whose noise the number of records allows."""
         if self.n_hats is not None or not binary:
             return _KNOTS if self.n_hats is None else self.n_hats
-        noise = objective_noise(
-            epsilon=self.epsilon, delta=self.delta, data_norm=1.0, jacobian=0.0
-        )
+        noise = objective_noise(epsilon=self.epsilon, delta=self.delta, data_norm=1.0, jacobian=0.0)
         lines = HatMap.of(2, self.box, self.indicators, n_features)
         width, numeric = lines.slices()[-1].stop + 1, sum(lines.numeric)
 
@@ -587,6 +590,6 @@ class PrivateAdditiveClassifier(
         """
         scores = self.decision_function(X)
         if scores.ndim == 2:
-            return softmax(scores)
+            return _softmax(scores)
         second = expit(scores)
         return np.column_stack([1.0 - second, second])

@@ -28,11 +28,11 @@ from dplit._estimators import (
     stated_norm,
     validated,
 )
-from dplit.baselines.linear import _public_number, _descent_schedule, noisy_gradient_descent
+from dplit.baselines.linear import _descent_schedule, _public_number, noisy_gradient_descent
 from dplit.mechanisms import gaussian_sigma
 
 #: Default length of the model to be learnt, over which classes differ by many units of the scores.
-_LENGTH = 32.0
+_LENGTH = 64.0
 
 #: Least and largest default clipping norms, and the time beyond which the budget raises them.
 _CLIPS = (0.5, 1.0)
@@ -44,11 +44,11 @@ _RATE = 2.0
 
 _MOST_STEPS = 1000
 
-#: Shortest time in which a record's gradient moves scores by a few units.
-_SHORTEST = 4.0
+#: Shortest time that learns: in less of it scores of the records differ by less than their noise.
+_SHORTEST = 32.0
 
 
-def class_indices(
+def _class_indices(
     y: ArrayLike, classes: ArrayLike | None = None
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the classes and every label's place among them, 0 for labels that are not.
@@ -74,13 +74,13 @@ def class_indices(
     return told, place
 
 
-def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
+def _softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
     """Probabilities (n, k) of classes from their scores; every row by itself."""
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def softmax_loss_derivative(scores: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+def _softmax_loss_derivative(scores: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     """Derivative ``p - e_y`` (n, k) of the log-loss in the scores of k classes.
 
     Parameters
@@ -89,10 +89,10 @@ def softmax_loss_derivative(scores: NDArray[Any], y: NDArray[Any]) -> NDArray[An
     y : ndarray of shape (n,)
         Whole numbers below k, the places of the labels.
 
-    >>> softmax_loss_derivative(np.zeros((1, 2)), np.array([1.0]))
+    >>> _softmax_loss_derivative(np.zeros((1, 2)), np.array([1.0]))
     array([[ 0.5, -0.5]])
     """
-    slopes = softmax(scores)
+    slopes = _softmax(scores)
     slopes[np.arange(len(slopes)), y.astype(np.intp)] -= 1.0
     return slopes
 
@@ -156,9 +156,9 @@ class NoisyGradientClassifier(
     Frobenius norm is clipped; one Gaussian release a step serves all classes, and the steps compose
     as :func:`noisy_gradient_descent` says. New records are clipped as those of the training were.
 
-    Default schedule: that of :class:`~dplit.PrivateAdditiveRegressor` for a model of length 32,
-    with a curvature of 1/(2 k) in each of d (k - 1) coordinates for k classes. The noise is
-    floating-point research noise, not a release.
+    Default schedule: that of :class:`~dplit.baselines.PrivateAdditiveRegressor` for a model of
+    length 64, with a curvature of 1/(2 k) in each of d (k - 1) coordinates for k classes. The noise
+    is floating-point research noise, not a release.
 
     References
     ----------
@@ -221,7 +221,7 @@ class NoisyGradientClassifier(
         """Fit, on the schedule of public eigenvalues of the rows' second moments if any."""
         norm = stated_norm(self.data_norm)
         records, target = validated(self, X, y, dtype=np.float64)
-        self.classes_, places = class_indices(target, self.classes)
+        self.classes_, places = _class_indices(target, self.classes)
         unit = clip_rows(records, norm) / norm
         if check_flag("fit_intercept", self.fit_intercept):
             unit = np.hstack([unit, np.ones((len(unit), 1))]) / math.sqrt(2.0)
@@ -231,7 +231,7 @@ class NoisyGradientClassifier(
         fitted = noisy_gradient_descent(
             unit, places, epsilon=self.epsilon, delta=self.delta, clip=clip, steps=steps,
             learning_rate=rate, neighboring=self.neighboring, public_size=self.public_size,
-            derivative=softmax_loss_derivative, n_scores=k,
+            derivative=_softmax_loss_derivative, n_scores=k,
             rng=spawn_generators(self.random_state, 1)[0],
         )  # fmt: skip
         coef = fitted.coef.T
@@ -240,12 +240,12 @@ class NoisyGradientClassifier(
             coef = coef / math.sqrt(2.0)
             self.intercept_, coef = coef[:, -1].copy(), coef[:, :-1]
         self.coef_, self.sigma_ = coef / norm, fitted.sigma
-        change = (
-            ("adding or removing one record" if self.neighboring == "add_remove"
-             else f"replacing one of {len(unit)} records with its label (their number is public")
-        )  # fmt: skip
-        change += " (" if self.neighboring == "add_remove" else "; "
         labels = "given" if self.classes is not None else "taken from the data as public"
+        change = (
+            "adding or removing one record with its label ("
+            if self.neighboring == "add_remove"
+            else f"replacing one of {len(unit)} records with its label (their number is public; "
+        )
         change += f"rows are clipped to norm {norm:g}, the {k} labels are {labels})"
         state_guarantee(self, fitted.epsilon, fitted.delta, fitted.neighboring, change)
         return self
@@ -327,4 +327,4 @@ class NoisyGradientClassifier(
         ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``; rows add to 1.
         """
-        return softmax(self._scores(X))
+        return _softmax(self._scores(X))

@@ -32,7 +32,7 @@ from dplit.features.fourier import (
     phased_cosine_features,
     random_frequencies,
 )
-from dplit.features.hats import HatFeatures
+from dplit.features.hats import HatFeatures, HatMap
 from dplit.features.projections import (
     HadamardProjection,
     hadamard_projection,
@@ -51,6 +51,7 @@ __all__ = [
     "HadamardBlocks",
     "HadamardProjection",
     "HatFeatures",
+    "HatMap",
     "RandomFourierFeatures",
     "complex_features",
     "cos_sin_features",

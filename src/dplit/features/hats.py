@@ -17,7 +17,7 @@ from dplit._checks import Array, check_integer, quiet
 from dplit._estimators import Box, check_box, clip_rows, fitted_records, validated
 
 #: Column numbers of each category's indicators.
-Indicators = tuple[tuple[int, ...], ...]
+_Indicators = tuple[tuple[int, ...], ...]
 
 #: Share of a column's squares that its straight line has at the ends; waves have the rest.
 _LINE = 0.3
@@ -26,7 +26,7 @@ _LINE = 0.3
 _SLACK = 2.0**-46
 
 
-def hat_basis(n_hats: int) -> Array:
+def _hat_basis(n_hats: int) -> Array:
     """Values (n_hats, q) of a column's features at its knots; every row has norm at most 1.
 
     A line and ``n_hats - 1`` cosines of decreasing weight, the hats of these knots in another
@@ -41,20 +41,20 @@ def hat_basis(n_hats: int) -> Array:
     return np.asarray(np.hstack([math.sqrt(_LINE) * place, waves]) * (1.0 - _SLACK))
 
 
-def hat_spread(n_hats: int) -> tuple[Array, Array]:
-    """Eigenvalues (q,) and eigenvectors of the second moments of :func:`hat_basis`, where a column
+def _hat_spread(n_hats: int) -> tuple[Array, Array]:
+    """Eigenvalues (q,) and eigenvectors of the second moments of :func:`_hat_basis`, where a column
     is uniform between its bounds.
     """
     sizes = np.full(n_hats, 2.0 / 3.0)
     sizes[[0, -1]] = 1.0 / 3.0
     mass = np.diag(sizes) + np.diag(np.full(n_hats - 1, 1.0 / 6.0), 1)
     mass += np.diag(np.full(n_hats - 1, 1.0 / 6.0), -1)
-    basis = hat_basis(n_hats)
+    basis = _hat_basis(n_hats)
     values, vectors = np.linalg.eigh(basis.T @ (mass / (n_hats - 1)) @ basis)
     return np.maximum(values, 0.0), vectors
 
 
-def _check_indicators(indicators: Any, n_features: int) -> Indicators:
+def _check_indicators(indicators: Any, n_features: int) -> _Indicators:
     """Return groups of different column numbers."""
     if not isinstance(indicators, (tuple, list)) or not all(
         isinstance(group, (tuple, list)) and len(group) > 0 for group in indicators
@@ -96,7 +96,7 @@ class HatMap:
     """
 
     box: Box
-    groups: Indicators
+    groups: _Indicators
     numeric: tuple[bool, ...]
     basis: Array
 
@@ -110,7 +110,7 @@ class HatMap:
         alone = [(k,) for k in range(n_features) if k not in named]
         order = sorted([*groups, *alone])
         numeric = tuple(group[0] not in named for group in order)
-        return cls(checked, tuple(order), numeric, hat_basis(knots))
+        return cls(checked, tuple(order), numeric, _hat_basis(knots))
 
     def slices(self) -> list[slice]:
         """Return the place of each group among the features."""
@@ -140,7 +140,7 @@ class HatMap:
         """Eigenvalues of each group's second moments where columns are uniform in the box, and
         values of a category equally frequent.
         """
-        values = hat_spread(len(self.basis))[0]
+        values = _hat_spread(len(self.basis))[0]
         return [
             values if numeric
             else np.r_[0.0, np.full(len(group) - 1, 1.0 / max(len(group) - 1, 1))]
@@ -162,7 +162,7 @@ class HatMap:
         variance is a function of the eigenvalues of :meth:`spread`.
         """
         if self.numeric[group]:
-            values, vectors = hat_spread(len(self.basis))
+            values, vectors = _hat_spread(len(self.basis))
             return np.sqrt(((self.basis @ vectors) ** 2) @ variance(values))
         gain = variance(self.spread()[group][-1:])
         size = len(self.groups[group])
@@ -279,7 +279,8 @@ class HatFeatures(
         ends = ["line", *(f"wave{j}" for j in range(1, self._map.basis.shape[1]))]
         told: list[str] = []
         for group, numeric in zip(self._map.groups, self._map.numeric, strict=True):
-            told += [f"{names[group[0]]}_{end}" for end in ends] if numeric else names[list(group)].tolist()
+            own = [str(names[k]) for k in group]
+            told += [f"{own[0]}_{end}" for end in ends] if numeric else own
         return np.asarray(told, dtype=object)
 
     def __sklearn_tags__(self) -> Tags:

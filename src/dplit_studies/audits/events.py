@@ -227,7 +227,9 @@ _ESTIMATORS: dict[str, tuple[Any, _Unit, float]] = {
     ),
     "NoisyGradientRegressor": (NoisyGradientRegressor(steps=5, **_LINEAR), "gaussian", 8.0),
     "NoisyGradientClassifier": (
-        NoisyGradientClassifier(data_norm=1.0, steps=5, fit_intercept=False, **_CLASSES),
+        NoisyGradientClassifier(
+            data_norm=1.0, steps=5, learning_rate=0.01, fit_intercept=False, **_CLASSES
+        ),
         "gaussian", 8.0,
     ),
     "PrivateAdditiveRegressor": (
