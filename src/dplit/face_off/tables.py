@@ -181,7 +181,7 @@ def _is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):  # the last of a signalling NaN
         return type(value).__name__ == "NAType"  # of pandas
 
 
