@@ -6,11 +6,11 @@ One number says how much a budget can learn, :func:`strength`,
 
 n records in m columns with s the deviation of the Gaussian noise that hides a replaced record of
 norm 1. Where r is small, straight lines for the columns; else a shape for each. The limits, 4 for
-regression and 64 for classes, have the least mean regret on 15 and 13 tables, whole and cut to a
-tenth, at four budgets, 220 cells: on average 0.011 of R2 and 0.006 of accuracy below the best
-mechanism of each cell, from 2,000 records on 0.003 and 0.001, below 500 records 0.028 and 0.012.
-With limits learnt without the table, the means are 0.016 and 0.010, and 0.003 and 0.004 from 2,000
-records on.
+regression and 64 for classes, have, within rounding, the least mean regret on 15 and 13 tables,
+whole and cut to a tenth, at four budgets, 220 cells: on average 0.011 of R2 and 0.006 of accuracy
+below the best mechanism of each cell, from 2,000 records on 0.003 and 0.001, below 500 records
+0.028 and 0.012. With limits learnt without the table, the means are 0.016 and 0.010, and 0.003 and
+0.004 from 2,000 records on.
 """
 
 from __future__ import annotations
