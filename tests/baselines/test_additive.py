@@ -59,10 +59,7 @@ def test_scikit_learn_checks_of_the_regressor_at_the_default_budget(
     check(estimator)
 
 
-@estimator_checks(
-    [Classifier(**_BOX)],
-    {"check_classifiers_train": "300 records at epsilon = 1, in three classes"},
-)
+@estimator_checks([Classifier(**_BOX)])
 def test_scikit_learn_checks_of_the_classifier_at_the_default_budget(
     estimator: Any, check: Any
 ) -> None:

@@ -42,10 +42,7 @@ def test_scikit_learn_checks_at_a_huge_budget(estimator: Any, check: Any) -> Non
     check(estimator)
 
 
-@estimator_checks(
-    [NoisyGradientClassifier(data_norm=4.0)],
-    {"check_classifiers_train": "300 records in three classes at epsilon = 1"},
-)
+@estimator_checks([NoisyGradientClassifier(data_norm=4.0)])
 def test_scikit_learn_checks_at_the_default_budget(estimator: Any, check: Any) -> None:
     check(estimator)
 
