@@ -205,7 +205,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "another mechanism": (
         "forest",
         {},
-        "release must be one of sufficient_statistics, noisy_gradient, random_features, "
+        "release must be one of sufficient_statistics, noisy_gradient, additive, random_features, "
         "kernel_machine for regression, got release='forest'",
     ),
     "another relation": (
