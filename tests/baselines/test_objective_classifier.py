@@ -161,8 +161,8 @@ def _noise_for_the_solver(n: int, d: int, penalty: float, **asked: Any) -> float
 def test_the_default_penalty_is_the_first_with_short_noise_for_the_solver(
     loss: Any, delta: float
 ) -> None:
-    """Kills each term of the distance that is left out or off by a factor of two: one of ten sizes
-    turns round.
+    """Kills a smoothness, length or penalty that is off by a factor of two, a dimension left out,
+    an epsilon above 1 that counts whole. The penalty beside n curvatures is too small to be seen.
     """
     for n, d in itertools.product((1_000, 1_700, 2_900, 4_900, 8_300), (20, 60)):
         asked = {"epsilon": 10.0, "delta": delta, "loss": loss, "smoothing": 0.5}

@@ -449,13 +449,6 @@ def test_components_have_a_sign():
         assert (model.components_[[0, 1], lead] > 0).all()
 
 
-def test_records_that_are_all_zero_without_noise_are_no_noise():
-    """Kills a warning of noise where there is none: 0 is the largest eigenvalue, and the level."""
-    model = CompressivePCA(2, epsilon=None, data_norm=1.0, random_state=0)
-    model.fit(np.zeros((50, 4)))  # warnings are errors
-    assert model.components_.shape == (2, 4)
-
-
 def test_a_noisy_count_costs_nothing_where_the_number_of_records_is_public():
     """Kills a count that is paid for under both relations."""
     X = stream(0, "spent", "data").uniform(-1, 1, (200, 2))
