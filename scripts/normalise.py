@@ -310,7 +310,10 @@ SEES = {
     "blind": "sees no change",
     None: "not measured",
 }
-MEANING = "the least change of one of these functions that turns this badge red"
+MEANING = (
+    "the least change of one of these functions that turns this badge red; and of changes of the "
+    "arithmetic inside them, how many do"
+)
 
 
 def badge_links(record: dict[str, Any], has_tests: bool, reach: Reach) -> str:
@@ -319,7 +322,7 @@ def badge_links(record: dict[str, Any], has_tests: bool, reach: Reach) -> str:
     if record.get("blind") and record["resolution"] not in ("5 %", None):
         sees += f": {typeset(html.escape(record['blind']))}"
     if "arithmetic" in record:
-        sees += ", and {} of {} changes of their arithmetic".format(*record["arithmetic"])
+        sees += ", arithmetic {} of {}".format(*record["arithmetic"])
     parts = [f'<span title="{MEANING}">{sees}</span>']
     for function in record["functions"]:
         api, source = function_links(function, reach)

@@ -176,7 +176,7 @@ def test_a_badge_says_what_arithmetic_it_sees(seen: int, tried: int) -> None:
     """Kills a count of nothing, and one that reaches no record."""
     told = {"resolution": "5 %", "arithmetic": [seen, tried]}
     data = page(code(badge()), dprf_thm7=told)["cells"][0]["outputs"][0]["data"]
-    said = f"sees 5 %, and {seen} of {tried} changes of their arithmetic</span>"
+    said = f"sees 5 %, arithmetic {seen} of {tried}</span>"
     assert (said in data["text/html"]) == bool(tried)
     assert data[normalise.CLAIM].get("arithmetic") == ([seen, tried] if tried else None)
 
