@@ -47,7 +47,7 @@ EXERCISES = {
             "That is the length if the rows were orthogonal; k says that they are not.": (
                 lambda k, y1, y2: np.hypot(y1, y2)
             ),
-            "Two labels of one sign are the easy case for close rows: the mixed term has a minus.": (
+            "Labels of one sign are the easy case for close rows: the mixed term has a minus.": (
                 lambda k, y1, y2: np.sqrt((y1**2 + 2 * k * y1 * y2 + y2**2) / (1 - k**2))
             ),
             "You took the length of alpha; the rows that it combines are not orthogonal.": (
