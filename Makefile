@@ -61,8 +61,8 @@ claims: environment ## check the registry of claims alone, in seconds
 badges: environment ## break what each badge of NAME=<chapter> is about; say what it sees
 	@$(RUN) badges --jobs $(JOBS) $(NAME)
 
-mutate: environment ## break every claimed function: its tests must fail
-	@$(RUN) mutate $(NAME)
+mutate: environment ## break every claimed function, or NAME=arithmetic: tests must fail
+	@$(RUN) mutate $(NAME) $(ARGS)
 
 lint: environment ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --strict src

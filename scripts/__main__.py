@@ -45,7 +45,8 @@ def parser() -> argparse.ArgumentParser:
     pdf = commands.add_parser("pdf", help="build the book and print it into one PDF")
     pdf.add_argument("--jobs", type=int, default=2, help="chapters at a time")
     mutate = commands.add_parser("mutate", help="break every claimed function; its tests must fail")
-    mutate.add_argument("claims", nargs="*", help="only these claims or chapters")
+    mutate.add_argument("claims", nargs="*", help="these claims or chapters alone; or: arithmetic")
+    mutate.add_argument("--count", type=int, default=800, help="arithmetic mutants")
     return top
 
 
@@ -99,8 +100,10 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         book.build(layout, max(1, arguments.jobs), say)
         return pdf.main(layout, say)
     elif command == "mutate":
-        from scripts import mutate
+        from scripts import mutate, mutate_arithmetic
 
+        if arguments.claims == ["arithmetic"]:
+            return mutate_arithmetic.main(layout, arguments.count, say)
         return mutate.main(layout, arguments.claims, say)
     return 0
 

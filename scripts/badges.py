@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from scripts import forks
+from scripts import arithmetic, forks
 from scripts.digest import data_here, data_sets, require_data, surroundings
 from scripts.files import BuildError, digest_bytes, read_json, write_json
 from scripts.layout import Layout, slug_of
@@ -37,6 +37,8 @@ RESOLUTIONS = {
     "order": ("shuffle",),
 }
 KINDS = tuple(kind for kinds in RESOLUTIONS.values() for kind in kinds)
+#: Changes of the arithmetic inside the functions of one claim that are tried at most.
+ARITHMETIC = 4
 #: What is said of a badge that is red before anything is broken.
 RED = "red unbroken"
 #: Seconds that one fork may take beyond four times its sound run.
@@ -129,10 +131,11 @@ def dependencies(cells: Sequence[Cell], at: int, mutable: Container[str]) -> lis
 class Kernel:
     """A chapter's cells run one after the other in this process, what they show is dropped."""
 
-    def __init__(self, sources: Sequence[str]) -> None:
+    def __init__(self, sources: Sequence[str], layout: Layout) -> None:
         from IPython.core.displaypub import CapturingDisplayPublisher
         from IPython.core.interactiveshell import InteractiveShell
 
+        self.layout = layout
         self.cells = [read_cell(source) for source in sources]
         self.shell = InteractiveShell.instance()
         self.shell.display_pub = CapturingDisplayPublisher()
@@ -209,6 +212,7 @@ class Trial:
     claim: str
     target: str = ""
     kind: str = ""
+    mutant: arithmetic.Mutant | None = None
 
 
 def _try(kernel: Kernel, trial: Trial, at: int, watched: Sequence[str]) -> dict[str, Any]:
@@ -225,7 +229,9 @@ def _try(kernel: Kernel, trial: Trial, at: int, watched: Sequence[str]) -> dict[
     tallies = {t: {kind: Tally() for kind in KINDS} for t in watched}
     for target, counters in tallies.items():
         plant(target, lambda f, c=counters: watch(f, c), (kernel.shell.user_ns,))
-    if trial.target:
+    if trial.mutant:
+        arithmetic.plant(trial.mutant, kernel.layout.root)
+    elif trial.target:
         plant(trial.target, lambda f: wrap(f, trial.kind, Tally()), (kernel.shell.user_ns,))
     claims._shown.pop(trial.claim, None)
     error = next((e for k in kernel.slice(at) if (e := kernel.run(k)) is not None), None)
@@ -271,6 +277,18 @@ def _resolution(kernel: Kernel, claim: str, target: str, seen: dict[str, int], a
     return None, "its changes are not seen"
 
 
+def _arithmetic(kernel: Kernel, claim: str, called: Sequence[str], at: int, limit: float,
+                jobs: int) -> list[int]:  # fmt: skip
+    """Return how many changes of the arithmetic inside the functions a badge sees, and of how many
+    that its cells survive."""
+    each = -(-ARITHMETIC // max(len(called), 1))
+    found = [m for target in called for m in arithmetic.mutants_in(kernel.layout, target, each)]
+    trials = [Trial(claim, mutant=mutant) for mutant in found[:ARITHMETIC]]
+    told = fork(kernel, trials, at, limit, jobs).values()
+    seen = sum(one["red"] for one in told)
+    return [seen, seen + sum(not one["red"] and not one["stopped"] for one in told)]
+
+
 def look(
     kernel: Kernel, claim: str, functions: Sequence[str], at: int, jobs: int
 ) -> dict[str, Any]:
@@ -297,8 +315,10 @@ def look(
     for name, kinds in RESOLUTIONS.items():
         if any(seen[kind] for seen in sound["seen"].values() for kind in kinds):
             finest = _finer(finest, name)
+    called = [target for target in aims if sound["called"][target]]
     return {
         "resolution": best,
+        "arithmetic": _arithmetic(kernel, claim, called, at, limit, jobs),
         "finest": finest,
         "functions": functions_seen,
         "blind_to": {f: why for f, why in blind_to.items() if functions_seen[f] is None},
@@ -335,7 +355,7 @@ def measure(
     _without_pictures()
     registry = claims.load_registry(slug_of(slug))
     bases = Bases(layout, slug)
-    kernel = Kernel(bases.sources)
+    kernel = Kernel(bases.sources, layout)
     for k in range(len(kernel.cells)):
         before = claims.shown_records()
         if (error := kernel.run(k)) is not None:
@@ -351,8 +371,9 @@ def measure(
                 yield identifier, {"resolution": None, "functions": {}, "fault": "not run", **base}
                 continue
             told = look(kernel, identifier, registry[identifier]["functions"], k, jobs) | base
-            seen = told["resolution"] or "blind"
-            say(f"  {identifier:<32} {seen:<10} {told.get('fault', '')}")
+            seen, inside = told["resolution"] or "blind", told.get("arithmetic", [0, 0])
+            told_of = f"{inside[0]} of {inside[1]}" if inside[1] else ""
+            say(f"  {identifier:<32} {seen:<10} {told_of} {told.get('fault', '')}".rstrip())
             yield identifier, told
 
 
@@ -375,8 +396,9 @@ class Bases:
         self.sources = chapter_sources(layout, slug)
         self.cells = [read_cell(source) for source in self.sources]
         self.reach = Reach(layout.package)
-        breaking = (layout.root / "scripts/mutants.py").read_text(encoding="utf-8")
-        self.around = [*surroundings(layout, slug), plain(ast.parse(breaking).body)]
+        breaking = [layout.root / "scripts" / f"{name}.py" for name in ("mutants", "arithmetic")]
+        texts = [file.read_text(encoding="utf-8") for file in breaking]
+        self.around = [*surroundings(layout, slug), *(plain(ast.parse(x).body) for x in texts)]
         self.reads = data_sets(layout, slug)
         self.data = data_here(self.reads)
         listed = (layout.package / slug_of(slug) / "claims.yml").read_text(encoding="utf-8")
@@ -418,13 +440,18 @@ def measured(layout: Layout, slug: str) -> dict[str, Any]:
     return {identifier: one for identifier, one in told.items() if bases.holds(identifier, one)}
 
 
-def resolutions(layout: Layout, slug: str) -> dict[str, str]:
+def resolutions(layout: Layout, slug: str) -> dict[str, dict[str, Any]]:
     """Return what the badges of a chapter see, by claim, unless the chapter has changed since.
 
-    A badge that sees nothing is ``"blind"``; one that could not be measured has no entry.
+    ``resolution`` is that of a change of results; a badge that sees none is ``"blind"``.
+    ``arithmetic`` is how many changes inside functions it sees, and of how many. A badge that could
+    not be measured has no entry.
     """
     told = measured(layout, slug)
-    return {i: one["resolution"] or "blind" for i, one in told.items() if "fault" not in one}
+    return {
+        i: {"resolution": one["resolution"] or "blind", "arithmetic": one.get("arithmetic", [0, 0])}
+        for i, one in told.items() if "fault" not in one
+    }  # fmt: skip
 
 
 def main(layout: Layout, names: Sequence[str], jobs: int, say: Say) -> int:
@@ -467,6 +494,8 @@ def report(found: Mapping[str, Any], registry: Mapping[str, Any], say: Say) -> i
     """
     coarse, faults = 0, []
     for identifier, told in found.items():
+        if told.get("arithmetic", [0, 0])[0] < min(told.get("arithmetic", [0, 0])[1], 1):
+            say(f"  {identifier} sees none of {told['arithmetic'][1]} changes of arithmetic")
         for function, why in told.get("blind_to", {}).items():
             say(f"  {identifier} is blind to {function}: {why}")
         if told["resolution"] == "5 %":

@@ -310,7 +310,10 @@ SEES = {
     "blind": "sees no change",
     None: "not measured",
 }
-MEANING = "the least change of one of these functions that turns this badge red"
+MEANING = (
+    "the least change of one of these functions that turns this badge red; and of changes of the "
+    "arithmetic inside them, how many do"
+)
 
 
 def badge_links(record: dict[str, Any], has_tests: bool, reach: Reach) -> str:
@@ -318,6 +321,8 @@ def badge_links(record: dict[str, Any], has_tests: bool, reach: Reach) -> str:
     sees = SEES[record["resolution"]]
     if record.get("blind") and record["resolution"] not in ("5 %", None):
         sees += f": {typeset(html.escape(record['blind']))}"
+    if "arithmetic" in record:
+        sees += ", arithmetic {} of {}".format(*record["arithmetic"])
     parts = [f'<span title="{MEANING}">{sees}</span>']
     for function in record["functions"]:
         api, source = function_links(function, reach)
@@ -350,7 +355,7 @@ def link_badges(
     notebook: dict[str, Any],
     tested: set[str],
     package: Path,
-    resolutions: Mapping[str, str],
+    resolutions: Mapping[str, Mapping[str, Any]],
     archive: Mapping[str, Any],
 ) -> None:
     """Put resolution and links into every claim's badge, and the resolution into its record.
@@ -365,7 +370,7 @@ def link_badges(
         Ids of the claims that have tests.
     package : Path
         The package's folder.
-    resolutions : mapping of str to str
+    resolutions : mapping of str to mapping
         What the badges see, by claim; a claim without an entry was not measured.
     archive : mapping of str to dict
         The records of the archived run, by claim; empty where it was made by other code.
@@ -375,7 +380,10 @@ def link_badges(
         record = output.get("data", {}).get(CLAIM)
         if record is None:
             continue
-        record["resolution"] = resolutions.get(record["id"])
+        seen = resolutions.get(record["id"], {})
+        record["resolution"] = seen.get("resolution")
+        if seen.get("arithmetic", [0, 0])[1]:
+            record["arithmetic"] = list(seen["arithmetic"])
         text = typeset(join(output["data"].get("text/html", "")))
         links = badge_links(record, record["id"] in tested, reach)
         old = archived_checks(record, archive)
@@ -424,7 +432,7 @@ def normalise(
     slug: str,
     tested: set[str],
     package: Path,
-    resolutions: Mapping[str, str],
+    resolutions: Mapping[str, Mapping[str, Any]],
     *,
     stale: bool = False,
     archive: Mapping[str, Any] = MappingProxyType({}),
@@ -441,7 +449,7 @@ def normalise(
         Ids of the claims that have tests.
     package : Path
         The package's folder, to find the functions' modules.
-    resolutions : mapping of str to str
+    resolutions : mapping of str to mapping
         What the badges see, by claim.
     stale : bool, default=False
         Whether the archived run was made by other code than this chapter's.

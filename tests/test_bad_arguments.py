@@ -75,7 +75,7 @@ ALSO_GOOD: dict[str, set[str]] = {
     **{name: {"none"} for name in ("size", "Y", "phases", "gamma", "radius", "alpha")},
     **{name: {"bool"} for name in ("complex", "monotone", "normalize")},
     "mus": {"empty"}, "rhos": {"empty"}, "data": set(BAD), "neighbour": set(BAD),
-    "residuals": {"minus", "minus one", "bool"}, "array": set(BAD), "public_size": {"none"},
+    "residuals": {"minus", "minus one", "bool", "huge"}, "array": set(BAD), "public_size": {"none"},
     "n_jobs": {"none", "minus one"}, "bound": {"inf"},
 }  # fmt: skip
 #: Errors of NumPy or of joblib, which do not name the argument, or no error: inner functions that

@@ -128,14 +128,65 @@ def check_rng(rng: object) -> np.random.Generator:
     return rng
 
 
-def check_finite_array(name: str, value: Any, *, ndim: int | None = None) -> NDArray[Any]:
-    """Return ``value`` as a nonempty numeric array without NaN or infinity, of ``ndim`` axes."""
+#: Decorates releases: a user's own setting of floating-point errors would tell of a record.
+quiet = np.errstate(all="ignore")
+
+#: What numbers beyond the floats count as: integers, decimals and long doubles can be larger.
+_LARGEST_NUMBER = 1e308
+
+
+def _number(value: Any) -> float | complex:
+    """Return one entry of a container as a float, or as a complex number if it is one."""
+    if isinstance(value, (complex, np.complexfloating)):
+        return complex(_number(value.real), _number(value.imag))
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf if value > 0 else -math.inf
+    if math.isinf(number) and value != number:
+        return math.copysign(_LARGEST_NUMBER, number)
+    return number
+
+
+def as_numbers(name: str, value: Any) -> NDArray[Any]:
+    """Return records, labels or other numbers as an array of NumPy's numbers, each by itself.
+
+    Lists, arrays of objects and long doubles hold numbers beyond the floats; they count as 1e308
+    with their sign, so that one record neither raises nor warns nor changes the others. An entry
+    that is no number is an error, as NaN is.
+    """
     try:
         array = np.asarray(value)
+    except OverflowError:  # some integers beside floats
+        array = np.asarray(value, dtype=object)
     except ValueError as error:  # ragged nested lists
         raise ValueError(f"{name} must be a rectangular array: {error}") from error
+    if array.dtype.kind == "O":
+        try:
+            numbers = np.array([_number(entry) for entry in array.ravel().tolist()])
+        except TypeError as error:
+            raise TypeError(
+                f"{name} must be numeric, got {name} of dtype object: {error}"
+            ) from error
+        except ValueError:  # its text would quote the entry
+            raise TypeError(f"{name} must be numeric, got {name} of dtype object") from None
+        array = numbers.reshape(array.shape)
+    if array.dtype.kind in "fc" and array.real.dtype.itemsize > 8:
+        parts = np.stack([array.real, array.imag]) if array.dtype.kind == "c" else array[None]
+        inside = np.where(
+            np.isfinite(parts), np.clip(parts, -_LARGEST_NUMBER, _LARGEST_NUMBER), parts
+        )
+        with np.errstate(all="ignore"):
+            inside = inside.astype(np.float64)
+        array = inside[0] + 1j * inside[1] if array.dtype.kind == "c" else inside[0]
     if array.dtype.kind not in "biufc":
         raise TypeError(f"{name} must be numeric, got {name} of dtype {array.dtype}")
+    return array
+
+
+def check_finite_array(name: str, value: Any, *, ndim: int | None = None) -> NDArray[Any]:
+    """Return ``value`` as a nonempty numeric array without NaN or infinity, of ``ndim`` axes."""
+    array = as_numbers(name, value)
     if ndim is not None and array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} axes, got {name} of shape {array.shape}")
     if array.size == 0:

@@ -18,7 +18,7 @@ from sklearn.utils import Tags, gen_batches
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dplit._checks import check_finite_array, check_positive, check_real_array
+from dplit._checks import as_numbers, check_finite_array, check_positive, check_real_array
 
 # Boxes that hold the data: stated by the caller, never read from the records.
 
@@ -134,28 +134,47 @@ def clamp(X: NDArray[Any]) -> NDArray[Any]:
 
 
 def clip_rows(X: NDArray[Any], norm: float) -> NDArray[Any]:
-    """Return ``X`` (n, d) with every row longer than ``norm`` scaled back to Euclidean ``norm``.
+    """Return ``X`` (n, d) with every row longer than ``norm`` scaled back to it.
 
-    Every row is first divided by a power of two near its largest entry, so that no finite row
-    overflows, underflows, warns or loses its direction, and none takes another route.
+    No row of what is returned is longer than ``norm``, nor when it is divided by ``norm``: lengths
+    are compared with, and scaled to, a bound below ``norm`` by what d products, sums and quotients
+    can round. Every row is first divided by a power of two near its largest entry, so that no
+    finite row overflows, underflows, warns or loses its direction, and none takes another route.
     """
     X, kind = np.ascontiguousarray(X), X.dtype.type  # rows of other layouts add in another order
+    bound = kind(norm) * (1 - kind(X.shape[1] + 8) * np.finfo(X.dtype).eps)
     top = np.finfo(X.dtype).maxexp - 1
     largest = np.maximum(np.abs(X).max(axis=1, keepdims=True), kind(norm))
     unit = np.ldexp(kind(1.0), np.minimum(np.frexp(largest)[1], top))  # (n, 1)
     rows = X / unit
-    lengths, target = np.linalg.norm(rows, axis=1, keepdims=True), norm / unit
-    return np.where(lengths <= target, X, rows * (norm / np.maximum(lengths, target)))
+    lengths, target = np.linalg.norm(rows, axis=1, keepdims=True), bound / unit
+    return np.where(lengths <= target, X, rows * (bound / np.maximum(lengths, target)))
 
 
 def validated(estimator: BaseEstimator, *arrays: ArrayLike, **rules: Any) -> Any:
     """Return what scikit-learn's ``validate_data`` returns, in silence.
 
     It adds up the entries to see whether all are finite, and warns where large entries of two signs
-    meet: one record would decide whether it does.
+    meet: one record would decide whether it does. Numbers beyond the floats come in by the door
+    that all input takes; labels of classes are no numbers.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return validate_data(estimator, *arrays, **rules)
+    doors = [_through_door(array) for array in arrays[: 1 + bool(rules.get("y_numeric"))]]
+    with np.errstate(all="ignore"):
+        return validate_data(estimator, *doors, *arrays[len(doors) :], **rules)
+
+
+def _through_door(array: Any) -> Any:
+    """Return records that scikit-learn's conversion cannot fail on; columns keep their names."""
+    if hasattr(array, "columns") and hasattr(array, "to_numpy"):
+        values = array.to_numpy()
+        if getattr(values.dtype, "kind", "O") in "OUS" or values.dtype.itemsize > 8:
+            return type(array)(as_numbers("X", values), columns=array.columns)
+        return array
+    if isinstance(array, (list, tuple)) or (
+        isinstance(array, np.ndarray) and (array.dtype.kind in "OUS" or array.dtype.itemsize > 8)
+    ):
+        return as_numbers("X", array)
+    return array
 
 
 def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -16,6 +16,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from dplit import audit
+from dplit._checks import as_numbers
 from dplit.streams import stream
 
 PAIRS = {
@@ -86,7 +87,10 @@ def test_pairs_are_neighbours_finite_and_always_the_same(relation: str, labels: 
         if relation == "replace_entry":
             assert np.count_nonzero(pair.data[0] != pair.neighbour[0]) == 1
             assert all(map(np.array_equal, pair.data[1:], pair.neighbour[1:]))
-    rows = np.concatenate([pair.data[0] for pair in first])
+    plain = [pair.data[0] for pair in first if pair.data[0].dtype == np.float64]
+    kinds = [pair.data[0].dtype for pair in first if pair.data[0].dtype != np.float64]
+    assert kinds == [np.dtype(object), np.dtype(np.longdouble)]
+    rows = np.concatenate(plain)
     lengths = np.linalg.norm(np.clip(rows, -9.0, 9.0), axis=1)
     assert {1e308, -1e308, 5e-324, 0.0} <= set(rows.ravel())
     assert 2.0 in (rows if relation == "replace_entry" else lengths)
@@ -138,6 +142,7 @@ class MeanEstimator(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> MeanEstimator:
+        X = as_numbers("X", X)  # some pairs hold numbers beyond the floats
         rng = np.random.default_rng(self.random_state)
         self.directions_ = rng.standard_normal(3)  # public randomness: equal seeds, equal numbers
         self.mean_ = clean((X, y), rng).mean

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 
 import dplit
 from dplit import audit, baselines
+from dplit._checks import as_numbers
 from dplit.audits.cases import _CENTERS, _FOURIER, BOX, ESTIMATORS, RELEASES, _Case
 from dplit.baselines import sufficient_statistics
 from dplit.sketching.estimators import CompressiveKMeans
@@ -45,6 +46,24 @@ def test_a_release_shows_nothing_but_its_noised_numbers(name: str) -> None:
     report = case.report()
     assert not report.violated, str(report)
     assert report.n_raised == case.raised, str(report)
+
+
+@pytest.mark.parametrize("name", [*ESTIMATORS, *RELEASES])
+def test_a_users_floating_point_errors_tell_of_no_record(name: str) -> None:
+    """Denormal and huge records where the user has every error raised: kills a bare product."""
+    case = {**ESTIMATORS, **RELEASES}[name]
+    report = case.report(every=7, errstate={"all": "raise"})
+    assert not report.violated, str(report)
+
+
+def test_a_release_that_leaves_floating_point_errors_to_its_user_is_found() -> None:
+    def release(data: Any, rng: Any) -> Any:
+        return float((as_numbers("X", data[0]) * 1e-200).sum() + rng.laplace())
+
+    case = _Case(release, "replace_one", None, ("",))
+    assert not case.report().violated
+    report = case.report(errstate={"under": "raise"})
+    assert {found.channel for found in report.findings} >= {"raises"}
 
 
 def test_a_sketch_with_an_exact_count_states_no_more_than_is_true() -> None:

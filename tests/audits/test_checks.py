@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from dplit.audits import cases
-from dplit_studies.audits.checks import NOISES, audit_noise, audit_one_run, look_beside
+from dplit_studies.audits.checks import (
+    NOISES,
+    audit_noise,
+    audit_one_run,
+    look_beside,
+    promised,
+    spent,
+)
 
 LEVEL = 5e-7
 
@@ -26,7 +33,7 @@ def test_noise_has_its_law_and_half_of_it_is_caught(name: str) -> None:
 @pytest.mark.claim("audits-beyond-stated")
 def test_a_look_reports_the_largest_distance() -> None:
     found = look_beside("CompressiveKMeans", every=8, confidence=1 - LEVEL, seed=0)
-    assert found.pairs == 6
+    assert found.pairs == 7
     assert not found.violated
     assert 0.9999 < found.moved <= 1.0 + 1e-9
     unknown = look_beside("release_additive", every=8, confidence=1 - LEVEL, seed=0)
@@ -53,3 +60,15 @@ def test_one_run_sees_a_fifth_of_the_noise() -> None:
     found = audit_one_run(bits=0.05, confidence=1 - LEVEL, seed=0)
     assert found.sound
     assert found.null.lower > 0.2 * found.null.claimed
+
+
+@pytest.mark.claim("audits-beyond-ledger")
+def test_what_is_spent_is_what_a_fit_drew() -> None:
+    """Kills a ledger that is closed too early, or asked at another delta."""
+    pytest.importorskip("dp_accounting")
+    assert promised("SufficientStatisticsRegressor") == (1.0, 1e-5)
+    found = spent("SufficientStatisticsRegressor", delta=1e-5)
+    assert found.draws == 2
+    assert found.epsilon == pytest.approx(1.0, rel=1e-4)
+    assert spent("SufficientStatisticsRegressor", delta=1e-6).epsilon > 1.1
+    assert spent("PrivateLloyd", delta=0.0) == (6, pytest.approx(1.0, rel=1e-12))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,17 @@ def test_a_badge_sees_what_it_sees(
     assert told["functions"] == {f"dplit.alpha.numbers.{function}": expected}
 
 
+def test_a_badge_sees_changes_inside_a_function_that_its_cells_call(
+    written: dict[str, Any],
+) -> None:
+    """Kills mutants that are not planted, and those of functions that are not called."""
+    inside = {name: tuple(written[f"alp-{name}"]["arithmetic"]) for name, *_ in TOY}
+    assert inside["unused"] == (0, 0)
+    assert all(seen <= tried <= badges.ARITHMETIC for seen, tried in inside.values())
+    doubled = [inside[name] for name, function, *_ in TOY if function == "double"]
+    assert max(seen for seen, _ in doubled) >= 3
+
+
 @pytest.fixture
 def bases(measured: tuple[Toy, str], monkeypatch: pytest.MonkeyPatch) -> Callable[[], Bases]:
     for name in ("DPLIT_DATA", "XDG_CACHE_HOME"):
@@ -227,8 +239,12 @@ def test_the_build_reads_resolutions_until_what_is_below_them_changes(
         for key, value in seen.items()
     }
     told["c"] |= {"fault": "not run"}
+    told["a"] |= {"arithmetic": [3, 8]}
     write_json(tmp_path / "results" / "toy.badges.json", told)
-    assert badges.resolutions(layout, "toy") == {"a": "5 %", "b": "blind"}
+    assert badges.resolutions(layout, "toy") == {
+        "a": {"resolution": "5 %", "arithmetic": [3, 8]},
+        "b": {"resolution": "blind", "arithmetic": [0, 0]},
+    }
 
 
 def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
@@ -240,7 +256,7 @@ def test_a_run_that_was_interrupted_goes_on_where_it_stopped(
     del claims["alp-coarse"]
     write_json(path, claims)
     done = toy.run("badges", "alpha")
-    told = [line.split()[0] for line in done.stdout.split("\n") if line.endswith(("%  ", "2   "))]
+    told = re.findall(r"^  (alp-\S+) +(?:5 %|factor 2)(?:  |$)", done.stdout, re.MULTILINE)
     assert told == ["alp-coarse"], done.stdout + done.stderr
     assert json.loads(path.read_text()) == written
 

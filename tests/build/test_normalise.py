@@ -57,8 +57,9 @@ def notebook(*cells: dict[str, Any]) -> dict[str, Any]:
     return {"cells": list(cells), "metadata": {**metadata, "widgets": {}}, "nbformat": 4}
 
 
-def page(*cells: dict[str, Any], tested: set[str] | None = None, **seen: str) -> dict[str, Any]:
-    resolutions = {key.replace("_", "-"): value for key, value in seen.items()}
+def page(*cells: dict[str, Any], tested: set[str] | None = None, **seen: Any) -> dict[str, Any]:
+    told = {key.replace("_", "-"): value for key, value in seen.items()}
+    resolutions = {key: v if isinstance(v, dict) else {"resolution": v} for key, v in told.items()}
     return normalise.normalise(notebook(*cells), "toy", tested or set(), PACKAGE, resolutions)
 
 
@@ -168,6 +169,16 @@ def test_a_badge_that_sees_too_little_says_why(seen: str | None, said: str) -> N
     shown = page(cell, **resolutions)["cells"][0]["outputs"][0]["data"]["text/html"]
     said = said.replace("$a &lt; 0$", normalise.typeset("$a &lt; 0$"))
     assert f">{said}</span>" in shown
+
+
+@pytest.mark.parametrize(("seen", "tried"), [(3, 8), (0, 8), (0, 0)])
+def test_a_badge_says_what_arithmetic_it_sees(seen: int, tried: int) -> None:
+    """Kills a count of nothing, and one that reaches no record."""
+    told = {"resolution": "5 %", "arithmetic": [seen, tried]}
+    data = page(code(badge()), dprf_thm7=told)["cells"][0]["outputs"][0]["data"]
+    said = f"sees 5 %, arithmetic {seen} of {tried}</span>"
+    assert (said in data["text/html"]) == bool(tried)
+    assert data[normalise.CLAIM].get("arithmetic") == ([seen, tried] if tried else None)
 
 
 def test_a_badge_that_was_not_measured_says_so() -> None:

@@ -474,10 +474,11 @@ def test_bad_labels_of_the_classifier(change, y, message):
         ([[1.0]], [math.nan], "y contains NaN"),
         ([1.0, 2.0], [1.0, 2.0], "Expected 2D array"),
         (np.empty((0, 2)), [], "0 sample"),
-        ([["a"], ["b"]], [1.0, 2.0], "could not convert string to float"),
+        ([["a"], ["b"]], [1.0, 2.0], "X must be numeric, got X of dtype <U1$"),
+        (np.array([["a"], ["b"]]), [1.0, 2.0], "X must be numeric, got X of dtype <U1$"),
         ([[1.0], [2.0]], [1.0], "inconsistent numbers of samples"),
     ],
 )
 def test_bad_data_are_refused(X, y, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         _model().fit(X, y)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -13,10 +11,8 @@ import numpy as np
 import pytest
 
 from dplit.face_off.release import load_model
-from scripts.execute import environment
-from scripts.layout import Layout
+from tests.papermills import LAYOUT, papermill
 
-LAYOUT = Layout(Path(__file__).resolve().parents[2])
 WHOLE, AGES = '{"age": [20, 99], "cost": [0, 9]}', '{"age": [20, 99]}'
 PRIVATE = {"target": "cost", "release": "sufficient_statistics", "neighboring": "add_remove"}
 RUNS: dict[str, tuple[str, dict[str, str]]] = {
@@ -43,29 +39,14 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     files["one"] = ["age,ill", *(f"{rng.uniform(20, 99):.13f},no" for _ in range(10))]
     for name, lines in files.items():
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    runs = {}
+    notebook, outs = str(LAYOUT.notebooks / "face_off.ipynb"), {}
+    commands: dict[str, list[str]] = {}
     for name, (file, stated) in RUNS.items():
-        out = folder / f"{name}.ipynb"
-        command = [
-            *(
-                sys.executable,
-                "-m",
-                "papermill",
-                str(LAYOUT.notebooks / "face_off.ipynb"),
-                str(out),
-            ),
-            *("--no-progress-bar", "-p", "file", f"{file}.csv", "-p", "output", f"out-{name}"),
-            *("-p", "n_splits", "2", "-p", "n_jobs", "1"),
-            *(part for key, value in stated.items() for part in ("-p", key, value)),
-        ]
-        runs[name] = (
-            subprocess.Popen(
-                command, cwd=folder, env=environment(LAYOUT), stderr=subprocess.PIPE, text=True
-            ),
-            out,
-        )
-    said = {name: process.communicate(timeout=300)[1] for name, (process, _) in runs.items()}
-    return {name: (process.returncode, said[name], out) for name, (process, out) in runs.items()}
+        outs[name] = folder / f"{name}.ipynb"
+        common = {"file": f"{file}.csv", "output": f"out-{name}", "n_splits": "2", "n_jobs": "1"}
+        asked = (part for key, value in (common | stated).items() for part in ("-p", key, value))
+        commands[name] = [notebook, str(outs[name]), *asked]
+    return {name: (*told, outs[name]) for name, told in papermill(commands, cwd=folder).items()}
 
 
 def test_a_release_shows_the_card_and_nothing_of_the_records(ran: Ran) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dplit.audit import ledger
 from dplit.face_off import release as releasing
 from dplit.face_off.mechanisms import MECHANISMS, Mechanism, _applicable, mechanism
 from dplit.face_off.release import check_request, load_model, release
@@ -133,6 +134,24 @@ def test_no_value_of_the_table_is_in_the_files(tmp_path: Path, m: Mechanism) -> 
 
     assert kept(texts) == 0
     assert kept(f"{texts} {X[0, 0]!r} {path.read_text().splitlines()[1]}") >= 2
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
+@pytest.mark.parametrize("m", READERS, ids=names)
+def test_the_card_lists_the_draws_that_made_the_release(tmp_path: Path, m: Mechanism) -> None:
+    """Kills a card without them, one that lists another fit's, and a draw that looks at records."""
+    paths = [table(tmp_path / f"{k}.csv", 60, row) for k, row in enumerate(NASTY[:2])]
+    cards = [card_of(released(tmp_path / f"r{k}", m, path, k)) for k, path in enumerate(paths)]
+    name = next(key for key in cards[0] if key.startswith("draws of noise"))
+    problem = load_problem(paths[0], facts_of(m.task))
+    with ledger() as book:
+        fitted = m.make(problem, epsilon=0.5, delta=1e-5, random_state=5)
+        fitted.fit(problem.X, None if m.task == "clustering" else problem.y)
+    assert cards[0][name] == cards[1][name] == book.rows() != []
+    promised, drawn = book.statement(fitted).split("\n\n")
+    assert promised == fitted.privacy_statement_
+    assert drawn == book.table()
+    assert book.rows()[0]["hides"] in (tmp_path / "r0" / "card.html").read_text()
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise

@@ -125,7 +125,7 @@ def test_the_largest_margin_is_that_of_the_ball():
 
 
 def test_records_inside_the_ball_are_left_as_they_are():
-    X = np.array([[0.6, 0.8], [0.1, 0.0]])
+    X = np.array([[0.6, 0.8 - 1e-14], [0.1, 0.0]])
     rows, labels = _clipped_records(X, [1, -1], 1.0)
     np.testing.assert_array_equal(rows, X)
     assert labels.tolist() == [1.0, -1.0]

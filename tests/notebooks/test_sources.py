@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import statistics
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,9 @@ import nbformat
 import pytest
 
 from scripts import pairs
-from scripts.execute import environment
 from scripts.files import BuildError
 from scripts.layout import Layout, slug_of
+from tests.papermills import papermill
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])
 SLUGS = LAYOUT.names()
@@ -280,27 +278,12 @@ def refused(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     whole.cells = [c for c in whole.cells if c.id in wanted]
     whole.cells.append(nbformat.v4.new_code_cell("print('went on')"))
     nbformat.write(whole, folder / "first.ipynb")
-    runs = {}
     # all chapters refuse by one function, in one cell: one of them is asked everything
     asked = BAD if request.param == RECORDED[0] else {request.param: BAD["unknown name"]}
-    for name, (arguments, _) in asked.items():
-        out = folder / f"{name.replace(' ', '_')}.ipynb"
-        command = [sys.executable, "-m", "papermill", str(folder / "first.ipynb"), str(out)]
-        runs[name] = (
-            subprocess.Popen(
-                [*command, "--no-progress-bar", *arguments],
-                env=environment(LAYOUT),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-            ),
-            out,
-        )
-    ends = {}
-    for name, (process, out) in runs.items():
-        said = process.communicate(timeout=120)[1]
-        ends[name] = (process.returncode, said, out.read_text())
-    return ends
+    outs = {name: folder / f"{name.replace(' ', '_')}.ipynb" for name in asked}
+    runs = {n: [str(folder / "first.ipynb"), str(outs[n]), *said] for n, (said, _) in asked.items()}
+    ends = papermill(runs, cwd=folder, timeout=120)
+    return {name: (*told, outs[name].read_text()) for name, told in ends.items()}
 
 
 def test_plain_papermill_stops_at_a_bad_parameter(refused: Any) -> None:

@@ -278,7 +278,7 @@ def test_nan_is_named_by_chunk_and_row() -> None:
         (np.ones((3, 2)), ValueError, r"chunk 0 of X must have shape \(n, 3\)"),
         (np.ones(3), ValueError, "chunk 0 of X must have shape"),
         (np.ones((2, 3), complex), TypeError, "must be real"),
-        (np.array([["a", "b", "c"]]), TypeError, "must be real"),
+        (np.array([["a", "b", "c"]]), TypeError, "chunk 0 of X must be numeric"),
         (3.0, TypeError, "must be an array or an iterable"),
         ([np.ones((2, 3)), np.ones((2, 4))], ValueError, "chunk 1 of X must have shape"),
     ],

@@ -10,6 +10,8 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
 from typing import Literal, get_args
 
 import numpy as np
@@ -25,6 +27,7 @@ from dplit._checks import (
     check_probability,
     check_real_array,
 )
+from dplit._numerics.rounding import round_up
 
 #: A data set: records may repeat.
 _Database = tuple[Hashable, ...]
@@ -375,7 +378,7 @@ def parallel(
 
 
 def compose_budgets(budgets: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    """Guarantee of independent mechanisms on the same data: epsilons and deltas add.
+    """Guarantee of independent mechanisms on the same data: epsilons and deltas add, rounded up.
 
     Chatalic et al. (2022), Lemmas 1 and 3.
 
@@ -389,7 +392,9 @@ def compose_budgets(budgets: Iterable[tuple[float, float]]) -> tuple[float, floa
         )
         for epsilon, delta in budgets
     ]
-    return sum(e for e, _ in pairs), sum(d for _, d in pairs)
+    return round_up(sum((Fraction(e) for e, _ in pairs), Fraction(0))), round_up(
+        sum((Fraction(d) for _, d in pairs), Fraction(0))
+    )
 
 
 def group_guarantee(*, epsilon: float, delta: float = 0.0, size: int = 2) -> tuple[float, float]:
@@ -397,11 +402,21 @@ def group_guarantee(*, epsilon: float, delta: float = 0.0, size: int = 2) -> tup
 
     :math:`P_0(S)\le e^\epsilon P_1(S)+\delta\le e^\epsilon(e^\epsilon P_2(S)+\delta)+\delta`, and
     so on: transitivity, not composition. Replacing a record is two steps of adding or removing.
+    Both numbers are rounded up.
 
     >>> group_guarantee(epsilon=0.5, delta=0.0)
     (1.0, 0.0)
     """
     epsilon = check_positive("epsilon", epsilon)
     delta = check_probability("delta", delta, zero=True, one=True)
-    steps = np.arange(check_integer("size", size))
-    return len(steps) * epsilon, float(delta * np.exp(epsilon * steps).sum())
+    steps = check_integer("size", size)
+    together = round_up(steps * Fraction(epsilon))
+    if delta == 0.0 or steps == 1:
+        return together, delta
+    if together > 1e6:
+        return together, math.inf
+    digits = 60 + max(0, -Decimal(epsilon).adjusted())  # what e^epsilon - 1 loses
+    with localcontext(Context(prec=digits, Emin=-(10**9), Emax=10**9)):
+        growth = Decimal(epsilon).exp() - 1
+        total = Decimal(delta) * ((Decimal(epsilon) * steps).exp() - 1) / growth
+    return together, round_up(Fraction(total) * (1 + Fraction(1, 10**40)))

@@ -19,6 +19,8 @@ from dplit._checks import check_nonnegative, check_probability
 from dplit._numerics.rounding import round_up
 from dplit.mechanisms.draws import Draw, listen, stop
 
+_COLUMNS = ("draw", "hides", "sensitivity", "scale", "numbers", "times")
+
 
 class LedgerError(ValueError):
     """What was drawn has no bound: a sensitivity that nobody stated, or a step that is missing."""
@@ -70,11 +72,18 @@ class Ledger:
         """Iterate over the draws in order."""
         return iter(self.draws)
 
+    def rows(self) -> list[dict[str, str]]:
+        """Return what :meth:`table` says of each draw, by the names of its columns."""
+        return [dict(zip(_COLUMNS, self._row(draw), strict=True)) for draw in self.draws]
+
+    def statement(self, estimator: Any) -> str:
+        """Return what a fitted estimator promises, and below it the draws that were to keep it."""
+        return f"{estimator.privacy_statement_}\n\n{self.table()}"
+
     def table(self) -> str:
         """Return the draws as a table in plain text."""
-        names = ("draw", "hides", "sensitivity", "scale", "numbers", "times")
-        rows = [names, *map(self._row, self.draws)]
-        widths = [max(len(row[k]) for row in rows) for k in range(len(names))]
+        rows = [_COLUMNS, *map(self._row, self.draws)]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(_COLUMNS))]
         lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip()
                  for row in rows]  # fmt: skip
         return "\n".join([*lines, "No number here depends on a record."])
@@ -225,7 +234,7 @@ def ledger(watch: Callable[[Draw, Any, Any], None] | None = None) -> Iterator[Le
     >>> with ledger() as book:
     ...     noisy = gamma_release([1.0, 0.0], sensitivity=0.1, epsilon=0.5,
     ...                           rng=np.random.default_rng(0))
-    >>> len(book), book.epsilon()
+    >>> len(book), round(book.epsilon(), 9)
     (1, 0.5)
     """
     book = Ledger(watch)

@@ -287,7 +287,22 @@ def nasty_pairs(
         place, row = (("first", 0), ("middle", last // 2), ("last", last))[turn]
         named = case._replace(name=f"{case.name} ({place})")
         pairs.append(_pair(named, relation, labels, row))
-    return [pair for pair in pairs if pair is not None]
+    found = [pair for pair in pairs if pair is not None]
+    return [*found, *_containers(found[0])]
+
+
+def _containers(pair: NeighbourPair) -> Iterator[NeighbourPair]:
+    """Yield a pair again in containers whose numbers have no largest one: its first record has."""
+    beyond: dict[str, tuple[Any, Any]] = {
+        "10**400 in an array of objects": (object, 10**400),
+        "1e4000 in long doubles": (np.longdouble, np.longdouble("1e4000")),
+    }
+    for name, (kind, number) in beyond.items():
+        X, other = (side[0].astype(kind) for side in (pair.data, pair.neighbour))
+        X[0, 0] = number
+        data, neighbour = (X, *pair.data[1:]), (other, *pair.neighbour[1:])
+        if _are_neighbours(pair.relation, data, neighbour):
+            yield NeighbourPair(name, pair.relation, data, neighbour)
 
 
 def checked_pairs(pairs: Iterable[NeighbourPair]) -> list[NeighbourPair]:

@@ -312,7 +312,7 @@ def _found_traces(released: Any, values: NDArray[np.float64]) -> int:
     )
     total = 0
     for width, least, enough in ((8, 6, 1), (4, 4, 2)):
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             bits = values.astype(f"f{width}")
         busy = np.count_nonzero(bits.view(np.uint8).reshape(-1, width), axis=1) >= least
         wanted = np.unique(bits[busy].view(f"u{width}"))
@@ -437,6 +437,17 @@ def _fitted(estimator: Any, data: tuple[NDArray[Any], ...], rng: np.random.Gener
     return clone(estimator).set_params(random_state=seed).fit(*data)
 
 
+def _under(
+    setting: Mapping[str, Any],
+    release: _Release,
+    data: tuple[NDArray[Any], ...],
+    rng: np.random.Generator,
+) -> Any:
+    """Run a release under a user's own setting of floating-point errors."""
+    with np.errstate(**setting):
+        return release(data, rng)
+
+
 def side_channels(
     release: Any,
     pairs: Iterable[NeighbourPair],
@@ -449,6 +460,7 @@ def side_channels(
     runs: int = 100,
     distance: _Distance | None = None,
     bound: float = math.inf,
+    errstate: Mapping[str, Any] | None = None,
     rng: np.random.Generator,
 ) -> SideChannelReport:
     """Compare all that an observer of a release sees, beside the noised numbers, on neighbours.
@@ -482,6 +494,9 @@ def side_channels(
         cancels, so that the difference is that of the numbers below the noise.
     bound : float, default=inf
         What ``distance`` may not exceed: the sensitivity that calibrates the noise.
+    errstate : mapping, optional
+        What a user may have set of NumPy's floating-point errors, as ``{"all": "raise"}``: the
+        release runs under it. A release that leaves it to the user tells of one record.
     rng : numpy.random.Generator
         Source of the seeds of all runs.
 
@@ -531,8 +546,9 @@ def side_channels(
         check_callable("release", release)
     run = partial(_fitted, release) if hasattr(release, "fit") else release
     audit = _Audit(
-        run, tuple(check_iterable("noised", noised)), check_nonnegative("epsilon", epsilon),
-        check_probability("delta", delta, zero=True), check_rng(rng),
+        partial(_under, dict(errstate or {}), run), tuple(check_iterable("noised", noised)),
+        check_nonnegative("epsilon", epsilon), check_probability("delta", delta, zero=True),
+        check_rng(rng),
     )  # fmt: skip
     tried = checked_pairs(pairs)
     found: list[SideChannel] = []

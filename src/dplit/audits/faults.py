@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dplit import audit
-from dplit._checks import Array, check_choice, check_rng
+from dplit._checks import Array, as_numbers, check_choice, check_rng
 from dplit.mechanisms import laplace_noise, laplace_scale
 
 #: Columns of the records, budget of the release, and half the width of its box.
@@ -63,6 +63,7 @@ def _sensitivity(bound: float, fault: str) -> float:
 
 def _total(X: Array, fault: str) -> Array:
     """Return the exact sum of the clipped records."""
+    X = as_numbers("X", X)
     bound = _bound(X, fault)
     if fault == "sum in single precision":
         summed = np.cumsum(np.clip(X, -bound, bound), axis=0, dtype=np.float32)[-1]
@@ -78,6 +79,7 @@ def noisy_sum(
     With ``size`` that many independent releases are drawn at once, as rows.
     """
     check_choice("fault", fault, FAULTS)
+    X = as_numbers("X", X)
     outside = bool(np.abs(X).max() > _BOUND)
     if outside and fault == "an exception that reads the data":
         raise ValueError("records must lie in the box")

@@ -16,6 +16,7 @@ from dplit._checks import (
     check_neighboring,
     check_positive,
     check_probability,
+    quiet,
 )
 from dplit._estimators import (
     ComponentsEstimator,
@@ -114,6 +115,7 @@ class PrivatePCA(ComponentsEstimator):
         self.neighboring = neighboring
         self.random_state = random_state
 
+    @quiet
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Release the noisy moments of the clipped records and take them apart.
 
@@ -162,6 +164,6 @@ class PrivatePCA(ComponentsEstimator):
                 f"moments in {len(values)} dimensions; the components may be no better than any "
                 "others. More records or a larger epsilon would help",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return self

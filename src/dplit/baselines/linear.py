@@ -18,6 +18,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     check_rng,
+    quiet,
 )
 from dplit._estimators import (
     LinearRegressor,
@@ -140,6 +141,7 @@ def _ridge(
     return coef
 
 
+@quiet
 def sufficient_statistics(
     X: ArrayLike,
     y: ArrayLike,
@@ -318,6 +320,7 @@ class _Records(NamedTuple):
         return exact_gram(self.directions, whole) * (step * self.step)
 
 
+@quiet
 def noisy_gradient_descent(
     X: ArrayLike,
     y: ArrayLike,
@@ -592,6 +595,7 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
+    @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Release the noisy moments of the clipped records and solve.
 
@@ -726,6 +730,7 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
+    @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Descend on the clipped records.
 
@@ -779,5 +784,5 @@ def _warn_of_noise(what: str) -> None:
     warnings.warn(
         f"{what} are too few for this budget: expect predictions no better than a constant",
         UserWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

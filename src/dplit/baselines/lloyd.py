@@ -21,6 +21,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     check_rng,
+    quiet,
 )
 from dplit._estimators import (
     CenterEstimator,
@@ -207,6 +208,7 @@ def _sums(whole: Array, centers: Array) -> tuple[Array, Array]:
     return sums, np.bincount(member, minlength=k).astype(np.float64)
 
 
+@quiet
 def private_lloyd(
     X: ArrayLike,
     start: ArrayLike,
@@ -412,6 +414,7 @@ class PrivateLloyd(CenterEstimator):
         self.neighboring = neighboring
         self.random_state = random_state
 
+    @quiet
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Run the noisy steps on the clipped records; ``y`` is ignored.
 
@@ -451,7 +454,7 @@ class PrivateLloyd(CenterEstimator):
                 "the noise of the centres is of the size of the box: too few records for "
                 f"{k} clusters of {d} coordinates at epsilon={self.epsilon:g}",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         relation = "adding or removing" if self.neighboring == "add_remove" else "replacing"
         limits = f"[{box.low.min():g}, {box.high.max():g}]"

@@ -26,6 +26,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     check_rng,
+    quiet,
 )
 from dplit._estimators import clip_rows
 from dplit._numerics.accelerated import accelerated_minimum, smooth_steps
@@ -308,6 +309,7 @@ def _event(epsilon: float, delta: float) -> Callable[[float], float]:
     return lambda asked: epsilon if asked >= delta else math.inf
 
 
+@quiet
 def objective_perturbation(
     X: ArrayLike,
     y: ArrayLike,

@@ -12,7 +12,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
-from dplit._checks import check_choice, check_flag, check_integer, check_positive
+from dplit._checks import check_choice, check_flag, check_integer, check_positive, quiet
 from dplit._estimators import (
     RandomState,
     SignClassifier,
@@ -209,6 +209,7 @@ class ObjectivePerturbationClassifier(
             rows = np.hstack([rows, np.ones((len(rows), 1))]) / math.sqrt(2.0)
         return np.asarray(rows)
 
+    @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Clip the records and minimise the perturbed risk.
 
@@ -329,5 +330,5 @@ def _warn_if_noise_rules(
             f"{length / longest:.2g} times as long as the longest possible gradient: accuracy may "
             "be no better than the majority class",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

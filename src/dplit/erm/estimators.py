@@ -24,6 +24,7 @@ from dplit._checks import (
     check_interval,
     check_positive,
     check_probability,
+    quiet,
 )
 from dplit._estimators import (
     LARGEST_INPUT,
@@ -326,7 +327,7 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
                 f"[-1, 1], with {n_records} records and epsilon={self.epsilon:g}: a constant may "
                 "predict as well (only public numbers say so)",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return penalty
 
@@ -476,6 +477,7 @@ class PrivateKernelMachine(
             )
         return low, high
 
+    @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw frequencies, fit the function and release it.
 
@@ -597,6 +599,7 @@ class PrivateKernelClassifier(SignClassifier, _KernelMachine):
         self.neighboring = neighboring
         self.random_state = random_state
 
+    @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw frequencies, fit the decision function and release it.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from typing import NamedTuple, NoReturn
 
@@ -25,8 +26,10 @@ from dplit._checks import (
     check_probability,
     check_real_array,
     check_rng,
+    quiet,
 )
 from dplit._estimators import clamp
+from dplit._numerics.rounding import round_down, round_up
 from dplit.erm.stability import lipschitz_stability
 from dplit.mechanisms import (
     gamma_norm_noise,
@@ -40,6 +43,7 @@ from dplit.mechanisms.draws import record_draw
 # Pure epsilon for a function of finitely many features: a gamma-distributed noise norm.
 
 
+@quiet
 def gamma_release(
     weights: ArrayLike, *, sensitivity: float, epsilon: float, rng: np.random.Generator
 ) -> Array:
@@ -72,7 +76,8 @@ def gamma_release(
     [1.0, 0.0]
     """
     exact = check_real_array("weights", weights, 1)
-    rate = check_positive("epsilon", epsilon) / check_positive("sensitivity", sensitivity)
+    budget = Fraction(check_positive("epsilon", epsilon))
+    rate = round_down(budget / Fraction(check_positive("sensitivity", sensitivity)))
     record_draw(
         "gamma_norm", "weights", of=exact, sensitivity=sensitivity, scale=1.0 / rate,
         shape=exact.shape,
@@ -185,7 +190,7 @@ def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: fl
     """
     q = check_integer("n_queries", n_queries)
     point = check_positive("kappa", kappa) * check_positive("sensitivity", sensitivity)
-    return laplace_scale(epsilon=epsilon, sensitivity=q * point)
+    return laplace_scale(epsilon=epsilon, sensitivity=round_up(q * Fraction(point)))
 
 
 class QueryOracle(CuratedFunction):
@@ -231,6 +236,7 @@ class QueryOracle(CuratedFunction):
         """Number of new points that can still be asked."""
         return self.n_queries - len(self._answers)
 
+    @quiet
     def answer(self, points: ArrayLike) -> Array:
         """Return the noisy values at ``points`` (p, d), or refuse all of them.
 
@@ -421,6 +427,7 @@ class GaussianProcessOracle(CuratedFunction):
         """Number of different points answered so far."""
         return len(self._asked)
 
+    @quiet
     def answer(self, points: ArrayLike) -> Array:
         """Return the noisy values at ``points`` (q, d).
 

@@ -16,6 +16,7 @@ import numpy as np
 
 import dplit
 from dplit._estimators import RandomState
+from dplit.audit import Ledger, ledger
 from dplit.face_off.mechanisms import Mechanism, mechanism
 from dplit.face_off.tables import Facts, Problem, TableError, _parsed, load_problem
 from dplit.margin.kernels import DirectFeatures
@@ -130,8 +131,9 @@ def load_model(folder: str | os.PathLike[str]) -> ReleasedModel:
 
 
 def _card(
-    name: str, fitted: Any, facts: Facts, settings: Mapping[str, Any], told: Sequence[str]
-) -> dict[str, Any]:
+    name: str, fitted: Any, facts: Facts, settings: Mapping[str, Any], told: Sequence[str],
+    book: Ledger,
+) -> dict[str, Any]:  # fmt: skip
     """Return the release card."""
     return {
         "mechanism": name,
@@ -141,6 +143,7 @@ def _card(
         "neighbouring relation": fitted.neighboring_,
         "epsilon": fitted.epsilon_,
         "delta": fitted.delta_,
+        "draws of noise, in order (no number here depends on a record)": book.rows(),
         "stated as public": {
             "columns and their order": facts.columns,
             "columns not used": facts.ignore,
@@ -282,11 +285,12 @@ def release(
         )
     found = mechanism(name, facts.task)
     _check_memory(found, len(problem.X), neighboring)
-    fitted, told = found.fit(
-        problem, epsilon=epsilon, delta=delta, neighboring=neighboring,
-        random_state=random_state, settings=chosen,
-    )  # fmt: skip
-    card = _card(name, fitted, facts, chosen, told)
+    with ledger() as book:
+        fitted, told = found.fit(
+            problem, epsilon=epsilon, delta=delta, neighboring=neighboring,
+            random_state=random_state, settings=chosen,
+        )  # fmt: skip
+    card = _card(name, fitted, facts, chosen, told, book)
     public = {k: v for k, v in fitted.get_params().items() if k != "random_state"}
     content = {
         "format": _FORMAT,

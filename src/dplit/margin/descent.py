@@ -21,6 +21,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     check_rng,
+    quiet,
 )
 from dplit.margin.duplicates import _Accounting, _phase_sizes, _single_copy_mu
 from dplit.margin.exact_hinge import _steady_minimiser, minimise_hinge
@@ -117,6 +118,7 @@ def _signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> floa
     return m * check_positive("mu", mu) / (2.0 * math.sqrt(q))
 
 
+@quiet
 def noisy_hinge_descent(
     X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, mu: float,
     n_steps: int, rng: np.random.Generator, project: bool = True, step: float | None = None,
@@ -310,6 +312,7 @@ def _draw_order(m: int, draws: int, replacement: bool, rng: np.random.Generator)
     return rng.permuted(np.tile(np.arange(m), (draws, 1)), axis=1)
 
 
+@quiet
 def phased_descent(
     X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, mu: float,
     replacement: bool, rng: np.random.Generator, n_draws: int = 1,
@@ -492,6 +495,7 @@ def boosted_bound(
     return 2.0 * one + 4.0 / epsilon * width * math.log(2.0 * runs / beta)
 
 
+@quiet
 def boosted_descent(
     X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, epsilon: float,
     delta: float, rng: np.random.Generator, beta: float = 0.05, accounting: _Accounting = "mixture",

@@ -16,6 +16,7 @@ from dplit._checks import (
     check_integer,
     check_positive,
     check_probability,
+    quiet,
 )
 from dplit._estimators import (
     RandomState,
@@ -66,7 +67,7 @@ def _warn_if_noise_rules(
             f"epsilon={epsilon:g} is {1 / ratio:.2g} times as long as the longest possible "
             "gradient: accuracy may be no better than the majority class",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -223,6 +224,7 @@ class PrivateMarginClassifier(
             check_choice("projection", self.projection, get_args(_Projection))
         return stated_norm(self.data_norm)
 
+    @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Clip the records, project them if asked, and learn privately.
 
@@ -463,6 +465,7 @@ class PrivateKernelMarginClassifier(
             double=True,
         )  # fmt: skip
 
+    @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw the features and learn the weights privately.
 

@@ -28,6 +28,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     check_rng,
+    quiet,
 )
 from dplit._estimators import clip_rows
 from dplit.features import sign_projection
@@ -244,6 +245,7 @@ def gaussian_prior_draw(
     return watched_prior_draw(X, y, epsilon=epsilon, rng=rng, max_proposals=max_proposals).coef
 
 
+@quiet
 def watched_prior_draw(
     X: ArrayLike, y: ArrayLike, *, epsilon: float, rng: np.random.Generator,
     max_proposals: int = 10**7,

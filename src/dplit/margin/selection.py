@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
+from dplit._numerics.rounding import round_down
 from dplit.margin.compressed import _learn_weights, _Solver
 from dplit.margin.exponential import cover_law
 from dplit.margin.losses import (
@@ -254,8 +256,9 @@ def _choose_by_errors(
     private, so that counting on their own records needs no penalty for the size of the class.
     """
     kept = _SHARE * check_positive("epsilon", epsilon)
+    rest = round_down(Fraction(epsilon) - Fraction(kept))
     rhos, learnt, signed = _learn_at(
-        Z, y, margins, data_norm=data_norm, epsilon=epsilon - kept, delta=delta, rng=rng,
+        Z, y, margins, data_norm=data_norm, epsilon=rest, delta=delta, rng=rng,
         inflation=inflation, **learner,
     )  # fmt: skip
     errors = zero_one_loss(signed).sum(axis=1)

@@ -25,6 +25,7 @@ from dplit._checks import (
     check_probability,
     check_real_array,
     check_rng,
+    quiet,
 )
 from dplit.mechanisms import gaussian_noise
 from dplit.mechanisms.draws import record_draw
@@ -92,6 +93,7 @@ def moment_variances(
     )
 
 
+@quiet
 def release_additive(
     X: ArrayLike, *, epsilon: float, rng: np.random.Generator, calibration: _Calibration = "paper",
     clip: _Interval = (-1.0, 1.0),

@@ -12,7 +12,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
+from dplit._checks import (
+    Array,
+    check_choice,
+    check_integer,
+    check_positive,
+    check_probability,
+    quiet,
+)
 from dplit._estimators import (
     Box,
     LinearRegressor,
@@ -175,6 +182,7 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
+    @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Add noise to the clipped entries and solve least squares.
 
@@ -298,6 +306,7 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
+    @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Project the clipped entries and the responses, add noise to the former and solve.
 

@@ -20,6 +20,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     check_rng,
+    quiet,
 )
 from dplit.mechanisms.draws import record_draw
 from dplit.projection.information import _chi_nodes, _legendre, fixed_variance
@@ -161,6 +162,7 @@ def projection_variance(
     return fixed_variance(epsilon=epsilon, n_components=n_components)
 
 
+@quiet
 def release_projection(
     X: ArrayLike, y: ArrayLike, *, n_components: int, variance: float, rng: np.random.Generator
 ) -> ProjectionRelease:

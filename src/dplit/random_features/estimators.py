@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit._checks import check_choice, check_integer, check_positive, check_probability, quiet
 from dplit._estimators import (
     LARGEST_INPUT,
     RandomState,
@@ -186,6 +186,7 @@ class PrivateRandomFeatureRegressor(
             )
         return alpha, sensitivity
 
+    @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw frequencies, fit the ridge coefficients and release them with noise.
 
@@ -239,7 +240,7 @@ class PrivateRandomFeatureRegressor(
                 "width of the label bounds: a constant predicts better; take a larger alpha "
                 "(None chooses one), a larger epsilon or more records",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -21,6 +21,7 @@ from dplit._checks import (
     check_neighboring,
     check_positive,
     check_probability,
+    quiet,
 )
 from dplit._estimators import (
     CenterEstimator,
@@ -271,7 +272,7 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
             "the middle of the bounds. More records, a larger epsilon, fewer components or "
             "frequencies, or Gaussian noise with a delta would help",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
         return False
 
@@ -386,6 +387,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
             raise ValueError(f"n_frequencies must be a multiple of {d}, got n_frequencies={m}")
         return SketchMap("quadratic", orthonormal_blocks(d, m, rng=rng))
 
+    @quiet
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
 
@@ -462,7 +464,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
                 "better than any others. More records, a larger epsilon, fewer components or "
                 "frequencies, or Gaussian noise with a delta would help",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 
@@ -587,6 +589,7 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
         self.n_starts = n_starts
         self.random_state = random_state
 
+    @quiet
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
 
@@ -771,6 +774,7 @@ class CompressiveKMeans(CenterEstimator, _FourierSketchEstimator):
         self.n_restarts = n_restarts
         self.random_state = random_state
 
+    @quiet
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
 

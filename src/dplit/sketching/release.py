@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -25,8 +26,10 @@ from dplit._checks import (
     check_positive,
     check_probability,
     check_rng,
+    quiet,
 )
 from dplit._estimators import clamp
+from dplit._numerics.rounding import round_down, round_up
 from dplit.mechanisms import (
     cube_noise,
     gaussian_epsilon,
@@ -219,6 +222,7 @@ class ReleasePlan:
     n_shares: int = 1
     fingerprint: str | None = field(default=None, repr=False)
 
+    @quiet
     def apply(self, exact: Sketch, *, rng: np.random.Generator) -> Sketch:
         """Return the sketch with this plan's noise (or this worker's share of it) added.
 
@@ -334,12 +338,15 @@ def plan_release(
     if sensitivity is None:
         sensitivity = map_sensitivity(sketch_map, noise=noise, neighboring=neighboring)
     sensitivity = check_positive("sensitivity", sensitivity)
-    part = epsilon if split is None else split * epsilon
+    part = epsilon if split is None else round_down(Fraction(split) * Fraction(epsilon))
     if noise == "gaussian":
         scale = gaussian_sigma(epsilon=part, delta=delta, sensitivity=sensitivity)
     else:
         scale = laplace_scale(epsilon=part, sensitivity=sensitivity)
-    count_scale = None if split is None else laplace_scale(epsilon=(1.0 - split) * epsilon)
+    count_scale = None
+    if split is not None:
+        rest = round_down((1 - Fraction(split)) * Fraction(epsilon))
+        count_scale = laplace_scale(epsilon=rest)
     return ReleasePlan(
         noise, scale, count, count_scale, epsilon, float(delta), neighboring, shares,
         sketch_map.fingerprint,
@@ -388,9 +395,9 @@ def spent_epsilon(
     if noise == "gaussian":
         spent = gaussian_epsilon(delta=delta, sigma=record.scale, sensitivity=size)
     else:
-        spent = size / record.scale
+        spent = round_up(Fraction(size) / Fraction(record.scale))
     if record.count_scale is not None and neighboring == "add_remove":
-        spent += 1.0 / record.count_scale
+        spent = round_up(Fraction(spent) + 1 / Fraction(record.count_scale))
     return float(spent)
 
 
@@ -437,6 +444,7 @@ def _exact_sum(rows: NDArray[Any]) -> NDArray[Any]:
     return np.array([math.fsum(column) for column in parts.T.tolist()]).view(kind)
 
 
+@quiet
 def additive_mechanism(
     value: ArrayLike, *, noise: Literal["laplace", "gaussian"], scale: float,
     rng: np.random.Generator,
@@ -485,6 +493,7 @@ def additive_mechanism(
     return np.asarray(vector + draws)
 
 
+@quiet
 def noisy_sum(
     features: ArrayLike, *, noise: Literal["laplace", "gaussian"], scale: float,
     rng: np.random.Generator,
@@ -504,7 +513,9 @@ def noisy_sum(
     -------
     ndarray of shape (m,)
         One noise vector on the sum, not one per record. The sum has the same bits for every order
-        of the records.
+        of the records. It is the exact sum, rounded once: between neighbours it moves by at most
+        one unit in its last place more than the features do, which ``scale`` has to count where
+        an offset is 1e13 times as large as what one record adds.
 
     References
     ----------

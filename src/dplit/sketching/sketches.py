@@ -23,10 +23,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
     Neighboring,
+    as_numbers,
     check_choice,
     check_finite_array,
     check_integer,
     check_real_array,
+    quiet,
 )
 from dplit._estimators import clip_rows
 from dplit._numerics.blocks import blas
@@ -378,7 +380,8 @@ def _chunks(X: Any, sketch_map: SketchMap) -> Iterator[NDArray[Any]]:
     else:
         raise TypeError(f"X must be an array or an iterable of arrays, got {type(X).__name__}")
     for index, part in enumerate(parts):
-        chunk = part if isinstance(part, np.ndarray) else np.asarray(part)
+        plain = isinstance(part, np.ndarray) and part.dtype.kind in "biuf"
+        chunk = part if plain and part.itemsize <= 8 else as_numbers(f"chunk {index} of X", part)
         if chunk.dtype.kind not in "biuf":
             raise TypeError(f"chunk {index} of X must be real, got dtype {chunk.dtype}")
         if chunk.ndim != 2 or chunk.shape[1] != sketch_map.n_features:
@@ -407,6 +410,7 @@ def _part(
     return adder.part(slab), len(slab)
 
 
+@quiet
 def sketch(
     X: Any, sketch_map: SketchMap, *, block_rows: int = BLOCK_ROWS, n_jobs: int | None = 1
 ) -> Sketch:

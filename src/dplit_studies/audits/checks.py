@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from dplit._checks import Array, check_choice
 from dplit.audit import (
@@ -15,6 +16,7 @@ from dplit.audit import (
     NoiseTest,
     chi_square_noise_test,
     gamma_noise_test,
+    ledger,
     one_run_audit,
     run_controls,
 )
@@ -60,6 +62,45 @@ def look_beside(name: str, *, every: int, confidence: float, seed: int) -> Look:
         case = replace(case, distance=distance)
     report = case.report(seed, every=every, confidence=confidence)
     return Look(report.n_pairs, report.violated, max(found, default=float("nan")))
+
+
+class Spent(NamedTuple):
+    """Number of draws that a fit made, and the epsilon that they come to together."""
+
+    draws: int
+    epsilon: float
+
+
+def _small_fit(name: str, seed: int) -> Any:
+    """Fit one of the estimators to 41 records."""
+    case, rng = ESTIMATORS[name], stream(seed, "audits-ledger", "data")
+    X = rng.uniform(-0.5, 0.25, (41, 2))
+    if isinstance(case.labels, tuple):
+        y: Any = np.where(np.arange(41) % 3 == 0, *case.labels)
+    else:
+        y = None if case.labels is None else rng.uniform(-0.5, 0.25, 41)
+    with warnings.catch_warnings():  # so few records drown in the noise
+        warnings.simplefilter("ignore", UserWarning)
+        return clone(case.release).set_params(random_state=seed).fit(X, y)
+
+
+def promised(name: str, *, seed: int = 0) -> tuple[float, float]:
+    """(epsilon, delta) that an estimator of :mod:`dplit.audits.cases` states; of one entry where
+    it protects entries.
+    """
+    model = _small_fit(name, seed)
+    return float(getattr(model, "entry_epsilon_", model.epsilon_)), float(model.delta_)
+
+
+def spent(name: str, *, delta: float, seed: int = 0) -> Spent:
+    """What the ledger heard of a fit, composed by dp-accounting at ``delta``.
+
+    >>> spent("PrivateKernelMachine gamma", delta=0.0)
+    Spent(draws=1, epsilon=1.0)
+    """
+    with ledger() as book:
+        _small_fit(name, seed)
+    return Spent(len(book), book.epsilon(delta=delta))
 
 
 def _symmetric(residuals: Array) -> Array:
