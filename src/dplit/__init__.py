@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "accounting": ("noise_multiplier", "sampled_gaussian_sigma", "zcdp_epsilon", "zcdp_rho"),
     "baselines": (
+        "AdaSSPRegressor",
         "NoisyGradientClassifier",
         "NoisyGradientRegressor",
         "ObjectivePerturbationClassifier",

@@ -13,6 +13,9 @@ from dplit.accounting import (
     zcdp_rho as zcdp_rho,
 )
 from dplit.baselines import (
+    AdaSSPRegressor as AdaSSPRegressor,
+)
+from dplit.baselines import (
     NoisyGradientClassifier as NoisyGradientClassifier,
 )
 from dplit.baselines import (

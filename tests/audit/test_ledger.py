@@ -72,6 +72,13 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
             "bounds": [{"bounds": (-0.1, 3.0), **n} for n in _TWO],
         },
     ),
+    "AdaSSPRegressor": (
+        {**_NORM, **BOX},
+        {
+            **_BUDGETS, **_DELTAS, "neighboring": _TWO, "rho": [{"rho": 0.5}],
+            "fit_intercept": [{"fit_intercept": False, **n} for n in _TWO],
+        },
+    ),
     "NoisyGradientRegressor": (
         {**_NORM, **BOX},
         {

@@ -61,6 +61,7 @@ def test_bounds_in_each_unit_follow_from_the_limits_of_two_rates() -> None:
         ("release_additive", 2000),
         ("gaussian_prior_draw", 5000),
         ("PrivatePCA replace_one", 400),
+        ("AdaSSPRegressor", 400),
         ("NoisyGradientClassifier", 400),
         ("PrivateAdditiveRegressor", 400),
         ("PrivateAdditiveClassifier", 400),

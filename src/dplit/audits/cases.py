@@ -14,6 +14,7 @@ import numpy as np
 
 from dplit import audit
 from dplit.baselines import (
+    AdaSSPRegressor,
     NoisyGradientClassifier,
     NoisyGradientRegressor,
     ObjectivePerturbationClassifier,
@@ -99,6 +100,7 @@ _polydisc, _cube, _laplace = (
 _half_laplace = partial(_moved_sketch, "laplace", share=0.5)
 _most_laplace = partial(_moved_sketch, "laplace", share=0.95)
 _LINEAR = ("coef_", "intercept_")
+_CHOSEN = (*_LINEAR, "least_eigenvalue_", "alpha_")
 _SHAPES = (*_LINEAR, *(f"shapes_[{k}].values" for k in range(2)))
 _LOUD = (*_LINEAR, "warnings")  # a warning quotes the noised count
 _CENTERS = ("cluster_centers_", "weights_", "sketch_.sum")
@@ -119,6 +121,13 @@ ESTIMATORS = {
     "SufficientStatisticsRegressor replace_one": _Case(
         SufficientStatisticsRegressor(neighboring="replace_one", **_NORM, **BOX),
         "replace_one", 0.5, _LOUD, 1.0, 1e-5,
+    ),
+    "AdaSSPRegressor": _Case(
+        AdaSSPRegressor(**_NORM, **BOX), "add_remove", 0.5, _CHOSEN, 1.0, 1e-5
+    ),
+    "AdaSSPRegressor replace_one": _Case(
+        AdaSSPRegressor(neighboring="replace_one", **_NORM, **BOX),
+        "replace_one", 0.5, _CHOSEN, 1.0, 1e-5,
     ),
     "NoisyGradientRegressor": _Case(
         NoisyGradientRegressor(steps=5, **_NORM, **BOX), "replace_one", 0.5, _LINEAR, 1.0, 1e-5

@@ -3,7 +3,8 @@
 Strong simple methods, with exact calibration and tight sensitivities, so that a comparison with
 them means something: noisy sufficient statistics (one release, then any ridge parameter for free)
 and full-batch noisy gradient descent, for regression, each as a function on arrays and as a
-scikit-learn estimator that clips records and labels to bounds the caller must state; objective
+scikit-learn estimator that clips records and labels to bounds the caller must state; AdaSSP, the
+rival of the former that spends on its penalty; objective
 perturbation, for classification, as a function and as an estimator, and noisy gradient descent for
 any number of classes; additive models, both tasks, on public knots; Lloyd's algorithm with noisy
 sums and counts, for clustering, as a function and as an estimator; components of noisy second
@@ -13,6 +14,7 @@ moments, as an estimator.
 from __future__ import annotations
 
 from dplit._estimators import nearest_center
+from dplit.baselines.adaptive import AdaSSPRegressor
 from dplit.baselines.additive import (
     PrivateAdditiveClassifier,
     PrivateAdditiveRegressor,
@@ -52,6 +54,7 @@ from dplit.baselines.objective_classifier import (
 )
 
 __all__ = [
+    "AdaSSPRegressor",
     "LloydNoise",
     "NoisyGradientClassifier",
     "NoisyGradientRegressor",

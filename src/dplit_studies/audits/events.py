@@ -23,6 +23,7 @@ from dplit.audit import (
     run_controls,
 )
 from dplit.baselines import (
+    AdaSSPRegressor,
     NoisyGradientClassifier,
     NoisyGradientRegressor,
     ObjectivePerturbationClassifier,
@@ -224,6 +225,9 @@ _QUERY: dict[str, Any] = {"release": "queries", "n_queries": 1, "data_norm": 1.0
 _ESTIMATORS: dict[str, tuple[Any, _Unit, float]] = {
     "SufficientStatisticsRegressor replace_one": (
         SufficientStatisticsRegressor(neighboring="replace_one", **_LINEAR), "gaussian", 8.0
+    ),
+    "AdaSSPRegressor": (
+        AdaSSPRegressor(neighboring="replace_one", **_LINEAR), "gaussian", 8.0
     ),
     "NoisyGradientRegressor": (NoisyGradientRegressor(steps=5, **_LINEAR), "gaussian", 8.0),
     "NoisyGradientClassifier": (
