@@ -1,7 +1,8 @@
 """Which mechanism, when: on common tasks at equal privacy, and on a reader's own table.
 
 :func:`recommend` names a mechanism from public facts and is safe; :func:`explore` compares all of
-them on a table, which is itself a release of that table.
+them on a table, which is itself a release of that table; :func:`choose` lets the records choose
+one privately, at a stated budget.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dplit.face_off.choice import recommend
+    from dplit.face_off.choosing import choose
     from dplit.face_off.exploring import explore
 
-__all__ = ["explore", "recommend"]
+__all__ = ["choose", "explore", "recommend"]
 
-_HOME = {"explore": "exploring", "recommend": "choice"}
+_HOME = {"choose": "choosing", "explore": "exploring", "recommend": "choice"}
 
 
 def __getattr__(name: str) -> Any:

@@ -309,12 +309,7 @@ def release(
     dict
         The card.
     """
-    place, chosen = Path(folder), dict(settings or {})
-    if (place / "card.json").exists():
-        raise TableError(
-            f"output must be a new folder, got output={str(place)!r}, which holds a release: "
-            "another release from the same table costs another budget"
-        )
+    place, chosen = _new_folder(folder), dict(settings or {})
     found = mechanism(name, facts.task)
     _check_memory(found, len(problem.X), neighboring)
     with ledger() as book:
@@ -322,13 +317,34 @@ def release(
             problem, epsilon=epsilon, delta=delta, neighboring=neighboring,
             random_state=random_state, settings=chosen,
         )  # fmt: skip
-    card = _card(name, fitted, facts, chosen, told, book)
+    return dict(_write(place, found, fitted, facts, chosen, told, book).card)
+
+
+def _new_folder(folder: str | os.PathLike[str]) -> Path:
+    """Return the path of a folder that holds no release yet."""
+    place = Path(folder)
+    if (place / "card.json").exists():
+        raise TableError(
+            f"output must be a new folder, got output={str(place)!r}, which holds a release: "
+            "another release from the same table costs another budget"
+        )
+    return place
+
+
+def _write(
+    place: Path | None, found: Mechanism, fitted: Any, facts: Facts, settings: Mapping[str, Any],
+    told: Sequence[str], book: Ledger,
+) -> ReleasedModel:  # fmt: skip
+    """Return a fitted model with its card, as it is written into a folder if there is one."""
+    card = _card(found.name, fitted, facts, settings, told, book)
+    if place is None:
+        return ReleasedModel(card, facts, fitted)
     public = {k: v for k, v in fitted.get_params().items() if k != "random_state"}
     content = {
         "format": _FORMAT,
-        "mechanism": name,
+        "mechanism": found.name,
         "facts": facts.as_json(),
-        "n_features": problem.X.shape[1],
+        "n_features": fitted.n_features_in_,
         "public": public,
         "released": _state(fitted, found.released),
     }
@@ -342,4 +358,4 @@ def release(
     place.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
         (place / file).write_text(text, encoding="utf-8")
-    return card
+    return ReleasedModel(card, facts, fitted)
