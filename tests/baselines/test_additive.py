@@ -22,7 +22,7 @@ from dplit import (
     PrivateAdditiveClassifier,
     PrivateAdditiveRegressor,
 )
-from dplit.baselines import objective_penalty
+from dplit.baselines import noisy_gradient_descent, objective_penalty
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 
@@ -138,21 +138,54 @@ def test_classes_have_shapes_as_well() -> None:
 
 
 def test_a_regressor_is_the_descent_on_the_features() -> None:
-    """Kills rows of another norm, a budget or a relation that is stated and not passed on."""
+    """At a budget that leaves no time for momentum. Kills rows of another norm, a budget or a
+    relation that is stated and not passed on, and momentum where there is none."""
     X, y = _data(600)
     for changes in ({}, {"neighboring": "add_remove", "public_size": 500}):
-        model = _regressor(epsilon=0.7, **changes).fit(X, y)
+        model = _regressor(epsilon=0.3, **changes).fit(X, y)
         rows = HatFeatures(box=(-1.0, 1.0), indicators=((2, 3, 4),)).fit_transform(X)
-        clip, steps, rate, _ = model._schedule(600)
+        clip, steps, rate, momentum, _ = model._schedule(600)
+        assert momentum == pytest.approx(0.0, abs=1e-12)
         plain = NoisyGradientRegressor(
-            epsilon=0.7, data_norm=math.sqrt(3.0), bounds=(0.0, 10.0), clip=clip, steps=steps,
+            epsilon=0.3, data_norm=math.sqrt(3.0), bounds=(0.0, 10.0), clip=clip, steps=steps,
             learning_rate=rate, random_state=0, **changes,
         ).fit(rows, y)  # fmt: skip
-        np.testing.assert_array_equal(model.coef_, plain.coef_)
-        assert (model.intercept_, model.sigma_) == (plain.intercept_, plain.sigma_)
+        np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-9)
+        assert model.intercept_ == pytest.approx(plain.intercept_, rel=1e-9)
+        assert model.sigma_ == plain.sigma_
         told = (model.epsilon_, model.delta_, model.neighboring_)
-        assert told == (0.7, 1e-5, changes.get("neighboring", "replace_one"))
+        assert told == (0.3, 1e-5, changes.get("neighboring", "replace_one"))
         assert ("adding or removing" in model.privacy_statement_) == bool(changes)
+
+
+def test_momentum_is_as_long_a_time_in_fewer_steps() -> None:
+    """At budgets that explode: the schedule, and the solution of a descent of as long a time.
+
+    Kills a rate without its share of momentum, and momentum that is not stable.
+    """
+    X, y = _data(2000)
+    for epsilon in (1.0, 30.0, 1e6):
+        model = _regressor(epsilon=epsilon)
+        model._features(X, 8)
+        clip, steps, rate, momentum, n = model._schedule(2000)
+        assert (steps, n) == (300, 2000)
+        assert rate == pytest.approx(1.8)
+        assert 0.1 <= clip <= 0.5
+        assert 0.0 < momentum < 1.0 - 4.0 / 300 + 1e-9
+    unit = np.hstack([model._features(X, 8)[0] / math.sqrt(3.0), np.ones((2000, 1))])
+    unit, labels = unit / math.sqrt(2.0), (y - 5.0) / 5.0
+    options: dict[str, Any] = {
+        "epsilon": 1e9, "delta": 0.4, "clip": 0.5, "neighboring": "replace_one",
+    }  # fmt: skip
+    fast = module._accelerated_descent(
+        unit, labels, steps=150, learning_rate=1.8, momentum=0.9, n_records=2000,
+        rng=np.random.default_rng(0), **options,
+    )  # fmt: skip
+    slow = noisy_gradient_descent(
+        unit, labels, steps=1500, learning_rate=1.8, rng=np.random.default_rng(1), **options
+    )
+    gap = unit @ (fast.coef - slow.coef)
+    assert np.abs(gap).max() < 0.02
 
 
 def test_a_classifier_is_the_estimator_of_its_number_of_classes_on_the_features() -> None:
@@ -210,18 +243,22 @@ def test_a_smaller_budget_has_wider_bands_and_no_relation_to_the_labels() -> Non
         np.testing.assert_array_equal(a.band, c.band)
 
 
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
 @pytest.mark.parametrize(("rate", "steps"), [(1.8, 1), (1.3, 2), (0.7, 9), (1.8, 50)])
-def test_the_gain_of_noise_is_that_of_the_recursion(rate: float, steps: int) -> None:
+def test_the_gain_of_noise_is_that_of_the_recursion(
+    rate: float, steps: int, momentum: float
+) -> None:
     """Against one impulse after the other; kills an average over another half."""
     spread = np.array([0.0, 1e-9, 0.03, 0.5, 1.0])
     gain = np.zeros(5)
     for hit in range(steps):
-        w, total = np.zeros(5), np.zeros(5)
+        w, v, total = np.zeros((3, 5))
         for step in range(steps):
-            w = w - rate * (spread * w + (step == hit))
+            v = momentum * v - rate * (spread * w + (step == hit))
+            w = w + v
             total += w if step >= steps // 2 else 0.0
         gain += (total / (steps - steps // 2)) ** 2
-    measured = module._noise_gain(spread, rate=rate, steps=steps)
+    measured = module._noise_gain(spread, rate=rate, steps=steps, momentum=momentum)
     np.testing.assert_allclose(measured, gain, rtol=1e-6)
 
 

@@ -143,7 +143,7 @@ class Ledger:
 
     def _losses(self) -> list[_Losses]:
         """Return the losses of a record in each part, of all records where there are none."""
-        parts = list(dict.fromkeys(draw.part for draw in self.draws if draw.part is not None))
+        parts: list[str | None] = list(dict.fromkeys(d.part for d in self.draws if d.part))
         return [self._losses_in(part) for part in parts or [None]]
 
     def _losses_in(self, part: str | None) -> _Losses:

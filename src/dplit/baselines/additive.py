@@ -19,23 +19,30 @@ from dplit._checks import (
     check_choice,
     check_neighboring,
     check_positive,
+    check_probability,
     quiet,
 )
 from dplit._estimators import (
     BATCH,
     RandomState,
+    clamp,
     fitted_records,
     only_replacement,
+    spawn_generators,
     state_guarantee,
     stated_ends,
     validated,
 )
+from dplit._numerics.exact import gram_rounding
 from dplit.baselines.gradient_classifier import NoisyGradientClassifier, _class_indices, _softmax
 from dplit.baselines.linear import (
     NoisyGradientRegressor,
+    PrivateCoefficients,
     _descent_schedule,
     _public_number,
+    _Records,
     _warn_of_noise,
+    squared_loss_derivative,
 )
 from dplit.baselines.objective import SmoothLoss, objective_noise
 from dplit.baselines.objective_classifier import (
@@ -44,6 +51,7 @@ from dplit.baselines.objective_classifier import (
 )
 from dplit.features.hats import HatMap
 from dplit.mechanisms import gaussian_sigma
+from dplit.mechanisms.draws import record_draw, record_step
 
 #: Knots of a column by default: more change no score on our tables, at most budgets.
 _KNOTS = 8
@@ -64,7 +72,7 @@ _LENGTH = 4.0
 
 _RATE = 1.8
 
-_MOST_STEPS = 1000
+_MOST_STEPS = 300
 
 #: Least and largest clipping norms, and the time beyond which the budget raises them.
 _CLIPS = (0.1, 0.5)
@@ -177,20 +185,54 @@ def _draw(ax: Any, shape: Shape, names: list[str]) -> None:
         ax.set_xlabel(names[0])
 
 
-def _noise_gain(spread: Array, *, rate: float, steps: int) -> Array:
+def _noise_gain(spread: Array, *, rate: float, steps: int, momentum: float = 0.0) -> Array:
     """Variance of each coordinate of a descent's mean over its last half, of noise of variance 1 in
     every mean gradient, where the loss has curvature ``spread``.
 
-    Noise in step t arrives in the mean as ``rate / m sum_s (1 - rate l)^(s - t)`` over the m last
-    steps s that are not before t.
+    Noise in step t arrives in the mean as the sum of its response in the last steps that are not
+    before t, over their number.
     """
-    first = steps // 2
-    kept, pull = 1.0 - rate * spread[:, None], np.maximum(rate * spread[:, None], 1e-300)
-    step = np.arange(steps)
-    seen = steps - np.maximum(step, first)
-    sums = np.where(pull > 1e-12, (1.0 - kept**seen) / pull, seen) * rate / (steps - first)
-    arrived = sums * kept ** np.maximum(first - step, 0)
-    return np.asarray((arrived**2).sum(axis=1))
+    first, hit = steps // 2, np.arange(steps)
+    place, speed = np.zeros(len(spread)), np.full(len(spread), -rate)
+    reached = np.zeros((steps + 1, len(spread)))
+    for step in range(steps):
+        place = place + speed
+        reached[step + 1] = reached[step] + place
+        speed = momentum * speed - rate * spread * place
+    arrived = (reached[steps - hit] - reached[np.maximum(first - hit, 0)]) / (steps - first)
+    return np.asarray((arrived**2).sum(axis=0))
+
+
+def _accelerated_descent(
+    rows: Array, labels: Array, *, epsilon: float, delta: float, clip: float, steps: int,
+    learning_rate: float, momentum: float, neighboring: Neighboring, n_records: int,
+    rng: np.random.Generator,
+) -> PrivateCoefficients:  # fmt: skip
+    """:func:`~dplit.baselines.noisy_gradient_descent` on the squared loss, with heavy balls.
+
+    Momentum is made of released sums alone: it costs nothing of the budget, and one step moves as
+    far as ``1 / (1 - momentum)`` do without.
+    """
+    d = rows.shape[1]
+    moved = clip * ((1.0 if neighboring == "add_remove" else 2.0) + gram_rounding(d))
+    sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=moved * math.sqrt(steps))
+    records, known = _Records.of(rows), clamp(labels)
+    w, speed, total = np.zeros((3, d))
+    record_draw(
+        "gaussian", "sums of clipped gradients", sensitivity=moved, scale=sigma, shape=(d,),
+        steps=steps,
+    )  # fmt: skip
+    for step in range(steps):
+        with np.errstate(all="ignore"):  # a warning would tell of a record
+            slopes = squared_loss_derivative(records.scores(w), known)
+        gradient = records.gradient_sum(slopes, clip)
+        record_step(gradient)
+        noisy = gradient + sigma * rng.standard_normal(d)
+        speed = momentum * speed - learning_rate / n_records * noisy
+        w = w + speed
+        total = total + (w if step >= steps // 2 else 0.0)
+    coef = total / (steps - steps // 2)
+    return PrivateCoefficients(coef, epsilon, delta, neighboring, sigma)
 
 
 class PrivateAdditiveRegressor(
@@ -257,7 +299,8 @@ class PrivateAdditiveRegressor(
     L = 4: smooth shapes are learnt first, and corners for which a budget has no time stay flat and
     cost nothing, so that 8 knots are the default at every budget. C is 0.1, and up to 0.5 where the
     budget allows a time of 800. Steps have length 1.8 (the loss has curvature at most 1) and are at
-    most 1000. The noise is floating-point research noise, not a release.
+    most 300: a longer time has momentum (Polyak's heavy ball), made of released sums alone, and is
+    at most 10,125. The noise is floating-point research noise, not a release.
 
     Examples
     --------
@@ -307,16 +350,23 @@ class PrivateAdditiveRegressor(
         low, high = stated_ends(self.bounds)
         records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
         rows, norm = self._features(records, _KNOTS if self.n_hats is None else self.n_hats)
-        clip, steps, rate, n = self._schedule(len(rows))
-        fitted = NoisyGradientRegressor(
-            epsilon=self.epsilon, delta=self.delta, data_norm=norm, bounds=(low, high), clip=clip,
-            steps=steps, learning_rate=rate, neighboring=self.neighboring,
-            public_size=self.public_size, random_state=self.random_state,
-        ).fit(rows, labels)  # fmt: skip
+        clip, steps, rate, momentum, n = self._schedule(len(rows))
+        linear = NoisyGradientRegressor(
+            epsilon=self.epsilon, delta=self.delta, data_norm=norm, bounds=(low, high),
+            random_state=self.random_state,
+        )  # fmt: skip
+        fitted = linear._publish(
+            _accelerated_descent(
+                *linear._unit_records(rows, labels), epsilon=self.epsilon, delta=self.delta,
+                clip=clip, steps=steps, learning_rate=rate, momentum=momentum,
+                neighboring=self.neighboring, n_records=n,
+                rng=spawn_generators(self.random_state, 1)[0],
+            )
+        )  # fmt: skip
         self._ends = (low, high)
         self.coef_, self.intercept_, self.sigma_ = fitted.coef_, fitted.intercept_, fitted.sigma_
         scale = self.sigma_ / n * (high / 2 - low / 2) / (math.sqrt(2.0) * norm)
-        self._set_shapes(self._bands(scale, rate=rate, steps=steps))
+        self._set_shapes(self._bands(scale, rate=rate, steps=steps, momentum=momentum))
         added = self.neighboring == "add_remove"
         change = (
             f"{'adding or removing one record' if added else 'replacing one record'} (columns are "
@@ -326,9 +376,13 @@ class PrivateAdditiveRegressor(
         state_guarantee(self, fitted.epsilon_, fitted.delta_, fitted.neighboring_, change)
         return self
 
-    def _schedule(self, n_records: int) -> tuple[float, int, float, int]:
-        """Return clipping norm, steps, rate and number of records, all public; warn of noise."""
+    def _schedule(self, n_records: int) -> tuple[float, int, float, float, int]:
+        """Return clipping norm, steps, rate, momentum and number of records, all public; warn of
+        noise.
+        """
         check_neighboring(self.neighboring)
+        check_positive("epsilon", self.epsilon)
+        check_probability("delta", self.delta)
         n = _public_number(n_records, self.neighboring, self.public_size)
         moved = 1.0 if self.neighboring == "add_remove" else 2.0
         noise = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved)
@@ -338,15 +392,18 @@ class PrivateAdditiveRegressor(
         )
         if time < max(_SHORTEST, 4.0 / clip):
             _warn_of_noise(f"{n} records with {len(self._map.groups)} shapes")
+        time = min(time, _RATE * (_MOST_STEPS / 4) ** 2)
         steps = min(math.ceil(time / _RATE), _MOST_STEPS)
-        return clip, steps, min(time / steps, _RATE), n
+        rate = min(time / steps, _RATE)
+        return clip, steps, rate, 1.0 - rate * steps / time, n
 
-    def _bands(self, scale: float, *, rate: float, steps: int) -> list[Array]:
+    def _bands(self, scale: float, *, rate: float, steps: int, momentum: float) -> list[Array]:
         """Return two standard deviations of the noise at the knots of each shape."""
         groups = range(len(self._map.groups))
 
         def variance(spread: Array) -> Array:
-            return _noise_gain(spread / (2.0 * len(groups)), rate=rate, steps=steps)
+            spread = spread / (2.0 * len(groups))
+            return _noise_gain(spread, rate=rate, steps=steps, momentum=momentum)
 
         return [2.0 * scale * self._map.deviations(k, variance) for k in groups]
 
@@ -485,7 +542,7 @@ class PrivateAdditiveClassifier(
         records, target = validated(self, X, y, dtype=np.float64)
         self.classes_, _ = _class_indices(target, self.classes)
         epsilon, binary = check_positive("epsilon", self.epsilon), len(self.classes_) == 2
-        rows, norm = self._features(records, self._n_knots(*records.shape, binary))
+        rows, norm = self._features(records, self._n_knots(len(records), records.shape[1], binary))
         given: dict[str, Any] = {
             "epsilon": epsilon, "delta": self.delta, "data_norm": norm,
             "classes": self.classes, "random_state": self.random_state,

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from dplit._checks import Array, check_interval, check_positive, check_probability
+from dplit._checks import check_interval, check_positive, check_probability
 from dplit._estimators import RandomState, spawn_generators, state_guarantee
 from dplit.audit import ledger
 from dplit.face_off.choice import ranked
 from dplit.face_off.mechanisms import Mechanism, mechanism
 from dplit.face_off.release import ReleasedModel, _check_memory, _new_folder, _write
-from dplit.face_off.tables import Problem, TableError, header_of, load_problem, state_facts
+from dplit.face_off.sources import TableError
+from dplit.face_off.tables import Problem, header_of, load_problem, state_facts
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma, report_noisy_min
 from dplit.mechanisms.draws import part_of_records
 
@@ -52,6 +53,12 @@ def _losses(problem: Problem, model: Any, rows: np.ndarray) -> int:
     low, high = problem.public["bounds"]
     far = (np.clip(truth, low, high) - predicted) / (_FAR * (high - low))
     return int(np.floor(np.minimum(np.nan_to_num(far, nan=1.0) ** 2, 1.0) * _UNIT).sum())
+
+
+def _is_gaussian(found: Mechanism, problem: Problem) -> bool:
+    """Whether all noise of a fit is Gaussian; additive models of two classes perturb a risk."""
+    two_classes = len(problem.public.get("classes", ())) == 2
+    return found.name in _GAUSSIAN and not (found.name == "additive" and two_classes)
 
 
 def _candidates(kind: str, names: Sequence[str], problem: Problem) -> list[Mechanism]:
@@ -161,7 +168,7 @@ def choose(
 def _chosen(
     problem: Problem, found: Sequence[Mechanism], epsilon: float, delta: float, held: float,
     random_state: RandomState,
-) -> tuple[int, list[tuple[Any, list[str]]], tuple[Array, Array]]:  # fmt: skip
+) -> tuple[int, list[tuple[Any, list[str]]], tuple[np.ndarray, np.ndarray]]:  # fmt: skip
     """Return the index that was chosen, all fits with their warnings, and both parts."""
     split, noise, *seeds = spawn_generators(random_state, 2 + len(found))
     order = split.permutation(len(problem.X))
@@ -169,7 +176,8 @@ def _chosen(
     fit_to, judged_on = order[: max(cut, 1)], order[max(cut, 1) :]
     many = len(problem.public.get("classes", ())) > 2
     exact = [
-        one.name in _GAUSSIAN and (many or (problem.task, one.name) != ("classification", "additive"))
+        one.name in _GAUSSIAN
+        and (many or (problem.task, one.name) != ("classification", "additive"))
         for one in found
     ]
     fits = []
@@ -177,7 +185,9 @@ def _chosen(
         for one, budget, seed in zip(found, _shares(exact, epsilon, delta), seeds, strict=True):
             state = None if random_state is None else seed
             fits.append(
-                one.fit(problem, rows=fit_to, epsilon=budget[0], delta=budget[1], random_state=state)
+                one.fit(
+                    problem, rows=fit_to, epsilon=budget[0], delta=budget[1], random_state=state
+                )
             )
     with part_of_records("records held out"):
         scores = np.array([_losses(problem, model, judged_on) for model, _ in fits], np.float64)

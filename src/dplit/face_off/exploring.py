@@ -19,7 +19,8 @@ from dplit._checks import check_integer, check_positive, check_probability
 from dplit.advice import Recommendation
 from dplit.face_off.choice import ranked, recommend
 from dplit.face_off.mechanisms import Mechanism, _applicable
-from dplit.face_off.tables import Array, Facts, Problem, TableError, _loaded, header_of, state_facts
+from dplit.face_off.sources import TableError
+from dplit.face_off.tables import Array, Facts, Problem, _loaded, header_of, state_facts
 from dplit.streams import stream
 
 #: Training records from which a fit takes minutes, for mechanisms that visit features of all

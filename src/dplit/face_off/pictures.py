@@ -54,12 +54,13 @@ def _draw(axes: Any, shape: Any, column: str, facts: Facts) -> None:
     values = np.atleast_2d(shape.values)
     axes.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
     if column in facts.categories:
-        place = np.arange(values.shape[1])
+        place: Any = np.arange(values.shape[1])
         texts = [str(text)[:18] for text in facts.categories[column]]
         axes.set_xticks(place, texts, rotation=45, ha="right", fontsize="small")
         looks: dict[str, Any] = {"marker": "o", "linestyle": "none"}
     else:
-        place, looks = np.linspace(*map(float, facts.bounds[column]), values.shape[1]), {}
+        low, high = map(float, facts.bounds[column])
+        place, looks = np.linspace(low, high, values.shape[1]), {}
     for row in values:
         (line,) = axes.plot(place, row, **looks)
         if shape.band is not None and "marker" in looks:

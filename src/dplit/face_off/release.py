@@ -20,7 +20,8 @@ from dplit.audit import Ledger, ledger
 from dplit.baselines.additive import Shape
 from dplit.face_off.mechanisms import Mechanism, mechanism
 from dplit.face_off.pictures import as_svg, draw_shapes
-from dplit.face_off.tables import Facts, Problem, TableError, _parsed, load_problem
+from dplit.face_off.sources import TableError
+from dplit.face_off.tables import Facts, Problem, _parsed, load_problem
 from dplit.margin.kernels import DirectFeatures
 
 _FORMAT = "dplit model 1"
@@ -113,6 +114,10 @@ def _state(estimator: Any, names: Sequence[str]) -> dict[str, Any]:
     return state
 
 
+def _array(numbers: Any) -> np.ndarray | None:
+    return None if numbers is None else np.array(numbers)
+
+
 def _restored(model: Mapping[str, Any]) -> Any:
     """Return an estimator with the attributes of a released one; nothing of the file is run."""
     found = mechanism(model["mechanism"], model["facts"]["task"])
@@ -121,8 +126,8 @@ def _restored(model: Mapping[str, Any]) -> Any:
         value = model["released"][name]
         if name == "shapes_":
             value = tuple(
-                Shape(tuple(columns), *(None if part is None else np.array(part) for part in parts))
-                for columns, *parts in value
+                Shape(tuple(columns), _array(knots), np.array(values), _array(band))
+                for columns, knots, values, band in value
             )
         elif name == "features_":
             value = DirectFeatures(np.array(value["frequencies"]), 1.0, value["double"])

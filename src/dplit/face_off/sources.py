@@ -145,8 +145,8 @@ def _frame(table: Any, size: int) -> tuple[list[str], Iterator[Chunk]]:
         )
     if hasattr(table, "get_column"):  # polars
         names = list(table.columns)
-        parts = (table.slice(at, size) for at in range(0, len(table), size))
-        return names, ({n: part.get_column(n).to_list() for n in names} for part in parts)
+        cuts = (table.slice(at, size) for at in range(0, len(table), size))
+        return names, ({n: cut.get_column(n).to_list() for n in names} for cut in cuts)
     if isinstance(table, Mapping):
         names = list(map(str, table))
         columns = [list(column) for column in table.values()]

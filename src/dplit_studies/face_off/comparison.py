@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dplit._checks import check_positive, check_probability
 from dplit.face_off.mechanisms import Mechanism, _applicable, _ceilings
-from dplit.face_off.tables import Array, Problem, TableError
+from dplit.face_off.sources import TableError
+from dplit.face_off.tables import Array, Problem
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
 
