@@ -23,6 +23,7 @@ from dplit import (
     PrivateAdditiveRegressor,
 )
 from dplit.baselines import noisy_gradient_descent, objective_penalty
+from dplit.baselines.acceleration import accelerated_descent
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 
@@ -177,7 +178,7 @@ def test_momentum_is_as_long_a_time_in_fewer_steps() -> None:
     options: dict[str, Any] = {
         "epsilon": 1e9, "delta": 0.4, "clip": 0.5, "neighboring": "replace_one",
     }  # fmt: skip
-    fast = module._accelerated_descent(
+    fast = accelerated_descent(
         unit, labels, steps=150, learning_rate=1.8, momentum=0.9, n_records=2000,
         rng=np.random.default_rng(0), **options,
     )  # fmt: skip

@@ -25,7 +25,6 @@ from dplit._checks import (
 from dplit._estimators import (
     BATCH,
     RandomState,
-    clamp,
     fitted_records,
     only_replacement,
     spawn_generators,
@@ -33,16 +32,13 @@ from dplit._estimators import (
     stated_ends,
     validated,
 )
-from dplit._numerics.exact import gram_rounding
+from dplit.baselines.acceleration import accelerated_descent, paced
 from dplit.baselines.gradient_classifier import NoisyGradientClassifier, _class_indices, _softmax
 from dplit.baselines.linear import (
     NoisyGradientRegressor,
-    PrivateCoefficients,
     _descent_schedule,
     _public_number,
-    _Records,
     _warn_of_noise,
-    squared_loss_derivative,
 )
 from dplit.baselines.objective import SmoothLoss, objective_noise
 from dplit.baselines.objective_classifier import (
@@ -51,7 +47,6 @@ from dplit.baselines.objective_classifier import (
 )
 from dplit.features.hats import HatMap
 from dplit.mechanisms import gaussian_sigma
-from dplit.mechanisms.draws import record_draw, record_step
 
 #: Knots of a column by default: more change no score on our tables, at most budgets.
 _KNOTS = 8
@@ -67,12 +62,10 @@ _PENALTIES = (3.0, 2.0)
 #: Half width of the smoothed hinge's corner.
 _CORNER = 0.5
 
-#: Length of the model to be learnt, step length, and most steps of the descent.
+#: Length of the model to be learnt, and step length.
 _LENGTH = 4.0
 
 _RATE = 1.8
-
-_MOST_STEPS = 300
 
 #: Least and largest clipping norms, and the time beyond which the budget raises them.
 _CLIPS = (0.1, 0.5)
@@ -203,38 +196,6 @@ def _noise_gain(spread: Array, *, rate: float, steps: int, momentum: float = 0.0
     return np.asarray((arrived**2).sum(axis=0))
 
 
-def _accelerated_descent(
-    rows: Array, labels: Array, *, epsilon: float, delta: float, clip: float, steps: int,
-    learning_rate: float, momentum: float, neighboring: Neighboring, n_records: int,
-    rng: np.random.Generator,
-) -> PrivateCoefficients:  # fmt: skip
-    """:func:`~dplit.baselines.noisy_gradient_descent` on the squared loss, with heavy balls.
-
-    Momentum is made of released sums alone: it costs nothing of the budget, and one step moves as
-    far as ``1 / (1 - momentum)`` do without.
-    """
-    d = rows.shape[1]
-    moved = clip * ((1.0 if neighboring == "add_remove" else 2.0) + gram_rounding(d))
-    sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=moved * math.sqrt(steps))
-    records, known = _Records.of(rows), clamp(labels)
-    w, speed, total = np.zeros((3, d))
-    record_draw(
-        "gaussian", "sums of clipped gradients", sensitivity=moved, scale=sigma, shape=(d,),
-        steps=steps,
-    )  # fmt: skip
-    for step in range(steps):
-        with np.errstate(all="ignore"):  # a warning would tell of a record
-            slopes = squared_loss_derivative(records.scores(w), known)
-        gradient = records.gradient_sum(slopes, clip)
-        record_step(gradient)
-        noisy = gradient + sigma * rng.standard_normal(d)
-        speed = momentum * speed - learning_rate / n_records * noisy
-        w = w + speed
-        total = total + (w if step >= steps // 2 else 0.0)
-    coef = total / (steps - steps // 2)
-    return PrivateCoefficients(coef, epsilon, delta, neighboring, sigma)
-
-
 class PrivateAdditiveRegressor(
     RegressorMixin,  # type: ignore[misc]
     _Additive,
@@ -356,7 +317,7 @@ class PrivateAdditiveRegressor(
             random_state=self.random_state,
         )  # fmt: skip
         fitted = linear._publish(
-            _accelerated_descent(
+            accelerated_descent(
                 *linear._unit_records(rows, labels), epsilon=self.epsilon, delta=self.delta,
                 clip=clip, steps=steps, learning_rate=rate, momentum=momentum,
                 neighboring=self.neighboring, n_records=n,
@@ -392,10 +353,7 @@ class PrivateAdditiveRegressor(
         )
         if time < max(_SHORTEST, 4.0 / clip):
             _warn_of_noise(f"{n} records with {len(self._map.groups)} shapes")
-        time = min(time, _RATE * (_MOST_STEPS / 4) ** 2)
-        steps = min(math.ceil(time / _RATE), _MOST_STEPS)
-        rate = min(time / steps, _RATE)
-        return clip, steps, rate, 1.0 - rate * steps / time, n
+        return clip, *paced(time, rate=_RATE), n
 
     def _bands(self, scale: float, *, rate: float, steps: int, momentum: float) -> list[Array]:
         """Return two standard deviations of the noise at the knots of each shape."""

@@ -17,6 +17,7 @@ from dplit._checks import (
     check_integer,
     check_neighboring,
     check_positive,
+    check_probability,
     quiet,
 )
 from dplit._estimators import (
@@ -28,7 +29,8 @@ from dplit._estimators import (
     stated_norm,
     validated,
 )
-from dplit.baselines.linear import _descent_schedule, _public_number, noisy_gradient_descent
+from dplit.baselines.acceleration import accelerated_descent, paced
+from dplit.baselines.linear import _descent_schedule, _public_number
 from dplit.mechanisms import gaussian_sigma
 
 #: Default length of the model to be learnt, over which classes differ by many units of the scores.
@@ -41,8 +43,6 @@ _AMPLE = 1000.0
 
 #: Step length: the softmax loss has curvature at most 1/2 on rows of norm 1, and 4 is the limit.
 _RATE = 2.0
-
-_MOST_STEPS = 1000
 
 #: Shortest time that learns: in less of it scores of the records differ by less than their noise.
 _SHORTEST = 32.0
@@ -110,7 +110,8 @@ class NoisyGradientClassifier(
     data_norm : float
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     steps : int or None, default=None
-        Number of gradient steps. None follows public numbers, see the notes; at most 1000.
+        Number of gradient steps. None follows public numbers, see the notes; at most 300, with
+        momentum where that is not enough.
     clip : float or None, default=None
         Frobenius norm to which gradients are clipped, in unit bounds, where none is longer than
         sqrt(2). None is 0.5, and up to 1 where the same numbers as for ``steps`` allow it.
@@ -227,10 +228,10 @@ class NoisyGradientClassifier(
             unit = np.hstack([unit, np.ones((len(unit), 1))]) / math.sqrt(2.0)
         k = len(self.classes_)
         spread = np.full(unit.shape[1], 0.5) if spread is None else spread
-        clip, steps, rate = self._schedule(len(unit), k, spread)
-        fitted = noisy_gradient_descent(
+        clip, steps, rate, momentum, n = self._schedule(len(unit), k, spread)
+        fitted = accelerated_descent(
             unit, places, epsilon=self.epsilon, delta=self.delta, clip=clip, steps=steps,
-            learning_rate=rate, neighboring=self.neighboring, public_size=self.public_size,
+            learning_rate=rate, momentum=momentum, neighboring=self.neighboring, n_records=n,
             derivative=_softmax_loss_derivative, n_scores=k,
             rng=spawn_generators(self.random_state, 1)[0],
         )  # fmt: skip
@@ -252,9 +253,11 @@ class NoisyGradientClassifier(
 
     def _schedule(
         self, n_records: int, k: int, spread: NDArray[np.float64]
-    ) -> tuple[float, int, float]:
-        """Return clipping norm, steps and rate from public numbers; warn where they are too few."""
+    ) -> tuple[float, int, float, float, int]:
+        """Return clipping norm, steps, rate, momentum and records, all public; warn of noise."""
         check_neighboring(self.neighboring)
+        check_positive("epsilon", self.epsilon)
+        check_probability("delta", self.delta)
         n = _public_number(n_records, self.neighboring, self.public_size)
         moved = 1.0 if self.neighboring == "add_remove" else 2.0
         clips = (
@@ -267,7 +270,7 @@ class NoisyGradientClassifier(
         )  # fmt: skip
         rate = check_positive("learning_rate", self.learning_rate)
         if self.steps is not None:
-            return clip, check_integer("steps", self.steps), rate
+            return clip, check_integer("steps", self.steps), rate, 0.0, n
         if time < _SHORTEST:
             warnings.warn(
                 f"{n} records with {len(spread)} coefficients in each of {k} classes are too few "
@@ -275,7 +278,7 @@ class NoisyGradientClassifier(
                 UserWarning,
                 stacklevel=5,
             )
-        return clip, min(max(math.ceil(time / rate), 1), _MOST_STEPS), min(rate, time)
+        return clip, *paced(time, rate=rate), n
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Scores of the classes; of two classes the second's minus the first's.

@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import curve_fit
+from scipy.special import expit
 from sklearn import datasets
 
 from dplit._checks import Array
 from dplit.face_off.choice import strength
+from dplit.face_off.exploring import _plain_models
 from dplit.face_off.mechanisms import mechanism
 from dplit.face_off.tables import Problem
 from dplit.face_off.tasks import _problem, load_task
@@ -85,7 +88,7 @@ def _texts(n: int, signal: str, rng: np.random.Generator) -> Problem:
     texts = rng.integers(5, size=(n, 3))
     effects = rng.standard_normal((3, 5))
     y = 2.0 * X[:, 0] + np.sqrt(X[:, 2]) + 0.3 * sum(effects[k][texts[:, k]] for k in range(3))
-    told = [(texts[:, k], range(5)) for k in range(3)]
+    told: list[Any] = [(texts[:, k], range(5)) for k in range(3)]
     y = _rescaled(y, NOISE[signal], rng)
     return _problem("texts", "regression", X, y, {"bounds": (-3.0, 3.0)}, (0.0, 1.0), told)
 
@@ -159,11 +162,9 @@ def kind_of(problem: Problem) -> str:
     return "classes" if len(problem.public["classes"]) == 2 else "many"
 
 
-def measure(
-    title: str, problem: Problem, *, splits: int, seed: int, n_columns: int | None = None
-) -> list[Row]:
+def measure(title: str, problem: Problem, *, splits: int, seed: int) -> list[Row]:
     """Scores of the candidates, all at their defaults, at each epsilon."""
-    kind, found = kind_of(problem), {}
+    kind = kind_of(problem)
     names = CANDIDATES[kind]
     totals, trivial = np.zeros((len(EPSILONS), len(names))), 0.0
     for split in range(splits):
@@ -179,19 +180,160 @@ def measure(
                         problem, rows=train, epsilon=epsilon, delta=DELTA, random_state=rng
                     )
                 totals[i, j] += score(problem, model, test) / splits
+    facts = measured_facts(problem)
+    return [
+        Row(
+            title, kind, facts["n"], facts["n_columns"], facts["n_classes"], epsilon,
+            round(trivial, 4), dict(zip(names, totals[i].round(4).tolist(), strict=True)),
+        )
+        for i, epsilon in enumerate(EPSILONS)
+    ]  # fmt: skip
+
+
+def measured_facts(problem: Problem) -> dict[str, Any]:
+    """Public facts of the training records, as the rule takes them; a text is one column."""
     wide = sum(map(len, problem.indicators)) - len(problem.indicators)
-    columns = problem.X.shape[1] - wide if n_columns is None else n_columns
-    classes = None if kind == "regression" else len(problem.public["classes"])
-    for i, epsilon in enumerate(EPSILONS):
-        scores = dict(zip(names, totals[i].round(4).tolist(), strict=True))
-        found[epsilon] = Row(
-            title, kind, int(0.7 * len(problem.X)), columns, classes, epsilon, round(trivial, 4),
-            scores,
-        )  # fmt: skip
-    return list(found.values())
+    classes = problem.public.get("classes")
+    return {
+        "task": problem.task, "n": int(0.7 * len(problem.X)),
+        "n_columns": problem.X.shape[1] - wide, "n_classes": classes and len(classes),
+    }  # fmt: skip
 
 
 def _trivial(problem: Problem, rows: np.ndarray) -> float:
     if problem.task == "regression":
         return 0.0
     return float(np.unique(problem.y[rows], return_counts=True)[1].max() / len(rows))
+
+
+def free_models(task: str) -> dict[str, Any]:
+    """Models without privacy, as :func:`dplit.face_off.explore` has them."""
+    return _plain_models(task, False)
+
+
+# --- what is learnt of the rows ---------------------------------------------------------------
+
+
+def family(row: Row) -> str:
+    """Return the table of a row without its size and signal: what is left out together."""
+    return row.table.split(", ")[0]
+
+
+def reach(row: Row) -> float:
+    """Return the strength of a row, which is all that the rule sees of its numbers."""
+    return strength(row.n, row.columns, row.epsilon, DELTA)
+
+
+def regret(row: Row, name: str) -> float:
+    """How much better the best candidate, or a constant, did than the one that is named."""
+    return max(row.trivial, *row.scores.values()) - row.scores[name]
+
+
+class Limit(NamedTuple):
+    """Below a strength one mechanism, from it on additive models."""
+
+    lines: str
+    strength: float
+
+    def named(self, row: Row) -> str:
+        """Return what the rule names for a row."""
+        return self.lines if reach(row) < self.strength else "additive"
+
+
+def mean_regret(rows: Sequence[Row], limit: Limit) -> float:
+    """Mean over rows; 0 for none."""
+    return float(np.mean([regret(row, limit.named(row)) for row in rows])) if rows else 0.0
+
+
+def best_limit(rows: Sequence[Row]) -> Limit:
+    """Return the limit of least mean regret; of equal ones the first."""
+    names = [name for name in rows[0].scores if name != "additive"]
+    tried = [Limit(name, at) for name in names for at in _LIMITS]
+    return min(tried, key=lambda limit: round(mean_regret(rows, limit), 6))
+
+
+def left_out(rows: Sequence[Row]) -> list[tuple[Row, float]]:
+    """Regret of every row under the limit that is learnt without its table."""
+    found = []
+    for name in dict.fromkeys(map(family, rows)):
+        limit = best_limit([row for row in rows if family(row) != name])
+        found += [(row, regret(row, limit.named(row))) for row in rows if family(row) == name]
+    return found
+
+
+class Curve(NamedTuple):
+    """Share of what can be gained, ``expit(a + b ln r)``, its deviation, and median errors."""
+
+    a: float
+    b: float
+    spread: float
+    trivial: float
+    best: float
+
+
+def fitted_curve(rows: Sequence[Row], limit: Limit) -> Curve:
+    """Fit the share that the recommended mechanism gains of the best score met on its table.
+
+    Shares below -1 count as -1, and tables on which less than 0.02 can be gained do not count.
+    """
+    tables_: dict[str, list[Row]] = {}
+    for row in rows:
+        tables_.setdefault(row.table.removesuffix(", a tenth"), []).append(row)
+    points, errors = [], []
+    for held in tables_.values():
+        top = max(max(row.scores.values()) for row in held)
+        trivial = held[0].trivial
+        if top - trivial < 0.02:
+            continue
+        errors.append((1.0 - trivial, 1.0 - top))
+        for row in held:
+            share = (row.scores[limit.named(row)] - row.trivial) / (top - row.trivial)
+            points.append((math.log(reach(row)), max(share, -1.0)))
+    x, y = np.array(points).T
+    (a, b), _ = curve_fit(lambda x, a, b: expit(a + b * x), x, y, p0=(-3.0, 1.0))
+    spread = float(np.std(y - expit(a + b * x)))
+    trivial, best = np.median(errors, axis=0)
+    return Curve(*(float(f"{v:.2g}") for v in (a, b, spread, trivial, best)))
+
+
+def learn(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+    """All that :mod:`dplit.face_off.choice` states, by kind of task."""
+    found = {}
+    for kind in CANDIDATES:
+        own = [row for row in rows if row.kind == kind]
+        limit, loo = best_limit(own), left_out(own)
+        sizes = {"all": (0, math.inf), "below 500": (0, 500), "from 2000": (2000, math.inf)}
+        found[kind] = {
+            "lines": limit.lines, "limit": limit.strength, "tables": len(set(map(family, own))),
+            "cells": len(own), "curve": fitted_curve(own, limit)._asdict(),
+            "regret": {
+                name: round(mean_regret([r for r in own if low <= r.n < high], limit), 4)
+                for name, (low, high) in sizes.items()
+            },
+            "regret left out": {
+                name: round(float(np.mean([g for r, g in loo if low <= r.n < high] or [0.0])), 4)
+                for name, (low, high) in sizes.items()
+            },
+        }  # fmt: skip
+    return found
+
+
+def archive(made: Sequence[Row], elsewhere: Sequence[Row], *, seed: int) -> str:
+    """Return the text of the archive, one row a line."""
+    head = {
+        "about": "Scores (R2 or accuracy) of mechanisms at their defaults on held-out records, by "
+        "public facts; n counts training records. Tables of other packages are numbers only, cut "
+        "to 12,000 records and to a tenth of that; made ones can be measured again.",
+        "command": "python -m benchmarks.archive_face_off_choice",
+        "seed": seed, "delta": DELTA, "learnt": learn([*made, *elsewhere]),
+    }  # fmt: skip
+    parts = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    for key, rows in (("made", made), ("elsewhere", elsewhere)):
+        lines = ",\n".join(json.dumps(row._asdict()) for row in rows)
+        parts.append(f"{json.dumps(key)}: [\n{lines}\n]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def rows_of(content: Mapping[str, Any], name: str) -> list[Row]:
+    """Read the rows of an archive that stand under a name."""
+    return [Row(**row) for row in content[name]]
