@@ -9,7 +9,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from dplit_studies.face_off.choice_map import archive, measure, rows_of, tables
+from dplit_studies.face_off.choice_map import (
+    archive,
+    measure,
+    private_choice,
+    rows_of,
+    tables,
+)
 
 TARGET = Path(__file__).parent.parent / "results" / "face_off_choice.json"
 
@@ -17,13 +23,13 @@ TARGET = Path(__file__).parent.parent / "results" / "face_off_choice.json"
 def main(seed: int = 0) -> None:
     """Measure every table that can be made, and write all rows with what they teach."""
     elsewhere = rows_of(json.loads(TARGET.read_text(encoding="utf-8")), "elsewhere")
-    made = [
-        row
-        for title, problem, splits in tables(seed)
-        for row in measure(title, problem, splits=splits, seed=seed)
-    ]
+    made, private = [], []
+    for title, problem, splits in tables(seed):
+        made += measure(title, problem, splits=splits, seed=seed)
+        if title.endswith(", 5000"):
+            private += private_choice(title, problem, seed=seed)
     partial = TARGET.with_suffix(".part")
-    partial.write_text(archive(made, elsewhere, seed=seed), encoding="utf-8")
+    partial.write_text(archive(made, elsewhere, private, seed=seed), encoding="utf-8")
     partial.replace(TARGET)
 
 

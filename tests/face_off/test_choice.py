@@ -11,7 +11,7 @@ import pytest
 from dplit.advice import Recommendation
 from dplit.erm.choice import recommend as recommend_answers
 from dplit.face_off import recommend
-from dplit.face_off.choice import _LINES, ranked, strength
+from dplit.face_off.choice import _LIMITS, ranked, strength
 from dplit.face_off.mechanisms import MECHANISMS
 from dplit.mechanisms import gaussian_sigma
 
@@ -34,15 +34,17 @@ def test_strength_is_records_over_the_noise_of_a_replaced_one() -> None:
 )
 def test_the_limit_is_where_the_choice_changes(kind: str, stated: dict[str, Any]) -> None:
     """One record below and above it; kills another limit, a wrong side, and the wrong kind."""
-    limit = _LINES[kind] * 3.0 * gaussian_sigma(epsilon=1.0, delta=1e-6, sensitivity=2.0)
+    lines, strong = _LIMITS[kind]
+    limit = strong * 3.0 * gaussian_sigma(epsilon=1.0, delta=1e-6, sensitivity=2.0)
     below, above = math.floor(limit), math.ceil(limit)
-    assert ranked(n=below, epsilon=1.0, **stated) == ["noisy_gradient", "additive"]
-    assert ranked(n=above, epsilon=1.0, **stated) == ["additive", "noisy_gradient"]
+    assert ranked(n=below, epsilon=1.0, **stated) == [lines, "additive"]
+    assert ranked(n=above, epsilon=1.0, **stated) == ["additive", lines]
     text = str(recommend(n=above, epsilon=1.0, **stated))
-    assert f"above {_LINES[kind]:g}" in " ".join(text.split())
+    assert f"above {strong:g}" in " ".join(text.split())
     linear = recommend(n=below, epsilon=1.0, **stated).estimator
     shaped = recommend(n=above, epsilon=1.0, **stated).estimator
-    assert "NoisyGradient" in type(linear).__name__
+    known = {m.name: m.estimator for m in MECHANISMS if m.task == stated["task"]}
+    assert type(linear) is known[lines]
     assert "PrivateAdditive" in type(shaped).__name__
 
 

@@ -34,12 +34,17 @@ from dplit.mechanisms import gaussian_sigma
 
 Task = Literal["regression", "classification"]
 
-#: Strength below which columns get straight lines; that of many classes is by analogy with two.
-_LINES = {"regression": 4.0, "classes": 64.0, "many": 64.0}
+#: Mechanism of straight lines, and the strength from which columns get shapes.
+_LIMITS = {
+    "regression": ("noisy_gradient", 20.0),
+    "classes": ("objective_perturbation", 31.6),
+    "many": ("noisy_gradient", 12.6),
+}
 
 #: The linear mechanism and the additive one, in words.
 _WORDS = {
     "noisy_gradient": "noisy gradients for a linear model",
+    "objective_perturbation": "objective perturbation of a linear model",
     "additive": "an additive model on public knots",
 }
 
@@ -119,9 +124,9 @@ def ranked(
     facts = _checked(task, n, n_columns, n_classes, epsilon, delta)
     if delta == 0.0:  # noise of a descent is Gaussian
         return ["objective_perturbation", "additive"]
-    names = ["noisy_gradient", "additive"]
-    weak = strength(n, n_columns, epsilon, delta) < _LINES[facts.kind]
-    return names if weak else names[::-1]
+    lines, limit = _LIMITS[facts.kind]
+    names = [lines, "additive"]
+    return names if strength(n, n_columns, epsilon, delta) < limit else names[::-1]
 
 
 def _checked(
@@ -238,7 +243,7 @@ def _reason(facts: _Public, name: str) -> str:
     if facts.delta == 0.0:
         return "without a delta objective perturbation of a linear model"
     reach = strength(facts.n, facts.n_columns, facts.epsilon, facts.delta)
-    limit = _LINES[facts.kind]
+    limit = _LIMITS[facts.kind][1]
     side = "below" if reach < limit else "above"
     return f"n / (noise sqrt(columns)) is {reach:.2g}, {side} {limit:g}: {_WORDS[name]}"
 

@@ -10,6 +10,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,8 @@ from scipy.special import expit
 from sklearn import datasets
 
 from dplit._checks import Array
-from dplit.face_off.choice import strength
+from dplit.face_off.choice import ranked, strength
+from dplit.face_off.choosing import _chosen
 from dplit.face_off.exploring import _plain_models
 from dplit.face_off.mechanisms import mechanism
 from dplit.face_off.tables import Problem
@@ -200,6 +202,31 @@ def measured_facts(problem: Problem) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def private_choice(title: str, problem: Problem, *, seed: int) -> list[dict[str, Any]]:
+    """Scores of the rule and of a private choice between its two, on one split and its budget."""
+    order = stream(seed, f"choice-{title}", "public").permutation(len(problem.X))
+    train, test = np.split(order, [int(0.7 * len(order))])
+    facts, found = measured_facts(problem), []
+    part = replace(problem, X=problem.X[train], y=problem.y[train])
+    for i, epsilon in enumerate(EPSILONS):
+        names = ranked(**facts, epsilon=epsilon, delta=DELTA)
+        rng = stream(seed, f"choice-{title}-private", "noise", i)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model, _ = mechanism(names[0], problem.task).fit(
+                part, epsilon=epsilon, delta=DELTA, random_state=rng
+            )
+            best, fits, _ = _chosen(
+                part, [mechanism(name, problem.task) for name in names], epsilon, DELTA, 0.2, rng
+            )
+        scores = [round(score(problem, one, test), 4) for one in (model, fits[best][0])]
+        found.append({
+            "table": title, "epsilon": epsilon, "recommended": names[0], "chosen": names[best],
+            "rule": scores[0], "private": scores[1],
+        })  # fmt: skip
+    return found
+
+
 def _trivial(problem: Problem, rows: np.ndarray) -> float:
     if problem.task == "regression":
         return 0.0
@@ -318,7 +345,9 @@ def learn(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def archive(made: Sequence[Row], elsewhere: Sequence[Row], *, seed: int) -> str:
+def archive(
+    made: Sequence[Row], elsewhere: Sequence[Row], private: Sequence[dict[str, Any]], *, seed: int
+) -> str:
     """Return the text of the archive, one row a line."""
     head = {
         "about": "Scores (R2 or accuracy) of mechanisms at their defaults on held-out records, by "
@@ -328,8 +357,10 @@ def archive(made: Sequence[Row], elsewhere: Sequence[Row], *, seed: int) -> str:
         "seed": seed, "delta": DELTA, "learnt": learn([*made, *elsewhere]),
     }  # fmt: skip
     parts = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-    for key, rows in (("made", made), ("elsewhere", elsewhere)):
-        lines = ",\n".join(json.dumps(row._asdict()) for row in rows)
+    told = {name: [row._asdict() for row in rows] for name, rows in
+            (("made", made), ("elsewhere", elsewhere))}  # fmt: skip
+    for key, rows in (told | {"private": list(private)}).items():
+        lines = ",\n".join(map(json.dumps, rows))
         parts.append(f"{json.dumps(key)}: [\n{lines}\n]")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
