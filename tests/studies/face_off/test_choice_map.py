@@ -139,7 +139,7 @@ def test_a_planted_limit_is_found_and_never_with_the_table_itself() -> None:
 
 
 def test_a_planted_curve_is_found() -> None:
-    """Noise of 0.02 on 120 shares; kills a logarithm to another base and a share of the wrong top."""
+    """Noise of 0.02 on 120 shares; kills another logarithm and a share of another top."""
     rng = stream(0, "choice-map", "data")
     rows = []
     for k in range(30):
