@@ -312,7 +312,8 @@ class NoisyGradientClassifier(
         ndarray of shape (n_samples,)
             Entries of ``classes_``.
         """
-        return np.asarray(self.classes_[self._scores(X).argmax(axis=1)])
+        first = self._scores(X).argmax(axis=1)
+        return np.asarray(self.classes_[first])
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of the classes, **not calibrated**.
