@@ -214,6 +214,25 @@ def test_a_classifier_is_the_estimator_of_its_number_of_classes_on_the_features(
         assert part in model.privacy_statement_, part
 
 
+def test_two_classes_descend_where_double_precision_would_demand_a_larger_penalty() -> None:
+    """By public numbers alone; kills scores of the first class, and a switch without a delta."""
+    X, y = _data(4000)
+    rows = HatFeatures(8, box=(-1.0, 1.0), indicators=((2, 3, 4),)).fit_transform(X)
+    given: dict[str, Any] = {"epsilon": 100.0, "data_norm": math.sqrt(3.0), "random_state": 0}
+    for labels in (y > 6.0, y > 2.0):
+        model = _classifier(epsilon=100.0, classes=(False, True)).fit(X, labels)
+        plain = NoisyGradientClassifier(classes=(False, True), **given)
+        plain._fit(rows, labels, spread=model._spread())
+        np.testing.assert_allclose(model.coef_, plain.coef_[1] - plain.coef_[0])
+        difference = plain.decision_function(rows[:50])
+        np.testing.assert_allclose(model.decision_function(X[:50]), difference)
+        assert isinstance(model.intercept_, float)
+    assert _classifier(epsilon=100.0)._penalty(4000, 19) is None
+    assert _classifier(epsilon=100.0, delta=0.0)._penalty(4000, 19) > 0.0
+    assert _classifier(epsilon=1.0)._penalty(4000, 19) == pytest.approx(2.0 / 4000)
+    assert _classifier(epsilon=1.0)._penalty(10**6, 19) is None
+
+
 def test_bands_are_the_noise_of_uniform_columns() -> None:
     """200 fits to labels without signal: deviations at the knots, over half the band, of 1.
 

@@ -392,7 +392,8 @@ class PrivateAdditiveClassifier(
     Parameters
     ----------
     loss : {"huberised_hinge", "logistic"}, default="huberised_hinge"
-        Loss of two classes. More than two always have the softmax loss.
+        Loss of two classes, but for those of many records at a large budget, see the notes. More
+        than two always have the softmax loss.
     n_hats : int or None, default=None
         Number of public knots of each column's shape, which is straight between them, at least 2
         (a line). None follows public numbers, see the notes.
@@ -441,12 +442,15 @@ class PrivateAdditiveClassifier(
     -----
     Two classes: :class:`~dplit.baselines.ObjectivePerturbationClassifier` on the features of
     :class:`~dplit.features.HatFeatures` and a constant, with a penalty of ``3 / (n epsilon)`` for
-    delta = 0 and ``2 / (n epsilon)`` for Gaussian noise, more where the mechanism or double
-    precision demands it; default knots are 8, 6 or 4, the most that lengthen the mean noise by at
-    most a twentieth of the longest possible gradient of the records, or else 2, lines. More
-    classes: :class:`~dplit.baselines.NoisyGradientClassifier`, with 8 knots and the schedule of
-    columns that are uniform in the box. Shapes have no bands: the noise arrives in them through a
-    curvature that is not known. The noise is floating-point research noise, not a release.
+    delta = 0, more where the mechanism or double precision demands it, and ``2 / (n epsilon)`` for
+    Gaussian noise; default knots are 8, 6 or 4, the most that lengthen the mean noise by at most a
+    twentieth of the longest possible gradient of the records, or else 2, lines.
+
+    More classes, and two with a positive delta where double precision would demand a larger penalty
+    (many records, a large budget): :class:`~dplit.baselines.NoisyGradientClassifier`, on the
+    log-loss, with 8 knots for more than two and the schedule of columns that are uniform in the
+    box. Shapes have no bands: the noise arrives in them through a curvature that is not known. The
+    noise is floating-point research noise, not a release.
 
     Examples
     --------
@@ -506,18 +510,17 @@ class PrivateAdditiveClassifier(
             "classes": self.classes, "random_state": self.random_state,
         }  # fmt: skip
         fitted: Any
-        if binary:
-            penalty = _objective_penalty(
-                n_records=len(rows), dimension=rows.shape[1] + 1, epsilon=epsilon,
-                delta=self.delta, loss=self.loss, smoothing=_CORNER,
-                goal=_PENALTIES[self.delta > 0.0],
-            )  # fmt: skip
+        penalty = self._penalty(*rows.shape) if binary else None
+        if penalty is not None:
             fitted = ObjectivePerturbationClassifier(
                 loss=self.loss, smoothing=_CORNER, regularization=penalty, **given
             ).fit(rows, target)
         else:
             fitted = NoisyGradientClassifier(**given)._fit(rows, target, spread=self._spread())
         self.coef_, self.intercept_ = fitted.coef_, fitted.intercept_
+        if binary and penalty is None:  # the score of the second class over the first
+            self.coef_ = fitted.coef_[1] - fitted.coef_[0]
+            self.intercept_ = float(fitted.intercept_[1] - fitted.intercept_[0])
         self._set_shapes()
         labels = "given" if self.classes is not None else "taken from the data as public"
         change = (
@@ -526,6 +529,16 @@ class PrivateAdditiveClassifier(
         )
         state_guarantee(self, fitted.epsilon_, fitted.delta_, fitted.neighboring_, change)
         return self
+
+    def _penalty(self, n_records: int, width: int) -> float | None:
+        """Return the penalty of two classes; None where a descent is better, by public numbers."""
+        goal = _PENALTIES[self.delta > 0.0]
+        found = _objective_penalty(
+            n_records=n_records, dimension=width + 1, epsilon=self.epsilon, delta=self.delta,
+            loss=self.loss, smoothing=_CORNER, goal=goal,
+        )  # fmt: skip
+        raised = found > 1.001 * goal / (n_records * self.epsilon)
+        return None if raised and self.delta > 0.0 else found
 
     def _n_knots(self, n_records: int, n_features: int, binary: bool) -> int:
         """Return ``n_hats``, or the most knots whose noise the number of records allows."""
