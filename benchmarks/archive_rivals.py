@@ -202,7 +202,8 @@ def main() -> None:
         folder = Path(name)
         write_tables(folder)
         venv.create(folder / "env", with_pip=True)
-        python = next(folder.glob("env/*/python*"))
+        made = [folder / "env" / place for place in ("bin/python", "Scripts/python.exe")]
+        python = next(path for path in made if path.exists())
         subprocess.run([python, "-m", "pip", "install", "-q", *NEEDS], check=True)
         subprocess.run([python, __file__, folder], check=True)
         theirs = json.loads((folder / "rivals.json").read_text(encoding="utf-8"))
