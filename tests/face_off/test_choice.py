@@ -42,7 +42,7 @@ def test_the_limit_is_where_the_choice_changes(kind: str, stated: dict[str, Any]
     text = str(recommend(n=above, epsilon=1.0, **stated))
     assert f"above {strong:g}" in " ".join(text.split())
     linear = recommend(n=below, epsilon=1.0, **stated).estimator
-    shaped = recommend(n=above, epsilon=1.0, **stated).estimator
+    shaped = recommend(n=2 * above, epsilon=1.0, **stated).estimator
     known = {m.name: m.estimator for m in MECHANISMS if m.task == stated["task"]}
     assert linear is None or type(linear) is known[lines]  # None: too little to gain there
     assert "PrivateAdditive" in type(shaped).__name__
