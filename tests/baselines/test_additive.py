@@ -23,7 +23,7 @@ from dplit import (
     PrivateAdditiveRegressor,
 )
 from dplit.baselines import noisy_gradient_descent, objective_penalty
-from dplit.baselines.acceleration import accelerated_descent
+from dplit.baselines._acceleration import accelerated_descent
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 

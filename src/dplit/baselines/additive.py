@@ -32,7 +32,7 @@ from dplit._estimators import (
     stated_ends,
     validated,
 )
-from dplit.baselines.acceleration import accelerated_descent, paced
+from dplit.baselines._acceleration import accelerated_descent, paced
 from dplit.baselines.gradient_classifier import NoisyGradientClassifier, _class_indices, _softmax
 from dplit.baselines.linear import (
     NoisyGradientRegressor,

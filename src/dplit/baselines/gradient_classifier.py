@@ -29,7 +29,7 @@ from dplit._estimators import (
     stated_norm,
     validated,
 )
-from dplit.baselines.acceleration import accelerated_descent, paced
+from dplit.baselines._acceleration import accelerated_descent, paced
 from dplit.baselines.linear import _descent_schedule, _public_number
 from dplit.mechanisms import gaussian_sigma
 
