@@ -51,7 +51,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
                 sys.executable,
                 "-m",
                 "papermill",
-                str(LAYOUT.notebooks / "face_off.ipynb"),
+                str(LAYOUT.notebooks / "face_off_supplement.ipynb"),
                 str(out),
             ),
             *("--no-progress-bar", "-p", "file", f"{file}.csv", "-p", "output", f"out-{name}"),
