@@ -10,12 +10,14 @@ from pathlib import Path
 
 from dplit_studies.projection.choice_map import (
     CORNERS,
+    DESCENTS,
     OFF_BUDGETS,
     OFF_GRID,
     TRIALS,
     archive,
     cells,
     corner,
+    descent,
     facts_of,
     off_grid,
 )
@@ -30,9 +32,10 @@ def main(seed: int = 0) -> None:
         corner(facts_of(d, ratio, snr, (epsilon, None)), TRIALS[d], seed=seed)
         for d, ratio, snr, epsilon in CORNERS
     ]
-    outside = [off_grid(case, budget, 6, seed=seed) for case in OFF_GRID for budget in OFF_BUDGETS]
+    outside = [off_grid(case, budget, 4, seed=seed) for case in OFF_GRID for budget in OFF_BUDGETS]
+    others = [descent(*at, 5, seed=seed) for at in DESCENTS]
     partial = TARGET.with_suffix(".part")
-    partial.write_text(archive(found, ends, outside, seed=seed), encoding="utf8")
+    partial.write_text(archive(found, ends, outside, others, seed=seed), encoding="utf8")
     json.loads(partial.read_text(encoding="utf8"))
     partial.replace(TARGET)
 

@@ -144,7 +144,7 @@ class EntryMomentsRegressor(_EntryPrivateRegressor):
         self.intercept_ = -float(box.middle @ self.coef_)
         if ones:
             self.intercept_ += middle - largest * float(means[:, 0] @ theta)
-        entry, row = (_epsilon(self.delta, mu) for mu in moment_mus(d, ones, g, c))
+        entry, row = (_epsilon(self.delta, mu) for mu in _moment_mus(d, ones, g, c))
         self._state(n, entry, row, "Noisy second moments")
         return self
 
@@ -169,7 +169,7 @@ class EntryMomentsRegressor(_EntryPrivateRegressor):
             "gaussian", "moments with the responses",
             of=lambda: exact_gram(whole[:, :d], told)[:, 0] * step * label_step,
             sensitivity=2.0 * (1.0 + loss), scale=math.sqrt(c), shape=(d,),
-            joint=moment_mus(d, ones, g, c)[0],
+            joint=_moment_mus(d, ones, g, c)[0],
         )  # fmt: skip
         line = gaussian_noise(d, sigma=math.sqrt(c), rng=rng)
         return gram, exact_gram(whole[:, :d], told)[:, 0] * step * label_step + line
@@ -191,7 +191,7 @@ def entry_variances(
     return g * room, c * room
 
 
-def moment_mus(d: int, ones: int, g: float, c: float) -> tuple[float, float]:
+def _moment_mus(d: int, ones: int, g: float, c: float) -> tuple[float, float]:
     """Gaussian privacy of the moments when one entry, or one row, is replaced; y is public."""
     power = (d - 1 + ones) / g + 1.0 / c
     entry = 4.0 * power
@@ -215,7 +215,7 @@ def solve_moments(
 ) -> tuple[Array, float]:  # fmt: skip
     r"""Coefficients from noisy moments, and the penalty: a function of release and responses.
 
-    The penalty is :func:`best_penalty`'s for columns of equal energy, read off the trace, and a
+    The penalty is the best for columns of equal energy, read off the trace, and for a
     signal read off ``cross``; at least what leaves the smallest eigenvalue above
     :math:`\sqrt{gd}`, the size of the noise. No signal: zero coefficients, an infinite penalty.
     """
@@ -229,45 +229,44 @@ def solve_moments(
     noise = response_energy - energy * signal
     column = np.full(1, n * energy)
     square = column**2 * signal / d * (1.0 + d / n) + column * noise
-    alpha, _ = best_penalty(column, square + c, column * signal / d, variance=g * d)
+    alpha, _ = _best_penalty(column, square + c, column * signal / d, variance=g * d)
     alpha = max(alpha, math.sqrt(g * d) - float(values[0]))
     return np.asarray(vectors @ ((vectors.T @ cross) / (values + alpha))), alpha
 
 
-def best_penalty(
+def _best_penalty(
     energies: Array, squares: Array, inner: Array, *, variance: float
 ) -> tuple[float, float]:
     r"""Penalty, at least 0, with the least :func:`penalised_error`, and that error.
 
     >>> one = np.ones(1)
-    >>> best_penalty(100 * one, 100.0**2 * one, 100 * one, variance=0.0)  # no noise
+    >>> _best_penalty(100 * one, 100.0**2 * one, 100 * one, variance=0.0)  # no noise
     (0.0, -1.0)
     """
     low, high = float(energies.min()), float(energies.max())
     floor = max(low - 2.0 * math.sqrt(variance), 1e-3 * low) - low
-    shifts = np.concatenate(
-        [floor * np.linspace(1.0, 0.0, 40), high * np.geomspace(1e-4, 1e6, 200)]
-    )
-    found = [penalised_error(energies, squares, inner, variance, float(a)) for a in shifts]
-    legal = [(error, max(alpha, 0.0)) for error, alpha in found if alpha > -1e-9 * high]
-    error, alpha = min(legal)
-    return alpha, error
+    below, above = floor * np.linspace(1.0, 0.0, 40), high * np.geomspace(1e-4, 1e6, 200)
+    shifts = np.concatenate([below, above])
+    errors, penalties = penalised_error(energies, squares, inner, variance, shifts)
+    at = int(np.argmin(np.where(penalties > -1e-9 * high, errors, math.inf)))
+    return max(float(penalties[at]), 0.0), float(errors[at])
 
 
 def penalised_error(
-    energies: Array, squares: Array, inner: Array, variance: float, shift: float
-) -> tuple[float, float]:
-    r"""Mean of :math:`|\hat\theta-\theta|^2/d` up to a constant, and the penalty of that shift.
+    energies: Array, squares: Array, inner: Array, variance: float, shifts: Array
+) -> tuple[Array, Array]:
+    r"""Means of :math:`|\hat\theta-\theta|^2/d` up to a constant, and the penalties of shifts (k,).
 
     In the eigenbasis: ``energies`` of :math:`X^\top X`, mean squares of the noisy cross moments,
     their inner products with :math:`\theta`. Symmetric noise of ``variance`` g d acts as a larger
-    penalty: in the mean :math:`(H+W+\alpha)^{-1}\approx R=(H+a)^{-1}`, a = ``shift``, with
+    penalty: in the mean :math:`(H+W+\alpha)^{-1}\approx R=(H+a)^{-1}`, a a shift, with
     :math:`\alpha=a+g\operatorname{tr}R` and second moments :math:`R^2/(1-g\operatorname{tr}R^2)`
     (free convolution with a semicircle); infinite where that is not positive.
     """
-    R = 1.0 / (energies + shift)
-    spread = variance * float(np.mean(R**2))
-    alpha = shift + variance * float(np.mean(R))
-    if spread >= 1.0 or R.min() < 0:
-        return math.inf, alpha
-    return float(np.mean(squares * R**2 / (1.0 - spread) - 2.0 * inner * R)), alpha
+    R = 1.0 / (energies + np.asarray(shifts)[:, None])
+    spread = variance * np.mean(R**2, axis=1)
+    penalties = np.asarray(shifts) + variance * np.mean(R, axis=1)
+    legal = (spread < 1.0) & (R.min(axis=1) >= 0)
+    blown = squares * R**2 / np.where(legal, 1.0 - spread, 1.0)[:, None]
+    errors = np.mean(blown - 2.0 * inner * R, axis=1)
+    return np.where(legal, errors, math.inf), penalties

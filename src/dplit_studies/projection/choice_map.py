@@ -9,17 +9,20 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import least_squares
 from sklearn.linear_model import LinearRegression
 
 from dplit._checks import Array
 from dplit.datasets.classification import scaled_table
-from dplit.mechanisms import gaussian_sigma
+from dplit.mechanisms import gaussian_epsilon, gaussian_sigma
 from dplit.projection.choice import (
+    CANDIDATES,
     Facts,
     additive_error,
     best_rows,
@@ -43,19 +46,24 @@ from dplit.trials import Trial, run_trials
 DS, RATIOS, SNRS = (5, 50, 800), (2, 10, 50, 250, 2500), (0.1, 1.0, 10.0, 300.0)
 
 BUDGETS: tuple[tuple[float, float | None], ...] = (
-    (0.05, None), (0.2, None), (0.5, None), (1.0, None), (2.0, None),
-    (0.5, 1e-6), (2.0, 1e-6), (8.0, 1e-6),
+    (0.05, None), (0.2, None), (0.5, None), (1.0, None), (2.0, None)
 )  # fmt: skip
+
+#: Budgets in (epsilon, delta) of an entry, for 50 columns.
+PAIRS: tuple[tuple[float, float | None], ...] = ((1.0, 1e-6), (8.0, 1e-6))
 
 METHODS = (
     "additive", "additive, corrected", "projection", "projection, corrected", "moments",
     "AdaSSP", "noisy gradients",
 )  # fmt: skip
 
-#: Corners that are simulated, and trials by number of columns.
-CORNERS = tuple(itertools.product((5, 50, 800), (2, 2500), (0.1, 300.0), (0.05, 0.5, 2.0)))
+#: Corners that are simulated: columns, rows per column, signal, bits; and trials by columns.
+CORNERS = (
+    *itertools.product((5, 50), (2, 2500), (0.1, 300.0), (0.05, 0.5, 2.0)),
+    (800, 10, 300.0, 0.5), (800, 50, 1.0, 0.2),
+)  # fmt: skip
 
-TRIALS = {5: 100, 50: 20, 800: 3}
+TRIALS = {5: 80, 50: 16, 800: 2}
 
 
 def facts_of(d: int, ratio: int, snr: float, budget: tuple[float, float | None]) -> Facts:
@@ -88,12 +96,11 @@ def adassp_error(facts: Facts, *, failure: float = 0.05) -> float:
     largest = _largest_response(facts)
     lowest = max(float(H[0]) - _lowered(told, failure), 0.0)
     penalty = max(math.sqrt(d * g * math.log(2.0 * d * d / failure)) - lowest, 0.0)
-    low, high = -float(H[0]), penalty
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        error, alpha = penalised_error(H, H, H, g * d, middle)
-        low, high = (middle, high) if math.isinf(error) or alpha < penalty else (low, middle)
-    error, _ = penalised_error(H, H * H * T + H + c * largest, H * T, g * d, high)
+    shifts = -float(H[0]) + (float(H[0]) + penalty) * np.linspace(0.001, 1.0, 2000)
+    moments = H, H * H * T + H + c * largest, H * T
+    errors, alphas = penalised_error(*moments, g * d, shifts)
+    enough = np.flatnonzero(np.isfinite(errors) & (alphas >= penalty))
+    error = float(errors[enough[0]])
     return 1.0 + d * (error + T) / 3.0
 
 
@@ -118,14 +125,14 @@ def gradient_error(facts: Facts) -> float:
     if facts.delta is not None:
         level = gaussian_sigma(epsilon=facts.epsilon, delta=facts.delta, sensitivity=2.0 * clip)
         one = float(level) ** 2
-    found = [1.0 + snr]
-    for steps, rate in itertools.product((1, 2, 4, 8, 16, 64), np.geomspace(1e-3, 1.5, 25)):
-        step = rate / float(H.max())
-        kept = 1.0 - step * H
+    step = np.geomspace(1e-3, 1.5, 25)[:, None] / float(H.max())
+    kept, found = 1.0 - step * H, [1.0 + snr]
+    for steps in (1, 2, 4, 8, 16, 64):
         reached = 1.0 - kept**steps
-        heard = step * np.where(H > 0, reached / np.maximum(step * H, 1e-300), steps)
+        heard = np.where(H > 0, reached / np.maximum(H, 1e-300), step * steps)
         noise = steps * one * step**2 * sum(kept ** (2 * k) for k in range(steps))
-        found.append(1.0 + d * float(np.mean((1 - reached) ** 2 * T + heard**2 * H + noise)) / 3.0)
+        mean = np.mean((1 - reached) ** 2 * T + heard**2 * H + noise, axis=1)
+        found.append(1.0 + d * float(mean.min()) / 3.0)
     return min(found)
 
 
@@ -247,8 +254,12 @@ OFF_GRID = (
 )  # fmt: skip
 
 OFF_BUDGETS: tuple[tuple[float, float | None], ...] = (
-    (0.1, None), (0.35, None), (1.5, None), (4.0, 1e-5)
+    (0.1, None), (0.35, None), (1.5, None), (4.0, 1e-5),
 )  # fmt: skip
+
+
+#: Guesses of the signal, over the truth.
+GUESSES = {"known": 1.0, "ten times": 10.0, "a tenth": 0.1}
 
 
 class Records(NamedTuple):
@@ -305,12 +316,16 @@ def _off_trial(trial: Trial, *, case: Case, budget: tuple[float, float | None]) 
     """Errors of the candidates at the guesses of the signal, then of a constant and of none."""
     data = draw(case, trial.stream("data"))
     noise, found = trial.stream("noise"), []
-    for factor in (1.0, 10.0, 0.1):
+    for factor in GUESSES.values():
         facts = Facts(case.n, case.d, factor * case.snr, *budget)
         rows, _ = best_rows(facts)
-        for name in ("moments", "projection", "additive"):
+        for name in CANDIDATES:
             model = configure(name, facts, rows).set_params(random_state=noise.spawn(1)[0])
-            found.append(data.error(model.fit(data.X, data.y).predict(data.test)))
+            if name == "gradients":  # responses are public here
+                model.set_params(bounds=(float(data.y.min()), float(data.y.max())))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                found.append(data.error(model.fit(data.X, data.y).predict(data.test)))
     fitted = LinearRegression().fit(data.X, data.y).predict(data.test)
     return [*found, data.error(np.full(len(data.test), data.y.mean())), data.error(fitted)]
 
@@ -325,18 +340,84 @@ def off_grid(
     mean, se = runs.mean(axis=0), runs.std(axis=0, ddof=1) / math.sqrt(n_trials)
     out: dict[str, Any] = {**case._asdict(), "epsilon": budget[0], "delta": budget[1]}
     out |= {"mean": _rounded(mean), "se": _rounded(se), "trials": n_trials}
-    names, room = ("moments", "projection", "additive"), mean[9] - mean[10]
-    for k, guess in enumerate(("known", "ten times", "a tenth")):
-        facts = Facts(case.n, case.d, (1.0, 10.0, 0.1)[k] * case.snr, *budget)
-        said = errors_of(facts, best_rows(facts)[0])
-        for publish, kept in (("coefficients", names), ("table", names[1:])):
-            errors = dict(zip(names, mean[3 * k : 3 * k + 3], strict=True)) | {"none": mean[9]}
-            shown = {"none": 1.0 + facts.snr * 0.95} | {name: said[name] for name in kept}
-            chosen = min(shown, key=lambda name: shown[name])
-            best = min(mean[names.index(n) + 3 * j] for n in kept for j in range(3))
-            lost = (errors[chosen] - min(best, mean[9])) / room
-            out[f"{publish}, {guess}"] = [chosen, round(float(lost), 4)]
+    names, (constant, bare) = list(CANDIDATES), mean[-2:]
+    errors = mean[:-2].reshape(len(GUESSES), len(names))
+    for guess, factor in GUESSES.items():
+        facts = Facts(case.n, case.d, factor * case.snr, *budget)
+        said, got = errors_of(facts, best_rows(facts)[0]), errors[list(GUESSES).index(guess)]
+        for publish in ("coefficients", "table"):
+            kept = names if publish == "coefficients" else ["projection", "additive"]
+            told = {"none": 1.0 + 0.95 * facts.snr} | {name: said[name] for name in kept}
+            chosen = min(told, key=lambda name: told[name])
+            reached = constant if chosen == "none" else got[names.index(chosen)]
+            best = min(constant, *(errors[:, names.index(name)].min() for name in kept))
+            out[f"{publish}, {guess}"] = [
+                chosen,
+                round(float((reached - best) / (constant - bare)), 4),
+            ]
     return out
+
+
+# Noisy gradients by their estimator: what advice learns, and how they stand to moments.
+
+
+#: Signals and Gaussian privacy mu; with columns and records per column.
+_LEVELS = (0.1, 1.0, 10.0, 100.0), (0.3, 0.8, 1.7, 3.3)
+
+DESCENTS = (
+    *itertools.product((5, 20, 50), (4, 10, 50, 250), *_LEVELS),
+    *itertools.product((5,), (2500,), *_LEVELS),
+)  # fmt: skip
+
+_DELTA = 1e-6
+
+
+def _descent_trial(trial: Trial, *, facts: Facts) -> list[float]:
+    """Errors of noisy moments, which protect an entry, and of noisy gradients, which protect whole
+    records with their responses; both meet the same uniform records.
+    """
+    n, d, snr, *_ = facts
+    records, noise = draw(Case("uniform", n, d, snr), trial.stream("data")), trial.stream("noise")
+    end, errors = 3.0 * math.sqrt(1.0 + snr), []
+    for name in ("moments", "gradients"):
+        model = configure(name, facts, 0).set_params(random_state=noise.spawn(1)[0])
+        if name == "gradients":
+            model.set_params(bounds=(-end, end))
+        with warnings.catch_warnings():  # that noise rules is what is measured
+            warnings.simplefilter("ignore", UserWarning)
+            errors.append(records.error(model.fit(records.X, records.y).predict(records.test)))
+    return errors
+
+
+def descent(d: int, ratio: int, snr: float, mu: float, n_trials: int, *, seed: int = 0) -> Any:
+    """Mean errors of moments and gradients, and the standard error of their difference."""
+    epsilon = float(gaussian_epsilon(delta=_DELTA, sigma=1.0 / mu))
+    facts = Facts(d * ratio, d, snr, epsilon, _DELTA)
+    name = f"proj-choice-descent-{d}-{ratio}-{snr:g}-{mu:g}"
+    one = partial(_descent_trial, facts=facts)
+    found = np.array(run_trials(one, n_trials, seed=seed, name=name, progress=False))
+    gap = found[:, 0] - found[:, 1]
+    se = float(gap.std(ddof=1)) / math.sqrt(n_trials)
+    return {
+        "n": d * ratio, "d": d, "snr": snr, "mu": mu, "mean": _rounded(found.mean(axis=0)),
+        "se": _rounded([se])[0], "trials": n_trials,
+    }  # fmt: skip
+
+
+def learn(rows: Sequence[Mapping[str, Any]]) -> tuple[float, ...]:
+    """Coefficients of :func:`dplit.projection.choice.gradients_error`, by robust least squares on
+    the logs of mean excesses; no gap counts for more than a factor of 12.
+    """
+    n, d, snr, mu = (np.array([float(row[k]) for row in rows]) for k in ("n", "d", "snr", "mu"))
+    wanted = np.log(np.maximum([row["mean"][1] - 1.0 for row in rows], 1e-4))
+    logs = np.stack([np.ones(len(n)), np.log1p(snr), np.log(d), np.log(n), np.log(mu)])
+
+    def gaps(c: Array) -> Array:
+        noise = np.exp(c @ logs) + d / (n - d - 1.0)
+        return np.asarray(np.clip(np.log(noise) - wanted, -2.5, 2.5))
+
+    found = least_squares(gaps, [0.0, 1.0, 1.0, -1.5, -1.5], loss="soft_l1").x
+    return tuple(round(float(value), 2) for value in found)
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
@@ -348,7 +429,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
 
 def archive(
     cells: Sequence[Mapping[str, Any]], corners: Sequence[Mapping[str, Any]],
-    outside: Sequence[Mapping[str, Any]], *, seed: int,
+    outside: Sequence[Mapping[str, Any]], descents: Sequence[Mapping[str, Any]], *, seed: int,
 ) -> str:  # fmt: skip
     """Return the archive as text, a line per row."""
     head = {
@@ -359,14 +440,18 @@ def archive(
         "methods": METHODS, "simulated": METHODS[:5], "summary": summary(outside),
     }  # fmt: skip
     lines = [f'"{key}": {json.dumps(value)}' for key, value in head.items()]
-    for key, rows in (("cells", cells), ("corners", corners), ("cases", outside)):
+    for key, rows in (("cells", cells), ("corners", corners), ("cases", outside),
+                      ("descents", descents)):  # fmt: skip
         lines.append(f'"{key}": [\n' + ",\n".join(json.dumps(row) for row in rows) + "\n]")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def cells() -> Iterator[dict[str, Any]]:
     """Yield the map's cells, errors by :data:`METHODS`."""
-    for d, ratio, snr, budget in itertools.product(DS, RATIOS, SNRS, BUDGETS):
+    pairs = itertools.product((50,), RATIOS, SNRS, PAIRS)
+    for d, ratio, snr, budget in itertools.chain(
+        itertools.product(DS, RATIOS, SNRS, BUDGETS), pairs
+    ):
         facts = facts_of(d, ratio, snr, budget)
         found = cell(facts)
         errors = _rounded(found[name] for name in METHODS)
