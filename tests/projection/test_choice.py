@@ -35,7 +35,7 @@ from dplit.projection.choice import (
 )
 from dplit.projection.leakage import row_delta
 from dplit.streams import stream
-from dplit_studies.projection.choice_map import METHODS, cell, learn, summary
+from dplit_studies.projection.choice_map import METHODS, Case, cell, learn, losses, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 ARCHIVE = json.loads((ROOT / "results" / "projection_choice.json").read_text(encoding="utf8"))
@@ -213,8 +213,13 @@ OFF = {"coefficients": (0.02, 0.02, 0.03), "table": (0.03, 0.04, 0.08)}
 
 def test_what_advice_loses_off_the_grid() -> None:
     told = ARCHIVE["summary"]
-    again = summary(ARCHIVE["cases"])
-    assert again == {k: pytest.approx(v) for k, v in told.items()}
+    assert summary(ARCHIVE["cases"]) == {k: pytest.approx(v) for k, v in told.items()}
+    for row in ARCHIVE["cases"]:
+        case = Case(*(row[k] for k in Case._fields))
+        again = losses(case, (row["epsilon"], row["delta"]), np.array(row["mean"]))
+        for key, (name, lost) in again.items():
+            assert name == row[key][0]
+            assert lost == pytest.approx(row[key][1], abs=2e-4)
     for publish, limits in OFF.items():
         for guess, limit in zip(("known", "ten times", "a tenth"), limits, strict=True):
             assert told[f"{publish}, {guess}"][0] <= limit

@@ -263,10 +263,11 @@ def penalised_error(
     :math:`\alpha=a+g\operatorname{tr}R` and second moments :math:`R^2/(1-g\operatorname{tr}R^2)`
     (free convolution with a semicircle); infinite where that is not positive.
     """
-    R = 1.0 / (energies + np.asarray(shifts)[:, None])
-    spread = variance * np.mean(R**2, axis=1)
-    penalties = np.asarray(shifts) + variance * np.mean(R, axis=1)
-    legal = (spread < 1.0) & (R.min(axis=1) >= 0)
-    blown = squares * R**2 / np.where(legal, 1.0 - spread, 1.0)[:, None]
-    errors = np.mean(blown - 2.0 * inner * R, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):  # empty directions without a shift
+        R = 1.0 / (energies + np.asarray(shifts)[:, None])
+        spread = variance * np.mean(R**2, axis=1)
+        penalties = np.asarray(shifts) + variance * np.mean(R, axis=1)
+        legal = (spread < 1.0) & (R.min(axis=1) >= 0)
+        blown = squares * R**2 / np.where(legal, 1.0 - spread, 1.0)[:, None]
+        errors = np.mean(blown - 2.0 * inner * R, axis=1)
     return np.where(legal, errors, math.inf), penalties

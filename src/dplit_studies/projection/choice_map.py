@@ -338,23 +338,27 @@ def off_grid(
     one = partial(_off_trial, case=case, budget=budget)
     runs = np.array(run_trials(one, n_trials, seed=seed, name=name, progress=False))
     mean, se = runs.mean(axis=0), runs.std(axis=0, ddof=1) / math.sqrt(n_trials)
-    out: dict[str, Any] = {**case._asdict(), "epsilon": budget[0], "delta": budget[1]}
-    out |= {"mean": _rounded(mean), "se": _rounded(se), "trials": n_trials}
+    row = {**case._asdict(), "epsilon": budget[0], "delta": budget[1], "trials": n_trials}
+    return row | {"mean": _rounded(mean), "se": _rounded(se)} | losses(case, budget, mean)
+
+
+def losses(case: Case, budget: tuple[float, float | None], mean: Array) -> dict[str, list[Any]]:
+    """What is recommended by guess of the signal, and how much of what can be gained over a
+    constant that loses to the best candidate at any guess.
+    """
     names, (constant, bare) = list(CANDIDATES), mean[-2:]
-    errors = mean[:-2].reshape(len(GUESSES), len(names))
-    for guess, factor in GUESSES.items():
+    errors, out = mean[:-2].reshape(len(GUESSES), len(names)), {}
+    for got, (guess, factor) in zip(errors, GUESSES.items(), strict=True):
         facts = Facts(case.n, case.d, factor * case.snr, *budget)
-        said, got = errors_of(facts, best_rows(facts)[0]), errors[list(GUESSES).index(guess)]
+        said = errors_of(facts, best_rows(facts)[0])
         for publish in ("coefficients", "table"):
             kept = names if publish == "coefficients" else ["projection", "additive"]
             told = {"none": 1.0 + 0.95 * facts.snr} | {name: said[name] for name in kept}
             chosen = min(told, key=lambda name: told[name])
             reached = constant if chosen == "none" else got[names.index(chosen)]
             best = min(constant, *(errors[:, names.index(name)].min() for name in kept))
-            out[f"{publish}, {guess}"] = [
-                chosen,
-                round(float((reached - best) / (constant - bare)), 4),
-            ]
+            lost = float((reached - best) / (constant - bare))
+            out[f"{publish}, {guess}"] = [chosen, round(lost, 4)]
     return out
 
 
@@ -365,8 +369,8 @@ def off_grid(
 _LEVELS = (0.1, 1.0, 10.0, 100.0), (0.3, 0.8, 1.7, 3.3)
 
 DESCENTS = (
-    *itertools.product((5, 20, 50), (4, 10, 50, 250), *_LEVELS),
-    *itertools.product((5,), (2500,), *_LEVELS),
+    *itertools.product((5, 20), (4, 10, 50, 250), *_LEVELS),
+    *itertools.product((50,), (4, 10, 50), *_LEVELS),
 )  # fmt: skip
 
 _DELTA = 1e-6
