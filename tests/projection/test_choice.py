@@ -18,6 +18,8 @@ from dplit.projection.choice import (
     CANDIDATES,
     LEARNT,
     Facts,
+    _gradients_error,
+    _record_mu,
     additive_error,
     best_rows,
     bits,
@@ -25,12 +27,10 @@ from dplit.projection.choice import (
     design_energies,
     errors_of,
     gain,
-    gradients_error,
     moments_error,
     noise_share,
     projection_error,
     recommend,
-    record_mu,
     unprotected_error,
 )
 from dplit.projection.leakage import row_delta
@@ -121,14 +121,14 @@ def test_the_power_of_an_entry_in_both_currencies() -> None:
     reached = row_delta(epsilon=2.0, variance=variance, n_components=30, row_change=2.0)
     assert reached == pytest.approx(1e-6, rel=1e-6)
     assert noise_share(facts, 30) > 1.0 / gain(facts)
-    assert record_mu(facts) == pytest.approx(1.0 / gaussian_sigma(epsilon=2.0, delta=1e-6))
+    assert _record_mu(facts) == pytest.approx(1.0 / gaussian_sigma(epsilon=2.0, delta=1e-6))
 
 
 def test_bits_of_a_record_through_clipped_gradients() -> None:
     """The mean divergence from no gradient at all is an upper bound: T steps of C^2 / 2 sigma^2
     nats make the budget; kills a factor in the conversion.
     """
-    mu = record_mu(Facts(10, 1, 1.0, 0.5))
+    mu = _record_mu(Facts(10, 1, 1.0, 0.5))
     clip, steps = 1.0, 7
     sigma = 2.0 * clip * math.sqrt(steps) / mu
     assert steps * clip**2 / (2 * sigma**2) / math.log(2.0) == pytest.approx(0.5)
@@ -163,7 +163,7 @@ def test_a_corrected_fit_is_never_worse_by_formula() -> None:
 @pytest.mark.parametrize("budget", [(0.05, None), (1.0, None), (2.0, 1e-6)])
 def test_more_records_and_more_budget_help(budget: tuple[float, float | None]) -> None:
     """Kills a sign in any of the formulas."""
-    for error in (additive_error, moments_error, gradients_error, lambda f: best_rows(f)[1]):
+    for error in (additive_error, moments_error, _gradients_error, lambda f: best_rows(f)[1]):
         by_n = [error(Facts(n, 10, 5.0, *budget)) for n in (100, 1000, 10_000, 100_000)]
         assert by_n == sorted(by_n, reverse=True)
         by_budget = [error(Facts(5000, 10, 5.0, factor * budget[0], budget[1]))
@@ -208,7 +208,7 @@ def test_simulated_corners_bear_the_formulas_out() -> None:
 
 
 #: Largest mean loss of the advice off the grid, over what can be gained, by guess of the signal.
-OFF = {"coefficients": (0.02, 0.02, 0.03), "table": (0.03, 0.04, 0.08)}
+OFF = {"coefficients": (0.03, 0.04, 0.01), "table": (0.03, 0.03, 0.07)}
 
 
 def test_what_advice_loses_off_the_grid() -> None:

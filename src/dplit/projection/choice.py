@@ -61,7 +61,7 @@ def gain(facts: Facts) -> float:
     return 0.25 / float(gaussian_sigma(epsilon=facts.epsilon, delta=facts.delta)) ** 2
 
 
-def record_mu(facts: Facts) -> float:
+def _record_mu(facts: Facts) -> float:
     r"""Gaussian privacy of a whole record that keeps the budget of its entries.
 
     In :math:`(\epsilon,\delta)` it is that budget. In bits, each of T clipped gradients of norm at
@@ -200,18 +200,18 @@ def moments_error(facts: Facts) -> float:
     return 1.0 + d * (error + T) / 3.0
 
 
-#: Of :func:`gradients_error`; `dplit_studies.projection.choice_map.learn` made it.
+#: Of :func:`_gradients_error`; `dplit_studies.projection.choice_map.learn` made it.
 LEARNT = (0.27, 1.04, 1.69, -1.5, -1.31)
 
 
-def gradients_error(facts: Facts) -> float:
+def _gradients_error(facts: Facts) -> float:
     r"""Error of noisy gradients at their public defaults, a law learnt from simulations.
 
-    :math:`1+\frac d{n-d-1}+e^a(1+snr)^bd^cn^e\mu^f` with :math:`\mu` of :func:`record_mu`;
+    :math:`1+\frac d{n-d-1}+e^a(1+snr)^bd^cn^e\mu^f` with :math:`\mu` of :func:`_record_mu`;
     eight in ten of the simulated means lie between 0.75 and 1.62 of it.
     """
     n, d, snr, *_ = facts
-    logs = 1.0, math.log1p(snr), math.log(d), math.log(n), math.log(record_mu(facts))
+    logs = 1.0, math.log1p(snr), math.log(d), math.log(n), math.log(_record_mu(facts))
     noise = math.exp(min(sum(a * b for a, b in zip(LEARNT, logs, strict=True)), 700.0))
     return unprotected_error(facts) + noise
 
@@ -256,7 +256,7 @@ def errors_of(facts: Facts, n_components: int) -> dict[str, float]:
     """Expected errors by candidate, the projection on ``n_components`` rows."""
     return {
         "moments": moments_error(facts),
-        "gradients": gradients_error(facts),
+        "gradients": _gradients_error(facts),
         "projection": projection_error(facts, n_components),
         "additive": additive_error(facts),
     }
@@ -275,7 +275,7 @@ def configure(name: str, facts: Facts, n_components: int) -> Any:
         )  # fmt: skip
     if name == "gradients":
         return NoisyGradientRegressor(
-            epsilon=float(gaussian_epsilon(delta=_delta(facts), sigma=1.0 / record_mu(facts))),
+            epsilon=float(gaussian_epsilon(delta=_delta(facts), sigma=1.0 / _record_mu(facts))),
             delta=_delta(facts), bounds=(-1.0, 1.0), data_norm=math.sqrt(facts.d / 2.0),
         )  # fmt: skip
     kind = EntryMomentsRegressor if name == "moments" else AdditiveNoiseRegressor
@@ -338,10 +338,11 @@ def recommend(
 
     Notes
     -----
-    Errors are those of :func:`moments_error`, :func:`gradients_error`, :func:`projection_error` and
-    :func:`additive_error`, for uniform columns; columns of other shapes and collinear ones err
-    more. Noisy gradients come with an (epsilon, delta) of whole records that keeps the budget of
-    entries, and with bounds (-1, 1) of the responses; others by ``set_params``.
+    Errors are those of :func:`moments_error`, :func:`projection_error`, :func:`additive_error` and
+    of a law learnt from simulations of noisy gradients, for uniform columns; columns of other
+    shapes and collinear ones err more. Noisy gradients come with an (epsilon, delta) of whole
+    records that keeps the budget of entries, and with bounds (-1, 1) of the responses; others by
+    ``set_params``.
 
     Examples
     --------

@@ -409,7 +409,7 @@ def descent(d: int, ratio: int, snr: float, mu: float, n_trials: int, *, seed: i
 
 
 def learn(rows: Sequence[Mapping[str, Any]]) -> tuple[float, ...]:
-    """Coefficients of :func:`dplit.projection.choice.gradients_error`, by robust least squares on
+    """Coefficients of :func:`dplit.projection.choice._gradients_error`, by robust least squares on
     the logs of mean excesses; no gap counts for more than a factor of 12.
     """
     n, d, snr, mu = (np.array([float(row[k]) for row in rows]) for k in ("n", "d", "snr", "mu"))
