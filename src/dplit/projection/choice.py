@@ -366,10 +366,10 @@ def recommend(
         reason = f"{words} would do best, and a constant hardly worse{_outside(facts)}."
         nothing = ExpectedError(measure, trivial, 0.0, trivial, 1.0)
         return Recommendation(None, reason, _TRIED, nothing)
-    reason = f"{words} errs least, {error:.3g}"
+    reason = f"{words} errs least, {error:.4g}"
     for factor, told in ((10.0, "ten times the signal"), (0.1, "a tenth of it")):
         mine, best = _regret(facts, factor * facts.snr, publish=publish)
-        reason += f"; with {told} it errs {mine:.3g}, the best {best:.3g}"
+        reason += f"; with {told} it errs {mine:.4g}, the best {best:.4g}"
     spread = (error - 1.0) * math.sqrt(_SPREAD[0] + _SPREAD[1] / facts.d)
     expected = ExpectedError(measure, error, spread, trivial, 1.0)
     reason += f". Entries are protected, responses are public{_outside(facts)}."
