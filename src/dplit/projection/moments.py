@@ -163,8 +163,8 @@ class EntryMomentsRegressor(_EntryPrivateRegressor):
             sensitivity=math.sqrt(max(8.0 * others, 1.0)) * (1.0 + loss),
             scale=math.sqrt(2.0 * g), shape=(size, size),
         )  # fmt: skip
-        square = gaussian_noise((size, size), sigma=math.sqrt(g / 2.0), rng=rng)
-        gram = exact_gram(whole, whole) * step * step + square + square.T
+        square = gaussian_noise((size, size), sigma=math.sqrt(2.0 * g), rng=rng)
+        gram = exact_gram(whole, whole) * step * step + (square + square.T) / 2.0
         record_draw(
             "gaussian", "moments with the responses",
             of=lambda: exact_gram(whole[:, :d], told)[:, 0] * step * label_step,
