@@ -120,7 +120,9 @@ def test_whoever_holds_a_function_runs_the_changed_one(toy: Layout) -> None:
     assert (held(3.0, 2.0), model.loss) == (6.0, 2.5)
 
 
-def test_mutants_meet_the_tests_that_reach_their_line(toy: Layout) -> None:
+def test_mutants_meet_the_tests_that_reach_their_line(
+    toy: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One is killed by its test; one, that no test tells apart, survives. Kills a fork that runs
     nothing, runs other tests, or changes this process."""
     root = toy.root
@@ -155,6 +157,7 @@ def test_mutants_meet_the_tests_that_reach_their_line(toy: Layout) -> None:
     changes.append(("(epsilon / sensitivity)", quotient))
     aims = [named(toy, *change) for change in changes]
     told: list[str] = []
+    monkeypatch.setenv("DPLIT_MUTATE", "1")  # set there for the forks; undone here
     rows = meet_all(toy, aims, [file], told.append, paths=[str(root / "tests")])
     outcomes = {row["after"]: (row["outcome"], row["tests"]) for row in rows}
     assert outcomes == {

@@ -21,7 +21,6 @@ from scripts.execute import environment
 from scripts.layout import Layout
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])
-CHECKS = ("check_parameters(", "lesson_parameters(")
 #: Lowest and highest values where the ends of a range are open or far: budgets from one that says
 #: nothing to one that protects nothing, delta down to where floats end.
 ENDS = {"epsilon": ((0.01,), (50.0,)), "delta": ((1e-15, 1e-300), (0.4999,))}
@@ -68,7 +67,7 @@ def driven(source: str, names: set[str], *, bare: bool) -> bool:
 
 def slice_of(sources: Sequence[str], names: set[str]) -> list[str]:
     """Return the cells that the parameters drive, and all that these need, in order."""
-    bare = CHECKS[1] in sources[1]
+    bare = "lesson_parameters(" in sources[1]
     cells = [read_cell(source) for source in sources]
     mutable = frozenset[str]().union(*(cell.changes for cell in cells))
     kept = {0, 1}
@@ -174,7 +173,7 @@ def test_what_would_take_hours_is_refused_by_the_first_cells(tmp_path: Path) -> 
 def test_every_corner_runs_or_is_refused(
     slug: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Kills a legal value at which a later cell stops."""
+    """Kills a legal value at which a later cell stops, and rules that let no corner run."""
     rules = rules_of(slug, monkeypatch)
     monkeypatch.undo()
     cells, table = sources(slug), {}
@@ -184,9 +183,12 @@ def test_every_corner_runs_or_is_refused(
         (tmp_path / "mine.csv").write_text("\n".join(["age,cost", *rows]) + "\n")
         table = {"file": "mine.csv", "bounds": '{"age": [20, 99], "cost": [0, 9]}'}
         kept, rules["n_clusters"] = cells, Between(1, 20, True, True)  # more than records: warned
+    ran = 0
     for values in corners(rules, cells):
         last, told = run_cells(kept, {**values, **table}, tmp_path)
         assert last in ("FAILED", "ERROR ParameterError"), f"{values}: {told[-3000:]}"
+        ran += last == "FAILED"
+    assert ran  # a chapter that refuses every corner has wrong rules
 
 
 @pytest.mark.weekly
