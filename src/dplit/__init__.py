@@ -30,6 +30,7 @@ _HOMES = {
         "laplace_scale",
     ),
     "projection.estimators": ("AdditiveNoiseRegressor", "RandomProjectionRegressor"),
+    "projection.moments": ("EntryMomentsRegressor",),
     "random_features.estimators": ("PrivateRandomFeatureRegressor",),
     "sketching.estimators": ("CompressiveGaussianMixture", "CompressiveKMeans", "CompressivePCA"),
 }

@@ -60,6 +60,9 @@ from dplit.projection.estimators import (
 from dplit.projection.estimators import (
     RandomProjectionRegressor as RandomProjectionRegressor,
 )
+from dplit.projection.moments import (
+    EntryMomentsRegressor as EntryMomentsRegressor,
+)
 from dplit.random_features.estimators import (
     PrivateRandomFeatureRegressor as PrivateRandomFeatureRegressor,
 )

@@ -149,6 +149,13 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
             "fit_intercept": [{"fit_intercept": False}], "bounds": [{"bounds": (-0.1, 3.0)}],
         },
     ),
+    "EntryMomentsRegressor": (
+        {"epsilon": 0.02, **BOX},
+        {
+            "epsilon": [{"epsilon": 0.001}, {"epsilon": 0.3}], **_DELTAS,
+            "fit_intercept": [{"fit_intercept": False}], "bounds": [{"bounds": (-0.1, 3.0)}],
+        },
+    ),
     "CompressiveKMeans": (
         {"n_clusters": 1, "n_restarts": 1, "n_frequencies": 8, **BOX},
         {**_SKETCH, "n_clusters": [{"n_clusters": 2}], "n_restarts": [{"n_restarts": 2}]},

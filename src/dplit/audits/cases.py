@@ -29,6 +29,7 @@ from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMargin
 from dplit.margin.exponential import gaussian_prior_draw
 from dplit.projection.additive import release_additive
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
+from dplit.projection.moments import EntryMomentsRegressor
 from dplit.projection.projection import release_projection
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.sketching.estimators import (
@@ -178,6 +179,10 @@ ESTIMATORS = {
     "RandomProjectionRegressor": _Case(
         RandomProjectionRegressor(epsilon=_BITS, n_components=9, **BOX),
         "replace_entry", 0.5, _LINEAR, 1.0, 1e-5,
+    ),
+    "EntryMomentsRegressor": _Case(
+        EntryMomentsRegressor(epsilon=_BITS, **BOX),
+        "replace_entry", 0.5, ("coef_", "intercept_", "gram_", "cross_", "alpha_"), 1.0, 1e-5,
     ),
     "CompressiveKMeans": _Case(
         CompressiveKMeans(2, n_restarts=1, n_frequencies=8, noise="polydisc", **BOX),

@@ -43,6 +43,7 @@ from dplit.mechanisms import (
 from dplit.projection.additive import release_additive
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
 from dplit.projection.information import binary_information
+from dplit.projection.moments import EntryMomentsRegressor
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.streams import stream
 from dplit_studies.margin.audits import audit_learner
@@ -114,7 +115,8 @@ def _fitted(estimator: Any, side: int, budget: float, rng: np.random.Generator) 
     """Fit one record whose label (or entry) says the side."""
     sign = 2.0 * side - 1.0
     X, y = np.array([[1.0, 0.0]]), np.array([sign])
-    if isinstance(estimator, (AdditiveNoiseRegressor, RandomProjectionRegressor)):
+    per_entry = AdditiveNoiseRegressor, EntryMomentsRegressor, RandomProjectionRegressor
+    if isinstance(estimator, per_entry):
         X, y = np.array([[sign]]), np.ones(1)
     seed = int(rng.integers(2**30, 2**31))
     return estimator.set_params(epsilon=budget, random_state=seed).fit(X, y)
@@ -248,6 +250,9 @@ _ESTIMATORS: dict[str, tuple[Any, _Unit, float]] = {
     ),
     "RandomProjectionRegressor": (
         RandomProjectionRegressor(bounds=_BOX, fit_intercept=False, n_components=20), "bits", 0.5
+    ),
+    "EntryMomentsRegressor": (
+        EntryMomentsRegressor(bounds=_BOX, fit_intercept=False), "bits", 0.5
     ),
 }  # fmt: skip
 
