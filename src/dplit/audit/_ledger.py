@@ -99,14 +99,16 @@ class Ledger:
         if draw.copies > 1:
             times += f" x {draw.copies}"
         size = str(math.prod(draw.shape)) if draw.shape else "1 a score"
-        return draw.mechanism, draw.purpose, known, f"{draw.scale:.4g}", size, times
+        hides = draw.purpose if draw.part is None else f"{draw.purpose} ({draw.part})"
+        return draw.mechanism, hides, known, f"{draw.scale:.4g}", size, times
 
     def epsilon(self, *, delta: float = 0.0) -> float:
         r"""Return the epsilon at ``delta`` of all draws together.
 
         Gaussian draws are composed by dp-accounting's privacy loss distributions, pure losses are
         added as fractions and rounded up, and events add what they state at an equal share of
-        delta; kinds are composed by adding.
+        delta; kinds are composed by adding. Of parts of the records that have none in common the
+        largest counts.
 
         Parameters
         ----------
@@ -121,13 +123,7 @@ class Ledger:
             If there are Gaussian draws and the extra ``accounting`` is not installed.
         """
         delta = check_probability("delta", delta, zero=True)
-        losses = self._losses()
-        parts = len(losses.events) + bool(losses.gaussian)
-        total = round_up(losses.pure) if losses.pure else 0.0
-        total += sum(event(delta / parts) for event in losses.events)
-        if losses.gaussian:
-            total += _composed(losses.gaussian).get_epsilon(delta / parts) if delta else math.inf
-        return float(total)
+        return max(_epsilon_of(losses, delta) for losses in self._losses())
 
     def delta(self, *, epsilon: float) -> float:
         """Return the delta at ``epsilon`` of all draws together: 0 where pure losses suffice.
@@ -142,19 +138,20 @@ class Ledger:
         LedgerError
             As :meth:`epsilon`; also for events, which say their epsilon for a delta only.
         """
-        left = check_nonnegative("epsilon", epsilon)
-        losses = self._losses()
-        if losses.events:
-            raise LedgerError("events state their epsilon at a delta: ask epsilon(delta=...)")
-        left = float(Fraction(left) - losses.pure)
-        if left < 0.0:
-            return 1.0
-        return float(_composed(losses.gaussian).get_delta(left)) if losses.gaussian else 0.0
+        whole = check_nonnegative("epsilon", epsilon)
+        return max(_delta_of(losses, whole) for losses in self._losses())
 
-    def _losses(self) -> _Losses:
+    def _losses(self) -> list[_Losses]:
+        """Return the losses of a record in each part, of all records where there are none."""
+        parts: list[str | None] = list(dict.fromkeys(d.part for d in self.draws if d.part))
+        return [self._losses_in(part) for part in parts or [None]]
+
+    def _losses_in(self, part: str | None) -> _Losses:
         gaussian: Counter[float] = Counter()
         pure, events = Fraction(0), []
         for draw, steps, ratio in self._folded():
+            if draw.part not in (None, part):
+                continue
             times = draw.copies * steps
             if draw.stated is not None:
                 events += [draw.stated] * times
@@ -193,6 +190,26 @@ class Ledger:
             else:
                 found.append((draw, draw.steps, ratio))
         return found
+
+
+def _epsilon_of(losses: _Losses, delta: float) -> float:
+    """Return the epsilon at ``delta`` of all draws that one record meets."""
+    parts = len(losses.events) + bool(losses.gaussian)
+    total = round_up(losses.pure) if losses.pure else 0.0
+    total += sum(event(delta / parts) for event in losses.events)
+    if losses.gaussian:
+        total += _composed(losses.gaussian).get_epsilon(delta / parts) if delta else math.inf
+    return float(total)
+
+
+def _delta_of(losses: _Losses, epsilon: float) -> float:
+    """Return the delta at ``epsilon`` of all draws that one record meets."""
+    if losses.events:
+        raise LedgerError("events state their epsilon at a delta: ask epsilon(delta=...)")
+    left = float(Fraction(epsilon) - losses.pure)
+    if left < 0.0:
+        return 1.0
+    return float(_composed(losses.gaussian).get_delta(left)) if losses.gaussian else 0.0
 
 
 def _composed(ratios: Counter[float]) -> Any:

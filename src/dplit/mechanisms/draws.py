@@ -6,7 +6,8 @@ nothing: what a chapter computes is the same with them and without them, and so 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -54,6 +55,9 @@ class Draw:
         release: the largest loss among them counts once.
     stated : callable or None
         Epsilon as a function of delta, for an "event".
+    part : str or None
+        Draws of different parts look at records that have none in common: a record loses what its
+        part does, and what draws without a part do.
     """
 
     mechanism: Mechanism
@@ -67,6 +71,7 @@ class Draw:
     joint: float | None = None
     parallel: object = None
     stated: Callable[[float], float] | None = None
+    part: str | None = None
 
 
 class Listener(Protocol):
@@ -80,6 +85,18 @@ class Listener(Protocol):
 
 
 _OPEN: ContextVar[tuple[Listener, ...]] = ContextVar("dplit_ledgers", default=())
+
+_PART: ContextVar[str | None] = ContextVar("dplit_part", default=None)
+
+
+@contextmanager
+def part_of_records(part: str) -> Iterator[None]:
+    """Say of all draws inside that they look at this part of the records alone."""
+    token = _PART.set(part)
+    try:
+        yield
+    finally:
+        _PART.reset(token)
 
 
 def listen(listener: Listener) -> Any:
@@ -105,7 +122,7 @@ def record_draw(mechanism: Mechanism, purpose: str, *, of: Any = None, **facts: 
              for name, value in facts.items()}  # fmt: skip
     asked["scale"] = float(asked["scale"])
     for one in open_ledgers:
-        one.drawn(Draw(mechanism, purpose, **asked), of)
+        one.drawn(Draw(mechanism, purpose, **{"part": _PART.get(), **asked}), of)
 
 
 def record_step(of: Any, added: Any = None) -> None:

@@ -23,8 +23,12 @@ from dplit.audit import (
     run_controls,
 )
 from dplit.baselines import (
+    AdaSSPRegressor,
+    NoisyGradientClassifier,
     NoisyGradientRegressor,
     ObjectivePerturbationClassifier,
+    PrivateAdditiveClassifier,
+    PrivateAdditiveRegressor,
     PrivateLloyd,
     PrivatePCA,
     SufficientStatisticsRegressor,
@@ -224,7 +228,22 @@ _ESTIMATORS: dict[str, tuple[Any, _Unit, float]] = {
     "SufficientStatisticsRegressor replace_one": (
         SufficientStatisticsRegressor(neighboring="replace_one", **_LINEAR), "gaussian", 8.0
     ),
+    "AdaSSPRegressor": (
+        AdaSSPRegressor(neighboring="replace_one", **_LINEAR), "gaussian", 8.0
+    ),
     "NoisyGradientRegressor": (NoisyGradientRegressor(steps=5, **_LINEAR), "gaussian", 8.0),
+    "NoisyGradientClassifier": (
+        NoisyGradientClassifier(
+            data_norm=1.0, steps=5, learning_rate=0.01, fit_intercept=False, **_CLASSES
+        ),
+        "gaussian", 8.0,
+    ),
+    "PrivateAdditiveRegressor": (
+        PrivateAdditiveRegressor(n_hats=2, box=_BOX, bounds=_BOX), "gaussian", 8.0
+    ),
+    "PrivateAdditiveClassifier": (
+        PrivateAdditiveClassifier(n_hats=2, box=_BOX, **_CLASSES), "gaussian", 8.0
+    ),
     "PrivateRandomFeatureRegressor": (
         PrivateRandomFeatureRegressor(n_components=5, bounds=_BOX), "gaussian", 8.0
     ),

@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dplit._checks import check_positive, check_probability
 from dplit.face_off.mechanisms import Mechanism, _applicable, _ceilings
-from dplit.face_off.tables import Array, Problem, TableError
+from dplit.face_off.sources import TableError
+from dplit.face_off.tables import Array, Problem
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
 
@@ -111,7 +112,8 @@ def compare(
     """
     if len(problem.X) < 10:  # a split keeps three for the score then
         raise TableError(f"exploring needs at least 10 records, got {len(problem.X)}")
-    chosen = _applicable(problem.task, neighboring) if mechanisms is None else mechanisms
+    n_classes = len(problem.public.get("classes", ()))
+    chosen = mechanisms or _applicable(problem.task, neighboring, n_classes)
     budgets = tuple(check_positive("epsilons", epsilon) for epsilon in epsilons)
     work = partial(
         _trial, problem=problem, epsilons=budgets, delta=check_probability("delta", delta),
