@@ -25,7 +25,7 @@ _HOMES = {
         "SufficientStatisticsRegressor",
     ),
     "erm.estimators": ("PrivateKernelClassifier", "PrivateKernelMachine"),
-    "features": ("HatFeatures",),
+    "features.hats": ("HatFeatures",),
     "margin.estimators": ("PrivateKernelMarginClassifier", "PrivateMarginClassifier"),
     "mechanisms": (
         "classical_gaussian_sigma",

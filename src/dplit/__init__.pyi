@@ -45,7 +45,7 @@ from dplit.erm.estimators import (
 from dplit.erm.estimators import (
     PrivateKernelMachine as PrivateKernelMachine,
 )
-from dplit.features import (
+from dplit.features.hats import (
     HatFeatures as HatFeatures,
 )
 from dplit.margin.estimators import (

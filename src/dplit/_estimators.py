@@ -52,25 +52,25 @@ class Box(NamedTuple):
         return np.asarray(self.middle + self.half * U, dtype=np.float64)
 
 
-def check_box(bounds: Any, n_features: int, *, name: str = "bounds") -> Box:
+def check_box(bounds: Any, n_features: int) -> Box:
     """Return the box of ``bounds = (low, high)``, two numbers or rows of ``n_features`` each."""
     if bounds is None:
         raise ValueError(
-            f"{name} must be given as (lowest, highest): bounds read from the data are not "
-            f"private, got {name}=None"
+            "bounds must be given as (lowest, highest): bounds read from the data are not private, "
+            "got bounds=None"
         )
     if not isinstance(bounds, (tuple, list, np.ndarray)) or len(bounds) != 2:
-        raise ValueError(f"{name} must be a pair (low, high), got {name}={bounds!r}")
-    ends = [np.asarray(check_finite_array(name, end), dtype=np.float64) for end in bounds]
+        raise ValueError(f"bounds must be a pair (low, high), got bounds={bounds!r}")
+    ends = [np.asarray(check_finite_array("bounds", end), dtype=np.float64) for end in bounds]
     if any(end.ndim > 1 or (end.ndim == 1 and len(end) != n_features) for end in ends):
         raise ValueError(
-            f"{name} must be numbers or hold one number for each of {n_features} columns, "
-            f"got {name}={bounds!r}"
+            f"bounds must be numbers or hold one number for each of {n_features} columns, "
+            f"got bounds={bounds!r}"
         )
     low, high = (np.broadcast_to(end, n_features) for end in ends)
     half = high / 2 - low / 2
     if not np.all((low < high) & (half > 0)):
-        raise ValueError(f"{name} must be increasing, got {name}={bounds!r}")
+        raise ValueError(f"bounds must be increasing, got bounds={bounds!r}")
     return Box(low / 2 + high / 2, half)
 
 

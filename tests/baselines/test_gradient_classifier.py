@@ -22,7 +22,7 @@ from dplit.baselines.gradient_classifier import (
     _softmax,
     _softmax_loss_derivative,
 )
-from dplit.baselines.linear import _descent_schedule, _Records
+from dplit.baselines._acceleration import _Scored, descent_schedule
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
@@ -112,14 +112,14 @@ def test_matrix_gradients_add_exactly_and_none_is_longer_than_the_clip() -> None
     slopes = rng.normal(size=(200, 4)) * 10.0 ** rng.integers(-5, 6, (200, 1))
     slopes[0], slopes[1], X[2] = np.nan, np.inf, 0.0
     with np.errstate(all="ignore"):
-        records = _Records.of(X)
+        records = _Scored.of(X)
         total = records.gradient_sum(slopes, 0.7)
         order = rng.permutation(200)
-        again = _Records.of(X[order]).gradient_sum(slopes[order], 0.7)
+        again = _Scored.of(X[order]).gradient_sum(slopes[order], 0.7)
         np.testing.assert_array_equal(total, again)
         exact = [[Fraction(0)] * 4 for _ in range(3)]
         for k in range(200):
-            part = _Records.of(X[k : k + 1]).gradient_sum(slopes[k : k + 1], 0.7)
+            part = _Scored.of(X[k : k + 1]).gradient_sum(slopes[k : k + 1], 0.7)
             numbers = [[Fraction(float(x)) for x in row] for row in part]
             assert sum(x * x for row in numbers for x in row) <= Fraction(0.7) ** 2
             exact = [
@@ -202,7 +202,7 @@ def test_a_schedule_balances_noise_and_what_is_left(epsilon: float, n: int) -> N
     """``C t sqrt(e D(t)) = L n / s``; between the two clipping norms the time is 800."""
     spread = np.r_[0.5, np.geomspace(1e-4, 0.2, 30)]
     noise = gaussian_sigma(epsilon=epsilon, delta=1e-5, sensitivity=2.0)
-    clip, time = _descent_schedule(
+    clip, time = descent_schedule(
         length=4.0, n_records=n, noise=noise, spread=spread, clips=(0.1, 0.5), ample=800.0
     )
     reached = float(np.minimum(1.0, 2.0 * spread * time).sum())

@@ -75,8 +75,8 @@ def test_all_draws_come_to_the_budget_for_a_record_of_either_part(
     with ledger() as book:
         model = call(candidates=candidates, epsilon=epsilon, n=200)
     assert 0.98 * epsilon < book.epsilon(delta=1e-6) <= epsilon * (1.0 + 1e-4)
-    assert [draw.part for draw in book].count("records held out") == 1
-    assert {draw.part for draw in book} == {"records fitted to", "records held out"}
+    assert book.parts.count("records held out") == 1
+    assert set(book.parts) == {"records fitted to", "records held out"}
     assert "(records held out)" in book.table()
     assert (model.estimator.epsilon_, model.estimator.delta_) == (epsilon, 1e-6)
     assert model.estimator.privacy_statement_.startswith(f"({epsilon:g}, 1e-06)")

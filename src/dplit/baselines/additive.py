@@ -32,11 +32,10 @@ from dplit._estimators import (
     stated_ends,
     validated,
 )
-from dplit.baselines._acceleration import accelerated_descent, paced
+from dplit.baselines._acceleration import accelerated_descent, descent_schedule, paced
 from dplit.baselines.gradient_classifier import NoisyGradientClassifier, _class_indices, _softmax
 from dplit.baselines.linear import (
     NoisyGradientRegressor,
-    _descent_schedule,
     _public_number,
     _warn_of_noise,
 )
@@ -348,7 +347,7 @@ class PrivateAdditiveRegressor(
         moved = 1.0 if self.neighboring == "add_remove" else 2.0
         noise = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved)
         spread = self._spread()
-        clip, time = _descent_schedule(
+        clip, time = descent_schedule(
             length=_LENGTH, n_records=n, noise=noise, spread=spread, clips=_CLIPS, ample=_AMPLE
         )
         if time < max(_SHORTEST, 4.0 / clip):

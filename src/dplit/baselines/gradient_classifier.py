@@ -29,8 +29,8 @@ from dplit._estimators import (
     stated_norm,
     validated,
 )
-from dplit.baselines._acceleration import accelerated_descent, paced
-from dplit.baselines.linear import _descent_schedule, _public_number
+from dplit.baselines._acceleration import accelerated_descent, descent_schedule, paced
+from dplit.baselines.linear import _public_number
 from dplit.mechanisms import gaussian_sigma
 
 #: Default length of the model to be learnt, over which classes differ by many units of the scores.
@@ -263,7 +263,7 @@ class NoisyGradientClassifier(
         clips = (
             _CLIPS if self.clip is None else (check_positive("clip", self.clip), float(self.clip))
         )
-        clip, time = _descent_schedule(
+        clip, time = descent_schedule(
             length=_LENGTH, n_records=n, clips=clips, ample=_AMPLE,
             noise=gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved),
             spread=np.repeat(spread / k, k - 1),

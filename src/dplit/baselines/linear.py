@@ -247,7 +247,7 @@ class PrivateCoefficients:
 
     Attributes
     ----------
-    coef : ndarray of shape (d,) or (d, k)
+    coef : ndarray of shape (d,)
         Coefficients.
     epsilon, delta : float
         Guarantee of the whole run.
@@ -302,25 +302,17 @@ class _Records(NamedTuple):
         return cls(directions, step, inner, np.ldexp(norms, powers)[:, 0])
 
     def scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """``<x, w>`` for each column of w, exact up to elementwise factors: no record depends on
-        its place.
+        """``<x, w>``, exact up to elementwise factors: no record depends on its place.
 
         The model, which is public, is rounded to 36 bits; products with directions of norm
         ``2^15`` steps then add exactly in any order, as does every part of their sum.
         """
         unit = math.ldexp(1.0, math.frexp(float(np.linalg.norm(w)))[1] - 36)
         exact = self.directions @ np.rint(w / unit)
-        return np.asarray((exact.T * (unit * self.step / self.inner) * self.lengths).T)
+        return np.asarray(exact * (unit * self.step / self.inner) * self.lengths)
 
     def gradient_sum(self, slopes: NDArray[Any], clip: float) -> NDArray[np.float64]:
-        """Sum of ``slope x``, every one of norm at most ``clip``: the same bits in every order.
-
-        Slopes (n, k) of k scores give ``x slope^T``, whose Frobenius norm is the product of two.
-        """
-        if slopes.ndim == 2:
-            longer = np.nan_to_num(clamp(slopes), nan=0.0) * self.lengths[:, None]
-            whole, step = grid_rows(longer, clip)
-            return exact_gram(self.directions, whole) * (step * self.step)
+        """Sum of ``slope x``, every one of norm at most ``clip``: the same bits in every order."""
         step = math.ldexp(1.0, math.frexp(clip)[1] - GRAM_BITS)
         most = math.floor(clip / step) * step
         whole = np.rint(np.clip(clamp(slopes) * self.lengths, -most, most) / step)
@@ -343,7 +335,6 @@ def noisy_gradient_descent(
     radius: float | None = None,
     average: bool = True,
     derivative: _Derivative = squared_loss_derivative,
-    n_scores: int | None = None,
     rng: np.random.Generator,
 ) -> PrivateCoefficients:
     """Linear model by full-batch gradient descent, (epsilon, delta)-private by clipping and noise.
@@ -373,10 +364,6 @@ def noisy_gradient_descent(
     derivative : callable, default=squared_loss_derivative
         ``derivative(scores, y)``: the derivative of any loss in the score, record by record. It
         must not raise, whatever the scores; NaN counts as 0.
-    n_scores : int or None, default=None
-        Number k of scores of a record, for coefficients (d, k): scores and derivatives are then
-        (n, k), and gradients, matrices, are clipped in the Frobenius norm. None: one, and
-        coefficients (d,).
     rng : numpy.random.Generator
         Source of the noise: research noise in floating point, not a release.
 
@@ -393,7 +380,7 @@ def noisy_gradient_descent(
 
     The bound holds for what the machine computes: a gradient is the direction of its record times
     a clipped size, both on a public grid of 16 bits, so that the sum has the same bits in every
-    order; ``2^-21 C sqrt(d k)`` is added to s for totals beyond 2^53 steps. Entries and labels are
+    order; ``2^-21 C sqrt(d)`` is added to s for totals beyond 2^53 steps. Entries and labels are
     clamped to 1e150 in size.
 
     References
@@ -420,17 +407,14 @@ def noisy_gradient_descent(
     )
     limit = math.inf if radius is None else check_positive("radius", radius)
     check_rng(rng)
-    shape: tuple[int, ...] = (rows.shape[1],)
-    if n_scores is not None:
-        shape = (rows.shape[1], check_integer("n_scores", n_scores))
-    rounding = gram_rounding(math.prod(shape))
-    moved = clip * ((1.0 if neighboring == "add_remove" else 2.0) + rounding)
+    d = rows.shape[1]
+    moved = clip * ((1.0 if neighboring == "add_remove" else 2.0) + gram_rounding(d))
     sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=moved * math.sqrt(steps))
     records, labels = _Records.of(rows), clamp(labels)
-    w = np.zeros(shape)
+    w = np.zeros(d)
     total = np.zeros_like(w)
     record_draw(
-        "gaussian", "sums of clipped gradients", sensitivity=moved, scale=sigma, shape=shape,
+        "gaussian", "sums of clipped gradients", sensitivity=moved, scale=sigma, shape=(d,),
         steps=steps,
     )  # fmt: skip
     for step in range(steps):
@@ -455,60 +439,6 @@ def _public_number(n_records: int, neighboring: str, public_size: int | None) ->
             "got public_size=None"
         )
     return n_records
-
-
-def _descent_schedule(
-    *, length: float, n_records: int, noise: float, spread: NDArray[np.float64],
-    clips: tuple[float, float], ample: float,
-) -> tuple[float, float]:  # fmt: skip
-    r"""Clipping norm C and time (steps times rate) of a noisy descent, from public numbers.
-
-    Parameters
-    ----------
-    length : float
-        Norm L of a model that is to be learnt.
-    n_records : int
-        Public number n.
-    noise : float
-        Standard deviation s that would hide one sum of gradients clipped to 1, in one step.
-    spread : ndarray
-        Curvature :math:`\lambda_j\ge0` that each coordinate of the model would have on
-        public grounds, such as columns that are uniform in their box.
-    clips : tuple of float
-        Least and largest C; between them that one is taken whose time is ``ample``.
-    ample : float
-
-    Returns
-    -------
-    clip, time : float
-
-    Notes
-    -----
-    In time t, whatever the number of steps, noise in coordinate j grows to the variance
-    :math:`t(Cs/n)^2(1-e^{-2\lambda_jt})/(2\lambda_j)`, and all of it to a mean square of at most
-    :math:`t(Cs/n)^2D(t)/2` in predictions, with :math:`D(t)=\sum_j\min(2\lambda_jt,1)`: what has
-    not been reached costs nothing. What is left to learn has a mean square of at most
-    :math:`L^2\max_\lambda\lambda e^{-2\lambda t}=L^2/(2et)`. They are equal where
-    :math:`Ct\sqrt{eD(t)}=Ln/s`.
-
-    >>> clip, time = _descent_schedule(length=4.0, n_records=3500, noise=7.4, clips=(0.1, 0.5),
-    ...     spread=np.full(11, 0.01), ample=800.0)
-    >>> round(clip, 3), round(time)
-    (0.432, 800)
-    """
-
-    def reached(time: float) -> float:
-        return time * math.sqrt(math.e * float(np.minimum(2.0 * spread * time, 1.0).sum()))
-
-    reach = length * n_records / noise  # clipping norm times time, over all reached coordinates
-    clip = min(max(reach / reached(ample), clips[0]), clips[1])
-    low, high = 0.0, 1.0
-    while reached(high) < reach / clip and high < 1e15:
-        high *= 2.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if reached(middle) < reach / clip else (low, middle)
-    return clip, high
 
 
 #: Largest default number of steps of NoisyGradientRegressor, and the shortest time that learns.

@@ -16,8 +16,7 @@ inner products are wanted, no more than a block of the map is ever in memory.
 
 Random projections that keep lengths stand beside them: independent signs, and the fast map through
 the Hadamard transform (``dplit.features.projections``). The maps that only sketches use, one-bit
-and quadratic, and frequencies in orthonormal blocks, are in ``dplit.features.sketch_maps``. Those
-of additive models, piecewise linear in one column each, are in ``dplit.features.hats``.
+and quadratic, and frequencies in orthonormal blocks, are in ``dplit.features.sketch_maps``.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from dplit.features.fourier import (
     phased_cosine_features,
     random_frequencies,
 )
-from dplit.features.hats import HatFeatures, HatMap
 from dplit.features.projections import (
     HadamardProjection,
     hadamard_projection,
@@ -50,8 +48,6 @@ from dplit.features.sketch_maps import (
 __all__ = [
     "HadamardBlocks",
     "HadamardProjection",
-    "HatFeatures",
-    "HatMap",
     "RandomFourierFeatures",
     "complex_features",
     "cos_sin_features",

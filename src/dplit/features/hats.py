@@ -87,6 +87,14 @@ def _centred(X: Array) -> Array:
     return clip_rows(rows, 1.0)
 
 
+def _stated_box(box: Any, n_features: int) -> Box:
+    """:func:`~dplit._estimators.check_box`, whose refusals name the parameter ``box``."""
+    try:
+        return check_box(box, n_features)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("bounds", "box")) from None
+
+
 @dataclass(frozen=True)
 class HatMap:
     """The map from records to features: made of public numbers alone.
@@ -104,7 +112,7 @@ class HatMap:
     def of(cls, n_hats: int, box: Any, indicators: Any, n_features: int) -> Self:
         """Check the arguments of :class:`HatFeatures` for a number of columns."""
         knots = check_integer("n_hats", n_hats, minimum=2)
-        checked = check_box(box, n_features, name="box")
+        checked = _stated_box(box, n_features)
         groups = _check_indicators(indicators, n_features)
         named = {k for group in groups for k in group}
         alone = [(k,) for k in range(n_features) if k not in named]

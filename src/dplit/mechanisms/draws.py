@@ -55,9 +55,6 @@ class Draw:
         release: the largest loss among them counts once.
     stated : callable or None
         Epsilon as a function of delta, for an "event".
-    part : str or None
-        Draws of different parts look at records that have none in common: a record loses what its
-        part does, and what draws without a part do.
     """
 
     mechanism: Mechanism
@@ -71,7 +68,6 @@ class Draw:
     joint: float | None = None
     parallel: object = None
     stated: Callable[[float], float] | None = None
-    part: str | None = None
 
 
 class Listener(Protocol):
@@ -86,17 +82,27 @@ class Listener(Protocol):
 
 _OPEN: ContextVar[tuple[Listener, ...]] = ContextVar("dplit_ledgers", default=())
 
+
 _PART: ContextVar[str | None] = ContextVar("dplit_part", default=None)
 
 
 @contextmanager
 def part_of_records(part: str) -> Iterator[None]:
-    """Say of all draws inside that they look at this part of the records alone."""
+    """Say of all draws inside that they look at this part of the records alone.
+
+    Different parts have no record in common: a record loses what its part does, and what draws
+    without a part do.
+    """
     token = _PART.set(part)
     try:
         yield
     finally:
         _PART.reset(token)
+
+
+def current_part() -> str | None:
+    """Return the part of the records that draws look at here, None for all of them."""
+    return _PART.get()
 
 
 def listen(listener: Listener) -> Any:
@@ -122,7 +128,7 @@ def record_draw(mechanism: Mechanism, purpose: str, *, of: Any = None, **facts: 
              for name, value in facts.items()}  # fmt: skip
     asked["scale"] = float(asked["scale"])
     for one in open_ledgers:
-        one.drawn(Draw(mechanism, purpose, **{"part": _PART.get(), **asked}), of)
+        one.drawn(Draw(mechanism, purpose, **asked), of)
 
 
 def record_step(of: Any, added: Any = None) -> None:
