@@ -16,13 +16,13 @@ from scipy.stats import kstest
 from sklearn.base import clone
 
 from dplit import NoisyGradientClassifier
-from dplit.baselines import gradient_classifier, noisy_gradient_descent
+from dplit.baselines import gradient_classifier
+from dplit.baselines._acceleration import _Scored, accelerated_descent, descent_schedule
 from dplit.baselines.gradient_classifier import (
     _class_indices,
     _softmax,
     _softmax_loss_derivative,
 )
-from dplit.baselines._acceleration import _Scored, descent_schedule
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
@@ -141,8 +141,9 @@ def test_one_score_in_a_matrix_is_one_score() -> None:
     given: dict[str, Any] = {
         "epsilon": 1e6, "delta": 1e-6, "clip": 0.5, "steps": 9, "learning_rate": 1.0,
     }  # fmt: skip
-    one = noisy_gradient_descent(X, y, rng=stream(0, "gc", "noise"), **given)
-    many = noisy_gradient_descent(
+    given |= {"momentum": 0.5, "neighboring": "replace_one", "n_records": 500}
+    one = accelerated_descent(X, y, rng=stream(0, "gc", "noise"), **given)
+    many = accelerated_descent(
         X, y, n_scores=1, derivative=lambda s, t: s - t[:, None], rng=stream(0, "gc", "noise"),
         **given,
     )  # fmt: skip
