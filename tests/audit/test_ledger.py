@@ -5,6 +5,7 @@ Nothing here is random but for fixed seeds: sums are exact, or dp-accounting's t
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 import pickle
@@ -231,7 +232,8 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
             "projection": [{"projection": k, "n_components": 1} for k in ("fast", "sign")],
             "n_components": [{"projection": "fast", "n_components": 2}],
             "inflation": [{"projection": "sign", "n_components": 1, "inflation": 2.0}],
-            "solver": [{"solver": "phased"}, {"solver": "phased", "projection": "fast"}],
+            "solver": [{"solver": "noisy_gradient"}, {"solver": "phased"},
+                       {"solver": "phased", "projection": "fast"}],
             "n_steps": [{"n_steps": 1}, {"n_steps": 9}], "fit_intercept": [{"fit_intercept": True}],
             "beta": [{"solver": "phased", "beta": b} for b in (0.4, 1e-3)],
         },
@@ -735,14 +737,23 @@ def test_noise_from_the_public_stream() -> None:
     assert "weights: the noise comes from another stream" in problems(found, 0.5, 0.0)
 
 
-def test_planted_half_noise_of_a_margin_descent(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("module", "name", "place", "solver"),
+    [
+        ("dplit.margin.descent", "_descend", 5, "noisy_gradient"),
+        ("dplit.margin.accelerated", "_accelerate", 3, "accelerated"),
+    ],
+)
+def test_planted_half_noise_of_a_margin_descent(
+    module: str, name: str, place: int, solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The noise that is added is not the one that was told."""
-    from dplit.margin import descent
-
-    plain = descent._descend
+    where = importlib.import_module(module)
+    plain = getattr(where, name)
 
     def quiet(*args: Any) -> Any:
-        return plain(*args[:5], args[5] / 2.0, *args[6:])
+        return plain(*args[:place], args[place] / 2.0, *args[place + 1 :])
 
-    monkeypatch.setattr(descent, "_descend", quiet)
-    assert any("the noise has not the scale" in x for x in _told("PrivateMarginClassifier"))
+    monkeypatch.setattr(where, name, quiet)
+    told = _told("PrivateMarginClassifier", {"solver": solver})
+    assert any("the noise has not the scale" in x for x in told)

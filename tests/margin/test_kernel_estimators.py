@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import audit_hits, one_run_audit, run_controls
+from dplit.margin.accelerated import _pace
 from dplit.margin.compressed import _learn_weights
-from dplit.margin.descent import _descent_step, descent_noise
+from dplit.margin.descent import descent_noise
 from dplit.margin.estimators import PrivateKernelMarginClassifier
 from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
@@ -60,7 +61,7 @@ def test_fit_is_the_linear_learner_on_the_public_map(n_frequencies, inflation):
     _, noise = np.random.default_rng(0).spawn(2)
     expected = _learn_weights(
         model.features_.transform(X), np.where(y == "out", 1, -1), margin=0.2, radius=1.0,
-        data_norm=1.0, epsilon=2.0, delta=1e-5, rng=noise, n_steps=30,
+        data_norm=1.0, epsilon=2.0, delta=1e-5, rng=noise, n_steps=30, solver="accelerated",
         inflation=1.0 if n_frequencies is None else inflation,
     )[0]  # fmt: skip
     np.testing.assert_array_equal(model.coef_, expected)
@@ -158,7 +159,7 @@ def _threshold_alarm(factor, epsilon=8.0, delta=1e-5, runs=500):
     """Fit two records with one label flipped, count scores above the middle, in Gaussian DP."""
     X, generator = np.array([[0.0], [100.0]]), stream(0, "kernel-threshold", "noise")
     model = PrivateKernelMarginClassifier(
-        epsilon=_spent(factor, epsilon, delta), delta=delta, n_components=2, n_steps=2, margin=1.0,
+        epsilon=_spent(factor, epsilon, delta), delta=delta, n_components=2, n_steps=1, margin=1.0,
         radius=1e6, classes=(-1, 1), random_state=generator,
     )  # fmt: skip
 
@@ -168,7 +169,7 @@ def _threshold_alarm(factor, epsilon=8.0, delta=1e-5, runs=500):
             fitted = model.fit(X, np.array([label, 1]))
             own, other = fitted.features_.transform(X)
             # the other record's gradient is known and taken out along the direction of the first
-            count += fitted.coef_ @ own > 0.25 * _step(fitted) * (own @ other)
+            count += fitted.coef_ @ own > 0.5 * _step(fitted) * (own @ other)
         return int(count)
 
     return audit_hits(
@@ -177,15 +178,15 @@ def _threshold_alarm(factor, epsilon=8.0, delta=1e-5, runs=500):
 
 
 def _step(model):
-    """Length of the first step, which the parameters determine."""
+    """Length of the only step, which the parameters determine."""
     mu = gdp_budget(epsilon=model.epsilon, delta=model.delta)
-    sigma = descent_noise(margin=1.0, data_norm=1.0, n_samples=2, mu=mu, n_steps=2)
-    return _descent_step(gradient=1.0, radius=1e6, sigma=sigma, noise_dimension=2, n_steps=2)
+    sigma = descent_noise(margin=1.0, data_norm=1.0, n_samples=2, mu=mu, n_steps=1)
+    return _pace(margin=1.0, radius=1e6, data_norm=1.0, noise=sigma * math.sqrt(2), n_steps=1)
 
 
 @pytest.mark.claim("margin-alg3")
 def test_threshold_audit_catches_halved_noise():
-    """The mean of two iterates shows the first step, so the claim is met with a factor sqrt 2.
+    """One step shows all that is drawn.
 
     Null control silent with probability 1 - 1e-5; half of the noise is caught.
     """

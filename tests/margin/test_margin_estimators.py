@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import run_controls
+from dplit.margin.accelerated import accelerated_steps
 from dplit.margin.compressed import printed_dimension
 from dplit.margin.data import margin_data
 from dplit.margin.descent import _balanced_steps
@@ -71,7 +72,7 @@ def _model(**changes):
 
 @pytest.mark.claim("margin-alg2")
 @pytest.mark.parametrize("projection", [None, "fast", "sign"])
-@pytest.mark.parametrize("solver", ["noisy_gradient", "phased"])
+@pytest.mark.parametrize("solver", ["accelerated", "noisy_gradient", "phased"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_every_combination_learns(projection, solver, fit_intercept):
     X, y = _data(4000)
@@ -87,7 +88,7 @@ def test_every_combination_learns(projection, solver, fit_intercept):
 
 def test_the_margin_chosen_privately_is_of_the_grid():
     X, y = _data(4000)
-    model = _model(margin="private", epsilon=4.0, n_margins=4).fit(X, y)
+    model = _model(margin="private", epsilon=4.0, n_margins=4, fit_intercept=False).fit(X, y)
     assert model.margin_ in (0.25, 0.0625, 0.015625, 0.00390625)
     assert model.score(X, y) > 0.95
     assert "chosen privately" in model.privacy_statement_
@@ -131,7 +132,19 @@ def test_affine_classifiers_need_the_intercept():
     shifted = np.column_stack([0.2 + 0.5 * X[:, 0], 0.2 * X[:, 1:]])
     quiet = {"epsilon": 1e6, "margin": 0.05, "n_steps": 400}
     assert _model(**quiet, fit_intercept=True).fit(shifted, y).score(shifted, y) > 0.97
-    assert _model(**quiet).fit(shifted, y).score(shifted, y) < 0.9
+    assert _model(**quiet, fit_intercept=False).fit(shifted, y).score(shifted, y) < 0.9
+
+
+def test_the_default_intercept_follows_public_numbers():
+    """Learnt from 400 sqrt(d) records times level on, and the noise is drawn for it alone then."""
+    X, y = _data(2000, 16)
+    mu = 400.0 * math.sqrt(16) / 2000
+    for level, learnt in ((1.01 * mu, True), (0.99 * mu, False)):
+        epsilon = gdp_epsilon(mu=level, delta=1e-6)
+        default = _model(epsilon=epsilon).fit(X, y)
+        given = _model(epsilon=epsilon, fit_intercept=learnt).fit(X, y)
+        assert (default.intercept_ != 0.0) == learnt
+        np.testing.assert_array_equal(default.coef_, given.coef_)
 
 
 @pytest.mark.claim("margin-beyond-audit-learners")
@@ -280,17 +293,20 @@ def test_the_default_margin_and_steps_follow_public_numbers():
     X, y = _data(300)
     bare = {"data_norm": 2.0, "radius": 3.0, "random_state": 0}
     model = PrivateMarginClassifier(**bare).fit(X, y)
-    assert model.margin_ == 6.0 / 16
+    assert model.margin_ == 6.0 / 32
     assert PrivateMarginClassifier(**bare, fit_intercept=True).fit(X, y).margin_ == pytest.approx(
-        6.0 * math.sqrt(2) / 16
+        6.0 * math.sqrt(2) / 32
     )
-    steps = _balanced_steps(
-        n_samples=300, noise_dimension=30, mu=gdp_budget(epsilon=5.0, delta=1e-6)
-    )
-    assert 100 < steps < 2000
-    fits = [_model(epsilon=5.0, n_steps=n).fit(X, y).coef_ for n in (None, steps, 100)]
-    np.testing.assert_array_equal(fits[0], fits[1])
-    assert np.any(fits[0] != fits[2])
+    sizes = {"n_samples": 300, "noise_dimension": 30, "mu": gdp_budget(epsilon=5.0, delta=1e-6)}
+    for solver, steps, most in (
+        ("noisy_gradient", _balanced_steps(**sizes), 2000),
+        ("accelerated", accelerated_steps(**sizes), 400),
+    ):
+        assert 100 < steps < most
+        given = {"solver": solver, "epsilon": 5.0}
+        fits = [_model(**given, n_steps=n).fit(X, y).coef_ for n in (None, steps, 99)]
+        np.testing.assert_array_equal(fits[0], fits[1])
+        assert np.any(fits[0] != fits[2])
 
 
 def test_new_records_are_clipped_as_the_old_ones_were():

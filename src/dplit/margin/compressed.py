@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,11 +25,12 @@ from dplit._checks import (
 )
 from dplit.accounting import gdp_budget
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
+from dplit.margin.accelerated import accelerated_hinge_descent, accelerated_steps
 from dplit.margin.covers import margin_events
 from dplit.margin.descent import _balanced_steps, boosted_descent, noisy_hinge_descent
 from dplit.margin.losses import Array, _check_geometry, _clipped_records
 
-_Solver = Literal["noisy_gradient", "phased"]
+_Solver = Literal["accelerated", "noisy_gradient", "phased"]
 
 _Projection = Literal["fast", "sign"]
 
@@ -99,7 +100,7 @@ def _learn_weights(
     its square. At s = 1 a map that distorts lengths and products by :math:`\xi` leaves of the
     margin :math:`(\rho-\xi\Lambda r)/(1+\xi)`, without a price in noise. ``epsilon, delta`` is the
     budget of each draw under replacement of one record, ``runs`` the number of calls on the same
-    records that share it. ``n_steps=None`` is ``_balanced_steps``.
+    records that share it. ``n_steps=None`` is ``accelerated_steps`` or ``_balanced_steps``.
     """
     rho, size, norm = _check_geometry(margin, radius, data_norm)
     check_choice("solver", solver, get_args(_Solver))
@@ -108,22 +109,23 @@ def _learn_weights(
     check_positive("epsilon", epsilon)
     check_probability("delta", delta)
     check_integer("runs", runs)
-    if solver == "noisy_gradient":  # Gaussian mechanisms compose as such, the others add up
-        mu = gdp_budget(epsilon=epsilon, delta=delta) / math.sqrt(runs)
-        if n_steps is None:
-            m, k = np.shape(Z)
-            n_steps = _balanced_steps(n_samples=m, noise_dimension=k, mu=mu)
-        return noisy_hinge_descent(
-            Z, y, margin=rho, radius=size, data_norm=norm, mu=mu, n_steps=n_steps, rng=rng,
-            n_draws=n_draws,
-        ).weights  # fmt: skip
-    if n_draws != 1:
-        raise ValueError(f"n_draws must be 1 for solver='phased', got {n_draws=!r}")
-    result = boosted_descent(
-        Z, y, margin=rho, radius=size, data_norm=norm, epsilon=epsilon / runs, delta=delta / runs,
-        rng=rng, beta=beta, accounting="permutation",
-    )  # fmt: skip
-    return result.weights[None]
+    given: dict[str, Any] = {"margin": rho, "radius": size, "data_norm": norm, "rng": rng}
+    if solver != "noisy_gradient" and n_draws != 1:
+        raise ValueError(f"n_draws must be 1 for solver={solver!r}, got {n_draws=!r}")
+    if solver == "phased":  # Gaussian mechanisms compose as such, the others add up
+        result = boosted_descent(
+            Z, y, epsilon=epsilon / runs, delta=delta / runs, beta=beta, accounting="permutation",
+            **given,
+        )  # fmt: skip
+        return result.weights[None]
+    given["mu"] = mu = gdp_budget(epsilon=epsilon, delta=delta) / math.sqrt(runs)
+    if n_steps is None:
+        balanced = accelerated_steps if solver == "accelerated" else _balanced_steps
+        m, k = np.shape(Z)
+        n_steps = balanced(n_samples=m, noise_dimension=k, mu=mu)
+    if solver == "accelerated":
+        return accelerated_hinge_descent(Z, y, n_steps=n_steps, **given)[None]
+    return noisy_hinge_descent(Z, y, n_steps=n_steps, n_draws=n_draws, **given).weights
 
 
 def compressed_learner(
