@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from dplit._numerics.exact import grid_rows
 from dplit.accounting import gdp_budget
 from dplit.audit import ledger
-from dplit.margin.accelerated import (
+from dplit.margin._accelerated import (
     _CORNER,
     _pace,
     _pieces,

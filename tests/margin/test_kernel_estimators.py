@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import audit_hits, one_run_audit, run_controls
-from dplit.margin.accelerated import _pace
+from dplit.margin._accelerated import _pace
 from dplit.margin.compressed import _learn_weights
 from dplit.margin.descent import descent_noise
 from dplit.margin.estimators import PrivateKernelMarginClassifier

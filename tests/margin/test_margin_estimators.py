@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import run_controls
-from dplit.margin.accelerated import accelerated_steps
+from dplit.margin._accelerated import accelerated_steps
 from dplit.margin.compressed import printed_dimension
 from dplit.margin.data import margin_data
 from dplit.margin.descent import _balanced_steps

@@ -25,7 +25,7 @@ from dplit._checks import (
 )
 from dplit.accounting import gdp_budget
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
-from dplit.margin.accelerated import accelerated_hinge_descent, accelerated_steps
+from dplit.margin._accelerated import accelerated_hinge_descent, accelerated_steps
 from dplit.margin.covers import margin_events
 from dplit.margin.descent import _balanced_steps, boosted_descent, noisy_hinge_descent
 from dplit.margin.losses import Array, _check_geometry, _clipped_records
