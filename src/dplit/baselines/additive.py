@@ -440,10 +440,11 @@ class PrivateAdditiveClassifier(
     Notes
     -----
     Two classes: :class:`~dplit.baselines.ObjectivePerturbationClassifier` on the features of
-    :class:`~dplit.features.hats.HatFeatures` and a constant, with a penalty of ``3 / (n epsilon)`` for
-    delta = 0, more where the mechanism or double precision demands it, and ``2 / (n epsilon)`` for
-    Gaussian noise; default knots are 8, 6 or 4, the most that lengthen the mean noise by at most a
-    twentieth of the longest possible gradient of the records, or else 2, lines.
+    :class:`~dplit.features.hats.HatFeatures` and a constant, with a penalty of
+    ``3 / (n epsilon)`` for delta = 0, more where the mechanism or double precision demands it, and
+    ``2 / (n epsilon)`` for Gaussian noise; default knots are 8, 6 or 4, the most that lengthen the
+    mean noise by at most a twentieth of the longest possible gradient of the records, or else 2,
+    lines.
 
     More classes, and two with a positive delta where double precision would demand a larger penalty
     (many records, a large budget): :class:`~dplit.baselines.NoisyGradientClassifier`, on the
