@@ -215,7 +215,7 @@ class PrivateAdditiveRegressor(
         Lowest and highest label; labels outside are clipped. Must be given as well.
     indicators : tuple of tuples of int, default=()
         For each category the numbers of its indicator columns, as
-        :class:`~dplit.features.HatFeatures` says.
+        :class:`~dplit.features.hats.HatFeatures` says.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
     public_size : int or None, default=None
         Number by which gradient sums are divided; must be given under ``add_remove``.
@@ -231,7 +231,7 @@ class PrivateAdditiveRegressor(
         ``knots``, ``values`` and ``band``: twice the standard deviation of the noise alone if
         columns were uniform in the box. Predictions are ``intercept_`` and what shapes add to it.
     coef_ : ndarray of shape (n_features_out,)
-        Weights of the features of :class:`~dplit.features.HatFeatures`.
+        Weights of the features of :class:`~dplit.features.hats.HatFeatures`.
     intercept_ : float
     sigma_ : float
         Standard deviation of the noise on each sum of gradients, in unit bounds.
@@ -405,7 +405,7 @@ class PrivateAdditiveClassifier(
         be given, and chosen without the data; values outside are clipped.
     indicators : tuple of tuples of int, default=()
         For each category the numbers of its indicator columns, as
-        :class:`~dplit.features.HatFeatures` says.
+        :class:`~dplit.features.hats.HatFeatures` says.
     classes : tuple or None, default=None
         All labels, in their order. Where they are given nothing is learnt from ``y``: other labels
         count as the first. None takes them from the data, and then they are **assumed public**.
@@ -423,7 +423,7 @@ class PrivateAdditiveClassifier(
         ``knots`` and ``values``, which have a row for each class if there are more than two. What
         they add to ``intercept_`` is the score.
     coef_ : ndarray of shape (n_features_out,) or (n_classes, n_features_out)
-        Weights of the features of :class:`~dplit.features.HatFeatures`.
+        Weights of the features of :class:`~dplit.features.hats.HatFeatures`.
     intercept_ : float or ndarray of shape (n_classes,)
     classes_ : ndarray of shape (n_classes,)
     epsilon_, delta_, neighboring_ : float, float, str
@@ -440,10 +440,11 @@ class PrivateAdditiveClassifier(
     Notes
     -----
     Two classes: :class:`~dplit.baselines.ObjectivePerturbationClassifier` on the features of
-    :class:`~dplit.features.HatFeatures` and a constant, with a penalty of ``3 / (n epsilon)`` for
-    delta = 0, more where the mechanism or double precision demands it, and ``2 / (n epsilon)`` for
-    Gaussian noise; default knots are 8, 6 or 4, the most that lengthen the mean noise by at most a
-    twentieth of the longest possible gradient of the records, or else 2, lines.
+    :class:`~dplit.features.hats.HatFeatures` and a constant, with a penalty of
+    ``3 / (n epsilon)`` for delta = 0, more where the mechanism or double precision demands it, and
+    ``2 / (n epsilon)`` for Gaussian noise; default knots are 8, 6 or 4, the most that lengthen the
+    mean noise by at most a twentieth of the longest possible gradient of the records, or else 2,
+    lines.
 
     More classes, and two with a positive delta where double precision would demand a larger penalty
     (many records, a large budget): :class:`~dplit.baselines.NoisyGradientClassifier`, on the

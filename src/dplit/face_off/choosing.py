@@ -176,12 +176,7 @@ def _chosen(
     order = split.permutation(len(problem.X))
     cut = len(order) - max(1, round(held * len(order)))
     fit_to, judged_on = order[: max(cut, 1)], order[max(cut, 1) :]
-    many = len(problem.public.get("classes", ())) > 2
-    exact = [
-        one.name in _GAUSSIAN
-        and (many or (problem.task, one.name) != ("classification", "additive"))
-        for one in found
-    ]
+    exact = [_is_gaussian(one, problem) for one in found]
     fits = []
     with part_of_records("records fitted to"):
         for one, budget, seed in zip(found, _shares(exact, epsilon, delta), seeds, strict=True):

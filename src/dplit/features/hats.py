@@ -266,7 +266,8 @@ class HatFeatures(
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features_out_)
+        ndarray of shape (n_samples, D)
+            With D = ``n_features_out_``.
         """
         return self._map(fitted_records(self, X))
 

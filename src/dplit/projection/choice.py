@@ -200,7 +200,7 @@ def moments_error(facts: Facts) -> float:
     return 1.0 + d * (error + T) / 3.0
 
 
-#: Of :func:`_gradients_error`; `dplit_studies.projection.choice_map.learn` made it.
+#: Of the error of noisy gradients; `dplit_studies.projection.choice_map.learn` made it.
 LEARNT = (0.27, 1.04, 1.69, -1.5, -1.31)
 
 

@@ -451,7 +451,7 @@ def archive(
 
 
 def cells() -> Iterator[dict[str, Any]]:
-    """Yield the map's cells, errors by :data:`METHODS`."""
+    """Yield the map's cells, errors by `METHODS`."""
     pairs = itertools.product((50,), RATIOS, SNRS, PAIRS)
     for d, ratio, snr, budget in itertools.chain(
         itertools.product(DS, RATIOS, SNRS, BUDGETS), pairs
