@@ -646,7 +646,8 @@ def fit_summary(model: Any, summary: Summary) -> Any:
 def _see_columns(estimator: Any, facts: Facts) -> None:
     """Tell an estimator its columns, as scikit-learn does where it sees a table or an array."""
     estimator.n_features_in_ = len(facts.columns)
-    vars(estimator).pop("feature_names_in_", None)
+    if hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
     if facts.named:
         estimator.feature_names_in_ = np.asarray(facts.columns, dtype=object)
 
