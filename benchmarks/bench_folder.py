@@ -58,7 +58,7 @@ def whole(folder: Path) -> None:
     from pyarrow import parquet
 
     for file in sorted(folder.glob("*.parquet")):
-        parquet.read_table(file, columns=[*NAMES, "y"], use_threads=False)
+        parquet.read_table(file, columns=[*NAMES, "y"])
 
 
 def streamed(folder: Path) -> None:
@@ -66,7 +66,7 @@ def streamed(folder: Path) -> None:
     from pyarrow import parquet
 
     for file in sorted(folder.glob("*.parquet")):
-        for _ in parquet.ParquetFile(file).iter_batches(columns=[*NAMES, "y"], use_threads=False):
+        for _ in parquet.ParquetFile(file).iter_batches(columns=[*NAMES, "y"]):
             pass
 
 

@@ -218,7 +218,8 @@ def test_missing_values_count_as_what_is_stated(tmp_path: Path) -> None:
     plain = {"a": [0.5, -0.5, -0.5], "b": [1.0, 1.0, 1.0], "c": [0.25, -1.5, 0.0], "y": [1, 0, 1]}
     lists = {**plain, "a": [0.5, None, math.nan], "b": np.array([1.0, np.nan, 1.0])}
     expected = _of(plain, MODELS[0], fill=fill).gram
-    for source in (tmp_path, table, lists, table.to_batches()[0].to_pydict()):
+    batch = table.to_batches()[0]
+    for source in (tmp_path, table, batch, lists, batch.to_pydict()):
         if isinstance(source, dict):
             source = {k: [float(x) if isinstance(x, Decimal) else x for x in v]
                       for k, v in source.items()}  # fmt: skip
@@ -350,8 +351,18 @@ def test_a_person_in_two_kept_summaries_is_refused() -> None:
     assert not any(str(person) in str(told.value) for person in table["who"] if person > 9)
     with pytest.raises(TypeError, match="persons must be integers in all parts, or texts in all"):
         parts[0].merge(_of(_persons(text=True), MODELS[0], **given))
-    for who in ([1.0, 2.0], [None, "a"], [None, 1], np.array([1, 2], np.uint64), [True, False]):
-        rows = {**_rows(table, slice(0, 2)), "who": who}
+    pa = pytest.importorskip("pyarrow")
+    broken = pa.array([b"\xff7125", b"a"]).view(pa.string())
+    for who in (
+        broken,
+        pa.array([1, None]),
+        [1.0, 2.0],
+        [None, "a"],
+        [None, 1],
+        np.array([1, 2], np.uint64),
+        [True, False],
+    ):
+        rows: dict[str, Any] = {**_rows(table, slice(0, 2)), "who": who}
         with pytest.raises(TypeError, match="group column 'who' must hold integers up to int64"):
             _of(rows, MODELS[0], **given)
 

@@ -51,7 +51,8 @@ class Frame:
         table = self.table
         if hasattr(table, "column_names"):  # pyarrow
             _check_names(names, list(table.column_names))
-            for batch in table.select(list(names)).to_batches(max_chunksize=size):
+            held = table.select(list(names))
+            for batch in held.to_batches() if hasattr(held, "to_batches") else [held]:
                 yield from (batch.slice(at, size) for at in range(0, len(batch), size))
             return
         told = list(table) if isinstance(table, Mapping) else list(getattr(table, "columns", ()))
@@ -183,7 +184,10 @@ def persons(name: str, values: Any) -> NDArray[Any]:
     """
     kind, told = _kind(values)
     arrow = hasattr(values, "null_count")
-    found = values.to_numpy(zero_copy_only=False) if arrow else np.asarray(values)
+    try:
+        found = values.to_numpy(zero_copy_only=False) if arrow else np.asarray(values)
+    except ValueError:  # text that is none, which its message would quote
+        found, kind = np.empty(0), "broken"
     if kind in "iu" and not (arrow and values.null_count) and found.dtype != np.uint64:
         return np.asarray(found, np.int64)
     if kind in "UO" and all(type(value) is str for value in found.tolist()):

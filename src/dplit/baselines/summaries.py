@@ -479,7 +479,8 @@ def _work(index: int, work: Callable[..., Any], *arguments: Any) -> Any:
     try:
         return work(*arguments)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"part {index}: {error}; nothing is summarised") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"part {index}: {error}; nothing is summarised") from None
 
 
 def _run(by_dask: bool, work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
