@@ -112,7 +112,7 @@ def test_a_fit_from_a_summary_has_the_bits_of_the_fit_from_the_records(model: An
     assert list(named.feature_names_in_) == NAMES
 
 
-@pytest.mark.parametrize("norm", [1.0, 0.7, 3.0, 1e-5, 1e160])
+@pytest.mark.parametrize("norm", [1.0, 0.7, 3.0, 1e-5, 1e160, 1e-300, 1e307])
 @pytest.mark.parametrize("constant", [True, False])
 def test_rows_near_a_bound_are_clipped_as_the_estimator_clips(norm: float, constant: bool) -> None:
     """Lengths within 1e-3 to 1e-16 of both bounds. Kills a margin that decides by itself."""
@@ -134,6 +134,18 @@ def test_rows_near_a_bound_are_clipped_as_the_estimator_clips(norm: float, const
         ours = grid(list(X.T), y)
     np.testing.assert_array_equal(ours, np.vstack([rows.T, told]))
     assert np.abs(ours).max() <= 2**15
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_entries_between_two_steps_go_where_the_estimator_lets_them_go(constant: bool) -> None:
+    """Entries within units in the last place of half steps. Kills one product for two quotients."""
+    model = SufficientStatisticsRegressor(data_norm=0.7, bounds=(-1.0, 1.0), fit_intercept=constant)
+    halves = (np.arange(-9000, 9000) + 0.5) * 2.0**-15 * 0.7 * (math.sqrt(2.0) if constant else 1)
+    for ulps in (-1, 0, 1):
+        X = np.column_stack([halves + ulps * np.spacing(halves), np.zeros(len(halves))])
+        unit, _ = model._unit_records(X, np.zeros(len(X)))
+        ours = MomentGrid(0.7, -1.0, 1.0, constant)(list(X.T), np.zeros(len(X)))
+        np.testing.assert_array_equal(ours[:-1], summaries.grid_rows(unit, 1.0)[0].T)
 
 
 @pytest.mark.parametrize("model", [MODELS[0], _hats()])

@@ -56,7 +56,8 @@ _BLOCK = 1 << 14
 #: Records up to which totals of squares of 16 bits stay in 64-bit integers.
 _MOST_RECORDS = 1 << 30
 
-#: Relative gap to a bound beyond which no rounding of a row's length decides whether it is clipped.
+#: Gap to a bound, or in steps to half of one, beyond which no rounding can decide whether a row is
+#: clipped or where an entry goes.
 _GAP = 1e-9
 
 
@@ -124,12 +125,16 @@ class MomentGrid:
         d, ones = len(columns), int(self.intercept)
         step, root = grid_rows(np.zeros((1, d + ones)), 1.0)[1], np.sqrt(2.0) if ones else 1.0
         out, square = np.empty((d + ones + 1, len(labels))), np.zeros(len(labels))
-        held = np.empty(len(labels))
+        held = np.empty((2, len(labels)))
+        scale = 1.0 / (self.norm * step * root) if 1e-290 < self.norm < 1e290 else math.nan
         for row, column in zip(out, columns, strict=False):
-            np.divide(column, self.norm, out=row)
-            square += np.multiply(row, row, out=held)
-            row /= root * step  # the step is a power of two
-            np.rint(row, out=row)
+            near = np.multiply(column, scale, out=held[0])  # by 4 roundings from the estimator's
+            square += np.multiply(near, near, out=held[1])
+            np.rint(near, out=row)
+            near -= row
+            if not max(near.max(), -near.min()) < 0.5 - _GAP:
+                np.rint(column / self.norm / root / step, out=row)
+        square *= (root * step) ** 2
         if ones:
             out[d] = np.rint(1.0 / np.sqrt(2.0) / step)
         inner = (1.0 - (math.sqrt(d + ones) / 2.0 + 1.0) * step) ** 2 * (1.0 - _GAP)
@@ -390,7 +395,7 @@ def summarise(
     distributed : bool, default=False
         Whether dask's workers read the row groups of files, on the client or scheduler that is
         active. What is delayed is always theirs.
-    batch_rows : int, default=65536
+    batch_rows : int, default=16384
         Rows that are read at a time.
 
     Returns
