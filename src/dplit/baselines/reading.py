@@ -6,6 +6,7 @@ no more than a batch of it is in memory. Nothing that is said of a refused colum
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplit._checks import Array, as_numbers, check_integer, check_real_array
+from dplit._checks import Array, as_numbers, check_integer, check_real_array, quiet
 
 #: Rows that are read at a time.
 BATCH_ROWS = 1 << 14
@@ -139,6 +140,7 @@ def _kind(values: Any) -> tuple[str, str]:
     return getattr(dtype, "kind", "O"), str(dtype)
 
 
+@quiet
 def numbers(name: str, values: Any, fill: float | None = None) -> Array:
     """Return a column in float64; missing values (null or NaN) count as ``fill``.
 
@@ -165,7 +167,7 @@ def numbers(name: str, values: Any, fill: float | None = None) -> Array:
     found = np.asarray(found, np.float64)
     if found.ndim != 1:
         raise ValueError(f"column {name!r} must have one axis, got {found.ndim}")
-    if np.isfinite(found).all():
+    if math.isfinite(found @ found) or np.isfinite(found).all():
         return found
     if fill is not None:
         found = np.where(np.isnan(found), fill, found)
