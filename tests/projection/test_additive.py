@@ -15,12 +15,11 @@ from dplit.projection.additive import (
     _additive_scale,
     attenuation_limit,
     fit_additive,
-    fit_corrected,
     release_additive,
-    uniform_attenuation,
 )
 from dplit.projection.capacity import exact_sigma
 from dplit.projection.information import additive_sigma
+from dplit.projection.projection import uniform_limit
 from dplit.projection.regression import relative_error
 from dplit.streams import stream
 from dplit_studies.projection.additive import additive_errors, planted_problem
@@ -95,35 +94,11 @@ def test_errors_of_releases_come_near_the_limit():
     se = errors.std(ddof=1) / math.sqrt(len(errors))
     assert errors.mean() == pytest.approx(limit, abs=4.6 * se + 0.002 * (limit - 1))
     assert se < 0.005 * limit
-    assert limit == pytest.approx(uniform_attenuation(sigma=1.0, root_snr=3.0), rel=0.03)
-
-
-@pytest.mark.claim("proj-beyond-attenuation")
-def test_the_uniform_limit_is_the_mean_square_of_a_uniform_entry():
-    sigma, r = 0.7, 5.0
-    energy = (np.linspace(-1, 1, 200_001) ** 2).mean()  # 1/3
-    shrink = sigma**2 / (energy + sigma**2)
-    expected = 1 + (shrink * r) ** 2
-    assert uniform_attenuation(sigma=sigma, root_snr=r) == pytest.approx(expected, rel=1e-4)
-
-
-@pytest.mark.claim("proj-beyond-attenuation")
-def test_the_correction_subtracts_the_noise_up_to_its_cap():
-    X, y = _problem(n=5000)
-    noisy = release_additive(X, epsilon=1.5, rng=stream(0, "test-correct", "noise"))
-    gram, sigma = noisy.T @ noisy, additive_sigma(epsilon=1.5)
-    full = np.linalg.solve(gram - 5000 * sigma**2 * np.eye(3), noisy.T @ y)
-    assert fit_corrected(noisy, y, sigma=sigma) == pytest.approx(full, rel=1e-9)
-    shift = 0.25 * np.linalg.eigvalsh(gram)[0]
-    capped = np.linalg.solve(gram - shift * np.eye(3), noisy.T @ y)
-    assert fit_corrected(noisy, y, sigma=9.0, cap=0.25) == pytest.approx(capped, rel=1e-9)
-    assert fit_corrected(noisy, y, sigma=0.0) == pytest.approx(fit_additive(noisy, y), rel=1e-9)
-    plain = relative_error(fit_additive(noisy, y), X, y)
-    assert relative_error(fit_corrected(noisy, y, sigma=sigma), X, y) < 1 + (plain - 1) / 5
+    assert limit == pytest.approx(uniform_limit(epsilon=0.5, share=1.0, snr=9.0), rel=0.03)
 
 
 def test_bad_input():
-    X, y = _problem()
+    X, _ = _problem()
     rng = stream(0, "test-bad", "noise")
     for epsilon in (0.0, -1.0, math.nan):
         with pytest.raises(ValueError, match="epsilon"):
@@ -141,11 +116,5 @@ def test_bad_input():
         release_additive([[1j]], epsilon=1.0, rng=rng)
     with pytest.raises(ValueError, match="full column rank"):
         fit_additive(np.ones((5, 2)), np.ones(5))
-    with pytest.raises(ValueError, match="cap"):
-        fit_corrected(X, y, sigma=1.0, cap=1.0)
-    with pytest.raises(ValueError, match="sigma"):
-        fit_corrected(X, y, sigma=-1.0)
     with pytest.raises(ValueError, match="column space"):
         attenuation_limit(X, X @ np.ones(3), sigma=1.0)
-    with pytest.raises(ValueError, match="root_snr"):
-        uniform_attenuation(sigma=1.0, root_snr=-1.0)

@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplit.projection.attacks import (
-    collinear_bystanders,
-    disjoint_columns,
-    paired_columns,
-    scale_leakage,
-    shared_sketch_leakage,
-    single_column,
-)
+from dplit.projection.attacks import paired_columns, scale_leakage
 from dplit.projection.information import scale_information
 from dplit.projection.leakage import coherent_bound, entry_channels
 from dplit.projection.projection import noise_free_epsilon, printed_variance, release_projection
@@ -39,7 +32,8 @@ def test_paired_columns_get_no_noise(x, n):
 
 @pytest.mark.claim("proj-cor2")
 def test_noise_free_budget_of_paired_columns_tends_to_zero():
-    budgets = [noise_free_epsilon(paired_columns(0.5, n_records=n), n_components=int(n**0.5))
+    budgets = [noise_free_epsilon(floor=column_energy_floor(paired_columns(0.5, n_records=n)) ** 2,
+                                  n_components=int(n**0.5))
                for n in (100, 10_000, 1_000_000)]  # fmt: skip
     assert budgets[0] > budgets[1] > budgets[2]
     assert budgets[2] == pytest.approx(math.log2(1 + 1000 / 999_998) / 2, rel=1e-9)
@@ -55,7 +49,8 @@ def test_difference_of_released_columns_is_the_entry_times_a_normal():
         rng=stream(0, "counter", "noise"),
     ).X  # fmt: skip
     np.testing.assert_allclose(Z[:, 0] - Z[:, 1], x * S[:, 0], rtol=1e-10)
-    X, y = single_column(x, n_records=n)
+    both = paired_columns(x, n_records=n)
+    X, y = both[:, :1], both[:, 1]
     one = release_projection(X, y, n_components=m, variance=0.0, rng=stream(0, "counter", "noise"))
     np.testing.assert_allclose(one.X[:, 0] - one.y, x * S[:, 0], rtol=1e-10)
 
@@ -67,11 +62,24 @@ def test_difference_of_released_columns_is_the_entry_times_a_normal():
 )
 def test_leakage_grows_without_limit(count, one_row, twenty_rows):
     levels = 10.0 ** -np.arange(count)
-    assert shared_sketch_leakage(levels).value == pytest.approx(one_row, abs=6e-4)
-    many = shared_sketch_leakage(levels, n_components=20).value
+    assert scale_information(levels**2, n_samples=1).value == pytest.approx(one_row, abs=6e-4)
+    many = scale_information(levels**2, n_samples=20).value
     assert many == pytest.approx(twenty_rows, abs=6e-4)
-    squares = scale_information(levels**2, n_samples=20).value
-    assert many == squares
+
+
+def collinear_bystanders(square):
+    """Columns 2 and 3 never meet row 1, and their difference shows the printed variance."""
+    X = np.zeros((25, 3))
+    X[0, 0], X[24, 2] = square**0.5, 1e-3
+    X[1:11, 0] = X[11:24, 1] = X[11:24, 2] = 1.0
+    return X
+
+
+def disjoint_columns(square, *, ones, n_features):
+    """Columns whose supports do not meet: the shared S plays no role, the variance does."""
+    X = np.kron(np.eye(n_features), np.ones((ones, 1)))
+    X[0, 0] = square**0.5
+    return X
 
 
 @pytest.mark.claim("proj-lemma2-scale")
@@ -127,17 +135,10 @@ def test_scale_leakage_refuses_what_it_cannot_sum():
 
 @pytest.mark.parametrize("x", [1.5, -2.0, math.nan])
 def test_entries_outside_the_range_are_refused(x):
-    for function in (paired_columns, single_column):
-        with pytest.raises(ValueError, match="x"):
-            function(x)
+    with pytest.raises(ValueError, match="x must be in"):
+        paired_columns(x)
 
 
 def test_bad_sizes_are_named():
     with pytest.raises(ValueError, match="n_records must be at least 3"):
         paired_columns(0.5, n_records=2)
-    with pytest.raises(ValueError, match="levels must not be zero"):
-        shared_sketch_leakage([0.0, 1.0])
-    with pytest.raises(ValueError, match="small must be positive"):
-        collinear_bystanders(0.5, small=0.0)
-    with pytest.raises(ValueError, match="n_features must be at least 2"):
-        disjoint_columns(0.5, ones=3, n_features=1)

@@ -15,7 +15,6 @@ from dplit.audit import delta_lower_bound, run_controls, search_neighbours
 from dplit.projection.information import fixed_variance, sharp_delta
 from dplit.projection.leakage import (
     EntryChannel,
-    _levels_leakage,
     binary_leakage,
     coherent_bound,
     entry_channels,
@@ -100,19 +99,6 @@ def test_secret_sketch_never_leaks_more_than_a_public_one():
     variance = fixed_variance(epsilon=1.0, n_components=15)
     bits, _ = binary_leakage(entry_channels(X, y, variance=variance), n_components=15)
     assert bits.max() <= public_sketch_leakage(variance=variance, n_components=15)
-
-
-@pytest.mark.claim("proj-beyond-fixed-noise")
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_optimised_priors_stay_below_the_budget(epsilon):
-    """Nine values, prior optimised, worst data: 4 standard errors."""
-    variance = fixed_variance(epsilon=epsilon, n_components=40)
-    channel = EntryChannel(*(np.array(v) for v in (1 / variance, 0.0, 1e6, 1e6 / variance)))
-    bits = _levels_leakage(
-        channel, np.linspace(-1, 1, 9), n_components=40, optimise=True, n_draws=2000,
-        rng=stream(0, "guarantees-levels", "noise"),
-    )  # fmt: skip
-    assert 0.7 * epsilon < bits.value < epsilon + 4 * bits.error
 
 
 @pytest.mark.claim("proj-beyond-fixed-noise")

@@ -13,7 +13,6 @@ from dplit.projection.laws import (
     bartlett_factor,
     projection_draws,
     projection_errors,
-    wishart_draws,
 )
 from dplit.projection.regression import spectrum
 from dplit.streams import stream
@@ -50,7 +49,6 @@ def test_projected_fits_have_the_law_of_the_mechanism(lam, rows):
     options = {"penalty": lam, "n_components": rows, "size": SIZE, "rng": rng}
     naive = naive_projection_draws(X, y, **options)
     _same_law(problem, naive, projection_draws(problem, **options))
-    _same_law(problem, naive, wishart_draws(problem, **options))
     errors = problem.errors(problem.rotate(naive))
     assert ks_2samp(errors, projection_errors(problem, **options)).pvalue > ALPHA
 
@@ -132,7 +130,7 @@ def test_a_response_in_the_column_space_gives_the_exact_fit_without_noise():
 def test_bad_arguments_are_named():
     problem, rng = spectrum(*_data(30)), stream(0, "test-bad", "noise")
     good = {"penalty": 1.0, "n_components": 9, "size": 2, "rng": rng}
-    for function in (projection_draws, projection_errors, wishart_draws):
+    for function in (projection_draws, projection_errors):
         for change, error, message in (
             ({"n_components": 3}, ValueError, "n_components must be at least the 4 columns"),
             ({"penalty": -1.0}, ValueError, "penalty must be nonnegative"),

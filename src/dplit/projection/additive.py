@@ -12,14 +12,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_factor, cho_solve, eigvalsh, svdvals
+from scipy.linalg import svdvals
 
 from dplit._checks import (
     Array,
     check_choice,
     check_finite_array,
     check_integer,
-    check_interval,
     check_nonnegative,
     check_positive,
     check_probability,
@@ -123,24 +122,6 @@ def fit_additive(released: ArrayLike, y: ArrayLike) -> Array:
     return least_squares(released, y)
 
 
-def fit_corrected(released: ArrayLike, y: ArrayLike, *, sigma: float, cap: float = 0.8) -> Array:
-    r"""Coefficients without (most of) the attenuation that public noise ``sigma`` causes.
-
-    :math:`(X_{AN}^\top X_{AN}-sI)^{-1}X_{AN}^\top y` with
-    :math:`s=\min(n\sigma^2,\,\text{cap}\cdot\lambda_{\min}(X_{AN}^\top X_{AN}))`: the first removes
-    the bias, but leaves a nearly singular or indefinite matrix unless n is large, hence the cap in
-    (0, 1). A function of the release: it costs no privacy.
-    """
-    design, response = _check_design(released, y)
-    scale = check_nonnegative("sigma", sigma)
-    share = check_interval("cap", cap, 0.0, 1.0)
-    gram = design.T @ design
-    smallest = float(eigvalsh(gram, subset_by_index=[0, 0])[0])
-    shift = min(len(design) * scale**2, share * smallest)
-    corrected = cho_factor(gram - shift * np.eye(len(gram)))
-    return np.asarray(cho_solve(corrected, design.T @ response))
-
-
 def attenuation_limit(X: ArrayLike, y: ArrayLike, *, sigma: float) -> float:
     r"""Relative error to which the noisy fit tends when n grows and d stays.
 
@@ -152,12 +133,6 @@ def attenuation_limit(X: ArrayLike, y: ArrayLike, *, sigma: float) -> float:
     if problem.residual == 0:
         raise ValueError("y must not lie in the column space of X: the error is infinite")
     return ridge_error(problem, penalty=len(np.asarray(X)) * check_nonnegative("sigma", sigma) ** 2)
-
-
-def uniform_attenuation(*, sigma: float, root_snr: float) -> float:
-    r"""Limit for uniform entries: :math:`1+\big(\tfrac{3\sigma^2}{1+3\sigma^2}\big)^2r^2(y)`."""
-    noise = 3.0 * check_nonnegative("sigma", sigma) ** 2
-    return 1.0 + (noise / (1.0 + noise) * check_nonnegative("root_snr", root_snr)) ** 2
 
 
 def singular_value_tail(t: float, *, as_printed: bool = True) -> float:

@@ -21,11 +21,8 @@ from dplit.baselines import NoisyGradientRegressor
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
 from dplit.projection.leakage import row_variance
-from dplit.projection.moments import (
-    EntryMomentsRegressor,
-    _best_penalty,
-    entry_variances,
-)
+from dplit.projection.moments import EntryMomentsRegressor, _best_penalty, entry_variances
+from dplit.projection.projection import CAP
 
 Publish = Literal["coefficients", "table"]
 
@@ -39,9 +36,6 @@ class Facts(NamedTuple):
     epsilon: float
     delta: float | None = None
 
-
-#: Share of the smallest eigenvalue that the estimators take off at most.
-_CAP = 0.8
 
 #: In words, by candidate.
 CANDIDATES = {
@@ -142,7 +136,7 @@ def additive_error(facts: Facts, *, corrected: bool = True) -> float:
         return math.inf
     rho, crowded = 1.0 / (1.0 + 3.0 / gain(facts)), d / n
     x = np.linspace(1.0, math.sqrt(crowded), 400, endpoint=False) if corrected else np.ones(1)
-    most = min(1.0 - rho, _CAP * (1.0 - math.sqrt(crowded)) ** 2)
+    most = min(1.0 - rho, CAP * (1.0 - math.sqrt(crowded)) ** 2)
     legal = (1.0 - x) * (1.0 - crowded / x) <= most * (1.0 + 1e-9)
     spread = rho**2 * (1.0 - 1.0 / x) ** 2 + rho * (1.0 - rho + 1.0 / snr)
     errors = (1.0 - rho / x) ** 2 + crowded / (x**2 - crowded) * spread
@@ -168,7 +162,7 @@ def projection_error(facts: Facts, n_components: int, *, corrected: bool = True)
     free, twice = (d * np.mean(D**p, axis=1) / m for p in (1, 2))
     off = -m * kappa[:, 0] * (1.0 - free)
     edge = float(off[twice < 1.0].max())  # the smallest eigenvalue of the release
-    legal = (twice < 1.0) & (off <= min(m * penalty, _CAP * edge) * (1.0 + 1e-9))
+    legal = (twice < 1.0) & (off <= min(m * penalty, CAP * edge) * (1.0 + 1e-9))
     squares = (H * H * T + H) / S**2  # of ridge coefficients
     bias = d * np.mean((D * H / S - 1.0) ** 2 * T + (D / S) ** 2 * H, axis=1)
     left = max(n - d, 0) + d * float(np.mean(penalty / S * (H * T + 1.0)))

@@ -9,7 +9,6 @@ behind a projection, integrated with an error and never sampled.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -76,17 +75,6 @@ def _chi_nodes(
     for shared in (t, mass):  # by all who ask for the same rule
         shared.flags.writeable = False
     return t, mass
-
-
-def _levels_information(logs: Sequence[Array]) -> _Bits:
-    """Bits about m equally likely values and their standard error; log-likelihoods (draws, m)."""
-    value, square = 0.0, 0.0
-    for k, log in enumerate(logs):
-        mixture = np.logaddexp.reduce(log, axis=1) - np.log(len(logs))
-        bits = (log[:, k] - mixture) / np.log(2.0)
-        value += float(bits.mean()) / len(logs)
-        square += float(bits.var(ddof=1)) / len(bits) / len(logs) ** 2
-    return _Bits(value, float(np.sqrt(square)))
 
 
 def _check_levels(variances: ArrayLike, prior: ArrayLike | None) -> tuple[Array, Array]:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
 from scipy.special import gammaln
 from scipy.stats import betaprime
 
@@ -26,11 +24,10 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.projection.additive import augmented_problem
 from dplit.projection.regression import (
     Spectrum,
-    _check_pair,
     ridge_coefficients,
+    ridge_error,
     ridge_objective,
 )
 
@@ -95,27 +92,6 @@ def bartlett_factor(
     factor, on = np.triu(generator.standard_normal((*size, depth, d)), 1), np.arange(depth)
     factor[..., on, on] = np.sqrt(generator.chisquare(n - on, (*size, depth)))
     return np.asarray(factor)
-
-
-def wishart_draws(
-    problem: Spectrum, *, penalty: float, n_components: int, size: int, rng: np.random.Generator
-) -> Array:
-    r"""Draw projected fits, shape (size, d), from the Gram matrix of the release, a Wishart matrix.
-
-    The route between the mechanism and its closed law: only :math:`W_{d+1}(n',M^\top M)` matters.
-    """
-    lam, generator = check_nonnegative("penalty", penalty), check_rng(rng)
-    d, m = _degrees(problem.n_features, n_components)
-    tau = math.sqrt(ridge_objective(problem, penalty=lam))
-    root = np.sqrt(problem.energies + lam)
-    last = np.sqrt(problem.energies) * problem.scores / root
-    drawn = np.empty((check_integer("size", size), d))
-    for k in range(size):
-        # with n' = d the last column of T has no diagonal entry, and needs none
-        T = bartlett_factor(m + d - 1, d + 1, rng=generator)[:d]
-        right = T[:, :d] @ last + tau * T[:, d]
-        drawn[k] = solve_triangular(T[:, :d], right, check_finite=False) / root
-    return np.asarray(drawn @ problem.basis.T)
 
 
 def _additive_moments(
@@ -201,22 +177,11 @@ def expected_error(problem: Spectrum, *, penalty: float, n_components: int) -> f
     """
     lam = check_nonnegative("penalty", penalty)
     _degrees(problem.n_features, n_components)
-    return float(_expected_errors(problem, np.array([lam]), np.array([n_components]))[0])
-
-
-def _expected_errors(problem: Spectrum, penalties: Array, n_components: Array) -> Array:
-    """Return the mean errors at several noise levels and numbers of projected rows (k,)."""
-    free = np.asarray(n_components, float) - problem.n_features - 1
-    if problem.residual <= 0:
-        return np.full(len(free), math.inf)
-    lam = np.asarray(penalties, float)[:, None]
-    total = problem.energies + lam
-    shrunk, energies = lam / total, problem.scores**2
-    objective = problem.residual + shrunk @ energies
-    spread = objective * np.sum(problem.energies / total, axis=1)
-    with np.errstate(divide="ignore"):
-        sketch = np.where(free > 0, spread / np.maximum(free, 0.0), math.inf)
-    return np.asarray(1.0 + (shrunk**2 @ energies + sketch) / problem.residual)
+    if problem.residual <= 0 or n_components <= problem.n_features + 1:
+        return math.inf
+    spread = float(np.sum(problem.energies / (problem.energies + lam)))
+    sketch = ridge_objective(problem, penalty=lam) * spread / problem.residual
+    return ridge_error(problem, penalty=lam) + sketch / (n_components - problem.n_features - 1)
 
 
 def error_sd(problem: Spectrum, *, penalty: float, n_components: int) -> float:
@@ -318,43 +283,3 @@ def tail_asymptote(delta: float, *, n_features: int, n_components: int) -> float
         raise ValueError(f"delta must be positive, got delta={delta!r}")
     log = gammaln((d + m) / 2) - gammaln(d / 2) - gammaln(m / 2 + 1)
     return float(np.exp(log - m / 2 * math.log(excess * (2.0 + excess))))
-
-
-class _CoupledFits(NamedTuple):
-    """Coefficients from one and the same noise: on the full data, and on the small factors."""
-
-    naive: Array
-    small: Array
-
-
-def coupled_projection(
-    X: ArrayLike, y: ArrayLike, S: ArrayLike, N: ArrayLike, *, penalty: float
-) -> _CoupledFits:
-    """Fit on S X + sigma N and S y, and the same fit from a triangular factor of order d + 1.
-
-    S and N, of shapes (n', n) and (n', d), are the mechanism's. The two agree up to rounding.
-    """
-    design, response = _check_pair(X, y)
-    left, noise = (np.asarray(check_finite_array(k, v)) for k, v in (("S", S), ("N", N)))
-    root, d = math.sqrt(check_nonnegative("penalty", penalty)), design.shape[1]
-    released = left @ design + root * noise
-    naive = np.linalg.lstsq(released, left @ response, rcond=None)[0]
-    stacked = augmented_problem(design, response, sigma=root)
-    Q, R = np.linalg.qr(np.column_stack(stacked))
-    small = np.linalg.qr(np.hstack([left, noise]) @ Q, mode="r") @ R
-    return _CoupledFits(np.asarray(naive), solve_triangular(small[:d, :d], small[:d, d]))
-
-
-def coupled_additive(X: ArrayLike, y: ArrayLike, N: ArrayLike, *, sigma: float) -> _CoupledFits:
-    """Fit on X + sigma N and y, N of shape (n, d), and the same fit from at most 2 d + 1 rows."""
-    design, response = _check_pair(X, y)
-    noise = np.asarray(check_finite_array("N", N))
-    level, d = check_positive("sigma", sigma), design.shape[1]
-    naive = np.linalg.lstsq(design + level * noise, response, rcond=None)[0]
-    Q, R = np.linalg.qr(np.column_stack([design, response]))
-    inside = Q.T @ noise
-    outside = np.asarray(np.linalg.qr(noise - Q @ inside, mode="r"))
-    rows = np.vstack([R[:, :d] + level * inside, level * outside])
-    right = np.append(R[:, d], np.zeros(len(outside)))
-    small = np.linalg.lstsq(rows, right, rcond=None)[0]
-    return _CoupledFits(np.asarray(naive), np.asarray(small))

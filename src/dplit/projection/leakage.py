@@ -30,9 +30,7 @@ from dplit._checks import (
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon
 from dplit.projection.additive import augmented_problem
 from dplit.projection.information import (
-    _Bits,
     _chi_nodes,
-    _levels_information,
     _pair_information,
     _pair_total_variation,
     _PairFactors,
@@ -124,13 +122,6 @@ def single_entry(
     X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int, column: int
 ) -> EntryChannel:
     """Channel of one entry (``row`` and ``column`` from 0), from A itself: a second route."""
-    return _filtered_entry(X, y, variance=variance, row=row, column=column)[0]
-
-
-def _filtered_entry(
-    X: ArrayLike, y: ArrayLike | None, *, variance: float, row: int, column: int
-) -> tuple[EntryChannel, Array]:
-    """Return the channel of one entry, and A^-1 [e_j, r_0], the adversary's two filters."""
     rows, M = _augmented(X, y, variance)
     i, j = _check_entry(rows, row, column)
     rest = np.delete(M, i, axis=0)
@@ -139,7 +130,7 @@ def _filtered_entry(
     start = np.where(unit > 0, 0.0, M[i])
     solved = np.linalg.solve(A, np.column_stack([unit, start]))
     aa, ab, bb = unit @ solved[:, 0], unit @ solved[:, 1], start @ solved[:, 1]
-    return EntryChannel(*(np.asarray(v) for v in (aa, ab, bb, aa * bb - ab**2))), solved
+    return EntryChannel(*(np.asarray(v) for v in (aa, ab, bb, aa * bb - ab**2)))
 
 
 def _entry_factors(channel: EntryChannel, low: float, high: float) -> _PairFactors:
@@ -192,77 +183,6 @@ def coherent_bound(channel: EntryChannel, *, n_components: int) -> Array:
     """
     n = check_integer("n_components", n_components)
     return np.asarray(np.log2(1 + n * channel.aa) / 2)
-
-
-def _log_likelihoods(
-    channel: EntryChannel, levels: ArrayLike, gram: ArrayLike, *, n_components: int
-) -> Array:
-    r"""Log-likelihoods of the values ``levels`` (m,) of one entry, up to a constant.
-
-    ``gram`` (..., 2, 2) is the Gram matrix of ``W a`` and ``W b`` for n' whitened rows W; with
-    :math:`v=xa+b` the result is :math:`-\frac{n'}2\log(1+|v|^2)+\frac{|Wv|^2}{2(1+|v|^2)}`.
-    """
-    n, x, G = n_components, np.asarray(levels), np.asarray(gram)
-    aa, ab, bb, _ = (float(part) for part in channel)
-    q = np.maximum(x**2 * aa + 2 * x * ab + bb, 0.0)
-    energy = x**2 * G[..., 0, 0, None] + 2 * x * G[..., 0, 1, None] + G[..., 1, 1, None]
-    return np.asarray(-n / 2 * np.log1p(q) + energy / (2 * (1 + q)))
-
-
-def _sample_grams(
-    channel: EntryChannel, level: float, n: int, count: int, rng: np.random.Generator
-) -> Array:
-    """Gram matrices of (W a, W b) for rows of W with covariance I + v v^T, v = level a + b."""
-    aa, ab, _, det = (float(part) for part in channel)
-    size = np.sqrt(aa)
-    frame = np.array([[size, ab / size], [0.0, np.sqrt(max(det, 0.0)) / size]])  # columns a, b
-    v = frame @ [level, 1.0]
-    L = np.linalg.cholesky(np.eye(2) + np.outer(v, v))
-    T = np.zeros((count, 2, 2))  # Bartlett: W_2(n, I) = T T^T
-    T[:, 0, 0] = np.sqrt(rng.chisquare(n, count))
-    T[:, 1, 1] = np.sqrt(rng.chisquare(n - 1, count)) if n > 1 else 0.0
-    T[:, 1, 0] = rng.standard_normal(count)
-    half = np.swapaxes(L @ T, 1, 2) @ frame
-    return np.asarray(np.swapaxes(half, 1, 2) @ half)
-
-
-def _divergences(ratios: list[Array], prior: Array) -> list[Array]:
-    """Per level and draw, log2 of the likelihood over the mixture's, from ratios to the level's."""
-    return [-np.log2(ratio @ np.maximum(prior, 1e-300)) for ratio in ratios]
-
-
-def _levels_leakage(
-    channel: EntryChannel, levels: ArrayLike, *, n_components: int, rng: np.random.Generator,
-    n_draws: int = 4000, optimise: bool = False,
-) -> _Bits:  # fmt: skip
-    """Information about an entry with several values, and its standard error: a bound from below.
-
-    The prior is uniform; ``optimise`` improves it by fifty Blahut-Arimoto steps on ``n_draws``
-    draws per level of their own, and fresh draws estimate the information, so that it is unbiased.
-    """
-    x = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
-    n = check_integer("n_components", n_components)
-    count = check_integer("n_draws", n_draws, minimum=2)
-    check_rng(rng)
-    if not np.isfinite(channel.aa):
-        raise ValueError("channel must have finite aa: this entry is not protected at all")
-    prior = np.full(len(x), 1.0 / len(x))
-
-    def draw() -> list[Array]:
-        grams = (_sample_grams(channel, float(level), n, count, rng) for level in x)
-        logs = (_log_likelihoods(channel, x, gram, n_components=n) for gram in grams)
-        return [np.exp(log - log[:, [k]]) for k, log in enumerate(logs)]
-
-    if optimise:
-        ratios = draw()
-        for _ in range(50):
-            gains = np.array([part.mean() for part in _divergences(ratios, prior)])
-            prior = prior * np.exp2(gains - gains.max())
-            prior /= prior.sum()
-    parts = _divergences(draw(), prior)
-    value = float(sum(p * part.mean() for p, part in zip(prior, parts, strict=True)))
-    spread = sum((p * part.std(ddof=1)) ** 2 / count for p, part in zip(prior, parts, strict=True))
-    return _Bits(value, float(np.sqrt(spread)))
 
 
 def row_delta(*, epsilon: float, variance: float, n_components: int, row_change: float) -> float:
@@ -348,65 +268,69 @@ def row_variance(*, epsilon: float, delta: float, n_components: int, row_change:
     return math.exp(float(brentq(gap, low, high, xtol=1e-12))) * (1 + 1e-9)
 
 
-class _CoefficientLaw(NamedTuple):
-    """Multivariate t: ``mean + scale root^-1 z / sqrt(chi2_dof)``, with ``root^T root = C``."""
-
-    mean: Array
-    root: Array
-    scale: float
-    dof: int
-
-    def log_density(self, theta: ArrayLike) -> Array:
-        """Log density at points of shape (..., d), up to a constant that d and dof fix."""
-        gap = (np.asarray(theta) - self.mean) @ self.root.T / self.scale
-        d = len(self.mean)
-        size = np.sum(np.log(np.abs(np.diag(self.root)))) - d * np.log(self.scale)
-        return np.asarray(size - (self.dof + d) / 2 * np.log1p(np.sum(gap**2, axis=-1)))
-
-    def sample(self, count: int, *, rng: np.random.Generator) -> Array:
-        """Draw ``count`` coefficient vectors: array of shape (count, d)."""
-        z = rng.standard_normal((count, len(self.mean)))
-        z /= np.sqrt(rng.chisquare(self.dof, (count, 1)))
-        return np.asarray(self.mean + self.scale * np.linalg.solve(self.root, z.T).T)
-
-
-def _coefficient_law(
-    X: ArrayLike, y: ArrayLike, *, variance: float, n_components: int
-) -> _CoefficientLaw:
-    """Exact law of the least-squares coefficients (14) of a release with n' >= d rows.
-
-    ``y`` must not lie in the column space of X where ``variance`` is 0.
-    """
-    rows, labels = _check_pair(X, y)
-    d = rows.shape[1]
-    n = check_integer("n_components", n_components, minimum=d)
-    scale = math.sqrt(check_nonnegative("variance", variance))
-    M, target = augmented_problem(rows, labels, sigma=scale)
-    Q, R = np.linalg.qr(M)
-    _require_rank(R, "X")
-    mean = np.linalg.solve(R, Q.T @ target)
-    residual = float(np.linalg.norm(target - M @ mean))
-    if residual <= 1e-13 * np.linalg.norm(target):
-        raise ValueError("y must not lie in the column space of X: the coefficients are exact")
-    return _CoefficientLaw(mean, R, residual, n - d + 1)
-
-
 def coefficient_leakage(
-    X: ArrayLike, y: ArrayLike, *, variance: float, n_components: int, row: int, column: int,
-    levels: ArrayLike, rng: np.random.Generator, n_draws: int = 20_000,
-) -> _Bits:  # fmt: skip
-    """Bits in the coefficients alone about an entry with equally likely values ``levels``.
+    X: ArrayLike, y: ArrayLike, *, variance: float, n_components: int, levels: ArrayLike,
+    rng: np.random.Generator, rows: ArrayLike | None = None, n_draws: int = 1000,
+) -> tuple[Array, Array]:  # fmt: skip
+    r"""Bits in the coefficients (14) alone about each entry, if it has equally likely ``levels``.
 
-    The densities are exact; the error is the standard error over ``n_draws`` draws per value.
+    Arrays of shape (n, d), or of some ``rows``: bits, and their standard error over ``n_draws``
+    draws a level, which all entries share. The fit is a multivariate t; with :math:`\theta_A` and
+    :math:`\rho_A` the ridge fit without row i and its least objective, its density at an entry x is
+    :math:`\sqrt{1+v^\top A^{-1}v}\,\tau^\nu/g(\theta)^{(\nu+d)/2}` with :math:`v=xe_j+r_0`,
+    :math:`g=\rho_A+|A^{1/2}(\theta-\theta_A)|^2+(y_i-v^\top\theta)^2`, :math:`\tau^2=\min g` and
+    :math:`\nu=n'-d+1`: two coordinates of the fit and its length are enough.
     """
-    data = np.array(check_finite_array("X", X, ndim=2), dtype=float)
-    i, j = _check_entry(data, row, column)
-    count = check_integer("n_draws", n_draws, minimum=2)
-    laws = []
-    for level in np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float):
-        data[i, j] = level
-        laws.append(_coefficient_law(data, y, variance=variance, n_components=n_components))
-    draws = [law.sample(count, rng=check_rng(rng)) for law in laws]
-    return _levels_information(
-        [np.stack([other.log_density(t) for other in laws], axis=1) for t in draws]
-    )
+    data, labels = _check_pair(X, y)
+    (n, d), values = data.shape, check_finite_array("levels", levels, ndim=1)
+    dof = check_integer("n_components", n_components, minimum=d) - d + 1
+    count, generator = check_integer("n_draws", n_draws, minimum=2), check_rng(rng)
+    chosen = np.arange(n) if rows is None else np.asarray(rows, dtype=int)
+    aa, ab, _, det = entry_channels(data, None, variance=variance, rows=chosen)
+    root = _inverse_root(_augmented(data, None, variance)[1])
+    U = data[chosen] @ root
+    whole = root @ (root.T @ (data.T @ labels))
+    loss = (labels[chosen] - data[chosen] @ whole) / (1.0 - np.sum(U**2, axis=1))
+    fits = whole - loss[:, None] * (U @ root.T)  # without each of the rows
+    gaps = labels - fits @ data.T
+    gaps[np.arange(len(chosen)), chosen] = 0.0
+    least = np.sum(gaps**2, axis=1) + variance * np.sum(fits**2, axis=1)
+    if np.sum((labels - data @ whole) ** 2) <= 1e-26 * np.sum(labels**2) and variance == 0:
+        raise ValueError("y must not lie in the column space of X: the coefficients are exact")
+    z = generator.standard_normal((2, count)) * [[1.0], [float(d > 1)]]
+    length = np.sum(z**2, axis=0) + (generator.chisquare(d - 2, count) if d > 2 else 0.0)
+    drawn = z, length, generator.chisquare(dof, count)
+    bits, error = np.empty((2, len(chosen), d))
+    for k, i in enumerate(chosen):
+        size = np.sqrt(aa[k])
+        beside = np.stack([ab[k], np.sqrt(det[k])]) / size  # r_0, where e_j is (size, 0)
+        v = beside[:, None] + np.stack([size, 0.0 * size])[:, None] * values[:, None]
+        left = labels[i] - (data[i] @ fits[k] - data[i] * fits[k]) - values[:, None] * fits[k]
+        bits[k], error[k] = _told_by_fits(v, left, float(least[k]), (d, dof), drawn)
+    return bits, error
+
+
+def _told_by_fits(
+    v: Array, left: Array, least: float, sizes: tuple[int, int], drawn: tuple[Array, Array, Array]
+) -> tuple[Array, Array]:
+    """Bits (d,) about the entries of one row, and their errors; v is (2, levels, d)."""
+    (d, dof), (z, length, chi) = sizes, drawn
+    q = np.sum(v**2, axis=0)
+    tau = np.sqrt(least + left**2 / (1.0 + q))
+    logs = 0.5 * np.log1p(q) + dof * np.log(tau)
+    bits, square = np.zeros(d), np.zeros(d)
+    for k in range(len(left)):
+        own = v[:, k, :, None]
+        along = np.sum(own * z[:, None], axis=0)
+        bent = (1.0 - 1.0 / np.sqrt(1.0 + q[k])) / np.maximum(q[k], 1e-300)
+        scale = tau[k][:, None] / np.sqrt(chi)
+        point = own * (left[k] / (1.0 + q[k]))[:, None] + scale * (
+            z[:, None] - own * bent[:, None] * along
+        )
+        missed = left[:, :, None] - np.einsum("ald,adn->ldn", v, point)
+        g = tau[k][:, None] ** 2 * (1.0 + length / chi) - missed[k] ** 2
+        density = logs[:, :, None] - (dof + d) / 2 * np.log(np.maximum(g, 0.0) + missed**2)
+        told = density[k] - np.logaddexp.reduce(density, axis=0) + np.log(len(left))
+        bits += told.mean(axis=1) / len(left)
+        square += told.var(axis=1, ddof=1) / len(chi) / len(left) ** 2
+    return bits / np.log(2.0), np.sqrt(square) / np.log(2.0)

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from dplit._checks import (
     Array,
-    check_choice,
     check_integer,
     check_nonnegative,
     check_positive,
@@ -23,10 +22,14 @@ from dplit._checks import (
     quiet,
 )
 from dplit.mechanisms.draws import record_draw
-from dplit.projection.information import _chi_nodes, _legendre, fixed_variance
-from dplit.projection.laws import _expected_errors
+from dplit.projection.information import (
+    _chi_nodes,
+    _legendre,
+    additive_sigma,
+    fixed_variance,
+)
 from dplit.projection.leakage import _augmented, _check_entry, row_epsilon
-from dplit.projection.regression import Spectrum, _check_pair, column_energy_floor
+from dplit.projection.regression import _check_pair, column_energy_floor
 
 
 def public_sketch_leakage(
@@ -84,46 +87,18 @@ def class_scale(X: ArrayLike, y: ArrayLike | None, *, variance: float) -> float:
     return floor + smallest
 
 
-def uniform_limit(*, epsilon: float, share: float, snr: float, noise: str = "repaired") -> float:
-    r"""Error of a projection to ``share * n`` rows as n grows with d fixed, uniform design.
+def uniform_limit(*, epsilon: float, share: float, snr: float) -> float:
+    r"""Error of a repaired projection to ``share * n`` rows, uniform design, n to infinity.
 
-    :math:`1+\big(\tfrac{3\rho}{1+3\rho}\big)^2r^2` with :math:`\rho=\lambda/n`, less 1/3 if
-    ``noise`` is "printed". With share 1 and repaired noise also the limit of additive noise.
+    :math:`1+\big(\tfrac{3\rho}{1+3\rho}\big)^2r^2` with :math:`\rho=\lambda/n`. With share 1 also
+    the limit of raw additive noise.
 
     >>> round(uniform_limit(epsilon=0.5, share=1.0, snr=16.0), 9)
     10.0
     """
-    bits = check_positive("epsilon", epsilon)
-    part = check_probability("share", share, one=True)
-    check_choice("noise", noise, ("printed", "repaired"))
-    rho = part / math.expm1(2.0 * bits * math.log(2.0))
-    if noise == "printed":
-        rho = max(rho - 1.0 / 3.0, 0.0)
-    return 1.0 + (3.0 * rho / (1.0 + 3.0 * rho)) ** 2 * check_nonnegative("snr", snr)
-
-
-def best_components(problem: Spectrum, *, epsilon: float, n_samples: int) -> tuple[int, float]:
-    """Number of projected rows with the least expected error under repaired noise, and that error.
-
-    At most ``n_samples``, the rows of the data. It depends on the data: an oracle that shows what
-    is possible, not a release.
-    """
-    bits = check_positive("epsilon", epsilon)
-    if problem.residual <= 0:
-        raise ValueError("y must not lie in the column space of X: relative errors are infinite")
-    least = problem.n_features + 2
-    most = check_integer("n_samples", n_samples, minimum=least)
-
-    unit = fixed_variance(epsilon=bits, n_components=1)
-    low, high, count = least, most, 200
-    while True:
-        spaced = np.geomspace(low, high, count) if high - low > count else np.arange(low, high + 1)
-        grid = np.unique(np.round(spaced).astype(int))
-        errors = _expected_errors(problem, unit * grid, grid)
-        at = int(np.argmin(errors))
-        if high - low <= count:
-            return int(grid[at]), float(errors[at])
-        low, high = int(grid[max(at - 1, 0)]), int(grid[min(at + 1, len(grid) - 1)])
+    part, signal = check_probability("share", share, one=True), check_nonnegative("snr", snr)
+    noise = 3.0 * part * additive_sigma(epsilon=epsilon) ** 2
+    return 1.0 + (noise / (1.0 + noise)) ** 2 * signal
 
 
 class ProjectionRelease(NamedTuple):
@@ -144,13 +119,13 @@ def printed_variance(X: ArrayLike, *, epsilon: float, n_components: int) -> floa
     return max(fixed_variance(epsilon=epsilon, n_components=n_components) - floor, 0.0)
 
 
-def noise_free_epsilon(X: ArrayLike, *, n_components: int) -> float:
-    r"""Smallest budget in bits for which (13) adds no noise, Corollary 2:
-    :math:`\frac12\log_2(1+n'/f^2(X))`.
+def noise_free_epsilon(*, floor: float, n_components: int) -> float:
+    r"""Smallest budget in bits for which (13) adds no noise: :math:`\frac12\log_2(1+n'/f^2)`.
+
+    Corollary 2, and the corners of Figure 2; ``floor`` is f^2.
     """
-    n = check_integer("n_components", n_components)
-    floor = column_energy_floor(X) ** 2
-    return float("inf") if floor == 0 else float(np.log2(1 + n / floor) / 2)
+    n, least = check_integer("n_components", n_components), check_nonnegative("floor", floor)
+    return math.inf if least == 0 else 0.5 * math.log2(1.0 + n / least)
 
 
 def projection_variance(
@@ -195,29 +170,25 @@ def release_projection(
     return ProjectionRelease(noisy, seen if labels.ndim == 2 else seen[:, 0])
 
 
-def fit_projection(
-    release: ProjectionRelease, *, alpha: float = 0.0, correction: float = 0.0, cap: float = 0.8
-) -> Array:
-    r"""Coefficients (14) from a release, with two kinds of post-processing that cost no privacy.
+#: Share of the smallest eigenvalue that a correction may take off.
+CAP = 0.8
 
-    :math:`(X_{RP}^\top X_{RP}+(\alpha-s)I)^{-1}X_{RP}^\top y_{RP}` with
-    :math:`s=\min(\mathrm{correction},\mathrm{cap}\,\lambda_{\min})`; at the defaults plain least
-    squares, of least norm if n' < d or the release is rank-deficient. The ``correction``
-    :math:`n'\sigma^2` is what the noise adds in the mean and removes the attenuation; all of it can
-    make the matrix indefinite, hence ``cap`` in [0, 1). A singular matrix is not corrected.
+
+def fit_projection(release: ProjectionRelease, *, correction: float = 0.0) -> Array:
+    r"""Coefficients (10) or (14) from a release, with a correction that costs no privacy.
+
+    :math:`(Z^\top Z-sI)^{-1}Z^\top y` with :math:`s=\min(\mathrm{correction},0.8\lambda_{\min})`;
+    without one plain least squares, of least norm if the release is rank-deficient. The noise adds
+    :math:`m\sigma^2` in the mean over m rows; all of it can make the matrix indefinite, hence the
+    cap. A singular matrix is not corrected.
     """
     Z, target = _check_pair(release.X, release.y, columns=True)
-    ridge = check_nonnegative("alpha", alpha)
     wanted = check_nonnegative("correction", correction)
-    check_probability("cap", cap, zero=True)
-    if ridge == 0 and wanted == 0:
+    values, vectors = np.linalg.eigh(Z.T @ Z) if wanted > 0 else (np.zeros(1), np.zeros(0))
+    if not values[0] > 1e-12 * values[-1]:
         return np.asarray(np.linalg.lstsq(Z, target, rcond=None)[0])
-    values, vectors = np.linalg.eigh(Z.T @ Z)
-    regular = values[0] > 1e-12 * values[-1]
-    shift = ridge - (min(wanted, cap * float(values[0])) if regular else 0.0)
-    if shift == 0.0:
-        return np.asarray(np.linalg.lstsq(Z, target, rcond=None)[0])
-    return np.asarray(vectors @ ((vectors.T @ (Z.T @ target)) / (np.maximum(values, 0.0) + shift)))
+    left = values - min(wanted, CAP * float(values[0]))
+    return np.asarray(vectors @ ((vectors.T @ (Z.T @ target)).T / left).T)
 
 
 def useful_correction(release: ProjectionRelease, *, variance: float) -> float:

@@ -23,7 +23,6 @@ from dplit.baselines import sufficient_statistics
 from dplit.mechanisms import gaussian_sigma
 from dplit.projection.additive import (
     fit_additive,
-    fit_corrected,
     perturbation_bound,
     release_additive,
 )
@@ -114,10 +113,11 @@ def _correction_trial(
     X, y = planted_problem(n_samples, n_features, root_snr=root_snr, rng=trial.stream("data"))
     sigma = additive_sigma(epsilon=epsilon)
     noisy = release_additive(X, epsilon=epsilon, rng=trial.stream("noise"))
+    release = ProjectionRelease(noisy, y)
     gram = noisy.T @ noisy - n_samples * sigma**2 * np.eye(n_features)
     fits = [
         fit_additive(noisy, y),
-        fit_corrected(noisy, y, sigma=sigma),
+        fit_projection(release, correction=useful_correction(release, variance=sigma**2)),
         np.linalg.solve(gram, noisy.T @ y),  # the whole noise subtracted, whatever comes out
     ]
     problem = spectrum(X, y)
@@ -128,9 +128,9 @@ def correction_errors(
     n_samples: int, n_features: int, *, epsilon: float, root_snr: float, n_trials: int, seed: int,
     n_jobs: int = 1,
 ) -> Runs:  # fmt: skip
-    """Compare least squares on a noisy table with its two attenuation corrections.
+    """Compare least squares on a noisy table with the estimators' correction and with all of it.
 
-    "raw", "capped" and "full", on uniform designs of r(y) = ``root_snr`` with one release each.
+    "raw", "useful" and "full", on uniform designs of r(y) = ``root_snr`` with one release each.
     """
     bits, ratio = check_positive("epsilon", epsilon), check_nonnegative("root_snr", root_snr)
 
@@ -139,7 +139,7 @@ def correction_errors(
 
     name = f"proj-beyond-attenuation-{n_samples}-{n_features}-{bits:g}"
     rows = run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs)
-    return Runs(dict(zip(("raw", "capped", "full"), np.array(rows).T, strict=True)))
+    return Runs(dict(zip(("raw", "useful", "full"), np.array(rows).T, strict=True)))
 
 
 #: Name -> whether the responses are protected as well.

@@ -1,14 +1,14 @@
 """Figures 1 and 2: relative errors of all schemes at the paper's sizes, printed and repaired.
 
-Only second moments of blocks of rows are kept. Errors of additive noise are simulated; those of
-projections are exact conditional means and one exact draw per trial. Nested rows serve all n of a
-trial, and all response models share their random numbers.
+Only second moments of blocks of rows are kept: fits on a noisy table are drawn from small factors,
+plain fits on projections are exact conditional means. Nested rows serve all n of a trial, and all
+response models and budgets share their random numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -20,6 +20,7 @@ from scipy.linalg.blas import dsyrk
 
 from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.projection.additive import moment_variances
+from dplit.projection.choice import Facts, best_rows
 from dplit.projection.information import additive_sigma, fixed_variance
 from dplit.projection.laws import (
     _additive_moments,
@@ -27,7 +28,7 @@ from dplit.projection.laws import (
     expected_error,
     projection_errors,
 )
-from dplit.projection.projection import _useful_amount, best_components
+from dplit.projection.projection import CAP, _useful_amount, noise_free_epsilon
 from dplit.projection.regression import Spectrum, _shifted_solve, _spectra_from_moments
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
@@ -114,19 +115,38 @@ def projection_sizes(figure: str, k: int) -> dict[str, int]:
 
 _BLOCK = 1000  # rows per block; positions are multiples of it
 
+#: What a trial finds at one place: part, response, scheme, value.
+_Found = dict[str, dict[str, dict[str, float]]]
+
 
 @dataclass(frozen=True)
-class _ErrorCurves(Runs):
-    """Relative errors (trials, p) of "<response> additive" and "<response> <size> <noise>": exact
-    conditional means for projections, of which ``drawn`` has one exact draw each. "best repaired"
-    has the n' of the least mean, which only an oracle knows; "corrected" and "moments" are draws.
+class _Errors:
+    """Relative errors (trials, p) for one model of the responses.
+
+    ``printed`` and ``repaired``: exact conditional means of the plain projections of the paper's
+    three sizes under the two noises, ``drawn`` one exact draw each of the first. ``fitted`` are
+    draws at the right noise: "raw" and "corrected" additive noise, corrected projections at the
+    "log" size and at the "best", which the closed form names for this signal, noisy "moments".
     """
 
+    printed: Runs
+    repaired: Runs
+    drawn: Runs
+    fitted: Runs
+
+
+@dataclass(frozen=True)
+class _ErrorCurves:
+    """:class:`_Errors` by response along an axis; ``floor`` (trials, p) is what (13) subtracts."""
+
     axis: Array
-    drawn: Mapping[str, Array]
     components: Mapping[str, Array]
-    snr: Mapping[str, Array]
-    floor: Array  # f(X) squared, what (13) subtracts
+    floor: Array
+    responses: Mapping[str, _Errors]
+
+    def __getitem__(self, response: str) -> _Errors:
+        """Return the errors for one model of the responses."""
+        return self.responses[check_choice("response", response, self.responses)]
 
 
 def _weights(responses: Iterable[str]) -> Array:
@@ -134,71 +154,44 @@ def _weights(responses: Iterable[str]) -> Array:
     return np.array([[RESPONSES[name].coefficient_sd, 1.0] for name in responses])
 
 
-def _accumulated(gram: Array, X: Array) -> Array:
-    """Add the lower triangle of X'X to ``gram``, in place."""
-    return np.asarray(dsyrk(1.0, X.T, beta=1.0, c=gram.T, overwrite_c=True).T)
-
-
-@dataclass
 class _Moments:
-    """Second moments of the rows seen so far (lower triangles); responses are a * (X theta) + w."""
+    """Second moments of the rows seen so far (lower triangle); responses are a * (X theta) + w."""
 
-    gram: Array
-    cross: Array  # X' [X theta, w]
-    inner: Array  # [X theta, w]' [X theta, w]
-    noisy_gram: Array
-    noisy_cross: Array
-    energy: Array
-    peak: Array
-    largest: Array  # of the responses, absolutely
+    def __init__(self, d: int) -> None:
+        self.gram, self.cross, self.inner = np.zeros((d, d)), np.zeros((d, 2)), np.zeros((2, 2))
+        self.energy, self.peak, self.largest = np.zeros(d), np.zeros(d), np.zeros(len(RESPONSES))
 
-    @classmethod
-    def empty(cls, d: int) -> _Moments:
-        square, pair = np.zeros((d, d)), np.zeros((d, 2))
-        zero = np.zeros(d)
-        noisy, most = (square.copy(), pair.copy()), np.zeros(len(RESPONSES))
-        return cls(square, pair, np.zeros((2, 2)), *noisy, zero, zero.copy(), most)
-
-    def add(self, X: Array, noise: Array | None, signals: Array) -> None:
-        self.gram = _accumulated(self.gram, X)
+    def add(self, X: Array, signals: Array) -> None:
+        """Add rows and their (X theta, w)."""
+        self.gram = dsyrk(1.0, X.T, beta=1.0, c=self.gram.T, overwrite_c=True).T
         self.cross += X.T @ signals
         self.inner += signals.T @ signals
         self.energy += np.sum(X**2, axis=0)
         np.maximum(self.peak, np.max(X**2, axis=0), out=self.peak)
         responses = signals @ _weights(RESPONSES).T
         np.maximum(self.largest, np.abs(responses).max(axis=0), out=self.largest)
-        if noise is not None:
-            released = X + noise
-            self.noisy_gram = _accumulated(self.noisy_gram, released)
-            self.noisy_cross += released.T @ signals
 
     @property
     def floor(self) -> float:
+        """The square of f(X)."""
         return float(np.min(self.energy - self.peak))
 
     def spectra(self, responses: Sequence[str]) -> dict[str, Spectrum]:
+        """Return the problems by response."""
         weights = _weights(responses)
         energies = np.einsum("ki,ij,kj->k", weights, self.inner, weights)
         found = _spectra_from_moments(self.gram, self.cross @ weights.T, energies)
         return dict(zip(responses, found, strict=True))
 
-    def additive_errors(
-        self, spectra: Mapping[str, Spectrum], n: int, sigma: float
-    ) -> dict[str, float]:
-        weights = _weights(spectra)
-        energies = np.einsum("ki,ij,kj->k", weights, self.inner, weights)
-        basis, cross = next(iter(spectra.values())).basis, self.noisy_cross @ weights.T
-        fits = _fits(self.noisy_gram, cross, energies, n, sigma**2)
-        return _named(spectra, *(basis.T @ part for part in fits))
 
-
-def _named(spectra: Mapping[str, Spectrum], plain: Array, corrected: Array) -> dict[str, float]:
-    """Return the errors of fits on a noisy table by the names of the curves."""
-    errors = {}
-    for k, (name, problem) in enumerate(spectra.items()):
-        errors[f"{name} additive"] = float(problem.errors(plain[:, k]))
-        errors[f"{name} additive corrected"] = float(problem.errors(corrected[:, k]))
-    return errors
+def _blocks(trial: Trial, d: int, n_blocks: int) -> Iterator[tuple[int, _Moments]]:
+    """Yield the running moments of uniform rows after every block."""
+    data = trial.stream("data")
+    theta, moments = data.standard_normal(d), _Moments(d)
+    for block in range(n_blocks):
+        X = data.uniform(-1.0, 1.0, (_BLOCK, d))
+        moments.add(X, np.column_stack([X @ theta, data.standard_normal(_BLOCK)]))
+        yield block + 1, moments
 
 
 def _fits(gram: Array, cross: Array, energies: Array, m: int, noise: float) -> tuple[Array, Array]:
@@ -209,10 +202,10 @@ def _fits(gram: Array, cross: Array, energies: Array, m: int, noise: float) -> t
     pairs = zip(energies.tolist(), left.tolist(), strict=True)
     amounts = np.array([_useful_amount(shape, rows, *pair, noise) for pair in pairs])
     try:  # at most 0.8 of the least eigenvalue, which is needed only where that binds
-        _shifted_solve(gram, cross[:, :1], amounts.max() / 0.8)
+        _shifted_solve(gram, cross[:, :1], amounts.max() / CAP)
     except LinAlgError:
         least = float(eigvalsh(gram, subset_by_index=[0, 0], check_finite=False)[0])
-        amounts = np.minimum(amounts, 0.8 * least)
+        amounts = np.minimum(amounts, CAP * least)
     corrected = plain.copy()
     for amount in set(amounts[amounts > 0].tolist()):
         chosen = amounts == amount
@@ -220,139 +213,135 @@ def _fits(gram: Array, cross: Array, energies: Array, m: int, noise: float) -> t
     return plain, corrected
 
 
-def _blocks(
-    trial: Trial, d: int, n_blocks: int, sigma: float | None
-) -> Iterator[tuple[int, _Moments]]:
-    """Yield the running moments of uniform rows after every block."""
-    data, noise = trial.stream("data"), trial.stream("noise")
-    theta, moments = data.standard_normal(d), _Moments.empty(d)
-    for block in range(n_blocks):
-        X = data.uniform(-1.0, 1.0, (_BLOCK, d))
-        signals = np.column_stack([X @ theta, data.standard_normal(_BLOCK)])
-        added = None if sigma is None else sigma * noise.standard_normal((_BLOCK, d))
-        moments.add(X, added, signals)
-        yield block + 1, moments
-
-
-class _Point:
-    """What one trial finds at one position."""
-
-    def __init__(self, floor: float) -> None:
-        self.floor = floor
-        self.errors: dict[str, float] = {}
-        self.drawn: dict[str, float] = {}
-        self.snr: dict[str, float] = {}
-
-    def project(
-        self, name: str, problem: Spectrum, epsilon: float, sizes: Mapping[str, int],
-        rng: np.random.Generator,
-    ) -> None:  # fmt: skip
-        """Fill mean and draw of every projection size under both noises, for one response."""
-        self.snr[name] = problem.snr
+def _projections(
+    spectra: Mapping[str, Spectrum], floor: float, epsilon: float, sizes: Mapping[str, int],
+    rng: np.random.Generator,
+) -> _Found:  # fmt: skip
+    """Means of the plain projections under both noises, and draws under the printed one."""
+    found: _Found = {part: {name: {} for name in spectra} for part in _PARTS}
+    for name, problem in spectra.items():
         for scheme, rows in sizes.items():
             safe = fixed_variance(epsilon=epsilon, n_components=rows)
-            for noise, lam in (("printed", max(safe - self.floor, 0.0)), ("repaired", safe)):
-                key = f"{name} {scheme} {noise}"
-                self.errors[key] = expected_error(problem, penalty=lam, n_components=rows)
-                draw = projection_errors(problem, penalty=lam, n_components=rows, size=1, rng=rng)
-                self.drawn[key] = float(draw[0])
-
-    def moments(self, errors: Mapping[str, float]) -> None:
-        """Fill the fits on noisy second moments."""
-        self.errors |= {f"{name} moments": value for name, value in errors.items()}
-
-    def best(self, spectra: Mapping[str, Spectrum], epsilon: float, n: int) -> None:
-        """Fill the best repaired projection."""
-        for name, problem in spectra.items():
-            _, least = best_components(problem, epsilon=epsilon, n_samples=n)
-            self.errors[f"{name} best repaired"] = least
+            less = max(safe - floor, 0.0)
+            for part, noise in (("printed", less), ("repaired", safe)):
+                mean = expected_error(problem, penalty=noise, n_components=rows)
+                found[part][name][scheme] = mean
+            draw = projection_errors(problem, penalty=less, n_components=rows, size=1, rng=rng)
+            found["drawn"][name][scheme] = float(draw[0])
+    return found
 
 
-def _repair(
-    points: Sequence[_Point], spectra: Mapping[str, Spectrum], epsilons: Sequence[float],
-    sizes: Mapping[str, int], rng: np.random.Generator,
-) -> None:  # fmt: skip
-    """Fill corrected fits on few and on all rows at several budgets, with common noise."""
-    for scheme in ("log", "full"):
-        rows = sizes[scheme]
-        noises = [fixed_variance(epsilon=e, n_components=rows) for e in epsilons]
-        released = _projected_moments(list(spectra.values()), noises, rows, rng)
-        for point, noise, moments in zip(points, noises, released, strict=True):
-            _, corrected = _fits(*moments, rows, noise)
+_PARTS = ("printed", "repaired", "drawn", "fitted")
+
+
+def _best_rows(response: str, n: int, d: int, epsilon: float) -> int:
+    """Best number of projected rows by the closed form, for the signal of the model."""
+    signal = d / 3.0 * RESPONSES[response].coefficient_sd ** 2
+    return best_rows(Facts(n, d, signal, epsilon))[0]
+
+
+def _corrected(
+    spectra: Mapping[str, Spectrum], cases: Iterable[tuple[str, int, int]],
+    epsilons: Sequence[float], source: Callable[[], np.random.Generator],
+) -> Iterator[tuple[int, str, float]]:  # fmt: skip
+    """Yield place, response and error of corrected projections; a case is response, place, rows.
+
+    Cases of as many rows share their noise.
+    """
+    together: dict[int, list[tuple[str, int]]] = {}
+    for name, at, rows in cases:
+        together.setdefault(rows, []).append((name, at))
+    for rows, asked in together.items():
+        places = sorted({at for _, at in asked})
+        noises = [fixed_variance(epsilon=epsilons[at], n_components=rows) for at in places]
+        problems = list(spectra.values())
+        released = _projected_moments(problems, noises, rows, source())
+        for at, noise, (gram, cross, energies) in zip(places, noises, released, strict=True):
+            names = [name for name, place in asked if place == at]
+            chosen = [list(spectra).index(name) for name in names]
+            _, fits = _fits(gram, cross[:, chosen], energies[chosen], rows, noise)
+            for k, name in enumerate(names):
+                yield at, name, float(spectra[name].errors(fits[:, k]))
+
+
+def _place(
+    moments: _Moments, n: int, epsilons: Sequence[float], responses: tuple[str, ...],
+    sizes: Mapping[str, int], trial: Trial,
+) -> list[_Found]:  # fmt: skip
+    """Return what one trial finds at n rows, by budget."""
+    spectra, d = moments.spectra(responses), len(moments.energy)
+
+    def source(name: str) -> np.random.Generator:
+        return stream(trial.seed, f"{trial.name}-{name}", "noise", int(trial))
+
+    sketch = source("sketch")
+    found = [_projections(spectra, moments.floor, e, sizes, sketch) for e in epsilons]
+    problems, sigmas = list(spectra.values()), [additive_sigma(epsilon=e) for e in epsilons]
+    totals = np.array([p.residual + float(p.scores @ p.scores) for p in problems])
+    released = _additive_moments(problems, sigmas, n, source("additive"))
+    for point, sigma, pair in zip(found, sigmas, released, strict=True):
+        for scheme, fits in zip(
+            ("raw", "corrected"), _fits(*pair, totals, n, sigma**2), strict=True
+        ):
             for k, (name, problem) in enumerate(spectra.items()):
-                error = float(problem.errors(corrected[:, k]))
-                point.errors[f"{name} {scheme} corrected"] = error
-
-
-def _noisy_moments(
-    moments: _Moments, spectra: Mapping[str, Spectrum], n: int, epsilons: Sequence[float],
-    trial: Trial, which: str,
-) -> list[dict[str, float]]:  # fmt: skip
-    rng = stream(trial.seed, f"proj-beyond-moments-{which}", "noise", int(trial))
+                point["fitted"][name][scheme] = float(problem.errors(fits[:, k]))
+    told = [name for name in spectra if RESPONSES[name].coefficient_sd > 0]
+    every = [(name, at) for name in told for at in range(len(epsilons))]
+    rows = {
+        "log": [(name, at, sizes["log"]) for name, at in every],
+        "best": [(name, at, _best_rows(name, n, d, epsilons[at])) for name, at in every],
+    }
+    for scheme, cases in rows.items():
+        corrected = _corrected(spectra, cases, epsilons, partial(source, scheme))
+        for at, name, error in corrected:
+            found[at]["fitted"][name][scheme] = error
     largest = dict(zip(RESPONSES, moments.largest.tolist(), strict=True))
-    bounds = [largest[name] for name in spectra]
-    return moment_errors(spectra, n_samples=n, largest=bounds, epsilons=epsilons, rng=rng)
+    drawn = moment_errors(
+        problems, n_samples=n, largest=[largest[name] for name in spectra], epsilons=epsilons,
+        rng=source("moments"),
+    )  # fmt: skip
+    for point, errors in zip(found, drawn, strict=True):
+        for name, error in zip(spectra, errors.tolist(), strict=True):
+            point["fitted"][name]["moments"] = error
+    return found
 
 
-def _row_trial(
-    trial: Trial, positions: tuple[int, ...], responses: tuple[str, ...]
-) -> list[_Point]:
-    chosen = _SETTINGS["fig1"]
-    (epsilon,) = chosen.epsilons
-    sketch = stream(trial.seed, "proj-fig1-sketch", "noise", int(trial))
-    repair = stream(trial.seed, "proj-beyond-cost-rows", "noise", int(trial))
-    points, sigma = [], additive_sigma(epsilon=epsilon)
-    for k, moments in _blocks(trial, chosen.n_features, positions[-1], sigma):
+def _trial(
+    trial: Trial, figure: str, positions: tuple[int, ...], epsilons: tuple[float, ...],
+    responses: tuple[str, ...],
+) -> list[tuple[float, _Found]]:  # fmt: skip
+    """Return the square of f(X) and what one trial finds, at every position and budget."""
+    chosen, found = setting(figure), list[tuple[float, _Found]]()
+    for k, moments in _blocks(trial, chosen.n_features, positions[-1]):
         if k in positions:
-            spectra, point = moments.spectra(responses), _Point(moments.floor)
-            n, sizes = chosen.row_unit * k, projection_sizes("fig1", k)
-            point.errors |= moments.additive_errors(spectra, n, sigma)
-            for name, problem in spectra.items():
-                point.project(name, problem, epsilon, sizes, sketch)
-            point.best(spectra, epsilon, n)
-            point.moments(_noisy_moments(moments, spectra, n, [epsilon], trial, "rows")[0])
-            _repair([point], spectra, [epsilon], sizes, repair)
-            points.append(point)
-    return points
+            sizes = projection_sizes(figure, k)
+            here = _place(moments, chosen.row_unit * k, epsilons, responses, sizes, trial)
+            found += [(moments.floor, point) for point in here]
+    return found
 
 
-def _budget_trial(
-    trial: Trial, epsilons: tuple[float, ...], responses: tuple[str, ...]
-) -> list[_Point]:
-    chosen = _SETTINGS["fig2"]
-    (k,) = chosen.positions
-    *_, (_, moments) = _blocks(trial, chosen.n_features, k, None)
-    noise, points = trial.stream("noise"), [_Point(moments.floor) for _ in epsilons]
-    sigmas, n = [additive_sigma(epsilon=e) for e in epsilons], chosen.row_unit * k
-    spectra, sizes = moments.spectra(responses), projection_sizes("fig2", k)
-    for point, epsilon in zip(points, epsilons, strict=True):
-        point.best(spectra, epsilon, n)
-        for name, problem in spectra.items():
-            point.project(name, problem, epsilon, sizes, noise)
-    repair = stream(trial.seed, "proj-beyond-cost-budgets", "noise", int(trial))
-    energies = np.array([p.residual + float(p.scores @ p.scores) for p in spectra.values()])
-    released = _additive_moments(list(spectra.values()), sigmas, n, repair)
-    for point, sigma, pair in zip(points, sigmas, released, strict=True):
-        point.errors |= _named(spectra, *_fits(*pair, energies, n, sigma**2))
-    _repair(points, spectra, epsilons, sizes, repair)
-    found = _noisy_moments(moments, spectra, n, epsilons, trial, "budgets")
-    for point, errors in zip(points, found, strict=True):
-        point.moments(errors)
-    return points
+def _run(
+    figure: str, positions: tuple[int, ...], epsilons: tuple[float, ...],
+    responses: Sequence[str], seed: int, n_repeats: int, n_jobs: int,
+) -> _ErrorCurves:  # fmt: skip
+    names = _checked_responses(responses)
+    work = partial(_trial, figure=figure, positions=positions, epsilons=epsilons, responses=names)
+    trials = run_trials(work, n_repeats, seed=seed, name=f"proj-{figure}", n_jobs=n_jobs)
+    sizes = [projection_sizes(figure, k) for k in positions for _ in epsilons]
+    axis = np.array(positions, dtype=float) * setting(figure).row_unit
 
-
-def _collect(axis: Array, trials: list[list[_Point]], sizes: list[dict[str, int]]) -> _ErrorCurves:
-    def stacked(part: str) -> dict[str, Array]:
-        keys = getattr(trials[0][0], part)
-        return {k: np.array([[getattr(p, part)[k] for p in t] for t in trials]) for k in keys}
+    def runs(part: str, name: str) -> Runs:
+        first = trials[0][0][1][part][name]
+        return Runs({
+            scheme: np.array([[point[part][name][scheme] for _, point in t] for t in trials])
+            for scheme in first
+        })  # fmt: skip
 
     return _ErrorCurves(
-        values=stacked("errors"),
-        axis=axis,
-        drawn=stacked("drawn"),
+        axis=axis if len(positions) > 1 or len(epsilons) == 1 else np.array(epsilons),
         components={s: np.array([row[s] for row in sizes], dtype=float) for s in SCHEMES},
-        snr=stacked("snr"),
-        floor=np.array([[point.floor for point in points] for points in trials]),
+        floor=np.array([[floor for floor, _ in t] for t in trials]),
+        responses={name: _Errors(**{p: runs(p, name) for p in _PARTS}) for name in names},
     )
 
 
@@ -376,87 +365,57 @@ def row_curves(
     chosen = tuple(positions) if positions is not None else setting("fig1").positions
     if not chosen or chosen[0] < 1 or any(b <= a for a, b in pairwise(chosen)):
         raise ValueError(f"positions must increase from at least 1, got positions={chosen!r}")
-    work = partial(_row_trial, positions=chosen, responses=_checked_responses(responses))
-    trials = run_trials(work, n_repeats, seed=seed, name="proj-fig1", n_jobs=n_jobs)
-    axis = np.array(chosen, dtype=float) * setting("fig1").row_unit
-    return _collect(axis, trials, [projection_sizes("fig1", k) for k in chosen])
+    return _run("fig1", chosen, setting("fig1").epsilons, responses, seed, n_repeats, n_jobs)
 
 
 def budget_curves(
     *, seed: int, n_repeats: int = 5, epsilons: Sequence[float] | None = None,
     responses: Sequence[str] = tuple(RESPONSES), n_jobs: int = 1,
 ) -> _ErrorCurves:  # fmt: skip
-    """Run Figure 2: relative errors against the budget (our grid, in bits), at 10,000 rows.
-
-    Along the axis the additive errors of a trial share their noise.
-    """
+    """Run Figure 2: relative errors against the budget (our grid, in bits), at 10,000 rows."""
     chosen = setting("fig2").epsilons if epsilons is None else tuple(epsilons)
     for value in chosen:
         check_positive("epsilons", value)
-    work = partial(_budget_trial, epsilons=chosen, responses=_checked_responses(responses))
-    trials = run_trials(work, n_repeats, seed=seed, name="proj-fig2", n_jobs=n_jobs)
-    (k,) = setting("fig2").positions
-    return _collect(np.array(chosen), trials, [projection_sizes("fig2", k)] * len(chosen))
+    return _run("fig2", setting("fig2").positions, chosen, responses, seed, n_repeats, n_jobs)
 
 
-def design_problem(
-    *, seed: int, k: int, response: str = "unit", trial: int = 0
-) -> tuple[Spectrum, float]:
-    """Spectrum of one data set of Figure 1 with 1000 k rows, and the square of its f(X)."""
-    blocks = check_integer("k", k)
-    (name,) = _checked_responses((response,))
-    here = Trial(check_integer("trial", trial, minimum=0), seed, "proj-fig1")
-    *_, (_, moments) = _blocks(here, setting("fig1").n_features, blocks, None)
-    return moments.spectra((name,))[name], moments.floor
+def design_problem(*, seed: int, k: int) -> tuple[Spectrum, float]:
+    """Spectrum of one data set of Figure 1, "unit" with 1000 k rows, and the square of its f(X)."""
+    here = Trial(0, seed, "proj-fig1")
+    *_, (_, moments) = _blocks(here, setting("fig1").n_features, check_integer("k", k))
+    return moments.spectra(("unit",))["unit"], moments.floor
 
 
-def beats_additive(
-    curves: _ErrorCurves, response: str, *, noise: str = "printed", scheme: str | None = None
-) -> NDArray[np.bool_]:
-    """Tell where projection has a smaller mean error than additive noise, shape (p,).
-
-    By default all three sizes must win; ``scheme`` names one.
-    """
-    names = SCHEMES if scheme is None else (scheme,)
-    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in names])
-    return np.asarray(np.all(errors < curves.mean(f"{response} additive"), axis=0))
+def _printed(curves: _ErrorCurves, response: str) -> Array:
+    """Mean errors with the printed noise, a row for each scheme."""
+    return np.array([curves[response].printed.mean(name) for name in SCHEMES])
 
 
-def lower_is_better(
-    curves: _ErrorCurves, response: str, *, noise: str = "printed"
-) -> NDArray[np.bool_]:
-    """Tell where a smaller projection never has a larger mean error than a larger one."""
-    sizes = np.array([curves.components[name] for name in SCHEMES])
-    errors = np.array([curves.mean(f"{response} {name} {noise}") for name in SCHEMES])
-    ordered = np.take_along_axis(errors, np.argsort(sizes, axis=0, kind="stable"), axis=0)
+def beats_additive(curves: _ErrorCurves, response: str) -> NDArray[np.bool_]:
+    """Tell where all printed projections have a smaller mean error than additive noise, (p,)."""
+    raw = curves[response].fitted.mean("raw")
+    return np.asarray(np.all(_printed(curves, response) < raw, axis=0))
+
+
+def lower_is_better(curves: _ErrorCurves, response: str) -> NDArray[np.bool_]:
+    """Tell where a smaller printed projection never has a larger mean error than a larger one."""
+    order = np.argsort([curves.components[name] for name in SCHEMES], axis=0, kind="stable")
+    ordered = np.take_along_axis(_printed(curves, response), order, axis=0)
     return np.asarray(np.all(np.diff(ordered, axis=0) >= 0, axis=0))
 
 
-def best_schemes(curves: _ErrorCurves, response: str, *, noise: str = "printed") -> list[str]:
-    """Return the scheme with the smallest mean error at every position.
-
-    "printed": among the paper's three projections; "repaired": additive noise competes, too.
-    """
-    names = {name: f"{response} {name} {noise}" for name in SCHEMES}
-    if noise == "repaired":
-        names |= {"additive": f"{response} additive", "corrected": f"{response} additive corrected"}
-    errors = np.array([curves.mean(name) for name in names.values()])
-    return [list(names)[k] for k in np.argmin(errors, axis=0)]
-
-
-def saturation_epsilon(*, floor: float, n_components: int) -> float:
-    r"""Bits from which (13) is 0: :math:`\frac12\log_2(1+n'/f^2)`, ``floor`` = f^2."""
-    rows = check_integer("n_components", n_components)
-    return 0.5 * math.log2(1.0 + rows / check_positive("floor", floor))
+def best_schemes(curves: _ErrorCurves, response: str) -> list[str]:
+    """Return the printed projection with the smallest mean error at every position."""
+    return [SCHEMES[k] for k in np.argmin(_printed(curves, response), axis=0)]
 
 
 def linearity(curves: _ErrorCurves, response: str, scheme: str) -> float:
     """R^2 of a straight line before (13) saturates; additive noise has the window of "full"."""
     check_choice("scheme", scheme, ("additive", *SCHEMES))
-    plain = scheme == "additive"
-    errors = curves.mean(f"{response} {scheme}" if plain else f"{response} {scheme} printed")
+    plain, mine = scheme == "additive", curves[response]
+    errors = mine.fitted.mean("raw") if plain else mine.printed.mean(scheme)
     rows = int(curves.components["full" if plain else scheme][0])
-    end = saturation_epsilon(floor=float(curves.floor.mean()), n_components=rows)
+    end = noise_free_epsilon(floor=float(curves.floor.mean()), n_components=rows)
     before = curves.axis < end
     x, y = curves.axis[before], errors[before]
     fitted = np.polyval(np.polyfit(x, y, 1), x)
@@ -464,20 +423,20 @@ def linearity(curves: _ErrorCurves, response: str, scheme: str) -> float:
 
 
 def moment_errors(
-    problems: Mapping[str, Spectrum], *, n_samples: int, largest: Sequence[float],
+    problems: Sequence[Spectrum], *, n_samples: int, largest: Sequence[float],
     epsilons: Sequence[float], rng: np.random.Generator,
-) -> list[dict[str, float]]:  # fmt: skip
-    """Draw one relative error per budget and response; ``largest``: the responses' largest moduli.
+) -> Array:  # fmt: skip
+    """Draw relative errors of fits on noisy moments, one per budget and problem: (budgets, k).
 
-    The penalty is half of the noise's expected largest eigenvalue, doubled until it is definite.
+    ``largest`` are the responses' largest moduli. The penalty is half of the noise's expected
+    largest eigenvalue, doubled until it is definite.
     """
-    d = next(iter(problems.values())).n_features
+    d = problems[0].n_features
     square, line = rng.standard_normal((d, d)), rng.standard_normal(d)
     square = (square + square.T) / math.sqrt(2.0)
-    found: list[dict[str, float]] = []
-    for epsilon in epsilons:
-        errors = {}
-        for (name, problem), bound in zip(problems.items(), largest, strict=True):
+    errors = np.empty((len(epsilons), len(problems)))
+    for at, epsilon in enumerate(epsilons):
+        for k, (problem, bound) in enumerate(zip(problems, largest, strict=True)):
             total = problem.residual + float(problem.scores @ problem.scores)
             gram, cross = moment_variances(
                 epsilon=epsilon, n_features=d, response_bound=bound, energy=3 * total / n_samples
@@ -485,10 +444,8 @@ def moment_errors(
             matrix = math.sqrt(gram) * square
             matrix.flat[:: d + 1] += problem.energies
             target = np.sqrt(problem.energies) * problem.scores + math.sqrt(cross) * line
-            fit = _positive_solve(matrix, target, math.sqrt(gram * d))
-            errors[name] = float(problem.errors(fit))
-        found.append(errors)
-    return found
+            errors[at, k] = problem.errors(_positive_solve(matrix, target, math.sqrt(gram * d)))
+    return errors
 
 
 def _positive_solve(matrix: Array, target: Array, penalty: float) -> Array:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.datasets import load_digits
 
 from dplit._checks import Array, check_integer, check_rng
 from dplit.datasets.classification import scaled_table
-from dplit.projection.information import _pair_bits, fixed_variance
+from dplit.projection.information import _pair_bits, additive_sigma
 from dplit.projection.leakage import (
     EntryChannel,
     _entry_factors,
@@ -106,24 +107,24 @@ def uniform_scan(
     return _UniformScan(n, n_components, variance, bits, bound, distance)
 
 
+#: Projected rows of a sweep, over the number from which (13) adds noise.
+MULTIPLES = (0.25, 0.5, 1.0, 1.05, 1.1, 1.2, 1.3, 2.0)
+
+
 @dataclass(frozen=True)
 class _Sweep:
-    """Share of drawn +-1 entries that leak more than the budget, against n'; ``floor`` is f^2.
+    """Share of drawn +-1 entries that leak more than the budget, by budget and :data:`MULTIPLES`.
 
-    ``every`` has a row per budget, with (13); ``printed`` and ``repaired`` are at the first budget.
+    ``components`` are the numbers of projected rows, ``printed`` the shares with (13),
+    ``repaired`` those of the repaired noise at the first budget; ``floor`` is f^2.
     """
 
-    components: tuple[int, ...]
+    components: NDArray[np.int64]
     budgets: tuple[float, ...]
     n_entries: int
     floor: float
-    every: Array
+    printed: Array
     repaired: Array
-
-    @property
-    def printed(self) -> Array:
-        """Shares with (13) at the first budget."""
-        return np.asarray(self.every[0])
 
 
 def _sweep_tables(rng: np.random.Generator) -> dict[str, tuple[Array, Array]]:
@@ -140,11 +141,15 @@ def _sweep_tables(rng: np.random.Generator) -> dict[str, tuple[Array, Array]]:
     }
 
 
-def leak_sweeps(
-    *, budgets: tuple[float, ...], n_entries: int, seed: int,
-    components: tuple[int, ...] = (10, 20, 40, 60, 65, 70, 80, 100, 200, 400, 780, 840, 1000),
-) -> dict[str, _Sweep]:  # fmt: skip
-    """Share of leaking entries of four tables against n' and budget, with (13), and repaired.
+def _share_above(
+    X: Array, y: Array, chosen: NDArray[np.int64], budget: float, rows: int, noise: float
+) -> float:
+    channel = EntryChannel(*(np.ravel(p)[chosen] for p in entry_channels(X, y, variance=noise)))
+    return float(np.mean(_pair_bits(_entry_factors(channel, -1.0, 1.0), rows, 24) > budget))
+
+
+def leak_sweeps(*, budgets: tuple[float, ...], n_entries: int, seed: int) -> dict[str, _Sweep]:
+    """Share of leaking entries of four tables, about the f^2 (2^(2 epsilon) - 1) rows of (13).
 
     "cancer", "diabetes", "digits" and "uniform"; the same ``n_entries`` of a table everywhere.
     """
@@ -152,17 +157,14 @@ def leak_sweeps(
     found = {}
     for name, (X, y) in _sweep_tables(rng).items():
         chosen = rng.choice(X.size, check_integer("n_entries", n_entries), replace=False)
-        every, repaired = np.empty((len(budgets), len(components))), np.empty(len(components))
-        floor = column_energy_floor(X) ** 2
-        for k, n in enumerate(components):
-            safe = [fixed_variance(epsilon=e, n_components=n) for e in budgets]
-            known: dict[float, Array] = {}
-            for variance in {*(max(c - floor, 0.0) for c in safe), safe[0]}:
-                parts = entry_channels(X, y, variance=variance)
-                channel = EntryChannel(*(np.ravel(part)[chosen] for part in parts))
-                known[variance] = _pair_bits(_entry_factors(channel, -1.0, 1.0), n, 24)
-            leaks = [known[max(c - floor, 0.0)] for c in safe]
-            every[:, k] = [np.mean(b > e) for b, e in zip(leaks, budgets, strict=True)]
-            repaired[k] = np.mean(known[safe[0]] > budgets[0])
-        found[name] = _Sweep(components, budgets, n_entries, floor, every, repaired)
+        floor = column_energy_floor(X, squared=True)
+        share = [additive_sigma(epsilon=e) ** 2 for e in budgets]  # of the noise, per row
+        components = np.outer(floor / np.array(share), MULTIPLES).astype(int)
+        above = partial(_share_above, X, y, chosen)
+        lines = zip(budgets, share, components.tolist(), strict=True)
+        every = [[above(e, n, max(n * v - floor, 0.0)) for n in line] for e, v, line in lines]
+        repaired = [above(budgets[0], n, n * share[0]) for n in components[0].tolist()]
+        found[name] = _Sweep(
+            components, budgets, n_entries, floor, np.array(every), np.array(repaired)
+        )
     return found

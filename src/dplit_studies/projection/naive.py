@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_integer, check_nonnegative, check_positive, check_rng
-from dplit.projection.information import _Bits, _levels_information
+from dplit.projection.information import _Bits
 from dplit.projection.projection import release_projection
 from dplit.projection.regression import _check_pair
 
@@ -41,6 +41,17 @@ def simulated_leakage(
         rows = release.X if y is None else np.column_stack([release.X, release.y])
         logs.append(np.stack([_log_densities(rows, L, n_components) for L in factors], axis=1))
     return _levels_information(logs)
+
+
+def _levels_information(logs: Sequence[Array]) -> _Bits:
+    """Bits about m equally likely values and their standard error; log-likelihoods (draws, m)."""
+    value, square = 0.0, 0.0
+    for k, log in enumerate(logs):
+        mixture = np.logaddexp.reduce(log, axis=1) - np.log(len(logs))
+        bits = (log[:, k] - mixture) / np.log(2.0)
+        value += float(bits.mean()) / len(logs)
+        square += float(bits.var(ddof=1)) / len(bits) / len(logs) ** 2
+    return _Bits(value, float(np.sqrt(square)))
 
 
 def _log_densities(rows: Array, L: Array, n_components: int) -> Array:

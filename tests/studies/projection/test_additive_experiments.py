@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.projection.additive import uniform_attenuation
+from dplit.projection.projection import uniform_limit
 from dplit.projection.regression import root_snr
 from dplit.streams import stream
 from dplit_studies.projection.additive import (
@@ -42,15 +42,15 @@ def test_additive_errors_are_relative_errors_of_fresh_releases():
 
 
 @pytest.mark.claim("proj-beyond-attenuation")
-def test_the_correction_helps_with_many_rows_and_hurts_with_few():
-    """Paired over 6 data sets: gaps of 15 and of 4 standard deviations of a pair."""
+def test_the_correction_helps_with_many_rows_and_few_and_all_of_the_noise_hurts():
+    """Paired over 6 data sets: gaps of 15 and of 3 standard deviations of a pair."""
     many = correction_errors(2500, 50, epsilon=0.5, root_snr=17.0, n_trials=6, seed=0)
-    assert (many.of("capped") < 0.5 * many.of("raw")).all()
-    limit = uniform_attenuation(sigma=1.0, root_snr=17.0)
+    assert (many.of("useful") < 0.5 * many.of("raw")).all()
+    limit = uniform_limit(epsilon=0.5, share=1.0, snr=289.0)
     assert many.mean("raw") == pytest.approx(limit, rel=0.06)
     few = correction_errors(250, 40, epsilon=1.5, root_snr=17.0, n_trials=6, seed=0)
-    assert few.mean("capped") > 1.5 * few.mean("raw")
-    assert few.mean("full") >= few.mean("capped") - 1e-9
+    assert (few.of("useful") < few.of("raw")).all()
+    assert few.mean("full") > 1.5 * few.mean("raw")
 
 
 def test_trials_are_reproducible_and_independent_of_jobs():
@@ -59,7 +59,7 @@ def test_trials_are_reproducible_and_independent_of_jobs():
     again = correction_errors(100, 3, seed=1, **settings)
     other = correction_errors(100, 3, seed=2, **settings)
     assert (first.of("raw") == again.of("raw")).all()
-    assert (first.of("capped") == again.of("capped")).all()
+    assert (first.of("useful") == again.of("useful")).all()
     assert (first.of("raw") != other.of("raw")).all()
     assert len(set(first.of("raw").tolist())) == 3
 

@@ -7,31 +7,28 @@ import math
 import numpy as np
 import pytest
 
+from dplit.projection.projection import noise_free_epsilon
+from dplit.trials import Runs
 from dplit_studies.projection.curves import (
     _ErrorCurves,
+    _Errors,
     beats_additive,
     best_schemes,
     linearity,
     lower_is_better,
-    saturation_epsilon,
 )
 
 
 def _curves(log, linear, full, additive, sizes=((10, 10), (20, 5), (40, 40)), axis=(1.0, 2.0)):
-    expected = {
-        f"unit {name} {noise}": np.array([values, values])
-        for name, values in (("log", log), ("linear", linear), ("full", full))
-        for noise in ("printed", "repaired")
-    }
-    expected["unit linear repaired"] = np.full((2, len(axis)), 99.0)
+    means = {"log": log, "linear": linear, "full": full}
+    printed = Runs({name: np.array([values, values]) for name, values in means.items()})
+    raw = Runs({"raw": np.array([additive, additive])})
     names = ("log", "linear", "full")
     return _ErrorCurves(
-        values=expected | {"unit additive": np.array([additive, additive])},
         axis=np.array(axis),
-        drawn={},
         components={k: np.array(v, dtype=float) for k, v in zip(names, sizes, strict=True)},
-        snr={"unit": np.ones((2, len(axis)))},
         floor=np.full((2, len(axis)), 10.0),
+        responses={"unit": _Errors(printed, Runs({}), Runs({}), raw)},
     )
 
 
@@ -39,9 +36,7 @@ def _curves(log, linear, full, additive, sizes=((10, 10), (20, 5), (40, 40)), ax
 def test_projection_must_win_with_every_size():
     curves = _curves([1.0, 3.0], [2.0, 2.0], [2.5, 3.5], [3.0, 3.2])
     assert beats_additive(curves, "unit").tolist() == [True, False]
-    assert beats_additive(curves, "unit", scheme="linear").tolist() == [True, True]
-    assert beats_additive(curves, "unit", noise="repaired").tolist() == [False, False]
-    with pytest.raises(ValueError, match="method must be one of"):
+    with pytest.raises(ValueError, match="response must be one of"):
         beats_additive(curves, "none")
 
 
@@ -53,19 +48,15 @@ def test_lower_dimension_is_judged_by_the_dimension_and_not_by_the_name():
     assert best_schemes(curves, "unit") == ["log", "linear"]
     worse = _curves([1.0, 1.0], [2.0, 2.0], [1.5, 3.5], [3.0, 3.2])
     assert lower_is_better(worse, "unit").tolist() == [False, False]
-    with pytest.raises(ValueError, match="method must be one of"):
-        best_schemes(worse, "unit", noise="repaired")
-    worse.values["unit additive corrected"] = np.array([[0.5, 9.0]])
-    assert best_schemes(worse, "unit", noise="repaired") == ["corrected", "log"]
 
 
 @pytest.mark.claim("proj-secV-statements", "proj-fig2")
 def test_saturation_is_where_the_printed_noise_vanishes():
     for floor, rows in ((3216.0, 3303), (10.0, 40), (0.5, 1)):
-        bits = saturation_epsilon(floor=floor, n_components=rows)
+        bits = noise_free_epsilon(floor=floor, n_components=rows)
         assert rows / (2 ** (2 * bits) - 1) == pytest.approx(floor, rel=1e-9)
-    with pytest.raises(ValueError, match="floor must be positive"):
-        saturation_epsilon(floor=0.0, n_components=3)
+    with pytest.raises(ValueError, match="floor must be nonnegative"):
+        noise_free_epsilon(floor=-1.0, n_components=3)
 
 
 @pytest.mark.claim("proj-fig2", "proj-secV-statements")

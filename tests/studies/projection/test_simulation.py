@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.projection.attacks import paired_columns, shared_sketch_leakage
+from dplit.projection.attacks import paired_columns
+from dplit.projection.information import scale_information
 from dplit.projection.leakage import binary_leakage, single_entry
 from dplit.streams import stream
 from dplit_studies.projection.naive import simulated_leakage
@@ -19,7 +20,7 @@ def test_counterexample_by_naive_releases(levels, n):
         [paired_columns(x) for x in levels], None, variance=0.0, n_components=n,
         rng=stream(0, "simulation", "noise", n), n_draws=4000,
     )  # fmt: skip
-    exact = shared_sketch_leakage(levels, n_components=n).value
+    exact = scale_information(np.square(levels), n_samples=n).value
     assert abs(bits.value - exact) < 4 * bits.error
     assert bits.error < 0.02
 
