@@ -84,8 +84,9 @@ def choose(
     The whole is (epsilon, delta)-private for replacing one record.
     :func:`~dplit.face_off.choice.recommend` reads none and costs nothing: on 24 tables of 3,500
     training records a private choice between its two mechanisms was 0.04 below it at epsilon 0.3,
-    0.05 at 1, 0.03 at 3 and 0.01 at 10 (R2 or accuracy, means). Choose privately where the table is unlike those that the rule was learnt on,
-    or between mechanisms that it does not know.
+    0.05 at 1, 0.03 at 3 and 0.01 at 10 (R2 or accuracy, means). Choose
+    privately where the table is unlike those that the rule was learnt on, or between mechanisms
+    that it does not know.
 
     Parameters
     ----------
