@@ -223,7 +223,8 @@ def explore(
 
     The safe way comes first: :func:`~dplit.face_off.choice.recommend` names a mechanism from public
     facts and reads no record; and a stand-in drawn from the stated bounds can be explored by
-    anyone. Explore a private table only if you may see its records, and show the result to nobody else.
+    anyone. Explore a private table only if you may see its records, and show the result to nobody
+    else.
 
     Parameters
     ----------
