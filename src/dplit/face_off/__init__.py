@@ -1,8 +1,9 @@
 """Which mechanism, when: on common tasks at equal privacy, and on a reader's own table.
 
-:func:`recommend` names a mechanism from public facts and is safe; :func:`explore` compares all of
-them on a table, which is itself a release of that table; :func:`choose` lets the records choose
-one privately, at a stated budget.
+:func:`~dplit.face_off.choice.recommend` names a mechanism from public facts and is safe;
+:func:`~dplit.face_off.exploring.explore` compares all of them on a table, which is itself a
+release of that table; :func:`~dplit.face_off.choosing.choose` lets the records choose one
+privately, at a stated budget. All three are found here: ``from dplit.face_off import recommend``.
 """
 
 from __future__ import annotations
@@ -11,11 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dplit.face_off.choice import recommend
-    from dplit.face_off.choosing import choose
-    from dplit.face_off.exploring import explore
-
-__all__ = ["choose", "explore", "recommend"]
+    from dplit.face_off.choice import recommend as recommend
+    from dplit.face_off.choosing import choose as choose
+    from dplit.face_off.exploring import explore as explore
 
 _HOME = {"choose": "choosing", "explore": "exploring", "recommend": "choice"}
 
@@ -27,4 +26,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOME})

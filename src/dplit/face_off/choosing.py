@@ -81,16 +81,17 @@ def choose(
 ) -> ReleasedModel:  # fmt: skip
     r"""Fit several mechanisms and release the one that did best on records held out, privately.
 
-    The whole is (epsilon, delta)-private for replacing one record. :func:`recommend` reads none and
-    costs nothing: on 24 tables of 3,500 training records a private choice between its two
-    mechanisms was 0.04 below it at epsilon 0.3, 0.05 at 1, 0.03 at 3 and 0.01 at 10 (R2 or
-    accuracy, means). Choose privately where the table is unlike those that the rule was learnt on,
-    or between mechanisms that it does not know.
+    The whole is (epsilon, delta)-private for replacing one record.
+    :func:`~dplit.face_off.choice.recommend` reads none and costs nothing: on 24 tables of 3,500
+    training records a private choice between its two mechanisms was 0.04 below it at epsilon 0.3,
+    0.05 at 1, 0.03 at 3 and 0.01 at 10 (R2 or accuracy, means). Choose
+    privately where the table is unlike those that the rule was learnt on, or between mechanisms
+    that it does not know.
 
     Parameters
     ----------
     file, target, bounds, categories, classes, fill, ignore, task
-        The table and what is public about it, as in :func:`~dplit.face_off.explore`.
+        The table and what is public about it, as in :func:`~dplit.face_off.exploring.explore`.
     epsilon, delta : float, default=1.0 and 1e-6
         Budget of everything, in (0, inf) and (0, 1/2).
     candidates : sequence of str, optional
@@ -121,7 +122,7 @@ def choose(
     Raises
     ------
     TableError
-        As :func:`~dplit.face_off.explore`.
+        As :func:`~dplit.face_off.exploring.explore`.
 
     Examples
     --------

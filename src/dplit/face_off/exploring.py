@@ -54,7 +54,7 @@ class Exploration:
     not_private : mapping of str to ndarray of shape (n_splits,)
         Scores of a linear fit and of boosted trees without privacy.
     advice : tuple of Recommendation
-        What :func:`~dplit.face_off.recommend` says at each epsilon, with its reason.
+        What :func:`~dplit.face_off.choice.recommend` says at each epsilon, with its reason.
     left_out : mapping of str to str
         Mechanisms that were not fitted, and why.
     task, measure : str
@@ -221,9 +221,10 @@ def explore(
 ) -> Exploration:  # fmt: skip
     """Compare all mechanisms on a table. **The comparison is itself a release of the table.**
 
-    The safe way comes first: :func:`~dplit.face_off.recommend` names a mechanism from public facts
-    and reads no record; and a stand-in drawn from the stated bounds can be explored by anyone.
-    Explore a private table only if you may see its records, and show the result to nobody else.
+    The safe way comes first: :func:`~dplit.face_off.choice.recommend` names a mechanism from public
+    facts and reads no record; and a stand-in drawn from the stated bounds can be explored by
+    anyone. Explore a private table only if you may see its records, and show the result to nobody
+    else.
 
     Parameters
     ----------

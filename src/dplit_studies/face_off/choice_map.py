@@ -1,4 +1,4 @@
-"""What :func:`dplit.face_off.recommend` was learnt on: scores of mechanisms on many tables.
+"""What :func:`dplit.face_off.choice.recommend` was learnt on: scores of mechanisms on many tables.
 
 Tables that anybody can make: scikit-learn's generators at three strengths of signal, and its
 bundled data. Those of other packages are in the archive as numbers alone.
@@ -234,7 +234,7 @@ def _trivial(problem: Problem, rows: np.ndarray) -> float:
 
 
 def free_models(task: str) -> dict[str, Any]:
-    """Models without privacy, as :func:`dplit.face_off.explore` has them."""
+    """Models without privacy, as :func:`dplit.face_off.exploring.explore` has them."""
     return _plain_models(task, False)
 
 
