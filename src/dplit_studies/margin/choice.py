@@ -97,9 +97,10 @@ def _full_class(x: Array, y: Array, place: float, grid: int | None) -> _Pieces:
     """All thresholds of [0, 1], uniformly: one piece between neighbouring inputs. Or a grid."""
     if grid is not None:
         at = np.linspace(0.0, 1.0, grid)
-        return _Pieces(np.zeros(grid), _threshold_errors(x, y, at), threshold_risk(at, place))
+        errors = _threshold_errors(x, y, at).astype(float)
+        return _Pieces(np.zeros(grid), errors, threshold_risk(at, place))
     edges = np.unique(np.concatenate([[0.0], np.clip(x, 0.0, 1.0), [1.0]]))
-    errors = _threshold_errors(x, y, edges[1:])
+    errors = _threshold_errors(x, y, edges[1:]).astype(float)
     return _Pieces(np.log(np.diff(edges)), errors, _mean_risk(edges, place))
 
 
@@ -124,7 +125,8 @@ def _one_draw(
         y = np.where(x >= place, 1.0, -1.0) * np.where(data.random(m) < _FLIPS, -1.0, 1.0)
         splits = threshold_splits(x, y)
         risk = threshold_risk(splits.thresholds, place)
-        arms = _Pieces(np.zeros(len(risk)), splits.errors, risk), _full_class(x, y, place, grid)
+        own = _Pieces(np.zeros(len(risk)), splits.errors.astype(float), risk)
+        arms = own, _full_class(x, y, place, grid)
         best[:] = [arm.error(math.inf) for arm in arms]
         for cell, epsilon in zip(row, epsilons, strict=True):
             cell[:2] = [arm.error(epsilon) for arm in arms]
