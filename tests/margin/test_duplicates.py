@@ -61,6 +61,19 @@ def test_law_against_counting():
 
 
 @pytest.mark.claim("margin-beyond-dup")
+def test_what_a_law_leaves_out_counts_as_broken():
+    """A law cut off early keeps a delta that is never too small. Kills a mixture without the mass
+    beyond its law, and one that is not counted for every phase."""
+    exact = mixture_delta(epsilon=1.0, mu=0.3, n_samples=1000)
+    for tail in (1e-2, 1e-3, 1e-5):
+        law = copy_law(1000, tail=tail)
+        assert law.beyond >= 1.0 - law.probabilities.sum() > 0.0
+        cut = mixture_delta(epsilon=1.0, mu=0.3, n_samples=1000, law=law)
+        kept = cut - law.beyond
+        assert kept < exact <= cut
+
+
+@pytest.mark.claim("margin-beyond-dup")
 def test_several_runs_convolve():
     one, two = copy_law(50), copy_law(50, runs=2)
     both = np.convolve(one.probabilities, one.probabilities)[: len(two.values)]

@@ -124,7 +124,7 @@ METHODS = (
 )
 
 
-class _Setting(NamedTuple):
+class Setting(NamedTuple):
     """Sizes and budget of the experiment."""
 
     n_samples: int = 1000
@@ -148,7 +148,7 @@ class _DimensionCurves(NamedTuple):
     se: Array
 
 
-def _learn_all(X: Array, y: Array, setting: _Setting, trial: Trial) -> list[Array]:
+def _learn_all(X: Array, y: Array, setting: Setting, trial: Trial) -> list[Array]:
     """Return weights (draws, d) of every method on one data set."""
     noise, public = trial.stream("noise"), trial.stream("public")
     mu = gdp_budget(epsilon=setting.epsilon, delta=setting.delta)
@@ -170,7 +170,7 @@ def _learn_all(X: Array, y: Array, setting: _Setting, trial: Trial) -> list[Arra
     return learnt
 
 
-def dimension_trial(trial: Trial, n_features: int, setting: _Setting) -> Array:
+def dimension_trial(trial: Trial, n_features: int, setting: Setting) -> Array:
     """One data set, all methods: test error, test hinge and training hinge, shape (6, 3)."""
     check_positive("noise_draws", setting.noise_draws)
     data = trial.stream("data")
@@ -189,11 +189,11 @@ def dimension_trial(trial: Trial, n_features: int, setting: _Setting) -> Array:
 
 
 def dimension_curves(
-    dimensions: tuple[int, ...], *, n_trials: int, seed: int, setting: _Setting | None = None,
+    dimensions: tuple[int, ...], *, n_trials: int, seed: int, setting: Setting | None = None,
     n_jobs: int = 1,
 ) -> _DimensionCurves:  # fmt: skip
     """Errors and hinge losses of all methods in several dimensions."""
-    used = setting or _Setting()
+    used = setting or Setting()
     estimates = []
     for d in dimensions:
         size = check_integer("dimensions", d, minimum=2)
@@ -220,13 +220,13 @@ class _RankCheck(NamedTuple):
 
 def unprojected_excess(
     n_features: int, *, n_draws: int, seed: int, in_span: bool = True,
-    setting: _Setting | None = None,
+    setting: Setting | None = None,
 ) -> _RankCheck:  # fmt: skip
     """Training hinge of descent without a ball against its bounds; the least of the ball is 0.
 
     Coordinates of the span (``in_span``) have the same law; the bounds take the step for min(m, d).
     """
-    used = setting or _Setting()
+    used = setting or Setting()
     name = f"margin-beyond-proj-{n_features}"
     X, y = margin_data(
         used.n_samples, n_features, margin=used.margin, rng=stream(seed, name, "data")
