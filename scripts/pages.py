@@ -520,11 +520,14 @@ TASKS = ("regression", "classification", "clustering", "components")
 def _fits(rows: Iterable[Sequence[Any]]) -> list[str]:
     """Return what a fit of each estimator costs, as rows of a table."""
     from dplit.face_off.mechanisms import MECHANISMS
+    from dplit_studies.face_off.comparison import of_the_record
 
     rows = list(rows)
     told = []
     for found in MECHANISMS:
-        own = {m.name for m in MECHANISMS if m.task == found.task}
+        own = {m.name for m in of_the_record(found.task)}
+        if found.name not in own:
+            continue
         tasks = {row[0] for row in rows} - {row[0] for row in rows if row[1] not in own}
         fits = [row[2:] for row in rows if row[1] == found.name and row[0] in tasks]
         if fits:

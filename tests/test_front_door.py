@@ -39,7 +39,8 @@ def test_every_private_estimator_stands_at_the_front_door() -> None:
                     and "epsilon" in signature(item).parameters
                 ):
                     found.add(name)
-    assert found == {name for name in dplit._HOME if name[0].isupper()}
+    maps = {"HatFeatures"}  # which releases nothing and stands in front of those that do
+    assert found | maps == {name for name in dplit._HOME if name[0].isupper()}
 
 
 def test_type_checkers_see_the_same_names() -> None:

@@ -14,13 +14,18 @@ __version__ = "0.1.0"
 _HOMES = {
     "accounting": ("noise_multiplier", "sampled_gaussian_sigma", "zcdp_epsilon", "zcdp_rho"),
     "baselines": (
+        "AdaSSPRegressor",
+        "NoisyGradientClassifier",
         "NoisyGradientRegressor",
         "ObjectivePerturbationClassifier",
+        "PrivateAdditiveClassifier",
+        "PrivateAdditiveRegressor",
         "PrivateLloyd",
         "PrivatePCA",
         "SufficientStatisticsRegressor",
     ),
     "erm.estimators": ("PrivateKernelClassifier", "PrivateKernelMachine"),
+    "features.hats": ("HatFeatures",),
     "margin.estimators": ("PrivateKernelMarginClassifier", "PrivateMarginClassifier"),
     "mechanisms": (
         "classical_gaussian_sigma",
@@ -30,6 +35,7 @@ _HOMES = {
         "laplace_scale",
     ),
     "projection.estimators": ("AdditiveNoiseRegressor", "RandomProjectionRegressor"),
+    "projection.moments": ("EntryMomentsRegressor",),
     "random_features.estimators": ("PrivateRandomFeatureRegressor",),
     "sketching.estimators": ("CompressiveGaussianMixture", "CompressiveKMeans", "CompressivePCA"),
 }

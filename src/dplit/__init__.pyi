@@ -13,10 +13,22 @@ from dplit.accounting import (
     zcdp_rho as zcdp_rho,
 )
 from dplit.baselines import (
+    AdaSSPRegressor as AdaSSPRegressor,
+)
+from dplit.baselines import (
+    NoisyGradientClassifier as NoisyGradientClassifier,
+)
+from dplit.baselines import (
     NoisyGradientRegressor as NoisyGradientRegressor,
 )
 from dplit.baselines import (
     ObjectivePerturbationClassifier as ObjectivePerturbationClassifier,
+)
+from dplit.baselines import (
+    PrivateAdditiveClassifier as PrivateAdditiveClassifier,
+)
+from dplit.baselines import (
+    PrivateAdditiveRegressor as PrivateAdditiveRegressor,
 )
 from dplit.baselines import (
     PrivateLloyd as PrivateLloyd,
@@ -32,6 +44,9 @@ from dplit.erm.estimators import (
 )
 from dplit.erm.estimators import (
     PrivateKernelMachine as PrivateKernelMachine,
+)
+from dplit.features.hats import (
+    HatFeatures as HatFeatures,
 )
 from dplit.margin.estimators import (
     PrivateKernelMarginClassifier as PrivateKernelMarginClassifier,
@@ -59,6 +74,9 @@ from dplit.projection.estimators import (
 )
 from dplit.projection.estimators import (
     RandomProjectionRegressor as RandomProjectionRegressor,
+)
+from dplit.projection.moments import (
+    EntryMomentsRegressor as EntryMomentsRegressor,
 )
 from dplit.random_features.estimators import (
     PrivateRandomFeatureRegressor as PrivateRandomFeatureRegressor,

@@ -46,7 +46,7 @@ _DELTAS: dict[str, list[Any]] = {"delta": [{"delta": 1e-9}, {"delta": 1e-2}]}
 
 #: What changes neither the number of draws nor how the budget is split: the range of each is tested
 #: with its estimator; here they need no case.
-_QUIET = {"random_state", "classes", "bounds", "data_norm"}
+_QUIET = {"random_state", "classes", "bounds", "data_norm", "box"}
 
 _SKETCH: dict[str, list[Any]] = {
     **_BUDGETS,
@@ -72,6 +72,13 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
             "bounds": [{"bounds": (-0.1, 3.0), **n} for n in _TWO],
         },
     ),
+    "AdaSSPRegressor": (
+        {**_NORM, **BOX},
+        {
+            **_BUDGETS, **_DELTAS, "neighboring": _TWO, "rho": [{"rho": 0.5}],
+            "fit_intercept": [{"fit_intercept": False, **n} for n in _TWO],
+        },
+    ),
     "NoisyGradientRegressor": (
         {**_NORM, **BOX},
         {
@@ -89,6 +96,36 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
             "loss": [{"loss": "logistic"}, {"loss": "logistic", "delta": 1e-6}],
             "regularization": [{"regularization": 1.0}, {"regularization": 1e-9}],
             "smoothing": [{"smoothing": 0.1}], "fit_intercept": [{"fit_intercept": False}],
+            "neighboring": [{}],
+        },
+    ),
+    "NoisyGradientClassifier": (
+        {**_NORM, "classes": _SIGNS},
+        {
+            **_BUDGETS, **_DELTAS, "steps": [{"steps": 1}, {"steps": 7}],
+            "clip": [{"clip": 3.0}], "learning_rate": [{"learning_rate": 0.1}],
+            "classes": [{"classes": (-1.0, 0.0, 1.0, 2.0)}],
+            "neighboring": [{"neighboring": "add_remove", "public_size": 9}],
+            "public_size": [{"public_size": 30}], "fit_intercept": [{"fit_intercept": False}],
+        },
+    ),
+    "PrivateAdditiveRegressor": (
+        {"box": (-0.5, 0.5), **BOX},
+        {
+            **_BUDGETS, **_DELTAS, "n_hats": [{"n_hats": 2}, {"n_hats": 5}],
+            "indicators": [{"indicators": ((0, 1),)}, {"indicators": ((1,),)}],
+            "neighboring": [{"neighboring": "add_remove", "public_size": 9}],
+            "public_size": [{"public_size": 30}],
+        },
+    ),
+    "PrivateAdditiveClassifier": (
+        {"box": (-0.5, 0.5), "classes": _SIGNS},
+        {
+            **_BUDGETS, "delta": [{"delta": 0.0}, {"delta": 1e-2}],
+            "loss": [{"loss": "logistic"}, {"loss": "logistic", "delta": 0.0}],
+            "n_hats": [{"n_hats": 2}, {"n_hats": 5, "delta": 0.0}],
+            "indicators": [{"indicators": ((0, 1),)}],
+            "classes": [{"classes": (-1.0, 0.0, 1.0), "epsilon": e} for e in (1.0, 6.0)],
             "neighboring": [{}],
         },
     ),
@@ -146,6 +183,13 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
             "epsilon": [{"epsilon": 0.001}, {"epsilon": 0.3}], **_DELTAS,
             "n_components": [{"n_components": 1}, {"n_components": 40}],
             "correction": [{"correction": "attenuation"}],
+            "fit_intercept": [{"fit_intercept": False}], "bounds": [{"bounds": (-0.1, 3.0)}],
+        },
+    ),
+    "EntryMomentsRegressor": (
+        {"epsilon": 0.02, **BOX},
+        {
+            "epsilon": [{"epsilon": 0.001}, {"epsilon": 0.3}], **_DELTAS,
             "fit_intercept": [{"fit_intercept": False}], "bounds": [{"bounds": (-0.1, 3.0)}],
         },
     ),
@@ -314,8 +358,8 @@ SHARP = {
 }  # fmt: skip
 _NO_ARRAY = {  # an event hides no array that noise is added to
     "ObjectivePerturbationClassifier", "ObjectivePerturbationClassifier logistic gaussian",
-    "RandomProjectionRegressor", "objective_perturbation", "gaussian_prior_draw",
-    "release_projection",
+    "PrivateAdditiveClassifier", "RandomProjectionRegressor", "objective_perturbation",
+    "gaussian_prior_draw", "release_projection",
 }  # fmt: skip
 _CASES = {k: v for k, v in (ESTIMATORS | RELEASES).items() if not k.endswith("small alpha")}
 

@@ -26,8 +26,8 @@ from dplit.sketching.release import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 
-#: Estimators that release nothing: their random features are drawn without the data.
-NO_RELEASE = {"RandomFourierFeatures"}
+#: Estimators that release nothing: their features are made without the data.
+NO_RELEASE = {"HatFeatures", "RandomFourierFeatures"}
 #: Public functions of the baselines that draw at random, and never see private records.
 NO_RECORDS = {"spread_centers"}
 

@@ -117,7 +117,7 @@ ROOT = Layout(Path(__file__).resolve().parents[2])
         ("projection_supplement", ["MNIST"]),
         ("margin_supplement", ["MNIST"]),
         ("random_features_supplement", ["medical", "wine"]),
-        ("face_off", ["MNIST", "medical", "wine"]),
+        ("face_off_supplement", ["MNIST", "medical", "wine"]),
     ],
 )
 def test_it_is_known_which_chapter_reads_which_data(slug: str, names: list[str]) -> None:

@@ -39,7 +39,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     files["one"] = ["age,ill", *(f"{rng.uniform(20, 99):.13f},no" for _ in range(10))]
     for name, lines in files.items():
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    notebook, outs = str(LAYOUT.notebooks / "face_off.ipynb"), {}
+    notebook, outs = str(LAYOUT.notebooks / "face_off_supplement.ipynb"), {}
     commands: dict[str, list[str]] = {}
     for name, (file, stated) in RUNS.items():
         outs[name] = folder / f"{name}.ipynb"

@@ -205,7 +205,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "another mechanism": (
         "forest",
         {},
-        "release must be one of sufficient_statistics, noisy_gradient, random_features, "
+        "release must be one of sufficient_statistics, noisy_gradient, additive, random_features, "
         "kernel_machine for regression, got release='forest'",
     ),
     "another relation": (
@@ -279,3 +279,59 @@ def test_a_second_release_into_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r" / "model.json").write_text('{"format": "other"}')
     with pytest.raises(ValueError, match="must have the format"):
         load_model(tmp_path / "r")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_the_shapes_of_an_additive_model_are_drawn_on_its_card(tmp_path: Path, task: str) -> None:
+    """In the units of the table, from released numbers alone; kills a card that draws records, one
+    without a column, and a picture for models without shapes.
+    """
+    m, path = mechanism("additive", task), table(tmp_path / "a.csv", 60)
+    page = (released(tmp_path / "r", m, path, 5) / "card.html").read_text()
+    picture = page[page.index("<svg") : page.index("</svg>")]
+    used = facts_of(task).columns
+    assert all(f">{name}</text>" in picture for name in (*used, "f", "m"))
+    assert ">100</text>" in picture  # an age
+    assert "Shapes" in page
+    again = (released(tmp_path / "s", m, path, 5) / "card.html").read_text()
+    assert again == page
+    loaded = load_model(tmp_path / "r")
+    for shape, column in zip(loaded.estimator.shapes_, used, strict=True):
+        assert len(shape.columns) == len(facts_of(task).categories.get(column, [0]))
+        assert (shape.band is None) == (task == "classification")
+    assert [axes.get_title() for axes in loaded.plot().axes if axes.get_visible()] == list(used)
+    plain = mechanism("noisy_gradient", task)
+    folder = released(tmp_path / "t", plain, path, 5)
+    assert "<svg" not in (folder / "card.html").read_text()
+    with pytest.raises(TypeError, match="plot needs an additive model, which has shapes, got"):
+        load_model(folder).plot()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
+def test_a_release_of_three_classes_predicts_and_draws_each(tmp_path: Path) -> None:
+    """Kills a restored model of one score, and a picture of one class."""
+    path = table(tmp_path / "a.csv", 60)
+    stated = {**STATED["classification"], "classes": '["no", "yes", "perhaps"]'}
+    facts = state_facts(HEADER, bounds=RANGES, **stated)
+    problem = load_problem(path, facts)
+    for name in ("additive", "noisy_gradient"):
+        release(problem, facts, name, tmp_path / name, epsilon=50.0, delta=1e-5, random_state=3)
+        fitted = mechanism(name, "classification").make(
+            problem, epsilon=50.0, delta=1e-5, random_state=3
+        )
+        predicted = fitted.fit(problem.X, problem.y).predict(problem.X)
+        assert np.array_equal(load_model(tmp_path / name).predict_file(path), predicted)
+        assert len(np.unique(predicted)) > 1
+    page = (tmp_path / "additive" / "card.html").read_text()
+    assert all(f">{label}</text>" in page for label in ("no", "yes", "perhaps"))
+    with pytest.raises(ValueError, match="classes must be two for margin"):
+        check_request(facts, "margin")
+
+
+def test_a_spelling_that_matches_nothing_is_refused_before_a_fit(tmp_path: Path) -> None:
+    facts = state_facts(
+        HEADER, bounds=RANGES, **{**STATED["classification"], "classes": '["No", "Yes"]'}
+    )
+    with pytest.raises(TableError, match="ill is stated to hold 'No', 'Yes', and no record does"):
+        load_problem(table(tmp_path / "a.csv", 60), facts)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from dplit._checks import check_nonnegative, check_probability
 from dplit._numerics.rounding import round_up
-from dplit.mechanisms.draws import Draw, listen, stop
+from dplit.mechanisms.draws import Draw, current_part, listen, stop
 
 _COLUMNS = ("draw", "hides", "sensitivity", "scale", "numbers", "times")
 
@@ -47,12 +47,14 @@ class Ledger:
     def __init__(self, watch: Callable[[Draw, Any, Any], None] | None = None) -> None:
         self.draws: list[Draw] = []
         self.steps: list[int] = []
+        self.parts: list[str | None] = []
         self._watch = watch
 
     def drawn(self, draw: Draw, of: Any) -> None:
         """Write down one draw."""
         self.draws.append(draw)
         self.steps.append(0)
+        self.parts.append(current_part())
         if self._watch is not None and of is not None:
             self._watch(draw, of() if callable(of) else of, None)
 
@@ -74,7 +76,7 @@ class Ledger:
 
     def rows(self) -> list[dict[str, str]]:
         """Return what :meth:`table` says of each draw, by the names of its columns."""
-        return [dict(zip(_COLUMNS, self._row(draw), strict=True)) for draw in self.draws]
+        return [dict(zip(_COLUMNS, self._row(*told), strict=True)) for told in self._told()]
 
     def statement(self, estimator: Any) -> str:
         """Return what a fitted estimator promises, and below it the draws that were to keep it."""
@@ -82,14 +84,17 @@ class Ledger:
 
     def table(self) -> str:
         """Return the draws as a table in plain text."""
-        rows = [_COLUMNS, *map(self._row, self.draws)]
+        rows = [_COLUMNS, *(self._row(*told) for told in self._told())]
         widths = [max(len(row[k]) for row in rows) for k in range(len(_COLUMNS))]
         lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip()
                  for row in rows]  # fmt: skip
         return "\n".join([*lines, "No number here depends on a record."])
 
+    def _told(self) -> Iterator[tuple[Draw, str | None]]:
+        return zip(self.draws, self.parts, strict=True)
+
     @staticmethod
-    def _row(draw: Draw) -> tuple[str, ...]:
+    def _row(draw: Draw, part: str | None) -> tuple[str, ...]:
         known = (
             "not stated" if draw.sensitivity is None else f"{draw.sensitivity:.4g} ({draw.norm})"
         )
@@ -99,14 +104,16 @@ class Ledger:
         if draw.copies > 1:
             times += f" x {draw.copies}"
         size = str(math.prod(draw.shape)) if draw.shape else "1 a score"
-        return draw.mechanism, draw.purpose, known, f"{draw.scale:.4g}", size, times
+        hides = draw.purpose if part is None else f"{draw.purpose} ({part})"
+        return draw.mechanism, hides, known, f"{draw.scale:.4g}", size, times
 
     def epsilon(self, *, delta: float = 0.0) -> float:
         r"""Return the epsilon at ``delta`` of all draws together.
 
         Gaussian draws are composed by dp-accounting's privacy loss distributions, pure losses are
         added as fractions and rounded up, and events add what they state at an equal share of
-        delta; kinds are composed by adding.
+        delta; kinds are composed by adding. Of parts of the records that have none in common the
+        largest counts.
 
         Parameters
         ----------
@@ -121,13 +128,7 @@ class Ledger:
             If there are Gaussian draws and the extra ``accounting`` is not installed.
         """
         delta = check_probability("delta", delta, zero=True)
-        losses = self._losses()
-        parts = len(losses.events) + bool(losses.gaussian)
-        total = round_up(losses.pure) if losses.pure else 0.0
-        total += sum(event(delta / parts) for event in losses.events)
-        if losses.gaussian:
-            total += _composed(losses.gaussian).get_epsilon(delta / parts) if delta else math.inf
-        return float(total)
+        return max(_epsilon_of(losses, delta) for losses in self._losses())
 
     def delta(self, *, epsilon: float) -> float:
         """Return the delta at ``epsilon`` of all draws together: 0 where pure losses suffice.
@@ -142,19 +143,18 @@ class Ledger:
         LedgerError
             As :meth:`epsilon`; also for events, which say their epsilon for a delta only.
         """
-        left = check_nonnegative("epsilon", epsilon)
-        losses = self._losses()
-        if losses.events:
-            raise LedgerError("events state their epsilon at a delta: ask epsilon(delta=...)")
-        left = float(Fraction(left) - losses.pure)
-        if left < 0.0:
-            return 1.0
-        return float(_composed(losses.gaussian).get_delta(left)) if losses.gaussian else 0.0
+        whole = check_nonnegative("epsilon", epsilon)
+        return max(_delta_of(losses, whole) for losses in self._losses())
 
-    def _losses(self) -> _Losses:
+    def _losses(self) -> list[_Losses]:
+        """Return the losses of a record in each part, of all records where there are none."""
+        found: list[str | None] = [part for part in dict.fromkeys(self.parts) if part is not None]
+        return [self._losses_in(part) for part in found or [None]]
+
+    def _losses_in(self, part: str | None) -> _Losses:
         gaussian: Counter[float] = Counter()
         pure, events = Fraction(0), []
-        for draw, steps, ratio in self._folded():
+        for draw, steps, ratio in self._folded(part):
             times = draw.copies * steps
             if draw.stated is not None:
                 events += [draw.stated] * times
@@ -164,11 +164,12 @@ class Ledger:
                 pure += times * ratio * (2 if draw.mechanism == "noisy_max" else 1)
         return _Losses(gaussian, pure, tuple(events))
 
-    def _folded(self) -> list[tuple[Draw, int, Fraction]]:
-        """Return draws, their steps and ratios, with joint and parallel ones made into one."""
+    def _folded(self, part: str | None) -> list[tuple[Draw, int, Fraction]]:
+        """Return draws that a part meets, steps and ratios; joint and parallel ones as one."""
         found: list[tuple[Draw, int, Fraction]] = []
-        for number, (draw, told) in enumerate(zip(self.draws, self.steps, strict=True), start=1):
-            if draw.mechanism == "secret":
+        told_of = enumerate(zip(self.draws, self.steps, self.parts, strict=True), start=1)
+        for number, (draw, told, where) in told_of:
+            if draw.mechanism == "secret" or where not in (None, part):
                 continue
             if draw.steps > 1 and told != draw.steps:
                 raise LedgerError(
@@ -193,6 +194,26 @@ class Ledger:
             else:
                 found.append((draw, draw.steps, ratio))
         return found
+
+
+def _epsilon_of(losses: _Losses, delta: float) -> float:
+    """Return the epsilon at ``delta`` of all draws that one record meets."""
+    parts = len(losses.events) + bool(losses.gaussian)
+    total = round_up(losses.pure) if losses.pure else 0.0
+    total += sum(event(delta / parts) for event in losses.events)
+    if losses.gaussian:
+        total += _composed(losses.gaussian).get_epsilon(delta / parts) if delta else math.inf
+    return float(total)
+
+
+def _delta_of(losses: _Losses, epsilon: float) -> float:
+    """Return the delta at ``epsilon`` of all draws that one record meets."""
+    if losses.events:
+        raise LedgerError("events state their epsilon at a delta: ask epsilon(delta=...)")
+    left = float(Fraction(epsilon) - losses.pure)
+    if left < 0.0:
+        return 1.0
+    return float(_composed(losses.gaussian).get_delta(left)) if losses.gaussian else 0.0
 
 
 def _composed(ratios: Counter[float]) -> Any:

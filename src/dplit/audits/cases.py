@@ -14,8 +14,12 @@ import numpy as np
 
 from dplit import audit
 from dplit.baselines import (
+    AdaSSPRegressor,
+    NoisyGradientClassifier,
     NoisyGradientRegressor,
     ObjectivePerturbationClassifier,
+    PrivateAdditiveClassifier,
+    PrivateAdditiveRegressor,
     PrivateLloyd,
     PrivatePCA,
     SufficientStatisticsRegressor,
@@ -29,6 +33,7 @@ from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMargin
 from dplit.margin.exponential import gaussian_prior_draw
 from dplit.projection.additive import release_additive
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
+from dplit.projection.moments import EntryMomentsRegressor
 from dplit.projection.projection import release_projection
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.sketching.estimators import (
@@ -96,6 +101,8 @@ _polydisc, _cube, _laplace = (
 _half_laplace = partial(_moved_sketch, "laplace", share=0.5)
 _most_laplace = partial(_moved_sketch, "laplace", share=0.95)
 _LINEAR = ("coef_", "intercept_")
+_CHOSEN = (*_LINEAR, "least_eigenvalue_", "alpha_")
+_SHAPES = (*_LINEAR, *(f"shapes_[{k}].values" for k in range(2)))
 _LOUD = (*_LINEAR, "warnings")  # a warning quotes the noised count
 _CENTERS = ("cluster_centers_", "weights_", "sketch_.sum")
 _MIXTURE = ("weights_", "means_", "covariances_", "sketch_.sum")
@@ -116,6 +123,13 @@ ESTIMATORS = {
         SufficientStatisticsRegressor(neighboring="replace_one", **_NORM, **BOX),
         "replace_one", 0.5, _LOUD, 1.0, 1e-5,
     ),
+    "AdaSSPRegressor": _Case(
+        AdaSSPRegressor(**_NORM, **BOX), "add_remove", 0.5, _CHOSEN, 1.0, 1e-5
+    ),
+    "AdaSSPRegressor replace_one": _Case(
+        AdaSSPRegressor(neighboring="replace_one", **_NORM, **BOX),
+        "replace_one", 0.5, _CHOSEN, 1.0, 1e-5,
+    ),
     "NoisyGradientRegressor": _Case(
         NoisyGradientRegressor(steps=5, **_NORM, **BOX), "replace_one", 0.5, _LINEAR, 1.0, 1e-5
     ),
@@ -128,6 +142,35 @@ ESTIMATORS = {
             loss="logistic", delta=1e-5, fit_intercept=False, classes=_CLASSES, **_NORM
         ),
         "replace_one", _CLASSES, _LINEAR, 1.0, 1e-5,
+    ),
+    "NoisyGradientClassifier": _Case(
+        NoisyGradientClassifier(steps=5, classes=(-1.0, 0.0, 1.0), **_NORM),
+        "replace_one", _CLASSES, _LINEAR, 1.0, 1e-5,
+    ),
+    "NoisyGradientClassifier add_remove": _Case(
+        NoisyGradientClassifier(
+            steps=5, classes=_CLASSES, neighboring="add_remove", public_size=100, **_NORM
+        ),
+        "add_remove", _CLASSES, _LINEAR, 1.0, 1e-5,
+    ),
+    "PrivateAdditiveRegressor": _Case(
+        PrivateAdditiveRegressor(n_hats=4, box=(-0.5, 0.5), **BOX),
+        "replace_one", 0.5, _SHAPES, 1.0, 1e-5,
+    ),
+    "PrivateAdditiveRegressor add_remove": _Case(
+        PrivateAdditiveRegressor(
+            n_hats=3, box=(-0.5, 0.5), indicators=((0, 1),), neighboring="add_remove",
+            public_size=20, **BOX,
+        ),
+        "add_remove", 0.5, _SHAPES, 1.0, 1e-5,
+    ),
+    "PrivateAdditiveClassifier": _Case(
+        PrivateAdditiveClassifier(n_hats=4, box=(-0.5, 0.5), delta=0.0, classes=_CLASSES),
+        "replace_one", _CLASSES, _SHAPES,
+    ),
+    "PrivateAdditiveClassifier three classes": _Case(
+        PrivateAdditiveClassifier(n_hats=3, box=(-0.5, 0.5), classes=(-1.0, 0.0, 1.0)),
+        "replace_one", _CLASSES, _SHAPES, 1.0, 1e-5,
     ),
     "PrivateLloyd": _Case(
         PrivateLloyd(2, n_iter=3, **BOX), "add_remove", None, ("cluster_centers_", "counts_")
@@ -178,6 +221,10 @@ ESTIMATORS = {
     "RandomProjectionRegressor": _Case(
         RandomProjectionRegressor(epsilon=_BITS, n_components=9, **BOX),
         "replace_entry", 0.5, _LINEAR, 1.0, 1e-5,
+    ),
+    "EntryMomentsRegressor": _Case(
+        EntryMomentsRegressor(epsilon=_BITS, **BOX),
+        "replace_entry", 0.5, ("coef_", "intercept_", "gram_", "cross_", "alpha_"), 1.0, 1e-5,
     ),
     "CompressiveKMeans": _Case(
         CompressiveKMeans(2, n_restarts=1, n_frequencies=8, noise="polydisc", **BOX),

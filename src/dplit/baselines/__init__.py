@@ -3,8 +3,10 @@
 Strong simple methods, with exact calibration and tight sensitivities, so that a comparison with
 them means something: noisy sufficient statistics (one release, then any ridge parameter for free)
 and full-batch noisy gradient descent, for regression, each as a function on arrays and as a
-scikit-learn estimator that clips records and labels to bounds the caller must state; objective
-perturbation, for classification, as a function and as an estimator; Lloyd's algorithm with noisy
+scikit-learn estimator that clips records and labels to bounds the caller must state; AdaSSP, the
+rival of the former that spends on its penalty; objective
+perturbation, for classification, as a function and as an estimator, and noisy gradient descent for
+any number of classes; additive models, both tasks, on public knots; Lloyd's algorithm with noisy
 sums and counts, for clustering, as a function and as an estimator; components of noisy second
 moments, as an estimator.
 """
@@ -12,7 +14,14 @@ moments, as an estimator.
 from __future__ import annotations
 
 from dplit._estimators import nearest_center
+from dplit.baselines.adaptive import AdaSSPRegressor
+from dplit.baselines.additive import (
+    PrivateAdditiveClassifier,
+    PrivateAdditiveRegressor,
+    Shape,
+)
 from dplit.baselines.components import PrivatePCA
+from dplit.baselines.gradient_classifier import NoisyGradientClassifier
 from dplit.baselines.linear import (
     NoisyGradientRegressor,
     PrivateCoefficients,
@@ -45,15 +54,20 @@ from dplit.baselines.objective_classifier import (
 )
 
 __all__ = [
+    "AdaSSPRegressor",
     "LloydNoise",
+    "NoisyGradientClassifier",
     "NoisyGradientRegressor",
     "ObjectivePerturbationClassifier",
     "PerturbedObjective",
+    "PrivateAdditiveClassifier",
+    "PrivateAdditiveRegressor",
     "PrivateCenters",
     "PrivateCoefficients",
     "PrivateLloyd",
     "PrivateMoments",
     "PrivatePCA",
+    "Shape",
     "SmoothLoss",
     "SufficientStatisticsRegressor",
     "lloyd_noise",

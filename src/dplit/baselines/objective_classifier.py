@@ -69,9 +69,9 @@ def objective_penalty(
 
 def _objective_penalty(
     *, n_records: int, dimension: int, epsilon: float, delta: float, loss: SmoothLoss,
-    smoothing: float,
+    smoothing: float, goal: float = _PENALTY,
 ) -> float:  # fmt: skip
-    """Return the penalty for checked numbers."""
+    """Return the penalty for checked numbers, ``goal / (n epsilon)`` where nothing demands more."""
     least = smallest_regularization(
         n_records=n_records, epsilon=epsilon, data_norm=1.0, loss=loss, smoothing=smoothing
     )
@@ -79,7 +79,7 @@ def _objective_penalty(
         epsilon=epsilon, delta=delta, data_norm=1.0, jacobian=epsilon / 2.0
     )  # the most it can be
     curvature, largest = _curvature(loss, smoothing), _largest_noise(noise, delta, dimension)
-    used = max(_PENALTY / (n_records * epsilon), least)
+    used = max(goal / (n_records * epsilon), least)
     while True:
         penalty = 2.0 * used * n_records
         distance = _solver_distance(

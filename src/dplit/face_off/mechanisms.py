@@ -24,7 +24,11 @@ from sklearn.pipeline import make_pipeline
 
 from dplit._estimators import RandomState
 from dplit.baselines import (
+    NoisyGradientClassifier,
     NoisyGradientRegressor,
+    ObjectivePerturbationClassifier,
+    PrivateAdditiveClassifier,
+    PrivateAdditiveRegressor,
     PrivateLloyd,
     PrivatePCA,
     SufficientStatisticsRegressor,
@@ -51,12 +55,15 @@ class Mechanism:
     relations : tuple of str
         Neighbouring relations that it can guarantee.
     told : tuple of str
-        Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box``, ``delta``;
-        ``noise`` where its noise is Gaussian as soon as a delta is allowed.
+        Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box`` (as its bounds),
+        ``columns`` (the box, and which entries are indicators), ``delta``; ``noise`` where its
+        noise is Gaussian as soon as a delta is allowed.
     grid : mapping
         Settings to choose from in hindsight, which is not private; lengths in units of the rows.
     held : int
         Numbers that a fit at the defaults holds for each record, where it holds its features.
+    many : bool
+        Whether it learns more than two classes.
     """
 
     name: str
@@ -67,6 +74,7 @@ class Mechanism:
     told: tuple[str, ...] = ("delta",)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     held: int = 0
+    many: bool = False
 
     def make(
         self, problem: Problem, *, epsilon: float, delta: float, neighboring: str = "replace_one",
@@ -90,6 +98,7 @@ class Mechanism:
         if neighboring not in self.relations:
             rule = f"neighboring must be {' or '.join(self.relations)} for {self.name}"
             raise ValueError(f"{rule}, got neighboring={neighboring!r}")
+        self._check_classes(problem.public)
         facts = {**problem.public, "epsilon": epsilon, "random_state": random_state}
         if len(self.relations) > 1:
             facts["neighboring"] = neighboring
@@ -97,6 +106,8 @@ class Mechanism:
             facts["data_norm"] = problem.data_norm
         if "box" in self.told:
             facts["bounds"] = problem.box
+        if "columns" in self.told:
+            facts |= {"box": problem.box, "indicators": problem.indicators}
         if "noise" in self.told and "noise" not in settings and delta > 0:
             facts["noise"] = "gaussian"
         if "delta" in self.told or {**facts, **settings}.get("noise") == "gaussian":
@@ -108,6 +119,14 @@ class Mechanism:
             rule = f"settings of {self.name} must be among {', '.join(sorted(known))}"
             raise ValueError(f"{rule}, got {', '.join(unknown)}")
         return self.estimator(**facts, **settings)
+
+    def _check_classes(self, public: Mapping[str, Any]) -> None:
+        """Refuse more classes than are learnt."""
+        if not self.many and len(classes := public.get("classes", ())) > 2:
+            others = ", ".join(m.name for m in MECHANISMS if m.task == self.task and m.many)
+            raise ValueError(
+                f"classes must be two for {self.name} ({others} learn more), got {classes!r}"
+            )
 
     def fit(
         self, problem: Problem, *, rows: np.ndarray | None = None, **options: Any
@@ -150,12 +169,30 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ("delta", "data_norm"), {"clip": (0.1, 0.3, 1.0), "steps": (10, 50, 200)},
     ),
     Mechanism(
+        "additive", "regression", PrivateAdditiveRegressor, (*_BOUNDED, "shapes_"),
+        told=("delta", "columns"), grid={"n_hats": (2, 4, 16)},
+    ),
+    Mechanism(
         "random_features", "regression", PrivateRandomFeatureRegressor, _FUNCTION,
         grid={"alpha": (3.0, 30.0, 300.0), "gamma": (0.1, 0.5, 2.0)},
     ),
     Mechanism(
         "kernel_machine", "regression", PrivateKernelMachine, _FUNCTION,
         grid={"regularization": _PENALTIES, "width": _WIDTHS},
+    ),
+    Mechanism(
+        "additive", "classification", PrivateAdditiveClassifier, (*_LINEAR, "classes_", "shapes_"),
+        told=("delta", "columns"), grid={"n_hats": (2, 4, 16)}, many=True,
+    ),
+    Mechanism(
+        "objective_perturbation", "classification", ObjectivePerturbationClassifier,
+        (*_LINEAR, "classes_"), told=("delta", "data_norm"),
+        grid={"loss": ("huberised_hinge", "logistic")},
+    ),
+    Mechanism(
+        "noisy_gradient", "classification", NoisyGradientClassifier, (*_LINEAR, "classes_"),
+        told=("delta", "data_norm"), grid={"clip": (0.25, 0.5, 1.0), "steps": (10, 50, 200)},
+        many=True,
     ),
     Mechanism(
         "margin", "classification", PrivateMarginClassifier, (*_LINEAR, "classes_"),
@@ -191,9 +228,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )  # fmt: skip
 
 
-def _applicable(task: str, neighboring: str = "replace_one") -> list[Mechanism]:
+def _applicable(task: str, neighboring: str = "replace_one", n_classes: int = 2) -> list[Mechanism]:
     """Return the mechanisms of a task that can guarantee a neighbouring relation."""
-    return [m for m in MECHANISMS if m.task == task and neighboring in m.relations]
+    return [
+        m
+        for m in MECHANISMS
+        if m.task == task and neighboring in m.relations and (m.many or n_classes <= 2)
+    ]
 
 
 def mechanism(name: str, task: str) -> Mechanism:

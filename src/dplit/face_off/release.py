@@ -17,8 +17,11 @@ import numpy as np
 import dplit
 from dplit._estimators import RandomState
 from dplit.audit import Ledger, ledger
+from dplit.baselines.additive import Shape
 from dplit.face_off.mechanisms import Mechanism, mechanism
-from dplit.face_off.tables import Facts, Problem, TableError, _parsed, load_problem
+from dplit.face_off.pictures import as_svg, draw_shapes
+from dplit.face_off.sources import TableError
+from dplit.face_off.tables import Facts, Problem, _parsed, load_problem
 from dplit.margin.kernels import DirectFeatures
 
 _FORMAT = "dplit model 1"
@@ -26,6 +29,11 @@ _FLOATS = (
     "The noise is drawn and added in double precision, for research. The low-order bits of the "
     "numbers can reveal what the noise was meant to hide. Where that matters, draw the noise with "
     "OpenDP (the extra 'secure')."
+)
+
+_SHAPES = (
+    "What each column adds to the prediction, drawn from the released numbers alone; a band is "
+    "twice the standard deviation of the noise by itself."
 )
 
 
@@ -60,9 +68,21 @@ class ReleasedModel:
         columns = {c: [row.get(c) for row in held] for c in self.facts.columns}
         return np.asarray(self.estimator.predict(self.facts.encode(columns)))
 
-    def predict_file(self, file: str | os.PathLike[str]) -> np.ndarray:
-        """Return the predictions for the rows of a CSV or Parquet file with the same columns."""
-        return np.asarray(self.estimator.predict(load_problem(file, self.facts).X))
+    def predict_file(self, file: Any) -> np.ndarray:
+        """Return the predictions for the rows of a file or table with the same columns."""
+        return np.asarray(self.estimator.predict(load_problem(file, self.facts, check=False).X))
+
+    def plot(self) -> Any:
+        """Draw the shapes of an additive model, in the units of the table.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        if not hasattr(self.estimator, "shapes_"):
+            name = type(self.estimator).__name__
+            raise TypeError(f"plot needs an additive model, which has shapes, got {name}")
+        return draw_shapes(self.estimator, self.facts)
 
     @property
     def centers(self) -> list[dict[str, float]]:
@@ -94,18 +114,30 @@ def _state(estimator: Any, names: Sequence[str]) -> dict[str, Any]:
     return state
 
 
+def _array(numbers: Any) -> np.ndarray | None:
+    return None if numbers is None else np.array(numbers)
+
+
 def _restored(model: Mapping[str, Any]) -> Any:
     """Return an estimator with the attributes of a released one; nothing of the file is run."""
     found = mechanism(model["mechanism"], model["facts"]["task"])
     estimator = found.estimator(**model["public"])
     for name in found.released:
         value = model["released"][name]
-        if name == "features_":
+        if name == "shapes_":
+            value = tuple(
+                Shape(tuple(columns), _array(knots), np.array(values), _array(band))
+                for columns, knots, values, band in value
+            )
+        elif name == "features_":
             value = DirectFeatures(np.array(value["frequencies"]), 1.0, value["double"])
         elif isinstance(value, list):
             value = tuple(value) if name in ("bounds_", "_ends") else np.array(value)
         setattr(estimator, name, value)
     estimator.n_features_in_ = model["n_features"]
+    if "shapes_" in found.released:  # the map from rows to features, which is public
+        told = [len(shape.knots) for shape in estimator.shapes_ if shape.knots is not None]
+        estimator._features(np.zeros((1, estimator.n_features_in_)), max(told, default=2))
     return estimator
 
 
@@ -173,8 +205,8 @@ def _card(
     }
 
 
-def _page(card: Mapping[str, Any]) -> str:
-    """Return the card as a page that needs nothing else."""
+def _page(card: Mapping[str, Any], picture: str = "") -> str:
+    """Return the card, with a picture as an SVG element, as a page that needs nothing else."""
 
     def shown(value: Any) -> str:
         if isinstance(value, Mapping):
@@ -191,9 +223,11 @@ def _page(card: Mapping[str, Any]) -> str:
         "text-align:left;vertical-align:top}td{white-space:pre-wrap}"
     )
     title = f"Release card: {html.escape(card['mechanism'])}"
+    if picture:
+        picture = f"<h2>Shapes</h2><figure>{picture}<figcaption>{_SHAPES}</figcaption></figure>"
     return (
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>"
-        f"<style>{style}</style></head><body><h1>{title}</h1>{shown(card)}</body></html>\n"
+        f"<style>{style}</style></head><body><h1>{title}</h1>{shown(card)}{picture}</body></html>\n"
     )
 
 
@@ -239,7 +273,10 @@ def check_request(
         raise TableError(told[0])
     if name:
         nothing = np.empty((0, len(facts.box[0])))
-        public = Problem("", facts.task, nothing, nothing, facts.public, facts.data_norm, facts.box)
+        public = Problem(
+            "", facts.task, nothing, nothing, facts.public, facts.data_norm, facts.box,
+            facts.indicators,
+        )  # fmt: skip
         mechanism(name, facts.task).make(
             public, epsilon=1.0, delta=1e-5, neighboring=neighboring, settings=chosen
         )
@@ -277,12 +314,7 @@ def release(
     dict
         The card.
     """
-    place, chosen = Path(folder), dict(settings or {})
-    if (place / "card.json").exists():
-        raise TableError(
-            f"output must be a new folder, got output={str(place)!r}, which holds a release: "
-            "another release from the same table costs another budget"
-        )
+    place, chosen = _new_folder(folder), dict(settings or {})
     found = mechanism(name, facts.task)
     _check_memory(found, len(problem.X), neighboring)
     with ledger() as book:
@@ -290,22 +322,45 @@ def release(
             problem, epsilon=epsilon, delta=delta, neighboring=neighboring,
             random_state=random_state, settings=chosen,
         )  # fmt: skip
-    card = _card(name, fitted, facts, chosen, told, book)
+    return dict(_write(place, found, fitted, facts, chosen, told, book).card)
+
+
+def _new_folder(folder: str | os.PathLike[str]) -> Path:
+    """Return the path of a folder that holds no release yet."""
+    place = Path(folder)
+    if (place / "card.json").exists():
+        raise TableError(
+            f"output must be a new folder, got output={str(place)!r}, which holds a release: "
+            "another release from the same table costs another budget"
+        )
+    return place
+
+
+def _write(
+    place: Path | None, found: Mechanism, fitted: Any, facts: Facts, settings: Mapping[str, Any],
+    told: Sequence[str], book: Ledger,
+) -> ReleasedModel:  # fmt: skip
+    """Return a fitted model with its card, as it is written into a folder if there is one."""
+    card = _card(found.name, fitted, facts, settings, told, book)
+    if place is None:
+        return ReleasedModel(card, facts, fitted)
     public = {k: v for k, v in fitted.get_params().items() if k != "random_state"}
     content = {
         "format": _FORMAT,
-        "mechanism": name,
+        "mechanism": found.name,
         "facts": facts.as_json(),
-        "n_features": problem.X.shape[1],
+        "n_features": fitted.n_features_in_,
         "public": public,
         "released": _state(fitted, found.released),
     }
+    shaped = hasattr(fitted, "shapes_")
+    picture = as_svg(draw_shapes(fitted, facts)) if shaped else ""
     texts = {
         "model.json": json.dumps(content, default=lambda item: np.asarray(item).tolist()),
         "card.json": json.dumps(card, indent=1),
-        "card.html": _page(card),
+        "card.html": _page(card, picture),
     }
     place.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
         (place / file).write_text(text, encoding="utf-8")
-    return card
+    return ReleasedModel(card, facts, fitted)

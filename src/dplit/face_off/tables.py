@@ -2,41 +2,37 @@
 
 Names of columns are public. No value of a record can raise an error, drop a row or change how
 another is read: what is no number is filled, what is out of bounds clipped, what is no stated
-category counts as the first.
+category counts as the first. Truth values are the numbers 1 and 0, days are texts such as
+"2020-01-31". One thing is told of the records, because no fit would mean anything: that a column
+agrees with what is stated of it in **no** record at all, which counts as public.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
 import sys
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplit.face_off.sources import TableError, opened
+
 _Task = Literal["regression", "classification", "clustering"]
 Array = NDArray[np.float64]
 
 #: Rows that are in memory as text at a time.
 _CHUNK = 16384
-#: Bytes of a Parquet column that are read at a time.
-_BUFFER = 1 << 20
-#: What pyarrow raises for a value that has no counterpart in Python.
-_UNREADABLE = (ValueError, OverflowError)
 _BLANK: dict[type, str] = {dict: "{}", list: "[]"}
-
-
-class TableError(ValueError):
-    """A fact about a table must be stated, or a file cannot be read; no record is quoted."""
+#: Texts of truth values, as numbers.
+_TRUTHS = {"true": 1.0, "false": 0.0}
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ class Facts:
     categories : mapping of str to tuple
         Values of each column of texts; every other value counts as the first of them.
     classes : tuple
-        The two classes; every other label counts as the first.
+        The classes, two or more; every other label counts as the first.
     fill : mapping of str to float
         What stands for a missing number; by default the middle of the bounds.
     ignore : tuple of str
@@ -88,6 +84,17 @@ class Facts:
         return flat, np.ones(len(flat))
 
     @property
+    def indicators(self) -> tuple[tuple[int, ...], ...]:
+        """Places, in an encoded row, of each column of texts: one of its entries is 1."""
+        groups, at = [], 0
+        for column in self.columns:
+            width = len(self.categories[column]) if column in self.categories else 1
+            if column in self.categories:
+                groups.append(tuple(range(at, at + width)))
+            at += width
+        return tuple(groups)
+
+    @property
     def public(self) -> dict[str, Any]:
         """What mechanisms are told of the labels or clusters."""
         if self.task == "regression":
@@ -107,56 +114,75 @@ class Facts:
 
     def encode(self, columns: Mapping[str, Sequence[Any]]) -> Array:
         """Return values, given by column, as an array (n, d) in the box, every row by itself."""
+        return self._encoded({c: self._raw(c, columns[c]) for c in self.columns})
+
+    def _raw(self, column: str, values: Sequence[Any]) -> Array:
+        """Return values as numbers, NaN where they are none; of texts and classes their place among
+        those that are stated, NaN for others.
+        """
+        stated = self.categories.get(column)
+        if column == self.target and self.task == "classification":
+            stated = self.classes
+        read = _as_number if stated is None else _place(stated)
+        return np.fromiter(map(read, values), np.float64, len(values))
+
+    def _encoded(self, raw: Mapping[str, Array]) -> Array:
+        """Return the rows of what `_raw` read."""
         parts = []
         for column in self.columns:
-            values = columns[column]
             if column in self.categories:
-                place = _place(self.categories[column])
                 units = np.eye(len(self.categories[column]))
-                parts.append(units[[place(value) for value in values]])
+                parts.append(units[np.nan_to_num(raw[column]).astype(int)])
             else:
-                number, (low, high) = self._number(column), self.bounds[column]
-                numbers = np.array([number(value) for value in values]).reshape(-1, 1)
+                low, high = self.bounds[column]
+                numbers = self._bounded(column, raw[column]).reshape(-1, 1)
                 unit = (numbers - (low / 2 + high / 2)) / (high / 2 - low / 2)
                 parts.append(np.clip(unit, -1.0, 1.0))
         return np.hstack(parts)
 
-    def _number(self, column: str) -> Callable[[Any], float]:
-        """Return what maps one value of a numeric column to a number in its bounds."""
+    def _bounded(self, column: str, raw: Array) -> Array:
+        """Return the numbers of a column, missing ones filled and all in its bounds."""
         low, high = self.bounds[column]
-        fill = self.fill.get(column, low / 2 + high / 2)
+        filled = np.where(np.isnan(raw), self.fill.get(column, low / 2 + high / 2), raw)
+        return np.asarray(np.clip(filled, low, high))
 
-        def number(value: Any) -> float:
-            try:
-                x = float(value)
-            except (TypeError, ValueError, OverflowError):
-                return fill
-            return fill if math.isnan(x) else min(max(x, low), high)
-
-        return number
-
-    def _label(self) -> Callable[[Any], float]:
-        """Return what maps one value of the target to a number: a class to its index."""
-        if self.task == "classification":
-            return _place(self.classes)
-        return self._number(self.target) if self.target else lambda _: 0.0
+    def _labels(self, raw: Array) -> Array:
+        """Return what `_raw` read of the target as numbers in its bounds, or places of classes."""
+        return np.nan_to_num(raw) if self.task == "classification" else self._bounded(
+            self.target, raw
+        )  # fmt: skip
 
 
-def _place(values: Sequence[Any]) -> Callable[[Any], int]:
-    """Return what maps a value to its index among stated ones, and any other to 0."""
-    texts = {str(value).strip(): i for i, value in enumerate(values)}
-    numbers = {float(v): i for i, v in enumerate(values) if isinstance(v, (int, float))}
+def _as_number(value: Any) -> float:
+    """Return a value as a number, or NaN."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return _TRUTHS.get(value.strip().lower(), math.nan) if isinstance(value, str) else math.nan
 
-    def place(value: Any) -> int:
-        text = "" if value is None else str(value).strip()
+
+def _place(values: Sequence[Any]) -> Callable[[Any], float]:
+    """Return what maps a value to its index among stated ones, and any other to NaN."""
+    texts = {str(value).strip(): float(i) for i, value in enumerate(values)}
+    numbers = {float(v): float(i) for i, v in enumerate(values) if isinstance(v, (int, float))}
+
+    def place(value: Any) -> float:
+        text = "" if value is None else str(value).strip().removesuffix(" 00:00:00")
         if text in texts or not numbers:
-            return texts.get(text, 0)
-        try:
-            return numbers.get(float(text), 0)
-        except ValueError:
-            return 0
+            return texts.get(text, math.nan)
+        return numbers.get(_as_number(text), math.nan)
 
     return place
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a record says nothing: None, an empty text, NaN and its like in any package."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError, ArithmeticError):  # the last of a signalling NaN
+        return type(value).__name__ == "NAType"  # of pandas
 
 
 @dataclass(frozen=True)
@@ -176,6 +202,8 @@ class Problem:
         What mechanisms are told: label ``bounds``, ``classes``, ``n_clusters`` or ``n_components``.
     data_norm : float
     box : pair of ndarray of shape (d,)
+    indicators : tuple of tuple of int
+        Entries of a row that come from one column of texts: one of them is 1, the others are 0.
     """
 
     name: str
@@ -185,19 +213,52 @@ class Problem:
     public: Mapping[str, Any]
     data_norm: float
     box: tuple[Array, Array] = field(repr=False)
+    indicators: tuple[tuple[int, ...], ...] = ()
 
 
-def _parsed(name: str, text: str, kind: type, told: list[str]) -> Any:
-    """Return a parameter that is written as JSON, or say what form it must have."""
-    try:
-        value = json.loads(text or _BLANK[kind])
-    except ValueError:
-        value = None
-    if isinstance(value, kind):
-        return value
-    form = '{"NAME": ...}' if kind is dict else '["value", ...]'
-    told.append(f"{name} must be JSON of the form '{form}', got {name}={text!r}")
+def _parsed(name: str, value: Any, kind: type, told: list[str]) -> Any:
+    """Return what is written as JSON, or given in Python, or say what form it must have."""
+    if isinstance(value, str):
+        try:
+            found = json.loads(value or _BLANK[kind])
+        except ValueError:
+            found = None
+        form = ("JSON of the form " + repr('{"NAME": ...}')) if kind is dict else (
+            "JSON of the form " + repr('["value", ...]'))  # fmt: skip
+    else:
+        found = kind() if value is None else _plain(value)
+        form = "a mapping {'NAME': ...}" if kind is dict else "a tuple ('value', ...)"
+    if isinstance(found, kind):
+        return found
+    told.append(f"{name} must be {form}, got {name}={value!r}")
     return kind()
+
+
+def _plain(value: Any) -> Any:
+    """Return what is given in Python as JSON would read it: dicts, lists and plain scalars."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _form(name: str, value: Any, python: bool) -> str:
+    """Say how to state a fact, to a function or to papermill."""
+    if not python:
+        return (
+            f"-p {name} {value}" if isinstance(value, str) else f"-p {name} '{json.dumps(value)}'"
+        )
+    return f"{name}={value if isinstance(value, str) else _tupled(value)}"
+
+
+def _tupled(value: Any) -> str:
+    """Return plain values as one would write them in Python."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_tupled(item)}" for key, item in value.items()) + "}"
+    return repr(tuple(value)) if isinstance(value, list) else repr(value)
 
 
 def _is_pair(ends: Any) -> bool:
@@ -215,34 +276,36 @@ def _value_faults(bounds: Any, categories: Any, classes: Any, fill: Any) -> Iter
         texts = [str(v) for v in values] if isinstance(values, list) else []
         if len(texts) < 1 or len(set(texts)) < len(texts):
             yield f"values of {column} must be a list of different ones, got {values!r}"
-    if classes and len(classes) != 2:
-        yield f"classes must be two (the mechanisms learn two classes), got {classes!r}"
+    if classes and len(classes) < 2:
+        yield f"classes must be two or more, got {classes!r}"
     for column, value in fill.items():
         if column not in bounds or not (isinstance(value, (int, float)) and math.isfinite(value)):
             yield f"fill of {column} must be a number, for a column with bounds, got {value!r}"
 
 
-def _inferred(task: str, target: str, bounds: Any, classes: Any, k: int, told: list[str]) -> str:
+def _inferred(
+    task: str, target: str, bounds: Any, classes: Any, k: int, told: list[str], python: bool
+) -> str:
     """Return the task from what is stated, never from records."""
+    pair = _form("classes", ["FIRST", "SECOND"], python)
     if task and task not in get_args(_Task):
         told.append(f"task must be one of {', '.join(get_args(_Task))}, got task={task!r}")
     found = task or ("clustering" if not target else "classification" if classes else "regression")
     if found == "clustering" and k < 1:
-        told.append("how many clusters: -p n_clusters NUMBER (or name the column to be predicted: "
-                    "-p target COLUMN)")  # fmt: skip
+        told.append(f"how many clusters: {_form('n_clusters', 'NUMBER', python)} (or name the "
+                    f"column to be predicted: {_form('target', 'COLUMN', python)})")  # fmt: skip
     if found != "clustering" and not target:
-        told.append("which column is predicted: -p target COLUMN")
+        told.append(f"which column is predicted: {_form('target', 'COLUMN', python)}")
     if found == "classification" and not classes:
-        told.append("""the two classes: -p classes '["FIRST", "SECOND"]'""")
+        told.append(f"the classes, two or more: {pair}")
     if found == "regression" and target and target not in bounds:
-        told.append(f"{target}, which is predicted: its bounds, or for two classes "
-                    """-p classes '["FIRST", "SECOND"]'""")  # fmt: skip
+        told.append(f"{target}, which is predicted: its bounds, or for classes {pair}")
     return found
 
 
 def state_facts(
-    header: Sequence[str], *, target: str = "", task: str = "", bounds: str = "",
-    categories: str = "", classes: str = "", fill: str = "", ignore: str = "", n_clusters: int = 0,
+    header: Sequence[str], *, target: str = "", task: str = "", bounds: Any = "",
+    categories: Any = "", classes: Any = "", fill: Any = "", ignore: Any = "", n_clusters: int = 0,
 ) -> Facts:  # fmt: skip
     """Check what is stated about a table against the names of its columns.
 
@@ -252,8 +315,9 @@ def state_facts(
         Names of the columns, which are public.
     target, task, n_clusters
         As in :class:`Facts`; an empty task follows from what else is stated.
-    bounds, categories, classes, fill, ignore : str
-        As in :class:`Facts`, written as JSON.
+    bounds, categories, classes, fill, ignore : mapping, sequence, None, or str
+        As in :class:`Facts`; texts are JSON. What is missing is told in the form of JSON where one
+        of them is a text, else in the form of Python.
 
     Returns
     -------
@@ -269,34 +333,36 @@ def state_facts(
     >>> facts = state_facts(["age", "cost"], target="cost", bounds='{"age": [0, 99]}')
     Traceback (most recent call last):
     ...
-    dplit.face_off.tables.TableError: to be stated, and never read from the records:
-      cost, which is predicted: its bounds, or for two classes -p classes '["FIRST", "SECOND"]'
+    dplit.face_off.sources.TableError: to be stated, and never read from the records:
+      cost, which is predicted: its bounds, or for classes -p classes '["FIRST", "SECOND"]'
       numbers have bounds: -p bounds '{"age": [0, 99], "cost": ["LOW", "HIGH"]}'
     """
     told: list[str] = []
+    python = not any(isinstance(x, str) for x in (bounds, categories, classes, fill, ignore))
     ranges, texts = (_parsed(n, t, dict, told) for n, t in
                      (("bounds", bounds), ("categories", categories)))  # fmt: skip
     fills, labels = _parsed("fill", fill, dict, told), _parsed("classes", classes, list, told)
     left = _parsed("ignore", ignore, list, told)
-    kind = _inferred(task, target, ranges, labels, n_clusters, told)
+    kind = _inferred(task, target, ranges, labels, n_clusters, told, python)
     told += _value_faults(ranges, texts, labels, fills)
-    named = [*ranges, *texts, *left, *([target] if target else [])]
+    named, counts = [*ranges, *texts, *left, *([target] if target else [])], Counter(header)
     told += [f"{c} is no column of the table ({', '.join(header)})"
-             for c in dict.fromkeys(named) if c not in header]  # fmt: skip
-    told += [f"{c} is the name of several columns" for c in dict.fromkeys(header)
-             if list(header).count(c) > 1]  # fmt: skip
+             for c in dict.fromkeys(named) if c not in counts]  # fmt: skip
+    told += [f"{c} is the name of several columns" for c, count in counts.items() if count > 1]
     told += [f"{c} is stated twice: as bounds, categories or to be ignored"
              for c in header if (c in ranges) + (c in texts) + (c in left) > 1]  # fmt: skip
-    open_ones = [c for c in header if c not in {*ranges, *texts, *left, target}]
+    stated = {*ranges, *texts, *left, target}
+    open_ones = [c for c in header if c not in stated]
     missing = [*open_ones, *([target] if kind == "regression" and target not in ranges else [])]
     if missing:
         form = ranges | {c: ["LOW", "HIGH"] for c in missing if c}
-        told.append(f"numbers have bounds: -p bounds '{json.dumps(form)}'")
+        told.append(f"numbers have bounds: {_form('bounds', form, python)}")
     if open_ones:
         form = texts | {c: ["VALUE", "VALUE"] for c in open_ones}
-        told.append(f"texts have categories instead: -p categories '{json.dumps(form)}'")
-        told.append(f"what is not used is ignored: -p ignore '{json.dumps(left + open_ones)}'")
-    used = tuple(c for c in header if c != target and c not in left)
+        told.append(f"texts have categories instead: {_form('categories', form, python)}")
+        unused = _form("ignore", left + open_ones, python)
+        told.append(f"what is not used is ignored: {unused}")
+    used = tuple(c for c in header if c != target and c not in set(left))
     if not used:
         told.append("at least one column to learn from, beside the target")
     if told:
@@ -306,97 +372,64 @@ def state_facts(
                  n_clusters if kind == "clustering" else 0, used)  # fmt: skip
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
-    """Open a table: the names of its columns, and its rows one after the other."""
-    if not path.is_file():
-        raise TableError(f"file must be a CSV or Parquet file, got file={str(path)!r}")
-    if path.suffix.lower() in (".parquet", ".pq"):
-        with _parquet(path) as table:
-            yield table
-        return
-    csv.field_size_limit(sys.maxsize)  # a long text must not raise
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
-        first = lines.readline()
-        delimiter = max(",;\t", key=first.count)
-        header = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
-        if any(map(_is_number, header)):  # a record, then, which nothing may quote
-            raise TableError(
-                "the first line of the file must name the columns; here it holds numbers, and is "
-                "not shown"
-            )
-        rows = csv.reader(lines, delimiter=delimiter)
-        yield header, (row for row in rows if row or len(header) == 1)
-
-
-@contextmanager
-def _parquet(path: Path) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError as error:
-        raise TableError(
-            "Parquet files are read by pyarrow, which is not installed: pip install pyarrow, or "
-            "write the table as CSV"
-        ) from error
-    try:
-        # otherwise a whole row group, which may be the table, is in memory
-        streamed = {"buffer_size": _BUFFER, "pre_buffer": False}
-        with parquet.ParquetFile(path, **streamed) as table:
-            batches = table.iter_batches(batch_size=_CHUNK)
-            columns = (map(_values, batch.columns) for batch in batches)
-            rows = (row for values in columns for row in zip(*values, strict=True))
-            yield list(table.schema_arrow.names), rows
-    except (ArrowException, OSError) as error:
-        raise TableError(f"{path.name} cannot be read as a Parquet file") from error
-
-
-def _values(column: Any) -> list[Any]:
-    """Return the values of an Arrow column; what Python cannot hold is missing, and only that.
-
-    Such are moments outside of the years 1 to 9999 or between microseconds, and broken UTF-8.
-    """
-    try:
-        return list(column.to_pylist())
-    except _UNREADABLE:
-        return [_value(scalar) for scalar in column]
-
-
-def _value(scalar: Any) -> Any:
-    try:
-        return scalar.as_py()
-    except _UNREADABLE:
-        return None
-
-
-def header_of(file: str | os.PathLike[str]) -> list[str]:
+def header_of(file: Any) -> list[str]:
     """Return the names of a table's columns; no record is read."""
-    with _opened(Path(file)) as (header, _):
+    with opened(file, _CHUNK) as (header, _):
         return header
 
 
+class _Agreement:
+    """Which columns agree with what is stated about them, in at least one record."""
+
+    def __init__(self, facts: Facts):
+        used = [*facts.columns, *([facts.target] if facts.target else [])]
+        self.facts, self.strange = facts, dict.fromkeys(used, False)
+
+    def see(self, columns: Mapping[str, Sequence[Any]], raw: Mapping[str, Array]) -> None:
+        """Take notice of some records, and forget columns of which one record agrees."""
+        for column in list(self.strange):
+            if not np.all(np.isnan(raw[column])):
+                del self.strange[column]
+            elif not all(map(_is_missing, columns[column])):
+                self.strange[column] = True
+
+    def check(self) -> None:
+        """Refuse columns that say something and never what is stated."""
+        told = []
+        for column in [c for c, something in self.strange.items() if something]:
+            stated = self.facts.categories.get(column)
+            if column == self.facts.target and self.facts.task == "classification":
+                stated = self.facts.classes
+            rule = (
+                "is stated to hold numbers (a date is none)"
+                if stated is None
+                else f"is stated to hold {', '.join(map(repr, stated))}"
+            )
+            told.append(f"{column} {rule}, and no record does")
+        if told:
+            lines = "\n  ".join(told)
+            raise TableError(f"what is stated agrees with no record at all:\n  {lines}")
+
+
 def load_problem(
-    file: str | os.PathLike[str], facts: Facts, *, progress: bool | None = None
+    file: Any, facts: Facts, *, progress: bool | None = None, check: bool = True
 ) -> Problem:
     """Read a table, chunk by chunk, and encode it by what is stated.
 
-    Memory holds the encoded numbers, eight bytes each, and the text of one chunk of rows.
+    Memory holds the encoded numbers, eight bytes each, and the values of one chunk of rows.
 
     Parameters
     ----------
-    file : str or path
-        CSV (comma, semicolon or tabulator, as the first line has it), or Parquet.
+    file : str, path or table
+        CSV (comma, semicolon or tabulator, as the first line has it), Parquet, or a table of
+        pandas, polars, pyarrow or dask, or a mapping of names to columns.
     facts : Facts
         From :func:`state_facts`, for this file's header.
     progress : bool or None, default=None
         Whether a line on stderr counts the rows; None: only where stderr is a terminal.
+    check : bool, default=True
+        Whether a column that agrees with what is stated of it in no record is refused. That there
+        is one that does, for each column, then counts as public.
 
     Returns
     -------
@@ -406,25 +439,39 @@ def load_problem(
     ------
     TableError
         If there is no such file, pyarrow is missing for Parquet, the first line of a CSV holds a
-        number instead of names, or the table has no record.
+        number instead of names, the table has no record, or with ``check`` a column holds
+        something, and in no record what is stated.
     """
+    return _loaded(file, facts, progress, check)[0]
+
+
+def _loaded(
+    file: Any, facts: Facts, progress: bool | None = None, check: bool = True, truth: bool = False
+) -> tuple[Problem, Array]:
+    """Return the encoded table; with ``truth`` also its target as it was read, by `Facts._raw`."""
     shown = sys.stderr.isatty() if progress is None else progress
-    with _opened(Path(file)) as (header, rows):
-        numbers, labels = array("d"), array("d")
-        label = facts._label()
-        while chunk := list(islice(rows, _CHUNK)):
-            columns = dict(zip_longest(header, islice(zip_longest(*chunk), len(header))))
-            columns = {name: values or (None,) * len(chunk) for name, values in columns.items()}
-            numbers.frombytes(facts.encode(columns).tobytes())
+    agreement, width = _Agreement(facts), len(facts.box[0])
+    numbers, labels, read = array("d"), array("d"), array("d")
+    with opened(file, _CHUNK) as (_, chunks):
+        for columns in chunks:
+            raw = {column: facts._raw(column, columns[column]) for column in facts.columns}
             if facts.target:
-                labels.extend(float(label(value)) for value in columns[facts.target])
+                raw[facts.target] = facts._raw(facts.target, columns[facts.target])
+                labels.frombytes(facts._labels(raw[facts.target]).tobytes())
+                read.frombytes(raw[facts.target].tobytes() if truth else b"")
+            agreement.see(columns, raw)
+            numbers.frombytes(facts._encoded(raw).tobytes())
             if shown:
-                sys.stderr.write(f"\r{len(numbers) // len(facts.box[0]):,} rows read")
+                sys.stderr.write(f"\r{len(numbers) // width:,} rows read")
                 sys.stderr.flush()
     if not numbers:
         raise TableError("the table must have at least one record")
-    X = np.frombuffer(numbers).reshape(-1, len(facts.box[0]))
-    y: NDArray[Any] = np.frombuffer(labels) if labels else np.zeros(len(X))
+    if check:
+        agreement.check()
+    X = np.frombuffer(numbers).reshape(-1, width)
+    y: NDArray[Any] = np.frombuffer(labels) if facts.target else np.zeros(len(X))
     if facts.task == "classification":
         y = np.array(facts.classes)[y.astype(int)]
-    return Problem(Path(file).name, facts.task, X, y, facts.public, facts.data_norm, facts.box)
+    name = Path(file).name if isinstance(file, (str, os.PathLike)) else "table"
+    public = (facts.public, facts.data_norm, facts.box, facts.indicators)
+    return Problem(name, facts.task, X, y, *public), np.array(read)

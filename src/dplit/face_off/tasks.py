@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,9 @@ def _problem(
     low = np.concatenate([np.full(X.shape[1], -1.0), np.zeros(len(indicators))])
     labels = np.zeros(len(X)) if y is None else np.asarray(y)
     norm = float(X.shape[1] + len(texts)) ** 0.5  # one indicator of each text is 1
-    return Problem(name, task, rows, labels, public, norm, (low, np.ones(len(low))))
+    ends = np.cumsum([X.shape[1], *(len(values) for _, values in texts)]).tolist()
+    groups = tuple(tuple(range(a, b)) for a, b in pairwise(ends))
+    return Problem(name, task, rows, labels, public, norm, (low, np.ones(len(low))), groups)
 
 
 def _diabetes(source: str) -> Problem:

@@ -6,7 +6,8 @@ nothing: what a chapter computes is the same with them and without them, and so 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -80,6 +81,28 @@ class Listener(Protocol):
 
 
 _OPEN: ContextVar[tuple[Listener, ...]] = ContextVar("dplit_ledgers", default=())
+
+
+_PART: ContextVar[str | None] = ContextVar("dplit_part", default=None)
+
+
+@contextmanager
+def part_of_records(part: str) -> Iterator[None]:
+    """Say of all draws inside that they look at this part of the records alone.
+
+    Different parts have no record in common: a record loses what its part does, and what draws
+    without a part do.
+    """
+    token = _PART.set(part)
+    try:
+        yield
+    finally:
+        _PART.reset(token)
+
+
+def current_part() -> str | None:
+    """Return the part of the records that draws look at here, None for all of them."""
+    return _PART.get()
 
 
 def listen(listener: Listener) -> Any:

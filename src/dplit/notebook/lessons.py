@@ -97,11 +97,15 @@ _VERDICTS = (
 )  # fmt: skip
 
 
+#: More claims of a paper, and of ours, than these in one row are folded.
+_MANY = (20, 6)
+
+
 def show_claims(slug: str) -> None:
     """Display the registered claims of a paper and of its chapter by verdict; records none.
 
     Each is a link to its place in the supplement: the paper's by place, ours by title. Errata have
-    their severity.
+    their severity; a long row is folded.
 
     Parameters
     ----------
@@ -126,12 +130,14 @@ def show_claims(slug: str) -> None:
         for text, found in ((verdict, printed), (f"{verdict}, ours", ours)):
             if found:
                 links = ", ".join(_link(slug, name, registry[name]) for name in found)
+                if len(found) > _MANY[found is ours]:
+                    links = f"<details><summary>their list</summary>{links}</details>"
                 page += f"<tr><th scope='row'>{text} ({len(found)})</th><td>{links}</td></tr>"
                 plain.append(f"{text}: {', '.join(found)}")
     head = "".join(f"<th scope='col'>{name}</th>" for name in ("verdict", "claims"))
     caption = f"{len(registry)} claims; each name leads to its proof, its check and its tests."
     table = f"<table class='dplit-table'><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
-    table = f"<div class='dplit-scroll'>{table}<tbody>{page}</tbody></table></div>"
+    table = f"<div class='dplit-scroll dplit-claims'>{table}<tbody>{page}</tbody></table></div>"
     display({"text/html": table, "text/plain": "\n".join(plain)}, raw=True)  # type: ignore[no-untyped-call]
 
 

@@ -174,5 +174,7 @@ def _drawn(labels: Sequence[str], shares: NDArray[np.float64]) -> Figure:
         box.set(facecolor=look["box"].colour, alpha=0.35)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
+    if shares.min() > 1.0 - _NOTHING:  # an identity: no axis of rounding errors
+        axes.set_xlim(0.0, 1.05)
     axes.set(xlabel="share of the largest line", ylabel="line")
     return fig

@@ -23,8 +23,12 @@ from dplit.audit import (
     run_controls,
 )
 from dplit.baselines import (
+    AdaSSPRegressor,
+    NoisyGradientClassifier,
     NoisyGradientRegressor,
     ObjectivePerturbationClassifier,
+    PrivateAdditiveClassifier,
+    PrivateAdditiveRegressor,
     PrivateLloyd,
     PrivatePCA,
     SufficientStatisticsRegressor,
@@ -43,6 +47,7 @@ from dplit.mechanisms import (
 from dplit.projection.additive import release_additive
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
 from dplit.projection.information import binary_information
+from dplit.projection.moments import EntryMomentsRegressor
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.streams import stream
 from dplit_studies.margin.audits import audit_learner
@@ -114,7 +119,8 @@ def _fitted(estimator: Any, side: int, budget: float, rng: np.random.Generator) 
     """Fit one record whose label (or entry) says the side."""
     sign = 2.0 * side - 1.0
     X, y = np.array([[1.0, 0.0]]), np.array([sign])
-    if isinstance(estimator, (AdditiveNoiseRegressor, RandomProjectionRegressor)):
+    per_entry = AdditiveNoiseRegressor, RandomProjectionRegressor
+    if isinstance(estimator, per_entry):
         X, y = np.array([[sign]]), np.ones(1)
     seed = int(rng.integers(2**30, 2**31))
     return estimator.set_params(epsilon=budget, random_state=seed).fit(X, y)
@@ -152,6 +158,16 @@ def _steps(side: int, budget: float, rng: np.random.Generator) -> float:
 
 def _table(side: int, budget: float, rng: np.random.Generator) -> float:
     return float(release_additive([[2.0 * side - 1.0]], epsilon=budget, rng=rng)[0, 0])
+
+
+def _moments(side: int, budget: float, rng: np.random.Generator) -> float:
+    """Score an entry by all moments that it is in: in many columns its claim is nearly attained."""
+    row = np.append(2.0 * side - 1.0, np.ones(19))[None]
+    model = EntryMomentsRegressor(
+        bounds=_BOX, fit_intercept=False, epsilon=budget, random_state=int(rng.integers(2**31))
+    ).fit(row, np.ones(1))  # fmt: skip
+    beside = model.gram_[0, 1:].sum() / model.gram_sigma_**2
+    return float(beside + model.cross_[0] / model.cross_sigma_**2)
 
 
 def _perturbed(side: int, budget: float, rng: np.random.Generator) -> float:
@@ -222,7 +238,22 @@ _ESTIMATORS: dict[str, tuple[Any, _Unit, float]] = {
     "SufficientStatisticsRegressor replace_one": (
         SufficientStatisticsRegressor(neighboring="replace_one", **_LINEAR), "gaussian", 8.0
     ),
+    "AdaSSPRegressor": (
+        AdaSSPRegressor(neighboring="replace_one", **_LINEAR), "gaussian", 8.0
+    ),
     "NoisyGradientRegressor": (NoisyGradientRegressor(steps=5, **_LINEAR), "gaussian", 8.0),
+    "NoisyGradientClassifier": (
+        NoisyGradientClassifier(
+            data_norm=1.0, steps=5, learning_rate=0.01, fit_intercept=False, **_CLASSES
+        ),
+        "gaussian", 8.0,
+    ),
+    "PrivateAdditiveRegressor": (
+        PrivateAdditiveRegressor(n_hats=2, box=_BOX, bounds=_BOX), "gaussian", 8.0
+    ),
+    "PrivateAdditiveClassifier": (
+        PrivateAdditiveClassifier(n_hats=2, box=_BOX, **_CLASSES), "gaussian", 8.0
+    ),
     "PrivateRandomFeatureRegressor": (
         PrivateRandomFeatureRegressor(n_components=5, bounds=_BOX), "gaussian", 8.0
     ),
@@ -258,6 +289,7 @@ TARGETS: dict[str, _Target] = {
 } | {
     "PrivatePCA replace_one": _Target(_components, "gaussian", 8.0),
     "PrivateLloyd gaussian replace_one": _Target(_steps, "gaussian", 8.0),
+    "EntryMomentsRegressor": _Target(_moments, "bits", 0.5),
     "release_additive": _Target(_table, "bits", 0.5),
     "objective_perturbation": _Target(_perturbed, "pure", 1.0),
     "ObjectivePerturbationClassifier": _Target(_perturbed_classifier, "pure", 1.0),

@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dplit._checks import check_positive, check_probability
 from dplit.face_off.mechanisms import Mechanism, _applicable, _ceilings
-from dplit.face_off.tables import Array, Problem, TableError
+from dplit.face_off.sources import TableError
+from dplit.face_off.tables import Array, Problem
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, run_trials
 
@@ -111,7 +112,8 @@ def compare(
     """
     if len(problem.X) < 10:  # a split keeps three for the score then
         raise TableError(f"exploring needs at least 10 records, got {len(problem.X)}")
-    chosen = _applicable(problem.task, neighboring) if mechanisms is None else mechanisms
+    n_classes = len(problem.public.get("classes", ()))
+    chosen = mechanisms or _applicable(problem.task, neighboring, n_classes)
     budgets = tuple(check_positive("epsilons", epsilon) for epsilon in epsilons)
     work = partial(
         _trial, problem=problem, epsilons=budgets, delta=check_probability("delta", delta),
@@ -135,12 +137,24 @@ def compare(
     return Comparison(values, budgets, private, warned, settings)
 
 
+#: By task, what the lesson's map and rivals compare; the record has the others.
+_ELSEWHERE = {
+    "regression": {"additive"},
+    "classification": {"additive", "noisy_gradient", "objective_perturbation"},
+}
+
+
+def of_the_record(task: str) -> list[Mechanism]:
+    """Return the mechanisms of a task that the record compares."""
+    return [m for m in _applicable(task) if m.name not in _ELSEWHERE.get(task, ())]
+
+
 def fit_costs(
     problem: Problem, *, epsilon: float = 1.0, delta: float = 1e-5, repeats: int = 3
 ) -> dict[str, tuple[float, float]]:
     """Median processor seconds of a fit at the defaults, and its peak memory in megabytes."""
     costs = {}
-    for found in _applicable(problem.task):
+    for found in of_the_record(problem.task):
         seconds, peak = [], 0
         for repeat in range(repeats + 1):
             if repeat == repeats:

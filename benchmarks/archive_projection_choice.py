@@ -1,0 +1,44 @@
+"""Compute the map of releases for linear regression; archive ``results/projection_choice.json``.
+
+Some ten minutes of one processor; the same seed gives the same file on one machine.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from dplit_studies.projection.choice_map import (
+    CORNERS,
+    DESCENTS,
+    OFF_BUDGETS,
+    OFF_GRID,
+    TRIALS,
+    archive,
+    cells,
+    corner,
+    descent,
+    facts_of,
+    off_grid,
+)
+
+TARGET = Path(__file__).parent.parent / "results" / "projection_choice.json"
+
+
+def main(seed: int = 0) -> None:
+    """Fill the map, simulate its corners and what is off the grid, and write all three."""
+    found = list(cells())
+    ends = [
+        corner(facts_of(d, ratio, snr, (epsilon, None)), TRIALS[d], seed=seed)
+        for d, ratio, snr, epsilon in CORNERS
+    ]
+    outside = [off_grid(case, budget, 4, seed=seed) for case in OFF_GRID for budget in OFF_BUDGETS]
+    others = [descent(*at, 5, seed=seed) for at in DESCENTS]
+    partial = TARGET.with_suffix(".part")
+    partial.write_text(archive(found, ends, outside, others, seed=seed), encoding="utf8")
+    json.loads(partial.read_text(encoding="utf8"))
+    partial.replace(TARGET)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""Rivals of the face-off's rule on ten tables, archived in ``results/rivals.json``.
+
+    python -m benchmarks.archive_rivals
+
+DP-EBM and diffprivlib ask for an older scikit-learn than this package: the command makes them an
+environment of their own in a temporary folder (pip needs a registry), writes the tables there as
+numbers and calls this file again inside it. Ours are what :func:`dplit.face_off.recommend` names,
+AdaSSP runs beside them. All are told the same public facts, each in the way of its documentation,
+and meet the same splits; predictions of numbers are clipped to the public bounds. Five minutes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+import venv
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TARGET = Path(__file__).parent.parent / "results" / "rivals.json"
+NEEDS = ("diffprivlib==0.6.6", "interpret-core==0.7.3", "scikit-learn<1.6")
+EPSILONS = (0.3, 1.0, 3.0, 10.0)
+DELTA = 1e-6
+SPLITS = 3
+
+#: Of the tables of the rule's map those that are met here, by their names.
+TABLES = (
+    "bent, strong, 5000", "bent, medium, 5000", "straight, medium, 5000", "texts, medium, 5000",
+    "diabetes", "sphere, medium, 5000", "clusters, medium, 5000", "skewed, strong, 5000",
+    "rare, strong, 5000", "breast cancer",
+)  # fmt: skip
+
+
+def order_of(size: int, split: int) -> np.ndarray:
+    """Return the records in the order of a split, of which the first 70 % train."""
+    return np.random.default_rng(split).permutation(size)
+
+
+def score(table: Any, predicted: np.ndarray, truth: np.ndarray) -> float:
+    """Return R^2 or accuracy."""
+    if str(table["task"]) == "classification":
+        return float((predicted == truth).mean())
+    rest = truth - np.clip(predicted, *table["bounds"])
+    return float(1.0 - (rest**2).sum() / ((truth - truth.mean()) ** 2).sum())
+
+
+def _columns(table: Any) -> list[tuple[int, ...]]:
+    """Return the entries of each column of a table: one, or the indicators of a text."""
+    groups = [tuple(group) for group in json.loads(str(table["indicators"]))]
+    named = {k for group in groups for k in group}
+    return sorted([*groups, *((k,) for k in range(table["X"].shape[1]) if k not in named)])
+
+
+def _explained(table: Any, epsilon: float, seed: int) -> Any:
+    """DP-EBM with its defaults: kinds and bounds of the columns, and those of a number."""
+    from interpret import privacy
+
+    columns, low = _columns(table), table["box"][0]
+    told = {
+        "epsilon": epsilon, "delta": DELTA, "random_state": seed, "n_jobs": 1,
+        "feature_types": ["continuous" if len(c) == 1 else "nominal" for c in columns],
+        "privacy_bounds": {k: (float(low[c[0]]), 1.0) for k, c in enumerate(columns)
+                           if len(c) == 1},
+    }  # fmt: skip
+    if str(table["task"]) == "classification":
+        return privacy.DPExplainableBoostingClassifier(**told)
+    least, most = map(float, table["bounds"])
+    ends = {"privacy_target_min": least, "privacy_target_max": most}
+    return privacy.DPExplainableBoostingRegressor(**ends, **told)
+
+
+def _raw(table: Any, X: np.ndarray) -> np.ndarray:
+    """Return records with texts as texts, which DP-EBM asks for."""
+    parts = [
+        X[:, c[0]].astype(object)
+        if len(c) == 1
+        else np.array([f"v{k}" for k in X[:, list(c)].argmax(axis=1)], object)
+        for c in _columns(table)
+    ]
+    return np.column_stack(parts)
+
+
+def _predicted(name: str, table: Any, epsilon: float, seed: int, parts: Any) -> np.ndarray:
+    """Fit a rival that needs the other environment, and predict what is held out."""
+    X, y, Z = parts
+    regression = str(table["task"]) == "regression"
+    labels = np.clip(y, *table["bounds"]) if regression else y
+    if name == "DP-EBM":
+        texts = labels if regression else labels.astype(str)
+        found = _explained(table, epsilon, seed).fit(_raw(table, X), texts).predict(_raw(table, Z))
+        return np.asarray(found, y.dtype) if regression else found.astype(int)
+    from diffprivlib import models
+
+    common: dict[str, Any] = {"epsilon": epsilon, "random_state": seed}
+    box = tuple(table["box"])
+    if regression:
+        bounds = tuple(map(float, table["bounds"]))
+        model = models.LinearRegression(bounds_X=box, bounds_y=bounds, **common)
+    elif name == "diffprivlib, Bayes":
+        model = models.GaussianNB(bounds=box, **common)
+    else:
+        model = models.LogisticRegression(data_norm=float(table["norm"]), max_iter=500, **common)
+    return np.asarray(model.fit(X, labels).predict(Z))
+
+
+def write_tables(folder: Path) -> None:
+    """Write every table as numbers, with what is public of it."""
+    from dplit_studies.face_off.choice_map import tables
+
+    for title, problem, _ in tables():
+        if title in TABLES:
+            public = {key: np.asarray(value) for key, value in problem.public.items()}
+            np.savez(
+                folder / f"{TABLES.index(title)}.npz", name=title, task=problem.task, X=problem.X,
+                y=problem.y, norm=problem.data_norm, box=np.array(problem.box),
+                indicators=json.dumps(problem.indicators), **public,
+            )  # fmt: skip
+
+
+def rivals(folder: Path) -> None:
+    """Score the rivals, in the other environment."""
+    warnings.simplefilter("ignore")  # of convergence and of a budget accountant
+    found: dict[str, Any] = {
+        "versions": {p: version(p) for p in ("diffprivlib", "interpret-core", "scikit-learn")}
+    }
+    for place in range(len(TABLES)):
+        table = np.load(folder / f"{place}.npz")
+        names = ["DP-EBM", "diffprivlib"]
+        names += ["diffprivlib, Bayes"] * (str(table["task"]) == "classification")
+        X, y = table["X"], table["y"]
+        for name in names:
+            scores = np.empty((SPLITS, len(EPSILONS)))
+            for i in range(SPLITS):
+                train, test = np.split(order_of(len(X), i), [int(0.7 * len(X))])
+                for j, epsilon in enumerate(EPSILONS):
+                    parts = X[train], y[train], X[test]
+                    predicted = _predicted(name, table, epsilon, i, parts)
+                    scores[i, j] = score(table, predicted, y[test])
+            found.setdefault(str(table["name"]), {})[name] = scores.round(4).tolist()
+    (folder / "rivals.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+def ours() -> dict[str, Any]:
+    """Score what the rule names, AdaSSP and fits without privacy, on the same splits."""
+    from dplit.baselines import AdaSSPRegressor
+    from dplit.face_off.choice import ranked
+    from dplit.face_off.mechanisms import mechanism
+    from dplit.streams import stream
+    from dplit_studies.face_off.choice_map import free_models, measured_facts, tables
+
+    found: dict[str, Any] = {}
+    for title, problem, _ in tables():
+        if title not in TABLES:
+            continue
+        facts = measured_facts(problem)
+        told = [ranked(epsilon=e, delta=DELTA, **facts)[0] for e in EPSILONS]
+        names = ["the rule", *(["AdaSSP"] if problem.task == "regression" else [])]
+        scores = {name: np.empty((SPLITS, len(EPSILONS))) for name in names}
+        free: dict[str, list[float]] = {}
+        table = {"task": problem.task, **problem.public}
+        for i in range(SPLITS):
+            train, test = np.split(order_of(len(problem.X), i), [int(0.7 * len(problem.X))])
+            X, y = problem.X[train], problem.y[train]
+            for name, model in free_models(problem.task).items():
+                value = score(table, model.fit(X, y).predict(problem.X[test]), problem.y[test])
+                free.setdefault(name, []).append(value)
+            for j, epsilon in enumerate(EPSILONS):
+                rng = stream(i, f"rivals-{title}", "noise", j)
+                given = {"epsilon": epsilon, "delta": DELTA, "random_state": rng}
+                model, _ = mechanism(told[j], problem.task).fit(problem, rows=train, **given)
+                predicted = model.predict(problem.X[test])
+                scores["the rule"][i, j] = score(table, predicted, problem.y[test])
+                if "AdaSSP" in scores:
+                    rival = AdaSSPRegressor(
+                        data_norm=problem.data_norm, neighboring="replace_one",
+                        **given | problem.public,
+                    )  # fmt: skip
+                    predicted = rival.fit(X, y).predict(problem.X[test])
+                    scores["AdaSSP"][i, j] = score(table, predicted, problem.y[test])
+        found[title] = {
+            "facts": facts, "recommended": told,
+            "not private": {name: round(float(np.mean(v)), 4) for name, v in free.items()},
+            "scores": {name: values.round(4).tolist() for name, values in scores.items()},
+        }  # fmt: skip
+    return found
+
+
+def main() -> None:
+    """Measure all of it and archive it; inside the other environment, the rivals alone."""
+    if len(sys.argv) > 1:
+        rivals(Path(sys.argv[1]))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_tables(folder)
+        venv.create(folder / "env", with_pip=True)
+        made = [folder / "env" / place for place in ("bin/python", "Scripts/python.exe")]
+        python = next(path for path in made if path.exists())
+        subprocess.run([python, "-m", "pip", "install", "-q", *NEEDS], check=True)
+        subprocess.run([python, __file__, folder], check=True)
+        theirs = json.loads((folder / "rivals.json").read_text(encoding="utf-8"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = ours()
+    for title, content in found.items():
+        content["scores"] |= theirs[title]
+    content = {
+        "about": "R2 or accuracy on held-out records, [split][epsilon], at equal public facts; "
+        "'the rule' is what dplit.face_off.recommend names.",
+        "command": "python -m benchmarks.archive_rivals",
+        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "versions": theirs["versions"],
+        "epsilons": EPSILONS,
+        "delta": DELTA,
+    }
+    lines = ",\n".join(f"{json.dumps(t)}: {json.dumps(c)}" for t, c in found.items())
+    head = json.dumps(content, indent=1).rstrip("}\n")
+    TARGET.write_text(f'{head},\n "tables": {{\n{lines}\n}}\n}}\n', encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

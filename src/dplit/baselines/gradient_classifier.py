@@ -1,0 +1,334 @@
+"""Private classification in any number of classes by noisy full-batch gradient descent."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from dplit._checks import (
+    Neighboring,
+    check_flag,
+    check_integer,
+    check_neighboring,
+    check_positive,
+    check_probability,
+    quiet,
+)
+from dplit._estimators import (
+    RandomState,
+    clip_rows,
+    fitted_records,
+    spawn_generators,
+    state_guarantee,
+    stated_norm,
+    validated,
+)
+from dplit.baselines._acceleration import accelerated_descent, descent_schedule, paced
+from dplit.baselines.linear import _public_number
+from dplit.mechanisms import gaussian_sigma
+
+#: Default length of the model to be learnt, over which classes differ by many units of the scores.
+_LENGTH = 64.0
+
+#: Least and largest default clipping norms, and the time beyond which the budget raises them.
+_CLIPS = (0.5, 1.0)
+
+_AMPLE = 1000.0
+
+#: Step length: the softmax loss has curvature at most 1/2 on rows of norm 1, and 4 is the limit.
+_RATE = 2.0
+
+#: Shortest time that learns: in less of it scores of the records differ by less than their noise.
+_SHORTEST = 32.0
+
+
+def _class_indices(
+    y: ArrayLike, classes: ArrayLike | None = None
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the classes and every label's place among them, 0 for labels that are not.
+
+    With ``classes`` they are public, in the given order. Without, they are read off ``y``, sorted,
+    and so are treated as public.
+    """
+    labels = np.asarray(y)
+    if classes is None:
+        check_classification_targets(y)
+        told = np.unique(labels)
+        if len(told) < 2:
+            raise ValueError(
+                f"y must hold two classes unless classes is given, got one class: {told[0]!r}"
+            )
+    else:
+        told = np.asarray(classes)
+        if told.ndim != 1 or len(told) < 2 or len(np.unique(told)) < len(told):
+            raise ValueError(f"classes must be two or more labels, got classes={classes!r}")
+    place = np.zeros(len(labels), np.intp)
+    for k in range(1, len(told)):
+        place[labels == told[k]] = k
+    return told, place
+
+
+def _softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
+    """Probabilities (n, k) of classes from their scores; every row by itself."""
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def _softmax_loss_derivative(scores: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    """Derivative ``p - e_y`` (n, k) of the log-loss in the scores of k classes.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+    y : ndarray of shape (n,)
+        Whole numbers below k, the places of the labels.
+
+    >>> _softmax_loss_derivative(np.zeros((1, 2)), np.array([1.0]))
+    array([[ 0.5, -0.5]])
+    """
+    slopes = _softmax(scores)
+    slopes[np.arange(len(slopes)), y.astype(np.intp)] -= 1.0
+    return slopes
+
+
+class NoisyGradientClassifier(
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    r"""Private linear classifier in two or more classes, by noisy descent on the softmax loss.
+
+    Parameters
+    ----------
+    epsilon, delta : float, default=1.0 and 1e-5
+        In (0, inf) and (0, 1).
+    data_norm : float
+        Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
+    steps : int or None, default=None
+        Number of gradient steps. None follows public numbers, see the notes; at most 300, with
+        momentum where that is not enough.
+    clip : float or None, default=None
+        Frobenius norm to which gradients are clipped, in unit bounds, where none is longer than
+        sqrt(2). None is 0.5, and up to 1 where the same numbers as for ``steps`` allow it.
+    learning_rate : float, default=2.0
+        Step length on the mean gradient in unit bounds, where the loss has curvature at most 1/2:
+        below 4 the noiseless descent converges.
+    neighboring : {"replace_one", "add_remove"}, default="replace_one"
+    public_size : int or None, default=None
+        Number by which gradient sums are divided; must be given under ``add_remove``.
+    fit_intercept : bool, default=True
+        Whether every row gets a constant coordinate as long as ``data_norm``.
+    classes : tuple or None, default=None
+        All labels, in their order. Where they are given nothing is learnt from ``y``: other labels
+        count as the first. None takes them from the data, and then they are **assumed public**.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of the noise. None takes entropy from the operating system; anything else is for
+        reproduction and voids the privacy guarantee. ``clone`` copies a generator together with
+        its state, so that two clones share their noise.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_classes, n_features)
+        Weights of the records as they are; two classes have one row each as well.
+    intercept_ : ndarray of shape (n_classes,)
+    classes_ : ndarray of shape (n_classes,)
+    sigma_ : float
+        Standard deviation of the noise on each sum of gradients, in unit bounds.
+    epsilon_, delta_, neighboring_ : float, float, str
+        The guarantee that the fitted attributes satisfy together.
+    privacy_statement_ : str
+        The guarantee in one sentence, with its limits.
+    n_features_in_ : int
+
+    Warns
+    -----
+    UserWarning
+        By ``fit``, if public numbers say that the noise leaves no time to learn.
+
+    Notes
+    -----
+    Rows x, clipped to norm r, become ``(x, r) / (r sqrt(2))`` with an intercept and ``x / r``
+    without. A record's gradient is :math:`x(p-e_y)^\top` with p its probabilities, a matrix whose
+    Frobenius norm is clipped; one Gaussian release a step serves all classes, and the steps compose
+    as :func:`noisy_gradient_descent` says. New records are clipped as those of the training were.
+
+    Default schedule: that of :class:`~dplit.baselines.PrivateAdditiveRegressor` for a model of
+    length 64, with a curvature of 1/(2 k) in each of d (k - 1) coordinates for k classes. The noise
+    is floating-point research noise, not a release.
+
+    References
+    ----------
+    Bassily, Smith and Thakurta, Private empirical risk minimization, FOCS 2014, arXiv:1405.7085.
+
+    Examples
+    --------
+    >>> X = np.linspace(-1, 1, 6000).reshape(-1, 1)
+    >>> model = NoisyGradientClassifier(data_norm=1.0, classes=("a", "b", "c"), random_state=0)
+    >>> model = model.fit(X, np.where(X[:, 0] > 0.4, "c", np.where(X[:, 0] > -0.4, "b", "a")))
+    >>> model.predict([[-0.9], [0.9]]).tolist(), model.neighboring_
+    (['a', 'c'], 'replace_one')
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        data_norm: float | None = None,
+        steps: int | None = None,
+        clip: float | None = None,
+        learning_rate: float = _RATE,
+        neighboring: Neighboring = "replace_one",
+        public_size: int | None = None,
+        fit_intercept: bool = True,
+        classes: tuple[Any, ...] | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.data_norm = data_norm
+        self.steps = steps
+        self.clip = clip
+        self.learning_rate = learning_rate
+        self.neighboring = neighboring
+        self.public_size = public_size
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.random_state = random_state
+
+    @quiet
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Descend on the clipped records.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+        y : array_like of shape (n_samples,)
+            Labels of two or more classes; with ``classes`` any labels.
+
+        Returns
+        -------
+        NoisyGradientClassifier
+        """
+        return self._fit(X, y, spread=None)
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, *, spread: NDArray[np.float64] | None) -> Self:
+        """Fit, on the schedule of public eigenvalues of the rows' second moments if any."""
+        norm = stated_norm(self.data_norm)
+        records, target = validated(self, X, y, dtype=np.float64)
+        self.classes_, places = _class_indices(target, self.classes)
+        unit = clip_rows(records, norm) / norm
+        if check_flag("fit_intercept", self.fit_intercept):
+            unit = np.hstack([unit, np.ones((len(unit), 1))]) / math.sqrt(2.0)
+        k = len(self.classes_)
+        spread = np.full(unit.shape[1], 0.5) if spread is None else spread
+        clip, steps, rate, momentum, n = self._schedule(len(unit), k, spread)
+        fitted = accelerated_descent(
+            unit, places, epsilon=self.epsilon, delta=self.delta, clip=clip, steps=steps,
+            learning_rate=rate, momentum=momentum, neighboring=self.neighboring, n_records=n,
+            derivative=_softmax_loss_derivative, n_scores=k,
+            rng=spawn_generators(self.random_state, 1)[0],
+        )  # fmt: skip
+        coef = fitted.coef.T
+        self.intercept_ = np.zeros(k)
+        if self.fit_intercept:
+            coef = coef / math.sqrt(2.0)
+            self.intercept_, coef = coef[:, -1].copy(), coef[:, :-1]
+        self.coef_, self.sigma_ = coef / norm, fitted.sigma
+        labels = "given" if self.classes is not None else "taken from the data as public"
+        change = (
+            "adding or removing one record with its label ("
+            if self.neighboring == "add_remove"
+            else f"replacing one of {len(unit)} records with its label (their number is public; "
+        )
+        change += f"rows are clipped to norm {norm:g}, the {k} labels are {labels})"
+        state_guarantee(self, fitted.epsilon, fitted.delta, fitted.neighboring, change)
+        return self
+
+    def _schedule(
+        self, n_records: int, k: int, spread: NDArray[np.float64]
+    ) -> tuple[float, int, float, float, int]:
+        """Return clipping norm, steps, rate, momentum and records, all public; warn of noise."""
+        check_neighboring(self.neighboring)
+        check_positive("epsilon", self.epsilon)
+        check_probability("delta", self.delta)
+        n = _public_number(n_records, self.neighboring, self.public_size)
+        moved = 1.0 if self.neighboring == "add_remove" else 2.0
+        clips = (
+            _CLIPS if self.clip is None else (check_positive("clip", self.clip), float(self.clip))
+        )
+        clip, time = descent_schedule(
+            length=_LENGTH, n_records=n, clips=clips, ample=_AMPLE,
+            noise=gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved),
+            spread=np.repeat(spread / k, k - 1),
+        )  # fmt: skip
+        rate = check_positive("learning_rate", self.learning_rate)
+        if self.steps is not None:
+            return clip, check_integer("steps", self.steps), rate, 0.0, n
+        if time < _SHORTEST:
+            warnings.warn(
+                f"{n} records with {len(spread)} coefficients in each of {k} classes are too few "
+                "for this budget: accuracy may be no better than the majority class",
+                UserWarning,
+                stacklevel=5,
+            )
+        return clip, *paced(time, rate=rate), n
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Scores of the classes; of two classes the second's minus the first's.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records, clipped to ``data_norm`` as in training.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+        """
+        scores = self._scores(X)
+        return np.asarray(scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores)
+
+    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        rows = clip_rows(fitted_records(self, X), stated_norm(self.data_norm))
+        return np.asarray(rows @ self.coef_.T + self.intercept_)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Classify by the largest score.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of ``classes_``.
+        """
+        first = self._scores(X).argmax(axis=1)
+        return np.asarray(self.classes_[first])
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probabilities of the classes, **not calibrated**.
+
+        Stopping early pulls them together and the noise, which lengthens the weights, apart; the
+        records cannot correct either within the budget.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records, clipped to ``data_norm`` as in training.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``; rows add to 1.
+        """
+        return _softmax(self._scores(X))

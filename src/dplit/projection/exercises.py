@@ -1,0 +1,138 @@
+"""Exercises of the lesson on random projections: our functions, and the usual mistakes by name."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dplit._checks import Array
+from dplit.notebook.exercises import Exercise
+
+
+def _budget_and_ends(rng: np.random.Generator) -> tuple[float, float, float]:
+    low = float(rng.uniform(-3, 3))
+    return float(rng.uniform(0.1, 1.4)), low, low + float(rng.uniform(0.5, 3.0))
+
+
+def _budget_and_rows(rng: np.random.Generator) -> tuple[float, int]:
+    return float(rng.uniform(0.1, 1.4)), int(rng.integers(3, 200))
+
+
+def _budget_and_copies(rng: np.random.Generator) -> tuple[float, int]:
+    return float(rng.uniform(0.1, 1.4)), int(rng.integers(2, 9))
+
+
+def _two_columns(rng: np.random.Generator) -> tuple[Array]:
+    X = rng.uniform(-1, 1, (30, 1)) * np.ones(2)
+    X[4] = rng.uniform(0.3, 0.9), 0.0
+    return (rng.standard_normal((int(rng.integers(5, 40)), 30)) @ X,)
+
+
+def _noise(epsilon: float, low: float, high: float) -> float:
+    return (high - low) / 2 / math.sqrt(4**epsilon - 1)
+
+
+def _mixed_noise(epsilon: float, rows: int) -> float:
+    return math.sqrt(rows / (4**epsilon - 1))
+
+
+def _together(epsilon: float, k: int) -> float:
+    return 0.5 * math.log2(1 + k * (4**epsilon - 1))
+
+
+def _size(Z: Array) -> float:
+    return float(np.sqrt(np.mean((Z[:, 0] - Z[:, 1]) ** 2)))
+
+
+EXERCISES = {
+    "projection-noise": Exercise(
+        asks="Write a function of epsilon, low and high that returns the standard deviation.",
+        right=_noise,
+        arguments=_budget_and_ends,
+        mistakes={
+            "That is the noise of entries in [-1, 1]. Noise does not care where the middle is, "
+            "but it has to grow with the width.": (
+                lambda epsilon, low, high: 1 / math.sqrt(4**epsilon - 1)
+            ),
+            "Off by a factor 2: an entry is at most half the width away from the middle.": (
+                lambda epsilon, low, high: (high - low) / math.sqrt(4**epsilon - 1)
+            ),
+            "This is the variance; take the root.": (
+                lambda epsilon, low, high: ((high - low) / 2) ** 2 / (4**epsilon - 1)
+            ),
+            "You have natural logarithms in mind: a bit is a logarithm to the base 2, and "
+            "2 ** (2 epsilon) = 4 ** epsilon.": (
+                lambda epsilon, low, high: (high - low) / 2 / math.sqrt(math.exp(2 * epsilon) - 1)
+            ),
+            "The half in front of the logarithm is lost: 2 ** (2 epsilon), not 2 ** epsilon.": (
+                lambda epsilon, low, high: (high - low) / 2 / math.sqrt(2**epsilon - 1)
+            ),
+        },
+    ),
+    "projection-rows": Exercise(
+        asks="Write a function of epsilon and rows that returns the standard deviation.",
+        right=_mixed_noise,
+        arguments=_budget_and_rows,
+        mistakes={
+            "That is enough for one row. Alice stands in every row, with a fresh factor: n' rows "
+            "need n' times the variance.": lambda epsilon, rows: 1 / math.sqrt(4**epsilon - 1),
+            "This is the variance; take the root.": lambda epsilon, rows: rows / (4**epsilon - 1),
+            "Each row needs the root of n' times the deviation, not n' times.": (
+                lambda epsilon, rows: rows / math.sqrt(4**epsilon - 1)
+            ),
+            "You have shared the budget among the rows, which costs more than is needed: one "
+            "Gaussian channel of n' rows has the power n' / sigma^2.": (
+                lambda epsilon, rows: 1 / math.sqrt(4 ** (epsilon / rows) - 1)
+            ),
+            "You have natural logarithms in mind: a bit is a logarithm to the base 2.": (
+                lambda epsilon, rows: math.sqrt(rows / (math.exp(2 * epsilon) - 1))
+            ),
+        },
+    ),
+    "projection-attack": Exercise(
+        asks="Write a function of Z, an array (rows, 2), that returns the size of the entry.",
+        right=_size,
+        arguments=_two_columns,
+        mistakes={
+            "The factors of Alice's entry have the mean 0, so this is near 0. Square first.": (
+                lambda Z: np.mean(Z[:, 0] - Z[:, 1])
+            ),
+            "This is the square of the entry; take the root.": (
+                lambda Z: np.mean((Z[:, 0] - Z[:, 1]) ** 2)
+            ),
+            "You have subtracted the mean, which is known to be 0: no need to estimate it.": (
+                lambda Z: np.std(Z[:, 0] - Z[:, 1])
+            ),
+            "You have subtracted the mean, which is known to be 0, and divided by one row less.": (
+                lambda Z: np.std(Z[:, 0] - Z[:, 1], ddof=1)
+            ),
+            "The mean size of a normal variable is not its deviation, but 0.8 of it.": (
+                lambda Z: np.mean(np.abs(Z[:, 0] - Z[:, 1]))
+            ),
+            "The more rows, the larger your answer: divide by their number.": (
+                lambda Z: np.sqrt(np.sum((Z[:, 0] - Z[:, 1]) ** 2))
+            ),
+        },
+    ),
+    "projection-second": Exercise(
+        asks="Write a function of epsilon and k that returns the bits of k releases together.",
+        right=_together,
+        arguments=_budget_and_copies,
+        mistakes={
+            "True, and more than is needed. All rows of all releases are one channel: add their "
+            "powers, not their bits.": lambda epsilon, k: k * epsilon,
+            "The first is not forgotten when the second comes: the powers add.": (
+                lambda epsilon, k: epsilon
+            ),
+            "You have k in front of the logarithm's argument, with the 1: only the power "
+            "4 ** epsilon - 1 is repeated.": lambda epsilon, k: 0.5 * math.log2(k * 4**epsilon),
+            "Powers add, and a power is a square already: k, not its root.": (
+                lambda epsilon, k: 0.5 * math.log2(1 + math.sqrt(k) * (4**epsilon - 1))
+            ),
+            "These are nats; divide by log(2).": (
+                lambda epsilon, k: 0.5 * math.log(1 + k * (4**epsilon - 1))
+            ),
+        },
+    ),
+}

@@ -1,0 +1,324 @@
+"""Tables of other packages are read as CSV files are; facts in Python; what agrees nowhere."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dplit.face_off import tables
+from dplit.face_off.sources import TableError
+from dplit.face_off.tables import Facts, header_of, load_problem, state_facts
+
+HEADER = ["age", "sex", "smoker", "note", "cost"]
+
+
+def facts(**changes: Any) -> Facts:
+    stated: dict[str, Any] = {
+        "target": "cost",
+        "bounds": {"age": (20, 100), "smoker": (0, 1), "cost": (0, 1000)},
+        "categories": {"sex": ("f", "m")},
+        "ignore": ["note"],
+    }
+    return state_facts(HEADER, **{**stated, "classes": None, "fill": None, **changes})
+
+
+class Column:
+    """A column of a frame, as pandas and polars hold one."""
+
+    def __init__(self, values: list[Any]):
+        self.values = values
+
+    def tolist(self) -> list[Any]:
+        return self.values
+
+    to_list = tolist
+
+
+class Pandas:
+    """What is used of a frame of pandas."""
+
+    def __init__(self, columns: dict[Any, list[Any]]):
+        self.held = columns
+        self.columns = list(columns)
+        self.iloc = self
+
+    def __len__(self) -> int:
+        return len(next(iter(self.held.values()), []))
+
+    def __getitem__(self, place: tuple[slice, int]) -> Column:
+        return Column(list(self.held.values())[place[1]][place[0]])
+
+
+class Polars:
+    """What is used of a frame of polars."""
+
+    def __init__(self, columns: dict[str, list[Any]]):
+        self.held = columns
+        self.columns = list(columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.held.values()), []))
+
+    def slice(self, at: int, length: int) -> Polars:
+        return Polars({name: values[at : at + length] for name, values in self.held.items()})
+
+    def get_column(self, name: str) -> Column:
+        return Column(self.held[name])
+
+
+class Dask:
+    """What is used of a frame of dask: two parts, each of pandas."""
+
+    def __init__(self, columns: dict[str, list[Any]]):
+        self.columns = list(columns)
+        halves = ({c: v[:20] for c, v in columns.items()}, {c: v[20:] for c, v in columns.items()})
+        self.partitions = [Part(half) for half in halves]
+        self.iloc = None
+
+
+class Part:
+    def __init__(self, columns: dict[str, list[Any]]):
+        self.held = columns
+
+    def compute(self) -> Pandas:
+        return Pandas(self.held)
+
+
+FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
+    "pandas": Pandas,
+    "polars": Polars,
+    "dask": Dask,
+    "pyarrow": pa.table,
+    "mapping": dict,
+    "arrays": lambda columns: {c: np.array(v, object) for c, v in columns.items()},
+}
+
+
+def records(n: int = 53) -> dict[str, list[Any]]:
+    rng = np.random.default_rng(0)
+    return {
+        "age": [None if rng.random() < 0.2 else float(x) for x in rng.uniform(0, 120, n)],
+        "sex": [[None, "f", "m", " m ", "x"][k] for k in rng.integers(5, size=n)],
+        "smoker": [[None, True, False][k] for k in rng.integers(3, size=n)],
+        "note": [""] * n,
+        "cost": [float("nan") if x < 100 else float(x) for x in rng.uniform(0, 2000, n)],
+    }
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_frame_is_read_as_its_csv_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """In chunks of 10; kills rows that a seam loses or doubles, other names, and truth values that
+    are numbers in one source and missing in another.
+    """
+    monkeypatch.setattr(tables, "_CHUNK", 10)
+    held = records()
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([HEADER, *zip(*held.values(), strict=True)])
+    expected = load_problem(tmp_path / "a.csv", facts())
+    frame = FRAMES[name](held)
+    assert header_of(frame) == HEADER
+    found = load_problem(frame, facts())
+    assert found.X.shape == (53, 4)
+    assert np.array_equal(found.X, expected.X)
+    assert np.array_equal(found.y, expected.y)
+    assert set(found.X[:, 3]) == {-1.0, 0.0, 1.0}
+    assert len(np.unique(found.X, axis=0)) > 40  # the comparison is not of constants
+
+
+class NAType:
+    """As the missing value of pandas: nothing can be asked of it."""
+
+    def __ne__(self, other: object) -> Any:
+        return self
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), "", "  ", NAType()])
+def test_a_column_of_which_nothing_is_said_is_filled(missing: Any) -> None:
+    """Kills a refusal of empty columns, which say nothing wrong."""
+    held = records(12) | {"age": [missing] * 12, "sex": [missing] * 12}
+    found = load_problem(held, facts())
+    assert set(found.X[:, 0]) == {0.0}
+    assert set(found.X[:, 1]) == {1.0}
+
+
+DISAGREEING: dict[str, tuple[dict[str, list[Any]], dict[str, Any], str]] = {
+    "classes": (
+        {"cost": ["Yes", "No"] * 6},
+        {"classes": ("yes", "no")},
+        "cost is stated to hold 'yes', 'no', and no record does",
+    ),
+    "categories": ({"sex": ["F", "M"] * 6}, {}, "sex is stated to hold 'f', 'm', and no record"),
+    "dates": ({"age": [date(2020, 1, 2)] * 12}, {}, "age is stated to hold numbers (a date is"),
+    "texts": ({"age": ["old"] * 12}, {}, "age is stated to hold numbers"),
+    "target": ({"cost": ["much"] * 12}, {}, "cost is stated to hold numbers"),
+    "lists": ({"age": [[30]] * 12}, {}, "age is stated to hold numbers"),
+}
+
+
+@pytest.mark.parametrize("name", DISAGREEING)
+def test_a_column_that_agrees_nowhere_is_refused(name: str) -> None:
+    """And one record that agrees makes it a table; kills a refusal of single values, which would
+    tell of a record, and one that quotes a value.
+    """
+    columns, changes, message = DISAGREEING[name]
+    held = records(12) | columns
+    with pytest.raises(TableError) as told:
+        load_problem(held, facts(**changes))
+    assert message in str(told.value)
+    assert not any(repr(value) in str(told.value) for value in next(iter(columns.values())))
+    column, values = next(iter(columns.items()))
+    good = {"sex": "m", "age": 30, "cost": "yes" if name == "classes" else 30}[column]
+    one = held | {column: [*values[:-1], good]}
+    found = load_problem(one, facts(**changes))
+    assert len(found.X) == 12
+    loose = load_problem(held, facts(**changes), check=False)
+    assert np.array_equal(loose.X[:-1], found.X[:-1])
+    assert np.array_equal(loose.y[:-1], found.y[:-1])
+
+
+def test_all_that_agrees_nowhere_is_told_at_once() -> None:
+    held = records(12) | {"age": ["old"] * 12, "sex": ["F"] * 12}
+    with pytest.raises(TableError, match=r"record at all:\n  age is stated .*\n  sex is stated"):
+        load_problem(held, facts())
+
+
+def test_days_are_texts() -> None:
+    """From a moment at midnight too, as other packages hold days."""
+    held = records(12) | {"sex": [date(2020, 1, 2), datetime(2020, 1, 2), datetime(2020, 1, 1)] * 4}
+    found = load_problem(held, facts(categories={"sex": ("2020-01-01", "2020-01-02")}))
+    assert found.X[:3, 1:3].tolist() == [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        ([True, False, "True", "false", "FALSE", 1], (0, 1)),
+        (["True", False, True, "0", 0.0, "1"], (False, True)),
+        ([np.True_, np.False_, np.int64(1), np.float32(0), 0, 1], np.array([0, 1])),
+    ],
+)
+def test_truth_values_and_numbers_are_classes(values: list[Any], classes: Any) -> None:
+    """Kills truth values that all count as the first class because their text is no number."""
+    found = load_problem(records(6) | {"cost": values}, facts(classes=classes))
+    assert found.y.tolist() == [1, 0, 1, 0, 0, 1]
+
+
+def test_facts_in_python_are_those_in_json() -> None:
+    """Tuples, arrays and numpy's scalars; they can be written into a release."""
+    one = facts(
+        bounds={"age": np.array([20.0, 100.0]), "smoker": [0, np.int64(1)], "cost": (0.0, 1e3)},
+        categories={"sex": ("f", np.str_("m"))},
+        fill={"age": np.float64(40.0)},
+    )
+    two = state_facts(
+        HEADER, target="cost", categories='{"sex": ["f", "m"]}', fill='{"age": 40}',
+        bounds='{"age": [20, 100], "smoker": [0, 1], "cost": [0, 1000]}', ignore='["note"]',
+    )  # fmt: skip
+    assert one == two
+    assert Facts.from_json(one.as_json()) == one
+
+
+def test_what_is_missing_is_told_in_python() -> None:
+    """All at once, in a form that runs; kills the form of papermill, and one without texts."""
+    with pytest.raises(TableError) as told:
+        state_facts(
+            HEADER, target="cost", bounds={"age": (20, 100)}, categories=None, classes=None,
+            fill=None, ignore=None,
+        )  # fmt: skip
+    lines = str(told.value).split("\n  ")
+    assert lines[1].endswith("or for classes classes=('FIRST', 'SECOND')")
+    form = eval(f"dict({lines[2].partition(': ')[2]})")
+    blank = dict.fromkeys(("sex", "smoker", "note", "cost"), ("LOW", "HIGH"))
+    assert form == {"bounds": {"age": (20, 100)} | blank}
+    assert eval(f"dict({lines[4].partition(': ')[2]})") == {"ignore": ("sex", "smoker", "note")}
+    assert "-p" not in str(told.value)
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "no mapping": ({"bounds": [1, 2]}, "bounds must be a mapping {'NAME': ...}, got bounds=[1, 2]"),
+    "a number": ({"ignore": 3}, "ignore must be a tuple ('value', ...), got ignore=3"),
+    "one class": ({"classes": ("a",)}, "classes must be two or more"),
+    "no number": ({"bounds": {"age": (float("nan"), 1)}}, "age must be two increasing numbers"),
+    "equal": ({"bounds": {"age": (1, 1)}}, "age must be two increasing numbers"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_statement_in_python_is_refused_with_its_rule(name: str) -> None:
+    changes, message = WRONG[name]
+    with pytest.raises(TableError) as told:
+        facts(**changes)
+    assert message in str(told.value)
+
+
+def test_indicators_are_the_places_of_each_text() -> None:
+    found = facts(
+        bounds={"smoker": (0, 1), "cost": (0, 1)},
+        categories={"age": ("a", "b", "c"), "sex": ("f", "m")},
+    )
+    assert found.indicators == ((0, 1, 2), (3, 4))
+    problem = load_problem(records(20) | {"age": ["b"] * 20}, found)
+    assert problem.indicators == found.indicators
+    for group in found.indicators:
+        assert np.all(problem.X[:, list(group)].sum(axis=1) == 1.0)
+    assert problem.X[:, 1].tolist() == [1.0] * 20
+    assert facts().indicators == ((1, 2),)
+
+
+def test_three_thousand_columns_are_read_and_told(tmp_path: Path) -> None:
+    """A constant one among them; kills lists that are searched for every name, by their time."""
+    header = [f"c{k}" for k in range(3000)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join(header), *[",".join(["0.5"] * 3000)] * 12]))
+    with pytest.raises(TableError) as told:
+        state_facts(header_of(path), target="c0", bounds={"c0": (0, 1)}, categories=None,
+                    classes=None, fill=None, ignore=None)  # fmt: skip
+    assert "'c2999': ('LOW', 'HIGH')" in str(told.value)
+    stated = state_facts(header, target="c0", bounds=dict.fromkeys(header, (0, 1)), categories=None,
+                         classes=None, fill=None, ignore=None)  # fmt: skip
+    problem = load_problem(path, stated)
+    assert problem.X.shape == (12, 2999)
+    assert np.all(problem.X == 0.0)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "must name the columns in its first line; it is empty"),
+        (b"\n", "must name the columns in its first line; it is empty"),
+        (b"age,sex,smoker,note,cost\n", "at least one record"),
+    ],
+)
+def test_an_empty_file_says_so(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(TableError, match=message):
+        load_problem(tmp_path / "a.csv", facts())
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_an_empty_frame_says_so(name: str) -> None:
+    frame = FRAMES[name]({c: [] for c in HEADER})
+    with pytest.raises(TableError, match="at least one record"):
+        load_problem(frame, facts())
+
+
+def test_what_is_no_table_is_refused() -> None:
+    for wrong in (3, None, np.zeros((3, 2)), [1, 2]):
+        with pytest.raises(TableError, match="file must be a path, a table of pandas, polars"):
+            header_of(wrong)
+    with pytest.raises(TableError, match="columns that are equally long"):
+        header_of({"a": [1, 2], "b": [1]})

@@ -1,0 +1,204 @@
+"""The map behind the face-off's rule: what is learnt of it is what the code states."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import dplit.face_off.choice as rule
+from dplit.face_off import choose
+from dplit.face_off.choice import ranked, strength
+from dplit.streams import stream
+from dplit_studies.face_off import choice_map
+from dplit_studies.face_off.choice_map import (
+    CANDIDATES,
+    EPSILONS,
+    SPLITS,
+    Limit,
+    Row,
+    best_limit,
+    family,
+    fitted_curve,
+    learn,
+    left_out,
+    mean_regret,
+    measure,
+    reach,
+    regret,
+    rows_of,
+    tables,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+ARCHIVE = json.loads((ROOT / "results" / "face_off_choice.json").read_text(encoding="utf8"))
+ROWS = rows_of(ARCHIVE, "made") + rows_of(ARCHIVE, "elsewhere")
+
+
+def _row(table: str, n: int, *, lines: float, additive: float, epsilon: float = 1.0) -> Row:
+    scores = {"noisy_gradient": lines, "additive": additive}
+    return Row(table, "regression", n, 4, None, epsilon, 0.0, scores)
+
+
+def test_what_is_archived_is_what_its_rows_teach() -> None:
+    assert json.loads(json.dumps(learn(ROWS))) == ARCHIVE["learnt"]
+    assert rule._TRIED["epsilon"] == (min(EPSILONS), max(EPSILONS))
+    for name in ("n", "columns"):
+        told = {getattr(row, name) for row in ROWS}
+        assert rule._TRIED[{"columns": "n_columns"}.get(name, name)] == (min(told), max(told))
+    classes = {row.classes for row in ROWS if row.classes}
+    assert rule._TRIED["n_classes"] == (min(classes), max(classes))
+
+
+@pytest.mark.parametrize("kind", list(CANDIDATES))
+def test_the_rule_states_what_was_learnt(kind: str) -> None:
+    """Kills a limit, a curve or a median that is typed by hand, and names of the wrong side."""
+    told = ARCHIVE["learnt"][kind]
+    assert rule._LIMITS[kind] == (told["lines"], told["limit"])
+    curve, stated = told["curve"], rule._KINDS[kind]
+    assert stated.shares == (curve["a"], curve["b"])
+    assert (stated.spread, stated.trivial, stated.best) == (
+        curve["spread"], curve["trivial"], curve["best"],
+    )  # fmt: skip
+    for row in (row for row in ROWS if row.kind == kind):
+        facts: dict[str, Any] = {
+            "task": "regression" if kind == "regression" else "classification", "n": row.n,
+            "n_columns": row.columns, "n_classes": row.classes, "epsilon": row.epsilon,
+        }  # fmt: skip
+        named = Limit(told["lines"], told["limit"]).named(row)
+        assert ranked(delta=1e-6, **facts)[0] == named
+
+
+def test_the_page_of_the_rule_quotes_the_archive() -> None:
+    """Every number of three decimals in its first text is a regret of the archive."""
+    known = set()
+    for told in ARCHIVE["learnt"].values():
+        for name in ("regret", "regret left out"):
+            known |= {f"{value:.3f}" for value in told[name].values()}
+    quoted = re.findall(r"\d\.\d{3}\b", rule.__doc__ or "")
+    assert quoted
+    assert set(quoted) <= known
+
+
+def test_the_choice_is_within_little_of_the_best_where_records_are_many() -> None:
+    """Also with limits that were learnt without the table; and better than either alone."""
+    for kind, told in ARCHIVE["learnt"].items():
+        own = [row for row in ROWS if row.kind == kind]
+        alone = [mean_regret(own, Limit(told["lines"], at)) for at in (0.0, math.inf)]
+        assert told["regret"]["all"] <= min(alone) + 1e-4
+        assert told["regret left out"]["from 2000"] < 0.015
+        assert told["tables"] >= (5 if kind != "many" else 4)
+
+
+def test_what_a_private_choice_costs_is_what_its_page_says() -> None:
+    """Kills figures that are typed by hand."""
+    rows = ARCHIVE["private"]
+    assert {row["epsilon"] for row in rows} == set(EPSILONS)
+    assert len({row["table"] for row in rows}) == 24
+    text = " ".join((choose.__doc__ or "").split())
+    told = re.search(
+        r"was ([\d.]+) below it at epsilon 0.3, ([\d.]+) at 1, ([\d.]+) at 3 and ([\d.]+) at 10",
+        text,
+    )
+    assert told is not None
+    for epsilon, quoted in zip(EPSILONS, told.groups(), strict=True):
+        gaps = [row["rule"] - row["private"] for row in rows if row["epsilon"] == epsilon]
+        assert f"{np.mean(gaps):.2f}" == quoted
+
+
+def test_regrets_by_hand() -> None:
+    row = _row("a", 100, lines=0.3, additive=0.5)
+    assert regret(row, "noisy_gradient") == pytest.approx(0.2)
+    assert regret(row, "additive") == 0.0
+    assert regret(_row("a", 100, lines=-0.3, additive=-0.5), "noisy_gradient") == 0.3
+    assert reach(row) == strength(100, 4, 1.0, 1e-6)
+    assert Limit("noisy_gradient", reach(row)).named(row) == "additive"
+    assert Limit("noisy_gradient", reach(row) * 1.01).named(row) == "noisy_gradient"
+    assert mean_regret([row, row], Limit("noisy_gradient", math.inf)) == pytest.approx(0.2)
+    assert family(row._replace(table="bent, weak, 500")) == "bent"
+
+
+def test_a_planted_limit_is_found_and_never_with_the_table_itself() -> None:
+    """Lines win below 1,000 records; one table says the opposite, which is left out of its own."""
+    sizes = (50, 100, 200, 400, 2000, 4000, 8000)
+    rows = [
+        _row(f"t{k}", n, lines=0.5 * (n < 1000), additive=0.5 * (n >= 1000))
+        for k in range(3)
+        for n in sizes
+    ]
+    low, high = (
+        reach(_row("", 400, lines=0, additive=0)),
+        reach(_row("", 2000, lines=0, additive=0)),
+    )
+    found = best_limit(rows)
+    assert found.lines == "noisy_gradient"
+    assert low < found.strength <= high
+    odd = [_row("odd", n, lines=1.0, additive=0.0) for n in sizes]
+    without = left_out(rows + odd)
+    assert [gap for row, gap in without if row.table == "odd"] == [0.0] * 4 + [1.0] * 3
+    assert len(without) == len(rows + odd)
+
+
+def test_a_planted_curve_is_found() -> None:
+    """Noise of 0.02 on 120 shares; kills another logarithm and a share of another top."""
+    rng = stream(0, "choice-map", "data")
+    rows = []
+    for k in range(30):
+        for epsilon in EPSILONS:
+            row = _row(f"t{k}", int(10 ** rng.uniform(2, 5)), lines=0, additive=0, epsilon=epsilon)
+            share = expit(-3.0 + 1.1 * math.log(reach(row))) + 0.02 * rng.standard_normal()
+            scores = {"noisy_gradient": -1.0, "additive": 0.6 * float(share)}
+            rows.append(row._replace(scores=scores))
+        rows.append(rows[-1]._replace(scores={"noisy_gradient": -1.0, "additive": 0.6}, n=10**7))
+    curve = fitted_curve(rows, Limit("noisy_gradient", 0.0))
+    assert curve.a == pytest.approx(-3.0, abs=0.15)
+    assert curve.b == pytest.approx(1.1, abs=0.05)
+    assert curve.spread < 0.03
+    assert (curve.trivial, curve.best) == (1.0, 0.4)
+
+
+def test_tables_are_as_they_are_said_to_be() -> None:
+    """Names, sizes, bounds that hold most labels, rare classes, columns that are skewed."""
+    seen = {}
+    for title, problem, splits in tables():
+        seen[title] = problem
+        if title.split(", ")[-1].isdigit():
+            assert splits == SPLITS[len(problem.X)]
+        assert (np.abs(problem.X) <= 1.0).all()
+        lengths = np.linalg.norm(problem.X, axis=1)
+        assert lengths.max() <= problem.data_norm * (1 + 1e-12)
+        if problem.task == "regression" and title != "diabetes":
+            low, high = problem.public["bounds"]
+            assert np.mean((problem.y < low) | (problem.y > high)) < 0.01
+            assert np.std(problem.y) == pytest.approx(1.0, abs=0.15)
+    assert {row.table for row in rows_of(ARCHIVE, "made")} == set(seen)
+    rare = seen["rare, strong, 5000"].y
+    assert 0.05 < min(np.mean(rare == 0), np.mean(rare == 1)) < 0.1
+    skewed = seen["skewed, strong, 5000"].X
+    assert np.median(skewed) < -0.8
+    assert len(seen["texts, weak, 500"].indicators) == 3
+    straight = seen["straight, weak, 5000"]
+    fit = np.linalg.lstsq(straight.X, straight.y, rcond=None)[0]
+    explained = 1.0 - np.var(straight.y - straight.X @ fit) / np.var(straight.y)
+    assert explained == pytest.approx(0.1, abs=0.04)
+
+
+def test_an_archived_row_can_be_measured_again() -> None:
+    """To rounding: kills an archive of other estimators, another seed or another split."""
+    title = "bent, strong, 500"
+    problem = next(p for name, p, _ in tables() if name == title)
+    again = measure(title, problem, splits=SPLITS[500], seed=ARCHIVE["seed"])
+    kept = [row for row in rows_of(ARCHIVE, "made") if row.table == title]
+    for one, other in zip(again, kept, strict=True):
+        assert one._replace(scores={}) == other._replace(scores={})
+        for name, value in one.scores.items():
+            assert value == pytest.approx(other.scores[name], abs=1e-3)
+    assert choice_map.measured_facts(problem) == {
+        "task": "regression", "n": 350, "n_columns": 10, "n_classes": None,
+    }  # fmt: skip
