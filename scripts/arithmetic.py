@@ -225,7 +225,7 @@ def _codes(source: str, file: str) -> dict[str, CodeType]:
     def visit(code: CodeType) -> None:
         for held in code.co_consts:
             if isinstance(held, CodeType):
-                found[held.co_qualname] = held  # the last: before it stand overloads
+                found.setdefault(held.co_qualname, held)
                 visit(held)
 
     visit(compile(source, file, "exec"))

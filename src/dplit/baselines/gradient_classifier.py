@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,6 @@ from dplit._checks import (
     check_positive,
     check_probability,
     quiet,
-    warn_caller,
 )
 from dplit._estimators import (
     RandomState,
@@ -272,9 +272,11 @@ class NoisyGradientClassifier(
         if self.steps is not None:
             return clip, check_integer("steps", self.steps), rate, 0.0, n
         if time < _SHORTEST:
-            warn_caller(
+            warnings.warn(
                 f"{n} records with {len(spread)} coefficients in each of {k} classes are too few "
-                "for this budget: accuracy may be no better than the majority class"
+                "for this budget: accuracy may be no better than the majority class",
+                UserWarning,
+                stacklevel=5,
             )
         return clip, *paced(time, rate=rate), n
 

@@ -7,6 +7,7 @@ what is published is a vector of coefficients and the frequencies: no record, no
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -24,7 +25,6 @@ from dplit._checks import (
     check_positive,
     check_probability,
     quiet,
-    warn_caller,
 )
 from dplit._estimators import (
     LARGEST_INPUT,
@@ -322,10 +322,12 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
         penalty = _default_regularization(**public)
         noise = _expected_noise(penalty, **public)
         if noise > _DROWNED[self.loss]:
-            warn_caller(
+            warnings.warn(
                 f"the noise of a prediction has a standard deviation of {noise:.2g}, for labels in "
                 f"[-1, 1], with {n_records} records and epsilon={self.epsilon:g}: a constant may "
-                "predict as well (only public numbers say so)"
+                "predict as well (only public numbers say so)",
+                UserWarning,
+                stacklevel=4,
             )
         return penalty
 

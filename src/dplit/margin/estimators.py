@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -17,7 +18,6 @@ from dplit._checks import (
     check_positive,
     check_probability,
     quiet,
-    warn_caller,
 )
 from dplit._estimators import (
     RandomState,
@@ -69,10 +69,12 @@ def _warn_if_noise_rules(
     mu = gdp_budget(epsilon=epsilon, delta=delta)
     ratio = _signal_to_noise(n_samples=n_samples, noise_dimension=noise_dimension, mu=mu)
     if ratio < _LOUD:
-        warn_caller(
+        warnings.warn(
             f"the noise of {n_samples} records in {noise_dimension} dimensions at "
             f"epsilon={epsilon:g} is {1 / ratio:.2g} times as long as the longest possible "
-            "gradient: accuracy may be no better than the majority class"
+            "gradient: accuracy may be no better than the majority class",
+            UserWarning,
+            stacklevel=4,
         )
 
 

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from dplit._checks import (
-    check_choice,
-    check_integer,
-    check_positive,
-    check_probability,
-    quiet,
-    warn_caller,
-)
+from dplit._checks import check_choice, check_integer, check_positive, check_probability, quiet
 from dplit._estimators import (
     LARGEST_INPUT,
     RandomState,
@@ -241,10 +235,12 @@ class PrivateRandomFeatureRegressor(
     def _warn_of_noise(self, sigma: float) -> None:
         """Warn, from public numbers, where a prediction is noise rather than a label."""
         if sigma**2 > LABEL_VARIANCE:
-            warn_caller(
+            warnings.warn(
                 f"the noise of a prediction has a standard deviation of {sigma:.2g} times half the "
                 "width of the label bounds: a constant predicts better; take a larger alpha "
-                "(None chooses one), a larger epsilon or more records"
+                "(None chooses one), a larger epsilon or more records",
+                UserWarning,
+                stacklevel=4,
             )
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
