@@ -67,7 +67,7 @@ def test_fits_have_the_law_of_the_naive_ones():
     y = X @ [2.0, -1.0, 1.0, 3.0] + rng.standard_normal(400)
     problem, n, top = spectrum(X, y), len(y), float(np.abs(y).max())
     known = {"n_samples": n, "largest": [top], "epsilons": [0.5], "rng": rng}
-    fast = [moment_errors({"y": problem}, **known)[0]["y"] for _ in range(1000)]
+    fast = [moment_errors([problem], **known)[0, 0] for _ in range(1000)]
     noise = moment_variances(
         epsilon=0.5, n_features=4, response_bound=top, energy=3 * float(y @ y) / n
     )

@@ -30,7 +30,7 @@ _STEP = grid_values(np.zeros(1), 1.0)[1]
 
 @dataclass(frozen=True)
 class EntryGrid:
-    """The grid of :class:`EntryMomentsRegressor`, with a column of ones behind the entries.
+    """The grid of `EntryMomentsRegressor`, with a column of ones behind the entries.
 
     Parameters
     ----------
