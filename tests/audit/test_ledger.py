@@ -741,7 +741,7 @@ def test_noise_from_the_public_stream() -> None:
     ("module", "name", "place", "solver"),
     [
         ("dplit.margin.descent", "_descend", 5, "noisy_gradient"),
-        ("dplit.margin.accelerated", "_accelerate", 3, "accelerated"),
+        ("dplit.margin._accelerated", "_accelerate", 3, "accelerated"),
     ],
 )
 def test_planted_half_noise_of_a_margin_descent(
