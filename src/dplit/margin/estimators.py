@@ -116,7 +116,7 @@ class PrivateMarginClassifier(
         Margin of the hinge loss in (0, radius * data_norm], chosen without the data. None: 1/32 of
         the largest, see the notes. "private" chooses a quarter, a sixteenth,
         ... of the largest by the number of training errors: a fifth of epsilon goes to the choice,
-        the rest to all candidates together, which pays where budgets are ample.
+        the rest to all candidates together, which pays where budgets are ample or margins wide.
     radius : float, default=1.0
         Norm of the comparators. Only ``margin / radius`` matters.
     data_norm : float or None, default=None

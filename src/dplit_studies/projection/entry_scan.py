@@ -107,7 +107,7 @@ def uniform_scan(
     return _UniformScan(n, n_components, variance, bits, bound, distance)
 
 
-#: Projected rows of a sweep, over the number from which (13) adds noise.
+#: Projected rows of a sweep, over the number from which (13) adds noise, rounded away from it.
 MULTIPLES = (0.25, 0.5, 1.0, 1.05, 1.1, 1.2, 1.3, 2.0)
 
 
@@ -159,7 +159,8 @@ def leak_sweeps(*, budgets: tuple[float, ...], n_entries: int, seed: int) -> dic
         chosen = rng.choice(X.size, check_integer("n_entries", n_entries), replace=False)
         floor = column_energy_floor(X, squared=True)
         share = [additive_sigma(epsilon=e) ** 2 for e in budgets]  # of the noise, per row
-        components = np.outer(floor / np.array(share), MULTIPLES).astype(int)
+        sizes = np.outer(floor / np.array(share), MULTIPLES)
+        components = np.where(np.array(MULTIPLES) > 1.0, np.ceil(sizes), sizes).astype(int)
         above = partial(_share_above, X, y, chosen)
         lines = zip(budgets, share, components.tolist(), strict=True)
         every = [[above(e, n, max(n * v - floor, 0.0)) for n in line] for e, v, line in lines]
