@@ -382,7 +382,7 @@ def summarise(
     model : estimator or Grid
         A SufficientStatisticsRegressor or AdaSSPRegressor, or a pipeline of HatFeatures and one of
         them: its public facts (norm, bounds, intercept, knots) say what is added. Or a grid, such
-        as :func:`dplit.projection.summaries.entry_grid` makes.
+        as ``dplit.projection.summaries.entry_grid`` makes.
     columns, target : sequence of str, and str
         Columns of numbers, in the order of the features, and the one of the labels; None for a
         pair.
