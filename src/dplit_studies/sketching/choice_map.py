@@ -16,13 +16,24 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import least_squares
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_digits, load_sample_image
 
 from dplit._checks import Array
 from dplit.baselines import PrivateLloyd
 from dplit.datasets.classification import CANCER_RANGES
-from dplit.sketching.choice import CENTRES, Facts, frequencies_of, settings
+from dplit.sketching.choice import (
+    CANDIDATES,
+    CENTRES,
+    USEFUL,
+    Facts,
+    errors_of,
+    frequencies_of,
+    law_of_error,
+    noise_ratio,
+    settings,
+)
 from dplit.sketching.decoders.kmeans import sse
 from dplit.sketching.estimators import (
     CompressiveGaussianMixture,
@@ -70,6 +81,8 @@ FAMILIES = {
 }  # fmt: skip
 
 METHODS = tuple(FAMILIES)
+
+_SHIPPED = ("sketch", "lloyd")
 
 #: What is decoded as a mixture has at most so many components.
 _MIXTURES = 6
@@ -321,6 +334,77 @@ def best_of(row: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
+def learn(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, ...]]:
+    """Coefficients of the laws of :mod:`dplit.sketching.choice`, by robust least squares on roots
+    of errors; a grid and a tree are those of the best setting.
+    """
+    return {name: _learnt(name, rows) for name in CANDIDATES}
+
+
+def _learnt(name: str, rows: Sequence[Mapping[str, Any]]) -> tuple[float, ...]:
+    found = [(facts_of(row), error_of(row, name)) for row in rows]
+    kept = [(facts, error) for facts, error in found if error is not None]
+    wanted = np.sqrt(np.maximum([error for _, error in kept], 0.0))
+    logs = np.log([
+        (noise_ratio(name, facts), facts.d, facts.k, facts.separation) for facts, _ in kept
+    ]).T  # fmt: skip
+
+    def gaps(c: Array) -> Array:
+        return np.asarray(np.sqrt(law_of_error(c, *logs)) - wanted)
+
+    lowest = [-12.0, -3.0, -3.0, -3.0, 0.3, -30.0, 0.2, -5.0, -5.0, -5.0]
+    highest = [0.0, 3.0, 3.0, 3.0, 3.0, 30.0, 5.0, 5.0, 5.0, 5.0]
+    start = [-5.0, 0.0, 0.5, 0.0, 1.2, 1.0, 1.5, 0.0, 0.0, 0.0]
+    fit = least_squares(gaps, start, bounds=(lowest, highest), loss="soft_l1", f_scale=0.1)
+    return tuple(round(float(value), 2) for value in fit.x)
+
+
+def facts_of(row: Mapping[str, Any]) -> Facts:
+    """Facts of a row of the archive."""
+    return Facts(*(row[name] for name in Facts._fields))
+
+
+def error_of(row: Mapping[str, Any], name: str) -> float | None:
+    """Mean error of a candidate on a row, of a grid and a tree at their best setting."""
+    if name in ("grid", "tree"):
+        return best_of(row).get(name)
+    found: float | None = row["errors"][METHODS.index(name)]
+    return found
+
+
+def losses(case: Facts, row: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What is recommended by guess of the separation, and what that loses on a row to the best
+    setting that the package ships and to the best of all, one centre included.
+    """
+    out = {}
+    shipped = [name for name in CANDIDATES if name in METHODS and FAMILIES[name] in _SHIPPED]
+    errors = {name: float(row["errors"][METHODS.index(name)]) for name in shipped}
+    ours = min(1.0, *errors.values())
+    best = min(ours, *best_of(row).values())
+    for guess, factor in GUESSES.items():
+        told = errors_of(case._replace(separation=factor * case.separation))
+        chosen = min(shipped, key=lambda name: told[name])
+        none = told[chosen] > USEFUL
+        reached = 1.0 if none else errors[chosen]
+        out[guess] = [
+            "none" if none else chosen,
+            round(reached - ours, 4),
+            round(reached - best, 4),
+        ]
+    return out
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[float | None]]:
+    """By guess of the separation the mean and largest loss to the best that the package ships, and
+    the mean loss to the best of all.
+    """
+    out = {}
+    for guess in GUESSES:
+        lost = np.array([losses(facts_of(row), row)[guess][1:] for row in rows])
+        out[guess] = _rounded((lost[:, 0].mean(), lost[:, 0].max(), lost[:, 1].mean()))
+    return out
+
+
 def archive(
     cells: Sequence[Mapping[str, Any]], outside: Sequence[Mapping[str, Any]], *, seed: int
 ) -> str:
@@ -329,7 +413,7 @@ def archive(
         "about": "Errors of private clustering: risk less that of k-means, over what k centres "
         "gain on one; records in [-1, 1]^d, one added or removed. All simulated.",
         "seed": seed, "command": "python -m benchmarks.archive_sketching_choice",
-        "methods": METHODS,
+        "methods": METHODS, "summary": {"cells": summary(cells), "cases": summary(outside)},
     }  # fmt: skip
     lines = [f'"{key}": {json.dumps(value)}' for key, value in head.items()]
     for key, rows in (("cells", cells), ("cases", outside)):
