@@ -7,6 +7,7 @@ where the first was stopped; the same seed gives the same file on one machine.
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,18 @@ def main(seed: int = 0) -> None:
     kept = TARGET.with_suffix(".part")
     lines = kept.read_text(encoding="utf8").splitlines() if kept.exists() else []
     done: dict[str, list[Any]] = dict(map(json.loads, lines))
-    tasks = [(f"cell {facts}", lambda f=facts, b=budgets: cell(f, b, seed=seed))
-             for facts, budgets in groups()]  # fmt: skip
-    tasks += [(f"case {case}", lambda c=case: off_grid(c, TRIALS, seed=seed)) for case in OFF_GRID]
+    tasks: list[tuple[str, Any, Any]] = [
+        (f"cell {facts}", facts, partial(cell, facts, budgets, seed=seed))
+        for facts, budgets in groups()
+    ]
+    tasks += [(f"case {one}", one, partial(off_grid, one, TRIALS, seed=seed)) for one in OFF_GRID]
     with kept.open("a", encoding="utf8") as file:
-        for name, run in tasks:
+        for name, _, run in sorted(tasks, key=lambda task: task[1].n * task[1].d * task[1].k):
             if name not in done:
                 done[name] = run()
                 file.write(json.dumps([name, done[name]]) + "\n")
                 file.flush()
-    rows = {kind: [row for name, _ in tasks if name.startswith(kind) for row in done[name]]
+    rows = {kind: [row for name, *_ in tasks if name.startswith(kind) for row in done[name]]
             for kind in ("cell", "case")}  # fmt: skip
     TARGET.write_text(archive(rows["cell"], rows["case"], seed=seed), encoding="utf8")
     json.loads(TARGET.read_text(encoding="utf8"))
