@@ -157,10 +157,10 @@ def test_more_records_and_more_budget_help() -> None:
 
 def test_laws_by_hand() -> None:
     """Half of the top where the odds are even, and at most 1 without noise."""
-    flat = (-100.0, 0.0, 0.0, 0.0, 1.4, 0.0, 1.0, 0.0, 0.0, 0.0)
+    flat = (-100.0, 0.0, 0.0, 0.0, 1.4, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
     assert law_of_error(flat, 0.0, 1.0, 2.0, 3.0) == pytest.approx(0.7)
     assert law_of_error((5.0, *flat[1:]), -50.0, 1.0, 2.0, 3.0) == pytest.approx(1.0)
-    assert all(len(found) == 10 and found[6] > 0.0 for found in LEARNT.values())
+    assert all(len(found) == 11 and found[6] > 0.0 for found in LEARNT.values())
     assert set(LEARNT) == set(CANDIDATES)
 
 
@@ -187,6 +187,10 @@ def test_the_map_goes_a_factor_of_ten_each_way() -> None:
         assert row["best"] == best_of(row)
         assert set(row["best"]) >= {"sketch", "lloyd", "tree", "moments", "EM"}
         assert ("grid" in row["best"]) == (row["d"] <= 16)
+
+
+#: Largest mean loss of the advice to the best that the package ships, by guess of the separation.
+LOST = {"cells": (0.02, 0.03, 0.04), "cases": (0.04, 0.06, 0.13)}
 
 
 def told(facts: Facts) -> str:

@@ -98,21 +98,31 @@ def noise_ratio(name: str, facts: Facts) -> float:
 
 
 #: Law of each candidate's error, :func:`law_of_error`; `choice_map.learn` made it.
-LEARNT: dict[str, tuple[float, ...]] = {}
+LEARNT: dict[str, tuple[float, ...]] = {
+    "sketch": (-3.07, -1.13, 0.42, -0.97, 1.08, -0.22, 3.4, 0.38, -3.91, -0.12, 0.55),
+    "sketch, short": (-2.88, -0.86, 0.51, -1.08, 1.11, 4.86, 2.85, -0.93, -4.51, -0.05, 0.86),
+    "lloyd, 1 step": (-3.1, 0.48, -0.2, -0.43, 1.24, 3.65, 1.62, -0.21, -1.51, -0.15, 0.33),
+    "lloyd, 3 steps": (-7.35, -0.01, 0.85, 0.02, 1.68, 3.39, 1.69, -0.32, -1.57, 0.06, 0.31),
+    "lloyd, wide": (-2.76, -1.04, 0.15, -1.84, 1.43, 4.91, 2.0, -0.62, -1.74, -0.05, 0.4),
+    "grid": (-12.0, 2.14, 1.91, -2.81, 0.46, 1.56, 0.98, 1.14, -1.62, 0.03, 0.65),
+    "tree": (-4.63, -0.58, 0.9, -0.41, 1.47, 7.58, 1.4, -1.55, -1.72, -0.24, 0.49),
+}  # fmt: skip
 
 #: Deviation of a single run around the law: a least one, and a share of the error.
 _SPREAD = (0.02, 0.5)
 
 
 def law_of_error(coefficients: Any, ratio: Any, d: Any, k: Any, separation: Any) -> Any:
-    r"""Error with nine coefficients; all arguments but the first are logarithms.
+    r"""Error with eleven coefficients; all arguments but the first are logarithms.
 
     :math:`e^{a\cdot l}`, at most 1, is lost without noise, and :math:`t/(1+e^{-b\cdot l'})` to it:
-    l are 1, d, k and separation, l' has the noise ratio for the 1, and one number for both.
+    l are 1 and the logarithms of d, k and separation, l' has that of the noise ratio too, and the
+    product of those of d and k.
     """
     a, top, b = coefficients[:4], coefficients[4], coefficients[5:]
     bare = a[0] + a[1] * d + a[2] * k + a[3] * separation
     noisy = b[0] + b[1] * ratio + b[2] * d + b[3] * k + b[4] * separation
+    noisy = noisy + b[5] * d * k
     return np.exp(np.minimum(bare, 0.0)) + top * expit(noisy)
 
 
@@ -134,6 +144,10 @@ def errors_of(facts: Facts) -> dict[str, float]:
 #: Largest error that is worth a release.
 USEFUL = 0.95
 
+#: A sketch is taken where another candidate is expected to err less by no more than this: it asks
+#: least of where in the box the records lie.
+_TIE = 0.02
+
 #: What was tried.
 _TRIED: dict[str, Any] = {
     "n": (1e3, 1e5), "d": (1, 64), "k": (2, 60), "separation": (0.6, 60.0),
@@ -143,6 +157,17 @@ _TRIED: dict[str, Any] = {
 
 def _shipped(found: dict[str, float]) -> dict[str, float]:
     return {name: error for name, error in found.items() if name not in ("grid", "tree")}
+
+
+def chosen(found: dict[str, float]) -> str:
+    """Which candidate of the package has the least expected error; a sketch where it is close.
+
+    >>> chosen({"sketch": 0.05, "lloyd, 1 step": 0.04, "grid": 0.0})
+    'sketch'
+    """
+    ours = _shipped(found)
+    name = min(ours, key=lambda one: ours[one])
+    return "sketch" if ours["sketch"] <= ours[name] + _TIE else name
 
 
 def _checked(facts: Facts) -> Facts:
@@ -166,13 +191,12 @@ def configure(name: str, facts: Facts) -> Any:
 def _regret(facts: Facts, truth: float) -> tuple[float, float]:
     """Expected error of what is recommended where the separation is ``truth``, and the best one's.
 
-    >>> chosen, best = _regret(Facts(10_000, 6, 6, 6.0, 1.0), 2.0)
-    >>> best <= chosen < best + 0.1
+    >>> mine, best = _regret(Facts(10_000, 6, 6, 6.0, 1.0), 2.0)
+    >>> best <= mine < best + 0.1
     True
     """
-    guessed = _shipped(errors_of(facts))
     real = _shipped(errors_of(facts._replace(separation=truth)))
-    return real[min(guessed, key=lambda name: guessed[name])], min(real.values())
+    return real[chosen(errors_of(facts))], min(real.values())
 
 
 def recommend(
@@ -220,18 +244,17 @@ def recommend(
     """
     facts = _checked(Facts(n, d, k, separation, epsilon, delta))
     found = errors_of(facts)
-    ours = _shipped(found)
-    name = min(ours, key=lambda one: ours[one])
-    others, error = _others(found, ours[name]), ours[name]
+    name = chosen(found)
+    others, error = _others(found, found[name]), found[name]
     measure = "risk above that of k-means, over what it gains on one centre,"
     if not error <= USEFUL:
         reason = f"No estimator is expected to find more than one centre{others}{_outside(facts)}."
         return Recommendation(None, reason, _TRIED, ExpectedError(measure, 1.0, 0.0, 1.0, 0.0))
-    reason = f"Of {len(ours)} candidates at equal privacy, {CANDIDATES[name]} loses least, "
-    reason += f"{error:.2g} of what k-means gains on one centre"
+    reason = f"Of {len(_shipped(found))} candidates at equal privacy, {CANDIDATES[name]} loses "
+    reason += f"{error:.2g} of what k-means gains on one centre, the least or nearly so"
     for factor, told in ((3.0, "three times the separation"), (1.0 / 3.0, "a third of it")):
-        chosen, best = _regret(facts, factor * facts.separation)
-        reason += f"; with {told} it loses {chosen:.2g}, the best {best:.2g}"
+        mine, best = _regret(facts, factor * facts.separation)
+        reason += f"; with {told} it loses {mine:.2g}, the best {best:.2g}"
     spread = _SPREAD[0] + _SPREAD[1] * error
     expected = ExpectedError(measure, error, spread, 1.0, 0.0)
     reason += f"{others}{_outside(facts)}."

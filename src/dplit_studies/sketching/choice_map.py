@@ -28,6 +28,7 @@ from dplit.sketching.choice import (
     CENTRES,
     USEFUL,
     Facts,
+    chosen,
     errors_of,
     frequencies_of,
     law_of_error,
@@ -268,6 +269,7 @@ OFF_GRID = (
     Case("law", 4_000, 4, 4, 4.0), Case("law", 30_000, 10, 10, 10.0),
     Case("law", 3_000, 35, 3, 4.0), Case("unequal", 20_000, 5, 8, 8.0),
     Case("corner", 10_000, 8, 5, 5.0), Case("long", 10_000, 3, 4, 3.0),
+    Case("corner", 20_000, 3, 6, 6.0), Case("corner", 5_000, 15, 3, 4.0),
     Case("pixels", 50_000, 3, 8, 5.9), Case("breast cancer", 569, 30, 2, 0.76),
     Case("digits", 1_797, 64, 10, 0.92),
 )  # fmt: skip
@@ -355,9 +357,9 @@ def _learnt(name: str, rows: Sequence[Mapping[str, Any]]) -> tuple[float, ...]:
     def gaps(c: Array) -> Array:
         return np.asarray(np.sqrt(law_of_error(c, *logs)) - wanted)
 
-    lowest = [-12.0, -3.0, -3.0, -3.0, 0.3, -30.0, 0.2, -5.0, -5.0, -5.0]
-    highest = [0.0, 3.0, 3.0, 3.0, 3.0, 30.0, 5.0, 5.0, 5.0, 5.0]
-    start = [-5.0, 0.0, 0.5, 0.0, 1.2, 1.0, 1.5, 0.0, 0.0, 0.0]
+    lowest = [-12.0, -3.0, -3.0, -3.0, 0.3, -30.0, 0.2, -5.0, -5.0, -5.0, -5.0]
+    highest = [0.0, 3.0, 3.0, 3.0, 3.0, 30.0, 5.0, 5.0, 5.0, 5.0, 5.0]
+    start = [-5.0, 0.0, 0.5, 0.0, 1.2, 1.0, 1.5, 0.0, 0.0, 0.0, 0.0]
     fit = least_squares(gaps, start, bounds=(lowest, highest), loss="soft_l1", f_scale=0.1)
     return tuple(round(float(value), 2) for value in fit.x)
 
@@ -386,14 +388,11 @@ def losses(case: Facts, row: Mapping[str, Any]) -> dict[str, list[Any]]:
     best = min(ours, *best_of(row).values())
     for guess, factor in GUESSES.items():
         told = errors_of(case._replace(separation=factor * case.separation))
-        chosen = min(shipped, key=lambda name: told[name])
-        none = told[chosen] > USEFUL
-        reached = 1.0 if none else errors[chosen]
-        out[guess] = [
-            "none" if none else chosen,
-            round(reached - ours, 4),
-            round(reached - best, 4),
-        ]
+        name = chosen(told)
+        none = told[name] > USEFUL
+        reached = 1.0 if none else errors[name]
+        lost = (round(reached - least, 4) for least in (ours, best))
+        out[guess] = ["none" if none else name, *lost]
     return out
 
 
