@@ -19,6 +19,7 @@ from dplit.sketching.choice import (
     LEARNT,
     USEFUL,
     Facts,
+    chosen,
     configure,
     errors_of,
     frequencies_of,
@@ -190,7 +191,7 @@ def test_the_map_goes_a_factor_of_ten_each_way() -> None:
 
 
 #: Largest mean loss of the advice to the best that the package ships, by guess of the separation.
-LOST = {"cells": (0.02, 0.03, 0.04), "cases": (0.04, 0.06, 0.13)}
+LOST = {"cells": (0.012, 0.016, 0.018), "cases": (0.03, 0.05, 0.12)}
 
 
 def told(facts: Facts) -> str:
@@ -224,14 +225,30 @@ def test_advice_beats_every_setting_that_is_always_taken() -> None:
             assert found < np.mean(lost), (key, name)
 
 
+def test_expected_errors_are_met_within_their_spread() -> None:
+    """Nine in ten of the map's means within two deviations of what is expected of a single run, and
+    six in ten off it: kills a spread that is told too small.
+    """
+    for key, least in (("cells", 0.9), ("cases", 0.6)):
+        inside = []
+        for row in ARCHIVE[key]:
+            facts = facts_of(row)
+            advice = recommend(**facts._asdict())
+            if advice.estimator is not None:
+                found = error_of(row, chosen(errors_of(facts)))
+                error = advice.expected
+                inside.append(abs(found - error.mean) <= 2.0 * error.spread)
+        assert np.mean(inside) >= least, (key, np.mean(inside))
+
+
 def test_none_is_said_where_no_method_finds_more_than_one_centre() -> None:
-    """Where nothing on the map gains a twentieth advice gives no estimator, in nine of ten; and
-    where it gives none, what ships gains less than a fifth on average.
+    """Where nothing on the map gains a twentieth advice gives no estimator, before anything is
+    spent; and where it gives none, what ships gains less than a fifth on average.
     """
     hopeless = [row for row in ARCHIVE["cells"] if min(row["best"].values()) > USEFUL]
-    assert len(hopeless) >= 20
+    assert len(hopeless) == 22
     none = [told(facts_of(row)) == "none" for row in hopeless]
-    assert np.mean(none) >= 0.9
+    assert np.all(none)
     refused = [row for row in ARCHIVE["cells"] if told(facts_of(row)) == "none"]
     gained = [1.0 - min(1.0, *(error_of(row, name) for name in OURS)) for row in refused]
     assert np.mean(gained) < 0.2
@@ -246,6 +263,9 @@ def test_advice_reads_as_text() -> None:
     assert "n, d beyond what was tried" in recommend(n=10**7, d=100, k=6, epsilon=1.0).reason
     assert "grid of noisy counts, which" in recommend(n=1000, d=2, k=6, epsilon=0.1).reason
     facts = Facts(3000, 10, 4, 6.0, 0.4)
+    found = errors_of(facts)
     expected = recommend(n=3000, d=10, k=4, epsilon=0.4).expected.mean
-    assert expected == min(errors_of(facts)[name] for name in OURS)
+    assert expected == found[chosen(found)]
+    assert chosen({"sketch": 0.03, "sketch, short": 0.005, "tree": 0.0}) == "sketch, short"
+    assert chosen({"sketch": 0.02, "sketch, short": 0.005, "tree": 0.0}) == "sketch"
     assert set(FAMILIES.values()) == {"sketch", "lloyd", "grid", "tree", "moments", "EM"}
