@@ -8,24 +8,28 @@ the weights. All learners meet the same records.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc
+from scipy.optimize import least_squares
+from scipy.special import betainc, expit
 
 from dplit._checks import Array
 from dplit._estimators import clip_rows
 from dplit.accounting import gdp_budget
 from dplit.baselines.objective import objective_noise
+from dplit.datasets.classification import load_problem
+from dplit.datasets.digits import load_fours_and_nines
 from dplit.features import sign_projection
-from dplit.margin.choice import LARGE, Facts, configure
+from dplit.margin.choice import LARGE, Facts, chosen, configure, gained, names_of, strength
 from dplit.margin.descent import _perturbed_minimiser
 from dplit.margin.exponential import gaussian_prior_draw
-from dplit.margin.projected import pure_components
+from dplit.margin.projected import pure_components, pure_margin_bound, pure_mean_error
 from dplit.mechanisms import gamma_norm_noise
 from dplit.trials import Trial, run_trials
 
@@ -70,7 +74,7 @@ def records(
 
 
 def _cap(shift: float, length: float, dimension: int) -> float:
-    """Probability that ``shift + length c`` is not positive, c a coordinate of a random unit vector."""
+    """P(shift + length c <= 0) for a coordinate c of a random unit vector."""
     if abs(shift) >= length:
         return 0.0 if shift > 0 else 1.0
     tail = float(betainc((dimension - 1) / 2, 0.5, 1.0 - (shift / length) ** 2)) / 2
@@ -178,3 +182,250 @@ def cells() -> Iterator[tuple[str, Facts, int]]:
     ):
         for law in LAWS:
             yield law, Facts(n, d, margin, flips, epsilon, 0.0), 2 if n > 3000 else 4
+
+
+# What the rule learns, and what it loses.
+
+
+def errors_at(row: Mapping[str, Any], delta: float) -> dict[str, float]:
+    """Mean errors of the methods of one delta in a row of the map that were run."""
+    first = 0 if delta == 0.0 else len(METHODS[0.0])
+    found = row["mean"][first : first + len(METHODS[delta])]
+    return {k: v for k, v in zip(METHODS[delta], found, strict=True) if v is not None}
+
+
+def facts_of(row: Mapping[str, Any], delta: float) -> Facts:
+    """Facts of a row of the map."""
+    return Facts(*(row[k] for k in Facts._fields[:5]), delta)
+
+
+def regrets(rows: Sequence[Mapping[str, Any]], delta: float, limit: float | None = None) -> Array:
+    """What the advice loses to the best estimator, over what can be gained over a coin, by row;
+    with another ``limit`` of the strength.
+    """
+    found = []
+    for row in rows:
+        facts, errors = facts_of(row, delta), errors_at(row, delta)
+        name = _name(facts, limit)
+        if name == "projected" and name not in errors:
+            name = "mean, projected"
+        best = min(v for k, v in errors.items() if k != "prior")
+        found.append((errors[name] - best) / (0.5 - facts.flips))
+    return np.array(found)
+
+
+def _name(facts: Facts, limit: float | None) -> str:
+    if limit is None:
+        return chosen(facts)
+    weak = strength(facts) < limit
+    if not facts.delta:
+        return "mean, projected" if weak else "projected"
+    return "mean" if weak else "objective" if facts.d <= _WIDE else "descent"
+
+
+def learn(rows: Sequence[Mapping[str, Any]], delta: float) -> tuple[float, float, float]:
+    """Coefficients of ``dplit.margin.choice.LEARNT``: of the recommended estimators' mean shares by
+    least squares, and of a single run around them.
+    """
+    first = 0 if delta == 0.0 else len(METHODS[0.0])
+    shares, logs, noise = [], [], []
+    for row in rows:
+        facts, name = facts_of(row, delta), chosen(facts_of(row, delta))
+        if name not in errors_at(row, delta):
+            continue
+        room = 0.5 - facts.flips
+        shares.append((0.5 - errors_at(row, delta)[name]) / room)
+        logs.append(math.log(strength(facts)))
+        noise.append(row["se"][first + METHODS[delta].index(name)] / room * math.sqrt(row["trials"]))
+    x, y, one = np.array(logs), np.array(shares), np.array(noise)
+    a, b = least_squares(lambda c: expit(c[0] + c[1] * x) - y, [0.0, 1.0]).x
+    told = expit(a + b * x)
+    scale = np.sum((y - told) ** 2 + one**2) / np.sum(told * (1.0 - told))
+    return round(float(a), 2), round(float(b), 2), round(math.sqrt(float(scale)), 2)
+
+
+def surprises(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Cells where a method beats all others of its delta by most standard errors, a row a method:
+    facts, the margin in errors and its t.
+    """
+    out = []
+    for delta, names in METHODS.items():
+        first = 0 if delta == 0.0 else len(METHODS[0.0])
+        for name in names:
+            top: dict[str, Any] = {"t": 0.0}
+            for row in rows:
+                errors = errors_at(row, delta)
+                if name not in errors or len(errors) < 2:
+                    continue
+                rival = min((k for k in errors if k != name), key=lambda k: errors[k])
+                at = [first + names.index(k) for k in (name, rival)]
+                se = math.hypot(*(row["se"][i] for i in at))
+                gap = errors[rival] - errors[name]
+                if se > 0.0 and gap / se > top["t"] and gap > 0.01:
+                    top = {**{k: row[k] for k in ("law", *Facts._fields[:5])}, "delta": delta,
+                           "method": name, "rival": rival, "gap": round(gap, 4),
+                           "t": round(gap / se, 1)}  # fmt: skip
+            out.append(top)
+    return [row for row in out if row["t"] > 0.0]
+
+
+def formulas(rows: Sequence[Mapping[str, Any]]) -> list[list[float | None]]:
+    """For round records without a delta: error by ``pure_mean_error`` beside that of the noisy mean
+    of projected records, and the bound with a proof (of right labels, at its best k of the data).
+    """
+    out = []
+    for row in rows:
+        if row["law"] != "round":
+            continue
+        facts = facts_of(row, 0.0)
+        size: Any = {"n_samples": facts.n, "epsilon": facts.epsilon, "margin": facts.margin}
+        k = pure_components(n_features=facts.d, flips=facts.flips, **size)
+        wrong = pure_mean_error(n_features=facts.d, n_components=k, flips=facts.flips, **size)
+        bound = pure_margin_bound(n_components=k, projected=k < facts.d, **size)
+        told = facts.flips + (1.0 - 2.0 * facts.flips) * wrong
+        out.append([*_rounded([told]), errors_at(row, 0.0)["mean, projected"],
+                    None if math.isinf(bound) or facts.flips else round(bound, 3)])  # fmt: skip
+    return out
+
+
+# Off the grid: other sizes and laws, and tables, through the estimators.
+
+
+class Case(NamedTuple):
+    """Records by name and what a user would say of them."""
+
+    data: str
+    n: int
+    d: int
+    margin: float
+    flips: float
+
+
+OFF_GRID = (
+    Case("round", 1000, 60, 0.2, 0.1), Case("leaning", 1000, 60, 0.2, 0.1),
+    Case("leaning", 6000, 100, 0.15, 0.0), Case("round", 600, 600, 0.4, 0.05),
+    Case("low rank", 2000, 300, 0.2, 0.05), Case("low rank", 500, 1000, 0.3, 0.1),
+    Case("cancer", 284, 30, 0.1, 0.05), Case("digits", 180, 64, 0.1, 0.05),
+    Case("mnist", 995, 784, 0.1, 0.05),
+)  # fmt: skip
+
+OFF_EPSILONS = (0.3, 1.0, 4.0)
+
+#: Guesses of the margin, over the one that is stated.
+GUESSES = {"stated": 1.0, "three times": 3.0, "a third": 1.0 / 3.0}
+
+TABLES = {"cancer": 0.3, "digits": 0.3, "mnist": 0.13}  # public centres of their columns
+
+
+def table(name: str) -> tuple[Array, Array]:
+    """Records less a public centre, clipped to 0.3 roots of d and divided by it, and signs."""
+    if name == "mnist":
+        digits = load_fours_and_nines("paper")
+        X, y = digits.images.reshape(len(digits.labels), -1), digits.labels
+    else:
+        X, y = load_problem(name)
+    norm = 0.3 * math.sqrt(X.shape[1])
+    return np.asarray(clip_rows(X - TABLES[name], norm) / norm), np.asarray(y, float)
+
+
+def _low_rank(facts: Facts, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Unit records whose rest lives in five directions."""
+    X, y = records("round", facts._replace(d=6), rng)
+    return np.hstack([X, np.zeros((facts.n, facts.d - 6))]), y
+
+
+def halves(case: Case, rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    """Training and test records of a case; laws are tested on 2,000 others."""
+    if case.data in TABLES:
+        X, y = table(case.data)
+        order = rng.permutation(len(y))
+        train, test = order[: case.n], order[case.n :]
+        return X[train], y[train], X[test], y[test]
+    facts = Facts(case.n + 2000, *case[2:], 1.0, 0.0)
+    if case.data == "low rank":
+        X, y = _low_rank(facts, rng)
+    else:
+        law = "round" if case.data == "round" else "crowd"
+        X, y = records(law, facts, rng, lean=0.5)
+    return X[: case.n], y[: case.n], X[case.n :], y[case.n :]
+
+
+def _off_trial(trial: Trial, *, case: Case, epsilon: float, delta: float) -> list[float]:
+    """Errors of the candidates at the guesses of the margin, then of a constant."""
+    X, y, T, labels = halves(case, trial.stream("data"))
+    noise, found = trial.stream("noise"), []
+    for factor in GUESSES.values():
+        margin = min(factor * case.margin, 1.0)
+        facts = Facts(case.n, case.d, margin, case.flips, epsilon, delta)
+        for name in names_of(facts):
+            if name == "objective" and case.d > _WIDE:
+                found.append(math.nan)
+                continue
+            model = configure(name, facts)
+            model.set_params(random_state=noise.spawn(1)[0], classes=(-1.0, 1.0))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                found.append(float(np.mean(model.fit(X, y).predict(T) != labels)))
+    majority = float(np.mean(labels > 0.0))
+    return [*found, min(majority, 1.0 - majority)]
+
+
+def off_grid(
+    case: Case, epsilon: float, delta: float, n_trials: int, *, seed: int = 0
+) -> dict[str, Any]:
+    """Mean errors on one case, and what the advice loses there by guess of the margin."""
+    name = "margin-choice-off-" + "-".join(map(str, (*case, epsilon, delta)))
+    one = partial(_off_trial, case=case, epsilon=epsilon, delta=delta)
+    runs = np.array(run_trials(one, n_trials, seed=seed, name=name, progress=False))
+    mean, se = runs.mean(axis=0), runs.std(axis=0, ddof=1) / math.sqrt(n_trials)
+    row = {**case._asdict(), "epsilon": epsilon, "delta": delta, "trials": n_trials}
+    return row | {"mean": _rounded(mean), "se": _rounded(se)} | losses(case, epsilon, delta, mean)
+
+
+def losses(case: Case, epsilon: float, delta: float, mean: Any) -> dict[str, list[Any]]:
+    """What is recommended by guess of the margin, and how much of what can be gained over a constant
+    that loses to the best candidate at any guess.
+    """
+    values = np.array(mean, dtype=float)
+    names = names_of(Facts(case.n, case.d, case.margin, case.flips, epsilon, delta))
+    errors, out = values[:-1].reshape(len(GUESSES), len(names)), {}
+    best = min(float(np.nanmin(errors)), values[-1])
+    for got, (guess, factor) in zip(errors, GUESSES.items(), strict=True):
+        margin = min(factor * case.margin, 1.0)
+        facts = Facts(case.n, case.d, margin, case.flips, epsilon, delta)
+        name = chosen(facts) if gained(facts) >= 0.05 else "none"
+        reached = values[-1] if name == "none" else got[names.index(name)]
+        out[guess] = [name, round(float(reached - best) / (values[-1] - case.flips), 4)]
+    return out
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+    """Mean and largest loss off the grid, on laws and on tables, by guess of the margin."""
+    told = {}
+    for kind in ("laws", "tables"):
+        kept = [row for row in rows if (row["data"] in TABLES) == (kind == "tables")]
+        for guess in GUESSES:
+            lost = [row[guess][1] for row in kept]
+            told[f"{kind}, {guess}"] = [round(float(np.mean(lost)), 4), max(lost)]
+    return told
+
+
+def archive(
+    rows: Sequence[Mapping[str, Any]], outside: Sequence[Mapping[str, Any]], *, seed: int
+) -> str:
+    """Return the archive as text, a line per row."""
+    head = {
+        "about": "Errors of private linear classifiers on records of length 1 with a margin: share "
+        "of wrong classes among new records, flipped labels included, exact given the weights; "
+        "replacement of a record. Cases off the grid are tested on other records.",
+        "seed": seed, "command": "python -m benchmarks.archive_margin_choice",
+        "methods": {f"{delta:g}": names for delta, names in METHODS.items()},
+        "learnt": [learn(rows, delta) for delta in METHODS],
+        "regret": {f"{delta:g}": _rounded((v.mean(), v.max()))
+                   for delta in METHODS for v in (regrets(rows, delta),)},
+        "summary": summary(outside), "formulas": formulas(rows),
+    }  # fmt: skip
+    lines = [f'"{key}": {json.dumps(value)}' for key, value in head.items()]
+    for key, found in (("cells", rows), ("cases", outside), ("surprises", surprises(rows))):
+        lines.append(f'"{key}": [\n' + ",\n".join(json.dumps(row) for row in found) + "\n]")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
