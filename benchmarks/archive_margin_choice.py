@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from dplit_studies.margin.choice_map import (
-    METHODS,
-    OFF_EPSILONS,
-    OFF_GRID,
     archive,
     cell,
     cells,
+    off_cases,
     off_grid,
 )
 
@@ -50,7 +48,7 @@ def main(seed: int = 0) -> None:
             part, f"{case} {epsilon} {delta} {seed}",
             partial(off_grid, case, epsilon, delta, 6, seed=seed),
         )
-        for case in OFF_GRID for epsilon in OFF_EPSILONS for delta in METHODS
+        for case, epsilon, delta in off_cases()
     ]  # fmt: skip
     text = archive(rows, outside, seed=seed)
     json.loads(text)

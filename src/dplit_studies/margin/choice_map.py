@@ -199,28 +199,19 @@ def facts_of(row: Mapping[str, Any], delta: float) -> Facts:
     return Facts(*(row[k] for k in Facts._fields[:5]), delta)
 
 
-def regrets(rows: Sequence[Mapping[str, Any]], delta: float, limit: float | None = None) -> Array:
+def regrets(rows: Sequence[Mapping[str, Any]], delta: float, limit: float = 0.0) -> Array:
     """What the advice loses to the best estimator, over what can be gained over a coin, by row;
-    with another ``limit`` of the strength.
+    with a ``limit`` of the strength below which it would be the mean.
     """
     found = []
     for row in rows:
         facts, errors = facts_of(row, delta), errors_at(row, delta)
-        name = _name(facts, limit)
+        name = chosen(facts, limit=limit)
         if name == "projected" and name not in errors:
             name = "mean, projected"
         best = min(v for k, v in errors.items() if k != "prior")
         found.append((errors[name] - best) / (0.5 - facts.flips))
     return np.array(found)
-
-
-def _name(facts: Facts, limit: float | None) -> str:
-    if limit is None:
-        return chosen(facts)
-    weak = strength(facts) < limit
-    if not facts.delta:
-        return "mean, projected" if weak else "projected"
-    return "mean" if weak else "objective" if facts.d <= _WIDE else "descent"
 
 
 def learn(rows: Sequence[Mapping[str, Any]], delta: float) -> tuple[float, float, float]:
@@ -311,6 +302,14 @@ OFF_GRID = (
 
 OFF_EPSILONS = (0.3, 1.0, 4.0)
 
+
+def off_cases() -> Iterator[tuple[Case, float, float]]:
+    """Yield cases, epsilon and delta off the grid, but for the slowest."""
+    for case, epsilon, delta in itertools.product(OFF_GRID, OFF_EPSILONS, METHODS):
+        if (case.data, epsilon, delta > 0.0) != ("mnist", 4.0, True):
+            yield case, epsilon, delta
+
+
 #: Guesses of the margin, over the one that is stated.
 GUESSES = {"stated": 1.0, "three times": 3.0, "a third": 1.0 / 3.0}
 
@@ -382,9 +381,11 @@ def off_grid(
     return row | {"mean": _rounded(mean), "se": _rounded(se)} | losses(case, epsilon, delta, mean)
 
 
-def losses(case: Case, epsilon: float, delta: float, mean: Any) -> dict[str, list[Any]]:
+def losses(
+    case: Case, epsilon: float, delta: float, mean: Any, *, limit: float | None = None
+) -> dict[str, list[Any]]:
     """What is recommended by guess of the margin, and how much of what can be gained over a constant
-    that loses to the best candidate at any guess.
+    that loses to the best candidate at any guess; with a ``limit`` of the strength always something.
     """
     values = np.array(mean, dtype=float)
     names = names_of(Facts(case.n, case.d, case.margin, case.flips, epsilon, delta))
@@ -393,10 +394,33 @@ def losses(case: Case, epsilon: float, delta: float, mean: Any) -> dict[str, lis
     for got, (guess, factor) in zip(errors, GUESSES.items(), strict=True):
         margin = min(factor * case.margin, 1.0)
         facts = Facts(case.n, case.d, margin, case.flips, epsilon, delta)
-        name = chosen(facts) if gained(facts) >= 0.05 else "none"
+        useful = limit is not None or gained(facts) >= 0.05
+        name = chosen(facts, limit=limit or 0.0) if useful else "none"
         reached = values[-1] if name == "none" else got[names.index(name)]
         out[guess] = [name, round(float(reached - best) / (values[-1] - case.flips), 4)]
     return out
+
+
+#: Limits that were tried, by delta.
+TRIED_LIMITS = {
+    0.0: (0.0, 0.15, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0), 1e-6: (0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
+}  # fmt: skip
+
+
+def price(
+    rows: Sequence[Mapping[str, Any]], outside: Sequence[Mapping[str, Any]], delta: float,
+    limit: float,
+) -> float:  # fmt: skip
+    """What a limit loses: half of its mean regret on the map and half of its mean loss on tables,
+    at all guesses of the margin.
+    """
+    tables = [
+        losses(Case(*(row[k] for k in Case._fields)), row["epsilon"], delta, row["mean"],
+               limit=limit)
+        for row in outside if row["data"] in TABLES and row["delta"] == delta
+    ]  # fmt: skip
+    lost = np.mean([[found[guess][1] for guess in GUESSES] for found in tables])
+    return float(regrets(rows, delta, limit).mean() + lost) / 2.0
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
@@ -414,6 +438,11 @@ def archive(
     rows: Sequence[Mapping[str, Any]], outside: Sequence[Mapping[str, Any]], *, seed: int
 ) -> str:
     """Return the archive as text, a line per row."""
+    outside = [
+        {**row, **losses(Case(*(row[k] for k in Case._fields)), row["epsilon"], row["delta"],
+                         row["mean"])}
+        for row in outside
+    ]  # fmt: skip
     head = {
         "about": "Errors of private linear classifiers on records of length 1 with a margin: share "
         "of wrong classes among new records, flipped labels included, exact given the weights; "
