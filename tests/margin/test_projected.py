@@ -1,4 +1,4 @@
-"""Signs, then objective perturbation: contract, guarantee, ledger, noise, rule, bound, bad input."""
+"""Signs, then objective perturbation: contract, guarantee, noise, rule, bound, bad input."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ def test_noise_has_its_law() -> None:
 @pytest.mark.parametrize("factor", [1.0, 2.0])
 def test_an_audit_finds_no_more_than_epsilon_and_half_the_noise(factor: float) -> None:
     """A record turned round and one column of three kept: a line of noise, on which the score above
-    1 loses epsilon nearly. 1,500 runs a side: epsilon = 1 stands, half of its noise is caught; false
-    alarm 1e-6.
+    1 loses epsilon nearly. 1,500 runs a side: epsilon = 1 stands, half of its noise is caught;
+    false alarm 1e-6.
     """
     hits = []
     for side in (1.0, -1.0):

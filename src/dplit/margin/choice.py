@@ -202,13 +202,14 @@ def recommend(
     room = 0.5 - best
     measure, trivial = "share of wrong classes", 0.5
     reason = (
-        f"{CANDIDATES[name]}; what the mean record tells is {reach:.2g} times the noise that it meets"
+        f"{CANDIDATES[name]}; what the mean record tells is {reach:.2g} times the noise that it "
+        "meets"
     )
     if not facts.delta and facts.n * facts.epsilon < _LOT:
         reason += "; a lot, gaussian_prior_draw, is still quick here and erred less"
     if share < _USEFUL:
         nothing = ExpectedError(measure, trivial, 0.0, trivial, best)
-        reason += f" would gain {share:.0%} of what can be gained{_outside(facts)}."
+        reason += f"; {share:.0%} of what can be gained is expected, too little{_outside(facts)}."
         return Recommendation(None, reason[0].upper() + reason[1:], _TRIED, nothing)
     spread = LEARNT[facts.delta > 0.0][2] * math.sqrt(share * (1.0 - share)) * room
     expected = ExpectedError(measure, trivial - share * room, spread, trivial, best)

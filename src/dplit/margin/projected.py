@@ -4,10 +4,10 @@ Without a delta the noise of a linear rule is as long as its dimension, and a re
 of it. Signs that are drawn before anybody looks at a record throw d columns together into k; what
 is lost is that an inner product of unit vectors moves by about :math:`1/\sqrt k`.
 
-Bassily, Mohri and Suresh (2022) do not see this: their efficient learner has a delta, with which the
-noise of a prediction does not grow with d, and its bound is one on the hinge loss, which does; their
-pure learner draws a rule by lot, and projects for the size of a cover. What stands is that clipping
-after the projection makes privacy sure, and that a margin is what a projection keeps.
+Bassily, Mohri and Suresh (2022) do not see this: their efficient learner has a delta, with which
+the noise of a prediction does not grow with d, and its bound is one on the hinge loss, which does;
+their pure learner draws a rule by lot, and projects for the size of a cover. What stands is that
+clipping after the projection makes privacy sure, and that a margin is what a projection keeps.
 """
 
 from __future__ import annotations

@@ -227,7 +227,8 @@ def learn(rows: Sequence[Mapping[str, Any]], delta: float) -> tuple[float, float
         room = 0.5 - facts.flips
         shares.append((0.5 - errors_at(row, delta)[name]) / room)
         logs.append(math.log(strength(facts)))
-        noise.append(row["se"][first + METHODS[delta].index(name)] / room * math.sqrt(row["trials"]))
+        se = row["se"][first + METHODS[delta].index(name)]
+        noise.append(se / room * math.sqrt(row["trials"]))
     x, y, one = np.array(logs), np.array(shares), np.array(noise)
     a, b = least_squares(lambda c: expit(c[0] + c[1] * x) - y, [0.0, 1.0]).x
     told = expit(a + b * x)
@@ -384,8 +385,8 @@ def off_grid(
 def losses(
     case: Case, epsilon: float, delta: float, mean: Any, *, limit: float | None = None
 ) -> dict[str, list[Any]]:
-    """What is recommended by guess of the margin, and how much of what can be gained over a constant
-    that loses to the best candidate at any guess; with a ``limit`` of the strength always something.
+    """What is recommended by guess of the margin, and how much of what can be gained over a
+    constant that loses to the best candidate at any guess; with a ``limit`` always something.
     """
     values = np.array(mean, dtype=float)
     names = names_of(Facts(case.n, case.d, case.margin, case.flips, epsilon, delta))
