@@ -214,9 +214,7 @@ def recommend(
     spread = LEARNT[facts.delta > 0.0][2] * math.sqrt(share * (1.0 - share)) * room
     expected = ExpectedError(measure, trivial - share * room, spread, trivial, best)
     reason += f"{_outside(facts)}."
-    return Recommendation(
-        configure(name, facts), reason[0].upper() + reason[1:], _TRIED, expected
-    )
+    return Recommendation(configure(name, facts), reason[0].upper() + reason[1:], _TRIED, expected)
 
 
 def _outside(facts: Facts) -> str:

@@ -39,7 +39,7 @@ def test_errors_are_exact(law: str) -> None:
     X, y = records(law, facts, rng)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
     for _ in range(4):
-        w = rng.standard_normal(6) + [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        w = rng.standard_normal(6) + np.eye(6)[0]
         exact, seen = law_error(law, facts, w), float(np.mean(y * (X @ w) <= 0))
         assert abs(seen - exact) < 5.0 * math.sqrt(exact * (1.0 - exact) / len(y))
     assert law_error(law, facts, np.eye(6)[0]) == pytest.approx(0.1)
