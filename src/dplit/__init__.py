@@ -27,6 +27,7 @@ _HOMES = {
     "erm.estimators": ("PrivateKernelClassifier", "PrivateKernelMachine"),
     "features.hats": ("HatFeatures",),
     "margin.estimators": ("PrivateKernelMarginClassifier", "PrivateMarginClassifier"),
+    "margin.projected": ("ProjectedObjectiveClassifier",),
     "mechanisms": (
         "classical_gaussian_sigma",
         "gaussian_delta",

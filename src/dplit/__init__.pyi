@@ -54,6 +54,9 @@ from dplit.margin.estimators import (
 from dplit.margin.estimators import (
     PrivateMarginClassifier as PrivateMarginClassifier,
 )
+from dplit.margin.projected import (
+    ProjectedObjectiveClassifier as ProjectedObjectiveClassifier,
+)
 from dplit.mechanisms import (
     classical_gaussian_sigma as classical_gaussian_sigma,
 )

@@ -19,7 +19,9 @@ from scipy import integrate, stats
 
 from dplit import audit, baselines
 from dplit.audit import LedgerError, ledger
-from dplit.audits.cases import BOX, ESTIMATORS, RELEASES
+from dplit.audits.cases import BOX, RELEASES
+from dplit.audits.cases import ESTIMATORS as ARCHIVED
+from dplit.audits.later import LATER
 from dplit.baselines import linear, lloyd
 from dplit.erm import repairs
 from dplit.erm.repairs import GaussianProcessOracle, QueryOracle
@@ -39,6 +41,7 @@ pytest.importorskip("dp_accounting")
 # so few records that every estimator warns of its noise
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
+ESTIMATORS = ARCHIVED | LATER
 _SIGNS = (-1.0, 1.0)
 _NORM = {"data_norm": 0.5}
 _TWO = [{"neighboring": "add_remove"}, {"neighboring": "replace_one"}]
@@ -238,6 +241,15 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
             "beta": [{"solver": "phased", "beta": b} for b in (0.4, 1e-3)],
         },
     ),
+    "ProjectedObjectiveClassifier": (
+        {"classes": _SIGNS, **_NORM},
+        {
+            **_BUDGETS, "margin": [{"margin": 0.4}],
+            "n_components": [{"n_components": k} for k in (1, 2)],
+            "regularization": [{"regularization": a, "n_components": 1} for a in (1e-9, 3.0)],
+            "fit_intercept": [{"fit_intercept": True}, {"fit_intercept": True, "n_components": 1}],
+        },
+    ),
     "PrivateKernelMarginClassifier": (
         {"n_components": 4, "classes": _SIGNS},
         {
@@ -361,7 +373,7 @@ SHARP = {
 _NO_ARRAY = {  # an event hides no array that noise is added to
     "ObjectivePerturbationClassifier", "ObjectivePerturbationClassifier logistic gaussian",
     "PrivateAdditiveClassifier", "RandomProjectionRegressor", "objective_perturbation",
-    "gaussian_prior_draw", "release_projection",
+    "gaussian_prior_draw", "release_projection", *LATER,
 }  # fmt: skip
 _CASES = {k: v for k, v in (ESTIMATORS | RELEASES).items() if not k.endswith("small alpha")}
 

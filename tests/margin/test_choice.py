@@ -1,0 +1,164 @@
+"""Advice for margins: legal facts, budgets, the rule's ends, what the archive says of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplit.margin.choice import (
+    LEARNT,
+    Facts,
+    chosen,
+    configure,
+    gained,
+    names_of,
+    recommend,
+    strength,
+)
+from dplit.margin.data import margin_data
+from dplit.mechanisms import gaussian_sigma
+from dplit.streams import stream
+from dplit_studies.margin.choice_map import (
+    METHODS,
+    TRIED_LIMITS,
+    Case,
+    learn,
+    losses,
+    price,
+    regrets,
+    summary,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+ARCHIVE = json.loads((ROOT / "results" / "margin_choice.json").read_text(encoding="utf8"))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    n=st.integers(1, 10**7),
+    d=st.integers(1, 10**5),
+    margin=st.floats(1e-3, 1.0),
+    flips=st.one_of(st.just(0.0), st.floats(0.01, 0.49)),
+    epsilon=st.floats(1e-3, 50.0),
+    delta=st.sampled_from([0.0, 0.0, 1e-9, 1e-6, 0.01]),
+)
+def test_every_legal_question_is_answered(**facts: Any) -> None:
+    """Kills an overflow, an estimator without its budget, and an error below the flipped labels."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        advice = recommend(**facts)
+    error = advice.expected
+    assert error.best - 1e-12 <= error.mean <= error.trivial == 0.5
+    assert 0.0 <= error.spread < 0.5
+    assert advice.reason.endswith(".")
+    if advice.estimator is None:
+        assert error.mean == 0.5
+    else:
+        told = advice.estimator.get_params()
+        assert told["epsilon"] == facts["epsilon"]
+        assert told.get("delta", 0.0) == facts["delta"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"n": 0}, ValueError, "n must be"),
+        ({"n": 10.0}, TypeError, "n must be an integer"),
+        ({"d": 0}, ValueError, "d must be"),
+        ({"margin": 0.0}, ValueError, "margin must be"),
+        ({"margin": 1.1}, ValueError, "margin must be"),
+        ({"flips": 0.5}, ValueError, "flips must be"),
+        ({"flips": -0.1}, ValueError, "flips must be"),
+        ({"epsilon": 0.0}, ValueError, "epsilon must be positive"),
+        ({"delta": 0.5}, ValueError, "delta must be below 1/2"),
+        ({"delta": -1e-9}, ValueError, "delta must be"),
+    ],
+)
+def test_other_questions_are_refused(
+    changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        recommend(**{"n": 100, "d": 2, "margin": 0.3, "epsilon": 0.5, **changes})
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_every_candidate_keeps_the_budget(delta: float) -> None:
+    facts = Facts(200, 90, 0.3, 0.0, 0.7, delta)
+    X, y = margin_data(200, 90, margin=0.3, rng=stream(0, "margin-choice-budget", "data"))
+    for name in names_of(facts):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model = configure(name, facts).set_params(random_state=0).fit(X, y)
+        assert (model.epsilon_, model.delta_, model.neighboring_) == (0.7, delta, "replace_one")
+        assert model.intercept_ == 0.0
+
+
+def test_the_strength_by_hand() -> None:
+    """Kills a root, a factor of two, flips that are left out, a k that is not the estimator's."""
+    pure = Facts(3000, 1000, 0.2, 0.25, 1.0, 0.0)  # k = 150
+    assert strength(pure) == pytest.approx(0.5 * 0.04 * 3000 / (2.0 * math.sqrt(150)))
+    assert configure("projected", pure).margin == pytest.approx(0.1)
+    sigma = float(gaussian_sigma(epsilon=1.0, delta=1e-6))
+    assert strength(pure._replace(delta=1e-6)) == pytest.approx(0.5 * 0.04 * 3000 / (2.0 * sigma))
+
+
+def test_the_rule_at_its_ends() -> None:
+    for delta, few, many, mean in (
+        (0.0, "projected", "projected", "mean, projected"),
+        (1e-6, "objective", "descent", "mean"),
+    ):
+        strong = Facts(10**5, 500, 0.3, 0.0, 1.0, delta)
+        assert chosen(Facts(100, 50, 0.1, 0.0, 0.1, delta)) == chosen(strong) == few
+        assert chosen(strong._replace(d=501)) == many
+        assert chosen(Facts(100, 50, 0.1, 0.0, 0.1, delta), limit=0.5) == mean
+        assert gained(strong) > 0.9
+
+
+# The archive.
+
+
+def test_the_mean_gains_on_the_map_and_loses_more_on_tables() -> None:
+    """Kills advice that takes the mean where it is best on simulated records alone."""
+    for delta in METHODS:
+        told = ARCHIVE["cells"], ARCHIVE["cases"], delta
+        now = regrets(ARCHIVE["cells"], delta).mean()
+        assert now == pytest.approx(ARCHIVE["regret"][f"{delta:g}"][0], rel=1e-3)
+        assert regrets(ARCHIVE["cells"], delta, TRIED_LIMITS[delta][-1]).mean() < now < 0.04
+        prices = {t: price(*told, t) for t in TRIED_LIMITS[delta]}
+        assert min(prices, key=lambda t: prices[t]) == 0.0
+
+
+def test_what_is_learnt_is_learnt_from_the_archive() -> None:
+    for delta, told in zip(METHODS, LEARNT, strict=True):
+        np.testing.assert_allclose(learn(ARCHIVE["cells"], delta), told, atol=0.011)
+
+
+def test_what_advice_loses_off_the_grid() -> None:
+    """Kills advice that is edited without its evidence."""
+    assert summary(ARCHIVE["cases"]) == ARCHIVE["summary"]
+    for row in ARCHIVE["cases"]:
+        case = Case(*(row[k] for k in Case._fields))
+        again = losses(case, row["epsilon"], row["delta"], row["mean"])
+        for key, (name, lost) in again.items():
+            assert name == row[key][0]
+            assert lost == pytest.approx(row[key][1], abs=2e-4)
+
+
+def test_advice_reads_as_text() -> None:
+    advice = recommend(n=3000, d=1000, margin=0.2, epsilon=1.0)
+    lines = str(advice).splitlines()
+    assert lines[0].startswith("ProjectedObjectiveClassifier(")
+    assert max(map(len, lines)) <= 100
+    assert "beyond" not in advice.reason
+    assert advice.estimator.regularization is None
+    assert "d beyond what was tried" in recommend(n=3000, d=5, margin=0.2, epsilon=1.0).reason
+    assert "gaussian_prior_draw" in recommend(n=400, d=50, margin=0.3, epsilon=0.2).reason
+    assert recommend(n=50, d=1000, margin=0.01, epsilon=0.1).estimator is None
