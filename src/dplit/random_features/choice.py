@@ -1,0 +1,269 @@
+r"""Waves, a line or a curve for each column: which private regression, by public facts alone.
+
+The error is that of predictions against the target, over its variance: a constant has 1. What a
+learner is expected to gain was learnt on `results/random_features_choice.json`, a map of
+simulations (`dplit_studies.random_features.choice_map`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+from scipy.special import expit
+from sklearn.pipeline import make_pipeline
+
+from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit.advice import ExpectedError, Recommendation
+from dplit.baselines import (
+    NoisyGradientRegressor,
+    PrivateAdditiveRegressor,
+    SufficientStatisticsRegressor,
+)
+from dplit.features import RandomFourierFeatures
+from dplit.mechanisms import gaussian_sigma
+from dplit.random_features.estimators import PrivateRandomFeatureRegressor
+
+Shape = Literal["smooth", "bends", "rough"]
+
+_SHAPES = ("smooth", "bends", "rough")
+
+
+class Facts(NamedTuple):
+    """Everything that advice may read."""
+
+    n: int
+    d: int
+    shape: str
+    epsilon: float
+    delta: float = 1e-5
+    fill: float = 1.0
+
+
+#: In words, by candidate.
+CANDIDATES = {
+    "ridge": "ridge on waves with output noise",
+    "statistics": "noisy sums of products of waves",
+    "gradients": "noisy gradients on waves",
+    "line, gradients": "noisy gradients for a straight line",
+    "line, statistics": "noisy sums of products of columns",
+    "additive": "an additive model",
+}
+
+
+def strength(facts: Facts) -> float:
+    """Records over the deviation of the Gaussian noise that hides one of sensitivity 1.
+
+    >>> round(strength(Facts(1000, 2, "smooth", epsilon=1.0)))
+    268
+    """
+    return facts.n / float(gaussian_sigma(epsilon=facts.epsilon, delta=facts.delta))
+
+
+def waves(
+    *, n: int, d: int, epsilon: float, delta: float = 1e-5, shape: Shape | None = None
+) -> tuple[int, float]:
+    """Number of frequencies and kernel parameter ``gamma`` from public numbers.
+
+    Parameters
+    ----------
+    n, d : int
+        Public numbers of records and of columns, scaled to [-1, 1].
+    epsilon, delta : float
+        Budget of all that is released.
+    shape : {"smooth", "bends", "rough"} or None, default=None
+        What is thought of the target; None where nothing is.
+
+    Returns
+    -------
+    n_components : int
+        Frequencies, each a cosine and a sine.
+    gamma : float
+        Of the kernel ``exp(-gamma ||x - x'||^2)``.
+
+    Notes
+    -----
+    The least mean regret of statistics and gradients on the map, over the numbers and widths that
+    were tried there. The noise of ridge does not depend on the number of waves.
+
+    Examples
+    --------
+    >>> waves(n=3000, d=2, epsilon=1.0)
+    (40, 2.0)
+    """
+    facts = _checked(Facts(n, d, "smooth" if shape is None else shape, epsilon, delta))
+    reach = strength(facts)
+    count = next((k for k, limit in _COUNTS if reach < limit), _MOST)
+    return count, _WIDTHS[shape] / d
+
+
+#: Frequencies below a strength; above, the most.
+_COUNTS, _MOST = ((10, 300.0), (40, 30_000.0)), 160
+
+#: Gamma times the number of columns, by what is thought of the target.
+_WIDTHS: dict[str | None, float] = {"smooth": 1.0, "bends": 4.0, "rough": 16.0, None: 4.0}
+
+
+def configure(name: str, facts: Facts) -> Any:
+    """Return a candidate's estimator for columns in [-1, 1] and bounds (-1, 1), not fitted."""
+    told: dict[str, Any] = {"epsilon": facts.epsilon, "delta": facts.delta, "bounds": (-1.0, 1.0)}
+    if name == "additive":
+        return PrivateAdditiveRegressor(box=(-1.0, 1.0), **told)
+    count, gamma = waves(**told_of(facts))
+    if name == "ridge":
+        return PrivateRandomFeatureRegressor(n_components=count, gamma=gamma, **told)
+    line = name.startswith("line")
+    told["data_norm"] = math.sqrt(facts.d / 2.0) if line else 1.0
+    if name.endswith("gradients"):
+        model: Any = NoisyGradientRegressor(**told)
+    else:
+        model = SufficientStatisticsRegressor(neighboring="replace_one", **told)
+    if line:
+        return model
+    return make_pipeline(RandomFourierFeatures(2 * count, gamma=gamma, kind="cos_sin"), model)
+
+
+def told_of(facts: Facts) -> dict[str, Any]:
+    """Arguments of :func:`waves`."""
+    return {k: v for k, v in facts._asdict().items() if k != "fill"}
+
+
+# The advice: what a candidate gains over a constant, summed up from the map.
+
+
+def regressors(facts: Facts) -> tuple[list[float], list[float]]:
+    """What the two logistic curves of :func:`gain` are linear in."""
+    n, d = math.log(facts.n), math.log(facts.d)
+    return [1.0, n, d], [1.0, math.log(strength(facts)), n, d, math.log(facts.fill)]
+
+
+def gain(name: str, facts: Facts) -> float:
+    r"""Share of the target's variance that a candidate is expected to explain.
+
+    :math:`\Lambda(a_0+a_1\ln n+a_2\ln d)\,\Lambda(b_0+b_1\ln r+b_2\ln n+b_3\ln d+b_4\ln f)`, with
+    the strength r and the part f of the bounds that labels fill.
+    """
+    *c, _ = LEARNT[f"{facts.shape}, {name}"]
+    able, heard = regressors(facts)
+    return float(expit(_dot(c[:3], able)) * expit(_dot(c[3:], heard)))
+
+
+def _dot(c: Any, x: list[float]) -> float:
+    return sum(a * b for a, b in zip(c, x, strict=True))
+
+
+#: Of gains, by shape and candidate: coefficients of :func:`gain`, and the deviation of single runs.
+#: `dplit_studies.random_features.choice_map.learn` made them.
+LEARNT: dict[str, tuple[float, ...]] = {}
+
+#: Least gain that is worth a release.
+USEFUL = 0.05
+
+#: What was tried.
+_TRIED: dict[str, Any] = {
+    "n": (300, 200_000),
+    "d": (2, 80),
+    "epsilon": (0.1, 10.0),
+    "delta": (1e-5, 1e-5),
+    "fill": (0.1, 1.0),
+    "shape": _SHAPES,
+}
+
+
+def _checked(facts: Facts) -> Facts:
+    """Return legal facts."""
+    check_choice("shape", facts.shape, _SHAPES)
+    check_positive("epsilon", facts.epsilon)
+    if not 1e-14 <= check_probability("delta", facts.delta) < 0.5:
+        raise ValueError(f"delta must be in [1e-14, 0.5), got delta={facts.delta!r}")
+    if not 0.0 < check_positive("fill", facts.fill) <= 1.0:
+        raise ValueError(f"fill must be in (0, 1], got fill={facts.fill!r}")
+    return facts._replace(n=check_integer("n", facts.n), d=check_integer("d", facts.d))
+
+
+def ranking(facts: Facts) -> list[str]:
+    """Return the candidates, the one that is expected to explain most first.
+
+    >>> ranking(Facts(3000, 20, "smooth", epsilon=1.0))[0]
+    'line, gradients'
+    """
+    return sorted(CANDIDATES, key=lambda name: -gain(name, facts))
+
+
+def recommend(
+    *, n: int, d: int, epsilon: float, delta: float = 1e-5, shape: Shape = "smooth",
+    fill: float = 1.0,
+) -> Recommendation:  # fmt: skip
+    """Recommend a private regression from public facts; it never takes data.
+
+    Parameters
+    ----------
+    n, d : int
+        Public numbers of records and of columns, which are taken to be scaled to [-1, 1] by public
+        constants, as the labels are.
+    epsilon, delta : float
+        Budget of everything, for a replaced record; delta in [1e-14, 0.5).
+    shape : {"smooth", "bends", "rough"}, default="smooth"
+        What is thought of the target, by what is known elsewhere: one gentle slope, a bend for
+        each column, or waves that two columns make together.
+    fill : float, default=1.0
+        Part of the bounds that labels are thought to fill, in (0, 1]: with 1 their deviation is
+        nearly half the half width.
+
+    Returns
+    -------
+    Recommendation
+        Its estimator is None where nothing is expected to explain a twentieth of the target. The
+        reason says what happens where the guess of the shape is wrong.
+
+    Notes
+    -----
+    Learners that are asked: ridge on waves with output noise, statistics and noisy gradients on
+    waves (as many and as wide as :func:`waves` says) and on the columns as they are, and additive
+    models. Errors are those of simulated laws with uniform columns and four parts of signal to one
+    of noise.
+
+    Examples
+    --------
+    >>> type(recommend(n=3000, d=20, epsilon=1.0).estimator).__name__
+    'NoisyGradientRegressor'
+    >>> type(recommend(n=30_000, d=20, epsilon=1.0, shape="bends").estimator).__name__
+    'PrivateAdditiveRegressor'
+    >>> recommend(n=300, d=20, epsilon=0.1).estimator is None
+    True
+    """
+    facts = _checked(Facts(n, d, shape, epsilon, delta, fill))
+    first, second = ranking(facts)[:2]
+    explained = gain(first, facts)
+    measure = "squared error of predictions over the variance of the target"
+    words = f"Of {len(CANDIDATES)} candidates at equal privacy, {CANDIDATES[first]}"
+    if explained < USEFUL:
+        reason = f"{words} would do best, and a constant hardly worse{_outside(facts)}."
+        return Recommendation(None, reason, _TRIED, ExpectedError(measure, 1.0, 0.0, 1.0, 0.0))
+    reason = f"{words} explains most by our map, {explained:.2g} of the target; next is "
+    reason += f"{CANDIDATES[second]}, {gain(second, facts):.2g}"
+    for other in (kind for kind in _SHAPES if kind != facts.shape):
+        told = facts._replace(shape=other)
+        best = ranking(told)[0]
+        if best != first and gain(best, told) >= USEFUL:
+            reason += f"; were the target {_AS[other]}, {CANDIDATES[best]} would"
+    expected = ExpectedError(measure, 1.0 - explained, _spread(first, facts), 1.0, 0.0)
+    return Recommendation(configure(first, facts), f"{reason}{_outside(facts)}.", _TRIED, expected)
+
+
+_AS = {"smooth": "smooth", "bends": "bent in each column", "rough": "rough"}
+
+
+def _spread(name: str, facts: Facts) -> float:
+    g = gain(name, facts)
+    return LEARNT[f"{facts.shape}, {name}"][-1] * math.sqrt(g * (1.0 - g) + 0.01)
+
+
+def _outside(facts: Facts) -> str:
+    """Say which facts lie outside what was tried."""
+    beyond = [
+        name
+        for name in ("n", "d", "epsilon", "delta", "fill")
+        if not _TRIED[name][0] <= getattr(facts, name) <= _TRIED[name][1]
+    ]
+    return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""
