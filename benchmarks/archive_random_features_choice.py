@@ -26,7 +26,7 @@ def main(seed: int = 0) -> None:
     """Fill the map, try what is off the grid, and write both."""
     found = [row for law in laws() for row in cells(law, TRIALS[law.n], seed=seed)]
     outside = [
-        off_grid(case, epsilon, 4, seed=seed) for case in OFF_GRID for epsilon in OFF_EPSILONS
+        off_grid(case, epsilon, 2, seed=seed) for case in OFF_GRID for epsilon in OFF_EPSILONS
     ]
     partial = TARGET.with_suffix(".part")
     partial.write_text(archive(found, outside, seed=seed), encoding="utf8")
