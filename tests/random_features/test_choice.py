@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -20,24 +19,18 @@ from dplit.random_features.choice import (
     Facts,
     configure,
     gain,
-    ranking,
     recommend,
     strength,
     waves,
 )
 from dplit.streams import stream
 from dplit_studies.random_features.choice_map import (
-    METHODS,
     ON_COLUMNS,
     SHAPES,
     WAVES,
-    Case,
     error_of,
     facts_of,
     learn,
-    losses,
-    regret,
-    summary,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
