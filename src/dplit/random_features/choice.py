@@ -164,7 +164,26 @@ def _dot(c: Sequence[float], x: Sequence[float]) -> float:
 
 #: Of gains, by shape and candidate: coefficients of :func:`gain`, and the deviation of single runs.
 #: `dplit_studies.random_features.choice_map.learn` made them.
-LEARNT: dict[str, tuple[float, ...]] = {}
+LEARNT: dict[str, tuple[float, ...]] = {
+    "smooth, ridge": (3.58, 0.0, -1.02, -4.56, 1.15, 0.0, -1.25, 4.0, 0.06),
+    "smooth, statistics": (0.83, 0.3, -0.92, -5.27, 2.28, -0.33, -2.56, 2.16, 0.15),
+    "smooth, gradients": (3.37, 0.13, -1.1, -4.44, 2.97, -0.61, -3.31, 2.62, 0.82),
+    "smooth, line, gradients": (1.9, 0.12, -0.39, -8.58, 4.0, -0.16, -2.8, 1.74, 0.27),
+    "smooth, line, statistics": (1.38, 0.18, -0.44, -8.35, 3.51, -0.14, -3.35, 4.0, 0.22),
+    "smooth, additive": (1.53, 0.15, -0.28, 0.21, 2.16, -0.63, -2.22, 4.0, 0.14),
+    "bends, ridge": (2.69, 0.34, -2.66, -3.99, 0.89, 0.02, -1.85, 4.0, 0.05),
+    "bends, statistics": (-1.63, 0.65, -1.8, -7.29, 2.79, -0.18, -6.0, 3.92, 0.16),
+    "bends, gradients": (0.62, 0.87, -3.52, -5.4, 2.66, -0.27, -6.0, 1.73, 0.27),
+    "bends, line, gradients": (0.13, 0.04, -1.03, -15.39, 0.32, -0.86, -3.05, 1.41, 0.0),
+    "bends, line, statistics": (0.16, 0.04, -1.01, -15.39, 0.33, -0.86, -2.99, 1.58, 0.0),
+    "bends, additive": (7.08, 0.0, -1.61, -9.15, 2.24, 0.28, -2.77, 3.27, 0.25),
+    "rough, ridge": (1.85, 0.15, -2.12, -2.37, 1.01, -0.12, -4.74, 4.0, 0.02),
+    "rough, statistics": (4.67, 0.0, -4.0, -13.42, 3.16, -0.42, -6.0, 2.32, 0.09),
+    "rough, gradients": (1.7, 0.35, -4.0, -9.31, 3.03, -0.17, -6.0, 1.64, 0.06),
+    "rough, line, gradients": (0.07, 0.03, -1.09, -15.3, 0.34, -0.85, -3.13, 1.56, 0.01),
+    "rough, line, statistics": (-0.93, 0.03, -1.02, -15.41, 0.31, -0.87, -3.06, 1.59, 0.0),
+    "rough, additive": (-8.0, 0.74, -1.06, -21.53, 2.21, 1.0, -1.38, 4.0, 0.01),
+}
 
 #: Least gain that is worth a release.
 USEFUL = 0.05
@@ -266,7 +285,7 @@ _AS = {"smooth": "smooth", "bends": "bent in each column", "rough": "rough"}
 
 def _spread(name: str, facts: Facts) -> float:
     g = gain(name, facts)
-    return LEARNT[f"{facts.shape}, {name}"][-1] * math.sqrt(g * (1.0 - g) + 0.01)
+    return max(LEARNT[f"{facts.shape}, {name}"][-1], 0.05) * math.sqrt(g * (1.0 - g) + 0.01)
 
 
 def _outside(facts: Facts) -> str:
