@@ -186,9 +186,9 @@ def test_the_rule_for_waves_against_hindsight() -> None:
     assert float(np.mean(lost)) < 0.6 * float(np.mean(default))
 
 
-#: Largest mean regrets: of the number of waves, of advice on the map, off it with the right shape
-#: and with wrong ones. Measured, and rounded up.
-LIMITS = {"waves": 0.03, "map": 0.02, "right": 0.1, "wrong": 0.2}
+#: Largest mean regrets: of the number of waves, of advice on the map, and off it where the shape is
+#: guessed right. Measured, and rounded up.
+LIMITS = {"waves": 0.03, "map": 0.02, "right": 0.1}
 
 
 def test_what_advice_loses_on_the_map_and_off_it() -> None:
@@ -201,8 +201,7 @@ def test_what_advice_loses_on_the_map_and_off_it() -> None:
         for shape, (name, lost) in again.items():
             assert name == row["lost"][shape][0]
             assert lost == pytest.approx(row["lost"][shape][1], abs=2e-3)
-    for key in ("right", "wrong"):
-        assert told[key][0] < LIMITS[key]
+    assert told["right"][0] < LIMITS["right"]
 
 
 def test_advice_reads_as_text() -> None:

@@ -267,17 +267,24 @@ def recommend(
     measure = "squared error of predictions over the variance of the target"
     words = f"Of {len(CANDIDATES)} candidates at equal privacy, {CANDIDATES[first]}"
     if explained < USEFUL:
-        reason = f"{words} would do best, and a constant hardly worse{_outside(facts)}."
-        return Recommendation(None, reason, _TRIED, ExpectedError(measure, 1.0, 0.0, 1.0, 0.0))
+        reason = f"{words} would do best, and a constant hardly worse{_others(facts)}"
+        nothing = ExpectedError(measure, 1.0, 0.0, 1.0, 0.0)
+        return Recommendation(None, f"{reason}{_outside(facts)}.", _TRIED, nothing)
     reason = f"{words} explains most by our map, {explained:.2g} of the target; next is "
-    reason += f"{CANDIDATES[second]}, {gain(second, facts):.2g}"
-    for other in (kind for kind in _SHAPES if kind != facts.shape):
-        told = facts._replace(shape=other)
-        best = ranking(told)[0]
-        if best != first and gain(best, told) >= USEFUL:
-            reason += f"; were the target {_AS[other]}, {CANDIDATES[best]} would"
+    reason += f"{CANDIDATES[second]}, {gain(second, facts):.2g}{_others(facts)}"
     expected = ExpectedError(measure, 1.0 - explained, _spread(first, facts), 1.0, 0.0)
     return Recommendation(configure(first, facts), f"{reason}{_outside(facts)}.", _TRIED, expected)
+
+
+def _others(facts: Facts) -> str:
+    """Say what would be recommended for a target of another shape."""
+    told, mine = "", ranking(facts)[0] if gain(ranking(facts)[0], facts) >= USEFUL else None
+    for shape in _SHAPES:
+        other = facts._replace(shape=shape)
+        best = ranking(other)[0]
+        if shape != facts.shape and best != mine and gain(best, other) >= USEFUL:
+            told += f"; were the target {_AS[shape]}, {CANDIDATES[best]} would"
+    return told
 
 
 _AS = {"smooth": "smooth", "bends": "bent in each column", "rough": "rough"}
