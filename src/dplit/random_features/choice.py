@@ -1,0 +1,305 @@
+r"""Waves, a line or a curve for each column: which private regression, by public facts alone.
+
+The error is that of predictions against the target, over its variance: a constant has 1. What a
+learner is expected to gain was learnt on `results/random_features_choice.json`, a map of
+simulations (`dplit_studies.random_features.choice_map`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from scipy.special import expit
+from sklearn.pipeline import make_pipeline
+
+from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit.advice import ExpectedError, Recommendation
+from dplit.baselines import (
+    NoisyGradientRegressor,
+    PrivateAdditiveRegressor,
+    SufficientStatisticsRegressor,
+)
+from dplit.features import RandomFourierFeatures
+from dplit.mechanisms import gaussian_sigma
+from dplit.random_features.estimators import PrivateRandomFeatureRegressor
+
+Shape = Literal["smooth", "bends", "rough"]
+
+_SHAPES = ("smooth", "bends", "rough")
+
+
+class Facts(NamedTuple):
+    """Everything that advice may read."""
+
+    n: int
+    d: int
+    shape: str
+    epsilon: float
+    delta: float = 1e-5
+    fill: float = 1.0
+
+
+#: In words, by candidate.
+CANDIDATES = {
+    "ridge": "ridge on waves with output noise",
+    "statistics": "noisy sums of products of waves",
+    "gradients": "noisy gradients on waves",
+    "line, gradients": "noisy gradients for a straight line",
+    "line, statistics": "noisy sums of products of columns",
+    "additive": "an additive model",
+}
+
+
+def strength(facts: Facts) -> float:
+    """Records over the deviation of the Gaussian noise that hides one of sensitivity 1.
+
+    >>> round(strength(Facts(1000, 2, "smooth", epsilon=1.0)))
+    268
+    """
+    return facts.n / float(gaussian_sigma(epsilon=facts.epsilon, delta=facts.delta))
+
+
+def waves(
+    *, n: int, d: int, epsilon: float, delta: float = 1e-5, shape: Shape | None = None
+) -> tuple[int, float]:
+    """Number of frequencies and kernel parameter ``gamma`` from public numbers.
+
+    Parameters
+    ----------
+    n, d : int
+        Public numbers of records and of columns, scaled to [-1, 1].
+    epsilon, delta : float
+        Budget of all that is released.
+    shape : {"smooth", "bends", "rough"} or None, default=None
+        What is thought of the target; None where nothing is.
+
+    Returns
+    -------
+    n_components : int
+        Frequencies, each a cosine and a sine.
+    gamma : float
+        Of the kernel ``exp(-gamma ||x - x'||^2)``.
+
+    Notes
+    -----
+    Of what was tried on the map it has the least regret of noisy gradients, nearly: few waves where
+    the strength is small, many where it is large; narrow kernels only for what is rough in few
+    columns, as no number of waves reaches into many. The noise of ridge does not depend on the
+    number of waves, so that ridge may take more.
+
+    Examples
+    --------
+    >>> waves(n=3000, d=2, epsilon=1.0)
+    (40, 2.0)
+    >>> waves(n=30_000, d=20, epsilon=1.0, shape="smooth")
+    (160, 0.2)
+    """
+    facts = _checked(Facts(n, d, "smooth" if shape is None else shape, epsilon, delta))
+    if shape == "rough" and d < _REACHED:
+        return 40, 16.0 / d
+    reach = strength(facts)
+    if reach < _WEAK and d <= _FEW:
+        return 10, 4.0 / d
+    if reach >= _STRONG:
+        return 160, 4.0 / d
+    return 40, (1.0 if shape == "smooth" else 4.0) / d
+
+
+#: Strengths below which 10 frequencies do, and from which 160 do better than 40.
+_WEAK, _STRONG = 200.0, 3000.0
+
+#: Columns up to which so few do, and in which narrow waves do not get lost.
+_FEW, _REACHED = 5, 4
+
+
+def configure(name: str, facts: Facts) -> Any:
+    """Return a candidate's estimator for columns in [-1, 1] and bounds (-1, 1), not fitted."""
+    told: dict[str, Any] = {"epsilon": facts.epsilon, "delta": facts.delta, "bounds": (-1.0, 1.0)}
+    if name == "additive":
+        return PrivateAdditiveRegressor(box=(-1.0, 1.0), **told)
+    count, gamma = waves(**told_of(facts))
+    if name == "ridge":
+        return PrivateRandomFeatureRegressor(n_components=count, gamma=gamma, **told)
+    line = name.startswith("line")
+    told["data_norm"] = math.sqrt(facts.d / 2.0) if line else 1.0
+    if name.endswith("gradients"):
+        model: Any = NoisyGradientRegressor(**told)
+    else:
+        model = SufficientStatisticsRegressor(neighboring="replace_one", **told)
+    if line:
+        return model
+    return make_pipeline(RandomFourierFeatures(2 * count, gamma=gamma, kind="cos_sin"), model)
+
+
+def told_of(facts: Facts) -> dict[str, Any]:
+    """Arguments of :func:`waves`."""
+    return {k: v for k, v in facts._asdict().items() if k != "fill"}
+
+
+# The advice: what a candidate gains over a constant, summed up from the map.
+
+
+def regressors(facts: Facts) -> tuple[list[float], list[float]]:
+    """What the two logistic curves of :func:`gain` are linear in."""
+    n, d = math.log(facts.n), math.log(facts.d)
+    return [1.0, n, d], [1.0, math.log(strength(facts)), n, d, math.log(facts.fill)]
+
+
+def gain(name: str, facts: Facts, learnt: Sequence[float] | None = None) -> float:
+    r"""Share of the target's variance that a candidate is expected to explain.
+
+    :math:`\Lambda(a_0+a_1\ln n+a_2\ln d)\,\Lambda(b_0+b_1\ln r+b_2\ln n+b_3\ln d+b_4\ln f)`, with
+    the strength r and the part f of the bounds that labels fill.
+    """
+    *c, _ = LEARNT[f"{facts.shape}, {name}"] if learnt is None else learnt
+    able, heard = regressors(facts)
+    return float(expit(_dot(c[:3], able)) * expit(_dot(c[3:], heard)))
+
+
+def _dot(c: Sequence[float], x: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(c, x, strict=True))
+
+
+#: Of gains, by shape and candidate: coefficients of :func:`gain`, and the deviation of single runs.
+#: `dplit_studies.random_features.choice_map.learn` made them.
+LEARNT: dict[str, tuple[float, ...]] = {
+    "smooth, ridge": (3.39, 0.08, -1.16, -4.41, 1.08, 0.01, -1.13, 4.0, 0.07),
+    "smooth, statistics": (1.19, 0.28, -1.01, -5.9, 2.19, -0.21, -2.34, 2.06, 0.14),
+    "smooth, gradients": (2.94, 0.19, -1.28, -11.76, 4.0, -0.5, -1.95, 2.11, 0.39),
+    "smooth, line, gradients": (1.94, 0.1, -0.34, -8.58, 4.0, -0.15, -2.82, 1.75, 0.23),
+    "smooth, line, statistics": (1.73, 0.12, -0.4, -8.31, 3.46, -0.12, -3.33, 3.93, 0.19),
+    "smooth, additive": (1.97, 0.08, -0.25, -0.31, 2.16, -0.54, -2.25, 4.0, 0.12),
+    "bends, ridge": (5.05, 0.0, -2.03, -3.92, 0.87, 0.05, -2.21, 4.0, 0.04),
+    "bends, statistics": (-0.93, 0.59, -2.11, -6.24, 2.81, -0.35, -6.0, 3.88, 0.19),
+    "bends, gradients": (1.41, 0.79, -3.71, -5.2, 2.65, -0.29, -6.0, 1.73, 0.26),
+    "bends, line, gradients": (-0.18, 0.03, -1.16, -15.22, 0.32, -0.87, -3.02, 1.34, 0.0),
+    "bends, line, statistics": (-0.17, 0.03, -1.15, -15.23, 0.33, -0.86, -2.98, 1.54, 0.0),
+    "bends, additive": (-8.0, 1.84, 1.0, -7.12, 2.0, 0.15, -2.78, 3.06, 0.28),
+    "rough, ridge": (3.42, 0.15, -4.0, -3.03, 0.93, -0.04, -3.91, 4.0, 0.03),
+    "rough, statistics": (4.41, 0.06, -4.0, -10.71, 2.48, -0.17, -6.0, 1.91, 0.09),
+    "rough, gradients": (2.37, 0.26, -4.0, -7.66, 2.62, -0.15, -6.0, 1.31, 0.09),
+    "rough, line, gradients": (-0.35, 0.03, -1.24, -15.1, 0.35, -0.85, -3.08, 1.53, 0.01),
+    "rough, line, statistics": (-0.22, 0.03, -1.16, -15.16, 0.33, -0.87, -3.0, 1.53, 0.01),
+    "rough, additive": (-8.0, 1.37, -1.98, -4.5, 0.49, -0.43, 0.35, 3.94, 0.06),
+}
+
+#: Least gain that is worth a release.
+USEFUL = 0.05
+
+#: What was tried.
+_TRIED: dict[str, Any] = {
+    "n": (300, 30_000),
+    "d": (2, 80),
+    "epsilon": (0.1, 10.0),
+    "delta": (1e-5, 1e-5),
+    "fill": (0.1, 1.0),
+    "shape": _SHAPES,
+}
+
+
+def _checked(facts: Facts) -> Facts:
+    """Return legal facts."""
+    check_choice("shape", facts.shape, _SHAPES)
+    check_positive("epsilon", facts.epsilon)
+    if not 1e-14 <= check_probability("delta", facts.delta) < 0.5:
+        raise ValueError(f"delta must be in [1e-14, 0.5), got delta={facts.delta!r}")
+    if not 0.0 < check_positive("fill", facts.fill) <= 1.0:
+        raise ValueError(f"fill must be in (0, 1], got fill={facts.fill!r}")
+    return facts._replace(n=check_integer("n", facts.n), d=check_integer("d", facts.d))
+
+
+def ranking(facts: Facts) -> list[str]:
+    """Return the candidates, the one that is expected to explain most first.
+
+    >>> ranking(Facts(3000, 20, "smooth", epsilon=1.0))[0]
+    'line, gradients'
+    """
+    return sorted(CANDIDATES, key=lambda name: -gain(name, facts))
+
+
+def recommend(
+    *, n: int, d: int, epsilon: float, delta: float = 1e-5, shape: Shape = "smooth",
+    fill: float = 1.0,
+) -> Recommendation:  # fmt: skip
+    """Recommend a private regression from public facts; it never takes data.
+
+    Parameters
+    ----------
+    n, d : int
+        Public numbers of records and of columns, which are taken to be scaled to [-1, 1] by public
+        constants, as the labels are.
+    epsilon, delta : float
+        Budget of everything, for a replaced record; delta in [1e-14, 0.5).
+    shape : {"smooth", "bends", "rough"}, default="smooth"
+        What is thought of the target, by what is known elsewhere: one gentle slope, a bend for
+        each column, or waves that two columns make together.
+    fill : float, default=1.0
+        Part of the bounds that labels are thought to fill, in (0, 1]: with 1 their deviation is
+        nearly half the half width.
+
+    Returns
+    -------
+    Recommendation
+        Its estimator is None where nothing is expected to explain a twentieth of the target. The
+        reason says what happens where the guess of the shape is wrong.
+
+    Notes
+    -----
+    Learners that are asked: ridge on waves with output noise, statistics and noisy gradients on
+    waves (as many and as wide as :func:`waves` says) and on the columns as they are, and additive
+    models. Errors are those of simulated laws with uniform columns and four parts of signal to one
+    of noise.
+
+    Examples
+    --------
+    >>> type(recommend(n=3000, d=20, epsilon=1.0).estimator).__name__
+    'NoisyGradientRegressor'
+    >>> type(recommend(n=30_000, d=20, epsilon=1.0, shape="bends").estimator).__name__
+    'PrivateAdditiveRegressor'
+    >>> recommend(n=300, d=20, epsilon=0.1).estimator is None
+    True
+    """
+    facts = _checked(Facts(n, d, shape, epsilon, delta, fill))
+    first, second = ranking(facts)[:2]
+    explained = gain(first, facts)
+    measure = "squared error of predictions over the variance of the target"
+    words = f"Of {len(CANDIDATES)} candidates at equal privacy, {CANDIDATES[first]}"
+    if explained < USEFUL:
+        reason = f"{words} would do best, and a constant hardly worse{_others(facts)}"
+        nothing = ExpectedError(measure, 1.0, 0.0, 1.0, 0.0)
+        return Recommendation(None, f"{reason}{_outside(facts)}.", _TRIED, nothing)
+    reason = f"{words} explains most by our map, {explained:.2g} of the target; next is "
+    reason += f"{CANDIDATES[second]}, {gain(second, facts):.2g}{_others(facts)}"
+    expected = ExpectedError(measure, 1.0 - explained, _spread(first, facts), 1.0, 0.0)
+    return Recommendation(configure(first, facts), f"{reason}{_outside(facts)}.", _TRIED, expected)
+
+
+def _others(facts: Facts) -> str:
+    """Say what would be recommended for a target of another shape."""
+    told, mine = "", ranking(facts)[0] if gain(ranking(facts)[0], facts) >= USEFUL else None
+    for shape in _SHAPES:
+        other = facts._replace(shape=shape)
+        best = ranking(other)[0]
+        if shape != facts.shape and best != mine and gain(best, other) >= USEFUL:
+            told += f"; were the target {_AS[shape]}, {CANDIDATES[best]} would"
+    return told
+
+
+_AS = {"smooth": "smooth", "bends": "bent in each column", "rough": "rough"}
+
+
+def _spread(name: str, facts: Facts) -> float:
+    g = gain(name, facts)
+    return max(LEARNT[f"{facts.shape}, {name}"][-1], 0.05) * math.sqrt(g * (1.0 - g) + 0.01)
+
+
+def _outside(facts: Facts) -> str:
+    """Say which facts lie outside what was tried."""
+    beyond = [
+        name
+        for name in ("n", "d", "epsilon", "delta", "fill")
+        if not _TRIED[name][0] <= getattr(facts, name) <= _TRIED[name][1]
+    ]
+    return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""

@@ -1,0 +1,216 @@
+"""Advice on waves, a line or shapes: legal facts, budgets, the archive that it was learnt on."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.pipeline import Pipeline
+
+from dplit.random_features.choice import (
+    CANDIDATES,
+    LEARNT,
+    Facts,
+    configure,
+    gain,
+    ranking,
+    recommend,
+    strength,
+    waves,
+)
+from dplit.streams import stream
+from dplit_studies.random_features.choice_map import (
+    METHODS,
+    SHAPES,
+    WAVES,
+    Case,
+    error_of,
+    facts_of,
+    learn,
+    losses,
+    regret,
+    summary,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+ARCHIVE = json.loads((ROOT / "results" / "random_features_choice.json").read_text(encoding="utf8"))
+CELLS = ARCHIVE["cells"]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    n=st.integers(1, 10**7),
+    d=st.integers(1, 2000),
+    shape=st.sampled_from(SHAPES),
+    epsilon=st.floats(1e-3, 50.0),
+    delta=st.sampled_from([1e-12, 1e-5, 0.1]),
+    fill=st.floats(1e-3, 1.0),
+)
+def test_every_legal_question_is_answered(**facts: Any) -> None:
+    """Kills an overflow, a share beyond 1 and an estimator without a budget."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        advice = recommend(**facts)
+    assert 0.0 <= advice.expected.mean <= 1.0
+    assert 0.0 <= advice.expected.spread < 1.0
+    assert advice.reason.endswith(".")
+    if advice.estimator is None:
+        assert advice.expected.mean == 1.0
+    else:
+        model = advice.estimator
+        last = model[-1] if isinstance(model, Pipeline) else model
+        assert (last.epsilon, last.delta) == (facts["epsilon"], facts["delta"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"n": 0}, ValueError, "n must be"),
+        ({"n": 10.0}, TypeError, "n must be an integer"),
+        ({"d": 0}, ValueError, "d must be"),
+        ({"epsilon": 0.0}, ValueError, "epsilon must be positive"),
+        ({"delta": 0.0}, ValueError, "delta must be"),
+        ({"delta": 0.5}, ValueError, "delta must be in"),
+        ({"fill": 0.0}, ValueError, "fill must be positive"),
+        ({"fill": 1.5}, ValueError, "fill must be in"),
+        ({"shape": "flat"}, ValueError, "shape must be one of"),
+    ],
+)
+def test_other_questions_are_refused(
+    changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        recommend(**{"n": 100, "d": 2, "epsilon": 0.5, **changes})
+
+
+def test_every_candidate_keeps_the_budget_of_a_replaced_record() -> None:
+    """Kills a relation of its own: all are for a replaced record, and clip nothing of the waves."""
+    facts = Facts(400, 3, "bends", 0.7, 1e-6)
+    rng = stream(0, "dprf-choice-budget", "data")
+    X, y = rng.uniform(-1, 1, (400, 3)), rng.uniform(-1, 1, 400)
+    for name in CANDIDATES:
+        model = configure(name, facts)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            model.fit(X, y)
+        if isinstance(model, Pipeline):
+            rows = model[0].transform(X)
+            np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-12)
+            model = model[1]
+        assert (model.epsilon_, model.delta_, model.neighboring_) == (0.7, 1e-6, "replace_one")
+
+
+def test_number_and_width_of_waves_are_among_what_was_tried() -> None:
+    for n in (30, 300, 3000, 30_000, 10**6):
+        for d in (1, 2, 3, 4, 5, 20, 80):
+            for shape in (*SHAPES, None):
+                count, gamma = waves(n=n, d=d, epsilon=1.0, shape=shape)
+                assert (count, round(gamma * d, 9)) in WAVES
+    by_n = [waves(n=n, d=2, epsilon=1.0)[0] for n in (30, 3000, 30_000)]
+    assert by_n == [10, 40, 160]
+
+
+def test_strength_is_records_over_noise() -> None:
+    assert strength(Facts(2000, 3, "rough", 1.0)) == pytest.approx(
+        2 * strength(Facts(1000, 9, "smooth", 1.0))
+    )
+
+
+# The archive.
+
+
+def test_what_is_learnt_is_learnt_from_the_archive() -> None:
+    """Kills limits of another map; the second digit is where solvers on machines differ."""
+    found = learn(CELLS)
+    assert found.keys() == LEARNT.keys()
+    for row in CELLS:
+        facts = facts_of(row)
+        for name in CANDIDATES:
+            c = found[f"{facts.shape}, {name}"]
+            assert gain(name, facts, c) == pytest.approx(gain(name, facts), abs=0.01)
+
+
+def _best(row: dict[str, Any]) -> float:
+    """Least error of a candidate that was measured."""
+    return min(e for e in (error_of(row, k) for k in CANDIDATES) if not math.isnan(e))
+
+
+#: Cells in which something explains a tenth, and ridge was measured on the rule's waves.
+HEARD = [row for row in CELLS if row["n"] <= 30_000 and _best(row) < 0.9]
+
+
+def test_ridge_with_its_own_penalty_never_leads() -> None:
+    """The map's answer to the paper's idea, over all cells in which anything explains a tenth."""
+    assert len(HEARD) > 40
+    for row in HEARD:
+        assert error_of(row, "ridge") > _best(row)
+
+
+def _hindsight(row: dict[str, Any], learner: str) -> float:
+    found = (e for e, k in zip(row["errors"], METHODS, strict=True) if k.startswith(learner + " "))
+    return min(e for e in found if e is not None)
+
+
+def test_a_better_sensitivity_helps_ridge_and_seldom_saves_it() -> None:
+    """Clipped residuals are better than all residuals at the best penalty in hindsight, everywhere;
+    that and a shaped penalty together lead rivals as they come in few cells only.
+    """
+    saved = 0
+    for row in HEARD:
+        clipped, shaped = _hindsight(row, "clipped*"), _hindsight(row, "shaped*")
+        assert clipped <= _hindsight(row, "ridge*")
+        saved += min(clipped, shaped) < _best(row) - 0.01
+    assert saved <= len(HEARD) // 20
+
+
+def test_the_rule_for_waves_against_hindsight() -> None:
+    """Mean regret of noisy gradients on as many and as wide waves as the rule says, against the
+    best of those tried in each cell, and against 40 of the estimator's own width.
+    """
+    lost, default = [], []
+    for row in CELLS:
+        told = error_of(row, "gradients")
+        if not math.isnan(told):
+            best = min(1.0, _hindsight(row, "gradients"))
+            lost.append(min(told, 1.0) - best)
+            plain = row["errors"][METHODS.index("gradients 40 1")]
+            default += [] if plain is None else [min(plain, 1.0) - best]
+    assert float(np.mean(lost)) < LIMITS["waves"]
+    assert float(np.mean(lost)) < 0.6 * float(np.mean(default))
+
+
+#: Largest mean regrets: of the number of waves, of advice on the map, and off it where the shape is
+#: guessed right. Measured, and rounded up.
+LIMITS = {"waves": 0.03, "map": 0.02, "right": 0.1}
+
+
+def test_what_advice_loses_on_the_map_and_off_it() -> None:
+    assert float(np.mean([regret(row) for row in CELLS])) < LIMITS["map"]
+    told = ARCHIVE["summary"]
+    assert summary(ARCHIVE["cases"]) == {k: pytest.approx(v) for k, v in told.items()}
+    for row in ARCHIVE["cases"]:
+        case = Case(*(row[k] for k in Case._fields))
+        again = losses(case, row["epsilon"], np.array(row["mean"]))
+        for shape, (name, lost) in again.items():
+            assert name == row["lost"][shape][0]
+            assert lost == pytest.approx(row["lost"][shape][1], abs=2e-3)
+    assert told["right"][0] < LIMITS["right"]
+
+
+def test_advice_reads_as_text() -> None:
+    advice = recommend(n=3000, d=20, epsilon=1.0)
+    lines = str(advice).splitlines()
+    assert lines[0].startswith("NoisyGradientRegressor(")
+    assert max(map(len, lines)) <= 100
+    assert "beyond" not in advice.reason
+    far = recommend(n=10**7, d=500, epsilon=0.01)
+    assert "n, d, epsilon beyond what was tried" in far.reason
+    facts = Facts(3000, 20, "smooth", 1.0)
+    assert 1.0 - advice.expected.mean == gain(ranking(facts)[0], facts)
