@@ -162,7 +162,7 @@ def test_every_exercise_of_a_lesson_is_asked_on_it(slug: str) -> None:
 def unseeded(source: str) -> list[str]:
     """Return the estimators of the package that a page makes without ``random_state``."""
     nodes: list[Any] = list(ast.walk(ast.parse(source)))
-    calls: list[Any] = [n for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    calls = [n for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
     drawing = {
         name
         for name in dir(dplit)
