@@ -41,10 +41,10 @@ def test_the_package_stays_small() -> None:
     ours = {p for p in MODULES if p.relative_to(PACKAGE).parts[0] in ("face_off", "audits")}
     # with exercises of six lessons, additive models and releases from folders; rooms are to shrink
     # as lessons take over
-    assert sum(n for path, n in lines.items() if path not in ours) <= 20_800
+    assert sum(n for path, n in lines.items() if path not in ours) <= 21_100
     # advice is a module of its chapter, and its map one of the studies, with the rivals it needs
-    assert sum(path.stem != "__init__" for path in MODULES.keys() - ours) <= 132
-    assert sum(map(code_lines, STUDIES.values())) <= 7_650
+    assert sum(path.stem != "__init__" for path in MODULES.keys() - ours) <= 135
+    assert sum(map(code_lines, STUDIES.values())) <= 8_250
 
 
 def test_a_folder_can_be_looked_over() -> None:
