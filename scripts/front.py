@@ -11,66 +11,67 @@ ALT = (
     "as a peak at thirty percent."
 )
 CAPTION = (
-    "Move the budget. Above, one count is published with Laplace noise. The attacker knows "
-    "everybody else and guesses whether you were counted: the more the two curves overlap, the "
-    "nearer a guess is to a coin. Below, a share is published at the same budget. The noise hides "
-    "one person, so that with enough of them it is hardly seen."
+    "Move the budget. Above, a count is published with Laplace noise; the attacker knows everybody "
+    "else, and guesses whether you were counted. The more the curves overlap, the nearer a guess "
+    "is to a coin. Below, a share at the same budget: noise that hides one is hardly seen among "
+    "many."
 )
 
 
 def chart() -> Any:
-    """Return the two panels, of formulas alone."""
+    """Return the two panels, of formulas alone; their titles say what the sliders do."""
     import altair as alt
 
     def slider(name: str, start: float, low: float, high: float, step: float, label: str) -> Any:
         bound = alt.binding_range(min=low, max=high, step=step, name=label)
         return alt.param(name=name, value=start, bind=bound)
 
-    budget = slider("budget", 0.5, 0.1, 5.0, 0.1, "budget ε ")
-    power = slider("power", 2.0, 1.0, 5.0, 0.25, "people, in powers of ten ")
+    def titled(panel: Any, height: int, words: str) -> Any:
+        title = alt.Title({"expr": words}, anchor="start")
+        return panel.properties(width=560, height=height, title=title)
+
     blue, orange = "#0072B2", "#D55E00"
-    guess = "'right in ' + format(100 - 50 * exp(-budget / 2), '.0f')"
     curves = alt.Chart(alt.sequence(-10, 11.05, 0.05, as_="t")).transform_calculate(
-        you="'with you'",
-        others="'without you'",
-        without="budget / 2 * exp(-budget * abs(datum.t))",
-        with_you="budget / 2 * exp(-budget * abs(datum.t - 1))",
-        both="min(datum.without, datum.with_you)",
-        label=guess + " + ' of 100 guesses'",
+        without="exp(-budget * abs(datum.t))",
+        beside="exp(-budget * abs(datum.t - 1))",
+        both="min(datum.without, datum.beside)",
+        outside="'without you'",
+        inside="'with you'",
     )
     x = alt.X("t:Q", title="the published count, less that of all others").scale(domain=[-10, 11])
-    first = curves.mark_line(color=blue).encode(x, alt.Y("without:Q", axis=None))
-    second = curves.mark_line(color=orange, strokeDash=[6, 4]).encode(x, alt.Y("with_you:Q"))
+    solid = curves.mark_line(color=blue).encode(x, alt.Y("without:Q", axis=None))
+    dashed = curves.mark_line(color=orange, strokeDash=[6, 4]).encode(x, alt.Y("beside:Q", axis=None))
     shade = curves.mark_area(color=blue, opacity=0.2).encode(x, alt.Y("both:Q", axis=None))
-
-    def words(panel: Any, text: str, place: float, colour: str = "black", y: int = 12) -> Any:
-        mark = panel.mark_text(align="left", fontSize=14, color=colour, y=y)
-        return mark.encode(x=alt.value({"expr": f"{place} * width"}), text=text)
-
-    first_row = curves.transform_filter("datum.t < -9.99")
-    names = words(first_row, "others:N", 0.29, blue, 40) + words(
-        first_row, "you:N", 0.6, orange, 40
-    )
-    attacker = shade + first + second + names + words(first_row, "label:N", 0.01)
-    scale = "(100 / budget / pow(10, power))"
+    once = curves.transform_filter("datum.t < -9.99")
+    names = [
+        once.mark_text(align=side, fontSize=13, color=colour, y=12).encode(
+            x=alt.value({"expr": place}), text=text
+        )
+        for side, place, colour, text in (
+            ("left", "4", blue, "outside:N"),
+            ("right", "width - 4", orange, "inside:N"),
+        )
+    ]
+    right = "format(100 - 50 * exp(-budget / 2), '.0f')"
+    attacker = titled(
+        alt.layer(shade, solid, dashed, *names), 110,
+        f"'An attacker guesses right in ' + {right} + ' of 100 cases'",
+    )  # fmt: skip
+    scale, people = "(100 / budget / pow(10, power))", "format(pow(10, power), ',.0f')"
     shares = alt.Chart(alt.sequence(0, 100.1, 0.1, as_="t")).transform_calculate(
-        density=f"exp(-abs(datum.t - 30) / {scale})",
-        label=f"'off by ' + format({scale}, '.2g') + ' points on average, among ' + "
-        "format(pow(10, power), ',.0f') + ' people'",
+        density=f"exp(-abs(datum.t - 30) / {scale})"
     )
     x = alt.X("t:Q", title="the published share, in percent; the truth is 30").scale(
         domain=[0, 100]
     )
     peak = shares.mark_area(color=blue, opacity=0.5).encode(x, alt.Y("density:Q", axis=None))
-    analyst = peak + words(shares.transform_filter("datum.t < 0.05"), "label:N", 0.4)
-    panels = [
-        panel.properties(width=560, height=height, title=alt.Title(title, anchor="start"))
-        for panel, height, title in (
-            (attacker, 120, "What an attacker sees"),
-            (analyst, 90, "What an analyst sees"),
-        )
-    ]
-    return alt.vconcat(*panels).add_params(budget, power)
+    off = f"format({scale}, '.2g')"
+    analyst = titled(
+        peak, 80, f"'An analyst is off by ' + {off} + ' points, among ' + {people} + ' people'"
+    )
+    budget = slider("budget", 0.5, 0.1, 5.0, 0.1, "budget ε ")
+    power = slider("power", 2.0, 1.0, 5.0, 0.25, "people, in powers of ten ")
+    return alt.vconcat(attacker, analyst).add_params(budget, power)
 
 
 def figure() -> dict[str, str]:
