@@ -371,6 +371,9 @@ OFF_GRID = (
 
 OFF_EPSILONS = (0.3, 3.0)
 
+#: Trials of each case at each budget.
+OFF_TRIALS = 10
+
 #: Public ranges of the tables' columns, in order, and of what is predicted.
 _RANGES: dict[str, dict[str, tuple[float, float]]] = {
     "diabetes": {
@@ -475,12 +478,16 @@ def losses(case: Case, epsilon: float, mean: Array) -> dict[str, list[Any]]:
 
 
 def summary(rows: Sequence[Row]) -> dict[str, list[float]]:
-    """Mean and largest loss of the advice off the grid, for right guesses and for wrong ones."""
-    right = [row["lost"][row["shape"]][1] for row in rows]
-    wrong = [row["lost"][s][1] for row in rows for s in SHAPES if s != row["shape"]]
+    """Mean and largest loss of the advice off the grid: of right guesses, of wrong ones, and of one
+    who guesses the same of every table.
+    """
+    found = {
+        "right": [row["lost"][row["shape"]][1] for row in rows],
+        "wrong": [row["lost"][s][1] for row in rows for s in SHAPES if s != row["shape"]],
+        **{f"always {s}": [row["lost"][s][1] for row in rows] for s in SHAPES},
+    }
     return {
-        key: [round(float(np.mean(x)), 4), round(float(np.max(x)), 4)]
-        for key, x in (("right", right), ("wrong", wrong))
+        key: [round(float(np.mean(x)), 4), round(float(np.max(x)), 4)] for key, x in found.items()
     }
 
 
