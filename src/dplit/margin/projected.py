@@ -323,10 +323,11 @@ class ProjectedObjectiveClassifier(
         coef = fitted.coef / math.sqrt(2.0) if lifted else fitted.coef
         self.intercept_ = float(coef[-1]) if lifted else 0.0
         weights = coef[: self.n_components_]
-        free = self.projection_ is None
-        self.coef_ = (weights if free else expand(weights, self.projection_)) / norm
+        signs_of = self.projection_
+        self.coef_ = (weights if signs_of is None else expand(weights, signs_of)) / norm
         self._publish(m, norm)
-        _warn_if_margins_drown(m, self.n_components_, epsilon, rho, projected=not free)
+        projected = signs_of is not None
+        _warn_if_margins_drown(m, self.n_components_, epsilon, rho, projected=projected)
         return self
 
     def _draw(self, m: int, d: int, rho: float, rng: np.random.Generator) -> Array | None:
