@@ -30,6 +30,7 @@ from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 from dplit_studies.margin.choice_map import (
     METHODS,
+    TABLES,
     TRIED_LIMITS,
     Case,
     learn,
@@ -214,6 +215,21 @@ def test_what_advice_loses_off_the_grid() -> None:
         for key, (name, lost) in again.items():
             assert name == row[key][0]
             assert lost == pytest.approx(row[key][1], abs=2e-4)
+
+
+def test_what_is_expected_on_tables_is_on_the_safe_side() -> None:
+    """Errors that were found on three tables against those that advice expected there: all but two
+    of 17 are no larger. Kills a docstring that says more than its evidence.
+    """
+    above = []
+    for row in ARCHIVE["cases"]:
+        if row["data"] not in TABLES:
+            continue
+        facts = Facts(*[row[k] for k in Facts._fields])
+        name = row["stated"][0]
+        expected = recommend(**facts._asdict()).expected.mean
+        above.append(row["mean"][names_of(facts).index(name)] > expected)
+    assert (len(above), sum(above)) == (17, 2)
 
 
 def test_advice_reads_as_text() -> None:
