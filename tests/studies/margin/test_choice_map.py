@@ -138,11 +138,11 @@ def test_records_that_test_are_not_those_that_train() -> None:
         X, _, T, _ = halves(case, stream(0, "margin-choice-disjoint", "data"))
         both = {row.tobytes() for row in X} & {row.tobytes() for row in T}
         assert len(both) <= 1, case  # tables may hold a record twice
-    digits, _ = table("digits")
-    raw, _ = load_problem("digits")
-    centred = raw - 0.3
-    short = np.linalg.norm(centred, axis=1) < 0.3 * math.sqrt(raw.shape[1])
-    np.testing.assert_allclose(digits[short], centred[short] / (0.3 * math.sqrt(raw.shape[1])))
+    for name, centre in (("cancer", 0.3), ("digits", 0.3)):
+        found, (raw, _) = table(name)[0], load_problem(name)
+        norm, lengths = 0.3 * math.sqrt(raw.shape[1]), np.linalg.norm(raw - centre, axis=1)
+        unit = (raw - centre) / np.maximum(lengths, norm)[:, None]
+        np.testing.assert_allclose(found, unit, atol=1e-12)
 
 
 def test_methods_meet_the_budget_that_the_map_states(monkeypatch: pytest.MonkeyPatch) -> None:
