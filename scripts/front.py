@@ -40,7 +40,8 @@ def chart() -> Any:
     )
     x = alt.X("t:Q", title="the published count, less that of all others").scale(domain=[-10, 11])
     solid = curves.mark_line(color=blue).encode(x, alt.Y("without:Q", axis=None))
-    dashed = curves.mark_line(color=orange, strokeDash=[6, 4]).encode(x, alt.Y("beside:Q", axis=None))
+    dashed = curves.mark_line(color=orange, strokeDash=[6, 4])
+    dashed = dashed.encode(x, alt.Y("beside:Q", axis=None))
     shade = curves.mark_area(color=blue, opacity=0.2).encode(x, alt.Y("both:Q", axis=None))
     once = curves.transform_filter("datum.t < -9.99")
     names = [
