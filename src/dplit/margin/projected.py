@@ -131,9 +131,9 @@ def pure_margin_bound(
 
     j is what the Jacobian costs at that penalty, at most half of epsilon; the noise for the
     solver's error is left out. With :math:`k\approx\log m/\rho^2` an error of :math:`\alpha` takes
-    :math:`m\approx\log m/(\rho^3\epsilon\alpha)`. Nguyen, Ullman and Zakynthinou (2020) came first with
-    private learners of a known margin whose sample size does not know of d, and with a lower bound
-    that says their dependence on the margin is optimal; it is not claimed that ours is.
+    :math:`m\approx\log m/(\rho^3\epsilon\alpha)`. Nguyen, Ullman and Zakynthinou (2020) came
+    first with private learners whose sample size depends on the margin and not on d, and with a
+    lower bound that shows this dependence to be optimal; it is not claimed that ours is.
 
     >>> size = {"epsilon": 0.5, "margin": 0.5}
     >>> round(pure_margin_bound(n_samples=10**6, n_components=1500, **size), 3)
