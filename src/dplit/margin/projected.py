@@ -131,9 +131,9 @@ def pure_margin_bound(
 
     j is what the Jacobian costs at that penalty, at most half of epsilon; the noise for the
     solver's error is left out. With :math:`k\approx\log m/\rho^2` an error of :math:`\alpha` takes
-    :math:`m\approx\log m/(\rho^3\epsilon\alpha)`. Nguyen, Ullman and Zakynthinou (2020) came first
-    with private learners of a known margin whose sample size does not know of d, and with a lower
-    bound that says their dependence on the margin is optimal; it is not claimed that ours is.
+    :math:`m\approx\log m/(\rho^3\epsilon\alpha)`. Nguyen, Ullman and Zakynthinou (2020) came
+    first with private learners whose sample size depends on the margin and not on d, and with a
+    lower bound that shows this dependence to be optimal; it is not claimed that ours is.
 
     >>> size = {"epsilon": 0.5, "margin": 0.5}
     >>> round(pure_margin_bound(n_samples=10**6, n_components=1500, **size), 3)
@@ -203,8 +203,8 @@ class ProjectedObjectiveClassifier(
         The labels.
     n_components_ : int
         Dimension in which was learnt, public; ``n_features_in_`` where nothing was projected.
-    projection_ : ndarray of shape (k, n_features) or None
-        The public signs, over the root of their number k.
+    projection_ : ndarray of shape (n_components_, n_features) or None
+        The public signs, over the root of ``n_components_``.
     regularization_, noise_ : float
         Penalty and rate of the noise, public, in unit bounds.
     epsilon_, delta_, neighboring_ : float, float, str
