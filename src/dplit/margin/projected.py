@@ -203,8 +203,8 @@ class ProjectedObjectiveClassifier(
         The labels.
     n_components_ : int
         Dimension in which was learnt, public; ``n_features_in_`` where nothing was projected.
-    projection_ : ndarray of shape (n_components_, n_features) or None
-        The public signs, over the root of ``n_components_``.
+    projection_ : ndarray of shape (k, n_features) or None
+        The public signs, over the root of their number k.
     regularization_, noise_ : float
         Penalty and rate of the noise, public, in unit bounds.
     epsilon_, delta_, neighboring_ : float, float, str
