@@ -13,7 +13,7 @@ from scripts.reach import both, module_file, page_name
 
 #: Ends of the names of modules whose classes have bases of ours that the page tells too, and what
 #: scikit-learn gives every estimator, which it does not.
-WITH_BASES = ("baselines", "estimators", "features", "hats", "moments",
+WITH_BASES = ("baselines", "estimators", "features", "hats", "moments", "projected",
               "dplit_studies.face_off.comparison")  # fmt: skip
 INHERITED = (
     "   :inherited-members: ClassifierMixin, RegressorMixin, DensityMixin, TransformerMixin, "
