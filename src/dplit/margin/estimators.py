@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -18,6 +17,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     quiet,
+    warn_caller,
 )
 from dplit._estimators import (
     RandomState,
@@ -69,12 +69,10 @@ def _warn_if_noise_rules(
     mu = gdp_budget(epsilon=epsilon, delta=delta)
     ratio = _signal_to_noise(n_samples=n_samples, noise_dimension=noise_dimension, mu=mu)
     if ratio < _LOUD:
-        warnings.warn(
+        warn_caller(
             f"the noise of {n_samples} records in {noise_dimension} dimensions at "
             f"epsilon={epsilon:g} is {1 / ratio:.2g} times as long as the longest possible "
-            "gradient: accuracy may be no better than the majority class",
-            UserWarning,
-            stacklevel=4,
+            "gradient: accuracy may be no better than the majority class"
         )
 
 

@@ -91,6 +91,7 @@ def _streaming_choice(
     return exponential_mechanism(scores, better="lower", rng=rng, **options)
 
 
+@quiet
 def rejection_draws(
     X: ArrayLike, y: ArrayLike, *, epsilon: float, radius: float, covering_radius: float,
     n_draws: int, rng: np.random.Generator,
@@ -446,6 +447,7 @@ def arc_law(arcs: _Arcs, *, epsilon: float) -> Array:
     return np.asarray(mass / mass.sum())
 
 
+@quiet
 def arc_draws(arcs: _Arcs, *, epsilon: float, n_draws: int, rng: np.random.Generator) -> Array:
     """Angles in [0, 2 pi) drawn from the exponential mechanism on the disc, exactly."""
     law, count = arc_law(arcs, epsilon=epsilon), check_integer("n_draws", n_draws)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Literal, Self, cast
@@ -22,6 +21,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     quiet,
+    warn_caller,
 )
 from dplit._estimators import (
     CenterEstimator,
@@ -266,13 +266,11 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         if total > 0.0 and 2.0 * float(lengths[lengths > level].sum()) >= total:
             return True
         size = _noise_deviation(released)
-        warnings.warn(
+        warn_caller(
             f"{type(self).__name__}: the noise of standard deviation {size:.3g} on each of {m} "
             f"frequencies hides {k} components in {d} dimensions; the fit may be no better than "
             "the middle of the bounds. More records, a larger epsilon, fewer components or "
-            "frequencies, or Gaussian noise with a delta would help",
-            UserWarning,
-            stacklevel=6,
+            "frequencies, or Gaussian noise with a delta would help"
         )
         return False
 
@@ -458,13 +456,11 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
             unit = (0.5 + 2.0 / np.sqrt(d)) * d * np.sqrt(d / m) / squares
             level = float(np.ldexp(unit * deviation, -exponent))
         if deviation > 0.0 and largest <= level:
-            warnings.warn(
+            warn_caller(
                 f"CompressivePCA: the noise of standard deviation {deviation:.3g} on each of {m} "
                 f"frequencies hides the second moments in {d} dimensions; the components may be no "
                 "better than any others. More records, a larger epsilon, fewer components or "
-                "frequencies, or Gaussian noise with a delta would help",
-                UserWarning,
-                stacklevel=5,
+                "frequencies, or Gaussian noise with a delta would help"
             )
 
 
