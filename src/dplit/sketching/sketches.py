@@ -433,7 +433,7 @@ def sketch(
     if not isinstance(sketch_map, SketchMap):
         raise TypeError(f"sketch_map must be a SketchMap, got {type(sketch_map).__name__}")
     if type(X).__module__.startswith("dask."):
-        return _dask_sketch(X, sketch_map, _exact_part, lambda count: [(rows,)] * count)
+        return _dask_sketch(X, sketch_map, rows)
     adders = [feature_adder(sketch_map, rows) for _ in range(effective_n_jobs(n_jobs))]
     total, count = np.zeros(adders[0].shape, np.int64), 0
     for part, size in _in_order(_part, _slabs(X, sketch_map, _SLAB * rows), adders):
@@ -442,21 +442,19 @@ def sketch(
     return Sketch(adders[0].total(total, count), count, sketch_map)
 
 
-def _exact_part(index: int, X: Any, sketch_map: SketchMap, block_rows: int) -> Sketch:
+def _exact_part(index: int, X: Any, sketch_map: SketchMap, rows: int = BLOCK_ROWS) -> Sketch:
     """Return the exact sketch of one part of the data; an error says which part it was."""
     try:
-        return sketch(X, sketch_map, block_rows=block_rows)
+        return sketch(X, sketch_map, block_rows=rows)
     except (TypeError, ValueError) as error:
         raise type(error)(f"part {index}: {error}; nothing is released") from None
 
 
-def _dask_sketch(
-    X: Any, sketch_map: SketchMap, work: Callable[..., Sketch],
-    arguments: Callable[[int], Iterable[tuple[Any, ...]]],
-) -> Sketch:  # fmt: skip
-    """Merge ``work(index, chunk, sketch_map, *more)`` of a dask array, done where its chunks lie.
+def _dask_sketch(X: Any, sketch_map: SketchMap, rows: int) -> Sketch:
+    """Merge the exact sketches of a dask array, each made where its chunk lies: only they travel.
 
-    ``arguments(count)`` gives what more each of the chunks gets. Only sketches travel.
+    The scheduler is the one in force. A worker that dies is replaced by dask up to
+    ``distributed.scheduler.allowed-failures`` times.
     """
     if X.ndim != 2:
         raise ValueError(
@@ -464,12 +462,9 @@ def _dask_sketch(
             "nothing is released"
         )
     dask: Any = importlib.import_module("dask")
+    part = dask.delayed(_exact_part, pure=False)
     blocks = X.rechunk({1: -1}).to_delayed().ravel().tolist()
-    run = dask.delayed(work, pure=False)
-    tasks = [
-        run(index, block, sketch_map, *more)
-        for index, (block, more) in enumerate(zip(blocks, arguments(len(blocks)), strict=True))
-    ]
+    tasks = [part(index, block, sketch_map, rows) for index, block in enumerate(blocks)]
     try:
         return merge_all(dask.compute(*tasks))
     except Exception as error:
