@@ -280,7 +280,6 @@ def test_the_sum_of_a_sketch_is_read_only_and_its_own() -> None:
         copy.deepcopy(first),
         replace(first, count=None),
         first.merge(first),
-        first.column_slice(3),
         plan_release(_map(), epsilon=1.0, split=0.5).apply(first, rng=stream(0, "ro", "noise")),
     ):
         with pytest.raises(ValueError, match="read-only"):

@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from queue import SimpleQueue
-from typing import Any, Literal, Self, TypeVar, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -32,7 +32,7 @@ from dplit._checks import (
 )
 from dplit._estimators import clip_rows
 from dplit._numerics.blocks import blas
-from dplit.features import HadamardBlocks, complex_features, quadratic_features, quantized_features
+from dplit.features import complex_features, quadratic_features, quantized_features
 from dplit.sketching._exact_sums import (
     FEATURE_ERROR,
     PhaseAdder,
@@ -168,14 +168,6 @@ class SketchMap:
                 raise ValueError(f"bound times frequencies must be below 1e300, got {largest:.3g}")
         bound.setflags(write=False)
         return bound
-
-    @classmethod
-    def structured(
-        cls, kind: Kind, blocks: HadamardBlocks, dither: ArrayLike | None = None
-    ) -> Self:
-        """Return the map of ``blocks.matrix``; its sums take exact products, no fast transforms."""
-        phases = None if dither is None else np.asarray(dither, dtype=np.float64)
-        return cls(kind, blocks.matrix, phases)
 
     @property
     def n_features(self) -> int:
@@ -346,11 +338,6 @@ class Sketch:
         count = None if self.count is None or other.count is None else self.count + other.count
         return Sketch(self.sum + other.sum, count, self.map, noise)
 
-    def column_slice(self, n_components: int) -> Sketch:
-        """Return the sketch at the first ``n_components`` frequencies of the same records."""
-        part = self.map.column_slice(n_components)
-        return replace(self, sum=self.sum[:n_components], map=part)
-
 
 def merge_all(parts: Iterable[Sketch]) -> Sketch:
     """Return the sketch of the union of disjoint parts, at least one: all exact or alike in noise.
@@ -402,7 +389,7 @@ def _slabs(X: Any, sketch_map: SketchMap, size: int) -> Iterator[tuple[NDArray[A
 def _part(
     adder: PhaseAdder | QuadraticAdder, slab: NDArray[Any], chunk: int, start: int
 ) -> tuple[NDArray[Any], int]:
-    """Return the part of one slab and its number of records; refuse what is not finite."""
+    """Return the part of one slab and its number of records, which are to be finite."""
     finite = np.isfinite(slab)
     if not finite.all():
         row = start + int(np.flatnonzero(~finite.all(axis=1))[0])

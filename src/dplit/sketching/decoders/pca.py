@@ -63,16 +63,18 @@ def _degrees_of_freedom(n_features: int, n_components: int) -> int:
 
 def low_rank_cost(factor: Array, frequencies: Array, z: Array) -> float:
     """Objective of (5) at the matrix ``U U^T``: squared distance of its measurements from ``z``."""
-    seen = factor.T @ frequencies
-    rest = (seen**2).sum(axis=0) - z
-    return float(rest @ rest)
+    return _cost_and_gradient(factor, frequencies, z)[0]
 
 
 def low_rank_gradient(factor: Array, frequencies: Array, z: Array) -> Array:
     """Gradient ``4 Omega diag(r) Omega^T U`` of :func:`low_rank_cost`, of shape (d, k)."""
+    return _cost_and_gradient(factor, frequencies, z)[1]
+
+
+def _cost_and_gradient(factor: Array, frequencies: Array, z: Array) -> tuple[float, Array]:
     seen = factor.T @ frequencies
     rest = (seen**2).sum(axis=0) - z
-    return np.asarray(4.0 * frequencies @ (rest[:, None] * seen.T))
+    return float(rest @ rest), 4.0 * frequencies @ (rest[:, None] * seen.T)
 
 
 def _scaled(factor: Array, frequencies: Array, z: Array) -> Array:
@@ -101,13 +103,12 @@ def _spectral_start(z: Array, frequencies: Array, n_components: int) -> Array:
 
 
 def compressive_pca(
-    z: ArrayLike, frequencies: ArrayLike, n_components: int, *, rng: np.random.Generator,
-    n_random_starts: int = 1, max_iter: int = 500,
-) -> _LowRankFit:  # fmt: skip
+    z: ArrayLike, frequencies: ArrayLike, n_components: int, *, rng: np.random.Generator
+) -> _LowRankFit:
     r"""Principal components from a sketch: the best positive matrix of rank k, by its factor.
 
     Of a mean of quadratic features ``z``, with or without noise. L-BFGS on (5) with the matrix
-    :math:`UU^\top` starts at the spectral estimate and at random; the cost, a function of the
+    :math:`UU^\top` starts at the spectral estimate and at a random one; the cost, a function of the
     sketch, decides between local minima.
 
     >>> rng = np.random.default_rng(0)
@@ -118,12 +119,10 @@ def compressive_pca(
     """
     target, omega = _checked_problem(z, frequencies, n_components)
     k, d = n_components, len(omega)
-    starts = check_integer("n_random_starts", n_random_starts, minimum=0)
-    check_rng(rng)
-    first = [_spectral_start(target, omega, k)]
-    first += [_scaled(rng.standard_normal((d, k)), omega, target) for _ in range(starts)]
+    guess = check_rng(rng).standard_normal((d, k))
     size = float(target @ target) or 1.0
-    found = [_descend(U, omega, target, size, max_iter) for U in first]
+    first = (_spectral_start(target, omega, k), _scaled(guess, omega, target))
+    found = [_descend(U, omega, target, size) for U in first]
     costs = tuple(low_rank_cost(U, omega, target) for U in found)
     U = found[int(np.argmin(costs))]
     return _fit(U, costs)
@@ -157,17 +156,13 @@ def _checked_problem(
     return target, omega
 
 
-def _descend(U: Array, omega: Array, z: Array, size: float, max_iter: int) -> Array:
+def _descend(U: Array, omega: Array, z: Array, size: float) -> Array:
     """Run L-BFGS on the relative cost from one start."""
-    shape = U.shape
 
     def objective(flat: Array) -> tuple[float, Array]:
-        factor = flat.reshape(shape)
-        seen = factor.T @ omega
-        rest = (seen**2).sum(axis=0) - z
-        gradient = 4.0 * omega @ (rest[:, None] * seen.T)
-        return float(rest @ rest) / size, gradient.ravel() / size
+        cost, gradient = _cost_and_gradient(flat.reshape(U.shape), omega, z)
+        return cost / size, gradient.ravel() / size
 
-    options: Any = {"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 1e-15, "gtol": 1e-10}
+    options: Any = {"maxiter": 500, "maxfun": 2000, "ftol": 1e-15, "gtol": 1e-10}
     found = minimize(objective, U.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x.reshape(shape))
+    return np.asarray(found.x.reshape(U.shape))
