@@ -44,7 +44,7 @@ def test_the_package_stays_small() -> None:
     assert sum(n for path, n in lines.items() if path not in ours) <= 21_100
     # advice is a module of its chapter, and its map one of the studies, with the rivals it needs
     assert sum(path.stem != "__init__" for path in MODULES.keys() - ours) <= 135
-    assert sum(map(code_lines, STUDIES.values())) <= 8_250
+    assert sum(map(code_lines, STUDIES.values())) <= 8_480
 
 
 def test_a_folder_can_be_looked_over() -> None:

@@ -8,7 +8,6 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dplit.sketching.data import MixtureLaw
 from dplit.sketching.subsampling.masks import mask_law, mask_support
 from dplit.sketching.subsampling.release import hybrid_sum
 from dplit.sketching.utility import (
@@ -20,12 +19,11 @@ from dplit.sketching.utility import (
     noise_to_signal,
     noise_variance,
     separated_constant,
-    sketched_constants,
     subsampling_curve,
-    typical_constant,
     without_replacement_variance,
 )
 from dplit.streams import stream
+from dplit_studies.sketching.data import MixtureLaw, sketched_constants, typical_constant
 from dplit_studies.sketching.simulations import (
     _Case,
     _draw_noise,

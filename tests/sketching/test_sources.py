@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplit.sketching.release import merged_noise_energy, plan_release, sketch_parts
+from dplit.sketching.release import plan_release, sketch_parts
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, merge_all, sketch
 from dplit.streams import stream
+from dplit_studies.sketching.simulations import merged_noise_energy
 
 SIZES = (300, 0, 1, 699)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,6 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
-    check_rng,
 )
 from dplit.mechanisms import gaussian_sigma
 
@@ -155,26 +154,6 @@ def printed_nsr_bound(nsr: float, *, n: float, scale: float) -> float:
     r"""Lower bound :math:`(1+\sigma_\zeta^2/(2n^2))(\mathrm{NSR}+1)-1`, Lemma 27, not attained."""
     nsr = check_nonnegative("nsr", nsr)
     return (1.0 + cramer_rao_bound(n=n, scale=scale)) * (nsr + 1.0) - 1.0
-
-
-def simulate_released_nsr(
-    signal: ArrayLike, *, nsr: float, n: float, scale: float, n_min: float, n_trials: int,
-    rng: np.random.Generator,
-) -> Array:  # fmt: skip
-    """Squared relative errors ``||f(y) (n s + noise) - s||^2 / ||s||^2`` of releases, (n_trials,).
-
-    Their mean estimates :func:`released_nsr`; ``nsr`` is that of the Gaussian noise on the sum.
-    """
-    s: Any = check_finite_array("signal", signal, ndim=1)
-    trials = check_integer("n_trials", n_trials)
-    energy = float(np.sum(np.abs(s) ** 2))
-    sigma = np.sqrt(check_positive("nsr", nsr) * energy / (2 * len(s)))
-    parts = check_rng(rng).normal(scale=sigma, size=(trials, len(s), 2))
-    noise = parts.view(np.complex128)[..., 0]
-    y = n + rng.laplace(scale=check_positive("scale", scale), size=trials)
-    relative = n * unbiased_inverse(y, scale=scale, n_min=n_min)
-    errors = relative[:, None] * (s + noise) - s
-    return np.asarray(np.sum(np.abs(errors) ** 2, axis=1) / energy)
 
 
 class Setting(NamedTuple):

@@ -429,20 +429,6 @@ def sketch_parts(
     return merge_all(plan.apply(part, rng=own) for part, own in zip(exact, generators, strict=True))
 
 
-def merged_noise_energy(
-    n_holders: int, *, n_shares: int, n_components: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    r"""Energy :math:`|\xi_j|^2/4b^2` (n_components,) of merged Laplace noise of L = ``n_holders``.
-
-    Its expectation is L with whole noises (``n_shares=1``) and 1 with L shares.
-    """
-    holders, m = check_integer("n_holders", n_holders), check_integer("n_components", n_components)
-    flat = SketchMap("fourier", np.ones((1, m)))
-    plan = plan_release(flat, epsilon=1.0, count="withheld", n_shares=n_shares)
-    whole = sketch_parts([np.empty((0, 1))] * holders, flat, plan=plan, rng=rng)
-    return np.asarray(np.abs(whole.sum) ** 2 / (4.0 * plan.scale**2))
-
-
 def _noise_deviation(released: Sketch) -> float:
     """Standard deviation per real coordinate of the noise that a sketch says it carries."""
     record = released.noise

@@ -23,9 +23,7 @@ from dplit._checks import (
     check_probability,
 )
 from dplit.features import gaussian_kernel
-from dplit.sketching.data import MixtureLaw
 from dplit.sketching.subsampling.masks import base_epsilon
-from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
 # Acceptable numbers of records, sizes and budgets: (29) and the rule of Section 6.6, which wants
 # ``m >= 2 k d`` and a ratio of at most ``m / (10^3 k d)``; ``factor=1`` is the printed rule.
@@ -305,28 +303,3 @@ def separated_constant(
     spread = check_nonnegative("cluster_std", cluster_std)
     rate = check_positive("frequency_std", frequency_std)
     return float(k * (1.0 + 2.0 * (rate * spread) ** 2) ** (d / 2.0))
-
-
-def typical_constant(law: MixtureLaw) -> float:
-    """Constant of a random mixture: the mean of ``1 / mixture_constant``, inverted.
-
-    >>> round(typical_constant(MixtureLaw(10, 10, separation=1.5, frequency_variance=0.1)), 2)
-    7.56
-    """
-    k, d, rate = law.n_clusters, law.n_features, law.frequency_variance
-    q = 1.0 + 2.0 * rate
-    pair = (1.0 + 2.0 * rate * law.center_variance / q) ** (-d / 2.0)
-    return float(q ** (d / 2.0) / (1.0 / k + (1.0 - 1.0 / k) * pair))
-
-
-def sketched_constants(
-    law: MixtureLaw, *, n_components: int, n_draws: int, seed: int, name: str
-) -> Estimate:
-    r"""Mean and standard error of :math:`\|z\|^2/m` over sketches of random mixtures."""
-
-    def energy(trial: Trial) -> float:
-        frequencies = law.frequencies(n_components, rng=trial.stream("public"))
-        _, centers = law.draw(1, rng=trial.stream("data"))
-        return float(np.mean(np.abs(law.population_sketch(frequencies, centers)) ** 2))
-
-    return mean_and_se(run_trials(energy, n_draws, seed=seed, name=name))

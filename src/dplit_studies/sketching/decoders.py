@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplit._checks import check_integer
-from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import decode_kmeans, sse
-from dplit.sketching.decoders.reference import reference_decode, refine_kmeans
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
+from dplit_studies.sketching.data import MixtureLaw
 from dplit_studies.sketching.recovery import _sketched_data, _SketchedData, noisy_sketches
+from dplit_studies.sketching.references import reference_decode, refine_kmeans
 from dplit_studies.sketching.simulations import _draw_noise
 
 #: Laws whose draws serve as directions, and the one that imitates the loss of a cluster.

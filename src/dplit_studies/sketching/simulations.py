@@ -26,6 +26,9 @@ from dplit.mechanisms import (
     laplace_noise,
     polydisc_noise,
 )
+from dplit.sketching.counts import unbiased_inverse
+from dplit.sketching.release import plan_release, sketch_parts
+from dplit.sketching.sketches import SketchMap
 from dplit.sketching.subsampling.gaussian import lemma23_sigma
 from dplit.sketching.subsampling.laplace import _log_symmetric_mean
 from dplit.sketching.subsampling.masks import _draw_masks, _MaskLaw, mask_law
@@ -253,3 +256,38 @@ def simulated_ratios(
         rows.append((found.value / plain, found.se / plain))
     ratios, errors = np.array(rows).T
     return ratios, errors
+
+
+def simulate_released_nsr(
+    signal: ArrayLike, *, nsr: float, n: float, scale: float, n_min: float, n_trials: int,
+    rng: np.random.Generator,
+) -> Array:  # fmt: skip
+    """Squared relative errors ``||f(y) (n s + noise) - s||^2 / ||s||^2`` of releases, (n_trials,).
+
+    Their mean estimates :func:`dplit.sketching.counts.released_nsr`; ``nsr`` is that of the
+    Gaussian noise on the sum.
+    """
+    s: Any = check_finite_array("signal", signal, ndim=1)
+    trials = check_integer("n_trials", n_trials)
+    energy = float(np.sum(np.abs(s) ** 2))
+    sigma = np.sqrt(check_positive("nsr", nsr) * energy / (2 * len(s)))
+    parts = check_rng(rng).normal(scale=sigma, size=(trials, len(s), 2))
+    noise = parts.view(np.complex128)[..., 0]
+    y = n + rng.laplace(scale=check_positive("scale", scale), size=trials)
+    relative = n * unbiased_inverse(y, scale=scale, n_min=n_min)
+    errors = relative[:, None] * (s + noise) - s
+    return np.asarray(np.sum(np.abs(errors) ** 2, axis=1) / energy)
+
+
+def merged_noise_energy(
+    n_holders: int, *, n_shares: int, n_components: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    r"""Energy :math:`|\xi_j|^2/4b^2` (n_components,) of merged Laplace noise of L = ``n_holders``.
+
+    Its expectation is L with whole noises (``n_shares=1``) and 1 with L shares.
+    """
+    holders, m = check_integer("n_holders", n_holders), check_integer("n_components", n_components)
+    flat = SketchMap("fourier", np.ones((1, m)))
+    plan = plan_release(flat, epsilon=1.0, count="withheld", n_shares=n_shares)
+    whole = sketch_parts([np.empty((0, 1))] * holders, flat, plan=plan, rng=rng)
+    return np.asarray(np.abs(whole.sum) ** 2 / (4.0 * plan.scale**2))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders import kmeans
 from dplit.sketching.decoders.kmeans import (
     _QUANTIZED_FACTOR,
@@ -16,8 +15,9 @@ from dplit.sketching.decoders.kmeans import (
     sketch_misfit,
     sse,
 )
-from dplit.sketching.decoders.reference import reference_decode, refine_kmeans
 from dplit.sketching.sketches import SketchMap, sketch
+from dplit_studies.sketching.data import MixtureLaw
+from dplit_studies.sketching.references import reference_decode, refine_kmeans
 
 LAW = MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8)
 

@@ -13,20 +13,16 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.cluster import KMeans
 
 from dplit._checks import check_choice, check_finite_array, check_integer, check_rng
 from dplit._estimators import check_box
 from dplit.sketching.decoders._dirac import Box, DiracBatch, Pool, add_atoms, adjust, drop_lightest
 
-# The k-means risk (2), and the relative risk against Lloyd's algorithm that the figures show.
+# The k-means risk (2).
 
 
 #: Distances per block; they stay in the second-level cache.
 _BLOCK = 1 << 17
-
-#: Records on which the many starts of a reference run; the best start is then run on all.
-_SUBSAMPLE = 20_000
 
 
 def _checked_records(X: ArrayLike) -> NDArray[Any]:
@@ -62,53 +58,6 @@ def sse(X: ArrayLike, centroids: ArrayLike) -> Any:
         total += near.reshape(-1, count, len(block)).min(axis=1).sum(axis=1, dtype=np.float64)
     cost = (energy + 2.0 * total) / len(records)
     return cost.reshape(points.shape[:-2])[()]
-
-
-def lloyd(
-    X: ArrayLike, n_clusters: int, *, n_starts: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], float]:
-    """Best centroids and risk of Lloyd's algorithm from several k-means++ starts; not private."""
-    records = _checked_records(X)
-    check_integer("n_clusters", n_clusters)
-    check_integer("n_starts", n_starts)
-    seed = int(check_rng(rng).integers(2**31))
-    model = KMeans(n_clusters, n_init=n_starts, random_state=seed).fit(records)
-    centroids = np.asarray(model.cluster_centers_, dtype=np.float64)
-    return centroids, float(sse(records, centroids))
-
-
-@dataclass(frozen=True)
-class _LloydReference:
-    """Risks of Lloyd's algorithm: of the better of 3 starts (the paper's), and the best known: the
-    least of ``few``, of 20 starts, and of a start at the true centres if given.
-    """
-
-    few: float
-    many: float
-
-
-def lloyd_reference(
-    X: ArrayLike, n_clusters: int, *, rng: np.random.Generator, centers: ArrayLike | None = None
-) -> _LloydReference:
-    """Risks of 3 and of 20 starts of Lloyd's algorithm, those on at most 20,000 records.
-
-    Beyond that the best of the 20 starts one more run on all; so do the true ``centers``, if given.
-    """
-    records = _checked_records(X)
-    few = lloyd(records, n_clusters, n_starts=3, rng=rng)[1]
-    if len(records) > _SUBSAMPLE:
-        rows = rng.choice(len(records), _SUBSAMPLE, replace=False, shuffle=False)
-        part = lloyd(records[rows], n_clusters, n_starts=20, rng=rng)[0]
-        starts = [part]
-        many = few
-    else:
-        starts, many = [], lloyd(records, n_clusters, n_starts=20, rng=rng)[1]
-    if centers is not None:
-        starts.append(check_finite_array("centers", centers, ndim=2))
-    for start in starts:
-        model = KMeans(n_clusters, init=start.astype(records.dtype), n_init=1).fit(records)
-        many = min(many, float(sse(records, model.cluster_centers_)))
-    return _LloydReference(few, min(few, many))
 
 
 #: First Fourier coefficient of one-bit features: ``E_u Phi(x) e^{-iu} = 0.9003 e^{i<w, x>}``.
