@@ -8,6 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from dplit.sketching.sensitivity import noise_variance
 from dplit.sketching.subsampling.masks import mask_law, mask_support
 from dplit.sketching.subsampling.release import hybrid_sum
 from dplit.sketching.utility import (
@@ -17,7 +18,6 @@ from dplit.sketching.utility import (
     mixture_constant,
     needed_samples,
     noise_to_signal,
-    noise_variance,
     separated_constant,
     subsampling_curve,
     without_replacement_variance,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -217,18 +218,13 @@ def best_fraction(setting: Setting) -> float:
     >>> round(best_fraction(Setting(1e6, 0.1, 320, 5.0)), 6)
     0.993788
     """
-    a = setting.checked().terms()[0]
-    return 1.0 - _root(a, setting.kappa)
-
-
-def _root(a: float, kappa: float) -> float:
-    """Return the root t in (0, 1) of ``t^3 = a (1 - 2 t) + kappa (1 - t)^3``."""
+    a, kappa = setting.checked().terms()[0], setting.kappa
     size = 1.0 + a + kappa
 
     def gap(t: float) -> float:
         return (t**3 - a * (1.0 - 2.0 * t) - kappa * (1.0 - t) ** 3) / size
 
-    return float(brentq(gap, 0.0, 1.0, xtol=1e-16, rtol=8.9e-16, maxiter=500))
+    return 1.0 - float(brentq(gap, 0.0, 1.0, xtol=1e-16, rtol=8.9e-16, maxiter=500))
 
 
 def printed_fraction(*, n: float, epsilon: float) -> float:
@@ -343,15 +339,12 @@ def joint_deviations(
     >>> round(sigma, 6), round(count_sigma, 6)
     (18.653158, 4.66329)
     """
-    size = float(
-        np.hypot(check_positive("sensitivity", sensitivity), check_positive("weight", weight))
-    )
-    sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=size)
+    both = check_positive("sensitivity", sensitivity), check_positive("weight", weight)
+    sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=float(np.hypot(*both)))
     return sigma, sigma / weight
 
 
-@dataclass(frozen=True)
-class _Tuned:
+class _Tuned(NamedTuple):
     """The smallest noise-to-signal ratio of a scheme, and the parameter that gives it."""
 
     nsr: float
@@ -416,33 +409,21 @@ class CountCost:
 
     def joint(self, weight: float) -> float:
         """The ratio of one Gaussian release of the sum and ``weight`` times the count."""
+        size = float(np.sqrt(self.n_components))
         sigma, count = joint_deviations(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            sensitivity=float(np.sqrt(self.n_components)),
-            weight=weight,
+            epsilon=self.epsilon, delta=self.delta, sensitivity=size, weight=weight
         )
         return self._ratio(sigma, count**2)
 
     def best_laplace(self) -> _Tuned:
         """The best share of Lemma 10."""
-        found = minimize_scalar(
-            lambda u: self.laplace(1.0 - np.exp(u)), bounds=(-14.0, -0.01), method="bounded"
-        )
-        return _Tuned(float(found.fun), float(1.0 - np.exp(found.x)))
+        return _best_share(self.laplace)
 
     def best_gaussian(self) -> _Tuned:
         """The best share of epsilon of a separate Gaussian count, over 19 shares of delta."""
-        best = _Tuned(np.inf, 0.0)
-        for part in np.linspace(0.05, 0.95, 19):
-            found = minimize_scalar(
-                lambda u, part=part: self.gaussian(1.0 - np.exp(u), float(part)),
-                bounds=(-14.0, -0.01),
-                method="bounded",
-            )
-            if found.fun < best.nsr:
-                best = _Tuned(float(found.fun), float(1.0 - np.exp(found.x)))
-        return best
+        parts = np.linspace(0.05, 0.95, 19).tolist()
+        tried = [_best_share(partial(self.gaussian, delta_share=part)) for part in parts]
+        return min(tried, key=lambda found: found.nsr)
 
     def best_joint(self) -> _Tuned:
         """The best weight of a joint release."""
@@ -450,3 +431,11 @@ class CountCost:
             lambda u: self.joint(float(np.exp(u))), bounds=(-7.0, 7.0), method="bounded"
         )
         return _Tuned(float(found.fun), float(np.exp(found.x)))
+
+
+def _best_share(ratio: Callable[[float], float]) -> _Tuned:
+    """Return the share of the sum at which a ratio is least."""
+    found = minimize_scalar(
+        lambda u: ratio(float(1.0 - np.exp(u))), bounds=(-14.0, -0.01), method="bounded"
+    )
+    return _Tuned(float(found.fun), float(1.0 - np.exp(found.x)))

@@ -39,13 +39,13 @@ from dplit.sketching.decoders.kmeans import _QUANTIZED_FACTOR, _dequantized_sket
 from dplit.sketching.decoders.mixtures import _decode_mixture, _log_density
 from dplit.sketching.decoders.pca import _degrees_of_freedom, compressive_pca
 from dplit.sketching.release import (
-    NoiseKind,
     ReleasePlan,
     _CountMode,
     _noise_deviation,
     plan_release,
     spent_epsilon,
 )
+from dplit.sketching.sensitivity import NoiseKind
 from dplit.sketching.sketches import Kind, Sketch, SketchMap, sketch
 
 # What the estimators that learn from sketches share: the release, its guarantee, the statement.

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
-    Array,
     Neighboring,
     check_choice,
     check_finite_array,
@@ -41,7 +40,7 @@ from dplit.mechanisms import (
     polydisc_noise,
 )
 from dplit.mechanisms.draws import Mechanism, Norm, record_draw
-from dplit.sketching.sensitivity import replace_l1_bound, s4_certificate, spectral_sensitivity
+from dplit.sketching.sensitivity import NoiseKind, noise_variance, sketch_sensitivity
 from dplit.sketching.sketches import (
     NoiseRecord,
     Sketch,
@@ -50,14 +49,7 @@ from dplit.sketching.sketches import (
     merge_all,
 )
 
-NoiseKind = Literal["laplace", "gaussian", "polydisc", "cube"]
-
 _CountMode = Literal["split", "public", "withheld"]
-
-
-#: Largest dimensions in which the certificate of S_4, an eigenproblem of size d^2 / 2, is computed:
-#: for the best shift, and for one shift.
-_BEST_SHIFT, _ONE_SHIFT = 24, 64
 
 
 def map_sensitivity(
@@ -65,47 +57,22 @@ def map_sensitivity(
 ) -> float:
     r"""Bound of the sensitivity of a sum of features in the norm of a noise, for every map.
 
-    The norms of "laplace", "gaussian", "polydisc" and "cube" noise are :math:`\|\Re\|_1+\|\Im\|_1`,
-    the Euclidean one, the largest modulus and the largest part. Fourier features: :math:`\sqrt2m`,
-    :math:`\sqrt m`, 1, and :math:`2^{-1/2}` (one-bit) or 1; twice that when a record is replaced.
-    Quadratic ones, with the first two noises only: :math:`\lambda_1` or
-    :math:`\lambda_1+\lambda_2`, and the certificate of :math:`S_4`, or that times :math:`\sqrt2`.
-    The certificate takes the best shift up to dimension 24, the shift
-    :math:`\sum_j\|\omega_j\|^4/(d(d+2))`, best for large sketches, up to 64, and gives way to
-    :math:`\|\Omega\|_2\max_j\|\omega_j\|` beyond. Chatalic et al. (2022), Lemmas 7, 11 and 12,
-    Table 1.
+    For "laplace" and "gaussian" that of :func:`dplit.sketching.sensitivity.sketch_sensitivity`
+    in the norms 1 and 2. For "polydisc" and "cube", the largest modulus and the largest part of
+    complex features: 1, and :math:`2^{-1/2}` (one-bit) or 1; twice that when a record is replaced.
 
     >>> map_sensitivity(SketchMap("fourier", [[1.0, 2.0, 3.0, 4.0]]), noise="gaussian")
     2.0
     """
-    check_choice("noise", noise, get_args(NoiseKind))
-    check_neighboring(neighboring)
-    if sketch_map.kind == "quadratic":
-        return _quadratic_sensitivity(sketch_map.frequencies, noise, neighboring)
-    m = sketch_map.n_components
-    one = {
-        "laplace": np.sqrt(2.0) * m,
-        "gaussian": np.sqrt(m),
-        "polydisc": 1.0,
-        "cube": np.sqrt(0.5) if sketch_map.kind == "quantized" else 1.0,
-    }[noise]
-    return float(one) * (1.0 if neighboring == "add_remove" else 2.0)
-
-
-def _quadratic_sensitivity(omega: Array, noise: NoiseKind, neighboring: Neighboring) -> float:
-    """Return the bound for quadratic features, which depends on the frequencies (d, m)."""
-    check_choice("noise", noise, ("laplace", "gaussian"))
-    added = neighboring == "add_remove"
+    kind, omega = sketch_map.kind, sketch_map.frequencies
+    real = kind == "quadratic"
+    check_choice("noise", noise, ("laplace", "gaussian") if real else get_args(NoiseKind))
     if noise == "laplace":
-        return spectral_sensitivity(omega) if added else replace_l1_bound(omega)
-    d, lengths = len(omega), np.linalg.norm(omega, axis=0)
-    if d <= _BEST_SHIFT:
-        quartic = s4_certificate(omega)
-    elif d <= _ONE_SHIFT:
-        quartic = s4_certificate(omega, shift=float((lengths**4).sum()) / (d * (d + 2)))
-    else:
-        quartic = math.sqrt(spectral_sensitivity(omega)) * float(lengths.max())
-    return quartic * (1.0 if added else math.sqrt(2.0))
+        return sketch_sensitivity(kind, omega, norm=1, neighboring=neighboring)
+    if noise == "gaussian":
+        return sketch_sensitivity(kind, omega, norm=2, neighboring=neighboring)
+    one = math.sqrt(0.5) if noise == "cube" and kind == "quantized" else 1.0
+    return one * (1.0 if check_neighboring(neighboring) == "add_remove" else 2.0)
 
 
 def laplace_share(
@@ -434,12 +401,6 @@ def _noise_deviation(released: Sketch) -> float:
     record = released.noise
     if record is None:
         return 0.0
-    size = 2.0 * released.map.n_components  # of the space in which the last two laws are radial
-    radial = math.sqrt((size + 1.0) * (size + 2.0))
-    unit = {
-        "laplace": math.sqrt(2.0),
-        "gaussian": 1.0,
-        "polydisc": radial / 2.0,
-        "cube": radial / math.sqrt(3.0),
-    }[record.kind]
+    kind = cast("NoiseKind", record.kind)
+    unit = math.sqrt(noise_variance(kind, n_components=released.map.n_components) / 2.0)
     return unit * record.scale * math.sqrt(record.variance_factor)

@@ -100,30 +100,6 @@ _Reference = Literal["law", "data"]
 
 _Sampling = Literal["poisson", "without_replacement"]
 
-_Noise = Literal["laplace", "gaussian", "polydisc", "cube"]
-
-
-def noise_variance(
-    noise: _Noise, *, scale: float, n_components: int, complex_valued: bool = True
-) -> float:
-    r"""Mean squared modulus of one entry of the noise (Definitions 11, 12 and 15, Appendix D).
-
-    :math:`4b^2` (Laplace), :math:`2\sigma^2` (Gaussian), :math:`(2m+1)(m+1)/\xi^2` (polydisc) or
-    :math:`\frac23(2m+1)(2m+2)/\xi^2` (cube); half of the first two for real entries. ``scale`` is b
-    or sigma per real coordinate, or the inverse of the rate :math:`\xi`.
-    """
-    check_choice("noise", noise, ("laplace", "gaussian", "polydisc", "cube"))
-    square, m = check_positive("scale", scale) ** 2, check_integer("n_components", n_components)
-    parts = 2 if complex_valued else 1
-    if noise == "laplace":
-        return parts * 2.0 * square
-    if noise == "gaussian":
-        return parts * square
-    if not complex_valued:
-        raise ValueError(f"complex_valued must be True for {noise!r} noise, got {complex_valued!r}")
-    radius = (2.0 * m + 1.0) * (2.0 * m + 2.0) * square
-    return radius / 2.0 if noise == "polydisc" else radius * 2.0 / 3.0
-
 
 def noise_to_signal(
     *, n_samples: int, n_components: int, feature_energy: float, signal_energy: float,
@@ -189,9 +165,9 @@ def fourier_noise_nsr(
     for public n, whatever the sampling of features; as printed without the 8.
     """
     inner = base_epsilon(epsilon=check_positive("epsilon", epsilon), sampling_rate=beta)
-    n, c0 = check_positive("n_samples", n_samples), check_positive("c0", c0)
-    m = check_integer("n_components", n_components)
-    return (1.0 if as_printed else 8.0) * c0 * (m / (n * beta * inner)) ** 2
+    n = check_positive("n_samples", n_samples)
+    nsr = laplace_nsr(n_components, budget=n * beta * inner, signal=check_positive("c0", c0))
+    return nsr / 8.0 if as_printed else nsr
 
 
 def contributions(

@@ -32,7 +32,8 @@ from dplit.mechanisms import gamma_norm_noise, gaussian_noise, gaussian_sigma, l
 from dplit.mechanisms.draws import record_draw
 from dplit.sketching.decoders.mixtures import _decode_mixture, gmm_risk
 from dplit.sketching.decoders.pca import compressive_pca
-from dplit.sketching.release import NoiseKind, plan_release
+from dplit.sketching.release import plan_release
+from dplit.sketching.sensitivity import NoiseKind
 from dplit.sketching.sketches import Sketch, SketchMap, sketch
 from dplit.trials import Runs, Trial, run_trials
 from dplit_studies.sketching.data import MixtureLaw

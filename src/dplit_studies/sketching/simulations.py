@@ -28,11 +28,12 @@ from dplit.mechanisms import (
 )
 from dplit.sketching.counts import unbiased_inverse
 from dplit.sketching.release import plan_release, sketch_parts
+from dplit.sketching.sensitivity import NoiseKind, noise_variance
 from dplit.sketching.sketches import SketchMap
 from dplit.sketching.subsampling.gaussian import lemma23_sigma
 from dplit.sketching.subsampling.laplace import _log_symmetric_mean
 from dplit.sketching.subsampling.masks import _draw_masks, _MaskLaw, mask_law
-from dplit.sketching.utility import _Noise, _Reference, _Sampling, noise_to_signal, noise_variance
+from dplit.sketching.utility import _Reference, _Sampling, noise_to_signal
 from dplit.trials import Estimate, mean_and_se
 
 #: Entries of one batch of masked features.
@@ -44,7 +45,7 @@ class _Case(NamedTuple):
 
     population: str
     law: _MaskLaw
-    noise: _Noise
+    noise: NoiseKind
     beta: float
     reference: _Reference
     sampling: _Sampling
@@ -59,7 +60,7 @@ class _Comparison(NamedTuple):
 
 
 def _draw_noise(
-    noise: _Noise, shape: tuple[int, int], *, scale: float, complex_valued: bool,
+    noise: NoiseKind, shape: tuple[int, int], *, scale: float, complex_valued: bool,
     rng: np.random.Generator,
 ) -> NDArray[Any]:  # fmt: skip
     """Noise of several releases at once, of any law of the chapter."""
@@ -89,7 +90,7 @@ def _taken(
 
 
 def _simulated_nsr(
-    population: ArrayLike, law: _MaskLaw, *, noise: _Noise, scale: float, n_draws: int,
+    population: ArrayLike, law: _MaskLaw, *, noise: NoiseKind, scale: float, n_draws: int,
     rng: np.random.Generator, n_samples: int | None = None, beta: float = 1.0,
     reference: _Reference = "law", sampling: _Sampling = "poisson",
 ) -> Estimate:  # fmt: skip
@@ -175,7 +176,7 @@ def ratio_cases(n_components: int, *, beta: float) -> list[_Case]:
         for reference in references
         for way in ways
     ]
-    others: tuple[tuple[str, _Noise], ...] = (
+    others: tuple[tuple[str, NoiseKind], ...] = (
         ("waves", "gaussian"), ("waves", "polydisc"), ("waves", "cube"), ("squares", "laplace"),
         ("squares", "gaussian"),
     )  # fmt: skip

@@ -8,13 +8,14 @@ neither needed nor used. Post-processing of the sketch: no privacy is spent, res
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_choice, check_finite_array, check_integer, check_rng
+from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_rng
 from dplit._estimators import check_box
 from dplit.sketching.decoders._dirac import Box, DiracBatch, Pool, add_atoms, adjust, drop_lightest
 
@@ -115,6 +116,22 @@ def sketch_misfit(
     waves = np.exp(1j * (points @ check_finite_array("frequencies", frequencies, ndim=2)))
     gap = z - check_finite_array("weights", weights, ndim=1) @ waves
     return float(np.sum(gap.real**2 + gap.imag**2))
+
+
+def _checked_frequencies(
+    frequencies: ArrayLike, z: NDArray[Any], k: int, needed: Callable[[int, int], int]
+) -> Array:
+    """Return frequencies (d, m); refuse a sketch that has not m, or ``needed(d, k)``, entries."""
+    omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
+    d, m = omega.shape
+    if len(z) != m:
+        raise ValueError(f"z must have {m} entries, got z of shape {z.shape}")
+    if m < needed(d, k):
+        raise ValueError(
+            f"z must have at least {needed(d, k)} entries for {k} components in dimension {d}, "
+            f"got z of shape {z.shape}"
+        )
+    return omega
 
 
 def _checked_problem(

@@ -20,7 +20,7 @@ from dplit._checks import (
 )
 from dplit._estimators import Box, check_box
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
-from dplit.sketching.decoders.kmeans import decode_kmeans
+from dplit.sketching.decoders.kmeans import _checked_frequencies, decode_kmeans
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
@@ -198,8 +198,9 @@ def _decode_mixture(
     the public box; with much noise a larger value is safer.
     """
     target = check_finite_array("z", z, ndim=1).astype(np.complex128)
-    omega = _checked_sizes(target, frequencies, n_clusters)
-    k, d = n_clusters, len(omega)
+    k = check_integer("n_clusters", n_clusters)
+    omega = _checked_frequencies(frequencies, target, k, lambda d, k: -(-k * (2 * d + 1) // 2))
+    d = len(omega)
     check_integer("n_starts", n_starts)
     floor = check_probability("min_variance", min_variance)
     check_rng(rng)
@@ -211,21 +212,6 @@ def _decode_mixture(
     costs = tuple(fit[0] for fit in fits)
     _, weights, means, logs = fits[int(np.argmin(costs))]
     return _fit(box, weights, means, logs, costs)
-
-
-def _checked_sizes(z: NDArray[Any], frequencies: ArrayLike, n_clusters: int) -> Array:
-    """Return the frequencies; refuse sketches of another length or too short for the mixture."""
-    omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
-    k = check_integer("n_clusters", n_clusters)
-    d, m = omega.shape
-    if z.shape[-1] != m:
-        raise ValueError(f"z must have {m} entries, got z of shape {z.shape}")
-    if 2 * m < k * (2 * d + 1):
-        raise ValueError(
-            f"z must have at least {-(-k * (2 * d + 1) // 2)} entries for {k} components in "
-            f"dimension {d}, got z of shape {z.shape}"
-        )
-    return omega
 
 
 def _fit(

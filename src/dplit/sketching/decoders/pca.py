@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from dplit._checks import Array, check_finite_array, check_integer, check_real_array, check_rng
+from dplit.sketching.decoders.kmeans import _checked_frequencies
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,10 @@ def compressive_pca(
     >>> fit.eigenvalues.round(4)
     array([2., 1.])
     """
-    target, omega = _checked_problem(z, frequencies, n_components)
-    k, d = n_components, len(omega)
+    target, k = check_real_array("z", z, 1), n_components
+    omega = _checked_frequencies(frequencies, target, k, _degrees_of_freedom)
+    d = len(omega)
+    check_integer("n_components", k, maximum=d)
     guess = check_rng(rng).standard_normal((d, k))
     size = float(target @ target) or 1.0
     first = (_spectral_start(target, omega, k), _scaled(guess, omega, target))
@@ -136,24 +139,6 @@ def _fit(U: Array, costs: tuple[float, ...]) -> _LowRankFit:
     left, values, _ = np.linalg.svd(U, full_matrices=False)
     lead = np.take_along_axis(left, np.abs(left).argmax(axis=0)[None], axis=0)
     return _LowRankFit(left * np.where(lead < 0, -1.0, 1.0), values**2, min(costs), costs)
-
-
-def _checked_problem(
-    z: ArrayLike, frequencies: ArrayLike, n_components: int
-) -> tuple[Array, Array]:
-    """Return sketches and frequencies; refuse sizes that do not fit."""
-    target = check_real_array("z", z, 1)
-    omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
-    d, m = omega.shape
-    if target.shape[-1] != m:
-        raise ValueError(f"z must have {m} entries, got z of shape {target.shape}")
-    k = check_integer("n_components", n_components, maximum=d)
-    if m < _degrees_of_freedom(d, k):
-        raise ValueError(
-            f"z must have at least {_degrees_of_freedom(d, k)} entries for {k} components in "
-            f"dimension {d}, got z of shape {target.shape}"
-        )
-    return target, omega
 
 
 def _descend(U: Array, omega: Array, z: Array, size: float) -> Array:
