@@ -288,12 +288,6 @@ def limit_fraction(*, n_components: int, c0: float) -> float:
     return float(1.0 / (1.0 + (8.0 * ratio * m**2) ** (-1.0 / 3.0)))
 
 
-def _threshold_count(*, n_components: int, epsilon: float, nsr_max: float) -> float:
-    """The public count :math:`n_0` at which the paper freezes its fraction: Section 6.5."""
-    m, nsr = check_integer("n_components", n_components), check_positive("nsr_max", nsr_max)
-    return float(m * max(1.0 / nsr, 1.0 / (check_positive("epsilon", epsilon) * math.sqrt(nsr))))
-
-
 def split_loss(setting: Setting, *, fraction: float) -> float:
     """Ratio of a fraction's noise-to-signal ratio to the best possible one."""
     return float(split_nsr(fraction, setting) / split_nsr(best_fraction(setting), setting))
@@ -302,13 +296,13 @@ def split_loss(setting: Setting, *, fraction: float) -> float:
 def threshold_loss(
     *, n_components: int, kd: int, epsilon: float, c0: float, subsampled: bool = False
 ) -> float:
-    """Loss of :func:`printed_asymptote` at ``_threshold_count``, for which it is made.
+    """Loss of :func:`printed_asymptote` at the public count for which it is made: Section 6.5.
 
     The acceptable ratio is ``m / (1000 kd)``; ``subsampled``: each record contributes one feature.
     """
     m = check_integer("n_components", n_components)
     nsr = m / (1000.0 * check_integer("kd", kd))
-    n0 = _threshold_count(n_components=m, epsilon=epsilon, nsr_max=nsr)
+    n0 = float(m * max(1.0 / nsr, 1.0 / (check_positive("epsilon", epsilon) * math.sqrt(nsr))))
     setting = Setting(n0, epsilon, m, c0, 1.0 / m if subsampled else 1.0)
     return split_loss(setting, fraction=printed_asymptote(n=n0, epsilon=epsilon))
 

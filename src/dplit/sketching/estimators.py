@@ -184,6 +184,16 @@ class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
         self._state(released, spent, delta, statement)
 
 
+def _warn_hidden(model: object, released: Sketch, what: str, then: str) -> None:
+    """Warn that the noise hides something; a function of the released sketch."""
+    d, m = released.map.frequencies.shape
+    warn_caller(
+        f"{type(model).__name__}: the noise of standard deviation {_noise_deviation(released):.3g} "
+        f"on each of {m} frequencies hides {what} in {d} dimensions; {then}. More records, a "
+        "larger epsilon, fewer components or frequencies, or Gaussian noise with a delta would help"
+    )
+
+
 def _unit_scale(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Return values times ``2^-e`` with a largest part in [1/2, 1), and e; zeros stay zeros.
 
@@ -192,11 +202,6 @@ def _unit_scale(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     parts = np.ascontiguousarray(values).view(np.float64)
     exponent = int(np.frexp(np.abs(parts).max())[1])
     return np.ldexp(parts, -exponent).view(values.dtype), exponent
-
-
-def _frequency_count(value: Any, default: int) -> int:
-    """Return the number of frequencies that a parameter asks for."""
-    return default if value is None else check_integer("n_frequencies", value)
 
 
 class _FourierSketchEstimator(_SketchEstimator, ABC):
@@ -230,7 +235,8 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         d = records.shape[1]
         box = check_box(self.bounds, d)
         public, noise, search = spawn_generators(self.random_state, 3)
-        m = _frequency_count(self.n_frequencies, self._per_component * _default_size(count, d))
+        size, given = self._per_component * _default_size(count, d), self.n_frequencies
+        m = size if given is None else check_integer("n_frequencies", given)
         far = np.maximum(np.abs(box.low), np.abs(box.high))
         sketch_map = _fourier_map(self.kind, box.half, m, gamma=self.gamma, bound=far, rng=public)
         plan = self._plan(sketch_map, "withheld")
@@ -282,13 +288,8 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         total = float(lengths.sum())
         if total > 0.0 and 2.0 * float(lengths[lengths > level].sum()) >= total:
             return True
-        size = _noise_deviation(released)
-        warn_caller(
-            f"{type(self).__name__}: the noise of standard deviation {size:.3g} on each of {m} "
-            f"frequencies hides {k} components in {d} dimensions; the fit may be no better than "
-            "the middle of the bounds. More records, a larger epsilon, fewer components or "
-            "frequencies, or Gaussian noise with a delta would help"
-        )
+        fit = "the fit may be no better than the middle of the bounds"
+        _warn_hidden(self, released, f"{k} components", fit)
         return False
 
 
@@ -390,7 +391,8 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         """Return the public map, large enough for the components."""
         check_choice("frequencies", self.frequencies, ("orthonormal", "gaussian"))
         k = check_integer("n_components", self.n_components, maximum=d)
-        m = _frequency_count(self.n_frequencies, 4 * k * d)
+        given = self.n_frequencies
+        m = 4 * k * d if given is None else check_integer("n_frequencies", given)
         if m < _degrees_of_freedom(d, k):
             raise ValueError(
                 f"n_frequencies must be at least {_degrees_of_freedom(d, k)} for {k} components in "
@@ -471,12 +473,8 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
             unit = (0.5 + 2.0 / np.sqrt(d)) * d * np.sqrt(d / m) / squares
             level = float(np.ldexp(unit * deviation, -exponent))
         if deviation > 0.0 and largest <= level:
-            warn_caller(
-                f"CompressivePCA: the noise of standard deviation {deviation:.3g} on each of {m} "
-                f"frequencies hides the second moments in {d} dimensions; the components may be no "
-                "better than any others. More records, a larger epsilon, fewer components or "
-                "frequencies, or Gaussian noise with a delta would help"
-            )
+            fit = "the components may be no better than any others"
+            _warn_hidden(self, released, "the second moments", fit)
 
 
 def _hidden_variance(deviation: float, sizes: Array, energies: Array, omega: Array) -> Array:

@@ -36,14 +36,6 @@ _MOST_SIGNS = 20  # 2^19 eigenproblems
 _BLOCK = 4096
 
 
-class _PairSearch(NamedTuple):
-    """A pair of records of the unit ball, and how far apart their features lie."""
-
-    value: float
-    x: Array
-    y: Array
-
-
 class _S4Search(NamedTuple):
     """The best value of an ascent, its record, and the share of the starts that reached it."""
 
@@ -58,8 +50,7 @@ def _columns(frequencies: ArrayLike) -> Array:
 
 def _eigenvalues(columns: Array) -> Array:
     """Return the eigenvalues of Omega Omega^T, largest first, never negative."""
-    values = np.asarray(np.linalg.svd(columns, compute_uv=False), dtype=np.float64) ** 2
-    return values
+    return np.asarray(np.linalg.svd(columns, compute_uv=False), dtype=np.float64) ** 2
 
 
 def spectral_sensitivity(frequencies: ArrayLike) -> float:
@@ -91,44 +82,6 @@ def replace_l1_exact(frequencies: ArrayLike) -> float:
         spread = np.maximum(spectra[:, -1], 0.0) - np.minimum(spectra[:, 0], 0.0)
         best = max(best, float(spread.max()))
     return best
-
-
-def _distance(columns: Array, x: Array, y: Array, norm: int) -> tuple[Array, Array]:
-    gap = (x @ columns) ** 2 - (y @ columns) ** 2
-    return gap, np.linalg.norm(gap, ord=norm, axis=1)
-
-
-def replace_search(
-    frequencies: ArrayLike, *, norm: int, rng: np.random.Generator, n_starts: int = 50,
-    max_iter: int = 200,
-) -> _PairSearch:  # fmt: skip
-    r"""Return the farthest pair of records that an alternating ascent finds: a lower bound.
-
-    With :math:`u=\Phi(x)-\Phi(y)` and w = sign(u), or u / ||u||, the next pair are the extreme
-    eigenvectors of :math:`\Omega D_w\Omega^\top`: the norm is convex in u, so no step goes down.
-
-    >>> found = replace_search(np.eye(2), norm=2, rng=np.random.default_rng(0))
-    >>> round(found.value, 12)
-    1.414213562373
-    """
-    columns = _columns(frequencies)
-    check_choice("norm", str(norm), ("1", "2"))
-    n_starts, max_iter = check_integer("n_starts", n_starts), check_integer("max_iter", max_iter)
-    x, y = check_rng(rng).standard_normal((2, n_starts, columns.shape[0]))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    y /= np.linalg.norm(y, axis=1, keepdims=True)
-    gap, value = _distance(columns, x, y, norm)
-    for _ in range(max_iter):
-        weights = np.where(gap >= 0, 1.0, -1.0) if norm == 1 else gap
-        spectra, vectors = np.linalg.eigh((weights[:, None, :] * columns) @ columns.T)
-        x = vectors[:, :, -1] * (spectra[:, -1:] > 0)
-        y = vectors[:, :, 0] * (spectra[:, :1] < 0)
-        before = value
-        gap, value = _distance(columns, x, y, norm)
-        if np.all(value <= before * (1 + 1e-13)):
-            break
-    best = int(value.argmax())
-    return _PairSearch(float(value[best]), x[best], y[best])
 
 
 def s4_ascent(

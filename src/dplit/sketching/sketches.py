@@ -184,11 +184,6 @@ class SketchMap:
         """Whether the features are complex: everything but quadratic ones."""
         return self.kind != "quadratic"
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Dtype of sketches: complex128 or float64."""
-        return np.dtype(np.complex128 if self.is_complex else np.float64)
-
     @cached_property
     def fingerprint(self) -> str:
         """Digest of kind, frequencies, dither and bound: equal for equal maps alone."""
