@@ -7,7 +7,7 @@ the reduction of angles, the rounding of features) and takes one tangent for bot
 
 The second row is the limit of ours: every pass that an exact sum makes over a block, alone and in
 cache, without the reading, checking and halving of records between them. Each pass is one call of
-numpy, so that nothing can be fused, and blocks of 64 to 256 records take the same time within 7 %:
+numpy, so that nothing can be fused, and blocks of 64 to 256 records take about the same time:
 larger ones leave the second-level cache, smaller ones call more often. A sketch at 0.6 of the floor
 would have to be faster than its own passes unless that row says otherwise; fewer passes would need
 a compiled kernel.
