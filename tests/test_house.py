@@ -42,8 +42,8 @@ def test_the_package_stays_small() -> None:
     # with exercises of six lessons, additive models and releases from folders; rooms are to shrink
     # as lessons take over
     assert sum(n for path, n in lines.items() if path not in ours) <= 20_650
-    # advice is a module of its chapter; its map is one of the studies, with the rivals it needs, and
-    # so are the data, references and searches that experiments alone need
+    # advice is a module of its chapter; its map is one of the studies, with the rivals it needs,
+    # the data, the references and the searches
     assert sum(path.stem != "__init__" for path in MODULES.keys() - ours) <= 133
     assert sum(map(code_lines, STUDIES.values())) <= 8_580
 
