@@ -5,6 +5,7 @@ VENV ?= .venv
 JOBS ?= 2
 LOCK ?= on
 NAME ?=
+ID ?=
 ARGS ?=
 
 BIN := $(VENV)/bin
@@ -17,10 +18,10 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help environment book test again lab data chapter paper bench claims badges mutate lint pdf sync clean
+.PHONY: help environment book test again lab data chapter preview paper bench claims test-claim badges mutate lint pdf sync clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
 
 environment:
 ifeq ($(origin VENV),file)
@@ -49,6 +50,9 @@ data: environment ## download the papers' data, checked by checksum
 chapter: environment ## run one chapter into a page beside the book: NAME=erm ARGS="-p epsilon 1"
 	@$(RUN) chapter "$(NAME)" $(ARGS)
 
+preview: environment ## a chapter's page NAME=erm beside the book, in seconds where prose alone changed
+	@$(RUN) preview "$(NAME)"
+
 paper: environment ## run all chapters (or NAME=...) at the papers' scale, archive into results/
 	@$(RUN) paper --jobs $(JOBS) $(NAME)
 
@@ -57,6 +61,9 @@ bench: environment ## time the package against its peers
 
 claims: environment ## check the registry of claims alone, in seconds
 	@$(RUN) claims
+
+test-claim: environment ## say which cells and tests check a claim ID=erm-thm2, and run the tests
+	@$(RUN) test-claim "$(ID)"
 
 badges: environment ## break what each badge of NAME=<chapter> is about; say what it sees
 	@$(RUN) badges --jobs $(JOBS) $(NAME)
@@ -74,5 +81,5 @@ sync: environment ## write every notebooks/*.ipynb from its .md
 	@$(RUN) sync
 
 clean: ## remove what the build made, not the environment
-	rm -rf _build book/chapters book/reference book/tests book/claims.md book/errata.md book/scoreboard.md \
+	rm -rf _build book/chapters book/reference book/tests book/claims.md book/errata.md book/front.* book/scoreboard.md \
 		book/run_times.md book/decisions.md book/where_proofs_lose.md

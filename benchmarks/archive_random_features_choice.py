@@ -1,7 +1,7 @@
 """Compute the map of private regressions; archive ``results/random_features_choice.json``.
 
 Some twenty minutes of one processor, and the files of two tables under ``DPLIT_DATA``; with the
-argument ``cases`` the archived map stays, and only what is off the grid is measured, in three
+argument ``cases`` the archived map stays, and only what is off the grid is measured, in some four
 minutes. The same seed gives the same file on one machine.
 """
 
@@ -15,6 +15,7 @@ from typing import Any
 from dplit_studies.random_features.choice_map import (
     OFF_EPSILONS,
     OFF_GRID,
+    OFF_TRIALS,
     TRIALS,
     archive,
     cells,
@@ -31,7 +32,7 @@ def main(seed: int = 0, *, kept: list[dict[str, Any]] | None = None) -> None:
     if found is None:
         found = [row for law in laws() for row in cells(law, TRIALS[law.n], seed=seed)]
     asked = [(case, epsilon) for case in OFF_GRID for epsilon in OFF_EPSILONS]
-    outside = [off_grid(*one, 2, seed=seed) for one in asked]
+    outside = [off_grid(*one, OFF_TRIALS, seed=seed) for one in asked]
     partial = TARGET.with_suffix(".part")
     partial.write_text(archive(found, outside, seed=seed), encoding="utf8")
     json.loads(partial.read_text(encoding="utf8"))

@@ -36,6 +36,10 @@ def parser() -> argparse.ArgumentParser:
     chapter = commands.add_parser("chapter", help="run one chapter beside the book")
     chapter.add_argument("name")
     chapter.add_argument("arguments", nargs=argparse.REMAINDER, help="papermill's, -p name value")
+    preview = commands.add_parser("preview", help="one chapter's page; prose alone runs nothing")
+    preview.add_argument("name")
+    tests = commands.add_parser("test-claim", help="say what checks a claim, and run its tests")
+    tests.add_argument("claim")
     paper = commands.add_parser("paper", help="run at the papers' scale and archive the results")
     paper.add_argument("names", nargs="*")
     paper.add_argument("--jobs", type=int, default=2, help="processes of a chapter")
@@ -85,6 +89,14 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         from scripts import runs
 
         runs.chapter(layout, arguments.name, arguments.arguments, say)
+    elif command == "preview":
+        from scripts import runs
+
+        runs.preview(layout, arguments.name, say)
+    elif command == "test-claim":
+        from scripts import claims
+
+        return claims.test_claim(layout, arguments.claim, say)
     elif command == "paper":
         from scripts import runs
 

@@ -62,8 +62,8 @@ def record_parts(layout: Layout) -> dict[str, str]:
 
 
 def _pages_digest(layout: Layout) -> str:
-    names = ["claims.md", "decisions.md", "errata.md", "run_times.md", "scoreboard.md"]
-    names.append("where_proofs_lose.md")
+    names = ["claims.md", "decisions.md", "errata.md", "front.md", "front.svg", "run_times.md"]
+    names += ["scoreboard.md", "where_proofs_lose.md"]
     names += [f"tests/{slug_of(name)}.md" for name in layout.recorded()]
     files = [layout.claims, *(layout.book / name for name in names)]
     files += sorted((layout.book / "reference").glob("*.md"))

@@ -57,8 +57,36 @@ def _reason(layout: Layout, slug: str, changed: Sequence[str]) -> str:
     return f"{names} changed"
 
 
-def run_stale(layout: Layout, width: int, say: Say) -> list[str]:
-    """Run every chapter whose parts changed, ``width`` at a time.
+def carry_outputs(layout: Layout, slug: str) -> None:
+    """Give the outputs of a chapter's run to its text as it is now, where only prose has changed.
+
+    The parts of a run hold the code of its cells, so that each finds its outputs by its place.
+    """
+    state, source = load_state(layout, slug), layout.notebooks / f"{slug}.ipynb"
+    text = digest_file(source)
+    if state.get("text") == text:
+        return
+    raw = layout.raw / f"{slug}.ipynb"
+    old, new = json.loads(raw.read_bytes()), json.loads(source.read_bytes())
+    for cell, ran in zip(_code_cells(new), _code_cells(old), strict=True):
+        noted = {k: v for k, v in ran["metadata"].items() if k in ("papermill", "execution")}
+        cell["metadata"] |= noted
+        cell |= {key: ran[key] for key in ("outputs", "execution_count")}
+    new["metadata"] = old["metadata"] | new["metadata"]
+    content = (json.dumps(new, indent=1, ensure_ascii=False) + "\n").encode()
+    write_bytes(raw, content)
+    told = {"text": text, "raw": digest_bytes(content), "slow": slow_cells(new)}
+    write_json(state_file(layout, slug), state | told)
+
+
+def _code_cells(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def run_stale(
+    layout: Layout, width: int, say: Say, names: Sequence[str] | None = None
+) -> list[str]:
+    """Run every chapter whose parts changed, ``width`` at a time; the others keep their outputs.
 
     Parameters
     ----------
@@ -68,6 +96,8 @@ def run_stale(layout: Layout, width: int, say: Say) -> list[str]:
         How many chapters run at a time.
     say : callable
         Receives one line when a chapter starts and one when it ends.
+    names : sequence of str, optional
+        These chapters alone.
 
     Returns
     -------
@@ -80,11 +110,14 @@ def run_stale(layout: Layout, width: int, say: Say) -> list[str]:
         If a chapter failed: the others have run, the failed notebook is kept to be read, and the
         page of its last good run stays.
     """
-    reasons = {slug: stale(layout, slug) for slug in layout.names()}
+    reasons = {slug: stale(layout, slug) for slug in names or layout.names()}
     slugs = sorted((slug for slug in reasons if reasons[slug]), key=lambda s: _order(layout, s))
+    for slug in reasons.keys() - slugs:
+        carry_outputs(layout, slug)
     if not slugs:
         return []
     remove_leftovers(layout.raw)
+    texts = {slug: digest_file(layout.notebooks / f"{slug}.ipynb") for slug in slugs}
     parts = {slug: digest.chapter_parts(layout, slug) for slug in slugs}
     failures: list[str] = []
 
@@ -94,7 +127,7 @@ def run_stale(layout: Layout, width: int, say: Say) -> list[str]:
     def ended(outcome: Outcome) -> None:
         slug = outcome.job.name
         if outcome.ok:
-            _keep(layout, outcome, parts[slug])
+            _keep(layout, outcome, parts[slug], texts[slug])
             say(f"  {slug}: done in {outcome.seconds:.1f} s, {outcome.cpu:.1f} CPU seconds")
         else:
             failures.append(keep_failed(layout, outcome, say))
@@ -141,14 +174,14 @@ def remove_leftovers(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _keep(layout: Layout, outcome: Outcome, parts: dict[str, str]) -> None:
+def _keep(layout: Layout, outcome: Outcome, parts: dict[str, str], text: str) -> None:
     slug = outcome.job.name
     content = outcome.job.output.read_bytes()
     outcome.job.output.unlink()
     state_file(layout, slug).unlink(missing_ok=True)
     write_bytes(layout.raw / f"{slug}.ipynb", content)
     (layout.failed / f"{slug}.ipynb").unlink(missing_ok=True)
-    state = {"parts": parts, "raw": digest_bytes(content)}
+    state = {"parts": parts, "raw": digest_bytes(content), "text": text}
     times = {"seconds": round(outcome.seconds, 1), "cpu": round(outcome.cpu, 1)}
     told = _peak_file(layout, slug)
     times |= {"megabytes": int(told.read_text()) if told.exists() else None}

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib
 import os
-from collections.abc import Iterable, Mapping
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +242,46 @@ def check_registry(layout: Layout) -> int:
     if told:
         raise BuildError("the registry does not hold together:\n  " + "\n  ".join(told))
     return len(registry)
+
+
+def cells_of(layout: Layout, identifier: str) -> list[str]:
+    """Return where the notebooks check a claim: file, number of the cell, heading above it."""
+    found = []
+    for slug in layout.names():
+        heading = ""
+        cells = (read_json(layout.notebooks / f"{slug}.ipynb") or {"cells": []})["cells"]
+        for number, cell in enumerate(cells, start=1):
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                heading = (re.findall(r"^#+ (.+)$", source, re.MULTILINE) or [heading])[-1]
+            elif f'"{identifier}"' in source:
+                found.append(f"notebooks/{slug}.md, cell {number}, under {heading!r}")
+    return found
+
+
+def test_claim(layout: Layout, identifier: str, say: Callable[[str], None]) -> int:
+    """Say which functions, cells and tests belong to a claim, run the tests, return their code.
+
+    Raises
+    ------
+    BuildError
+        If there is no such claim; near ones are named.
+    """
+    from dplit import claims as registry_module
+
+    registry = registry_module.load_registry()
+    if identifier not in registry:
+        near = difflib.get_close_matches(identifier, registry, n=3, cutoff=0.4)
+        told = f"; did you mean {' or '.join(near)}" if near else ""
+        raise BuildError(f"ID must be a claim of the registry, got ID={identifier!r}{told}")
+    tests = nodes_by_claim(marked_tests(layout)).get(identifier, [])
+    parts = {
+        "function": registry[identifier]["functions"],
+        "cell": cells_of(layout, identifier),
+        "test": tests,
+    }
+    for kind, names in parts.items():
+        for name in names:
+            say(f"  {kind:9}{name}")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    return subprocess.run(command, cwd=layout.root, check=False).returncode

@@ -33,6 +33,18 @@ def notebook_code(path: Path) -> list[str]:
     return ["\n".join(line for line in t.split("\n") if line[:1] not in "%!") for t in texts]
 
 
+def code_digest(path: Path) -> str:
+    """Return the digest of what a notebook runs: its code cells, and which declares parameters.
+
+    Prose, folds and the cells' order among texts are no part of it.
+    """
+    notebook_code(path)  # refuses what is no notebook
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    told = [["".join(c["source"]), "parameters" in c["metadata"].get("tags", [])] for c in code]
+    return digest_bytes(json.dumps(told).encode())
+
+
 def imported_names(source: str, module: str = "", is_package: bool = False) -> Iterator[str]:
     """Yield the dotted names that a piece of Python may import, at any depth of nesting.
 
@@ -155,20 +167,16 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Name of each part (a file, "python", a data file's name) and its digest. Two runs with
-        equal parts give equal notebooks.
+        Name of each part (a file, "python", a data file's name) and its digest; the notebook's is
+        that of its code. Two runs with equal parts give equal outputs.
     """
     notebook = layout.notebooks / f"{slug}.ipynb"
     cells = notebook_code(notebook)
     modules = imported_files(cells, layout.package)
     modules |= imported_files([f"import {layout.package.name}.{slug_of(slug)}"], layout.package)
-    files = [
-        notebook,
-        *modules,
-        layout.root / "requirements.txt",
-        layout.root / "scripts/execute.py",
-    ]
+    files = [*modules, layout.root / "requirements.txt", layout.root / "scripts/execute.py"]
     parts = digest_files(files, layout.root)
+    parts[layout.name(notebook)] = code_digest(notebook)
     parts["python"] = ".".join(map(str, sys.version_info[:3]))
     told = set(named_results(cells))
     if slug not in layout.lessons():

@@ -1,16 +1,24 @@
 """What Sphinx's extensions leave to do on a page: one of our own, listed in ``_config.yml``.
 
 Sphinx-proof numbers boxes by chapter, and these numbers mean nothing beside the papers'. A box of a
-paper's statement has the paper's number, and a box of ours has none. And MathJax is loaded where
-formulas stand in HTML alone, as on the page of errata.
+paper's statement has the paper's number, and a box of ours has none. MathJax is loaded where
+formulas stand in HTML alone, as on the page of errata. And names of the package in a chapter's code
+lead to their entries in the reference.
 """
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
 import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+
+from scripts.digest import notebook_code
 
 #: Titles that begin with a place in a paper.
 PLACE = re.compile(
@@ -46,6 +54,66 @@ def name_boxes(page: str) -> str:
     return TITLE.sub(lambda found: found[1] + box_title(found[2], found[3] or ""), page)
 
 
+#: A block of highlighted code, and a name in it, perhaps with one attribute.
+CODE = re.compile(r'<div class="highlight"><pre>.*?</pre>', re.DOTALL)
+NAME = re.compile(
+    r'(?<!<span class="o">\.</span>)<span class="n">(\w+)</span>'
+    r'(?:<span class="o">\.</span><span class="n">(\w+)</span>)?'
+)
+
+
+def imported(sources: list[str], package: str) -> Iterator[tuple[str, Any]]:
+    """Yield the names that some code imports from a package, and what they are."""
+    for source in sources:
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
+                home = importlib.import_module(str(node.module))
+                for alias in node.names:
+                    if not hasattr(home, alias.name):
+                        importlib.import_module(f"{node.module}.{alias.name}")
+                    yield alias.asname or alias.name, getattr(home, alias.name)
+
+
+def full_name(found: Any) -> str:
+    """Return the dotted name under which a function, class or module is defined; "" of others."""
+    if inspect.ismodule(found):
+        return found.__name__
+    if inspect.isfunction(found) or inspect.isclass(found):
+        return f"{found.__module__}.{found.__qualname__}"
+    return ""
+
+
+def link_code(page: str, names: Mapping[str, Any], addresses: Mapping[str, str]) -> str:
+    """Return a page on which the first use of a name in a block of code leads to its entry.
+
+    Parameters
+    ----------
+    page : str
+        The page's HTML.
+    names : mapping of str to object
+        What the chapter imports, by the name that it has there.
+    addresses : mapping of str to str
+        Where the entries stand, by the full names of functions, classes and modules.
+    """
+
+    def block(code: re.Match[str]) -> str:
+        seen = set[str]()
+
+        def link(found: re.Match[str]) -> str:
+            what, inner = names.get(found[1]), found[2]
+            if inspect.ismodule(what) and inner:
+                what = getattr(what, inner, None)
+            address = addresses.get(full_name(what))
+            if address is None or address in seen:
+                return found[0]
+            seen.add(address)
+            return f'<a class="dplit-api" href="{address}">{found[0]}</a>'
+
+        return NAME.sub(link, code[0])
+
+    return CODE.sub(block, page)
+
+
 def on_read(app: Any, tree: nodes.document) -> None:
     """Tell Sphinx of formulas in a page's own HTML; it looks for them before."""
     if any('class="math' in part.astext() for part in tree.findall(nodes.raw)):
@@ -53,9 +121,19 @@ def on_read(app: Any, tree: nodes.document) -> None:
 
 
 def on_page(app: Any, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Name the boxes of a page before it is written."""
-    if "body" in context:
-        context["body"] = name_boxes(context["body"])
+    """Name the boxes of a page, and link the code of a chapter, before it is written."""
+    if "body" not in context:
+        return
+    context["body"] = name_boxes(context["body"])
+    source = Path(app.env.doc2path(name))
+    if source.suffix == ".ipynb":
+        entries = app.env.domaindata["py"]["objects"].items()
+        addresses = {
+            full: f"{app.builder.get_relative_uri(name, entry.docname)}#{entry.node_id}"
+            for full, entry in entries
+        }
+        names = dict(imported(notebook_code(source), "dplit")) if addresses else {}
+        context["body"] = link_code(context["body"], names, addresses)
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
@@ -202,10 +203,10 @@ def _body(text: str) -> str:
     return text.partition("\n---\n")[2]
 
 
-def sync(layout: Layout) -> list[str]:
-    """Write every .ipynb from its .md and return the chapters whose file changed."""
+def sync(layout: Layout, names: Sequence[str] | None = None) -> list[str]:
+    """Write every .ipynb, or those of ``names``, from its .md; return which files changed."""
     changed = []
-    for slug in layout.names():
+    for slug in names or layout.names():
         target = layout.notebooks / f"{slug}.ipynb"
         text = paired_text(layout.notebooks / f"{slug}.md")
         if not target.exists() or target.read_text(encoding="utf-8") != text:

@@ -64,6 +64,13 @@ def printed_pages(layout: Layout) -> list[str]:
     return [name for name in (toc["root"], *parts) if not name.startswith(LOOKED_UP)]
 
 
+def _is_read(fold: Tag) -> bool:
+    """Return whether paper shows what a fold holds: proofs, exercises, solutions; no other code."""
+    summary = fold.select_one("summary")
+    title = summary.get_text().strip() if summary else ""
+    return "sd-dropdown" in fold.get("class", []) or title.startswith("Solution")
+
+
 def _own(name: str, anchor: str = "") -> str:
     """Return the name of an anchor in the whole document; empty for the page itself."""
     return "--".join(part for part in (name.replace("/", "-"), anchor) if part)
@@ -77,6 +84,9 @@ def article(layout: Layout, name: str, printed: list[str]) -> Tag:
         raise BuildError(f"{path.name} has no article; run: make book")
     for item in found.select("[id]"):
         item["id"] = _own(name, str(item["id"]))
+    for fold in found.select("details"):
+        if _is_read(fold):
+            fold["open"] = ""
     for item in found.select("[src], a[href]"):
         kind = "src" if item.has_attr("src") else "href"
         item[kind] = _address(layout, path, str(item[kind]), printed)

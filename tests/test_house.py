@@ -41,7 +41,7 @@ def test_the_package_stays_small() -> None:
     ours = {p for p in MODULES if p.relative_to(PACKAGE).parts[0] in ("face_off", "audits")}
     # with exercises of six lessons, additive models and releases from folders; rooms are to shrink
     # as lessons take over
-    assert sum(n for path, n in lines.items() if path not in ours) <= 20_650
+    assert sum(n for path, n in lines.items() if path not in ours) <= 20_700
     # advice is a module of its chapter; its map is one of the studies, with the rivals it needs,
     # the data, the references and the searches
     assert sum(path.stem != "__init__" for path in MODULES.keys() - ours) <= 133

@@ -40,7 +40,7 @@ def commands(text: str) -> list[str]:
 
 def make_targets(root: Path) -> set[str]:
     rules = (root / "Makefile").read_text(encoding="utf-8")
-    return set(re.findall(r"^([a-z]+):", rules, re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", rules, re.MULTILINE))
 
 
 def declared_parameters(notebook: Path) -> dict[str, str]:

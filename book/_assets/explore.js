@@ -23,7 +23,8 @@
     const sliders = place.appendChild(document.createElement("div"));
     picture.before(place);
     // one panel fits the line on a narrow screen: labels keep their size, the axes get shorter
-    if (typeof spec.width === "number") spec.width = Math.min(spec.width, chart.clientWidth - 70);
+    for (const panel of [spec, ...(spec.vconcat ?? [])])
+      if (typeof panel.width === "number") panel.width = Math.min(panel.width, chart.clientWidth - 70);
     await window.vegaEmbed(chart, spec, { actions: false, bind: sliders, renderer: "svg" });
     picture.classList.add("dplit-picture");
   };

@@ -12,3 +12,6 @@ from scripts.pairs import before_save
 warnings.filterwarnings("ignore", message="Overriding existing pre_save_hook")
 c = get_config()  # noqa: F821 - Jupyter runs this file, and gives it the name
 c.ContentsManager.pre_save_hook = before_save
+# nothing asks the network for news of JupyterLab
+c.LabApp.news_url = None
+c.LabApp.check_for_updates_class = "jupyterlab.NeverCheckForUpdate"

@@ -60,7 +60,9 @@ def test_second_build_does_nothing(toy: Any) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "expected"),
     [
-        ("notebooks/beta.ipynb", "The claim", "A claim", ["beta"]),
+        ("notebooks/beta.ipynb", "The claim", "A claim", []),
+        ("notebooks/beta.ipynb", "double(2.0), 4.0", "double(3.0), 6.0", ["beta"]),
+        ("notebooks/beta.ipynb", "seed: int = 0", "seed: int = 1", ["beta"]),
         ("src/dplit/alpha/numbers.py", "2.0 * x", "x * 2.0", ["alpha"]),
         ("src/dplit/alpha/__init__.py", "Toy", "A toy", ["alpha"]),
         ("src/dplit/beta/claims.yml", "Twice is", "Two times is", ["beta"]),
@@ -137,6 +139,48 @@ def test_a_changed_module_runs_its_chapter_and_no_other(toy: Any) -> None:
     assert toy.book() == []
 
 
+def test_prose_runs_nothing_and_arrives_with_the_outputs_of_the_run(toy: Any) -> None:
+    """Kills outputs at another cell, a text that stays old, a page unlike that of a fresh run."""
+    toy.edit(
+        "notebooks/alpha.md", "They are checked.", "They are checked.\n\n## A heading\n\nMore."
+    )
+    toy.edit("notebooks/alpha.md", "The parameters.", "Our parameters.")
+    assert toy.run("sync").returncode == 0
+    assert toy.book() == []
+    carried = toy.path("book/chapters/alpha.ipynb").read_bytes()
+    assert b"Our parameters." in carried
+    assert "Our parameters." in toy.path("_build/html/book/chapters/alpha.html").read_text()
+    slow = chapters.load_state(Layout(toy.root), "alpha")["slow"]
+    assert "A heading" in {heading for heading, _ in slow}
+    toy.path("_build/state/alpha.json").unlink()
+    assert toy.book() == ["alpha"]
+    assert toy.path("book/chapters/alpha.ipynb").read_bytes() == carried
+
+
+def test_a_preview_shows_prose_that_is_new_and_runs_what_must_run(toy: Any) -> None:
+    """Kills a preview of the last build's text, and one that runs for a word."""
+    toy.edit("notebooks/alpha.md", "The parameters.", "Our parameters.")
+    done = toy.run("preview", "alpha")
+    assert (done.returncode, "running" in done.stdout) == (0, False), done.stderr
+    assert "Our parameters." in toy.path("_build/runs/alpha.html").read_text()
+    toy.edit("notebooks/alpha.md", "double(2.0), 4.0", "double(3.0), 6.0")
+    assert "alpha: running (notebooks/alpha.ipynb changed)" in toy.run("preview", "alpha").stdout
+    assert toy.book() == []
+    assert "got NAME='gamma'" in toy.run("preview", "gamma").stderr
+
+
+def test_the_tests_of_one_claim_run_alone(toy: Any) -> None:
+    """Kills a claim that brings another chapter's tests, and a failure that does not count."""
+    done = toy.run("test-claim", "alp-thm1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    assert "function dplit.alpha.numbers.double" in done.stdout
+    assert "cell     notebooks/alpha.md, cell 6, under 'Toy chapter alpha'" in done.stdout
+    assert "did you mean alp-thm1" in toy.run("test-claim", "alp-thm2").stderr
+    toy.edit("tests/test_alpha.py", "2.0 + 2.0", "2.0 + 3.0")
+    assert toy.run("test-claim", "alp-thm1").returncode == 1
+
+
 def test_pairs_that_differ_stop_the_build(toy: Any) -> None:
     toy.edit("notebooks/alpha.md", "The end", "The very end")
     done = toy.run("book")
@@ -144,7 +188,7 @@ def test_pairs_that_differ_stop_the_build(toy: Any) -> None:
     assert "notebooks/alpha.ipynb differs from its source alpha.md" in done.stderr
     assert "make sync" in done.stderr
     assert toy.run("sync").stdout == "wrote alpha\n"
-    assert chapters.stale(Layout(toy.root), "alpha") == ["notebooks/alpha.ipynb"]
+    assert "The very end" in toy.path("notebooks/alpha.ipynb").read_text()
 
 
 def test_a_damaged_notebook_stops_the_build(toy: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from scripts.finish import box_title, name_boxes, on_read
+from scripts.finish import box_title, full_name, imported, link_code, name_boxes, on_read
 from scripts.pages import escape
 
 BOX = '<p class="admonition-title"><span class="caption-number">{} </span>{}</p><p>Text (1).</p>'
@@ -53,3 +53,31 @@ def test_formulas_in_html_load_what_typesets_them(text: str, expected: bool) -> 
     document += nodes.raw("", escape(text), format="html")
     on_read(app, document)
     assert known == {"page": expected}
+
+
+def test_names_of_the_package_in_code_lead_to_their_entries_once_a_block() -> None:
+    """Kills a link from prose or from another object's attribute, and one at each occurrence."""
+    code = (
+        "from dplit.notebook import figures as drawn\nfrom dplit import gaussian_sigma\nimport math"
+    )
+    names = dict(imported([code], "dplit"))
+    assert sorted(names) == ["drawn", "gaussian_sigma"]
+    full = full_name(names["gaussian_sigma"])
+    assert full.startswith("dplit.mechanisms.")
+    assert full_name(3) == ""
+
+    def spelled(*words: str) -> str:
+        dot = '<span class="o">.</span>'
+        return dot.join(f'<span class="n">{word}</span>' for word in words)
+
+    panel = next(n for n, f in vars(names["drawn"]).items() if full_name(f).endswith(f"s.{n}"))
+    addresses = {full: "mechanisms.html#sigma", full_name(getattr(names["drawn"], panel)): "p.html"}
+    one, other = spelled("gaussian_sigma"), spelled("model", "gaussian_sigma")
+    inner = f"{one} {one} {other} {spelled('drawn', panel)} {spelled('math', 'inf')}"
+    block = f'<div class="highlight"><pre>{inner}</pre></div>'
+    linked = link_code(f"<p>{one}</p>{block}{block}", names, addresses)
+    assert linked.startswith(f"<p>{one}</p>")
+    link = f'<a class="dplit-api" href="mechanisms.html#sigma">{one}</a>'
+    assert linked.count(link) == 2
+    assert f"{link} {one} {other}" in linked
+    assert f'<a class="dplit-api" href="p.html">{spelled("drawn", panel)}</a>' in linked

@@ -227,8 +227,8 @@ def test_pages_are_written_and_left_alone_when_equal(layout: Layout) -> None:
     pages.write_pages(layout, RECORDS)
     names = sorted(str(p.relative_to(layout.book)) for p in layout.book.rglob("*.md"))
     assert names == [
-        *("claims.md", "decisions.md", "errata.md", "run_times.md", "scoreboard.md"),
-        *("tests/erm.md", "tests/margin.md", "where_proofs_lose.md"),
+        *("claims.md", "decisions.md", "errata.md", "front.md", "run_times.md"),
+        *("scoreboard.md", "tests/erm.md", "tests/margin.md", "where_proofs_lose.md"),
     ]
     before = {p: p.stat().st_mtime_ns for p in layout.book.rglob("*.md")}
     pages.write_pages(layout, RECORDS)

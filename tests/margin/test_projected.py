@@ -6,17 +6,21 @@ import inspect
 import math
 import pickle
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.special import ndtr
 from scipy.stats import kstest
 from sklearn.base import clone
 
 import dplit.margin.projected as module
+from dplit._estimators import clip_rows
 from dplit.audit import audit_hits
 from dplit.baselines import PerturbedObjective, objective_perturbation, smallest_regularization
+from dplit.margin.compressed import jl_distortion
 from dplit.margin.data import margin_data
 from dplit.margin.projected import (
     ProjectedObjectiveClassifier,
@@ -84,6 +88,9 @@ def test_what_is_fitted_and_stated_is_the_mechanism_on_unit_rows(
     if model.projection_ is not None:
         assert model.projection_.shape == (k or 40, 100)
         unit = unit @ model.projection_.T
+    few = unit / np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1.0)
+    lifted = np.hstack([few, np.ones((600, 1))]) / math.sqrt(2.0) if fit_intercept else few
+    np.testing.assert_allclose(rows, lifted, rtol=1e-11, atol=1e-13)
     w, last = released.coef, 0.0
     if fit_intercept:
         w, last = w[:-1] / math.sqrt(2.0), w[-1] / math.sqrt(2.0)
@@ -100,6 +107,82 @@ def test_signs_are_drawn_without_the_records() -> None:
     np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(np.unique(np.abs(one)), [1.0 / 3.0])
     assert (_model(n_components=9, random_state=1).fit(X, y).projection_ != one).any()
+
+
+@pytest.mark.parametrize("seed", [0, None, 7])
+def test_signs_and_noise_come_from_two_streams(
+    monkeypatch: pytest.MonkeyPatch, seed: int | None
+) -> None:
+    """Kills signs from the generator of the noise, whose state they would tell, in either order."""
+    used: list[np.random.Generator] = []
+
+    def watch(call: Any) -> Any:
+        def spy(*args: Any, **told: Any) -> Any:
+            used.append(told["rng"])
+            return call(*args, **told)
+
+        return spy
+
+    for name in ("sign_projection", "objective_perturbation"):
+        monkeypatch.setattr(module, name, watch(getattr(module, name)))
+    _model(n_components=9, random_state=seed).fit(*_data(40))
+    signs, noise = (rng.bit_generator.seed_seq for rng in used)
+    assert used[0] is not used[1]
+    assert (signs.entropy, signs.spawn_key) != (noise.entropy, noise.spawn_key)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-30, 1e3])
+def test_no_row_that_is_learnt_from_is_longer_than_one(
+    monkeypatch: pytest.MonkeyPatch, scale: float
+) -> None:
+    """In rational arithmetic, on rows at and beyond their bound that signs make longer: the
+    sensitivity of 2 is exact. Kills a bound that is met up to rounding.
+    """
+    seen: list[np.ndarray] = []
+
+    def spy(rows: np.ndarray, *args: Any, **told: Any) -> PerturbedObjective:
+        seen.append(rows)
+        return objective_perturbation(rows, *args, **told)
+
+    monkeypatch.setattr(module, "objective_perturbation", spy)
+    rng = stream(0, "margin-projected-exact", "data")
+    X = rng.standard_normal((60, 30))
+    X *= (
+        scale
+        * rng.choice([1.0, 1.0 + 2.0**-50, 9.0, 1e150], (60, 1))
+        / np.linalg.norm(X, axis=1, keepdims=True)
+    )
+    y = np.repeat(["no", "yes"], 30)
+    for lifted in (False, True):
+        for k in (1, 7, 30):
+            model = _model(data_norm=scale, n_components=k, fit_intercept=lifted).fit(X, y)
+            longer = clip_rows(X, scale) / scale @ model.projection_.T
+            assert (np.linalg.norm(longer, axis=1) > 1.0).sum() > 5
+            for row in seen.pop():
+                assert sum(Fraction(x) ** 2 for x in row.tolist()) <= 1
+
+
+def test_a_row_of_what_is_learnt_from_depends_on_its_record_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Replace one record of 60: one row changes, the others keep every bit. Kills a centre, a scale
+    or signs that are made of the records.
+    """
+    seen: list[np.ndarray] = []
+
+    def spy(rows: np.ndarray, *args: Any, **told: Any) -> PerturbedObjective:
+        seen.append(rows)
+        return objective_perturbation(rows, *args, **told)
+
+    monkeypatch.setattr(module, "objective_perturbation", spy)
+    X, y = _data(60)
+    other, turned = X.copy(), y.copy()
+    other[17], turned[17] = -50.0 * X[3], "no" if y[17] == "yes" else "yes"
+    for data, labels in ((X, y), (other, turned)):
+        _model(n_components=13, classes=("no", "yes")).fit(data, labels)
+    changed = (seen[0] != seen[1]).any(axis=1)
+    assert changed.sum() == 1
+    assert changed[17]
 
 
 def test_noise_has_its_law() -> None:
@@ -154,8 +237,13 @@ def test_the_rule_of_k() -> None:
     X, y = _data()
     assert _model(margin=0.25).fit(X, y).n_components_ == 100
     assert _model(margin=0.1, epsilon=0.1).fit(X, y).n_components_ == 40
-    twice = _model(margin=0.2, epsilon=0.1, data_norm=2.0).fit(2.0 * X, y)
-    assert twice.n_components_ == 40
+    told = {"n_samples": 600, "n_features": 400, "epsilon": 1.0}
+    wide = np.hstack([X] * 4)
+    for norm, margin, of_unit in ((1.0, 0.5, 0.5), (2.0, 0.5, 0.25), (0.5, 0.2, 0.4)):
+        found = _model(margin=margin, data_norm=norm).fit(norm * wide, y).n_components_
+        assert found == pure_components(margin=of_unit, **told) == round(300 * of_unit)
+    assert _model(epsilon=8.0).fit(wide, y).n_components_ == 150  # a sixteenth of the norm
+    assert _model(epsilon=8.0, data_norm=9.0).fit(wide, y).n_components_ == 150
 
 
 @pytest.mark.parametrize(("flips", "d"), [(0.0, 1000), (0.1, 1000), (0.0, 300)])
@@ -187,9 +275,9 @@ def test_the_formula_is_that_of_the_estimator() -> None:
 
 def test_fewer_columns_err_less_without_a_delta() -> None:
     """The finding: d = 1000, m = 300, epsilon 1, half a margin. 20 fits each; kills a projection
-    that is not made.
+    that is not made, and words about penalties that are not true.
     """
-    thrown, whole = [], []
+    thrown, whole, usual = [], [], []
     for trial in range(20):
         rng = stream(0, "margin-projected-finding", "data", trial)
         X, y = margin_data(300, 1000, margin=0.5, rng=rng)
@@ -200,8 +288,11 @@ def test_fewer_columns_err_less_without_a_delta() -> None:
             rng=rng,
         )  # fmt: skip
         whole.append(sphere_error(rival.coef, margin=0.5))
+        model = _model(margin=0.5, random_state=rng).fit(X, y)
+        usual.append(sphere_error(model.coef_, margin=0.5))
     assert np.mean(thrown) < 0.004
     assert np.mean(whole) > 0.06
+    assert 0.012 < np.mean(usual) < 0.06
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
@@ -240,6 +331,34 @@ def test_the_bound_with_signs() -> None:
     assert bounds[1] < min(bounds[0], bounds[2])
     free = pure_margin_bound(n_components=1500, projected=False, **told)
     assert free < bounds[1] - math.exp(0.5) * 0.01
+    # by the docstring's formula: what bad luck and distortion add, line by line
+    for beta in (0.001, 0.05):
+        eta = jl_distortion(n_components=1500, n_samples=10**6, beta=beta)
+        worse = 0.5 * (1.0 + eta) / (0.5 - eta)  # how much longer the comparator gets
+        lost = pure_margin_bound(n_components=1500, beta=beta, **told) - math.exp(0.5) * beta
+        assert lost == pytest.approx(free * worse, rel=2e-3)  # j follows the penalty
+
+
+def test_the_bound_never_takes_less_than_the_mechanism_s_penalty() -> None:
+    """Many records, one column: the best penalty is below what the Jacobian asks for, and the bound
+    is that at the penalty which is used. Kills a bound for a penalty that is raised.
+    """
+    told: Any = {"n_records": 100, "epsilon": 0.3, "data_norm": 1.0, "loss": "huberised_hinge"}
+    least, length, size = smallest_regularization(**told), 1.5 / 0.1, math.sqrt(2.0)
+    left = 0.3 - math.log1p(1.0 / (2.0 * least * 100))
+    assert size / (left * 100 * length) < least
+    expected = math.exp(0.3) * (least * length**2 + (size / (left * 100)) ** 2 / least)
+    found = pure_margin_bound(
+        n_samples=100, n_components=1, epsilon=0.3, margin=0.1, projected=False
+    )
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_formula_without_signs() -> None:
+    """At k = d nothing is projected, and nothing is lost to signs; by hand."""
+    told: Any = {"n_samples": 200, "n_features": 50, "epsilon": 1.0, "margin": 0.4}
+    noise = math.sqrt(1.0 / (200 * 50) + 4.0 * 50 / 200**2)
+    assert pure_mean_error(n_components=50, **told) == pytest.approx(ndtr(-0.16 / noise))
 
 
 def test_the_penalty_is_public() -> None:
@@ -247,6 +366,10 @@ def test_the_penalty_is_public() -> None:
     used = _model(n_components=30).fit(X, y).regularization_
     assert used == 0.2 * 30 / 200.0
     assert used == _model(n_components=30).fit(-9.0 * X, y).regularization_
+    again = _model(n_components=30, epsilon=0.25).fit(X, y).regularization_
+    assert again == pytest.approx(4.0 * used)
+    few = _model(n_components=5).fit(X, y).regularization_  # below 3 / (n epsilon)
+    assert few == 0.2 * 5 / 200.0
     least = smallest_regularization(
         n_records=200, epsilon=1.0, data_norm=1.0, loss="huberised_hinge"
     )

@@ -25,7 +25,7 @@ import jupytext
 import nbformat
 import pytest
 
-from scripts import pairs
+from scripts import pairs, site_check
 from scripts.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,7 +98,8 @@ def copy_of_the_repository(folder: Path) -> Layout:
     kept = [path for path in LAYOUT.notebooks.iterdir() if path.is_file()]
     for path in kept:  # no outputs of a reader's, no checkpoints
         shutil.copyfile(path, folder / "notebooks" / path.name)
-    (folder / "src").symlink_to(ROOT / "src")
+    for name in ("src", "results"):
+        (folder / name).symlink_to(ROOT / name)
     return Layout(folder)
 
 
@@ -110,7 +111,7 @@ def started(layout: Layout, home: Path, log: Any) -> tuple[subprocess.Popen[byte
     foreign = ("JUPYTER", "MAKE", "MFLAGS")
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
     folders = {f"JUPYTER_{kind}_DIR": str(home / kind) for kind in ("CONFIG", "DATA", "RUNTIME")}
-    where = f"--no-browser --allow-root --ip=127.0.0.1 --port={port}"
+    where = f"--no-browser --allow-root --ip=127.0.0.1 --port={port} --expose-app-in-browser"
     process = subprocess.Popen(
         ["make", f"VENV={sys.prefix}", "LOCK=off", "lab", f"ARGS={where}"],
         cwd=layout.root,
@@ -325,3 +326,64 @@ def test_a_lesson_reads_in_jupyterlab_as_on_its_page(slug: str, lab: Lab) -> Non
     for cell in opened:
         assert not {"jupyter", "collapsed"} & set(cell["metadata"])
         assert set(cell["metadata"].get("tags", [])) <= {"parameters"}
+
+
+#: What the open notebook shows and holds; cells out of sight are not drawn, but they are held.
+SEEN = """() => jupyterapp.shell.currentWidget.content.widgets.map((cell) => ({
+  kind: cell.model.type, hidden: cell.inputHidden, output: cell.outputHidden ?? false,
+  count: cell.model.executionCount, source: cell.model.sharedModel.getSource(),
+  outputs: cell.model.type == "code" ? cell.model.outputs.toJSON() : [],
+}))"""
+READY = """() => globalThis.jupyterapp?.shell.currentWidget?.context?.isReady
+  && jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status == "idle" """
+#: Run all cells, or write an answer into the cell that holds some words and run that cell.
+RUN_ALL = "() => jupyterapp.commands.execute('notebook:run-all-cells')"
+ANSWER = """async ([words, before, after]) => {
+  const notebook = jupyterapp.shell.currentWidget.content;
+  const at = notebook.widgets.findIndex((c) => c.model.sharedModel.getSource().includes(words));
+  const source = notebook.widgets[at].model.sharedModel;
+  source.setSource(source.getSource().replace(before, after));
+  notebook.activeCellIndex = at;
+  await jupyterapp.commands.execute('notebook:run-cell');
+  return notebook.widgets[at].model.outputs.toJSON();
+}"""
+
+
+@pytest.mark.site
+@pytest.mark.skipif(site_check.chromium() is None, reason="chromium is not installed")
+@pytest.mark.parametrize(
+    "slug",
+    [
+        slug if slug == "basics" else pytest.param(slug, marks=pytest.mark.weekly)
+        for slug in LAYOUT.lessons()
+    ],
+)
+def test_a_reader_opens_a_lesson_and_runs_all_of_it_in_a_browser(slug: str, lab: Lab) -> None:
+    """Kills a cell that fails in JupyterLab alone, an open fold, a save that leaves a trace.
+
+    Nothing is random: the seeds are the lesson's own.
+    """
+    cells = nbformat.read(lab.layout.notebooks / f"{slug}.ipynb", as_version=4).cells
+    folded = [folds(cell.metadata.get("tags", [])) for cell in cells]
+    with site_check.browser() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        page.goto(f"{lab.url}lab/tree/{slug}.ipynb?reset&token={lab.token}", timeout=120_000)
+        page.wait_for_function(READY, timeout=120_000)
+        seen = page.evaluate(SEEN)
+        assert [cell["hidden"] for cell in seen] == ["source_hidden" in one for one in folded]
+        assert [cell["output"] for cell in seen] == ["outputs_hidden" in one for one in folded]
+        began = time.monotonic()
+        page.evaluate(RUN_ALL)
+        assert time.monotonic() - began < 60, "the lesson does not end in a minute"
+        ran = [cell for cell in page.evaluate(SEEN) if cell["kind"] == "code"]
+        for cell in ran:
+            assert cell["count"] is not None, cell["source"]
+            for output in cell["outputs"]:
+                assert output["output_type"] != "error", (cell["source"], output["evalue"])
+                assert output.get("name") != "stderr", (cell["source"], output["text"])
+        (answered,) = page.evaluate(ANSWER, ["grade(", "= ...", "= lambda *given: -1.0"])
+        assert "data-grade='wrong'" in answered["data"]["text/html"]
+        assert len(answered["data"]["text/plain"].split()) >= 5
+        page.evaluate(ANSWER, ["grade(", "= lambda *given: -1.0", "= ..."])
+        page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
+    assert not lab.git("status", "--porcelain")

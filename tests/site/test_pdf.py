@@ -71,6 +71,18 @@ def test_every_figure_of_the_pages_is_printed(whole: BeautifulSoup) -> None:
         assert len(here) == len(there), name
 
 
+def test_paper_shows_proofs_and_solutions_and_no_code_of_figures(whole: BeautifulSoup) -> None:
+    """Kills a fold that stays closed where a reader of paper cannot open it."""
+    folds = [
+        (fold.select_one("summary").get_text().strip(), fold.has_attr("open"))  # type: ignore[union-attr]
+        for fold in whole.select("article details")
+    ]
+    for kind, shown in (("Proof", True), ("Solution", True), ("Code of the figure", False)):
+        found = [opened for title, opened in folds if title.startswith(kind)]
+        assert len(found) >= 3
+        assert set(found) == {shown}
+
+
 def test_links_between_pages_stay_in_the_document(whole: BeautifulSoup) -> None:
     """Kills anchors that two pages share, and links that leave for a printed page's file."""
     anchors = [str(item["id"]) for item in whole.select("article [id]")]

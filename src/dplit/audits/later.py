@@ -1,6 +1,4 @@
-"""Cases of estimators that came after the archive of the audits: they join
-:data:`dplit.audits.cases.ESTIMATORS` when that is made again.
-"""
+"""Estimators newer than the archive of the audits; they join the others when it is made again."""
 
 from __future__ import annotations
 

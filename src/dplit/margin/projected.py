@@ -131,9 +131,9 @@ def pure_margin_bound(
 
     j is what the Jacobian costs at that penalty, at most half of epsilon; the noise for the
     solver's error is left out. With :math:`k\approx\log m/\rho^2` an error of :math:`\alpha` takes
-    :math:`m\approx\log m/(\rho^3\epsilon\alpha)`. Nguyen, Ullman and Zakynthinou (2020) project
-    as well; their pure learner draws from a net of rules and needs :math:`1/\rho^2` in the place of
-    :math:`1/\rho^3`, in a time that is exponential in that.
+    :math:`m\approx\log m/(\rho^3\epsilon\alpha)`. Nguyen, Ullman and Zakynthinou (2020) came
+    first with private learners whose sample size depends on the margin and not on d, and with a
+    lower bound that shows this dependence to be optimal; it is not claimed that ours is.
 
     >>> size = {"epsilon": 0.5, "margin": 0.5}
     >>> round(pure_margin_bound(n_samples=10**6, n_components=1500, **size), 3)
@@ -203,8 +203,8 @@ class ProjectedObjectiveClassifier(
         The labels.
     n_components_ : int
         Dimension in which was learnt, public; ``n_features_in_`` where nothing was projected.
-    projection_ : ndarray of shape (n_components_, n_features) or None
-        The public signs, over the root of ``n_components_``.
+    projection_ : ndarray of shape (k, n_features) or None
+        The public signs, over the root of their number k.
     regularization_, noise_ : float
         Penalty and rate of the noise, public, in unit bounds.
     epsilon_, delta_, neighboring_ : float, float, str
@@ -238,8 +238,9 @@ class ProjectedObjectiveClassifier(
 
     Of penalties of :math:`ck/(n\epsilon)`, c = .03, .1, .33, 1, 3, those between .1 and .33 were
     near the best on MNIST's fours and nines at epsilon .3 to 10 and on laws with a minority that
-    contradicts the mean; on round records a penalty of 2 and more errs less. The noise is
-    floating-point research noise, not a release.
+    contradicts the mean. On round records, where the mean is right about all, ``regularization=2``
+    and more errs far less: at 300 records, 1,000 columns, half a margin and epsilon 1 about .0005,
+    against .03 by default. The noise is floating-point research noise, not a release.
 
     References
     ----------
@@ -323,10 +324,11 @@ class ProjectedObjectiveClassifier(
         coef = fitted.coef / math.sqrt(2.0) if lifted else fitted.coef
         self.intercept_ = float(coef[-1]) if lifted else 0.0
         weights = coef[: self.n_components_]
-        free = self.projection_ is None
-        self.coef_ = (weights if free else expand(weights, self.projection_)) / norm
+        signs_of = self.projection_
+        self.coef_ = (weights if signs_of is None else expand(weights, signs_of)) / norm
         self._publish(m, norm)
-        _warn_if_margins_drown(m, self.n_components_, epsilon, rho, projected=not free)
+        projected = signs_of is not None
+        _warn_if_margins_drown(m, self.n_components_, epsilon, rho, projected=projected)
         return self
 
     def _draw(self, m: int, d: int, rho: float, rng: np.random.Generator) -> Array | None:

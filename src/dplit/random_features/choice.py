@@ -35,7 +35,7 @@ class Facts(NamedTuple):
 
     n: int
     d: int
-    shape: str
+    shape: str | None
     epsilon: float
     delta: float = 1e-5
     fill: float = 1.0
@@ -96,7 +96,7 @@ def waves(
     >>> waves(n=30_000, d=20, epsilon=1.0, shape="smooth")
     (160, 0.2)
     """
-    facts = _checked(Facts(n, d, "smooth" if shape is None else shape, epsilon, delta))
+    facts = _checked(Facts(n, d, shape, epsilon, delta))
     if shape == "rough" and d < _REACHED:
         return 40, 16.0 / d
     reach = strength(facts)
@@ -151,8 +151,11 @@ def gain(name: str, facts: Facts, learnt: Sequence[float] | None = None) -> floa
     r"""Share of the target's variance that a candidate is expected to explain.
 
     :math:`\Lambda(a_0+a_1\ln n+a_2\ln d)\,\Lambda(b_0+b_1\ln r+b_2\ln n+b_3\ln d+b_4\ln f)`, with
-    the strength r and the part f of the bounds that labels fill.
+    the strength r and the part f of the bounds that labels fill. Where nothing is thought of the
+    shape it is the mean over the shapes.
     """
+    if facts.shape is None:
+        return sum(gain(name, facts._replace(shape=s)) for s in _SHAPES) / len(_SHAPES)
     *c, _ = LEARNT[f"{facts.shape}, {name}"] if learnt is None else learnt
     able, heard = regressors(facts)
     return float(expit(_dot(c[:3], able)) * expit(_dot(c[3:], heard)))
@@ -201,7 +204,8 @@ _TRIED: dict[str, Any] = {
 
 def _checked(facts: Facts) -> Facts:
     """Return legal facts."""
-    check_choice("shape", facts.shape, _SHAPES)
+    if facts.shape is not None:
+        check_choice("shape", facts.shape, _SHAPES)
     check_positive("epsilon", facts.epsilon)
     if not 1e-14 <= check_probability("delta", facts.delta) < 0.5:
         raise ValueError(f"delta must be in [1e-14, 0.5), got delta={facts.delta!r}")
@@ -220,7 +224,7 @@ def ranking(facts: Facts) -> list[str]:
 
 
 def recommend(
-    *, n: int, d: int, epsilon: float, delta: float = 1e-5, shape: Shape = "smooth",
+    *, n: int, d: int, epsilon: float, delta: float = 1e-5, shape: Shape | None = None,
     fill: float = 1.0,
 ) -> Recommendation:  # fmt: skip
     """Recommend a private regression from public facts; it never takes data.
@@ -232,9 +236,9 @@ def recommend(
         constants, as the labels are.
     epsilon, delta : float
         Budget of everything, for a replaced record; delta in [1e-14, 0.5).
-    shape : {"smooth", "bends", "rough"}, default="smooth"
+    shape : {"smooth", "bends", "rough"} or None, default=None
         What is thought of the target, by what is known elsewhere: one gentle slope, a bend for
-        each column, or waves that two columns make together.
+        each column, or waves that two columns make together. None where nothing is.
     fill : float, default=1.0
         Part of the bounds that labels are thought to fill, in (0, 1]: with 1 their deviation is
         nearly half the half width.
@@ -252,9 +256,17 @@ def recommend(
     models. Errors are those of simulated laws with uniform columns and four parts of signal to one
     of noise.
 
+    On five other laws and three tables, at two budgets each, advice explained 0.025 of the target
+    less than the best candidate on average where the shape was told rightly, 0.034 where it was
+    not told, and 0.34 where it was told wrongly: "rough" in many columns says that nothing helps.
+    An additive model everywhere lost 0.025 there, and 0.13 on the map; advice, which was learnt on
+    the map, lost 0.010 on it, and 0.042 where the shape was not told.
+
     Examples
     --------
     >>> type(recommend(n=3000, d=20, epsilon=1.0).estimator).__name__
+    'PrivateAdditiveRegressor'
+    >>> type(recommend(n=3000, d=20, epsilon=1.0, shape="smooth").estimator).__name__
     'NoisyGradientRegressor'
     >>> type(recommend(n=30_000, d=20, epsilon=1.0, shape="bends").estimator).__name__
     'PrivateAdditiveRegressor'
@@ -291,7 +303,12 @@ _AS = {"smooth": "smooth", "bends": "bent in each column", "rough": "rough"}
 
 
 def _spread(name: str, facts: Facts) -> float:
+    """Deviation of a single run around :func:`gain`, that of the shapes within it."""
     g = gain(name, facts)
+    if facts.shape is None:
+        each = [facts._replace(shape=s) for s in _SHAPES]
+        parts = [_spread(name, one) ** 2 + (gain(name, one) - g) ** 2 for one in each]
+        return math.sqrt(sum(parts) / len(parts))
     return max(LEARNT[f"{facts.shape}, {name}"][-1], 0.05) * math.sqrt(g * (1.0 - g) + 0.01)
 
 

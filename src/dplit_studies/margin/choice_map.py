@@ -196,7 +196,8 @@ def errors_at(row: Mapping[str, Any], delta: float) -> dict[str, float]:
 
 def facts_of(row: Mapping[str, Any], delta: float) -> Facts:
     """Facts of a row of the map."""
-    return Facts(*(row[k] for k in Facts._fields[:5]), delta)
+    n, d, margin, flips, epsilon = (row[k] for k in Facts._fields[:5])
+    return Facts(n, d, margin, flips, epsilon, delta)
 
 
 def regrets(rows: Sequence[Mapping[str, Any]], delta: float, limit: float = 0.0) -> Array:
@@ -230,7 +231,11 @@ def learn(rows: Sequence[Mapping[str, Any]], delta: float) -> tuple[float, float
         se = row["se"][first + METHODS[delta].index(name)]
         noise.append(se / room * math.sqrt(row["trials"]))
     x, y, one = np.array(logs), np.array(shares), np.array(noise)
-    a, b = least_squares(lambda c: expit(c[0] + c[1] * x) - y, [0.0, 1.0]).x
+
+    def missed(c: Array) -> Array:
+        return np.asarray(expit(c[0] + c[1] * x) - y)
+
+    a, b = least_squares(missed, [0.0, 1.0]).x
     told = expit(a + b * x)
     scale = np.sum((y - told) ** 2 + one**2) / np.sum(told * (1.0 - told))
     return round(float(a), 2), round(float(b), 2), round(math.sqrt(float(scale)), 2)

@@ -337,12 +337,12 @@ def learn(rows: Sequence[Row]) -> dict[str, tuple[float, ...]]:
     return learnt
 
 
-def regret(row: Row) -> float:
-    """What the advice explains less in a cell than the best candidate or a constant."""
-    return _lost({name: error_of(row, name) for name in CANDIDATES}, facts_of(row))
-
-
-def _lost(errors: Mapping[str, float], facts: Facts) -> float:
+def regret(row: Row, *, told: bool = True) -> float:
+    """What the advice explains less in a cell than the best candidate or a constant; the shape is
+    told, or not. (Not told, waves are still as wide as for the shape.)
+    """
+    facts = facts_of(row) if told else facts_of(row)._replace(shape=None)
+    errors = {name: error_of(row, name) for name in CANDIDATES}
     measured = {k: e for k, e in errors.items() if not math.isnan(e)}
     first = next(name for name in ranking(facts) if name in measured)
     reached = measured[first] if gain(first, facts) >= USEFUL else 1.0
@@ -370,6 +370,9 @@ OFF_GRID = (
 )  # fmt: skip
 
 OFF_EPSILONS = (0.3, 3.0)
+
+#: Trials of each case at each budget.
+OFF_TRIALS = 10
 
 #: Public ranges of the tables' columns, in order, and of what is predicted.
 _RANGES: dict[str, dict[str, tuple[float, float]]] = {
@@ -456,31 +459,42 @@ def off_grid(case: Case, epsilon: float, n_trials: int, *, seed: int = 0) -> dic
     se = runs.std(axis=0, ddof=1) / math.sqrt(n_trials)
     row = {**case._asdict(), "epsilon": epsilon, "trials": n_trials}
     row |= {"mean": [_rounded(x) for x in runs.mean(axis=0)], "se": [_rounded(x) for x in se]}
-    return row | {"lost": losses(case, epsilon, runs.mean(axis=0))}
+    return row | {"lost": losses(case, epsilon, np.array(row["mean"]))}
 
 
 def losses(case: Case, epsilon: float, mean: Array) -> dict[str, list[Any]]:
-    """By guess of the shape what is recommended, and what that explains less than the best
-    candidate at any guess, or than a constant.
+    """By guess of the shape, or "unknown", what is recommended, and what that explains less than
+    the best candidate at any guess, or than a constant.
     """
     out: dict[str, list[Any]] = {}
-    for shape, errors in zip(SHAPES, mean, strict=True):
+    # where nothing is thought of the shape, waves are those for bends
+    for shape, errors in zip((*SHAPES, None), (*mean, mean[1]), strict=True):
         facts = Facts(case.n, case.d, shape, epsilon, DELTA, case.fill)
         first = ranking(facts)[0]
         useful = gain(first, facts) >= USEFUL
         reached = errors[list(CANDIDATES).index(first)] if useful else 1.0
         lost = float(reached - min(1.0, float(np.min(mean))))
-        out[shape] = [first if useful else "none", round(lost, 4)]
+        out[shape or "unknown"] = [first if useful else "none", round(lost, 4)]
     return out
 
 
 def summary(rows: Sequence[Row]) -> dict[str, list[float]]:
-    """Mean and largest loss of the advice off the grid, for right guesses and for wrong ones."""
-    right = [row["lost"][row["shape"]][1] for row in rows]
-    wrong = [row["lost"][s][1] for row in rows for s in SHAPES if s != row["shape"]]
+    """Mean and largest loss off the grid: of advice to right guesses, to none, to wrong ones and to
+    one who guesses the same of all tables; and of additive models everywhere, without any advice.
+    """
+    additive = list(CANDIDATES).index("additive")
+    found = {
+        "right": [row["lost"][row["shape"]][1] for row in rows],
+        "none": [row["lost"]["unknown"][1] for row in rows],
+        "wrong": [row["lost"][s][1] for row in rows for s in SHAPES if s != row["shape"]],
+        **{f"always {s}": [row["lost"][s][1] for row in rows] for s in SHAPES},
+        "additive": [
+            row["mean"][SHAPES.index(row["shape"])][additive] - min(1.0, *map(min, row["mean"]))
+            for row in rows
+        ],
+    }
     return {
-        key: [round(float(np.mean(x)), 4), round(float(np.max(x)), 4)]
-        for key, x in (("right", right), ("wrong", wrong))
+        key: [round(float(np.mean(x)), 4), round(float(np.max(x)), 4)] for key, x in found.items()
     }
 
 

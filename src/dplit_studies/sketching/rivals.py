@@ -63,7 +63,7 @@ def cluster(places: Array, weights: Array, k: int, rng: np.random.Generator) -> 
     return np.asarray(model.cluster_centers_, dtype=np.float64)
 
 
-# Grids: EUGkM and the hybrid of Su et al. (2016), and a finer grid with a threshold.
+# Grids: EUGkM of Su et al. (2016), their hybrid (2017), and a finer grid with a threshold.
 
 
 def cells_per_axis(n: int, d: int, epsilon: float) -> int:

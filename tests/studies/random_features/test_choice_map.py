@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from dplit.baselines import objective_noise
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
 from dplit.random_features._certified import balanced_penalty
 from dplit.random_features.sensitivity import record_sensitivity
 from dplit.streams import stream
 from dplit_studies.random_features.choice_map import (
+    _ALPHAS,
     DELTA,
     METHODS,
+    OFF_GRID,
+    OFF_TRIALS,
     SHAPES,
     TRIALS,
     Law,
@@ -23,8 +29,16 @@ from dplit_studies.random_features.choice_map import (
     cells,
     draw,
     laws,
+    off_grid,
+    records_of,
     solutions,
     target,
+)
+
+ARCHIVE = json.loads(
+    (Path(__file__).resolve().parents[3] / "results" / "random_features_choice.json").read_text(
+        "utf8"
+    )
 )
 
 
@@ -111,6 +125,72 @@ def test_clipped_residuals_move_by_two_over_the_penalty_at_most() -> None:
         first, second = (_huber_fit(rows, np.append(s, y[1:]), alpha) for s in (5.0, -5.0))
         largest = max(largest, float(np.linalg.norm(first - second)))
     assert 0.9 * 2.0 / alpha < largest <= 2.0 / alpha * (1 + 1e-4)
+
+
+def test_errors_of_clipped_and_shaped_fits_and_of_perturbed_objectives() -> None:
+    """By hand at each penalty, the best of them: kills half of a sensitivity, a deviation for a
+    variance, a row's length forgotten, and a Jacobian that costs nothing.
+    """
+    waves, _ = _example()
+    unit = float(gaussian_sigma(epsilon=1.0, delta=DELTA))
+    p, alphas = len(waves.gram), [*_ALPHAS, balanced_penalty(400, len(waves.gram), unit, "record")]
+    clipped, objective, shaped = [], [], []
+    for alpha in map(float, alphas):
+        inverse = np.linalg.inv(waves.gram + alpha * np.eye(p))
+        bias = float(np.mean((waves.test @ inverse @ waves.moment - waves.truth) ** 2))
+        clipped.append(bias + 4.0 * unit**2 / alpha**2)
+        cost = math.log(1.0 + 1.0 / alpha)
+        if cost < 0.9:
+            level = objective_noise(epsilon=1.0, delta=DELTA, data_norm=1.0, jacobian=cost)
+            objective.append(
+                bias + level**2 * float(np.mean(np.sum((waves.test @ inverse) ** 2, 1)))
+            )
+        for share in (0.5, 0.9, 0.99):
+            changed, longest = waves.shaped(share)
+            fit = np.linalg.solve(changed.gram + alpha * np.eye(p), changed.moment)
+            bias = float(np.mean((changed.test @ fit - changed.truth) ** 2))
+            lengths = np.linalg.norm(changed.test, axis=1) ** 2
+            shaped.append(bias + 4.0 * unit**2 / alpha**2 * longest * float(lengths.mean()))
+    found = solutions(waves, 400, 1.0)
+    told = [found[f"{name}*"] for name in ("clipped", "shaped", "objective")]
+    assert told == [pytest.approx(min(x), rel=1e-8) for x in (clipped, shaped, objective)]
+
+
+def test_the_archive_is_what_the_map_computes() -> None:
+    """One law of it and one table again, with the same seed: kills another budget, width, norm,
+    noise or unit. Descents amplify rounding; a hundredth is allowed.
+    """
+    rows = cells(Law(300, 2, "bends", 0.1), TRIALS[300], seed=ARCHIVE["seed"])
+    for row in rows:
+        facts = {"n": 300, "d": 2, "shape": "bends", "fill": 0.1, "epsilon": row["epsilon"]}
+        (told,) = (one for one in ARCHIVE["cells"] if facts.items() <= one.items())
+        np.testing.assert_allclose(row["errors"], told["errors"], rtol=0.01)
+        np.testing.assert_allclose(row["se"], told["se"], rtol=0.05)
+    for case in (OFF_GRID[0], OFF_GRID[5]):  # correlated columns, and a table that comes along
+        again = off_grid(case, 3.0, OFF_TRIALS, seed=ARCHIVE["seed"])
+        facts = {**case._asdict(), "epsilon": 3.0}
+        (told,) = (one for one in ARCHIVE["cases"] if facts.items() <= one.items())
+        np.testing.assert_allclose(again["mean"], told["mean"], rtol=0.01)
+
+
+def test_records_off_the_grid_are_scaled_and_new() -> None:
+    """Kills tests on records that were learnt from, and noise that fills other bounds."""
+    for case in OFF_GRID:
+        if case.data in ("medical", "wine"):
+            continue
+        X, y, test, truth = records_of(case, stream(0, "dprf-choice-off", "data"))
+        assert X.shape == (case.n, case.d)
+        assert len(test) == len(truth) > 100
+        assert np.abs(X).max() <= 1.0 + 1e-12
+        assert np.abs(y).max() <= 1.0
+        assert not {tuple(row) for row in X} & {tuple(row) for row in test} or case.data == "steps"
+        if case.data != "diabetes":
+            spread = float(np.std(truth))
+            assert spread == pytest.approx(0.4 * case.fill, rel=0.1)
+            # label noise is half the signal's deviation, up to clips: 5 deviations at 1000 records
+            assert float(np.std(y)) == pytest.approx(1.118 * spread, rel=0.15)
+        else:
+            assert X.min() < -0.5 < 0.5 < X.max()
 
 
 def test_a_cell_is_reproduced_and_complete() -> None:

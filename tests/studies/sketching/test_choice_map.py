@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
 from dplit.audit import ledger
 from dplit.sketching.choice import CENTRES, Facts
+from dplit.sketching.decoders.kmeans import sse
 from dplit.streams import stream
 from dplit.trials import run_trials
 from dplit_studies.sketching import choice_map
@@ -97,6 +99,130 @@ def test_a_cell_is_the_same_twice_and_its_methods_get_its_budget(
 
         (spent,) = run_trials(released, 1, seed=0, name="sketch-map-released")
         assert 0.98 * epsilon <= spent <= epsilon * (1 + 1e-6)
+
+
+def test_methods_are_told_apart_and_get_the_budget_of_their_cell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Arguments of every call: kills a budget of the group for the cell's, settings under another's
+    name, and one setting for all.
+    """
+    facts = Facts(400, 2, 3, 6.0, 0.3, 1e-6)
+    X, _ = law(facts, stream(0, "sketch-map-told", "data"))
+    asked: dict[str, list[Any]] = {}
+
+    def hears(kind: str) -> Any:
+        def heard(X: Any, k: int, **told: Any) -> Any:
+            assert (len(X), k, told["budget"]) == (400, 3, (0.3, 1e-6))
+            assert told.get("n", 400) == 400
+            own = {
+                name: told[name]
+                for name in ("finer", "threshold", "depth", "steps")
+                if name in told
+            }
+            asked.setdefault(kind, []).append(own)
+            return kind, own
+
+        return heard
+
+    kinds = ("grid", "hybrid", "tree", "moment", "em")
+    for kind in kinds:
+        monkeypatch.setattr(choice_map, f"{kind}_centres", hears(kind))
+    rng = stream(0, "sketch-map-told", "noise")
+    found = choice_map._rivals(X, facts, rng, rng)
+    assert found == {
+        "grid": ("grid", {}), "grid, fine": ("grid", {"finer": 2.0}),
+        "EUGkM": ("grid", {"threshold": False}), "hybrid": ("hybrid", {}),
+        **{f"tree, {depth}": ("tree", {"depth": depth}) for depth in (6, 10, 20)},
+        "moments": ("moment", {}), "EM": ("em", {"steps": 4}),
+    }  # fmt: skip
+    assert choice_map._rivals(X, facts._replace(n=400), rng, rng) == found
+    heard: list[Any] = []
+
+    def release(epsilon: float, delta: float) -> Any:
+        heard.append((epsilon, delta))
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        choice_map._sketched(facts, {"sketch": release}, 0)
+    assert heard == [(0.3, 1e-6)]
+    with ledger() as book:
+        choice_map._lloyds(X, facts, 0)
+    shapes = [draw.shape for draw in book if draw.purpose == "sums of the clusters"]
+    assert shapes == [(9, 2)] * 4 + [(24, 2)] * 3
+
+
+def test_em_has_more_steps_where_records_and_budget_are_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[int] = []
+    for kind in ("grid", "hybrid", "tree", "moment"):
+        monkeypatch.setattr(choice_map, f"{kind}_centres", lambda *args, **told: None)
+    monkeypatch.setattr(choice_map, "em_centres", lambda *args, **told: steps.append(told["steps"]))
+    rng = stream(0, "sketch-map-steps", "noise")
+    for n, epsilon in ((10_000, 1.0), (10_001, 1.0), (1000, 100.0)):
+        choice_map._rivals(np.zeros((4, 2)), Facts(n, 2, 2, 6.0, epsilon), rng, rng)
+    assert steps == [4, 8, 8]
+
+
+def test_the_error_is_0_at_k_means_and_1_at_the_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills an error over another gain, and a risk for an error."""
+    facts = Facts(900, 2, 3, 6.0, 1.0)
+    X, centres = law(facts, stream(0, "sketch-map-error", "data"))
+    best = KMeans(3, init=centres, n_init=1).fit(X).cluster_centers_
+    monkeypatch.setattr(choice_map, "_released", lambda *args: None)
+    monkeypatch.setattr(
+        choice_map, "_sketched", lambda *args: {"sketch": np.tile(X.mean(0), (3, 1))}
+    )
+    monkeypatch.setattr(choice_map, "_lloyds", lambda *args: {"lloyd, wide": best})
+    monkeypatch.setattr(choice_map, "_rivals", lambda *args: {})
+
+    def errors(trial: Any) -> Any:
+        return choice_map._errors_on(X, facts, [(1.0, 0.0)], trial, centres)
+
+    (found,) = run_trials(errors, 1, seed=0, name="sketch-map-error", progress=False)
+    assert found[0, METHODS.index("sketch")] == pytest.approx(1.0)
+    assert found[0, METHODS.index("lloyd, wide")] == pytest.approx(0.0, abs=1e-9)
+    assert np.isnan(found[0]).sum() == len(METHODS) - 2
+
+
+def test_means_and_standard_errors_by_hand() -> None:
+    runs = np.array([[0.0, 1.0, np.nan], [1.0, 1.0, np.nan], [5.0, 1.0, np.nan]])
+    assert choice_map._told(runs) == {
+        "errors": [2.0, 1.0, None],
+        "se": [float(f"{math.sqrt(7 / 3):.3g}"), 0.0, None],
+    }
+
+
+def test_the_reference_is_the_better_of_its_starts() -> None:
+    """Thirty clusters, among which k-means from a few records gets lost: the true centres help."""
+    facts = Facts(3000, 2, 30, 40.0, 1.0)
+    X, centres = law(facts, stream(0, "sketch-map-starts", "data"))
+    told = [
+        reference(X, 30, stream(0, "sketch-map-starts", "noise"), start)[1]
+        for start in (None, centres)
+    ]
+    true = float(sse(X, KMeans(30, init=centres, n_init=1).fit(X).cluster_centers_))
+    assert told[1] == pytest.approx(min(told[0], true))
+    assert told[1] < told[0]
+
+
+def test_shapes_off_the_grid() -> None:
+    """Kills a corner that is the box, clusters of one size, and round ones for long ones."""
+    by_name = {case.data: case for case in OFF_GRID}
+    X = draw(by_name["corner"], stream(0, "sketch-map-shape", "data"))
+    assert np.all(np.abs(X.mean(axis=0) + 0.5) < 0.25)
+    assert X.std(axis=0).max() < 0.25
+    case = by_name["unequal"]._replace(separation=100.0)
+    X = draw(case, stream(0, "sketch-map-shape", "data"))
+    groups_found = KMeans(case.k, n_init=10, random_state=0).fit_predict(X)
+    shares = np.sort(np.bincount(groups_found) / case.n)
+    assert shares[-1] > 4 * shares[0]
+    case = by_name["long"]._replace(k=2, separation=50.0)
+    X = draw(case, stream(0, "sketch-map-shape", "data"))
+    label = KMeans(2, n_init=5, random_state=0).fit_predict(X)
+    sizes = X[label == 0].std(axis=0)
+    assert sizes[0] > 5 * sizes[1:].max()
 
 
 def test_groups_share_records_and_cover_budgets() -> None:

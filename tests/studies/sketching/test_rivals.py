@@ -101,32 +101,149 @@ def test_a_record_is_in_one_leaf_and_moves_it_by_its_clipped_length() -> None:
     np.testing.assert_allclose(tree.sums.sum(axis=0), clipped.sum(axis=0), atol=1e-3)
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize("name", ["grid", "hybrid", "tree", "moments", "EM"])
-def test_rivals_spend_the_budget_and_no_more(name: str, budget: Budget) -> None:
-    """What reached the samplers, composed by others, is the budget: kills a rival that is told less
-    than it has and one that takes more. A grid is pure whatever delta; the tree and the hybrid
-    share epsilon by adding and give up to a fifth of it away where there is a delta.
+#: What each rival draws, without and with a delta, and how the map sets it.
+RIVALS: dict[str, tuple[str, str]] = {
+    "grid": ("laplace", "laplace"),
+    "grid, fine": ("laplace", "laplace"),
+    "EUGkM": ("laplace", "laplace"),
+    "hybrid": ("laplace", "laplace gaussian"),
+    "tree, 6": ("laplace gamma_norm", "laplace gaussian"),
+    "tree, 20": ("laplace gamma_norm", "laplace gaussian"),
+    "moments": ("gamma_norm", "gaussian"),
+    "EM, 4": ("laplace", "gaussian"),
+    "EM, 8": ("laplace", "gaussian"),
+}
+
+
+def centres_of(name: str, X: Any, k: int, told: dict[str, Any], public: Any) -> Any:
+    """Centres of a rival by its name on the map."""
+    kind, _, size = name.partition(", ")
+    n = len(X)
+    if kind in ("grid", "EUGkM"):
+        finer = 2.0 if size else 1.0
+        return grid_centres(X, k, n=n, finer=finer, threshold=kind == "grid", **told)
+    if kind == "hybrid":
+        return hybrid_centres(X, k, n=n, **told)
+    if kind == "tree":  # so many clusters that it branches to the end
+        return tree_centres(X, 3000, n=n, depth=int(size), public=public, **told)
+    if kind == "moments":
+        return moment_centres(X, k, **told)
+    return em_centres(X, k, steps=int(size), public=public, **told)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.7, 10.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("name", RIVALS)
+def test_rivals_spend_the_budget_and_no_more(name: str, delta: float, epsilon: float) -> None:
+    """What reached the samplers, composed by others, is the budget to 2 %, and its noise is what
+    the budget allows: kills a rival that is told less than it has, one that takes more, and one
+    that leaves its delta. A grid has no delta to use; trees and hybrids add their parts.
     """
     pytest.importorskip("dp_accounting")
     X = squares(6000, 2, name="test-rivals-spend") * 0.3
     rng, public = (stream(0, "test-rivals-spend", role) for role in ("noise", "public"))
-    told: dict[str, Any] = {"budget": budget, "rng": rng}
     with ledger() as book:
-        if name == "grid":
-            grid_centres(X, 3, n=6000, **told)
-        elif name == "hybrid":
-            hybrid_centres(X, 3, n=6000, **told)
-        elif name == "tree":
-            tree_centres(X, 400, n=6000, depth=3, public=public, **told)
-        elif name == "moments":
-            moment_centres(X, 3, **told)
-        else:
-            em_centres(X, 3, steps=4, public=public, **told)
-    spent = book.epsilon(delta=budget.delta)
-    assert spent <= budget.epsilon * (1 + 1e-6)
-    shared = budget.delta > 0.0 and name in ("hybrid", "tree")
-    assert spent >= (0.75 if shared else 0.98) * budget.epsilon
+        centres_of(name, X, 3, {"budget": Budget(epsilon, delta), "rng": rng}, public)
+    assert 0.98 * epsilon <= book.epsilon(delta=delta) <= epsilon * (1 + 1e-6)
+    assert {draw.mechanism for draw in book} == set(RIVALS[name][delta > 0.0].split())
+
+
+def clustered(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is clustered from now on: places and weights of each call."""
+    seen: list[Any] = []
+
+    def kept(places: Any, weights: Any, k: int, rng: Any) -> Any:
+        seen.append((places, weights))
+        return np.zeros((k, places.shape[1]))
+
+    monkeypatch.setattr(rivals, "cluster", kept)
+    return seen
+
+
+def test_cells_by_hand() -> None:
+    """Kills an exponent of all cells on one axis, another constant, and middles on an edge."""
+    assert cells_per_axis(8000, 4, 1.0) == round(800 ** (1 / 3)) == 9
+    assert cells_per_axis(8000, 1, 0.5) == round(400 ** (2 / 3))
+    assert [radius(d) for d in (1, 4, 25)] == pytest.approx([0.9, 1.5, 3.3])
+    rng = stream(0, "test-rivals-middles", "noise")
+    X = np.array([[-1.0, 0.9], [-0.6, 0.4], [1.0, -1.0]])
+    places, counts = noisy_grid(X, 2, epsilon=1e9, rng=rng)
+    np.testing.assert_allclose(places, [[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
+    np.testing.assert_allclose(counts, [0, 2, 1, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 4.0])
+def test_a_grid_keeps_what_stands_out_of_its_noise(
+    epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cells above log(cells) over epsilon, for EUGkM above 0, and always the k largest: kills a
+    threshold that is lower, turned or in other units, a grid that is no finer, a hybrid of the
+    other grid, and one that keeps fewer than k.
+    """
+    seen, drawn = clustered(monkeypatch), list[Any]()
+
+    def kept(*args: Any, **told: Any) -> Any:
+        drawn.append(noisy_grid(*args, **told))
+        return drawn[-1]
+
+    monkeypatch.setattr(rivals, "noisy_grid", kept)
+    X, k = squares(4000, 2, name="test-rivals-keep") * 0.2, 50
+    told: dict[str, Any] = {"n": 4000, "budget": Budget(epsilon)}
+    rng = stream(0, "test-rivals-keep", "noise")
+    grid_centres(X, k, rng=rng, **told)
+    grid_centres(X, k, rng=rng, threshold=False, **told)
+    grid_centres(X, k, rng=rng, finer=2.0, **told)
+    grid_centres(X[:0], k, rng=rng, **told)
+    hybrid_centres(X, k, rng=rng, **told)
+    side = cells_per_axis(4000, 2, epsilon)
+    sides = [side, side, 2 * side, side, cells_per_axis(4000, 2, epsilon / 2)]
+    for (places, weights), (_, counts), axis, low in zip(
+        seen, drawn, sides, (1, 0, 1, 1, 0), strict=True
+    ):
+        assert len(places) == len(counts) == axis**2
+        wanted = counts > low * math.log(axis**2) / epsilon
+        wanted[np.argsort(-counts)[:k]] = True
+        np.testing.assert_array_equal(weights > 0.0, wanted & (counts > 0.0))
+        np.testing.assert_array_equal(weights[wanted], np.maximum(counts[wanted], 0.0))
+
+
+def test_moments_are_those_of_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mean and covariance of what is drawn, within 5 standard errors of 4,000 draws (3e-6 in all):
+    kills a mean that stays in the covariance and moments in the units of the ball.
+    """
+    seen = clustered(monkeypatch)
+    rng = stream(0, "test-rivals-moments", "data")
+    spread = np.array([[0.2, 0.0], [0.08, 0.1]])
+    X = rng.standard_normal((5000, 2)) @ spread.T + np.array([0.3, -0.2])
+    moment_centres(X, 2, budget=Budget(1e8), rng=rng)
+    drawn, wanted = seen[0][0], np.cov(X.T)
+    sizes = np.sqrt(np.diag(wanted))
+    np.testing.assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=5 * sizes.max() / 63)
+    np.testing.assert_allclose(
+        np.cov(drawn.T) / np.outer(sizes, sizes), wanted / np.outer(sizes, sizes),
+        atol=5 * math.sqrt(2 / 4000),
+    )  # fmt: skip
+
+
+def test_a_tree_branches_for_a_node_in_each_half_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where noise asks for larger nodes than half a cluster has, half a cluster is enough; leaves
+    count in the end by their size. Kills the noise's rule alone, and equal weights.
+    """
+    seen, found = clustered(monkeypatch), list[Any]()
+
+    def kept(*args: Any, **told: Any) -> Any:
+        found.append(hashed_tree(*args, **told))
+        return found[-1]
+
+    monkeypatch.setattr(rivals, "hashed_tree", kept)
+    X = squares(5000, 40, name="test-rivals-branch")
+    rng, public = (stream(0, "test-rivals-branch", role) for role in ("noise", "public"))
+    tree_centres(X, 20, n=5000, depth=5, budget=Budget(2.0), rng=rng, public=public)
+    (places, weights), (tree,) = seen[0], found
+    assert len(tree.counts) >= 12  # the noise asks for 250 at least, 750 before a split: 8
+    np.testing.assert_array_equal(weights, np.maximum(tree.counts, 1.0))
+    means = tree.sums / weights[:, None]
+    np.testing.assert_allclose(places, np.clip(means, -1.0, 1.0))
 
 
 def test_moments_are_of_records_in_the_unit_ball(monkeypatch: pytest.MonkeyPatch) -> None:
