@@ -16,11 +16,11 @@ from dplit.margin.duplicates import (
     _single_copy_mu,
     copy_cap,
     copy_law,
-    draw_squared_copies,
     mixture_delta,
     noise_multiplier,
 )
 from dplit.streams import stream
+from dplit_studies.margin.learners import draw_squared_copies
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6, "n_samples": 1000}
 

@@ -11,11 +11,11 @@ from scipy.stats import chi2, norm
 from dplit.features import gaussian_kernel
 from dplit.margin.kernels import (
     gram_entry_variance,
-    limit_projection,
     margin_features,
     streamed_projection,
 )
 from dplit.streams import stream
+from dplit_studies.margin.learners import limit_projection
 
 
 def _records(m=50, d=4, name="streamed-tests"):

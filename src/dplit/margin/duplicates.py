@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from dplit._checks import check_choice, check_integer, check_positive, check_probability, check_rng
+from dplit._checks import check_choice, check_integer, check_positive, check_probability
 from dplit.accounting import gdp_budget
 from dplit.margin.losses import Array
 from dplit.mechanisms import gaussian_delta
@@ -62,16 +62,6 @@ def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> _CopyLaw:
     phases = len(_phase_sizes(m)) * count
     beyond = float(law[keep:].sum()) + phases * tail  # upper bound on all mass left out
     return _CopyLaw(np.arange(keep, dtype=np.float64), law[:keep], beyond)
-
-
-def draw_squared_copies(n_samples: int, *, size: int, rng: np.random.Generator) -> Array:
-    r"""Draw :math:`\sum_iN_i^2` by counting copies, the second route to :func:`copy_law`."""
-    check_rng(rng)
-    m = check_integer("n_samples", n_samples, minimum=2)
-    total = np.zeros(check_integer("size", size))
-    for draws in _phase_sizes(m):
-        total += rng.binomial(draws, 1.0 / m, size=len(total)) ** 2.0
-    return total
 
 
 def mixture_delta(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,9 +25,10 @@ from dplit._checks import (
     check_rng,
 )
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
-from dplit.accounting import gdp_budget
-from dplit.features import cos_sin_features, feature_gram, gaussian_kernel, random_frequencies
-from dplit.margin.compressed import _learn_weights, _Solver, printed_dimension
+from dplit.features import cos_sin_features, random_frequencies
+from dplit.margin.compressed import learn, printed_dimension
+from dplit.margin.losses import _check_geometry
+from dplit.margin.plans import plan_learning
 
 # Random features of a shift-invariant kernel with ``K(x, x) = r^2``, and how far they can err.
 
@@ -90,34 +91,6 @@ def hoeffding_bound(
     )
     beta, r = check_probability("beta", beta), check_positive("data_norm", data_norm)
     return r * r * math.sqrt(2.0 * math.log(m * (m - 1) / beta) / count)
-
-
-def _sup_deviation(gram: ArrayLike, kernel: ArrayLike) -> float:
-    """Largest error of a Gram matrix off the diagonal, as in Theorem 4.1."""
-    left = check_finite_array("gram", gram, ndim=2)
-    right = check_finite_array("kernel", kernel, ndim=2)
-    if left.shape != right.shape or left.shape[0] != left.shape[1] or len(left) < 2:
-        raise ValueError(
-            f"gram and kernel must be square of one shape, got {left.shape} and {right.shape}"
-        )
-    error = np.abs(left - right)
-    np.fill_diagonal(error, 0.0)
-    return float(error.max())
-
-
-def sup_deviation_draws(
-    X: ArrayLike, n_frequencies: int, *, gamma: float, draws: int, rng: np.random.Generator,
-    data_norm: float = 1.0,
-) -> NDArray[np.float64]:  # fmt: skip
-    """Suprema of the Gram error over independent draws of D frequencies of the Gaussian kernel."""
-    records = check_finite_array("X", X, ndim=2)
-    kernel = data_norm**2 * gaussian_kernel(records, gamma=gamma)
-    out = np.empty(check_integer("draws", draws))
-    for k in range(len(out)):
-        frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)
-        gram = data_norm**2 * feature_gram(records, frequencies)
-        out[k] = _sup_deviation(gram, kernel)
-    return out
 
 
 # Polynomial kernels: the map to all monomials, its radius, and what the learner may do with it.
@@ -280,27 +253,6 @@ def streamed_projection(
     )
 
 
-def limit_projection(
-    kernel: ArrayLike, n_components: int, *, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Draw the compressed features (n, k) of n records in the limit of all frequencies.
-
-    Columns are independent draws of :math:`N(0,K/k)`; all records that will ever be compressed must
-    be in the ``kernel`` matrix K.
-    """
-    matrix = check_finite_array("kernel", kernel, ndim=2)
-    scale = float(np.abs(matrix).max())
-    if matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T, atol=1e-12 * scale):
-        raise ValueError(f"kernel must be symmetric, got kernel of shape {matrix.shape}")
-    k = check_integer("n_components", n_components)
-    values, vectors = np.linalg.eigh(matrix)
-    if values[0] < -1e-8 * len(matrix) * scale:
-        raise ValueError(f"kernel must be nonnegative definite, got eigenvalue {values[0]:.3g}")
-    normal = check_rng(rng).standard_normal((len(matrix), k))
-    root = vectors * np.sqrt(np.maximum(values, 0.0) / k)
-    return np.asarray(root @ normal)
-
-
 def gram_entry_variance(value: float, n_components: int, *, method: str) -> float:
     r"""Variance of one inner product of compressed records of Gaussian kernel ``value``, r = 1.
 
@@ -314,14 +266,6 @@ def gram_entry_variance(value: float, n_components: int, *, method: str) -> floa
     if check_choice("method", method, ("direct", "projected")) == "direct":
         return (1.0 - kappa**2) ** 2 / k
     return (1.0 + kappa**2) / k
-
-
-class _FeatureMap(Protocol):
-    """What a learner needs to know of a public map."""
-
-    def transform(self, X: ArrayLike) -> Array:
-        """Map records to coordinates."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -356,7 +300,7 @@ class _KernelPredictor:
     """Released weights (p,), the public map that they belong to, and the learner's guarantee."""
 
     weights: Array
-    features: _FeatureMap
+    features: _StreamedProjection
     epsilon: float
     delta: float
 
@@ -386,47 +330,20 @@ def repaired_budget(*, epsilon: float, delta: float, n_samples: int) -> tuple[fl
     return min(check_positive("epsilon", epsilon), math.log(1.0 / smaller)), smaller
 
 
-def _privacy_level(*, epsilon: float, delta: float) -> float:
-    """Gaussian-DP level of a budget; infinite for an infinite budget.
-
-    >>> round(_privacy_level(epsilon=1.0, delta=1e-6), 4)
-    0.2367
-    """
-    if check_positive("epsilon", epsilon, infinite=True) == math.inf:
-        return math.inf
-    return gdp_budget(epsilon=epsilon, delta=check_probability("delta", delta))
-
-
-def _fit_predictor(
-    X: ArrayLike, y: ArrayLike, features: _FeatureMap, *, margin: float, radius: float,
-    epsilon: float, delta: float, rng: np.random.Generator, data_norm: float = 1.0,
-    inflation: float = 1.0, solver: _Solver = "noisy_gradient", n_steps: int = 100,
-    beta: float = 0.05,
-) -> _KernelPredictor:  # fmt: skip
-    """Learn on a public map as ``_learn_weights``; ``inflation`` 1 for features of norm r."""
-    weights = _learn_weights(
-        features.transform(X), y, margin=margin, radius=radius, data_norm=data_norm,
-        epsilon=epsilon, delta=delta, rng=rng, solver=solver, inflation=inflation,
-        n_steps=n_steps, beta=beta,
-    )[0]  # fmt: skip
-    return _KernelPredictor(weights, features, float(epsilon), float(delta))
-
-
 def algorithm3(
     X: ArrayLike, y: ArrayLike, *, gamma: float, margin: float, weight_norm: float, epsilon: float,
     delta: float, beta: float, public_rng: np.random.Generator, rng: np.random.Generator,
-    data_norm: float = 1.0, n_components: int | None = None, solver: _Solver = "noisy_gradient",
-    n_steps: int = 100,
+    n_components: int | None = None, **plan: Any,
 ) -> _KernelPredictor:  # fmt: skip
-    """Algorithm 3 with all its frequencies, streamed, and the repaired budget.
+    """Algorithm 3 with all its frequencies, streamed, and the repaired budget, at r = 1.
 
     Algorithm 2 is called with norm bound 2 Lambda and doubles it once more: eight times the noise
     of a direct learner against the signal. k is the printed number of Algorithm 2 unless given; the
     map comes from ``public_rng``. (epsilon, delta)-private for every epsilon > 0 and delta in (0,
-    1), under replacement of one record.
+    1), under replacement of one record; ``solver`` and ``n_steps`` (100) as in
+    :func:`~dplit.margin.plans.plan_learning`.
     """
-    rows = check_finite_array("X", X, ndim=2)
-    size, r = check_positive("weight_norm", weight_norm), check_positive("data_norm", data_norm)
+    rows, size = check_finite_array("X", X, ndim=2), check_positive("weight_norm", weight_norm)
     if check_rng(public_rng) is check_rng(rng):
         raise ValueError("rng must not be public_rng: the map is public, the noise is not")
     m, d = rows.shape
@@ -435,8 +352,9 @@ def algorithm3(
     if k is None:
         k = printed_dimension(n_samples=m, epsilon=budget[0], delta=budget[1], beta=beta / 2)
     count = frequencies_of_algorithm3(m, beta=beta)
-    features = streamed_projection(d, count, k, gamma=gamma, rng=public_rng, data_norm=r)
-    return _fit_predictor(
-        rows, y, features, margin=margin, radius=2.0 * size, epsilon=budget[0], delta=budget[1],
-        rng=rng, data_norm=r, inflation=2.0, solver=solver, n_steps=n_steps, beta=beta / 2,
-    )  # fmt: skip
+    features = streamed_projection(d, count, k, gamma=gamma, rng=public_rng)
+    ball = _check_geometry(margin, 2.0 * size, 1.0).inflated(2.0)
+    told = {"n_steps": 100, "beta": beta / 2, **plan}
+    made = plan_learning((m, k), [ball], epsilon=budget[0], delta=budget[1], **told)
+    weights = learn(features.transform(rows), y, made, rng=rng).weights
+    return _KernelPredictor(weights, features, *budget)

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from dplit._checks import Array, check_integer, check_positive, check_rng
+from dplit.margin.compressed import learn
 from dplit.margin.data import margin_data
 from dplit.margin.estimators import PrivateMarginClassifier
 from dplit.margin.exact_hinge import minimise_hinge
-from dplit.margin.losses import margin_loss, zero_one_loss
+from dplit.margin.losses import Ball, _bounded_hinge_mean, margin_loss, zero_one_loss
+from dplit.margin.plans import LearningPlan, plan_learning
 from dplit.margin.selection import (
     _choice_scores,
-    _choose_margin,
     _generalized_laws,
     _plain_law,
     _threshold_errors,
@@ -28,6 +29,7 @@ from dplit.margin.selection import (
     margin_grid,
     threshold_splits,
 )
+from dplit.mechanisms import generalized_exponential_mechanism
 from dplit.streams import stream
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
@@ -238,6 +240,25 @@ def expected_scores(
     return float(ours @ table.objective), float(plain @ table.objective)
 
 
+def by_objective(signed: Array, plan: LearningPlan, rng: np.random.Generator) -> int:
+    r"""Choose by the hinge loss and its slack (Appendix F), at inflation 1: epsilon/2 buys it.
+
+    No margin below :math:`c\Lambda r/(c+\sqrt m)` can win: a classifier that is judged by its
+    errors wants to be chosen by them, as :func:`dplit.margin.compressed.learn` does.
+    """
+    margins, (_, radius, norm) = [ball.margin for ball in plan.balls], plan.balls[0]
+    losses = [
+        _bounded_hinge_mean(u, margin=rho, largest=radius * norm)
+        for u, rho in zip(signed, margins, strict=True)
+    ]
+    sizes = {"radius": radius, "data_norm": norm, "n_samples": signed.shape[1]}
+    scores = _choice_scores(losses, margins, **sizes)
+    widths = choice_sensitivities(margins, **sizes, inflation=1.0)
+    return generalized_exponential_mechanism(
+        scores, widths, epsilon=plan.choice, beta=0.05, rng=rng
+    )
+
+
 def private_choices(
     n_trials: int, *, epsilon: float, delta: float = 1e-6, n_samples: int = 2000,
     n_features: int = 20, size: int = 11, seed: int = 0, n_test: int = 4000,
@@ -247,17 +268,18 @@ def private_choices(
     The least error is 0.05. The estimator's margin is given (``None``) or chosen by its errors.
     """
     grid = margin_grid(radius=1.0, data_norm=1.0, size=size)
+    plan = plan_learning(
+        (n_samples, n_features), [Ball(rho, 1.0, 1.0) for rho in grid], epsilon=epsilon,
+        delta=delta, n_steps=100, choice=epsilon / 2.0,
+    )  # fmt: skip
     margins, errors, fitted = [], [], []
     for trial in range(check_integer("n_trials", n_trials)):
         name = f"margin-private-choice-{epsilon:g}"
         data, noise = (stream(seed, name, role, trial) for role in ("data", "noise"))
         X, y = margin_data(n_samples, n_features, margin=0.4, flips=0.05, rng=data)
-        choice = _choose_margin(
-            X, y, margins=grid, radius=1.0, data_norm=1.0, epsilon=epsilon, delta=delta,
-            rng=noise, inflation=1.0,
-        )  # fmt: skip
+        choice = learn(X, y, plan, rng=noise, choose=by_objective)
         T, labels = margin_data(n_test, n_features, margin=0.4, flips=0.05, rng=data)
-        margins.append(choice.margin)
+        margins.append(float(grid[choice.chosen]))
         errors.append(float(zero_one_loss(labels * (T @ choice.weights)).mean()))
         models = [
             PrivateMarginClassifier(

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from dplit.margin.data import margin_data
 from dplit.margin.exponential import gaussian_prior_bound
 from dplit.streams import stream
 from dplit_studies.margin import dimension as em_dimension
@@ -14,7 +15,7 @@ from dplit_studies.margin import dimension as em_dimension
 
 @pytest.mark.claim("margin-exp-em-dim")
 def test_sample_has_length_one_and_its_margin():
-    X, y = em_dimension.sphere_sample(200, 50, margin=0.3, rng=stream(0, "sphere", "data"))
+    X, y = margin_data(200, 50, margin=0.3, rng=stream(0, "sphere", "data"), lean=True)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(y * X[:, 0], 0.3, rtol=1e-12)
     assert abs(y.sum()) < 4 * math.sqrt(200)
@@ -27,7 +28,7 @@ def test_exact_error_by_simulation(d):
     rng = stream(0, f"sphere-error-{d}", "data")
     w = rng.standard_normal(d)
     w[0] = 0.25 * np.linalg.norm(w[1:])
-    X, y = em_dimension.sphere_sample(200_000, d, margin=0.5, rng=rng)
+    X, y = margin_data(200_000, d, margin=0.5, rng=rng, lean=True)
     exact = em_dimension.sphere_error(w, margin=0.5)
     seen = np.mean(y * (X @ w) <= 0)
     assert abs(seen - exact) < 4 * math.sqrt(exact * (1 - exact) / 200_000)
@@ -74,11 +75,11 @@ def test_flipped_labels_are_learnt_around_and_the_rival_runs_beside():
     ("call", "text"),
     [
         (
-            lambda: em_dimension.sphere_sample(3, 1, margin=0.5, rng=np.random.default_rng(0)),
+            lambda: margin_data(3, 1, margin=0.5, rng=np.random.default_rng(0)),
             "n_features must be at least 2",
         ),
         (
-            lambda: em_dimension.sphere_sample(3, 4, margin=1.0, rng=np.random.default_rng(0)),
+            lambda: margin_data(3, 4, margin=1.0, rng=np.random.default_rng(0)),
             "margin must be in",
         ),
         (lambda: em_dimension.sphere_error([1.0, 2.0], margin=0.5), "length of w must be at"),
