@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dplit.margin import descent
-from dplit.margin._accelerated import accelerated_hinge_descent
 from dplit.margin.compressed import learn
+from dplit.margin.descent import accelerated_hinge_descent
 from dplit.margin.losses import _check_geometry
 from dplit.margin.plans import phased_schedule, plan_boosted, plan_descent, plan_learning
 

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from dplit._numerics.exact import grid_rows
 from dplit.accounting import gdp_budget
 from dplit.audit import ledger
-from dplit.margin._accelerated import _pieces, _slope_sum, accelerated_hinge_descent
+from dplit.margin.descent import _pieces, _slope_sum, accelerated_hinge_descent
 from dplit.margin.losses import Ball, hinge_loss
 from dplit.margin.plans import (
     _CORNER,

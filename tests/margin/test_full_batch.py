@@ -15,9 +15,9 @@ from dplit.margin.losses import Ball, _gridded_records
 from dplit.margin.plans import (
     _default_steps,
     _descent_step,
+    _signal_to_noise,
     descent_noise,
     plan_descent,
-    signal_to_noise,
 )
 from dplit.streams import stream
 from tests.margin.planned import full_batch
@@ -300,7 +300,7 @@ def test_balanced_steps_equate_the_two_terms_of_the_bound():
 @pytest.mark.claim("margin-thm32")
 def test_signal_to_noise_is_that_of_the_mean_gradient():
     sigma = descent_noise(margin=0.5, data_norm=1.0, n_samples=1000, mu=0.25, n_steps=40)
-    ratio = signal_to_noise(n_samples=1000, noise_dimension=25, mu=0.25)
+    ratio = _signal_to_noise(n_samples=1000, noise_dimension=25, mu=0.25)
     assert ratio == pytest.approx(2.0 / (sigma * math.sqrt(25 / 40)), rel=1e-12)
 
 

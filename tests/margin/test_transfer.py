@@ -13,16 +13,16 @@ from sklearn.svm import LinearSVC
 from dplit.accounting import gdp_budget
 from dplit.features import gaussian_kernel, random_frequencies
 from dplit.margin.descent import descent_bound
-from dplit.margin.kernels import margin_features
-from dplit.margin.plans import descent_noise
-from dplit.margin.transfer import (
+from dplit.margin.kernels import (
     _pointwise_transfer_bound,
     balanced_size,
+    margin_features,
     pairwise_transfer_bound,
     pointwise_deviation,
     private_term,
     reference_regularization,
 )
+from dplit.margin.plans import descent_noise
 from dplit.streams import stream
 from dplit_studies.margin.reference import fit_kernel_hinge, transfer, transfer_curve
 

@@ -24,9 +24,8 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
-from dplit.margin._accelerated import accelerated_hinge_descent
 from dplit.margin.covers import margin_events
-from dplit.margin.descent import boosted_descent, noisy_hinge_descent
+from dplit.margin.descent import accelerated_hinge_descent, boosted_descent, noisy_hinge_descent
 from dplit.margin.losses import Array, _check_geometry, _clipped_records, zero_one_loss
 from dplit.margin.plans import LearningPlan, Solver, plan_learning
 from dplit.mechanisms import report_noisy_min

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
     check_integer,
@@ -21,6 +21,7 @@ from dplit._checks import (
     check_rng,
     quiet,
 )
+from dplit._numerics.exact import grid_rows
 from dplit.margin.duplicates import _Accounting, _phase_sizes
 from dplit.margin.exact_hinge import _steady_minimiser, minimise_hinge
 from dplit.margin.losses import (
@@ -29,9 +30,11 @@ from dplit.margin.losses import (
     _check_geometry,
     _clipped_records,
     _gridded_records,
+    _labelled_records,
     hinge_sensitivity,
 )
 from dplit.margin.plans import (
+    _CORNER,
     _UNIT,
     BoostedPlan,
     DescentPlan,
@@ -154,6 +157,89 @@ def _pull(w: Array, blocks: list[tuple[Array, Array | None]], rho: float, *, out
         if sign is not None:
             active *= sign
         out += active @ block
+
+
+# Accelerated descent on a hinge with a rounded corner: the accuracy of T^2 steps in T.
+
+
+#: Steps in the largest entry of a record and in the largest slope, and rows of a piece, as powers
+#: of two: products of a piece add below ``2^24``, exactly in single precision.
+_RECORD_BITS, _SLOPE_BITS, _PIECE_BITS = 12, 4, 8
+
+#: Weights in units of the margin, times levels, are clipped here: no score overflows.
+_FARTHEST = 1e24
+
+#: Entries of the pieces that one step meets at a time: a megabyte, for the cache.
+_BLOCK = 1 << 18
+
+
+@quiet
+def accelerated_hinge_descent(
+    X: ArrayLike, y: ArrayLike, plan: DescentPlan, *, rng: np.random.Generator
+) -> Array:
+    r"""Minimise the mean of a smoothed hinge loss privately by accelerated noisy gradient steps.
+
+    Nothing but :math:`\sum_ic_iy_ix_i+` noise meets the records in each of T steps, with
+    :math:`c_i=\min\{(\rho-y_i\langle w,x_i\rangle)_+/(\kappa\rho),1\}`, :math:`\kappa=1/2`, rounded
+    to sixteenths, as records are to a public grid: a sum that is exact in every order, which
+    replacing a record moves by at most :math:`2r`; all together have the level of the plan. What is
+    made of the sums is AC-SA: excess loss of order :math:`\frac2{\kappa a^2T^2}+\frac\kappa4+
+    \frac{4\sqrt k}{am\mu}`, :math:`a=\rho/(\Lambda r)`, where plain steps have
+    :math:`\frac1{a\sqrt T}` for the first two terms. Weights (d,), the last weighted mean.
+
+    References
+    ----------
+    Lan, An optimal method for stochastic composite optimization, Math. Program. 133 (2012),
+    Corollary 1. Nesterov, Smooth minimization of non-smooth functions, Math. Program. 103 (2005).
+    """
+    rho, size, norm = plan.ball
+    rows, labels = _labelled_records(X, y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one axis, got y of shape {labels.shape}")
+    check_rng(rng)
+    m, d = rows.shape
+    _check_shape(plan, (m, d))
+    record_draw(
+        "gaussian", "sums of the records within the margin", sensitivity=2.0 * norm,
+        scale=plan.sigma * m * rho, shape=(1, d), steps=plan.n_steps,
+    )  # fmt: skip
+    units, unit = grid_rows(rows, norm, bits=_RECORD_BITS)
+    pieces = _pieces(units * labels[:, None])
+    w, mean = np.zeros(d), np.zeros(d)
+    for t in range(1, plan.n_steps + 1):
+        share = 2.0 / (t + 1)
+        total = unit * _slope_sum(pieces, (unit / rho) * (mean + share * (w - mean)))
+        noise = plan.sigma * m * rho * rng.standard_normal(d)
+        record_step(total, noise)
+        w += (plan.step / share / (m * rho)) * (total - noise)
+        w *= size / max(math.sqrt(w @ w), size)
+        mean += share * (w - mean)
+    return mean
+
+
+def _pieces(rows: Array) -> list[NDArray[np.float32]]:
+    """Return whole numbers (m, d) in blocks (pieces, rows, d), the last one filled with zeros."""
+    height, d = 1 << _PIECE_BITS, rows.shape[1]
+    count = -(-len(rows) // height)
+    held = np.zeros((count, height, d), np.float32)
+    held.reshape(-1, d)[: len(rows)] = rows
+    step = max(1, _BLOCK // (height * d))
+    return [held[k : k + step] for k in range(0, count, step)]
+
+
+def _slope_sum(pieces: list[NDArray[np.float32]], at: Array) -> Array:
+    """Return the exact sum of the rows, each times its slope at weights in units of the margin;
+    both products of a block while it is in the cache.
+    """
+    levels = float(1 << _SLOPE_BITS)
+    aim = np.clip(at * (-levels / _CORNER), -_FARTHEST, _FARTHEST).astype(np.float32)
+    total = np.zeros(len(at))
+    for block in pieces:
+        slope = block @ aim
+        slope += np.float32(levels / _CORNER)
+        np.rint(np.clip(slope, 0.0, levels, out=slope), out=slope)
+        total += (slope[:, None] @ block).sum(axis=(0, 1), dtype=np.float64)
+    return total / levels
 
 
 # Phased stochastic gradient descent on the smoothed hinge: the core of Algorithm 4.

@@ -49,7 +49,7 @@ from dplit.margin.kernels import (
     streamed_projection,
 )
 from dplit.margin.losses import Array, Ball, _check_geometry
-from dplit.margin.plans import LearningPlan, Solver, plan_learning, signal_to_noise
+from dplit.margin.plans import LearningPlan, Solver, _signal_to_noise, plan_learning
 from dplit.margin.selection import margin_grid
 
 #: Default margin over the largest one.
@@ -70,7 +70,7 @@ def _warn_if_noise_rules(
 ) -> None:
     """Warn, from public numbers alone, where the noise drowns what a linear learner can learn."""
     mu = gdp_budget(epsilon=epsilon, delta=delta)
-    ratio = signal_to_noise(n_samples=n_samples, noise_dimension=noise_dimension, mu=mu)
+    ratio = _signal_to_noise(n_samples=n_samples, noise_dimension=noise_dimension, mu=mu)
     if ratio < _LOUD:
         warn_caller(
             f"the noise of {n_samples} records in {noise_dimension} dimensions at "
@@ -302,7 +302,7 @@ class PrivateMarginClassifier(
         if self.fit_intercept is not None:
             return self.fit_intercept
         mu = gdp_budget(epsilon=self.epsilon, delta=self.delta)
-        return 2.0 * signal_to_noise(n_samples=m, noise_dimension=d, mu=mu) >= _AMPLE
+        return 2.0 * _signal_to_noise(n_samples=m, noise_dimension=d, mu=mu) >= _AMPLE
 
     def _state(self, n_records: int, plan: LearningPlan) -> None:
         chosen = "chosen privately within the budget" if self.margin == "private" else "given"

@@ -88,7 +88,7 @@ def _default_steps(solver: str, *, n_samples: int, noise_dimension: int, mu: flo
     return math.ceil(min(max(wanted, least), most))
 
 
-def signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> float:
+def _signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> float:
     r"""Longest gradient over the noise on the mean of all of them, :math:`m\mu/(2\sqrt q)`."""
     q = check_integer("noise_dimension", noise_dimension)
     m = check_integer("n_samples", n_samples)
