@@ -25,7 +25,7 @@ from dplit.margin.descent import boosted_descent, noisy_hinge_descent
 from dplit.margin.estimators import PrivateKernelMarginClassifier
 from dplit.margin.kernels import _direct_features
 from dplit.margin.losses import Ball
-from dplit.margin.plans import plan_boosted, plan_descent
+from dplit.margin.plans import plan_boosted, plan_descent, plan_learning
 from dplit.streams import stream
 
 #: Records, dimension, draws.
@@ -102,8 +102,8 @@ def _theorem32(m: int, d: int) -> dict[str, Any]:
     }
     return _pair(
         lambda: compressed_learner(
-            X, y, **SIZES_OF, **BUDGET, n_components=k, solver="phased", public_rng=public,
-            rng=noise,
+            X, y, plan_learning((m, k), [ball.inflated(2.0)], **BUDGET, solver="phased"),
+            data_norm=1.0, public_rng=public, rng=noise,
         ),
         lambda: boosted_descent(
             X, y, plan_boosted(X.shape, ball, **BUDGET, accounting="permutation"), rng=noise

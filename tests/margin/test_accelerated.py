@@ -12,7 +12,7 @@ from scipy.stats import chi2
 from dplit._numerics.exact import grid_rows
 from dplit.accounting import gdp_budget
 from dplit.audit import ledger
-from dplit.margin.descent import _pieces, _slope_sum, accelerated_hinge_descent
+from dplit.margin.descent import _accelerated_descent, _pieces, _slope_sum
 from dplit.margin.losses import Ball, hinge_loss
 from dplit.margin.plans import (
     _CORNER,
@@ -159,4 +159,4 @@ def test_a_plan_is_for_records_of_its_size():
     X, y = _records()
     plan = plan_descent((600, 7), Ball(0.1, 2.0, 1.5), mu=1.0, solver="accelerated")
     with pytest.raises(ValueError, match=r"the shape \(600, 7\) of its plan"):
-        accelerated_hinge_descent(X, y, plan, rng=_noise())
+        _accelerated_descent(X, y, plan, rng=_noise())

@@ -12,7 +12,6 @@ from dplit.accounting import gdp_budget
 from dplit.margin.compressed import (
     _draw_projection,
     compress,
-    compressed_learner,
     expand,
     printed_dimension,
 )
@@ -20,6 +19,7 @@ from dplit.margin.data import margin_data
 from dplit.margin.losses import Ball
 from dplit.margin.plans import BoostedPlan, DescentPlan, plan_learning
 from dplit.streams import stream
+from tests.margin.planned import projected
 
 SETTING = {"margin": 0.4, "radius": 1.0, "data_norm": 1.0, "epsilon": 4.0, "delta": 1e-6}
 
@@ -29,7 +29,7 @@ def _data(m=2000, d=100, name="compressed"):
 
 
 def _learn(X, y, **changes):
-    return compressed_learner(X, y, **{
+    return projected(X, y, **{
         **SETTING, "n_components": 60, "public_rng": stream(0, "map", "public"),
         "rng": stream(0, "weights", "noise"), **changes,
     })  # fmt: skip

@@ -13,7 +13,7 @@ from dplit.margin.descent import _phase, boosted_bound, phased_bound
 from dplit.margin.duplicates import _single_copy_mu
 from dplit.margin.exact_hinge import minimise_hinge
 from dplit.margin.losses import Ball, hinge_sensitivity
-from dplit.margin.plans import PhasedPlan, _boosting_runs, phased_schedule
+from dplit.margin.plans import PhasedPlan, _boosting_runs, phased_schedule, plan_boosted
 from dplit.streams import stream
 from tests.margin.planned import boosted, phased
 
@@ -180,10 +180,10 @@ def test_selection_prefers_low_losses():
 
 @pytest.mark.claim("margin-lem31")
 def test_boosted_bound_adds_up():
-    args = {"n_samples": 4096, "n_features": 20}
-    value = boosted_bound(
-        **SETTING, **args, epsilon=1.0, delta=1e-6, beta=0.05, accounting="permutation"
+    plan = plan_boosted(
+        (4096, 20), Ball(**SETTING), epsilon=1.0, delta=1e-6, accounting="permutation"
     )
+    value = boosted_bound(plan, beta=0.05)
     mu = gdp_budget(epsilon=0.5, delta=1e-6) / math.sqrt(6)
     one = phased_bound(**SETTING, n_draws=4096, n_features=20, mu=mu)
     assert value == pytest.approx(2 * one + 4 * (1 + 4) / 4096 * math.log(12 / 0.05), rel=1e-12)
@@ -231,14 +231,13 @@ def test_bad_input_of_the_boosting_is_named(change, message):
 
 def test_the_bound_is_refused_where_the_learner_is():
     """The lemma's count at budgets for which it does not speak; half of epsilon 20 would pass."""
-    sizes = {"n_samples": 64, "n_features": 4, "beta": 0.1, "accounting": "log_cap"}
     for budget, message in (
         ({"epsilon": 20.0, "delta": 1e-6}, r"epsilon must be at most log\(1/delta\)"),
         ({"epsilon": 1.0, "delta": 0.02}, "delta < 1/m and epsilon <= log"),
         ({"epsilon": 0.0, "delta": 1e-6}, "epsilon must be positive"),
     ):
         with pytest.raises(ValueError, match=message):
-            boosted_bound(**SETTING, **sizes, **budget)
+            plan_boosted((64, 4), Ball(**SETTING), **budget, accounting="log_cap")
         X, y = _data()
         with pytest.raises(ValueError, match=message):
             boosted(X, y, **SETTING, **budget, accounting="log_cap", rng=stream(0, "l", "noise"))

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from dplit._estimators import clip_rows
-from dplit.margin.compressed import compressed_learner
 from dplit.margin.data import margin_data
 from dplit.margin.descent import _perturbed_minimiser
 from dplit.margin.kernels import _direct_features
 from dplit.margin.losses import _check_geometry, _clipped_records
 from dplit.streams import stream
-from tests.margin.planned import accelerated, boosted, full_batch, phased, weights
+from tests.margin.planned import accelerated, boosted, full_batch, phased, projected, weights
 
 BALL = {"radius": 1.0, "data_norm": 1.0}
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -48,9 +47,7 @@ LEARNERS = {
         X, y, margin=margin, n_steps=5, inflation=1.0, **BALL, **BUDGET, **_noise()
     ),
     "projected": lambda X, y, margin: (
-        compressed_learner(
-            X, y, margin=margin, n_components=2, n_steps=5, **BALL, **BUDGET, **_maps()
-        ).coef
+        projected(X, y, margin=margin, n_components=2, n_steps=5, **BALL, **BUDGET, **_maps()).coef
     ),
     "chosen margin": lambda X, y, margin: weights(
         X,

@@ -10,7 +10,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,9 +25,9 @@ from dplit._checks import (
 )
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
 from dplit.margin.covers import margin_events
-from dplit.margin.descent import accelerated_hinge_descent, boosted_descent, noisy_hinge_descent
-from dplit.margin.losses import Array, _check_geometry, _clipped_records, zero_one_loss
-from dplit.margin.plans import LearningPlan, Solver, plan_learning
+from dplit.margin.descent import _accelerated_descent, boosted_descent, noisy_hinge_descent
+from dplit.margin.losses import Array, _clipped_records, zero_one_loss
+from dplit.margin.plans import LearningPlan, Solver
 from dplit.mechanisms import report_noisy_min
 
 _Projection = Literal["fast", "sign"]
@@ -36,7 +36,7 @@ _Map = HadamardProjection | NDArray[np.float64]
 
 #: Weights by solver: records, labels, the plan of one descent, and the source of its noise.
 _SOLVERS: dict[Solver, Callable[..., Array]] = {
-    "accelerated": lambda *told, rng: accelerated_hinge_descent(*told, rng=rng),
+    "accelerated": lambda *told, rng: _accelerated_descent(*told, rng=rng),
     "noisy_gradient": lambda *told, rng: noisy_hinge_descent(*told, rng=rng)[0],
     "phased": lambda *told, rng: boosted_descent(*told, rng=rng).weights,
 }
@@ -127,22 +127,19 @@ def learn(
 
 
 def compressed_learner(
-    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float,
-    n_components: int, public_rng: np.random.Generator, rng: np.random.Generator,
-    inflation: float = 2.0, n_steps: int = 100, **spent: Any,
+    X: ArrayLike, y: ArrayLike, plan: LearningPlan, *, data_norm: float,
+    public_rng: np.random.Generator, rng: np.random.Generator,
 ) -> _CompressedLearner:  # fmt: skip
     """Algorithm 2: a private linear classifier through a random projection (Theorem 3.2).
 
-    The budget, epsilon and delta, and a ``solver`` are those of
-    :func:`~dplit.margin.plans.plan_learning`, under replacement of one record. The map comes from
-    ``public_rng``, the noise from another stream; ``inflation`` s enlarges ball and clipping.
+    Records are clipped to ``data_norm`` and projected to as many columns as the plan has; its ball
+    is inflated, in the paper by 2. The map comes from ``public_rng``, the noise from another
+    stream; the guarantee is that of the plan, under replacement of one record.
     """
     rows, labels = _clipped_records(X, y, data_norm)
     if public_rng is rng:
         raise ValueError("rng must not be public_rng: the map is public, the noise is not")
-    phi = _draw_projection(rows.shape[1], n_components, kind="fast", rng=public_rng)
-    ball = _check_geometry(margin, radius, data_norm).inflated(inflation)
-    plan = plan_learning((len(rows), n_components), [ball], n_steps=n_steps, **spent)
+    phi = _draw_projection(rows.shape[1], plan.n_features, kind="fast", rng=public_rng)
     weights = learn(compress(rows, phi), labels, plan, rng=rng).weights
     return _CompressedLearner(expand(weights, phi), weights, phi)
 

@@ -18,11 +18,12 @@ from dplit._checks import (
     check_integer,
     check_nonnegative,
     check_positive,
+    check_probability,
     check_rng,
     quiet,
 )
 from dplit._numerics.exact import grid_rows
-from dplit.margin.duplicates import _Accounting, _phase_sizes
+from dplit.margin.duplicates import _phase_sizes
 from dplit.margin.exact_hinge import _steady_minimiser, minimise_hinge
 from dplit.margin.losses import (
     Array,
@@ -41,7 +42,6 @@ from dplit.margin.plans import (
     PhasedPlan,
     _descent_step,
     phased_schedule,
-    plan_boosted,
 )
 from dplit.mechanisms import report_noisy_min
 from dplit.mechanisms.draws import record_draw, record_step
@@ -174,7 +174,7 @@ _BLOCK = 1 << 18
 
 
 @quiet
-def accelerated_hinge_descent(
+def _accelerated_descent(
     X: ArrayLike, y: ArrayLike, plan: DescentPlan, *, rng: np.random.Generator
 ) -> Array:
     r"""Minimise the mean of a smoothed hinge loss privately by accelerated noisy gradient steps.
@@ -417,32 +417,22 @@ class _BoostedDescent:
     n_gradients: int
 
 
-def boosted_bound(
-    *, margin: float, radius: float, data_norm: float, n_samples: int, n_features: int,
-    epsilon: float, delta: float, beta: float, accounting: _Accounting,
-) -> float:  # fmt: skip
+def boosted_bound(plan: BoostedPlan, *, beta: float) -> float:
     r"""Bound on the excess empirical hinge loss of Algorithm 4, with probability 1 - beta.
 
     Twice :func:`phased_bound` plus :math:`\frac4\epsilon\Delta\log(2M/\beta)` for the choice,
     :math:`\Delta` the sensitivity of the mean hinge on the ball.
 
-    >>> round(boosted_bound(margin=0.25, radius=1.0, data_norm=1.0, n_samples=10**6, n_features=50,
-    ...     epsilon=1.0, delta=1e-7, beta=0.05, accounting="mixture"), 3)
+    >>> from dplit.margin.losses import Ball
+    >>> plan = plan_boosted((10**6, 50), Ball(0.25, 1.0, 1.0), epsilon=1.0, delta=1e-7, beta=0.05)
+    >>> round(boosted_bound(plan, beta=0.05), 3)
     0.038
     """
-    ball = _check_geometry(margin, radius, data_norm)
-    plan = plan_boosted(
-        (n_samples, n_features), ball, epsilon=epsilon, delta=delta, beta=beta,
-        accounting=accounting,
-    )  # fmt: skip
-    one = phased_bound(
-        margin=margin, radius=radius, data_norm=data_norm, n_draws=n_samples,
-        n_features=n_features, mu=plan.mu,
-    )  # fmt: skip
-    width = hinge_sensitivity(
-        margin=margin, data_norm=data_norm, weight_norm=radius, n_samples=n_samples
-    )
-    return 2.0 * one + 4.0 / epsilon * width * math.log(2.0 * plan.runs / beta)
+    (rho, size, norm), (m, k) = plan.phases.ball, plan.phases.shape
+    one = phased_bound(margin=rho, radius=size, data_norm=norm, n_draws=m, n_features=k, mu=plan.mu)
+    width = hinge_sensitivity(margin=rho, data_norm=norm, weight_norm=size, n_samples=m)
+    failure = check_probability("beta", beta)
+    return 2.0 * one + 2.0 / plan.choice * width * math.log(2.0 * plan.runs / failure)
 
 
 @quiet

@@ -65,7 +65,7 @@ def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> _CopyLaw:
 
 
 def mixture_delta(
-    *, epsilon: float, mu: float, n_samples: int, runs: int = 1, law: _CopyLaw | None = None
+    *, epsilon: float, mu: float, n_samples: int, law: _CopyLaw | None = None
 ) -> float:
     r"""Delta of a pass with replacement whose single copies are :math:`\mu_1`-GDP.
 
@@ -75,7 +75,7 @@ def mixture_delta(
     >>> f"{mixture_delta(epsilon=1.0, mu=0.2367, n_samples=1000):.1e}"
     '1.8e-03'
     """
-    counts = copy_law(n_samples, runs=runs) if law is None else law
+    counts = copy_law(n_samples) if law is None else law
     levels = check_positive("mu", mu) * np.sqrt(counts.values[1:])
     deltas = gaussian_delta(epsilon=epsilon, sigma=1.0, sensitivity=levels)
     return min(1.0, math.fsum(counts.probabilities[1:] * deltas) + counts.beyond)

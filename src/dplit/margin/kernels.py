@@ -29,8 +29,8 @@ from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.accounting import gdp_budget
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.margin.compressed import learn, printed_dimension
-from dplit.margin.losses import _check_geometry
-from dplit.margin.plans import plan_learning
+from dplit.margin.losses import Ball, _check_geometry
+from dplit.margin.plans import LearningPlan, Solver, plan_learning
 
 # Random features of a shift-invariant kernel with ``K(x, x) = r^2``, and how far they can err.
 
@@ -189,7 +189,6 @@ class _StreamedProjection:
     n_frequencies: int
     n_components: int
     gamma: float
-    data_norm: float
     entropy: int
     block: int
     double: bool = False
@@ -209,7 +208,7 @@ class _StreamedProjection:
             yield frequencies, signs
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Compress records (n, d) to (n, k), of mean squared norm r^2, not clipped."""
+        """Compress records (n, d) to (n, k), of mean squared norm 1, not clipped."""
         records = check_finite_array("X", X, ndim=2)
         dtype = np.dtype(np.float64 if self.double else np.float32)
         records = np.clip(records, -_LARGEST, _LARGEST).astype(dtype)
@@ -231,13 +230,13 @@ class _StreamedProjection:
                 np.matmul(records[part], weights, out=angles)
                 scaled_cosine_and_sine(angles, pair[:, :width], pair[:, width:], 1.0)
                 out[part] += pair @ signs
-        out *= self.data_norm / np.sqrt(self.n_frequencies * self.n_components)
+        out *= 1.0 / np.sqrt(self.n_frequencies * self.n_components)
         return out
 
 
 def streamed_projection(
     n_features: int, n_frequencies: int, n_components: int, *, gamma: float,
-    rng: np.random.Generator, data_norm: float = 1.0, block: int = 1024, double: bool = False,
+    rng: np.random.Generator, block: int = 1024, double: bool = False,
 ) -> _StreamedProjection:  # fmt: skip
     """Draw a streamed map of D frequencies to k coordinates: nothing but one public seed.
 
@@ -247,11 +246,11 @@ def streamed_projection(
     check_integer("n_frequencies", n_frequencies)
     check_integer("n_components", n_components)
     check_integer("block", block)
-    gamma, data_norm = check_positive("gamma", gamma), check_positive("data_norm", data_norm)
+    gamma = check_positive("gamma", gamma)
     entropy = int(check_rng(rng).integers(2**63))
     width = min(block, n_frequencies)
     return _StreamedProjection(
-        n_features, n_frequencies, n_components, gamma, data_norm, entropy, width, double
+        n_features, n_frequencies, n_components, gamma, entropy, width, double
     )
 
 
@@ -290,21 +289,19 @@ class DirectFeatures:
 
 def _direct_features(
     n_features: int, n_frequencies: int, *, gamma: float, rng: np.random.Generator,
-    data_norm: float = 1.0, double: bool = False,
+    double: bool = False,
 ) -> DirectFeatures:  # fmt: skip
     """Draw the map of equation (2) with D frequencies, 2 D coordinates."""
     frequencies = random_frequencies(n_features, n_frequencies, gamma=gamma, rng=rng)
-    return DirectFeatures(frequencies, check_positive("data_norm", data_norm), double)
+    return DirectFeatures(frequencies, 1.0, double)
 
 
 @dataclass(frozen=True)
 class _KernelPredictor:
-    """Released weights (p,), the public map that they belong to, and the learner's guarantee."""
+    """Released weights (p,), and the public map that they belong to."""
 
     weights: Array
     features: _StreamedProjection
-    epsilon: float
-    delta: float
 
     def scores(self, X: ArrayLike) -> Array:
         """Evaluate the predictor; the sign is the class."""
@@ -332,34 +329,44 @@ def repaired_budget(*, epsilon: float, delta: float, n_samples: int) -> tuple[fl
     return min(check_positive("epsilon", epsilon), math.log(1.0 / smaller)), smaller
 
 
-def algorithm3(
-    X: ArrayLike, y: ArrayLike, *, gamma: float, margin: float, weight_norm: float, epsilon: float,
-    delta: float, beta: float, public_rng: np.random.Generator, rng: np.random.Generator,
-    n_components: int | None = None, **plan: Any,
-) -> _KernelPredictor:  # fmt: skip
-    """Algorithm 3 with all its frequencies, streamed, and the repaired budget, at r = 1.
+def plan_algorithm3(
+    n_samples: int, ball: Ball, *, epsilon: float, delta: float, beta: float,
+    n_components: int | None = None, n_steps: int = 100, solver: Solver = "noisy_gradient",
+) -> LearningPlan:  # fmt: skip
+    """Plan Algorithm 3 at the repaired budget, for every epsilon > 0 and delta in (0, 1).
 
     Algorithm 2 is called with norm bound 2 Lambda and doubles it once more: eight times the noise
-    of a direct learner against the signal. k is the printed number of Algorithm 2 unless given; the
-    map comes from ``public_rng``. (epsilon, delta)-private for every epsilon > 0 and delta in (0,
-    1), under replacement of one record; ``solver`` and ``n_steps`` (100) as in
-    :func:`~dplit.margin.plans.plan_learning`.
+    of a direct learner against the signal. None is the printed dimension of Algorithm 2.
     """
-    rows, size = check_finite_array("X", X, ndim=2), check_positive("weight_norm", weight_norm)
+    rho, size, norm = ball
+    epsilon, delta = repaired_budget(epsilon=epsilon, delta=delta, n_samples=n_samples)
+    half = check_probability("beta", beta) / 2
+    k = n_components
+    if k is None:
+        k = printed_dimension(n_samples=n_samples, epsilon=epsilon, delta=delta, beta=half)
+    doubled = _check_geometry(rho, 2.0 * check_positive("weight_norm", size), norm).inflated(2.0)
+    return plan_learning(
+        (n_samples, check_integer("n_components", k)), [doubled], epsilon=epsilon, delta=delta,
+        solver=solver, n_steps=n_steps, beta=half,
+    )  # fmt: skip
+
+
+def algorithm3(
+    X: ArrayLike, y: ArrayLike, plan: LearningPlan, *, gamma: float, beta: float,
+    public_rng: np.random.Generator, rng: np.random.Generator,
+) -> _KernelPredictor:  # fmt: skip
+    """Algorithm 3 with all its frequencies, streamed, at r = 1; as private as its plan.
+
+    The map comes from ``public_rng``, the noise from another stream.
+    """
+    rows = check_finite_array("X", X, ndim=2)
     if check_rng(public_rng) is check_rng(rng):
         raise ValueError("rng must not be public_rng: the map is public, the noise is not")
     m, d = rows.shape
-    budget = repaired_budget(epsilon=epsilon, delta=delta, n_samples=m)
-    k = n_components
-    if k is None:
-        k = printed_dimension(n_samples=m, epsilon=budget[0], delta=budget[1], beta=beta / 2)
     count = frequencies_of_algorithm3(m, beta=beta)
-    features = streamed_projection(d, count, k, gamma=gamma, rng=public_rng)
-    ball = _check_geometry(margin, 2.0 * size, 1.0).inflated(2.0)
-    told = {"n_steps": 100, "beta": beta / 2, **plan}
-    made = plan_learning((m, k), [ball], epsilon=budget[0], delta=budget[1], **told)
-    weights = learn(features.transform(rows), y, made, rng=rng).weights
-    return _KernelPredictor(weights, features, *budget)
+    features = streamed_projection(d, count, plan.n_features, gamma=gamma, rng=public_rng)
+    weights = learn(features.transform(rows), y, plan, rng=rng).weights
+    return _KernelPredictor(weights, features)
 
 
 # What random features can cost the reference predictor: by all pairs, or record by record.

@@ -42,14 +42,12 @@ def sigmoid_slope(*, slope: float = 1.0, form: _Form = "half") -> float:
     return factor / 2 if form == "logistic" else factor
 
 
-def network_output(
-    X: ArrayLike, weights: Sequence[ArrayLike], *, slope: float = 1.0, form: _Form = "half"
-) -> Array:
+def network_output(X: ArrayLike, weights: Sequence[ArrayLike], *, slope: float = 1.0) -> Array:
     """Output (n,) of a network without activation in its last layer."""
     layers = _layers(weights)
     value = check_finite_array("X", X, ndim=2).astype(float)
     for matrix in layers[:-1]:
-        value = sigmoid(_product(value, matrix), slope=slope, form=form)
+        value = sigmoid(_product(value, matrix), slope=slope)
     return _product(value, layers[-1])
 
 
@@ -69,9 +67,8 @@ def _product(value: Array, matrix: Array) -> Array:
 
 
 def compressed_output(
-    X: ArrayLike, small: Sequence[ArrayLike], maps: Sequence[ArrayLike | None], *,
-    slope: float = 1.0, form: _Form = "half",
-) -> Array:  # fmt: skip
+    X: ArrayLike, small: Sequence[ArrayLike], maps: Sequence[ArrayLike | None]
+) -> Array:
     r"""Output of a network that projects the input of each layer: the right side of Figure 2.
 
     ``small`` are :math:`\tilde W_j` of shapes (k, N), ..., (k,); a map None leaves its layer as it
@@ -86,7 +83,7 @@ def compressed_output(
             value = _product(value, check_finite_array("maps", phi, ndim=2).astype(float).T)
         value = _product(value, matrix)
         if j < len(layers) - 1:
-            value = sigmoid(value, slope=slope, form=form)
+            value = sigmoid(value)
     return value
 
 

@@ -116,7 +116,7 @@ def plan_descent(
     privacy. None is ``_default_steps``, and the step length of the solver's bound.
     """
     rho, size, norm = _check_geometry(*ball)
-    m, k = shape
+    m, k = check_integer("n_samples", shape[0]), check_integer("n_components", shape[1])
     if n_steps is None:
         n_steps = _default_steps(solver, n_samples=m, noise_dimension=k, mu=mu)
     steps = check_integer("n_steps", n_steps)
@@ -214,6 +214,12 @@ class LearningPlan:
     epsilon: float
     delta: float
     choice: float
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the records that are learnt from."""
+        first = self.descents[0]
+        return (first.phases if isinstance(first, BoostedPlan) else first).shape[1]
 
     def __str__(self) -> str:
         """Say in words what is done, from public numbers alone."""

@@ -40,7 +40,8 @@ from dplit.margin.exponential import (
     gaussian_prior_draw,
     relative_bound,
 )
-from dplit.margin.losses import hinge_loss, zero_one_loss
+from dplit.margin.losses import Ball, hinge_loss, zero_one_loss
+from dplit.margin.plans import plan_learning
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
 # Appendix H: the part of a bound that grows with the norm of its comparator.
@@ -214,16 +215,15 @@ def _sup_deviation(gram: ArrayLike, kernel: ArrayLike) -> float:
 
 
 def sup_deviation_draws(
-    X: ArrayLike, n_frequencies: int, *, gamma: float, draws: int, rng: np.random.Generator,
-    data_norm: float = 1.0,
-) -> Array:  # fmt: skip
+    X: ArrayLike, n_frequencies: int, *, gamma: float, draws: int, rng: np.random.Generator
+) -> Array:
     """Suprema of the Gram error over independent draws of D frequencies of the Gaussian kernel."""
     records = check_finite_array("X", X, ndim=2)
-    kernel = data_norm**2 * gaussian_kernel(records, gamma=gamma)
+    kernel = gaussian_kernel(records, gamma=gamma)
     out = np.empty(check_integer("draws", draws))
     for k in range(len(out)):
         frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)
-        gram = data_norm**2 * feature_gram(records, frequencies)
+        gram = feature_gram(records, frequencies)
         out[k] = _sup_deviation(gram, kernel)
     return out
 
@@ -296,10 +296,10 @@ def _compressed(trial: Trial, m: int, a: float, epsilon: float, delta: float) ->
     d = _DIMENSIONS["compressed"]
     X, y = margin_data(m, d, margin=a, rng=trial.stream("data"))
     k = printed_dimension(n_samples=m, epsilon=epsilon, delta=delta, beta=0.05)
-    model = compressed_learner(
-        X, y, margin=a, radius=1.0, data_norm=1.0, n_components=min(k, d), epsilon=epsilon,
-        delta=delta, public_rng=trial.stream("public"), rng=trial.stream("noise"), n_steps=50,
-    )  # fmt: skip
+    doubled = Ball(a, 1.0, 1.0).inflated(2.0)
+    plan = plan_learning((m, min(k, d)), [doubled], epsilon=epsilon, delta=delta, n_steps=50)
+    public, noise = trial.stream("public"), trial.stream("noise")
+    model = compressed_learner(X, y, plan, data_norm=1.0, public_rng=public, rng=noise)
     return _error(model.coef, a, trial)
 
 

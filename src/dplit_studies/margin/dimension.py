@@ -92,24 +92,19 @@ def _exponential_dimension_trial(
 
 def dimension_curve(
     dimensions: Sequence[int], repeats: Sequence[int], *, n_samples: int, margin: float,
-    epsilon: float, beta: float = 0.05, flips: float = 0.0, seed: int, name: str,
-    n_jobs: int | None = 1,
+    epsilon: float, flips: float = 0.0, seed: int, name: str, n_jobs: int | None = 1,
 ) -> _DimensionCurve:  # fmt: skip
     """Draws of ``_exponential_dimension_trial`` in several dimensions, ``repeats`` in each."""
     draws = []
     for d, count in zip(dimensions, repeats, strict=True):
         trial = partial(
-            _exponential_dimension_trial,
-            n_features=d,
-            n_samples=n_samples,
-            margin=margin,
-            epsilon=epsilon,
-            flips=flips,
-        )
+            _exponential_dimension_trial, n_features=d, n_samples=n_samples, margin=margin,
+            epsilon=epsilon, flips=flips,
+        )  # fmt: skip
         label = f"{name}-{margin:g}-{d}" + (f"-{flips:g}" if flips else "")
         draws.append(np.array(run_trials(trial, count, seed=seed, name=label, n_jobs=n_jobs)))
     bound = gaussian_prior_bound(
-        normalized_margin=margin, n_samples=n_samples, epsilon=epsilon, beta=beta
+        normalized_margin=margin, n_samples=n_samples, epsilon=epsilon, beta=0.05
     )
     return _DimensionCurve(margin, n_samples, bound, tuple(dimensions), tuple(draws))
 

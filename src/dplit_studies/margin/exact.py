@@ -74,6 +74,10 @@ def rejection_draws(
     return np.concatenate(kept)[:count]
 
 
+#: Orders of the Renyi divergences that an audit looks at.
+_ORDERS = (1.1, 2.0, 8.0)
+
+
 class _PrivacyAudit(NamedTuple):
     """Largest absolute log-ratio, and largest Renyi divergence over order, over all pairs tried."""
 
@@ -136,9 +140,7 @@ def _replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
     return np.asarray(both.reshape(len(old), -1).T)
 
 
-def audit_replacements(
-    wrong: ArrayLike, others: ArrayLike, *, epsilon: float, orders: ArrayLike = (1.1, 2.0, 8.0)
-) -> _PrivacyAudit:
+def audit_replacements(wrong: ArrayLike, others: ArrayLike, *, epsilon: float) -> _PrivacyAudit:
     """Largest log-ratio and divergence over order of all ``_replacements`` of one record."""
     old = check_finite_array("wrong", wrong, ndim=2).astype(float)
     eps = check_positive("epsilon", epsilon)
@@ -146,7 +148,7 @@ def audit_replacements(
     rho = max(
         float(_divergence(p, q, order).max()) / order
         for p, q in ((base, pairs), (pairs, base))
-        for order in np.atleast_1d(orders).astype(float).tolist()
+        for order in _ORDERS
     )
     return _PrivacyAudit(float(np.abs(base - pairs).max()), rho, len(pairs))
 

@@ -28,6 +28,7 @@ class _KernelFit:
     dual was solved, above the wanted one if the ball binds.
     """
 
+    margin: float
     alpha: Array
     norm: float
     hinge: float
@@ -104,7 +105,8 @@ def _certified(
     primal = hinge + 0.5 * weight * square * shrink**2
     dual = multiplier * (margin * float(alpha.sum()) - 0.5 * square)
     dual -= 0.5 * (multiplier - weight) * size**2
-    return _KernelFit(shrink * alpha, shrink * math.sqrt(square), hinge, primal - dual, multiplier)
+    norm = shrink * math.sqrt(square)
+    return _KernelFit(margin, shrink * alpha, norm, hinge, primal - dual, multiplier)
 
 
 def _bind(
@@ -129,18 +131,18 @@ def _bind(
 
 def transfer(
     fit: _KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, n_frequencies: int,
-    gamma: float, margin: float, rng: np.random.Generator, data_norm: float = 1.0,
+    gamma: float, rng: np.random.Generator,
 ) -> _Transferred:  # fmt: skip
     """Put the reference predictor on D random features of its records and measure what it loses."""
     records = check_finite_array("X", X, ndim=2)
     labels = _check_signs(y)
     frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)
-    features = margin_features(records, frequencies, data_norm=data_norm)
+    features = margin_features(records, frequencies)
     weights = (fit.alpha * labels) @ features
     scores = features @ weights
     error = np.abs(scores - np.asarray(kernel, float) @ (fit.alpha * labels))
     return _Transferred(
-        float(np.maximum(0.0, 1.0 - labels * scores / margin).mean()),
+        float(np.maximum(0.0, 1.0 - labels * scores / fit.margin).mean()),
         float(np.linalg.norm(weights)),
         float(np.sqrt(np.mean(error**2))),
         float(error.max()),
@@ -161,14 +163,11 @@ class _TransferCurve:
 
 def transfer_curve(
     fit: _KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, counts: tuple[int, ...],
-    draws: int, gamma: float, margin: float, rng: np.random.Generator,
+    draws: int, gamma: float, rng: np.random.Generator,
 ) -> _TransferCurve:  # fmt: skip
     """Transfer a reference predictor many times, r = 1, for each number of frequencies."""
     moved = [
-        [
-            transfer(fit, X, y, kernel, n_frequencies=count, gamma=gamma, margin=margin, rng=rng)
-            for count in counts
-        ]
+        [transfer(fit, X, y, kernel, n_frequencies=count, gamma=gamma, rng=rng) for count in counts]
         for _ in range(check_integer("draws", draws))
     ]
     values = np.array([[(t.hinge, t.norm, t.rms) for t in row] for row in moved])
