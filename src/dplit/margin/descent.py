@@ -424,6 +424,7 @@ def boosted_bound(plan: BoostedPlan, *, beta: float) -> float:
     :math:`\Delta` the sensitivity of the mean hinge on the ball.
 
     >>> from dplit.margin.losses import Ball
+    >>> from dplit.margin.plans import plan_boosted
     >>> plan = plan_boosted((10**6, 50), Ball(0.25, 1.0, 1.0), epsilon=1.0, delta=1e-7, beta=0.05)
     >>> round(boosted_bound(plan, beta=0.05), 3)
     0.038

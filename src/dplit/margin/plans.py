@@ -225,9 +225,12 @@ class LearningPlan:
         """Say in words what is done, from public numbers alone."""
         first, count = self.descents[0], len(self.descents)
         if isinstance(first, BoostedPlan):
-            words = f"{first.runs} phased passes"
+            loud, still = first.phases.sigmas[0], first.phases.sigmas[-1]
+            words = f"{first.runs} phased passes with noise {loud:.3g} to {still:.3g}"
+            words += " in each coordinate of a phase's mean"
         else:
-            words = f"{first.n_steps} steps with noise {first.sigma:.3g} on a mean gradient"
+            words = f"{first.n_steps} steps with noise {first.sigma:.3g}"
+            words += " in each coordinate of a mean gradient"
         if self.choice > 0.0:
             words += f", for each of {count} margins, of which epsilon={self.choice:g} chooses"
         return words
