@@ -62,6 +62,16 @@ def test_one_step_has_the_stated_law():
     assert low < (rest**2).sum() < high
 
 
+def test_the_step_is_that_of_the_smoothness_or_of_the_noise():
+    """Kills one length for the other: norms of records and comparators differ."""
+    ball = Ball(0.1, 2.0, 1.5)
+    smooth = _CORNER * 0.1**2 / 1.5**2 / 2
+    assert _accelerated_step(ball, noise=0.0, n_steps=7) == pytest.approx(smooth, rel=1e-12)
+    assert _accelerated_step(ball, noise=1e-9, n_steps=7) == pytest.approx(smooth, rel=1e-12)
+    loud = math.sqrt(6) * 2.0 / (9**1.5 * 1e6)
+    assert _accelerated_step(ball, noise=1e6, n_steps=7) == pytest.approx(loud, rel=1e-12)
+
+
 def test_without_noise_it_reaches_the_minimum_at_the_accelerated_rate():
     """Within Lan's bound after 20, 80 and 320 steps: kills steps without their growing weights."""
     X, y = _records()

@@ -75,12 +75,13 @@ def test_fit_is_the_linear_learner_on_the_public_map(n_frequencies, inflation):
 
 
 def test_the_private_margin_is_one_of_the_grid_and_learns():
-    """1500 records at epsilon 20, accuracy above 0.8 (0.95 seen)."""
+    """1500 records at epsilon 20, accuracy above 0.8 (0.95 seen); the widest margin errs most."""
     X, y = _rings(1500)
     model = _model(margin="private", epsilon=20.0, radius=2.0, n_margins=5).fit(X, y)
-    assert model.margin_ in (0.5, 0.125, 0.03125, 0.0078125, 0.001953125)
+    assert model.margin_ in (0.125, 0.03125, 0.0078125, 0.001953125)  # not 0.5, the first
     assert model.score(X, y) > 0.8
-    assert "chosen within the budget" in model.privacy_statement_
+    for told in ("chosen within the budget", "each of 5 margins, of which epsilon=4 chooses"):
+        assert told in model.privacy_statement_
 
 
 def test_default_kernel_and_margin_follow_public_numbers_alone():

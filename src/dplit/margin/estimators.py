@@ -48,7 +48,7 @@ from dplit.margin.kernels import (
     _StreamedProjection,
     streamed_projection,
 )
-from dplit.margin.losses import Array, Ball, _check_geometry
+from dplit.margin.losses import Array, _check_geometry
 from dplit.margin.plans import LearningPlan, Solver, _signal_to_noise, plan_learning
 from dplit.margin.selection import margin_grid
 
@@ -79,19 +79,25 @@ def _warn_if_noise_rules(
         )
 
 
-def _balls(
-    margin: float | str, radius: float, data_norm: float, inflation: float, n_margins: int
-) -> list[Ball]:
-    r"""Return the balls of the learner: one at the margin, or those of the grid for "private".
+def _planned(
+    model: Any, shape: tuple[int, ...], data_norm: float, inflation: float, **told: Any
+) -> LearningPlan:
+    r"""Plan an estimator's learner, at its margin or at those of the grid for "private".
 
-    The grid is :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``.
+    The grid is :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``; a fifth of epsilon chooses.
     """
+    margin, radius, share = model.margin, check_positive("radius", model.radius), 0.0
     if isinstance(margin, str):
         check_choice("margin", margin, ("private",))
-        grid = margin_grid(radius=radius, data_norm=data_norm, size=2 * n_margins + 1)[2::2]
+        size, share = 2 * model.n_margins + 1, _SHARE
+        grid = margin_grid(radius=radius, data_norm=data_norm, size=size)[2::2].tolist()
     else:
-        grid = np.array([check_positive("margin", margin)])
-    return [_check_geometry(rho, radius, data_norm).inflated(inflation) for rho in grid.tolist()]
+        grid = [radius * data_norm * _MARGIN if margin is None else margin]
+    balls = [_check_geometry(rho, radius, data_norm).inflated(inflation) for rho in grid]
+    return plan_learning(
+        shape, balls, epsilon=model.epsilon, delta=model.delta, n_steps=model.n_steps,
+        choice=share * model.epsilon, **told,
+    )  # fmt: skip
 
 
 class PrivateMarginClassifier(
@@ -263,7 +269,9 @@ class PrivateMarginClassifier(
         phi = self._draw_map(rows.shape, public)
         if phi is not None:
             rows = compress(rows, phi)
-        plan = self._plan(rows.shape, norm, 1.0 if phi is None else self.inflation)
+        inflation = 1.0 if phi is None else self.inflation
+        how = {"solver": self.solver, "beta": self.beta}
+        plan = _planned(self, rows.shape, norm, inflation, **how)
         learnt = learn(rows, labels, plan, rng=noise)
         self.margin_ = plan.balls[learnt.chosen].margin
         coef = learnt.weights if phi is None else expand(learnt.weights, phi)
@@ -284,18 +292,6 @@ class PrivateMarginClassifier(
         if self.projection is None or (self.n_components is None and k == d):
             return None
         return _draw_projection(d, k, kind=self.projection, rng=public)
-
-    def _plan(self, shape: tuple[int, ...], norm: float, inflation: float) -> LearningPlan:
-        """Plan the learner; a choice among margins keeps a fifth of epsilon."""
-        margin = self.margin
-        if margin is None:
-            margin = check_positive("radius", self.radius) * norm * _MARGIN
-        balls = _balls(margin, self.radius, norm, inflation, self.n_margins)
-        return plan_learning(
-            shape, balls, epsilon=self.epsilon, delta=self.delta, solver=self.solver,
-            n_steps=self.n_steps, beta=self.beta,
-            choice=_SHARE * self.epsilon if margin == "private" else 0.0,
-        )  # fmt: skip
 
     def _lifts(self, m: int, d: int) -> bool:
         """Whether to learn an intercept: as asked, or where the noise is short."""
@@ -515,22 +511,13 @@ class PrivateKernelMarginClassifier(
         self.gamma_ = 2.0 / records.shape[1] if self.gamma is None else float(self.gamma)
         self.features_ = self._draw_features(records.shape[1], public)
         rows = self.features_.transform(records)
-        plan = self._plan(rows.shape)
+        inflation = 1.0 if self.n_frequencies is None else self.inflation
+        plan = _planned(self, rows.shape, 1.0, inflation, solver="accelerated")
         learnt = learn(rows, signs, plan, rng=noise)
         self.coef_, self.margin_ = learnt.weights, plan.balls[learnt.chosen].margin
         self._publish(len(records), plan)
         _warn_if_noise_rules(*rows.shape, epsilon=self.epsilon, delta=self.delta)
         return self
-
-    def _plan(self, shape: tuple[int, ...]) -> LearningPlan:
-        """Plan the learner; only compressed features are inflated."""
-        margin = self.radius * _MARGIN if self.margin is None else self.margin
-        inflation = 1.0 if self.n_frequencies is None else self.inflation
-        return plan_learning(
-            shape, _balls(margin, self.radius, 1.0, inflation, self.n_margins),
-            epsilon=self.epsilon, delta=self.delta, solver="accelerated", n_steps=self.n_steps,
-            choice=_SHARE * self.epsilon if margin == "private" else 0.0,
-        )  # fmt: skip
 
     def _publish(self, count: int, plan: LearningPlan) -> None:
         """Set the attributes that state the guarantee."""
