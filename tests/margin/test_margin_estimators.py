@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import run_controls
+from dplit.margin import estimators
 from dplit.margin.compressed import compress, printed_dimension
 from dplit.margin.data import margin_data
 from dplit.margin.estimators import PrivateMarginClassifier
@@ -92,6 +93,27 @@ def test_the_margin_chosen_privately_is_of_the_grid():
     assert model.score(X, y) > 0.95
     assert "chosen privately" in model.privacy_statement_
     assert "given" in _model().fit(X, y).privacy_statement_
+
+
+def test_the_margin_that_is_told_is_the_one_that_was_chosen(monkeypatch):
+    """Kills a margin that is always the first of the grid, or another than that of the weights."""
+    seen, X, y = [], *_data(300)
+
+    def spy(rows, labels, plan, *, rng):
+        learnt = plain(rows, labels, plan, rng=rng)
+        seen.append((plan.balls[learnt.chosen].margin, learnt))
+        return learnt
+
+    plain = estimators.learn
+    monkeypatch.setattr(estimators, "learn", spy)
+    for seed in range(6):
+        model = _model(margin="private", fit_intercept=False, epsilon=0.5, random_state=seed).fit(
+            X, y
+        )
+        margin, learnt = seen[-1]
+        assert model.margin_ == margin
+        np.testing.assert_array_equal(model.coef_, learnt.candidates[learnt.chosen])
+    assert len({margin for margin, _ in seen}) > 1
 
 
 def test_default_dimension_is_the_published_one():
