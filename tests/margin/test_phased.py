@@ -117,7 +117,7 @@ def test_bound_is_the_closed_form_at_powers_of_two():
         for mu in (0.2367, math.inf):
             c = 2 / mu
             closed = 4 * 4.0 * math.sqrt((11 / 48 + 4 * c * c * 50 / n) / n)
-            value = phased_bound(**SETTING, n_draws=n, n_features=50, mu=mu)
+            value = phased_bound(phased_schedule(**SETTING, n_draws=n, n_features=50, mu=mu))
             assert value == pytest.approx(closed, rel=0.002 if n in (1024, 16384) else 0.015)
 
 
@@ -132,7 +132,9 @@ def test_mean_excess_respects_the_bound_and_needs_it():
         )
         excess = np.maximum(1 - y * (weights @ X.T) / 0.25, 0).mean(axis=1) - best.lower
         assert excess.min() >= 0
-        assert excess.mean() <= phased_bound(**SETTING, n_draws=256, n_features=8, mu=mu)
+        assert excess.mean() <= phased_bound(
+            phased_schedule(**SETTING, n_draws=256, n_features=8, mu=mu)
+        )
 
 
 def test_draws_are_independent_passes_of_the_ball():
@@ -185,7 +187,7 @@ def test_boosted_bound_adds_up():
     )
     value = boosted_bound(plan, beta=0.05)
     mu = gdp_budget(epsilon=0.5, delta=1e-6) / math.sqrt(6)
-    one = phased_bound(**SETTING, n_draws=4096, n_features=20, mu=mu)
+    one = phased_bound(phased_schedule(**SETTING, n_draws=4096, n_features=20, mu=mu))
     assert value == pytest.approx(2 * one + 4 * (1 + 4) / 4096 * math.log(12 / 0.05), rel=1e-12)
     width = hinge_sensitivity(margin=0.25, data_norm=1, weight_norm=1, n_samples=4096)
     assert width == pytest.approx(5 / 4096)

@@ -36,8 +36,8 @@ _Map = HadamardProjection | NDArray[np.float64]
 
 #: Weights by solver: records, labels, the plan of one descent, and the source of its noise.
 _SOLVERS: dict[Solver, Callable[..., Array]] = {
-    "accelerated": lambda *told, rng: _accelerated_descent(*told, rng=rng),
-    "noisy_gradient": lambda *told, rng: noisy_hinge_descent(*told, rng=rng)[0],
+    "accelerated": _accelerated_descent,
+    "noisy_gradient": noisy_hinge_descent,
     "phased": lambda *told, rng: boosted_descent(*told, rng=rng).weights,
 }
 
@@ -119,7 +119,7 @@ def learn(
     if plan.choice > 0.0:
         rows, labels = _clipped_records(Z, y, plan.balls[0].data_norm)
     solve = _SOLVERS[plan.solver]
-    candidates = np.stack([solve(rows, labels, each, rng=rng) for each in plan.descents])
+    candidates = np.vstack([solve(rows, labels, each, rng=rng) for each in plan.descents])
     chosen = 0
     if plan.choice > 0.0:
         chosen = choose(labels * (candidates @ np.transpose(rows)), plan, rng)

@@ -41,7 +41,6 @@ from dplit.margin.plans import (
     DescentPlan,
     PhasedPlan,
     _descent_step,
-    phased_schedule,
 )
 from dplit.mechanisms import report_noisy_min
 from dplit.mechanisms.draws import record_draw, record_step
@@ -245,27 +244,22 @@ def _slope_sum(pieces: list[NDArray[np.float32]], at: Array) -> Array:
 # Phased stochastic gradient descent on the smoothed hinge: the core of Algorithm 4.
 
 
-def phased_bound(
-    *, margin: float, radius: float, data_norm: float, n_draws: int, n_features: int, mu: float
-) -> float:
+def phased_bound(plan: PhasedPlan) -> float:
     r"""Bound on the expected excess hinge loss of one pass.
 
     The empirical hinge with replacement; with a permutation of independent records the
     population's. For n a power of two :math:`4DG\sqrt{(\frac{11}{48}+4c^2k/n)/n}` plus the last
     noise.
     """
-    plan = phased_schedule(
-        margin=margin, radius=radius, data_norm=data_norm, n_draws=n_draws,
-        n_features=n_features, mu=mu,
-    )  # fmt: skip
-    gradient = data_norm / margin
-    starts = [radius**2, *(n_features * sigma**2 for sigma in plan.sigmas[:-1])]
+    (rho, radius, norm), k = plan.ball, plan.shape[1]
+    gradient = norm / rho
+    starts = [radius**2, *(k * sigma**2 for sigma in plan.sigmas[:-1])]
     moved = sum(
         start / (2.0 * step * size)
         for start, step, size in zip(starts, plan.steps, plan.sizes, strict=True)
     )
     paid = sum(plan.steps) * gradient**2 / 2.0 + gradient**2 / (2.0 * plan.smoothness)
-    return moved + paid + gradient * math.sqrt(n_features) * plan.sigmas[-1]
+    return moved + paid + gradient * math.sqrt(k) * plan.sigmas[-1]
 
 
 def _moved(gradient: float, step: float, size: float, k: int, count: int) -> float:
@@ -429,8 +423,8 @@ def boosted_bound(plan: BoostedPlan, *, beta: float) -> float:
     >>> round(boosted_bound(plan, beta=0.05), 3)
     0.038
     """
-    (rho, size, norm), (m, k) = plan.phases.ball, plan.phases.shape
-    one = phased_bound(margin=rho, radius=size, data_norm=norm, n_draws=m, n_features=k, mu=plan.mu)
+    (rho, size, norm), (m, _) = plan.phases.ball, plan.phases.shape
+    one = phased_bound(plan.phases)
     width = hinge_sensitivity(margin=rho, data_norm=norm, weight_norm=size, n_samples=m)
     failure = check_probability("beta", beta)
     return 2.0 * one + 2.0 / plan.choice * width * math.log(2.0 * plan.runs / failure)

@@ -109,16 +109,6 @@ def dimension_curve(
     return _DimensionCurve(margin, n_samples, bound, tuple(dimensions), tuple(draws))
 
 
-METHODS = (
-    "no noise",
-    "ball, step for d",
-    "ball, step without d",
-    "no ball",
-    "JL, lengths doubled",
-    "JL, lengths kept",
-)
-
-
 class Setting(NamedTuple):
     """Sizes and budget of the experiment."""
 

@@ -81,11 +81,9 @@ def _passes(
     m, k = X.shape
     sizes = Ball(_SETTING[2], 1.0, 1.0)._asdict() | {"n_draws": m, "n_features": k}
     for name, mu in levels.items():
-        weights = phased_descent(
-            X, y, phased_schedule(**sizes, mu=mu), rng=rng, n_draws=runs,
-            replacement=name != "permutation",
-        )  # fmt: skip
-        yield name, weights, phased_bound(**sizes, mu=mu)
+        plan, again = phased_schedule(**sizes, mu=mu), name != "permutation"
+        weights = phased_descent(X, y, plan, replacement=again, rng=rng, n_draws=runs)
+        yield name, weights, phased_bound(plan)
 
 
 def _alternatives(
@@ -155,13 +153,11 @@ def scaling_excess(
     strength = 16.0 * math.sqrt(k) / (m * check_positive("mu", mu))
     X, y = _linear_records(m, k, strength=strength)
     rng = stream(seed, f"margin-lem31-{m}-{k}-{mu:.6g}", "noise")
-    sizes = Ball(1.0, 1.0, 1.0)._asdict() | {"n_draws": m, "n_features": k, "mu": mu}
-    count = check_integer("runs", runs, minimum=2)
-    weights = phased_descent(
-        X, y, phased_schedule(**sizes), replacement=True, rng=rng, n_draws=count
-    )
+    sizes = Ball(1.0, 1.0, 1.0)._asdict() | {"n_draws": m, "n_features": k}
+    plan, count = phased_schedule(**sizes, mu=mu), check_integer("runs", runs, minimum=2)
+    weights = phased_descent(X, y, plan, replacement=True, rng=rng, n_draws=count)
     excess = mean_and_se(strength * (1.0 - weights[:, 0]))
-    return float(excess.mean), float(excess.se), phased_bound(**sizes)
+    return float(excess.mean), float(excess.se), phased_bound(plan)
 
 
 def draw_squared_copies(n_samples: int, *, size: int, rng: np.random.Generator) -> Array:

@@ -17,7 +17,6 @@ from dplit.streams import stream
 from dplit.trials import Trial
 from dplit_studies.margin.audits import _canary_scores, audit_learner, share_bound
 from dplit_studies.margin.dimension import (
-    METHODS,
     Setting,
     _span_coordinates,
     dimension_curves,
@@ -26,6 +25,15 @@ from dplit_studies.margin.dimension import (
 )
 from dplit_studies.margin.learners import _linear_records, excess_table, scaling_excess
 from tests.margin.planned import full_batch
+
+METHODS = (
+    "no noise",
+    "ball, step for d",
+    "ball, step without d",
+    "no ball",
+    "JL, lengths doubled",
+    "JL, lengths kept",
+)
 
 
 @pytest.mark.claim("margin-exp-dim")
