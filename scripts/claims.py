@@ -283,5 +283,7 @@ def test_claim(layout: Layout, identifier: str, say: Callable[[str], None]) -> i
     for kind, names in parts.items():
         for name in names:
             say(f"  {kind:9}{name}")
+    if not tests:  # without names pytest would run them all
+        raise BuildError(f"no test is marked with {identifier}: pytest.mark.claim({identifier!r})")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     return subprocess.run(command, cwd=layout.root, check=False).returncode

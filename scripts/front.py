@@ -68,7 +68,9 @@ def chart() -> Any:
     peak = shares.mark_area(color=blue, opacity=0.5).encode(x, alt.Y("density:Q", axis=None))
     off = f"format({scale}, '.2g')"
     analyst = titled(
-        peak, 80, f"'An analyst is off by ' + {off} + ' points, among ' + {people} + ' people'"
+        peak,
+        80,
+        f"'An analyst is off by ' + {off} + ' points on average, among ' + {people} + ' people'",
     )
     budget = slider("budget", 0.5, 0.1, 5.0, 0.1, "budget ε ")
     power = slider("power", 2.0, 1.0, 5.0, 0.25, "people, in powers of ten ")

@@ -179,6 +179,8 @@ def test_the_tests_of_one_claim_run_alone(toy: Any) -> None:
     assert "did you mean alp-thm1" in toy.run("test-claim", "alp-thm2").stderr
     toy.edit("tests/test_alpha.py", "2.0 + 2.0", "2.0 + 3.0")
     assert toy.run("test-claim", "alp-thm1").returncode == 1
+    toy.edit("tests/test_alpha.py", '@pytest.mark.claim("alp-thm1")\n', "")
+    assert "no test is marked with alp-thm1" in toy.run("test-claim", "alp-thm1").stderr
 
 
 def test_pairs_that_differ_stop_the_build(toy: Any) -> None:
