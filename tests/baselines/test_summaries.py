@@ -33,7 +33,9 @@ from dplit.baselines.summaries import (
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
+from tests.clusters import two_workers
 
+# so few records that every estimator warns of its noise
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 NAMES = ["a", "b", "c"]
@@ -484,21 +486,7 @@ def test_a_batch_is_all_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two worker processes of one thread on this machine."""
-    distributed = pytest.importorskip("distributed")
-    import dask
-
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs=50,
-        ) as local,
-        distributed.Client(local) as client,
-    ):
+    with two_workers(allowed_failures=1) as client:
         yield client
 
 

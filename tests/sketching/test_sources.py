@@ -19,6 +19,7 @@ from dplit.sketching.release import (
 )
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, merge_all, sketch
 from dplit.streams import stream
+from tests.clusters import two_workers
 
 SIZES = (300, 0, 1, 699)
 
@@ -135,21 +136,7 @@ def test_energy_of_merged_noises(shares: int, factor: float) -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two worker processes of one thread on this machine."""
-    distributed = pytest.importorskip("distributed")
-    import dask
-
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 2}),
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs=50,
-        ) as local,
-        distributed.Client(local) as client,
-    ):
+    with two_workers(allowed_failures=2) as client:
         yield client
 
 
