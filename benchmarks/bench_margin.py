@@ -24,6 +24,8 @@ from dplit.margin.compressed import compressed_learner, printed_dimension
 from dplit.margin.descent import boosted_descent, noisy_hinge_descent
 from dplit.margin.estimators import PrivateKernelMarginClassifier
 from dplit.margin.kernels import _direct_features
+from dplit.margin.losses import Ball
+from dplit.margin.plans import plan_boosted, plan_descent, plan_learning
 from dplit.streams import stream
 
 #: Records, dimension, draws.
@@ -75,10 +77,8 @@ def _descent(m: int, d: int, draws: int) -> dict[str, Any]:
     noise = stream(0, "bench-margin", "noise", d)
 
     def descent() -> None:
-        noisy_hinge_descent(
-            X, y, margin=0.3, radius=1.0, data_norm=1.0, mu=0.25, n_steps=STEPS, rng=noise,
-            n_draws=draws,
-        )  # fmt: skip
+        plan = plan_descent(X.shape, Ball(0.3, 1.0, 1.0), mu=0.25, n_steps=STEPS)
+        noisy_hinge_descent(X, y, plan, rng=noise, n_draws=draws)
 
     told = {
         "name": f"noisy descent (m={m}, d={d}, {draws} draws, {STEPS} steps)",
@@ -93,6 +93,7 @@ def _theorem32(m: int, d: int) -> dict[str, Any]:
     X, y = _records(m, d)
     public, noise = (stream(0, "bench-margin", purpose, d) for purpose in ("public", "noise"))
     k = printed_dimension(n_samples=m, **BUDGET, beta=0.05)
+    ball = Ball(**SIZES_OF)
     told = {
         "name": f"Theorem 3.2, Algorithm 2 (m={m}, d={d}, k={k})",
         "ours": "compressed_learner",
@@ -101,10 +102,12 @@ def _theorem32(m: int, d: int) -> dict[str, Any]:
     }
     return _pair(
         lambda: compressed_learner(
-            X, y, **SIZES_OF, **BUDGET, n_components=k, solver="phased", public_rng=public,
-            rng=noise,
+            X, y, plan_learning((m, k), [ball.inflated(2.0)], **BUDGET, solver="phased"),
+            data_norm=1.0, public_rng=public, rng=noise,
         ),
-        lambda: boosted_descent(X, y, **SIZES_OF, **BUDGET, rng=noise, accounting="permutation"),
+        lambda: boosted_descent(
+            X, y, plan_boosted(X.shape, ball, **BUDGET, accounting="permutation"), rng=noise
+        ),
         told,
     )  # fmt: skip
 
@@ -118,7 +121,11 @@ def _lemma31(m: int, k: int) -> dict[str, Any]:
         "peer": f"twice its time for {m} records",
         "target": 0.8,
     }
-    learn = lambda n: boosted_descent(X[:n], y[:n], **SIZES_OF, **BUDGET, rng=noise)  # noqa: E731
+
+    def learn(n: int) -> None:
+        plan = plan_boosted((n, k), Ball(**SIZES_OF), **BUDGET)
+        boosted_descent(X[:n], y[:n], plan, rng=noise)
+
     return _pair(lambda: learn(2 * m), lambda: learn(m), told, scale=2.0)
 
 
@@ -131,10 +138,9 @@ def _kernel(m: int, d: int) -> dict[str, Any]:
         features = _direct_features(
             d, 100, gamma=2.0 / d, rng=stream(0, "bench-margin", "public", d), double=True
         )
-        noisy_hinge_descent(
-            features.transform(X), y, margin=1 / 32, radius=1.0, data_norm=1.0, mu=mu,
-            n_steps=200, rng=stream(0, "bench-margin", "noise", d),
-        )  # fmt: skip
+        Z = features.transform(X)
+        plan = plan_descent(Z.shape, Ball(1 / 32, 1.0, 1.0), mu=mu, n_steps=200)
+        noisy_hinge_descent(Z, y, plan, rng=stream(0, "bench-margin", "noise", d))
 
     told = {
         "name": f"kernel classifier, default fit (m={m}, d={d})",

@@ -225,7 +225,7 @@ def _codes(source: str, file: str) -> dict[str, CodeType]:
     def visit(code: CodeType) -> None:
         for held in code.co_consts:
             if isinstance(held, CodeType):
-                found.setdefault(held.co_qualname, held)
+                found[held.co_qualname] = held  # the last: before it stand overloads
                 visit(held)
 
     visit(compile(source, file, "exec"))

@@ -39,7 +39,7 @@ FILES = (
     "accounting/*.py", "mechanisms/*.py", "baselines/*.py", "erm/estimators.py", "erm/release.py",
     "erm/repairs.py", "erm/stability.py", "margin/compressed.py", "margin/covers.py",
     "margin/descent.py", "margin/estimators.py", "margin/exponential.py", "margin/selection.py",
-    "margin/transfer.py", "margin/networks.py", "projection/additive.py",
+    "margin/plans.py", "margin/networks.py", "projection/additive.py",
     "projection/estimators.py", "projection/projection.py", "random_features/estimators.py",
     "random_features/release.py", "random_features/sensitivity.py", "sketching/estimators.py",
     "sketching/release.py", "sketching/sketches.py", "sketching/sensitivity.py",

@@ -7,14 +7,19 @@ import pkgutil
 import re
 import subprocess
 import sys
+import warnings
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 import dplit
+from dplit.audits.cases import ESTIMATORS
+from dplit.streams import stream
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -62,3 +67,65 @@ def test_dir_lists_what_the_package_page_documents() -> None:
 def test_importing_the_package_imports_nothing_else() -> None:
     code = "import sys, dplit; dir(dplit); sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class _Held:
+    """An array-like that is neither a list nor an array, as a column of a data frame is."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(self.values, dtype=object).astype(dtype or object)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@pytest.mark.parametrize("kind", ["list", "objects", "array-like", "series"])
+def test_a_number_beyond_the_floats_enters_by_every_door(kind: str) -> None:
+    """As the largest float; kills a container that is left to scikit-learn, which raises."""
+    rng = stream(0, "door", "data")
+    X, y = rng.uniform(-1, 1, (60, 2)).tolist(), rng.uniform(-1, 1, 60).tolist()
+    given: dict[str, Any] = {"data_norm": 1.0, "bounds": (-1.0, 1.0), "epsilon": 50.0}
+    model = dplit.SufficientStatisticsRegressor(random_state=0, **given)
+    expected = model.fit([[1.7e308, 0.0], *X], [1.7e308, *y]).coef_
+    rows, labels = [[10**400, 0], *X], [10**400, *y]
+    if kind == "objects":
+        rows, labels = np.array(rows, dtype=object), np.array(labels, dtype=object)
+    elif kind == "array-like":
+        rows, labels = _Held(rows), _Held(labels)
+    elif kind == "series":
+        pandas = pytest.importorskip("pandas")
+        rows, labels = pandas.DataFrame(rows, columns=["a", "b"]), pandas.Series(labels)
+    np.testing.assert_array_equal(model.fit(rows, labels).coef_, expected)
+
+
+def test_a_refusal_names_the_argument_and_no_length_of_an_entry() -> None:
+    model = dplit.SufficientStatisticsRegressor(data_norm=1.0, bounds=(-1.0, 1.0))
+    with pytest.raises(TypeError, match=r"^y must be numeric, got y of dtype object"):
+        model.fit([[0.0]] * 3, ["a", None, 2.0])
+    with pytest.raises(TypeError) as found:
+        model.fit([[0.0], [1.0], ["a secret of 21 signs"]], [0.0] * 3)
+    assert not re.search(r"\d|secret", str(found.value).removeprefix("X must be numeric, got X"))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_warning_of_noise_points_at_the_call(name: str) -> None:
+    """Kills a stacklevel that forgets a decorator; most estimators warn at this budget."""
+    case = ESTIMATORS[name]
+    rng = stream(0, "pointed", "data")
+    X = rng.uniform(-0.5, 0.5, (30, 2))
+    y = rng.uniform(-0.5, 0.5, 30) if case.labels is None else np.resize(case.labels, 30)
+    model = clone(case.release).set_params(epsilon=0.01, random_state=0)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", UserWarning)
+        model.fit(X, y)
+    told = [one.filename for one in found if issubclass(one.category, UserWarning)]
+    assert set(told) <= {__file__}
+    _WARNED[name] = bool(told)
+    if len(_WARNED) == len(ESTIMATORS):
+        assert sum(_WARNED.values()) > len(ESTIMATORS) / 2
+
+
+_WARNED: dict[str, bool] = {}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
@@ -128,11 +130,22 @@ def check_rng(rng: object) -> np.random.Generator:
     return rng
 
 
+def warn_caller(message: str) -> None:
+    """Warn of public numbers, at the line that called the package, through whatever is between."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in _WITHIN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
+#: Where a call of the package still is: decorators of NumPy and Python, pipelines.
+_WITHIN = {"dplit", "numpy", "contextlib", "functools", "sklearn"}
+
 #: Decorates releases: a user's own setting of floating-point errors would tell of a record.
 quiet = np.errstate(all="ignore")
 
 #: What numbers beyond the floats count as: integers, decimals and long doubles can be larger.
-_LARGEST_NUMBER = 1e308
+_LARGEST_NUMBER = sys.float_info.max
 
 
 def _number(value: Any) -> float | complex:
@@ -151,9 +164,9 @@ def _number(value: Any) -> float | complex:
 def as_numbers(name: str, value: Any) -> NDArray[Any]:
     """Return records, labels or other numbers as an array of NumPy's numbers, each by itself.
 
-    Lists, arrays of objects and long doubles hold numbers beyond the floats; they count as 1e308
-    with their sign, so that one record neither raises nor warns nor changes the others. An entry
-    that is no number is an error, as NaN is.
+    Lists, arrays of objects and long doubles hold numbers beyond the floats; they count as the
+    largest float with their sign, so that one record neither raises nor warns nor changes the
+    others. An entry that is no number is an error, as NaN is.
     """
     try:
         array = np.asarray(value)
@@ -180,7 +193,8 @@ def as_numbers(name: str, value: Any) -> NDArray[Any]:
             inside = inside.astype(np.float64)
         array = inside[0] + 1j * inside[1] if array.dtype.kind == "c" else inside[0]
     if array.dtype.kind not in "biufc":
-        raise TypeError(f"{name} must be numeric, got {name} of dtype {array.dtype}")
+        kind = array.dtype.type.__name__  # without a length, which is that of the longest entry
+        raise TypeError(f"{name} must be numeric, got {name} of dtype {kind}")
     return array
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -158,23 +159,33 @@ def validated(estimator: BaseEstimator, *arrays: ArrayLike, **rules: Any) -> Any
     meet: one record would decide whether it does. Numbers beyond the floats come in by the door
     that all input takes; labels of classes are no numbers.
     """
-    doors = [_through_door(array) for array in arrays[: 1 + bool(rules.get("y_numeric"))]]
+    numeric = arrays[: 1 + bool(rules.get("y_numeric"))]
+    doors = [_through_door(name, array) for name, array in zip("Xy", numeric, strict=False)]
     with np.errstate(all="ignore"):
         return validate_data(estimator, *doors, *arrays[len(doors) :], **rules)
 
 
-def _through_door(array: Any) -> Any:
-    """Return records that scikit-learn's conversion cannot fail on; columns keep their names."""
-    if hasattr(array, "columns") and hasattr(array, "to_numpy"):
-        values = array.to_numpy()
-        if getattr(values.dtype, "kind", "O") in "OUS" or values.dtype.itemsize > 8:
-            return type(array)(as_numbers("X", values), columns=array.columns)
+def _through_door(name: str, array: Any) -> Any:
+    """Return records that scikit-learn's conversion cannot fail on; columns keep their names.
+
+    What has no axis, or is sparse, is left to scikit-learn to refuse.
+    """
+    if issparse(array) or not (isinstance(array, (list, tuple)) or hasattr(array, "__array__")):
         return array
-    if isinstance(array, (list, tuple)) or (
-        isinstance(array, np.ndarray) and (array.dtype.kind in "OUS" or array.dtype.itemsize > 8)
-    ):
-        return as_numbers("X", array)
-    return array
+    framed = hasattr(array, "columns") and hasattr(array, "to_numpy")
+    try:
+        values = array.to_numpy() if framed else np.asarray(array)
+    except (OverflowError, ValueError):  # integers beyond the floats, or rows of unlike lengths
+        return as_numbers(name, array)
+    if values.ndim == 0 or (values.dtype.kind not in "OUS" and values.dtype.itemsize <= 8):
+        return array
+    numbers = as_numbers(name, values)
+    return type(array)(numbers, **_named_columns(array)) if framed else numbers
+
+
+def _named_columns(frame: Any) -> dict[str, Any]:
+    """Return the argument by which a frame of pandas or of polars is told its columns."""
+    return {"columns" if hasattr(frame, "iloc") else "schema": frame.columns}
 
 
 def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:

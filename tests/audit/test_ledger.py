@@ -5,12 +5,11 @@ Nothing here is random but for fixed seeds: sums are exact, or dp-accounting's t
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import math
 import pickle
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,12 @@ from scipy import integrate, stats
 
 from dplit import audit, baselines
 from dplit.audit import LedgerError, ledger
-from dplit.audits.cases import BOX, RELEASES
-from dplit.audits.cases import ESTIMATORS as ARCHIVED
-from dplit.audits.later import LATER
+from dplit.audits.cases import BOX, ESTIMATORS, RELEASES
 from dplit.baselines import linear, lloyd
 from dplit.erm import repairs
 from dplit.erm.repairs import GaussianProcessOracle, QueryOracle
-from dplit.margin import compressed, exponential, selection
-from dplit.margin.descent import boosted_descent, noisy_hinge_descent, phased_descent
+from dplit.margin import descent, exponential
+from dplit.margin import estimators as margin_estimators
 from dplit.mechanisms import exponential_mechanism, gaussian_delta, report_noisy_min
 from dplit.mechanisms.draws import Draw
 from dplit.mechanisms.secure import secure_gaussian, secure_laplace
@@ -36,12 +33,12 @@ from dplit.sketching.release import noisy_sum, plan_release, sketch_parts
 from dplit.sketching.sketches import SketchMap, merge_all, sketch
 from dplit.streams import stream
 from tests.audit.spies import moved, problems, run, told_of_data
+from tests.margin.planned import boosted, full_batch, phased
 
 pytest.importorskip("dp_accounting")
 # so few records that every estimator warns of its noise
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-ESTIMATORS = ARCHIVED | LATER
 _SIGNS = (-1.0, 1.0)
 _NORM = {"data_norm": 0.5}
 _TWO = [{"neighboring": "add_remove"}, {"neighboring": "replace_one"}]
@@ -317,7 +314,7 @@ def test_a_fit_spends_what_it_promises_and_draws_what_it_says(
     """
     found = run(CLASSES[name](**settings), _data(_labels(name)))
     # margins that are learnt one after the other by another solver than the descent, whose levels
-    # compose exactly, share epsilon and delta by adding up, as `_learn_weights` says
+    # compose exactly, share epsilon and delta by adding up, as `plan_learning` says
     adds = settings.get("margin") == "private" and settings.get("solver") == "phased"
     assert problems(found, *_promised(found.result), share=0.8 if adds else 0.98) == []
 
@@ -373,7 +370,8 @@ SHARP = {
 _NO_ARRAY = {  # an event hides no array that noise is added to
     "ObjectivePerturbationClassifier", "ObjectivePerturbationClassifier logistic gaussian",
     "PrivateAdditiveClassifier", "RandomProjectionRegressor", "objective_perturbation",
-    "gaussian_prior_draw", "release_projection", *LATER,
+    "gaussian_prior_draw", "release_projection", "ProjectedObjectiveClassifier",
+    "ProjectedObjectiveClassifier one component",
 }  # fmt: skip
 _CASES = {k: v for k, v in (ESTIMATORS | RELEASES).items() if not k.endswith("small alpha")}
 
@@ -502,17 +500,17 @@ def test_descents_state_their_own_level() -> None:
     options: dict[str, Any] = {"margin": 0.1, "radius": 1.0, "data_norm": 0.5}
     for mu, draws in ((0.5, 1), (0.5, 4)):
         with ledger() as book:
-            noisy_hinge_descent(X, y, mu=mu, n_steps=5, n_draws=draws,
-                                rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
+            full_batch(X, y, mu=mu, n_steps=5, n_draws=draws,
+                       rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
         together = gaussian_delta(epsilon=1.0, sigma=1.0, sensitivity=mu * math.sqrt(draws))
         assert book.delta(epsilon=1.0) == pytest.approx(together, rel=1e-3)
         with ledger() as book:
-            phased_descent(X, y, mu=mu, replacement=False, n_draws=draws,
-                           rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
+            phased(X, y, mu=mu, replacement=False, n_draws=draws,
+                   rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
         assert book.delta(epsilon=1.0) == pytest.approx(together, rel=1e-3)
     with ledger() as book:
-        boosted_descent(X, y, epsilon=1.0, delta=1e-6, accounting="mixture",
-                        rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
+        boosted(X, y, epsilon=1.0, delta=1e-6, accounting="mixture",
+                rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
     with pytest.raises(LedgerError, match="must state its sensitivity"):
         book.epsilon(delta=1e-6)
 
@@ -639,12 +637,14 @@ def _told(name: str, settings: dict[str, Any] | None = None) -> list[str]:
 
 
 def test_a_budget_that_is_not_divided_among_margins(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = compressed._learn_weights
+    plain = margin_estimators.plan_learning
 
-    def whole(*args: Any, **options: Any) -> Any:
-        return plain(*args, **options | {"runs": 1})
+    def whole(shape: Any, balls: Any, **options: Any) -> Any:
+        alone = [plain(shape, [ball], **options) for ball in balls]
+        descents = tuple(each.descents[0] for each in alone)
+        return replace(alone[0], balls=tuple(balls), descents=descents)
 
-    monkeypatch.setattr(selection, "_learn_weights", whole)
+    monkeypatch.setattr(margin_estimators, "plan_learning", whole)
     told = _told("PrivateMarginClassifier", {"margin": "private"})
     assert any(x.startswith("spends") for x in told)
 
@@ -749,23 +749,37 @@ def test_noise_from_the_public_stream() -> None:
     assert "weights: the noise comes from another stream" in problems(found, 0.5, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("module", "name", "place", "solver"),
-    [
-        ("dplit.margin.descent", "_descend", 5, "noisy_gradient"),
-        ("dplit.margin._accelerated", "_accelerate", 3, "accelerated"),
-    ],
-)
+@pytest.mark.parametrize("solver", ["noisy_gradient", "accelerated"])
 def test_planted_half_noise_of_a_margin_descent(
-    module: str, name: str, place: int, solver: str, monkeypatch: pytest.MonkeyPatch
+    solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The noise that is added is not the one that was told."""
-    where = importlib.import_module(module)
-    plain = getattr(where, name)
+    plain = descent.record_draw
 
-    def quiet(*args: Any) -> Any:
-        return plain(*args[:place], args[place] / 2.0, *args[place + 1 :])
+    def boast(*args: Any, **facts: Any) -> Any:
+        return plain(*args, **facts | {"scale": 2.0 * facts["scale"]})
 
-    monkeypatch.setattr(where, name, quiet)
+    monkeypatch.setattr(descent, "record_draw", boast)
     told = _told("PrivateMarginClassifier", {"solver": solver})
     assert any("the noise has not the scale" in x for x in told)
+
+
+@pytest.mark.parametrize("solver", ["noisy_gradient", "phased", "accelerated"])
+def test_a_plan_with_half_the_noise(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told is what is added, and too little: the plan is wrong, and followed."""
+
+    def halved(plan: Any) -> Any:
+        if hasattr(plan, "phases"):
+            phases = replace(plan.phases, sigmas=tuple(s / 2 for s in plan.phases.sigmas))
+            return replace(plan, phases=phases)
+        return replace(plan, sigma=plan.sigma / 2.0)
+
+    plain = margin_estimators.plan_learning
+
+    def quiet(*args: Any, **options: Any) -> Any:
+        plan = plain(*args, **options)
+        return replace(plan, descents=tuple(map(halved, plan.descents)))
+
+    monkeypatch.setattr(margin_estimators, "plan_learning", quiet)
+    told = _told("PrivateMarginClassifier", {"solver": solver})
+    assert any(x.startswith("spends") for x in told)

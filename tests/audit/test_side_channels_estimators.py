@@ -19,16 +19,12 @@ from sklearn.base import BaseEstimator
 import dplit
 from dplit import audit, baselines
 from dplit._checks import as_numbers
-from dplit.audits.cases import _CENTERS, _FOURIER, BOX, RELEASES, _Case
-from dplit.audits.cases import ESTIMATORS as ARCHIVED
-from dplit.audits.later import LATER
+from dplit.audits.cases import _CENTERS, _FOURIER, BOX, ESTIMATORS, RELEASES, _Case
 from dplit.baselines import sufficient_statistics
 from dplit.sketching.estimators import CompressiveKMeans
 from dplit.sketching.release import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
-
-ESTIMATORS = ARCHIVED | LATER
 
 #: Estimators that release nothing: their features are made without the data.
 NO_RELEASE = {"HatFeatures", "RandomFourierFeatures"}

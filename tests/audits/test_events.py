@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from dplit.audits.later import LATER
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 
 import dplit
 from dplit import mechanisms
 from dplit.audit import audit_hits, clopper_pearson
-from dplit.audits.later import LATER
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.projection.information import additive_sigma, sharp_delta
 from dplit_studies.audits.events import (

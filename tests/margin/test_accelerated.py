@@ -12,18 +12,17 @@ from scipy.stats import chi2
 from dplit._numerics.exact import grid_rows
 from dplit.accounting import gdp_budget
 from dplit.audit import ledger
-from dplit.margin._accelerated import (
+from dplit.margin.descent import _accelerated_descent, _pieces, _slope_sum
+from dplit.margin.losses import Ball, hinge_loss
+from dplit.margin.plans import (
     _CORNER,
-    _pace,
-    _pieces,
-    _slope_sum,
-    accelerated_hinge_descent,
-    accelerated_steps,
+    _accelerated_step,
+    _default_steps,
+    descent_noise,
+    plan_descent,
 )
-from dplit.margin.compressed import _learn_weights
-from dplit.margin.descent import descent_noise, noisy_hinge_descent
-from dplit.margin.losses import hinge_loss
 from dplit.streams import stream
+from tests.margin.planned import accelerated, full_batch
 
 SIZES = {"margin": 0.1, "radius": 2.0, "data_norm": 1.5}
 
@@ -54,15 +53,23 @@ def test_one_step_has_the_stated_law():
     units, unit = grid_rows(X, 1.5, bits=12)
     rng, found = _noise(), []
     for _ in range(20):
-        found.append(
-            accelerated_hinge_descent(X, y, **SIZES | {"radius": 1e9}, mu=0.7, n_steps=1, rng=rng)
-        )
+        found.append(accelerated(X, y, **SIZES | {"radius": 1e9}, mu=0.7, n_steps=1, rng=rng))
     sigma = descent_noise(margin=0.1, data_norm=1.5, n_samples=40, mu=0.7, n_steps=1)
     assert sigma == pytest.approx(2 * 15 / (40 * 0.7))
-    pace = _pace(margin=0.1, radius=1e9, data_norm=1.5, noise=sigma * math.sqrt(1000), n_steps=1)
+    pace = _accelerated_step(Ball(0.1, 1e9, 1.5), noise=sigma * math.sqrt(1000), n_steps=1)
     rest = (np.array(found) / pace - y @ units * unit / (40 * 0.1)) / sigma
     low, high = chi2.ppf([5e-5, 1 - 5e-5], rest.size)
     assert low < (rest**2).sum() < high
+
+
+def test_the_step_is_that_of_the_smoothness_or_of_the_noise():
+    """Kills one length for the other: norms of records and comparators differ."""
+    ball = Ball(0.1, 2.0, 1.5)
+    smooth = _CORNER * 0.1**2 / 1.5**2 / 2
+    assert _accelerated_step(ball, noise=0.0, n_steps=7) == pytest.approx(smooth, rel=1e-12)
+    assert _accelerated_step(ball, noise=1e-9, n_steps=7) == pytest.approx(smooth, rel=1e-12)
+    loud = math.sqrt(6) * 2.0 / (9**1.5 * 1e6)
+    assert _accelerated_step(ball, noise=1e6, n_steps=7) == pytest.approx(loud, rel=1e-12)
 
 
 def test_without_noise_it_reaches_the_minimum_at_the_accelerated_rate():
@@ -75,7 +82,7 @@ def test_without_noise_it_reaches_the_minimum_at_the_accelerated_rate():
     ).fun  # fmt: skip
     smooth = (1.5 / 0.1) ** 2 / _CORNER
     for steps in (20, 80, 320):
-        w = accelerated_hinge_descent(X, y, **SIZES, mu=math.inf, n_steps=steps, rng=_noise())
+        w = accelerated(X, y, **SIZES, mu=math.inf, n_steps=steps, rng=_noise())
         bound = 4.0 * smooth * D**2 / (steps * (steps + 2))
         gap = _smooth(w, Z, 0.1)[0] - best
         assert -1e-6 <= gap <= bound
@@ -86,8 +93,8 @@ def test_two_hundred_steps_do_what_two_thousand_plain_ones_do_not():
     """Mean hinge loss at a margin of 1/32 of the largest, by the same budget."""
     X, y = _records(4000, 20)
     given = {"margin": 1.5 / 32, "radius": 1.0, "data_norm": 1.5, "mu": 2.0}
-    plain = noisy_hinge_descent(X, y, **given, n_steps=2000, rng=_noise()).weights[0]
-    ours = accelerated_hinge_descent(X, y, **given, n_steps=200, rng=_noise())
+    plain = full_batch(X, y, **given, n_steps=2000, rng=_noise()).weights[0]
+    ours = accelerated(X, y, **given, n_steps=200, rng=_noise())
     loss = [hinge_loss(y * (X @ w), margin=1.5 / 32).mean() for w in (plain, ours)]
     assert loss[1] < loss[0]
 
@@ -137,7 +144,7 @@ def test_a_record_moves_each_sum_by_what_the_ledger_says():
     moved = [np.linalg.norm(a - b) for a in neighbours for b in neighbours]
     assert 2 * 1.5 * 0.999 < max(moved) <= 2 * 1.5
     with ledger() as told:
-        accelerated_hinge_descent(X, y, **SIZES, mu=0.3, n_steps=17, rng=_noise())
+        accelerated(X, y, **SIZES, mu=0.3, n_steps=17, rng=_noise())
     (draw,) = told
     assert (draw.steps, draw.sensitivity, draw.shape) == (17, 3.0, (1, 3))
     assert draw.scale * 0.3 == pytest.approx(3.0 * math.sqrt(17))
@@ -147,16 +154,19 @@ def test_the_default_number_of_steps():
     """16 sqrt(m mu / sqrt k) between 100 and 400; kills a root that is left out."""
     mu = gdp_budget(epsilon=1.0, delta=1e-6)
     args = {"n_samples": 8000, "noise_dimension": 100, "mu": mu}
-    assert accelerated_steps(**args) == math.ceil(16 * math.sqrt(8000 * mu / 10))
-    assert accelerated_steps(**args | {"n_samples": 100}) == 100
-    assert accelerated_steps(**args | {"n_samples": 10**6}) == 400
+    assert _default_steps("accelerated", **args) == math.ceil(16 * math.sqrt(8000 * mu / 10))
+    assert _default_steps("accelerated", **args | {"n_samples": 100}) == 100
+    assert _default_steps("accelerated", **args | {"n_samples": 10**6}) == 400
 
 
-def test_several_draws_and_labels_are_refused():
+def test_several_labels_are_refused():
     X, y = _records()
     with pytest.raises(ValueError, match="one axis"):
-        accelerated_hinge_descent(X, np.stack([y, y]), **SIZES, mu=1.0, n_steps=2, rng=_noise())
-    with pytest.raises(ValueError, match="n_draws must be 1"):
-        _learn_weights(
-            X, y, **SIZES, epsilon=1.0, delta=1e-6, rng=_noise(), solver="accelerated", n_draws=2
-        )
+        accelerated(X, np.stack([y, y]), **SIZES, mu=1.0, n_steps=2, rng=_noise())
+
+
+def test_a_plan_is_for_records_of_its_size():
+    X, y = _records()
+    plan = plan_descent((600, 7), Ball(0.1, 2.0, 1.5), mu=1.0, solver="accelerated")
+    with pytest.raises(ValueError, match=r"the shape \(600, 7\) of its plan"):
+        _accelerated_descent(X, y, plan, rng=_noise())

@@ -7,18 +7,19 @@ import math
 import numpy as np
 import pytest
 
-import dplit.margin.compressed as module
 from dplit._estimators import clip_rows
+from dplit.accounting import gdp_budget
 from dplit.margin.compressed import (
     _draw_projection,
-    _learn_weights,
     compress,
-    compressed_learner,
     expand,
     printed_dimension,
 )
 from dplit.margin.data import margin_data
+from dplit.margin.losses import Ball
+from dplit.margin.plans import BoostedPlan, DescentPlan, plan_learning
 from dplit.streams import stream
+from tests.margin.planned import projected
 
 SETTING = {"margin": 0.4, "radius": 1.0, "data_norm": 1.0, "epsilon": 4.0, "delta": 1e-6}
 
@@ -28,7 +29,7 @@ def _data(m=2000, d=100, name="compressed"):
 
 
 def _learn(X, y, **changes):
-    return compressed_learner(X, y, **{
+    return projected(X, y, **{
         **SETTING, "n_components": 60, "public_rng": stream(0, "map", "public"),
         "rng": stream(0, "weights", "noise"), **changes,
     })  # fmt: skip
@@ -58,10 +59,9 @@ def test_weights_come_back_as_the_adjoint(kind):
 
 
 @pytest.mark.claim("margin-alg2")
-@pytest.mark.parametrize("kind", ["fast", "sign"])
-def test_clipping_does_not_change_a_prediction(kind):
+def test_clipping_does_not_change_a_prediction():
     X, y = _data()
-    model = _learn(X, y, projection=kind)
+    model = _learn(X, y)
     projected = compress(X, model.projection)
     clipped = clip_rows(projected, 0.9)
     assert not np.allclose(projected, clipped)
@@ -77,28 +77,23 @@ def test_learner_learns_in_the_doubled_ball(solver):
     model = _learn(X, y, solver=solver)
     assert np.linalg.norm(model.compressed_coef) <= 2.0 + 1e-12
     assert np.mean(np.sign(X @ model.coef) == y) > 0.9
-    assert (model.epsilon, model.delta) == (4.0, 1e-6)
     np.testing.assert_allclose(model.coef, expand(model.compressed_coef, model.projection))
 
 
 @pytest.mark.claim("margin-alg2")
 @pytest.mark.parametrize("inflation", [1.0, 2.0])
-def test_solver_is_called_with_inflated_lengths(monkeypatch, inflation):
+def test_plans_have_inflated_lengths(inflation):
     """What privacy rests on: clip radius, ball and noise all at s times their size."""
-    seen = {}
-
-    def spy(Z, y, **kwargs):
-        seen.update(kwargs)
-        return original(Z, y, **kwargs)
-
-    original = module.noisy_hinge_descent
-    monkeypatch.setattr(module, "noisy_hinge_descent", spy)
-    X, y = _data(200)
-    _learn_weights(X, y, **SETTING, inflation=inflation, rng=stream(0, "spy", "noise"))
-    assert (seen["radius"], seen["data_norm"], seen["margin"]) == (inflation, inflation, 0.4)
-    assert seen["mu"] == pytest.approx(module.gdp_budget(epsilon=4.0, delta=1e-6))
-    _learn_weights(X, y, **SETTING, runs=4, rng=stream(0, "spy", "noise"))
-    assert seen["mu"] == pytest.approx(module.gdp_budget(epsilon=4.0, delta=1e-6) / 2)
+    balls = [Ball(0.4, 1.0, 1.0).inflated(inflation)]
+    budget = {"epsilon": 4.0, "delta": 1e-6, "n_steps": 100}
+    (one,) = plan_learning((200, 100), balls, **budget).descents
+    assert isinstance(one, DescentPlan)
+    assert one.ball == (0.4, inflation, inflation)
+    mu = gdp_budget(epsilon=4.0, delta=1e-6)
+    assert one.mu == pytest.approx(mu)
+    assert one.sigma == pytest.approx(2 * inflation / 0.4 * 10 / (200 * mu))
+    four = plan_learning((200, 100), balls * 4, **budget).descents
+    assert [plan.mu for plan in four] == pytest.approx([mu / 2] * 4)
 
 
 @pytest.mark.claim("margin-alg2")
@@ -113,22 +108,21 @@ def test_neighbours_stay_neighbours():
     assert np.linalg.norm(rows[1], axis=1).max() <= 2.0 + 1e-12
 
 
-def test_draws_and_shared_budgets(monkeypatch):
+@pytest.mark.parametrize("runs", [1, 2, 3])
+def test_phased_runs_share_both_parts_of_the_budget(runs):
     """Phased runs add up, in epsilon and in delta: kills a delta that each of them has whole. The
     ledger does not see that one: composed exactly, the runs stay within the promise even so."""
-    seen, original = {}, module.boosted_descent
-
-    def spy(Z, y, **kwargs):
-        seen.update(kwargs)
-        return original(Z, y, **kwargs)
-
-    monkeypatch.setattr(module, "boosted_descent", spy)
-    X, y = _data(300)
-    weights = _learn_weights(X, y, **SETTING, n_draws=3, rng=stream(0, "dr", "noise"))
-    assert weights.shape == (3, 100)
-    one = _learn_weights(X, y, **SETTING, solver="phased", runs=2, rng=stream(0, "dr", "noise"))
-    assert one.shape == (1, 100)
-    assert (seen["epsilon"], seen["delta"]) == (2.0, 5e-7)
+    balls = [Ball(0.4, 1.0, 1.0)] * runs
+    plan = plan_learning((300, 100), balls, epsilon=4.0, delta=1e-6, solver="phased", beta=0.2)
+    assert len(plan.descents) == runs
+    level = gdp_budget(epsilon=2.0 / runs, delta=1e-6 / runs) / math.sqrt(4)
+    for each in plan.descents:
+        assert isinstance(each, BoostedPlan)
+        assert (each.runs, each.choice, each.replacement) == (4, 2.0 / runs, False)
+        assert each.mu == pytest.approx(level, rel=1e-12)
+    kept = plan_learning((300, 100), balls, epsilon=4.0, delta=1e-6, solver="phased", choice=0.8)
+    assert kept.epsilon == math.nextafter(3.2, 0.0)  # rounded down
+    assert kept.descents[0].choice == pytest.approx(1.6 / runs)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +130,6 @@ def test_draws_and_shared_budgets(monkeypatch):
     [
         ({"n_components": 101}, "n_components must be at most 100"),
         ({"n_components": 0}, "n_components must be at least 1"),
-        ({"projection": "none"}, "kind must be one of"),
         ({"solver": "exact"}, "solver must be one of"),
         ({"inflation": 0.5}, "inflation must be at least 1"),
         ({"margin": 2.0}, "margin must be at most"),
@@ -157,7 +150,7 @@ def test_public_and_private_randomness_are_kept_apart():
     rng = stream(0, "one", "noise")
     with pytest.raises(ValueError, match="rng must not be public_rng"):
         _learn(X, y, public_rng=rng, rng=rng)
-    with pytest.raises(ValueError, match="n_draws must be 1"):
-        _learn_weights(X, y, **SETTING, solver="phased", n_draws=2, rng=rng)
+    with pytest.raises(ValueError, match="kind must be one of"):
+        _draw_projection(100, 10, kind="none", rng=rng)
     with pytest.raises(ValueError, match="delta must be in"):
         printed_dimension(n_samples=10, epsilon=1.0, delta=0.0, beta=0.1)

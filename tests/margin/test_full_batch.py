@@ -9,20 +9,18 @@ import pytest
 
 from dplit.accounting import gdp_budget
 from dplit.margin.data import margin_data
-from dplit.margin.descent import (
-    _balanced_steps,
-    _Case,
-    _descend_cases,
+from dplit.margin.descent import descent_bound, noisy_hinge_descent, rank_bound
+from dplit.margin.exact_hinge import minimise_hinge
+from dplit.margin.losses import Ball, _gridded_records
+from dplit.margin.plans import (
+    _default_steps,
     _descent_step,
     _signal_to_noise,
-    descent_bound,
     descent_noise,
-    noisy_hinge_descent,
-    rank_bound,
+    plan_descent,
 )
-from dplit.margin.exact_hinge import minimise_hinge
-from dplit.margin.losses import _gridded_records
 from dplit.streams import stream
+from tests.margin.planned import full_batch
 
 SETTING = {"margin": 0.3, "radius": 1.0, "data_norm": 1.0, "mu": 0.5, "n_steps": 20}
 
@@ -57,32 +55,38 @@ def _naive(X, y, draws, project, step, sigma, rng, margin=0.3, radius=1.0, n_ste
 @pytest.mark.parametrize("project", [True, False])
 def test_batched_descent_is_the_naive_loop(project):
     X, y = _data(40)
-    run = noisy_hinge_descent(
-        X, y, **SETTING, project=project, n_draws=3, rng=stream(0, "naive", "noise")
-    )
+    run = full_batch(X, y, **SETTING, project=project, n_draws=3, rng=stream(0, "naive", "noise"))
     peer = _naive(X, y, 3, project, run.step, run.sigma, stream(0, "naive", "noise"))
     np.testing.assert_allclose(run.weights, peer, rtol=1e-10)
 
 
-def test_cases_together_are_the_descents_one_by_one():
-    """Kills noise, step or ball of one case used for another: without noise values are exact."""
+def test_plans_together_are_the_descents_one_by_one():
+    """Kills noise, step or ball of one plan used for another: without noise values are exact."""
     X, y = _data()
-    setting = {key: SETTING[key] for key in ("margin", "radius", "data_norm", "n_steps")}
-    quiet = [_Case(math.inf), _Case(math.inf, step=0.4), _Case(math.inf, project=False, step=0.4)]
-    found = _descend_cases(X, y, quiet, **setting, rng=stream(0, "cases", "noise"))
-    for case, weights in zip(quiet, found, strict=True):
-        options = {**setting, "mu": case.mu, "project": case.project, "step": case.step}
-        one = noisy_hinge_descent(X, y, **options, rng=stream(0, "cases", "noise"))
-        np.testing.assert_allclose(weights, one.weights, rtol=1e-12)
-    for case in (_Case(0.5), _Case(0.5, project=False)):
-        both = _descend_cases(X, y, [case], **setting, rng=stream(0, "cases", "noise"), n_draws=3)
-        options = {**SETTING, "project": case.project, "n_draws": 3}
-        one = noisy_hinge_descent(X, y, **options, rng=stream(0, "cases", "noise"))
-        np.testing.assert_array_equal(both[0], one.weights)
-    mixed = [_Case(0.5), _Case(math.inf)]
-    run = _descend_cases(X, y, mixed, **setting, rng=stream(0, "cases", "noise"), n_draws=2)
-    np.testing.assert_allclose(run[1], np.tile(found[0], (2, 1)), rtol=1e-12)
-    assert np.linalg.norm(run[0] - found[0], axis=1).min() > 1e-3
+    ball, rng = Ball(0.3, 1.0, 1.0), lambda: stream(0, "cases", "noise")
+    quiet = [
+        plan_descent(X.shape, ball, mu=math.inf, n_steps=20, **told)
+        for told in ({}, {"step": 0.4}, {"project": False, "step": 0.4})
+    ]
+    found = noisy_hinge_descent(X, y, *quiet, rng=rng())
+    for plan, weights in zip(quiet, found, strict=True):
+        one = noisy_hinge_descent(X, y, plan, rng=rng())[0]
+        np.testing.assert_allclose(weights, one, rtol=1e-12)
+    loud = plan_descent(X.shape, ball, mu=0.5, n_steps=20)
+    run = noisy_hinge_descent(X, y, loud, quiet[0], rng=rng(), n_draws=2)
+    np.testing.assert_allclose(run[2:], np.tile(found[0], (2, 1)), rtol=1e-12)
+    assert np.linalg.norm(run[:2] - found[0], axis=1).min() > 1e-3
+
+
+def test_a_plan_is_for_records_of_its_size():
+    """Noise for more records would be too short; kills a learner that follows any plan."""
+    X, y = _data()
+    plans = [plan_descent(X.shape, Ball(0.3, 1.0, 1.0), mu=1.0, n_steps=n) for n in (5, 6)]
+    for rows, labels in ((X[:100], y[:100]), (X[:, :3], y)):
+        with pytest.raises(ValueError, match=r"the shape \(200, 6\) of its plan"):
+            noisy_hinge_descent(rows, labels, plans[0], rng=stream(0, "size", "noise"))
+    with pytest.raises(ValueError, match="one shape, margin, data_norm and n_steps"):
+        noisy_hinge_descent(X, y, *plans, rng=stream(0, "size", "noise"))
 
 
 def test_labels_of_each_draw_are_separate_runs():
@@ -90,8 +94,8 @@ def test_labels_of_each_draw_are_separate_runs():
     labels = np.stack([y, -y, np.roll(y, 1)])
     quiet = {**SETTING, "mu": math.inf}
     rng = stream(0, "labels", "noise")
-    together = noisy_hinge_descent(X, labels, **quiet, n_draws=3, rng=rng).weights
-    alone = [noisy_hinge_descent(X, row, **quiet, rng=rng).weights[0] for row in labels]
+    together = full_batch(X, labels, **quiet, n_draws=3, rng=rng).weights
+    alone = [full_batch(X, row, **quiet, rng=rng).weights[0] for row in labels]
     np.testing.assert_allclose(together, alone, rtol=1e-10)
 
 
@@ -112,9 +116,7 @@ def test_noise_reaches_the_iterates_in_the_stated_size():
     4,000 x 6 draws, relative sd 0.9 %: five of them, false alarm 6e-7; kills noise 5 % off.
     """
     X, y = np.zeros((50, 6)), np.ones(50)
-    run = noisy_hinge_descent(
-        X, y, **SETTING, project=False, n_draws=4000, rng=stream(0, "size", "noise")
-    )
+    run = full_batch(X, y, **SETTING, project=False, n_draws=4000, rng=stream(0, "size", "noise"))
     weights = np.arange(20) / 20.0
     expected = run.step * run.sigma * math.sqrt(float(np.sum(weights**2)))
     assert run.weights.std() == pytest.approx(expected, rel=5 * 0.0046)
@@ -151,9 +153,7 @@ def test_rank_bound_of_the_table():
 def test_excess_respects_its_bound(project):
     """Mean of 200 draws against every comparator tried; the bound is a factor 3 away."""
     X, y = _data(300, 20, "bound")
-    run = noisy_hinge_descent(
-        X, y, **SETTING, project=project, n_draws=200, rng=stream(0, "bound", "noise")
-    )
+    run = full_batch(X, y, **SETTING, project=project, n_draws=200, rng=stream(0, "bound", "noise"))
     loss = lambda W: np.maximum(1 - (y[:, None] * (X @ W.T)) / 0.3, 0).mean(axis=0)  # noqa: E731
     directions = stream(0, "comparators", "data").standard_normal((200, 20))
     directions[0], directions[1] = np.eye(20)[0], (X * y[:, None]).mean(axis=0)
@@ -167,25 +167,20 @@ def test_excess_respects_its_bound(project):
 def test_projection_keeps_the_ball_and_clipping_the_norm():
     X, y = _data()
     loud = {**SETTING, "mu": 0.01, "step": 0.1}
-    inside = noisy_hinge_descent(X, y, **loud, n_draws=5, rng=stream(0, "ball", "noise"))
+    inside = full_batch(X, y, **loud, n_draws=5, rng=stream(0, "ball", "noise"))
     assert np.linalg.norm(inside.weights, axis=1).max() <= 1.0 + 1e-12
-    free = noisy_hinge_descent(
-        X, y, **loud, n_draws=5, project=False, rng=stream(0, "ball", "noise")
-    )
+    free = full_batch(X, y, **loud, n_draws=5, project=False, rng=stream(0, "ball", "noise"))
     assert np.linalg.norm(free.weights, axis=1).min() > 1.0
     wild = X.copy()
     wild[:5] *= 1e6
-    runs = [
-        noisy_hinge_descent(Z, y, **SETTING, rng=stream(0, "clip", "noise")).weights
-        for Z in (wild, X)
-    ]
+    runs = [full_batch(Z, y, **SETTING, rng=stream(0, "clip", "noise")).weights for Z in (wild, X)]
     np.testing.assert_allclose(*runs, rtol=1e-9)
 
 
 def test_a_given_step_is_used_and_noise_is_free_of_the_data():
     X, y = _data()
     X = np.rint(512 * X) / 1024  # on the grid, inside the ball: left as they are
-    one = noisy_hinge_descent(
+    one = full_batch(
         X, y, **{**SETTING, "n_steps": 2}, step=0.1, project=False, rng=stream(0, "s", "noise")
     )
     noise = stream(0, "s", "noise").standard_normal((2, 6))
@@ -221,13 +216,13 @@ def test_bad_input_is_named(change, error, message):
     X, y = _data()
     args = {"X": X, "y": y, **SETTING, "rng": stream(0, "bad", "noise"), **change}
     with pytest.raises(error, match=message):
-        noisy_hinge_descent(args.pop("X"), args.pop("y"), **args)
+        full_batch(args.pop("X"), args.pop("y"), **args)
 
 
 def _gradient_sum(X, y):
     """Sum of the signed records as the first step of a learner without noise computes it."""
     m = len(X)
-    run = noisy_hinge_descent(
+    run = full_batch(
         X, y, margin=0.25, radius=1.0, data_norm=1.0, mu=math.inf, n_steps=2, step=0.25 * m,
         project=False, rng=stream(0, "sum", "noise"),
     )  # fmt: skip
@@ -285,7 +280,7 @@ def test_huge_and_tiny_records_give_finite_weights_without_a_word():
     for scale in (1e308, 1e160, 1e-200, 5e-324):
         far = X.copy()
         far[0] = np.clip(far[0] / np.abs(far[0]).max(), -1, 1) * scale
-        run = noisy_hinge_descent(far, y, **SETTING, rng=stream(0, "far", "noise"))
+        run = full_batch(far, y, **SETTING, rng=stream(0, "far", "noise"))
         assert np.isfinite(run.weights).all()
 
 
@@ -296,10 +291,10 @@ def test_balanced_steps_equate_the_two_terms_of_the_bound():
                    n_steps=steps)
         for level, steps in ((math.inf, 800), (0.25, None))
     ]  # fmt: skip
-    assert _balanced_steps(n_samples=1600, noise_dimension=50, mu=0.25) == 800
+    assert _default_steps("noisy_gradient", n_samples=1600, noise_dimension=50, mu=0.25) == 800
     assert terms[0] == pytest.approx(terms[1], rel=1e-12)
-    assert _balanced_steps(n_samples=10, noise_dimension=50, mu=0.25) == 100
-    assert _balanced_steps(n_samples=10**9, noise_dimension=5, mu=1.0) == 2000
+    assert _default_steps("noisy_gradient", n_samples=10, noise_dimension=50, mu=0.25) == 100
+    assert _default_steps("noisy_gradient", n_samples=10**9, noise_dimension=5, mu=1.0) == 2000
 
 
 @pytest.mark.claim("margin-thm32")
@@ -317,8 +312,9 @@ def test_excess_at_the_balanced_steps_does_not_grow_with_the_records():
         X, y = margin_data(m, 20, margin=0.5, flips=0.05, rng=stream(0, "balanced", "data"))
         mu = gdp_budget(epsilon=1.0, delta=1e-6)
         best = minimise_hinge(X, y, margin=0.25, radius=1.0).value
-        for steps in (100, _balanced_steps(n_samples=m, noise_dimension=20, mu=mu)):
-            w = noisy_hinge_descent(
+        sizes = {"n_samples": m, "noise_dimension": 20, "mu": mu}
+        for steps in (100, _default_steps("noisy_gradient", **sizes)):
+            w = full_batch(
                 X, y, margin=0.25, radius=1.0, data_norm=1.0, mu=mu, n_steps=steps,
                 rng=stream(0, "balanced", "noise"),
             ).weights[0]  # fmt: skip

@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import chisquare, norm
 
 from dplit.margin import exponential as gibbs
-from dplit.margin.data import sphere_sample
-from dplit.margin.exponential import arc_law, constant_arcs
+from dplit.margin.data import margin_data
 from dplit.streams import stream
+from dplit_studies.margin.exact import arc_law, constant_arcs
 
 OPTIONS = {"normalized_margin": 0.5, "n_samples": 300, "epsilon": 1.0, "beta": 0.05}
 
@@ -134,7 +134,7 @@ def test_share_of_draws_above_the_bound():
     over = 0
     for trial in range(40):
         data = stream(0, "share", "data", trial)
-        X, y = sphere_sample(60, 80, margin=0.8, rng=data)
+        X, y = margin_data(60, 80, margin=0.8, rng=data, lean=True)
         noise = stream(0, "share", "noise", trial)
         over += gibbs.watched_prior_draw(X, y, epsilon=2.0, rng=noise).error > bound
     assert over <= 10

@@ -10,15 +10,14 @@ from scipy.stats import binom
 
 from dplit.features import feature_gram, gaussian_kernel, random_frequencies
 from dplit.margin.kernels import (
-    _sup_deviation,
     frequencies_of_algorithm3,
     hoeffding_bound,
     margin_features,
     sup_deviation_bound,
-    sup_deviation_draws,
     union_failure,
 )
 from dplit.streams import stream
+from dplit_studies.margin.bounds import _sup_deviation, sup_deviation_draws
 
 
 def _records(m=40, d=3):

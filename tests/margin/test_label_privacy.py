@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dplit.margin.exponential import cover_law
 from dplit.margin.selection import (
     _threshold_errors,
     relative_deviation_bound,
     selection_excess,
     separated_cover,
-    split_law,
     threshold_splits,
 )
 from dplit.streams import stream
@@ -45,7 +45,7 @@ def test_splits_by_cumulative_sums_are_those_by_counting(pairs):
 def test_the_law_is_the_enumerated_one():
     x, y = _sample()
     splits = threshold_splits(x, y)
-    law = split_law(splits.errors, epsilon=1.0)
+    law = cover_law(splits.errors, epsilon=1.0)
     raw = np.array([math.exp(-0.5 * e) for e in splits.errors])
     np.testing.assert_allclose(law, raw / raw.sum(), rtol=1e-12)
 
@@ -57,11 +57,11 @@ def test_privacy_by_enumeration_of_all_label_changes():
     m = 8
     x = np.arange(float(m))
     for labels in itertools.product([-1, 1], repeat=m):
-        law = split_law(threshold_splits(x, labels).errors, epsilon=1.0)
+        law = cover_law(threshold_splits(x, labels).errors, epsilon=1.0)
         for i in range(m):
             other = np.array(labels)
             other[i] *= -1
-            changed = split_law(threshold_splits(x, other).errors, epsilon=1.0)
+            changed = cover_law(threshold_splits(x, other).errors, epsilon=1.0)
             worst = max(worst, float(np.abs(np.log(law / changed)).max()))
     assert worst <= 1.0 + 1e-12
     assert worst > 0.97
@@ -95,7 +95,7 @@ def test_the_choice_has_the_margin_guarantee():
     best = np.mean(y * values <= 0.5, axis=1).min()
     limit = best + selection_excess(len(cover), 60, epsilon=2.0, beta=0.05)
     errors = np.sum(y * values[cover] <= 0.25, axis=1)
-    law = split_law(errors, epsilon=2.0)
+    law = cover_law(errors, epsilon=2.0)
     assert law[errors / 60 > limit].sum() <= 0.05
 
 
@@ -105,7 +105,7 @@ def test_the_choice_has_the_margin_guarantee():
 )
 def test_selection_excess_bounds_the_exact_tail(n, m, epsilon, seed):
     errors = np.random.default_rng(seed).integers(0, m + 1, n)
-    law = split_law(errors, epsilon=epsilon)
+    law = cover_law(errors, epsilon=epsilon)
     limit = errors.min() / m + selection_excess(n, m, epsilon=epsilon, beta=0.1)
     assert law[errors / m > limit + 1e-12].sum() <= 0.1
 
@@ -126,7 +126,7 @@ def test_selection_excess_and_relative_bound_in_numbers():
         (lambda: threshold_splits([0.0, 1.0], [1]), "y must have 2 entries"),
         (lambda: threshold_splits([0.0, np.nan], [1, 1]), "x must be finite"),
         (lambda: threshold_splits([0.0, 1.0], [0, 1]), "labels -1 and 1"),
-        (lambda: split_law([1, 2], epsilon=0.0), "epsilon must be positive"),
+        (lambda: cover_law([1, 2], epsilon=0.0), "epsilon must be positive"),
         (lambda: separated_cover([[1.0]], 0.0), "radius must be positive"),
         (lambda: selection_excess(0, 5, epsilon=1, beta=0.1), "n_predictors must be at least 1"),
         (lambda: relative_deviation_bound(1.5, 5, 5, beta=0.1), "empirical must be in"),

@@ -65,13 +65,6 @@ def test_hinge_sensitivity_over_random_neighbours():
     assert 0.9 * bound < np.ptp(loss) <= bound
 
 
-def test_normalized_margin():
-    assert losses._normalized_margin(margin=0.6, data_norm=2.0, weight_norm=3.0) == pytest.approx(
-        0.1
-    )
-    assert losses._normalized_margin(margin=1.0) == 1.0
-
-
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
@@ -89,12 +82,6 @@ def test_normalized_margin():
             ValueError,
             "data_norm must be positive",
         ),
-        (
-            lambda: losses._normalized_margin(margin=1.1),
-            ValueError,
-            r"margin must be in \(0, weight_norm \* data_norm\]",
-        ),
-        (lambda: losses._normalized_margin(margin=0.0), ValueError, "margin must be positive"),
     ],
 )
 def test_bad_input(call, error, text):

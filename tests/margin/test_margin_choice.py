@@ -7,12 +7,15 @@ import math
 import numpy as np
 import pytest
 
-import dplit.margin.selection as module
+import dplit.margin.compressed as module
+import dplit_studies.margin.choice as study
+from dplit.accounting import gdp_budget
+from dplit.margin.compressed import learn
 from dplit.margin.data import margin_data
+from dplit.margin.losses import Ball
+from dplit.margin.plans import plan_learning
 from dplit.margin.selection import (
     _choice_scores,
-    _choose_by_errors,
-    _choose_margin,
     _plain_law,
     choice_bound,
     choice_sensitivities,
@@ -22,6 +25,7 @@ from dplit.margin.selection import (
 from dplit.mechanisms import exponential_mechanism, generalized_exponential_mechanism
 from dplit.streams import stream
 from dplit_studies.margin.choice import (
+    by_objective,
     choice_instances,
     expected_scores,
     margin_table,
@@ -141,31 +145,30 @@ def test_private_choice_end_to_end():
     assert fitted.mean(axis=0).max() < 0.08
 
 
-@pytest.mark.claim("margin-appF")
-def test_budget_is_split_between_learners_and_choice(monkeypatch):
-    seen, chosen = [], {}
+def _plan(shape, margins, share, epsilon=2.0, **told):
+    balls = [Ball(rho, 1.0, 1.0) for rho in margins]
+    return plan_learning(shape, balls, epsilon=epsilon, delta=1e-6, choice=share * epsilon,
+                         n_steps=100, **told)  # fmt: skip
 
-    def learner(Z, y, **kwargs):
-        seen.append(kwargs)
-        return original(Z, y, **kwargs)
+
+@pytest.mark.claim("margin-appF")
+def test_the_budget_of_the_choice_by_the_objective(monkeypatch):
+    chosen = {}
 
     def choice(scores, widths, **kwargs):
         chosen.update(kwargs, widths=widths)
         return select(scores, widths, **kwargs)
 
-    original, select = module._learn_weights, module.generalized_exponential_mechanism
-    monkeypatch.setattr(module, "_learn_weights", learner)
-    monkeypatch.setattr(module, "generalized_exponential_mechanism", choice)
+    select = study.generalized_exponential_mechanism
+    monkeypatch.setattr(study, "generalized_exponential_mechanism", choice)
     X, y = margin_data(300, 4, margin=0.4, rng=stream(0, "split", "data"))
-    result = _choose_margin(
-        X, y, margins=[1.0, 0.5], radius=1.0, data_norm=1.0, epsilon=2.0, delta=1e-6,
-        rng=stream(0, "split", "noise"),
-    )  # fmt: skip
-    assert [(c["epsilon"], c["delta"], c["runs"]) for c in seen] == [(1.0, 1e-6, 2)] * 2
-    assert chosen["epsilon"] == 1.0
-    np.testing.assert_allclose(chosen["widths"], [5 / 300, 9 / 300])
-    np.testing.assert_array_equal(result.weights, result.candidates[result.index])
-    assert result.margin == result.margins[result.index]
+    plan = _plan(X.shape, [1.0, 0.5], 0.5)
+    result = learn(X, y, plan, rng=stream(0, "split", "noise"), choose=by_objective)
+    level = gdp_budget(epsilon=1.0, delta=1e-6) / math.sqrt(2)
+    assert [each.mu for each in plan.descents] == pytest.approx([level] * 2, rel=1e-12)
+    assert (chosen["epsilon"], chosen["beta"]) == (1.0, 0.05)
+    np.testing.assert_allclose(chosen["widths"], [2 / 300, 3 / 300])
+    np.testing.assert_array_equal(result.weights, result.candidates[result.chosen])
 
 
 @pytest.mark.claim("margin-appF")
@@ -192,43 +195,37 @@ def test_errors_choose_a_margin_that_the_objective_rejects():
     X, y = _crooked()
     grid = margin_grid(radius=1.0, data_norm=1.0, size=7)[::2]
     for epsilon in (20.0, 1e4):
-        common = {"margins": grid, "radius": 1.0, "data_norm": 1.0, "delta": 1e-6, "n_steps": 200,
-                  "epsilon": epsilon, "inflation": 1.0}  # fmt: skip
-        ours, theirs = (
-            choose(X, y, **common, rng=stream(0, "crooked", "noise"))
-            for choose in (_choose_by_errors, _choose_margin)
-        )
+        ours = learn(X, y, _plan(X.shape, grid, 0.2, epsilon), rng=stream(0, "crooked", "noise"))
+        theirs = learn(
+            X, y, _plan(X.shape, grid, 0.5, epsilon), rng=stream(0, "crooked", "noise"),
+            choose=by_objective,
+        )  # fmt: skip
         wrong = [np.mean(y * (X @ c.weights) <= 0) for c in (ours, theirs)]
         assert wrong[0] < 0.05
         assert wrong[1] > 0.15
 
 
 def test_the_budget_of_the_choice_by_errors(monkeypatch):
-    seen, chosen = [], {}
-
-    def learner(Z, y, **kwargs):
-        seen.append(kwargs)
-        return original(Z, y, **kwargs)
-
-    rest = math.nextafter(1.6, 0.0)  # what 0.4 leaves of 2, rounded down
+    """Kills learners that have the whole of epsilon, and a share that is rounded up."""
+    chosen = {}
 
     def choice(scores, **kwargs):
         chosen.update(kwargs, scores=scores)
         return select(scores, **kwargs)
 
-    original, select = module._learn_weights, module.report_noisy_min
-    monkeypatch.setattr(module, "_learn_weights", learner)
+    select = module.report_noisy_min
     monkeypatch.setattr(module, "report_noisy_min", choice)
     X, y = margin_data(300, 4, margin=0.4, rng=stream(0, "split", "data"))
-    result = _choose_by_errors(
-        X, y, margins=[1.0, 0.5, 0.1], radius=1.0, data_norm=1.0, epsilon=2.0, delta=1e-6,
-        rng=stream(0, "split", "noise"),
-    )  # fmt: skip
-    assert [(c["epsilon"], c["delta"], c["runs"]) for c in seen] == [(rest, 1e-6, 3)] * 3
+    plan = _plan(X.shape, [1.0, 0.5, 0.1], 0.2)
+    rest = math.nextafter(1.6, 0.0)  # what 0.4 leaves of 2, rounded down
+    assert (plan.epsilon, plan.delta, plan.choice) == (rest, 1e-6, 0.4)
+    level = gdp_budget(epsilon=rest, delta=1e-6) / math.sqrt(3)
+    assert [each.mu for each in plan.descents] == pytest.approx([level] * 3, rel=1e-12)
+    result = learn(X, y, plan, rng=stream(0, "split", "noise"))
     assert (chosen["epsilon"], chosen["sensitivity"]) == (0.4, 1.0)
     errors = [np.count_nonzero(y * (X @ w) <= 0) for w in result.candidates]
     np.testing.assert_array_equal(chosen["scores"], errors)
-    np.testing.assert_array_equal(result.weights, result.candidates[result.index])
+    np.testing.assert_array_equal(result.weights, result.candidates[result.chosen])
 
 
 def test_scores_add_the_complexity():
@@ -257,12 +254,6 @@ def test_bad_input_is_named(call, message):
 
 
 def test_margins_outside_their_range_are_refused():
-    X, y = margin_data(30, 4, margin=0.4, rng=stream(0, "range", "data"))
     for margins in ([2.0, 1.0], [1.0, 0.0]):
-        with pytest.raises(
-            ValueError, match=r"margin must be at most|entry of margins must be pos"
-        ):
-            _choose_margin(
-                X, y, margins=margins, radius=1.0, data_norm=1.0, epsilon=1.0, delta=1e-6,
-                rng=stream(0, "range", "noise"),
-            )  # fmt: skip
+        with pytest.raises(ValueError, match=r"margin must be (at most|positive)"):
+            _plan((30, 4), margins, 0.2)

@@ -14,11 +14,11 @@ from sklearn.base import clone
 
 from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import run_controls
-from dplit.margin._accelerated import accelerated_steps
-from dplit.margin.compressed import printed_dimension
+from dplit.margin import estimators
+from dplit.margin.compressed import compress, printed_dimension
 from dplit.margin.data import margin_data
-from dplit.margin.descent import _balanced_steps
 from dplit.margin.estimators import PrivateMarginClassifier
+from dplit.margin.plans import _default_steps
 from dplit.streams import stream
 from dplit_studies.margin.audits import share_bound
 from tests.estimator_checks import estimator_checks
@@ -95,13 +95,41 @@ def test_the_margin_chosen_privately_is_of_the_grid():
     assert "given" in _model().fit(X, y).privacy_statement_
 
 
+def test_the_margin_that_is_told_is_the_one_that_was_chosen(monkeypatch):
+    """Kills a margin that is always the first of the grid, or another than that of the weights."""
+    seen, X, y = [], *_data(300)
+
+    def spy(rows, labels, plan, *, rng):
+        learnt = plain(rows, labels, plan, rng=rng)
+        seen.append((plan.balls[learnt.chosen].margin, learnt))
+        return learnt
+
+    plain = estimators.learn
+    monkeypatch.setattr(estimators, "learn", spy)
+    for seed in range(6):
+        model = _model(margin="private", fit_intercept=False, epsilon=0.5, random_state=seed).fit(
+            X, y
+        )
+        margin, learnt = seen[-1]
+        assert model.margin_ == margin
+        np.testing.assert_array_equal(model.coef_, learnt.candidates[learnt.chosen])
+    assert len({margin for margin, _ in seen}) > 1
+
+
 def test_default_dimension_is_the_published_one():
     model = _model(projection="fast", epsilon=2.0)
     k = printed_dimension(n_samples=4000, epsilon=0.1, delta=1e-6, beta=0.05)
     assert 1 <= k < 60
-    assert model.set_params(epsilon=0.1)._components(4000, 60) == k
-    assert model.set_params(epsilon=2.0)._components(4000, 60) == 60
-    assert model.set_params(n_components=7)._components(4000, 60) == 7
+
+    def dimension():
+        phi = model._draw_map((4000, 60), np.random.default_rng(0))
+        return None if phi is None else compress(np.eye(60), phi).shape[1]
+
+    assert dimension() is None  # as many as there are
+    model.set_params(epsilon=0.1)
+    assert dimension() == k
+    model.set_params(n_components=7)
+    assert dimension() == 7
 
 
 def test_statement_names_relation_clipping_and_state():
@@ -110,6 +138,20 @@ def test_statement_names_relation_clipping_and_state():
     assert (model.epsilon_, model.delta_, model.neighboring_) == (0.5, 1e-7, "replace_one")
     for part in ("0.5, 1e-07", "one of 2000 records", "clipped to norm 1", "random_state"):
         assert part in model.privacy_statement_, part
+
+
+@pytest.mark.parametrize("solver", ["accelerated", "noisy_gradient"])
+def test_statement_prints_the_plan(solver):
+    """Steps and noise as they are drawn, by the formula; kills a plan that is not the one used."""
+    X, y = _data()
+    model = _model(epsilon=0.5, margin=0.25, solver=solver, n_steps=49, fit_intercept=False)
+    sigma = 2 / 0.25 * 7 / (2000 * gdp_budget(epsilon=0.5, delta=model.delta))
+    told = model.fit(X, y).privacy_statement_
+    assert f"49 steps with noise {sigma:.3g} in each coordinate of a mean gradient" in told
+    told = model.set_params(margin="private", n_margins=2).fit(X, y).privacy_statement_
+    assert "for each of 2 margins, of which epsilon=0.1 chooses" in told
+    told = model.set_params(margin=0.5, solver="phased", beta=0.1).fit(X, y).privacy_statement_
+    assert "5 phased passes with noise " in told
 
 
 def test_conditions_of_the_theorem_are_not_needed():
@@ -299,8 +341,8 @@ def test_the_default_margin_and_steps_follow_public_numbers():
     )
     sizes = {"n_samples": 300, "noise_dimension": 30, "mu": gdp_budget(epsilon=5.0, delta=1e-6)}
     for solver, steps, most in (
-        ("noisy_gradient", _balanced_steps(**sizes), 2000),
-        ("accelerated", accelerated_steps(**sizes), 400),
+        ("noisy_gradient", _default_steps("noisy_gradient", **sizes), 2000),
+        ("accelerated", _default_steps("accelerated", **sizes), 400),
     ):
         assert 100 < steps < most
         given = {"solver": solver, "epsilon": 5.0}

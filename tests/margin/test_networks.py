@@ -10,13 +10,12 @@ import pytest
 from dplit.features import sign_projection
 from dplit.margin import networks
 from dplit.streams import stream
+from dplit_studies.margin import toys
 
 
 def _network(depth=3, d=6, width=4, norm=2.0, name="network"):
     rng = stream(0, name, "data")
-    weights = networks.random_network(
-        n_features=d, width=width, depth=depth, weight_norm=norm, rng=rng
-    )
+    weights = toys.random_network(n_features=d, width=width, depth=depth, weight_norm=norm, rng=rng)
     X = rng.standard_normal((30, d))
     return weights, X / np.linalg.norm(X, axis=1, keepdims=True)
 
@@ -81,7 +80,7 @@ def test_error_recursion_bounds_measured_errors(depth):
     ratios = []
     for _ in range(20):
         maps = [sign_projection(len(W), 40, rng=rng) for W in weights]
-        eta = networks.projection_distortion(X, weights, maps)
+        eta = toys.projection_distortion(X, weights, maps)
         small = [p @ W for p, W in zip(maps, weights, strict=True)]
         after = networks.compressed_output(X, small, maps)
         gap = np.abs(after - networks.network_output(X, weights)).max()
@@ -108,19 +107,18 @@ def test_distortion_by_loops():
         v, w = np.array(hidden), weights[1]
         gap = abs((last @ w) @ (last @ v) - w @ v)
         worst = max(worst, gap / np.linalg.norm(w) / np.linalg.norm(v))
-    value = networks.projection_distortion(X, weights, maps)
+    value = toys.projection_distortion(X, weights, maps)
     assert value == pytest.approx(worst, rel=1e-12)
 
 
 @pytest.mark.claim("margin-thm51")
 def test_bound_by_hand_and_its_inverse():
     options = {"depth": 3, "weight_norm": 2.0, "data_norm": 1.5, "slope": 0.75}
-    kappa = 0.1 + 0.05 * math.sqrt(1.1) / 2
-    expected = 2.0 * 1.5**2 * 1.5 * ((1 + kappa) ** 3 - 1)
-    bound = networks.compression_bound(distortion=0.1, rounding=0.05, **options)
+    expected = 2.0 * 1.5**2 * 1.5 * (1.1**3 - 1)
+    bound = networks.compression_bound(distortion=0.1, **options)
     assert bound == pytest.approx(expected, rel=1e-12)
     budget = networks.layer_dimension_budget(margin=bound, **options)
-    assert budget == pytest.approx(kappa, rel=1e-12)
+    assert budget == pytest.approx(0.1, rel=1e-12)
 
 
 @pytest.mark.claim("margin-thm51")
@@ -136,7 +134,7 @@ def test_compression_error_falls_like_the_root_of_k():
             errors = []
             for trial in range(60):
                 weights, X = _network(2, d=50, name=f"slope-{trial}")
-                gap = networks._compression_errors(
+                gap = toys._compression_errors(
                     X, weights, n_components=k, input_only=input_only, rng=rng
                 )
                 errors.append(gap.mean())
@@ -150,7 +148,7 @@ def test_compression_error_falls_like_the_root_of_k():
 def test_compression_errors_by_the_lifted_network(input_only):
     """The same maps, drawn by the same generator, multiplied into the weights."""
     weights, X = _network(3)
-    gap = networks._compression_errors(
+    gap = toys._compression_errors(
         X, weights, n_components=9, input_only=input_only, rng=stream(0, "lifted", "public")
     )
     rng, lifted = stream(0, "lifted", "public"), []
@@ -168,7 +166,7 @@ def test_input_only_leaves_the_rest():
     """With a map that keeps everything exactly, nothing changes."""
     weights = [np.eye(2)[:1].T @ np.ones((1, 3)), np.ones(3)]
     X = np.array([[1.0, 0.0], [-0.5, 0.0]])
-    gap = networks._compression_errors(
+    gap = toys._compression_errors(
         X, weights, n_components=7, input_only=True, rng=stream(0, "keep", "public")
     )
     np.testing.assert_allclose(gap, [0.0, 0.0], atol=1e-12)
@@ -184,7 +182,7 @@ def test_input_only_leaves_the_rest():
         (lambda: networks.sigmoid(0.0, form="relu"), "form must be one of"),
         (lambda: networks.sigmoid(0.0, slope=-1.0), "slope must be positive"),
         (
-            lambda: networks.random_network(
+            lambda: toys.random_network(
                 n_features=3, width=0, depth=1, weight_norm=1.0, rng=np.random.default_rng(0)
             ),
             "width must be at least 1",

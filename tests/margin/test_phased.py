@@ -9,19 +9,13 @@ import pytest
 
 from dplit.accounting import gdp_budget
 from dplit.margin.data import margin_data
-from dplit.margin.descent import (
-    _boosting_runs,
-    _phase,
-    boosted_bound,
-    boosted_descent,
-    phased_bound,
-    phased_descent,
-    phased_schedule,
-)
+from dplit.margin.descent import _phase, boosted_bound, phased_bound
 from dplit.margin.duplicates import _single_copy_mu
 from dplit.margin.exact_hinge import minimise_hinge
-from dplit.margin.losses import hinge_sensitivity
+from dplit.margin.losses import Ball, hinge_sensitivity
+from dplit.margin.plans import PhasedPlan, _boosting_runs, phased_schedule, plan_boosted
 from dplit.streams import stream
+from tests.margin.planned import boosted, phased
 
 SETTING = {"margin": 0.25, "radius": 1.0, "data_norm": 1.0}
 
@@ -52,7 +46,7 @@ def _naive(X, y, order, plan, rng, radius=1.0, margin=0.25):
 @pytest.mark.parametrize("mu", [0.5, math.inf])
 def test_a_pass_is_the_naive_loop(replacement, mu):
     X, y = _data()
-    weights = phased_descent(
+    weights = phased(
         X, y, **SETTING, mu=mu, replacement=replacement, rng=stream(0, "loop", "noise")
     )
     rng = stream(0, "loop", "noise")
@@ -105,8 +99,7 @@ def test_no_phase_moves_more_than_its_sensitivity():
         for size, step in zip(plan.sizes, plan.steps, strict=True):
             block = order[:, at : at + size]
             ends = [
-                _phase(start.copy(), X, block, labels[block], 0.25, plan.smoothness, step, 1.0)
-                for labels in (y, other)
+                _phase(start.copy(), X, block, labels[block], plan, step) for labels in (y, other)
             ]
             copies, moved = int((block == 0).sum()), np.linalg.norm(ends[0] - ends[1])
             allowed = 2 * 4.0 * step * copies
@@ -124,7 +117,7 @@ def test_bound_is_the_closed_form_at_powers_of_two():
         for mu in (0.2367, math.inf):
             c = 2 / mu
             closed = 4 * 4.0 * math.sqrt((11 / 48 + 4 * c * c * 50 / n) / n)
-            value = phased_bound(**SETTING, n_draws=n, n_features=50, mu=mu)
+            value = phased_bound(phased_schedule(**SETTING, n_draws=n, n_features=50, mu=mu))
             assert value == pytest.approx(closed, rel=0.002 if n in (1024, 16384) else 0.015)
 
 
@@ -134,24 +127,26 @@ def test_mean_excess_respects_the_bound_and_needs_it():
     X, y = _data(256, 8, "excess")
     best = minimise_hinge(X, y, margin=0.25, radius=1.0)
     for mu in (0.5, 2.0, math.inf):
-        weights = phased_descent(
+        weights = phased(
             X, y, **SETTING, mu=mu, replacement=True, n_draws=24, rng=stream(0, "ex", "noise")
         )
         excess = np.maximum(1 - y * (weights @ X.T) / 0.25, 0).mean(axis=1) - best.lower
         assert excess.min() >= 0
-        assert excess.mean() <= phased_bound(**SETTING, n_draws=256, n_features=8, mu=mu)
+        assert excess.mean() <= phased_bound(
+            phased_schedule(**SETTING, n_draws=256, n_features=8, mu=mu)
+        )
 
 
 def test_draws_are_independent_passes_of_the_ball():
     X, y = _data(200, 5, "draws")
-    weights = phased_descent(
+    weights = phased(
         X, y, **SETTING, mu=0.05, replacement=False, n_draws=7, rng=stream(0, "d", "noise")
     )
     assert weights.shape == (7, 5)
     assert np.linalg.norm(weights, axis=1).max() <= 1 + 1e-12
     assert len(np.unique(weights[:, 0])) == 7
     each = np.stack([y] * 7)
-    again = phased_descent(
+    again = phased(
         X, each, **SETTING, mu=0.05, replacement=False, n_draws=7, rng=stream(0, "d", "noise")
     )
     np.testing.assert_array_equal(weights, again)
@@ -161,7 +156,7 @@ def test_draws_are_independent_passes_of_the_ball():
 def test_boosting_chooses_among_its_candidates():
     X, y = _data(500, 5, "boost")
     for accounting in ("mixture", "permutation", "tight_cap", "log_cap"):
-        result = boosted_descent(
+        result = boosted(
             X, y, **SETTING, epsilon=8.0, delta=1e-6, accounting=accounting,
             rng=stream(0, "boost", "noise"),
         )  # fmt: skip
@@ -180,21 +175,19 @@ def test_boosting_chooses_among_its_candidates():
 def test_selection_prefers_low_losses():
     """At a large budget the best candidate is chosen: noise 2 Delta / epsilon is far below gaps."""
     X, y = _data(300, 5, "select")
-    result = boosted_descent(
-        X, y, **SETTING, epsilon=1e5, delta=1e-9, rng=stream(0, "select", "noise")
-    )
+    result = boosted(X, y, **SETTING, epsilon=1e5, delta=1e-9, rng=stream(0, "select", "noise"))
     losses = np.maximum(1 - y * (result.candidates @ X.T) / 0.25, 0).mean(axis=1)
     assert losses[result.chosen] <= losses.min() + 1e-3
 
 
 @pytest.mark.claim("margin-lem31")
 def test_boosted_bound_adds_up():
-    args = {"n_samples": 4096, "n_features": 20}
-    value = boosted_bound(
-        **SETTING, **args, epsilon=1.0, delta=1e-6, beta=0.05, accounting="permutation"
+    plan = plan_boosted(
+        (4096, 20), Ball(**SETTING), epsilon=1.0, delta=1e-6, accounting="permutation"
     )
+    value = boosted_bound(plan, beta=0.05)
     mu = gdp_budget(epsilon=0.5, delta=1e-6) / math.sqrt(6)
-    one = phased_bound(**SETTING, n_draws=4096, n_features=20, mu=mu)
+    one = phased_bound(phased_schedule(**SETTING, n_draws=4096, n_features=20, mu=mu))
     assert value == pytest.approx(2 * one + 4 * (1 + 4) / 4096 * math.log(12 / 0.05), rel=1e-12)
     width = hinge_sensitivity(margin=0.25, data_norm=1, weight_norm=1, n_samples=4096)
     assert width == pytest.approx(5 / 4096)
@@ -216,7 +209,7 @@ def test_bad_input_of_a_pass_is_named(change, message):
     X, y = _data()
     args = {"y": y, **SETTING, "mu": 1.0, "replacement": True, **change}
     with pytest.raises(ValueError, match=message):
-        phased_descent(X, args.pop("y"), **args, rng=stream(0, "bad", "noise"))
+        phased(X, args.pop("y"), **args, rng=stream(0, "bad", "noise"))
 
 
 @pytest.mark.parametrize(
@@ -235,31 +228,28 @@ def test_bad_input_of_the_boosting_is_named(change, message):
     X, y = _data()
     args = {"y": y, **SETTING, "epsilon": 1.0, "delta": 1e-6, **change}
     with pytest.raises(ValueError, match=message):
-        boosted_descent(X, args.pop("y"), **args, rng=stream(0, "bad", "noise"))
+        boosted(X, args.pop("y"), **args, rng=stream(0, "bad", "noise"))
 
 
 def test_the_bound_is_refused_where_the_learner_is():
     """The lemma's count at budgets for which it does not speak; half of epsilon 20 would pass."""
-    sizes = {"n_samples": 64, "n_features": 4, "beta": 0.1, "accounting": "log_cap"}
     for budget, message in (
         ({"epsilon": 20.0, "delta": 1e-6}, r"epsilon must be at most log\(1/delta\)"),
         ({"epsilon": 1.0, "delta": 0.02}, "delta < 1/m and epsilon <= log"),
         ({"epsilon": 0.0, "delta": 1e-6}, "epsilon must be positive"),
     ):
         with pytest.raises(ValueError, match=message):
-            boosted_bound(**SETTING, **sizes, **budget)
+            plan_boosted((64, 4), Ball(**SETTING), **budget, accounting="log_cap")
         X, y = _data()
         with pytest.raises(ValueError, match=message):
-            boosted_descent(
-                X, y, **SETTING, **budget, accounting="log_cap", rng=stream(0, "l", "noise")
-            )
+            boosted(X, y, **SETTING, **budget, accounting="log_cap", rng=stream(0, "l", "noise"))
 
 
 def test_conditions_of_the_lemma_are_not_needed_by_the_exact_accountings():
     X, y = _data()
     for accounting in ("mixture", "permutation"):
         for budget in ({"epsilon": 30.0, "delta": 1e-6}, {"epsilon": 1.0, "delta": 0.1}):
-            result = boosted_descent(
+            result = boosted(
                 X, y, **SETTING, **budget, accounting=accounting, rng=stream(0, "c", "noise")
             )
             assert np.isfinite(result.weights).all()
@@ -277,13 +267,11 @@ def test_rounding_of_a_long_phase_stays_below_what_is_paid_for():
     y, order = rng.choice([-1.0, 1.0], 4096), np.arange(4096)[None]
     paid, worst = 2 * 2.0**-53 * 4096 * (12 * 30 + 80), -1.0
     for step in (0.02, 0.2):
+        plan = PhasedPlan(Ball(0.25, 1.0, 1.0), (4096, 30), (), (), (), 0.5 / step)
         for _ in range(4):
             start = rng.standard_normal((1, 30)) * 0.2
             near = start + 1e-9 * rng.standard_normal((1, 30))
-            ends = [
-                _phase(w.copy(), X, order, y[None], 0.25, 0.5 / step, step, 1.0)
-                for w in (start, near)
-            ]
+            ends = [_phase(w.copy(), X, order, y[None], plan, step) for w in (start, near)]
             moved = np.linalg.norm(ends[0] - ends[1])
             worst = max(worst, moved - np.linalg.norm(start - near))
     assert worst <= paid
@@ -295,7 +283,7 @@ def test_records_without_length_warn_of_nothing():
     X, y = np.zeros((16, 3)), np.ones(16)
     X[1:] = 0.5
     for records in (X, X * 5e-324, X * 1e300):
-        weights = phased_descent(
+        weights = phased(
             records, y, **SETTING, mu=5.0, replacement=False, rng=stream(0, "zero", "noise")
         )
         assert np.isfinite(weights).all()

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import polynomial_kernel as peer_kernel
 
-from dplit.margin.compressed import _learn_weights
 from dplit.margin.kernels import (
     _monomial_count,
     monomial_features,
@@ -17,6 +16,7 @@ from dplit.margin.kernels import (
     polynomial_radius,
 )
 from dplit.streams import stream
+from tests.margin.planned import weights
 
 
 def _records(m=12, d=3):
@@ -95,11 +95,11 @@ def test_the_linear_learner_learns_a_quadratic_rule():
     assert np.linalg.norm(Z, axis=1).max() <= radius
 
     def score(rows, norm):
-        weights = _learn_weights(
+        w = weights(
             rows, y, margin=0.5, radius=4.0, data_norm=norm, epsilon=4.0, delta=1e-6,
             inflation=1.0, rng=stream(0, "polynomial-learner", "noise"),
-        )[0]  # fmt: skip
-        return np.mean(np.sign(rows @ weights) == y)
+        )  # fmt: skip
+        return np.mean(np.sign(rows @ w) == y)
 
     assert score(Z, radius) > 0.9
     assert score(X, 1.0) < 0.65

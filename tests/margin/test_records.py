@@ -6,19 +6,12 @@ import numpy as np
 import pytest
 
 from dplit._estimators import clip_rows
-from dplit.margin.compressed import _learn_weights, compressed_learner
 from dplit.margin.data import margin_data
-from dplit.margin.descent import (
-    _perturbed_minimiser,
-    boosted_descent,
-    noisy_hinge_descent,
-    phased_descent,
-)
-from dplit.margin.exponential import _margin_selection
-from dplit.margin.kernels import _direct_features, _fit_predictor
+from dplit.margin.descent import _perturbed_minimiser
+from dplit.margin.kernels import _direct_features
 from dplit.margin.losses import _check_geometry, _clipped_records
-from dplit.margin.selection import _choose_margin
 from dplit.streams import stream
+from tests.margin.planned import accelerated, boosted, full_batch, phased, projected, weights
 
 BALL = {"radius": 1.0, "data_norm": 1.0}
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -34,36 +27,38 @@ def _maps():
 
 LEARNERS = {
     "full batch": lambda X, y, margin: (
-        noisy_hinge_descent(X, y, margin=margin, mu=1.0, n_steps=5, **BALL, **_noise()).weights
+        full_batch(X, y, margin=margin, mu=1.0, n_steps=5, **BALL, **_noise()).weights
     ),
-    "phased": lambda X, y, margin: phased_descent(
+    "accelerated": lambda X, y, margin: accelerated(
+        X, y, margin=margin, mu=1.0, n_steps=5, **BALL, **_noise()
+    ),
+    "phased": lambda X, y, margin: phased(
         X, y, margin=margin, mu=1.0, replacement=True, **BALL, **_noise()
     ),
     "boosted": lambda X, y, margin: (
-        boosted_descent(X, y, margin=margin, **BALL, **BUDGET, **_noise()).weights
+        boosted(X, y, margin=margin, **BALL, **BUDGET, **_noise()).weights
     ),
     "output perturbation": lambda X, y, margin: (
         _perturbed_minimiser(
             X, y, margin=margin, data_norm=1.0, penalty=1.0, mu=1.0, **_noise()
         ).weights
     ),
-    "weights": lambda X, y, margin: _learn_weights(
+    "weights": lambda X, y, margin: weights(
         X, y, margin=margin, n_steps=5, inflation=1.0, **BALL, **BUDGET, **_noise()
     ),
     "projected": lambda X, y, margin: (
-        compressed_learner(
-            X, y, margin=margin, n_components=2, n_steps=5, **BALL, **BUDGET, **_maps()
-        ).coef
+        projected(X, y, margin=margin, n_components=2, n_steps=5, **BALL, **BUDGET, **_maps()).coef
     ),
-    "chosen margin": lambda X, y, margin: (
-        _choose_margin(
-            X, y, margins=[margin], n_steps=5, inflation=1.0, **BALL, **BUDGET, **_noise()
-        ).weights
-    ),
-    "selection": lambda X, y, margin: (
-        _margin_selection(
-            X, y, margin=margin, beta=0.1, data_norm=1.0, n_components=2, epsilon=1.0, **_maps()
-        ).coef
+    "chosen margin": lambda X, y, margin: weights(
+        X,
+        y,
+        margin=[margin, margin / 2],
+        n_steps=5,
+        inflation=1.0,
+        choice=0.2,
+        **BALL,
+        **BUDGET,
+        **_noise(),
     ),
 }
 REACH = [name for name in LEARNERS if name != "output perturbation"]  # which knows no ball
@@ -114,8 +109,8 @@ def test_features_of_any_record_lie_on_the_sphere():
     X[:3] *= 1e160
     features = _direct_features(4, 30, gamma=1.0, rng=stream(0, "records", "public"))
     np.testing.assert_allclose(np.linalg.norm(features.transform(X), axis=1), 1.0, atol=1e-5)
-    predictor = _fit_predictor(X, y, features, margin=0.5, radius=1.0, **BUDGET, **_noise())
-    assert np.isfinite(predictor.scores(X)).all()
+    Z = features.transform(X)
+    assert np.isfinite(Z @ weights(Z, y, margin=0.5, **BALL, **BUDGET, **_noise())).all()
 
 
 def test_the_largest_margin_is_that_of_the_ball():

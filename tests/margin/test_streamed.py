@@ -11,11 +11,11 @@ from scipy.stats import chi2, norm
 from dplit.features import gaussian_kernel
 from dplit.margin.kernels import (
     gram_entry_variance,
-    limit_projection,
     margin_features,
     streamed_projection,
 )
 from dplit.streams import stream
+from dplit_studies.margin.learners import limit_projection
 
 
 def _records(m=50, d=4, name="streamed-tests"):
@@ -30,7 +30,7 @@ def _materialised(projection, X):
     sines = np.vstack([s[len(s) // 2 :] for _, s in blocks])
     signs = np.vstack([cosines, sines]).astype(float)
     assert set(np.unique(signs)) == {-1.0, 1.0}
-    features = margin_features(X, frequencies, data_norm=projection.data_norm)
+    features = margin_features(X, frequencies)
     return features @ signs / np.sqrt(projection.n_components), frequencies, signs
 
 
@@ -39,7 +39,7 @@ def _materialised(projection, X):
 def test_streaming_equals_materialising(D, block):
     X = _records(1500)
     rng = stream(0, "streamed-tests", "public")
-    projection = streamed_projection(4, D, 30, gamma=0.3, rng=rng, data_norm=2.0, block=block)
+    projection = streamed_projection(4, D, 30, gamma=0.3, rng=rng, block=block)
     expected, frequencies, signs = _materialised(projection, X)
     assert frequencies.shape == (4, D)
     assert signs.shape == (2 * D, 30)

@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplit.margin import networks as toy_networks
 from dplit.margin.exponential import cover_law
 from dplit.margin.networks import network_output
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
+from dplit_studies.margin import toys
 
 
 def _all_units():
@@ -33,8 +33,8 @@ def _naive_counts(X, y, width):
 def test_distinct_networks_stand_for_all(width):
     """Histogram of errors over all networks, exactly."""
     X = stream(0, "toy-naive", "data").uniform(-1, 1, (15, 2))
-    y = toy_networks.teacher_labels(X)
-    networks = toy_networks.ToyNetworks(width)
+    y = toys.teacher_labels(X)
+    networks = toys.ToyNetworks(width)
     _, copies = networks.multisets
     assert copies.sum() == 405**width
     counts = networks.error_counts(X, y).astype(int)
@@ -44,8 +44,8 @@ def test_distinct_networks_stand_for_all(width):
 
 
 def test_numbers_of_distinct_networks():
-    assert len(toy_networks.ToyNetworks(2).multisets[0]) == 161 * 162 // 2
-    members, copies = toy_networks.ToyNetworks(3).multisets
+    assert len(toys.ToyNetworks(2).multisets[0]) == 161 * 162 // 2
+    members, copies = toys.ToyNetworks(3).multisets
     assert len(members) == 161 * 162 * 163 // 6
     assert copies.sum() == 66_430_125
 
@@ -53,10 +53,10 @@ def test_numbers_of_distinct_networks():
 @pytest.mark.claim("margin-thm51")
 def test_counts_of_three_units_by_the_network():
     """Twenty networks of width 3 against the general evaluation."""
-    networks = toy_networks.ToyNetworks(3)
+    networks = toys.ToyNetworks(3)
     rng = stream(0, "toy-three", "data")
     X = rng.uniform(-1, 1, (25, 2))
-    y = toy_networks.teacher_labels(X)
+    y = toys.teacher_labels(X)
     counts = networks.error_counts(X, y)
     columns, outputs, _ = networks.units
     for place in rng.integers(0, len(counts), 20):
@@ -69,43 +69,43 @@ def test_counts_of_three_units_by_the_network():
 def test_expected_errors_by_the_full_law():
     """The law over all 405 networks of width 1, without symmetries."""
     X = stream(0, "toy-law", "data").uniform(-1, 1, (40, 2))
-    y, grid = toy_networks.teacher_labels(X), toy_networks.spread_points(144)
-    networks = toy_networks.ToyNetworks(1)
-    population = networks.error_counts(grid, toy_networks.teacher_labels(grid)) / len(grid)
+    y, grid = toys.teacher_labels(X), toys.spread_points(144)
+    networks = toys.ToyNetworks(1)
+    population = networks.error_counts(grid, toys.teacher_labels(grid)) / len(grid)
     result = networks.expected_errors(
         networks.error_counts(X, y), population, n_samples=40, epsilon=0.3
     )
     naive = _naive_counts(X, y, 1)
     law = cover_law(naive, epsilon=0.3)
-    test = _naive_counts(grid, toy_networks.teacher_labels(grid), 1) / len(grid)
+    test = _naive_counts(grid, toys.teacher_labels(grid), 1) / len(grid)
     assert result.train == pytest.approx(law @ naive / 40, rel=1e-12)
     assert result.test == pytest.approx(law @ test, rel=1e-12)
     assert result.best_train == naive.min() / 40
 
 
 def test_the_teacher_is_in_the_class():
-    X = toy_networks.spread_points(900)
-    y = toy_networks.teacher_labels(X)
-    networks = toy_networks.ToyNetworks()
+    X = toys.spread_points(900)
+    y = toys.teacher_labels(X)
+    networks = toys.ToyNetworks()
     assert networks.error_counts(X, y).min() == 0
     assert set(np.unique(y)) == {-1.0, 1.0}
 
 
 def test_points_are_spread():
     """Every one of 64 cells of the square holds its share of 6400 points, nearly."""
-    X = toy_networks.spread_points(6400)
+    X = toys.spread_points(6400)
     cells = np.histogram2d(X[:, 0], X[:, 1], bins=8, range=[[-1, 1], [-1, 1]])[0]
     assert cells.sum() == 6400
     assert np.abs(cells - 100).max() <= 4
 
 
 def test_trials_are_reproducible_and_errors_fall_with_epsilon():
-    networks, X = toy_networks.ToyNetworks(), toy_networks.spread_points(400)
-    population = networks.error_counts(X, toy_networks.teacher_labels(X)) / 400
+    networks, X = toys.ToyNetworks(), toys.spread_points(400)
+    population = networks.error_counts(X, toys.teacher_labels(X)) / 400
     options = {"networks": networks, "population": population, "n_samples": 300}
 
     def trial(t):
-        return toy_networks.toy_trial(t, epsilons=(0.1, 0.5, 4.0), **options)
+        return toys.toy_trial(t, epsilons=(0.1, 0.5, 4.0), **options)
 
     results = run_trials(trial, 3, seed=0, name="toy-trials")
     assert results[0].shape == (3, 2)
@@ -116,13 +116,11 @@ def test_trials_are_reproducible_and_errors_fall_with_epsilon():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: toy_networks.ToyNetworks(4), "width must be at most 3"),
-        (lambda: toy_networks.ToyNetworks(0), "width must be at least 1"),
-        (lambda: toy_networks.spread_points(0), "n_points must be at least 1"),
+        (lambda: toys.ToyNetworks(4), "width must be at most 3"),
+        (lambda: toys.ToyNetworks(0), "width must be at least 1"),
+        (lambda: toys.spread_points(0), "n_points must be at least 1"),
         (
-            lambda: toy_networks.ToyNetworks(1).expected_errors(
-                [0.0], [0.0], n_samples=1, epsilon=0.0
-            ),
+            lambda: toys.ToyNetworks(1).expected_errors([0.0], [0.0], n_samples=1, epsilon=0.0),
             "epsilon must be positive",
         ),
     ],

@@ -12,20 +12,19 @@ from sklearn.svm import LinearSVC
 
 from dplit.accounting import gdp_budget
 from dplit.features import gaussian_kernel, random_frequencies
-from dplit.margin.descent import descent_bound, descent_noise
-from dplit.margin.kernels import margin_features
-from dplit.margin.transfer import (
+from dplit.margin.descent import descent_bound
+from dplit.margin.kernels import (
     _pointwise_transfer_bound,
     balanced_size,
-    fit_kernel_hinge,
+    margin_features,
     pairwise_transfer_bound,
     pointwise_deviation,
     private_term,
     reference_regularization,
-    transfer,
-    transfer_curve,
 )
+from dplit.margin.plans import descent_noise
 from dplit.streams import stream
+from dplit_studies.margin.reference import fit_kernel_hinge, transfer, transfer_curve
 
 
 def _moons(m=200, noise=0.25):
@@ -107,7 +106,7 @@ def test_transfer_with_algorithm3_s_frequencies_stays_within_the_pairwise_bound(
     lam = reference_regularization(50, margin=rho, weight_norm=size)
     fit = fit_kernel_hinge(kernel, y, margin=rho, weight_norm=size, regularization=lam)
     best = fit_kernel_hinge(kernel, y, margin=rho, weight_norm=size, regularization=1e-6)
-    moved = transfer(fit, X, y, kernel, n_frequencies=19_000, gamma=2.0, margin=rho,
+    moved = transfer(fit, X, y, kernel, n_frequencies=19_000, gamma=2.0,
                      rng=stream(0, "transfer-3", "public"))  # fmt: skip
     loss, norm = pairwise_transfer_bound(50, margin=rho, weight_norm=size)
     assert moved.hinge <= best.hinge + loss
@@ -118,7 +117,7 @@ def test_transfer_measures_what_it_says():
     X, y = _moons(30)
     kernel = gaussian_kernel(X, gamma=2.0)
     fit = fit_kernel_hinge(kernel, y, margin=0.8, weight_norm=9.0, regularization=0.05)
-    moved = transfer(fit, X, y, kernel, n_frequencies=40, gamma=2.0, margin=0.8,
+    moved = transfer(fit, X, y, kernel, n_frequencies=40, gamma=2.0,
                      rng=stream(0, "transfer-1", "public"))  # fmt: skip
     frequencies = random_frequencies(2, 40, gamma=2.0, rng=stream(0, "transfer-1", "public"))
     Z = margin_features(X, frequencies)
@@ -134,7 +133,7 @@ def test_a_curve_is_its_transfers_in_order():
     X, y = _moons(30)
     kernel = gaussian_kernel(X, gamma=2.0)
     fit = fit_kernel_hinge(kernel, y, margin=0.8, weight_norm=9.0, regularization=0.05)
-    options = {"gamma": 2.0, "margin": 0.8}
+    options = {"gamma": 2.0}
     curve = transfer_curve(fit, X, y, kernel, counts=(10, 40), draws=2, **options,
                            rng=stream(0, "curve", "public"))  # fmt: skip
     rng = stream(0, "curve", "public")
@@ -193,7 +192,7 @@ def test_mean_square_error_is_below_the_second_moment():
     rng = stream(0, "second-moment", "public")
     values = []
     for _ in range(400):
-        moved = transfer(fit, X, y, kernel, n_frequencies=50, gamma=2.0, margin=1.0, rng=rng)
+        moved = transfer(fit, X, y, kernel, n_frequencies=50, gamma=2.0, rng=rng)
         values.append(moved.rms**2 * 50 / fit.norm**2)
     assert np.mean(values) < 1.0
     assert np.mean(values) > 0.2

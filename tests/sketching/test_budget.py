@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import mpmath
 import numpy as np
 import pytest
@@ -11,7 +13,6 @@ from scipy.optimize import minimize_scalar
 
 from dplit.sketching.counts import (
     Setting,
-    _threshold_count,
     best_fraction,
     limit_fraction,
     minimax_fraction,
@@ -131,7 +132,7 @@ def test_loss_of_the_frozen_rule(
 ) -> None:
     for ratio, loss in zip((2, 5, 10, 20), expected, strict=True):
         m = 32 * ratio
-        n0 = _threshold_count(n_components=m, epsilon=epsilon, nsr_max=ratio / 1000)
+        n0 = m * max(1000 / ratio, math.sqrt(1000 / ratio) / epsilon)  # where the paper freezes
         setting = Setting(n0, epsilon, m, 5.0, 1 / m if subsampled else 1.0)
         gamma = printed_asymptote(n=n0, epsilon=epsilon)
         assert split_loss(setting, fraction=gamma) == pytest.approx(loss, abs=6e-4)
@@ -178,11 +179,6 @@ def test_safe_rule_loses_only_where_the_count_is_drowned() -> None:
     assert max(worst[100.0], worst[1e3], worst[1e6]) < 1.0003
 
 
-def test_threshold_count() -> None:
-    assert _threshold_count(n_components=100, epsilon=0.01, nsr_max=0.25) == 100 / (0.01 * 0.5)
-    assert _threshold_count(n_components=100, epsilon=10.0, nsr_max=0.25) == 400.0
-
-
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
@@ -209,5 +205,3 @@ def test_bad_numbers() -> None:
         printed_asymptote(n=5.0, epsilon=0.1)
     with pytest.raises(ValueError, match="c0 must be at least 1"):
         limit_fraction(n_components=3, c0=0.9)
-    with pytest.raises(ValueError, match="nsr_max must be positive"):
-        _threshold_count(n_components=3, epsilon=1.0, nsr_max=0.0)

@@ -15,6 +15,7 @@ from sklearn.datasets import load_digits
 
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gaussian_epsilon
+from dplit.sketching import release
 from dplit.sketching.decoders.kmeans import sse
 from dplit.sketching.decoders.mixtures import _log_density
 from dplit.sketching.decoders.pca import pca_risk
@@ -587,3 +588,28 @@ def test_bad_data_and_bad_sketches_are_named(kind):
     broken = Sketch(np.full(9, math.nan), 3, SketchMap(right, np.ones((2, 9))))
     with pytest.raises(ValueError, match="sketch must be finite"):
         _make(kind).fit_sketch(broken)
+
+
+@pytest.mark.parametrize("law", ["polydisc", "laplace", "gaussian"])
+@pytest.mark.parametrize("kind", [CompressiveKMeans, CompressiveGaussianMixture, CompressivePCA])
+def test_fit_is_two_calls_from_what_draws(kind, law, monkeypatch) -> None:
+    """``fit`` calls ``apply``, which draws: kills a layer between that could lose noise."""
+    if kind is CompressivePCA and law == "polydisc":
+        pytest.skip("quadratic features are real")
+    ways: list[list[str]] = []
+
+    def told(draw):
+        def wrapped(*arguments, **options):
+            stack = [f for f in inspect.stack()[1:] if "/dplit/" in f.filename]
+            ways.append([f.function for f in stack if not f.filename.endswith("_checks.py")])
+            return draw(*arguments, **options)
+
+        return wrapped
+
+    for name in ("polydisc_noise", "laplace_noise", "gaussian_noise"):
+        monkeypatch.setattr(release, name, told(getattr(release, name)))
+    place = {"data_norm": 2.0} if kind is CompressivePCA else {"bounds": (-1.0, 1.0)}
+    model = kind(1, noise=law, delta=1e-5 if law == "gaussian" else 0.0, random_state=0, **place)
+    model.fit(np.random.default_rng(0).uniform(-1, 1, (2000, 2)))
+    assert ways
+    assert all(way == ["apply", "fit"] for way in ways), ways

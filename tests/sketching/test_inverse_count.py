@@ -18,11 +18,11 @@ from dplit.sketching.counts import (
     inverse_moments,
     printed_nsr_bound,
     released_nsr,
-    simulate_released_nsr,
     unbiased_inverse,
     unbiased_moments,
 )
 from dplit.streams import stream
+from dplit_studies.sketching.simulations import simulate_released_nsr
 
 
 def _moments(n: float, scale: float, n_min: float) -> _InverseMoments:

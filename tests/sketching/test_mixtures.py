@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.sketching.data import MixtureLaw
 from dplit.sketching.sketches import SketchMap, sketch
+from dplit_studies.sketching.data import MixtureLaw
 
 LAW = MixtureLaw(3, 5, separation=2.0, frequency_variance=0.3)
 

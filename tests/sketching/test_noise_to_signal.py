@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dplit.sketching.data import MixtureLaw
+from dplit.sketching.sensitivity import noise_variance
 from dplit.sketching.subsampling.masks import mask_law, mask_support
 from dplit.sketching.subsampling.release import hybrid_sum
 from dplit.sketching.utility import (
@@ -18,14 +18,12 @@ from dplit.sketching.utility import (
     mixture_constant,
     needed_samples,
     noise_to_signal,
-    noise_variance,
     separated_constant,
-    sketched_constants,
     subsampling_curve,
-    typical_constant,
     without_replacement_variance,
 )
 from dplit.streams import stream
+from dplit_studies.sketching.data import MixtureLaw, sketched_constants, typical_constant
 from dplit_studies.sketching.simulations import (
     _Case,
     _draw_noise,

@@ -15,6 +15,7 @@ from dplit.features import complex_features
 from dplit.sketching import privacy as nr
 from dplit.sketching.sensitivity import real_norm
 from dplit.streams import stream
+from dplit_studies.sketching import searches
 
 
 @pytest.mark.claim("sketch-def18")
@@ -119,7 +120,7 @@ def test_search_reaches_the_bound(norm: Any, d: int, m: int, least: float) -> No
     """Seeds fixed; (2, 4) needs a far record.  Kills a step that goes down, a wrong target."""
     omega = stream(0, "test-search", "public").standard_normal((d, m))
     found = max(
-        nr.alignment_search(
+        searches.alignment_search(
             omega, norm=norm, radius=r, rng=stream(0, "test-search", "data"), n_draws=8000
         ).ratio
         for r in (10.0, 1e3, 1e5)
@@ -130,7 +131,7 @@ def test_search_reaches_the_bound(norm: Any, d: int, m: int, least: float) -> No
 @pytest.mark.parametrize("norm", [1, 2])
 def test_search_point_has_its_ratio_and_many_frequencies_stay_below(norm: Any) -> None:
     omega = stream(0, "test-many", "public").standard_normal((8, 320))
-    found = nr.alignment_search(omega, norm=norm, radius=10.0, rng=stream(0, "t", "data"))
+    found = searches.alignment_search(omega, norm=norm, radius=10.0, rng=stream(0, "t", "data"))
     ratio = nr.fourier_l1_ratio if norm == 1 else nr.fourier_distance_ratio
     assert ratio(found.x[None], omega)[0] == pytest.approx(found.ratio, rel=1e-12)
     low, high = (0.91, 0.95) if norm == 1 else (0.76, 0.83)
@@ -159,4 +160,4 @@ def test_bad_arguments_are_named(call: Any, error: type[Exception], message: str
 
 def search(**changes: Any) -> Any:
     arguments = {"norm": 1, "radius": 1.0, "rng": np.random.default_rng(0), **changes}
-    return nr.alignment_search([[1.0, 2.0]], **arguments)
+    return searches.alignment_search([[1.0, 2.0]], **arguments)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dplit.features import orthonormal_blocks
 from dplit.sketching import sensitivity as qs
 from dplit.streams import stream
+from dplit_studies.sketching.searches import replace_search
 
 Array = NDArray[np.float64]
 
@@ -69,7 +70,7 @@ def test_two_basis_vectors_are_twice_as_far_as_printed() -> None:
     gap = np.array([1.0, -1.0])  # features of e1 minus features of e2
     assert qs.replace_l1_exact(identity) == pytest.approx(np.abs(gap).sum(), rel=1e-14)
     assert qs.replace_l1_bound(identity) == pytest.approx(2.0, rel=1e-14)
-    found = qs.replace_search(identity, norm=2, rng=stream(0, "test-basis", "public"))
+    found = replace_search(identity, norm=2, rng=stream(0, "test-basis", "public"))
     assert found.value == pytest.approx(np.sqrt(2.0), rel=1e-12)
 
 
@@ -86,7 +87,7 @@ def test_bound_is_exact_for_one_dimension_and_for_rank_one() -> None:
 def test_pair_ascent_reaches_the_maximum_over_a_grid(norm: int, trial: int) -> None:
     """Kills weights of the wrong norm, a step that goes down, records outside the ball."""
     omega = gaussian(2, 6, 10 + trial)
-    found = qs.replace_search(omega, norm=norm, rng=stream(0, "test-pairs", "public"))
+    found = replace_search(omega, norm=norm, rng=stream(0, "test-pairs", "public"))
     assert found.value >= grid_pairs(omega, norm) * (1 - 1e-9)
     assert max(np.linalg.norm(found.x), np.linalg.norm(found.y)) <= 1 + 1e-12
     gap = (found.x @ omega) ** 2 - (found.y @ omega) ** 2
@@ -97,16 +98,16 @@ def test_pair_ascent_reaches_the_maximum_over_a_grid(norm: int, trial: int) -> N
 def test_pair_ascent_never_exceeds_the_bounds(trial: int) -> None:
     omega = gaussian(5, 12, 20 + trial)
     rng = stream(0, "test-bounds", "public", trial)
-    first = qs.replace_search(omega, norm=1, rng=rng).value
+    first = replace_search(omega, norm=1, rng=rng).value
     assert first <= qs.replace_l1_exact(omega) * (1 + 1e-12)
     assert first >= 0.99 * qs.replace_l1_exact(omega)
-    second = qs.replace_search(omega, norm=2, rng=rng).value
+    second = replace_search(omega, norm=2, rng=rng).value
     assert second <= np.sqrt(2.0) * qs.s4_certificate(omega)
 
 
 def test_orthonormal_basis_attains_the_factor_root_two() -> None:
     omega = orthonormal_blocks(5, 5, rng=stream(0, "test-root", "public"))
-    found = qs.replace_search(omega, norm=2, rng=stream(0, "test-root", "data"))
+    found = replace_search(omega, norm=2, rng=stream(0, "test-root", "data"))
     assert found.value == pytest.approx(np.sqrt(2.0) * qs.s4_certificate(omega), rel=1e-6)
 
 
@@ -176,8 +177,12 @@ def test_single_starts_often_miss_the_maximum() -> None:
         (lambda: qs.replace_l1_bound(np.ones((2, 2)) * 1j), TypeError, "must be real"),
         (lambda: qs.s4_certificate(np.full((2, 2), np.nan)), ValueError, "must be finite"),
         (lambda: qs.replace_l1_exact(np.ones((2, 21))), ValueError, "at most 20 columns"),
-        (lambda: qs.replace_search(np.eye(2), norm=3, rng=RNG), ValueError, "norm must be one"),
-        (lambda: qs.replace_search(np.eye(2), norm=1, rng=0), TypeError, "rng must be"),  # type: ignore[arg-type]
+        (
+            lambda: replace_search(np.eye(2), norm=3, rng=RNG),
+            ValueError,
+            "norm must be one",
+        ),
+        (lambda: replace_search(np.eye(2), norm=1, rng=0), TypeError, "rng must be"),  # type: ignore[arg-type]
         (lambda: qs.s4_ascent(np.eye(2), rng=RNG, n_starts=0), ValueError, "n_starts must be"),
         (lambda: qs.s4_ascent(np.eye(2), rng=RNG, max_iter=1.5), TypeError, "max_iter must be"),  # type: ignore[arg-type]
     ],

@@ -12,9 +12,10 @@ from scipy.stats import chi2, kstest, laplace, norm
 
 from dplit.mechanisms import gaussian_delta
 from dplit.sketching.release import (
+    NoiseKind,
     ReleasePlan,
+    laplace_share,
     map_sensitivity,
-    noise_share,
     plan_release,
     sketch_parts,
 )
@@ -65,7 +66,7 @@ def test_laplace_shares_sum_to_laplace_noise(shares: int) -> None:
     """KS test of 4e4 sums against the Laplace law; false alarm 1e-5, kills a factor 1.05."""
     rng = stream(0, "laplace-shares", "noise", shares)
     total = sum(
-        noise_share("laplace", 20_000, scale=2.0, complex=True, rng=rng, n_shares=shares)
+        laplace_share(20_000, scale=2.0, complex=True, rng=rng, n_shares=shares)
         for _ in range(shares)
     )
     for part in (total.real, total.imag):  # type: ignore[union-attr]
@@ -79,38 +80,45 @@ def test_laplace_shares_sum_to_laplace_noise(shares: int) -> None:
 @pytest.mark.parametrize("shares", [1, 5])
 def test_gaussian_shares_sum_to_gaussian_noise(shares: int) -> None:
     """Chi-square of 1e5 coordinates within its 1e-5 quantiles (2 %): kills a factor 1.05."""
-    rng = stream(0, "gaussian-shares", "noise", shares)
-    total = sum(
-        noise_share("gaussian", 50_000, scale=3.0, complex=True, rng=rng, n_shares=shares)
-        for _ in range(shares)
+    flat = SketchMap("fourier", np.ones((1, 50_000)))
+    plan = plan_release(
+        flat, epsilon=1.0, delta=1e-5, noise="gaussian", count="withheld", n_shares=shares
     )
+    plan = replace(plan, scale=3.0)
+    rng = stream(0, "gaussian-shares", "noise", shares)
+    total = sketch_parts([np.empty((0, 1))] * shares, flat, plan=plan, rng=rng).sum
     statistic = np.sum(np.abs(total) ** 2) / 9.0
     low, high = chi2(100_000).ppf([5e-6, 1 - 5e-6])
     assert low < statistic < high
-    assert kstest(total.real / 3.0, norm.cdf).pvalue > 1e-5  # type: ignore[union-attr]
+    assert kstest(total.real / 3.0, norm.cdf).pvalue > 1e-5
 
 
 def test_real_noise_for_real_maps() -> None:
-    rng = stream(0, "real-noise", "noise")
-    for noise in ("laplace", "gaussian"):
+    """Shares or not, and on the count too: kills complex noise on a real sum."""
+    rng, chosen = stream(0, "real-noise", "noise"), _map("quadratic")
+    for noise, delta in (("laplace", 0.0), ("gaussian", 1e-5)):
         for shares in (1, 3):
-            share = noise_share(noise, 5, scale=1.0, complex=False, rng=rng, n_shares=shares)
-            assert share.dtype == np.float64
-    assert noise_share("polydisc", 5, scale=1.0, complex=True, rng=rng).dtype == np.complex128
-    with pytest.raises(ValueError, match="complex must be True for cube"):
-        noise_share("cube", 5, scale=1.0, complex=False, rng=rng)
-    with pytest.raises(ValueError, match="n_shares must be 1 for polydisc"):
-        noise_share("polydisc", 5, scale=1.0, complex=True, rng=rng, n_shares=2)
+            plan = plan_release(  # type: ignore[call-overload]
+                chosen, epsilon=1.0, delta=delta, noise=noise, split=0.5, n_shares=shares
+            )
+            released = plan.apply(sketch(np.zeros((5, 2)), chosen), rng=rng)
+            assert released.sum.dtype == np.float64
+            assert isinstance(released.count, float)
+            assert released.sum.all()
 
 
 def test_polydisc_and_cube_scales() -> None:
     """Largest modulus (part) is Gamma(2 m, scale): mean 2 m scale within 5 standard errors."""
     m, trials, scale = 10, 4000, 0.5
-    rng = stream(0, "norm-noise", "noise")
-    disc = [np.abs(noise_share("polydisc", m, scale=scale, complex=True, rng=rng)).max()
-            for _ in range(trials)]  # fmt: skip
-    cube = [noise_share("cube", m, scale=scale, complex=True, rng=rng) for _ in range(trials)]
-    largest = [np.abs(z.view(float)).max() for z in cube]
+    rng, chosen = stream(0, "norm-noise", "noise"), _map(m=m)
+    nothing = sketch(np.empty((0, 2)), chosen)
+
+    def draws(noise: NoiseKind) -> list[np.ndarray]:
+        plan = plan_release(chosen, epsilon=1.0, noise=noise, count="withheld")
+        return [replace(plan, scale=scale).apply(nothing, rng=rng).sum for _ in range(trials)]
+
+    disc = [np.abs(z).max() for z in draws("polydisc")]
+    largest = [np.abs(z.view(float)).max() for z in draws("cube")]
     for values in (disc, largest):
         assert abs(np.mean(values) - 2 * m * scale) < 5 * scale * np.sqrt(2 * m / trials)
 
@@ -272,7 +280,6 @@ def test_the_sum_of_a_sketch_is_read_only_and_its_own() -> None:
         copy.deepcopy(first),
         replace(first, count=None),
         first.merge(first),
-        first.column_slice(3),
         plan_release(_map(), epsilon=1.0, split=0.5).apply(first, rng=stream(0, "ro", "noise")),
     ):
         with pytest.raises(ValueError, match="read-only"):

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplit.features import hadamard_blocks
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, sketch
 from dplit.streams import stream
 
@@ -94,19 +93,6 @@ def test_large_angles_are_known_to_a_fraction_of_the_bound() -> None:
     assert gap.max() < 5.0  # a sign or two at the edge of a quadrant
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_structured_map_is_its_dense_map(kind: str) -> None:
-    blocks = hadamard_blocks(3, 12, rng=stream(0, "structured", "public"), gamma=0.5)
-    dither = np.linspace(0.1, 6, 12) if kind == "quantized" else None
-    fast = SketchMap.structured(kind, blocks, dither)  # type: ignore[arg-type]
-    dense = SketchMap(kind, blocks.matrix, dither)  # type: ignore[arg-type]
-    assert fast.fingerprint == dense.fingerprint
-    X = _data(300)
-    np.testing.assert_array_equal(sketch(X, fast).sum, sketch(X, dense).sum)
-    gap = np.abs(sketch(X, fast).sum - _brute(X, dense))
-    assert (gap <= 300 * dense.feature_error).all()
-
-
 @pytest.mark.claim("sketch-def1")
 @settings(max_examples=30, deadline=None)
 @given(cuts=st.lists(st.integers(0, 200), max_size=5), rows=st.integers(1, 70))
@@ -166,10 +152,7 @@ def test_memory_is_that_of_a_block(tmp_path: Path) -> None:
 def test_columns_are_nested(kind: str) -> None:
     X, sketch_map = _data(50), _map(kind)
     part = sketch(X, sketch_map.column_slice(5))
-    whole = sketch(X, sketch_map).column_slice(5)
-    np.testing.assert_array_equal(whole.sum, part.sum)
-    assert whole.map.fingerprint == part.map.fingerprint
-    assert whole.merge(part).count == 100
+    np.testing.assert_array_equal(sketch(X, sketch_map).sum[:5], part.sum)
 
 
 def test_fingerprints_tell_maps_apart() -> None:
@@ -228,13 +211,6 @@ def test_one_record_of_any_length_moves_the_sum_by_no_more_than_its_sensitivity(
     else:
         assert moved.max() <= 1.0
         np.testing.assert_allclose(moved, 1.0, atol=2e-6)
-
-
-def test_structured_maps_take_records_of_any_size() -> None:
-    blocks = hadamard_blocks(8, 16, rng=stream(0, "overflow", "public"), gamma=100.0)
-    sketch_map = SketchMap.structured("fourier", blocks)
-    moved = sketch(np.full((1, 8), 1.7e308), sketch_map).sum
-    np.testing.assert_allclose(np.abs(moved), 1.0, atol=2e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -31,6 +31,7 @@ from dplit.baselines import (
 from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMarginClassifier
 from dplit.margin.exponential import gaussian_prior_draw
+from dplit.margin.projected import ProjectedObjectiveClassifier
 from dplit.projection.additive import release_additive
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
 from dplit.projection.moments import EntryMomentsRegressor
@@ -142,6 +143,13 @@ ESTIMATORS = {
             loss="logistic", delta=1e-5, fit_intercept=False, classes=_CLASSES, **_NORM
         ),
         "replace_one", _CLASSES, _LINEAR, 1.0, 1e-5,
+    ),
+    "ProjectedObjectiveClassifier": _Case(
+        ProjectedObjectiveClassifier(classes=_CLASSES, **_NORM), "replace_one", _CLASSES, _LINEAR
+    ),
+    "ProjectedObjectiveClassifier one component": _Case(
+        ProjectedObjectiveClassifier(n_components=1, fit_intercept=True, classes=_CLASSES, **_NORM),
+        "replace_one", _CLASSES, _LINEAR,
     ),
     "NoisyGradientClassifier": _Case(
         NoisyGradientClassifier(steps=5, classes=(-1.0, 0.0, 1.0), **_NORM),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplit._checks import Array, Neighboring
+from dplit._checks import Array, Neighboring, quiet
 from dplit._estimators import clamp
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
 from dplit.baselines.linear import (
@@ -114,6 +114,7 @@ class _Scored(_Records):
         return exact_gram(self.directions, whole) * (step * self.step)
 
 
+@quiet
 def accelerated_descent(
     rows: Array, labels: NDArray[Any], *, epsilon: float, delta: float, clip: float, steps: int,
     learning_rate: float, momentum: float, neighboring: Neighboring, n_records: int,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     quiet,
+    warn_caller,
 )
 from dplit._estimators import (
     ComponentsEstimator,
@@ -159,11 +159,9 @@ class PrivatePCA(ComponentsEstimator):
         self.components_ = rows * signs[:, None]
         self._n_features_out = k
         if values[-1] <= self.sigma_ * (math.sqrt(2.0 * len(values)) + _RISE):
-            warnings.warn(
+            warn_caller(
                 f"PrivatePCA: noise of standard deviation {self.sigma_:.3g} hides the second "
                 f"moments in {len(values)} dimensions; the components may be no better than any "
-                "others. More records or a larger epsilon would help",
-                UserWarning,
-                stacklevel=4,
+                "others. More records or a larger epsilon would help"
             )
         return self

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     quiet,
+    warn_caller,
 )
 from dplit._estimators import (
     RandomState,
@@ -272,11 +272,9 @@ class NoisyGradientClassifier(
         if self.steps is not None:
             return clip, check_integer("steps", self.steps), rate, 0.0, n
         if time < _SHORTEST:
-            warnings.warn(
+            warn_caller(
                 f"{n} records with {len(spread)} coefficients in each of {k} classes are too few "
-                "for this budget: accuracy may be no better than the majority class",
-                UserWarning,
-                stacklevel=5,
+                "for this budget: accuracy may be no better than the majority class"
             )
         return clip, *paced(time, rate=rate), n
 

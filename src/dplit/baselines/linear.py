@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -19,6 +18,7 @@ from dplit._checks import (
     check_probability,
     check_rng,
     quiet,
+    warn_caller,
 )
 from dplit._estimators import (
     LinearRegressor,
@@ -781,8 +781,4 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
 
 
 def _warn_of_noise(what: str) -> None:
-    warnings.warn(
-        f"{what} are too few for this budget: expect predictions no better than a constant",
-        UserWarning,
-        stacklevel=5,
-    )
+    warn_caller(f"{what} are too few for this budget: expect predictions no better than a constant")

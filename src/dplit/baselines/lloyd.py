@@ -22,6 +22,7 @@ from dplit._checks import (
     check_probability,
     check_rng,
     quiet,
+    warn_caller,
 )
 from dplit._estimators import (
     CenterEstimator,
@@ -450,11 +451,9 @@ class PrivateLloyd(CenterEstimator):
         self.cluster_centers_ = box.data(merged)
         noisiest = run.noise.sum_scale * math.sqrt(len(run.counts) / k)
         if noisiest > 0.5 * max(float(self.counts_.mean()), 0.0):
-            warnings.warn(
+            warn_caller(
                 "the noise of the centres is of the size of the box: too few records for "
-                f"{k} clusters of {d} coordinates at epsilon={self.epsilon:g}",
-                UserWarning,
-                stacklevel=3,
+                f"{k} clusters of {d} coordinates at epsilon={self.epsilon:g}"
             )
         relation = "adding or removing" if self.neighboring == "add_remove" else "replacing"
         limits = f"[{box.low.min():g}, {box.high.max():g}]"

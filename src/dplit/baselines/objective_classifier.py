@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,7 +11,14 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
-from dplit._checks import check_choice, check_flag, check_integer, check_positive, quiet
+from dplit._checks import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_positive,
+    quiet,
+    warn_caller,
+)
 from dplit._estimators import (
     RandomState,
     SignClassifier,
@@ -325,10 +331,8 @@ def _warn_if_noise_rules(
     length = dimension / noise if delta == 0.0 else noise * math.sqrt(dimension)
     longest = n_records * (0.5 if loss == "logistic" else 1.0)
     if longest < _LOUD * length:
-        warnings.warn(
+        warn_caller(
             f"the noise of {n_records} records in {dimension} dimensions at epsilon={epsilon:g} is "
             f"{length / longest:.2g} times as long as the longest possible gradient: accuracy may "
-            "be no better than the majority class",
-            UserWarning,
-            stacklevel=5,
+            "be no better than the majority class"
         )

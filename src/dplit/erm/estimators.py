@@ -7,7 +7,6 @@ what is published is a vector of coefficients and the frequencies: no record, no
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -25,6 +24,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     quiet,
+    warn_caller,
 )
 from dplit._estimators import (
     LARGEST_INPUT,
@@ -322,12 +322,10 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
         penalty = _default_regularization(**public)
         noise = _expected_noise(penalty, **public)
         if noise > _DROWNED[self.loss]:
-            warnings.warn(
+            warn_caller(
                 f"the noise of a prediction has a standard deviation of {noise:.2g}, for labels in "
                 f"[-1, 1], with {n_records} records and epsilon={self.epsilon:g}: a constant may "
-                "predict as well (only public numbers say so)",
-                UserWarning,
-                stacklevel=4,
+                "predict as well (only public numbers say so)"
             )
         return penalty
 

@@ -17,6 +17,7 @@ from dplit._checks import (
     check_positive,
     check_real_array,
     check_rng,
+    quiet,
 )
 from dplit.erm.stability import fit_norm_factor, least_squares_stability, lipschitz_stability
 from dplit.mechanisms import laplace_noise, laplace_scale
@@ -41,6 +42,7 @@ def shift_ranges_meet(values: ArrayLike, neighbour: ArrayLike, *, tol: float = 1
 Reading = Literal["shift", "fresh", "random_function"]
 
 
+@quiet
 def release_scalar_shift(
     values: ArrayLike, *, scale: float, rng: np.random.Generator, releases: int | None = None,
     as_printed: bool = True,
@@ -90,6 +92,7 @@ def release_scalar_shift(
     return noisy[0] if releases is None else noisy
 
 
+@quiet
 def release_random_function(
     values: ArrayLike, *, scale: float, rng: np.random.Generator, releases: int | None = None
 ) -> Array:

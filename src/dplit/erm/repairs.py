@@ -79,8 +79,8 @@ def gamma_release(
     budget = Fraction(check_positive("epsilon", epsilon))
     rate = round_down(budget / Fraction(check_positive("sensitivity", sensitivity)))
     record_draw(
-        "gamma_norm", "weights", of=exact, sensitivity=sensitivity, scale=1.0 / rate,
-        shape=exact.shape,
+        "gamma_norm", "weights", of=exact, sensitivity=sensitivity,
+        scale=round_up(1 / Fraction(rate)), shape=exact.shape,
     )  # fmt: skip
     return np.asarray(exact + gamma_norm_noise(len(exact), rate=rate, rng=rng))
 

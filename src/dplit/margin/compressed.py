@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
-    check_at_least,
     check_choice,
     check_finite_array,
     check_integer,
@@ -23,29 +23,32 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.accounting import gdp_budget
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
-from dplit.margin._accelerated import accelerated_hinge_descent, accelerated_steps
 from dplit.margin.covers import margin_events
-from dplit.margin.descent import _balanced_steps, boosted_descent, noisy_hinge_descent
-from dplit.margin.losses import Array, _check_geometry, _clipped_records
-
-_Solver = Literal["accelerated", "noisy_gradient", "phased"]
+from dplit.margin.descent import _accelerated_descent, boosted_descent, noisy_hinge_descent
+from dplit.margin.losses import Array, _clipped_records, zero_one_loss
+from dplit.margin.plans import LearningPlan, Solver
+from dplit.mechanisms import report_noisy_min
 
 _Projection = Literal["fast", "sign"]
 
 _Map = HadamardProjection | NDArray[np.float64]
 
+#: Weights by solver: records, labels, the plan of one descent, and the source of its noise.
+_SOLVERS: dict[Solver, Callable[..., Array]] = {
+    "accelerated": _accelerated_descent,
+    "noisy_gradient": noisy_hinge_descent,
+    "phased": lambda *told, rng: boosted_descent(*told, rng=rng).weights,
+}
+
 
 @dataclass(frozen=True)
 class _CompressedLearner:
-    """Weights for records as they are (d,) and projected (k,), the public map, the guarantee."""
+    """Weights for records as they are (d,) and projected (k,), and the public map."""
 
     coef: Array
     compressed_coef: Array
     projection: _Map
-    epsilon: float
-    delta: float
 
 
 def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: float) -> int:
@@ -88,68 +91,57 @@ def expand(weights: ArrayLike, projection: _Map) -> Array:
     return np.asarray(np.asarray(weights) @ projection)
 
 
-def _learn_weights(
-    Z: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, epsilon: float,
-    delta: float, rng: np.random.Generator, solver: _Solver = "noisy_gradient",
-    inflation: float = 2.0, n_steps: int | None = 100, beta: float = 0.05, n_draws: int = 1,
-    runs: int = 1,
-) -> Array:  # fmt: skip
-    r"""Steps 3 and 4 of Algorithm 2 on projected records or random features ``Z``: clip, and learn
-    in the larger ball; weights (n_draws, k). ``radius`` and ``data_norm`` are those *before*
-    projection. Both grow by the factor ``inflation`` s >= 1, and so the noise against the signal by
-    its square. At s = 1 a map that distorts lengths and products by :math:`\xi` leaves of the
-    margin :math:`(\rho-\xi\Lambda r)/(1+\xi)`, without a price in noise. ``epsilon, delta`` is the
-    budget of each draw under replacement of one record, ``runs`` the number of calls on the same
-    records that share it. ``n_steps=None`` is ``accelerated_steps`` or ``_balanced_steps``.
+class _Learnt(NamedTuple):
+    """Weights (k,), their place in the grid of margins, and all, private, candidates (n, k)."""
+
+    weights: Array
+    chosen: int
+    candidates: Array
+
+
+def _fewest_errors(signed: Array, plan: LearningPlan, rng: np.random.Generator) -> int:
+    r"""Choose the candidate with the fewest errors, privately; ``signed`` scores are (n, m). One
+    record changes a number of errors by at most 1; candidates are private, so that counting on
+    their own records needs no penalty for the size of the class.
     """
-    rho, size, norm = _check_geometry(margin, radius, data_norm)
-    check_choice("solver", solver, get_args(_Solver))
-    factor = check_at_least("inflation", inflation, 1.0)
-    size, norm = factor * size, factor * norm
-    check_positive("epsilon", epsilon)
-    check_probability("delta", delta)
-    check_integer("runs", runs)
-    given: dict[str, Any] = {"margin": rho, "radius": size, "data_norm": norm, "rng": rng}
-    if solver != "noisy_gradient" and n_draws != 1:
-        raise ValueError(f"n_draws must be 1 for solver={solver!r}, got {n_draws=!r}")
-    if solver == "phased":  # Gaussian mechanisms compose as such, the others add up
-        result = boosted_descent(
-            Z, y, epsilon=epsilon / runs, delta=delta / runs, beta=beta, accounting="permutation",
-            **given,
-        )  # fmt: skip
-        return result.weights[None]
-    given["mu"] = mu = gdp_budget(epsilon=epsilon, delta=delta) / math.sqrt(runs)
-    if n_steps is None:
-        balanced = accelerated_steps if solver == "accelerated" else _balanced_steps
-        m, k = np.shape(Z)
-        n_steps = balanced(n_samples=m, noise_dimension=k, mu=mu)
-    if solver == "accelerated":
-        return accelerated_hinge_descent(Z, y, n_steps=n_steps, **given)[None]
-    return noisy_hinge_descent(Z, y, n_steps=n_steps, n_draws=n_draws, **given).weights
+    errors = zero_one_loss(signed).sum(axis=1)
+    return report_noisy_min(errors, epsilon=plan.choice, sensitivity=1.0, rng=rng)
+
+
+def learn(
+    Z: ArrayLike, y: ArrayLike, plan: LearningPlan, *, rng: np.random.Generator,
+    choose: Callable[[Array, LearningPlan, np.random.Generator], int] = _fewest_errors,
+) -> _Learnt:  # fmt: skip
+    """Steps 3 and 4 of Algorithm 2 on projected records or random features ``Z``: clip, learn at
+    every margin of the plan, and choose one where the plan keeps a budget for that.
+    """
+    rows, labels = Z, y
+    if plan.choice > 0.0:
+        rows, labels = _clipped_records(Z, y, plan.balls[0].data_norm)
+    solve = _SOLVERS[plan.solver]
+    candidates = np.vstack([solve(rows, labels, each, rng=rng) for each in plan.descents])
+    chosen = 0
+    if plan.choice > 0.0:
+        chosen = choose(labels * (candidates @ np.transpose(rows)), plan, rng)
+    return _Learnt(candidates[chosen], chosen, candidates)
 
 
 def compressed_learner(
-    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float,
-    n_components: int, epsilon: float, delta: float, public_rng: np.random.Generator,
-    rng: np.random.Generator, projection: _Projection = "fast", solver: _Solver = "noisy_gradient",
-    inflation: float = 2.0, n_steps: int = 100, beta: float = 0.05,
+    X: ArrayLike, y: ArrayLike, plan: LearningPlan, *, data_norm: float,
+    public_rng: np.random.Generator, rng: np.random.Generator,
 ) -> _CompressedLearner:  # fmt: skip
     """Algorithm 2: a private linear classifier through a random projection (Theorem 3.2).
 
-    (epsilon, delta)-private under replacement of one record. The map comes from ``public_rng``, the
-    noise from another stream; ``inflation`` s enlarges ball and clipping, ``beta`` is Algorithm 4's
-    ("phased").
+    Records are clipped to ``data_norm`` and projected to as many columns as the plan has; its ball
+    is inflated, in the paper by 2. The map comes from ``public_rng``, the noise from another
+    stream; the guarantee is that of the plan, under replacement of one record.
     """
     rows, labels = _clipped_records(X, y, data_norm)
     if public_rng is rng:
         raise ValueError("rng must not be public_rng: the map is public, the noise is not")
-    phi = _draw_projection(rows.shape[1], n_components, kind=projection, rng=public_rng)
-    weights = _learn_weights(
-        compress(rows, phi), labels, margin=margin, radius=radius, data_norm=data_norm,
-        epsilon=epsilon, delta=delta, rng=rng, solver=solver, inflation=inflation,
-        n_steps=n_steps, beta=beta,
-    )[0]  # fmt: skip
-    return _CompressedLearner(expand(weights, phi), weights, phi, float(epsilon), float(delta))
+    phi = _draw_projection(rows.shape[1], plan.n_features, kind="fast", rng=public_rng)
+    weights = learn(compress(rows, phi), labels, plan, rng=rng).weights
+    return _CompressedLearner(expand(weights, phi), weights, phi)
 
 
 # Theorem 3.2 with explicit constants: what the margin bound costs, term by term.

@@ -10,21 +10,15 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.spatial import KDTree
 from scipy.special import betainc, expit, gammaln
 
 from dplit._checks import (
     Array,
-    check_finite_array,
     check_integer,
     check_interval,
     check_positive,
     check_probability,
 )
-
-#: Points of a block: what an enumeration holds at a time.
-_BLOCK = 1 << 16
 
 
 def _lattice_side(*, n_components: int, covering_radius: float) -> float:
@@ -53,68 +47,21 @@ def _lines(k: int, limit: float, offset: float) -> Iterator[Array]:
             yield line
 
 
-def _lattice_blocks(
-    n_components: int, *, radius: float, covering_radius: float, shifted: bool = False,
-    block_size: int = _BLOCK,
-) -> Iterator[Array]:  # fmt: skip
-    """Points of the lattice cover of a ball in blocks, always in the same order. ``shifted`` puts
-    the origin into the centre of a cube: no point then has a zero coordinate. From k = 4 on two
-    lattice points on one ray may be moved to the same point of the sphere: the cover is then a
-    multiset, which costs nothing but a little mass.
-    """
-    side = _lattice_side(n_components=n_components, covering_radius=covering_radius)
-    ball = check_positive("radius", radius)
-    size = check_integer("block_size", block_size)
-    limit = _reach_squared(ball, covering_radius, side)
-    return _blocks(n_components, limit, side, ball, 0.5 if shifted else 0.0, size)
-
-
-def _blocks(
-    k: int, limit: float, side: float, ball: float, offset: float, size: int
-) -> Iterator[Array]:
-    held: list[Array] = []
-    count = 0
-    for line in _lines(k, limit, offset):
-        held.append(line)
-        count += len(line)
-        if count >= size:
-            yield _into_ball(side * np.concatenate(held), ball)
-            held, count = [], 0
-    if count:
-        yield _into_ball(side * np.concatenate(held), ball)
-
-
-def _into_ball(points: Array, ball: float) -> Array:
-    norms = np.linalg.norm(points, axis=1, keepdims=True)
-    return np.asarray(points * (ball / np.maximum(norms, ball)))
-
-
 def ball_cover(
     n_components: int, *, radius: float, covering_radius: float, shifted: bool = False
 ) -> Array:
-    """Lattice cover of a ball as one array, for small dimensions."""
-    blocks = _lattice_blocks(
-        n_components, radius=radius, covering_radius=covering_radius, shifted=shifted
-    )
-    return np.concatenate(list(blocks))
+    """Lattice cover of a ball as one array (n, k), for small dimensions.
 
-
-def deep_holes(n_components: int, *, radius: float, covering_radius: float) -> Array:
-    """Centres of the lattice's cubes that lie in the ball: the points hardest to cover."""
+    ``shifted`` puts the origin into the centre of a cube: no point then has a zero coordinate. From
+    k = 4 on two lattice points on one ray may be moved to the same point of the sphere: the cover
+    is then a multiset, which costs nothing but a little mass.
+    """
     side = _lattice_side(n_components=n_components, covering_radius=covering_radius)
-    limit = (check_positive("radius", radius) / side) ** 2
-    return side * np.concatenate(list(_lines(n_components, limit, 0.5)))
-
-
-def cover_distance(cover: ArrayLike, probes: ArrayLike) -> float:
-    """Largest distance of a probe (p, k) from its nearest point of a cover (n, k)."""
-    points = check_finite_array("cover", cover, ndim=2)
-    targets = check_finite_array("probes", probes, ndim=2)
-    if points.shape[1] != targets.shape[1]:
-        raise ValueError(
-            f"probes must have {points.shape[1]} columns, got probes of shape {targets.shape}"
-        )
-    return float(np.max(KDTree(points).query(targets)[0]))
+    ball = check_positive("radius", radius)
+    limit = _reach_squared(ball, covering_radius, side)
+    points = side * np.concatenate(list(_lines(n_components, limit, 0.5 if shifted else 0.0)))
+    norms = np.linalg.norm(points, axis=1, keepdims=True)
+    return np.asarray(points * (ball / np.maximum(norms, ball)))
 
 
 def _log_cover_bound(n_components: int, *, radius: float, covering_radius: float) -> float:
@@ -167,19 +114,15 @@ def margin_events(n_samples: int) -> int:
     return 5 * check_integer("n_samples", n_samples) + 1
 
 
-def _jl_dimension(
-    *, normalized_margin: float, n_samples: int, beta: float,
-    distortion_share: float = _DISTORTION_SHARE,
-) -> int:  # fmt: skip
+def _jl_dimension(*, normalized_margin: float, n_samples: int, beta: float) -> int:
     r"""Dimension in which a sign projection keeps the margins of m points, with our constants.
     :math:`\lceil\log((5m+1)/\beta)/(\eta^2/4-\eta^3/6)\rceil` at :math:`\eta=0.85a`: with
     probability :math:`1-\beta` all inner products with the comparator are off by at most
     :math:`0.85\rho`, and no length grows by more than :math:`\sqrt{1+0.85a}`.
     """
     a = check_probability("normalized_margin", normalized_margin, one=True)
-    share = check_interval("distortion_share", distortion_share, 0.0, 1.0)
     events = margin_events(n_samples) / check_probability("beta", beta)
-    return max(1, math.ceil(math.log(events) / _jl_exponent(share * a)))
+    return max(1, math.ceil(math.log(events) / _jl_exponent(_DISTORTION_SHARE * a)))
 
 
 def _order(n_features: int) -> int:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
     check_integer,
@@ -23,7 +22,8 @@ from dplit._checks import (
     check_rng,
     quiet,
 )
-from dplit.margin.duplicates import _Accounting, _phase_sizes, _single_copy_mu
+from dplit._numerics.exact import grid_rows
+from dplit.margin.duplicates import _phase_sizes
 from dplit.margin.exact_hinge import _steady_minimiser, minimise_hinge
 from dplit.margin.losses import (
     Array,
@@ -31,51 +31,25 @@ from dplit.margin.losses import (
     _check_geometry,
     _clipped_records,
     _gridded_records,
+    _labelled_records,
     hinge_sensitivity,
+)
+from dplit.margin.plans import (
+    _CORNER,
+    _UNIT,
+    BoostedPlan,
+    DescentPlan,
+    PhasedPlan,
+    _descent_step,
 )
 from dplit.mechanisms import report_noisy_min
 from dplit.mechanisms.draws import record_draw, record_step
 
-#: Steps of ``_balanced_steps``, at least and at most.
-_STEPS = (100, 2000)
-
 #: Entries of the records that one step of descent meets at a time: a megabyte, for the cache.
 _PIECE = 1 << 17
 
-
-@dataclass(frozen=True)
-class _NoisyDescent:
-    """Mean iterates (n_draws, d), noise on each coordinate of a mean gradient, step, and level."""
-
-    weights: Array
-    sigma: float
-    step: float
-    mu: float
-
-
-def descent_noise(
-    *, margin: float, data_norm: float, n_samples: int, mu: float, n_steps: int
-) -> float:
-    r"""Noise :math:`2G\sqrt T/(m\mu)` of one step per coordinate of the mean gradient, for T steps.
-
-    ``mu`` is the level of all: replacing a record moves the mean gradient by at most :math:`2G/m`,
-    :math:`G=r/\rho`, and T adaptive releases of level :math:`\mu/\sqrt T` compose to :math:`\mu`,
-    exactly.
-    """
-    gradient = check_positive("data_norm", data_norm) / check_positive("margin", margin)
-    m, steps = check_integer("n_samples", n_samples), check_integer("n_steps", n_steps)
-    return 2.0 * gradient * math.sqrt(steps) / (m * check_positive("mu", mu, infinite=True))
-
-
-def _descent_step(
-    *, gradient: float, radius: float, sigma: float, noise_dimension: int, n_steps: int
-) -> float:
-    r"""Step length :math:`D/\sqrt{T(G^2+q\sigma^2)}` that balances start and noise; D is the norm
-    of the comparator, q = d with projection, else the rank of the data.
-    """
-    q, steps = check_integer("noise_dimension", noise_dimension), check_integer("n_steps", n_steps)
-    moved = check_positive("gradient", gradient) ** 2 + q * sigma**2
-    return check_positive("radius", radius) / math.sqrt(steps * moved)
+#: Radius of no ball.
+_FAR = 1e300
 
 
 def descent_bound(
@@ -102,200 +76,190 @@ def rank_bound(
     return size * norm / rho * math.sqrt(1.0 / steps + 4.0 * q / (m * level) ** 2)
 
 
-def _balanced_steps(*, n_samples: int, noise_dimension: int, mu: float) -> int:
-    r"""Number of steps :math:`(m\mu)^2/(4q)` where the two terms of :func:`rank_bound` are equal;
-    at least 100, which never makes the bound worse, and at most 2000, for the sake of time.
-    """
-    m, q = check_integer("n_samples", n_samples), check_integer("noise_dimension", noise_dimension)
-    wanted = (m * check_positive("mu", mu)) ** 2 / (4.0 * q)
-    return math.ceil(min(max(wanted, _STEPS[0]), _STEPS[1]))
-
-
-def _signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> float:
-    r"""Longest gradient over the noise on the mean of all of them, :math:`m\mu/(2\sqrt q)`."""
-    q = check_integer("noise_dimension", noise_dimension)
-    m = check_integer("n_samples", n_samples)
-    return m * check_positive("mu", mu) / (2.0 * math.sqrt(q))
-
-
 @quiet
 def noisy_hinge_descent(
-    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, mu: float,
-    n_steps: int, rng: np.random.Generator, project: bool = True, step: float | None = None,
-    n_draws: int = 1,
-) -> _NoisyDescent:  # fmt: skip
+    X: ArrayLike, y: ArrayLike, *plans: DescentPlan, rng: np.random.Generator, n_draws: int = 1
+) -> Array:
     r"""Minimise the mean hinge loss privately by noisy full-batch (sub)gradient steps.
 
     :math:`w_{t+1}=\Pi(w_t+\eta(\frac1{m\rho}\sum_{i:\,y_i\langle w_t,x_i\rangle<\rho}y_ix_i-\sigma
-    z_t))`, :math:`w_0=0`. Each of ``n_draws`` draws of the noise (floating-point research noise) is
-    ``mu``-GDP, m public and all iterates published; infinity is no noise. Records longer than
-    ``data_norm`` are scaled back, and rounded to a grid on which the sum over i is exact in every
-    order: its sensitivity :math:`2r/\rho` holds for what the machine computes. ``y`` (m,) or
-    (n_draws, m) are labels -1 and 1, ``margin`` is at most ``radius * data_norm``. Without
-    ``project`` iterates leave the ball, at no cost of privacy; ``step=None`` is ``_descent_step``
-    with d (projected) or min(m, d) coordinates.
+    z_t))`, :math:`w_0=0`: mean iterates (plans * n_draws, d). Every draw of the noise
+    (floating-point research noise) has the level of its plan, m public and all iterates published.
+    Records are clipped, and rounded to a grid on which the sum over i is exact in every order: its
+    sensitivity :math:`2r/\rho` holds for what the machine computes, and what follows the noise,
+    rounding included, is post-processing. ``y`` is (m,) or (draws, m). Several plans, of one margin
+    and one number of steps, share each product: for experiments.
     """
-    rho, size, norm = _check_geometry(margin, radius, data_norm)
+    (rho, _, norm), steps = plans[0].ball, plans[0].n_steps
     rows, labels = _gridded_records(X, y, norm)
-    steps, draws = check_integer("n_steps", n_steps), check_integer("n_draws", n_draws)
+    (m, d), count = rows.shape, check_integer("n_draws", n_draws)
+    draws = len(plans) * count
     if labels.ndim == 2 and len(labels) != draws:
         raise ValueError(f"y must have n_draws = {draws} rows, got y of shape {labels.shape}")
     check_rng(rng)
-    sigma, eta, limit = _plan(_Case(mu, project, step), rows.shape, rho, size, norm, steps)
+    _check_shape(plans[0], (m, d))
+    if len({(p.shape, p.ball.margin, p.ball.data_norm, p.n_steps) for p in plans}) > 1:
+        raise ValueError("plans must have one shape, margin, data_norm and n_steps")
+    sigma, eta, limit = _columns(plans, count)
+    loud, pace, bounded = sigma * m * rho, eta / (m * rho), (limit < _FAR).any()
+    blocks = _blocks(rows, labels)
     record_draw(
         "gaussian", "sums of the records within the margin", sensitivity=2.0 * norm,
-        scale=sigma * len(rows) * rho, shape=(draws, rows.shape[1]), copies=draws, steps=steps,
+        scale=plans[0].sigma * m * rho, shape=(draws, d), copies=draws, steps=steps,
     )  # fmt: skip
-    mean = _descend(rows, labels, draws, rho, limit, sigma, eta, steps, rng)
-    return _NoisyDescent(mean, sigma, eta, float(mu))
-
-
-class _Case(NamedTuple):
-    """What may differ between descents that share records and products."""
-
-    mu: float
-    project: bool = True
-    step: float | None = None
-
-
-def _plan(
-    case: _Case, shape: tuple[int, ...], rho: float, size: float, norm: float, steps: int
-) -> tuple[float, float, float]:
-    """Return noise, step length and radius of the ball (infinity: none) of one case."""
-    m, d = shape
-    sigma = descent_noise(margin=rho, data_norm=norm, n_samples=m, mu=case.mu, n_steps=steps)
-    step = case.step
-    if step is None:
-        noisy = d if case.project else min(m, d)
-        step = _descent_step(
-            gradient=norm / rho, radius=size, sigma=sigma, noise_dimension=noisy, n_steps=steps
-        )
-    return sigma, check_positive("step", step), size if case.project else math.inf
-
-
-def _descend_cases(
-    X: ArrayLike, y: ArrayLike, cases: Sequence[_Case], *, margin: float, radius: float,
-    data_norm: float, n_steps: int, rng: np.random.Generator, n_draws: int = 1,
-) -> Array:  # fmt: skip
-    """Weights (cases, n_draws, d) of several cases of :func:`noisy_hinge_descent` on one sample.
-    One product serves them all, which is several times faster; each draw has noise of its own. For
-    experiments: the budget of a release is that of all cases together.
-    """
-    rho, size, norm = _check_geometry(margin, radius, data_norm)
-    rows, labels = _gridded_records(X, y, norm)
-    plans = [_plan(case, rows.shape, rho, size, norm, n_steps) for case in cases]
-    sigma, eta, limit = np.repeat(plans, n_draws, axis=0).T
-    draws = n_draws * len(cases)
-    mean = _descend(rows, labels, draws, rho, limit, sigma, eta, n_steps, check_rng(rng))
-    return mean.reshape(len(cases), n_draws, -1)
-
-
-def _descend(
-    rows: Array, labels: Array, draws: int, rho: float, limit: float | Array, sigma: float | Array,
-    eta: float | Array, steps: int, rng: np.random.Generator,
-) -> Array:  # fmt: skip
-    """Return the mean iterate of each draw: two matrix products a step and block of records. Ball,
-    noise and step are those of all draws, or one for each. Noise meets the sum of the gradients
-    before anything else does: that sum is exact, so that what follows, rounding included, is
-    post-processing of a Gaussian mechanism.
-    """
-    m, d = rows.shape
-    limit, sigma, eta = (np.reshape(v, (-1, 1)) for v in (limit, sigma, eta))
-    noisy, bounded, limit = sigma.any(), np.isfinite(limit).any(), np.minimum(limit, 1e300)
-    loud, pace = sigma * m * rho, eta / (m * rho)
-    if labels.ndim == 1:  # labels into the records, once
-        rows, signs = rows * labels[:, None], None
-    else:
-        signs = labels
-    parts = [slice(k, k + max(1, _PIECE // d)) for k in range(0, m, max(1, _PIECE // d))]
-    blocks = [(rows[part], 1.0 if signs is None else signs[:, part]) for part in parts]
-    w, total = np.zeros((draws, d)), np.zeros((draws, d))
-    noise, move = np.empty((draws, d)), np.empty((draws, d))
+    w, total, move = np.zeros((draws, d)), np.zeros((draws, d)), np.empty((draws, d))
     for _ in range(steps):
         total += w
-        move.fill(0.0)
-        for block, sign in blocks:  # both products of a block while it is in the cache
-            scores = w @ block.T
-            if signs is not None:
-                scores *= sign
-            active = np.less(scores, rho, out=scores, casting="unsafe")
-            if signs is not None:
-                active *= sign
-            move += active @ block
-        if noisy:
-            rng.standard_normal(out=noise)
-            noise *= loud
+        _pull(w, blocks, rho, out=move)
+        if loud.any():
+            noise = loud * rng.standard_normal((draws, d))
             record_step(move, noise)
             move -= noise
         move *= pace
         w += move
         if bounded:
-            norms = np.sqrt(np.vecdot(w, w))[:, None]
-            w *= limit / np.maximum(norms, limit)
+            w *= limit / np.maximum(np.sqrt(np.vecdot(w, w))[:, None], limit)
     return total / steps
+
+
+def _check_shape(plan: DescentPlan | PhasedPlan, shape: tuple[int, int]) -> None:
+    """Refuse records of another size than those of the plan: its noise is made for them."""
+    if plan.shape != shape:
+        raise ValueError(f"X must have the shape {plan.shape} of its plan, got shape {shape}")
+
+
+def _columns(plans: Sequence[DescentPlan], count: int) -> Array:
+    """Return noise, step length and radius (``_FAR``: no ball) of every draw, each (draws, 1)."""
+    told = [(p.sigma, p.step, p.ball.radius if p.project else _FAR) for p in plans]
+    return np.repeat(told, count, axis=0).T[:, :, None]
+
+
+def _blocks(rows: Array, labels: Array) -> list[tuple[Array, Array | None]]:
+    """Return records in pieces that fit the cache; labels are in them if all draws share them."""
+    m, d = rows.shape
+    signs = labels if labels.ndim == 2 else None
+    if signs is None:
+        rows = rows * labels[:, None]
+    height = max(1, _PIECE // d)
+    parts = [slice(k, k + height) for k in range(0, m, height)]
+    return [(rows[part], None if signs is None else signs[:, part]) for part in parts]
+
+
+def _pull(w: Array, blocks: list[tuple[Array, Array | None]], rho: float, *, out: Array) -> None:
+    """Sum the signed records within the margin of each draw: both products of a block at once."""
+    out.fill(0.0)
+    for block, sign in blocks:
+        scores = w @ block.T
+        if sign is not None:
+            scores *= sign
+        active = np.less(scores, rho, out=scores, casting="unsafe")
+        if sign is not None:
+            active *= sign
+        out += active @ block
+
+
+# Accelerated descent on a hinge with a rounded corner: the accuracy of T^2 steps in T.
+
+
+#: Steps in the largest entry of a record and in the largest slope, and rows of a piece, as powers
+#: of two: products of a piece add below ``2^24``, exactly in single precision.
+_RECORD_BITS, _SLOPE_BITS, _PIECE_BITS = 12, 4, 8
+
+#: Weights in units of the margin, times levels, are clipped here: no score overflows.
+_FARTHEST = 1e24
+
+#: Entries of the pieces that one step meets at a time: a megabyte, for the cache.
+_BLOCK = 1 << 18
+
+
+@quiet
+def _accelerated_descent(
+    X: ArrayLike, y: ArrayLike, plan: DescentPlan, *, rng: np.random.Generator
+) -> Array:
+    r"""Minimise the mean of a smoothed hinge loss privately by accelerated noisy gradient steps.
+
+    Nothing but :math:`\sum_ic_iy_ix_i+` noise meets the records in each of T steps, with
+    :math:`c_i=\min\{(\rho-y_i\langle w,x_i\rangle)_+/(\kappa\rho),1\}`, :math:`\kappa=1/2`, rounded
+    to sixteenths, as records are to a public grid: a sum that is exact in every order, which
+    replacing a record moves by at most :math:`2r`; all together have the level of the plan. What is
+    made of the sums is AC-SA: excess loss of order :math:`\frac2{\kappa a^2T^2}+\frac\kappa4+
+    \frac{4\sqrt k}{am\mu}`, :math:`a=\rho/(\Lambda r)`, where plain steps have
+    :math:`\frac1{a\sqrt T}` for the first two terms. Weights (d,), the last weighted mean.
+
+    References
+    ----------
+    Lan, An optimal method for stochastic composite optimization, Math. Program. 133 (2012),
+    Corollary 1. Nesterov, Smooth minimization of non-smooth functions, Math. Program. 103 (2005).
+    """
+    rho, size, norm = plan.ball
+    rows, labels = _labelled_records(X, y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one axis, got y of shape {labels.shape}")
+    check_rng(rng)
+    m, d = rows.shape
+    _check_shape(plan, (m, d))
+    record_draw(
+        "gaussian", "sums of the records within the margin", sensitivity=2.0 * norm,
+        scale=plan.sigma * m * rho, shape=(1, d), steps=plan.n_steps,
+    )  # fmt: skip
+    units, unit = grid_rows(rows, norm, bits=_RECORD_BITS)
+    pieces = _pieces(units * labels[:, None])
+    w, mean = np.zeros(d), np.zeros(d)
+    for t in range(1, plan.n_steps + 1):
+        share = 2.0 / (t + 1)
+        total = unit * _slope_sum(pieces, (unit / rho) * (mean + share * (w - mean)))
+        noise = plan.sigma * m * rho * rng.standard_normal(d)
+        record_step(total, noise)
+        w += (plan.step / share / (m * rho)) * (total - noise)
+        w *= size / max(math.sqrt(w @ w), size)
+        mean += share * (w - mean)
+    return mean
+
+
+def _pieces(rows: Array) -> list[NDArray[np.float32]]:
+    """Return whole numbers (m, d) in blocks (pieces, rows, d), the last one filled with zeros."""
+    height, d = 1 << _PIECE_BITS, rows.shape[1]
+    count = -(-len(rows) // height)
+    held = np.zeros((count, height, d), np.float32)
+    held.reshape(-1, d)[: len(rows)] = rows
+    step = max(1, _BLOCK // (height * d))
+    return [held[k : k + step] for k in range(0, count, step)]
+
+
+def _slope_sum(pieces: list[NDArray[np.float32]], at: Array) -> Array:
+    """Return the exact sum of the rows, each times its slope at weights in units of the margin;
+    both products of a block while it is in the cache.
+    """
+    levels = float(1 << _SLOPE_BITS)
+    aim = np.clip(at * (-levels / _CORNER), -_FARTHEST, _FARTHEST).astype(np.float32)
+    total = np.zeros(len(at))
+    for block in pieces:
+        slope = block @ aim
+        slope += np.float32(levels / _CORNER)
+        np.rint(np.clip(slope, 0.0, levels, out=slope), out=slope)
+        total += (slope[:, None] @ block).sum(axis=(0, 1), dtype=np.float64)
+    return total / levels
 
 
 # Phased stochastic gradient descent on the smoothed hinge: the core of Algorithm 4.
 
 
-#: 1/6 (gradients) + 1/16 (smoothing): the part of the risk that is there without noise.
-_QUIET = 11.0 / 48.0
-
-#: Half the distance between 1 and the next number.
-_UNIT = 2.0**-53
-
-
-@dataclass(frozen=True)
-class _Schedule:
-    r"""Draws, steps :math:`4^{-i}\eta` and noise of each phase; smoothness of the envelope."""
-
-    sizes: tuple[int, ...]
-    steps: tuple[float, ...]
-    sigmas: tuple[float, ...]
-    smoothness: float
-
-
-def phased_schedule(
-    *, margin: float, radius: float, data_norm: float, n_draws: int, n_features: int, mu: float
-) -> _Schedule:
-    r"""Phases with the step length that minimises :func:`phased_bound`; ``mu`` is that of one copy.
-
-    Phase i has noise :math:`c(G\eta_i+Du_i)`, :math:`c=2/\mu`, :math:`G=r/\rho`, D the ball:
-    :math:`u_i=2^{-53}n_i(12k+80)` pays for the rounding of its :math:`n_i` steps.
-    """
-    rho, size, norm = _check_geometry(margin, radius, data_norm)
-    sizes, k = _phase_sizes(n_draws), check_integer("n_features", n_features)
-    gradient, c = norm / rho, 2.0 / check_positive("mu", mu, infinite=True)
-    eta = 2.0 * size / gradient / math.sqrt(n_draws * _QUIET + 4.0 * c * c * k)
-    steps = tuple(eta * 4.0**-i for i in range(1, len(sizes) + 1))
-    rounding = size * _UNIT * (12 * k + 80)
-    sigmas = tuple(
-        c * (gradient * step + rounding * count) for step, count in zip(steps, sizes, strict=True)
-    )
-    return _Schedule(sizes, steps, sigmas, 8.0 / eta)
-
-
-def phased_bound(
-    *, margin: float, radius: float, data_norm: float, n_draws: int, n_features: int, mu: float
-) -> float:
+def phased_bound(plan: PhasedPlan) -> float:
     r"""Bound on the expected excess hinge loss of one pass.
 
     The empirical hinge with replacement; with a permutation of independent records the
     population's. For n a power of two :math:`4DG\sqrt{(\frac{11}{48}+4c^2k/n)/n}` plus the last
     noise.
     """
-    plan = phased_schedule(
-        margin=margin, radius=radius, data_norm=data_norm, n_draws=n_draws,
-        n_features=n_features, mu=mu,
-    )  # fmt: skip
-    gradient = data_norm / margin
-    starts = [radius**2, *(n_features * sigma**2 for sigma in plan.sigmas[:-1])]
+    (rho, radius, norm), k = plan.ball, plan.shape[1]
+    gradient = norm / rho
+    starts = [radius**2, *(k * sigma**2 for sigma in plan.sigmas[:-1])]
     moved = sum(
         start / (2.0 * step * size)
         for start, step, size in zip(starts, plan.steps, plan.sizes, strict=True)
     )
     paid = sum(plan.steps) * gradient**2 / 2.0 + gradient**2 / (2.0 * plan.smoothness)
-    return moved + paid + gradient * math.sqrt(n_features) * plan.sigmas[-1]
+    return moved + paid + gradient * math.sqrt(k) * plan.sigmas[-1]
 
 
 def _moved(gradient: float, step: float, size: float, k: int, count: int) -> float:
@@ -314,32 +278,29 @@ def _draw_order(m: int, draws: int, replacement: bool, rng: np.random.Generator)
 
 @quiet
 def phased_descent(
-    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, mu: float,
-    replacement: bool, rng: np.random.Generator, n_draws: int = 1,
+    X: ArrayLike, y: ArrayLike, plan: PhasedPlan, *, replacement: bool, rng: np.random.Generator,
+    n_draws: int = 1,
 ) -> Array:  # fmt: skip
     """Last points of noisy phased descent on the smoothed hinge, projected on the ball.
 
     A phase runs projected steps from the noisy end of the last one, averages its iterates and adds
-    noise. ``mu`` is the level of **one copy** of a record: a pass over a permutation is mu-GDP
-    under replacement of one record, one with replacement is mixed over the copies, see
-    :func:`dplit.margin.duplicates.mixture_delta`. Arguments as in :func:`noisy_hinge_descent`.
+    noise. A pass over a permutation has the level of the plan, that of **one copy** of a record,
+    under replacement of one record; one with replacement is mixed over the copies, see
+    :func:`dplit.margin.duplicates.mixture_delta`. Records as in :func:`noisy_hinge_descent`.
     """
-    rho, size, norm = _check_geometry(margin, radius, data_norm)
+    rho, size, norm = plan.ball
     rows, labels = _gridded_records(X, y, norm)
-    draws = check_integer("n_draws", n_draws)
+    draws, (m, k) = check_integer("n_draws", n_draws), rows.shape
     if labels.ndim == 2 and len(labels) != draws:
         raise ValueError(f"y must have n_draws = {draws} rows, got y of shape {labels.shape}")
-    m, k = rows.shape
-    plan = phased_schedule(margin=rho, radius=size, data_norm=norm, n_draws=m, n_features=k, mu=mu)
+    _check_shape(plan, (m, k))
     record_draw("secret", "order of the records", scale=1.0, shape=(draws, m))
     order = _draw_order(m, draws, replacement, check_rng(rng))
-    signs = np.broadcast_to(labels, (draws, m))
-    picked = np.take_along_axis(signs, order, axis=1)
-    w = np.zeros((draws, k))
-    start = 0
+    picked = np.take_along_axis(np.broadcast_to(labels, (draws, m)), order, axis=1)
+    w, start = np.zeros((draws, k)), 0
     for count, step, sigma in zip(plan.sizes, plan.steps, plan.sigmas, strict=True):
         block = slice(start, start + count)
-        w = _phase(w, rows, order[:, block], picked[:, block], rho, plan.smoothness, step, size)
+        w = _phase(w, rows, order[:, block], picked[:, block], plan, step)
         record_draw(
             "gaussian", "end of a phase", of=w, scale=sigma, shape=w.shape, copies=draws,
             sensitivity=None if replacement else _moved(norm / rho, step, size, k, count),
@@ -347,24 +308,19 @@ def phased_descent(
         )  # fmt: skip
         if sigma > 0.0:
             w += sigma * rng.standard_normal(w.shape)
-        w = _project(w, size)
+        norms = np.sqrt(np.einsum("ij,ij->i", w, w))
+        w *= (size / np.maximum(norms, size))[:, None]
         start += count
     return w
 
 
-def _project(w: Array, radius: float) -> Array:
-    norms = np.sqrt(np.einsum("ij,ij->i", w, w))
-    w *= (radius / np.maximum(norms, radius))[:, None]
-    return w
-
-
 def _phase(
-    w: Array, rows: Array, order: np.ndarray, signs: Array, rho: float, smooth: float,
-    step: float, radius: float,
-) -> Array:  # fmt: skip
+    w: Array, rows: Array, order: np.ndarray, signs: Array, plan: PhasedPlan, step: float
+) -> Array:
     """Return the mean of the iterates of one phase; ``w`` is the first of them and is used up."""
+    rho, radius, _ = plan.ball
     squares = np.einsum("ij,ij->i", rows, rows)
-    curve = smooth / np.maximum(squares, 1e-150 * smooth)
+    curve = plan.smoothness / np.maximum(squares, 1e-150 * plan.smoothness)
     total = np.zeros_like(w)
     for index, sign, bend in zip(order.T.copy(), signs.T.copy(), curve[order.T], strict=True):
         total += w
@@ -455,74 +411,40 @@ class _BoostedDescent:
     n_gradients: int
 
 
-def _boosting_runs(beta: float) -> int:
-    r"""Number of runs :math:`M=\lceil\log_2(2/\beta)\rceil`, so that :math:`2^{-M}\le\beta/2`."""
-    return math.ceil(math.log2(2.0 / check_probability("beta", beta)))
-
-
-def _check_budget(epsilon: float, delta: float, accounting: str) -> None:
-    """Refuse a budget for which the lemma does not speak, where its own count is asked for."""
-    check_positive("epsilon", epsilon)
-    if accounting == "log_cap" and epsilon > math.log(1.0 / check_probability("delta", delta)):
-        raise ValueError(f"epsilon must be at most log(1/delta) for 'log_cap', got {epsilon=!r}")
-
-
-def boosted_bound(
-    *, margin: float, radius: float, data_norm: float, n_samples: int, n_features: int,
-    epsilon: float, delta: float, beta: float, accounting: _Accounting,
-) -> float:  # fmt: skip
+def boosted_bound(plan: BoostedPlan, *, beta: float) -> float:
     r"""Bound on the excess empirical hinge loss of Algorithm 4, with probability 1 - beta.
 
     Twice :func:`phased_bound` plus :math:`\frac4\epsilon\Delta\log(2M/\beta)` for the choice,
     :math:`\Delta` the sensitivity of the mean hinge on the ball.
 
-    >>> round(boosted_bound(margin=0.25, radius=1.0, data_norm=1.0, n_samples=10**6, n_features=50,
-    ...     epsilon=1.0, delta=1e-7, beta=0.05, accounting="mixture"), 3)
+    >>> from dplit.margin.losses import Ball
+    >>> from dplit.margin.plans import plan_boosted
+    >>> plan = plan_boosted((10**6, 50), Ball(0.25, 1.0, 1.0), epsilon=1.0, delta=1e-7, beta=0.05)
+    >>> round(boosted_bound(plan, beta=0.05), 3)
     0.038
     """
-    _check_budget(epsilon, delta, accounting)
-    runs = _boosting_runs(beta)
-    mu = _single_copy_mu(
-        epsilon=epsilon / 2, delta=delta, n_samples=n_samples, accounting=accounting, runs=runs
-    )
-    one = phased_bound(
-        margin=margin, radius=radius, data_norm=data_norm, n_draws=n_samples,
-        n_features=n_features, mu=mu,
-    )  # fmt: skip
-    width = hinge_sensitivity(
-        margin=margin, data_norm=data_norm, weight_norm=radius, n_samples=n_samples
-    )
-    return 2.0 * one + 4.0 / epsilon * width * math.log(2.0 * runs / beta)
+    (rho, size, norm), (m, _) = plan.phases.ball, plan.phases.shape
+    one = phased_bound(plan.phases)
+    width = hinge_sensitivity(margin=rho, data_norm=norm, weight_norm=size, n_samples=m)
+    failure = check_probability("beta", beta)
+    return 2.0 * one + 2.0 / plan.choice * width * math.log(2.0 * plan.runs / failure)
 
 
 @quiet
 def boosted_descent(
-    X: ArrayLike, y: ArrayLike, *, margin: float, radius: float, data_norm: float, epsilon: float,
-    delta: float, rng: np.random.Generator, beta: float = 0.05, accounting: _Accounting = "mixture",
-) -> _BoostedDescent:  # fmt: skip
-    """Algorithm 4: several phased passes, and a private choice of the best last point.
-
-    (epsilon/2, delta) for all passes together and epsilon/2 for the choice, under replacement of
-    one record; ``beta`` sets the number of passes. ``accounting`` of duplicates as in
-    ``_single_copy_mu``: ``permutation`` draws without replacement, and only ``log_cap`` needs delta
-    < 1/m and epsilon <= log(1/delta).
-    """
-    rho, size, norm = _check_geometry(margin, radius, data_norm)
+    X: ArrayLike, y: ArrayLike, plan: BoostedPlan, *, rng: np.random.Generator
+) -> _BoostedDescent:
+    """Algorithm 4: several phased passes, and a private choice of the best last point."""
+    rho, size, norm = plan.phases.ball
     rows, labels = _clipped_records(X, y, norm)
     if labels.ndim != 1:
         raise ValueError(f"y must have one axis, got y of shape {labels.shape}")
-    budget, m = check_positive("epsilon", epsilon) / 2.0, len(rows)
-    runs = _boosting_runs(beta)
-    check_probability("delta", delta)
-    _check_budget(epsilon, delta, accounting)
-    mu = _single_copy_mu(epsilon=budget, delta=delta, n_samples=m, accounting=accounting, runs=runs)
     candidates = phased_descent(
-        rows, labels, margin=rho, radius=size, data_norm=norm, mu=mu,
-        replacement=accounting != "permutation", rng=rng, n_draws=runs,
-    )  # fmt: skip
+        rows, labels, plan.phases, replacement=plan.replacement, rng=rng, n_draws=plan.runs
+    )
     signed = labels * (candidates @ rows.T)
     scores = _bounded_hinge_mean(signed, margin=rho, largest=size * norm)
-    width = hinge_sensitivity(margin=rho, data_norm=norm, weight_norm=size, n_samples=m)
-    chosen = report_noisy_min(scores, epsilon=budget, sensitivity=width, rng=rng)
-    used = runs * sum(_phase_sizes(m))
-    return _BoostedDescent(candidates[chosen], candidates, chosen, mu, used)
+    width = hinge_sensitivity(margin=rho, data_norm=norm, weight_norm=size, n_samples=len(rows))
+    chosen = report_noisy_min(scores, epsilon=plan.choice, sensitivity=width, rng=rng)
+    used = plan.runs * sum(_phase_sizes(len(rows)))
+    return _BoostedDescent(candidates[chosen], candidates, chosen, plan.mu, used)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from dplit._checks import check_choice, check_integer, check_positive, check_probability, check_rng
+from dplit._checks import check_choice, check_integer, check_positive, check_probability
 from dplit.accounting import gdp_budget
 from dplit.margin.losses import Array
 from dplit.mechanisms import gaussian_delta
@@ -64,18 +64,8 @@ def copy_law(n_samples: int, *, runs: int = 1, tail: float = 1e-18) -> _CopyLaw:
     return _CopyLaw(np.arange(keep, dtype=np.float64), law[:keep], beyond)
 
 
-def draw_squared_copies(n_samples: int, *, size: int, rng: np.random.Generator) -> Array:
-    r"""Draw :math:`\sum_iN_i^2` by counting copies, the second route to :func:`copy_law`."""
-    check_rng(rng)
-    m = check_integer("n_samples", n_samples, minimum=2)
-    total = np.zeros(check_integer("size", size))
-    for draws in _phase_sizes(m):
-        total += rng.binomial(draws, 1.0 / m, size=len(total)) ** 2.0
-    return total
-
-
 def mixture_delta(
-    *, epsilon: float, mu: float, n_samples: int, runs: int = 1, law: _CopyLaw | None = None
+    *, epsilon: float, mu: float, n_samples: int, law: _CopyLaw | None = None
 ) -> float:
     r"""Delta of a pass with replacement whose single copies are :math:`\mu_1`-GDP.
 
@@ -85,7 +75,7 @@ def mixture_delta(
     >>> f"{mixture_delta(epsilon=1.0, mu=0.2367, n_samples=1000):.1e}"
     '1.8e-03'
     """
-    counts = copy_law(n_samples, runs=runs) if law is None else law
+    counts = copy_law(n_samples) if law is None else law
     levels = check_positive("mu", mu) * np.sqrt(counts.values[1:])
     deltas = gaussian_delta(epsilon=epsilon, sigma=1.0, sensitivity=levels)
     return min(1.0, math.fsum(counts.probabilities[1:] * deltas) + counts.beyond)

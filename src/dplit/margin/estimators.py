@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -18,6 +17,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     quiet,
+    warn_caller,
 )
 from dplit._estimators import (
     RandomState,
@@ -35,14 +35,13 @@ from dplit._estimators import (
 from dplit.accounting import gdp_budget
 from dplit.margin.compressed import (
     _draw_projection,
-    _learn_weights,
+    _Map,
     _Projection,
-    _Solver,
     compress,
     expand,
+    learn,
     printed_dimension,
 )
-from dplit.margin.descent import _signal_to_noise
 from dplit.margin.kernels import (
     DirectFeatures,
     _direct_features,
@@ -50,10 +49,14 @@ from dplit.margin.kernels import (
     streamed_projection,
 )
 from dplit.margin.losses import Array, _check_geometry
-from dplit.margin.selection import _choose_by_errors, margin_grid
+from dplit.margin.plans import LearningPlan, Solver, _signal_to_noise, plan_learning
+from dplit.margin.selection import margin_grid
 
 #: Default margin over the largest one.
 _MARGIN = 1.0 / 32.0
+
+#: Share of epsilon that a choice of the margin keeps; the candidates share the rest.
+_SHARE = 0.2
 
 #: From this number of records times level over the root of the columns on an intercept pays.
 _AMPLE = 400.0
@@ -63,40 +66,38 @@ _LOUD = 2.0
 
 
 def _warn_if_noise_rules(
-    *, n_samples: int, noise_dimension: int, epsilon: float, delta: float
+    n_samples: int, noise_dimension: int, *, epsilon: float, delta: float
 ) -> None:
     """Warn, from public numbers alone, where the noise drowns what a linear learner can learn."""
     mu = gdp_budget(epsilon=epsilon, delta=delta)
     ratio = _signal_to_noise(n_samples=n_samples, noise_dimension=noise_dimension, mu=mu)
     if ratio < _LOUD:
-        warnings.warn(
+        warn_caller(
             f"the noise of {n_samples} records in {noise_dimension} dimensions at "
             f"epsilon={epsilon:g} is {1 / ratio:.2g} times as long as the longest possible "
-            "gradient: accuracy may be no better than the majority class",
-            UserWarning,
-            stacklevel=4,
+            "gradient: accuracy may be no better than the majority class"
         )
 
 
-def _margin_weights(
-    Z: Array, labels: Array, *, margin: float | str, radius: float, data_norm: float,
-    n_margins: int, rng: np.random.Generator, **learner: Any,
-) -> tuple[Array, float]:  # fmt: skip
-    r"""Return weights (k,) for ``Z`` (m, k) and the margin, given or chosen: "private" is
-    ``_choose_by_errors`` among :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``.
+def _planned(
+    model: Any, shape: tuple[int, ...], data_norm: float, inflation: float, **told: Any
+) -> LearningPlan:
+    r"""Plan an estimator's learner, at its margin or at those of the grid for "private".
+
+    The grid is :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``; a fifth of epsilon chooses.
     """
+    margin, radius, share = model.margin, check_positive("radius", model.radius), 0.0
     if isinstance(margin, str):
         check_choice("margin", margin, ("private",))
-        grid = margin_grid(radius=radius, data_norm=data_norm, size=2 * n_margins + 1)[2::2]
-        choice = _choose_by_errors(
-            Z, labels, margins=grid, radius=radius, data_norm=data_norm, rng=rng, **learner
-        )
-        return choice.weights, choice.margin
-    rho = _check_geometry(margin, radius, data_norm)[0]
-    weights = _learn_weights(
-        Z, labels, margin=rho, radius=radius, data_norm=data_norm, rng=rng, **learner
-    )
-    return weights[0], rho
+        size, share = 2 * model.n_margins + 1, _SHARE
+        grid = margin_grid(radius=radius, data_norm=data_norm, size=size)[2::2].tolist()
+    else:
+        grid = [radius * data_norm * _MARGIN if margin is None else margin]
+    balls = [_check_geometry(rho, radius, data_norm).inflated(inflation) for rho in grid]
+    return plan_learning(
+        shape, balls, epsilon=model.epsilon, delta=model.delta, n_steps=model.n_steps,
+        choice=share * model.epsilon, **told,
+    )  # fmt: skip
 
 
 class PrivateMarginClassifier(
@@ -203,7 +204,7 @@ class PrivateMarginClassifier(
         projection: _Projection | None = None,
         n_components: int | None = None,
         inflation: float = 1.0,
-        solver: _Solver = "accelerated",
+        solver: Solver = "accelerated",
         n_steps: int | None = None,
         n_margins: int = 3,
         fit_intercept: bool | None = None,
@@ -230,7 +231,7 @@ class PrivateMarginClassifier(
     def _check_parameters(self) -> float:
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
-        check_choice("solver", self.solver, get_args(_Solver))
+        check_choice("solver", self.solver, get_args(Solver))
         check_positive("inflation", self.inflation)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps)
@@ -265,27 +266,32 @@ class PrivateMarginClassifier(
         if lifted:
             rows, norm = np.column_stack([rows, np.full(len(rows), norm)]), math.sqrt(2.0) * norm
         public, noise = spawn_generators(self.random_state, 2)
-        m, d = rows.shape
-        k = self._components(m, d)
-        phi = None
-        if self.projection is not None and (self.n_components is not None or k < d):
-            phi = _draw_projection(d, k, kind=self.projection, rng=public)
-        largest = check_positive("radius", self.radius) * norm
-        weights, self.margin_ = _margin_weights(
-            rows if phi is None else compress(rows, phi), labels,
-            margin=largest * _MARGIN if self.margin is None else self.margin,
-            radius=self.radius, data_norm=norm, n_margins=self.n_margins, rng=noise,
-            epsilon=self.epsilon, delta=self.delta, solver=self.solver, n_steps=self.n_steps,
-            beta=self.beta, inflation=1.0 if phi is None else self.inflation,
-        )  # fmt: skip
-        coef = weights if phi is None else expand(weights, phi)
+        phi = self._draw_map(rows.shape, public)
+        if phi is not None:
+            rows = compress(rows, phi)
+        inflation = 1.0 if phi is None else self.inflation
+        how = {"solver": self.solver, "beta": self.beta}
+        plan = _planned(self, rows.shape, norm, inflation, **how)
+        learnt = learn(rows, labels, plan, rng=noise)
+        self.margin_ = plan.balls[learnt.chosen].margin
+        coef = learnt.weights if phi is None else expand(learnt.weights, phi)
         self.coef_ = coef[: records.shape[1]]
         self.intercept_ = float(coef[-1] * self.data_norm) if lifted else 0.0
-        self._state(m)
-        _warn_if_noise_rules(
-            n_samples=m, noise_dimension=len(weights), epsilon=self.epsilon, delta=self.delta
-        )
+        self._state(len(rows), plan)
+        _warn_if_noise_rules(*rows.shape, epsilon=self.epsilon, delta=self.delta)
         return self
+
+    def _draw_map(self, shape: tuple[int, ...], public: np.random.Generator) -> _Map | None:
+        """Draw the public projection, if one is asked for and does not keep all columns."""
+        (m, d), k = shape, self.n_components
+        if k is None:
+            rule = printed_dimension(
+                n_samples=m, epsilon=self.epsilon, delta=self.delta, beta=self.beta
+            )
+            k = min(d, rule)
+        if self.projection is None or (self.n_components is None and k == d):
+            return None
+        return _draw_projection(d, k, kind=self.projection, rng=public)
 
     def _lifts(self, m: int, d: int) -> bool:
         """Whether to learn an intercept: as asked, or where the noise is short."""
@@ -294,21 +300,13 @@ class PrivateMarginClassifier(
         mu = gdp_budget(epsilon=self.epsilon, delta=self.delta)
         return 2.0 * _signal_to_noise(n_samples=m, noise_dimension=d, mu=mu) >= _AMPLE
 
-    def _components(self, m: int, d: int) -> int:
-        if self.n_components is not None:
-            return self.n_components
-        return min(
-            d,
-            printed_dimension(n_samples=m, epsilon=self.epsilon, delta=self.delta, beta=self.beta),
-        )
-
-    def _state(self, n_records: int) -> None:
+    def _state(self, n_records: int, plan: LearningPlan) -> None:
         chosen = "chosen privately within the budget" if self.margin == "private" else "given"
         labels = "given" if self.classes is not None else "taken from the data as public"
         change = (
             f"replacing one of {n_records} records with its label (their number is public; records "
             f"are clipped to norm {self.data_norm:g}, the two labels are {labels}, the margin is "
-            f"{chosen})"
+            f"{chosen}; {plan})"
         )
         state_guarantee(self, self.epsilon, self.delta, "replace_one", change)
 
@@ -514,26 +512,20 @@ class PrivateKernelMarginClassifier(
         self.features_ = self._draw_features(records.shape[1], public)
         rows = self.features_.transform(records)
         inflation = 1.0 if self.n_frequencies is None else self.inflation
-        self.coef_, self.margin_ = _margin_weights(
-            rows, signs, margin=self.radius * _MARGIN if self.margin is None else self.margin,
-            radius=self.radius, data_norm=1.0, inflation=inflation, epsilon=self.epsilon,
-            delta=self.delta, n_margins=self.n_margins, n_steps=self.n_steps, rng=noise,
-            solver="accelerated",
-        )  # fmt: skip
-        self._publish(len(records))
-        _warn_if_noise_rules(
-            n_samples=len(rows), noise_dimension=len(self.coef_), epsilon=self.epsilon,
-            delta=self.delta,
-        )  # fmt: skip
+        plan = _planned(self, rows.shape, 1.0, inflation, solver="accelerated")
+        learnt = learn(rows, signs, plan, rng=noise)
+        self.coef_, self.margin_ = learnt.weights, plan.balls[learnt.chosen].margin
+        self._publish(len(records), plan)
+        _warn_if_noise_rules(*rows.shape, epsilon=self.epsilon, delta=self.delta)
         return self
 
-    def _publish(self, count: int) -> None:
+    def _publish(self, count: int, plan: LearningPlan) -> None:
         """Set the attributes that state the guarantee."""
         labels = "given" if self.classes is not None else "taken from the data as public"
         margin = "chosen within the budget" if isinstance(self.margin, str) else "given"
         change = (
             f"replacing one of {count} records with its label (their number is public; the two "
-            f"labels are {labels}, the margin is {margin}, inputs arbitrary)"
+            f"labels are {labels}, the margin is {margin}, inputs arbitrary; {plan})"
         )
         state_guarantee(self, self.epsilon, self.delta, self.neighboring, change)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -126,7 +127,8 @@ def _interior_point(A: Array, size: float, ridge: float, goal: float) -> _HingeM
         products = float(s @ xi + alpha @ v) + (float(lam @ h) if ball else 0.0)
         target = 0.1 * products / (2 * m + ball)
         miss = h + 0.5 * (w @ w) - 0.5 * size * size if ball else np.zeros(1)
-        dw, dxi, dalpha, dlam = _newton(A, w, xi, v, alpha, s, lam, h, ridge, target, miss)
+        at = _Iterate(w, xi, v, alpha, s, lam, h)
+        dw, dxi, dalpha, dlam = _newton(A, at, ridge, target, miss)
         dv, dh = dxi + A @ dw, -miss - w @ dw
         moves, state = [dxi, dv, dalpha, -dalpha], [xi, v, alpha, s]
         step = _longest(state + [lam, h] * ball, moves + [dlam, dh] * ball)
@@ -137,11 +139,23 @@ def _interior_point(A: Array, size: float, ridge: float, goal: float) -> _HingeM
     return _bracket(A, w, alpha, size, ridge)
 
 
+class _Iterate(NamedTuple):
+    """Weights, both slacks, both multipliers of a record, multiplier and slack of the ball."""
+
+    w: Array
+    xi: Array
+    v: Array
+    alpha: Array
+    s: Array
+    lam: Array
+    h: Array
+
+
 def _newton(
-    A: Array, w: Array, xi: Array, v: Array, alpha: Array, s: Array, lam: Array, h: Array,
-    ridge: float, target: float, miss: Array,
-) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    A: Array, at: _Iterate, ridge: float, target: float, miss: Array
+) -> tuple[Array, Array, Array, Array]:
     """Return the Newton step of the centrality conditions, reduced to d unknowns."""
+    w, xi, v, alpha, s, lam, h = at
     c1, c2 = target - s * xi, target - alpha * v
     q = v + alpha * xi / s
     e = c2 - alpha * c1 / s

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
 
 from dplit._checks import (
     Array,
@@ -26,8 +27,10 @@ from dplit._checks import (
 )
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.accounting import gdp_budget
-from dplit.features import cos_sin_features, feature_gram, gaussian_kernel, random_frequencies
-from dplit.margin.compressed import _learn_weights, _Solver, printed_dimension
+from dplit.features import cos_sin_features, random_frequencies
+from dplit.margin.compressed import learn, printed_dimension
+from dplit.margin.losses import Ball, _check_geometry
+from dplit.margin.plans import LearningPlan, Solver, plan_learning
 
 # Random features of a shift-invariant kernel with ``K(x, x) = r^2``, and how far they can err.
 
@@ -90,34 +93,6 @@ def hoeffding_bound(
     )
     beta, r = check_probability("beta", beta), check_positive("data_norm", data_norm)
     return r * r * math.sqrt(2.0 * math.log(m * (m - 1) / beta) / count)
-
-
-def _sup_deviation(gram: ArrayLike, kernel: ArrayLike) -> float:
-    """Largest error of a Gram matrix off the diagonal, as in Theorem 4.1."""
-    left = check_finite_array("gram", gram, ndim=2)
-    right = check_finite_array("kernel", kernel, ndim=2)
-    if left.shape != right.shape or left.shape[0] != left.shape[1] or len(left) < 2:
-        raise ValueError(
-            f"gram and kernel must be square of one shape, got {left.shape} and {right.shape}"
-        )
-    error = np.abs(left - right)
-    np.fill_diagonal(error, 0.0)
-    return float(error.max())
-
-
-def sup_deviation_draws(
-    X: ArrayLike, n_frequencies: int, *, gamma: float, draws: int, rng: np.random.Generator,
-    data_norm: float = 1.0,
-) -> NDArray[np.float64]:  # fmt: skip
-    """Suprema of the Gram error over independent draws of D frequencies of the Gaussian kernel."""
-    records = check_finite_array("X", X, ndim=2)
-    kernel = data_norm**2 * gaussian_kernel(records, gamma=gamma)
-    out = np.empty(check_integer("draws", draws))
-    for k in range(len(out)):
-        frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)
-        gram = data_norm**2 * feature_gram(records, frequencies)
-        out[k] = _sup_deviation(gram, kernel)
-    return out
 
 
 # Polynomial kernels: the map to all monomials, its radius, and what the learner may do with it.
@@ -214,7 +189,6 @@ class _StreamedProjection:
     n_frequencies: int
     n_components: int
     gamma: float
-    data_norm: float
     entropy: int
     block: int
     double: bool = False
@@ -234,7 +208,7 @@ class _StreamedProjection:
             yield frequencies, signs
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Compress records (n, d) to (n, k), of mean squared norm r^2, not clipped."""
+        """Compress records (n, d) to (n, k), of mean squared norm 1, not clipped."""
         records = check_finite_array("X", X, ndim=2)
         dtype = np.dtype(np.float64 if self.double else np.float32)
         records = np.clip(records, -_LARGEST, _LARGEST).astype(dtype)
@@ -256,13 +230,13 @@ class _StreamedProjection:
                 np.matmul(records[part], weights, out=angles)
                 scaled_cosine_and_sine(angles, pair[:, :width], pair[:, width:], 1.0)
                 out[part] += pair @ signs
-        out *= self.data_norm / np.sqrt(self.n_frequencies * self.n_components)
+        out *= 1.0 / np.sqrt(self.n_frequencies * self.n_components)
         return out
 
 
 def streamed_projection(
     n_features: int, n_frequencies: int, n_components: int, *, gamma: float,
-    rng: np.random.Generator, data_norm: float = 1.0, block: int = 1024, double: bool = False,
+    rng: np.random.Generator, block: int = 1024, double: bool = False,
 ) -> _StreamedProjection:  # fmt: skip
     """Draw a streamed map of D frequencies to k coordinates: nothing but one public seed.
 
@@ -272,33 +246,12 @@ def streamed_projection(
     check_integer("n_frequencies", n_frequencies)
     check_integer("n_components", n_components)
     check_integer("block", block)
-    gamma, data_norm = check_positive("gamma", gamma), check_positive("data_norm", data_norm)
+    gamma = check_positive("gamma", gamma)
     entropy = int(check_rng(rng).integers(2**63))
     width = min(block, n_frequencies)
     return _StreamedProjection(
-        n_features, n_frequencies, n_components, gamma, data_norm, entropy, width, double
+        n_features, n_frequencies, n_components, gamma, entropy, width, double
     )
-
-
-def limit_projection(
-    kernel: ArrayLike, n_components: int, *, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Draw the compressed features (n, k) of n records in the limit of all frequencies.
-
-    Columns are independent draws of :math:`N(0,K/k)`; all records that will ever be compressed must
-    be in the ``kernel`` matrix K.
-    """
-    matrix = check_finite_array("kernel", kernel, ndim=2)
-    scale = float(np.abs(matrix).max())
-    if matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T, atol=1e-12 * scale):
-        raise ValueError(f"kernel must be symmetric, got kernel of shape {matrix.shape}")
-    k = check_integer("n_components", n_components)
-    values, vectors = np.linalg.eigh(matrix)
-    if values[0] < -1e-8 * len(matrix) * scale:
-        raise ValueError(f"kernel must be nonnegative definite, got eigenvalue {values[0]:.3g}")
-    normal = check_rng(rng).standard_normal((len(matrix), k))
-    root = vectors * np.sqrt(np.maximum(values, 0.0) / k)
-    return np.asarray(root @ normal)
 
 
 def gram_entry_variance(value: float, n_components: int, *, method: str) -> float:
@@ -314,14 +267,6 @@ def gram_entry_variance(value: float, n_components: int, *, method: str) -> floa
     if check_choice("method", method, ("direct", "projected")) == "direct":
         return (1.0 - kappa**2) ** 2 / k
     return (1.0 + kappa**2) / k
-
-
-class _FeatureMap(Protocol):
-    """What a learner needs to know of a public map."""
-
-    def transform(self, X: ArrayLike) -> Array:
-        """Map records to coordinates."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -344,21 +289,19 @@ class DirectFeatures:
 
 def _direct_features(
     n_features: int, n_frequencies: int, *, gamma: float, rng: np.random.Generator,
-    data_norm: float = 1.0, double: bool = False,
+    double: bool = False,
 ) -> DirectFeatures:  # fmt: skip
     """Draw the map of equation (2) with D frequencies, 2 D coordinates."""
     frequencies = random_frequencies(n_features, n_frequencies, gamma=gamma, rng=rng)
-    return DirectFeatures(frequencies, check_positive("data_norm", data_norm), double)
+    return DirectFeatures(frequencies, 1.0, double)
 
 
 @dataclass(frozen=True)
 class _KernelPredictor:
-    """Released weights (p,), the public map that they belong to, and the learner's guarantee."""
+    """Released weights (p,), and the public map that they belong to."""
 
     weights: Array
-    features: _FeatureMap
-    epsilon: float
-    delta: float
+    features: _StreamedProjection
 
     def scores(self, X: ArrayLike) -> Array:
         """Evaluate the predictor; the sign is the class."""
@@ -386,57 +329,167 @@ def repaired_budget(*, epsilon: float, delta: float, n_samples: int) -> tuple[fl
     return min(check_positive("epsilon", epsilon), math.log(1.0 / smaller)), smaller
 
 
-def _privacy_level(*, epsilon: float, delta: float) -> float:
-    """Gaussian-DP level of a budget; infinite for an infinite budget.
+def plan_algorithm3(
+    n_samples: int, ball: Ball, *, epsilon: float, delta: float, beta: float,
+    n_components: int | None = None, n_steps: int = 100, solver: Solver = "noisy_gradient",
+) -> LearningPlan:  # fmt: skip
+    """Plan Algorithm 3 at the repaired budget, for every epsilon > 0 and delta in (0, 1).
 
-    >>> round(_privacy_level(epsilon=1.0, delta=1e-6), 4)
-    0.2367
+    Algorithm 2 is called with norm bound 2 Lambda and doubles it once more: eight times the noise
+    of a direct learner against the signal. None is the printed dimension of Algorithm 2.
     """
-    if check_positive("epsilon", epsilon, infinite=True) == math.inf:
-        return math.inf
-    return gdp_budget(epsilon=epsilon, delta=check_probability("delta", delta))
-
-
-def _fit_predictor(
-    X: ArrayLike, y: ArrayLike, features: _FeatureMap, *, margin: float, radius: float,
-    epsilon: float, delta: float, rng: np.random.Generator, data_norm: float = 1.0,
-    inflation: float = 1.0, solver: _Solver = "noisy_gradient", n_steps: int = 100,
-    beta: float = 0.05,
-) -> _KernelPredictor:  # fmt: skip
-    """Learn on a public map as ``_learn_weights``; ``inflation`` 1 for features of norm r."""
-    weights = _learn_weights(
-        features.transform(X), y, margin=margin, radius=radius, data_norm=data_norm,
-        epsilon=epsilon, delta=delta, rng=rng, solver=solver, inflation=inflation,
-        n_steps=n_steps, beta=beta,
-    )[0]  # fmt: skip
-    return _KernelPredictor(weights, features, float(epsilon), float(delta))
+    rho, size, norm = ball
+    epsilon, delta = repaired_budget(epsilon=epsilon, delta=delta, n_samples=n_samples)
+    half = check_probability("beta", beta) / 2
+    k = n_components
+    if k is None:
+        k = printed_dimension(n_samples=n_samples, epsilon=epsilon, delta=delta, beta=half)
+    doubled = _check_geometry(rho, 2.0 * check_positive("weight_norm", size), norm).inflated(2.0)
+    return plan_learning(
+        (n_samples, check_integer("n_components", k)), [doubled], epsilon=epsilon, delta=delta,
+        solver=solver, n_steps=n_steps, beta=half,
+    )  # fmt: skip
 
 
 def algorithm3(
-    X: ArrayLike, y: ArrayLike, *, gamma: float, margin: float, weight_norm: float, epsilon: float,
-    delta: float, beta: float, public_rng: np.random.Generator, rng: np.random.Generator,
-    data_norm: float = 1.0, n_components: int | None = None, solver: _Solver = "noisy_gradient",
-    n_steps: int = 100,
+    X: ArrayLike, y: ArrayLike, plan: LearningPlan, *, gamma: float, beta: float,
+    public_rng: np.random.Generator, rng: np.random.Generator,
 ) -> _KernelPredictor:  # fmt: skip
-    """Algorithm 3 with all its frequencies, streamed, and the repaired budget.
+    """Algorithm 3 with all its frequencies, streamed, at r = 1; as private as its plan.
 
-    Algorithm 2 is called with norm bound 2 Lambda and doubles it once more: eight times the noise
-    of a direct learner against the signal. k is the printed number of Algorithm 2 unless given; the
-    map comes from ``public_rng``. (epsilon, delta)-private for every epsilon > 0 and delta in (0,
-    1), under replacement of one record.
+    The map comes from ``public_rng``, the noise from another stream.
     """
     rows = check_finite_array("X", X, ndim=2)
-    size, r = check_positive("weight_norm", weight_norm), check_positive("data_norm", data_norm)
     if check_rng(public_rng) is check_rng(rng):
         raise ValueError("rng must not be public_rng: the map is public, the noise is not")
     m, d = rows.shape
-    budget = repaired_budget(epsilon=epsilon, delta=delta, n_samples=m)
-    k = n_components
-    if k is None:
-        k = printed_dimension(n_samples=m, epsilon=budget[0], delta=budget[1], beta=beta / 2)
     count = frequencies_of_algorithm3(m, beta=beta)
-    features = streamed_projection(d, count, k, gamma=gamma, rng=public_rng, data_norm=r)
-    return _fit_predictor(
-        rows, y, features, margin=margin, radius=2.0 * size, epsilon=budget[0], delta=budget[1],
-        rng=rng, data_norm=r, inflation=2.0, solver=solver, n_steps=n_steps, beta=beta / 2,
-    )  # fmt: skip
+    features = streamed_projection(d, count, plan.n_features, gamma=gamma, rng=public_rng)
+    weights = learn(features.transform(rows), y, plan, rng=rng).weights
+    return _KernelPredictor(weights, features)
+
+
+# What random features can cost the reference predictor: by all pairs, or record by record.
+
+
+@dataclass(frozen=True)
+class _Balance:
+    """Reference size n0, number 2 D of features, and the two terms of the hinge loss."""
+
+    n0: float
+    n_components: int
+    approximation: float
+    private: float
+
+    @property
+    def total(self) -> float:
+        """Sum of the two terms."""
+        return self.approximation + self.private
+
+
+def reference_regularization(
+    n0: float, *, margin: float, weight_norm: float, data_norm: float = 1.0
+) -> float:
+    r"""Regularisation of the reference predictor: :math:`\lambda=r/(\rho\Lambda\sqrt{n_0})`.
+
+    Its coefficients then sum to at most :math:`\Lambda\sqrt{n_0}/r`.
+    """
+    bound = check_positive("margin", margin) * check_positive("weight_norm", weight_norm)
+    return check_positive("data_norm", data_norm) / (bound * math.sqrt(check_positive("n0", n0)))
+
+
+def pairwise_transfer_bound(
+    n_samples: int, *, margin: float, weight_norm: float, data_norm: float = 1.0
+) -> tuple[float, float]:
+    r"""Excess :math:`2.5\Lambda r/(\rho\sqrt m)` and norm :math:`\sqrt3\Lambda` of the transfer.
+
+    In Theorem 4.2, with Algorithm 3's frequencies and n0 = m, over the best hinge loss of the ball.
+    """
+    m = check_integer("n_samples", n_samples)
+    size = check_positive("weight_norm", weight_norm)
+    ratio = size * check_positive("data_norm", data_norm) / check_positive("margin", margin)
+    return 2.5 * ratio / math.sqrt(m), math.sqrt(3.0) * size
+
+
+def pointwise_deviation(
+    n_samples: int, n_frequencies: int, *, norm: float, weight_sum: float, beta: float,
+    data_norm: float = 1.0,
+) -> float:  # fmt: skip
+    r"""Bound on the change of the scores at all records, by Bernstein's inequality.
+
+    :math:`r\|f\|\sqrt{2\mathcal L/D}+r^2\|\alpha\|_1\mathcal L/(3D)` with :math:`\mathcal
+    L=\log(2m/\beta)` and ``weight_sum`` :math:`\|\alpha\|_1`.
+    """
+    m, count = check_integer("n_samples", n_samples), check_integer("n_frequencies", n_frequencies)
+    log = math.log(2 * m / check_probability("beta", beta)) / count
+    r = check_positive("data_norm", data_norm)
+    first = r * check_positive("norm", norm) * math.sqrt(2.0 * log)
+    return first + r * r * check_positive("weight_sum", weight_sum) * log / 3.0
+
+
+def _pointwise_transfer_bound(
+    n_samples: int, n_frequencies: int, *, n0: float, margin: float, weight_norm: float,
+    beta: float, data_norm: float = 1.0,
+) -> float:  # fmt: skip
+    r"""Increase of the hinge loss over the best of the ball, with D frequencies and size n0.
+    :math:`\frac{\Lambda r}\rho\big(\frac1{2\sqrt{n_0}}+\sqrt{2\mathcal L/D}+ \sqrt{n_0}\mathcal
+    L/(3D)\big)`.
+    """
+    ratio = check_positive("weight_norm", weight_norm) * check_positive("data_norm", data_norm)
+    ratio /= check_positive("margin", margin)
+    root = math.sqrt(check_positive("n0", n0))
+    moved = pointwise_deviation(n_samples, n_frequencies, norm=1.0, weight_sum=root, beta=beta)
+    return ratio * (0.5 / root + moved)
+
+
+def private_term(
+    n_samples: int, n_components: int, *, margin: float, weight_norm: float, epsilon: float,
+    delta: float, data_norm: float = 1.0,
+) -> float:  # fmt: skip
+    r"""Excess loss :math:`\frac{\Lambda r}\rho\frac{2\sqrt p}{m\mu}` of many noisy steps in a ball.
+
+    >>> loss = private_term(10_000, 258_000, margin=0.3, weight_norm=2.0, epsilon=1.0, delta=1e-6)
+    >>> round(loss, 2)
+    2.86
+    """
+    ratio = check_positive("weight_norm", weight_norm) * check_positive("data_norm", data_norm)
+    ratio /= check_positive("margin", margin)
+    level = check_integer("n_samples", n_samples) * gdp_budget(epsilon=epsilon, delta=delta)
+    return ratio * 2.0 * math.sqrt(check_integer("n_components", n_components)) / level
+
+
+def balanced_size(
+    n_samples: int, *, margin: float, weight_norm: float, epsilon: float, delta: float, beta: float,
+    data_norm: float = 1.0, n0: float | None = None,
+) -> _Balance:  # fmt: skip
+    r"""Reference size n0, and so the number of direct features, that costs least in total.
+
+    The sum of ``_pointwise_transfer_bound`` at :math:`D=n_0\mathcal L` and of
+    :func:`private_term` in the ball 2 Lambda; a given ``n0`` is taken as it is.
+    """
+    m, beta = check_integer("n_samples", n_samples), check_probability("beta", beta)
+    log = math.log(2 * m / beta)
+
+    def at(size: float) -> _Balance:
+        count = math.ceil(size * log)
+        loss = _pointwise_transfer_bound(
+            m,
+            count,
+            n0=size,
+            margin=margin,
+            weight_norm=weight_norm,
+            beta=beta,
+            data_norm=data_norm,
+        )
+        noise = private_term(
+            m, 2 * count, margin=margin, weight_norm=2.0 * weight_norm, epsilon=epsilon,
+            delta=delta, data_norm=data_norm,
+        )  # fmt: skip
+        return _Balance(size, 2 * count, loss, noise)
+
+    if n0 is not None:
+        return at(check_positive("n0", n0))
+    found = minimize_scalar(
+        lambda x: at(math.exp(x)).total, bounds=(0.0, math.log(m)), method="bounded"
+    )
+    return at(math.exp(float(found.x)))

@@ -6,15 +6,25 @@ loss is the mean of what they return.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import Array, check_finite_array, check_integer, check_positive, check_real_array
+from dplit._checks import (
+    Array,
+    check_at_least,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_real_array,
+)
 from dplit._estimators import clip_rows
 from dplit._numerics.exact import grid_rows, grid_values
 
 __all__ = [
     "Array",
+    "Ball",
     "hinge_loss",
     "hinge_sensitivity",
     "margin_loss",
@@ -32,7 +42,24 @@ __all__ = [
 _FINEST = 40
 
 
-def _check_geometry(margin: float, radius: float, data_norm: float) -> tuple[float, float, float]:
+class Ball(NamedTuple):
+    """Margin of the hinge, norm of the comparators, and norm to which records are clipped."""
+
+    margin: float
+    radius: float
+    data_norm: float
+
+    def inflated(self, factor: float) -> Ball:
+        """Both lengths times a factor s >= 1: noise against signal grows by its square.
+
+        Algorithm 2 takes 2. At s = 1 a map that distorts lengths and products by a share of xi
+        leaves ``(margin - xi * data_norm * radius) / (1 + xi)`` of the margin, without a price.
+        """
+        s = check_at_least("inflation", factor, 1.0)
+        return Ball(self.margin, s * self.radius, s * self.data_norm)
+
+
+def _check_geometry(margin: float, radius: float, data_norm: float) -> Ball:
     """Return margin, radius and data norm as floats, or say which rule they break. A margin above
     ``radius * data_norm`` is refused: no predictor of the ball reaches it. So are lengths whose
     products and quotients would leave float64.
@@ -48,7 +75,7 @@ def _check_geometry(margin: float, radius: float, data_norm: float) -> tuple[flo
     limit = values[1] * values[2]
     if values[0] > limit * (1 + 1e-12):
         raise ValueError(f"margin must be at most radius * data_norm = {limit:g}, got {margin=!r}")
-    return values
+    return Ball(*values)
 
 
 def _check_signs(y: ArrayLike) -> Array:
@@ -92,19 +119,6 @@ def _scaled_rows(rows: Array) -> Array:
     """Return rows divided by powers of two: no sign of a product changes, and none overflows."""
     largest = np.abs(rows).max(axis=1, keepdims=True)
     return np.asarray(np.ldexp(rows, -np.frexp(largest)[1]))
-
-
-def _normalized_margin(*, margin: float, data_norm: float = 1.0, weight_norm: float = 1.0) -> float:
-    r"""Margin as a share of the largest possible one, :math:`a=\rho/(\Lambda r)`."""
-    rho = check_positive("margin", margin)
-    r, norm = check_positive("data_norm", data_norm), check_positive("weight_norm", weight_norm)
-    largest = check_positive("weight_norm * data_norm", norm * r)
-    if rho > largest * (1 + 1e-12):
-        raise ValueError(
-            f"margin must be in (0, weight_norm * data_norm] = (0, {largest:g}], "
-            f"got margin={margin!r}"
-        )
-    return min(rho / largest, 1.0)
 
 
 def zero_one_loss(u: ArrayLike) -> Array:

@@ -7,9 +7,7 @@ largest for all margins, the generalised one pays each its own.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,17 +21,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
 )
-from dplit._numerics.rounding import round_down
-from dplit.margin.compressed import _learn_weights, _Solver
-from dplit.margin.exponential import cover_law
-from dplit.margin.losses import (
-    _bounded_hinge_mean,
-    _check_signs,
-    _clipped_records,
-    hinge_sensitivity,
-    zero_one_loss,
-)
-from dplit.mechanisms import generalized_exponential_mechanism, report_noisy_min
+from dplit.margin.losses import _check_signs, hinge_sensitivity
 
 # Learning when only the labels are private: the exponential mechanism on a cover of the sample.
 
@@ -76,11 +64,6 @@ def _threshold_errors(x: ArrayLike, y: ArrayLike, thresholds: ArrayLike) -> NDAr
     return np.asarray(positive[below] + negative[-1] - negative[below])
 
 
-def split_law(errors: ArrayLike, *, epsilon: float) -> Array:
-    """Law of the exponential mechanism over predictors with these numbers of errors."""
-    return cover_law(errors, epsilon=epsilon)
-
-
 def separated_cover(values: ArrayLike, radius: float) -> NDArray[np.intp]:
     """Indices of a maximal subset of predictors (n, m) more than ``radius`` apart at some record.
 
@@ -116,21 +99,6 @@ def relative_deviation_bound(
     beta = check_probability("beta", beta)
     rate = math.log(4.0 * check_positive("growth", growth) / beta) / m
     return loss + 2.0 * math.sqrt(loss * rate) + 4.0 * rate
-
-
-#: Share of epsilon that ``_choose_by_errors`` keeps for the choice.
-_SHARE = 0.2
-
-
-@dataclass(frozen=True)
-class _ChosenMargin:
-    """A margin chosen privately with its weights (k,), and all, private, candidates (n, k)."""
-
-    weights: Array
-    margin: float
-    index: int
-    margins: Array
-    candidates: Array
 
 
 def margin_grid(*, radius: float, data_norm: float, size: int) -> Array:
@@ -201,69 +169,6 @@ def choice_bound(
     q, widths = _pair(scores, sensitivities)
     price = 4.0 / check_positive("epsilon", epsilon)
     return float((q + price * math.log(len(q) / check_probability("beta", beta)) * widths).min())
-
-
-def _learn_at(
-    Z: ArrayLike, y: ArrayLike, margins: ArrayLike, *, data_norm: float, inflation: float,
-    **learner: Any,
-) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Return the grid (n,), weights (n, k) learnt at every margin, and signed scores (n, m)."""
-    rhos = _pair(margins, margins, ("margins", "margins"))[1]
-    rows, labels = _clipped_records(Z, y, inflation * check_positive("data_norm", data_norm))
-    options = {"data_norm": data_norm, "inflation": inflation, "runs": len(rhos), **learner}
-    learnt = np.concatenate([_learn_weights(rows, labels, margin=rho, **options) for rho in rhos])
-    return rhos, learnt, labels * (learnt @ rows.T)
-
-
-def _choose_margin(
-    Z: ArrayLike, y: ArrayLike, *, margins: ArrayLike, radius: float, data_norm: float,
-    epsilon: float, delta: float, rng: np.random.Generator, inflation: float = 2.0,
-    solver: _Solver = "noisy_gradient", n_steps: int | None = 100, beta: float = 0.05,
-    weight: float = 2.0,
-) -> _ChosenMargin:  # fmt: skip
-    r"""Learn at every margin of a public grid and choose one privately by its hinge loss.
-    (epsilon/2, delta) for the n learners together and epsilon/2 for the choice, under replacement
-    of one record. No margin below :math:`c\Lambda r/(c+\sqrt m)` can win: a classifier that is
-    judged by its errors wants ``_choose_by_errors``.
-    """
-    half = check_positive("epsilon", epsilon) / 2.0
-    rhos, learnt, signed = _learn_at(
-        Z, y, margins, radius=radius, data_norm=data_norm, epsilon=half, delta=delta, rng=rng,
-        solver=solver, inflation=inflation, n_steps=n_steps, beta=beta,
-    )  # fmt: skip
-    m, length = signed.shape[1], inflation**2 * radius * data_norm
-    losses = [
-        _bounded_hinge_mean(u, margin=rho, largest=length)
-        for u, rho in zip(signed, rhos, strict=True)
-    ]
-    scores = _choice_scores(
-        losses, rhos, radius=radius, data_norm=data_norm, n_samples=m, weight=weight
-    )
-    widths = choice_sensitivities(
-        rhos, radius=radius, data_norm=data_norm, n_samples=m, inflation=inflation
-    )
-    index = generalized_exponential_mechanism(scores, widths, epsilon=half, beta=beta, rng=rng)
-    return _ChosenMargin(learnt[index], float(rhos[index]), index, rhos, learnt)
-
-
-def _choose_by_errors(
-    Z: ArrayLike, y: ArrayLike, *, margins: ArrayLike, data_norm: float, epsilon: float,
-    delta: float, rng: np.random.Generator, inflation: float = 1.0, **learner: Any,
-) -> _ChosenMargin:  # fmt: skip
-    r"""Learn at every margin of a grid and choose the weights with the fewest errors, privately.
-    (0.8 epsilon, delta) for the n learners together, 0.2 epsilon for the choice: one record changes
-    a number of errors by at most 1, the noise has mean :math:`10/\epsilon`. The candidates are
-    private, so that counting on their own records needs no penalty for the size of the class.
-    """
-    kept = _SHARE * check_positive("epsilon", epsilon)
-    rest = round_down(Fraction(epsilon) - Fraction(kept))
-    rhos, learnt, signed = _learn_at(
-        Z, y, margins, data_norm=data_norm, epsilon=rest, delta=delta, rng=rng,
-        inflation=inflation, **learner,
-    )  # fmt: skip
-    errors = zero_one_loss(signed).sum(axis=1)
-    index = report_noisy_min(errors, epsilon=kept, sensitivity=1.0, rng=rng)
-    return _ChosenMargin(learnt[index], float(rhos[index]), index, rhos, learnt)
 
 
 def _pair(

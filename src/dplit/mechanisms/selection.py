@@ -20,6 +20,7 @@ from dplit._checks import (
     check_iterable,
     check_positive,
     check_rng,
+    quiet,
 )
 from dplit._numerics.rounding import round_up
 from dplit.mechanisms.draws import record_draw
@@ -84,6 +85,7 @@ def _largest(
     return chosen
 
 
+@quiet
 def exponential_mechanism(
     scores: Iterable[float],
     *,
@@ -144,6 +146,7 @@ def exponential_mechanism(
     )
 
 
+@quiet
 def report_noisy_min(
     scores: Iterable[float],
     *,
@@ -222,6 +225,7 @@ def _normalised(q: Array, widths: Array, margin: float) -> Array:
     return np.minimum(normalised, np.finfo(np.float64).max)
 
 
+@quiet
 def generalized_exponential_mechanism(
     scores: ArrayLike,
     sensitivities: ArrayLike,

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from dplit._checks import check_choice, check_integer, check_positive, check_probability, quiet
+from dplit._checks import (
+    check_choice,
+    check_integer,
+    check_positive,
+    check_probability,
+    quiet,
+    warn_caller,
+)
 from dplit._estimators import (
     LARGEST_INPUT,
     RandomState,
@@ -235,12 +241,10 @@ class PrivateRandomFeatureRegressor(
     def _warn_of_noise(self, sigma: float) -> None:
         """Warn, from public numbers, where a prediction is noise rather than a label."""
         if sigma**2 > LABEL_VARIANCE:
-            warnings.warn(
+            warn_caller(
                 f"the noise of a prediction has a standard deviation of {sigma:.2g} times half the "
                 "width of the label bounds: a constant predicts better; take a larger alpha "
-                "(None chooses one), a larger epsilon or more records",
-                UserWarning,
-                stacklevel=4,
+                "(None chooses one), a larger epsilon or more records"
             )
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:

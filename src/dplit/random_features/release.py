@@ -23,6 +23,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     check_rng,
+    quiet,
 )
 from dplit.mechanisms import classical_gaussian_sigma, gaussian_noise, gaussian_sigma
 from dplit.mechanisms.draws import record_draw
@@ -44,6 +45,7 @@ def printed_sigma(*, n_components: int, epsilon: float, delta: float, eta: float
     return float(classical_gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=bound))
 
 
+@quiet
 def release_coefficients(
     coef: ArrayLike, *, epsilon: float, delta: float, eta: float, rng: np.random.Generator,
     as_printed: bool = True,

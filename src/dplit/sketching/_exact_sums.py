@@ -15,7 +15,7 @@ Neither order, position, block, thread, chunk, merge nor BLAS changes one (proof
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +25,8 @@ from dplit._numerics.blocks import aligned_empty
 from dplit._numerics.exact import grid_rows
 from dplit._numerics.trigonometry import HALF_TANGENT
 
-
-class PublicMap(Protocol):
-    """What a sum needs of :class:`~dplit.sketching.sketches.SketchMap`."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def frequencies(self) -> Array: ...
-    @property
-    def dither(self) -> Array | None: ...
-    @property
-    def bound(self) -> Array | None: ...
+if TYPE_CHECKING:
+    from dplit.sketching.sketches import SketchMap
 
 
 #: Features are multiples of ``2^-FEATURE_BITS`` (quadratic ones of a power of two times that).
@@ -140,7 +130,7 @@ def angle_error(frequencies: Array, bound: Array) -> Array:
     return np.asarray(records + 2.0 * np.pi * (columns + math.ldexp(1.0, shift - _TURN_BITS)))
 
 
-def feature_adder(sketch_map: PublicMap, rows: int) -> PhaseAdder | QuadraticAdder:
+def feature_adder(sketch_map: SketchMap, rows: int) -> PhaseAdder | QuadraticAdder:
     """Return an adder, with scratch memory of its own, for blocks of at most ``rows`` records.
 
     Parts of slabs of finite records add as integers, of the shape ``shape``, and ``total`` makes
@@ -162,7 +152,7 @@ class PhaseAdder:
     where tangents are vectorised.
     """
 
-    def __init__(self, sketch_map: PublicMap, rows: int) -> None:
+    def __init__(self, sketch_map: SketchMap, rows: int) -> None:
         self.bound = np.asarray(sketch_map.bound)
         self.exponents = _exponents(self.bound)
         self.weights, _, self.shift = _turns(sketch_map.frequencies, self.exponents)
@@ -272,7 +262,7 @@ def quadratic_factor(n_features: int) -> float:
 class QuadraticAdder:
     """Sum of ``(omega_j^T x)^2``, records first brought into the unit ball."""
 
-    def __init__(self, sketch_map: PublicMap, rows: int) -> None:
+    def __init__(self, sketch_map: SketchMap, rows: int) -> None:
         omega = sketch_map.frequencies
         self.exponents = np.frexp(np.linalg.norm(omega, axis=0))[1]
         unit = np.ldexp(omega, -self.exponents)  # columns shorter than 1

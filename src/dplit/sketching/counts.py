@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +27,6 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
-    check_rng,
 )
 from dplit.mechanisms import gaussian_sigma
 
@@ -157,26 +157,6 @@ def printed_nsr_bound(nsr: float, *, n: float, scale: float) -> float:
     return (1.0 + cramer_rao_bound(n=n, scale=scale)) * (nsr + 1.0) - 1.0
 
 
-def simulate_released_nsr(
-    signal: ArrayLike, *, nsr: float, n: float, scale: float, n_min: float, n_trials: int,
-    rng: np.random.Generator,
-) -> Array:  # fmt: skip
-    """Squared relative errors ``||f(y) (n s + noise) - s||^2 / ||s||^2`` of releases, (n_trials,).
-
-    Their mean estimates :func:`released_nsr`; ``nsr`` is that of the Gaussian noise on the sum.
-    """
-    s: Any = check_finite_array("signal", signal, ndim=1)
-    trials = check_integer("n_trials", n_trials)
-    energy = float(np.sum(np.abs(s) ** 2))
-    sigma = np.sqrt(check_positive("nsr", nsr) * energy / (2 * len(s)))
-    parts = check_rng(rng).normal(scale=sigma, size=(trials, len(s), 2))
-    noise = parts.view(np.complex128)[..., 0]
-    y = n + rng.laplace(scale=check_positive("scale", scale), size=trials)
-    relative = n * unbiased_inverse(y, scale=scale, n_min=n_min)
-    errors = relative[:, None] * (s + noise) - s
-    return np.asarray(np.sum(np.abs(errors) ** 2, axis=1) / energy)
-
-
 class Setting(NamedTuple):
     """What the ratio depends on besides the fraction.
 
@@ -238,18 +218,13 @@ def best_fraction(setting: Setting) -> float:
     >>> round(best_fraction(Setting(1e6, 0.1, 320, 5.0)), 6)
     0.993788
     """
-    a = setting.checked().terms()[0]
-    return 1.0 - _root(a, setting.kappa)
-
-
-def _root(a: float, kappa: float) -> float:
-    """Return the root t in (0, 1) of ``t^3 = a (1 - 2 t) + kappa (1 - t)^3``."""
+    a, kappa = setting.checked().terms()[0], setting.kappa
     size = 1.0 + a + kappa
 
     def gap(t: float) -> float:
         return (t**3 - a * (1.0 - 2.0 * t) - kappa * (1.0 - t) ** 3) / size
 
-    return float(brentq(gap, 0.0, 1.0, xtol=1e-16, rtol=8.9e-16, maxiter=500))
+    return 1.0 - float(brentq(gap, 0.0, 1.0, xtol=1e-16, rtol=8.9e-16, maxiter=500))
 
 
 def printed_fraction(*, n: float, epsilon: float) -> float:
@@ -313,12 +288,6 @@ def limit_fraction(*, n_components: int, c0: float) -> float:
     return float(1.0 / (1.0 + (8.0 * ratio * m**2) ** (-1.0 / 3.0)))
 
 
-def _threshold_count(*, n_components: int, epsilon: float, nsr_max: float) -> float:
-    """The public count :math:`n_0` at which the paper freezes its fraction: Section 6.5."""
-    m, nsr = check_integer("n_components", n_components), check_positive("nsr_max", nsr_max)
-    return float(m * max(1.0 / nsr, 1.0 / (check_positive("epsilon", epsilon) * math.sqrt(nsr))))
-
-
 def split_loss(setting: Setting, *, fraction: float) -> float:
     """Ratio of a fraction's noise-to-signal ratio to the best possible one."""
     return float(split_nsr(fraction, setting) / split_nsr(best_fraction(setting), setting))
@@ -327,13 +296,13 @@ def split_loss(setting: Setting, *, fraction: float) -> float:
 def threshold_loss(
     *, n_components: int, kd: int, epsilon: float, c0: float, subsampled: bool = False
 ) -> float:
-    """Loss of :func:`printed_asymptote` at ``_threshold_count``, for which it is made.
+    """Loss of :func:`printed_asymptote` at the public count for which it is made: Section 6.5.
 
     The acceptable ratio is ``m / (1000 kd)``; ``subsampled``: each record contributes one feature.
     """
     m = check_integer("n_components", n_components)
     nsr = m / (1000.0 * check_integer("kd", kd))
-    n0 = _threshold_count(n_components=m, epsilon=epsilon, nsr_max=nsr)
+    n0 = float(m * max(1.0 / nsr, 1.0 / (check_positive("epsilon", epsilon) * math.sqrt(nsr))))
     setting = Setting(n0, epsilon, m, c0, 1.0 / m if subsampled else 1.0)
     return split_loss(setting, fraction=printed_asymptote(n=n0, epsilon=epsilon))
 
@@ -364,15 +333,12 @@ def joint_deviations(
     >>> round(sigma, 6), round(count_sigma, 6)
     (18.653158, 4.66329)
     """
-    size = float(
-        np.hypot(check_positive("sensitivity", sensitivity), check_positive("weight", weight))
-    )
-    sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=size)
+    both = check_positive("sensitivity", sensitivity), check_positive("weight", weight)
+    sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=float(np.hypot(*both)))
     return sigma, sigma / weight
 
 
-@dataclass(frozen=True)
-class _Tuned:
+class _Tuned(NamedTuple):
     """The smallest noise-to-signal ratio of a scheme, and the parameter that gives it."""
 
     nsr: float
@@ -437,33 +403,21 @@ class CountCost:
 
     def joint(self, weight: float) -> float:
         """The ratio of one Gaussian release of the sum and ``weight`` times the count."""
+        size = float(np.sqrt(self.n_components))
         sigma, count = joint_deviations(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            sensitivity=float(np.sqrt(self.n_components)),
-            weight=weight,
+            epsilon=self.epsilon, delta=self.delta, sensitivity=size, weight=weight
         )
         return self._ratio(sigma, count**2)
 
     def best_laplace(self) -> _Tuned:
         """The best share of Lemma 10."""
-        found = minimize_scalar(
-            lambda u: self.laplace(1.0 - np.exp(u)), bounds=(-14.0, -0.01), method="bounded"
-        )
-        return _Tuned(float(found.fun), float(1.0 - np.exp(found.x)))
+        return _best_share(self.laplace)
 
     def best_gaussian(self) -> _Tuned:
         """The best share of epsilon of a separate Gaussian count, over 19 shares of delta."""
-        best = _Tuned(np.inf, 0.0)
-        for part in np.linspace(0.05, 0.95, 19):
-            found = minimize_scalar(
-                lambda u, part=part: self.gaussian(1.0 - np.exp(u), float(part)),
-                bounds=(-14.0, -0.01),
-                method="bounded",
-            )
-            if found.fun < best.nsr:
-                best = _Tuned(float(found.fun), float(1.0 - np.exp(found.x)))
-        return best
+        parts = np.linspace(0.05, 0.95, 19).tolist()
+        tried = [_best_share(partial(self.gaussian, delta_share=part)) for part in parts]
+        return min(tried, key=lambda found: found.nsr)
 
     def best_joint(self) -> _Tuned:
         """The best weight of a joint release."""
@@ -471,3 +425,11 @@ class CountCost:
             lambda u: self.joint(float(np.exp(u))), bounds=(-7.0, 7.0), method="bounded"
         )
         return _Tuned(float(found.fun), float(np.exp(found.x)))
+
+
+def _best_share(ratio: Callable[[float], float]) -> _Tuned:
+    """Return the share of the sum at which a ratio is least."""
+    found = minimize_scalar(
+        lambda u: ratio(float(1.0 - np.exp(u))), bounds=(-14.0, -0.01), method="bounded"
+    )
+    return _Tuned(float(found.fun), float(1.0 - np.exp(found.x)))

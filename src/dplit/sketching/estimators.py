@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, Literal, Self, cast
 
 import numpy as np
@@ -22,6 +20,7 @@ from dplit._checks import (
     check_positive,
     check_probability,
     quiet,
+    warn_caller,
 )
 from dplit._estimators import (
     CenterEstimator,
@@ -40,12 +39,13 @@ from dplit.sketching.decoders.kmeans import _QUANTIZED_FACTOR, _dequantized_sket
 from dplit.sketching.decoders.mixtures import _decode_mixture, _log_density
 from dplit.sketching.decoders.pca import _degrees_of_freedom, compressive_pca
 from dplit.sketching.release import (
-    NoiseKind,
+    ReleasePlan,
     _CountMode,
     _noise_deviation,
     plan_release,
     spent_epsilon,
 )
+from dplit.sketching.sensitivity import NoiseKind
 from dplit.sketching.sketches import Kind, Sketch, SketchMap, sketch
 
 # What the estimators that learn from sketches share: the release, its guarantee, the statement.
@@ -119,23 +119,16 @@ class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
         if self.epsilon is not None:
             check_positive("epsilon", self.epsilon)
 
-    def _release(
-        self,
-        records: Array,
-        sketch_map: SketchMap,
-        rng: np.random.Generator,
-        *,
-        count: _CountMode,
-        split: float | None = None,
-    ) -> Sketch:
-        """Return the sketch with this estimator's noise; without noise if epsilon is None."""
+    def _plan(
+        self, sketch_map: SketchMap, count: _CountMode, split: float | None = None
+    ) -> ReleasePlan | None:
+        """Return the plan of this estimator's noise; None if epsilon is None."""
         if self.epsilon is None:
-            return sketch(records, sketch_map)
-        plan = plan_release(
+            return None
+        return plan_release(
             sketch_map, epsilon=self.epsilon, delta=self.delta, noise=self.noise, count=count,
             split=split, neighboring=self.neighboring,
         )  # fmt: skip
-        return plan.apply(sketch(records, sketch_map), rng=rng)
 
     def _state(self, released: Sketch, epsilon: float, delta: float, statement: str) -> None:
         """Set the guarantee and its sentence; an exact sketch is used and never kept."""
@@ -155,7 +148,7 @@ class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
         self._state(released, float(self.epsilon), self.delta, statement)
 
     def _accept(self, released: Any, kinds: tuple[str, ...]) -> Sketch:
-        """Check a sketch that somebody else released."""
+        """Check a sketch that somebody else released, and state its guarantee."""
         if not isinstance(released, Sketch):
             raise TypeError(f"sketch must be a Sketch, got {type(released).__name__}")
         if released.map.kind not in kinds:
@@ -165,6 +158,7 @@ class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
         if not np.isfinite(released.sum).all():
             raise ValueError("sketch must be finite, got NaN or infinite entries")
         self.n_features_in_ = released.map.n_features
+        self._state_given(released)
         return released
 
     def _state_given(self, released: Sketch) -> None:
@@ -190,6 +184,16 @@ class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
         self._state(released, spent, delta, statement)
 
 
+def _warn_hidden(model: object, released: Sketch, what: str, then: str) -> None:
+    """Warn that the noise hides something; a function of the released sketch."""
+    d, m = released.map.frequencies.shape
+    warn_caller(
+        f"{type(model).__name__}: the noise of standard deviation {_noise_deviation(released):.3g} "
+        f"on each of {m} frequencies hides {what} in {d} dimensions; {then}. More records, a "
+        "larger epsilon, fewer components or frequencies, or Gaussian noise with a delta would help"
+    )
+
+
 def _unit_scale(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Return values times ``2^-e`` with a largest part in [1/2, 1), and e; zeros stay zeros.
 
@@ -200,11 +204,6 @@ def _unit_scale(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     return np.ldexp(parts, -exponent).view(values.dtype), exponent
 
 
-def _frequency_count(value: Any, default: int) -> int:
-    """Return the number of frequencies that a parameter asks for."""
-    return default if value is None else check_integer("n_frequencies", value)
-
-
 class _FourierSketchEstimator(_SketchEstimator, ABC):
     """Models decoded from Fourier features of records in a public box."""
 
@@ -212,32 +211,56 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
     kind: Literal["fourier", "quantized"]
     gamma: float | None
     n_frequencies: int | None
+    #: Parameter that counts the components, and frequencies for each in units of the default.
+    _counted: str
+    _per_component = 1
 
     @abstractmethod
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         """Fit the model to a released sketch."""
 
-    def _fit_records(self, X: ArrayLike, size: Callable[[int, int], int], count: int) -> Self:
-        """Clip, release and decode; ``size(count, d)`` frequencies unless they are given."""
+    @quiet
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records.
+        y : Ignored
+        """
+        count = check_integer(self._counted, getattr(self, self._counted))
         self._check_privacy(("laplace", "gaussian", "polydisc", "cube"))
         records = validated(self, X, dtype=np.float64)
         d = records.shape[1]
         box = check_box(self.bounds, d)
         public, noise, search = spawn_generators(self.random_state, 3)
-        m = _frequency_count(self.n_frequencies, size(count, d))
+        size, given = self._per_component * _default_size(count, d), self.n_frequencies
+        m = size if given is None else check_integer("n_frequencies", given)
         far = np.maximum(np.abs(box.low), np.abs(box.high))
         sketch_map = _fourier_map(self.kind, box.half, m, gamma=self.gamma, bound=far, rng=public)
-        clipped = np.clip(records, box.low, box.high)
-        released = self._release(clipped, sketch_map, noise, count="withheld")
+        plan = self._plan(sketch_map, "withheld")
+        exact = sketch(np.clip(records, box.low, box.high), sketch_map)
+        released = exact if plan is None else plan.apply(exact, rng=noise)
         self._state_fit(released, "coordinates clipped to the bounds")
         return self._decode(released, search)
 
-    def _fit_released(self, released: Any) -> Self:
-        """Check, state and decode a sketch that somebody else released."""
-        accepted = self._accept(released, ("fourier", "quantized"))
-        check_box(self.bounds, accepted.map.n_features)
-        self._state_given(accepted)
-        return self._decode(accepted, spawn_generators(self.random_state, 3)[2])
+    def fit_sketch(self, sketch: Sketch) -> Self:
+        """Decode a sketch that was released before; its noise decides the guarantee.
+
+        Parameters
+        ----------
+        sketch : Sketch
+            Of Fourier features, with all of its noise (or none, and then without privacy).
+
+        Returns
+        -------
+        self
+            ``epsilon``, ``noise`` and the map's parameters are not used; ``delta`` says where the
+            epsilon of Gaussian noise is stated.
+        """
+        check_box(self.bounds, self._accept(sketch, ("fourier", "quantized")).map.n_features)
+        return self._decode(sketch, spawn_generators(self.random_state, 3)[2])
 
     def _target(self, released: Sketch) -> tuple[NDArray[np.complex128], float]:
         """Return the features' sum as the decoders want it, and the deviation of its noise.
@@ -265,15 +288,8 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         total = float(lengths.sum())
         if total > 0.0 and 2.0 * float(lengths[lengths > level].sum()) >= total:
             return True
-        size = _noise_deviation(released)
-        warnings.warn(
-            f"{type(self).__name__}: the noise of standard deviation {size:.3g} on each of {m} "
-            f"frequencies hides {k} components in {d} dimensions; the fit may be no better than "
-            "the middle of the bounds. More records, a larger epsilon, fewer components or "
-            "frequencies, or Gaussian noise with a delta would help",
-            UserWarning,
-            stacklevel=6,
-        )
+        fit = "the fit may be no better than the middle of the bounds"
+        _warn_hidden(self, released, f"{k} components", fit)
         return False
 
 
@@ -375,7 +391,8 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         """Return the public map, large enough for the components."""
         check_choice("frequencies", self.frequencies, ("orthonormal", "gaussian"))
         k = check_integer("n_components", self.n_components, maximum=d)
-        m = _frequency_count(self.n_frequencies, 4 * k * d)
+        given = self.n_frequencies
+        m = 4 * k * d if given is None else check_integer("n_frequencies", given)
         if m < _degrees_of_freedom(d, k):
             raise ValueError(
                 f"n_frequencies must be at least {_degrees_of_freedom(d, k)} for {k} components in "
@@ -403,11 +420,10 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         records = validated(self, X, dtype=np.float64)
         public, noise, search = spawn_generators(self.random_state, 3)
         sketch_map = self._draw_map(records.shape[1], public)
-        unit = clip_rows(records, norm) / norm  # the other way round overflows
-        if self.neighboring == "add_remove":
-            released = self._release(unit, sketch_map, noise, count="split", split=1.0 - share)
-        else:
-            released = self._release(unit, sketch_map, noise, count="public")
+        hidden = self.neighboring == "add_remove"
+        plan = self._plan(sketch_map, *(("split", 1.0 - share) if hidden else ("public",)))
+        exact = sketch(clip_rows(records, norm) / norm, sketch_map)  # else the norm overflows
+        released = exact if plan is None else plan.apply(exact, rng=noise)
         self._state_fit(released, f"rows clipped to norm {norm:g}")
         return self._decode(released, search)
 
@@ -422,13 +438,12 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
 
         Returns
         -------
-        CompressivePCA
-            The estimator itself. ``epsilon``, ``noise`` and the map's parameters are not used;
-            ``delta`` says where the epsilon of Gaussian noise is stated.
+        self
+            ``epsilon``, ``noise`` and the map's parameters are not used; ``delta`` says where the
+            epsilon of Gaussian noise is stated.
         """
         stated_norm(self.data_norm)
         released = self._accept(sketch, ("quadratic",))
-        self._state_given(released)
         return self._decode(released, spawn_generators(self.random_state, 3)[2])
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
@@ -458,19 +473,8 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
             unit = (0.5 + 2.0 / np.sqrt(d)) * d * np.sqrt(d / m) / squares
             level = float(np.ldexp(unit * deviation, -exponent))
         if deviation > 0.0 and largest <= level:
-            warnings.warn(
-                f"CompressivePCA: the noise of standard deviation {deviation:.3g} on each of {m} "
-                f"frequencies hides the second moments in {d} dimensions; the components may be no "
-                "better than any others. More records, a larger epsilon, fewer components or "
-                "frequencies, or Gaussian noise with a delta would help",
-                UserWarning,
-                stacklevel=5,
-            )
-
-
-def _size(n_components: int, n_features: int) -> int:
-    """Three times as many frequencies as centres alone ask for."""
-    return 3 * _default_size(n_components, n_features)
+            fit = "the components may be no better than any others"
+            _warn_hidden(self, released, "the second moments", fit)
 
 
 def _hidden_variance(deviation: float, sizes: Array, energies: Array, omega: Array) -> Array:
@@ -560,6 +564,9 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
     (array([[2.]]), array([[0.2]]))
     """
 
+    _counted = "n_components"
+    _per_component = 3
+
     def __init__(
         self,
         n_components: int = 1,
@@ -588,35 +595,6 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
         self.neighboring = neighboring
         self.n_starts = n_starts
         self.random_state = random_state
-
-    @quiet
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-        y : Ignored
-        """
-        k = check_integer("n_components", self.n_components)
-        return self._fit_records(X, _size, k)
-
-    def fit_sketch(self, sketch: Sketch) -> Self:
-        """Decode a sketch that was released before; its noise decides the guarantee.
-
-        Parameters
-        ----------
-        sketch : Sketch
-            Of Fourier features, with all of its noise (or none, and then without privacy).
-
-        Returns
-        -------
-        CompressiveGaussianMixture
-            The estimator itself. ``epsilon``, ``noise`` and the map's parameters are not used;
-            ``delta`` says where the epsilon of Gaussian noise is stated.
-        """
-        return self._fit_released(sketch)
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         k = check_integer("n_components", self.n_components)
@@ -747,6 +725,8 @@ class CompressiveKMeans(CenterEstimator, _FourierSketchEstimator):
            [ 0.5,  0. ]])
     """
 
+    _counted = "n_clusters"
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -773,35 +753,6 @@ class CompressiveKMeans(CenterEstimator, _FourierSketchEstimator):
         self.neighboring = neighboring
         self.n_restarts = n_restarts
         self.random_state = random_state
-
-    @quiet
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records.
-        y : Ignored
-        """
-        k = check_integer("n_clusters", self.n_clusters)
-        return self._fit_records(X, _default_size, k)
-
-    def fit_sketch(self, sketch: Sketch) -> Self:
-        """Decode a sketch that was released before; its noise decides the guarantee.
-
-        Parameters
-        ----------
-        sketch : Sketch
-            Of Fourier features, with all of its noise (or none, and then without privacy).
-
-        Returns
-        -------
-        CompressiveKMeans
-            The estimator itself. ``epsilon``, ``noise`` and the map's parameters are not used;
-            ``delta`` says where the epsilon of Gaussian noise is stated.
-        """
-        return self._fit_released(sketch)
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         k = check_integer("n_clusters", self.n_clusters)

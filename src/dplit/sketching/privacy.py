@@ -2,7 +2,7 @@ r"""Privacy losses of additive mechanisms: exact for Laplace noise, analytic for
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,6 @@ from dplit._checks import (
     check_integer,
     check_positive,
     check_probability,
-    check_rng,
 )
 from dplit.features import fast_cos
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
@@ -110,13 +109,6 @@ _BLOCK = 1 << 20
 _TARGETS = {1: (np.pi / 2, np.pi / 4), 2: (_TURN, np.pi)}
 
 
-class _Alignment(NamedTuple):
-    """The best ratio that a search found, and the record (or difference) that has it."""
-
-    ratio: float
-    x: Array
-
-
 def _columns(frequencies: ArrayLike) -> Array:
     columns = check_finite_array("frequencies", frequencies)
     if columns.ndim > 2 or columns.dtype.kind == "c":
@@ -195,33 +187,3 @@ def _deviations(x: Array, columns: Array, norm: int) -> Array:
     period, offset = _TARGETS[norm]
     angles = x @ columns - offset
     return np.asarray(angles - period * np.round(angles / period))
-
-
-def alignment_search(
-    frequencies: ArrayLike, *, norm: Literal[1, 2], radius: float, rng: np.random.Generator,
-    n_draws: int = 2000, n_starts: int = 40, max_iter: int = 200,
-) -> _Alignment:  # fmt: skip
-    r"""Return the best ratio to the bound of Lemma 7 (norm 1) or Lemma 12 (norm 2) that is found.
-
-    Gaussian starts of standard deviation ``radius``; the best ``n_starts`` of ``n_draws`` go up by
-    :math:`x\leftarrow x-(\Omega\Omega^\top)^+\Omega\sin\delta`, :math:`\delta_j` the distance of
-    :math:`\omega_j^\top x` to its nearest target.
-    """
-    columns = _columns(frequencies)
-    if check_integer("norm", norm) > 2:
-        raise ValueError(f"norm must be 1 or 2, got norm={norm!r}")
-    check_integer("max_iter", max_iter)
-    draws = (check_integer("n_draws", n_draws), len(columns))
-    x = check_rng(rng).normal(scale=check_positive("radius", radius), size=draws)
-    ratio = fourier_l1_ratio if norm == 1 else fourier_distance_ratio
-    best = np.argsort(-ratio(x, columns))[: check_integer("n_starts", n_starts)]
-    x = x[best]
-    inverse = np.linalg.pinv(columns.T)  # (d, m): (Omega Omega^T)^+ Omega
-    value = ratio(x, columns)
-    for _ in range(max_iter):
-        x = x - fast_cos(_deviations(x, columns, norm) - np.pi / 2) @ inverse.T
-        before, value = value, ratio(x, columns)
-        if np.all(value <= before + 1e-14):
-            break
-    at = int(value.argmax())
-    return _Alignment(float(value[at]), x[at])

@@ -10,13 +10,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
-    Array,
     Neighboring,
     check_choice,
     check_finite_array,
@@ -40,25 +40,16 @@ from dplit.mechanisms import (
     polydisc_noise,
 )
 from dplit.mechanisms.draws import Mechanism, Norm, record_draw
-from dplit.sketching.sensitivity import replace_l1_bound, s4_certificate, spectral_sensitivity
+from dplit.sketching.sensitivity import NoiseKind, noise_variance, sketch_sensitivity
 from dplit.sketching.sketches import (
-    BLOCK_ROWS,
     NoiseRecord,
     Sketch,
     SketchMap,
-    _dask_sketch,
     _exact_part,
     merge_all,
 )
 
-NoiseKind = Literal["laplace", "gaussian", "polydisc", "cube"]
-
 _CountMode = Literal["split", "public", "withheld"]
-
-
-#: Largest dimensions in which the certificate of S_4, an eigenproblem of size d^2 / 2, is computed:
-#: for the best shift, and for one shift.
-_BEST_SHIFT, _ONE_SHIFT = 24, 64
 
 
 def map_sensitivity(
@@ -66,120 +57,41 @@ def map_sensitivity(
 ) -> float:
     r"""Bound of the sensitivity of a sum of features in the norm of a noise, for every map.
 
-    Parameters
-    ----------
-    sketch_map : SketchMap
-    noise : {"laplace", "gaussian", "polydisc", "cube"}
-        The norm: :math:`\|\Re\|_1+\|\Im\|_1`, Euclidean, largest modulus, largest part; the last
-        two for complex features only.
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+    For "laplace" and "gaussian" that of :func:`dplit.sketching.sensitivity.sketch_sensitivity`
+    in the norms 1 and 2. For "polydisc" and "cube", the largest modulus and the largest part of
+    complex features: 1, and :math:`2^{-1/2}` (one-bit) or 1; twice that when a record is replaced.
 
-    Returns
-    -------
-    float
-        Fourier features: :math:`\sqrt2m`, :math:`\sqrt m`, 1, and :math:`2^{-1/2}` (one-bit) or 1;
-        twice that when a record is replaced. Quadratic ones: :math:`\lambda_1` or
-        :math:`\lambda_1+\lambda_2` (Laplace), the certificate of :math:`S_4`, or that times
-        :math:`\sqrt2` (Gaussian). The certificate takes the best shift up to dimension 24, the
-        shift :math:`\sum_j\|\omega_j\|^4/(d(d+2))`, best for large sketches, up to 64, and gives
-        way to :math:`\|\Omega\|_2\max_j\|\omega_j\|` beyond.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemmas 7, 11 and 12, and Table 1.
-
-    Examples
-    --------
     >>> map_sensitivity(SketchMap("fourier", [[1.0, 2.0, 3.0, 4.0]]), noise="gaussian")
     2.0
     """
-    check_choice("noise", noise, get_args(NoiseKind))
-    check_neighboring(neighboring)
-    if sketch_map.kind == "quadratic":
-        return _quadratic_sensitivity(sketch_map.frequencies, noise, neighboring)
-    m = sketch_map.n_components
-    one = {
-        "laplace": np.sqrt(2.0) * m,
-        "gaussian": np.sqrt(m),
-        "polydisc": 1.0,
-        "cube": np.sqrt(0.5) if sketch_map.kind == "quantized" else 1.0,
-    }[noise]
-    return float(one) * (1.0 if neighboring == "add_remove" else 2.0)
-
-
-def _quadratic_sensitivity(omega: Array, noise: NoiseKind, neighboring: Neighboring) -> float:
-    """Return the bound for quadratic features, which depends on the frequencies (d, m)."""
-    check_choice("noise", noise, ("laplace", "gaussian"))
-    added = neighboring == "add_remove"
+    kind, omega = sketch_map.kind, sketch_map.frequencies
+    real = kind == "quadratic"
+    check_choice("noise", noise, ("laplace", "gaussian") if real else get_args(NoiseKind))
     if noise == "laplace":
-        return spectral_sensitivity(omega) if added else replace_l1_bound(omega)
-    d, lengths = len(omega), np.linalg.norm(omega, axis=0)
-    if d <= _BEST_SHIFT:
-        quartic = s4_certificate(omega)
-    elif d <= _ONE_SHIFT:
-        quartic = s4_certificate(omega, shift=float((lengths**4).sum()) / (d * (d + 2)))
-    else:
-        quartic = math.sqrt(spectral_sensitivity(omega)) * float(lengths.max())
-    return quartic * (1.0 if added else math.sqrt(2.0))
+        return sketch_sensitivity(kind, omega, norm=1, neighboring=neighboring)
+    if noise == "gaussian":
+        return sketch_sensitivity(kind, omega, norm=2, neighboring=neighboring)
+    one = math.sqrt(0.5) if noise == "cube" and kind == "quantized" else 1.0
+    return one * (1.0 if check_neighboring(neighboring) == "add_remove" else 2.0)
 
 
-def noise_share(
-    noise: NoiseKind, n_components: int, *, scale: float, complex: bool, rng: np.random.Generator,
-    n_shares: int = 1,
-) -> NDArray[Any]:  # fmt: skip
-    r"""One of ``n_shares`` independent vectors whose sum has the law of one noise.
+def laplace_share(
+    n_components: int, *, scale: float, complex: bool, rng: np.random.Generator, n_shares: int
+) -> NDArray[Any]:
+    r"""One of ``n_shares`` independent vectors whose sum is Laplace noise of scale b.
 
-    Parameters
-    ----------
-    noise : {"laplace", "gaussian", "polydisc", "cube"}
-        The law. The last two have one radius for all coordinates and come undivided only.
-    n_components : int
-    scale : float
-        Laplace b or Gaussian sigma per real coordinate, or one over the rate of the other two.
-    complex : bool
-        Whether the vector is complex; the last two laws are.
-    rng : numpy.random.Generator
-        Source of privacy noise: every worker its own.
-    n_shares : int, default=1
-        Number of workers L.
+    Each coordinate is the difference of two Gamma(1/L) variables of scale b: Kotz, Kozubowski and
+    Podgorski, The Laplace distribution and generalizations, 2001, Section 2.4. One share alone
+    protects nobody to the level of the whole.
 
-    Returns
-    -------
-    ndarray of shape (n_components,)
-        A Gaussian share has standard deviation :math:`\sigma/\sqrt L`; a Laplace share is the
-        difference of two Gamma(1/L) variables of scale b. One share alone protects nobody to the
-        level of the whole: shares are for workers whose sum alone is seen.
-
-    References
-    ----------
-    S. Kotz, T. Kozubowski and K. Podgorski, The Laplace distribution and generalizations, 2001,
-    Section 2.4 (infinite divisibility).
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> noise_share("laplace", 3, scale=2.0, complex=True, rng=rng, n_shares=5).shape
+    >>> laplace_share(3, scale=2.0, complex=True, rng=np.random.default_rng(0), n_shares=5).shape
     (3,)
     """
-    check_choice("noise", noise, get_args(NoiseKind))
-    size = check_integer("n_components", n_components)
-    shares = check_integer("n_shares", n_shares)
-    scale = check_positive("scale", scale)
+    size, shares = check_integer("n_components", n_components), check_integer("n_shares", n_shares)
+    scale, reals = check_positive("scale", scale), 2 * size if complex else size
     check_rng(rng)
-    if noise == "gaussian":
-        return gaussian_noise(size, sigma=scale / np.sqrt(shares), rng=rng, complex=complex)
-    if noise == "laplace" and shares == 1:
-        return laplace_noise(size, scale=scale, rng=rng, complex=complex)
-    if noise == "laplace":
-        reals = 2 * size if complex else size
-        part = rng.gamma(1 / shares, scale, reals) - rng.gamma(1 / shares, scale, reals)
-        return part.view(np.complex128) if complex else part
-    if shares > 1:
-        raise ValueError(f"n_shares must be 1 for {noise} noise, got n_shares={n_shares}")
-    if not complex:
-        raise ValueError(f"complex must be True for {noise} noise, got complex=False")
-    sampler = polydisc_noise if noise == "polydisc" else cube_noise
-    return sampler(size, rate=1.0 / scale, rng=rng)
+    part = rng.gamma(1 / shares, scale, reals) - rng.gamma(1 / shares, scale, reals)
+    return part.view(np.complex128) if complex else part
 
 
 #: What a ledger calls each noise, and the norm in which the change of a sum counts against it.
@@ -193,23 +105,11 @@ _TOLD_AS: dict[NoiseKind, tuple[Mechanism, Norm]] = {
 class ReleasePlan:
     """What a release adds to a sketch; public, and made by :func:`plan_release`.
 
-    Parameters
-    ----------
-    noise : {"laplace", "gaussian", "polydisc", "cube"}
-    scale : float
-        Its scale, as in :func:`noise_share`.
-    count : {"split", "public", "withheld"}
-        Whether the count gets Laplace noise, is published as it is, or not at all.
-    count_scale : float or None
-        Laplace scale of the noise on the count; only for "split".
-    epsilon, delta : float
-        The guarantee of the whole release (once all shares are added).
-    neighboring : {"add_remove", "replace_one"}
-        The relation under which it holds.
-    n_shares : int
-        Number of workers among which one noise is shared.
-    fingerprint : str or None
-        Of the map for which the scale was calibrated; None fits every map, at the caller's risk.
+    ``scale`` is b or sigma per real coordinate of the sum, or one over the rate; ``count_scale`` is
+    that of Laplace noise on the count, for "split" alone. ``epsilon`` and ``delta`` are the
+    guarantee of the whole release under ``neighboring``, once all ``n_shares`` are added.
+    ``fingerprint`` is that of the map for which the scale was calibrated; None fits every map, at
+    the caller's risk.
     """
 
     noise: NoiseKind
@@ -226,18 +126,8 @@ class ReleasePlan:
     def apply(self, exact: Sketch, *, rng: np.random.Generator) -> Sketch:
         """Return the sketch with this plan's noise (or this worker's share of it) added.
 
-        Parameters
-        ----------
-        exact : Sketch
-            Without noise, and of the plan's map: others are refused.
-        rng : numpy.random.Generator
-            Stream of privacy noise.
-
-        Returns
-        -------
-        Sketch
-            With the guarantee of the plan if ``n_shares`` is 1; otherwise once all shares are
-            merged. Floating-point noise is research noise, not a release.
+        ``exact`` is without noise, and of the plan's map: others are refused. The guarantee of the
+        plan holds once all shares are merged. Floating-point noise is research noise.
         """
         if self.fingerprint not in (None, exact.map.fingerprint):
             raise ValueError(
@@ -254,23 +144,23 @@ class ReleasePlan:
             ),
             parallel=self if self.n_shares > 1 else None,
         )  # fmt: skip
-        noise = noise_share(
-            self.noise,
-            exact.map.n_components,
-            scale=self.scale,
-            complex=exact.map.is_complex,
-            rng=rng,
-            n_shares=self.n_shares,
-        )
+        m, shares = exact.map.n_components, self.n_shares
+        options: dict[str, Any] = {"complex": exact.map.is_complex, "rng": rng}
+        laplace = laplace_noise if shares == 1 else partial(laplace_share, n_shares=shares)
+        if self.noise == "laplace":
+            noise = laplace(m, scale=self.scale, **options)
+        elif self.noise == "gaussian":
+            noise = gaussian_noise(m, sigma=self.scale / math.sqrt(shares), **options)
+        else:
+            sampler = polydisc_noise if self.noise == "polydisc" else cube_noise
+            noise = sampler(m, rate=1.0 / self.scale, rng=rng)
         count = exact.count if self.count == "public" else None
         if self.count_scale is not None and exact.count is not None:
             record_draw(
                 "laplace", "count of the records", of=exact.count, sensitivity=1.0, norm="l1",
-                scale=self.count_scale, shape=(1,), parallel=self if self.n_shares > 1 else None,
+                scale=self.count_scale, shape=(1,), parallel=self if shares > 1 else None,
             )  # fmt: skip
-            share = noise_share(
-                "laplace", 1, scale=self.count_scale, complex=False, rng=rng, n_shares=self.n_shares
-            )
+            share = laplace(1, scale=self.count_scale, complex=False, rng=rng)
             count = float(exact.count + share[0])
         record = NoiseRecord(
             self.noise, self.scale, self.count_scale, self.n_shares, neighboring=self.neighboring
@@ -289,7 +179,7 @@ def plan_release(
     ----------
     sketch_map : SketchMap
     epsilon : float
-        Budget of the whole release, positive.
+        Budget of the whole release, positive: budgets of sum and count add up to it.
     delta : float, default=0.0
         In (0, 1) for Gaussian noise and 0 for the other laws.
     noise : {"laplace", "gaussian", "polydisc", "cube"}, default="laplace"
@@ -309,16 +199,8 @@ def plan_release(
     Returns
     -------
     ReleasePlan
-        Its :meth:`ReleasePlan.apply` is (epsilon, delta)-private under ``neighboring``.
-
-    Notes
-    -----
-    Sum and count are two mechanisms on the same records, and budgets of independent mechanisms
-    add: :math:`\gamma\varepsilon+(1-\gamma)\varepsilon=\varepsilon`.
-
-    References
-    ----------
-    Chatalic et al. (2022), Lemmas 4 and 10.
+        Its :meth:`ReleasePlan.apply` is (epsilon, delta)-private under ``neighboring``: Chatalic et
+        al. (2022), Lemmas 4 and 10.
 
     Examples
     --------
@@ -358,22 +240,10 @@ def spent_epsilon(
 ) -> float:
     """Epsilon at ``delta`` of a released sketch, from the scales that it says it carries.
 
-    Parameters
-    ----------
-    released : Sketch
-        Whose noise is complete. Without noise the answer is infinite, and so it is under
-        "add_remove" where the number of records is published exactly, as a release for
-        "replace_one" may do.
-    delta : float
-        For Gaussian noise, in (0, 1); not used otherwise.
-    neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring relation that is asked about, whichever the sketch was released for.
-
-    Returns
-    -------
-    float
-        Sensitivity over scale (or the exact Gaussian epsilon), plus that of a noisy count. Merged
-        releases of disjoint records have the epsilon of one of them.
+    Sensitivity over scale (or the exact Gaussian epsilon), plus that of a noisy count, under the
+    relation that is asked about, whichever the sketch was released for. Infinite without noise, and
+    under "add_remove" where the number of records is published exactly. ``delta``, in (0, 1), is
+    for Gaussian noise alone. Merged releases of disjoint records have the epsilon of one of them.
     """
     check_neighboring(neighboring)
     record = released.noise
@@ -449,31 +319,13 @@ def additive_mechanism(
     value: ArrayLike, *, noise: Literal["laplace", "gaussian"], scale: float,
     rng: np.random.Generator,
 ) -> NDArray[Any]:  # fmt: skip
-    r"""Return a vector with independent noise on every real coordinate.
+    r"""Return a finite vector, real or complex, with independent noise on every real coordinate.
 
-    Parameters
-    ----------
-    value : array_like
-        Finite real or complex vector (or an array of them); a complex entry gets two draws.
-    noise : {"laplace", "gaussian"}
-    scale : float
-        Laplace scale b, or standard deviation, of each real coordinate; positive.
-    rng : numpy.random.Generator
+    ``scale`` is b or sigma of each of them, two for a complex entry. Laplace noise is
+    :math:`\Delta_1/b`-private, no better, where :math:`\Delta_1` counts real and imaginary parts;
+    Gaussian noise has the profile of :func:`dplit.mechanisms.gaussian_delta`. Floating-point noise
+    is for research. Chatalic et al. (2022), Definitions 12 and 15, Theorem 1.
 
-    Returns
-    -------
-    ndarray of float64 or complex128
-        The release. Laplace: :math:`\Delta_1/b`-private, no better, where :math:`\Delta_1` counts
-        real and imaginary parts. Gaussian: with the profile of
-        :func:`dplit.mechanisms.gaussian_delta` at the :math:`\ell_2` sensitivity. Floating-point
-        noise is for research.
-
-    References
-    ----------
-    Chatalic et al. (2022), Definitions 12 and 15, Theorem 1.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> additive_mechanism([1j, 2.0], noise="laplace", scale=0.1, rng=rng).dtype
     dtype('complex128')
@@ -498,31 +350,13 @@ def noisy_sum(
     features: ArrayLike, *, noise: Literal["laplace", "gaussian"], scale: float,
     rng: np.random.Generator,
 ) -> NDArray[Any]:  # fmt: skip
-    r"""Return the noisy sum of features :math:`\sum_i\Phi(x_i)+\xi`.
+    r"""Return the noisy sum of features (n, m) of n records, :math:`\sum_i\Phi(x_i)+\xi`.
 
-    Parameters
-    ----------
-    features : array_like of shape (n, m)
-        The features of n records, real or complex.
-    noise : {"laplace", "gaussian"}
-    scale : float
-        Scale b of Laplace noise, or standard deviation of Gaussian noise, per real coordinate.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        One noise vector on the sum, not one per record. The sum has the same bits for every order
-        of the records. It is the exact sum, rounded once: between neighbours it moves by at most
-        one unit in its last place more than the features do, which ``scale`` has to count where
-        an offset is 1e13 times as large as what one record adds.
-
-    References
-    ----------
+    Of their exact sum, rounded once: it has the same bits for every order of the records, and
+    between neighbours it moves by at most one unit in its last place more than the features do,
+    which ``scale`` has to count where an offset is 1e13 times as large as what one record adds.
     Chatalic et al. (2022), Definitions 17 and 19.
 
-    Examples
-    --------
     >>> noisy_sum(np.ones((5, 3)), noise="laplace", scale=1.0, rng=np.random.default_rng(0)).shape
     (3,)
     """
@@ -530,135 +364,36 @@ def noisy_sum(
     return additive_mechanism(_exact_sum(rows), noise=noise, scale=scale, rng=rng)
 
 
-# Sketches of data that do not fit in memory or live on several machines: noise may be added before
-# anything leaves a part. A part that contains a NaN stops everything: nothing is returned.
-
-
-def _part(
-    index: int, X: Any, sketch_map: SketchMap, block_rows: int, plan: ReleasePlan | None,
-    rng: np.random.Generator | None,
-) -> Sketch:  # fmt: skip
-    """Return the sketch of one part, with its noise; runs on the worker that holds the part."""
-    exact = _exact_part(index, X, sketch_map, block_rows)
-    return exact if plan is None or rng is None else plan.apply(exact, rng=rng)
-
-
-def _generators(
-    count: int, plan: ReleasePlan | None, rng: np.random.Generator | None
-) -> list[np.random.Generator | None]:
-    """Return one generator per part, or Nones without a plan; check that shares and parts agree."""
-    if plan is None:
-        if rng is not None:
-            raise ValueError("rng must be None without a plan: exact sketches draw nothing")
-        return [None] * count
-    if plan.n_shares not in (1, count):
-        raise ValueError(
-            f"n_shares must be 1 or the number of parts {count}, got n_shares={plan.n_shares}"
-        )
-    return list(check_rng(rng).spawn(count))
-
-
 def sketch_parts(
     parts: Sequence[Any], sketch_map: SketchMap, *, plan: ReleasePlan | None = None,
-    rng: np.random.Generator | None = None, block_rows: int = BLOCK_ROWS,
+    rng: np.random.Generator | None = None,
 ) -> Sketch:  # fmt: skip
     """Sketch the data of several holders, each adding its noise before the sums meet.
 
-    Parameters
-    ----------
-    parts : sequence
-        What each holder has: an array, a memory map or an iterable of chunks. Empty ones are fine.
-    sketch_map : SketchMap
-    plan : ReleasePlan, optional
-        Noise of every holder: a whole one (``n_shares=1``, holders trust nobody, and the variance
-        is multiplied by their number) or one share each (``n_shares=len(parts)``, the sum alone is
-        seen). Without a plan the result is exact and must not be published.
-    rng : numpy.random.Generator, optional
-        Noise; with a plan only. Every holder gets a generator of its own, made here: a simulation
-        of holders, who in earnest each draw their own noise.
-    block_rows : int, default=128
-        As in :func:`dplit.sketching.sketches.sketch`.
+    ``parts`` is what each holder has: an array, a memory map or an iterable of chunks, empty or
+    not. ``plan`` is the noise of every holder: a whole one (``n_shares=1``, holders trust nobody,
+    and the variance is multiplied by their number) or one share each (``n_shares=len(parts)``, the
+    sum alone is seen); without it the result is exact and must not be published. Every holder gets
+    a generator of its own, spawned by ``rng``: a simulation of holders, who in earnest draw their
+    own noise. The error about what is not finite names part, chunk and record.
 
-    Returns
-    -------
-    Sketch
-        Of all records together. The error about what is not finite names part, chunk and record.
-
-    Examples
-    --------
     >>> fourier = SketchMap("fourier", [[1.0, 2.0]])
     >>> plan = plan_release(fourier, epsilon=1.0, count="withheld", n_shares=2)
     >>> parts = [np.zeros((5, 1)), np.ones((0, 1))]
     >>> sketch_parts(parts, fourier, plan=plan, rng=np.random.default_rng(0)).noise.complete
     True
     """
-    generators = _generators(len(parts), plan, rng)
-    return merge_all(
-        _part(index, part, sketch_map, block_rows, plan, generator)
-        for index, (part, generator) in enumerate(zip(parts, generators, strict=True))
-    )
-
-
-def merged_noise_energy(
-    n_holders: int, *, n_shares: int, n_components: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    r"""Energy :math:`|\xi_j|^2/4b^2` (n_components,) of merged Laplace noise of L = ``n_holders``.
-
-    Its expectation is L with whole noises (``n_shares=1``) and 1 with L shares.
-    """
-    holders, m = check_integer("n_holders", n_holders), check_integer("n_components", n_components)
-    flat = SketchMap("fourier", np.ones((1, m)))
-    plan = plan_release(flat, epsilon=1.0, count="withheld", n_shares=n_shares)
-    whole = sketch_parts([np.empty((0, 1))] * holders, flat, plan=plan, rng=rng)
-    return np.asarray(np.abs(whole.sum) ** 2 / (4.0 * plan.scale**2))
-
-
-def sketch_dask(
-    X: Any, sketch_map: SketchMap, *, plan: ReleasePlan | None = None,
-    rng: np.random.Generator | None = None, block_rows: int = BLOCK_ROWS,
-) -> Sketch:  # fmt: skip
-    """Sketch a dask array where its chunks lie; only sketches travel.
-
-    Parameters
-    ----------
-    X : dask.array.Array
-        Real, of shape (n_samples, n_features); chunked along records at will, sizes may be unknown.
-    sketch_map : SketchMap
-    plan : ReleasePlan, optional
-        Noise added by the worker that holds a chunk, before the sketch leaves it: whole or in
-        shares, as in :func:`sketch_parts`, with chunks of records in the place of holders.
-    rng : numpy.random.Generator, optional
-        Noise; with a plan only. Every task carries a generator of its own, so that a chunk that is
-        computed again (its worker died) gets the same noise again.
-    block_rows : int, default=128
-        As in :func:`dplit.sketching.sketches.sketch`.
-
-    Returns
-    -------
-    Sketch
-        The bits of the array in memory.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a chunk is not finite (the message names it), or arguments do not fit together.
-    RuntimeError
-        If workers died again and again over one chunk. Nothing is returned then.
-
-    Notes
-    -----
-    The scheduler is the one in force: threads by default, or the workers of a ``Client``. A worker
-    that dies is replaced by dask up to ``distributed.scheduler.allowed-failures`` times.
-
-    The caller makes the generators and could subtract the noise: this protects records from
-    readers of the result, not from the caller. Holders who do not trust the caller apply a
-    :class:`dplit.sketching.release.ReleasePlan` with a generator of their own.
-    """
-
-    def arguments(count: int) -> list[tuple[Any, ...]]:
-        return [(block_rows, plan, generator) for generator in _generators(count, plan, rng)]
-
-    return _dask_sketch(X, sketch_map, _part, arguments)
+    exact = (_exact_part(index, part, sketch_map) for index, part in enumerate(parts))
+    if plan is None:
+        if rng is not None:
+            raise ValueError("rng must be None without a plan: exact sketches draw nothing")
+        return merge_all(exact)
+    if plan.n_shares not in (1, len(parts)):
+        raise ValueError(
+            f"n_shares must be 1 or the number of parts {len(parts)}, got n_shares={plan.n_shares}"
+        )
+    generators = check_rng(rng).spawn(len(parts))
+    return merge_all(plan.apply(part, rng=own) for part, own in zip(exact, generators, strict=True))
 
 
 def _noise_deviation(released: Sketch) -> float:
@@ -666,12 +401,6 @@ def _noise_deviation(released: Sketch) -> float:
     record = released.noise
     if record is None:
         return 0.0
-    size = 2.0 * released.map.n_components  # of the space in which the last two laws are radial
-    radial = math.sqrt((size + 1.0) * (size + 2.0))
-    unit = {
-        "laplace": math.sqrt(2.0),
-        "gaussian": 1.0,
-        "polydisc": radial / 2.0,
-        "cube": radial / math.sqrt(3.0),
-    }[record.kind]
+    kind = cast("NoiseKind", record.kind)
+    unit = math.sqrt(noise_variance(kind, n_components=released.map.n_components) / 2.0)
     return unit * record.scale * math.sqrt(record.variance_factor)

@@ -36,14 +36,6 @@ _MOST_SIGNS = 20  # 2^19 eigenproblems
 _BLOCK = 4096
 
 
-class _PairSearch(NamedTuple):
-    """A pair of records of the unit ball, and how far apart their features lie."""
-
-    value: float
-    x: Array
-    y: Array
-
-
 class _S4Search(NamedTuple):
     """The best value of an ascent, its record, and the share of the starts that reached it."""
 
@@ -58,8 +50,7 @@ def _columns(frequencies: ArrayLike) -> Array:
 
 def _eigenvalues(columns: Array) -> Array:
     """Return the eigenvalues of Omega Omega^T, largest first, never negative."""
-    values = np.asarray(np.linalg.svd(columns, compute_uv=False), dtype=np.float64) ** 2
-    return values
+    return np.asarray(np.linalg.svd(columns, compute_uv=False), dtype=np.float64) ** 2
 
 
 def spectral_sensitivity(frequencies: ArrayLike) -> float:
@@ -91,44 +82,6 @@ def replace_l1_exact(frequencies: ArrayLike) -> float:
         spread = np.maximum(spectra[:, -1], 0.0) - np.minimum(spectra[:, 0], 0.0)
         best = max(best, float(spread.max()))
     return best
-
-
-def _distance(columns: Array, x: Array, y: Array, norm: int) -> tuple[Array, Array]:
-    gap = (x @ columns) ** 2 - (y @ columns) ** 2
-    return gap, np.linalg.norm(gap, ord=norm, axis=1)
-
-
-def replace_search(
-    frequencies: ArrayLike, *, norm: int, rng: np.random.Generator, n_starts: int = 50,
-    max_iter: int = 200,
-) -> _PairSearch:  # fmt: skip
-    r"""Return the farthest pair of records that an alternating ascent finds: a lower bound.
-
-    With :math:`u=\Phi(x)-\Phi(y)` and w = sign(u), or u / ||u||, the next pair are the extreme
-    eigenvectors of :math:`\Omega D_w\Omega^\top`: the norm is convex in u, so no step goes down.
-
-    >>> found = replace_search(np.eye(2), norm=2, rng=np.random.default_rng(0))
-    >>> round(found.value, 12)
-    1.414213562373
-    """
-    columns = _columns(frequencies)
-    check_choice("norm", str(norm), ("1", "2"))
-    n_starts, max_iter = check_integer("n_starts", n_starts), check_integer("max_iter", max_iter)
-    x, y = check_rng(rng).standard_normal((2, n_starts, columns.shape[0]))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    y /= np.linalg.norm(y, axis=1, keepdims=True)
-    gap, value = _distance(columns, x, y, norm)
-    for _ in range(max_iter):
-        weights = np.where(gap >= 0, 1.0, -1.0) if norm == 1 else gap
-        spectra, vectors = np.linalg.eigh((weights[:, None, :] * columns) @ columns.T)
-        x = vectors[:, :, -1] * (spectra[:, -1:] > 0)
-        y = vectors[:, :, 0] * (spectra[:, :1] < 0)
-        before = value
-        gap, value = _distance(columns, x, y, norm)
-        if np.all(value <= before * (1 + 1e-13)):
-            break
-    best = int(value.argmax())
-    return _PairSearch(float(value[best]), x[best], y[best])
 
 
 def s4_ascent(
@@ -196,6 +149,9 @@ def s4_certificate(frequencies: ArrayLike, *, shift: float | None = None) -> flo
 _MapKind = Literal["fourier", "quantized", "quadratic"]
 
 _MOST_DATASETS = 200_000
+
+#: Largest dimensions of the certificate of S_4 for the best shift, and for one shift.
+_BEST_SHIFT, _ONE_SHIFT = 24, 64
 
 
 def _check_norm(norm: int) -> int:
@@ -265,7 +221,9 @@ def sketch_sensitivity(
     :math:`\sqrt2m` or :math:`\sqrt m`, doubled for a replacement; quadratic features:
     :math:`\|\Omega\|_2^2` or a certified :math:`S_4`, for a replacement :math:`\lambda_1+\lambda_2`
     or :math:`\sqrt2` times the certificate. As printed (too small there, by up to 2) for study
-    only.
+    only. The certificate takes the best shift up to dimension 24, the shift
+    :math:`\sum_j\|\omega_j\|^4/(d(d+2))`, best for large sketches, up to 64, and gives way to
+    :math:`\|\Omega\|_2\max_j\|\omega_j\|` beyond.
 
     >>> [sketch_sensitivity("quadratic", np.eye(2), norm=1, neighboring="replace_one",
     ...                     as_printed=printed) for printed in (True, False)]
@@ -281,7 +239,17 @@ def sketch_sensitivity(
     corrected = replace and not as_printed
     if first:
         return replace_l1_bound(columns) if corrected else spectral_sensitivity(columns)
-    return s4_certificate(columns) * (np.sqrt(2.0).item() if corrected else 1.0)
+    return _quartic(columns) * (np.sqrt(2.0).item() if corrected else 1.0)
+
+
+def _quartic(columns: Array) -> float:
+    """Return a bound of S_4 that any dimension can pay: the certificate is of size d^2 / 2."""
+    d, lengths = len(columns), np.linalg.norm(columns, axis=0)
+    if d <= _BEST_SHIFT:
+        return s4_certificate(columns)
+    if d <= _ONE_SHIFT:
+        return s4_certificate(columns, shift=float((lengths**4).sum()) / (d * (d + 2)))
+    return float(np.sqrt(spectral_sensitivity(columns)) * lengths.max())
 
 
 # K-norm noise: density :math:`e^{-\epsilon\|z\|_K}`, K the polydisc :math:`\max_j|z_j|\le1` that
@@ -289,6 +257,8 @@ def sketch_sensitivity(
 
 
 _PureNoise = Literal["laplace", "polydisc", "cube"]
+
+NoiseKind = Literal["laplace", "gaussian", "polydisc", "cube"]
 
 
 def _body_norm(vectors: ArrayLike, *, noise: _PureNoise) -> NDArray[np.float64]:
@@ -318,24 +288,39 @@ def knorm_loss(
     return check_positive("epsilon", epsilon) * change
 
 
+def noise_variance(
+    noise: NoiseKind, *, n_components: int, scale: float = 1.0, complex_valued: bool = True
+) -> float:
+    r"""Mean squared modulus of one entry of the noise (Definitions 11, 12 and 15, Appendix D).
+
+    :math:`4b^2` (Laplace), :math:`2\sigma^2` (Gaussian); half of these for real entries. Otherwise,
+    for ``scale`` one over the rate :math:`\xi`, the radius R is Gamma(2m + 1), so that
+    :math:`ER^2=(2m+1)(2m+2)/\xi^2`, and a uniform point has mean square 1/2 in the unit disc, 2/3
+    in the square :math:`[-1,1]^2`.
+    """
+    check_choice("noise", noise, get_args(NoiseKind))
+    square, m = check_positive("scale", scale) ** 2, check_integer("n_components", n_components)
+    parts = 2 if complex_valued else 1
+    if noise == "laplace":
+        return parts * 2.0 * square
+    if noise == "gaussian":
+        return parts * square
+    if not complex_valued:
+        raise ValueError(f"complex_valued must be True for {noise!r} noise, got {complex_valued!r}")
+    radius = (2.0 * m + 1.0) * (2.0 * m + 2.0) * square
+    return radius / 2.0 if noise == "polydisc" else radius * 2.0 / 3.0
+
+
 def noise_energy(n_components: int, *, noise: _PureNoise, epsilon: float) -> float:
     r"""Return :math:`E|\xi_j|^2` of one entry of the noise on a sum of Fourier features.
-
-    Laplace noise has scale :math:`\sqrt2m/\epsilon`. Otherwise the radius R is Gamma(2m + 1), so
-    :math:`ER^2=(2m+1)(2m+2)/\epsilon^2`, and a uniform point has mean square 1/2 in the unit disc,
-    1/3 in :math:`2^{-1/2}[-1,1]^2` (one-bit features only).
 
     >>> [round(noise_energy(50, noise=k, epsilon=1.0)) for k in ("laplace", "polydisc", "cube")]
     [20000, 5151, 3434]
     """
-    m = check_integer("n_components", n_components)
     check_choice("noise", noise, get_args(_PureNoise))
-    energy = {
-        "laplace": 8.0 * m**2,
-        "polydisc": (2.0 * m + 1) * (m + 1),
-        "cube": (2.0 * m + 1) * (2 * m + 2) / 3.0,
-    }[noise]
-    return energy / check_positive("epsilon", epsilon) ** 2
+    root, m = np.sqrt(2.0).item(), check_integer("n_components", n_components)
+    unit = {"laplace": root * m, "polydisc": 1.0, "cube": 1.0 / root}[noise]
+    return noise_variance(noise, n_components=m, scale=unit / check_positive("epsilon", epsilon))
 
 
 def pure_noise(

@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from queue import SimpleQueue
-from typing import Any, Literal, Self, TypeVar, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -32,7 +32,7 @@ from dplit._checks import (
 )
 from dplit._estimators import clip_rows
 from dplit._numerics.blocks import blas
-from dplit.features import HadamardBlocks, complex_features, quadratic_features, quantized_features
+from dplit.features import complex_features, quadratic_features, quantized_features
 from dplit.sketching._exact_sums import (
     FEATURE_ERROR,
     PhaseAdder,
@@ -169,14 +169,6 @@ class SketchMap:
         bound.setflags(write=False)
         return bound
 
-    @classmethod
-    def structured(
-        cls, kind: Kind, blocks: HadamardBlocks, dither: ArrayLike | None = None
-    ) -> Self:
-        """Return the map of ``blocks.matrix``; its sums take exact products, no fast transforms."""
-        phases = None if dither is None else np.asarray(dither, dtype=np.float64)
-        return cls(kind, blocks.matrix, phases)
-
     @property
     def n_features(self) -> int:
         """Dimension d of the records."""
@@ -191,11 +183,6 @@ class SketchMap:
     def is_complex(self) -> bool:
         """Whether the features are complex: everything but quadratic ones."""
         return self.kind != "quadratic"
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Dtype of sketches: complex128 or float64."""
-        return np.dtype(np.complex128 if self.is_complex else np.float64)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -346,11 +333,6 @@ class Sketch:
         count = None if self.count is None or other.count is None else self.count + other.count
         return Sketch(self.sum + other.sum, count, self.map, noise)
 
-    def column_slice(self, n_components: int) -> Sketch:
-        """Return the sketch at the first ``n_components`` frequencies of the same records."""
-        part = self.map.column_slice(n_components)
-        return replace(self, sum=self.sum[:n_components], map=part)
-
 
 def merge_all(parts: Iterable[Sketch]) -> Sketch:
     """Return the sketch of the union of disjoint parts, at least one: all exact or alike in noise.
@@ -402,7 +384,7 @@ def _slabs(X: Any, sketch_map: SketchMap, size: int) -> Iterator[tuple[NDArray[A
 def _part(
     adder: PhaseAdder | QuadraticAdder, slab: NDArray[Any], chunk: int, start: int
 ) -> tuple[NDArray[Any], int]:
-    """Return the part of one slab and its number of records; refuse what is not finite."""
+    """Return the part of one slab and its number of records, which are to be finite."""
     finite = np.isfinite(slab)
     if not finite.all():
         row = start + int(np.flatnonzero(~finite.all(axis=1))[0])
@@ -433,7 +415,7 @@ def sketch(
     if not isinstance(sketch_map, SketchMap):
         raise TypeError(f"sketch_map must be a SketchMap, got {type(sketch_map).__name__}")
     if type(X).__module__.startswith("dask."):
-        return _dask_sketch(X, sketch_map, _exact_part, lambda count: [(rows,)] * count)
+        return _dask_sketch(X, sketch_map, rows)
     adders = [feature_adder(sketch_map, rows) for _ in range(effective_n_jobs(n_jobs))]
     total, count = np.zeros(adders[0].shape, np.int64), 0
     for part, size in _in_order(_part, _slabs(X, sketch_map, _SLAB * rows), adders):
@@ -442,21 +424,19 @@ def sketch(
     return Sketch(adders[0].total(total, count), count, sketch_map)
 
 
-def _exact_part(index: int, X: Any, sketch_map: SketchMap, block_rows: int) -> Sketch:
+def _exact_part(index: int, X: Any, sketch_map: SketchMap, rows: int = BLOCK_ROWS) -> Sketch:
     """Return the exact sketch of one part of the data; an error says which part it was."""
     try:
-        return sketch(X, sketch_map, block_rows=block_rows)
+        return sketch(X, sketch_map, block_rows=rows)
     except (TypeError, ValueError) as error:
         raise type(error)(f"part {index}: {error}; nothing is released") from None
 
 
-def _dask_sketch(
-    X: Any, sketch_map: SketchMap, work: Callable[..., Sketch],
-    arguments: Callable[[int], Iterable[tuple[Any, ...]]],
-) -> Sketch:  # fmt: skip
-    """Merge ``work(index, chunk, sketch_map, *more)`` of a dask array, done where its chunks lie.
+def _dask_sketch(X: Any, sketch_map: SketchMap, rows: int) -> Sketch:
+    """Merge the exact sketches of a dask array, each made where its chunk lies: only they travel.
 
-    ``arguments(count)`` gives what more each of the chunks gets. Only sketches travel.
+    The scheduler is the one in force. A worker that dies is replaced by dask up to
+    ``distributed.scheduler.allowed-failures`` times.
     """
     if X.ndim != 2:
         raise ValueError(
@@ -464,12 +444,9 @@ def _dask_sketch(
             "nothing is released"
         )
     dask: Any = importlib.import_module("dask")
+    part = dask.delayed(_exact_part, pure=False)
     blocks = X.rechunk({1: -1}).to_delayed().ravel().tolist()
-    run = dask.delayed(work, pure=False)
-    tasks = [
-        run(index, block, sketch_map, *more)
-        for index, (block, more) in enumerate(zip(blocks, arguments(len(blocks)), strict=True))
-    ]
+    tasks = [part(index, block, sketch_map, rows) for index, block in enumerate(blocks)]
     try:
         return merge_all(dask.compute(*tasks))
     except Exception as error:

@@ -23,9 +23,7 @@ from dplit._checks import (
     check_probability,
 )
 from dplit.features import gaussian_kernel
-from dplit.sketching.data import MixtureLaw
 from dplit.sketching.subsampling.masks import base_epsilon
-from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
 # Acceptable numbers of records, sizes and budgets: (29) and the rule of Section 6.6, which wants
 # ``m >= 2 k d`` and a ratio of at most ``m / (10^3 k d)``; ``factor=1`` is the printed rule.
@@ -102,30 +100,6 @@ _Reference = Literal["law", "data"]
 
 _Sampling = Literal["poisson", "without_replacement"]
 
-_Noise = Literal["laplace", "gaussian", "polydisc", "cube"]
-
-
-def noise_variance(
-    noise: _Noise, *, scale: float, n_components: int, complex_valued: bool = True
-) -> float:
-    r"""Mean squared modulus of one entry of the noise (Definitions 11, 12 and 15, Appendix D).
-
-    :math:`4b^2` (Laplace), :math:`2\sigma^2` (Gaussian), :math:`(2m+1)(m+1)/\xi^2` (polydisc) or
-    :math:`\frac23(2m+1)(2m+2)/\xi^2` (cube); half of the first two for real entries. ``scale`` is b
-    or sigma per real coordinate, or the inverse of the rate :math:`\xi`.
-    """
-    check_choice("noise", noise, ("laplace", "gaussian", "polydisc", "cube"))
-    square, m = check_positive("scale", scale) ** 2, check_integer("n_components", n_components)
-    parts = 2 if complex_valued else 1
-    if noise == "laplace":
-        return parts * 2.0 * square
-    if noise == "gaussian":
-        return parts * square
-    if not complex_valued:
-        raise ValueError(f"complex_valued must be True for {noise!r} noise, got {complex_valued!r}")
-    radius = (2.0 * m + 1.0) * (2.0 * m + 2.0) * square
-    return radius / 2.0 if noise == "polydisc" else radius * 2.0 / 3.0
-
 
 def noise_to_signal(
     *, n_samples: int, n_components: int, feature_energy: float, signal_energy: float,
@@ -191,9 +165,9 @@ def fourier_noise_nsr(
     for public n, whatever the sampling of features; as printed without the 8.
     """
     inner = base_epsilon(epsilon=check_positive("epsilon", epsilon), sampling_rate=beta)
-    n, c0 = check_positive("n_samples", n_samples), check_positive("c0", c0)
-    m = check_integer("n_components", n_components)
-    return (1.0 if as_printed else 8.0) * c0 * (m / (n * beta * inner)) ** 2
+    n = check_positive("n_samples", n_samples)
+    nsr = laplace_nsr(n_components, budget=n * beta * inner, signal=check_positive("c0", c0))
+    return nsr / 8.0 if as_printed else nsr
 
 
 def contributions(
@@ -305,28 +279,3 @@ def separated_constant(
     spread = check_nonnegative("cluster_std", cluster_std)
     rate = check_positive("frequency_std", frequency_std)
     return float(k * (1.0 + 2.0 * (rate * spread) ** 2) ** (d / 2.0))
-
-
-def typical_constant(law: MixtureLaw) -> float:
-    """Constant of a random mixture: the mean of ``1 / mixture_constant``, inverted.
-
-    >>> round(typical_constant(MixtureLaw(10, 10, separation=1.5, frequency_variance=0.1)), 2)
-    7.56
-    """
-    k, d, rate = law.n_clusters, law.n_features, law.frequency_variance
-    q = 1.0 + 2.0 * rate
-    pair = (1.0 + 2.0 * rate * law.center_variance / q) ** (-d / 2.0)
-    return float(q ** (d / 2.0) / (1.0 / k + (1.0 - 1.0 / k) * pair))
-
-
-def sketched_constants(
-    law: MixtureLaw, *, n_components: int, n_draws: int, seed: int, name: str
-) -> Estimate:
-    r"""Mean and standard error of :math:`\|z\|^2/m` over sketches of random mixtures."""
-
-    def energy(trial: Trial) -> float:
-        frequencies = law.frequencies(n_components, rng=trial.stream("public"))
-        _, centers = law.draw(1, rng=trial.stream("data"))
-        return float(np.mean(np.abs(law.population_sketch(frequencies, centers)) ** 2))
-
-    return mean_and_se(run_trials(energy, n_draws, seed=seed, name=name))

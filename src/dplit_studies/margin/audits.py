@@ -22,7 +22,8 @@ from dplit._checks import (
 )
 from dplit.accounting import gdp_budget
 from dplit.margin.descent import noisy_hinge_descent, phased_descent
-from dplit.margin.losses import Array
+from dplit.margin.losses import Array, Ball
+from dplit.margin.plans import phased_schedule, plan_descent
 from dplit.streams import stream
 
 # Chi-square tests of exact samplers on their error counts, and what they can see.
@@ -101,7 +102,7 @@ def share_bound(shares: Array, *, confidence: float) -> float:
 
 
 def _canary_scores(
-    learner: _Learner, *, mu: float, n_canaries: int, runs: int, seed: int, n_steps: int = 10
+    learner: _Learner, *, mu: float, n_canaries: int, runs: int, seed: int
 ) -> tuple[Array, Array]:
     """Weights along the canaries of many runs, and the coins, both (runs, guesses).
 
@@ -113,16 +114,13 @@ def _canary_scores(
     coins: Array = 2.0 * stream(seed, name, "data").integers(0, 2, (count, m)).astype(float) - 1.0
     noise = stream(seed, name, "noise")
     if learner != "phased":
-        weights = noisy_hinge_descent(
-            np.eye(m), coins, margin=1.0, radius=1.0, data_norm=1.0, mu=mu, n_steps=n_steps,
-            rng=noise, project=learner == "ball", n_draws=count,
-        ).weights  # fmt: skip
-        return weights, coins
+        plan = plan_descent(
+            (m, m), Ball(1.0, 1.0, 1.0), mu=mu, n_steps=10, project=learner == "ball"
+        )
+        return noisy_hinge_descent(np.eye(m), coins, plan, rng=noise, n_draws=count), coins
     order = stream(seed, name, "noise").permuted(np.tile(np.arange(m), (count, 1)), axis=1)
-    weights = phased_descent(
-        np.eye(m), coins, margin=1.0, radius=1.0, data_norm=1.0, mu=mu, replacement=False,
-        rng=noise, n_draws=count,
-    )  # fmt: skip
+    passes = phased_schedule(margin=1.0, radius=1.0, data_norm=1.0, n_draws=m, n_features=m, mu=mu)
+    weights = phased_descent(np.eye(m), coins, passes, replacement=False, rng=noise, n_draws=count)
     early = order[:, : m // 8]
     return np.take_along_axis(weights, early, 1), np.take_along_axis(coins, early, 1)
 

@@ -6,7 +6,7 @@ Two binomial sums a row draw exactly what a sign matrix makes of two vectors of 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -21,19 +21,27 @@ from dplit._checks import (
     check_integer,
     check_interval,
     check_positive,
+    check_probability,
     check_rng,
 )
 from dplit.accounting import gdp_budget
-from dplit.features import hadamard_projection, sign_projection
+from dplit.features import (
+    feature_gram,
+    gaussian_kernel,
+    hadamard_projection,
+    random_frequencies,
+    sign_projection,
+)
 from dplit.margin.compressed import best_slack, compressed_learner, plain_slack, printed_dimension
-from dplit.margin.data import _margin_sample
+from dplit.margin.data import margin_data
 from dplit.margin.exponential import (
     cover_terms,
     gaussian_prior_bound,
     gaussian_prior_draw,
     relative_bound,
 )
-from dplit.margin.networks import _compression_errors, random_network
+from dplit.margin.losses import Ball, hinge_loss, zero_one_loss
+from dplit.margin.plans import plan_learning
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
 # Appendix H: the part of a bound that grows with the norm of its comparator.
@@ -46,25 +54,64 @@ def comparator_slack(norm: float, *, margin: float, n_samples: int, data_norm: f
     return float(2 * size / (check_positive("margin", margin) * root))
 
 
+@dataclass(frozen=True)
+class LineDistribution:
+    r"""Four points on a line, with labels that are the sign of x, noisy far out.
+
+    Mass ``near_mass`` at :math:`\pm\gamma`, the rest at :math:`\pm r`, where labels are flipped
+    with probability ``flip`` < 1/2.
+
+    >>> LineDistribution(0.1, 0.5).minimiser
+    10.0
+    """
+
+    gamma: float
+    near_mass: float
+    flip: float = 0.0
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        check_interval("gamma", self.gamma, 0.0, check_positive("radius", self.radius))
+        check_probability("near_mass", self.near_mass)
+        if self.flip != 0:
+            check_interval("flip", self.flip, 0.0, 0.5)
+
+    @property
+    def atoms(self) -> tuple[Array, Array]:
+        """Values y x of the distribution, and their probabilities."""
+        far = 1 - self.near_mass
+        values = np.array([self.gamma, self.radius, -self.radius])
+        return values, np.array([self.near_mass, far * (1 - self.flip), far * self.flip])
+
+    def expected_hinge(self, w: ArrayLike) -> Array:
+        """Expected hinge loss of margin 1, for each weight w."""
+        values, masses = self.atoms
+        weights = np.atleast_1d(check_finite_array("w", w)).astype(float)
+        return np.asarray(hinge_loss(np.multiply.outer(weights, values), margin=1.0) @ masses)
+
+    def zero_one_error(self, w: ArrayLike) -> Array:
+        """Expected zero-one error, for each weight w."""
+        values, masses = self.atoms
+        weights = np.atleast_1d(check_finite_array("w", w)).astype(float)
+        return np.asarray(zero_one_loss(np.multiply.outer(weights, values)) @ masses)
+
+    @property
+    def critical_flip(self) -> float:
+        r"""Noise level below which :math:`1/\gamma` minimises: :math:`p\gamma/((1-p)r)`."""
+        return self.near_mass * self.gamma / ((1 - self.near_mass) * self.radius)
+
+    @property
+    def minimiser(self) -> float:
+        r"""Least-norm minimiser of the expected hinge, :math:`1/\gamma` or :math:`1/r`."""
+        return 1 / self.gamma if self.flip < self.critical_flip else 1 / self.radius
+
+
 class _Failures(NamedTuple):
     """Shares of draws in which an inner product or a squared length was off."""
 
     inner: float
     length: float
-
-
-class _CompressionCurve(NamedTuple):
-    """Mean change of a network's output by dimension k, with standard errors and quantiles."""
-
-    dimensions: Array
-    mean: Array
-    se: Array
-    high: Array
-
-    @property
-    def slope(self) -> float:
-        """Slope of log mean against log k by least squares."""
-        return float(np.polyfit(np.log(self.dimensions), np.log(self.mean), 1)[0])
 
 
 def _sign_products(
@@ -151,30 +198,34 @@ def adjoint_growth(
     return mean_and_se(lengths / np.sum(weights**2))
 
 
-def compression_curve(
-    dimensions: Sequence[int], *, n_features: int, width: int, depth: int, weight_norm: float,
-    input_only: bool, n_draws: int, rng: np.random.Generator, n_inputs: int = 50,
-) -> _CompressionCurve:  # fmt: skip
-    """Change of a network's output by the dimension of its projections, over ``n_draws`` networks.
+# Errors of random features on a sample, all pairs at once.
 
-    At ``n_inputs`` unit vectors in the span of the first layer: inputs that the network sees.
-    """
-    count, results = check_integer("n_draws", n_draws, minimum=2), []
-    for k in dimensions:
-        gaps = np.empty((count, n_inputs))
-        for t in range(count):
-            weights = random_network(
-                n_features=n_features, width=width, depth=depth, weight_norm=weight_norm, rng=rng
-            )
-            first = weights[0].reshape(n_features, -1)
-            X = rng.standard_normal((n_inputs, first.shape[1])) @ first.T
-            X /= np.linalg.norm(X, axis=1, keepdims=True)
-            gaps[t] = _compression_errors(
-                X, weights, n_components=k, input_only=input_only, rng=rng
-            )
-        mean, se = mean_and_se(gaps.mean(axis=1))
-        results.append((float(k), mean, se, np.quantile(gaps, 0.95)))
-    return _CompressionCurve(*np.array(results).T)
+
+def _sup_deviation(gram: ArrayLike, kernel: ArrayLike) -> float:
+    """Largest error of a Gram matrix off the diagonal, as in Theorem 4.1."""
+    left = check_finite_array("gram", gram, ndim=2)
+    right = check_finite_array("kernel", kernel, ndim=2)
+    if left.shape != right.shape or left.shape[0] != left.shape[1] or len(left) < 2:
+        raise ValueError(
+            f"gram and kernel must be square of one shape, got {left.shape} and {right.shape}"
+        )
+    error = np.abs(left - right)
+    np.fill_diagonal(error, 0.0)
+    return float(error.max())
+
+
+def sup_deviation_draws(
+    X: ArrayLike, n_frequencies: int, *, gamma: float, draws: int, rng: np.random.Generator
+) -> Array:
+    """Suprema of the Gram error over independent draws of D frequencies of the Gaussian kernel."""
+    records = check_finite_array("X", X, ndim=2)
+    kernel = gaussian_kernel(records, gamma=gamma)
+    out = np.empty(check_integer("draws", draws))
+    for k in range(len(out)):
+        frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)
+        gram = feature_gram(records, frequencies)
+        out[k] = _sup_deviation(gram, kernel)
+    return out
 
 
 # Bounds and truth: what the explicit margin bounds promise, and what the learners do.
@@ -236,19 +287,19 @@ class _MeasuredErrors:
 
 
 def _prior(trial: Trial, m: int, a: float, epsilon: float, delta: float) -> float:
-    X, y = _margin_sample(m, _DIMENSIONS["prior"], normalized_margin=a, rng=trial.stream("data"))
+    X, y = margin_data(m, _DIMENSIONS["prior"], margin=a, rng=trial.stream("data"))
     coef = gaussian_prior_draw(X, y, epsilon=epsilon, rng=trial.stream("noise"))
     return _error(coef, a, trial)
 
 
 def _compressed(trial: Trial, m: int, a: float, epsilon: float, delta: float) -> float:
     d = _DIMENSIONS["compressed"]
-    X, y = _margin_sample(m, d, normalized_margin=a, rng=trial.stream("data"))
+    X, y = margin_data(m, d, margin=a, rng=trial.stream("data"))
     k = printed_dimension(n_samples=m, epsilon=epsilon, delta=delta, beta=0.05)
-    model = compressed_learner(
-        X, y, margin=a, radius=1.0, data_norm=1.0, n_components=min(k, d), epsilon=epsilon,
-        delta=delta, public_rng=trial.stream("public"), rng=trial.stream("noise"), n_steps=50,
-    )  # fmt: skip
+    doubled = Ball(a, 1.0, 1.0).inflated(2.0)
+    plan = plan_learning((m, min(k, d)), [doubled], epsilon=epsilon, delta=delta, n_steps=50)
+    public, noise = trial.stream("public"), trial.stream("noise")
+    model = compressed_learner(X, y, plan, data_norm=1.0, public_rng=public, rng=noise)
     return _error(model.coef, a, trial)
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from dplit._checks import Array, check_integer, check_positive, check_rng
+from dplit.margin.compressed import learn
 from dplit.margin.data import margin_data
 from dplit.margin.estimators import PrivateMarginClassifier
 from dplit.margin.exact_hinge import minimise_hinge
-from dplit.margin.losses import margin_loss, zero_one_loss
+from dplit.margin.losses import Ball, _bounded_hinge_mean, margin_loss, zero_one_loss
+from dplit.margin.plans import LearningPlan, plan_learning
 from dplit.margin.selection import (
     _choice_scores,
-    _choose_margin,
     _generalized_laws,
     _plain_law,
     _threshold_errors,
@@ -28,6 +29,7 @@ from dplit.margin.selection import (
     margin_grid,
     threshold_splits,
 )
+from dplit.mechanisms import generalized_exponential_mechanism
 from dplit.streams import stream
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
@@ -197,72 +199,80 @@ def _corners(n: int, rng: np.random.Generator) -> Array:
     return np.vstack([one, -one, rng.choice([-1.0, 1.0], size=(6, n))])
 
 
-def margin_table(
-    n_samples: int = 2000, n_features: int = 20, *, margin: float = 0.4, flips: float = 0.05,
-    size: int = 11, seed: int = 0,
-) -> _MarginTable:  # fmt: skip
+#: Records of the experiment on the choice of a margin, and margins of its grid.
+_LAW: dict[str, Any] = {"n_samples": 2000, "n_features": 20, "margin": 0.4, "flips": 0.05}
+_MARGINS = margin_grid(radius=1.0, data_norm=1.0, size=11)
+
+
+def margin_table(*, seed: int = 0) -> _MarginTable:
     """Objective, margin loss and error of the exact minimiser at margins 1, 1/2, 1/4, ...
 
     Margin losses are those of minimisers stretched to norm 1, which changes no error.
     """
-    X, y = margin_data(
-        n_samples, n_features, margin=margin, flips=flips,
-        rng=stream(seed, "margin-exp-rho", "data"),
-    )  # fmt: skip
-    grid = margin_grid(radius=1.0, data_norm=1.0, size=size)
-    best = [minimise_hinge(X, y, margin=rho, radius=1.0) for rho in grid]
+    X, y = margin_data(**_LAW, rng=stream(seed, "margin-exp-rho", "data"))
+    best = [minimise_hinge(X, y, margin=rho, radius=1.0) for rho in _MARGINS]
     hinge = np.array([found.value for found in best])
     signed = [y * (X @ found.weights) for found in best]
     unit = [u / np.linalg.norm(found.weights) for u, found in zip(signed, best, strict=True)]
     return _MarginTable(
-        grid,
+        _MARGINS,
         hinge,
-        _choice_scores(hinge, grid, radius=1.0, data_norm=1.0, n_samples=n_samples),
+        _choice_scores(hinge, _MARGINS, radius=1.0, data_norm=1.0, n_samples=len(y)),
         np.array([
-            margin_loss(u, margin=rho).mean() for u, rho in zip(unit, grid, strict=True)
+            margin_loss(u, margin=rho).mean() for u, rho in zip(unit, _MARGINS, strict=True)
         ]),
         np.array([zero_one_loss(u).mean() for u in signed]),
     )  # fmt: skip
 
 
-def expected_scores(
-    table: _MarginTable, *, n_samples: int, epsilon: float, beta: float = 0.05,
-    inflation: float = 1.0,
-) -> tuple[float, float]:  # fmt: skip
+def expected_scores(table: _MarginTable, *, n_samples: int, epsilon: float) -> tuple[float, float]:
     """Mean objective of the chosen margin: generalised mechanism, and the plain one."""
     widths = choice_sensitivities(
-        table.margins, radius=1.0, data_norm=1.0, n_samples=n_samples, inflation=inflation
+        table.margins, radius=1.0, data_norm=1.0, n_samples=n_samples, inflation=1.0
     )
-    ours = generalized_law(table.objective, widths, epsilon=epsilon, beta=beta)
+    ours = generalized_law(table.objective, widths, epsilon=epsilon, beta=0.05)
     plain = _plain_law(table.objective, widths, epsilon=epsilon)
     return float(ours @ table.objective), float(plain @ table.objective)
 
 
-def private_choices(
-    n_trials: int, *, epsilon: float, delta: float = 1e-6, n_samples: int = 2000,
-    n_features: int = 20, size: int = 11, seed: int = 0, n_test: int = 4000,
-) -> tuple[Array, Array, Array]:  # fmt: skip
+def by_objective(signed: Array, plan: LearningPlan, rng: np.random.Generator) -> int:
+    r"""Choose by the hinge loss and its slack (Appendix F), at inflation 1: epsilon/2 buys it.
+
+    No margin below :math:`c\Lambda r/(c+\sqrt m)` can win: a classifier that is judged by its
+    errors wants to be chosen by them, as :func:`dplit.margin.compressed.learn` does.
+    """
+    margins, (_, radius, norm) = [ball.margin for ball in plan.balls], plan.balls[0]
+    losses = [
+        _bounded_hinge_mean(u, margin=rho, largest=radius * norm)
+        for u, rho in zip(signed, margins, strict=True)
+    ]
+    sizes = {"radius": radius, "data_norm": norm, "n_samples": signed.shape[1]}
+    scores = _choice_scores(losses, margins, **sizes)
+    widths = choice_sensitivities(margins, **sizes, inflation=1.0)
+    return generalized_exponential_mechanism(
+        scores, widths, epsilon=plan.choice, beta=0.05, rng=rng
+    )
+
+
+def private_choices(n_trials: int, *, epsilon: float, seed: int = 0) -> tuple[Array, Array, Array]:
     """Margins of private choices, their errors on fresh records, and those of the estimator (n, 2).
 
     The least error is 0.05. The estimator's margin is given (``None``) or chosen by its errors.
     """
-    grid = margin_grid(radius=1.0, data_norm=1.0, size=size)
+    budget: dict[str, Any] = {"epsilon": epsilon, "delta": 1e-6}
+    balls = [Ball(rho, 1.0, 1.0) for rho in _MARGINS]
+    plan = plan_learning((2000, 20), balls, **budget, n_steps=100, choice=epsilon / 2.0)
     margins, errors, fitted = [], [], []
     for trial in range(check_integer("n_trials", n_trials)):
         name = f"margin-private-choice-{epsilon:g}"
         data, noise = (stream(seed, name, role, trial) for role in ("data", "noise"))
-        X, y = margin_data(n_samples, n_features, margin=0.4, flips=0.05, rng=data)
-        choice = _choose_margin(
-            X, y, margins=grid, radius=1.0, data_norm=1.0, epsilon=epsilon, delta=delta,
-            rng=noise, inflation=1.0,
-        )  # fmt: skip
-        T, labels = margin_data(n_test, n_features, margin=0.4, flips=0.05, rng=data)
-        margins.append(choice.margin)
+        X, y = margin_data(**_LAW, rng=data)
+        choice = learn(X, y, plan, rng=noise, choose=by_objective)
+        T, labels = margin_data(**_LAW | {"n_samples": 4000}, rng=data)
+        margins.append(float(_MARGINS[choice.chosen]))
         errors.append(float(zero_one_loss(labels * (T @ choice.weights)).mean()))
         models = [
-            PrivateMarginClassifier(
-                epsilon=epsilon, delta=delta, data_norm=1.0, margin=margin, random_state=noise
-            )
+            PrivateMarginClassifier(**budget, data_norm=1.0, margin=margin, random_state=noise)
             for margin in (None, "private")
         ]
         fitted.append([1.0 - model.fit(X, y).score(T, labels) for model in models])

@@ -13,16 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import qr
 from scipy.special import betainc
 
 from dplit._checks import Array, check_finite_array, check_integer, check_interval, check_positive
 from dplit.accounting import gdp_budget
 from dplit.baselines.objective import objective_perturbation
 from dplit.margin.compressed import _draw_projection, compress, expand
-from dplit.margin.data import _span_coordinates, margin_data, sphere_sample
-from dplit.margin.descent import _Case, _descend_cases, noisy_hinge_descent
+from dplit.margin.data import margin_data
+from dplit.margin.descent import noisy_hinge_descent
 from dplit.margin.exponential import gaussian_prior_bound, watched_prior_draw
-from dplit.margin.losses import hinge_loss, zero_one_loss
+from dplit.margin.losses import Ball, hinge_loss, zero_one_loss
+from dplit.margin.plans import plan_descent
 from dplit.streams import stream
 from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
@@ -56,7 +58,7 @@ class _DimensionCurve:
 
 
 def sphere_error(w: ArrayLike, *, margin: float) -> float:
-    """Exact population error of a linear classifier on ``sphere_sample``, a beta integral."""
+    """Exact population error of a linear classifier on ``margin_data``, a beta integral."""
     weights = check_finite_array("w", w, ndim=1).astype(float)
     d = check_integer("the length of w", len(weights), minimum=3)
     gamma = check_interval("margin", margin, 0.0, 1.0)
@@ -76,9 +78,7 @@ def _exponential_dimension_trial(
     that is near the best in every setting of the chapter.
     """
     data, noise = trial.stream("data"), trial.stream("noise")
-    X, y = sphere_sample(n_samples, n_features, margin=margin, rng=data)
-    if flips:
-        y = y * np.where(data.random(n_samples) < flips, -1.0, 1.0)
+    X, y = margin_data(n_samples, n_features, margin=margin, flips=flips, rng=data, lean=True)
     draw = watched_prior_draw(X, y, epsilon=epsilon, rng=noise)
     found = [draw.error, sphere_error(draw.coef, margin=margin), draw.proposals]
     if n_features <= 1000:
@@ -92,36 +92,21 @@ def _exponential_dimension_trial(
 
 def dimension_curve(
     dimensions: Sequence[int], repeats: Sequence[int], *, n_samples: int, margin: float,
-    epsilon: float, beta: float = 0.05, flips: float = 0.0, seed: int, name: str,
-    n_jobs: int | None = 1,
+    epsilon: float, flips: float = 0.0, seed: int, name: str, n_jobs: int | None = 1,
 ) -> _DimensionCurve:  # fmt: skip
     """Draws of ``_exponential_dimension_trial`` in several dimensions, ``repeats`` in each."""
     draws = []
     for d, count in zip(dimensions, repeats, strict=True):
         trial = partial(
-            _exponential_dimension_trial,
-            n_features=d,
-            n_samples=n_samples,
-            margin=margin,
-            epsilon=epsilon,
-            flips=flips,
-        )
+            _exponential_dimension_trial, n_features=d, n_samples=n_samples, margin=margin,
+            epsilon=epsilon, flips=flips,
+        )  # fmt: skip
         label = f"{name}-{margin:g}-{d}" + (f"-{flips:g}" if flips else "")
         draws.append(np.array(run_trials(trial, count, seed=seed, name=label, n_jobs=n_jobs)))
     bound = gaussian_prior_bound(
-        normalized_margin=margin, n_samples=n_samples, epsilon=epsilon, beta=beta
+        normalized_margin=margin, n_samples=n_samples, epsilon=epsilon, beta=0.05
     )
     return _DimensionCurve(margin, n_samples, bound, tuple(dimensions), tuple(draws))
-
-
-METHODS = (
-    "no noise",
-    "ball, step for d",
-    "ball, step without d",
-    "no ball",
-    "JL, lengths doubled",
-    "JL, lengths kept",
-)
 
 
 class Setting(NamedTuple):
@@ -155,17 +140,18 @@ def _learn_all(X: Array, y: Array, setting: Setting, trial: Trial) -> list[Array
     phi = _draw_projection(
         X.shape[1], min(setting.n_components, X.shape[1]), kind="sign", rng=public
     )
-    plain = setting.margin / math.sqrt(setting.n_steps)  # R/(G sqrt T)
-    free, private = _Case(math.inf, step=plain), _Case(mu, step=plain)
-    whole = [free, _Case(mu), private, private._replace(project=False)]
-    learn = partial(
-        _descend_cases, y=y, margin=setting.margin, n_steps=setting.n_steps, rng=noise,
-        n_draws=setting.noise_draws,
-    )  # fmt: skip
-    learnt = list(learn(X, cases=whole, radius=1.0, data_norm=1.0))
-    small = compress(X, phi)
+    step = setting.margin / math.sqrt(setting.n_steps)  # R/(G sqrt T)
+    unit, count = Ball(setting.margin, 1.0, 1.0), setting.noise_draws
+    plan = partial(plan_descent, n_steps=setting.n_steps)
+    whole = [
+        plan(X.shape, unit, mu=math.inf, step=step), plan(X.shape, unit, mu=mu),
+        plan(X.shape, unit, mu=mu, step=step), plan(X.shape, unit, mu=mu, step=step, project=False),
+    ]  # fmt: skip
+    together = noisy_hinge_descent(X, y, *whole, rng=noise, n_draws=count)
+    learnt, small = np.split(together, len(whole)), compress(X, phi)
     for length in (2.0, 1.0):
-        weights = learn(small, cases=[private], radius=length, data_norm=length)[0]
+        private = plan(small.shape, unit.inflated(length), mu=mu, step=step)
+        weights = noisy_hinge_descent(small, y, private, rng=noise, n_draws=count)
         learnt.append(expand(weights, phi))
     return learnt
 
@@ -209,6 +195,16 @@ def dimension_curves(
     return _DimensionCurves(tuple(dimensions), means, errors)
 
 
+def _span_coordinates(X: Array) -> tuple[Array, Array]:
+    """Coordinates (m, q) of records in an orthonormal basis (d, q) of their span, q = min(m, d):
+    descent that is not projected has the same law in both, for all that the records see.
+    """
+    if X.shape[1] <= X.shape[0]:
+        return X, np.eye(X.shape[1])
+    basis, upper = qr(X.T, mode="economic")
+    return np.ascontiguousarray(upper.T), np.ascontiguousarray(basis)
+
+
 class _RankCheck(NamedTuple):
     """Mean training hinge of descent without a ball, and what bounds it."""
 
@@ -235,14 +231,13 @@ def unprojected_excess(
     mu = gdp_budget(epsilon=used.epsilon, delta=used.delta)
     rank = min(X.shape)
     noise = stream(seed, name, "noise", int(in_span))
-    found = noisy_hinge_descent(
-        rows, y, margin=used.margin, radius=1.0, data_norm=1.0, mu=mu, project=False,
-        n_steps=used.n_steps, rng=noise, n_draws=check_integer("n_draws", n_draws, minimum=2),
-    )  # fmt: skip
-    losses = hinge_loss(y * (found.weights @ rows.T), margin=used.margin).mean(axis=1)
+    ball = Ball(used.margin, 1.0, 1.0)
+    plan = plan_descent(rows.shape, ball, mu=mu, project=False, n_steps=used.n_steps)
+    draws = check_integer("n_draws", n_draws, minimum=2)
+    weights = noisy_hinge_descent(rows, y, plan, rng=noise, n_draws=draws)
+    losses = hinge_loss(y * (weights @ rows.T), margin=used.margin).mean(axis=1)
     by_rank, by_dimension = (
-        0.5 / (found.step * used.n_steps)
-        + 0.5 * found.step * (used.margin**-2 + q * found.sigma**2)
+        0.5 / (plan.step * used.n_steps) + 0.5 * plan.step * (used.margin**-2 + q * plan.sigma**2)
         for q in (rank, n_features)
     )
     mean, se = mean_and_se(losses)

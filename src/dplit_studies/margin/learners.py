@@ -11,31 +11,33 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import train_test_split
 
-from dplit._checks import Array, check_choice, check_integer, check_positive
+from dplit._checks import (
+    Array,
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_rng,
+)
 from dplit.accounting import gdp_budget
 from dplit.datasets.classification import PROBLEMS, KernelProblem, kernel_problem
 from dplit.features import gaussian_kernel
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
-    _Case,
-    _descend_cases,
     _perturbed_minimiser,
     descent_bound,
     noisy_hinge_descent,
     phased_bound,
     phased_descent,
 )
-from dplit.margin.duplicates import _Accounting, _single_copy_mu
+from dplit.margin.duplicates import _Accounting, _phase_sizes, _single_copy_mu
 from dplit.margin.exact_hinge import minimise_hinge
-from dplit.margin.kernels import (
-    _direct_features,
-    _privacy_level,
-    limit_projection,
-    streamed_projection,
-)
-from dplit.margin.losses import hinge_loss
+from dplit.margin.kernels import _direct_features, streamed_projection
+from dplit.margin.losses import Ball, hinge_loss
+from dplit.margin.plans import phased_schedule, plan_descent
 from dplit.streams import stream
 from dplit.trials import Runs, Trial, mean_and_se, run_trials
 
@@ -76,16 +78,12 @@ def _passes(
     X: Array, y: Array, levels: dict[str, float], runs: int, rng: np.random.Generator
 ) -> Iterator[tuple[str, Array, float]]:
     """Yield name, weights and bound of every phased pass."""
-    rho, m = _SETTING[2], len(X)
+    m, k = X.shape
+    sizes = Ball(_SETTING[2], 1.0, 1.0)._asdict() | {"n_draws": m, "n_features": k}
     for name, mu in levels.items():
-        weights = phased_descent(
-            X, y, margin=rho, radius=1.0, data_norm=1.0, mu=mu, rng=rng, n_draws=runs,
-            replacement=name != "permutation",
-        )  # fmt: skip
-        bound = phased_bound(
-            margin=rho, radius=1.0, data_norm=1.0, mu=mu, n_draws=m, n_features=X.shape[1]
-        )
-        yield name, weights, bound
+        plan, again = phased_schedule(**sizes, mu=mu), name != "permutation"
+        weights = phased_descent(X, y, plan, replacement=again, rng=rng, n_draws=runs)
+        yield name, weights, phased_bound(plan)
 
 
 def _alternatives(
@@ -94,15 +92,13 @@ def _alternatives(
     """Yield name, weights and bound (nan: none) of full-batch descent and output perturbation."""
     rho = _SETTING[2]
     for steps in _STEPS:
-        run = noisy_hinge_descent(
-            X, y, margin=rho, radius=1.0, data_norm=1.0, mu=mu, n_steps=steps, rng=rng,
-            n_draws=runs,
-        )  # fmt: skip
+        plan = plan_descent(X.shape, Ball(rho, 1.0, 1.0), mu=mu, n_steps=steps)
+        weights = noisy_hinge_descent(X, y, plan, rng=rng, n_draws=runs)
         bound = descent_bound(
-            gradient=1.0 / rho, radius=1.0, sigma=run.sigma, noise_dimension=X.shape[1],
+            gradient=1.0 / rho, radius=1.0, sigma=plan.sigma, noise_dimension=X.shape[1],
             n_steps=steps,
         )  # fmt: skip
-        yield f"full batch, T = {steps}", run.weights, bound
+        yield f"full batch, T = {steps}", weights, bound
     for penalty in _PENALTIES:
         noisy = _perturbed_minimiser(
             X, y, margin=rho, data_norm=1.0, penalty=penalty, mu=mu, rng=rng, n_draws=runs
@@ -157,13 +153,21 @@ def scaling_excess(
     strength = 16.0 * math.sqrt(k) / (m * check_positive("mu", mu))
     X, y = _linear_records(m, k, strength=strength)
     rng = stream(seed, f"margin-lem31-{m}-{k}-{mu:.6g}", "noise")
-    weights = phased_descent(
-        X, y, margin=1.0, radius=1.0, data_norm=1.0, mu=mu, replacement=True, rng=rng,
-        n_draws=check_integer("runs", runs, minimum=2),
-    )  # fmt: skip
+    sizes = Ball(1.0, 1.0, 1.0)._asdict() | {"n_draws": m, "n_features": k}
+    plan, count = phased_schedule(**sizes, mu=mu), check_integer("runs", runs, minimum=2)
+    weights = phased_descent(X, y, plan, replacement=True, rng=rng, n_draws=count)
     excess = mean_and_se(strength * (1.0 - weights[:, 0]))
-    bound = phased_bound(margin=1.0, radius=1.0, data_norm=1.0, n_draws=m, n_features=k, mu=mu)
-    return float(excess.mean), float(excess.se), bound
+    return float(excess.mean), float(excess.se), phased_bound(plan)
+
+
+def draw_squared_copies(n_samples: int, *, size: int, rng: np.random.Generator) -> Array:
+    r"""Draw :math:`\sum_iN_i^2` by counting copies, the second route to :func:`copy_law`."""
+    check_rng(rng)
+    m = check_integer("n_samples", n_samples, minimum=2)
+    total = np.zeros(check_integer("size", size))
+    for draws in _phase_sizes(m):
+        total += rng.binomial(draws, 1.0 / m, size=len(total)) ** 2.0
+    return total
 
 
 # Accuracy of private kernel learners: few direct features, many, or very many compressed. All
@@ -196,6 +200,25 @@ class _KernelAccuracies(Runs):
     source: str
 
 
+def limit_projection(kernel: ArrayLike, n_components: int, *, rng: np.random.Generator) -> Array:
+    """Draw the compressed features (n, k) of n records in the limit of all frequencies.
+
+    Columns are independent draws of :math:`N(0,K/k)`; all records that will ever be compressed must
+    be in the ``kernel`` matrix K.
+    """
+    matrix = check_finite_array("kernel", kernel, ndim=2)
+    scale = float(np.abs(matrix).max())
+    if matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T, atol=1e-12 * scale):
+        raise ValueError(f"kernel must be symmetric, got kernel of shape {matrix.shape}")
+    k = check_integer("n_components", n_components)
+    values, vectors = np.linalg.eigh(matrix)
+    if values[0] < -1e-8 * len(matrix) * scale:
+        raise ValueError(f"kernel must be nonnegative definite, got eigenvalue {values[0]:.3g}")
+    normal = check_rng(rng).standard_normal((len(matrix), k))
+    root = vectors * np.sqrt(np.maximum(values, 0.0) / k)
+    return np.asarray(root @ normal)
+
+
 def _mapped(method: str, problem: KernelProblem, rng: np.random.Generator) -> Array:
     """Return the mapped records, of norm 1 or, compressed, of about that."""
     X, gamma = problem.X, problem.gamma
@@ -224,14 +247,14 @@ def _split(trial: Trial, name: str, source: str, methods: tuple[str, ...]) -> Ar
             maps[k] = _mapped(method, problem, public[k])
         mapped, factor = maps[k], 2.0 if method in (METHODS[3], LIMIT) else 1.0
         draws = noise[-1] if method == METHODS[4] else noise[k]
-        cases = [_Case(_privacy_level(epsilon=epsilon, delta=_DELTA)) for epsilon in _BUDGETS]
-        learn = partial(
-            _descend_cases, mapped[train], problem.y[train], margin=problem.margin,
-            radius=factor * problem.weight_norm, data_norm=factor, rng=draws,
-        )  # fmt: skip
-        private = learn(cases=cases[:-1], n_steps=_KERNEL_STEPS, n_draws=_DRAWS)
-        free = learn(cases=cases[-1:], n_steps=_FREE_STEPS)
-        for column, weights in enumerate([*private, *free]):
+        levels = [gdp_budget(epsilon=epsilon, delta=_DELTA) for epsilon in _BUDGETS[:-1]]
+        ball = Ball(problem.margin, factor * problem.weight_norm, factor)
+        learn = partial(noisy_hinge_descent, mapped[train], problem.y[train], rng=draws)
+        plan = partial(plan_descent, mapped[train].shape, ball)
+        plans = [plan(mu=mu, n_steps=_KERNEL_STEPS) for mu in levels]
+        private = learn(*plans, n_draws=_DRAWS).reshape(len(plans), _DRAWS, -1)
+        free = learn(plan(mu=math.inf, n_steps=_FREE_STEPS))
+        for column, weights in enumerate([*private, free]):
             row[column] = ((weights @ mapped[test].T) * problem.y[test] > 0).mean()
     return out
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,8 +116,18 @@ def projection_sizes(figure: str, k: int) -> dict[str, int]:
 
 _BLOCK = 1000  # rows per block; positions are multiples of it
 
-#: What a trial finds at one place: part, response, scheme, value.
-_Found = dict[str, dict[str, dict[str, float]]]
+#: Fits at the right noise that are drawn; without a signal there is no size for a projection.
+FITS = ("raw", "corrected", "log", "best", "moments")
+
+
+class _Place(NamedTuple):
+    """What a trial finds at one place: errors (responses, schemes) and (responses, fits)."""
+
+    floor: float
+    printed: Array
+    repaired: Array
+    drawn: Array
+    fitted: Array
 
 
 @dataclass(frozen=True)
@@ -214,24 +225,22 @@ def _fits(gram: Array, cross: Array, energies: Array, m: int, noise: float) -> t
 
 
 def _projections(
-    spectra: Mapping[str, Spectrum], floor: float, epsilon: float, sizes: Mapping[str, int],
+    problems: Sequence[Spectrum], floor: float, epsilon: float, sizes: Mapping[str, int],
     rng: np.random.Generator,
-) -> _Found:  # fmt: skip
+) -> _Place:  # fmt: skip
     """Means of the plain projections under both noises, and draws under the printed one."""
-    found: _Found = {part: {name: {} for name in spectra} for part in _PARTS}
-    for name, problem in spectra.items():
-        for scheme, rows in sizes.items():
+    printed, repaired, drawn = np.empty((3, len(problems), len(SCHEMES)))
+    fitted = np.full((len(problems), len(FITS)), np.nan)
+    found = _Place(floor, printed, repaired, drawn, fitted)
+    for k, problem in enumerate(problems):
+        for s, rows in enumerate(sizes.values()):
             safe = fixed_variance(epsilon=epsilon, n_components=rows)
             less = max(safe - floor, 0.0)
-            for part, noise in (("printed", less), ("repaired", safe)):
-                mean = expected_error(problem, penalty=noise, n_components=rows)
-                found[part][name][scheme] = mean
+            for part, noise in ((found.printed, less), (found.repaired, safe)):
+                part[k, s] = expected_error(problem, penalty=noise, n_components=rows)
             draw = projection_errors(problem, penalty=less, n_components=rows, size=1, rng=rng)
-            found["drawn"][name][scheme] = float(draw[0])
+            found.drawn[k, s] = draw[0]
     return found
-
-
-_PARTS = ("printed", "repaired", "drawn", "fitted")
 
 
 def _best_rows(response: str, n: int, d: int, epsilon: float) -> int:
@@ -241,82 +250,75 @@ def _best_rows(response: str, n: int, d: int, epsilon: float) -> int:
 
 
 def _corrected(
-    spectra: Mapping[str, Spectrum], cases: Iterable[tuple[str, int, int]],
+    problems: Sequence[Spectrum], cases: Iterable[tuple[int, int, int]],
     epsilons: Sequence[float], source: Callable[[], np.random.Generator],
-) -> Iterator[tuple[int, str, float]]:  # fmt: skip
-    """Yield place, response and error of corrected projections; a case is response, place, rows.
+) -> Iterator[tuple[int, int, float]]:  # fmt: skip
+    """Yield place, problem and error of corrected projections; a case is problem, place, rows.
 
     Cases of as many rows share their noise.
     """
-    together: dict[int, list[tuple[str, int]]] = {}
-    for name, at, rows in cases:
-        together.setdefault(rows, []).append((name, at))
+    together: dict[int, list[tuple[int, int]]] = {}
+    for k, at, rows in cases:
+        together.setdefault(rows, []).append((k, at))
     for rows, asked in together.items():
         places = sorted({at for _, at in asked})
         noises = [fixed_variance(epsilon=epsilons[at], n_components=rows) for at in places]
-        problems = list(spectra.values())
         released = _projected_moments(problems, noises, rows, source())
         for at, noise, (gram, cross, energies) in zip(places, noises, released, strict=True):
-            names = [name for name, place in asked if place == at]
-            chosen = [list(spectra).index(name) for name in names]
+            chosen = [k for k, place in asked if place == at]
             _, fits = _fits(gram, cross[:, chosen], energies[chosen], rows, noise)
-            for k, name in enumerate(names):
-                yield at, name, float(spectra[name].errors(fits[:, k]))
+            for k, fit in zip(chosen, fits.T, strict=True):
+                yield at, k, float(problems[k].errors(fit))
 
 
 def _place(
     moments: _Moments, n: int, epsilons: Sequence[float], responses: tuple[str, ...],
     sizes: Mapping[str, int], trial: Trial,
-) -> list[_Found]:  # fmt: skip
+) -> list[_Place]:  # fmt: skip
     """Return what one trial finds at n rows, by budget."""
-    spectra, d = moments.spectra(responses), len(moments.energy)
+    problems, d = list(moments.spectra(responses).values()), len(moments.energy)
 
     def source(name: str) -> np.random.Generator:
         return stream(trial.seed, f"{trial.name}-{name}", "noise", int(trial))
 
     sketch = source("sketch")
-    found = [_projections(spectra, moments.floor, e, sizes, sketch) for e in epsilons]
-    problems, sigmas = list(spectra.values()), [additive_sigma(epsilon=e) for e in epsilons]
+    found = [_projections(problems, moments.floor, e, sizes, sketch) for e in epsilons]
+    raw, corrected, log, best, noisy = range(len(FITS))
+    sigmas = [additive_sigma(epsilon=e) for e in epsilons]
     totals = np.array([p.residual + float(p.scores @ p.scores) for p in problems])
     released = _additive_moments(problems, sigmas, n, source("additive"))
     for point, sigma, pair in zip(found, sigmas, released, strict=True):
-        for scheme, fits in zip(
-            ("raw", "corrected"), _fits(*pair, totals, n, sigma**2), strict=True
-        ):
-            for k, (name, problem) in enumerate(spectra.items()):
-                point["fitted"][name][scheme] = float(problem.errors(fits[:, k]))
-    told = [name for name in spectra if RESPONSES[name].coefficient_sd > 0]
-    every = [(name, at) for name in told for at in range(len(epsilons))]
-    rows = {
-        "log": [(name, at, sizes["log"]) for name, at in every],
-        "best": [(name, at, _best_rows(name, n, d, epsilons[at])) for name, at in every],
-    }
-    for scheme, cases in rows.items():
-        corrected = _corrected(spectra, cases, epsilons, partial(source, scheme))
-        for at, name, error in corrected:
-            found[at]["fitted"][name][scheme] = error
+        plain, mended = _fits(*pair, totals, n, sigma**2)
+        for k, problem in enumerate(problems):
+            point.fitted[k, raw] = problem.errors(plain[:, k])
+            point.fitted[k, corrected] = problem.errors(mended[:, k])
+    told = [k for k, name in enumerate(responses) if RESPONSES[name].coefficient_sd > 0]
+    every = [(k, at) for k in told for at in range(len(epsilons))]
+    ours = [(k, at, sizes["log"]) for k, at in every]
+    named = [(k, at, _best_rows(responses[k], n, d, epsilons[at])) for k, at in every]
+    for fit, cases in ((log, ours), (best, named)):
+        for at, k, error in _corrected(problems, cases, epsilons, partial(source, FITS[fit])):
+            found[at].fitted[k, fit] = error
     largest = dict(zip(RESPONSES, moments.largest.tolist(), strict=True))
     drawn = moment_errors(
-        problems, n_samples=n, largest=[largest[name] for name in spectra], epsilons=epsilons,
+        problems, n_samples=n, largest=[largest[name] for name in responses], epsilons=epsilons,
         rng=source("moments"),
     )  # fmt: skip
     for point, errors in zip(found, drawn, strict=True):
-        for name, error in zip(spectra, errors.tolist(), strict=True):
-            point["fitted"][name]["moments"] = error
+        point.fitted[:, noisy] = errors
     return found
 
 
 def _trial(
     trial: Trial, figure: str, positions: tuple[int, ...], epsilons: tuple[float, ...],
     responses: tuple[str, ...],
-) -> list[tuple[float, _Found]]:  # fmt: skip
-    """Return the square of f(X) and what one trial finds, at every position and budget."""
-    chosen, found = setting(figure), list[tuple[float, _Found]]()
+) -> list[_Place]:  # fmt: skip
+    """Return what one trial finds, at every position and budget."""
+    chosen, found = setting(figure), list[_Place]()
     for k, moments in _blocks(trial, chosen.n_features, positions[-1]):
         if k in positions:
             sizes = projection_sizes(figure, k)
-            here = _place(moments, chosen.row_unit * k, epsilons, responses, sizes, trial)
-            found += [(moments.floor, point) for point in here]
+            found += _place(moments, chosen.row_unit * k, epsilons, responses, sizes, trial)
     return found
 
 
@@ -329,19 +331,21 @@ def _run(
     trials = run_trials(work, n_repeats, seed=seed, name=f"proj-{figure}", n_jobs=n_jobs)
     sizes = [projection_sizes(figure, k) for k in positions for _ in epsilons]
     axis = np.array(positions, dtype=float) * setting(figure).row_unit
+    floor, *parts = (
+        np.array([[point[k] for point in t] for t in trials]) for k in range(len(_Place._fields))
+    )
 
-    def runs(part: str, name: str) -> Runs:
-        first = trials[0][0][1][part][name]
-        return Runs({
-            scheme: np.array([[point[part][name][scheme] for _, point in t] for t in trials])
-            for scheme in first
-        })  # fmt: skip
+    def runs(part: Array, response: int) -> Runs:
+        """Make runs of (trials, places, responses, ways), without ways that do not exist."""
+        ways = SCHEMES if part.shape[-1] == len(SCHEMES) else FITS
+        values = np.moveaxis(part[:, :, response], -1, 0)
+        return Runs({w: v for w, v in zip(ways, values, strict=True) if not np.isnan(v).all()})
 
     return _ErrorCurves(
         axis=axis if len(positions) > 1 or len(epsilons) == 1 else np.array(epsilons),
         components={s: np.array([row[s] for row in sizes], dtype=float) for s in SCHEMES},
-        floor=np.array([[floor for floor, _ in t] for t in trials]),
-        responses={name: _Errors(**{p: runs(p, name) for p in _PARTS}) for name in names},
+        floor=floor,
+        responses={name: _Errors(*(runs(p, k) for p in parts)) for k, name in enumerate(names)},
     )
 
 

@@ -14,11 +14,13 @@ from sklearn.decomposition import PCA
 
 from dplit._checks import Array, check_finite_array, check_integer
 from dplit.baselines import private_lloyd, spread_centers
-from dplit.sketching.data import MixtureLaw
-from dplit.sketching.decoders.kmeans import _dequantized_sketch, decode_kmeans, lloyd, sse
-from dplit.sketching.release import NoiseKind, plan_release
+from dplit.sketching.decoders.kmeans import _dequantized_sketch, decode_kmeans, sse
+from dplit.sketching.release import plan_release
+from dplit.sketching.sensitivity import NoiseKind
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.trials import Runs, Trial, run_trials
+from dplit_studies.sketching.data import MixtureLaw
+from dplit_studies.sketching.references import lloyd
 
 #: Method -> its noise; the first two are private Lloyd, the others sketches.
 METHODS: dict[str, NoiseKind] = {

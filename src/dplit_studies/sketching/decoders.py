@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplit._checks import check_integer
-from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import decode_kmeans, sse
-from dplit.sketching.decoders.reference import reference_decode, refine_kmeans
-from dplit.sketching.release import NoiseKind, noise_share
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
+from dplit_studies.sketching.data import MixtureLaw
 from dplit_studies.sketching.recovery import _sketched_data, _SketchedData, noisy_sketches
+from dplit_studies.sketching.references import reference_decode, refine_kmeans
+from dplit_studies.sketching.simulations import _draw_noise
 
 #: Laws whose draws serve as directions, and the one that imitates the loss of a cluster.
 _NOISES = ("gaussian", "laplace", "polydisc", "cube", "cluster")
@@ -117,7 +117,8 @@ def _direction(
     m = omega.shape[1]
     if kind == "cluster":
         return -law.population_sketch(omega, centers[:1])
-    return noise_share(cast("NoiseKind", kind), m, scale=1.0, complex=True, rng=rng)
+    noise = _draw_noise(cast("Any", kind), (1, m), scale=1.0, complex_valued=True, rng=rng)
+    return np.asarray(noise[0])
 
 
 def _transfer_of_trial(

@@ -30,13 +30,14 @@ from dplit.baselines import spread_centers
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gamma_norm_noise, gaussian_noise, gaussian_sigma, laplace_noise
 from dplit.mechanisms.draws import record_draw
-from dplit.sketching.data import MixtureLaw
-from dplit.sketching.decoders.kmeans import lloyd
 from dplit.sketching.decoders.mixtures import _decode_mixture, gmm_risk
 from dplit.sketching.decoders.pca import compressive_pca
-from dplit.sketching.release import NoiseKind, plan_release
+from dplit.sketching.release import plan_release
+from dplit.sketching.sensitivity import NoiseKind
 from dplit.sketching.sketches import Sketch, SketchMap, sketch
 from dplit.trials import Runs, Trial, run_trials
+from dplit_studies.sketching.data import MixtureLaw
+from dplit_studies.sketching.references import lloyd
 
 # Noisy second moments: the direct private release with which sketches for PCA are compared.
 

@@ -16,11 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_finite_array, check_integer, check_nonnegative
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise, laplace_scale
-from dplit.sketching.data import MixtureLaw
-from dplit.sketching.decoders.kmeans import decode_kmeans, lloyd_reference, sse
+from dplit.sketching.decoders.kmeans import decode_kmeans, sse
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 from dplit.trials import Trial, run_trials
+from dplit_studies.sketching.data import MixtureLaw
+from dplit_studies.sketching.references import lloyd_reference
 
 #: A decode whose risk is more than 5 % above the best known is called failed.
 _FAILURE = 1.05

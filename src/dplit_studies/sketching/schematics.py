@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dplit._checks import check_integer, check_rng
 from dplit.features import random_frequencies
-from dplit.sketching.release import noise_share
+from dplit.mechanisms import laplace_noise
 from dplit.sketching.sketches import SketchMap
 
 #: Centres of the three groups of the example.
@@ -64,7 +64,7 @@ def mask_run(
     masks = ranks < r
     kept = np.asarray(features * masks * (m / r), dtype=np.complex128)
     total = kept.sum(axis=0)
-    noise = noise_share("laplace", m, scale=scale, complex=True, rng=noise_rng)
+    noise = laplace_noise(m, scale=scale, complex=True, rng=noise_rng)
     return _MaskRun(features, masks, kept, total, total + noise)
 
 

@@ -26,10 +26,14 @@ from dplit.mechanisms import (
     laplace_noise,
     polydisc_noise,
 )
+from dplit.sketching.counts import unbiased_inverse
+from dplit.sketching.release import plan_release, sketch_parts
+from dplit.sketching.sensitivity import NoiseKind, noise_variance
+from dplit.sketching.sketches import SketchMap
 from dplit.sketching.subsampling.gaussian import lemma23_sigma
 from dplit.sketching.subsampling.laplace import _log_symmetric_mean
 from dplit.sketching.subsampling.masks import _draw_masks, _MaskLaw, mask_law
-from dplit.sketching.utility import _Noise, _Reference, _Sampling, noise_to_signal, noise_variance
+from dplit.sketching.utility import _Reference, _Sampling, noise_to_signal
 from dplit.trials import Estimate, mean_and_se
 
 #: Entries of one batch of masked features.
@@ -41,7 +45,7 @@ class _Case(NamedTuple):
 
     population: str
     law: _MaskLaw
-    noise: _Noise
+    noise: NoiseKind
     beta: float
     reference: _Reference
     sampling: _Sampling
@@ -56,7 +60,7 @@ class _Comparison(NamedTuple):
 
 
 def _draw_noise(
-    noise: _Noise, shape: tuple[int, int], *, scale: float, complex_valued: bool,
+    noise: NoiseKind, shape: tuple[int, int], *, scale: float, complex_valued: bool,
     rng: np.random.Generator,
 ) -> NDArray[Any]:  # fmt: skip
     """Noise of several releases at once, of any law of the chapter."""
@@ -86,7 +90,7 @@ def _taken(
 
 
 def _simulated_nsr(
-    population: ArrayLike, law: _MaskLaw, *, noise: _Noise, scale: float, n_draws: int,
+    population: ArrayLike, law: _MaskLaw, *, noise: NoiseKind, scale: float, n_draws: int,
     rng: np.random.Generator, n_samples: int | None = None, beta: float = 1.0,
     reference: _Reference = "law", sampling: _Sampling = "poisson",
 ) -> Estimate:  # fmt: skip
@@ -172,7 +176,7 @@ def ratio_cases(n_components: int, *, beta: float) -> list[_Case]:
         for reference in references
         for way in ways
     ]
-    others: tuple[tuple[str, _Noise], ...] = (
+    others: tuple[tuple[str, NoiseKind], ...] = (
         ("waves", "gaussian"), ("waves", "polydisc"), ("waves", "cube"), ("squares", "laplace"),
         ("squares", "gaussian"),
     )  # fmt: skip
@@ -253,3 +257,38 @@ def simulated_ratios(
         rows.append((found.value / plain, found.se / plain))
     ratios, errors = np.array(rows).T
     return ratios, errors
+
+
+def simulate_released_nsr(
+    signal: ArrayLike, *, nsr: float, n: float, scale: float, n_min: float, n_trials: int,
+    rng: np.random.Generator,
+) -> Array:  # fmt: skip
+    """Squared relative errors ``||f(y) (n s + noise) - s||^2 / ||s||^2`` of releases, (n_trials,).
+
+    Their mean estimates :func:`dplit.sketching.counts.released_nsr`; ``nsr`` is that of the
+    Gaussian noise on the sum.
+    """
+    s: Any = check_finite_array("signal", signal, ndim=1)
+    trials = check_integer("n_trials", n_trials)
+    energy = float(np.sum(np.abs(s) ** 2))
+    sigma = np.sqrt(check_positive("nsr", nsr) * energy / (2 * len(s)))
+    parts = check_rng(rng).normal(scale=sigma, size=(trials, len(s), 2))
+    noise = parts.view(np.complex128)[..., 0]
+    y = n + rng.laplace(scale=check_positive("scale", scale), size=trials)
+    relative = n * unbiased_inverse(y, scale=scale, n_min=n_min)
+    errors = relative[:, None] * (s + noise) - s
+    return np.asarray(np.sum(np.abs(errors) ** 2, axis=1) / energy)
+
+
+def merged_noise_energy(
+    n_holders: int, *, n_shares: int, n_components: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    r"""Energy :math:`|\xi_j|^2/4b^2` (n_components,) of merged Laplace noise of L = ``n_holders``.
+
+    Its expectation is L with whole noises (``n_shares=1``) and 1 with L shares.
+    """
+    holders, m = check_integer("n_holders", n_holders), check_integer("n_components", n_components)
+    flat = SketchMap("fourier", np.ones((1, m)))
+    plan = plan_release(flat, epsilon=1.0, count="withheld", n_shares=n_shares)
+    whole = sketch_parts([np.empty((0, 1))] * holders, flat, plan=plan, rng=rng)
+    return np.asarray(np.abs(whole.sum) ** 2 / (4.0 * plan.scale**2))

@@ -23,11 +23,9 @@ from dplit._checks import (
 )
 from dplit.features import complex_features, orthonormal_blocks, quantized_features
 from dplit.mechanisms import gaussian_sigma
-from dplit.sketching.privacy import alignment_search
 from dplit.sketching.sensitivity import (
     replace_l1_bound,
     replace_l1_exact,
-    replace_search,
     s4_ascent,
     s4_certificate,
     sketch_sensitivity,
@@ -39,6 +37,7 @@ from dplit.sketching.subsampling.laplace import masked_norms
 from dplit.sketching.subsampling.masks import _MaskLaw, mask_law, mask_support
 from dplit.sketching.subsampling.quadratic import masked_quartic, quadratic_q1, quadratic_q2
 from dplit.trials import Trial, run_trials
+from dplit_studies.sketching.searches import alignment_search, replace_search
 
 # Table 1 computed: every sensitivity as printed, as corrected, and as reached by records.
 

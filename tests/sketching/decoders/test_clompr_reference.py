@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from dplit.sketching.decoders.kmeans import sketch_misfit
-from dplit.sketching.decoders.reference import (
+from dplit_studies.sketching.references import (
     _correlation_and_gradient,
     misfit_and_gradient,
     reference_decode,

@@ -109,11 +109,10 @@ def test_cost_of_the_fit_is_its_cost():
     rng = stream(0, "pca-misfit", "public")
     omega = rng.standard_normal((6, 40))
     z = measure(C, omega)
-    fit = compressive_pca(z, omega, 2, rng=rng, n_random_starts=3)
+    fit = compressive_pca(z, omega, 2, rng=rng)
     assert fit.cost == pytest.approx(((measure(fit.matrix, omega) - z) ** 2).sum(), rel=1e-9)
     gradient = low_rank_gradient(fit.components * np.sqrt(fit.eigenvalues), omega, z)
     assert np.linalg.norm(gradient) < 1e-4 * np.linalg.norm(z) ** 2
-    assert len(fit.start_costs) == 4
 
 
 def test_spectral_start_points_to_the_leading_direction():

@@ -9,20 +9,23 @@ import pytest
 
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
-from dplit.sketching.sensitivity import replace_l1_exact, replace_search
+from dplit.sketching.sensitivity import replace_l1_exact
 from dplit.sketching.subsampling.laplace import enumerated_epsilon, record_epsilon
 from dplit.sketching.subsampling.masks import mask_law, mask_support
 from dplit.sketching.subsampling.quadratic import (
-    _masked_spectra,
+    _masked_operators,
     lemma20_ratio,
-    lemma20_spending,
     masked_quartic,
-    quadratic_epsilon,
     quadratic_q1,
     quadratic_q2,
     replaced_loss,
 )
 from dplit.streams import stream
+from dplit_studies.sketching.searches import (
+    lemma20_spending,
+    quadratic_epsilon,
+    replace_search,
+)
 
 
 def gaussian(d: int, m: int, trial: int = 0) -> np.ndarray:
@@ -43,7 +46,7 @@ def test_added_records_reach_the_largest_eigenvalue():
     scan = ((circle(20_001) @ frequencies) ** 2 @ masks.T).max() / law.alpha
     exact = quadratic_q1(frequencies, law)
     assert exact * (1 - 1e-7) <= scan <= exact * (1 + 1e-12)
-    spectra = _masked_spectra(frequencies, law)
+    spectra = np.linalg.eigvalsh(_masked_operators(frequencies, law)[0])[:, ::-1]
     np.testing.assert_allclose(spectra.sum(axis=1), masks @ np.sum(frequencies**2, axis=0))
 
 
@@ -118,7 +121,8 @@ def test_exact_epsilon_against_a_scan_of_the_circle():
         assert plain <= found.lower <= found.upper <= 1.0
         one = enumerated_epsilon((found.x @ frequencies)[None] ** 2, law, scale=scale)[0]
         assert found.lower == pytest.approx(one, rel=1e-12)
-        norms = _masked_spectra(frequencies, law)[:, 0] / (law.alpha * scale)
+        operators = _masked_operators(frequencies, law)[0]
+        norms = np.linalg.eigvalsh(operators)[:, -1] / (law.alpha * scale)
         assert found.upper == pytest.approx(math.log(np.mean(np.exp(norms))), rel=1e-12)
 
 

@@ -181,7 +181,7 @@ ONES = np.ones((2, 3))
         ),
         (
             lambda: hybrid_sum(ONES, ONES, [1, 0], np.zeros(3), alpha=0.0, beta=1.0),
-            "alpha must be positive",
+            r"alpha must be in \(0, 1\]",
         ),
         (
             lambda: subsampled_map_sum(np.ones((2, 3)), sketch_map("fourier"), [[0.5], [1.0]]),

@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from dplit.margin.data import _margin_sample
+from dplit.margin.data import margin_data
 from dplit.streams import stream
 from dplit_studies.margin.bounds import BOUNDS, bound_value, informative_from, measured_errors
 
 
 @pytest.mark.claim("margin-exp-bound-gap")
 def test_the_sample_has_the_margin_and_unit_norm():
-    X, y = _margin_sample(400, 30, normalized_margin=0.3, rng=stream(0, "gap-tests", "data"))
+    X, y = margin_data(400, 30, margin=0.3, rng=stream(0, "gap-tests", "data"))
     np.testing.assert_allclose(y * X[:, 0], 0.3, rtol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0, rtol=1e-12)
     assert abs(y.sum()) < 5 * math.sqrt(400)
@@ -74,7 +74,7 @@ def test_the_error_is_that_of_fresh_records():
     coef = stream(0, "gap-error", "noise").standard_normal(100)
     coef[0] = 2.0
     fast = bound_gap._error(coef, 0.4, Trial(0, 0, "gap-error"))
-    X, y = _margin_sample(20_000, 100, normalized_margin=0.4, rng=stream(0, "gap-error", "data"))
+    X, y = margin_data(20_000, 100, margin=0.4, rng=stream(0, "gap-error", "data"))
     slow = np.mean(y * (X @ coef) <= 0)
     assert 0.1 < slow < 0.45
     assert abs(fast - slow) < 6 * math.sqrt(2 * 0.25 / 20_000)
@@ -94,7 +94,7 @@ def test_the_error_is_that_of_fresh_records():
             "learner must be one of",
         ),
         (
-            lambda: _margin_sample(5, 1, normalized_margin=0.5, rng=stream(0, "x", "data")),
+            lambda: margin_data(5, 1, margin=0.5, rng=stream(0, "x", "data")),
             "n_features must be at least 2",
         ),
     ],

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from dplit.margin.data import margin_data
 from dplit.margin.exponential import gaussian_prior_bound
 from dplit.streams import stream
 from dplit_studies.margin import dimension as em_dimension
@@ -14,7 +15,7 @@ from dplit_studies.margin import dimension as em_dimension
 
 @pytest.mark.claim("margin-exp-em-dim")
 def test_sample_has_length_one_and_its_margin():
-    X, y = em_dimension.sphere_sample(200, 50, margin=0.3, rng=stream(0, "sphere", "data"))
+    X, y = margin_data(200, 50, margin=0.3, rng=stream(0, "sphere", "data"), lean=True)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(y * X[:, 0], 0.3, rtol=1e-12)
     assert abs(y.sum()) < 4 * math.sqrt(200)
@@ -27,7 +28,7 @@ def test_exact_error_by_simulation(d):
     rng = stream(0, f"sphere-error-{d}", "data")
     w = rng.standard_normal(d)
     w[0] = 0.25 * np.linalg.norm(w[1:])
-    X, y = em_dimension.sphere_sample(200_000, d, margin=0.5, rng=rng)
+    X, y = margin_data(200_000, d, margin=0.5, rng=rng, lean=True)
     exact = em_dimension.sphere_error(w, margin=0.5)
     seen = np.mean(y * (X @ w) <= 0)
     assert abs(seen - exact) < 4 * math.sqrt(exact * (1 - exact) / 200_000)
@@ -45,13 +46,13 @@ def test_error_in_three_dimensions_is_an_arc():
 @pytest.mark.claim("margin-exp-em-dim")
 def test_curve_is_below_its_bound_and_reproducible():
     """Three draws in d = 10 and 400: at most beta = 1e-3 each above the bound by its proof."""
-    options = {"n_samples": 200, "margin": 0.7, "epsilon": 1.0, "beta": 1e-3}
+    options = {"n_samples": 200, "margin": 0.7, "epsilon": 1.0}
     curve = em_dimension.dimension_curve([10, 400], [3, 3], seed=0, name="curve", **options)
-    assert curve.worst_train <= curve.bound
+    at = {"normalized_margin": 0.7, "n_samples": 200, "epsilon": 1.0}
+    assert curve.worst_train <= gaussian_prior_bound(**at, beta=1e-3)
     assert curve.n_draws == 6
     assert curve.mean(0).mean.shape == (2,)
-    expected = gaussian_prior_bound(normalized_margin=0.7, n_samples=200, epsilon=1.0, beta=1e-3)
-    assert curve.bound == pytest.approx(expected, rel=1e-12)
+    assert curve.bound == pytest.approx(gaussian_prior_bound(**at, beta=0.05), rel=1e-12)
     again = em_dimension.dimension_curve([10, 400], [2, 1], seed=0, name="curve", **options)
     np.testing.assert_array_equal(again.draws[0], curve.draws[0][:2])
     np.testing.assert_array_equal(again.draws[1], curve.draws[1][:1])
@@ -74,11 +75,11 @@ def test_flipped_labels_are_learnt_around_and_the_rival_runs_beside():
     ("call", "text"),
     [
         (
-            lambda: em_dimension.sphere_sample(3, 1, margin=0.5, rng=np.random.default_rng(0)),
+            lambda: margin_data(3, 1, margin=0.5, rng=np.random.default_rng(0)),
             "n_features must be at least 2",
         ),
         (
-            lambda: em_dimension.sphere_sample(3, 4, margin=1.0, rng=np.random.default_rng(0)),
+            lambda: margin_data(3, 4, margin=1.0, rng=np.random.default_rng(0)),
             "margin must be in",
         ),
         (lambda: em_dimension.sphere_error([1.0, 2.0], margin=0.5), "length of w must be at"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.margin.data import LineDistribution
 from dplit.streams import stream
-from dplit_studies.margin.bounds import comparator_slack
+from dplit_studies.margin.bounds import LineDistribution, comparator_slack
 
 
 @pytest.mark.claim("margin-appH")

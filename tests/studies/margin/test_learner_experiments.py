@@ -11,19 +11,29 @@ from scipy.stats import norm
 
 from dplit.accounting import gdp_budget
 from dplit.audit import run_controls
-from dplit.margin.data import _span_coordinates, margin_data
-from dplit.margin.descent import noisy_hinge_descent, rank_bound
+from dplit.margin.data import margin_data
+from dplit.margin.descent import rank_bound
 from dplit.streams import stream
 from dplit.trials import Trial
 from dplit_studies.margin.audits import _canary_scores, audit_learner, share_bound
 from dplit_studies.margin.dimension import (
-    METHODS,
     Setting,
+    _span_coordinates,
     dimension_curves,
     dimension_trial,
     unprojected_excess,
 )
 from dplit_studies.margin.learners import _linear_records, excess_table, scaling_excess
+from tests.margin.planned import full_batch
+
+METHODS = (
+    "no noise",
+    "ball, step for d",
+    "ball, step without d",
+    "no ball",
+    "JL, lengths doubled",
+    "JL, lengths kept",
+)
 
 
 @pytest.mark.claim("margin-exp-dim")
@@ -82,7 +92,7 @@ def test_descent_in_the_span_has_the_same_law():
     np.testing.assert_allclose(basis.T @ basis, np.eye(40), atol=1e-12)
     losses = []
     for rows, trial in ((X, 0), (C, 1)):
-        run = noisy_hinge_descent(
+        run = full_batch(
             rows, y, margin=0.3, radius=1.0, data_norm=1.0, mu=1.0, n_steps=20, n_draws=600,
             project=False, step=0.05, rng=stream(0, "span", "noise", trial),
         )  # fmt: skip
@@ -97,7 +107,7 @@ def test_descent_in_the_span_has_the_same_law():
 def test_rank_bound_holds_where_the_dimension_is_large():
     X, y = margin_data(200, 2000, margin=0.3, rng=stream(0, "rank", "data"))
     C, _ = _span_coordinates(X)
-    run = noisy_hinge_descent(
+    run = full_batch(
         C, y, margin=0.3, radius=1.0, data_norm=1.0, mu=1.0, n_steps=60, n_draws=50,
         project=False, rng=stream(0, "rank", "noise"),
     )  # fmt: skip

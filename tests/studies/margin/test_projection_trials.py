@@ -11,6 +11,7 @@ from scipy.stats import ks_2samp
 from dplit.features import sign_projection
 from dplit.streams import stream
 from dplit_studies.margin import bounds as trials
+from dplit_studies.margin import toys
 
 
 @pytest.mark.claim("margin-lemA")
@@ -85,7 +86,7 @@ def test_growth_is_d_over_k():
 def test_compression_curve_falls():
     options = {"n_features": 100, "width": 3, "depth": 2, "weight_norm": 2.0, "n_draws": 25}
     rng = stream(0, "curve", "public")
-    both = trials.compression_curve([8, 128], input_only=False, rng=rng, **options)
+    both = toys.compression_curve([8, 128], input_only=False, rng=rng, **options)
     assert abs(both.slope + 0.5) < 0.2
     assert np.all(both.high > both.mean)
     assert np.all(both.se > 0)

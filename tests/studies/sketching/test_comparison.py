@@ -8,8 +8,7 @@ from sklearn.datasets import load_digits
 
 from dplit.audit import ledger
 from dplit.baselines import private_lloyd, spread_centers
-from dplit.sketching.data import MixtureLaw
-from dplit.sketching.decoders.kmeans import lloyd, sse
+from dplit.sketching.decoders.kmeans import sse
 from dplit.sketching.decoders.pca import measure
 from dplit.streams import stream
 from dplit.trials import Trial
@@ -23,6 +22,7 @@ from dplit_studies.sketching.comparison import (
     digits_comparison,
     kmeans_comparison,
 )
+from dplit_studies.sketching.data import MixtureLaw
 from dplit_studies.sketching.models import (
     _PCA_METHODS,
     _em_sensitivity,
@@ -32,6 +32,7 @@ from dplit_studies.sketching.models import (
     moment_noise,
     pca_comparison,
 )
+from dplit_studies.sketching.references import lloyd
 
 LAW = MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.sketching.data import MixtureLaw
 from dplit.sketching.decoders.kmeans import decode_kmeans, sketch_misfit, sse
 from dplit.streams import stream
+from dplit_studies.sketching.data import MixtureLaw
 from dplit_studies.sketching.decoders import (
     _NOISES,
     compare_decoders,

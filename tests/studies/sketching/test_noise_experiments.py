@@ -6,11 +6,11 @@ import joblib
 import numpy as np
 import pytest
 
-from dplit.sketching.data import MixtureLaw
-from dplit.sketching.decoders.kmeans import lloyd_reference, sse
+from dplit.sketching.decoders.kmeans import sse
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 from dplit_studies.sketching import recovery as noise_experiments
+from dplit_studies.sketching.data import MixtureLaw
 from dplit_studies.sketching.recovery import (
     _NoiseGrid,
     _sketched_data,
@@ -19,6 +19,7 @@ from dplit_studies.sketching.recovery import (
     noise_grid,
     noisy_sketches,
 )
+from dplit_studies.sketching.references import lloyd_reference
 
 EASY = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
 SIZES = {"n_samples": 600, "sizes": [8, 40], "ratios": [0.0, 0.01, 1.0]}

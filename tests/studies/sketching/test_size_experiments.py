@@ -8,16 +8,17 @@ import pytest
 from scipy.stats import ks_2samp
 
 from dplit.mechanisms import gaussian_delta
-from dplit.sketching.data import MixtureLaw
-from dplit.sketching.decoders.kmeans import lloyd_reference, sse
+from dplit.sketching.decoders.kmeans import sse
 from dplit.streams import stream
 from dplit_studies.sketching import recovery as size_experiments
+from dplit_studies.sketching.data import MixtureLaw
 from dplit_studies.sketching.recovery import (
     _SizeCurves,
     private_means,
     size_curves,
     sum_noise_scale,
 )
+from dplit_studies.sketching.references import lloyd_reference
 
 EASY = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
 BUDGETS = {"epsilons": [0.05, np.inf], "deltas": [0.0, 1e-8], "sizes": [8, 40]}

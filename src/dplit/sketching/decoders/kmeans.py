@@ -8,24 +8,22 @@ neither needed nor used. Post-processing of the sketch: no privacy is spent, res
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.cluster import KMeans
 
-from dplit._checks import check_choice, check_finite_array, check_integer, check_rng
+from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_rng
+from dplit._estimators import check_box
 from dplit.sketching.decoders._dirac import Box, DiracBatch, Pool, add_atoms, adjust, drop_lightest
 
-# The k-means risk (2), and the relative risk against Lloyd's algorithm that the figures show.
+# The k-means risk (2).
 
 
 #: Distances per block; they stay in the second-level cache.
 _BLOCK = 1 << 17
-
-#: Records on which the many starts of a reference run; the best start is then run on all.
-_SUBSAMPLE = 20_000
 
 
 def _checked_records(X: ArrayLike) -> NDArray[Any]:
@@ -63,53 +61,6 @@ def sse(X: ArrayLike, centroids: ArrayLike) -> Any:
     return cost.reshape(points.shape[:-2])[()]
 
 
-def lloyd(
-    X: ArrayLike, n_clusters: int, *, n_starts: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], float]:
-    """Best centroids and risk of Lloyd's algorithm from several k-means++ starts; not private."""
-    records = _checked_records(X)
-    check_integer("n_clusters", n_clusters)
-    check_integer("n_starts", n_starts)
-    seed = int(check_rng(rng).integers(2**31))
-    model = KMeans(n_clusters, n_init=n_starts, random_state=seed).fit(records)
-    centroids = np.asarray(model.cluster_centers_, dtype=np.float64)
-    return centroids, float(sse(records, centroids))
-
-
-@dataclass(frozen=True)
-class _LloydReference:
-    """Risks of Lloyd's algorithm: of the better of 3 starts (the paper's), and the best known: the
-    least of ``few``, of 20 starts, and of a start at the true centres if given.
-    """
-
-    few: float
-    many: float
-
-
-def lloyd_reference(
-    X: ArrayLike, n_clusters: int, *, rng: np.random.Generator, centers: ArrayLike | None = None
-) -> _LloydReference:
-    """Risks of 3 and of 20 starts of Lloyd's algorithm, those on at most 20,000 records.
-
-    Beyond that the best of the 20 starts one more run on all; so do the true ``centers``, if given.
-    """
-    records = _checked_records(X)
-    few = lloyd(records, n_clusters, n_starts=3, rng=rng)[1]
-    if len(records) > _SUBSAMPLE:
-        rows = rng.choice(len(records), _SUBSAMPLE, replace=False, shuffle=False)
-        part = lloyd(records[rows], n_clusters, n_starts=20, rng=rng)[0]
-        starts = [part]
-        many = few
-    else:
-        starts, many = [], lloyd(records, n_clusters, n_starts=20, rng=rng)[1]
-    if centers is not None:
-        starts.append(check_finite_array("centers", centers, ndim=2))
-    for start in starts:
-        model = KMeans(n_clusters, init=start.astype(records.dtype), n_init=1).fit(records)
-        many = min(many, float(sse(records, model.cluster_centers_)))
-    return _LloydReference(few, min(few, many))
-
-
 #: First Fourier coefficient of one-bit features: ``E_u Phi(x) e^{-iu} = 0.9003 e^{i<w, x>}``.
 _QUANTIZED_FACTOR = float(2.0 * np.sqrt(2.0) / np.pi)
 
@@ -127,35 +78,20 @@ class _DecodedKMeans:
     cost: NDArray[Any]
 
 
-@dataclass(frozen=True)
-class _Effort:
-    """How hard the decoder tries.
+#: Share of the pool in which each new atom starts; iterations for a new atom, for all after each
+#: round, and in the last round; relative gains below which an iteration is the last of these two.
+_SHARE, _ATOM_ITERATIONS, _JOINT_ITERATIONS, _FINAL_ITERATIONS = 0.3, 12, 5, 150
 
-    A new atom starts at the best ``n_starts`` (default ``25 k d / m``, 3 to 12: the fewer numbers
-    per unknown, the more false maxima) of a random ``share`` of ``n_candidates`` uniform points of
-    the box (default ``2e5 / m``, 400 to 2000). Iterations are for a new atom, for all after each
-    round, and in the last round; an iteration that lowers the cost by less than a tolerance
-    (relative) is the last.
+_JOINT_TOL, _FINAL_TOL = 1e-3, 1e-5
+
+
+def _effort(n_components: int, unknowns: int) -> tuple[int, int]:
+    """Return the size of the pool, and from how many of its points a new atom starts.
+
+    For m frequencies and ``unknowns = k d``: the fewer numbers per unknown, the more false maxima.
     """
-
-    n_candidates: int | None = None
-    n_starts: int | None = None
-    share: float = 0.3
-    atom_iterations: int = 12
-    joint_iterations: int = 5
-    final_iterations: int = 150
-    joint_tol: float = 1e-3
-    final_tol: float = 1e-5
-
-    def resolved(self, n_components: int, unknowns: int) -> _Effort:
-        """Return the effort with its defaults for m frequencies and ``unknowns = k d``."""
-        candidates = min(max(200_000 // n_components, 400), 2000)
-        starts = min(max(round(25 * unknowns / n_components), 3), 12)
-        return replace(
-            self,
-            n_candidates=candidates if self.n_candidates is None else self.n_candidates,
-            n_starts=starts if self.n_starts is None else self.n_starts,
-        )
+    candidates = min(max(200_000 // n_components, 400), 2000)
+    return candidates, min(max(round(25 * unknowns / n_components), 3), 12)
 
 
 def _dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
@@ -163,13 +99,8 @@ def _dequantized_sketch(sketch: ArrayLike, dither: ArrayLike) -> NDArray[Any]:
 
     Section 2.1: an average over uniform phases u; harmonics 3, 5, ... remain as noise for one draw.
     """
-    values = check_finite_array("sketch", sketch)
-    phases = check_finite_array("dither", dither)
-    try:
-        fits = np.broadcast_shapes(values.shape, phases.shape) == values.shape
-    except ValueError:
-        fits = False
-    if not fits or phases.ndim == 0 or phases.shape[-1] != values.shape[-1]:
+    values, phases = check_finite_array("sketch", sketch), check_finite_array("dither", dither)
+    if phases.ndim == 0 or phases.shape not in (values.shape, values.shape[-1:]):
         raise ValueError(
             f"dither must match sketch of shape {values.shape}, got shape {phases.shape}"
         )
@@ -185,6 +116,22 @@ def sketch_misfit(
     waves = np.exp(1j * (points @ check_finite_array("frequencies", frequencies, ndim=2)))
     gap = z - check_finite_array("weights", weights, ndim=1) @ waves
     return float(np.sum(gap.real**2 + gap.imag**2))
+
+
+def _checked_frequencies(
+    frequencies: ArrayLike, z: NDArray[Any], k: int, needed: Callable[[int, int], int]
+) -> Array:
+    """Return frequencies (d, m); refuse a sketch that has not m, or ``needed(d, k)``, entries."""
+    omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
+    d, m = omega.shape
+    if len(z) != m:
+        raise ValueError(f"z must have {m} entries, got z of shape {z.shape}")
+    if m < needed(d, k):
+        raise ValueError(
+            f"z must have at least {needed(d, k)} entries for {k} components in dimension {d}, "
+            f"got z of shape {z.shape}"
+        )
+    return omega
 
 
 def _checked_problem(
@@ -218,45 +165,23 @@ def _checked_problem(
     return flat, groups, np.repeat(np.arange(len(groups)), len(flat) // len(groups))
 
 
-def _checked_box(bounds: tuple[ArrayLike, ArrayLike], dimension: int) -> Box:
-    """Return both corners as vectors."""
-    try:
-        low, high = (check_finite_array("bounds", b) for b in bounds)
-        low, high = (np.broadcast_to(b, (dimension,)).astype(float) for b in (low, high))
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"bounds must be a pair (low, high) of numbers or of {dimension} numbers each, "
-            f"got bounds={bounds!r}"
-        ) from error
-    if not np.all(low < high):
-        raise ValueError(f"bounds must satisfy low < high, got bounds={bounds!r}")
-    return low, high
-
-
 def _pursue(
-    batch: DiracBatch, n_clusters: int, box: Box, effort: _Effort, rng: np.random.Generator
+    batch: DiracBatch, n_clusters: int, box: Box, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """CL-OMPR on every problem of the batch: points, weights and squared distances."""
     kind, problems = batch.real.dtype, len(batch.group)
-    effort = effort.resolved(batch.n_components, n_clusters * batch.n_features)
-    candidates = check_integer("n_candidates", effort.n_candidates)
-    starts = check_integer("n_starts", effort.n_starts)
-    if not starts <= effort.share * candidates:
-        raise ValueError(
-            f"n_starts must be at most share * n_candidates = {effort.share * candidates:g}, "
-            f"got n_starts={starts}"
-        )
+    candidates, starts = _effort(batch.n_components, n_clusters * batch.n_features)
     pool = Pool(batch, box, candidates, rng)
     points = np.empty((problems, 0, batch.n_features), kind)
     weights, value = np.empty((problems, 0), kind), np.ones(problems, kind)
     for left in range(2 * n_clusters - 1, -1, -1):
         points = add_atoms(
-            batch, points, weights, pool, box, share=effort.share, count=starts,
-            max_iter=effort.atom_iterations, rng=rng,
+            batch, points, weights, pool, box, share=_SHARE, count=starts,
+            max_iter=_ATOM_ITERATIONS, rng=rng,
         )  # fmt: skip
         points, weights = drop_lightest(batch, points, n_clusters)
-        iterations = effort.joint_iterations if left else effort.final_iterations
-        tol = effort.joint_tol if left else effort.final_tol
+        iterations = _JOINT_ITERATIONS if left else _FINAL_ITERATIONS
+        tol = _JOINT_TOL if left else _FINAL_TOL
         points, weights, value = adjust(batch, points, weights, box, max_iter=iterations, tol=tol)
     return points, weights, value
 
@@ -264,7 +189,7 @@ def _pursue(
 def decode_kmeans(
     sketches: ArrayLike, frequencies: ArrayLike, n_clusters: int, *,
     bounds: tuple[ArrayLike, ArrayLike], rng: np.random.Generator, n_restarts: int = 2,
-    effort: _Effort | None = None, dtype: Literal["float32", "float64"] = "float32",
+    dtype: Literal["float32", "float64"] = "float32",
 ) -> _DecodedKMeans:  # fmt: skip
     """Centroids and weights fitted to sketches by CL-OMPR, all problems at once: post-processing.
 
@@ -284,7 +209,8 @@ def decode_kmeans(
      [ 2.   1. ]] [0.5 0.5]
     """
     flat, groups, group = _checked_problem(sketches, frequencies, n_clusters)
-    low, high = _checked_box(bounds, groups.shape[1])
+    check_box(bounds, groups.shape[1])
+    low, high = (np.broadcast_to(end, groups.shape[1]).astype(float) for end in bounds)
     check_rng(rng)
     restarts = check_integer("n_restarts", n_restarts)
     kind = np.dtype(check_choice("dtype", dtype, ("float32", "float64")))
@@ -298,7 +224,7 @@ def decode_kmeans(
         np.repeat(group, restarts),
     )
     box = ((low * width).astype(kind), (high * width).astype(kind))
-    points, weights, value = _pursue(batch, n_clusters, box, effort or _Effort(), rng)
+    points, weights, value = _pursue(batch, n_clusters, box, rng)
     best = np.argmin(value.reshape(-1, restarts), axis=1) + restarts * np.arange(len(flat))
     lead = np.shape(sketches)[:-1]
     scale = norm / np.sqrt(groups.shape[2])

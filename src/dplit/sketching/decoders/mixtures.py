@@ -15,24 +15,21 @@ from dplit._checks import (
     Array,
     check_finite_array,
     check_integer,
-    check_positive,
     check_probability,
     check_rng,
 )
 from dplit._estimators import Box, check_box
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
-from dplit.sketching.decoders.kmeans import decode_kmeans
+from dplit.sketching.decoders.kmeans import _checked_frequencies, decode_kmeans
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True)
 class _MixtureFit:
-    """A Gaussian mixture with diagonal covariances, decoded from a sketch.
+    """A Gaussian mixture with diagonal covariances, in the units of the data, and its cost.
 
-    In the units of the data. Weights (k,) have sum 1, and had the sum ``mass`` before; means and
-    variances have shape (k, d).
-    ``cost`` is the squared distance from the sketch, the least of those of all starts.
+    Weights (k,) have sum 1, and had the sum ``mass`` before; means and variances have shape (k, d).
     """
 
     weights: Array
@@ -166,7 +163,7 @@ def _best_common_variance(z: NDArray[Any], omega: Array, means: Array) -> tuple[
 
 
 def _descend(
-    z: NDArray[Any], omega: Array, means: Array, floor: float, max_iter: int
+    z: NDArray[Any], omega: Array, means: Array, floor: float
 ) -> tuple[float, Array, Array, Array]:
     """Run L-BFGS-B on all parameters, in the units of the box, from centres."""
     k, d = means.shape
@@ -184,60 +181,37 @@ def _descend(
         value, pieces = _value_and_slopes(z, omega, *parts(flat))
         return value / size, np.concatenate([piece.ravel() for piece in pieces]) / size
 
-    options: Any = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-10, "gtol": 1e-8}
+    options: Any = {"maxiter": 400, "maxfun": 800, "ftol": 1e-10, "gtol": 1e-8}
     found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=limits, options=options)
     return float(found.fun) * size, *parts(found.x)
 
 
 def _decode_mixture(
     z: ArrayLike, frequencies: ArrayLike, n_clusters: int, *, bounds: Any, rng: np.random.Generator,
-    n_starts: int = 3, start: ArrayLike | None = None, min_variance: float = 1e-4,
-    max_iter: int = 400,
+    n_starts: int = 3, min_variance: float = 1e-4,
 ) -> _MixtureFit:  # fmt: skip
     """Gaussian mixture with diagonal covariances whose sketch is nearest to a given one.
 
     ``z`` is a mean of Fourier features, up to a positive factor. L-BFGS-B on all parameters starts
-    from ``n_starts`` decodings of k points of mass (or from ``start``), and the cost decides: no
-    further privacy is spent. ``min_variance``, in (0, 1), is in units of the squared half width of
+    from ``n_starts`` decodings of k points of mass, and the cost decides: no further privacy is
+    spent. ``min_variance``, in (0, 1), is in units of the squared half width of
     the public box; with much noise a larger value is safer.
     """
     target = check_finite_array("z", z, ndim=1).astype(np.complex128)
-    omega = _checked_sizes(target, frequencies, n_clusters)
-    k, d = n_clusters, len(omega)
+    k = check_integer("n_clusters", n_clusters)
+    omega = _checked_frequencies(frequencies, target, k, lambda d, k: -(-k * (2 * d + 1) // 2))
+    d = len(omega)
     check_integer("n_starts", n_starts)
-    check_positive("max_iter", max_iter)
     floor = check_probability("min_variance", min_variance)
     check_rng(rng)
     box = check_box(bounds, d)
-    if start is None:
-        copies = np.repeat(target[None], n_starts, axis=0)
-        found = decode_kmeans(copies, omega, k, bounds=bounds, rng=rng, n_restarts=1)
-        starts = list(found.centroids)
-    else:
-        given = check_finite_array("start", start, ndim=2).astype(np.float64)
-        if given.shape != (k, d):
-            raise ValueError(f"start must have shape {(k, d)}, got start of shape {given.shape}")
-        starts = [given]
+    copies = np.repeat(target[None], n_starts, axis=0)
+    starts = decode_kmeans(copies, omega, k, bounds=bounds, rng=rng, n_restarts=1).centroids
     unit, shifted = omega * box.half[:, None], target * np.exp(-1j * (box.middle @ omega))
-    fits = [_descend(shifted, unit, box.unit(centres), floor, int(max_iter)) for centres in starts]
+    fits = [_descend(shifted, unit, box.unit(centres), floor) for centres in starts]
     costs = tuple(fit[0] for fit in fits)
     _, weights, means, logs = fits[int(np.argmin(costs))]
     return _fit(box, weights, means, logs, costs)
-
-
-def _checked_sizes(z: NDArray[Any], frequencies: ArrayLike, n_clusters: int) -> Array:
-    """Return the frequencies; refuse sketches of another length or too short for the mixture."""
-    omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
-    k = check_integer("n_clusters", n_clusters)
-    d, m = omega.shape
-    if z.shape[-1] != m:
-        raise ValueError(f"z must have {m} entries, got z of shape {z.shape}")
-    if 2 * m < k * (2 * d + 1):
-        raise ValueError(
-            f"z must have at least {-(-k * (2 * d + 1) // 2)} entries for {k} components in "
-            f"dimension {d}, got z of shape {z.shape}"
-        )
-    return omega
 
 
 def _fit(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from dplit._checks import Array, check_finite_array, check_integer, check_real_array, check_rng
+from dplit.sketching.decoders.kmeans import _checked_frequencies
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,18 @@ def _degrees_of_freedom(n_features: int, n_components: int) -> int:
 
 def low_rank_cost(factor: Array, frequencies: Array, z: Array) -> float:
     """Objective of (5) at the matrix ``U U^T``: squared distance of its measurements from ``z``."""
-    seen = factor.T @ frequencies
-    rest = (seen**2).sum(axis=0) - z
-    return float(rest @ rest)
+    return _cost_and_gradient(factor, frequencies, z)[0]
 
 
 def low_rank_gradient(factor: Array, frequencies: Array, z: Array) -> Array:
     """Gradient ``4 Omega diag(r) Omega^T U`` of :func:`low_rank_cost`, of shape (d, k)."""
+    return _cost_and_gradient(factor, frequencies, z)[1]
+
+
+def _cost_and_gradient(factor: Array, frequencies: Array, z: Array) -> tuple[float, Array]:
     seen = factor.T @ frequencies
     rest = (seen**2).sum(axis=0) - z
-    return np.asarray(4.0 * frequencies @ (rest[:, None] * seen.T))
+    return float(rest @ rest), 4.0 * frequencies @ (rest[:, None] * seen.T)
 
 
 def _scaled(factor: Array, frequencies: Array, z: Array) -> Array:
@@ -101,13 +104,12 @@ def _spectral_start(z: Array, frequencies: Array, n_components: int) -> Array:
 
 
 def compressive_pca(
-    z: ArrayLike, frequencies: ArrayLike, n_components: int, *, rng: np.random.Generator,
-    n_random_starts: int = 1, max_iter: int = 500,
-) -> _LowRankFit:  # fmt: skip
+    z: ArrayLike, frequencies: ArrayLike, n_components: int, *, rng: np.random.Generator
+) -> _LowRankFit:
     r"""Principal components from a sketch: the best positive matrix of rank k, by its factor.
 
     Of a mean of quadratic features ``z``, with or without noise. L-BFGS on (5) with the matrix
-    :math:`UU^\top` starts at the spectral estimate and at random; the cost, a function of the
+    :math:`UU^\top` starts at the spectral estimate and at a random one; the cost, a function of the
     sketch, decides between local minima.
 
     >>> rng = np.random.default_rng(0)
@@ -116,14 +118,14 @@ def compressive_pca(
     >>> fit.eigenvalues.round(4)
     array([2., 1.])
     """
-    target, omega = _checked_problem(z, frequencies, n_components)
-    k, d = n_components, len(omega)
-    starts = check_integer("n_random_starts", n_random_starts, minimum=0)
-    check_rng(rng)
-    first = [_spectral_start(target, omega, k)]
-    first += [_scaled(rng.standard_normal((d, k)), omega, target) for _ in range(starts)]
+    target, k = check_real_array("z", z, 1), n_components
+    omega = _checked_frequencies(frequencies, target, k, _degrees_of_freedom)
+    d = len(omega)
+    check_integer("n_components", k, maximum=d)
+    guess = check_rng(rng).standard_normal((d, k))
     size = float(target @ target) or 1.0
-    found = [_descend(U, omega, target, size, max_iter) for U in first]
+    first = (_spectral_start(target, omega, k), _scaled(guess, omega, target))
+    found = [_descend(U, omega, target, size) for U in first]
     costs = tuple(low_rank_cost(U, omega, target) for U in found)
     U = found[int(np.argmin(costs))]
     return _fit(U, costs)
@@ -139,35 +141,13 @@ def _fit(U: Array, costs: tuple[float, ...]) -> _LowRankFit:
     return _LowRankFit(left * np.where(lead < 0, -1.0, 1.0), values**2, min(costs), costs)
 
 
-def _checked_problem(
-    z: ArrayLike, frequencies: ArrayLike, n_components: int
-) -> tuple[Array, Array]:
-    """Return sketches and frequencies; refuse sizes that do not fit."""
-    target = check_real_array("z", z, 1)
-    omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
-    d, m = omega.shape
-    if target.shape[-1] != m:
-        raise ValueError(f"z must have {m} entries, got z of shape {target.shape}")
-    k = check_integer("n_components", n_components, maximum=d)
-    if m < _degrees_of_freedom(d, k):
-        raise ValueError(
-            f"z must have at least {_degrees_of_freedom(d, k)} entries for {k} components in "
-            f"dimension {d}, got z of shape {target.shape}"
-        )
-    return target, omega
-
-
-def _descend(U: Array, omega: Array, z: Array, size: float, max_iter: int) -> Array:
+def _descend(U: Array, omega: Array, z: Array, size: float) -> Array:
     """Run L-BFGS on the relative cost from one start."""
-    shape = U.shape
 
     def objective(flat: Array) -> tuple[float, Array]:
-        factor = flat.reshape(shape)
-        seen = factor.T @ omega
-        rest = (seen**2).sum(axis=0) - z
-        gradient = 4.0 * omega @ (rest[:, None] * seen.T)
-        return float(rest @ rest) / size, gradient.ravel() / size
+        cost, gradient = _cost_and_gradient(flat.reshape(U.shape), omega, z)
+        return cost / size, gradient.ravel() / size
 
-    options: Any = {"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 1e-15, "gtol": 1e-10}
+    options: Any = {"maxiter": 500, "maxfun": 2000, "ftol": 1e-15, "gtol": 1e-10}
     found = minimize(objective, U.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x.reshape(shape))
+    return np.asarray(found.x.reshape(U.shape))

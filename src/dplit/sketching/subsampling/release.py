@@ -121,7 +121,6 @@ def hybrid_sum(
             f"taken and noise must have {len(values)} and {values.shape[1]} entries, "
             f"got {entered.shape} and {added.shape}"
         )
-    alpha = check_positive("alpha", alpha)
     total = subsampled_sum(values, chosen.astype(bool) & entered[:, None], alpha=alpha)
     return np.asarray((total + added) / beta)
 

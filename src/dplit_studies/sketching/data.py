@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplit._checks import check_choice, check_integer, check_positive, check_rng
+from dplit.trials import Estimate, Trial, mean_and_se, run_trials
 
 
 @dataclass(frozen=True)
@@ -77,3 +78,28 @@ class MixtureLaw:
         decay = np.exp(-0.5 * np.sum(frequencies**2, axis=0))
         waves = np.exp(1j * (centers @ frequencies))
         return np.asarray(decay * waves.mean(axis=0))
+
+
+def typical_constant(law: MixtureLaw) -> float:
+    """Constant of a random mixture: the mean of ``1 / mixture_constant``, inverted.
+
+    >>> round(typical_constant(MixtureLaw(10, 10, separation=1.5, frequency_variance=0.1)), 2)
+    7.56
+    """
+    k, d, rate = law.n_clusters, law.n_features, law.frequency_variance
+    q = 1.0 + 2.0 * rate
+    pair = (1.0 + 2.0 * rate * law.center_variance / q) ** (-d / 2.0)
+    return float(q ** (d / 2.0) / (1.0 / k + (1.0 - 1.0 / k) * pair))
+
+
+def sketched_constants(
+    law: MixtureLaw, *, n_components: int, n_draws: int, seed: int, name: str
+) -> Estimate:
+    r"""Mean and standard error of :math:`\|z\|^2/m` over sketches of random mixtures."""
+
+    def energy(trial: Trial) -> float:
+        frequencies = law.frequencies(n_components, rng=trial.stream("public"))
+        _, centers = law.draw(1, rng=trial.stream("data"))
+        return float(np.mean(np.abs(law.population_sketch(frequencies, centers)) ** 2))
+
+    return mean_and_se(run_trials(energy, n_draws, seed=seed, name=name))

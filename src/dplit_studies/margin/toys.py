@@ -1,0 +1,231 @@
+"""Networks that are projected, and a toy class small enough for the exact law of the mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations_with_replacement, product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+
+from dplit._checks import Array, check_finite_array, check_integer, check_positive, check_rng
+from dplit.features import sign_projection
+from dplit.margin.networks import _layers, _product, compressed_output, network_output, sigmoid
+from dplit.trials import Trial, mean_and_se
+
+#: Inputs at which outputs are compared.
+_INPUTS = 50
+
+
+def random_network(
+    *, n_features: int, width: int, depth: int, weight_norm: float, rng: np.random.Generator
+) -> list[Array]:
+    """Gaussian weights, each layer scaled to Frobenius norm ``weight_norm``."""
+    d, n = check_integer("n_features", n_features), check_integer("width", width)
+    size, generator = check_positive("weight_norm", weight_norm), check_rng(rng)
+    rows = [d] + [n] * (check_integer("depth", depth) - 1)
+    shapes = [(r, n) for r in rows[:-1]] + [(rows[-1],)]
+    drawn = [generator.standard_normal(shape) for shape in shapes]
+    return [w * (size / np.linalg.norm(w)) for w in drawn]
+
+
+def _compression_errors(
+    X: ArrayLike, weights: Sequence[ArrayLike], *, n_components: int, input_only: bool,
+    rng: np.random.Generator,
+) -> Array:  # fmt: skip
+    """Change of a network's outputs when sign projections compress its layers, or its input."""
+    layers = _layers(weights)
+    first = sign_projection(len(layers[0]), n_components, rng=check_rng(rng))
+    rest = [
+        None if input_only else sign_projection(len(w), n_components, rng=rng) for w in layers[1:]
+    ]
+    maps: list[Array | None] = [first, *rest]
+    small = [w if phi is None else phi @ w for w, phi in zip(layers, maps, strict=True)]
+    before, after = network_output(X, layers), compressed_output(X, small, maps)
+    return np.asarray(np.abs(after - before))
+
+
+def projection_distortion(
+    X: ArrayLike, weights: Sequence[ArrayLike], maps: Sequence[ArrayLike]
+) -> float:
+    r"""Largest relative change of the inner products that a compressed network computes.
+
+    Of :math:`\langle w,v\rangle` over :math:`|w||v|`, for columns w and the inputs v that the layer
+    gets.
+    """
+    value, largest = check_finite_array("X", X, ndim=2).astype(float), 0.0
+    for matrix, phi in zip(_layers(weights), maps, strict=True):
+        columns = matrix.reshape(len(matrix), -1)
+        small = check_finite_array("maps", phi, ndim=2).astype(float)
+        kept = _product(value, small.T) @ (small @ columns)
+        sizes = np.outer(np.linalg.norm(value, axis=1), np.linalg.norm(columns, axis=0))
+        gaps = np.abs(kept - value @ columns) / np.maximum(sizes, np.finfo(float).tiny)
+        largest = max(largest, float(gaps.max()))
+        value = sigmoid(kept)
+    return largest
+
+
+class _CompressionCurve(NamedTuple):
+    """Mean change of a network's output by dimension k, with standard errors and quantiles."""
+
+    dimensions: Array
+    mean: Array
+    se: Array
+    high: Array
+
+    @property
+    def slope(self) -> float:
+        """Slope of log mean against log k by least squares."""
+        return float(np.polyfit(np.log(self.dimensions), np.log(self.mean), 1)[0])
+
+
+def compression_curve(
+    dimensions: Sequence[int], *, n_features: int, width: int, depth: int, weight_norm: float,
+    input_only: bool, n_draws: int, rng: np.random.Generator,
+) -> _CompressionCurve:  # fmt: skip
+    """Change of a network's output by the dimension of its projections, over ``n_draws`` networks.
+
+    At ``_INPUTS`` unit vectors in the span of the first layer: inputs that the network sees.
+    """
+    count, results = check_integer("n_draws", n_draws, minimum=2), []
+    for k in dimensions:
+        gaps = np.empty((count, _INPUTS))
+        for t in range(count):
+            weights = random_network(
+                n_features=n_features, width=width, depth=depth, weight_norm=weight_norm, rng=rng
+            )
+            first = weights[0].reshape(n_features, -1)
+            X = rng.standard_normal((_INPUTS, first.shape[1])) @ first.T
+            X /= np.linalg.norm(X, axis=1, keepdims=True)
+            gaps[t] = _compression_errors(
+                X, weights, n_components=k, input_only=input_only, rng=rng
+            )
+        mean, se = mean_and_se(gaps.mean(axis=1))
+        results.append((float(k), mean, se, np.quantile(gaps, 0.95)))
+    return _CompressionCurve(*np.array(results).T)
+
+
+# All networks of two layers on a grid of weights, and the exact law of the mechanism over them. Of
+# 405 units :math:`a\,\psi(c^\top x)` 161 functions are different, since the activation is odd; a
+# network is a multiset of them, counted as often as it occurs: 13,041 terms for N = 2 (instead of
+# 164,025), 708,561 for N = 3 (instead of 66,430,125).
+
+
+_Integers = NDArray[np.intp]
+
+#: The teacher, in the grid: columns of the first layer and the output layer.
+_TEACHER = (np.array([[0.0, 1.5], [0.5, 1.5]]), np.array([2.0, -1.0]))
+
+#: eta of the sigmoid tanh(eta a / 2).
+_SLOPE = 4.0
+
+_AXIS = np.linspace(-2.0, 2.0, 9)
+
+_OUTPUTS = np.linspace(-2.0, 2.0, 5)
+
+
+@dataclass(frozen=True)
+class _SelectionError:
+    """Expected errors of the exponential mechanism over all networks, and the least one."""
+
+    train: float
+    test: float
+    best_train: float
+
+
+def spread_points(n_points: int) -> Array:
+    r"""Points :math:`2(i+\frac12)(g^{-1},g^{-2})\bmod2-1`, :math:`g^3=g+1`: the toy population.
+
+    A square grid would put points on boundaries of networks, where a zero output is an error.
+    """
+    g = 1.324717957244746
+    steps = np.arange(check_integer("n_points", n_points)) + 0.5
+    return np.asarray(np.mod(np.outer(steps, [2 / g, 2 / g**2]), 2.0) - 1.0)
+
+
+def teacher_labels(X: ArrayLike) -> Array:
+    """Labels of the teacher network."""
+    return np.where(network_output(X, _TEACHER, slope=_SLOPE) > 0, 1.0, -1.0)
+
+
+@dataclass(frozen=True)
+class ToyNetworks:
+    """Distinct networks of the grid with their multiplicities, of 1 to 3 hidden units."""
+
+    width: int = 2
+
+    def __post_init__(self) -> None:
+        """Check the width."""
+        check_integer("width", self.width, maximum=3)
+
+    @cached_property
+    def units(self) -> tuple[Array, Array, Array]:
+        """Columns c (161, 2), outputs a (161,), and how many of the 405 units are each."""
+        halves = [(x, y) for x, y in product(_AXIS, _AXIS) if x > 0 or (x == 0 and y > 0)]
+        live = [(c, a) for c in halves for a in _OUTPUTS if a != 0]
+        columns = np.array([(0.0, 0.0), *(c for c, _ in live)])
+        outputs = np.array([0.0, *(a for _, a in live)])
+        total = len(_AXIS) ** 2 * len(_OUTPUTS)
+        copies = np.array([total - 2.0 * len(live), *(2.0 for _ in live)])
+        return columns, outputs, copies
+
+    @cached_property
+    def multisets(self) -> tuple[_Integers, Array]:
+        """Units of each distinct network, ascending (n, width), and its number of copies."""
+        copies = self.units[2]
+        members = np.array(
+            list(combinations_with_replacement(range(len(copies)), self.width)), dtype=np.intp
+        )
+        repeats = np.ones(len(members))
+        run = np.ones(len(members))
+        for j in range(1, self.width):
+            run = np.where(members[:, j] == members[:, j - 1], run + 1, 1.0)
+            repeats *= run
+        orders = math.factorial(self.width) / repeats
+        return members, orders * np.prod(copies[members], axis=1)
+
+    def error_counts(self, X: ArrayLike, y: ArrayLike) -> Array:
+        """Number of errors of every distinct network; a zero output counts as an error."""
+        columns, outputs, _ = self.units
+        labels = check_finite_array("y", y, ndim=1).astype(float)
+        hidden = sigmoid(check_finite_array("X", X, ndim=2) @ columns.T, slope=_SLOPE)
+        signed = np.ascontiguousarray((outputs * hidden * labels[:, None]).T)
+        members = self.multisets[0]
+        prefixes, starts = np.unique(members[:, :-1], axis=0, return_index=True)
+        counts = np.empty(len(members))
+        ends = np.append(starts[1:], len(members))
+        for prefix, start, end in zip(prefixes, starts, ends, strict=True):
+            base = -signed[prefix].sum(axis=0)
+            last = signed[members[start, -1] : members[start, -1] + end - start]
+            counts[start:end] = np.count_nonzero(last <= base, axis=1)
+        return counts
+
+    def expected_errors(
+        self, counts: ArrayLike, population: ArrayLike, *, n_samples: int, epsilon: float
+    ) -> _SelectionError:
+        """Exact expectations under the exponential mechanism with zero-one score."""
+        errors = check_finite_array("counts", counts, ndim=1).astype(float)
+        m = check_integer("n_samples", n_samples)
+        logits = np.log(self.multisets[1]) - 0.5 * check_positive("epsilon", epsilon) * errors
+        law = softmax(logits)
+        test = law @ check_finite_array("population", population, ndim=1)
+        return _SelectionError(float(law @ errors) / m, float(test), float(errors.min()) / m)
+
+
+def toy_trial(
+    trial: Trial, *, networks: ToyNetworks, population: Array, n_samples: int,
+    epsilons: tuple[float, ...],
+) -> Array:  # fmt: skip
+    """Exact expected training and test errors (budgets, 2) on one sample of the toy problem."""
+    m = check_integer("n_samples", n_samples)
+    X = check_rng(trial.stream("data")).uniform(-1, 1, (m, 2))
+    counts = networks.error_counts(X, teacher_labels(X))
+    results = [
+        networks.expected_errors(counts, population, n_samples=m, epsilon=e) for e in epsilons
+    ]
+    return np.array([(r.train, r.test) for r in results])
