@@ -2,8 +2,9 @@
 
 Sphinx-proof numbers boxes by chapter, and these numbers mean nothing beside the papers'. A box of a
 paper's statement has the paper's number, and a box of ours has none. MathJax is loaded where
-formulas stand in HTML alone, as on the page of errata. And names of the package in a chapter's code
-lead to their entries in the reference.
+formulas stand in HTML alone, as on the page of errata. Names of the package in a chapter's code
+lead to their entries in the reference. And what has the colour of the text around it needs no
+element of its own: names, points and operators are three of four elements in a long page's code.
 """
 
 from __future__ import annotations
@@ -114,6 +115,21 @@ def link_code(page: str, names: Mapping[str, Any], addresses: Mapping[str, str])
     return CODE.sub(block, page)
 
 
+#: A name, a point, an operator or a space: shown like the text around it.
+PLAIN = re.compile(r'<span class="(?:n|nn|o|p|w)">([^<]*)</span>')
+
+
+def thin_code(page: str) -> str:
+    """Return a page whose code has elements for what has a colour: keywords, numbers, strings.
+
+    Examples
+    --------
+    >>> thin_code('<div class="highlight"><pre><span class="n">x</span><b>1</b></pre>')
+    '<div class="highlight"><pre>x<b>1</b></pre>'
+    """
+    return CODE.sub(lambda code: PLAIN.sub(r"\1", code[0]), page)
+
+
 def on_read(app: Any, tree: nodes.document) -> None:
     """Tell Sphinx of formulas in a page's own HTML; it looks for them before."""
     if any('class="math' in part.astext() for part in tree.findall(nodes.raw)):
@@ -121,7 +137,7 @@ def on_read(app: Any, tree: nodes.document) -> None:
 
 
 def on_page(app: Any, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Name the boxes of a page, and link the code of a chapter, before it is written."""
+    """Name the boxes of a page, link the code of a chapter, and thin it, before it is written."""
     if "body" not in context:
         return
     context["body"] = name_boxes(context["body"])
@@ -134,6 +150,7 @@ def on_page(app: Any, name: str, template: str, context: dict[str, Any], tree: A
         }
         names = dict(imported(notebook_code(source), "dplit")) if addresses else {}
         context["body"] = link_code(context["body"], names, addresses)
+    context["body"] = thin_code(context["body"])
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -33,6 +33,12 @@ STYLE = """
 .bd-content td code .pre { overflow-wrap: anywhere !important; white-space: normal !important; }
 details:not([open])::details-content { content-visibility: hidden !important; display: none; }
 """
+#: A page on the screen sets the formulas that are near; paper needs them all.
+SET = """async () => {
+  await MathJax.startup.promise;
+  await MathJax.startup.document.lazyTypesetAll();
+  await document.fonts.ready;
+}"""
 #: What a printed line cuts off, and pictures that did not come.
 FAULTS = """() => {
   const shown = item => item.checkVisibility() && item.getClientRects().length > 0;
@@ -171,7 +177,7 @@ def main(layout: Layout, say: Callable[[str], None]) -> int:
         page.set_default_timeout(600_000)
         page.emulate_media(media="print")
         page.goto((folder / "dplit.html").as_uri())
-        page.evaluate("MathJax.startup.promise.then(() => document.fonts.ready).then(() => 1)")
+        page.evaluate(SET)
         told = list(faults(page))
         margin = {"top": "18mm", "bottom": "18mm", "left": "18mm", "right": "18mm"}
         page.pdf(

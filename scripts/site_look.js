@@ -4,7 +4,10 @@ async (minimum) => {
   const short = (text) => text.trim().replace(/\s+/g, " ").slice(0, 60);
   const name = (e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "")
     + (typeof e.className === "string" && e.className ? "." + e.className.trim().split(/\s+/)[0] : "");
-  if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
+  if (window.MathJax && MathJax.startup) {
+    await MathJax.startup.promise;
+    await MathJax.startup.document.lazyTypesetAll?.(); // far from the screen none is set yet
+  }
   await document.fonts.ready;
   const end = (e) => e ? e.getBoundingClientRect().right : 0;
   for (const formula of document.querySelectorAll("span.math"))

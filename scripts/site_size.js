@@ -1,6 +1,9 @@
 // Runs in a chapter's page, all folds as they are on arrival; returns how much of it is open.
 async () => {
-  if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
+  if (window.MathJax && MathJax.startup) {
+    await MathJax.startup.promise;
+    await MathJax.startup.document.lazyTypesetAll?.(); // far from the screen none is set yet
+  }
   await document.fonts.ready;
   const article = document.querySelector("article");
   const open = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true });

@@ -8,7 +8,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from scripts.finish import box_title, full_name, imported, link_code, name_boxes, on_read
+from scripts.finish import box_title, full_name, imported, link_code, name_boxes, on_read, thin_code
 from scripts.pages import escape
 
 BOX = '<p class="admonition-title"><span class="caption-number">{} </span>{}</p><p>Text (1).</p>'
@@ -81,3 +81,19 @@ def test_names_of_the_package_in_code_lead_to_their_entries_once_a_block() -> No
     assert linked.count(link) == 2
     assert f"{link} {one} {other}" in linked
     assert f'<a class="dplit-api" href="p.html">{spelled("drawn", panel)}</a>' in linked
+
+
+def test_code_keeps_its_text_its_links_and_its_colours() -> None:
+    """Kills a word or an entity lost with its element, a link that goes too, and thinned prose."""
+    inner = (
+        '<span></span><span class="kn">import</span><span class="w"> </span>'
+        '<span class="nn">a</span>\n<a class="dplit-api" href="p.html"><span class="n">f</span></a>'
+        '<span class="p">(</span><span class="n">x</span><span class="o">&lt;=</span>'
+        '<span class="mi">1</span><span class="p">)</span>'
+    )
+    prose = '<span class="p">Text</span>'
+    shown = thin_code(f'{prose}<div class="highlight"><pre>{inner}</pre></div>')
+    assert shown == (
+        f'{prose}<div class="highlight"><pre><span></span><span class="kn">import</span> a\n'
+        '<a class="dplit-api" href="p.html">f</a>(x&lt;=<span class="mi">1</span>)</pre></div>'
+    )
