@@ -130,6 +130,17 @@ def thin_code(page: str) -> str:
     return CODE.sub(lambda code: PLAIN.sub(r"\1", code[0]), page)
 
 
+def name_folds(page: str) -> str:
+    """Return a page whose folds are called by what stands on them, not all alike.
+
+    Examples
+    --------
+    >>> name_folds('<summary aria-label="Toggle hidden content"><p>Figure: a curve</p></summary>')
+    '<summary><p>Figure: a curve</p></summary>'
+    """
+    return page.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+
+
 def on_read(app: Any, tree: nodes.document) -> None:
     """Tell Sphinx of formulas in a page's own HTML; it looks for them before."""
     if any('class="math' in part.astext() for part in tree.findall(nodes.raw)):
@@ -150,7 +161,7 @@ def on_page(app: Any, name: str, template: str, context: dict[str, Any], tree: A
         }
         names = dict(imported(notebook_code(source), "dplit")) if addresses else {}
         context["body"] = link_code(context["body"], names, addresses)
-    context["body"] = thin_code(context["body"])
+    context["body"] = name_folds(thin_code(context["body"]))
 
 
 def setup(app: Any) -> dict[str, bool]:

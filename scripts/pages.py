@@ -154,7 +154,7 @@ def _row(record: Record, reach: Reach) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[str], kind: str) -> str:
-    titles = "".join(f'<th scope="col">{title}</th>' for title in head)
+    titles = "".join(f'<th scope="col">{title}</th>' if title else "<td></td>" for title in head)
     body = "\n".join(rows)
     return (
         f'<div class="dplit-scroll" style="overflow-x:auto"><table class="dplit-table {kind}">'

@@ -35,6 +35,10 @@ async (minimum) => {
     const red = node.isKind("mtext") && node.attributes.get("mathcolor") === "red";
     if (red || node.isKind("merror")) told.push(`maths error: ${short(item.math)}`);
   });
+  for (const e of document.querySelectorAll("summary, button, a[href], th[scope]")) {
+    const said = e.getAttribute("aria-label") || e.textContent || e.title || e.querySelector("img")?.alt || "";
+    if (e.checkVisibility() && (!said.trim() || said === "Toggle hidden content")) told.push(`without a name: ${name(e)}`);
+  }
   for (const e of document.querySelectorAll(".traceback, .output.stderr, .system-message, .problematic"))
     told.push(`error shown: ${short(e.textContent)}`);
   const skip = "code, pre, script, style, noscript, textarea, mjx-container, .math, .headerlink";

@@ -112,7 +112,7 @@ def test_the_scoreboard_counts_every_claim_once() -> None:
         ["1", "", "", "2", "", "25"], ["1", "", "1", "", "", ""], ["", "", "", "", "", "15"],
         ["2", "", "", "", "", ""],
     ]  # fmt: skip
-    heads = [cell.text for cell in soup.select("thead th")][1:]
+    heads = [cell.text for cell in soup.select("thead th")]  # the corner is no head
     named = [cell["data-column"] for cell in soup.select("tbody tr:first-child td")]
     assert named == heads  # on a phone each number stands with its name
 

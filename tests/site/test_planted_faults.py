@@ -71,6 +71,11 @@ IN_BROWSER = {
         'style="width: 19rem; max-width: none">Theorem</div></div>',
         "cut off: div.dplit-claim",
     ),
+    "fold without a name": ("<details><summary></summary>x</details>", "without a name: summary"),
+    "folds named alike": (
+        '<details><summary aria-label="Toggle hidden content">Figure</summary>x</details>',
+        "without a name: summary",
+    ),
     "traceback": ('<div class="output traceback">ValueError</div>', "error shown"),
     "stderr": ('<div class="output stderr">a warning</div>', "error shown"),
     "pale text": (
