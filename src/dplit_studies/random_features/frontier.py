@@ -169,7 +169,7 @@ def frontier(
     """R^2 of private ridge and its rivals at (records, epsilon), replacement of one record.
     ``task`` is "tanh" or "sine" (Gaussian inputs in the plane, 1,000 test records) or data with
     labels in [0, 1], split anew in every repetition. Scaling must be by public bounds. The kernel
-    is ``exp(-gamma ||x - x'||^2)``; None is ridge's own default, one over the number of columns.
+    is ``exp(-gamma ||x - x'||^2)``; None is one over the number of columns.
     """
     cases = tuple((check_integer("records", m), check_positive("epsilon", e)) for m, e in settings)
     if check_integer("n_components", n_components) % 2 or n_components < max(_WIDTHS):
