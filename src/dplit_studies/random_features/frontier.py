@@ -24,10 +24,10 @@ from dplit.baselines import (
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
 from dplit.random_features._certified import balanced_penalty
-from dplit.random_features.data import _Prepared, _split
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
 from dplit.trials import Runs, Trial
 from dplit_studies.random_features.curves import _repeated, _stacked
+from dplit_studies.random_features.data import _Prepared, _split
 
 #: Columns of the rivals' results; the first of each is fixed, the others are tried as well.
 _WIDTHS = (40, 20, 80)
