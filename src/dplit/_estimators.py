@@ -152,6 +152,26 @@ def clip_rows(X: NDArray[Any], norm: float) -> NDArray[Any]:
     return np.where(lengths <= target, X, rows * (bound / np.maximum(lengths, target)))
 
 
+def lifted(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rows (n, d) of the unit ball with a constant coordinate, (n, d + 1), in it again.
+
+    >>> lifted(np.array([[1.0, 0.0]])).round(3).tolist()
+    [[0.707, 0.0, 0.707]]
+    """
+    return np.asarray(np.hstack([rows, np.ones((len(rows), 1))]) / np.sqrt(2.0))
+
+
+def lowered(coef: NDArray[np.float64]) -> tuple[NDArray[np.float64], Any]:
+    """Return weights (..., d) and intercepts (...) of the rows that :func:`lifted` was given.
+
+    >>> weights, intercept = lowered(np.sqrt(2.0) * np.array([3.0, 4.0, 5.0]))
+    >>> weights.round(3).tolist(), round(float(intercept), 3)
+    ([3.0, 4.0], 5.0)
+    """
+    coef = coef / np.sqrt(2.0)
+    return coef[..., :-1], coef[..., -1]
+
+
 def validated(estimator: BaseEstimator, *arrays: ArrayLike, **rules: Any) -> Any:
     """Return what scikit-learn's ``validate_data`` returns, in silence.
 
@@ -350,6 +370,33 @@ class SignClassifier(ClassifierMixin):  # type: ignore[misc]
         """
         scores = self.decision_function(X)
         return np.asarray(self.classes_[(scores > 0).astype(int)])
+
+
+class ClippedLinearClassifier(
+    SignClassifier,
+    BaseEstimator,  # type: ignore[misc]
+):
+    """A classifier of two classes by one linear score of rows clipped to ``data_norm``."""
+
+    data_norm: float | None
+    coef_: NDArray[np.float64]
+    intercept_: float
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Signed scores; positive means the second class.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Finite records, clipped to ``data_norm`` as in training.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            ``X @ coef_ + intercept_`` for the clipped records.
+        """
+        rows = clip_rows(fitted_records(self, X), stated_norm(self.data_norm))
+        return np.asarray(rows @ self.coef_ + self.intercept_)
 
 
 # What estimators of cluster centres share: assignment of records, and distances to the centres.

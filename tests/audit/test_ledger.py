@@ -259,10 +259,12 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
         },
     ),
     "PrivateRandomFeatureRegressor": (
-        {"n_components": 4, **BOX},
+        {"n_components": 4, "gamma": 1.0, **BOX},
         {
-            **_BUDGETS, **_DELTAS, "alpha": [{"alpha": 3.0}], "gamma": [{"gamma": 3.0}],
-            "n_components": [{"n_components": 9}],
+            **_BUDGETS, **_DELTAS, "alpha": [{"alpha": 3.0}],
+            "gamma": [{"gamma": 3.0}, {"gamma": None, "box": (-3.0, 2.0)}],
+            "n_components": [{"n_components": 9}, {"n_components": None}],
+            "box": [{"box": (-3.0, 2.0)}],
             "sensitivity": [{"sensitivity": "crude"}], "neighboring": [{}],
         },
     ),

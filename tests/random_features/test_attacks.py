@@ -95,7 +95,7 @@ def test_the_labels_of_other_records_are_used_and_that_of_the_record_is_not():
     np.testing.assert_array_equal(*same)
 
 
-AUDIT = {"epsilon": 0.5, "delta": 1e-5, "n_runs": 2000, "n_pilot": 300, "seed": 2, "name": "t"}
+AUDIT = {"epsilon": 0.5, "delta": 1e-5, "n_runs": 2000, "seed": 2, "name": "t"}
 
 
 def exact_scale(F):

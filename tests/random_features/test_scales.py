@@ -61,8 +61,8 @@ def test_curves_cross_where_the_variances_are_equal() -> None:
         assert (sgd < published_scale(2 * k, epsilon=1.0, delta=DELTA)) is ahead
     assert crossing_records(components="m+200") == 1221
     assert crossing_records(components="correct") == 180
-    with pytest.raises(ValueError, match="maximum must be above the crossing"):
-        crossing_records(maximum=1000)
+    with pytest.raises(ValueError, match="let the curves cross before m = 100000"):
+        crossing_records(delta=1e-300)
 
 
 @pytest.mark.claim("dprf-fig1")

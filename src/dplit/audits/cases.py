@@ -282,11 +282,11 @@ ESTIMATORS = {
         "replace_one", _CLASSES, ("coef_",), 1.0, 1e-5,
     ),
     "PrivateRandomFeatureRegressor": _Case(
-        PrivateRandomFeatureRegressor(n_components=5, **BOX),
+        PrivateRandomFeatureRegressor(n_components=5, gamma=1.0, **BOX),
         "replace_one", 0.5, ("coef_",), 1.0, 1e-5, _moved,
     ),
     "PrivateRandomFeatureRegressor small alpha": _Case(
-        PrivateRandomFeatureRegressor(n_components=5, alpha=1e-9, **BOX),
+        PrivateRandomFeatureRegressor(n_components=5, gamma=1.0, alpha=1e-9, **BOX),
         "replace_one", 0.5, ("coef_",), 1.0, 1e-5, _moved, raised=4,
     ),
 }  # fmt: skip

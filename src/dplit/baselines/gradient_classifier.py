@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +23,8 @@ from dplit._estimators import (
     RandomState,
     clip_rows,
     fitted_records,
+    lifted,
+    lowered,
     spawn_generators,
     state_guarantee,
     stated_norm,
@@ -225,7 +226,7 @@ class NoisyGradientClassifier(
         self.classes_, places = _class_indices(target, self.classes)
         unit = clip_rows(records, norm) / norm
         if check_flag("fit_intercept", self.fit_intercept):
-            unit = np.hstack([unit, np.ones((len(unit), 1))]) / math.sqrt(2.0)
+            unit = lifted(unit)
         k = len(self.classes_)
         spread = np.full(unit.shape[1], 0.5) if spread is None else spread
         clip, steps, rate, momentum, n = self._schedule(len(unit), k, spread)
@@ -236,11 +237,8 @@ class NoisyGradientClassifier(
             rng=spawn_generators(self.random_state, 1)[0],
         )  # fmt: skip
         coef = fitted.coef.T
-        self.intercept_ = np.zeros(k)
-        if self.fit_intercept:
-            coef = coef / math.sqrt(2.0)
-            self.intercept_, coef = coef[:, -1].copy(), coef[:, :-1]
-        self.coef_, self.sigma_ = coef / norm, fitted.sigma
+        coef, constants = lowered(coef) if self.fit_intercept else (coef, np.zeros(k))
+        self.coef_, self.intercept_, self.sigma_ = coef / norm, constants, fitted.sigma
         labels = "given" if self.classes is not None else "taken from the data as public"
         change = (
             "adding or removing one record with its label ("

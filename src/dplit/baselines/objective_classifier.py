@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 
 from dplit._checks import (
@@ -20,11 +19,12 @@ from dplit._checks import (
     warn_caller,
 )
 from dplit._estimators import (
+    ClippedLinearClassifier,
     RandomState,
-    SignClassifier,
     binary_signs,
     clip_rows,
-    fitted_records,
+    lifted,
+    lowered,
     only_replacement,
     spawn_generators,
     state_guarantee,
@@ -98,10 +98,7 @@ def _objective_penalty(
         used *= 2.0
 
 
-class ObjectivePerturbationClassifier(
-    SignClassifier,
-    BaseEstimator,  # type: ignore[misc]
-):
+class ObjectivePerturbationClassifier(ClippedLinearClassifier):
     r"""Private linear classifier: the minimiser of a risk with a random linear term.
 
     Parameters
@@ -212,8 +209,8 @@ class ObjectivePerturbationClassifier(
         norm = stated_norm(self.data_norm)
         rows = clip_rows(X, norm) / norm
         if check_flag("fit_intercept", self.fit_intercept):
-            rows = np.hstack([rows, np.ones((len(rows), 1))]) / math.sqrt(2.0)
-        return np.asarray(rows)
+            rows = lifted(rows)
+        return rows
 
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -257,11 +254,8 @@ class ObjectivePerturbationClassifier(
         """Set the private attributes and the statement; warn from public numbers."""
         coef, norm = fitted.coef, stated_norm(self.data_norm)
         self.regularization_, self.noise_ = fitted.regularization, fitted.noise
-        self.intercept_ = 0.0
-        if self.fit_intercept:
-            coef = coef / math.sqrt(2.0)
-            self.intercept_, coef = float(coef[-1]), coef[:-1]
-        self.coef_ = coef / norm
+        coef, constant = lowered(coef) if self.fit_intercept else (coef, 0.0)
+        self.coef_, self.intercept_ = coef / norm, float(constant)
         labels = "given" if self.classes is not None else "taken from the data as public"
         change = (
             f"replacing one of {n_records} records with its label (their number is public; rows "
@@ -272,22 +266,6 @@ class ObjectivePerturbationClassifier(
             n_records=n_records, dimension=len(fitted.coef), epsilon=fitted.epsilon,
             delta=fitted.delta, loss=self.loss,
         )  # fmt: skip
-
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Signed scores; positive means the second class.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records, clipped to ``data_norm`` as in training.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            ``X @ coef_ + intercept_`` for the clipped records.
-        """
-        rows = clip_rows(fitted_records(self, X), stated_norm(self.data_norm))
-        return np.asarray(rows @ self.coef_ + self.intercept_)
 
     def _has_probabilities(self) -> bool:
         """Only the logistic loss models probabilities."""

@@ -55,9 +55,9 @@ class Mechanism:
     relations : tuple of str
         Neighbouring relations that it can guarantee.
     told : tuple of str
-        Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box`` (as its bounds),
-        ``columns`` (the box, and which entries are indicators), ``delta``; ``noise`` where its
-        noise is Gaussian as soon as a delta is allowed.
+        Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box`` (as its bounds,
+        where it has no box), ``columns`` (the box, and which entries are indicators), ``delta``;
+        ``noise`` where its noise is Gaussian as soon as a delta is allowed.
     grid : mapping
         Settings to choose from in hindsight, which is not private; lengths in units of the rows.
     held : int
@@ -105,7 +105,8 @@ class Mechanism:
         if "data_norm" in self.told:
             facts["data_norm"] = problem.data_norm
         if "box" in self.told:
-            facts["bounds"] = problem.box
+            named = "box" if "box" in signature(self.estimator).parameters else "bounds"
+            facts[named] = problem.box
         if "columns" in self.told:
             facts |= {"box": problem.box, "indicators": problem.indicators}
         if "noise" in self.told and "noise" not in settings and delta > 0:
@@ -174,7 +175,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "random_features", "regression", PrivateRandomFeatureRegressor, _FUNCTION,
-        grid={"alpha": (3.0, 30.0, 300.0), "gamma": (0.1, 0.5, 2.0)},
+        told=("delta", "box"), grid={"alpha": (3.0, 30.0, 300.0), "gamma": (0.1, 0.5, 2.0)},
     ),
     Mechanism(
         "kernel_machine", "regression", PrivateKernelMachine, _FUNCTION,

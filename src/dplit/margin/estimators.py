@@ -20,12 +20,12 @@ from dplit._checks import (
     warn_caller,
 )
 from dplit._estimators import (
+    ClippedLinearClassifier,
     RandomState,
     SignClassifier,
     binary_signs,
     clip_rows,
     feature_scores,
-    fitted_records,
     only_replacement,
     spawn_generators,
     state_guarantee,
@@ -48,7 +48,7 @@ from dplit.margin.kernels import (
     _StreamedProjection,
     streamed_projection,
 )
-from dplit.margin.losses import Array, _check_geometry
+from dplit.margin.losses import _check_geometry
 from dplit.margin.plans import LearningPlan, Solver, _signal_to_noise, plan_learning
 from dplit.margin.selection import margin_grid
 
@@ -100,10 +100,7 @@ def _planned(
     )  # fmt: skip
 
 
-class PrivateMarginClassifier(
-    SignClassifier,
-    BaseEstimator,  # type: ignore[misc]
-):
+class PrivateMarginClassifier(ClippedLinearClassifier):
     r"""Private linear classifier that minimises a hinge loss of a margin, projected or not.
 
     Parameters
@@ -309,23 +306,6 @@ class PrivateMarginClassifier(
             f"{chosen}; {plan})"
         )
         state_guarantee(self, self.epsilon, self.delta, "replace_one", change)
-
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Signed scores; positive means the second class.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records, clipped to ``data_norm`` as in training.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            ``X @ coef_ + intercept_`` for the clipped records.
-        """
-        records = fitted_records(self, X)
-        rows = clip_rows(records, check_positive("data_norm", self.data_norm))
-        return np.asarray(rows @ self.coef_ + self.intercept_)
 
 
 # A private kernel classifier with a margin, on public random features.

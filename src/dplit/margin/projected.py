@@ -13,13 +13,11 @@ clipping after the projection makes privacy sure, and that a margin is what a pr
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
-from sklearn.base import BaseEstimator
 
 from dplit._checks import (
     check_flag,
@@ -28,13 +26,15 @@ from dplit._checks import (
     check_positive,
     check_probability,
     quiet,
+    warn_caller,
 )
 from dplit._estimators import (
+    ClippedLinearClassifier,
     RandomState,
-    SignClassifier,
     binary_signs,
     clip_rows,
-    fitted_records,
+    lifted,
+    lowered,
     spawn_generators,
     state_guarantee,
     stated_norm,
@@ -161,10 +161,7 @@ def pure_margin_bound(
     return math.exp(budget) * (unlucky + loss)
 
 
-class ProjectedObjectiveClassifier(
-    SignClassifier,
-    BaseEstimator,  # type: ignore[misc]
-):
+class ProjectedObjectiveClassifier(ClippedLinearClassifier):
     r"""Pure private linear classifier in many columns: random signs, then a perturbed risk.
 
     Parameters
@@ -305,7 +302,7 @@ class ProjectedObjectiveClassifier(
         ProjectedObjectiveClassifier
         """
         norm, epsilon = stated_norm(self.data_norm), check_positive("epsilon", self.epsilon)
-        rho, lifted = self._margin(norm), check_flag("fit_intercept", self.fit_intercept)
+        rho, lifts = self._margin(norm), check_flag("fit_intercept", self.fit_intercept)
         records, target = validated(self, X, y, dtype=np.float64)
         self.classes_, signs = binary_signs(target, self.classes)
         m, d = records.shape
@@ -314,16 +311,15 @@ class ProjectedObjectiveClassifier(
         rows = clip_rows(records, norm) / norm
         if self.projection_ is not None:
             rows = clip_rows(compress(rows, self.projection_), 1.0)
-        if lifted:
-            rows = np.hstack([rows, np.ones((m, 1))]) / math.sqrt(2.0)
+        if lifts:
+            rows = lifted(rows)
         fitted = objective_perturbation(
             rows, signs, epsilon=epsilon, data_norm=1.0, loss="huberised_hinge",
             smoothing=_CORNER, regularization=self._penalty(*rows.shape), rng=noise,
         )  # fmt: skip
         self.regularization_, self.noise_ = fitted.regularization, fitted.noise
-        coef = fitted.coef / math.sqrt(2.0) if lifted else fitted.coef
-        self.intercept_ = float(coef[-1]) if lifted else 0.0
-        weights = coef[: self.n_components_]
+        weights, constant = lowered(fitted.coef) if lifts else (fitted.coef, 0.0)
+        self.intercept_ = float(constant)
         signs_of = self.projection_
         self.coef_ = (weights if signs_of is None else expand(weights, signs_of)) / norm
         self._publish(m, norm)
@@ -360,33 +356,15 @@ class ProjectedObjectiveClassifier(
         )
         state_guarantee(self, self.epsilon, 0.0, "replace_one", change)
 
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Signed scores; positive means the second class.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records, clipped to ``data_norm`` as in training.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            ``X @ coef_ + intercept_`` for the clipped records.
-        """
-        rows = clip_rows(fitted_records(self, X), stated_norm(self.data_norm))
-        return np.asarray(rows @ self.coef_ + self.intercept_)
-
 
 def _warn_if_margins_drown(m: int, k: int, epsilon: float, rho: float, *, projected: bool) -> None:
     """Warn, from public numbers alone, where noise or signs are longer than what is learnt."""
     noise = 2.0 * math.sqrt(k) / (m * epsilon)
     signs = rho / math.sqrt(k) if projected else 0.0
     if max(noise, signs) > rho**2:
-        warnings.warn(
+        warn_caller(
             f"at a margin of {rho:.3g} of the norm the mean record tells {rho**2:.2g} of a unit "
             f"record, the noise of {m} records in {k} dimensions at epsilon={epsilon:g} moves it "
             f"by {noise:.2g}, the projection by {signs:.2g}: accuracy may be no better than the "
-            "majority class",
-            UserWarning,
-            stacklevel=4,
+            "majority class"
         )

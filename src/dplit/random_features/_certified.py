@@ -1,7 +1,8 @@
 """Ridge coefficients on cos/sin features whose distance from the exact ones is known beforehand.
 
 And the penalty that balances noise against bias, from sizes and budget alone: labels have variance
-1/12, spread evenly over the logarithm of the eigenvalues of Phi^T Phi from n/100 to n.
+1/12, spread evenly over the logarithm of the eigenvalues of Phi^T Phi from n/100 to n. And how many
+waves are drawn, how wide, from the same.
 """
 
 from __future__ import annotations
@@ -137,3 +138,24 @@ def balanced_penalty(n_records: int, n_coefficients: int, unit: float, bound: Bo
 
     best: float = min((n_records * 2.0**k for k in range(40, -61, -1)), key=risk)
     return float(min((best * 2.0 ** (k / 8.0) for k in range(-8, 9)), key=risk))
+
+
+#: Strengths below which 10 frequencies do, and from which 160 do better than 40.
+_WEAK, _STRONG = 200.0, 3000.0
+
+#: Columns up to which so few do, and in which narrow waves do not get lost.
+_FEW, _REACHED = 5, 4
+
+
+def public_waves(strength: float, n_features: int, shape: str | None = None) -> tuple[int, float]:
+    """Return number of frequencies and gamma for columns in [-1, 1]: the rule of
+    :func:`dplit.random_features.choice.waves`. ``strength`` is the number of records over the
+    deviation of the noise that hides one of sensitivity 1.
+    """
+    if shape == "rough" and n_features < _REACHED:
+        return 40, 16.0 / n_features
+    if strength < _WEAK and n_features <= _FEW:
+        return 10, 4.0 / n_features
+    if strength >= _STRONG:
+        return 160, 4.0 / n_features
+    return 40, (1.0 if shape == "smooth" else 4.0) / n_features

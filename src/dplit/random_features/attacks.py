@@ -102,18 +102,18 @@ def _best_threshold(pilot: Array, epsilon: float) -> float:
 
 def membership_audit(
     gram: ArrayLike, y: ArrayLike, record: int, *, sigma: float, epsilon: float, delta: float,
-    n_runs: int = 1000, n_pilot: int = 200, confidence: float = 0.9999, seed: int, name: str,
+    n_runs: int = 1000, confidence: float = 0.9999, seed: int, name: str,
 ) -> _MembershipAudit:  # fmt: skip
     """Audit a released Kaczmarz fit (Figures 5 and 6) by one label: is it 0 or 1?
 
-    ``n_pilot`` runs choose the threshold, ``n_runs`` judge ``delta(epsilon) >= TPR - e^epsilon
+    200 runs choose the threshold, ``n_runs`` judge ``delta(epsilon) >= TPR - e^epsilon
     FPR`` with Clopper-Pearson limits; each bound is below the truth with probability
     ``confidence``.
     """
     epsilon = check_positive("epsilon", epsilon)
     delta = check_probability("delta", delta, zero=True)
     pilot = _prediction_statistics(
-        gram, y, record, sigma=sigma, n_runs=n_pilot, seed=seed, name=f"{name}-pilot"
+        gram, y, record, sigma=sigma, n_runs=200, seed=seed, name=f"{name}-pilot"
     )
     threshold = _best_threshold(pilot, epsilon)
     found = _prediction_statistics(

@@ -23,6 +23,7 @@ from dplit.baselines import (
 )
 from dplit.features import RandomFourierFeatures
 from dplit.mechanisms import gaussian_sigma
+from dplit.random_features._certified import public_waves
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 
 Shape = Literal["smooth", "bends", "rough"]
@@ -87,7 +88,7 @@ def waves(
     Of what was tried on the map it has the least regret of noisy gradients, nearly: few waves where
     the strength is small, many where it is large; narrow kernels only for what is rough in few
     columns, as no number of waves reaches into many. The noise of ridge does not depend on the
-    number of waves, so that ridge may take more.
+    number of waves, so that ridge may take more: its class takes 100 where this says fewer.
 
     Examples
     --------
@@ -97,21 +98,7 @@ def waves(
     (160, 0.2)
     """
     facts = _checked(Facts(n, d, shape, epsilon, delta))
-    if shape == "rough" and d < _REACHED:
-        return 40, 16.0 / d
-    reach = strength(facts)
-    if reach < _WEAK and d <= _FEW:
-        return 10, 4.0 / d
-    if reach >= _STRONG:
-        return 160, 4.0 / d
-    return 40, (1.0 if shape == "smooth" else 4.0) / d
-
-
-#: Strengths below which 10 frequencies do, and from which 160 do better than 40.
-_WEAK, _STRONG = 200.0, 3000.0
-
-#: Columns up to which so few do, and in which narrow waves do not get lost.
-_FEW, _REACHED = 5, 4
+    return public_waves(strength(facts), d, shape)
 
 
 def configure(name: str, facts: Facts) -> Any:

@@ -175,35 +175,31 @@ def gamma_norm_bound(
 
 
 def private_excess_exact(
-    *, n_components: int, epsilon: float, delta: float, eta: float,
-    row_norm_squared: float | None = None,
+    *, n_components: int, epsilon: float, delta: float, eta: float
 ) -> float:  # fmt: skip
     """Expected squared distance of the private and the non-private model in ``L^2(mu)``.
 
-    ``sigma^2 E||phi(x)||^2``. The mean squared row norm is N by default, as for the paper's
-    features, which gives ``8 ln(1.25/delta)/((1 - 2 eta) epsilon^2)`` for every N, m and law mu,
-    where Theorem 12's bound grows like sqrt(N); the published code has about 1.
+    ``sigma^2 E||phi(x)||^2`` with the mean squared row norm N of the paper's features, which gives
+    ``8 ln(1.25/delta)/((1 - 2 eta) epsilon^2)`` for every N, m and law mu, where Theorem 12's bound
+    grows like sqrt(N). (Rows of the published code have norms of about 1.)
 
     >>> round(private_excess_exact(n_components=2000, epsilon=1.0, delta=1e-5, eta=0.375), 2)
     375.55
     """
-    variance = printed_sigma(n_components=n_components, epsilon=epsilon, delta=delta, eta=eta) ** 2
-    if row_norm_squared is None:
-        return variance * n_components
-    return variance * check_positive("row_norm_squared", row_norm_squared)
+    sigma = printed_sigma(n_components=n_components, epsilon=epsilon, delta=delta, eta=eta)
+    return sigma**2 * n_components
 
 
-def frequency_moments(frequencies: ArrayLike, *, input_variance: float = 1.0) -> Array:
-    """Matrix ``M`` with ``||sum_k z_k e^{i<w_k, .>}||^2 = z^T M z`` for Gaussian inputs.
+def frequency_moments(frequencies: ArrayLike) -> Array:
+    """Matrix ``M`` with ``||sum_k z_k e^{i<w_k, .>}||^2 = z^T M z`` for inputs N(0, I).
 
-    ``exp(-input_variance ||w_k - w_l||^2 / 2)`` (N, N) for frequencies (d, N), one per column, and
-    inputs N(0, input_variance I).
+    ``exp(-||w_k - w_l||^2 / 2)`` (N, N) for frequencies (d, N), one per column.
     """
     w = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
     squares = np.sum(w**2, axis=0)
     distance2 = np.maximum(squares[:, None] + squares[None, :] - 2.0 * w.T @ w, 0.0)
     np.fill_diagonal(distance2, 0.0)
-    return np.asarray(np.exp(-check_positive("input_variance", input_variance) * distance2 / 2.0))
+    return np.asarray(np.exp(-distance2 / 2.0))
 
 
 def private_excess_bound(moments: ArrayLike, *, sigma: float, failure: float) -> float:
@@ -294,18 +290,18 @@ def _sgd_scale(
 
 
 def crossing_records(
-    *, epsilon: float = 1.0, delta: float = 1e-5, components: str = "2m", maximum: int = 100_000
-) -> int:
+    *, epsilon: float = 1.0, delta: float = 1e-5, components: str = "2m"
+) -> int:  # fmt: skip
     """Smallest number of records from which the SGD baseline's noise is below the published one.
 
     N is "2m" (the code of Figure 3) or "m+200" (its text); "correct" is the noise of unit rows.
-    The variances are about 1/m and 1/m^2, so they cross once; at most ``maximum`` is tried.
+    The variances are about 1/m and 1/m^2, so they cross once; at most 100,000 is tried.
 
     >>> crossing_records(), crossing_records(components="m+200")
     (1482, 1221)
     """
     check_choice("components", components, ("2m", "m+200", "correct"))
-    check_integer("maximum", maximum)
+    largest = 100_000
 
     def ahead(m: int) -> bool:
         if components == "correct":
@@ -315,6 +311,6 @@ def crossing_records(
             ours = published_scale(n, epsilon=epsilon, delta=delta)
         return _sgd_scale(m, epsilon=epsilon, delta=delta) < ours
 
-    if not ahead(maximum):
-        raise ValueError(f"maximum must be above the crossing, got maximum={maximum!r}")
-    return 1 + bisect.bisect_left(range(1, maximum), True, key=ahead)
+    if not ahead(largest):
+        raise ValueError(f"epsilon and delta must let the curves cross before m = {largest}")
+    return 1 + bisect.bisect_left(range(1, largest), True, key=ahead)

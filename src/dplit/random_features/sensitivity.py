@@ -30,7 +30,6 @@ from dplit.mechanisms import (
     gaussian_epsilon,
     gaussian_sigma,
 )
-from dplit.random_features.data import _f1
 from dplit.random_features.interpolation import _label_vector, _square_matrix, min_norm_fit
 
 #: Covers the rounding of a bound, and rows whose computed norm exceeds 1 by a few 1e-15.
@@ -306,6 +305,11 @@ def near_duplicate_pair(h: float, *, others: ArrayLike | None = None) -> _Neighb
     pairs[0, 1, 0], pairs[1, 1, 0] = h, 100.0
     data, neighbour = (np.vstack([pair, rest]) for pair in pairs)
     return _NeighbouringPair(X=data, y=y, X_other=neighbour, y_other=y.copy())
+
+
+def _f1(X: ArrayLike) -> Array:
+    """First test function, ``sqrt(1 + ||x||_2)``: unbounded, with a kink at 0."""
+    return np.asarray(np.sqrt(1.0 + np.linalg.norm(check_finite_array("X", X, ndim=2), axis=1)))
 
 
 def forced_label_pair(h: float) -> _NeighbouringPair:

@@ -37,6 +37,7 @@ from dplit.baselines import (
 from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMarginClassifier
 from dplit.margin.exponential import gaussian_prior_draw
+from dplit.margin.projected import ProjectedObjectiveClassifier
 from dplit.mechanisms import (
     exponential_mechanism,
     gaussian_epsilon,
@@ -187,6 +188,16 @@ def _perturbed_classifier(side: int, budget: float, rng: np.random.Generator) ->
     return float(model.decision_function(np.ones((1, 1)))[0])
 
 
+def _projected_classifier(side: int, budget: float, rng: np.random.Generator) -> float:
+    """The same after one public row of signs, whichever they are: the record lies on an axis."""
+    axis = np.array([[1.0, 0.0]])
+    model = ProjectedObjectiveClassifier(
+        n_components=1, regularization=1000.0, data_norm=1.0, classes=(-1.0, 1.0),
+        epsilon=budget, random_state=int(rng.integers(2**31)),
+    ).fit(axis, np.array([2.0 * side - 1.0]))  # fmt: skip
+    return float(model.decision_function(axis)[0])
+
+
 def _drawn(side: int, budget: float, rng: np.random.Generator) -> float:
     """Score a draw: three other records carry the normaliser, to lose nearly epsilon."""
     labels = np.array([2.0 * side - 1.0, 1.0, 1.0, 1.0])
@@ -255,7 +266,7 @@ _ESTIMATORS: dict[str, tuple[Any, _Unit, float]] = {
         PrivateAdditiveClassifier(n_hats=2, box=_BOX, **_CLASSES), "gaussian", 8.0
     ),
     "PrivateRandomFeatureRegressor": (
-        PrivateRandomFeatureRegressor(n_components=5, bounds=_BOX), "gaussian", 8.0
+        PrivateRandomFeatureRegressor(n_components=5, gamma=1.0, bounds=_BOX), "gaussian", 8.0
     ),
     "PrivateKernelMachine": (PrivateKernelMachine(n_components=4, bounds=_BOX), "gaussian", 8.0),
     "PrivateKernelMachine gamma": (
@@ -293,6 +304,7 @@ TARGETS: dict[str, _Target] = {
     "release_additive": _Target(_table, "bits", 0.5),
     "objective_perturbation": _Target(_perturbed, "pure", 1.0),
     "ObjectivePerturbationClassifier": _Target(_perturbed_classifier, "pure", 1.0),
+    "ProjectedObjectiveClassifier": _Target(_projected_classifier, "pure", 1.0),
     "gaussian_prior_draw": _Target(_drawn, "pure", 1.0),
     **{name: _Target(score, "pure", 1.0) for name, score in SELECTORS.items()},
 }

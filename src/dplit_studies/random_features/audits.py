@@ -11,21 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from dplit._checks import Array, check_finite_array, check_integer, check_positive
-from dplit.random_features.data import _draw_data
 from dplit.random_features.interpolation import _distinct_rows
 from dplit.streams import stream
 from dplit_studies.random_features.curves import _nested_grams
+from dplit_studies.random_features.data import _draw_data
 
 
-def interpolation_shortfall(
-    n_components: int, *, sensitivity: float = 4.0, label_range: float = 1.0
-) -> float:
-    """How many times the published Delta is below what one label does.
+def interpolation_shortfall(n_components: int, *, sensitivity: float = 4.0) -> float:
+    """How many times the published Delta is below what one label in [0, 1] does.
 
-    ``label_range sqrt(N) / sensitivity``: phi_j . (c - c') is the change of label j, ||phi_j|| = 1.
+    ``sqrt(N) / sensitivity``: phi_j . (c - c') is the change of label j, ||phi_j|| = 1.
     """
-    root = math.sqrt(check_integer("n_components", n_components))
-    return check_positive("label_range", label_range) * root / sensitivity
+    return math.sqrt(check_integer("n_components", n_components)) / sensitivity
 
 
 def _swap_sensitivities(gram: Array, y: Array, cross: Array, norms2: Array, y_new: Array) -> Array:

@@ -44,9 +44,9 @@ from dplit.random_features.choice import (
     told_of,
     waves,
 )
-from dplit.random_features.data import prepare
 from dplit.random_features.sensitivity import record_sensitivity
 from dplit.trials import Trial, run_trials
+from dplit_studies.random_features.data import prepare
 
 #: Axes of the map.
 NS, DS, EPSILONS, DELTA = (300, 3000, 30_000), (2, 5, 20), (0.1, 1.0, 10.0), 1e-5

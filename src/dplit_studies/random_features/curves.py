@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from dplit._checks import Array, check_choice, check_integer
 from dplit.features import phased_cosine_features
-from dplit.random_features.data import _draw_data, _Prepared, _split
 from dplit.random_features.interpolation import _distinct_rows, _min_norm_dual, kaczmarz
 from dplit.random_features.release import _correct_scale, _gamma_scale, _sgd_scale, published_scale
 from dplit.streams import stream
 from dplit.trials import Estimate, Runs, Trial, mean_and_se, run_trials
+from dplit_studies.random_features.data import _draw_data, _Prepared, _split
 
 T = TypeVar("T")
 

@@ -13,7 +13,6 @@ from scipy.linalg import cho_factor, cho_solve
 from dplit._checks import Array, check_integer, check_nonnegative
 from dplit.datasets import Dataset
 from dplit.features import cos_sin_features, phased_cosine_features
-from dplit.random_features.data import _fairness_data, _FairnessData, _split, sensitive_groups
 from dplit.random_features.fairness import (
     error_gaps,
     estimator_floor,
@@ -25,6 +24,12 @@ from dplit.random_features.release import _fairness_scale, published_scale
 from dplit.streams import stream
 from dplit.trials import Runs, Trial
 from dplit_studies.random_features.curves import _repeated, _Setting, _setting, _stacked
+from dplit_studies.random_features.data import (
+    _fairness_data,
+    _FairnessData,
+    _split,
+    sensitive_groups,
+)
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ from dplit.baselines import (
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_sigma
 from dplit.random_features._certified import balanced_penalty
-from dplit.random_features.data import _Prepared, _split
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
 from dplit.trials import Runs, Trial
 from dplit_studies.random_features.curves import _repeated, _stacked
+from dplit_studies.random_features.data import _Prepared, _split
 
 #: Columns of the rivals' results; the first of each is fixed, the others are tried as well.
 _WIDTHS = (40, 20, 80)
@@ -169,7 +169,7 @@ def frontier(
     """R^2 of private ridge and its rivals at (records, epsilon), replacement of one record.
     ``task`` is "tanh" or "sine" (Gaussian inputs in the plane, 1,000 test records) or data with
     labels in [0, 1], split anew in every repetition. Scaling must be by public bounds. The kernel
-    is ``exp(-gamma ||x - x'||^2)``; None is ridge's own default, one over the number of columns.
+    is ``exp(-gamma ||x - x'||^2)``; None is one over the number of columns.
     """
     cases = tuple((check_integer("records", m), check_positive("epsilon", e)) for m, e in settings)
     if check_integer("n_components", n_components) % 2 or n_components < max(_WIDTHS):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from dplit.claims import load_targets, share_within
-from dplit.random_features.data import _draw_data, _f1, _f2, _Prepared, _split
 from dplit.streams import stream
 from dplit_studies.random_features.curves import (
     _Curves,
@@ -21,6 +20,7 @@ from dplit_studies.random_features.curves import (
     record_curves,
     sentences,
 )
+from dplit_studies.random_features.data import _draw_data, _f1, _f2, _Prepared, _split
 from dplit_studies.random_features.tables import reproduction_rows, table1_rows
 
 SMALL = replace(

@@ -10,9 +10,9 @@ import pytest
 
 from dplit.datasets import load_medical
 from dplit.features import cos_sin_features
-from dplit.random_features.data import _fairness_data
 from dplit.streams import stream
 from dplit_studies.random_features.curves import _setting
+from dplit_studies.random_features.data import _fairness_data
 from dplit_studies.random_features.fairness import _label_strata, error_gap_curves
 
 BASE = replace(_setting("tab2-medical", "text"), components=(60,), frequency_sd=0.02)

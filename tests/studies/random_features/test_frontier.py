@@ -18,9 +18,9 @@ from dplit.baselines import (
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.random_features._certified import balanced_penalty
-from dplit.random_features.data import _Prepared, _split
 from dplit.random_features.sensitivity import record_sensitivity
 from dplit.streams import stream
+from dplit_studies.random_features.data import _Prepared, _split
 from dplit_studies.random_features.frontier import (
     _STEPS,
     _WIDTHS,

@@ -12,10 +12,10 @@ from scipy.stats import ks_2samp
 
 from dplit.claims import load_targets
 from dplit.datasets import Dataset, find_file, load_medical, load_wine
-from dplit.random_features.data import _fairness_data, _split
 from dplit.random_features.fairness import estimator_floor
 from dplit.streams import stream
 from dplit_studies.random_features.curves import _setting
+from dplit_studies.random_features.data import _fairness_data, _split
 from dplit_studies.random_features.fairness import _projection, gap_curves, parity_scores
 from dplit_studies.random_features.tables import gap_rows, parity_rows, pooled_gap_row
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dplit.datasets import Dataset, find_file, load_medical, load_wine
-from dplit.random_features.data import (
+from dplit.random_features.interpolation import _distinct_rows, duplicate_counts
+from dplit_studies.random_features.data import (
     _fairness_data,
     _min_max,
     _one_hot,
@@ -17,7 +18,6 @@ from dplit.random_features.data import (
     prepare,
     sensitive_groups,
 )
-from dplit.random_features.interpolation import _distinct_rows, duplicate_counts
 
 needs_data = pytest.mark.skipif(
     any(

@@ -13,13 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_rng
 from dplit.datasets import Dataset
+from dplit.random_features.sensitivity import _f1
 
 # The synthetic data of Figures 1 to 3: two test functions of Gaussian inputs.
-
-
-def _f1(X: ArrayLike) -> Array:
-    """First test function, ``sqrt(1 + ||x||_2)``: unbounded, with a kink at 0."""
-    return np.asarray(np.sqrt(1.0 + np.linalg.norm(check_finite_array("X", X, ndim=2), axis=1)))
 
 
 def _f2(X: ArrayLike) -> Array:
