@@ -1,5 +1,7 @@
 // A typeset formula is a box, and browsers break lines on both sides of a box, even before a comma.
 // Formula, punctuation and what else is glued to it are kept on one line. Without scripts: nothing.
+// Formulas are set when the screen comes near them; where they are few the others follow at leisure,
+// for those who read by ear or by searching.
 (() => {
   "use strict";
   const OPENING = /[([{‘“]{1,2}$/;
@@ -26,7 +28,17 @@
     }
     if (number) line.append(after);
   };
-  const start = () => document.querySelectorAll(".bd-article span.math").forEach(keep);
+  const FEW = 400;
+  const start = () => {
+    const formulas = document.querySelectorAll(".bd-article span.math");
+    formulas.forEach(keep);
+    if (!formulas.length || formulas.length > FEW) return;
+    window.addEventListener("load", async () => {
+      await window.MathJax?.startup?.promise;
+      const later = window.requestIdleCallback ?? setTimeout;
+      later(() => MathJax.startup.document.lazyTypesetAll?.());
+    });
+  };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
 })();
