@@ -55,9 +55,10 @@ class Mechanism:
     relations : tuple of str
         Neighbouring relations that it can guarantee.
     told : tuple of str
-        Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box`` (as its bounds,
-        where it has no box), ``columns`` (the box, and which entries are indicators), ``delta``;
-        ``noise`` where its noise is Gaussian as soon as a delta is allowed.
+        Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box`` (as its bounds),
+        ``columns`` (the box, and which entries are indicators), ``delta``; ``noise`` where its
+        noise is Gaussian as soon as a delta is allowed; ``width`` where its kernel is one over the
+        number of columns, unless set: narrower ones lose on tables with indicators.
     grid : mapping
         Settings to choose from in hindsight, which is not private; lengths in units of the rows.
     held : int
@@ -105,12 +106,13 @@ class Mechanism:
         if "data_norm" in self.told:
             facts["data_norm"] = problem.data_norm
         if "box" in self.told:
-            named = "box" if "box" in signature(self.estimator).parameters else "bounds"
-            facts[named] = problem.box
+            facts["bounds"] = problem.box
         if "columns" in self.told:
             facts |= {"box": problem.box, "indicators": problem.indicators}
         if "noise" in self.told and "noise" not in settings and delta > 0:
             facts["noise"] = "gaussian"
+        if "width" in self.told and "gamma" not in settings:
+            facts["gamma"] = 1.0 / problem.X.shape[1]
         if "delta" in self.told or {**facts, **settings}.get("noise") == "gaussian":
             facts["delta"] = delta
         if stated := sorted(facts.keys() & settings.keys()):
@@ -175,7 +177,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "random_features", "regression", PrivateRandomFeatureRegressor, _FUNCTION,
-        told=("delta", "box"), grid={"alpha": (3.0, 30.0, 300.0), "gamma": (0.1, 0.5, 2.0)},
+        told=("delta", "width"), grid={"alpha": (3.0, 30.0, 300.0), "gamma": (0.1, 0.5, 2.0)},
     ),
     Mechanism(
         "kernel_machine", "regression", PrivateKernelMachine, _FUNCTION,
