@@ -161,7 +161,7 @@ def scaling_excess(
 
 
 def draw_squared_copies(n_samples: int, *, size: int, rng: np.random.Generator) -> Array:
-    r"""Draw :math:`\sum_iN_i^2` by counting copies, the second route to :func:`copy_law`."""
+    r"""Draw :math:`\sum_iN_i^2` by counting copies, the second route to ``copy_law``."""
     check_rng(rng)
     m = check_integer("n_samples", n_samples, minimum=2)
     total = np.zeros(check_integer("size", size))
