@@ -35,7 +35,7 @@ async (minimum) => {
     const red = node.isKind("mtext") && node.attributes.get("mathcolor") === "red";
     if (red || node.isKind("merror")) told.push(`maths error: ${short(item.math)}`);
   });
-  for (const e of document.querySelectorAll("summary, button, a[href], th[scope]")) {
+  for (const e of document.querySelectorAll("summary, button, a[href]")) {
     const said = e.getAttribute("aria-label") || e.textContent || e.title || e.querySelector("img")?.alt || "";
     if (e.checkVisibility() && (!said.trim() || said === "Toggle hidden content")) told.push(`without a name: ${name(e)}`);
   }

@@ -305,8 +305,8 @@ def test_number_of_components():
         ([[1.0]], [math.inf], "y contains infinity"),
         ([1.0, 2.0], [1.0, 2.0], "Expected 2D array"),
         (np.empty((0, 2)), [], "0 sample"),
-        ([["a"], ["b"]], [1.0, 2.0], "X must be numeric, got X of dtype <U1$"),
-        (np.array([["a"], ["b"]]), [1.0, 2.0], "X must be numeric, got X of dtype <U1$"),
+        ([["a"], ["b"]], [1.0, 2.0], "X must be numeric, got X of dtype str_$"),
+        (np.array([["a"], ["b"]]), [1.0, 2.0], "X must be numeric, got X of dtype str_$"),
         ([[1.0], [2.0]], [1.0], "inconsistent numbers of samples"),
     ],
 )
