@@ -115,10 +115,15 @@ def _inherited(module: str) -> str:
     Behind a mixin of scikit-learn no base is looked at: a room whose estimators share one that
     stands there names what it does not tell of mixins.
     """
-    if not module.endswith("baselines"):
+    if module.endswith("baselines"):
+        mixins, less = "ClassifierMixin, RegressorMixin, ", "score, "
+    elif module.endswith("sketching.estimators"):
+        mixins = "DensityMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, "
+        less = "fit_transform, set_output, get_feature_names_out, "
+    else:
         return INHERITED
-    told = INHERITED.replace("ClassifierMixin, RegressorMixin, ", "")
-    return told.replace(":exclude-members: ", ":exclude-members: score, ")
+    told = INHERITED.replace(mixins, "")
+    return told.replace(":exclude-members: ", f":exclude-members: {less}")
 
 
 def pages(package: Path) -> dict[str, str]:

@@ -95,8 +95,9 @@ def promised(name: str, *, seed: int = 0) -> tuple[float, float]:
 def spent(name: str, *, delta: float, seed: int = 0) -> Spent:
     """What the ledger heard of a fit, composed by dp-accounting at ``delta``.
 
-    >>> spent("PrivateKernelMachine gamma", delta=0.0)
-    Spent(draws=1, epsilon=1.0)
+    >>> draws, epsilon = spent("PrivateKernelMachine gamma", delta=0.0)
+    >>> draws, round(epsilon, 12), epsilon <= 1.0
+    (1, 1.0, True)
     """
     with ledger() as book:
         _small_fit(name, seed)
