@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import BaseEstimator, clone
 
@@ -96,7 +97,6 @@ def test_a_number_beyond_the_floats_enters_by_every_door(kind: str) -> None:
     elif kind == "array-like":
         rows, labels = _Held(rows), _Held(labels)
     elif kind == "series":
-        pandas = pytest.importorskip("pandas")
         rows, labels = pandas.DataFrame(rows, columns=["a", "b"]), pandas.Series(labels)
     np.testing.assert_array_equal(model.fit(rows, labels).coef_, expected)
 
