@@ -8,20 +8,8 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-#: scikit-learn skips these where pandas, polars or array-API support are absent, as they are here.
-NEED_OTHER_PACKAGES = {
-    "check_array_api_input",
-    "check_classifier_data_not_an_array",
-    "check_dataframe_column_names_consistency",
-    "check_global_output_transform_pandas",
-    "check_global_set_output_transform_polars",
-    "check_regressor_data_not_an_array",
-    "check_sample_weights_pandas_series",
-    "check_set_output_transform_pandas",
-    "check_set_output_transform_polars",
-    "check_transformer_data_not_an_array",
-    "check_transformer_get_feature_names_out_pandas",
-}
+#: scikit-learn skips it without array-API support, which is absent here.
+NEED_OTHER_PACKAGES = {"check_array_api_input"}
 
 
 def _name(pair: Any) -> str:

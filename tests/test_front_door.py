@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pandas
+import polars
+import pyarrow
 import pytest
 from sklearn.base import BaseEstimator, clone
 
@@ -99,6 +101,48 @@ def test_a_number_beyond_the_floats_enters_by_every_door(kind: str) -> None:
     elif kind == "series":
         rows, labels = pandas.DataFrame(rows, columns=["a", "b"]), pandas.Series(labels)
     np.testing.assert_array_equal(model.fit(rows, labels).coef_, expected)
+
+
+FRAMES = {
+    "pandas": lambda X, y: (pandas.DataFrame(X, columns=["a", "b"]), pandas.Series(y)),
+    "pandas, nullable": lambda X, y: (
+        pandas.DataFrame(X, columns=["a", "b"]).convert_dtypes(),
+        pandas.Series(y).convert_dtypes(),
+    ),
+    "polars": lambda X, y: (polars.DataFrame(X, schema=["a", "b"]), polars.Series(y)),
+    "pyarrow": lambda X, y: (pyarrow.table({"a": X[:, 0], "b": X[:, 1]}), pyarrow.array(y)),
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_frame_enters_as_its_numbers(name: str, frame: str) -> None:
+    """Bit for bit, with its columns' names; kills a door that takes columns for rows."""
+    case = ESTIMATORS[name]
+    rng = stream(0, "frame", "data")
+    X = rng.uniform(-0.5, 0.5, (30, 2))
+    y = rng.uniform(-0.5, 0.5, 30) if case.labels is None else np.resize(case.labels, 30)
+    model = clone(case.release).set_params(random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of the noise at 30 records
+        expected = clone(model).fit(X, y)
+        found = model.fit(*FRAMES[frame](X, y))
+    assert list(found.feature_names_in_) == ["a", "b"]
+    arrays = {k: v for k, v in vars(expected).items() if isinstance(v, np.ndarray)}
+    assert arrays
+    for attribute, value in arrays.items():
+        np.testing.assert_array_equal(getattr(found, attribute), value)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Float64", "object"])
+def test_a_missing_value_of_a_frame_is_refused(dtype: str) -> None:
+    """By a sentence that tells neither its row nor its column."""
+    missing = float("nan") if dtype == "float64" else pandas.NA
+    X = pandas.DataFrame({"a": [0.5] * 9 + [missing], "b": [0.25] * 10}).astype(dtype)
+    model = dplit.SufficientStatisticsRegressor(data_norm=1.0, bounds=(-1.0, 1.0))
+    with pytest.raises((TypeError, ValueError), match="X contains NaN|X .* not 'NAType'") as told:
+        model.fit(X, [0.5] * 10)
+    assert not re.search(r"\d", str(told.value).partition("\n")[0])
 
 
 def test_a_refusal_names_the_argument_and_no_length_of_an_entry() -> None:
