@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, sketch
+from dplit.sketching.release import map_sensitivity
+from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, sketch, sketch_persons
 from dplit.streams import stream
 
 KINDS = ("fourier", "quantized", "quadratic")
@@ -325,3 +326,81 @@ def test_noise_records_count_copies_and_shares() -> None:
     assert both.count is None
     with pytest.raises(ValueError, match="at most 2 noise shares"):
         both.merge(share)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_person_counts_once(kind: str) -> None:
+    """By the mean of own features, in every order; kills a sum, a first record, a lost person."""
+    X, sketch_map = _data(60), _map(kind)
+    whose = np.repeat([7, -2, 9, 4], [1, 30, 19, 10])
+    ours = sketch_persons(X, whose, sketch_map)
+    means = [sketch(X[whose == who], sketch_map).mean for who in (7, -2, 9, 4)]
+    unit = 2.0**-18 * (np.linalg.norm(sketch_map.frequencies, axis=0) ** 2 + 1.0)
+    assert ours.count == 4
+    assert (np.abs(ours.sum - np.sum(means, axis=0)) <= 4 * 3 * unit).all()
+    order = stream(0, "persons", "data").permutation(60)
+    texts = np.array([f"{who}" for who in whose], dtype=object)
+    again = sketch_persons(X[order], texts[order], sketch_map)
+    np.testing.assert_array_equal(again.sum, ours.sum)
+    halves = [sketch_persons(X[some], whose[some], sketch_map) for some in (whose < 5, whose > 5)]
+    np.testing.assert_array_equal(halves[0].merge(halves[1]).sum, ours.sum)
+
+
+def test_who_has_one_record_each_is_sketched_as_records() -> None:
+    X = _data(50)
+    for kind in ("fourier", "quantized"):
+        ours = sketch_persons(X, np.arange(50), _map(kind))
+        np.testing.assert_array_equal(ours.sum, sketch(X, _map(kind)).sum)
+
+
+def _lengths(change: np.ndarray) -> dict[str, float]:
+    parts = np.ascontiguousarray(change).view(float)
+    return {
+        "laplace": float(np.abs(parts).sum()), "gaussian": float(np.linalg.norm(parts)),
+        "polydisc": float(np.abs(change).max()), "cube": float(np.abs(parts).max()),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_person_with_any_records_moves_the_sum_as_a_record_may(kind: str) -> None:
+    """Of 1 to 40 records, equal, near or far; kills a sum, and means that are rounded to nearest.
+
+    Where a frequency is zero a person with equal records reaches the bound to 1 in 1,000.
+    """
+    sketch_map = SketchMap(kind, np.eye(2) * 1e-9, np.zeros(2) if kind == "quantized" else None)  # type: ignore[arg-type]
+    noises = ("laplace", "gaussian") if kind == "quadratic" else ("laplace", "gaussian", "polydisc")
+    noises = (*noises, "cube") if kind == "quantized" else noises
+    rng = stream(0, "persons-move", "data")
+    most = dict.fromkeys(noises, 0.0)
+    for trial in range(200):
+        used = sketch_map if trial % 2 else _map(kind, seed=trial)
+        d = used.n_features
+        few = [rng.choice([1e-3, 1.0, 1e3]) * rng.standard_normal((int(n), d)) for n in (3, 5)]
+        size = int(rng.integers(1, 41))
+        one = [np.repeat(rows[:1], size, axis=0) if trial % 4 < 2 else rows for rows in few]
+        base, whose = rng.standard_normal((20, d)), np.arange(20) // 2
+        sums = [
+            sketch_persons(np.r_[base, rows], np.r_[whose, np.full(len(rows), 99)], used).sum
+            for rows in (base[:0], *one)
+        ]
+        for relation, change in (("add_remove", sums[1] - sums[0]),
+                                 ("replace_one", sums[2] - sums[1])):  # fmt: skip
+            for noise in noises:
+                bound = map_sensitivity(used, noise=noise, neighboring=relation)  # type: ignore[arg-type]
+                share = _lengths(change)[noise] / bound
+                assert share <= 1.0
+                most[noise] = max(most[noise], share if relation == "add_remove" else 0.0)
+    assert min(most.values()) > (0.999 if kind == "quantized" else 0.69)
+
+
+@pytest.mark.parametrize(
+    ("persons", "kind", "message"),
+    [
+        ([1, 2], ValueError, r"persons must have shape \(3,\), got shape \(2,\)"),
+        ([1.0, 2.0, 3.0], TypeError, "persons must be integers or texts, got dtype float64"),
+        (["a", None, "b"], TypeError, "persons must be integers or texts, got dtype object"),
+    ],
+)
+def test_wrong_persons_are_refused(persons: list[object], kind: type, message: str) -> None:
+    with pytest.raises(kind, match=message):
+        sketch_persons(_data(3), persons, _map("fourier"))
