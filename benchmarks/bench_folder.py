@@ -79,7 +79,8 @@ def _seconds(call: Callable[[Path], None], folder: Path) -> float:
 
 def _peak(folder: Path, told: Any, summarises: bool) -> None:
     if summarises:
-        ours(folder)
+        with threadpool_limits(1, user_api="blas"):
+            ours(folder)
     status = Path("/proc/self/status").read_text(encoding="ascii")  # Linux's, since the start
     told.put(int(re.findall(r"VmHWM:\s*(\d+) kB", status)[0]) * 1024)
 

@@ -16,6 +16,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from dplit.face_off.mechanisms import mechanism
 from dplit.face_off.tables import Facts, TableError, header_of, load_problem, state_facts
 
 HEADER = ["age", "sex", "bmi", "note", "cost"]
@@ -243,3 +244,55 @@ def test_a_model_is_released_from_a_million_rows_that_are_streamed(
     assert said["read"] < 80.0
     assert said["released"] < 300.0
     assert (0.0 < said["arrow"] < 12.0) == (write is as_parquet)
+
+
+def test_a_skewed_column_is_read_on_its_own_scale() -> None:
+    """To the formula, monotone, into the box, and back; kills a scale of other columns, and a gap
+    that is filled with the middle of the bounds, where nobody is.
+    """
+    stated = facts(bounds='{"age": [20, 100], "bmi": [0, 1000], "cost": [0, 9]}', skewed='["bmi"]')
+    given = np.r_[-5.0, np.geomspace(1e-3, 1e3, 50), 1e9]
+    rows = {"age": [60.0] * 52, "sex": ["f"] * 52, "bmi": given.tolist()}
+    found = stated.encode(rows)
+    inside = np.clip(given, 0.0, 1000.0)
+    expected = 2.0 * np.log(1.0 + 100.0 * inside / 1000.0) / np.log(101.0) - 1.0
+    np.testing.assert_allclose(found[:, 3], expected, atol=1e-12)
+    assert (found[:, 0] == 0.0).all()
+    assert np.abs(found).max() <= 1.0
+    np.testing.assert_allclose(stated.numbers("bmi", found[:, 3]), inside, atol=1e-9)
+    assert stated.encode({"age": [""], "sex": ["f"], "bmi": [""]})[0, [0, 3]] == pytest.approx(0.0)
+    assert Facts.from_json(json.loads(json.dumps(stated.as_json()))).encode(rows) == pytest.approx(
+        found
+    )
+
+
+@pytest.mark.parametrize("column", ["sex", "cost", "note", "other"])
+def test_only_a_column_with_bounds_is_skewed(column: str) -> None:
+    message = f"skewed must name columns with bounds beside the target, got '{column}'"
+    with pytest.raises(TableError, match=message):
+        facts(skewed=[column])
+
+
+def test_who_states_the_skew_of_a_table_gains() -> None:
+    """Lognormal columns, 3,500 records, epsilon 1, three seeds: by .04 at least each time.
+
+    Over 20 seeds it was .111 with a deviation of .022: false alarm below 1e-3, and all are fixed.
+    """
+    names = ["x0", "x1", "x2", "x3"]
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = np.exp(2.0 * rng.standard_normal((5000, 4)))
+        y = (np.log(X) @ [1.0, -1.0, 0.5, 0.0] > 0).astype(int)
+        table = dict(zip(names, X.T, strict=True)) | {"y": y}
+        right = []
+        for skewed in ((), tuple(names)):
+            stated = state_facts(
+                [*names, "y"], target="y", classes=(0, 1), bounds=dict.fromkeys(names, (0, 60)),
+                categories=None, fill=None, ignore=None, skewed=skewed,
+            )  # fmt: skip
+            problem = load_problem(table, stated)
+            model, _ = mechanism("additive", "classification").fit(
+                problem, rows=np.arange(3500), epsilon=1.0, delta=1e-6, random_state=seed
+            )
+            right.append((model.predict(problem.X[3500:]) == problem.y[3500:]).mean())
+        assert right[1] - right[0] > 0.04

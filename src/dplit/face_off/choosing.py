@@ -78,6 +78,7 @@ def choose(
     task: str | None = None, epsilon: float = 1.0, delta: float = 1e-6,
     candidates: Sequence[str] | None = None, held: float = 0.2,
     folder: str | os.PathLike[str] | None = None, random_state: RandomState = None,
+    skewed: Sequence[str] | None = None,
 ) -> ReleasedModel:  # fmt: skip
     r"""Fit several mechanisms and release the one that did best on records held out, privately.
 
@@ -102,6 +103,8 @@ def choose(
         Receives the model and its card, as :func:`~dplit.face_off.release.release` writes them.
     random_state : int, Generator, RandomState or None, default=None
         None for releases; anything else is for tests and voids the guarantee.
+    skewed : sequence of str, optional
+        As in :func:`~dplit.face_off.exploring.explore`.
 
     Returns
     -------
@@ -144,7 +147,7 @@ def choose(
     place = None if folder is None else _new_folder(folder)
     facts = state_facts(
         header_of(file), target=target or "", task=kind, bounds=bounds, categories=categories,
-        classes=classes, fill=fill, ignore=ignore,
+        classes=classes, fill=fill, ignore=ignore, skewed=skewed,
     )  # fmt: skip
     problem = load_problem(file, facts, progress=False)
     n = len(problem.X)

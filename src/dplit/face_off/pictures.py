@@ -59,8 +59,7 @@ def _draw(axes: Any, shape: Any, column: str, facts: Facts) -> None:
         axes.set_xticks(place, texts, rotation=45, ha="right", fontsize="small")
         looks: dict[str, Any] = {"marker": "o", "linestyle": "none"}
     else:
-        low, high = map(float, facts.bounds[column])
-        place, looks = np.linspace(low, high, values.shape[1]), {}
+        place, looks = facts.numbers(column, np.linspace(-1.0, 1.0, values.shape[1])), {}
     for row in values:
         (line,) = axes.plot(place, row, **looks)
         if shape.band is not None and "marker" in looks:

@@ -95,8 +95,7 @@ class ReleasedModel:
             row = {}
             for (column, value), x in zip(names, center, strict=True):
                 if value is None:
-                    low, high = self.facts.bounds[column]
-                    row[column] = float(low / 2 + high / 2 + x * (high / 2 - low / 2))
+                    row[column] = float(self.facts.numbers(column, x))
                 else:
                     row[f"{column}: {value}"] = float(x)
             found.append(row)
@@ -184,6 +183,7 @@ def _card(
             "categories (others count as the first)": facts.categories,
             "classes (others count as the first)": facts.classes,
             "fill of missing numbers (otherwise the middle of the bounds)": facts.fill,
+            "skewed (read on a logarithmic scale)": facts.skewed,
             "clusters": facts.n_clusters or "none",
             "settings": {**settings} or "defaults, which read public numbers alone",
         },

@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 #: Rows that are in memory as text at a time.
 _CHUNK = 16384
 _BLANK: dict[type, str] = {dict: "{}", list: "[]"}
+#: How much closer skewed columns are read at their lowest bound than on an even scale, about.
+_CROWD = 100.0
 #: Texts of truth values, as numbers.
 _TRUTHS = {"true": 1.0, "false": 0.0}
 
@@ -51,13 +53,16 @@ class Facts:
     classes : tuple
         The classes, two or more; every other label counts as the first.
     fill : mapping of str to float
-        What stands for a missing number; by default the middle of the bounds.
+        What stands for a missing number; by default the middle of the bounds, or of a skewed scale.
     ignore : tuple of str
         Columns that are not used.
     n_clusters : int
         Number of clusters; 0 where there are none.
     columns : tuple of str
         Columns that are used, in the order of the file, without the target.
+    skewed : tuple of str
+        Numeric columns, not the target, whose values crowd near their lowest bound, as amounts do:
+        they are read on a logarithmic scale, :meth:`units`.
     """
 
     task: _Task
@@ -69,6 +74,7 @@ class Facts:
     ignore: Sequence[str]
     n_clusters: int
     columns: Sequence[str]
+    skewed: Sequence[str] = ()
 
     @property
     def data_norm(self) -> float:
@@ -134,16 +140,33 @@ class Facts:
                 units = np.eye(len(self.categories[column]))
                 parts.append(units[np.nan_to_num(raw[column]).astype(int)])
             else:
-                low, high = self.bounds[column]
                 numbers = self._bounded(column, raw[column]).reshape(-1, 1)
-                unit = (numbers - (low / 2 + high / 2)) / (high / 2 - low / 2)
-                parts.append(np.clip(unit, -1.0, 1.0))
+                parts.append(self.units(column, numbers))
         return np.hstack(parts)
+
+    def units(self, column: str, numbers: Array) -> Array:
+        r"""Place of numbers between a column's bounds, in [-1, 1], each by itself.
+
+        Of a skewed column :math:`2\log(1+100u)/\log(101)-1`, where u in [0, 1] is the place
+        between the bounds: half of [-1, 1] is for the lowest tenth.
+        """
+        low, high = self.bounds[column]
+        unit = np.clip((numbers - (low / 2 + high / 2)) / (high / 2 - low / 2), -1.0, 1.0)
+        return np.asarray(logarithmic(unit) if column in self.skewed else unit)
+
+    def numbers(self, column: str, units: Array) -> Array:
+        """Numbers of a column at places in [-1, 1]: the inverse of :meth:`units`."""
+        low, high = map(float, self.bounds[column])
+        if column in self.skewed:
+            place = np.expm1((units + 1.0) / 2.0 * math.log1p(_CROWD)) / _CROWD
+            units = 2.0 * place - 1.0
+        return np.asarray(low / 2 + high / 2 + units * (high / 2 - low / 2))
 
     def _bounded(self, column: str, raw: Array) -> Array:
         """Return the numbers of a column, missing ones filled and all in its bounds."""
         low, high = self.bounds[column]
-        filled = np.where(np.isnan(raw), self.fill.get(column, low / 2 + high / 2), raw)
+        middle = self.fill.get(column, float(self.numbers(column, np.zeros(1))[0]))
+        filled = np.where(np.isnan(raw), middle, raw)
         return np.asarray(np.clip(filled, low, high))
 
     def _labels(self, raw: Array) -> Array:
@@ -151,6 +174,16 @@ class Facts:
         return np.nan_to_num(raw) if self.task == "classification" else self._bounded(
             self.target, raw
         )  # fmt: skip
+
+
+def logarithmic(units: Array) -> Array:
+    """Return places in [-1, 1] on a logarithmic scale, in [-1, 1]: see :meth:`Facts.units`.
+
+    >>> logarithmic(np.array([-1.0, -0.8, 1.0])).round(2).tolist()
+    [-1.0, 0.04, 1.0]
+    """
+    place = np.log1p(_CROWD * (units + 1.0) / 2.0) / math.log1p(_CROWD)
+    return np.clip(2.0 * place - 1.0, -1.0, 1.0)
 
 
 def _as_number(value: Any) -> float:
@@ -267,7 +300,9 @@ def _is_pair(ends: Any) -> bool:
     return bool(good and ends[0] < ends[1] and ends[1] - ends[0] >= 1e-150)
 
 
-def _value_faults(bounds: Any, categories: Any, classes: Any, fill: Any) -> Iterator[str]:
+def _value_faults(
+    bounds: Any, categories: Any, classes: Any, fill: Any, skewed: Any, target: str
+) -> Iterator[str]:
     """Say which stated values have the wrong form."""
     for column, ends in bounds.items():
         if not _is_pair(ends):
@@ -281,6 +316,9 @@ def _value_faults(bounds: Any, categories: Any, classes: Any, fill: Any) -> Iter
     for column, value in fill.items():
         if column not in bounds or not (isinstance(value, (int, float)) and math.isfinite(value)):
             yield f"fill of {column} must be a number, for a column with bounds, got {value!r}"
+    for column in skewed:
+        if column not in bounds or column == target:
+            yield f"skewed must name columns with bounds beside the target, got {column!r}"
 
 
 def _inferred(
@@ -306,6 +344,7 @@ def _inferred(
 def state_facts(
     header: Sequence[str], *, target: str = "", task: str = "", bounds: Any = "",
     categories: Any = "", classes: Any = "", fill: Any = "", ignore: Any = "", n_clusters: int = 0,
+    skewed: Any = (),
 ) -> Facts:  # fmt: skip
     """Check what is stated about a table against the names of its columns.
 
@@ -315,7 +354,7 @@ def state_facts(
         Names of the columns, which are public.
     target, task, n_clusters
         As in :class:`Facts`; an empty task follows from what else is stated.
-    bounds, categories, classes, fill, ignore : mapping, sequence, None, or str
+    bounds, categories, classes, fill, ignore, skewed : mapping, sequence, None, or str
         As in :class:`Facts`; texts are JSON. What is missing is told in the form of JSON where one
         of them is a text, else in the form of Python.
 
@@ -342,9 +381,9 @@ def state_facts(
     ranges, texts = (_parsed(n, t, dict, told) for n, t in
                      (("bounds", bounds), ("categories", categories)))  # fmt: skip
     fills, labels = _parsed("fill", fill, dict, told), _parsed("classes", classes, list, told)
-    left = _parsed("ignore", ignore, list, told)
+    left, crowded = _parsed("ignore", ignore, list, told), _parsed("skewed", skewed, list, told)
     kind = _inferred(task, target, ranges, labels, n_clusters, told, python)
-    told += _value_faults(ranges, texts, labels, fills)
+    told += _value_faults(ranges, texts, labels, fills, crowded, target)
     named, counts = [*ranges, *texts, *left, *([target] if target else [])], Counter(header)
     told += [f"{c} is no column of the table ({', '.join(header)})"
              for c in dict.fromkeys(named) if c not in counts]  # fmt: skip
@@ -369,7 +408,7 @@ def state_facts(
         lines = "\n  ".join(told)
         raise TableError(f"to be stated, and never read from the records:\n  {lines}")
     return Facts(kind, target, ranges, texts, tuple(labels), fills, tuple(left),  # type: ignore[arg-type]
-                 n_clusters if kind == "clustering" else 0, used)  # fmt: skip
+                 n_clusters if kind == "clustering" else 0, used, tuple(crowded))  # fmt: skip
 
 
 def header_of(file: Any) -> list[str]:
