@@ -108,7 +108,9 @@ def configure(name: str, facts: Facts) -> Any:
         return PrivateAdditiveRegressor(box=(-1.0, 1.0), **told)
     count, gamma = waves(**told_of(facts))
     if name == "ridge":
-        return PrivateRandomFeatureRegressor(n_components=count, gamma=gamma, **told)
+        # the map has targets without a mean
+        told |= {"n_components": count, "gamma": gamma, "fit_intercept": False}
+        return PrivateRandomFeatureRegressor(**told)
     line = name.startswith("line")
     told["data_norm"] = math.sqrt(facts.d / 2.0) if line else 1.0
     if name.endswith("gradients"):

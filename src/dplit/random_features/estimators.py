@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from dplit._checks import (
     check_choice,
+    check_flag,
     check_integer,
     check_positive,
     check_probability,
@@ -36,6 +37,8 @@ from dplit.random_features._certified import (
     balanced_penalty,
     certified_sensitivity,
     feature_rows,
+    mean_share,
+    noisy_mean,
     public_waves,
     ridge_coefficients,
 )
@@ -79,6 +82,11 @@ class PrivateRandomFeatureRegressor(
         ``fit`` warns that it cannot know.
     bounds : tuple of float
         Lowest and highest label; labels outside are clipped, and so are predictions. Must be given.
+    fit_intercept : bool, default=True
+        Whether the mean of the labels is released first, with Gaussian noise and a share of the
+        budget that follows from ``epsilon``, ``delta`` and the number of records: waves are then
+        fitted to what labels are beyond it, clipped to half the width of ``bounds``. Otherwise
+        predictions tend to the middle of ``bounds`` where waves learn nothing.
     neighboring : {"replace_one"}, default="replace_one"
         Neighbouring relation: the number of records is public. Under "add_remove" the sensitivity
         over all sizes is infinite, so it is refused.
@@ -97,7 +105,8 @@ class PrivateRandomFeatureRegressor(
     coef_ : ndarray of shape (2 * n_components,)
         Private coefficients.
     intercept_ : float
-        Middle of the label bounds: public, not fitted.
+        The private mean, the middle of the bounds where it is within two deviations of its noise
+        from there; without ``fit_intercept`` the middle, which is public.
     frequencies_ : ndarray of shape (n_features, n_components)
         Public randomness, drawn without looking at the data; in the units of ``X``.
     alpha_, gamma_ : float
@@ -121,7 +130,16 @@ class PrivateRandomFeatureRegressor(
     records and of coefficients and ``alpha`` alone, which is added for both neighbours, and a row's
     features do not depend on its place among the others. The noise is calibrated exactly (analytic
     Gaussian mechanism). It is floating-point research noise, not a release. Before it is clipped a
-    prediction carries noise of variance ``sigma_ ** 2``, the same for every input and every group.
+    prediction carries noise of variance ``sigma_ ** 2``, the same for every input and every group,
+    and the error of ``intercept_``, one number for all.
+
+    The two releases cost what one does: with u the deviation of the noise that hides a change of 1,
+    the mean, which one record moves by ``2 / n_samples`` of half the width of ``bounds``, gets that
+    times ``u / sqrt(f)``, and coefficients, *whatever mean they were told*, ``sensitivity_`` times
+    ``u / sqrt(1 - f)``. Gaussian mechanisms one after the other add their squared ratios of
+    sensitivity to noise (Dong, Roth and Su 2022, Corollary 3.3), here ``f / u**2`` and
+    ``(1 - f) / u**2``. The bound of the second holds since residuals are clipped to what labels
+    were. The share f is 0.05 to 0.4, such that the mean's deviation is near a tenth where it can.
 
     Where that exceeds 1/12 of the squared half width of the bounds, the variance of labels that use
     half of them, a constant is better, and ``fit`` warns: for a given ``alpha``, from public
@@ -129,13 +147,7 @@ class PrivateRandomFeatureRegressor(
     bounds as the budget or the number of records falls; labels that are almost noise, or fill
     little of their bounds, can still be predicted a little worse than by a constant.
 
-    Defaults: on the map of `results/random_features_choice.json`, 40 frequencies with ``gamma`` of
-    ``4 / n_features`` explain 0.04 of the target more than with ``1 / n_features``, 160 another
-    0.02; told the shape of the target, :func:`~dplit.random_features.choice.waves` explains 0.04
-    more than 40 of the first kind. Smooth targets alone want the wider kernel, and lose 0.06.
-    **Not on tables with indicators**, whose records lie far apart, and where labels lie to one side
-    of their bounds: a narrow kernel learns their mean last. There state ``gamma`` of
-    ``1 / n_features``: else medical costs are predicted far worse than by a constant at epsilon 1.
+    DEFAULTS
 
     References
     ----------
@@ -162,6 +174,7 @@ class PrivateRandomFeatureRegressor(
         gamma: float | None = None,
         box: Any = None,
         bounds: tuple[float, float] | None = None,
+        fit_intercept: bool = True,
         neighboring: Literal["replace_one"] = "replace_one",
         sensitivity: Literal["record", "crude"] = "record",
         random_state: RandomState = None,
@@ -173,6 +186,7 @@ class PrivateRandomFeatureRegressor(
         self.gamma = gamma
         self.box = box
         self.bounds = bounds
+        self.fit_intercept = fit_intercept
         self.neighboring = neighboring
         self.sensitivity = sensitivity
         self.random_state = random_state
@@ -194,6 +208,7 @@ class PrivateRandomFeatureRegressor(
         for name in ("alpha", "gamma"):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))
+        check_flag("fit_intercept", self.fit_intercept)
         check_choice("sensitivity", self.sensitivity, ("record", "crude"))
         if self.n_components is not None:
             check_integer("n_components", self.n_components, minimum=1)
@@ -259,21 +274,23 @@ class PrivateRandomFeatureRegressor(
         count, gamma = public_waves(n_records / unit, n_features)
         count = max(count, _FEWEST) if self.n_components is None else int(self.n_components)
         gamma = gamma if self.gamma is None else float(self.gamma)
-        alpha, sensitivity = self._penalty(n_records, 2 * count, unit)
-        sigma = float(
-            gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=sensitivity)
-        )
+        share = mean_share(n_records / unit) if self.fit_intercept else 0.0
+        left = math.sqrt(1.0 - share)
+        alpha, sensitivity = self._penalty(n_records, 2 * count, unit / left)
+        budget = {"epsilon": self.epsilon, "delta": self.delta}
+        sigma = float(gaussian_sigma(sensitivity=sensitivity, **budget)) / left
         public, noise = spawn_generators(self.random_state, 2)
         frequencies = random_frequencies(n_features, count, gamma=gamma, rng=public)
         frequencies = frequencies / np.reshape(half_widths, (-1, 1))
         units = np.clip((np.clip(labels, low, high) - middle) / half, -1.0, 1.0)
-        exact = ridge_coefficients(records, units, frequencies, alpha)
+        mean = noisy_mean(units, unit / math.sqrt(share), noise) if share else 0.0
+        exact = ridge_coefficients(records, np.clip(units - mean, -1.0, 1.0), frequencies, alpha)
         record_draw(
             "gaussian", "coefficients", of=exact, sensitivity=sensitivity, scale=sigma,
             shape=exact.shape,
         )  # fmt: skip
         self.coef_ = half * (exact + gaussian_noise(len(exact), sigma=sigma, rng=noise))
-        self.intercept_, self.bounds_ = middle, (low, high)
+        self.intercept_, self.bounds_ = middle + half * mean, (low, high)
         self.frequencies_, self.gamma_, self.alpha_ = frequencies, gamma, alpha
         self.sensitivity_, self.sigma_ = half * sensitivity, half * sigma
         change = (
