@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -203,12 +204,17 @@ def test_settings_are_in_the_units_of_the_rows() -> None:
 
 
 def test_waves_are_told_the_box_and_keep_their_own_width() -> None:
-    """Kills columns in other units than the width is for, and a width that is told."""
-    problem, (mechanism,) = small("regression"), [m for m in MECHANISMS if "scale" in m.told]
-    for settings in ({}, {"gamma": 3.0}):
-        model = mechanism.make(problem, epsilon=1.0, delta=1e-5, settings=settings)
-        assert model.box is problem.box
-        assert model.gamma == settings.get("gamma")
+    """Kills columns in other units than the width is for, a width that is told of numbers alone,
+    and the narrow one on indicators.
+    """
+    plain, (mechanism,) = small("regression"), [m for m in MECHANISMS if "scale" in m.told]
+    d = plain.X.shape[1]
+    for indicators, own in (((), None), (((0, 1),), 1.0 / d)):
+        problem = replace(plain, indicators=indicators)
+        for settings, gamma in (({}, own), ({"gamma": 3.0}, 3.0)):
+            model = mechanism.make(problem, epsilon=1.0, delta=1e-5, settings=settings)
+            assert model.box is problem.box
+            assert model.gamma == gamma
 
 
 def test_costs_are_measured() -> None:

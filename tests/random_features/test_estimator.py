@@ -511,7 +511,7 @@ def test_labels_to_one_side_cost_no_more_than_their_mean(epsilon):
     """Eight columns of noise and labels near the lower bound: a constant is the best there is. The
     mean of 8 errors is .08 and .03 of the bounds' half width, .39 and .23 without a mean first.
 
-    At 0.3 noise of .1 in a mean of 8 deviates by .02: above .15 with probability 1e-3. Kills ``fit_intercept=False``.
+    At 0.3 noise of .1 in a mean of 8 deviates by .02: above .15 with probability 1e-3. Kills no mean.
     """
     X, rng = _data(1000, 8)[0], stream(0, "side", "data")
     y = -0.9 + 0.05 * rng.standard_normal(1000)
@@ -564,6 +564,32 @@ def test_the_docstring_says_what_the_map_says_of_the_defaults():
     for sentence, value in said.items():
         assert sentence in words, sentence
         assert round(value, 2) == float(re.search(r"0\.\d+", sentence)[0]), (sentence, value)
+
+
+def test_the_docstring_says_what_was_measured_of_the_mean():
+    """Means over budgets and places. Kills a number of another archive, and a mean that costs."""
+    path = ARCHIVE.with_name("random_features_mean.json")
+    found = json.loads(path.read_text(encoding="utf8"))
+    assert found["settings"] == ["default", "no mean", "no mean, 1/d", "1/d"]
+    rows = found["rows"]
+
+    def errors(kind):
+        return np.mean([row["errors"] for row in rows if row["kind"] == kind], axis=0)
+
+    costs = next(r["errors"] for r in rows if (r["name"], r["epsilon"]) == ("medical cost", 1.0))
+    tables, grid, narrow = errors("indicators"), errors("map"), errors("narrow labels")
+    said = (
+        f"costs {grid[0] - grid[1]:.2f} on the laws of that map",
+        f"tables of indicators from {tables[1]:.1f} to {tables[0]:.1f}",
+        f"at epsilon 1 from {costs[1]:.1f} to {costs[0]:.1f}",
+        f"the wider kernel too ({tables[3]:.1f} and {costs[3]:.1f}), which costs "
+        f"{grid[3] - grid[0]:.2f} on the map",
+        f"errors are {narrow[0]:.0f} times those of a constant ({narrow[1]:.1f} without",
+    )
+    words = " ".join(PrivateRandomFeatureRegressor.__doc__.split())
+    for sentence in said:
+        assert sentence in words, sentence
+    assert abs(np.subtract(*errors("off the map")[:2])) < 0.005
 
 
 def test_the_default_width_learns_more_than_the_one_before():

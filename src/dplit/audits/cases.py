@@ -285,7 +285,7 @@ ESTIMATORS = {
         PrivateRandomFeatureRegressor(n_components=5, gamma=1.0, fit_intercept=False, **BOX),
         "replace_one", 0.5, ("coef_",), 1.0, 1e-5, _moved,
     ),
-    # at this budget the mean is nearly never taken for the middle of the bounds, which is one value
+    # the mean first, which may be too faint to be told from the middle of the bounds
     "PrivateRandomFeatureRegressor mean": _Case(
         PrivateRandomFeatureRegressor(n_components=5, gamma=1.0, **BOX),
         "replace_one", 0.5, ("coef_", "intercept_"), 1.0, 1e-5,

@@ -58,7 +58,8 @@ class Mechanism:
         Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box`` (as its bounds),
         ``columns`` (the box, and which entries are indicators), ``delta``; ``noise`` where its
         noise is Gaussian as soon as a delta is allowed; ``scale`` (the box, by which it scales the
-        columns itself).
+        columns itself; and where there are indicators a kernel of one over the number of columns,
+        unless set).
     grid : mapping
         Settings to choose from in hindsight, which is not private; lengths in units of the rows.
     held : int
@@ -113,6 +114,8 @@ class Mechanism:
             facts["noise"] = "gaussian"
         if "scale" in self.told:
             facts["box"] = problem.box
+            if problem.indicators and "gamma" not in settings:
+                facts["gamma"] = 1.0 / problem.X.shape[1]
         if "delta" in self.told or {**facts, **settings}.get("noise") == "gaussian":
             facts["delta"] = delta
         if stated := sorted(facts.keys() & settings.keys()):
