@@ -511,7 +511,8 @@ def test_labels_to_one_side_cost_no_more_than_their_mean(epsilon):
     """Eight columns of noise and labels near the lower bound: a constant is the best there is. The
     mean of 8 errors is .08 and .03 of the bounds' half width, .39 and .23 without a mean first.
 
-    At 0.3 noise of .1 in a mean of 8 deviates by .02: above .15 with probability 1e-3. Kills no mean.
+    At 0.3 noise of .1 in a mean of 8 deviates by .02: above .15 with probability 1e-3. Kills no
+    mean.
     """
     X, rng = _data(1000, 8)[0], stream(0, "side", "data")
     y = -0.9 + 0.05 * rng.standard_normal(1000)

@@ -154,11 +154,11 @@ class PrivateRandomFeatureRegressor(
     more than 40 of the first kind. Smooth targets alone want the wider kernel, and lose 0.06.
 
     Mean, and width beside it (`results/random_features_mean.json`; squared errors over the variance
-    of the target, over epsilon of 0.3 to 10): a mean first costs 0.01 on the laws of that map, whose
-    targets have none, and nothing on five others. It takes tables of indicators from 5.8 to 1.0, as
-    a kernel learns a mean last where records lie far apart, and medical costs at epsilon 1 from 2.0
-    to 0.8. Those want the wider kernel too (0.8 and 0.7), which costs 0.05 on the map: **where most
-    columns are indicators, state** ``gamma`` **of** ``1 / n_features``.
+    of the target, over epsilon of 0.3 to 10): a mean first costs 0.01 on the laws of that map,
+    whose targets have none, and nothing on five others. It takes tables of indicators from 5.8 to
+    1.0, as a kernel learns a mean last where records lie far apart, and medical costs at epsilon 1
+    from 2.0 to 0.8. Those want the wider kernel too (0.8 and 0.7), which costs 0.05 on the map:
+    **where most columns are indicators, state** ``gamma`` **of** ``1 / n_features``.
 
     References
     ----------
