@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dplit._checks import Array
+from dplit._checks import Array, quiet
 from dplit._estimators import LARGEST_INPUT
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.mechanisms import gaussian_noise
@@ -173,6 +173,7 @@ def mean_share(strength: float) -> float:
     return min(_MOST, max(_LEAST, (_HEARD / strength) ** 2))
 
 
+@quiet
 def noisy_mean(units: Array, unit: float, rng: np.random.Generator) -> float:
     """Return the private mean of labels in [-1, 1], drawn to 0 where it is hardly seen.
 

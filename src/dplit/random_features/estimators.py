@@ -91,9 +91,8 @@ class PrivateRandomFeatureRegressor(
         Neighbouring relation: the number of records is public. Under "add_remove" the sensitivity
         over all sizes is infinite, so it is refused.
     sensitivity : {"record", "crude"}, default="record"
-        Which bound calibrates the noise:
-        :func:`~dplit.random_features.sensitivity.record_sensitivity` or the diameter of the set of
-        all fits.
+        What calibrates the noise: :func:`~dplit.random_features.sensitivity.record_sensitivity` or
+        the diameter of the set of all fits.
     random_state : int, Generator, RandomState or None, default=None
         Source of the frequencies and of the noise, which get streams of their own. None takes
         entropy from the operating system; anything else is for reproduction and voids the privacy
@@ -109,10 +108,8 @@ class PrivateRandomFeatureRegressor(
         from there; without ``fit_intercept`` the middle, which is public.
     frequencies_ : ndarray of shape (n_features, n_components)
         Public randomness, drawn without looking at the data; in the units of ``X``.
-    alpha_, gamma_ : float
-        The penalty and the kernel's parameter that were used.
-    bounds_ : tuple of float
-        The label bounds.
+    alpha_, gamma_, bounds_ : float, float, tuple of float
+        The penalty, the kernel's parameter and the label bounds that were used.
     sensitivity_, sigma_ : float
         Bound on the change of the coefficients, and standard deviation of the noise on each.
     epsilon_, delta_, neighboring_ : float, float, str
@@ -262,14 +259,12 @@ class PrivateRandomFeatureRegressor(
 
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Draw frequencies, fit the ridge coefficients and release them with noise.
+        """Draw frequencies, release the mean of labels and ridge coefficients with noise.
 
         Parameters
         ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records, used as they are.
-        y : array_like of shape (n_samples,)
-            Finite labels, clipped to ``bounds``.
+        X, y : array_like of shape (n_samples, n_features) and (n_samples,)
+            Finite records, used as they are, and finite labels, clipped to ``bounds``.
 
         Returns
         -------
@@ -323,13 +318,11 @@ class PrivateRandomFeatureRegressor(
         Parameters
         ----------
         X : array_like of shape (n_samples, n_features)
-            Finite records.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            ``intercept_`` plus the features times ``coef_``, clipped to ``bounds_``: processing
-            of what is released, at no cost of privacy.
+            ``intercept_`` plus features times ``coef_``, clipped: processing of what is released.
         """
         scores = feature_scores(self, X, lambda rows: feature_rows(rows, self.frequencies_))
         return np.asarray(np.clip(scores + self.intercept_, *self.bounds_))
