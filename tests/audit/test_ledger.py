@@ -266,6 +266,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
             "n_components": [{"n_components": 9}, {"n_components": None}],
             "box": [{"box": (-3.0, 2.0)}],
             "sensitivity": [{"sensitivity": "crude"}], "neighboring": [{}],
+            "fit_intercept": [{"fit_intercept": False}],
         },
     ),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -202,13 +203,18 @@ def test_settings_are_in_the_units_of_the_rows() -> None:
     assert {"clip": 0.1, "steps": 10} in found["noisy_gradient"]
 
 
-def test_a_width_that_suits_indicators_is_told_unless_it_is_set() -> None:
-    """Kills a comparison at the narrow default, far worse than a constant on the medical costs."""
-    problem, (mechanism,) = small("regression"), [m for m in MECHANISMS if "width" in m.told]
-    d = problem.X.shape[1]
-    assert mechanism.make(problem, epsilon=1.0, delta=1e-5).gamma == 1.0 / d
-    set_by_hand = mechanism.make(problem, epsilon=1.0, delta=1e-5, settings={"gamma": 3.0})
-    assert set_by_hand.gamma == 3.0
+def test_waves_are_told_the_box_and_keep_their_own_width() -> None:
+    """Kills columns in other units than the width is for, a width that is told of numbers alone,
+    and the narrow one on indicators.
+    """
+    plain, (mechanism,) = small("regression"), [m for m in MECHANISMS if "scale" in m.told]
+    d = plain.X.shape[1]
+    for indicators, own in (((), None), (((0, 1),), 1.0 / d)):
+        problem = replace(plain, indicators=indicators)
+        for settings, gamma in (({}, own), ({"gamma": 3.0}, 3.0)):
+            model = mechanism.make(problem, epsilon=1.0, delta=1e-5, settings=settings)
+            assert model.box is problem.box
+            assert model.gamma == gamma
 
 
 def test_costs_are_measured() -> None:

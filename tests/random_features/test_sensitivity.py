@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import mpmath as mp
@@ -11,6 +12,7 @@ import pytest
 from scipy.stats import norm
 
 from dplit.features import complex_features, phased_cosine_features, random_frequencies
+from dplit.mechanisms import classical_gaussian_sigma, gaussian_delta
 from dplit.random_features.interpolation import gram_matrix, min_norm_fit
 from dplit.random_features.sensitivity import (
     forced_label_pair,
@@ -81,7 +83,7 @@ def test_lemma9_is_sharp_among_pairs_with_well_conditioned_gram_matrices():
     assert distance == pytest.approx(closed_form, rel=1e-10)
     bound = lemma9_bound(n_components=n, eta=eta)
     assert 0.99 * bound < distance <= bound
-    assert lemma9_bound(n_components=n, eta=eta, normalized=True) == pytest.approx(4.0)
+    assert lemma9_bound(n_components=1, eta=eta) == pytest.approx(4.0)
 
 
 @pytest.mark.claim("dprf-lem9")
@@ -196,15 +198,25 @@ def test_near_duplicates_among_many_records_with_normalised_real_features():
         frequencies=frequencies,
         phases=public.uniform(0, 2 * np.pi, 1000),
     )
-    pair = near_duplicate_pair(0.001, others=rng.standard_normal((98, 5)))
-    found = measure_pair(pair, features, normalized=True, **PAPER)
-    assert found.bound == pytest.approx(4.0)
-    assert found.distance > 40 * found.bound
-    assert found.delta > 1 - 1e-6
+    two, others = near_duplicate_pair(0.001), rng.standard_normal((98, 5))
+    old, new = (
+        np.vstack([np.pad(X, ((0, 0), (0, 4))), others]) for X in (two.X, two.X_other)
+    )  # fmt: skip
+    y = np.append(two.y, np.zeros(98))
+    pair = replace(two, X=old, X_other=new, y=y, y_other=y)
+    found = measure_pair(pair, features, **PAPER)
+    claimed = lemma9_bound(n_components=1, eta=PAPER["eta"])  # for rows of norm 1
+    assert claimed == pytest.approx(4.0)
+    assert found.distance > 40 * claimed
+    sigma = classical_gaussian_sigma(
+        epsilon=PAPER["epsilon"], delta=PAPER["delta"], sensitivity=claimed
+    )
+    left = gaussian_delta(epsilon=PAPER["epsilon"], sigma=sigma, sensitivity=found.distance)
+    assert left > 1 - 1e-6
 
 
 def test_pairs_are_neighbours_with_labels_of_norm_at_most_one():
-    swap, removal = near_duplicate_pair(0.1, others=np.zeros((2, 3))), forced_label_pair(0.1)
+    swap, removal = near_duplicate_pair(0.1), forced_label_pair(0.1)
     assert np.count_nonzero((swap.X_other != swap.X).any(axis=1)) == 1
     np.testing.assert_array_equal(swap.y, swap.y_other)
     np.testing.assert_array_equal(removal.X[:2], removal.X_other)
@@ -230,7 +242,6 @@ def test_pairs_are_neighbours_with_labels_of_norm_at_most_one():
         (lambda: near_duplicate_profile(0.1, **{**PAPER, "delta": 1.0}), ValueError, "delta"),
         (lambda: near_duplicate_pair(-1.0), ValueError, "h must be positive"),
         (lambda: forced_label_pair(0.6), ValueError, "h must be at most 0.5"),
-        (lambda: near_duplicate_pair(0.1, others=[["a"]]), TypeError, "others must be numeric"),
     ],
 )
 def test_bad_input_is_named(call, error, message):

@@ -57,8 +57,9 @@ class Mechanism:
     told : tuple of str
         Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box`` (as its bounds),
         ``columns`` (the box, and which entries are indicators), ``delta``; ``noise`` where its
-        noise is Gaussian as soon as a delta is allowed; ``width`` where its kernel is one over the
-        number of columns, unless set: narrower ones lose on tables with indicators.
+        noise is Gaussian as soon as a delta is allowed; ``scale`` (the box, by which it scales the
+        columns itself; and where there are indicators a kernel of one over the number of columns,
+        unless set).
     grid : mapping
         Settings to choose from in hindsight, which is not private; lengths in units of the rows.
     held : int
@@ -111,8 +112,10 @@ class Mechanism:
             facts |= {"box": problem.box, "indicators": problem.indicators}
         if "noise" in self.told and "noise" not in settings and delta > 0:
             facts["noise"] = "gaussian"
-        if "width" in self.told and "gamma" not in settings:
-            facts["gamma"] = 1.0 / problem.X.shape[1]
+        if "scale" in self.told:
+            facts["box"] = problem.box
+            if problem.indicators and "gamma" not in settings:
+                facts["gamma"] = 1.0 / problem.X.shape[1]
         if "delta" in self.told or {**facts, **settings}.get("noise") == "gaussian":
             facts["delta"] = delta
         if stated := sorted(facts.keys() & settings.keys()):
@@ -177,7 +180,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "random_features", "regression", PrivateRandomFeatureRegressor, _FUNCTION,
-        told=("delta", "width"), grid={"alpha": (3.0, 30.0, 300.0), "gamma": (0.1, 0.5, 2.0)},
+        told=("delta", "scale"), grid={"alpha": (3.0, 30.0, 300.0), "gamma": (0.1, 0.5, 2.0)},
     ),
     Mechanism(
         "kernel_machine", "regression", PrivateKernelMachine, _FUNCTION,

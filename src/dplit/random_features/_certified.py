@@ -14,9 +14,11 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from dplit._checks import Array
+from dplit._checks import Array, quiet
 from dplit._estimators import LARGEST_INPUT
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
+from dplit.mechanisms import gaussian_noise
+from dplit.mechanisms.draws import record_draw
 from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
 
 #: Records whose products are added in one matrix product.
@@ -159,3 +161,29 @@ def public_waves(strength: float, n_features: int, shape: str | None = None) -> 
     if strength >= _STRONG:
         return 160, 4.0 / n_features
     return 40, (1.0 if shape == "smooth" else 4.0) / n_features
+
+
+#: Ends of the share of the budget that a mean gets, and its strength from which a share gives it a
+#: deviation of a tenth of half the bounds.
+_LEAST, _MOST, _HEARD = 0.05, 0.4, 20.0
+
+
+def mean_share(strength: float) -> float:
+    """Return the share of the squared Gaussian budget for the mean; ``strength`` as above."""
+    return min(_MOST, max(_LEAST, (_HEARD / strength) ** 2))
+
+
+@quiet
+def noisy_mean(units: Array, unit: float, rng: np.random.Generator) -> float:
+    """Return the private mean of labels in [-1, 1], drawn to 0 where it is hardly seen.
+
+    ``unit`` is the deviation of the noise for sensitivity 1. A sum that is rounded once is wrong by
+    2^-53 n at most, and its quotient by 2^-53 more: twice that is added to 2 / n.
+    """
+    exact, moved = math.fsum(units.tolist()) / len(units), 2.0 / len(units) * (1 + 1e-12) + 2**-50
+    sigma = moved * unit
+    told = {"sensitivity": moved, "scale": sigma, "shape": (1,)}
+    record_draw("gaussian", "mean of the labels", of=np.array([exact]), **told)
+    found = exact + float(gaussian_noise(1, sigma=sigma, rng=rng)[0])
+    seen = 2.0 * sigma  # two deviations: a mean of 0 then costs little
+    return min(1.0, max(-1.0, found - seen * (seen / found))) if abs(found) > seen else 0.0

@@ -215,31 +215,24 @@ def theorem11_condition(*, n_samples: int, eta: float, failure: float) -> bool:
     return bool(m * log >= 7.0 * (1.0 + 2.0 * check_interval("eta", eta, 0.0, 0.5)) ** 2)
 
 
-def theorem11_largest_failing_m(*, eta: float, n_samples: int = 40, points: int = 200) -> int:
-    """Largest m up to ``n_samples`` for which "recovered" exceeds "printed" on a grid; 0 if none.
+def theorem11_largest_failing_m(*, eta: float) -> int:
+    """Largest m up to 40 for which "recovered" exceeds "printed" on a grid; 0 if none.
 
-    The grid has ``points`` failures from 1e-16 to 1/8. Only the third terms are compared: the
-    others never exceed the printed ones and vanish as N grows.
+    The grid has 200 failures from 1e-16 to 1/8. Only the third terms are compared: the others never
+    exceed the printed ones and vanish as N grows.
 
     >>> [theorem11_largest_failing_m(eta=eta) for eta in (0.01, 0.2, 0.375, 0.499)]
     [3, 6, 10, 13]
     """
     check_interval("eta", eta, 0.0, 0.5)
-    top = check_integer("n_samples", n_samples, minimum=1)
-    size = check_integer("points", points, minimum=2)
-    failures = np.geomspace(1e-16, 0.125 * (1.0 - 1e-12), size).tolist()
+    failures = np.geomspace(1e-16, 0.125 * (1.0 - 1e-12), 200).tolist()
 
-    def third(m: int, failure: float, version: _Theorem11Version) -> float:
-        return theorem11_terms(
-            n_components=m, n_samples=m, eta=eta, failure=failure, version=version
-        ).coefficients
+    def fails(m: int, failure: float) -> bool:
+        sizes: dict[str, Any] = {"n_components": m, "n_samples": m, "eta": eta, "failure": failure}
+        printed = theorem11_terms(**sizes, version="printed").coefficients
+        return theorem11_terms(**sizes, version="recovered").coefficients > printed
 
-    failing = (
-        m
-        for m in range(top, 0, -1)
-        if any(third(m, f, "recovered") > third(m, f, "printed") for f in failures)
-    )
-    return next(failing, 0)
+    return next((m for m in range(40, 0, -1) if any(fails(m, f) for f in failures)), 0)
 
 
 def theorem12_bound(

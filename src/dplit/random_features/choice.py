@@ -108,7 +108,8 @@ def configure(name: str, facts: Facts) -> Any:
         return PrivateAdditiveRegressor(box=(-1.0, 1.0), **told)
     count, gamma = waves(**told_of(facts))
     if name == "ridge":
-        return PrivateRandomFeatureRegressor(n_components=count, gamma=gamma, **told)
+        told |= {"n_components": count, "gamma": gamma}  # the map's targets have no mean
+        return PrivateRandomFeatureRegressor(fit_intercept=False, **told)
     line = name.startswith("line")
     told["data_norm"] = math.sqrt(facts.d / 2.0) if line else 1.0
     if name.endswith("gradients"):

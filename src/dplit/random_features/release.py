@@ -52,31 +52,10 @@ def release_coefficients(
 ) -> NDArray[Any]:  # fmt: skip
     """Coefficients with the noise of Algorithm 1: **not differentially private**, for study only.
 
-    Parameters
-    ----------
-    coef : array_like of shape (N,)
-        Real or complex coefficients of the interpolator.
-    epsilon, delta, eta
-        As in :func:`printed_sigma`.
-    rng : numpy.random.Generator
-        Source of the noise.
-    as_printed : bool, default=True
-        With True the noise is real, as Algorithm 1 has it: complex coefficients keep their
-        imaginary part. With False both parts of complex coefficients get noise of the same
-        standard deviation. Real coefficients get real noise in both cases.
+    Steps 2 and 3, for N real or complex coefficients. As printed the noise is real, and complex
+    coefficients keep their imaginary part; else both parts get noise of one standard deviation. It
+    is calibrated to Lemma 9 in both cases, which is not a sensitivity.
 
-    Returns
-    -------
-    ndarray of shape (N,)
-        ``coef + z``. Even with ``as_printed=False`` the noise is calibrated to Lemma 9, which is
-        not a sensitivity.
-
-    References
-    ----------
-    Liao, Needell, Schaeffer and Xue (2025), Algorithm 1, steps 2 and 3.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> c = np.array([1.0 + 2.0j])
     >>> release_coefficients(c, epsilon=1.0, delta=1e-5, eta=0.375, rng=rng).imag
@@ -252,9 +231,6 @@ def _fairness_scale(n_components: int, *, epsilon: float, sensitivity: float = 4
     """Noise ``5 Delta / sqrt(2 epsilon)`` of the published fairness code (Figures 7 and 8): gaps of
     squared errors fall like 1/epsilon and not like 1/epsilon**2.
     """
-    n_components = check_integer("n_components", n_components)
-    epsilon = check_positive("epsilon", epsilon)
-    sensitivity = check_positive("sensitivity", sensitivity)
     return 5.0 * sensitivity / math.sqrt(2.0 * epsilon * n_components)
 
 
@@ -262,9 +238,6 @@ def _gamma_scale(n_components: int, *, epsilon: float, sensitivity: float = 4.0)
     """Root mean square ``sqrt(N+1) Delta/epsilon`` of a coefficient of the Gamma baseline's noise:
     u uniform on the sphere times R ~ Gamma(N, scale Delta/epsilon).
     """
-    n_components = check_integer("n_components", n_components)
-    epsilon = check_positive("epsilon", epsilon)
-    sensitivity = check_positive("sensitivity", sensitivity)
     return math.sqrt((n_components + 1.0) / n_components) * sensitivity / epsilon
 
 

@@ -195,17 +195,17 @@ def label_sensitivities(gram: ArrayLike) -> Array:
     return np.asarray(np.sqrt(_inverse(gram).diagonal().real))
 
 
-def lemma9_bound(*, n_components: int, eta: float, normalized: bool = False) -> float:
+def lemma9_bound(*, n_components: int, eta: float) -> float:
     """Lemma 9's claimed sensitivity of the interpolator, ``2 / sqrt(N (1 - 2 eta))``.
 
-    ``normalized`` features have norm 1 instead of sqrt(N): ``2 / sqrt(1 - 2 eta)`` for every N. It
-    is true for pairs with ``||y|| <= 1`` whose Gram matrices both have smallest eigenvalue at least
-    ``N (1 - 2 eta)``, and **not** a sensitivity, since other pairs exist.
+    For features of norm sqrt(N); of norm 1, it is that of N = 1. It is true for pairs with
+    ``||y|| <= 1`` whose Gram matrices both have smallest eigenvalue at least ``N (1 - 2 eta)``, and
+    **not** a sensitivity, since other pairs exist.
 
     >>> lemma9_bound(n_components=100, eta=0.375)
     0.4
     """
-    n = 1 if normalized else check_integer("n_components", n_components, minimum=1)
+    n = check_integer("n_components", n_components, minimum=1)
     return 2.0 / math.sqrt(n * (1.0 - 2.0 * check_interval("eta", eta, 0.0, 0.5)))
 
 
@@ -291,19 +291,10 @@ class _PairMeasurement:
     epsilon: float
 
 
-def near_duplicate_pair(h: float, *, others: ArrayLike | None = None) -> _NeighbouringPair:
-    """Two points at distance h with labels ``1/sqrt 2`` and ``-1/sqrt 2``; the second moves away.
-
-    ``others`` (k, d) are further records with label 0, common to both; by default none, and d = 1.
-    """
-    check_positive("h", h)
-    rest = np.empty((0, 1))
-    if others is not None:
-        rest = check_finite_array("others", others, ndim=2).astype(float)
-    y = np.concatenate([[1.0, -1.0], np.zeros(len(rest))]) / np.sqrt(2.0)
-    pairs = np.zeros((2, 2, rest.shape[1]))
-    pairs[0, 1, 0], pairs[1, 1, 0] = h, 100.0
-    data, neighbour = (np.vstack([pair, rest]) for pair in pairs)
+def near_duplicate_pair(h: float) -> _NeighbouringPair:
+    """Two points at distance h with labels ``1/sqrt 2``, ``-1/sqrt 2``; the second moves away."""
+    y, near = np.array([1.0, -1.0]) / np.sqrt(2.0), check_positive("h", h)
+    data, neighbour = np.array([[0.0], [near]]), np.array([[0.0], [100.0]])
     return _NeighbouringPair(X=data, y=y, X_other=neighbour, y_other=y.copy())
 
 
@@ -328,7 +319,7 @@ def forced_label_pair(h: float) -> _NeighbouringPair:
 
 def measure_pair(
     pair: _NeighbouringPair, feature_map: Callable[[NDArray[Any]], NDArray[Any]], *,
-    epsilon: float, delta: float, eta: float, normalized: bool = False,
+    epsilon: float, delta: float, eta: float,
 ) -> _PairMeasurement:  # fmt: skip
     """Exact privacy of Algorithm 1 on one pair of neighbours, with noise on both parts.
 
@@ -339,7 +330,7 @@ def measure_pair(
     c = min_norm_fit(A, pair.y, method="pinv")
     c_other = min_norm_fit(B, pair.y_other, method="pinv")
     distance = float(np.linalg.norm(c - c_other))
-    bound = lemma9_bound(n_components=A.shape[1], eta=eta, normalized=normalized)
+    bound = lemma9_bound(n_components=A.shape[1], eta=eta)
     sigma = float(classical_gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=bound))
     return _PairMeasurement(
         distance=distance,

@@ -172,7 +172,9 @@ NOISES: dict[str, Callable[[float, np.random.Generator], NoiseTest]] = {
         PrivateKernelClassifier(n_components=300, regularization=0.3, classes=(-1.0, 1.0))
     ),
     "PrivateRandomFeatureRegressor": _coefficients(
-        PrivateRandomFeatureRegressor(n_components=1000, gamma=1.0, alpha=0.3, bounds=_BOX)
+        PrivateRandomFeatureRegressor(
+            n_components=1000, gamma=1.0, alpha=0.3, bounds=_BOX, fit_intercept=False
+        )
     ),
     "release_additive": _table,
     "plan_release laplace and count": _sketched,

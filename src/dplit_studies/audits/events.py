@@ -266,7 +266,10 @@ _ESTIMATORS: dict[str, tuple[Any, _Unit, float]] = {
         PrivateAdditiveClassifier(n_hats=2, box=_BOX, **_CLASSES), "gaussian", 8.0
     ),
     "PrivateRandomFeatureRegressor": (
-        PrivateRandomFeatureRegressor(n_components=5, gamma=1.0, bounds=_BOX), "gaussian", 8.0
+        PrivateRandomFeatureRegressor(
+            n_components=5, gamma=1.0, bounds=_BOX, fit_intercept=False
+        ),
+        "gaussian", 8.0,
     ),
     "PrivateKernelMachine": (PrivateKernelMachine(n_components=4, bounds=_BOX), "gaussian", 8.0),
     "PrivateKernelMachine gamma": (
