@@ -32,7 +32,10 @@ def main(seed: int = 0) -> None:
         corner(facts_of(d, ratio, snr, (epsilon, None)), TRIALS[d], seed=seed)
         for d, ratio, snr, epsilon in CORNERS
     ]
-    outside = [off_grid(case, budget, 4, seed=seed) for case in OFF_GRID for budget in OFF_BUDGETS]
+    outside = [  # fits on small tables scatter most
+        off_grid(case, budget, 40 if case.n < 2000 else 4, seed=seed)
+        for case in OFF_GRID for budget in OFF_BUDGETS
+    ]  # fmt: skip
     others = [descent(*at, 5, seed=seed) for at in DESCENTS]
     partial = TARGET.with_suffix(".part")
     partial.write_text(archive(found, ends, outside, others, seed=seed), encoding="utf8")

@@ -14,13 +14,12 @@ from sklearn.linear_model import LinearRegression, Ridge
 from dplit.projection.additive import (
     _additive_scale,
     attenuation_limit,
-    fit_additive,
     release_additive,
 )
 from dplit.projection.capacity import exact_sigma
 from dplit.projection.information import additive_sigma
 from dplit.projection.projection import uniform_limit
-from dplit.projection.regression import relative_error
+from dplit.projection.regression import least_squares, relative_error
 from dplit.streams import stream
 from dplit_studies.projection.additive import additive_errors, planted_problem
 
@@ -73,7 +72,7 @@ def test_the_fit_is_least_squares_on_what_was_released():
     X, y = _problem()
     noisy = release_additive(X, epsilon=0.5, rng=stream(0, "test-fit", "noise"))
     peer = LinearRegression(fit_intercept=False).fit(noisy, y).coef_
-    assert fit_additive(noisy, y) == pytest.approx(peer, rel=1e-9)
+    assert least_squares(noisy, y) == pytest.approx(peer, rel=1e-9)
 
 
 @pytest.mark.claim("proj-beyond-attenuation")
@@ -115,6 +114,6 @@ def test_bad_input():
     with pytest.raises(TypeError, match="X must be real"):
         release_additive([[1j]], epsilon=1.0, rng=rng)
     with pytest.raises(ValueError, match="full column rank"):
-        fit_additive(np.ones((5, 2)), np.ones(5))
+        least_squares(np.ones((5, 2)), np.ones(5))
     with pytest.raises(ValueError, match="column space"):
         attenuation_limit(X, X @ np.ones(3), sigma=1.0)

@@ -208,7 +208,10 @@ def test_simulated_corners_bear_the_formulas_out() -> None:
 
 
 #: Largest mean loss of the advice off the grid, over what can be gained, by guess of the signal.
-OFF = {"coefficients": (0.03, 0.04, 0.01), "table": (0.03, 0.03, 0.07)}
+OFF = {"coefficients": (0.03, 0.04, 0.01), "table": (0.02, 0.02, 0.06)}
+
+#: Largest loss of a recommended table, as the docstring says: on real tables, on narrow columns.
+WORST = {"known": (0.02, 0.17), "ten times": (0.05, 0.01), "a tenth": (0.13, 0.32)}
 
 
 def test_what_advice_loses_off_the_grid() -> None:
@@ -223,6 +226,24 @@ def test_what_advice_loses_off_the_grid() -> None:
     for publish, limits in OFF.items():
         for guess, limit in zip(("known", "ten times", "a tenth"), limits, strict=True):
             assert told[f"{publish}, {guess}"][0] <= limit
+
+
+def test_the_docstring_says_what_a_recommended_table_loses() -> None:
+    """Means of 40 releases on tables; four had shown a loss of .24 on diabetes at a tenth of a bit,
+    where there is none. Kills a sentence that the archive no longer bears out, either way.
+    """
+    told = " ".join((recommend.__doc__ or "").split())
+    for guess, limits in WORST.items():
+        real, narrow = (
+            [row[f"table, {guess}"][1] for row in ARCHIVE["cases"] if row["data"] in names]
+            for names in (("diabetes", "breast_cancer", "digits"), ("narrow",))
+        )
+        for lost, limit in zip((real, narrow), limits, strict=True):
+            assert limit - 0.011 < max(lost) <= limit
+            assert f"{limit:.2f}"[1:] in told
+    few = [row for row in ARCHIVE["cases"] if row["data"] == "diabetes"]
+    assert {row["trials"] for row in few} == {40}
+    assert next(row for row in few if row["epsilon"] == 0.1)["table, known"][1] == 0.0
 
 
 def test_advice_reads_as_text() -> None:

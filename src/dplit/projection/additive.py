@@ -35,7 +35,6 @@ from dplit.projection.regression import (
     _check_pair,
     _singular_values,
     condition_number,
-    least_squares,
     ridge_error,
     root_snr,
     spectrum,
@@ -115,11 +114,6 @@ def release_additive(
     )  # fmt: skip
     noise = gaussian_noise(table.shape, sigma=sigma, rng=check_rng(rng))
     return np.asarray(np.clip(table, *clip) + noise)
-
-
-def fit_additive(released: ArrayLike, y: ArrayLike) -> Array:
-    """Estimator (10): least squares on the noisy table and the clear response."""
-    return least_squares(released, y)
 
 
 def attenuation_limit(X: ArrayLike, y: ArrayLike, *, sigma: float) -> float:

@@ -225,38 +225,19 @@ def quantised_channel(sigma: float, *, inputs: int = 41, outputs: int = 400) -> 
     return np.hstack([below[:, :1], inner, above[:, -1:]])
 
 
-_LOG2_E = float(np.log2(np.e))
-
-
-def coherent_capacity_bound(noise: float, *, n_components: int) -> float:
-    r"""Coherent bound (23) in bits: :math:`\frac12\log_2(1+n'/\nu)`."""
-    n = check_integer("n_components", n_components)
-    return float(np.log1p(n / check_positive("noise", noise)) * _LOG2_E / 2)
-
-
-def noncoherent_bound(noise: float, *, n_components: int) -> float:
-    r"""Non-coherent bound (16) in bits, :math:`\frac{n'}2\log_2(1+1/\nu)`, above the coherent."""
-    n = check_integer("n_components", n_components)
-    return float(n * np.log1p(1.0 / check_positive("noise", noise)) * _LOG2_E / 2)
-
-
-def flash_information(noise: float, *, n_components: int, amplitude: float | None = None) -> float:
+def flash_information(noise: float, *, n_components: int) -> float:
     r"""Bits of on-off signalling of unit average power: rarely, and then loudly.
 
-    The "on" symbol ``amplitude``, above 1 and by default the best, has probability :math:`A^{-2}`.
-    As :math:`\nu` grows it approaches, but only logarithmically, the leading term
+    The "on" symbol, at its best amplitude A above 1, has probability :math:`A^{-2}`. As
+    :math:`\nu` grows it approaches, but only logarithmically, the leading term
     :math:`\frac{n'}{2\nu}\log_2e` of (16).
     """
     nu, n = check_positive("noise", noise), check_integer("n_components", n_components)
-    if amplitude is None:
-        found = minimize_scalar(
-            lambda u: -_on_off(nu, 1.0 + np.exp(u), n), bounds=(-12.0, 12.0 + np.log(nu)),
-            method="bounded", options={"xatol": 1e-4},
-        )  # fmt: skip
-        return -float(found.fun)
-    if check_positive("amplitude", amplitude) <= 1:
-        raise ValueError(f"amplitude must exceed 1, got amplitude={amplitude!r}")
-    return _on_off(nu, amplitude**2, n)
+    found = minimize_scalar(
+        lambda u: -_on_off(nu, 1.0 + np.exp(u), n), bounds=(-12.0, 12.0 + np.log(nu)),
+        method="bounded", options={"xatol": 1e-4},
+    )  # fmt: skip
+    return -float(found.fun)
 
 
 def _on_off(nu: float, power: float, n: int) -> float:
@@ -277,13 +258,5 @@ def peak_capacity_bracket(noise: float, *, n_components: int) -> _Bracket:
         return float(n / 2 * (variance / w - 1 - np.log(variance / w)))
 
     w = brentq(lambda w: divergence(nu, w) - divergence(nu + 1, w), nu, nu + 1, xtol=1e-14 * nu)
-    upper = max(divergence(nu, w), divergence(nu + 1, w)) * _LOG2_E
+    upper = max(divergence(nu, w), divergence(nu + 1, w)) / _LN2
     return _Bracket(lower.value - lower.error, upper)
-
-
-def peak_law(*, epsilon: float, n_components: int) -> float:
-    r"""Leading term of the capacity of one column, in bits, at total noise c:
-    :math:`\frac{(2^{2\epsilon}-1)^2}{16n'}\log_2e`.
-    """
-    gain = float(np.expm1(2 * np.log(2.0) * check_positive("epsilon", epsilon)))
-    return gain**2 * _LOG2_E / (16 * check_integer("n_components", n_components))

@@ -334,9 +334,14 @@ def recommend(
     -----
     Errors are those of :func:`moments_error`, :func:`projection_error`, :func:`additive_error` and
     of a law learnt from simulations of noisy gradients, for uniform columns; columns of other
-    shapes and collinear ones err more. Noisy gradients come with an (epsilon, delta) of whole
-    records that keeps the budget of entries, and with bounds (-1, 1) of the responses; others by
-    ``set_params``.
+    shapes and collinear ones err more. On three tables of scikit-learn, in means of 40 releases,
+    the recommended table loses at most .02 of what can be gained over a constant where the guess of
+    the signal is right, .05 where it is ten times too large and .13 where it is a tenth; with
+    columns far narrower than their bounds .17, .01 and .32. So guess high rather than low. Single
+    releases of few rows scatter much more, as ``expected.spread`` says.
+
+    Noisy gradients come with an (epsilon, delta) of whole records that keeps the budget of entries,
+    and with bounds (-1, 1) of the responses; others by ``set_params``.
 
     Examples
     --------

@@ -302,14 +302,6 @@ def dp_to_tv(*, epsilon: float, delta: float) -> float:
     return half + (1.0 - half) * slip
 
 
-def entry_mu(*, epsilon: float, width: float = 2.0) -> float:
-    r"""Gaussian-DP parameter of one entry under additive noise, :math:`\text{width}/\sigma_{AN}`.
-
-    ``width`` is the length of the interval of an entry: 2 for [-1, 1], 1 for [0, 1].
-    """
-    return row_mu(epsilon=epsilon, n_features=1, width=width)
-
-
 def row_mu(*, epsilon: float, n_features: int, width: float = 2.0) -> float:
     r"""Gaussian-DP parameter of a row of d entries: :math:`\text{width}\sqrt d/\sigma_{AN}`.
 
@@ -354,12 +346,6 @@ def _laws(name: str, value: ArrayLike, ndim: int | None = None) -> Array:
     if laws.min() < 0 or np.abs(laws.sum(axis=-1) - 1.0).max() > 1e-9:
         raise ValueError(f"{name} must hold laws: nonnegative numbers with sum 1 along the end")
     return laws
-
-
-def erasure_channel(reveal: float) -> Array:
-    """Channel (2, 3) that publishes a bit with probability ``reveal``, and else nothing."""
-    p = check_probability("reveal", reveal, zero=True, one=True)
-    return np.array([[p, 0.0, 1.0 - p], [0.0, p, 1.0 - p]])
 
 
 def symmetric_channel(flip: float, *, reveal: float = 0.0) -> Array:

@@ -22,7 +22,6 @@ from dplit._checks import (
 from dplit.baselines import sufficient_statistics
 from dplit.mechanisms import gaussian_sigma
 from dplit.projection.additive import (
-    fit_additive,
     perturbation_bound,
     release_additive,
 )
@@ -51,16 +50,6 @@ def planted_problem(
     scale = math.sqrt(n - d)
     y = residual * (scale / np.linalg.norm(residual))
     return X, y + signal * (ratio * scale / np.linalg.norm(signal))
-
-
-def largest_singular_values(
-    n_samples: int, n_features: int, *, size: int, rng: np.random.Generator
-) -> Array:
-    """Draw the largest singular values of ``size`` standard Gaussian (n, d) matrices."""
-    shape = (check_integer("n_samples", n_samples), check_integer("n_features", n_features))
-    generator = check_rng(rng)
-    count = check_integer("size", size)
-    return np.array([svdvals(generator.standard_normal(shape))[0] for _ in range(count)])
 
 
 class _PerturbationRatios(NamedTuple):
@@ -101,7 +90,7 @@ def additive_errors(
     """Draw relative errors of additive noise, each from a fresh release of the same data."""
     table, generator = check_finite_array("X", X, ndim=2), check_rng(rng)
     fits = [
-        fit_additive(release_additive(table, epsilon=epsilon, rng=generator), y)
+        least_squares(release_additive(table, epsilon=epsilon, rng=generator), y)
         for _ in range(check_integer("size", size))
     ]
     return np.asarray(relative_error(np.array(fits), table, y))
@@ -116,7 +105,7 @@ def _correction_trial(
     release = ProjectionRelease(noisy, y)
     gram = noisy.T @ noisy - n_samples * sigma**2 * np.eye(n_features)
     fits = [
-        fit_additive(noisy, y),
+        least_squares(noisy, y),
         fit_projection(release, correction=useful_correction(release, variance=sigma**2)),
         np.linalg.solve(gram, noisy.T @ y),  # the whole noise subtracted, whatever comes out
     ]

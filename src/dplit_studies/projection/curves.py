@@ -67,16 +67,15 @@ class _Setting:
     sketch_unit: int
     positions: tuple[int, ...]
     epsilons: tuple[float, ...]
-    repeats: int
 
 
 _GRID = (*(round(0.05 * i, 2) for i in range(1, 31)), 1.75, 2.0, 2.5, 3.0)
 
 #: The settings by figure.
 _SETTINGS: dict[str, _Setting] = {
-    "fig1": _Setting(800, 1000, 1000, tuple(range(1, 21)), (0.5,), 5),
-    "fig2": _Setting(800, 1000, 1000, (10,), _GRID, 5),
-    "fig3": _Setting(300, 1000, 500, tuple(range(1, 10)), (0.2,), 10),
+    "fig1": _Setting(800, 1000, 1000, tuple(range(1, 21)), (0.5,)),
+    "fig2": _Setting(800, 1000, 1000, (10,), _GRID),
+    "fig3": _Setting(300, 1000, 500, tuple(range(1, 10)), (0.2,)),
 }
 
 #: What the text does not state, and what is done here: figure, question, choice.
@@ -326,7 +325,7 @@ def _run(
     figure: str, positions: tuple[int, ...], epsilons: tuple[float, ...],
     responses: Sequence[str], seed: int, n_repeats: int, n_jobs: int,
 ) -> _ErrorCurves:  # fmt: skip
-    names = _checked_responses(responses)
+    names = tuple(check_choice("responses", name, RESPONSES) for name in responses)
     work = partial(_trial, figure=figure, positions=positions, epsilons=epsilons, responses=names)
     trials = run_trials(work, n_repeats, seed=seed, name=f"proj-{figure}", n_jobs=n_jobs)
     sizes = [projection_sizes(figure, k) for k in positions for _ in epsilons]
@@ -347,15 +346,6 @@ def _run(
         floor=floor,
         responses={name: _Errors(*(runs(p, k) for p in parts)) for k, name in enumerate(names)},
     )
-
-
-def _checked_responses(responses: Sequence[str]) -> tuple[str, ...]:
-    names = tuple(responses)
-    if not names:
-        raise ValueError("responses must name at least one model, got responses=()")
-    for name in names:
-        check_choice("responses", name, RESPONSES)
-    return names
 
 
 def row_curves(

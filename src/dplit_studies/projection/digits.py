@@ -34,7 +34,7 @@ _COPIES = 5
 
 _PAPER_SAMPLES = 11_791
 
-_STAND_IN = _Setting(40, 180, 90, tuple(range(1, 10)), (0.2,), 10)
+_STAND_IN = _Setting(40, 180, 90, tuple(range(1, 10)), (0.2,))
 
 _SIZES = ("log", "linear", "full")
 

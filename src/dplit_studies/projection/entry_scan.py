@@ -20,7 +20,7 @@ from dplit.projection.leakage import (
     coherent_bound,
     entry_channels,
 )
-from dplit.projection.projection import projection_variance
+from dplit.projection.projection import printed_variance, projection_variance
 from dplit.projection.regression import column_energy_floor
 from dplit.streams import stream
 
@@ -88,19 +88,16 @@ class _UniformScan:
 
 def uniform_scan(
     n_records: int, *, n_components: int, epsilon: float = 0.5, n_features: int = 800,
-    n_rows: int = 3, as_printed: bool = True, rng: np.random.Generator,
+    rng: np.random.Generator,
 ) -> _UniformScan:  # fmt: skip
-    """Leakage of the entries of ``n_rows`` rows of data with normal coefficients, unit noise."""
+    """Leakage of the entries of three rows, noise (13): normal coefficients, unit noise."""
     n, d = check_integer("n_records", n_records), check_integer("n_features", n_features)
     if n <= d + 1:
         raise ValueError(f"n_records must exceed n_features + 1, got {n} and {d}")
     X = check_rng(rng).uniform(-1.0, 1.0, (n, d))
     y = X @ rng.standard_normal(d) + rng.standard_normal(n)
-    variance = projection_variance(
-        X, epsilon=epsilon, n_components=n_components, as_printed=as_printed
-    )
-    rows = np.arange(check_integer("n_rows", n_rows))
-    channel = entry_channels(X, y, variance=variance, rows=rows)
+    variance = printed_variance(X, epsilon=epsilon, n_components=n_components)
+    channel = entry_channels(X, y, variance=variance, rows=np.arange(3))
     bits, _ = binary_leakage(channel, n_components=n_components, nodes=24)
     bound = coherent_bound(channel, n_components=n_components)
     distance = binary_total_variation(channel, n_components=n_components)

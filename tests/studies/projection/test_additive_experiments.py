@@ -11,7 +11,6 @@ from dplit.streams import stream
 from dplit_studies.projection.additive import (
     additive_errors,
     correction_errors,
-    largest_singular_values,
     perturbation_ratios,
     planted_problem,
 )
@@ -23,13 +22,6 @@ def test_the_planted_problem_has_the_snr_that_was_asked_for(r):
     assert root_snr(X, y) == pytest.approx(r, rel=1e-9, abs=1e-12)
     assert np.linalg.norm(y) ** 2 == pytest.approx(56 * (1 + r**2), rel=1e-9)
     assert np.abs(X).max() <= 1
-
-
-def test_largest_singular_values_are_spectral_norms():
-    values = largest_singular_values(6, 3, size=2, rng=stream(0, "test-largest", "noise"))
-    rng = stream(0, "test-largest", "noise")
-    direct = [np.linalg.norm(rng.standard_normal((6, 3)), 2) for _ in range(2)]
-    assert values == pytest.approx(direct, rel=1e-12)
 
 
 def test_additive_errors_are_relative_errors_of_fresh_releases():
@@ -70,8 +62,6 @@ def test_bad_input():
         planted_problem(3, 3, root_snr=1.0, rng=rng)
     with pytest.raises(ValueError, match="root_snr"):
         planted_problem(9, 3, root_snr=-1.0, rng=rng)
-    with pytest.raises(ValueError, match="size"):
-        largest_singular_values(3, 3, size=0, rng=rng)
     with pytest.raises(ValueError, match="instances"):
         perturbation_ratios(instances=0, rng=rng)
     with pytest.raises(TypeError, match="Generator"):

@@ -46,12 +46,11 @@ def test_sizes_of_the_digits():
 def test_settings_state_the_papers_numbers():
     assert setting("fig1").positions == tuple(range(1, 21))
     assert (setting("fig1").n_features, setting("fig1").epsilons) == (800, (0.5,))
-    assert setting("fig1").repeats == setting("fig2").repeats == 5
     assert setting("fig2").positions == (10,)
     assert setting("fig2").epsilons[0] == 0.05
     assert setting("fig2").epsilons[-1] == 3.0
     assert 0.5 in setting("fig2").epsilons
-    assert (setting("fig3").n_features, setting("fig3").repeats) == (300, 10)
+    assert setting("fig3").n_features == 300
     assert setting("fig3").epsilons == (0.2,)
     assert all(len(line) == 3 for line in OPEN_CHOICES)
 
