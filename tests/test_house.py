@@ -35,7 +35,7 @@ def code_lines(source: str) -> int:
 
 
 def test_the_package_stays_small() -> None:
-    assert sum(len(source.splitlines()) for source in MODULES.values()) <= 39_240
+    assert sum(len(source.splitlines()) for source in MODULES.values()) <= 39_320
     lines = {path: code_lines(source) for path, source in MODULES.items()}
     assert {path.name: n for path, n in lines.items() if n > 450} == {}
     ours = {p for p in MODULES if p.relative_to(PACKAGE).parts[0] in ("face_off", "audits")}
@@ -45,7 +45,7 @@ def test_the_package_stays_small() -> None:
     # advice is a module of its chapter; its map is one of the studies, with the rivals it needs,
     # prepared data, references, searches, toy networks and enumerations
     assert sum(path.stem != "__init__" for path in MODULES.keys() - ours) <= 131
-    assert sum(map(code_lines, STUDIES.values())) <= 9_255
+    assert sum(map(code_lines, STUDIES.values())) <= 9_260
 
 
 def test_a_folder_can_be_looked_over() -> None:
