@@ -18,6 +18,9 @@ PACKAGE = LAYOUT.package
 MODULES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 STUDIES = {path: path.read_text(encoding="utf-8") for path in LAYOUT.studies.rglob("*.py")}
 PAPERS = {path.parent.name for path in PACKAGE.glob("*/claims.yml")} - {"face_off", "audits"}
+#: The papers that the book began with; one that comes later brings a small allowance of its own.
+FIRST = {"erm", "margin", "projection", "random_features", "sketching"}
+LATER = PAPERS - FIRST
 
 
 def code_lines(source: str) -> int:
@@ -35,10 +38,15 @@ def code_lines(source: str) -> int:
 
 
 def test_the_package_stays_small() -> None:
-    assert sum(len(source.splitlines()) for source in MODULES.values()) <= 39_240
+    raw = sum(len(source.splitlines()) for source in MODULES.values())
+    assert raw <= 39_240 + 3_000 * len(LATER)
     lines = {path: code_lines(source) for path, source in MODULES.items()}
     assert {path.name: n for path, n in lines.items() if n > 450} == {}
-    ours = {p for p in MODULES if p.relative_to(PACKAGE).parts[0] in ("face_off", "audits")}
+    rooms = {p: p.relative_to(PACKAGE).parts[0] for p in MODULES}
+    for paper in LATER:
+        assert sum(n for path, n in lines.items() if rooms[path] == paper) <= 1_500
+        assert sum(p.stem != "__init__" and rooms[p] == paper for p in MODULES) <= 12
+    ours = {p for p in MODULES if rooms[p] in {"face_off", "audits"} | LATER}
     # with exercises of six lessons, additive models and releases from folders; rooms are to shrink
     # as lessons take over
     assert sum(n for path, n in lines.items() if path not in ours) <= 19_870
