@@ -56,6 +56,16 @@ def test_the_package_stays_small() -> None:
     assert sum(map(code_lines, STUDIES.values())) <= 9_210
 
 
+def test_a_long_script_says_which_library_was_weighed() -> None:
+    silent = [
+        path.name
+        for path in (LAYOUT.root / "scripts").glob("*.py")
+        if code_lines(source := path.read_text(encoding="utf-8")) > 150
+        and "weighed" not in (ast.get_docstring(ast.parse(source)) or "")
+    ]
+    assert silent == []
+
+
 def test_a_folder_can_be_looked_over() -> None:
     for folder in {path.parent for path in MODULES}:
         held = [p for p in folder.iterdir() if p.suffix == ".py" and p.stem != "__init__"]
