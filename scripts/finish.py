@@ -5,11 +5,13 @@ paper's statement has the paper's number, and a box of ours has none. MathJax is
 formulas stand in HTML alone, as on the page of errata. Names of the package in a chapter's code
 lead to their entries in the reference. And what has the colour of the text around it needs no
 element of its own: names, points and operators are three of four elements in a long page's code.
+Formulas are set when the screen comes near them, and keep their places until then.
 """
 
 from __future__ import annotations
 
 import ast
+import html
 import importlib
 import inspect
 import re
@@ -20,6 +22,7 @@ from typing import Any
 from docutils import nodes
 
 from scripts.digest import notebook_code
+from scripts.formulas import measure
 
 #: Titles that begin with a place in a paper.
 PLACE = re.compile(
@@ -141,6 +144,30 @@ def name_folds(page: str) -> str:
     return page.replace('<summary aria-label="Toggle hidden content">', "<summary>")
 
 
+#: A formula as MathJax will find it, within a line or in a place of its own.
+FORMULA = re.compile(
+    r'<(?:span|div) class="math notranslate nohighlight"(?P<id>[^>]*)>'
+    r'(?:\s*<span class="eqno">.*?</span>)?'
+    r"\s*(?:\\|&#92;)(?P<kind>[(\[])(?P<tex>.*?)(?:\\|&#92;)[)\]]",
+    re.DOTALL,
+)
+#: Height of the letter x in MathJax's fonts: an em of a formula has 1 / X ex of the text around it.
+X = 0.442
+
+
+def keep_room(page: str, macros: Mapping[str, Any]) -> str:
+    """Return a page whose formulas say how wide, in places of their own how tall, they will be."""
+
+    def room(found: re.Match[str]) -> str:
+        display = found["kind"] == "["
+        box = measure(html.unescape(found["tex"]), macros, display)
+        size = box.up + box.down + 2 if display else box.width
+        head = found[0][: found.end("id") - found.start()]
+        return f'{head} style="--room:{size / X:.1f}ex"{found[0][len(head) :]}'
+
+    return FORMULA.sub(room, page)
+
+
 def on_read(app: Any, tree: nodes.document) -> None:
     """Tell Sphinx of formulas in a page's own HTML; it looks for them before."""
     if any('class="math' in part.astext() for part in tree.findall(nodes.raw)):
@@ -161,7 +188,8 @@ def on_page(app: Any, name: str, template: str, context: dict[str, Any], tree: A
         }
         names = dict(imported(notebook_code(source), "dplit")) if addresses else {}
         context["body"] = link_code(context["body"], names, addresses)
-    context["body"] = name_folds(thin_code(context["body"]))
+    macros = app.config.mathjax3_config["tex"]["macros"]
+    context["body"] = keep_room(name_folds(thin_code(context["body"])), macros)
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -1,7 +1,7 @@
 // A typeset formula is a box, and browsers break lines on both sides of a box, even before a comma.
 // Formula, punctuation and what else is glued to it are kept on one line. Without scripts: nothing.
 // Formulas are set when the screen comes near them; where they are few the others follow at leisure,
-// for those who read by ear or by searching.
+// for those who read by ear or by searching. Until then a formula is called by its TeX.
 (() => {
   "use strict";
   const OPENING = /[([{‘“]{1,2}$/;
@@ -32,9 +32,14 @@
   const start = () => {
     const formulas = document.querySelectorAll(".bd-article span.math");
     formulas.forEach(keep);
-    if (!formulas.length || formulas.length > FEW) return;
     window.addEventListener("load", async () => {
       await window.MathJax?.startup?.promise;
+      for (const item of window.MathJax?.startup?.document?.math ?? []) {
+        if (!item.lazyMarker?.isConnected) continue;
+        item.typesetRoot.setAttribute("role", "img"); // a formula that is set takes the place of this
+        item.typesetRoot.setAttribute("aria-label", item.math.trim());
+      }
+      if (!formulas.length || formulas.length > FEW) return;
       const later = window.requestIdleCallback ?? setTimeout;
       later(() => MathJax.startup.document.lazyTypesetAll?.());
     });

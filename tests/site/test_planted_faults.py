@@ -82,6 +82,10 @@ IN_BROWSER = {
         '<p style="color: #eee; background: #fff">pale</p>',
         "illegible (light)",
     ),
+    "grey text": (
+        '<p style="color: #888; background: #fff">3.5 to 1</p>',
+        "illegible (light)",
+    ),
     "dark text on dark": ('<p style="color: #222">dark</p>', "illegible (dark)"),
 }
 #: Tables may scroll on a phone.
