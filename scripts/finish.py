@@ -161,11 +161,72 @@ def keep_room(page: str, macros: Mapping[str, Any]) -> str:
     def room(found: re.Match[str]) -> str:
         display = found["kind"] == "["
         box = measure(html.unescape(found["tex"]), macros, display)
-        size = box.up + box.down + 2 if display else box.width
+        told = f"--room:{(box.up + box.down + 2 if display else box.width) / X:.1f}ex"
+        if not display and (box.up > 0.8 or box.down > 0.3):  # its line may be taller than others
+            told += f";--tall:{(box.up + box.down) / X:.1f}ex;--sink:{-box.down / X:.1f}ex"
         head = found[0][: found.end("id") - found.start()]
-        return f'{head} style="--room:{size / X:.1f}ex"{found[0][len(head) :]}'
+        return f'{head} style="{told}"{found[0][len(head) :]}'
 
     return FORMULA.sub(room, page)
+
+
+#: A picture of a chapter, and what an SVG says of its size.
+PICTURE = re.compile(r'<img (?=[^>]*src="[^"]*_images/([^"/]+\.svg)")(?![^>]*\bwidth=)')
+SIZE = re.compile(r'<svg [^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
+
+
+def size_pictures(page: str, heads: Mapping[str, str]) -> str:
+    """Return a page whose pictures have their places before they have come.
+
+    Parameters
+    ----------
+    page : str
+        The page's HTML.
+    heads : mapping of str to str
+        The beginnings of SVG files, by their names in the site.
+    """
+
+    def sized(found: re.Match[str]) -> str:
+        size = SIZE.search(heads.get(found[1], ""))
+        if size is None:
+            return found[0]
+        wide, tall = (round(float(points) * 4 / 3) for points in size.groups())
+        return f'<img width="{wide}" height="{tall}" '
+
+    return PICTURE.sub(sized, page)
+
+
+#: A formula within a line with what must stay beside it: a bracket; punctuation, the end of a word
+#: such as "-dimensional", a number of the run.
+BESIDE = re.compile(
+    r"([(\[{\u2018\u201c]{1,2})?"
+    r'(<span class="math notranslate nohighlight"[^>]*>[^<]*</span>)'
+    r"([,.;:!?)\]}\u2019\u201d%]{1,3}|-[^\W\d_]{1,12}[,.;:)]?|[^\W\d_]{1,3}(?=[\s,.;:)<])"
+    r'|<span class="pasted-(?:text|inline)">[^<]*</span>)?'
+)
+
+
+def keep_together(page: str) -> str:
+    """Return a page whose formulas do not leave what is glued to them.
+
+    A formula that is set is a box, and browsers break lines on both sides of a box, even before a
+    comma.
+
+    Examples
+    --------
+    >>> formula = '<span class="math notranslate nohighlight">x</span>'
+    >>> keep_together(f"a {formula}, b").replace(formula, "x")
+    'a <span class="dplit-nobreak">x,</span> b'
+    >>> keep_together(f"a {formula} b").replace(formula, "x")
+    'a x b'
+    """
+
+    def line(found: re.Match[str]) -> str:
+        if not (found[1] or found[3]):
+            return found[0]
+        return f'<span class="dplit-nobreak">{found[0]}</span>'
+
+    return BESIDE.sub(line, page)
 
 
 def on_read(app: Any, tree: nodes.document) -> None:
@@ -189,7 +250,13 @@ def on_page(app: Any, name: str, template: str, context: dict[str, Any], tree: A
         names = dict(imported(notebook_code(source), "dplit")) if addresses else {}
         context["body"] = link_code(context["body"], names, addresses)
     macros = app.config.mathjax3_config["tex"]["macros"]
-    context["body"] = keep_room(name_folds(thin_code(context["body"])), macros)
+    heads = {
+        target: (Path(app.srcdir) / source).read_text(encoding="utf-8")[:2000]
+        for source, target in app.builder.images.items()
+        if target.endswith(".svg")
+    }
+    body = size_pictures(name_folds(thin_code(context["body"])), heads)
+    context["body"] = keep_together(keep_room(body, macros))
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -25,24 +25,22 @@ def _words(text: str) -> set[str]:
     return set(text.split())
 
 
-#: Widths of single tokens in Computer Modern, in which MathJax sets.
-WIDTHS = _table(r"""
-0.28: [ ] . | ! ? ' l \lvert \rvert \vert \;
-0.36: i t j \iota \langle \rangle ( ) \sharp
-0.43: b c z s r q \delta \epsilon \ell \, \zeta \xi I , ; \tau \lceil \rceil \lfloor \rfloor
-0.5: \gamma
-0.47: e v p g y \varepsilon \theta \eta \nu o
-0.5: * \lVert \rVert \Vert \| \{ \} \$ \circ \star \emptyset \rho k d f \partial
-0.57: a h u x n \sigma \pi \alpha \beta \kappa \lambda \mu \phi J V Y
-0.65: \chi \psi \omega \varphi \Gamma \Lambda S T P F U Z L
-0.74: w \Theta \Delta \Xi \Pi \Sigma \Phi \Psi \Omega E C A B R G Q \top \square O
-0.83: m D H K N X \% \#
-0.95: M W \infty
-1.17: \ldots \dots \cdots \quad
-2: \qquad
--0.17: \!
-""")
-WIDTHS |= {r"\,": 0.167, r"\:": 0.222, "q": 0.446, "c": 0.433, "k": 0.521, "m": 0.878, "M": 0.97}
+#: Widths of single tokens in thousandths of an em, in Computer Modern, in which MathJax sets.
+NARROW = r"""
+a 529 b 429 c 433 d 520 e 466 f 550 g 477 h 576 i 345 j 412 k 521 l 298 m 878 n 600 o 485 p 503
+q 446 r 451 s 469 t 361 u 572 v 485 w 716 x 572 y 490 z 465 A 750 B 759 C 715 D 828 E 738 F 643
+G 786 H 831 I 440 J 555 K 849 L 681 M 970 N 803 O 763 P 642 Q 791 R 759 S 613 T 584 U 683 V 583
+W 944 X 828 Y 581 Z 683 ( 389 ) 389 [ 278 ] 278 . 278 | 278 ! 278 ? 472 ' 278 , 445 ; 445 * 500
+\alpha 640 \beta 566 \gamma 518 \delta 444 \epsilon 406 \varepsilon 466 \zeta 438 \eta 497
+\theta 469 \iota 354 \kappa 576 \lambda 583 \mu 603 \nu 494 \xi 438 \pi 570 \rho 517 \sigma 571
+\tau 437 \phi 596 \varphi 654 \chi 626 \psi 651 \omega 622 \Gamma 625 \Delta 833 \Theta 778
+\Lambda 694 \Xi 667 \Pi 750 \Sigma 722 \Phi 722 \Psi 778 \Omega 722 \infty 1000 \partial 531
+\nabla 833 \ell 417 \ldots 1172 \dots 1172 \cdots 1172 \lVert 500 \rVert 500 \Vert 500 \| 500
+\lvert 278 \rvert 278 \vert 278 \langle 389 \rangle 389 \lceil 444 \rceil 444 \lfloor 444
+\rfloor 444 \top 778 \emptyset 500 \sharp 389 \star 500 \square 778 \forall 556 \exists 556
+\{ 500 \} 500 \% 833 \# 833 \, 167 \: 222 \; 278 \! -167 \quad 1000 \qquad 2000 \Re 722 \Im 722
+"""
+WIDTHS = {name: int(width) / 1000 for name, width in zip(*[iter(NARROW.split())] * 2, strict=True)}
 #: Relations and operations with the room around them; the latter have none where they are signs.
 RELATIONS = _table(r"""
 0.83: : \mid
@@ -145,17 +143,18 @@ class Reader:
             large = 1.35 if self.display else 1.0
             return Box(0.17 + large * LARGE[token], 0.75 * large, 0.35 * large)
         if token in WORDS:
-            return Box(0.5 * len(self.argument()))
+            return Box(sum(0.72 if letter.isupper() else 0.48 for letter in self.argument()))
         if token in FRACTIONS:
             large = (self.display and token != r"\tfrac") or token == r"\dfrac"
             above, below = (self.inner(1.0 if large else SCRIPT) for _ in "ab")
             room = (0.23, 0.7) if large else (0.2, 0.25)
             up, down = above.up + above.down + room[0], below.up + below.down + room[1] - 0.5
-            return Box(max(above.width, below.width) + 0.24, up, down)
+            return Box(max(above.width, below.width) + 0.42, up, down)
         if token == r"\sqrt":
             box = self.inner(display=self.display)
-            size = next((s for s in ROOTS if s >= box.up + box.down + 0.3), 3.0)
-            return Box(box.width + 0.85, size - box.down + 0.1, box.down)
+            least = box.up + box.down + 0.3 * self.display
+            size = next((s for s in ROOTS if s >= least), 3.0)
+            return Box(box.width + 0.92, size - box.down + 0.1, box.down)
         if token in STACKED:
             above, base = self.inner(SCRIPT), self.inner()
             return Box(max(above.width, base.width), base.up + above.up, base.down)
@@ -168,7 +167,7 @@ class Reader:
         if token == r"\begin":
             return self.environment()
         if token[0] == "\\" and token[1:].isalpha() and token not in WIDTHS:
-            return Box(0.5 * len(token) - 0.4)  # a name, such as \log
+            return Box(0.5 * len(token))  # a name, such as \log
         if token in WIDTHS:
             return Box(WIDTHS[token])
         return Box(0.0 if token.isspace() else 0.5)

@@ -125,6 +125,40 @@ def size(opened: Any, url: str) -> dict[str, float]:
         page.close()
 
 
+SHIFTS = """() => {
+  window.shifts = [];
+  new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map((e) => e.value)))
+    .observe({ type: "layout-shift", buffered: true });
+}"""
+SETTLED = """async () => {
+  if (window.MathJax?.startup) await MathJax.startup.promise;
+  await document.fonts.ready;
+  const near = () => [...document.querySelectorAll("mjx-lazy")].some((mark) => {
+    const at = mark.getBoundingClientRect();
+    return mark.checkVisibility() && at.bottom > 0 && at.top < innerHeight;
+  });
+  const pause = (time) => new Promise((end) => setTimeout(end, time));
+  for (let k = 0; k < 200 && near(); k++) await pause(50);
+  await pause(300);
+  return window.shifts.reduce((a, b) => a + b, 0);
+}"""
+
+
+def shift(opened: Any, url: str) -> float:
+    """Return how much moves on a page, at the place that its address names, until it is set.
+
+    It is the sum of the browser's layout shifts: the share of the window that moves, times how far.
+    """
+    page = opened.new_page(viewport={"width": 1280, "height": 900})
+    try:
+        page.add_init_script(f"({SHIFTS})()")
+        page.goto(url, wait_until="load", timeout=180_000)
+        moved: float = page.evaluate(SETTLED)
+        return moved
+    finally:
+        page.close()
+
+
 CUT = """() => {
   const frame = document.documentElement.getBoundingClientRect();
   const out = (box) => box.left < frame.left - 1 || box.right > frame.right + 1

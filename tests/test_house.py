@@ -70,7 +70,7 @@ def test_a_folder_can_be_looked_over() -> None:
     for folder in {path.parent for path in MODULES}:
         held = [p for p in folder.iterdir() if p.suffix == ".py" and p.stem != "__init__"]
         held += [p for p in folder.iterdir() if (p / "__init__.py").exists()]
-        assert len(held) <= (22 if folder == PACKAGE else 16), folder
+        assert len(held) <= (22 + len(LATER) if folder == PACKAGE else 16), folder
 
 
 def test_functions_of_the_margins_stay_small() -> None:

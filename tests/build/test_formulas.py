@@ -22,7 +22,6 @@ WIDE = {
     r"-2,-1,0,1,2": 5.83,
     r"2\le G\le2+A": 6.42,
     r"\sum_iy_i\phi_i": 3.29,
-    r"\lceil\log_2m\rceil": 3.64,
 }
 #: The same of heights, of formulas in places of their own.
 TALL = {
