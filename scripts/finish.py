@@ -144,6 +144,21 @@ def name_folds(page: str) -> str:
     return page.replace('<summary aria-label="Toggle hidden content">', "<summary>")
 
 
+#: A head of a table that says nothing.
+SILENT = re.compile(r"<th\b[^>]*>\s*(?:<p>\s*</p>)?\s*</th>")
+
+
+def mend_roles(page: str) -> str:
+    """Return a page whose empty heads of tables are cells, and whose cited works are list items.
+
+    Examples
+    --------
+    >>> mend_roles('<div class="citation" role="doc-biblioentry"><th class="head"><p></p></th>')
+    '<div class="citation" role="listitem"><td></td>'
+    """
+    return SILENT.sub("<td></td>", page).replace('role="doc-biblioentry"', 'role="listitem"')
+
+
 #: A formula as MathJax will find it, within a line or in a place of its own.
 FORMULA = re.compile(
     r'<(?:span|div) class="math notranslate nohighlight"(?P<id>[^>]*)>'
@@ -255,7 +270,7 @@ def on_page(app: Any, name: str, template: str, context: dict[str, Any], tree: A
         for source, target in app.builder.images.items()
         if target.endswith(".svg")
     }
-    body = size_pictures(name_folds(thin_code(context["body"])), heads)
+    body = size_pictures(mend_roles(name_folds(thin_code(context["body"]))), heads)
     context["body"] = keep_together(keep_room(body, macros))
 
 
