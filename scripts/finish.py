@@ -186,12 +186,14 @@ def keep_room(page: str, macros: Mapping[str, Any]) -> str:
 
 
 #: A picture of a chapter, and what an SVG says of its size.
-PICTURE = re.compile(r'<img (?=[^>]*src="[^"]*_images/([^"/]+\.svg)")(?![^>]*\bwidth=)')
+PICTURE = re.compile(r'<img ((?![^>]*\bwidth=)[^>]*src="[^"]*_images/([^"/]+\.svg)"[^>]*>)')
 SIZE = re.compile(r'<svg [^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
 
 
 def size_pictures(page: str, heads: Mapping[str, str]) -> str:
     """Return a page whose pictures have their places before they have come.
+
+    Each has a box, in which it can be moved where a narrow screen would make its type too small.
 
     Parameters
     ----------
@@ -202,11 +204,12 @@ def size_pictures(page: str, heads: Mapping[str, str]) -> str:
     """
 
     def sized(found: re.Match[str]) -> str:
-        size = SIZE.search(heads.get(found[1], ""))
+        size = SIZE.search(heads.get(found[2], ""))
         if size is None:
             return found[0]
         wide, tall = (round(float(points) * 4 / 3) for points in size.groups())
-        return f'<img width="{wide}" height="{tall}" '
+        picture = f'<img width="{wide}" height="{tall}" {found[1]}'
+        return f'<span class="dplit-wide" style="--wide:{wide}px">{picture}</span>'
 
     return PICTURE.sub(sized, page)
 

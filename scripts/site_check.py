@@ -26,7 +26,7 @@ FLAGS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
-WIDTHS = (1280, 390)
+WIDTHS = (1280, 360)
 LOCAL = ("file:", "data:", "blob:", "http://127.0.0.1")
 #: Lowest contrast of text against its background that still counts as legible (WCAG 2, level AA);
 #: large is what has 24 pixels, or 18.66 and is bold.

@@ -141,5 +141,6 @@ def test_a_picture_has_its_place_before_it_comes() -> None:
     page = '<img alt="a" src="../_images/a.svg" /><img alt="b" src="../_images/b.svg" />'
     head = '<svg xmlns:x="y" width="475.2pt" height="216pt" viewBox="0 0 475.2 216">'
     told = size_pictures(page, {"a.svg": head})
-    assert told == page.replace('<img alt="a"', '<img width="634" height="288" alt="a"')
+    box = '<span class="dplit-wide" style="--wide:634px"><img width="634" height="288" alt="a"'
+    assert told == page.replace('<img alt="a"', box).replace('a.svg" />', 'a.svg" /></span>')
     assert size_pictures(told, {"a.svg": head}) == told
