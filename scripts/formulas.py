@@ -26,11 +26,11 @@ def _words(text: str) -> set[str]:
 
 
 #: Widths of single tokens in thousandths of an em, in Computer Modern, in which MathJax sets.
-NARROW = r"""
+NAMED = r"""
 a 529 b 429 c 433 d 520 e 466 f 550 g 477 h 576 i 345 j 412 k 521 l 298 m 878 n 600 o 485 p 503
-q 446 r 451 s 469 t 361 u 572 v 485 w 716 x 572 y 490 z 465 A 750 B 759 C 715 D 828 E 738 F 643
-G 786 H 831 I 440 J 555 K 849 L 681 M 970 N 803 O 763 P 642 Q 791 R 759 S 613 T 584 U 683 V 583
-W 944 X 828 Y 581 Z 683 ( 389 ) 389 [ 278 ] 278 . 278 | 278 ! 278 ? 472 ' 278 , 445 ; 445 * 500
+q 446 r 451 s 469 t 361 u 572 v 485 w 716 x 572 y 490 z 465 A 750 B 759 C 760 D 828 E 764 F 749
+G 786 H 888 I 504 J 633 K 889 L 681 M 1051 N 888 O 763 P 751 Q 791 R 759 S 645 T 704 U 767 V 769
+W 1048 X 852 Y 763 Z 723 ( 389 ) 389 [ 278 ] 278 . 278 | 278 ! 278 ? 472 ' 278 , 445 ; 445 * 500
 \alpha 640 \beta 566 \gamma 518 \delta 444 \epsilon 406 \varepsilon 466 \zeta 438 \eta 497
 \theta 469 \iota 354 \kappa 576 \lambda 583 \mu 603 \nu 494 \xi 438 \pi 570 \rho 517 \sigma 571
 \tau 437 \phi 596 \varphi 654 \chi 626 \psi 651 \omega 622 \Gamma 625 \Delta 833 \Theta 778
@@ -40,7 +40,7 @@ W 944 X 828 Y 581 Z 683 ( 389 ) 389 [ 278 ] 278 . 278 | 278 ! 278 ? 472 ' 278 , 
 \rfloor 444 \top 778 \emptyset 500 \sharp 389 \star 500 \square 778 \forall 556 \exists 556
 \{ 500 \} 500 \% 833 \# 833 \, 167 \: 222 \; 278 \! -167 \quad 1000 \qquad 2000 \Re 722 \Im 722
 """
-WIDTHS = {name: int(width) / 1000 for name, width in zip(*[iter(NARROW.split())] * 2, strict=True)}
+WIDTHS = {name: int(width) / 1000 for name, width in zip(*[iter(NAMED.split())] * 2, strict=True)}
 #: Relations and operations with the room around them; the latter have none where they are signs.
 RELATIONS = _table(r"""
 0.83: : \mid
