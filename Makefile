@@ -18,7 +18,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help environment book test again lab data chapter preview paper bench claims test-claim badges mutate lint pdf sync clean
+.PHONY: help environment book test again lab data chapter preview paper bench claims test-claim badges mutate lint pdf sync new-paper clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
@@ -79,6 +79,9 @@ pdf: environment ## build the book and print it into _build/pdf/dplit.pdf (needs
 
 sync: environment ## write every notebooks/*.ipynb from its .md
 	@$(RUN) sync
+
+new-paper: environment ## write lesson, supplement, room and tests of a new chapter NAME=trees
+	@$(RUN) new-paper "$(NAME)"
 
 clean: ## remove what the build made, not the environment
 	rm -rf _build book/chapters book/reference book/tests book/claims.md book/errata.md book/front.* book/scoreboard.md \

@@ -33,6 +33,8 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("lock", help="compare what is installed with the lock")
     commands.add_parser("claims", help="check the registry of claims alone, in seconds")
     commands.add_parser("sync", help="write every .ipynb from its .md")
+    new = commands.add_parser("new-paper", help="write the files of a chapter that builds green")
+    new.add_argument("name")
     chapter = commands.add_parser("chapter", help="run one chapter beside the book")
     chapter.add_argument("name")
     chapter.add_argument("arguments", nargs=argparse.REMAINDER, help="papermill's, -p name value")
@@ -85,6 +87,10 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
 
         changed = pairs.sync(layout)
         say(f"wrote {', '.join(changed)}" if changed else "all pairs were in step")
+    elif command == "new-paper":
+        from scripts import paper
+
+        paper.new_paper(layout, arguments.name, say)
     elif command == "chapter":
         from scripts import runs
 

@@ -1,7 +1,8 @@
 """Wrong versions of a function's inside: one sign, bound, call or variable of it is another.
 
-cosmic-ray and mutmut write each mutant to a file and start pytest anew, which takes as long as ten
-mutants here; their operators are a line each in `ast`, and both lack terms, tails and variables.
+cosmic-ray and mutmut were weighed: they write each mutant to a file and start pytest anew, which
+takes as long as ten mutants here; their operators are a line each in `ast`, and both lack terms,
+tails and variables.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Run the chapters whose parts changed and turn them into pages; keep the last good ones."""
+"""Run the chapters whose parts changed and turn them into pages; keep the last good ones.
+
+jupyter-cache was weighed: it keys a run by the code of its cells alone, and here package, data,
+lock and parameters count too, while prose does not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Collect the records of all claims from the chapters and hold them against the registry."""
+"""Collect the records of all claims from the chapters and hold them against the registry.
+
+jsonschema holds the form of a record. Pydantic was weighed for the rest, and it also sees one
+record at a time: that ids, functions, tests and cells name each other is between files.
+"""
 
 from __future__ import annotations
 

@@ -5,11 +5,13 @@ paper's statement has the paper's number, and a box of ours has none. MathJax is
 formulas stand in HTML alone, as on the page of errata. Names of the package in a chapter's code
 lead to their entries in the reference. And what has the colour of the text around it needs no
 element of its own: names, points and operators are three of four elements in a long page's code.
+Formulas are set when the screen comes near them, and keep their places until then.
 """
 
 from __future__ import annotations
 
 import ast
+import html
 import importlib
 import inspect
 import re
@@ -20,6 +22,7 @@ from typing import Any
 from docutils import nodes
 
 from scripts.digest import notebook_code
+from scripts.formulas import measure
 
 #: Titles that begin with a place in a paper.
 PLACE = re.compile(
@@ -141,6 +144,109 @@ def name_folds(page: str) -> str:
     return page.replace('<summary aria-label="Toggle hidden content">', "<summary>")
 
 
+#: A head of a table that says nothing.
+SILENT = re.compile(r"<th\b[^>]*>\s*(?:<p>\s*</p>)?\s*</th>")
+
+
+def mend_roles(page: str) -> str:
+    """Return a page whose empty heads of tables are cells, and whose cited works are list items.
+
+    Examples
+    --------
+    >>> mend_roles('<div class="citation" role="doc-biblioentry"><th class="head"><p></p></th>')
+    '<div class="citation" role="listitem"><td></td>'
+    """
+    return SILENT.sub("<td></td>", page).replace('role="doc-biblioentry"', 'role="listitem"')
+
+
+#: A formula as MathJax will find it, within a line or in a place of its own.
+FORMULA = re.compile(
+    r'<(?:span|div) class="math notranslate nohighlight"(?P<id>[^>]*)>'
+    r'(?:\s*<span class="eqno">.*?</span>)?'
+    r"\s*(?:\\|&#92;)(?P<kind>[(\[])(?P<tex>.*?)(?:\\|&#92;)[)\]]",
+    re.DOTALL,
+)
+#: Height of the letter x in MathJax's fonts: an em of a formula has 1 / X ex of the text around it.
+X = 0.442
+
+
+def keep_room(page: str, macros: Mapping[str, Any]) -> str:
+    """Return a page whose formulas say how wide, in places of their own how tall, they will be."""
+
+    def room(found: re.Match[str]) -> str:
+        display = found["kind"] == "["
+        box = measure(html.unescape(found["tex"]), macros, display)
+        told = f"--room:{(box.up + box.down + 2 if display else box.width) / X:.1f}ex"
+        if not display and (box.up > 0.8 or box.down > 0.3):  # its line may be taller than others
+            told += f";--tall:{(box.up + box.down) / X:.1f}ex;--sink:{-box.down / X:.1f}ex"
+        head = found[0][: found.end("id") - found.start()]
+        return f'{head} style="{told}"{found[0][len(head) :]}'
+
+    return FORMULA.sub(room, page)
+
+
+#: A picture of a chapter, and what an SVG says of its size.
+PICTURE = re.compile(r'<img ((?![^>]*\bwidth=)[^>]*src="[^"]*_images/([^"/]+\.svg)"[^>]*>)')
+SIZE = re.compile(r'<svg [^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
+
+
+def size_pictures(page: str, heads: Mapping[str, str]) -> str:
+    """Return a page whose pictures have their places before they have come.
+
+    Each has a box, in which it can be moved where a narrow screen would make its type too small.
+
+    Parameters
+    ----------
+    page : str
+        The page's HTML.
+    heads : mapping of str to str
+        The beginnings of SVG files, by their names in the site.
+    """
+
+    def sized(found: re.Match[str]) -> str:
+        size = SIZE.search(heads.get(found[2], ""))
+        if size is None:
+            return found[0]
+        wide, tall = (round(float(points) * 4 / 3) for points in size.groups())
+        picture = f'<img width="{wide}" height="{tall}" {found[1]}'
+        return f'<span class="dplit-wide" style="--wide:{wide}px">{picture}</span>'
+
+    return PICTURE.sub(sized, page)
+
+
+#: A formula within a line with what must stay beside it: a bracket; punctuation, the end of a word
+#: such as "-dimensional", a number of the run.
+BESIDE = re.compile(
+    r"([(\[{\u2018\u201c]{1,2})?"
+    r'(<span class="math notranslate nohighlight"[^>]*>[^<]*</span>)'
+    r"([,.;:!?)\]}\u2019\u201d%]{1,3}|-[^\W\d_]{1,12}[,.;:)]?|[^\W\d_]{1,3}(?=[\s,.;:)<])"
+    r'|<span class="pasted-(?:text|inline)">[^<]*</span>)?'
+)
+
+
+def keep_together(page: str) -> str:
+    """Return a page whose formulas do not leave what is glued to them.
+
+    A formula that is set is a box, and browsers break lines on both sides of a box, even before a
+    comma.
+
+    Examples
+    --------
+    >>> formula = '<span class="math notranslate nohighlight">x</span>'
+    >>> keep_together(f"a {formula}, b").replace(formula, "x")
+    'a <span class="dplit-nobreak">x,</span> b'
+    >>> keep_together(f"a {formula} b").replace(formula, "x")
+    'a x b'
+    """
+
+    def line(found: re.Match[str]) -> str:
+        if not (found[1] or found[3]):
+            return found[0]
+        return f'<span class="dplit-nobreak">{found[0]}</span>'
+
+    return BESIDE.sub(line, page)
+
+
 def on_read(app: Any, tree: nodes.document) -> None:
     """Tell Sphinx of formulas in a page's own HTML; it looks for them before."""
     if any('class="math' in part.astext() for part in tree.findall(nodes.raw)):
@@ -161,7 +267,14 @@ def on_page(app: Any, name: str, template: str, context: dict[str, Any], tree: A
         }
         names = dict(imported(notebook_code(source), "dplit")) if addresses else {}
         context["body"] = link_code(context["body"], names, addresses)
-    context["body"] = name_folds(thin_code(context["body"]))
+    macros = app.config.mathjax3_config["tex"]["macros"]
+    heads = {
+        target: (Path(app.srcdir) / source).read_text(encoding="utf-8")[:2000]
+        for source, target in app.builder.images.items()
+        if target.endswith(".svg")
+    }
+    body = size_pictures(mend_roles(name_folds(thin_code(context["body"]))), heads)
+    context["body"] = keep_together(keep_room(body, macros))
 
 
 def setup(app: Any) -> dict[str, bool]:

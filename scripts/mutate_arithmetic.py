@@ -3,7 +3,8 @@
 They are sampled with a fixed seed, of each kind alike. The tests are collected once; each mutant
 lives in a fork, where the code of one function is exchanged, and meets the tests that reach its
 line, the quick ones first. Which these are, and how long they take, is known from one run:
-``make test ARGS="--cov --cov-context=test --junitxml=_build/coverage/tests.xml"``.
+``make test ARGS="--cov --cov-context=test --junitxml=_build/coverage/tests.xml"``. cosmic-ray and
+mutmut were weighed, as `scripts.arithmetic` says: each mutant would cost a start of pytest.
 """
 
 from __future__ import annotations

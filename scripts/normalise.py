@@ -1,4 +1,8 @@
-"""Turn an executed notebook into a page: nothing volatile, described figures, linked badges."""
+"""Turn an executed notebook into a page: nothing volatile, described figures, linked badges.
+
+nbconvert's preprocessors were weighed: they strip metadata and outputs, which is a tenth of this;
+the rest is about records of ours (claims, curves, figures) that no library knows.
+"""
 
 from __future__ import annotations
 

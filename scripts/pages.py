@@ -1,4 +1,8 @@
-"""The pages that are written from the records: index, errata, tests, proofs, run times."""
+"""The pages that are written from the records: index, errata, tests, proofs, run times.
+
+Jinja was weighed: most lines here choose, count and order records, and a template would hold the
+few that are text, away from what fills them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What some code computes: the definitions of the package that it reaches, wherever they stand."""
+"""What some code computes: the definitions of the package that it reaches, wherever they stand.
+
+grimp and modulefinder were weighed: they know which module imports which, and a docstring or a
+neighbouring function would make an archive stale.
+"""
 
 from __future__ import annotations
 

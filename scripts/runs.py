@@ -1,4 +1,8 @@
-"""Runs beside the book: one chapter with other parameters, all chapters at the papers' scale."""
+"""Runs beside the book: one chapter with other parameters, all chapters at the papers' scale.
+
+papermill runs and DVC was weighed for the archives: its stages are keyed by files, so that a change
+of prose or of a function that a chapter does not reach would run hours again.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // Runs in the page that is looked at; returns what is wrong with it, one sentence per fault.
-async (minimum) => {
+async (least) => {
   const told = [];
   const short = (text) => text.trim().replace(/\s+/g, " ").slice(0, 60);
   const name = (e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "")
@@ -106,10 +106,12 @@ async (minimum) => {
       if (seen.has(parent) || !parent.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
       seen.add(parent);
       const behind = backgroundOf(parent);
-      const front = over(parse(getComputedStyle(parent).color), behind);
+      const { color, fontSize, fontWeight } = getComputedStyle(parent);
+      const front = over(parse(color), behind);
+      const large = parseFloat(fontSize) >= (fontWeight >= 700 ? 18.66 : 24);
       const [low, high] = [light(front), light(behind)].sort((a, b) => a - b);
       const ratio = (high + 0.05) / (low + 0.05);
-      if (ratio < minimum) told.push(`illegible (${theme}): ${short(node.data)} (${name(parent)}, ${ratio.toFixed(1)}:1)`);
+      if (ratio < (large ? least.large : least.text)) told.push(`illegible (${theme}): ${short(node.data)} (${name(parent)}, ${ratio.toFixed(1)}:1)`);
     }
     for (const image of document.querySelectorAll("main img, article img")) {
       const inverted = getComputedStyle(image).filter.includes("invert");

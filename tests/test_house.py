@@ -18,6 +18,9 @@ PACKAGE = LAYOUT.package
 MODULES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 STUDIES = {path: path.read_text(encoding="utf-8") for path in LAYOUT.studies.rglob("*.py")}
 PAPERS = {path.parent.name for path in PACKAGE.glob("*/claims.yml")} - {"face_off", "audits"}
+#: The papers that the book began with; one that comes later brings a small allowance of its own.
+FIRST = {"erm", "margin", "projection", "random_features", "sketching"}
+LATER = PAPERS - FIRST
 
 
 def code_lines(source: str) -> int:
@@ -35,10 +38,15 @@ def code_lines(source: str) -> int:
 
 
 def test_the_package_stays_small() -> None:
-    assert sum(len(source.splitlines()) for source in MODULES.values()) <= 39_320
+    raw = sum(len(source.splitlines()) for source in MODULES.values())
+    assert raw <= 39_320 + 3_000 * len(LATER)
     lines = {path: code_lines(source) for path, source in MODULES.items()}
     assert {path.name: n for path, n in lines.items() if n > 450} == {}
-    ours = {p for p in MODULES if p.relative_to(PACKAGE).parts[0] in ("face_off", "audits")}
+    rooms = {p: p.relative_to(PACKAGE).parts[0] for p in MODULES}
+    for paper in LATER:
+        assert sum(n for path, n in lines.items() if rooms[path] == paper) <= 1_500
+        assert sum(p.stem != "__init__" and rooms[p] == paper for p in MODULES) <= 12
+    ours = {p for p in MODULES if rooms[p] in {"face_off", "audits"} | LATER}
     # with exercises of six lessons, additive models and releases from folders; rooms are to shrink
     # as lessons take over
     assert sum(n for path, n in lines.items() if path not in ours) <= 19_870
@@ -48,11 +56,21 @@ def test_the_package_stays_small() -> None:
     assert sum(map(code_lines, STUDIES.values())) <= 9_260
 
 
+def test_a_long_script_says_which_library_was_weighed() -> None:
+    silent = [
+        path.name
+        for path in (LAYOUT.root / "scripts").glob("*.py")
+        if code_lines(source := path.read_text(encoding="utf-8")) > 150
+        and "weighed" not in (ast.get_docstring(ast.parse(source)) or "")
+    ]
+    assert silent == []
+
+
 def test_a_folder_can_be_looked_over() -> None:
     for folder in {path.parent for path in MODULES}:
         held = [p for p in folder.iterdir() if p.suffix == ".py" and p.stem != "__init__"]
         held += [p for p in folder.iterdir() if (p / "__init__.py").exists()]
-        assert len(held) <= (22 if folder == PACKAGE else 16), folder
+        assert len(held) <= (22 + len(LATER) if folder == PACKAGE else 16), folder
 
 
 def test_functions_of_the_margins_stay_small() -> None:

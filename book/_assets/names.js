@@ -20,6 +20,15 @@
       quiet(button);
       new MutationObserver(() => quiet(button)).observe(button, { childList: true, subtree: true });
     }
+    // what is moved in its box, on narrow screens, is moved by keys too
+    const reach = () => {
+      for (const box of document.querySelectorAll(".dplit-wide, .dplit-scroll, .pst-scrollable-table-container, div.math")) {
+        if (box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).display !== "inline") box.tabIndex = 0;
+        else box.removeAttribute("tabindex");
+      }
+    };
+    reach();
+    window.addEventListener("resize", reach);
     const home = document.querySelector(".sidebar-primary-items__start .navbar-brand")?.parentElement;
     home?.setAttribute("role", "navigation");
     home?.setAttribute("aria-label", "Front page");

@@ -8,7 +8,17 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from scripts.finish import box_title, full_name, imported, link_code, name_boxes, on_read, thin_code
+from scripts.finish import (
+    box_title,
+    full_name,
+    imported,
+    keep_together,
+    link_code,
+    name_boxes,
+    on_read,
+    size_pictures,
+    thin_code,
+)
 from scripts.pages import escape
 
 BOX = '<p class="admonition-title"><span class="caption-number">{} </span>{}</p><p>Text (1).</p>'
@@ -97,3 +107,40 @@ def test_code_keeps_its_text_its_links_and_its_colours() -> None:
         f'{prose}<div class="highlight"><pre><span></span><span class="kn">import</span> a\n'
         '<a class="dplit-api" href="p.html">f</a>(x&lt;=<span class="mi">1</span>)</pre></div>'
     )
+
+
+FORMULA = '<span class="math notranslate nohighlight" style="--room:1.3ex">\\(x\\)</span>'
+
+
+@pytest.mark.parametrize(
+    ("before", "glued"),
+    [
+        ("at FORMULA, and", "FORMULA,"),
+        ("at (FORMULA) and", "(FORMULA)"),
+        ("the FORMULA-dimensional ball", "FORMULA-dimensional"),
+        ("the FORMULAth row", "FORMULAth"),
+        (
+            'of FORMULA<span class="pasted-text">0.3</span> here',
+            'FORMULA<span class="pasted-text">',
+        ),
+        ("at FORMULA here", None),
+        ("at FORMULA<b>, here</b>", None),
+    ],
+)
+def test_a_formula_keeps_what_is_glued_to_it(before: str, glued: str | None) -> None:
+    """Kills a comma, a bracket, the end of a word or a number that can begin the next line."""
+    told = keep_together(before.replace("FORMULA", FORMULA))
+    assert told.count("dplit-nobreak") == (glued is not None)
+    if glued:
+        held = told.partition('<span class="dplit-nobreak">')[2]
+        assert held.startswith(glued.replace("FORMULA", FORMULA))
+
+
+def test_a_picture_has_its_place_before_it_comes() -> None:
+    """Kills points for pixels, a side for the other, and the size of a picture that has one."""
+    page = '<img alt="a" src="../_images/a.svg" /><img alt="b" src="../_images/b.svg" />'
+    head = '<svg xmlns:x="y" width="475.2pt" height="216pt" viewBox="0 0 475.2 216">'
+    told = size_pictures(page, {"a.svg": head})
+    box = '<span class="dplit-wide" style="--wide:634px"><img width="634" height="288" alt="a"'
+    assert told == page.replace('<img alt="a"', box).replace('a.svg" />', 'a.svg" /></span>')
+    assert size_pictures(told, {"a.svg": head}) == told

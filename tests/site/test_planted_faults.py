@@ -82,6 +82,10 @@ IN_BROWSER = {
         '<p style="color: #eee; background: #fff">pale</p>',
         "illegible (light)",
     ),
+    "grey text": (
+        '<p style="color: #888; background: #fff">3.5 to 1</p>',
+        "illegible (light)",
+    ),
     "dark text on dark": ('<p style="color: #222">dark</p>', "illegible (dark)"),
 }
 #: Tables may scroll on a phone.
@@ -135,7 +139,7 @@ def _plant(site: Path, html: str) -> Path:
 @pytest.mark.parametrize("name", IN_BROWSER)
 def test_browser_sees_the_fault(opened: Any, copied: Path, name: str) -> None:
     html, message = IN_BROWSER[name]
-    width = 1280 if name in ON_A_DESK else 390
+    width = 1280 if name in ON_A_DESK else 360
     told = site_check.look(opened, _plant(copied, html).as_uri(), width)
     assert [line for line in told if line.startswith(message)], told
 
@@ -154,7 +158,7 @@ def test_browser_sees_a_label_that_its_figure_cuts(opened: Any, tmp_path: Path) 
 
 @needs_browser
 def test_browser_sees_nothing_in_the_page_without_fault(opened: Any, copied: Path) -> None:
-    assert site_check.look(opened, _plant(copied, "").as_uri(), 390) == []
+    assert site_check.look(opened, _plant(copied, "").as_uri(), 360) == []
 
 
 @pytest.mark.parametrize("name", IN_LINKS)

@@ -74,6 +74,22 @@ def test_a_chapter_is_no_longer_than_it_may_be(opened: Any, slug: str) -> None:
     assert over == {}
 
 
+#: Places far below the tops of long pages.
+ANCHORS = ["sketching_supplement.html#sketch-lem15", "random_features_supplement.html#dprf-lem9",
+           "erm_supplement.html#erm-beyond-gp", "projection_supplement.html#proj-cor1"]  # fmt: skip
+
+
+@needs_browser
+@pytest.mark.parametrize("place", [*(f"{slug}.html" for slug in CHAPTERS), *ANCHORS])
+def test_little_moves_while_formulas_are_set(opened: Any, place: str) -> None:
+    """Kills a page whose formulas push each other about: a tenth is what readers do not notice.
+
+    At an anchor the browser has jumped while the page still loads, and counts some of that too.
+    """
+    chapters = (SITE / "book" / "chapters").as_uri()
+    assert site_check.shift(opened, f"{chapters}/{place}") <= (0.2 if "#" in place else 0.1)
+
+
 @needs_browser
 @pytest.mark.parametrize("page", sorted(LARGEST))
 def test_no_page_of_the_package_is_longer_than_sixty_screens(opened: Any, page: str) -> None:
