@@ -36,6 +36,16 @@ def commit(layout: Layout) -> str:
     return told.stdout.strip() or "unknown"
 
 
+def committed(layout: Layout) -> str:
+    """Return the day of the commit that the tree stands at, or nothing."""
+    command = ["git", "show", "--no-patch", "--format=%cs", "HEAD"]
+    try:
+        told = subprocess.run(command, cwd=layout.root, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return f" of {told.stdout.strip()}"
+
+
 def inputs(layout: Layout) -> dict[str, str]:
     """Return everything that the site is made from, with digests."""
     files = [layout.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt")]
@@ -54,10 +64,11 @@ def _hidden(path: Path, folder: Path) -> bool:
 
 
 def configuration(layout: Layout) -> str:
-    """Return ``_config.yml`` with the commit in the pages' footer."""
+    """Return ``_config.yml`` with the commit and its day in the pages' footer."""
     config: dict[str, Any] = yaml.safe_load((layout.root / "_config.yml").read_text("utf-8"))
     theme = config["sphinx"]["config"].setdefault("html_theme_options", {})
-    note = f'<p class="dplit-commit">Built from commit <code>{commit(layout)}</code>.</p>'
+    told = f"Built from commit <code>{commit(layout)}</code>{committed(layout)}."
+    note = f'<p class="dplit-commit">{told}</p>'
     theme["extra_footer"] = theme.get("extra_footer", "") + note
     return str(yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
 
