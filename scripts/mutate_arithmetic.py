@@ -48,6 +48,7 @@ LIMIT = 10 * PATIENCE
 TESTS = (
     "accounting", "mechanisms", "numerics", "test_checks.py", "test_estimators.py", "baselines",
     "audit", "random_features", "sketching", "margin", "erm", "projection", "features", "audits",
+    "face_off",
     "test_bad_arguments.py", "test_streams.py", "test_front_door.py", "test_trials.py",
 )  # fmt: skip
 
@@ -113,21 +114,24 @@ def paths(layout: Layout) -> list[str]:
     return [*(str(layout.root / "tests" / name) for name in TESTS), str(layout.package)]
 
 
-def measure(layout: Layout, files: Sequence[Path], say: Say) -> None:
-    """Run the tests once, and note which of them reach which line of the files, and their time.
+def measure(layout: Layout, files: Sequence[Path], say: Say, where: Sequence[str] = ()) -> None:
+    """Run tests once, and note which of them reach which line of the files, and their time.
 
-    Those that take longer than `PATIENCE` would not be met: `scripts.impatient` ends them.
+    ``where`` names a part of the tests: what was measured before of others stays. Those that take
+    longer than any mutant would wait are ended by `scripts.impatient`.
     """
     folder = layout.build / "coverage"
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "arithmetic.rc"
     wanted = "".join(f"\n    {file.relative_to(layout.root).as_posix()}" for file in files)
     settings.write_text(f"[run]\ndata_file = {folder / 'data'}\ninclude ={wanted}\n")
+    told = folder / f"tests{len(list(folder.glob('tests*.xml'))) or ''}.xml"
     say(f"which tests reach which of {len(files)} files")
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "scripts.impatient", "-p", "no:cacheprovider",
          "--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report=",
-         "--cov-fail-under=0", f"--junitxml={folder / 'tests.xml'}", *paths(layout)],
+         *(["--cov-append"] if where else []), "--cov-fail-under=0", f"--junitxml={told}",
+         *(where or paths(layout))],
         cwd=layout.root, env=os.environ | {"DPLIT_MUTATE": "1"}, check=False,
     )  # fmt: skip
 
@@ -171,10 +175,11 @@ def _statement(file: Path, line: int) -> tuple[int, int]:
 
 
 def durations(layout: Layout) -> dict[str, float]:
-    """Return the seconds of every test that passed, as pytest names it."""
-    tree = ElementTree.parse(layout.build / "coverage" / "tests.xml")
+    """Return the seconds of every test that passed, as pytest names it, in one run or several."""
+    files = sorted((layout.build / "coverage").glob("tests*.xml"))
+    cases = [case for file in files for case in ElementTree.parse(file).iter("testcase")]
     found = {}
-    for case in tree.iter("testcase"):
+    for case in cases:
         if len(case):  # failed, skipped, or too slow
             continue
         *folders, last = case.attrib["classname"].split(".")
@@ -244,7 +249,7 @@ def record(rows: Sequence[dict[str, Any]], kept: dict[str, Any]) -> dict[str, An
     said = {tuple(row[n] for n in names): row["why"] for row in kept.get("survivors", [])}
     folders = defaultdict[str, dict[str, int]](lambda: {"mutants": 0, "killed": 0})
     survivors = []
-    for row in rows:
+    for row in sorted(rows, key=lambda row: (row["file"], row["start"], row["after"])):
         folder = folders["/".join(Path(row["file"]).parts[2:-1])]
         folder["mutants"] += 1
         folder["killed"] += row["outcome"] != "survived"
@@ -279,17 +284,17 @@ def meet_all(
         left = [m for m, row in known.items() if not row]
         gc.freeze()  # forks share what is here
 
-        def fails(mutant: Mutant | None, names: list[str]) -> bool:
+        def killer_of(mutant: Mutant | None, names: list[str]) -> str | None:
             told: list[str | None] = []
             forks.run([0], lambda _: session.meet(mutant, [items[n] for n in names], layout.root),
                       lambda _, killer, __: told.append(killer), width=1, limit=LIMIT)  # fmt: skip
-            return told != [""]
+            return told[0]
 
         def convicts(mutant: Mutant, name: str) -> bool:
             """Whether a test, first in a fork, fails under the mutant and not without it."""
             if name not in sound:
-                sound[name] = not fails(None, [name])
-            return sound[name] and (name == tests[mutant][0] or fails(mutant, [name]))
+                sound[name] = killer_of(None, [name]) == ""
+            return sound[name] and (name == tests[mutant][0] or killer_of(mutant, [name]) != "")
 
         def ended(mutant: Mutant, killer: str | None, took: float) -> None:
             if killer and killer.startswith("not planted"):
@@ -299,8 +304,8 @@ def meet_all(
                 doubted[mutant].add(killer)
                 left.append(mutant)
                 return
-            if killer is None and fails(None, tests[mutant]):
-                raise BuildError(f"the tests of {mutant} end the process where nothing is changed")
+            if killer is None and killer_of(None, tests[mutant]) is None:
+                killer = ""  # the tests end the process in any case
             outcome = {"": "survived", None: "stopped"}.get(killer, "killed")
             met = len(tests[mutant])
             rows.append(kept.add(mutant, tests[mutant], outcome=outcome, by=killer, seconds=took,
