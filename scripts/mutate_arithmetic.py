@@ -2,10 +2,11 @@
 
 They are sampled with a fixed seed, of each kind alike. The tests are collected once; each mutant
 lives in a fork, where the code of one function is exchanged, and meets the tests that reach its
-line, the quick ones first, until one fails or the patience of `PATIENCE` seconds is used up. Which
-these are, and how long they take, is measured before (`measure`). Fewer tests can only let a mutant
-live. Each outcome is kept as it comes: another run goes on where the last one ended, and meets
-survivors again if their tests are others by then.
+line, the quick ones first, until one fails. Where all of them would take longer than `PATIENCE`
+seconds it meets as many as that allows, first of all those of its own folder: fewer tests can only
+let a mutant live. Which tests reach a line, and how long they take, is measured before
+(`measure`). Each outcome is kept as it comes: another run goes on where the last one ended, and
+meets survivors again if their tests are others by then.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatch
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -193,15 +194,27 @@ def durations(layout: Layout) -> dict[str, float]:
     return found
 
 
-def within(names: Sequence[str], seconds: dict[str, float], patience: float) -> list[str]:
-    """Return the quickest tests that together take no longer than the patience."""
+def is_near(mutant: Mutant, name: str) -> bool:
+    """Whether a test belongs to the folder of a mutant, or to its file where that has none."""
+    parts = Path(mutant.file).with_suffix("").parts[2:]
+    word = parts[0].strip("_")
+    file = name.partition("::")[0]
+    return word in Path(file).parts or (len(parts) == 1 and f"test_{word}" in file)
+
+
+def within(
+    names: Sequence[str], seconds: dict[str, float], patience: float, near: Callable[[str], bool]
+) -> list[str]:
+    """Return tests that together take no longer than the patience, the quick ones first.
+
+    Those that are near are chosen before others, and among equals the quickest.
+    """
     chosen, used = [], 0.0
-    for name in sorted(names, key=lambda name: (seconds[name], name)):
-        used += seconds[name]
-        if used > patience:
-            break
-        chosen.append(name)
-    return chosen
+    for name in sorted(names, key=lambda name: (not near(name), seconds[name], name)):
+        if used + seconds[name] <= patience:
+            used += seconds[name]
+            chosen.append(name)
+    return sorted(chosen, key=lambda name: (seconds[name], name))
 
 
 class Kept:
@@ -276,7 +289,8 @@ def meet_all(
         aims = {m: sorted(tests_at(reached, layout, m) & items.keys() & seconds.keys())
                 for m in chosen}  # fmt: skip
         reached.clear()
-        tests = {m: within(names, seconds, PATIENCE) for m, names in aims.items()}
+        tests = {m: within(names, seconds, PATIENCE, partial(is_near, m))
+                 for m, names in aims.items()}  # fmt: skip
         doubted: dict[Mutant, set[str]] = {m: set() for m in chosen}
         sound: dict[str, bool] = {}  # whether a test passes where nothing is changed
         known = {m: kept.known(m, tests[m]) for m in chosen}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from scripts import forks
 from scripts.arithmetic import Mutant, changes_of, is_another_program, plant, sample, silent
 from scripts.files import BuildError
 from scripts.layout import Layout
-from scripts.mutate_arithmetic import Kept, durations, meet_all, reach, record, within
+from scripts.mutate_arithmetic import Kept, durations, is_near, meet_all, reach, record, within
 
 SOURCE = '''"""A module."""
 from functools import wraps
@@ -198,11 +199,18 @@ def test_a_survivor_meets_other_tests_and_one_that_is_killed_nobody(toy: Layout)
     assert kept.known(other, ["a"]) is None
 
 
-def test_patience_is_for_the_quickest_tests() -> None:
-    """Kills an order by name, and a sum that begins anew."""
-    seconds = {"a": 3.0, "b": 1.0, "c": 2.0}
-    assert within(["a", "b", "c"], seconds, 3.5) == ["b", "c"]
-    assert within(["a", "b"], seconds, 4.0) == ["b", "a"]
+def test_patience_is_for_near_and_quick_tests(toy: Layout) -> None:
+    """Kills an order by name, a sum that begins anew, and a long test that ends the choice."""
+    seconds = {"a": 3.0, "b": 1.0, "c": 2.0, "d": 0.5}
+    assert within("abc", seconds, 3.5, "a".__ne__) == ["b", "c"]
+    assert within("abc", seconds, 4.0, "a".__eq__) == ["b", "a"]
+    assert within("acd", seconds, 2.0, "a".__eq__) == ["d"]
+    mutant = mutants(toy)[0]
+    assert is_near(mutant, "tests/test_toy.py::test_a")
+    assert not is_near(mutant, "tests/other/test_a.py::test_toy")
+    inner = replace(mutant, file="src/dplit/erm/toy.py")
+    assert is_near(inner, "tests/erm/test_a.py::test_a")
+    assert not is_near(inner, "tests/test_toy.py::test_a")
 
 
 def test_a_mutant_that_never_ends_is_stopped(toy: Layout, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,103 @@
+"""Small changes of the rivals' arithmetic that larger tests do not tell apart."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dplit.baselines import PrivateAdditiveClassifier
+from dplit.baselines._acceleration import MOST_STEPS, paced
+from dplit.baselines.objective import _largest_noise, objective_noise
+from dplit.baselines.objective_classifier import _LOUD, _warn_if_noise_rules
+from dplit.baselines.reading import _kind, numbers, parts_of
+
+
+def test_momentum_has_a_largest_value() -> None:
+    """Kills a time without a bound, and a larger bound."""
+    steps, length, momentum = paced(1e9, rate=1.8)
+    assert (steps, length) == (MOST_STEPS, 1.8)
+    assert momentum == pytest.approx(1.0 - 16 * MOST_STEPS / MOST_STEPS**2, abs=1e-12)
+
+
+@pytest.mark.parametrize(("loss", "slope"), [("logistic", 0.5), ("huberised_hinge", 1.0)])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_noise_is_compared_with_the_longest_gradient_of_the_loss(
+    loss: Any, slope: float, delta: float
+) -> None:
+    """Kills the slope of the other loss, and the length of the other noise."""
+    noise = objective_noise(epsilon=1.0, delta=delta, data_norm=1.0, jacobian=0.0)
+    length = 9 / noise if delta == 0.0 else 3.0 * noise
+    needed = _LOUD * length / slope
+    asked = {"dimension": 9, "epsilon": 1.0, "delta": delta, "loss": loss}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _warn_if_noise_rules(n_records=int(needed) + 1, **asked)
+    with pytest.warns(UserWarning, match="longest possible gradient"):
+        _warn_if_noise_rules(n_records=int(needed) - 1, **asked)
+
+
+def test_parts_of_a_collection_of_dask_are_delayed() -> None:
+    """Kills parts that are said to be at hand."""
+
+    class Collection:
+        def to_delayed(self) -> list[str]:
+            return ["one", "two"]
+
+    assert parts_of(Collection()) == (["one", "two"], True)
+
+
+def test_texts_of_arrow_are_texts_whatever_their_offsets() -> None:
+    """Kills a rule that wants all types of text at once."""
+    pyarrow = pytest.importorskip("pyarrow")
+    for kind in (pyarrow.string(), pyarrow.large_string()):
+        assert _kind(pyarrow.array(["a"], kind))[0] == "U"
+    assert _kind(pyarrow.array(["a"]).dictionary_encode())[0] == "U"
+    assert _kind(pyarrow.array([b"a"]))[0] == "O"
+
+
+@pytest.mark.parametrize("dimension", [1, 20, 500])
+def test_noise_is_longer_than_its_bound_with_probability_1e_30(dimension: int) -> None:
+    """By the laws of the lengths, Gamma and chi. Kills a bound that forgets the dimension."""
+    pure, gaussian = _largest_noise(0.5, 0.0, dimension), _largest_noise(0.5, 1e-5, dimension)
+    assert stats.gamma.sf(pure * 0.5, dimension) < 1e-30
+    assert stats.chi.sf(gaussian / 0.5, dimension) < 1e-30
+
+
+def test_texts_of_arrow_are_no_numbers() -> None:
+    """Kills columns of Arrow that count as plain lists."""
+    pyarrow = pytest.importorskip("pyarrow")
+    with pytest.raises(TypeError, match="must hold numbers"):
+        numbers("a", pyarrow.array([["x"]]))
+
+
+@pytest.mark.parametrize(("delta", "goal"), [(0.0, 3.0), (1e-5, 2.0)])
+def test_two_classes_have_the_penalty_that_is_asked_for(delta: float, goal: float) -> None:
+    """Many records and few columns: nothing demands more. Kills a descent where the penalty is not
+    raised, and a goal that is not divided by records and budget."""
+    model = PrivateAdditiveClassifier(box=(-1, 1), epsilon=2.0, delta=delta, loss="logistic")
+    assert model._penalty(10_000, 5) == pytest.approx(goal / (10_000 * 2.0), rel=1e-3)
+    hard = PrivateAdditiveClassifier(box=(-1, 1), epsilon=0.01, delta=delta, loss="logistic")
+    raised = hard._penalty(20, 5000)
+    assert raised is None if delta else raised is not None
+
+
+def test_objects_of_numpy_are_no_numbers() -> None:
+    """A list of objects is read, an array of them is refused. Kills either rule for both."""
+    assert numbers("a", [1, 2.5]).tolist() == [1.0, 2.5]
+    with pytest.raises(TypeError, match="must hold numbers"):
+        numbers("a", np.array([1, 2.5], object))
+
+
+@pytest.mark.parametrize(
+    ("loss", "classes", "told"),
+    [("logistic", (0, 1), True), ("huberised_hinge", (0, 1), False),
+     ("huberised_hinge", (0, 1, 2), True)],
+)  # fmt: skip
+def test_probabilities_are_of_losses_that_model_them(loss: Any, classes: Any, told: bool) -> None:
+    """Kills one condition for two, and an answer without meaning."""
+    model = PrivateAdditiveClassifier(box=(-1, 1), loss=loss, classes=classes)
+    assert hasattr(model, "predict_proba") is told

@@ -1,0 +1,32 @@
+"""Small changes of kernel machines' arithmetic that larger tests do not tell apart."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+
+from dplit.erm.estimators import PrivateKernelMachine
+from dplit.erm.release import release_epsilon
+from dplit.streams import stream
+
+
+def test_frequencies_are_inverse_to_the_width() -> None:
+    """Kills a width that is doubled where it should be squared."""
+    rng = stream(5, "width of a kernel machine", "data")
+    X, y = rng.uniform(-1, 1, (30, 3)), rng.uniform(-1, 1, 30)
+    found = []
+    for width in (1.0, 4.0):
+        model = PrivateKernelMachine(bounds=(-1, 1), width=width, n_components=20, random_state=3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(model.fit(X, y).frequencies_)
+    np.testing.assert_allclose(found[0], 4.0 * found[1], rtol=1e-12)
+
+
+def test_two_functions_that_differ_by_no_constant_have_no_epsilon() -> None:
+    """Kills a tolerance of a whole gap."""
+    asked = {"scale": 0.2, "reading": "shift"}
+    assert release_epsilon([0.1, 0.05], [0.0, 0.0], **asked) == math.inf
+    assert release_epsilon([0.1, 0.1 * (1 + 1e-13)], [0.0, 0.0], **asked) < 0.6

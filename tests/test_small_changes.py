@@ -1,0 +1,17 @@
+"""Small changes of what estimators share that larger tests do not tell apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dplit._estimators import nearest_center
+
+
+def test_the_nearest_centre_is_nearest_in_all_coordinates() -> None:
+    """Kills the largest coordinate of a centre for its length."""
+    X = np.array([[1.0, 1.0, 1.0], [1.6, 0.1, 0.1]])
+    centers = np.array([[1.7, 0.0, 0.0], [1.2, 1.2, 1.2], [0.4, 0.4, 0.4]])
+    expected = [np.linalg.norm(centers - x, axis=1).argmin() for x in X]
+    assert expected == [1, 0]
+    assert nearest_center(X, centers).tolist() == expected
+    assert nearest_center(np.array([[0.7, 0.7, 0.7]]), centers).tolist() == [2]
