@@ -237,6 +237,10 @@ class Kept:
             row if row and (row["outcome"] != "survived" or row["met"] == _digest(names)) else None
         )
 
+    def was_met(self, mutant: Mutant) -> bool:
+        """Whether there is a row of a mutant, by whichever tests."""
+        return self.key(mutant) in self._rows
+
     def add(self, mutant: Mutant, names: Sequence[str], **told: Any) -> dict[str, Any]:
         """Write one row."""
         row = {**asdict(mutant), **told, "key": self.key(mutant), "met": _digest(names)}
@@ -295,7 +299,8 @@ def meet_all(
         sound: dict[str, bool] = {}  # whether a test passes where nothing is changed
         known = {m: kept.known(m, tests[m]) for m in chosen}
         rows.extend(row for row in known.values() if row)
-        left = [m for m, row in known.items() if not row]
+        # those that were never met first, then survivors that have other tests now
+        left = sorted((m for m, row in known.items() if not row), key=kept.was_met)
         gc.freeze()  # forks share what is here
 
         def killer_of(mutant: Mutant | None, names: list[str]) -> str | None:

@@ -9,11 +9,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dplit.baselines import PrivateAdditiveClassifier
+from dplit.baselines import (
+    NoisyGradientClassifier,
+    PrivateAdditiveClassifier,
+    PrivatePCA,
+    SufficientStatisticsRegressor,
+)  # fmt: skip
 from dplit.baselines._acceleration import MOST_STEPS, paced
-from dplit.baselines.objective import _largest_noise, objective_noise
+from dplit.baselines.linear import moment_sensitivity
+from dplit.baselines.objective import _excess_delta, _largest_noise, objective_noise
 from dplit.baselines.objective_classifier import _LOUD, _warn_if_noise_rules
 from dplit.baselines.reading import _kind, numbers, parts_of
+from dplit.baselines.summaries import merge_summaries, summarise
+from dplit.mechanisms import gaussian_delta, gaussian_sigma
 
 
 def test_momentum_has_a_largest_value() -> None:
@@ -101,3 +109,62 @@ def test_probabilities_are_of_losses_that_model_them(loss: Any, classes: Any, to
     """Kills one condition for two, and an answer without meaning."""
     model = PrivateAdditiveClassifier(box=(-1, 1), loss=loss, classes=classes)
     assert hasattr(model, "predict_proba") is told
+
+
+@pytest.mark.parametrize("epsilon", [0.03, 0.1, 0.3, 1.0, 3.0, 7.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+def test_noise_of_the_objective_is_rounded_up(epsilon: float, delta: float) -> None:
+    """Delta at the standard deviation that is returned is never above the one that was asked for.
+    Kills a root that is taken as the solver leaves it."""
+    noise = objective_noise(epsilon=epsilon, delta=delta, data_norm=0.5, jacobian=0.0)
+    spent = float(gaussian_delta(epsilon=epsilon, sigma=noise))
+    assert spent + 2.0 * _excess_delta(1.0 / noise, epsilon) <= delta
+
+
+def test_a_replaced_record_moves_a_schedule_twice_as_far() -> None:
+    """With twice the budget's noise a schedule is that of the other relation. Kills the factor of
+    the other relation."""
+    one = NoisyGradientClassifier(neighboring="add_remove", public_size=1000)
+    two = NoisyGradientClassifier(neighboring="replace_one")
+    spread = np.full(12, 0.3)
+    assert two._schedule(1000, 2, spread)[:4] != one._schedule(1000, 2, spread)[:4]
+    assert two._schedule(2000, 2, spread)[:4] == pytest.approx(one._schedule(1000, 2, spread)[:4])
+
+
+def test_a_summary_knows_the_ends_of_its_labels() -> None:
+    """In one block, in several, and merged. Kills the other end, and that of one block alone."""
+    model = SufficientStatisticsRegressor(bounds=(-1.0, 1.0), data_norm=1.0)
+    X, y = np.full((6, 1), 0.5), np.array([0.5, -0.25, 0.0, 0.75, -0.5, 0.25])
+    table = {"a": X[:, 0], "b": y}
+    whole = summarise(table, model, columns=["a"], target="b")
+    low, high = whole.ends
+    assert low / high == pytest.approx(-0.5 / 0.75)
+    assert summarise(table, model, columns=["a"], target="b", batch_rows=2).ends == (low, high)
+    parts = [{name: values[k : k + 3] for name, values in table.items()} for k in (0, 3)]
+    found = [summarise(part, model, columns=["a"], target="b") for part in parts]
+    assert merge_summaries(found).ends == (low, high)
+
+
+@pytest.mark.parametrize(("columns", "moved"), [(1, 1.0), (2, 2**0.5)])
+def test_a_replaced_record_moves_one_moment_by_one(columns: int, moved: float) -> None:
+    """Kills the change of two columns for one, which wastes a third of the accuracy."""
+    model = PrivatePCA(n_components=1, data_norm=1.0, neighboring="replace_one", random_state=0)
+    model.fit(np.full((4000, columns), 0.3))
+    assert model.sigma_ == pytest.approx(
+        float(gaussian_sigma(epsilon=model.epsilon, delta=model.delta, sensitivity=moved)), rel=1e-4
+    )
+
+
+@pytest.mark.parametrize(("norm", "bound"), [(0.5, 0.5), (0.5, 2.0), (2.0, 1.0), (2.0, 5.0)])
+def test_two_records_attain_the_sensitivity_of_moments(norm: float, bound: float) -> None:
+    """Moments of features and label, of x x' and y x, for a record and its neighbour: the distance
+    over angle and labels. Kills a case that begins at another bound."""
+    angles = np.linspace(0.0, np.pi, 2001)
+    gram = norm**2 * np.sqrt(2.0) * np.sin(angles)
+    cross = np.maximum(
+        2.0 * bound * norm * np.sin(angles / 2), 2.0 * bound * norm * np.cos(angles / 2)
+    )
+    attained = float(np.sqrt(gram**2 + cross**2).max())
+    stated = moment_sensitivity(data_norm=norm, label_bound=bound, neighboring="replace_one")
+    assert attained <= stated * (1 + 1e-12)
+    assert stated <= attained * (1 + 1e-5)

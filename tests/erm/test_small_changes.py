@@ -6,8 +6,9 @@ import math
 import warnings
 
 import numpy as np
+import pytest
 
-from dplit.erm.estimators import PrivateKernelMachine
+from dplit.erm.estimators import PrivateKernelMachine, _noise_factor
 from dplit.erm.release import release_epsilon
 from dplit.streams import stream
 
@@ -30,3 +31,11 @@ def test_two_functions_that_differ_by_no_constant_have_no_epsilon() -> None:
     asked = {"scale": 0.2, "reading": "shift"}
     assert release_epsilon([0.1, 0.05], [0.0, 0.0], **asked) == math.inf
     assert release_epsilon([0.1, 0.1 * (1 + 1e-13)], [0.0, 0.0], **asked) < 0.6
+
+
+def test_noise_of_queries_grows_with_their_number() -> None:
+    """The standard deviation of Laplace noise. Kills a number of questions that is forgotten."""
+    asked = {"dimension": 8, "epsilon": 0.5, "delta": 0.0}
+    found = _noise_factor(release="queries", n_queries=5, **asked)
+    assert found == pytest.approx(math.sqrt(2.0) * 5 / 0.5)
+    assert _noise_factor(release="gamma", n_queries=5, **asked) == pytest.approx(3.0 / 0.5)

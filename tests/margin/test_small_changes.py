@@ -10,7 +10,7 @@ import pytest
 
 from dplit.features import HadamardProjection
 from dplit.margin.compressed import _draw_projection, best_slack, margin_slack
-from dplit.margin.descent import _phase
+from dplit.margin.descent import _phase, noisy_hinge_descent
 from dplit.margin.plans import Ball, _descent_step, phased_schedule, plan_descent
 from dplit.margin.selection import _plain_law, relative_deviation_bound
 from dplit.streams import stream
@@ -67,3 +67,22 @@ def test_no_noise_is_a_level_without_end() -> None:
     """Kills a slack that refuses it."""
     asked = {"normalized_margin": 0.5, "n_samples": 100, "beta": 0.1}
     assert best_slack(mu=math.inf, **asked).total < best_slack(mu=0.1, **asked).total
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, 5.0])
+def test_a_failure_is_a_probability(beta: float) -> None:
+    """Kills a beta that is used unchecked."""
+    with pytest.raises(ValueError, match="beta must be"):
+        relative_deviation_bound(0.1, 100, 50, beta=beta)
+
+
+def test_a_plan_without_noise_beside_one_with_noise_silences_nobody() -> None:
+    """Kills noise that is drawn only where every plan has some."""
+    X, y = np.array([[0.3, 0.4], [0.1, -0.2]]), np.array([1.0, -1.0])
+    plans = [plan_descent((2, 2), Ball(0.5, 1.0, 1.0), mu=mu, n_steps=3) for mu in (math.inf, 1.0)]
+    first, second = (
+        noisy_hinge_descent(X, y, *plans, n_draws=1, rng=np.random.default_rng(seed))
+        for seed in (0, 1)
+    )
+    assert np.array_equal(first[0], second[0])
+    assert not np.array_equal(first[1], second[1])
