@@ -45,6 +45,8 @@ PATIENCE = 20.0
 SPARE, TIMES = 10.0, 5.0
 #: Seconds after which a fork is ended from outside: a test that heeds no signal.
 LIMIT = 10 * PATIENCE
+#: Where tests stand that were written for mutants that had survived.
+WRITTEN = "test_small_changes.py"
 #: Tests that compute in the process that they start in; others start programs or a browser.
 TESTS = (
     "accounting", "mechanisms", "numerics", "test_checks.py", "test_estimators.py", "baselines",
@@ -205,23 +207,25 @@ def is_near(mutant: Mutant, name: str) -> bool:
 def within(
     names: Sequence[str], seconds: dict[str, float], patience: float, near: Callable[[str], bool]
 ) -> list[str]:
-    """Return tests that together take no longer than the patience, the quick ones first.
+    """Return tests that together take no longer than the patience, in the order of meeting.
 
-    Those that are near are chosen before others, and among equals the quickest.
+    Those of `WRITTEN` come first, then the quick ones; near ones are chosen before others.
     """
     chosen, used = [], 0.0
-    for name in sorted(names, key=lambda name: (not near(name), seconds[name], name)):
+    for name in sorted(names, key=lambda n: (WRITTEN not in n, not near(n), seconds[n], n)):
         if used + seconds[name] <= patience:
             used += seconds[name]
             chosen.append(name)
-    return sorted(chosen, key=lambda name: (seconds[name], name))
+    return sorted(chosen, key=lambda n: (WRITTEN not in n, seconds[n], n))
 
 
 class Kept:
     """What became of mutants in this run and earlier ones: a row each, written as it comes."""
 
-    def __init__(self, file: Path, root: Path) -> None:
+    def __init__(self, file: Path, root: Path, told: dict[str, Any] | None = None) -> None:
         self._file, self._root = file, root
+        survivors = (told or {}).get("survivors", [])
+        self._explained = {_name(row) for row in survivors if row["why"]}
         lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         self._rows = {row["key"]: row for row in map(json.loads, lines)}
 
@@ -231,11 +235,12 @@ class Kept:
         return sha256(json.dumps([asdict(mutant), text]).encode()).hexdigest()[:16]
 
     def known(self, mutant: Mutant, names: Sequence[str]) -> dict[str, Any] | None:
-        """Return the row of a mutant, unless it has survived other tests than these."""
+        """Return the row of a mutant, unless it has survived other tests than these, and nobody has
+        said why."""
         row = self._rows.get(self.key(mutant))
-        return (
-            row if row and (row["outcome"] != "survived" or row["met"] == _digest(names)) else None
-        )
+        if row is None or row["outcome"] != "survived" or _name(row) in self._explained:
+            return row
+        return row if row["met"] == _digest(names) else None
 
     def was_met(self, mutant: Mutant) -> bool:
         """Whether there is a row of a mutant, by whichever tests."""
@@ -251,6 +256,11 @@ class Kept:
         return row
 
 
+def _name(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return what names a change in the archive, whatever else has moved in its file."""
+    return tuple(row[part] for part in ("file", "function", "kind", "before", "after"))
+
+
 def _digest(names: Sequence[str]) -> str:
     return sha256("\n".join(sorted(names)).encode()).hexdigest()[:16]
 
@@ -258,12 +268,12 @@ def _digest(names: Sequence[str]) -> str:
 def record(rows: Sequence[dict[str, Any]], kept: dict[str, Any]) -> dict[str, Any]:
     """Return what is archived: the counts of each folder, and the survivors one by one.
 
-    ``tests`` says how many tests a survivor met, and ``left`` how many more reach its line, which
-    the patience of ``within`` seconds did not allow. ``why`` says why it is harmless; it is written
-    by hand, and kept while the survivor is the same.
+    ``tests`` says how many tests a survivor met ``within`` so many seconds, and ``left`` how many
+    more reach its line. ``why`` says why it is harmless; it is written by hand, and kept while the
+    survivor is the same.
     """
-    names = ("file", "function", "kind", "before", "after")
-    said = {tuple(row[n] for n in names): row["why"] for row in kept.get("survivors", [])}
+    told = ("file", "function", "kind", "before", "after", "tests", "left", "within")
+    said = {_name(row): row["why"] for row in kept.get("survivors", [])}
     folders = defaultdict[str, dict[str, int]](lambda: {"mutants": 0, "killed": 0})
     survivors = []
     for row in sorted(rows, key=lambda row: (row["file"], row["start"], row["after"])):
@@ -271,22 +281,20 @@ def record(rows: Sequence[dict[str, Any]], kept: dict[str, Any]) -> dict[str, An
         folder["mutants"] += 1
         folder["killed"] += row["outcome"] != "survived"
         if row["outcome"] == "survived":
-            key = tuple(row[n] for n in names)
-            told = {n: row[n] for n in (*names, "tests", "left")}
-            survivors.append({**told, "why": said.get(key, "")})
-    return {"folders": dict(sorted(folders.items())), "survivors": survivors, "within": PATIENCE}
+            survivors.append({**{n: row[n] for n in told}, "why": said.get(_name(row), "")})
+    return {"folders": dict(sorted(folders.items())), "survivors": survivors}
 
 
 def meet_all(
     layout: Layout, chosen: Sequence[Mutant], files: Sequence[Path], say: Say, *,
-    where: Sequence[str], width: int = 2,
+    where: Sequence[str], width: int = 2, told: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Meet each mutant with its tests; return what became of it and which test killed it."""
     import pytest
 
     os.environ["DPLIT_MUTATE"] = "1"
     seconds, reached = durations(layout), reach(layout, files)
-    kept = Kept(layout.build / "arithmetic.jsonl", layout.root)
+    kept = Kept(layout.build / "arithmetic.jsonl", layout.root, told)
     rows: list[dict[str, Any]] = []
 
     def run(items: dict[str, Any]) -> None:
@@ -328,7 +336,8 @@ def meet_all(
             outcome = {"": "survived", None: "stopped"}.get(killer, "killed")
             met = len(tests[mutant])
             rows.append(kept.add(mutant, tests[mutant], outcome=outcome, by=killer, seconds=took,
-                                 tests=met, left=len(aims[mutant]) - met))  # fmt: skip
+                                 tests=met, left=len(aims[mutant]) - met,
+                                 within=PATIENCE))  # fmt: skip
             say(f"{len(rows):4} {outcome:<9} {took:5.1f} s {mutant.file[10:]}:{mutant.line} "
                 f"{mutant.kind}: {mutant.before!r} -> {mutant.after!r} ({met} tests)")  # fmt: skip
 
@@ -363,9 +372,10 @@ def main(layout: Layout, count: int, width: int, say: Say) -> int:
     if not (layout.build / "coverage" / "tests.xml").exists():
         measure(layout, files, say)
     import_all()
-    rows = meet_all(layout, chosen, files, say, where=paths(layout), width=width)
     archive = layout.results / "arithmetic.json"
-    told = record(rows, read_json(archive) or {})
+    told = read_json(archive) or {}
+    rows = meet_all(layout, chosen, files, say, where=paths(layout), width=width, told=told)
+    told = record(rows, told)
     write_json(archive, told)
     alive = [row for row in told["survivors"] if not row["why"]]
     killed = len(rows) - len(told["survivors"])

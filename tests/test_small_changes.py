@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from dplit._checks import _LARGEST_NUMBER, _number
 from dplit._estimators import nearest_center
 
 
@@ -15,3 +18,13 @@ def test_the_nearest_centre_is_nearest_in_all_coordinates() -> None:
     assert expected == [1, 0]
     assert nearest_center(X, centers).tolist() == expected
     assert nearest_center(np.array([[0.7, 0.7, 0.7]]), centers).tolist() == [2]
+
+
+def test_only_what_is_beyond_the_floats_becomes_the_largest_number() -> None:
+    """Kills an infinity that is read as a number, a NaN that is read as one, and whole numbers
+    beyond 2**53, which no float is, that are read as the largest."""
+    assert _number(10**400) == _LARGEST_NUMBER
+    assert _number(-(10**400)) == -_LARGEST_NUMBER
+    assert _number(math.inf) == math.inf
+    assert math.isnan(_number(math.nan))
+    assert _number(2**53 + 1) == 2.0**53

@@ -12,16 +12,24 @@ from scipy import stats
 from dplit.baselines import (
     NoisyGradientClassifier,
     PrivateAdditiveClassifier,
+    PrivateAdditiveRegressor,
     PrivatePCA,
     SufficientStatisticsRegressor,
+    summaries,
 )  # fmt: skip
 from dplit.baselines._acceleration import MOST_STEPS, paced
 from dplit.baselines.linear import moment_sensitivity
-from dplit.baselines.objective import _excess_delta, _largest_noise, objective_noise
+from dplit.baselines.objective import (
+    _excess_delta,
+    _largest_noise,
+    loss_slopes,
+    objective_noise,
+)  # fmt: skip
 from dplit.baselines.objective_classifier import _LOUD, _warn_if_noise_rules
-from dplit.baselines.reading import _kind, numbers, parts_of
+from dplit.baselines.reading import _kind, check_columns, numbers, parts_of
 from dplit.baselines.summaries import merge_summaries, summarise
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
+from dplit.streams import stream
 
 
 def test_momentum_has_a_largest_value() -> None:
@@ -168,3 +176,110 @@ def test_two_records_attain_the_sensitivity_of_moments(norm: float, bound: float
     stated = moment_sensitivity(data_norm=norm, label_bound=bound, neighboring="replace_one")
     assert attained <= stated * (1 + 1e-12)
     assert stated <= attained * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("distributed", [False, True])
+def test_parts_go_to_workers_where_that_is_asked_for(
+    distributed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills a request that is not passed on."""
+    asked = []
+
+    def run(by_dask: bool, work: Any, tasks: list[Any]) -> list[Any]:
+        asked.append(by_dask)
+        return [work(*task) for task in tasks]
+
+    monkeypatch.setattr(summaries, "_run", run)
+    model = SufficientStatisticsRegressor(bounds=(-1.0, 1.0), data_norm=1.0)
+    table = {"a": np.full(3, 0.5), "b": np.full(3, 0.25)}
+    summarise(table, model, columns=["a"], target="b", distributed=distributed)
+    assert asked == [distributed]
+
+
+def test_no_part_is_an_empty_summary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills a folder without a row group that is refused."""
+    monkeypatch.setattr(summaries, "_run", lambda by_dask, work, tasks: [])
+    model = SufficientStatisticsRegressor(bounds=(-1.0, 1.0), data_norm=1.0)
+    table = {"a": np.full(3, 0.5), "b": np.full(3, 0.25)}
+    assert summarise(table, model, columns=["a"], target="b").count == 0
+
+
+@pytest.mark.parametrize("loss", ["logistic", "huberised_hinge"])
+def test_slopes_and_curvatures_are_those_of_the_loss(loss: str) -> None:
+    """By central differences, away from corners. Kills each inverse and each sign."""
+    margins, h, step = np.array([-0.7, 0.65, 0.9, 1.1, 1.35, 2.0]), 0.3, 1e-5
+    low, middle, high = (loss_slopes(margins + k * step, loss, h) for k in (-1, 0, 1))
+    assert middle[1] == pytest.approx((high[0] - low[0]) / (2 * step), abs=1e-8)
+    assert middle[2] == pytest.approx((high[1] - low[1]) / (2 * step), abs=1e-8)
+
+
+def test_every_name_of_a_column_is_a_text() -> None:
+    """Kills a list of which one name is a text."""
+    with pytest.raises((TypeError, ValueError), match="columns must"):
+        check_columns(["a", 3])  # type: ignore[list-item]
+
+
+def test_bands_are_as_wide_as_the_noise() -> None:
+    """Kills a sum for a product, and noise of one coordinate for that of a record."""
+    model = PrivateAdditiveRegressor(box=(-1, 1), bounds=(-1, 1))
+    model._features(np.zeros((2, 3)), 5)
+    asked = {"rate": 0.5, "steps": 20, "momentum": 0.2}
+    one, three = (model._bands(scale, **asked) for scale in (0.1, 0.3))
+    assert len(one) == 3
+    for narrow, wide in zip(one, three, strict=True):
+        assert np.all(narrow > 0)
+        np.testing.assert_allclose(wide, 3 * narrow)
+
+
+def test_a_replaced_record_moves_the_schedule_of_shapes_twice_as_far() -> None:
+    """As above, for additive models. Kills the factor of the other relation."""
+    asked = {"box": (-1, 1), "bounds": (-1, 1), "public_size": None}
+    one, two = (
+        PrivateAdditiveRegressor(**asked | {"neighboring": relation, "public_size": size})
+        for relation, size in (("add_remove", 3000), ("replace_one", None))
+    )
+    for model in (one, two):
+        model._features(np.zeros((2, 3)), 5)
+    assert two._schedule(6000)[:4] == pytest.approx(one._schedule(3000)[:4])
+    assert two._schedule(3000)[:4] != one._schedule(3000)[:4]
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    """Kills a path that is opened unseen."""
+    with pytest.raises(FileNotFoundError, match="source must be a Parquet file"):
+        parts_of("nowhere.parquet")
+
+
+def test_curvatures_of_unit_rows_add_up_to_at_most_one() -> None:
+    """The constant has one half. Kills curvatures of rows of another length."""
+    model = PrivateAdditiveRegressor(box=(-1, 1), bounds=(-1, 1))
+    model._features(np.zeros((2, 3)), 5)
+    assert model._spread()[-1] == 0.5
+    assert 0.5 < model._spread().sum() <= 1.0 + 1e-12
+
+
+def test_bands_follow_the_width_of_the_bounds_and_not_where_they_lie() -> None:
+    """Kills half of the upper end for half of the width."""
+    rng = stream(1, "bands of shifted labels", "data")
+    X, y = rng.uniform(-1, 1, (60, 2)), rng.uniform(-0.25, 0.25, 60)
+    found = []
+    for shift in (0.0, 0.75):
+        model = PrivateAdditiveRegressor(
+            box=(-1, 1), bounds=(shift - 0.25, shift + 0.25), random_state=0
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(model.fit(X, y + shift))
+    for one, two in zip(*(model.shapes_ for model in found), strict=True):
+        np.testing.assert_allclose(one.band, two.band)
+
+
+def test_few_records_are_warned_of_and_many_are_not() -> None:
+    """Kills a warning of the opposite."""
+    model = NoisyGradientClassifier(neighboring="replace_one", epsilon=0.01)
+    spread = np.full(12, 0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model._schedule(10_000_000, 2, spread)
+    with pytest.warns(UserWarning, match="too few for this budget"):
+        model._schedule(2, 2, spread)

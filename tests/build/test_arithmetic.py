@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import types
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +184,8 @@ def test_mutants_meet_the_tests_that_reach_their_line(
 
 
 def test_a_survivor_meets_other_tests_and_one_that_is_killed_nobody(toy: Layout) -> None:
-    """Kills a run that forgets, and one that believes rows of another text or of fewer tests."""
+    """Kills a run that forgets, and one that believes rows of another text or of fewer tests, but
+    for survivors that are explained."""
     one, other = mutants(toy)[:2]
     file = toy.build / "arithmetic.jsonl"
     kept = Kept(file, toy.root)
@@ -194,6 +195,9 @@ def test_a_survivor_meets_other_tests_and_one_that_is_killed_nobody(toy: Layout)
     assert kept.known(one, ["a"]) is not None
     assert kept.known(one, ["a", "b"]) is None
     assert kept.known(other, ["b"]) is not None
+    for why, met in (("", True), ("it is speed", False)):
+        told = {"survivors": [{**asdict(one), "why": why}]}
+        assert (Kept(file, toy.root, told).known(one, ["a", "b"]) is None) is met
     source = toy.package / "toy.py"
     source.write_text(source.read_text() + "\n")
     assert kept.known(other, ["a"]) is None
@@ -205,6 +209,9 @@ def test_patience_is_for_near_and_quick_tests(toy: Layout) -> None:
     assert within("abc", seconds, 3.5, "a".__ne__) == ["b", "c"]
     assert within("abc", seconds, 4.0, "a".__eq__) == ["b", "a"]
     assert within("acd", seconds, 2.0, "a".__eq__) == ["d"]
+    written = "tests/test_small_changes.py::test_a"
+    slow = {**seconds, written: 3.5}
+    assert within([*"abc", written], slow, 6.5, "a".__ne__) == [written, "b", "c"]
     mutant = mutants(toy)[0]
     assert is_near(mutant, "tests/test_toy.py::test_a")
     assert not is_near(mutant, "tests/other/test_a.py::test_toy")

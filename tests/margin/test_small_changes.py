@@ -11,6 +11,7 @@ import pytest
 from dplit.features import HadamardProjection
 from dplit.margin.compressed import _draw_projection, best_slack, margin_slack
 from dplit.margin.descent import _phase, noisy_hinge_descent
+from dplit.margin.estimators import PrivateKernelMarginClassifier
 from dplit.margin.plans import Ball, _descent_step, phased_schedule, plan_descent
 from dplit.margin.selection import _plain_law, relative_deviation_bound
 from dplit.streams import stream
@@ -86,3 +87,12 @@ def test_a_plan_without_noise_beside_one_with_noise_silences_nobody() -> None:
     )
     assert np.array_equal(first[0], second[0])
     assert not np.array_equal(first[1], second[1])
+
+
+@pytest.mark.parametrize(("asked", "features"), [(4, 4), (5, 6)])
+def test_features_come_in_pairs_and_no_more_than_are_asked_for(asked: int, features: int) -> None:
+    """Kills a pair too many."""
+    model = PrivateKernelMarginClassifier(n_components=asked)
+    model.gamma_ = 1.0
+    drawn = model._draw_features(3, stream(1, "pairs", "public"))
+    assert drawn.transform(np.zeros((2, 3))).shape == (2, features)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dplit.random_features.estimators import _FEWEST, PrivateRandomFeatureRegressor
 from dplit.random_features.release import (
     _correct_scale,
     _fairness_scale,
@@ -51,3 +53,12 @@ def test_no_scale_takes_what_is_not_a_budget(scale: Any, counts: Any, given: Any
     if counts:
         with pytest.raises(ValueError, match=r"n_(components|records) must be"):
             scale(0, **given)
+
+
+def test_few_records_have_the_fewest_waves() -> None:
+    """Kills the smaller of the two numbers."""
+    model = PrivateRandomFeatureRegressor(bounds=(-1, 1), box=(-1, 1), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(np.zeros((30, 2)), np.zeros(30))
+    assert model.coef_.size == 2 * _FEWEST

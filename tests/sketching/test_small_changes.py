@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from dplit.sketching import sensitivity
+from dplit.sketching.decoders.kmeans import _QUANTIZED_FACTOR
 from dplit.sketching.estimators import (
     CompressiveKMeans,
     CompressivePCA,
     _degrees_of_freedom,
     _unit_scale,
 )  # fmt: skip
-from dplit.sketching.release import plan_release
+from dplit.sketching.release import _noise_deviation, plan_release
 from dplit.sketching.sensitivity import _quartic, enumerated_sensitivity, real_norm
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap
 from dplit.streams import stream
@@ -116,3 +117,14 @@ def test_a_bound_of_a_map_cannot_be_written_to() -> None:
     drawn = SketchMap("fourier", np.eye(2), bound=1.0)
     with pytest.raises(ValueError, match="read-only"):
         drawn.bound[0] = 2.0
+
+
+@pytest.mark.parametrize("kind", ["fourier", "quantized"])
+def test_noise_is_scaled_as_the_sketch_is(kind: str) -> None:
+    """One-bit features are weaker waves by a factor. Kills noise that keeps its size."""
+    dither = np.zeros(3) if kind == "quantized" else None
+    drawn = SketchMap(kind, np.ones((2, 3)), dither)
+    released = Sketch(np.full(3, 5.0 + 0j), None, drawn, NoiseRecord("laplace", 1.0, None))
+    _, found = CompressiveKMeans(n_clusters=1, bounds=(-1, 1))._target(released)
+    factor = _QUANTIZED_FACTOR if kind == "quantized" else 1.0
+    assert found == pytest.approx(_noise_deviation(released) / 8.0 / factor)
