@@ -283,3 +283,11 @@ def test_few_records_are_warned_of_and_many_are_not() -> None:
         model._schedule(10_000_000, 2, spread)
     with pytest.warns(UserWarning, match="too few for this budget"):
         model._schedule(2, 2, spread)
+
+
+@pytest.mark.parametrize("model", [SufficientStatisticsRegressor, object()])
+def test_what_has_no_moments_is_refused_by_name(model: Any) -> None:
+    """A class in place of a model. Kills either condition for both."""
+    table = {"a": np.full(3, 0.5), "b": np.full(3, 0.25)}
+    with pytest.raises(TypeError, match="model must be a SufficientStatisticsRegressor"):
+        summarise(table, model, columns=["a"], target="b")

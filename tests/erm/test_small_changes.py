@@ -8,7 +8,12 @@ import warnings
 import numpy as np
 import pytest
 
-from dplit.erm.estimators import PrivateKernelMachine, _noise_factor
+from dplit.erm.estimators import (
+    PrivateKernelMachine,
+    _default_regularization,
+    _expected_noise,
+    _noise_factor,
+)  # fmt: skip
 from dplit.erm.release import release_epsilon
 from dplit.streams import stream
 
@@ -39,3 +44,16 @@ def test_noise_of_queries_grows_with_their_number() -> None:
     found = _noise_factor(release="queries", n_queries=5, **asked)
     assert found == pytest.approx(math.sqrt(2.0) * 5 / 0.5)
     assert _noise_factor(release="gamma", n_queries=5, **asked) == pytest.approx(3.0 / 0.5)
+
+
+@pytest.mark.parametrize("tau", [0.5, 0.9])
+def test_the_default_penalty_balances_noise_and_bias(tau: float) -> None:
+    """The pinball loss costs its slope times the mean modulus of the noise, and the penalty. Kills
+    a cost without the factor of the modulus."""
+    asked = {"loss": "pinball", "tau": tau, "n_records": 10_000, "dimension": 50}
+    asked |= {"epsilon": 1.0, "delta": 1e-5, "release": "gaussian_process", "n_queries": 1}
+    grid = np.exp(np.arange(-6.0, 2.0, 0.005))
+    noise = np.array([_expected_noise(penalty, **asked) for penalty in grid])
+    cost = max(tau, 1 - tau) * math.sqrt(2 / math.pi) * noise + grid
+    assert math.log(_default_regularization(**asked) / grid[cost.argmin()]) < 0.04
+    assert math.log(_default_regularization(**asked) / grid[cost.argmin()]) > -0.04

@@ -10,9 +10,9 @@ import pytest
 
 from dplit.features import HadamardProjection
 from dplit.margin.compressed import _draw_projection, best_slack, margin_slack
-from dplit.margin.descent import _phase, noisy_hinge_descent
+from dplit.margin.descent import _phase, boosted_descent, noisy_hinge_descent
 from dplit.margin.estimators import PrivateKernelMarginClassifier
-from dplit.margin.plans import Ball, _descent_step, phased_schedule, plan_descent
+from dplit.margin.plans import Ball, _descent_step, phased_schedule, plan_boosted, plan_descent
 from dplit.margin.selection import _plain_law, relative_deviation_bound
 from dplit.streams import stream
 
@@ -96,3 +96,21 @@ def test_features_come_in_pairs_and_no_more_than_are_asked_for(asked: int, featu
     model.gamma_ = 1.0
     drawn = model._draw_features(3, stream(1, "pairs", "public"))
     assert drawn.transform(np.zeros((2, 3))).shape == (2, features)
+
+
+def test_every_phase_of_every_pass_uses_gradients() -> None:
+    """Kills the longest phase for all of them."""
+    rng = stream(1, "gradients of passes", "data")
+    X, y = rng.uniform(-0.5, 0.5, (40, 2)), np.resize([1.0, -1.0], 40)
+    plan = plan_boosted((40, 2), Ball(0.5, 1.0, 1.0), epsilon=1.0, delta=1e-3)
+    found = boosted_descent(X, y, plan, rng=stream(1, "gradients of passes", "noise"))
+    assert found.n_gradients == plan.runs * sum(plan.phases.sizes)
+    assert len(found.candidates) == plan.runs
+
+
+def test_features_of_an_estimator_are_in_double_precision() -> None:
+    """Their sums are rounded to a grid that single precision would miss. Kills the other one."""
+    model = PrivateKernelMarginClassifier(n_components=4)
+    model.gamma_ = 1.0
+    drawn = model._draw_features(3, stream(1, "pairs", "public"))
+    assert drawn.transform(np.zeros((2, 3))).dtype == np.float64
