@@ -26,7 +26,7 @@ from dplit.baselines.objective import (
     objective_noise,
 )  # fmt: skip
 from dplit.baselines.objective_classifier import _LOUD, _warn_if_noise_rules
-from dplit.baselines.reading import _kind, check_columns, numbers, parts_of
+from dplit.baselines.reading import _kind, check_columns, numbers, parts_of, persons
 from dplit.baselines.summaries import merge_summaries, summarise
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.streams import stream
@@ -291,3 +291,12 @@ def test_what_has_no_moments_is_refused_by_name(model: Any) -> None:
     table = {"a": np.full(3, 0.5), "b": np.full(3, 0.25)}
     with pytest.raises(TypeError, match="model must be a SufficientStatisticsRegressor"):
         summarise(table, model, columns=["a"], target="b")
+
+
+def test_persons_of_arrow_are_numbers_or_texts() -> None:
+    """Kills a conversion that may not copy, and whole numbers that are refused."""
+    pyarrow = pytest.importorskip("pyarrow")
+    assert persons("p", pyarrow.array([3, 1])).tolist() == [3, 1]
+    assert persons("p", pyarrow.array(["b", "a"])).tolist() == ["b", "a"]
+    with pytest.raises(TypeError, match="none of them missing"):
+        persons("p", pyarrow.array([3, None]))
