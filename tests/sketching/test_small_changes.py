@@ -128,3 +128,18 @@ def test_noise_is_scaled_as_the_sketch_is(kind: str) -> None:
     _, found = CompressiveKMeans(n_clusters=1, bounds=(-1, 1))._target(released)
     factor = _QUANTIZED_FACTOR if kind == "quantized" else 1.0
     assert found == pytest.approx(_noise_deviation(released) / 8.0 / factor)
+
+
+@pytest.mark.parametrize("share", [0.9, 1.1])
+def test_moments_are_heard_above_the_level_of_noise(share: float) -> None:
+    """Kills a level with another constant."""
+    d, m = 4, 16
+    drawn = SketchMap("quadratic", np.ones((d, m)))
+    released = Sketch(np.ones(m), None, drawn, NoiseRecord("laplace", 1.0, None))
+    unit = (0.5 + 2.0 / d**0.5) * d * (d / m) ** 0.5 / d
+    level = unit * _noise_deviation(released)
+    model = CompressivePCA(n_components=1)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model._warn_of_noise(released, share * level, 0)
+    assert len(told) == (share < 1)
