@@ -53,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     mutate = commands.add_parser("mutate", help="break every claimed function; its tests must fail")
     mutate.add_argument("claims", nargs="*", help="these claims or chapters alone; or: arithmetic")
     mutate.add_argument("--count", type=int, default=800, help="arithmetic mutants")
+    mutate.add_argument("--jobs", type=int, default=2, help="arithmetic mutants at a time")
     return top
 
 
@@ -121,7 +122,7 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         from scripts import mutate, mutate_arithmetic
 
         if arguments.claims == ["arithmetic"]:
-            return mutate_arithmetic.main(layout, arguments.count, say)
+            return mutate_arithmetic.main(layout, arguments.count, arguments.jobs, say)
         return mutate.main(layout, arguments.claims, say)
     return 0
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import sys
 import types
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from coverage import CoverageData
 
+from scripts import forks
 from scripts.arithmetic import Mutant, changes_of, is_another_program, plant, sample, silent
 from scripts.files import BuildError
 from scripts.layout import Layout
-from scripts.mutate_arithmetic import durations, meet_all, reach, record
+from scripts.mutate_arithmetic import Kept, durations, is_near, meet_all, reach, record, within
 
 SOURCE = '''"""A module."""
 from functools import wraps
@@ -133,16 +135,19 @@ def test_mutants_meet_the_tests_that_reach_their_line(
     )
     folder = toy.build / "coverage"
     folder.mkdir(parents=True)
+    case = '<testcase classname="tests.test_toy" name="test_{}" time="0.5"{}>'
+    cases = [("half", "/"), ("red", "/"), ("other", "><failure/></testcase")]
+    told_cases = "".join(case.format(*one) for one in cases)
     (folder / "tests.xml").write_text(
-        '<testsuites><testsuite><testcase classname="tests.test_toy" name="test_half" time="0.5"/>'
-        "</testsuite></testsuites>"
+        f"<testsuites><testsuite>{told_cases}</testsuite></testsuites>"
     )
-    assert durations(toy) == {"tests/test_toy.py::test_half": 0.5}
+    names = ["tests/test_toy.py::test_half", "tests/test_toy.py::test_red"]
+    assert durations(toy) == dict.fromkeys(names, 0.5)
     file = toy.package / "toy.py"
     data = CoverageData(basename=str(folder / "data"))
     data.add_lines({str(file): [16]})
     data.write()
-    with pytest.raises(BuildError, match=r"cov-context=test"):
+    with pytest.raises(BuildError, match="remove _build"):
         reach(toy, [file])
     data.set_context("tests/test_toy.py::test_half|run")
     lines = SOURCE.splitlines()
@@ -158,7 +163,11 @@ def test_mutants_meet_the_tests_that_reach_their_line(
     aims = [named(toy, *change) for change in changes]
     told: list[str] = []
     monkeypatch.setenv("DPLIT_MUTATE", "1")  # set there for the forks; undone here
-    rows = meet_all(toy, aims, [file], told.append, paths=[str(root / "tests")])
+    rows = meet_all(toy, aims, [file], told.append, where=[str(root / "tests")])
+    said = len(told)
+    again = meet_all(toy, aims, [file], told.append, where=[str(root / "tests")])
+    assert len(told) == said == 4  # one red test; a second run meets nobody
+    assert {row["key"] for row in again} == {row["key"] for row in rows}
     outcomes = {row["after"]: (row["outcome"], row["tests"]) for row in rows}
     assert outcomes == {
         "sensitivity": ("killed", 2), "epsilon": ("killed", 2),
@@ -167,8 +176,65 @@ def test_mutants_meet_the_tests_that_reach_their_line(
     archive = record(rows, {})
     assert archive["folders"] == {"": {"mutants": 3, "killed": 2}}
     (survivor,) = archive["survivors"]
-    assert survivor["why"] == ""
+    assert (survivor["why"], survivor["tests"], survivor["left"]) == ("", 2, 0)
     survivor["why"] = "both are one here"
     assert record(rows, json.loads(json.dumps(archive))) == archive
     changed = [{**row, "before": "x"} for row in rows]
     assert record(changed, archive)["survivors"][0]["why"] == ""
+
+
+def test_a_survivor_meets_other_tests_and_one_that_is_killed_nobody(toy: Layout) -> None:
+    """Kills a run that forgets, and one that believes rows of another text or of fewer tests, but
+    for survivors that are explained."""
+    one, other = mutants(toy)[:2]
+    file = toy.build / "arithmetic.jsonl"
+    kept = Kept(file, toy.root)
+    kept.add(one, ["a"], outcome="survived")
+    kept.add(other, ["a"], outcome="killed")
+    kept = Kept(file, toy.root)
+    assert kept.known(one, ["a"]) is not None
+    assert kept.known(one, ["a", "b"]) is None
+    assert kept.known(other, ["b"]) is not None
+    for why, met in (("", True), ("it is speed", False)):
+        told = {"survivors": [{**asdict(one), "why": why}]}
+        assert (Kept(file, toy.root, told).known(one, ["a", "b"]) is None) is met
+    source = toy.package / "toy.py"
+    source.write_text(source.read_text() + "\n")
+    assert kept.known(other, ["a"]) is None
+
+
+def test_patience_is_for_near_and_quick_tests(toy: Layout) -> None:
+    """Kills an order by name, a sum that begins anew, and a long test that ends the choice."""
+    seconds = {"a": 3.0, "b": 1.0, "c": 2.0, "d": 0.5}
+    assert within("abc", seconds, 3.5, "a".__ne__) == ["b", "c"]
+    assert within("abc", seconds, 4.0, "a".__eq__) == ["b", "a"]
+    assert within("acd", seconds, 2.0, "a".__eq__) == ["d"]
+    written = "tests/test_small_changes.py::test_a"
+    slow = {**seconds, written: 3.5}
+    assert within([*"abc", written], slow, 6.5, "a".__ne__) == [written, "b", "c"]
+    mutant = mutants(toy)[0]
+    assert is_near(mutant, "tests/test_toy.py::test_a")
+    assert not is_near(mutant, "tests/other/test_a.py::test_toy")
+    inner = replace(mutant, file="src/dplit/erm/toy.py")
+    assert is_near(inner, "tests/erm/test_a.py::test_a")
+    assert not is_near(inner, "tests/test_toy.py::test_a")
+
+
+def test_a_mutant_that_never_ends_is_stopped(toy: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills a test that may compute as long as it likes."""
+    from scripts import mutate_arithmetic
+
+    monkeypatch.setattr(mutate_arithmetic, "SPARE", 0.2)
+    item: Any = types.SimpleNamespace(nodeid="a", ihook=types.SimpleNamespace())
+
+    def endless(**_: Any) -> None:
+        while True:
+            pass
+
+    item.ihook.pytest_runtest_protocol = endless
+    told: list[Any] = []
+    session = mutate_arithmetic.Session(print)
+    forks.run([0], lambda _: session.meet(None, [item], toy.root),
+              lambda _, killer, seconds: told.append((killer, seconds < 8)), width=1,
+              limit=9.0)  # fmt: skip
+    assert told == [(None, True)]

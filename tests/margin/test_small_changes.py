@@ -1,0 +1,116 @@
+"""Small changes of margins' arithmetic that larger tests do not tell apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dplit.features import HadamardProjection
+from dplit.margin.compressed import _draw_projection, best_slack, margin_slack
+from dplit.margin.descent import _phase, boosted_descent, noisy_hinge_descent
+from dplit.margin.estimators import PrivateKernelMarginClassifier
+from dplit.margin.plans import Ball, _descent_step, phased_schedule, plan_boosted, plan_descent
+from dplit.margin.selection import _plain_law, relative_deviation_bound
+from dplit.streams import stream
+
+
+@pytest.mark.parametrize("empirical", [0.0, 1.0])
+def test_a_class_may_be_always_right_or_always_wrong(empirical: float) -> None:
+    """Kills a bound that refuses an end of the range."""
+    rate = math.log(4.0 * 100 / 0.05) / 50
+    expected = empirical + 2.0 * math.sqrt(empirical * rate) + 4.0 * rate
+    assert relative_deviation_bound(empirical, 100, 50, beta=0.05) == pytest.approx(expected)
+
+
+def test_iterates_of_a_phase_stay_in_the_ball() -> None:
+    """A long step away from the ball and back. Kills a projection of what is inside alone."""
+    plan = phased_schedule(margin=0.5, radius=1.0, data_norm=1.0, n_draws=4, n_features=2, mu=1.0)
+    plan = replace(plan, smoothness=1e6)
+    rows, order = np.array([[1.0, 0.0]]), np.zeros((1, 4), int)
+    end = _phase(np.zeros((1, 2)), rows, order, np.ones((1, 4)), plan, 10.0)
+    # the first iterate is 0, the step ends at length 20, and the ball ends at 1
+    assert end == pytest.approx(np.array([[0.75, 0.0]]))
+
+
+def test_a_step_is_that_of_its_solver() -> None:
+    """Kills the accelerated step for both solvers."""
+    plan = plan_descent((100, 3), Ball(0.5, 1.0, 1.0), mu=1.0, n_steps=20)
+    own = _descent_step(gradient=2.0, radius=1.0, sigma=plan.sigma, n_steps=20, noise_dimension=3)
+    assert plan.step == own
+    other = plan_descent((100, 3), Ball(0.5, 1.0, 1.0), mu=1.0, n_steps=20, solver="accelerated")
+    assert other.step != own
+
+
+def test_a_margin_may_be_as_long_as_the_data() -> None:
+    """Kills a slack that refuses a normalised margin of one."""
+    asked = {"n_samples": 100, "n_components": 50, "mu": 1.0, "beta": 0.1}
+    whole, half = (margin_slack(normalized_margin=a, **asked) for a in (1.0, 0.5))
+    assert half.privacy == pytest.approx(2 * whole.privacy)
+
+
+def test_low_scores_are_likelier() -> None:
+    """Kills the other sign, half and double the level, and the least sensitivity."""
+    law = _plain_law([0.0, 1.0], [1.0, 4.0], epsilon=2.0)
+    assert law[0] / law[1] == pytest.approx(math.exp(0.25))
+
+
+def test_a_projection_is_of_the_kind_that_is_asked_for() -> None:
+    """Kills the other kind."""
+    rng = stream(1, "kinds of projections", "public")
+    assert isinstance(_draw_projection(5, 3, kind="fast", rng=rng), HadamardProjection)
+    assert isinstance(_draw_projection(5, 3, kind="sign", rng=rng), np.ndarray)
+
+
+def test_no_noise_is_a_level_without_end() -> None:
+    """Kills a slack that refuses it."""
+    asked = {"normalized_margin": 0.5, "n_samples": 100, "beta": 0.1}
+    assert best_slack(mu=math.inf, **asked).total < best_slack(mu=0.1, **asked).total
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, 5.0])
+def test_a_failure_is_a_probability(beta: float) -> None:
+    """Kills a beta that is used unchecked."""
+    with pytest.raises(ValueError, match="beta must be"):
+        relative_deviation_bound(0.1, 100, 50, beta=beta)
+
+
+def test_a_plan_without_noise_beside_one_with_noise_silences_nobody() -> None:
+    """Kills noise that is drawn only where every plan has some."""
+    X, y = np.array([[0.3, 0.4], [0.1, -0.2]]), np.array([1.0, -1.0])
+    plans = [plan_descent((2, 2), Ball(0.5, 1.0, 1.0), mu=mu, n_steps=3) for mu in (math.inf, 1.0)]
+    first, second = (
+        noisy_hinge_descent(X, y, *plans, n_draws=1, rng=np.random.default_rng(seed))
+        for seed in (0, 1)
+    )
+    assert np.array_equal(first[0], second[0])
+    assert not np.array_equal(first[1], second[1])
+
+
+@pytest.mark.parametrize(("asked", "features"), [(4, 4), (5, 6)])
+def test_features_come_in_pairs_and_no_more_than_are_asked_for(asked: int, features: int) -> None:
+    """Kills a pair too many."""
+    model = PrivateKernelMarginClassifier(n_components=asked)
+    model.gamma_ = 1.0
+    drawn = model._draw_features(3, stream(1, "pairs", "public"))
+    assert drawn.transform(np.zeros((2, 3))).shape == (2, features)
+
+
+def test_every_phase_of_every_pass_uses_gradients() -> None:
+    """Kills the longest phase for all of them."""
+    rng = stream(1, "gradients of passes", "data")
+    X, y = rng.uniform(-0.5, 0.5, (40, 2)), np.resize([1.0, -1.0], 40)
+    plan = plan_boosted((40, 2), Ball(0.5, 1.0, 1.0), epsilon=1.0, delta=1e-3)
+    found = boosted_descent(X, y, plan, rng=stream(1, "gradients of passes", "noise"))
+    assert found.n_gradients == plan.runs * sum(plan.phases.sizes)
+    assert len(found.candidates) == plan.runs
+
+
+def test_features_of_an_estimator_are_in_double_precision() -> None:
+    """Their sums are rounded to a grid that single precision would miss. Kills the other one."""
+    model = PrivateKernelMarginClassifier(n_components=4)
+    model.gamma_ = 1.0
+    drawn = model._draw_features(3, stream(1, "pairs", "public"))
+    assert drawn.transform(np.zeros((2, 3))).dtype == np.float64
