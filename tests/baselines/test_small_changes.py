@@ -15,6 +15,7 @@ from dplit.baselines import (
     PrivateAdditiveRegressor,
     PrivatePCA,
     SufficientStatisticsRegressor,
+    additive,
     summaries,
 )  # fmt: skip
 from dplit.baselines._acceleration import MOST_STEPS, paced
@@ -300,3 +301,48 @@ def test_persons_of_arrow_are_numbers_or_texts() -> None:
     assert persons("p", pyarrow.array(["b", "a"])).tolist() == ["b", "a"]
     with pytest.raises(TypeError, match="none of them missing"):
         persons("p", pyarrow.array([3, None]))
+
+
+@pytest.mark.parametrize(("columns", "panels", "shown"), [(1, 1, 1), (5, 8, 5)])
+def test_every_shape_has_a_panel(columns: int, panels: int, shown: int) -> None:
+    """Kills rows of panels rounded down, and a lone panel that is no array."""
+    rng = stream(0, "panels", "data")
+    X = rng.uniform(-1.0, 1.0, (400, columns))
+    model = PrivateAdditiveRegressor(
+        epsilon=50.0, delta=1e-5, box=(-1.0, 1.0), bounds=(-1.0, 1.0), random_state=0
+    )
+    axes = model.fit(X, X[:, 0]).plot().axes
+    assert len(axes) == panels
+    assert sum(ax.get_visible() for ax in axes) == shown
+
+
+def test_two_scores_become_one_by_their_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills the second score alone, in coefficients or intercept."""
+
+    class Fitted:
+        epsilon_, delta_, neighboring_ = 1.0, 1e-5, "replace_one"
+        coef_, intercept_ = np.array([[1.0], [4.0]]), np.array([2.0, 7.0])
+
+        def __init__(self, **_: Any) -> None: ...
+
+        def _fit(self, *_: Any, **__: Any) -> Fitted:
+            return self
+
+    monkeypatch.setattr(additive, "NoisyGradientClassifier", Fitted)
+    monkeypatch.setattr(PrivateAdditiveClassifier, "_penalty", lambda *_: None)
+    X = np.linspace(-1.0, 1.0, 20)[:, None]
+    model = PrivateAdditiveClassifier(epsilon=1.0, delta=1e-5, box=(-1.0, 1.0), n_hats=2)
+    model.fit(X, (X[:, 0] > 0.0).astype(int))
+    assert np.ravel(model.coef_).tolist() == [3.0]
+    assert model.intercept_ == 5.0
+
+
+def test_records_of_one_hash_count_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills ties that are left to the order of the file."""
+    monkeypatch.setattr(summaries, "_scrambled", lambda rows: np.zeros(rows.shape[1], np.uint64))
+    rows = np.arange(12, dtype=np.int32)[None]
+    codes, order = np.repeat([0, 1], 6), stream(0, "ties", "data").permutation(12)
+    kept = rows[0, summaries._chosen(codes, rows, 2)]
+    again = rows[0, order][summaries._chosen(codes[order], rows[:, order], 2)]
+    assert sorted(kept.tolist()) == sorted(again.tolist())
+    assert len(kept) == 4

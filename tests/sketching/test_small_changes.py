@@ -17,7 +17,7 @@ from dplit.sketching.estimators import (
 )  # fmt: skip
 from dplit.sketching.release import _noise_deviation, plan_release
 from dplit.sketching.sensitivity import _quartic, enumerated_sensitivity, real_norm
-from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap
+from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, sketch
 from dplit.streams import stream
 
 
@@ -143,3 +143,17 @@ def test_moments_are_heard_above_the_level_of_noise(share: float) -> None:
         warnings.simplefilter("always")
         model._warn_of_noise(released, share * level, 0)
     assert len(told) == (share < 1)
+
+
+def test_a_gaussian_sketch_is_stated_at_the_delta_that_is_asked() -> None:
+    """Kills a delta of 0, where Gaussian noise has no epsilon."""
+    fourier = SketchMap("fourier", np.eye(2))
+    exact = sketch(stream(0, "stated", "data").uniform(-1.0, 1.0, (500, 2)), fourier)
+    asked = {"epsilon": 3.0, "delta": 1e-5, "noise": "gaussian", "count": "withheld"}
+    released = plan_release(fourier, **asked).apply(exact, rng=stream(0, "stated", "noise"))
+    model = CompressiveKMeans(1, bounds=(-1.0, 1.0), noise="gaussian", delta=1e-5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit_sketch(released)
+    assert model.delta_ == 1e-5
+    assert model.epsilon_ == pytest.approx(3.0, rel=1e-6)
