@@ -53,7 +53,7 @@ TESTS = (
     "accounting", "mechanisms", "numerics", "test_checks.py", "test_estimators.py", "baselines",
     "audit", "random_features", "sketching", "margin", "erm", "projection", "features", "audits",
     "face_off",
-    "test_bad_arguments.py", "test_streams.py", "test_front_door.py", "test_trials.py",
+    "test_bad_arguments.py", "test_streams.py", "test_front_door.py", "test_trials.py", WRITTEN,
 )  # fmt: skip
 
 #: What privacy depends on: sensitivities, accounting, mechanisms, releases, estimators.

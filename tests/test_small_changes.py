@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def test_only_what_is_beyond_the_floats_becomes_the_largest_number() -> None:
     assert _number(math.inf) == math.inf
     assert math.isnan(_number(math.nan))
     assert _number(2**53 + 1) == 2.0**53
+    assert _number(Decimal("0.1")) == 0.1
 
 
 class Table:

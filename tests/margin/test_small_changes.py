@@ -114,3 +114,12 @@ def test_features_of_an_estimator_are_in_double_precision() -> None:
     model.gamma_ = 1.0
     drawn = model._draw_features(3, stream(1, "pairs", "public"))
     assert drawn.transform(np.zeros((2, 3))).dtype == np.float64
+
+
+def test_features_of_a_kernel_are_computed_in_double_precision() -> None:
+    """Kills single precision, in which rows are longer than the noise was made for."""
+    model = PrivateKernelMarginClassifier(n_components=4)
+    model.gamma_ = 1.0
+    assert model._draw_features(3, stream(0, "double", "public")).double
+    model.set_params(n_frequencies=8)
+    assert model._draw_features(3, stream(0, "double", "public")).double

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dplit.mechanisms import gaussian_delta, gaussian_epsilon
+from dplit.mechanisms import gaussian, gaussian_delta, gaussian_epsilon
 from dplit.mechanisms.selection import _normalised
 
 
@@ -53,3 +53,12 @@ def test_epsilon_of_a_large_delta_is_never_below_its_value(mu: float, delta: flo
     """Two squares of mu cancel. Kills an allowance without them."""
     epsilon = gaussian_epsilon(delta=delta, sigma=1.0, sensitivity=mu)
     assert exact(epsilon, mu) <= delta
+
+
+def test_epsilon_is_moved_by_all_that_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a larger allowance it shows: kills one without a half of the squared mu."""
+    mu, told = 1e3, {"delta": 1e-5, "sigma": 1.0}
+    epsilon = gaussian_epsilon(sensitivity=mu, **told)
+    monkeypatch.setattr(gaussian, "_SAFETY", 2.0**-20)
+    moved = gaussian_epsilon(sensitivity=mu, **told) - epsilon
+    assert moved == pytest.approx(2.0**-20 * (epsilon + mu + mu * mu / 2), rel=0.01)
