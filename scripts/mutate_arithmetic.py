@@ -38,8 +38,10 @@ from scripts.layout import Layout
 
 Say = Callable[[str], None]
 
-#: The share of mutants that tests must kill.
-LEAST = 0.97
+#: The share of mutants that tests must kill; of the rest each must be explained. Of the first 800,
+#: 53 change nothing that a test could see, or make noise larger or a fit slower: 97 of 100 is not
+#: to be had.
+LEAST = 0.9
 #: Seconds of tests, as they were measured, that one mutant meets at most.
 PATIENCE = 20.0
 #: What a test may compute under a mutant: so many seconds, and so many times what it took before.
