@@ -150,8 +150,9 @@ def test_a_value_that_python_cannot_hold_is_missing_and_changes_no_other_row(
     tmp_path: Path, name: str, column: pa.Array
 ) -> None:
     """An exception would tell that the table has such a record; kills a column lost for one."""
-    with pytest.raises((ValueError, OverflowError)):
-        column.to_pylist()
+    if column.type not in (pa.timestamp("ns"), pa.time64("ns")):  # which pandas can hold
+        with pytest.raises((ValueError, OverflowError)):
+            column.to_pylist()
     found = loaded(tmp_path / "a.parquet", table(**{name: column}))
     others = loaded(tmp_path / "b.parquet", table(**{name: column.take(pa.array([0, 0, 2, 3]))}))
     kept = [0, 2, 3]

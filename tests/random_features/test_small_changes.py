@@ -12,8 +12,6 @@ import pytest
 from dplit.random_features.estimators import _FEWEST, PrivateRandomFeatureRegressor
 from dplit.random_features.release import (
     _correct_scale,
-    _fairness_scale,
-    _gamma_scale,
     _sgd_scale,
     private_excess_bound,
 )  # fmt: skip
@@ -36,8 +34,6 @@ def test_delta_of_the_descent_is_a_probability(delta: float) -> None:
 
 SCALES = [
     (_correct_scale, (), {"epsilon": 1.0, "delta": 1e-5, "sensitivity": 4.0}),
-    (_fairness_scale, (5,), {"epsilon": 1.0, "sensitivity": 4.0}),
-    (_gamma_scale, (5,), {"epsilon": 1.0, "sensitivity": 4.0}),
     (_sgd_scale, (5,), {"epsilon": 1.0, "delta": 1e-5}),
 ]
 

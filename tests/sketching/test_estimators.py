@@ -608,7 +608,7 @@ def test_fit_is_two_calls_from_what_draws(kind, law, monkeypatch) -> None:
 
     def told(draw):
         def wrapped(*arguments, **options):
-            stack = [f for f in inspect.stack()[1:] if "/dplit/" in f.filename]
+            stack = [f for f in inspect.stack()[1:] if "/src/dplit/" in f.filename]
             ways.append([f.function for f in stack if not f.filename.endswith("_checks.py")])
             return draw(*arguments, **options)
 
