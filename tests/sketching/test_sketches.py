@@ -397,8 +397,8 @@ def test_a_person_with_any_records_moves_the_sum_as_a_record_may(kind: str) -> N
     ("persons", "kind", "message"),
     [
         ([1, 2], ValueError, r"persons must have shape \(3,\), got shape \(2,\)"),
-        ([1.0, 2.0, 3.0], TypeError, "persons must be integers or texts, got dtype float64"),
-        (["a", None, "b"], TypeError, "persons must be integers or texts, got dtype object"),
+        ([1.0, 2.0, 3.0], TypeError, "column 'persons' must hold integers up to int64, or text"),
+        (["a", None, "b"], TypeError, "column 'persons' must hold integers up to int64, or text"),
     ],
 )
 def test_wrong_persons_are_refused(persons: list[object], kind: type, message: str) -> None:

@@ -32,6 +32,7 @@ from dplit._checks import (
 )
 from dplit._estimators import clip_rows
 from dplit._numerics.blocks import blas
+from dplit.baselines import reading
 from dplit.features import complex_features, quadratic_features, quantized_features
 from dplit.sketching._exact_sums import (
     FEATURE_BITS,
@@ -480,12 +481,9 @@ def sketch_persons(X: ArrayLike, persons: ArrayLike, sketch_map: SketchMap) -> S
 
 def _rows_of(persons: ArrayLike, n_records: int) -> list[NDArray[np.intp]]:
     """Return the rows of every person."""
-    people = np.asarray(persons)
+    people = reading.persons("persons", persons)
     if people.shape != (n_records,):
         raise ValueError(f"persons must have shape ({n_records},), got shape {people.shape}")
-    texts = people.dtype.kind == "O" and all(type(who) is str for who in people.tolist())
-    if people.dtype.kind not in "iuU" and not texts:
-        raise TypeError(f"persons must be integers or texts, got dtype {people.dtype}")
     codes = np.unique(people, return_inverse=True)[1]
     starts = np.cumsum(np.bincount(codes))[:-1]
     return np.split(np.argsort(codes, kind="stable"), starts)
