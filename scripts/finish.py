@@ -16,6 +16,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,13 @@ PICTURE = re.compile(r'<img ((?![^>]*\bwidth=)[^>]*src="[^"]*_images/([^"/]+\.sv
 SIZE = re.compile(r'<svg [^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
 
 
+@cache
+def head_of(picture: Path) -> str:
+    """Return the beginning of an SVG file, which is read once for all pages."""
+    with picture.open(encoding="utf-8") as file:
+        return file.read(2000)
+
+
 def size_pictures(page: str, heads: Mapping[str, str]) -> str:
     """Return a page whose pictures have their places before they have come.
 
@@ -269,7 +277,7 @@ def on_page(app: Any, name: str, template: str, context: dict[str, Any], tree: A
         context["body"] = link_code(context["body"], names, addresses)
     macros = app.config.mathjax3_config["tex"]["macros"]
     heads = {
-        target: (Path(app.srcdir) / source).read_text(encoding="utf-8")[:2000]
+        target: head_of(Path(app.srcdir) / source)
         for source, target in app.builder.images.items()
         if target.endswith(".svg")
     }
