@@ -23,10 +23,14 @@ def _budget_and_copies(rng: np.random.Generator) -> tuple[float, int]:
     return float(rng.uniform(0.1, 1.4)), int(rng.integers(2, 9))
 
 
-def _two_columns(rng: np.random.Generator) -> tuple[Array]:
-    X = rng.uniform(-1, 1, (30, 1)) * np.ones(2)
-    X[4] = rng.uniform(0.3, 0.9), 0.0
+def _three_columns(rng: np.random.Generator) -> tuple[Array]:
+    X = rng.uniform(-1, 1, (30, 2)) @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    X[4] = *rng.uniform(0.3, 0.9, 2), 0.0
     return (rng.standard_normal((int(rng.integers(5, 40)), 30)) @ X,)
+
+
+def _left(Z: Array) -> Array:
+    return Z[:, 0] + Z[:, 1] - Z[:, 2]
 
 
 def _noise(epsilon: float, low: float, high: float) -> float:
@@ -42,7 +46,7 @@ def _together(epsilon: float, k: int) -> float:
 
 
 def _size(Z: Array) -> float:
-    return float(np.sqrt(np.mean((Z[:, 0] - Z[:, 1]) ** 2)))
+    return float(np.sqrt(np.mean(_left(Z) ** 2)))
 
 
 EXERCISES = {
@@ -91,27 +95,25 @@ EXERCISES = {
         },
     ),
     "projection-attack": Exercise(
-        asks="Write a function of Z, an array (rows, 2), that returns the size of the entry.",
+        asks="Write a function of Z, an array (rows, 3), that returns the size of the sum.",
         right=_size,
-        arguments=_two_columns,
+        arguments=_three_columns,
         mistakes={
-            "The factors of Alice's entry have the mean 0, so this is near 0. Square first.": (
-                lambda Z: np.mean(Z[:, 0] - Z[:, 1])
+            "Her factors have the mean 0, so this is near 0. Square first.": (
+                lambda Z: np.mean(_left(Z))
             ),
-            "This is the square of the entry; take the root.": (
-                lambda Z: np.mean((Z[:, 0] - Z[:, 1]) ** 2)
-            ),
+            "This is the square of the sum; take the root.": (lambda Z: np.mean(_left(Z) ** 2)),
             "You have subtracted the mean, which is known to be 0: no need to estimate it.": (
-                lambda Z: np.std(Z[:, 0] - Z[:, 1])
+                lambda Z: np.std(_left(Z))
             ),
             "You have subtracted the mean, which is known to be 0, and divided by one row less.": (
-                lambda Z: np.std(Z[:, 0] - Z[:, 1], ddof=1)
+                lambda Z: np.std(_left(Z), ddof=1)
             ),
             "The mean size of a normal variable is not its deviation, but 0.8 of it.": (
-                lambda Z: np.mean(np.abs(Z[:, 0] - Z[:, 1]))
+                lambda Z: np.mean(np.abs(_left(Z)))
             ),
             "The more rows, the larger your answer: divide by their number.": (
-                lambda Z: np.sqrt(np.sum((Z[:, 0] - Z[:, 1]) ** 2))
+                lambda Z: np.sqrt(np.sum(_left(Z) ** 2))
             ),
         },
     ),
