@@ -79,14 +79,9 @@ def _default_size(n_components: int, n_features: int) -> int:
 
 
 def _fourier_map(
-    kind: Literal["fourier", "quantized"],
-    half_widths: Array,
-    n_frequencies: int,
-    *,
-    gamma: float | None,
-    bound: Array | None = None,
-    rng: np.random.Generator,
-) -> SketchMap:
+    kind: Literal["fourier", "quantized"], half_widths: Array, n_frequencies: int, *,
+    gamma: float | None, bound: Array | None = None, rng: np.random.Generator,
+) -> SketchMap:  # fmt: skip
     """Random Fourier map (m = ``n_frequencies``, uniform dither if quantized) at a public scale.
 
     Frequencies are from ``N(0, 2 gamma I)``, None: ``_default_gamma`` in units of ``half_widths``.
