@@ -219,6 +219,10 @@ def recommend(
     separation : float, default=6.0
         How far apart the clusters lie, by what is known elsewhere: the deviation of the centres
         over that of the records around them. Three tables that were tried have 0.76, 0.92 and 5.9.
+        The default is no guess of what tables have, but what loses least to the best in hindsight
+        where it is told of 88 settings off the grid: .017 +- .003 on average, 1.5 to 4 .023 (they
+        refuse the digits at epsilon 10, and choose the same elsewhere), the truth .022; 1 refuses
+        much that works and loses .076.
 
     Returns
     -------

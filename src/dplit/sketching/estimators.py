@@ -79,14 +79,9 @@ def _default_size(n_components: int, n_features: int) -> int:
 
 
 def _fourier_map(
-    kind: Literal["fourier", "quantized"],
-    half_widths: Array,
-    n_frequencies: int,
-    *,
-    gamma: float | None,
-    bound: Array | None = None,
-    rng: np.random.Generator,
-) -> SketchMap:
+    kind: Literal["fourier", "quantized"], half_widths: Array, n_frequencies: int, *,
+    gamma: float | None, bound: Array | None = None, rng: np.random.Generator,
+) -> SketchMap:  # fmt: skip
     """Random Fourier map (m = ``n_frequencies``, uniform dither if quantized) at a public scale.
 
     Frequencies are from ``N(0, 2 gamma I)``, None: ``_default_gamma`` in units of ``half_widths``.
@@ -363,19 +358,12 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
     """
 
     def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        epsilon: float | None = 1.0,
-        delta: float = 0.0,
-        data_norm: float | None = None,
-        n_frequencies: int | None = None,
+        self, n_components: int = 2, *, epsilon: float | None = 1.0, delta: float = 0.0,
+        data_norm: float | None = None, n_frequencies: int | None = None,
         frequencies: Literal["orthonormal", "gaussian"] = "orthonormal",
-        noise: NoiseKind = "laplace",
-        neighboring: Neighboring = "add_remove",
-        count_share: float = 0.05,
-        random_state: RandomState = None,
-    ) -> None:
+        noise: NoiseKind = "laplace", neighboring: Neighboring = "add_remove",
+        count_share: float = 0.05, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
         self.n_components = n_components
         self.epsilon = epsilon
         self.delta = delta
@@ -568,21 +556,13 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
     _per_component = 3
 
     def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        epsilon: float | None = 1.0,
-        delta: float = 0.0,
-        bounds: tuple[Any, Any] | None = None,
-        n_frequencies: int | None = None,
-        kind: Literal["fourier", "quantized"] = "fourier",
-        gamma: float | None = None,
-        min_variance: float = 1e-3,
-        noise: NoiseKind = "polydisc",
-        neighboring: Neighboring = "add_remove",
-        n_starts: int = 3,
+        self, n_components: int = 1, *, epsilon: float | None = 1.0, delta: float = 0.0,
+        bounds: tuple[Any, Any] | None = None, n_frequencies: int | None = None,
+        kind: Literal["fourier", "quantized"] = "fourier", gamma: float | None = None,
+        min_variance: float = 1e-3, noise: NoiseKind = "polydisc",
+        neighboring: Neighboring = "add_remove", n_starts: int = 3,
         random_state: RandomState = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.n_components = n_components
         self.epsilon = epsilon
         self.delta = delta
@@ -728,20 +708,12 @@ class CompressiveKMeans(CenterEstimator, _FourierSketchEstimator):
     _counted = "n_clusters"
 
     def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        epsilon: float | None = 1.0,
-        delta: float = 0.0,
-        bounds: tuple[Any, Any] | None = None,
-        n_frequencies: int | None = None,
-        kind: Literal["fourier", "quantized"] = "fourier",
-        gamma: float | None = None,
-        noise: NoiseKind = "polydisc",
-        neighboring: Neighboring = "add_remove",
-        n_restarts: int = 2,
-        random_state: RandomState = None,
-    ) -> None:
+        self, n_clusters: int = 8, *, epsilon: float | None = 1.0, delta: float = 0.0,
+        bounds: tuple[Any, Any] | None = None, n_frequencies: int | None = None,
+        kind: Literal["fourier", "quantized"] = "fourier", gamma: float | None = None,
+        noise: NoiseKind = "polydisc", neighboring: Neighboring = "add_remove",
+        n_restarts: int = 2, random_state: RandomState = None,
+    ) -> None:  # fmt: skip
         self.n_clusters = n_clusters
         self.epsilon = epsilon
         self.delta = delta

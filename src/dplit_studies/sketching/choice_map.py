@@ -182,9 +182,11 @@ def _rivals(
 
 def _errors_on(
     X: Array, facts: Facts, budgets: Sequence[tuple[float, float]], trial: Trial,
-    start: Array | None = None,
+    start: Array | None = None, rivals: bool = True,
 ) -> Array:  # fmt: skip
-    """Errors (budgets, methods) on one set of records; NaN where a method has no setting."""
+    """Errors (budgets, methods) on one set of records; NaN where a method has no setting, and for
+    all that the package does not ship where no ``rivals`` are asked for.
+    """
     public, noise = trial.stream("public"), trial.stream("noise")
     one, best = reference(X, facts.k, trial.stream("data").spawn(1)[0], start)
     releases = {
@@ -198,7 +200,7 @@ def _errors_on(
         with warnings.catch_warnings():  # that noise rules is what is measured
             warnings.simplefilter("ignore", UserWarning)
             found = _sketched(told, releases, seed) | _lloyds(X, told, seed)
-            found |= _rivals(X, told, rng, public)
+            found |= _rivals(X, told, rng, public) if rivals else {}
         rows.append([
             (float(sse(X, found[name])) - best) / (one - best) if name in found else math.nan
             for name in METHODS
@@ -309,21 +311,23 @@ def _table(case: Case, rng: np.random.Generator) -> Array:
     return np.asarray(np.clip(scaled, -1.0, 1.0))
 
 
-def _off_trial(trial: Trial, *, case: Case) -> Array:
+def _off_trial(trial: Trial, *, case: Case, budgets: Any, rivals: bool) -> Array:
     X = draw(case, trial.stream("data"))
     facts = Facts(case.n, case.d, case.k, case.separation, 1.0)
-    return _errors_on(X, facts, OFF_BUDGETS, trial)
+    return _errors_on(X, facts, budgets, trial, rivals=rivals)
 
 
-def off_grid(case: Case, n_trials: int, *, seed: int = 0) -> list[dict[str, Any]]:
-    """Mean errors on one case, a row for each budget."""
+def off_grid(
+    case: Case, n_trials: int, *, seed: int = 0, budgets: Any = OFF_BUDGETS, rivals: bool = True
+) -> list[dict[str, Any]]:
+    """Mean errors on one case, a row for each budget; of what ships alone without ``rivals``."""
     name = "sketch-choice-off-" + "-".join(map(str, case))
-    runs = np.array(run_trials(partial(_off_trial, case=case), n_trials, seed=seed, name=name,
-                               progress=False))  # fmt: skip
+    one = partial(_off_trial, case=case, budgets=budgets, rivals=rivals)
+    runs = np.array(run_trials(one, n_trials, seed=seed, name=name, progress=False))
     return [
         {**case._asdict(), "epsilon": epsilon, "delta": delta, "trials": n_trials}
         | _told(runs[:, at])
-        for at, (epsilon, delta) in enumerate(OFF_BUDGETS)
+        for at, (epsilon, delta) in enumerate(budgets)
     ]
 
 
@@ -407,9 +411,10 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[float | None]]:
     return out
 
 
-def archive(
-    cells: Sequence[Mapping[str, Any]], outside: Sequence[Mapping[str, Any]], *, seed: int
-) -> str:
+_Rows = Sequence[Mapping[str, Any]]
+
+
+def archive(cells: _Rows, outside: _Rows, again: _Rows, *, seed: int) -> str:
     """Return the archive as text, a line per row."""
     head = {
         "about": "Errors of private clustering: risk less that of k-means, over what k centres "
@@ -418,7 +423,7 @@ def archive(
         "methods": METHODS, "summary": {"cells": summary(cells), "cases": summary(outside)},
     }  # fmt: skip
     lines = [f'"{key}": {json.dumps(value)}' for key, value in head.items()]
-    for key, rows in (("cells", cells), ("cases", outside)):
+    for key, rows in (("cells", cells), ("cases", outside), ("again", again)):
         lines.append(f'"{key}": [\n' + ",\n".join(map(_line, rows)) + "\n]")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,11 @@ def test_the_error_is_0_at_k_means_and_1_at_the_mean(monkeypatch: pytest.MonkeyP
     assert found[0, METHODS.index("sketch")] == pytest.approx(1.0)
     assert found[0, METHODS.index("lloyd, wide")] == pytest.approx(0.0, abs=1e-9)
     assert np.isnan(found[0]).sum() == len(METHODS) - 2
+    monkeypatch.setattr(choice_map, "_rivals", lambda *args: {"grid": best})
+    for rivals in (True, False):
+        told = partial(choice_map._errors_on, X, facts, [(1.0, 0.0)], start=centres, rivals=rivals)
+        (found,) = run_trials(told, 1, seed=0, name="sketch-map-error", progress=False)
+        assert np.isnan(found[0, METHODS.index("grid")]) == (not rivals)
 
 
 def test_means_and_standard_errors_by_hand() -> None:
@@ -261,8 +267,9 @@ def test_losses_by_hand() -> None:
 def test_archives_read_back() -> None:
     import json
 
-    text = archive([row()], [row()], seed=3)
+    text = archive([row()], [row(), row()], [row()] * 3, seed=3)
     found = json.loads(text)
     assert found["seed"] == 3
+    assert [len(found[key]) for key in ("cells", "cases", "again")] == [1, 2, 3]
     assert found["cells"][0]["best"]["sketch"] == 0.5
     assert set(found["summary"]) == {"cells", "cases"}
