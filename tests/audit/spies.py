@@ -245,7 +245,7 @@ def moved(one: Run, other: Run) -> float:
         return 0.0
     shares, units, first = [], [], True
     for a, b in pairs:
-        alone = a.draw.joint is None and a.draw.purpose != "count of the records"
+        alone = a.draw.joint is None and not a.draw.purpose.startswith("count of the ")
         if not first and alone and a.draw.norm != "l1":
             break
         if not first and alone and a.draw.purpose == pairs[0][0].draw.purpose:

@@ -30,7 +30,7 @@ from dplit.mechanisms.secure import secure_gaussian, secure_laplace
 from dplit.projection.estimators import RandomProjectionRegressor
 from dplit.sketching import release as sketch_release
 from dplit.sketching.release import noisy_sum, plan_release, sketch_parts
-from dplit.sketching.sketches import SketchMap, merge_all, sketch
+from dplit.sketching.sketches import SketchMap, merge_all, sketch, sketch_persons
 from dplit.streams import stream
 from tests.audit.spies import moved, problems, run, told_of_data
 from tests.margin.planned import boosted, full_batch, phased
@@ -481,6 +481,21 @@ def test_sketches_that_are_merged_cost_what_one_costs(n_shares: int) -> None:
     assert all(s.sensitivity / s.scale == pytest.approx(0.42) for s in sums)
     if n_shares == 1:
         assert book.epsilon() == pytest.approx(0.7, rel=1e-12)
+
+
+def test_a_sketch_of_persons_is_told_as_one() -> None:
+    """At the sensitivity of a record, as a mean moves no further."""
+    X, whose = _data(None)[0], np.arange(len(_data(None)[0])) // 3
+    plan = plan_release(_FLAT, epsilon=0.7, split=0.6)
+    with ledger() as book:
+        for exact in (sketch(X, _FLAT), sketch_persons(X, whose, _FLAT)):
+            plan.apply(exact, rng=stream(0, "ledger-persons", "noise"))
+    assert [draw.purpose for draw in book] == [
+        "sum of features", "count of the records", "sum of persons' mean features",
+        "count of the persons",
+    ]  # fmt: skip
+    assert len({draw.sensitivity / draw.scale for draw in list(book)[::2]}) == 1
+    assert book.epsilon() == pytest.approx(1.4, rel=1e-12)
 
 
 def test_choices_and_their_pure_losses() -> None:

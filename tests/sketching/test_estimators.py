@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
+from dplit.audit import ledger
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching import release
@@ -621,3 +622,53 @@ def test_fit_is_two_calls_from_what_draws(kind, law, monkeypatch) -> None:
     model.fit(np.random.default_rng(0).uniform(-1, 1, (2000, 2)))
     assert ways
     assert all(way == ["apply", "fit"] for way in ways), ways
+
+
+@few_records
+@pytest.mark.parametrize("neighboring", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("kind", ALL)
+def test_persons_count_once_and_are_what_is_stated(kind, neighboring):
+    """Kills persons that are not passed on, and a release of persons that is told as of records."""
+    _, X = _clusters(300)
+    whose = np.repeat(np.arange(100), 3)
+    model = _make(kind, neighboring=neighboring).fit(X, persons=whose)
+    plain = _make(kind, neighboring=neighboring).fit(X)
+    assert model.sketch_.unit == "person"
+    assert model.sketch_.noise == plain.sketch_.noise  # no more noise than for records
+    assert model.epsilon_ == plain.epsilon_
+    change = {
+        "add_remove": "adding or removing one person with all records (",
+        "replace_one": "replacing one person with all records, the number of persons being public",
+    }
+    assert change[neighboring] in model.privacy_statement_
+    assert "one record" not in model.privacy_statement_
+    assert "person" not in plain.privacy_statement_
+    again = _make(kind, neighboring=neighboring).fit_sketch(model.sketch_)
+    assert change[neighboring].rstrip(" (") in again.privacy_statement_
+    assert "nobody is in two of the merged parts" in again.privacy_statement_
+    if neighboring == "replace_one" and kind is CompressivePCA:
+        assert model.sketch_.count == 100
+        other = _make(kind).fit_sketch(model.sketch_)
+        assert "No privacy for adding or removing one person" in other.privacy_statement_
+        assert "number of persons exactly" in other.privacy_statement_
+
+
+@few_records
+@pytest.mark.parametrize("kind", [one for one in ALL if one is not CompressivePCA])
+def test_who_has_many_equal_records_has_the_fit_of_one(kind):
+    """To the bit: the same map, the same noise, and the mean of equal features is each of them."""
+    _, X = _clusters(200)
+    sizes = stream(0, "persons-fit", "data").integers(1, 9, len(X))
+    many = _make(kind).fit(np.repeat(X, sizes, axis=0), persons=np.repeat(np.arange(200), sizes))
+    np.testing.assert_array_equal(many.sketch_.sum, _make(kind).fit(X).sketch_.sum)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_wrong_persons_are_refused_before_any_noise(kind):
+    _, X = _clusters(300)
+    with ledger() as book:
+        with pytest.raises(ValueError, match="persons must have shape"):
+            _make(kind).fit(X, persons=np.arange(299))
+        with pytest.raises(TypeError, match="must hold integers up to int64, or text"):
+            _make(kind).fit(X, persons=np.arange(300) / 2.0)
+    assert len(book) == 0

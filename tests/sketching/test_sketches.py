@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplit.sketching.release import map_sensitivity
-from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, sketch, sketch_persons
+from dplit.sketching.release import map_sensitivity, plan_release
+from dplit.sketching.sketches import (
+    NoiseRecord,
+    Sketch,
+    SketchMap,
+    merge_all,
+    sketch,
+    sketch_persons,
+)
 from dplit.streams import stream
 
 KINDS = ("fourier", "quantized", "quadratic")
@@ -404,3 +412,37 @@ def test_a_person_with_any_records_moves_the_sum_as_a_record_may(kind: str) -> N
 def test_wrong_persons_are_refused(persons: list[object], kind: type, message: str) -> None:
     with pytest.raises(kind, match=message):
         sketch_persons(_data(3), persons, _map("fourier"))
+
+
+def test_a_sketch_says_whether_it_counts_records_or_persons() -> None:
+    """Through merges, releases and pickles; kills a unit that is dropped on one of these ways."""
+    X, public = _data(40), _map("fourier")
+    persons = sketch_persons(X, np.arange(40) // 4, public)
+    plan = plan_release(public, epsilon=1.0, split=0.5)
+    released = plan.apply(persons, rng=stream(0, "unit", "noise"))
+    for made in (persons, persons.merge(persons), released, merge_all([released, released])):
+        assert made.unit == "person"
+        assert pickle.loads(pickle.dumps(made)).unit == "person"
+    records = sketch(X, public)
+    assert records.merge(records).unit == plan.apply(records, rng=stream(0, "u", "noise")).unit
+    assert records.unit == "record"
+    old = records.__reduce_ex__(2)[2] | {}
+    old.pop("unit")
+    kept = Sketch.__new__(Sketch)
+    kept.__setstate__(old)  # of a version that knew no persons
+    assert kept.unit == "record"
+
+
+def test_persons_and_records_are_not_merged() -> None:
+    """Exact or released, either way round."""
+    X, public = _data(12), _map("quadratic")
+    plan = plan_release(public, epsilon=1.0, count="withheld")
+    records, persons = sketch(X, public), sketch_persons(X, np.arange(12), public)
+    noisy = [plan.apply(part, rng=stream(0, "unlike", "noise")) for part in (records, persons)]
+    for first, second in ((records, persons), noisy):
+        with pytest.raises(ValueError, match="got one of records and one of persons"):
+            first.merge(second)
+        with pytest.raises(ValueError, match="got one of persons and one of records"):
+            merge_all([second, first])
+    with pytest.raises(ValueError, match="unit must be one of"):
+        Sketch(np.ones(12), 1, public, unit="household")  # type: ignore[arg-type]

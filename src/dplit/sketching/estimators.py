@@ -46,18 +46,28 @@ from dplit.sketching.release import (
     spent_epsilon,
 )
 from dplit.sketching.sensitivity import NoiseKind
-from dplit.sketching.sketches import Kind, Sketch, SketchMap, sketch
+from dplit.sketching.sketches import Kind, Sketch, SketchMap, Unit, sketch, sketch_persons
 
 # What the estimators that learn from sketches share: the release, its guarantee, the statement.
 
 
 #: What the statements say of neighbours, and of sketches without noise.
-_CHANGE: dict[str, str] = {
-    "add_remove": "adding or removing one record",
-    "replace_one": "replacing one record, their number being public",
+_CHANGE: dict[tuple[Unit, Neighboring], str] = {
+    ("record", "add_remove"): "adding or removing one record",
+    ("record", "replace_one"): "replacing one record, their number being public",
+    ("person", "add_remove"): "adding or removing one person with all records",
+    ("person", "replace_one"): "replacing one person with all records, the number of persons being "
+    "public",
 }
 
 _NO_NOISE = "No privacy: learned from a sketch without noise."
+
+
+def _exact(records: Array, sketch_map: SketchMap, persons: ArrayLike | None) -> Sketch:
+    """Return the exact sketch of records, or of persons."""
+    if persons is None:
+        return sketch(records, sketch_map)
+    return sketch_persons(records, persons, sketch_map)
 
 
 def _default_gamma(n_features: int) -> float:
@@ -138,7 +148,8 @@ class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
         if self.epsilon is None:
             self._state(released, math.inf, 0.0, _NO_NOISE)
             return
-        change = f"{_CHANGE[self.neighboring]} ({clipped}; sketch_ is covered with what is decoded)"
+        told = _CHANGE[released.unit, self.neighboring]
+        change = f"{told} ({clipped}; sketch_ is covered with what is decoded)"
         statement = dp_statement(self.epsilon, self.delta, change, random_state=self.random_state)
         self._state(released, float(self.epsilon), self.delta, statement)
 
@@ -161,20 +172,22 @@ class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
         pure = released.noise is not None and released.noise.kind != "gaussian"
         delta = 0.0 if pure else float(self.delta)
         spent = spent_epsilon(released, delta=delta, neighboring=self.neighboring)
-        change = _CHANGE[self.neighboring]
+        change = _CHANGE[released.unit, self.neighboring]
         if released.noise is None:
             statement = _NO_NOISE
         elif math.isinf(spent):
             statement = (
-                f"No privacy for {change}: the sketch publishes the number of records exactly. It "
-                f"was released for {_CHANGE[released.noise.neighboring]}, and "
-                f"neighboring={released.noise.neighboring!r} states that guarantee."
+                f"No privacy for {change}: the sketch publishes the number of {released.unit}s "
+                f"exactly. It was released for {_CHANGE[released.unit, released.noise.neighboring]}"
+                f", and neighboring={released.noise.neighboring!r} states that guarantee."
             )
         else:
+            apart = ", that nobody is in two of the merged parts" * (released.unit == "person")
             statement = (
                 f"({spent:.4g}, {delta:g})-differential privacy for {change}, by the noise that "
                 "the given sketch says it carries: who released it answers for how records were "
-                "clipped and for the entropy of the noise. Decoding adds nothing to the loss."
+                f"clipped{apart} and for the entropy of the noise. Decoding adds nothing to the "
+                "loss."
             )
         self._state(released, spent, delta, statement)
 
@@ -215,7 +228,7 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         """Fit the model to a released sketch."""
 
     @quiet
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, *, persons: ArrayLike | None = None) -> Self:
         """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
 
         Parameters
@@ -223,6 +236,9 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         X : array_like of shape (n_samples, n_features)
             Finite records.
         y : Ignored
+        persons : array_like of shape (n_samples,), optional
+            Whose record each is, integers or texts. A person then counts once, by the mean of the
+            features of their records, and the guarantee is for a person with all records.
         """
         count = check_integer(self._counted, getattr(self, self._counted))
         self._check_privacy(("laplace", "gaussian", "polydisc", "cube"))
@@ -235,7 +251,7 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         far = np.maximum(np.abs(box.low), np.abs(box.high))
         sketch_map = _fourier_map(self.kind, box.half, m, gamma=self.gamma, bound=far, rng=public)
         plan = self._plan(sketch_map, "withheld")
-        exact = sketch(np.clip(records, box.low, box.high), sketch_map)
+        exact = _exact(np.clip(records, box.low, box.high), sketch_map, persons)
         released = exact if plan is None else plan.apply(exact, rng=noise)
         self._state_fit(released, "coordinates clipped to the bounds")
         return self._decode(released, search)
@@ -393,7 +409,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         return SketchMap("quadratic", orthonormal_blocks(d, m, rng=rng))
 
     @quiet
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, *, persons: ArrayLike | None = None) -> Self:
         """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
 
         Parameters
@@ -401,6 +417,9 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         X : array_like of shape (n_samples, n_features)
             Finite records.
         y : Ignored
+        persons : array_like of shape (n_samples,), optional
+            Whose record each is, integers or texts. A person then counts once, by the mean of the
+            features of their records, and the guarantee is for a person with all records.
         """
         self._check_privacy(("laplace", "gaussian"))
         share = check_probability("count_share", self.count_share)
@@ -410,7 +429,8 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         sketch_map = self._draw_map(records.shape[1], public)
         hidden = self.neighboring == "add_remove"
         plan = self._plan(sketch_map, *(("split", 1.0 - share) if hidden else ("public",)))
-        exact = sketch(clip_rows(records, norm) / norm, sketch_map)  # else the norm overflows
+        rows = clip_rows(records, norm) / norm  # else the norm overflows
+        exact = _exact(rows, sketch_map, persons)
         released = exact if plan is None else plan.apply(exact, rng=noise)
         self._state_fit(released, f"rows clipped to norm {norm:g}")
         return self._decode(released, search)

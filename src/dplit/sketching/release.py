@@ -126,8 +126,8 @@ class ReleasePlan:
     def apply(self, exact: Sketch, *, rng: np.random.Generator) -> Sketch:
         """Return the sketch with this plan's noise (or this worker's share of it) added.
 
-        ``exact`` is without noise, and of the plan's map: others are refused. The guarantee of the
-        plan holds once all shares are merged. Floating-point noise is research noise.
+        ``exact`` is without noise, and of the plan's map: others are refused. The plan's guarantee,
+        for its records or persons, holds once all shares are merged. The noise is research noise.
         """
         if self.fingerprint not in (None, exact.map.fingerprint):
             raise ValueError(
@@ -137,8 +137,9 @@ class ReleasePlan:
         if exact.noise is not None:
             raise ValueError(f"exact must carry no noise yet, got noise={exact.noise}")
         record_draw(
-            _TOLD_AS[self.noise][0], "sum of features", of=exact.sum, scale=self.scale,
-            norm=_TOLD_AS[self.noise][1], shape=exact.sum.shape,
+            _TOLD_AS[self.noise][0],
+            "sum of features" if exact.unit == "record" else "sum of persons' mean features",
+            of=exact.sum, scale=self.scale, norm=_TOLD_AS[self.noise][1], shape=exact.sum.shape,
             sensitivity=lambda: map_sensitivity(
                 exact.map, noise=self.noise, neighboring=self.neighboring
             ),
@@ -157,7 +158,7 @@ class ReleasePlan:
         count = exact.count if self.count == "public" else None
         if self.count_scale is not None and exact.count is not None:
             record_draw(
-                "laplace", "count of the records", of=exact.count, sensitivity=1.0, norm="l1",
+                "laplace", f"count of the {exact.unit}s", of=exact.count, sensitivity=1, norm="l1",
                 scale=self.count_scale, shape=(1,), parallel=self if shares > 1 else None,
             )  # fmt: skip
             share = laplace(1, scale=self.count_scale, complex=False, rng=rng)
@@ -165,7 +166,7 @@ class ReleasePlan:
         record = NoiseRecord(
             self.noise, self.scale, self.count_scale, self.n_shares, neighboring=self.neighboring
         )
-        return Sketch(exact.sum + noise, count, exact.map, record)
+        return Sketch(exact.sum + noise, count, exact.map, record, exact.unit)
 
 
 def plan_release(

@@ -90,6 +90,9 @@ def _in_order(
 
 Kind = Literal["fourier", "quantized", "quadratic"]
 
+#: What counts once in a sketch, and is what its noise hides.
+Unit = Literal["record", "person"]
+
 #: Records per block: the angles and cosines of one block stay in the second-level cache.
 BLOCK_ROWS = 128
 
@@ -282,16 +285,18 @@ class NoiseRecord:
 class Sketch:
     """Sum of a feature map over records, with their number: exact (int), noisy (float) or None.
 
-    Without noise it must not be published. The sum is copied and made read-only: what a release
-    says about itself stays true.
+    Of persons (``unit``) it is the sum of a mean each, with their number. Without noise it must not
+    be published. The sum is copied and read-only: what a release says of itself stays true.
     """
 
     sum: NDArray[Any]
     count: float | None
     map: SketchMap
     noise: NoiseRecord | None = None
+    unit: Unit = "record"
 
     def __post_init__(self) -> None:
+        check_choice("unit", self.unit, get_args(Unit))
         total = np.array(self.sum)
         total.setflags(write=False)
         object.__setattr__(self, "sum", total)
@@ -303,7 +308,7 @@ class Sketch:
 
     @property
     def count_is_exact(self) -> bool:
-        """Whether the number of records is there without noise, so that it hides no record."""
+        """Whether the number is there without noise, so that it hides no record or person."""
         hidden = self.noise is not None and self.noise.count_scale is not None
         return self.count is not None and not hidden
 
@@ -315,13 +320,17 @@ class Sketch:
         return cast("NDArray[Any]", self.sum / self.count)
 
     def merge(self, other: Sketch) -> Sketch:
-        """Return the sketch of the union of two disjoint sets of records."""
+        """Return the sketch of the union of two disjoint sets of records, or of persons."""
         if not isinstance(other, Sketch):
             raise TypeError(f"other must be a Sketch, got {type(other).__name__}")
         if self.map.fingerprint != other.map.fingerprint:
             raise ValueError(
                 "sketches must have the same map, got fingerprints "
                 f"{self.map.fingerprint} and {other.map.fingerprint}"
+            )
+        if self.unit != other.unit:
+            raise ValueError(
+                f"sketches must have one unit, got one of {self.unit}s and one of {other.unit}s"
             )
         if (self.noise is None) != (other.noise is None):
             raise ValueError("an exact and a noisy sketch must not be merged")
@@ -333,7 +342,7 @@ class Sketch:
         if self.noise is not None and other.noise is not None:
             noise = self.noise.merge(other.noise)
         count = None if self.count is None or other.count is None else self.count + other.count
-        return Sketch(self.sum + other.sum, count, self.map, noise)
+        return Sketch(self.sum + other.sum, count, self.map, noise, self.unit)
 
 
 def merge_all(parts: Iterable[Sketch]) -> Sketch:
@@ -447,8 +456,9 @@ def sketch_persons(X: ArrayLike, persons: ArrayLike, sketch_map: SketchMap) -> S
     Returns
     -------
     Sketch
-        Its ``count`` is the number of persons; not to be published. Means are rounded towards zero
-        to multiples of :math:`2^{-22}` (quadratic ones relative to their frequency, after a factor
+        Its ``unit`` is "person", which releases of it and what is decoded from them say, and its
+        ``count`` is the number of persons; not to be published. Means are rounded towards zero to
+        multiples of :math:`2^{-22}` (quadratic ones relative to their frequency, after a factor
         :math:`1-d2^{-19}` that pays for the rounding of a replacement), so that they add exactly:
         the bits depend on no order of records.
 
@@ -476,7 +486,7 @@ def sketch_persons(X: ArrayLike, persons: ArrayLike, sketch_map: SketchMap) -> S
     for rows in own:
         units = np.ascontiguousarray(adder.total(adder.part(records[rows]), len(rows)) / unit)
         total += np.trunc(units.view(float) / len(rows) * kept).view(total.dtype)
-    return Sketch(total * unit, len(own), sketch_map)
+    return Sketch(total * unit, len(own), sketch_map, unit="person")
 
 
 def _rows_of(persons: ArrayLike, n_records: int) -> list[NDArray[np.intp]]:
