@@ -26,11 +26,14 @@ from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.mechanisms import gaussian_sigma
 from dplit.projection.additive import release_additive
 from dplit.projection.information import additive_sigma, entry_dp_epsilon
+from dplit.random_features._certified import mean_share, ridge_coefficients
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.sketching.release import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
-from dplit_studies.audits.events import DELTA, Line, budget_of
+from dplit_studies.audits.events import DELTA, Line, before_drawn, budget_of, noise_of_mean
+
+_BOX = (-1.0, 1.0)
 
 #: A budget at which there is no noise to speak of.
 _NO_NOISE = 1e9
@@ -144,6 +147,37 @@ def _coefficients(estimator: Any) -> Callable[[float, np.random.Generator], Nois
     return test
 
 
+#: Records whose mean of .5 is heard in every run, for the least share of the budget.
+_HEARD = 1000
+
+
+def _waves(factor: float, n_components: int, rng: np.random.Generator) -> tuple[Any, Array]:
+    """Fit ridge on waves to such records; return it and what it fits after the mean."""
+    X, y = np.linspace(-1.0, 1.0, _HEARD)[:, None], np.full(_HEARD, 0.5)
+    model = PrivateRandomFeatureRegressor(
+        n_components=n_components, gamma=1.0, alpha=30.0, bounds=_BOX, delta=DELTA,
+        epsilon=budget_of("gaussian", 1.0, factor=factor), random_state=int(rng.integers(2**31)),
+    ).fit(X, y)  # fmt: skip
+    exact = ridge_coefficients(X, y - model.intercept_, model.frequencies_, model.alpha_)
+    return model, exact
+
+
+def _weights(factor: float, rng: np.random.Generator) -> NoiseTest:
+    """Test weights against those of the mean that was told before them."""
+    model, exact = _waves(factor, 500, rng)
+    unit = gaussian_sigma(epsilon=1.0, delta=DELTA)
+    sigma = model.sensitivity_ * unit / np.sqrt(1.0 - mean_share(_HEARD / unit))
+    return chi_square_noise_test(model.coef_ - exact, sigma=sigma)
+
+
+def _means(factor: float, rng: np.random.Generator) -> NoiseTest:
+    """Test the means of many fits, as they were before they were drawn to 0."""
+    stated, drawn = (noise_of_mean(_HEARD, budget_of("gaussian", 1.0, factor=k))
+                     for k in (1.0, factor))  # fmt: skip
+    told = [_waves(factor, 1, rng)[0].intercept_ for _ in range(400)]
+    return chi_square_noise_test([before_drawn(m, drawn) - 0.5 for m in told], sigma=stated)
+
+
 def _table(factor: float, rng: np.random.Generator) -> NoiseTest:
     budget = budget_of("bits", 0.5, factor=factor)
     table = release_additive(np.zeros((200, 50)), epsilon=budget, rng=rng)
@@ -159,8 +193,6 @@ def _sketched(factor: float, rng: np.random.Generator) -> NoiseTest:
     return gamma_noise_test(np.r_[residuals.real, residuals.imag], scale=claimed)
 
 
-_BOX = (-1.0, 1.0)
-
 #: Releases whose noise has a closed law.
 NOISES: dict[str, Callable[[float, np.random.Generator], NoiseTest]] = {
     "sufficient_statistics": _moments,
@@ -171,7 +203,9 @@ NOISES: dict[str, Callable[[float, np.random.Generator], NoiseTest]] = {
     "PrivateKernelClassifier": _coefficients(
         PrivateKernelClassifier(n_components=300, regularization=0.3, classes=(-1.0, 1.0))
     ),
-    "PrivateRandomFeatureRegressor": _coefficients(
+    "PrivateRandomFeatureRegressor": _weights,
+    "PrivateRandomFeatureRegressor mean": _means,
+    "PrivateRandomFeatureRegressor without intercept": _coefficients(
         PrivateRandomFeatureRegressor(
             n_components=1000, gamma=1.0, alpha=0.3, bounds=_BOX, fit_intercept=False
         )
