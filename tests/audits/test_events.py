@@ -71,7 +71,6 @@ def test_bounds_in_each_unit_follow_from_the_limits_of_two_rates() -> None:
         ("ProjectedObjectiveClassifier", 4000),
         ("NoisyGradientClassifier", 400),
         ("PrivateAdditiveRegressor", 400),
-        ("PrivateRandomFeatureRegressor without intercept", 400),
         ("PrivateAdditiveClassifier", 400),
         ("PrivateLloyd gaussian replace_one", 400),
         ("SufficientStatisticsRegressor replace_one", 400),

@@ -26,12 +26,12 @@ from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.mechanisms import gaussian_sigma
 from dplit.projection.additive import release_additive
 from dplit.projection.information import additive_sigma, entry_dp_epsilon
-from dplit.random_features._certified import mean_share, ridge_coefficients
+from dplit.random_features._certified import mean_share
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.sketching.release import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
-from dplit_studies.audits.events import DELTA, Line, before_drawn, budget_of, noise_of_mean
+from dplit_studies.audits.events import DELTA, Line, after_mean, budget_of
 
 _BOX = (-1.0, 1.0)
 
@@ -147,35 +147,16 @@ def _coefficients(estimator: Any) -> Callable[[float, np.random.Generator], Nois
     return test
 
 
-#: Records whose mean of .5 is heard in every run, for the least share of the budget.
-_HEARD = 1000
-
-
-def _waves(factor: float, n_components: int, rng: np.random.Generator) -> tuple[Any, Array]:
-    """Fit ridge on waves to such records; return it and what it fits after the mean."""
-    X, y = np.linspace(-1.0, 1.0, _HEARD)[:, None], np.full(_HEARD, 0.5)
-    model = PrivateRandomFeatureRegressor(
-        n_components=n_components, gamma=1.0, alpha=30.0, bounds=_BOX, delta=DELTA,
-        epsilon=budget_of("gaussian", 1.0, factor=factor), random_state=int(rng.integers(2**31)),
-    ).fit(X, y)  # fmt: skip
-    exact = ridge_coefficients(X, y - model.intercept_, model.frequencies_, model.alpha_)
-    return model, exact
-
-
 def _weights(factor: float, rng: np.random.Generator) -> NoiseTest:
-    """Test weights against those of the mean that was told before them."""
-    model, exact = _waves(factor, 500, rng)
+    """Test weights of waves against those of the mean of .5 that was told before them."""
+    X, y = np.linspace(-1.0, 1.0, 1000)[:, None], np.full(1000, 0.5)
+    model = PrivateRandomFeatureRegressor(
+        n_components=500, gamma=1.0, bounds=_BOX, delta=DELTA, random_state=rng,
+        epsilon=budget_of("gaussian", 1.0, factor=factor), alpha=30.0,
+    ).fit(X, y)  # fmt: skip
     unit = gaussian_sigma(epsilon=1.0, delta=DELTA)
-    sigma = model.sensitivity_ * unit / np.sqrt(1.0 - mean_share(_HEARD / unit))
-    return chi_square_noise_test(model.coef_ - exact, sigma=sigma)
-
-
-def _means(factor: float, rng: np.random.Generator) -> NoiseTest:
-    """Test the means of many fits, as they were before they were drawn to 0."""
-    stated, drawn = (noise_of_mean(_HEARD, budget_of("gaussian", 1.0, factor=k))
-                     for k in (1.0, factor))  # fmt: skip
-    told = [_waves(factor, 1, rng)[0].intercept_ for _ in range(400)]
-    return chi_square_noise_test([before_drawn(m, drawn) - 0.5 for m in told], sigma=stated)
+    sigma = model.sensitivity_ * unit / np.sqrt(1.0 - mean_share(1000 / unit))
+    return chi_square_noise_test(model.coef_ - after_mean(X, y, model), sigma=sigma)
 
 
 def _table(factor: float, rng: np.random.Generator) -> NoiseTest:
@@ -204,12 +185,6 @@ NOISES: dict[str, Callable[[float, np.random.Generator], NoiseTest]] = {
         PrivateKernelClassifier(n_components=300, regularization=0.3, classes=(-1.0, 1.0))
     ),
     "PrivateRandomFeatureRegressor": _weights,
-    "PrivateRandomFeatureRegressor mean": _means,
-    "PrivateRandomFeatureRegressor without intercept": _coefficients(
-        PrivateRandomFeatureRegressor(
-            n_components=1000, gamma=1.0, alpha=0.3, bounds=_BOX, fit_intercept=False
-        )
-    ),
     "release_additive": _table,
     "plan_release laplace and count": _sketched,
 }
