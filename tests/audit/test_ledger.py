@@ -24,15 +24,22 @@ from dplit.erm import repairs
 from dplit.erm.repairs import GaussianProcessOracle, QueryOracle
 from dplit.margin import descent, exponential
 from dplit.margin import estimators as margin_estimators
-from dplit.mechanisms import exponential_mechanism, gaussian_delta, report_noisy_min
+from dplit.mechanisms import (
+    exponential_mechanism,
+    gaussian_delta,
+    gaussian_sigma,
+    report_noisy_min,
+)
 from dplit.mechanisms.draws import Draw
 from dplit.mechanisms.secure import secure_gaussian, secure_laplace
 from dplit.projection.estimators import RandomProjectionRegressor
+from dplit.random_features import estimators as wave_estimators
+from dplit.random_features._certified import noisy_mean
 from dplit.sketching import release as sketch_release
 from dplit.sketching.release import noisy_sum, plan_release, sketch_parts
 from dplit.sketching.sketches import SketchMap, merge_all, sketch, sketch_persons
 from dplit.streams import stream
-from tests.audit.spies import moved, problems, run, told_of_data
+from tests.audit.spies import Hidden, moved, problems, run, told_of_data
 from tests.margin.planned import boosted, full_batch, phased
 
 pytest.importorskip("dp_accounting")
@@ -413,6 +420,37 @@ def test_no_neighbour_moves_what_is_hidden_further_than_was_told(name: str) -> N
     assert bool(refused) == name.endswith("phased")
     assert largest <= 1.0 + 1e-9
     assert largest > (0.99 if name in SHARP else -1.0 if name in _NO_ARRAY else 0.1)
+
+
+@pytest.mark.parametrize("told", [-1.0, -0.4, 0.0, 0.4, 1.0])
+def test_weights_after_a_mean_move_no_further_than_was_told(told: float, monkeypatch: Any) -> None:
+    """Both parts of the default ridge on waves, at the array to which noise is added: the mean, and
+    the weights *whatever mean was told*, together within what the whole budget hides.
+
+    Kills residuals that are not clipped (1.07 of what was told at a mean of 1 or -1), and the bound
+    of one part for both.
+    """
+
+    def mean(units: Any, unit: float, rng: Any) -> float:
+        noisy_mean(units, unit, rng)
+        return told
+
+    monkeypatch.setattr(wave_estimators, "noisy_mean", mean)
+    release, largest, joint = _CASES["PrivateRandomFeatureRegressor"].release, np.zeros(2), 0.0
+    budget = float(gaussian_sigma(epsilon=1.0, delta=1e-5)) ** -1
+    for data, neighbour in _neighbours("PrivateRandomFeatureRegressor"):
+        runs = [[e for e in run(release, side).log if isinstance(e, Hidden)]
+                for side in (data, neighbour)]  # fmt: skip
+        gaps = [np.linalg.norm(a.of - b.of) for a, b in zip(*runs, strict=True)]
+        draws = [entry.draw for entry in runs[0]]
+        assert [draw.purpose for draw in draws] == ["mean of the labels", "coefficients"]
+        shares = [g / draw.sensitivity for g, draw in zip(gaps, draws, strict=True)]
+        largest = np.maximum(largest, shares)
+        joint = max(joint, math.hypot(*(g / d.scale for g, d in zip(gaps, draws, strict=True))))
+    assert (largest <= 1.0 + 1e-9).all()
+    assert largest[0] > 0.99
+    assert largest[1] > (0.3 if abs(told) == 1.0 else 0.5)
+    assert 0.5 * budget < joint <= budget * (1.0 + 1e-9)
 
 
 # --- the same budget, by other ways -------------------------------------------------------------

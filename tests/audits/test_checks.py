@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from dplit.audits import cases
+from dplit.random_features import estimators as waves
+from dplit.random_features._certified import mean_share, noisy_mean
 from dplit_studies.audits.checks import (
     NOISES,
     audit_noise,
@@ -72,3 +75,39 @@ def test_what_is_spent_is_what_a_fit_drew() -> None:
     assert found.epsilon == pytest.approx(1.0, rel=1e-4)
     assert spent("SufficientStatisticsRegressor", delta=1e-6).epsilon > 1.1
     assert spent("PrivateLloyd", delta=0.0) == (6, pytest.approx(1.0, rel=1e-12))
+
+
+@pytest.mark.claim("audits-beyond-ledger")
+@pytest.mark.parametrize("fault", ["mean for free", "mean unheard", "share of a half"])
+def test_a_mean_whose_share_is_not_taken_from_the_budget_is_reported(
+    fault: str, monkeypatch: Any
+) -> None:
+    """Three planted faults of the release of two parts; no count of an event here would see them.
+
+    Weights that take the whole budget beside the mean, a mean that the ledger is not told of, and
+    weights told of half the share that the mean takes.
+    """
+    pytest.importorskip("dp_accounting")
+    name = "PrivateRandomFeatureRegressor"
+    stated, delta = promised(name)
+    honest = spent(name, delta=delta)
+    assert honest.draws == 2
+    assert 0.98 * stated < honest.epsilon <= stated * (1 + 2e-5)
+    told = {"mean for free": 1e-12, "mean unheard": None, "share of a half": 0.5}[fault]
+
+    def shared(strength: float) -> float:
+        return mean_share(strength) * (told or 1.0)
+
+    def mean(units: Any, unit: float, rng: Any) -> float:
+        if told is None:
+            return float(units.mean() + rng.standard_normal())
+        return noisy_mean(units, unit * math.sqrt(told), rng)
+
+    monkeypatch.setattr(waves, "mean_share", shared)
+    monkeypatch.setattr(waves, "noisy_mean", mean)
+    found = spent(name, delta=delta)
+    if told is None:  # what is missing is not heard as more, and not as all
+        assert found.draws == 1
+        assert found.epsilon < 0.9 * stated
+    else:
+        assert found.epsilon > 1.05 * stated

@@ -579,6 +579,7 @@ def test_the_docstring_says_what_was_measured_of_the_mean():
 
     costs = next(r["errors"] for r in rows if (r["name"], r["epsilon"]) == ("medical cost", 1.0))
     tables, grid, narrow = errors("indicators"), errors("map"), errors("narrow labels")
+    filled = [row["errors"][0] for row in rows if row["kind"] == "narrow labels"]
     said = (
         f"costs {grid[0] - grid[1]:.2f} on the laws of that map",
         f"tables of indicators from {tables[1]:.1f} to {tables[0]:.1f}",
@@ -586,6 +587,7 @@ def test_the_docstring_says_what_was_measured_of_the_mean():
         f"the wider kernel too ({tables[3]:.1f} and {costs[3]:.1f}), which costs "
         f"{grid[3] - grid[0]:.2f} on the map",
         f"errors are {narrow[0]:.0f} times those of a constant ({narrow[1]:.1f} without",
+        f"from {min(filled):.1f} to {max(filled):.1f} times over 300 and 3,000 records",
     )
     words = " ".join(PrivateRandomFeatureRegressor.__doc__.split())
     for sentence in said:

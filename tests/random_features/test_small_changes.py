@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dplit.mechanisms import gaussian_noise
+from dplit.random_features import _certified, estimators
 from dplit.random_features.estimators import _FEWEST, PrivateRandomFeatureRegressor
 from dplit.random_features.release import (
     _correct_scale,
@@ -58,3 +60,36 @@ def test_few_records_have_the_fewest_waves() -> None:
         warnings.simplefilter("ignore")
         model.fit(np.zeros((30, 2)), np.zeros(30))
     assert model.coef_.size == 2 * _FEWEST
+
+
+def test_a_mean_and_weights_have_noise_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No number of the one is a number of the other, or of the frequencies, which are public.
+
+    Kills a copied generator, whose mean tells the noise of the first weight, and a mean whose noise
+    comes from the stream of the frequencies.
+    """
+    drawn: list[tuple[Any, Any]] = []
+    public: list[Any] = []
+    frequencies = estimators.random_frequencies
+
+    def noise(size: int, *, sigma: float, rng: Any) -> Any:
+        found = gaussian_noise(size, sigma=sigma, rng=rng)
+        drawn.append((rng, found / sigma))
+        return found
+
+    def waves(*sizes: int, gamma: float, rng: Any) -> Any:
+        public.append(rng)
+        return frequencies(*sizes, gamma=gamma, rng=rng)
+
+    for module in (_certified, estimators):
+        monkeypatch.setattr(module, "gaussian_noise", noise)
+    monkeypatch.setattr(estimators, "random_frequencies", waves)
+    X = np.linspace(-1.0, 1.0, 60)[:, None]
+    for seed in (0, None):
+        model = PrivateRandomFeatureRegressor(bounds=(-1, 1), box=(-1, 1), random_state=seed)
+        model.fit(X, np.tanh(X[:, 0]))
+    assert [len(numbers) for _, numbers in drawn] == [1, 2 * _FEWEST] * 2
+    for (first, mean), (second, weights) in zip(drawn[::2], drawn[1::2], strict=True):
+        assert first is second
+        assert not np.isin(mean.round(9), weights.round(9)).any()
+    assert not {id(rng) for rng, _ in drawn} & {id(rng) for rng in public}

@@ -88,7 +88,9 @@ def waves(
     Of what was tried on the map it has the least regret of noisy gradients, nearly: few waves where
     the strength is small, many where it is large; narrow kernels only for what is rough in few
     columns, as no number of waves reaches into many. The noise of ridge does not depend on the
-    number of waves, so that ridge may take more: its class takes 100 where this says fewer.
+    number of waves, so that ridge may take more: its class takes 100 where this says fewer. Columns
+    of the map are uniform: where most are indicators, ridge learns more with ``1 / d`` (see
+    :class:`~dplit.random_features.estimators.PrivateRandomFeatureRegressor`).
 
     Examples
     --------

@@ -26,11 +26,14 @@ from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.mechanisms import gaussian_sigma
 from dplit.projection.additive import release_additive
 from dplit.projection.information import additive_sigma, entry_dp_epsilon
+from dplit.random_features._certified import mean_share
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.sketching.release import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
-from dplit_studies.audits.events import DELTA, Line, budget_of
+from dplit_studies.audits.events import DELTA, Line, after_mean, budget_of
+
+_BOX = (-1.0, 1.0)
 
 #: A budget at which there is no noise to speak of.
 _NO_NOISE = 1e9
@@ -144,6 +147,18 @@ def _coefficients(estimator: Any) -> Callable[[float, np.random.Generator], Nois
     return test
 
 
+def _weights(factor: float, rng: np.random.Generator) -> NoiseTest:
+    """Test weights of waves against those of the mean of .5 that was told before them."""
+    X, y = np.linspace(-1.0, 1.0, 1000)[:, None], np.full(1000, 0.5)
+    model = PrivateRandomFeatureRegressor(
+        n_components=500, gamma=1.0, bounds=_BOX, delta=DELTA, random_state=rng,
+        epsilon=budget_of("gaussian", 1.0, factor=factor), alpha=30.0,
+    ).fit(X, y)  # fmt: skip
+    unit = gaussian_sigma(epsilon=1.0, delta=DELTA)
+    sigma = model.sensitivity_ * unit / np.sqrt(1.0 - mean_share(1000 / unit))
+    return chi_square_noise_test(model.coef_ - after_mean(X, y, model), sigma=sigma)
+
+
 def _table(factor: float, rng: np.random.Generator) -> NoiseTest:
     budget = budget_of("bits", 0.5, factor=factor)
     table = release_additive(np.zeros((200, 50)), epsilon=budget, rng=rng)
@@ -159,8 +174,6 @@ def _sketched(factor: float, rng: np.random.Generator) -> NoiseTest:
     return gamma_noise_test(np.r_[residuals.real, residuals.imag], scale=claimed)
 
 
-_BOX = (-1.0, 1.0)
-
 #: Releases whose noise has a closed law.
 NOISES: dict[str, Callable[[float, np.random.Generator], NoiseTest]] = {
     "sufficient_statistics": _moments,
@@ -171,11 +184,7 @@ NOISES: dict[str, Callable[[float, np.random.Generator], NoiseTest]] = {
     "PrivateKernelClassifier": _coefficients(
         PrivateKernelClassifier(n_components=300, regularization=0.3, classes=(-1.0, 1.0))
     ),
-    "PrivateRandomFeatureRegressor": _coefficients(
-        PrivateRandomFeatureRegressor(
-            n_components=1000, gamma=1.0, alpha=0.3, bounds=_BOX, fit_intercept=False
-        )
-    ),
+    "PrivateRandomFeatureRegressor": _weights,
     "release_additive": _table,
     "plan_release laplace and count": _sketched,
 }

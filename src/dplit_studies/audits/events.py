@@ -13,8 +13,9 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
-from dplit._checks import check_choice, check_integer, check_positive
+from dplit._checks import Array, check_choice, check_integer, check_positive
 from dplit.audit import (
     Controls,
     EventAudit,
@@ -49,6 +50,7 @@ from dplit.projection.additive import release_additive
 from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
 from dplit.projection.information import binary_information
 from dplit.projection.moments import EntryMomentsRegressor
+from dplit.random_features._certified import mean_share, ridge_coefficients
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
 from dplit.streams import stream
 from dplit_studies.margin.audits import audit_learner
@@ -116,15 +118,17 @@ def lower_bound(audit: EventAudit, unit: _Unit) -> float:
     return binary_information(delta_lower_bound(*counts, epsilon=0.0, confidence=audit.confidence))
 
 
+def _seeded(estimator: Any, budget: float, rng: np.random.Generator, *data: Any) -> Any:
+    """Fit an estimator at a budget with a seed of its own."""
+    return estimator.set_params(epsilon=budget, random_state=int(rng.integers(2**31))).fit(*data)
+
+
 def _fitted(estimator: Any, side: int, budget: float, rng: np.random.Generator) -> Any:
     """Fit one record whose label (or entry) says the side."""
-    sign = 2.0 * side - 1.0
-    X, y = np.array([[1.0, 0.0]]), np.array([sign])
-    per_entry = AdditiveNoiseRegressor, RandomProjectionRegressor
-    if isinstance(estimator, per_entry):
-        X, y = np.array([[sign]]), np.ones(1)
-    seed = int(rng.integers(2**30, 2**31))
-    return estimator.set_params(epsilon=budget, random_state=seed).fit(X, y)
+    X, y = np.array([[1.0, 0.0]]), np.array([2.0 * side - 1.0])
+    if isinstance(estimator, (AdditiveNoiseRegressor, RandomProjectionRegressor)):
+        X, y = y[None], np.ones(1)
+    return _seeded(estimator, budget, rng, X, y)
 
 
 def _by_prediction(estimator: Any) -> Callable[[int, float, np.random.Generator], float]:
@@ -139,21 +143,60 @@ def _by_prediction(estimator: Any) -> Callable[[int, float, np.random.Generator]
     return score
 
 
+def noise_of_mean(n_records: int, budget: float) -> float:
+    """Return the deviation that ridge on waves states for its mean of labels in [-1, 1]."""
+    unit = float(gaussian_sigma(epsilon=budget, delta=DELTA))
+    return 2.0 / n_records * unit / math.sqrt(mean_share(n_records / unit))
+
+
+def before_drawn(mean: float, sigma: float) -> float:
+    """Return the noisy mean that was drawn to this one, which is not 0."""
+    return (mean + math.copysign(math.hypot(mean, 4.0 * sigma), mean)) / 2.0
+
+
+def ratio_of_means(mean: float, exact: Array, sigma: float) -> float:
+    """Return the log likelihood ratio of a mean, which is 0 where two deviations hide it."""
+    if mean != 0.0:
+        found = before_drawn(mean, sigma)
+        return float((found - exact.mean()) * (exact[1] - exact[0]) / sigma**2)
+    hidden = ndtr(2.0 - exact / sigma) - ndtr(-2.0 - exact / sigma)
+    return float(np.log(hidden[1] / hidden[0]))
+
+
+def after_mean(X: Array, y: Array, model: Any) -> Array:
+    """Return weights of waves without noise, for labels in [-1, 1] and the mean that was told."""
+    left = np.clip(y - model.intercept_, -1.0, 1.0)
+    return ridge_coefficients(X, left, model.frequencies_, model.alpha_)
+
+
+def _mean_and_weights(side: int, budget: float, rng: np.random.Generator) -> float:
+    """Score both parts of ridge on waves: the mean, and weights of what labels are beyond it.
+
+    Eleven labels of .3 let the mean be heard in 4 runs of 10, and the record's own be clipped
+    little. Either part alone has .6 or .7 of the claim's mu, both .9.
+    """
+    X, ends = np.eye(12, 2), np.full((2, 12), 0.3)
+    ends[:, 0] = -1.0, 1.0
+    asked = PrivateRandomFeatureRegressor(n_components=5, gamma=1.0, bounds=_BOX, delta=DELTA)
+    model = _seeded(asked, budget, rng, X, ends[side])
+    low, high = (after_mean(X, y, model) for y in ends)
+    weights = (model.coef_ - (low + high) / 2.0) @ (high - low) / model.sigma_**2
+    means = ratio_of_means(model.intercept_, ends.mean(axis=1), noise_of_mean(12, budget))
+    return float(weights + means)
+
+
 def _components(side: int, budget: float, rng: np.random.Generator) -> float:
     """Score second moments: the record lies on the first axis or on the second."""
-    model = PrivatePCA(
-        1, epsilon=budget, delta=DELTA, data_norm=1.0, neighboring="replace_one",
-        random_state=int(rng.integers(2**31)),
-    ).fit(np.eye(2)[[1 - side]])  # fmt: skip
+    asked = PrivatePCA(1, delta=DELTA, data_norm=1.0, neighboring="replace_one")
+    model = _seeded(asked, budget, rng, np.eye(2)[[1 - side]])
     return float(model.moments_[0, 0] - model.moments_[1, 1])
 
 
 def _steps(side: int, budget: float, rng: np.random.Generator) -> float:
     """Score one of Lloyd's steps: a record at one end of the box or the other, among nine at 0."""
-    model = PrivateLloyd(
-        1, start=[[0.0]], n_iter=1, bounds=_BOX, noise="gaussian", epsilon=budget, delta=DELTA,
-        neighboring="replace_one", random_state=int(rng.integers(2**31)),
-    ).fit(np.r_[2.0 * side - 1.0, np.zeros(9)][:, None])  # fmt: skip
+    relation: dict[str, Any] = {"neighboring": "replace_one", "noise": "gaussian", "delta": DELTA}
+    asked = PrivateLloyd(1, start=[[0.0]], n_iter=1, bounds=_BOX, **relation)
+    model = _seeded(asked, budget, rng, np.r_[2.0 * side - 1.0, np.zeros(9)][:, None])
     return float(model.cluster_centers_[0, 0])
 
 
@@ -164,9 +207,7 @@ def _table(side: int, budget: float, rng: np.random.Generator) -> float:
 def _moments(side: int, budget: float, rng: np.random.Generator) -> float:
     """Score an entry by all moments that it is in: in many columns its claim is nearly attained."""
     row = np.append(2.0 * side - 1.0, np.ones(19))[None]
-    model = EntryMomentsRegressor(
-        bounds=_BOX, fit_intercept=False, epsilon=budget, random_state=int(rng.integers(2**31))
-    ).fit(row, np.ones(1))  # fmt: skip
+    model = _seeded(EntryMomentsRegressor(**_PLAIN), budget, rng, row, np.ones(1))
     beside = model.gram_[0, 1:].sum() / model.gram_sigma_**2
     return float(beside + model.cross_[0] / model.cross_sigma_**2)
 
@@ -181,21 +222,9 @@ def _perturbed(side: int, budget: float, rng: np.random.Generator) -> float:
 
 def _perturbed_classifier(side: int, budget: float, rng: np.random.Generator) -> float:
     """The same through the estimator, in one column, where the claim is nearly attained."""
-    model = ObjectivePerturbationClassifier(
-        regularization=1000.0, data_norm=1.0, fit_intercept=False, classes=(-1.0, 1.0),
-        epsilon=budget, random_state=int(rng.integers(2**31)),
-    ).fit(np.ones((1, 1)), np.array([2.0 * side - 1.0]))  # fmt: skip
+    asked = ObjectivePerturbationClassifier(fit_intercept=False, **_WEAK)
+    model = _seeded(asked, budget, rng, np.ones((1, 1)), np.array([2.0 * side - 1.0]))
     return float(model.decision_function(np.ones((1, 1)))[0])
-
-
-def _projected_classifier(side: int, budget: float, rng: np.random.Generator) -> float:
-    """The same after one public row of signs, whichever they are: the record lies on an axis."""
-    axis = np.array([[1.0, 0.0]])
-    model = ProjectedObjectiveClassifier(
-        n_components=1, regularization=1000.0, data_norm=1.0, classes=(-1.0, 1.0),
-        epsilon=budget, random_state=int(rng.integers(2**31)),
-    ).fit(axis, np.array([2.0 * side - 1.0]))  # fmt: skip
-    return float(model.decision_function(axis)[0])
 
 
 def _drawn(side: int, budget: float, rng: np.random.Generator) -> float:
@@ -240,74 +269,60 @@ SELECTORS: dict[str, Callable[[int, float, np.random.Generator], float]] = {
     "generalized_exponential_mechanism": _generalized,
 }
 
-_LINEAR: dict[str, Any] = {"data_norm": 1.0, "bounds": _BOX, "fit_intercept": False}
+_PLAIN: dict[str, Any] = {"bounds": _BOX, "fit_intercept": False}
+_LINEAR: dict[str, Any] = {"data_norm": 1.0, **_PLAIN}
+_REPLACE: dict[str, Any] = {"neighboring": "replace_one", **_LINEAR}
 _CLASSES: dict[str, Any] = {"classes": (-1.0, 1.0)}
+_WEAK: dict[str, Any] = {"regularization": 1000.0, "data_norm": 1.0, **_CLASSES}
 _QUERY: dict[str, Any] = {"release": "queries", "n_queries": 1, "data_norm": 1.0, "width": 100.0}
 
-#: Gaussian claims are audited at a budget at which half the noise is seen in a few hundred fits.
-_ESTIMATORS: dict[str, tuple[Any, _Unit, float]] = {
-    "SufficientStatisticsRegressor replace_one": (
-        SufficientStatisticsRegressor(neighboring="replace_one", **_LINEAR), "gaussian", 8.0
-    ),
-    "AdaSSPRegressor": (
-        AdaSSPRegressor(neighboring="replace_one", **_LINEAR), "gaussian", 8.0
-    ),
-    "NoisyGradientRegressor": (NoisyGradientRegressor(steps=5, **_LINEAR), "gaussian", 8.0),
-    "NoisyGradientClassifier": (
-        NoisyGradientClassifier(
+#: By unit and budget; Gaussian ones at which half the noise is seen in a few hundred fits.
+_ESTIMATORS: dict[tuple[_Unit, float], dict[str, Any]] = {
+    ("gaussian", 8.0): {
+        "SufficientStatisticsRegressor replace_one": SufficientStatisticsRegressor(**_REPLACE),
+        "AdaSSPRegressor": AdaSSPRegressor(**_REPLACE),
+        "NoisyGradientRegressor": NoisyGradientRegressor(steps=5, **_LINEAR),
+        "NoisyGradientClassifier": NoisyGradientClassifier(
             data_norm=1.0, steps=5, learning_rate=0.01, fit_intercept=False, **_CLASSES
         ),
-        "gaussian", 8.0,
-    ),
-    "PrivateAdditiveRegressor": (
-        PrivateAdditiveRegressor(n_hats=2, box=_BOX, bounds=_BOX), "gaussian", 8.0
-    ),
-    "PrivateAdditiveClassifier": (
-        PrivateAdditiveClassifier(n_hats=2, box=_BOX, **_CLASSES), "gaussian", 8.0
-    ),
-    "PrivateRandomFeatureRegressor": (
-        PrivateRandomFeatureRegressor(
-            n_components=5, gamma=1.0, bounds=_BOX, fit_intercept=False
+        "PrivateAdditiveRegressor": PrivateAdditiveRegressor(n_hats=2, box=_BOX, bounds=_BOX),
+        "PrivateAdditiveClassifier": PrivateAdditiveClassifier(n_hats=2, box=_BOX, **_CLASSES),
+        "PrivateKernelMachine": PrivateKernelMachine(n_components=4, bounds=_BOX),
+        "PrivateKernelClassifier": PrivateKernelClassifier(n_components=4, **_CLASSES),
+        "PrivateMarginClassifier": PrivateMarginClassifier(
+            data_norm=1.0, margin=1.0, n_steps=5, **_CLASSES
         ),
-        "gaussian", 8.0,
-    ),
-    "PrivateKernelMachine": (PrivateKernelMachine(n_components=4, bounds=_BOX), "gaussian", 8.0),
-    "PrivateKernelMachine gamma": (
-        PrivateKernelMachine(n_components=1, bounds=_BOX, release="gamma"), "pure", 1.0
-    ),
-    "PrivateKernelMachine queries": (
-        PrivateKernelMachine(n_components=1, bounds=_BOX, **_QUERY), "pure", 1.0
-    ),
-    "PrivateKernelClassifier": (
-        PrivateKernelClassifier(n_components=4, **_CLASSES), "gaussian", 8.0
-    ),
-    "PrivateMarginClassifier": (
-        PrivateMarginClassifier(data_norm=1.0, margin=1.0, n_steps=5, **_CLASSES), "gaussian", 8.0
-    ),
-    "PrivateKernelMarginClassifier": (
-        PrivateKernelMarginClassifier(n_components=5, n_steps=5, margin=0.5, **_CLASSES),
-        "gaussian", 8.0,
-    ),
-    "AdditiveNoiseRegressor": (
-        AdditiveNoiseRegressor(bounds=_BOX, fit_intercept=False), "bits", 0.5
-    ),
-    "RandomProjectionRegressor": (
-        RandomProjectionRegressor(bounds=_BOX, fit_intercept=False, n_components=20), "bits", 0.5
-    ),
-}  # fmt: skip
+        "PrivateKernelMarginClassifier": PrivateKernelMarginClassifier(
+            n_components=5, n_steps=5, margin=0.5, **_CLASSES
+        ),
+    },
+    ("pure", 1.0): {
+        "PrivateKernelMachine gamma": PrivateKernelMachine(
+            n_components=1, bounds=_BOX, release="gamma"
+        ),
+        "PrivateKernelMachine queries": PrivateKernelMachine(n_components=1, bounds=_BOX, **_QUERY),
+        # after one public row of signs, whichever they are: the record lies on an axis
+        "ProjectedObjectiveClassifier": ProjectedObjectiveClassifier(n_components=1, **_WEAK),
+    },
+    ("bits", 0.5): {
+        "AdditiveNoiseRegressor": AdditiveNoiseRegressor(**_PLAIN),
+        "RandomProjectionRegressor": RandomProjectionRegressor(n_components=20, **_PLAIN),
+    },
+}
 
 #: Everything with an event of its own; sketches and Lloyd's Laplace steps have theirs elsewhere.
 TARGETS: dict[str, _Target] = {
-    name: _Target(_by_prediction(estimator), unit, epsilon)
-    for name, (estimator, unit, epsilon) in _ESTIMATORS.items()
+    name: _Target(_by_prediction(estimator), *claim)
+    for claim, estimators in _ESTIMATORS.items()
+    for name, estimator in estimators.items()
 } | {
     "PrivatePCA replace_one": _Target(_components, "gaussian", 8.0),
     "PrivateLloyd gaussian replace_one": _Target(_steps, "gaussian", 8.0),
+    "PrivateRandomFeatureRegressor": _Target(_mean_and_weights, "gaussian", 8.0),
     "EntryMomentsRegressor": _Target(_moments, "bits", 0.5),
     "release_additive": _Target(_table, "bits", 0.5),
     "objective_perturbation": _Target(_perturbed, "pure", 1.0),
     "ObjectivePerturbationClassifier": _Target(_perturbed_classifier, "pure", 1.0),
-    "ProjectedObjectiveClassifier": _Target(_projected_classifier, "pure", 1.0),
     "gaussian_prior_draw": _Target(_drawn, "pure", 1.0),
     **{name: _Target(score, "pure", 1.0) for name, score in SELECTORS.items()},
 }
