@@ -45,10 +45,6 @@ def _together(epsilon: float, k: int) -> float:
     return 0.5 * math.log2(1 + k * (4**epsilon - 1))
 
 
-def _size(Z: Array) -> float:
-    return float(np.sqrt(np.mean(_left(Z) ** 2)))
-
-
 EXERCISES = {
     "projection-noise": Exercise(
         asks="Write a function of epsilon, low and high that returns the standard deviation.",
@@ -96,7 +92,7 @@ EXERCISES = {
     ),
     "projection-attack": Exercise(
         asks="Write a function of Z, an array (rows, 3), that returns the size of the sum.",
-        right=_size,
+        right=lambda Z: np.sqrt(np.mean(_left(Z) ** 2)),
         arguments=_three_columns,
         mistakes={
             "Her factors have the mean 0, so this is near 0. Square first.": (
