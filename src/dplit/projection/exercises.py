@@ -95,9 +95,7 @@ EXERCISES = {
         right=lambda Z: np.sqrt(np.mean(_left(Z) ** 2)),
         arguments=_three_columns,
         mistakes={
-            "Her factors have the mean 0, so this is near 0. Square first.": (
-                lambda Z: np.mean(_left(Z))
-            ),
+            "Her factors have a mean of 0. Square first.": lambda Z: np.mean(_left(Z)),
             "This is the square of the sum; take the root.": (lambda Z: np.mean(_left(Z) ** 2)),
             "You have subtracted the mean, which is known to be 0: no need to estimate it.": (
                 lambda Z: np.std(_left(Z))

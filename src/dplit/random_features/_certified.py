@@ -181,7 +181,7 @@ def noisy_mean(units: Array, unit: float, rng: np.random.Generator) -> float:
     2^-53 n at most, and its quotient by 2^-53 more: twice that is added to 2 / n.
     """
     exact, moved = (
-        math.fsum(memoryview(units)) / len(units),
+        math.fsum(units.data) / len(units),
         2.0 / len(units) * (1 + 1e-12) + 2**-50,
     )
     sigma = moved * unit
