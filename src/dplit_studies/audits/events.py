@@ -157,8 +157,7 @@ def before_drawn(mean: float, sigma: float) -> float:
 def ratio_of_means(mean: float, exact: Array, sigma: float) -> float:
     """Return the log likelihood ratio of a mean, which is 0 where two deviations hide it."""
     if mean != 0.0:
-        found = before_drawn(mean, sigma)
-        return float((found - exact.mean()) * (exact[1] - exact[0]) / sigma**2)
+        return float((before_drawn(mean, sigma) - exact.mean()) * np.diff(exact)[0] / sigma**2)
     hidden = ndtr(2.0 - exact / sigma) - ndtr(-2.0 - exact / sigma)
     return float(np.log(hidden[1] / hidden[0]))
 
