@@ -208,7 +208,7 @@ def _parsed(path: Path, stamp: int) -> tuple[frozenset[str], tuple[tuple[str, st
     anchors |= {str(tag["name"]) for tag in soup.find_all("a", attrs={"name": True})}
     links = []
     for tag in soup.find_all(["a", "link", "img", "script", "source", "iframe", "form"]):
-        for key in ("href", "src"):
+        for key in ("href", "src", "srcset"):
             if tag.get(key):
                 links.append((tag.name, str(tag[key])))
     return frozenset(anchors), tuple(dict.fromkeys(links))
