@@ -559,10 +559,6 @@ def stand_ins(records: Sequence[Record]) -> str:
     )
 
 
-#: Tasks of the face-off, as its mechanisms name them.
-TASKS = ("regression", "classification", "clustering", "components")
-
-
 def _fits(rows: Iterable[Sequence[Any]]) -> list[str]:
     """Return what a fit of each estimator costs, as rows of a table."""
     from dplit.face_off.mechanisms import MECHANISMS

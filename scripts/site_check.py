@@ -203,7 +203,7 @@ def pages(site: Path) -> list[Path]:
 def _parsed(path: Path, stamp: int) -> tuple[frozenset[str], tuple[tuple[str, str], ...]]:
     from bs4 import BeautifulSoup
 
-    soup = BeautifulSoup(path.read_bytes(), "lxml" if _has_lxml() else "html.parser")
+    soup = BeautifulSoup(path.read_bytes(), "html.parser")
     anchors = {str(tag["id"]) for tag in soup.find_all(id=True)}
     anchors |= {str(tag["name"]) for tag in soup.find_all("a", attrs={"name": True})}
     links = []
@@ -212,13 +212,6 @@ def _parsed(path: Path, stamp: int) -> tuple[frozenset[str], tuple[tuple[str, st
             if tag.get(key):
                 links.append((tag.name, str(tag[key])))
     return frozenset(anchors), tuple(dict.fromkeys(links))
-
-
-@lru_cache(maxsize=1)
-def _has_lxml() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("lxml") is not None
 
 
 def _page(path: Path) -> tuple[frozenset[str], tuple[tuple[str, str], ...]]:
