@@ -212,7 +212,7 @@ def slow_cells(notebook: Mapping[str, Any], count: int = 3) -> list[tuple[str, f
 def claim_seconds(notebook: Mapping[str, Any]) -> dict[str, float]:
     """Return the seconds of each claim: of its cell, and of those since the claim before it.
 
-    Claims of one cell share its time. The slowest comes first.
+    Claims of one cell share its time.
     """
     found, waited = dict[str, float](), 0.0
     for cell in notebook["cells"]:
@@ -221,7 +221,7 @@ def claim_seconds(notebook: Mapping[str, Any]) -> dict[str, float]:
         if names := [one["id"] for one in told if one["status"] != "not_run"]:
             found |= dict.fromkeys(names, round(waited / len(names), 1))
             waited = 0.0
-    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+    return found
 
 
 def keep_failed(layout: Layout, outcome: Outcome, say: Say) -> str:

@@ -378,7 +378,8 @@ def _claim_times(layout: Layout) -> list[str]:
     for slug in sorted(layout.names(), key=_by_year):
         told = load_state(layout, slug).get("claims", {})
         if told:
-            rows = [f"| {{ref}}`{name} <{name.lower()}>` | {t:.1f} |" for name, t in told.items()]
+            slow = sorted(told.items(), key=lambda pair: -pair[1])
+            rows = [f"| {{ref}}`{name} <{name.lower()}>` | {t:.1f} |" for name, t in slow]
             lines += [f":::{{dropdown}} {paper(slug_of(slug))}: {len(rows)} claims\n"]
             lines += ["| claim | seconds |", "|---|---:|", *rows, ":::\n"]
     head = ["## Claims\n", "The cells from one claim to the next, in seconds of the same run.\n"]

@@ -340,7 +340,7 @@ def test_run_times_are_kept_out_of_the_search(layout: Layout) -> None:
 
 def test_seconds_of_claims_are_told_by_chapter(layout: Layout) -> None:
     assert "## Claims" not in pages.times_page(layout)  # of a run that did not tell
-    told = {**RAN, "claims": {"erm-B": 2.0, "erm-a": 0.25}}
+    told = {**RAN, "claims": {"erm-a": 0.25, "erm-B": 2.0}}
     write_json(layout.build / "state" / "erm.json", told)
     text = pages.times_page(layout)
     assert "dropdown} Nie and Wang (2017): 2 claims" in text
