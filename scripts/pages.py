@@ -247,7 +247,7 @@ def _in_numbers(record: Record) -> str:
     for check in record["checks"]:
         if check["method"] == "refute":
             aim, found = (f"{float(check[side]):.3g}" for side in ("expected", "measured"))
-            line = f"{check['how']}: {found}, where the paper says {aim}"
+            line = f"{found}, where the paper says {aim}: {check['how']}"
             return f"<dt>In numbers</dt><dd>{escape(line)}</dd>"
     return ""
 

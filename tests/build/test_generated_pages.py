@@ -194,8 +194,7 @@ def test_an_erratum_shows_its_counterexample_in_numbers() -> None:
     soup = BeautifulSoup(pages.errata_page(shown), "html.parser")
     one, other = soup.select("section.dplit-erratum")
     (line,) = [dt.find_next("dd").text for dt in one.select("dt") if dt.text == "In numbers"]
-    assert line.endswith(": 2, where the paper says 0.533")
-    assert line.startswith("two records, ")
+    assert line.startswith("2, where the paper says 0.533: two records, ")
     assert "In numbers" not in other.text
 
 
