@@ -84,5 +84,5 @@ new-paper: environment ## write lesson, supplement, room and tests of a new chap
 	@$(RUN) new-paper "$(NAME)"
 
 clean: ## remove what the build made, not the environment
-	rm -rf _build book/chapters book/reference book/tests book/claims.md book/errata.md book/front.* book/scoreboard.md \
+	rm -rf _build book/chapters book/reference book/tests book/claims.md book/differences.md book/errata.md book/front.* book/scoreboard.md \
 		book/run_times.md book/decisions.md book/where_proofs_lose.md

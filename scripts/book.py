@@ -55,15 +55,15 @@ def record_parts(layout: Layout) -> dict[str, str]:
     files += (layout.root / "scripts").glob("*")
     files += layout.chapters.glob("*.ipynb")
     files += (layout.state / f"{slug}.json" for slug in layout.names())
-    files += (layout.results / name for name in ("benchmarks.json", "face_off.json"))
+    files += layout.results.glob("*.json")
     parts = digest_files((f for f in files if f.is_file()), layout.root)
     parts["strict"] = str(claims.is_strict())
     return parts
 
 
 def _pages_digest(layout: Layout) -> str:
-    names = ["claims.md", "decisions.md", "errata.md", "front.md", "front.svg", "run_times.md"]
-    names += ["scoreboard.md", "where_proofs_lose.md"]
+    names = ["claims.md", "decisions.md", "differences.md", "errata.md", "front.md", "front.svg"]
+    names += ["run_times.md", "scoreboard.md", "where_proofs_lose.md"]
     names += [f"tests/{slug_of(name)}.md" for name in layout.recorded()]
     files = [layout.claims, *(layout.book / name for name in names)]
     files += sorted((layout.book / "reference").glob("*.md"))

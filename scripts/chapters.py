@@ -28,7 +28,7 @@ from scripts.files import (
 from scripts.layout import Layout
 from scripts.marks import marked_tests, nodes_by_claim
 from scripts.memory import PEAK, tell_memory
-from scripts.normalise import normalise
+from scripts.normalise import CLAIM, normalise, records
 from scripts.offline import cut_network
 
 Say = Callable[[str], None]
@@ -80,6 +80,7 @@ def carry_outputs(layout: Layout, slug: str) -> None:
     content = (json.dumps(new, indent=1, ensure_ascii=False) + "\n").encode()
     write_bytes(raw, content)
     told = {"text": text, "raw": digest_bytes(content), "slow": slow_cells(new)}
+    told["claims"] = claim_seconds(new)
     write_json(state_file(layout, slug), state | told)
 
 
@@ -190,7 +191,9 @@ def _keep(layout: Layout, outcome: Outcome, parts: dict[str, str], text: str) ->
     told = _peak_file(layout, slug)
     times |= {"megabytes": int(told.read_text()) if told.exists() else None}
     told.unlink(missing_ok=True)
-    write_json(state_file(layout, slug), state | times | {"slow": slow_cells(json.loads(content))})
+    notebook = json.loads(content)
+    times |= {"slow": slow_cells(notebook), "claims": claim_seconds(notebook)}
+    write_json(state_file(layout, slug), state | times)
 
 
 def slow_cells(notebook: Mapping[str, Any], count: int = 3) -> list[tuple[str, float]]:
@@ -204,6 +207,21 @@ def slow_cells(notebook: Mapping[str, Any], count: int = 3) -> list[tuple[str, f
         elif seconds := cell["metadata"].get("papermill", {}).get("duration"):
             found.append((heading, round(float(seconds), 1)))
     return sorted(found, key=lambda cell: -cell[1])[:count]
+
+
+def claim_seconds(notebook: Mapping[str, Any]) -> dict[str, float]:
+    """Return the seconds of each claim: of its cell, and of those since the claim before it.
+
+    Claims of one cell share its time.
+    """
+    found, waited = dict[str, float](), 0.0
+    for cell in notebook["cells"]:
+        waited += float(cell["metadata"].get("papermill", {}).get("duration") or 0.0)
+        told = records({"cells": [cell]}, CLAIM)
+        if names := [one["id"] for one in told if one["status"] != "not_run"]:
+            found |= dict.fromkeys(names, round(waited / len(names), 1))
+            waited = 0.0
+    return found
 
 
 def keep_failed(layout: Layout, outcome: Outcome, say: Say) -> str:

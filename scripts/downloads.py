@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from scripts.digest import named_results, notebook_code
 from scripts.files import BuildError, digest_files, read_json, write_json
@@ -18,6 +21,8 @@ from scripts.layout import Layout
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 #: What a wheel is made from beside ``src``.
 BESIDE = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-text")
+YOURS = "## Your turn"
+SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 README = """\
 A chapter of "Differentially private learning, literately": its notebook, the package, and the
 studies (dplit_studies) that the notebooks import from the folder beside them.
@@ -27,8 +32,26 @@ studies (dplit_studies) that the notebooks import from the folder beside them.
     env/bin/papermill {slug}.ipynb out.ipynb -p {set}
     env/bin/jupyter lab {slug}.ipynb
 
-Python 3.11 or later. A wrong parameter stops the notebook with the list of the right ones.
+A lesson's exercises stand in exercises.ipynb too, without solutions. Python 3.11 or later. A wrong
+parameter stops the notebook with the list of the right ones.
 """
+
+
+def exercises(notebook: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a lesson's exercises as a notebook without solutions, or None if there are none."""
+    own, inside = list[dict[str, Any]](), False
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            first, *others = SECTION.split("".join(cell["source"]))
+            told = [first] * inside + [text for text in others if text.startswith(YOURS)]
+            inside = others[-1].startswith(YOURS) if others else inside
+            if "".join(told).strip():
+                own.append({**cell, "source": "\n".join(told)})
+        elif inside and "hide-cell" not in cell["metadata"].get("tags", []):
+            own.append(cell)
+    start = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    start |= {"id": "start", "source": "import numpy as np\n\nfrom dplit.notebook import grade"}
+    return {**notebook, "cells": [*own[:1], start, *own[1:]]} if own else None
 
 
 def build_wheel(layout: Layout, folder: Path) -> Path:
@@ -82,6 +105,8 @@ def write_downloads(layout: Layout, site: Path) -> None:
         notebook = (layout.notebooks / f"{slug}.ipynb").read_bytes()
         parts = {f"{slug}.ipynb": notebook, wheel.name: wheel.read_bytes(), "README.txt": told}
         parts |= studies
+        if own := exercises(json.loads(notebook)):
+            parts["exercises.ipynb"] = (json.dumps(own, indent=1) + "\n").encode()
         if slug in layout.lessons():  # other chapters do without what is archived
             for kept in named_results(notebook_code(layout.notebooks / f"{slug}.ipynb")):
                 parts[f"results/{kept}.json"] = (layout.results / f"{kept}.json").read_bytes()

@@ -16,7 +16,6 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from docutils import nodes
 
 from scripts.digest import notebook_code
 from scripts.formulas import measure
+from scripts.pictures import column_of, head_of, size_pictures, write_columns
 
 #: Titles that begin with a place in a paper.
 PLACE = re.compile(
@@ -186,42 +186,6 @@ def keep_room(page: str, macros: Mapping[str, Any]) -> str:
     return FORMULA.sub(room, page)
 
 
-#: A picture of a chapter, and what an SVG says of its size.
-PICTURE = re.compile(r'<img ((?![^>]*\bwidth=)[^>]*src="[^"]*_images/([^"/]+\.svg)"[^>]*>)')
-SIZE = re.compile(r'<svg [^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
-
-
-@cache
-def head_of(picture: Path) -> str:
-    """Return the beginning of an SVG file, which is read once for all pages."""
-    with picture.open(encoding="utf-8") as file:
-        return file.read(2000)
-
-
-def size_pictures(page: str, heads: Mapping[str, str]) -> str:
-    """Return a page whose pictures have their places before they have come.
-
-    Each has a box, in which it can be moved where a narrow screen would make its type too small.
-
-    Parameters
-    ----------
-    page : str
-        The page's HTML.
-    heads : mapping of str to str
-        The beginnings of SVG files, by their names in the site.
-    """
-
-    def sized(found: re.Match[str]) -> str:
-        size = SIZE.search(heads.get(found[2], ""))
-        if size is None:
-            return found[0]
-        wide, tall = (round(float(points) * 4 / 3) for points in size.groups())
-        picture = f'<img width="{wide}" height="{tall}" {found[1]}'
-        return f'<span class="dplit-wide" style="--wide:{wide}px">{picture}</span>'
-
-    return PICTURE.sub(sized, page)
-
-
 #: A formula within a line with what must stay beside it: a bracket; punctuation, the end of a word
 #: such as "-dimensional", a number of the run.
 BESIDE = re.compile(
@@ -276,12 +240,15 @@ def on_page(app: Any, name: str, template: str, context: dict[str, Any], tree: A
         names = dict(imported(notebook_code(source), "dplit")) if addresses else {}
         context["body"] = link_code(context["body"], names, addresses)
     macros = app.config.mathjax3_config["tex"]["macros"]
-    heads = {
-        target: head_of(Path(app.srcdir) / source)
+    pictures = {
+        target.removesuffix(".svg"): Path(app.srcdir) / source
         for source, target in app.builder.images.items()
-        if target.endswith(".svg")
+        if target.endswith(".svg") and target in context["body"]
     }
-    body = size_pictures(mend_roles(name_folds(thin_code(context["body"]))), heads)
+    heads = {told: head_of(picture) for told, picture in pictures.items()}
+    columns = {told: column_of(picture) for told, picture in pictures.items()}
+    write_columns(Path(app.outdir) / app.builder.imagedir, columns)
+    body = size_pictures(mend_roles(name_folds(thin_code(context["body"]))), heads, columns)
     context["body"] = keep_together(keep_room(body, macros))
 
 

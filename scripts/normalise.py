@@ -156,6 +156,21 @@ def mark_numbers(notebook: dict[str, Any]) -> None:
 GLUED = re.compile(r"\{glue:text\}`([A-Za-z_]\w*)(?::[^`]*)?`")
 
 
+SEED = re.compile(r"^seed(?:: int)? = (\d+)\b", re.MULTILINE)
+#: What a caption says of a figure in which nothing was drawn.
+EXACT = re.compile(r"no trials|[Cc]losed form")
+
+
+def with_seed(caption: str, notebook: dict[str, Any]) -> str:
+    """Return a caption with the run's seed, the last that a cell of parameters sets.
+
+    Lessons have none, and nothing is drawn for some figures.
+    """
+    cells = [join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    seeds = [seed for source in cells[:3] for seed in SEED.findall(source)]
+    return f"{caption} Seed {seeds[-1]}." if seeds and not EXACT.search(caption) else caption
+
+
 def move_figures(notebook: dict[str, Any]) -> list[str]:
     """Move name, caption and alt text of each figure to its cell, where MyST-NB reads them.
 
@@ -194,7 +209,7 @@ def move_figures(notebook: dict[str, Any]) -> list[str]:
         alts.add(alt)
         cell["metadata"]["mystnb"] = {
             **cell["metadata"].get("mystnb", {}),
-            "figure": {"name": name, "caption": figure["caption"]},
+            "figure": {"name": name, "caption": with_seed(figure["caption"], notebook)},
             "image": {"alt": alt},
         }
     return names

@@ -19,6 +19,7 @@ from typing import Any
 from scripts import front
 from scripts.chapters import load_state
 from scripts.claims import Record
+from scripts.differences import HEAD, OPENING, checked
 from scripts.digest import archive_is_stale
 from scripts.files import read_json, write_text
 from scripts.layout import SUPPLEMENT, Layout, slug_of
@@ -241,6 +242,16 @@ def _severities(errata: Sequence[Record]) -> str:
     return _table(["paper", *names, "all"], rows, "dplit-severities")
 
 
+def _in_numbers(record: Record) -> str:
+    """Return an erratum's first counterexample as a line of numbers; nothing if it is a word."""
+    for check in record["checks"]:
+        if check["method"] == "refute":
+            aim, found = (f"{float(check[side]):.3g}" for side in ("expected", "measured"))
+            line = f"{found}, where the paper says {aim}: {check['how']}"
+            return f"<dt>In numbers</dt><dd>{escape(line)}</dd>"
+    return ""
+
+
 def errata_page(records: Sequence[Record], changelog: str = "") -> str:
     """Return the errata of each paper, gravest first, below how many there are of each severity.
 
@@ -267,10 +278,26 @@ def errata_page(records: Sequence[Record], changelog: str = "") -> str:
             f"<dl><dt>Printed in</dt><dd>{escape(paper(r['slug']))}, "
             f"{escape(r['place'])}; {chapter_link(r, 'see the chapter')}</dd>"
             f'<dt>Severity</dt><dd><span class="dplit-severity">{escape(r["severity"])}</span></dd>'
-            f"<dt>Corrected</dt><dd>{escape(r['corrected'])}</dd>"
+            f"{_in_numbers(r)}<dt>Corrected</dt><dd>{escape(r['corrected'])}</dd>"
             f"<dt>What stands</dt><dd>{escape(_stands(r))}</dd></dl></section>"
         )
     return "\n".join([*lines, *(raw(block) for block in blocks), own_errata(changelog)])
+
+
+def differences_page(records: Sequence[Record], layout: Layout) -> str:
+    """Return the page that puts figures and tables beside their targets, a table a chapter."""
+    blocks = [OPENING]
+    told = [(r, rows) for r, rows in checked(records, layout) if rows]
+    told.sort(key=lambda pair: (_by_year(pair[0]["slug"]), _chapter_and_ours(pair[0])))
+    for slug, group in groupby(told, key=lambda pair: str(pair[0]["slug"])):
+        lines = []
+        for r, rows in group:
+            head = chapter_link(r, f"{r['place']}: {r['title']}")
+            lines.append(f'<tr><th scope="rowgroup" colspan="{len(HEAD)}">{head}</th></tr>')
+            for row in rows:
+                lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>")
+        blocks += [f"## {paper(slug)}\n", raw(_table(HEAD, lines, "dplit-differences"))]
+    return "\n".join(blocks)
 
 
 def page_of_tests(slug: str, records: Sequence[Record], tests: Sequence[MarkedTest]) -> str:
@@ -339,9 +366,24 @@ def times_page(layout: Layout) -> str:
             "|---|---:|---:|---:|---|",
             *rows,
             "",
+            *_claim_times(layout),
             *_benchmarks(layout),
         ]
     )
+
+
+def _claim_times(layout: Layout) -> list[str]:
+    """Return the seconds of each claim as lines of a page, the slowest of a chapter first."""
+    lines = []
+    for slug in sorted(layout.names(), key=_by_year):
+        told = load_state(layout, slug).get("claims", {})
+        if told:
+            slow = sorted(told.items(), key=lambda pair: -pair[1])
+            rows = [f"| {{ref}}`{name} <{name.lower()}>` | {t:.1f} |" for name, t in slow]
+            lines += [f":::{{dropdown}} {paper(slug_of(slug))}: {len(rows)} claims\n"]
+            lines += ["| claim | seconds |", "|---|---:|", *rows, ":::\n"]
+    head = ["## Claims\n", "The cells from one claim to the next, in seconds of the same run.\n"]
+    return [*head, *lines] if lines else []
 
 
 def _benchmarks(layout: Layout) -> list[str]:
@@ -518,10 +560,6 @@ def stand_ins(records: Sequence[Record]) -> str:
     )
 
 
-#: Tasks of the face-off, as its mechanisms name them.
-TASKS = ("regression", "classification", "clustering", "components")
-
-
 def _fits(rows: Iterable[Sequence[Any]]) -> list[str]:
     """Return what a fit of each estimator costs, as rows of a table."""
     from dplit.face_off.mechanisms import MECHANISMS
@@ -605,6 +643,7 @@ def write_pages(layout: Layout, records: Sequence[Record]) -> None:
         "scoreboard.md": "\n".join([scoreboard(records, minutes), stand_ins(records)]).rstrip("\n")
         + "\n",
         "decisions.md": decisions(layout, stale=archive_is_stale(layout, "face_off")),
+        "differences.md": differences_page(records, layout),
         "errata.md": errata_page(records, changelog),
         "run_times.md": times_page(layout),
     }

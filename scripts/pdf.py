@@ -16,7 +16,7 @@ from scripts.layout import Layout
 from scripts.site_check import browser, chromium
 
 #: Not printed: what is looked up, page by page, where a search works.
-LOOKED_UP = ("book/claims", "book/tests/", "book/reference/", "book/run_times")
+LOOKED_UP = ("book/claims", "book/differences", "book/tests/", "book/reference/", "book/run_times")
 #: Width of a printed line in CSS pixels; the site's tables and equations fit.
 WIDTH = 860
 #: A4 between its margins is 658 CSS pixels wide.

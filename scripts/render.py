@@ -53,8 +53,8 @@ def inputs(layout: Layout) -> dict[str, str]:
     files += [*layout.package.rglob("*.py"), *layout.studies.rglob("*.py")]
     files += layout.package.glob("*/claims.yml")
     files += layout.notebooks.glob("*.ipynb")
-    scripts = ("render.py", "downloads.py", "docstrings.py", "finish.py", "formulas.py")
-    files += [layout.root / "scripts" / name for name in scripts]
+    scripts = ("render", "downloads", "docstrings", "finish", "formulas", "pictures", "columns")
+    files += [layout.root / "scripts" / f"{name}.py" for name in (*scripts, "ink")]
     files += [layout.root / name for name in ("pyproject.toml", "README.md")]
     return {**digest_files(files, layout.root), "commit": commit(layout)}
 

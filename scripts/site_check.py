@@ -203,22 +203,15 @@ def pages(site: Path) -> list[Path]:
 def _parsed(path: Path, stamp: int) -> tuple[frozenset[str], tuple[tuple[str, str], ...]]:
     from bs4 import BeautifulSoup
 
-    soup = BeautifulSoup(path.read_bytes(), "lxml" if _has_lxml() else "html.parser")
+    soup = BeautifulSoup(path.read_bytes(), "html.parser")
     anchors = {str(tag["id"]) for tag in soup.find_all(id=True)}
     anchors |= {str(tag["name"]) for tag in soup.find_all("a", attrs={"name": True})}
     links = []
     for tag in soup.find_all(["a", "link", "img", "script", "source", "iframe", "form"]):
-        for key in ("href", "src"):
+        for key in ("href", "src", "srcset"):
             if tag.get(key):
                 links.append((tag.name, str(tag[key])))
     return frozenset(anchors), tuple(dict.fromkeys(links))
-
-
-@lru_cache(maxsize=1)
-def _has_lxml() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("lxml") is not None
 
 
 def _page(path: Path) -> tuple[frozenset[str], tuple[tuple[str, str], ...]]:

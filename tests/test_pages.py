@@ -119,6 +119,28 @@ def test_digital_object_identifiers_are_well_formed_and_used_once(root: Path) ->
     assert [doi for doi in found if not re.fullmatch(r"10\.\d{4,5}/\S+", doi)] == []
 
 
+#: They register no identifiers: JMLR, NeurIPS, and what PMLR prints.
+UNREGISTERED = (
+    *("Journal of Machine Learning Research", "Advances in Neural Information Processing Systems"),
+    *("Machine Learning", "Learning Theory", "Artificial Intelligence and Statistics"),
+    "Algorithmic Learning Theory",
+)
+#: A book, a paper of 1884, a page of a company; of AAAI's paper no identifier could be checked.
+NEITHER = {"lantz2013", "kronecker1884", "chang2021", "alda2017"}
+
+
+def test_a_work_without_an_identifier_is_of_those_who_register_none(root: Path) -> None:
+    """Kills a work from a journal with identifiers that is entered without its own."""
+    without = {key: text for key, text in bibliography(root).items() if "doi" not in text}
+    told = {
+        key
+        for key, text in without.items()
+        for place in re.findall(r"(?:journal|booktitle)\s*=\s*\{(.*)\}", text)
+        if place.endswith(UNREGISTERED)
+    }
+    assert without.keys() - told == NEITHER
+
+
 def test_citation_file_refers_to_the_five_papers(root: Path) -> None:
     cff: dict[str, Any] = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
     assert cff["version"] == dplit.__version__

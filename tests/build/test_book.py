@@ -17,6 +17,7 @@ import pytest
 from scripts import chapters
 from scripts.execute import Job, Outcome
 from scripts.layout import Layout
+from scripts.normalise import CLAIM
 
 pytestmark = pytest.mark.build
 SLOW_CELL = """
@@ -131,6 +132,22 @@ def test_the_slowest_cells_are_named_by_their_sections() -> None:
     cells = [text("# A"), code(1.0), code(3.0), text("words"), code(2.0), text("## B"), code(2.5)]
     found = chapters.slow_cells({"cells": cells})
     assert found == [("A", 3.0), ("B", 2.5), ("A", 2.0)]
+
+
+def test_a_claim_takes_the_cells_since_the_one_before_it() -> None:
+    """Kills a claim without what was computed for it, and time told twice."""
+
+    def code(seconds: float | None, *told: tuple[str, str]) -> dict[str, Any]:
+        data = [{CLAIM: {"id": name, "status": status}} for name, status in told]
+        outputs = [{"output_type": "display_data", "data": each} for each in data]
+        meta = {"papermill": {"duration": seconds}}
+        return {"cell_type": "code", "source": "1", "metadata": meta, "outputs": outputs}
+
+    text = {"cell_type": "markdown", "source": "# A", "metadata": {}}
+    cells = [text, code(1.0), code(2.0, ("a", "passed")), text, code(None), code(0.5)]
+    cells += [code(4.0, ("b", "failed"), ("c", "passed")), code(8.0, ("d", "not_run")), code(1.0)]
+    assert chapters.claim_seconds({"cells": cells}) == {"a": 3.0, "b": 2.2, "c": 2.2}
+    assert list(chapters.claim_seconds({"cells": cells[:4]})) == ["a"]
 
 
 def test_a_changed_module_runs_its_chapter_and_no_other(toy: Any) -> None:

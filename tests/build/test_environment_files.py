@@ -63,6 +63,7 @@ def test_a_release_is_tested_as_the_book_is() -> None:
     steps = commands("release.yml", "release")
     told = [step["run"].split()[:2] for step in steps]
     assert told.index(["make", "test"]) < told.index(["gh", "release"])
+    assert told.index(["make", "pdf"]) < told.index(["gh", "release"])
     (here,) = (step["env"] for step in steps if step["run"] == "make test")
     (there,) = (step["env"] for step in commands("book.yml", "book") if step["run"] == "make test")
     assert here == there

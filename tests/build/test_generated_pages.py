@@ -36,6 +36,7 @@ def record(identifier: str, verdict: str = "holds", **changes: Any) -> dict[str,
         "note": "a note",
         "anchor": identifier,
         "functions": [],
+        "checks": [],
         "tests": ["tests/test_a.py::test_one"],
     }
     whole |= changes
@@ -179,6 +180,62 @@ def test_errata_page_without_errata_says_so() -> None:
     assert "No erratum" in pages.errata_page(RECORDS[:1])
 
 
+REFUTED = {"method": "refute", "how": "two records, $x$", "measured": 2.0, "expected": 0.53333}
+
+
+def test_an_erratum_shows_its_counterexample_in_numbers() -> None:
+    """Kills a line of another check, sides that change places, and a claim without numbers."""
+    first = {"method": "equal", "how": "by hand", "measured": 1.0, "expected": 1.0}
+    later = {**REFUTED, "how": "another"}
+    shown = [
+        record("erm-b", "erratum", severity="cosmetic", checks=[first, REFUTED, later]),
+        record("erm-c", "erratum", severity="cosmetic", checks=[first]),
+    ]
+    soup = BeautifulSoup(pages.errata_page(shown), "html.parser")
+    one, other = soup.select("section.dplit-erratum")
+    (line,) = [dt.find_next("dd").text for dt in one.select("dt") if dt.text == "In numbers"]
+    assert line.startswith("2, where the paper says 0.533: two records, ")
+    assert "In numbers" not in other.text
+
+
+def test_figures_stand_beside_their_targets(layout: Layout) -> None:
+    """Kills sides that change places, a band of one error, this run's numbers where others are
+    archived, and a figure that is left out for want of numbers."""
+    read = {"paper": 0.25, "ours": 0.5, "paper_se": 0.03, "ours_se": 0.04, "reading_error": 0.1}
+    rows = [
+        {"setting": "at 1", **read, "miss": False, "within": True},
+        {"setting": "at 2", **read, "miss": True, "within": True},
+    ]
+    printed = {"method": "reproduce", "how": "2 of 2", "rows": rows}
+    bound = {"method": "at_most", "how": "a bound", "measured": 3.0, "expected": 4.0,
+             "tolerance": 0.0}  # fmt: skip
+    exact = {**bound, "method": "equal", "how": "by hand", "tolerance": 2.0}
+    said = {"method": "statement", "how": "medians", "expected": "it falls", "measured": True}
+    archived = [{"id": "erm-f", "checks": [printed]}, {"id": "erm-g", "checks": []}]
+    write_json(layout.results / "erm.json", {"claims": archived})
+    shown = [
+        record("erm-f", kind="figure", checks=[exact]),
+        record("erm-g", kind="figure", checks=[bound, exact, said]),
+        record("margin-t", kind="table", slug="margin", checks=[REFUTED]),
+        record("margin-none", kind="figure", slug="margin"),
+        record("margin-l", slug="margin", checks=[exact]),
+    ]
+    text = pages.differences_page(shown, layout)
+    assert "## Nie and Wang (2017)" in text
+    soup = BeautifulSoup(text, "html.parser")
+    cells = [[td.text for td in row.select("td")] for row in soup.select("tbody tr")]
+    assert [row[1:] for row in cells if row] == [
+        ["0.25", "0.5", "0.25", "0.3"],
+        ["0.25", "0.5", "0.25", "0.3 (missed)"],
+        ["4", "3", "-1", "below"],
+        ["4", "3", "-1", "2"],
+        ["it falls", "so it is", "", ""],
+        ["0.5333", "2", "1.467", "must differ"],
+    ]
+    heads = [str(link["href"]) for link in soup.select("th a")]
+    assert [head.rpartition("#")[2] for head in heads] == ["erm-f", "erm-g", "margin-t"]
+
+
 def test_our_own_errors_are_those_of_the_changelog() -> None:
     """Kills a heading of the changelog that moved, and a section that is cut or runs on."""
     changelog = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -230,8 +287,14 @@ def test_pages_are_written_and_left_alone_when_equal(layout: Layout) -> None:
     pages.write_pages(layout, RECORDS)
     names = sorted(str(p.relative_to(layout.book)) for p in layout.book.rglob("*.md"))
     assert names == [
-        *("claims.md", "decisions.md", "errata.md", "front.md", "run_times.md"),
-        *("scoreboard.md", "tests/erm.md", "tests/margin.md", "where_proofs_lose.md"),
+        *("claims.md", "decisions.md", "differences.md", "errata.md", "front.md"),
+        *(
+            "run_times.md",
+            "scoreboard.md",
+            "tests/erm.md",
+            "tests/margin.md",
+            "where_proofs_lose.md",
+        ),
     ]
     before = {p: p.stat().st_mtime_ns for p in layout.book.rglob("*.md")}
     pages.write_pages(layout, RECORDS)
@@ -272,6 +335,16 @@ def test_run_times_are_kept_out_of_the_search(layout: Layout) -> None:
     assert text.startswith("---\nnosearch: true\n---\n")
     assert "| [](chapters/erm) | 2.5 | 1.2 | 321 | A bound 1.5; Proof 0.5 |" in text
     assert "Benchmarks" not in text
+
+
+def test_seconds_of_claims_are_told_by_chapter(layout: Layout) -> None:
+    assert "## Claims" not in pages.times_page(layout)  # of a run that did not tell
+    told = {**RAN, "claims": {"erm-a": 0.25, "erm-B": 2.0}}
+    write_json(layout.build / "state" / "erm.json", told)
+    text = pages.times_page(layout)
+    assert "dropdown} Nie and Wang (2017): 2 claims" in text
+    rows = "| {ref}`erm-B <erm-b>` | 2.0 |\n| {ref}`erm-a <erm-a>` | 0.2 |"
+    assert rows in text
 
 
 def test_archived_benchmarks_are_shown_with_date_and_machine(layout: Layout) -> None:

@@ -263,6 +263,24 @@ def test_a_fold_says_what_is_inside(
         assert (noted.get("code_prompt_show"), noted.get("code_prompt_hide")) == (told, told)
 
 
+@pytest.mark.parametrize(
+    ("cells", "caption", "told"),
+    [
+        (["seed: int = 0  # of all"], "Means of 9 trials.", "Means of 9 trials. Seed 0."),
+        (["seed: int = 0", "# Parameters\nseed = 12\n"], "Means.", "Means. Seed 12."),
+        (["seed: int = 0"], "Computed, no trials.", "Computed, no trials."),
+        (["seed: int = 0"], "A bound. Closed form.", "A bound. Closed form."),
+        (["n = 3", "", "", "seed = 7"], "Means.", "Means."),
+    ],
+)
+def test_a_caption_tells_the_seed_of_what_was_drawn(
+    cells: list[str], caption: str, told: str
+) -> None:
+    """Kills the default in the place of the run's seed, and a seed of a lesson's own cell."""
+    made = {"cells": [{"cell_type": "code", "source": source} for source in cells]}
+    assert normalise.with_seed(caption, made) == told
+
+
 def test_a_folded_table_is_named_by_its_caption() -> None:
     for caption, prompt in (
         ("Slack &lt; 1. All seeds.", "Table: slack < 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import site
 import subprocess
@@ -9,13 +10,15 @@ import sys
 import venv
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from scripts.downloads import build_wheel, write_downloads
+from scripts.downloads import build_wheel, exercises, write_downloads
 from scripts.layout import Layout
 
 pytestmark = pytest.mark.build
+LESSONS = Layout(Path(__file__).resolve().parents[2]).lessons()
 
 USE = """
 from importlib import resources
@@ -99,6 +102,23 @@ def test_the_readme_runs_on_the_wheel_alone(wheel: Path, root: Path, tmp_path: P
     assert done.stdout.split("\n")[-3:-1] == ["1.0 not refuted", "1000.0 refuted"]
 
 
+@pytest.mark.parametrize("slug", LESSONS)
+def test_exercises_are_a_notebook_of_their_own(root: Path, slug: str) -> None:
+    """Kills a solution that is given away, a cell that needs the lesson's, and a lesson without."""
+    lesson = json.loads((root / "notebooks" / f"{slug}.ipynb").read_text(encoding="utf-8"))
+    made = exercises(lesson)
+    assert made is not None
+    sources = ["".join(cell["source"]) for cell in made["cells"]]
+    assert sources[0].startswith("## Your turn")
+    assert sum("grade(" in source for source in sources) >= 4
+    assert [source for source in sources if "# solution" in source or "## What" in source] == []
+    held: dict[str, Any] = {}
+    for cell, source in zip(made["cells"], sources, strict=True):
+        if cell["cell_type"] == "code":
+            exec(source, held)
+    assert held["grade"]
+
+
 def test_a_chapter_runs_from_its_download(root: Path, tmp_path: Path) -> None:
     """Unzipped, its wheel installed, no checkout near, no network: every claim has passed."""
     write_downloads(Layout(root), tmp_path)
@@ -108,6 +128,7 @@ def test_a_chapter_runs_from_its_download(root: Path, tmp_path: Path) -> None:
     assert [path.stem for path in archives if f"_downloads/{path.name}" not in linked] == []
     lesson = zipfile.ZipFile(tmp_path / "_downloads" / "erm.zip")
     assert "dplit-erm/results/erm_choice.json" in lesson.namelist()
+    assert "dplit-erm/exercises.ipynb" in lesson.namelist()
     assert b"-p epsilon 1.0" in lesson.read("dplit-erm/README.txt")
     zipfile.ZipFile(tmp_path / "_downloads" / "audits.zip").extractall(tmp_path)
     folder = tmp_path / "dplit-audits"

@@ -1,0 +1,62 @@
+"""The page that puts every figure and table beside its target: number by number, or by sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from scripts.claims import Record
+from scripts.files import read_json
+from scripts.layout import Layout
+
+Row = tuple[str, str, str, str, str]
+HEAD = ("what", "target", "ours", "difference", "allowed")
+#: How far ours may lie from the target, by the check's method.
+ALLOWED = {"at_most": "below", "at_least": "above", "refute": "must differ", "attains": "near"}
+OPENING = """\
+# Figures: target, ours, difference
+
+Every figure and table of the papers, and those of our own, each check of it in a line. The target
+is a printed number where there is one, read off where it is drawn; otherwise an exact value, a
+bound, or the sentence that describes the curve. Ours are those of the archived run at the papers'
+scale, or of this run where nothing is archived. What a printed number allows is four joint standard
+errors and the error of reading.
+"""
+
+
+def number(value: Any) -> str:
+    """Return a number in four digits, and other things as they are.
+
+    Examples
+    --------
+    >>> number(0.25107378), number(1_000_000.0), number("none")
+    ('0.2511', '1e+06', 'none')
+    """
+    return f"{value:.4g}" if isinstance(value, (int, float)) else str(value)
+
+
+def rows_of(check: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the lines of one check."""
+    how = str(check["how"])
+    if check["method"] == "reproduce":
+        for row in check["rows"]:
+            band = 4.0 * float(row["paper_se"] ** 2 + row["ours_se"] ** 2) ** 0.5
+            allowed = number(band + row["reading_error"]) + (" (missed)" if row["miss"] else "")
+            gap = row["ours"] - row["paper"]
+            yield row["setting"], number(row["paper"]), number(row["ours"]), number(gap), allowed
+    elif check["method"] == "statement":
+        yield how, str(check["expected"]), "so it is" if check["measured"] else "it is not", "", ""
+    elif isinstance(check["measured"], (int, float)):
+        aim, ours = float(check["expected"]), float(check["measured"])
+        allowed = ALLOWED.get(check["method"]) or number(check["tolerance"])
+        yield how, number(aim), number(ours), number(ours - aim), allowed
+
+
+def checked(records: Sequence[Record], layout: Layout) -> Iterator[tuple[Record, list[Row]]]:
+    """Yield the claims about figures and tables with their lines, archived ones where there are."""
+    held = {r["slug"]: read_json(layout.results / f"{r['slug']}.json") or {} for r in records}
+    archived = {r["id"]: r for told in held.values() for r in told.get("claims", [])}
+    for record in records:
+        if record["kind"] in ("figure", "table"):
+            checks = archived.get(record["id"], record)["checks"] or record["checks"]
+            yield record, [row for check in checks for row in rows_of(check)]
