@@ -180,10 +180,7 @@ def noisy_mean(units: Array, unit: float, rng: np.random.Generator) -> float:
     ``unit`` is the deviation of the noise for sensitivity 1. A sum that is rounded once is wrong by
     2^-53 n at most, and its quotient by 2^-53 more: twice that is added to 2 / n.
     """
-    exact, moved = (
-        math.fsum(units.data) / len(units),
-        2.0 / len(units) * (1 + 1e-12) + 2**-50,
-    )
+    exact, moved = math.fsum(units.data) / len(units), 2.0 / len(units) * (1 + 1e-12) + 2**-50
     sigma = moved * unit
     told = {"sensitivity": moved, "scale": sigma, "shape": (1,)}
     record_draw("gaussian", "mean of the labels", of=np.array([exact]), **told)
