@@ -158,7 +158,7 @@ GLUED = re.compile(r"\{glue:text\}`([A-Za-z_]\w*)(?::[^`]*)?`")
 
 SEED = re.compile(r"^seed(?:: int)? = (\d+)\b", re.MULTILINE)
 #: What a caption says of a figure in which nothing was drawn.
-EXACT = re.compile(r"no trials|[Cc]losed form")
+EXACT = re.compile(r"no trials|[Cc]losed form|computed exactly|^Exact")
 
 
 def with_seed(caption: str, notebook: dict[str, Any]) -> str:

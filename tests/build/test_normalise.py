@@ -270,6 +270,8 @@ def test_a_fold_says_what_is_inside(
         (["seed: int = 0", "# Parameters\nseed = 12\n"], "Means.", "Means. Seed 12."),
         (["seed: int = 0"], "Computed, no trials.", "Computed, no trials."),
         (["seed: int = 0"], "A bound. Closed form.", "A bound. Closed form."),
+        (["seed: int = 0"], "Bounds, computed exactly.", "Bounds, computed exactly."),
+        (["seed: int = 0"], "The exact noise.", "The exact noise. Seed 0."),
         (["n = 3", "", "", "seed = 7"], "Means.", "Means."),
     ],
 )
