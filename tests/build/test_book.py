@@ -106,6 +106,19 @@ def test_results_and_outputs_make_chapters_stale_and_data_that_they_do_not_read_
     assert chapters.stale(layout, "beta") == ["results/beta.json"]
 
 
+def test_the_longest_chapters_run_first_by_their_last_run_or_their_text(tmp_path: Path) -> None:
+    """Kills the order of names, which leaves one core idle while the longest runs last."""
+    layout = Layout(tmp_path)
+    layout.notebooks.mkdir()
+    for slug, lines in {"a": 40, "b": 4000, "c": 400, "d": 40}.items():
+        (layout.notebooks / f"{slug}.md").write_text("text\n" * lines)
+    assert chapters.longest_first(layout, "abcd") == ["b", "c", "a", "d"]
+    state = chapters.state_file(layout, "d")
+    state.parent.mkdir(parents=True)
+    state.write_text('{"cpu": 99.0}')
+    assert chapters.longest_first(layout, "abcd") == ["b", "d", "c", "a"]
+
+
 def test_a_run_tells_its_peak_memory_and_its_slowest_cells(toy: Any) -> None:
     """Kills a peak in another unit, or none: a kernel with NumPy takes tens of megabytes."""
     for slug in ("alpha", "beta"):
