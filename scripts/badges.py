@@ -26,7 +26,7 @@ from scripts.digest import data_here, data_sets, require_data, surroundings
 from scripts.files import BuildError, digest_bytes, read_json, write_json
 from scripts.layout import Layout, slug_of
 from scripts.mutants import Tally, modules, plant, targets, watch, wrap
-from scripts.reach import Reach, plain
+from scripts.reach import plain, reach_of
 
 Say = Callable[[str], None]
 
@@ -396,7 +396,7 @@ class Bases:
     def __init__(self, layout: Layout, slug: str) -> None:
         self.sources = chapter_sources(layout, slug)
         self.cells = [read_cell(source) for source in self.sources]
-        self.reach = Reach(layout.package)
+        self.reach = reach_of(layout.package)
         breaking = [layout.root / "scripts" / f"{name}.py" for name in ("mutants", "arithmetic")]
         texts = [file.read_text(encoding="utf-8") for file in breaking]
         self.around = [*surroundings(layout, slug), *(plain(ast.parse(x).body) for x in texts)]

@@ -7,13 +7,14 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from scripts.files import BuildError, digest_bytes, digest_files, read_json
 from scripts.layout import Layout, slug_of
-from scripts.reach import Reach, module_file, plain, source_of
+from scripts.reach import module_file, plain, reach_of, source_of
 
 
 def notebook_code(path: Path) -> list[str]:
@@ -45,8 +46,9 @@ def code_digest(path: Path) -> str:
     return digest_bytes(json.dumps(told).encode())
 
 
-def imported_names(source: str, module: str = "", is_package: bool = False) -> Iterator[str]:
-    """Yield the dotted names that a piece of Python may import, at any depth of nesting.
+@cache
+def imported_names(source: str, module: str = "", is_package: bool = False) -> Collection[str]:
+    """Return the dotted names that a piece of Python may import, at any depth of nesting.
 
     Parameters
     ----------
@@ -62,13 +64,14 @@ def imported_names(source: str, module: str = "", is_package: bool = False) -> I
     >>> sorted(imported_names("from . import b\\nimport d.e", "p.a"))
     ['d.e', 'p', 'p.b']
     """
+    found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = source_of(node, module, is_package)
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return tuple(found)
 
 
 def imported_files(sources: Iterable[str], package: Path) -> set[Path]:
@@ -112,7 +115,7 @@ LOADERS = {"load_medical": "medical", "load_wine": "wine", "load_fours_and_nines
 
 def data_sets(layout: Layout, slug: str) -> list[str]:
     """Return the names of the papers' data sets that a chapter's code reads."""
-    reached = Reach(layout.package).digests(notebook_code(layout.notebooks / f"{slug}.ipynb"))
+    reached = reach_of(layout.package).digests(notebook_code(layout.notebooks / f"{slug}.ipynb"))
     names = (name.rpartition(".") for name in reached)
     within = f"{layout.package.name}.datasets"
     return sorted({LOADERS[n] for home, _, n in names if n in LOADERS and home.startswith(within)})
@@ -223,7 +226,7 @@ def archive_digest(layout: Layout, slug: str) -> str:
     stands are no part of it: of code only what :class:`scripts.reach.Reach` finds.
     """
     cells = notebook_code(layout.notebooks / f"{slug}.ipynb")
-    code = sorted(Reach(layout.package).digests(cells).values())
+    code = sorted(reach_of(layout.package).digests(cells).values())
     everything = [*surroundings(layout, slug), code]
     return digest_bytes(json.dumps(everything, sort_keys=True).encode())
 

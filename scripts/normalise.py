@@ -17,7 +17,7 @@ from typing import Any
 from dplit import claims
 from scripts.files import BuildError
 from scripts.pairs import FOLDED, cell_ids
-from scripts.reach import Reach, module_file, page_name
+from scripts.reach import Reach, module_file, page_name, reach_of
 from scripts.tables import typeset_numbers
 
 CLAIM = "application/vnd.dplit.claim+json"
@@ -394,7 +394,7 @@ def link_badges(
     archive : mapping of str to dict
         The records of the archived run, by claim; empty where it was made by other code.
     """
-    reach = Reach(package)
+    reach = reach_of(package)
     for _, output in outputs(notebook["cells"]):
         record = output.get("data", {}).get(CLAIM)
         if record is None:

@@ -26,7 +26,7 @@ from scripts.layout import SUPPLEMENT, Layout, slug_of
 from scripts.marks import MarkedTest, marked_tests
 from scripts.normalise import PROOF, STALE, function_links, join, typeset
 from scripts.normalise import records as records_of
-from scripts.reach import Reach
+from scripts.reach import Reach, reach_of
 
 VERDICTS = {
     "defined": "the object is computed by our function, and an example is excluded",
@@ -195,7 +195,7 @@ def index_page(records: Sequence[Record], package: Path) -> str:
         '<label>Words <input type="search" data-words placeholder="Lemma 9, hinge, ..."></label> '
         f'<output aria-live="polite" data-count></output></form>'
     )
-    reach = Reach(package)
+    reach = reach_of(package)
     rows_of_claims = (_row(record, reach) for record in sorted(records, key=_chapter_and_ours))
     return "\n".join(
         [

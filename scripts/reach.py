@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
-from scripts.files import digest_bytes
+from scripts.files import digest_bytes, digest_file
 
 #: Fields of a syntax tree that hold names.
 _NAMES = ("id", "attr", "name", "arg")
@@ -130,14 +131,13 @@ class _Uses(ast.NodeVisitor):
             self.visit(value)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Lines:
     """Statements that belong together: all that bind one name, or all that only run."""
 
     lines: list[ast.stmt]
     module: str
     is_package: bool
-    meant: dict[str, _Found | None] | None = None
 
     @cached_property
     def uses(self) -> tuple[set[tuple[str, ...]], dict[str, tuple[str, str]]]:
@@ -169,6 +169,16 @@ class _Module:
                 self.bindings.setdefault(bound, _Lines([], name, is_package)).lines.append(line)
             if not names and not isinstance(line, (ast.Import, ast.ImportFrom)):
                 self.running.lines.append(line)
+
+
+@cache
+def _read(text: str, stub: str, name: str, is_package: bool) -> _Module:
+    """Return a module by its text, and its stub's, which says what is lazy: each is read once.
+
+    What its names stand for is no part of it: that depends on other modules' texts.
+    """
+    lazy = [line for line in ast.parse(stub).body if isinstance(line, ast.ImportFrom)]
+    return _Module([*ast.parse(text).body, *lazy], name, is_package)
 
 
 def _bound(line: ast.stmt) -> Iterator[str]:
@@ -219,6 +229,8 @@ class Reach:
         self.package = package
         self._modules: dict[str, _Module] = {}
         self._known: dict[_Found, str] = {}
+        self._meant: WeakKeyDictionary[_Lines, dict[str, _Found | None]] = WeakKeyDictionary()
+        self._file = cache(partial(module_file, package=package))
 
     def digests(self, sources: Iterable[str], names: Iterable[str] = ()) -> dict[str, str]:
         """Return a digest of some code, and of every definition of the package that it reaches.
@@ -275,14 +287,11 @@ class Reach:
 
     def _module(self, name: str) -> _Module:
         if name not in self._modules:
-            path = module_file(name, self.package)
-            body: list[ast.stmt] = []
-            for file in (path, path and path.with_suffix(".pyi")):  # a stub says what is lazy
-                if file is not None and file.is_file():
-                    lines = ast.parse(file.read_text(encoding="utf-8")).body
-                    stub = file.suffix == ".pyi"
-                    body += [x for x in lines if not stub or isinstance(x, ast.ImportFrom)]
-            self._modules[name] = _Module(body, name, path is not None and path.stem == "__init__")
+            path = self._file(name)
+            files = (path, path.with_suffix(".pyi")) if path else ()
+            held = [file.read_text("utf-8") if file.is_file() else "" for file in files]
+            is_package = path is not None and path.stem == "__init__"
+            self._modules[name] = _read(*(held or ("", "")), name, is_package)
         return self._modules[name]
 
     def _resolve(self, module: str, name: str) -> _Found | None:
@@ -293,7 +302,7 @@ class Reach:
         if held.imports.get(name, (module, name)) != (module, name):  # else `from . import name`
             return self._imported(*held.imports[name])
         inner = f"{module}.{name}" if module else name
-        return _Found(inner) if module_file(inner, self.package) else None
+        return _Found(inner) if self._file(inner) else None
 
     def _imported(self, base: str, name: str) -> _Found | None:
         if base.partition(".")[0] not in {folder.name for folder in both(self.package)}:
@@ -310,8 +319,8 @@ class Reach:
 
     def _uses(self, part: _Lines) -> dict[str, _Found | None]:
         """Return what the names in some statements stand for, found once."""
-        if part.meant is not None:
-            return part.meant
+        if part in self._meant:
+            return self._meant[part]
         chains, local = part.uses
         found = {}
         for first, *rest in chains:
@@ -321,7 +330,7 @@ class Reach:
                 else self._resolve(part.module, first)
             )
             found[".".join([first, *rest])] = self._follow(own, rest)
-        part.meant = found
+        self._meant[part] = found
         return found
 
     def _digest(self, part: _Lines) -> str:
@@ -333,6 +342,19 @@ class Reach:
             elif use is not None and use.module and use.name:
                 links.append((_public(name), self._module(use.module).bindings[use.name].code))
         return digest_bytes(repr([part.code, sorted(links)]).encode())
+
+
+def reach_of(package: Path) -> Reach:
+    """Return the reach within a package as its files are now: one as long as they stay."""
+    files = (path for folder in both(package) for path in folder.rglob("*.py*"))
+    sources = sorted(path for path in files if path.suffix in {".py", ".pyi"})
+    state = "".join(f"{path} {digest_file(path)}" for path in sources)
+    return _kept(package, digest_bytes(state.encode()))
+
+
+@lru_cache(maxsize=1)
+def _kept(package: Path, state: str) -> Reach:
+    return Reach(package)
 
 
 def _split(name: str) -> tuple[str, list[str]]:
