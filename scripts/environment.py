@@ -45,7 +45,8 @@ def commands(folder: Path, old: dict[str, str], new: dict[str, str]) -> list[lis
         return [install]
     return [
         [sys.executable, "-m", "venv", "--clear", str(folder)],
-        [*pip, "--no-deps", "--require-hashes", "--requirement", "requirements.txt"],
+        # Python compiles what is imported when it is: of these packages a small part
+        [*pip, "--no-compile", "--no-deps", "--require-hashes", "--requirement", "requirements.txt"],
         install,
     ]
 
