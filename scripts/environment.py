@@ -41,12 +41,13 @@ def commands(folder: Path, old: dict[str, str], new: dict[str, str]) -> list[lis
     python = str(folder / "bin" / "python")
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     install = [*pip, "--no-deps", "--no-build-isolation", "--editable", "."]
+    # --no-compile: of these packages few modules are imported, and then Python compiles them
+    lock = [*pip, "--no-compile", "--no-deps", "--require-hashes", "--requirement"]
     if all(old.get(key) == new[key] for key in ("lock", "python", "root")):
         return [install]
     return [
         [sys.executable, "-m", "venv", "--clear", str(folder)],
-        # Python compiles what is imported when it is: of these packages a small part
-        [*pip, "--no-compile", "--no-deps", "--require-hashes", "--requirement", "requirements.txt"],
+        [*lock, "requirements.txt"],
         install,
     ]
 
