@@ -46,6 +46,20 @@ def committed(layout: Layout) -> str:
     return f" of {told.stdout.strip()}"
 
 
+def launch(layout: Layout) -> str:
+    """Return a link that opens this commit's notebooks in Binder, if the project has an address.
+
+    It is ``repository-code`` in CITATION.cff, on GitHub; ``binder/`` says what is installed there.
+    """
+    known = yaml.safe_load((layout.root / "CITATION.cff").read_text("utf-8"))
+    place = re.fullmatch(r"https://github\.com/([\w.-]+/[\w.-]+)", known.get("repository-code", ""))
+    if place is None:
+        return ""
+    at = commit(layout).split()[0].replace("unknown", "HEAD")
+    there = f"https://mybinder.org/v2/gh/{place[1]}/{at}?urlpath=lab%2Ftree%2Fnotebooks"
+    return f' <a href="{there}">Open its notebooks in Binder</a>.'
+
+
 def inputs(layout: Layout) -> dict[str, str]:
     """Return everything that the site is made from, with digests."""
     files = [layout.root / name for name in ("_config.yml", "_toc.yml", "requirements.txt")]
@@ -55,7 +69,7 @@ def inputs(layout: Layout) -> dict[str, str]:
     files += layout.notebooks.glob("*.ipynb")
     scripts = ("render", "downloads", "docstrings", "finish", "formulas", "pictures", "columns")
     files += [layout.root / "scripts" / f"{name}.py" for name in (*scripts, "ink")]
-    files += [layout.root / name for name in ("pyproject.toml", "README.md")]
+    files += [layout.root / name for name in ("pyproject.toml", "README.md", "CITATION.cff")]
     return {**digest_files(files, layout.root), "commit": commit(layout)}
 
 
@@ -67,7 +81,7 @@ def configuration(layout: Layout) -> str:
     """Return ``_config.yml`` with the commit and its day in the pages' footer."""
     config: dict[str, Any] = yaml.safe_load((layout.root / "_config.yml").read_text("utf-8"))
     theme = config["sphinx"]["config"].setdefault("html_theme_options", {})
-    told = f"Built from commit <code>{commit(layout)}</code>{committed(layout)}."
+    told = f"Built from commit <code>{commit(layout)}</code>{committed(layout)}.{launch(layout)}"
     note = f'<p class="dplit-commit">{told}</p>'
     theme["extra_footer"] = theme.get("extra_footer", "") + note
     return str(yaml.safe_dump(config, sort_keys=False, allow_unicode=True))

@@ -176,7 +176,7 @@ def make_toy(root: Path) -> Toy:
     for folder in ("scripts", "src", "book/_assets"):
         shutil.copytree(ROOT / folder, root / folder, ignore=no_cache)
     copied = ("_config.yml", "requirements.txt", "pyproject.toml", "book/references.bib")
-    for name in (*copied, "README.md", "LICENSE", "LICENSE-text"):
+    for name in (*copied, "README.md", "CITATION.cff", "LICENSE", "LICENSE-text"):
         _write(root / name, (ROOT / name).read_text(encoding="utf-8"))
     _write(root / "_toc.yml", TOC)
     _write(root / "book" / "intro.md", "# Toy book\n")

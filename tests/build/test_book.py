@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from scripts import chapters
+from scripts import chapters, render
 from scripts.execute import Job, Outcome
 from scripts.layout import Layout
 from scripts.normalise import CLAIM
@@ -117,6 +117,24 @@ def test_the_longest_chapters_run_first_by_their_last_run_or_their_text(tmp_path
     state.parent.mkdir(parents=True)
     state.write_text('{"cpu": 99.0}')
     assert chapters.longest_first(layout, "abcd") == ["b", "d", "c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("address", "there"),
+    [
+        ("repository-code: https://github.com/a-b/dplit", "/a-b/dplit/HEAD?urlpath=lab%2Ftree%2Fn"),
+        ("title: dplit", ""),
+        ('repository-code: "https://example.org/a/b"', ""),
+        ('repository-code: "https://github.com/a/b/c"', ""),
+    ],
+)
+def test_pages_link_to_binder_once_the_project_has_an_address(
+    tmp_path: Path, address: str, there: str
+) -> None:
+    """Kills a link without an address, to a host that Binder does not know, to another commit."""
+    (tmp_path / "CITATION.cff").write_text(address)
+    told = render.launch(Layout(tmp_path))
+    assert (there in told and told.count("https://mybinder.org/v2/gh/")) if there else told == ""
 
 
 def test_a_run_tells_its_peak_memory_and_its_slowest_cells(toy: Any) -> None:
