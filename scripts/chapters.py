@@ -28,7 +28,7 @@ from scripts.files import (
 from scripts.layout import Layout
 from scripts.marks import marked_tests, nodes_by_claim
 from scripts.memory import PEAK, tell_memory
-from scripts.normalise import CLAIM, normalise, records
+from scripts.normalise import CLAIM, PROVENANCE, normalise, records
 from scripts.offline import cut_network
 
 Say = Callable[[str], None]
@@ -77,11 +77,19 @@ def carry_outputs(layout: Layout, slug: str) -> None:
         cell["metadata"] |= noted
         cell |= {key: ran[key] for key in ("outputs", "execution_count")}
     new["metadata"] = old["metadata"] | new["metadata"]
-    content = (json.dumps(new, indent=1, ensure_ascii=False) + "\n").encode()
+    page = json.dumps(new, indent=1, ensure_ascii=False) + "\n"
+    for made in records(old, PROVENANCE):  # says which text ran: this one has the same code
+        page = page.replace(made["notebook digest"], named_by(layout.notebooks / f"{slug}.md"))
+    content = page.encode()
     write_bytes(raw, content)
     told = {"text": text, "raw": digest_bytes(content), "slow": slow_cells(new)}
     told["claims"] = claim_seconds(new)
     write_json(state_file(layout, slug), state | told)
+
+
+def named_by(text: Path) -> str:
+    """Return the digest by which a chapter's provenance names its text."""
+    return digest_bytes(text.name.encode() + text.read_bytes())[:16]
 
 
 def _code_cells(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -56,6 +56,12 @@ claim("{prefix}-thm1").equal(numbers.double(2.0), 4.0, how="a product against a 
 ```
 
 The end{{cite:p}}`liao2025`.
+
+```{{code-cell}} ipython3
+from dplit.notebook import provenance
+
+provenance(run)
+```
 """
 NUMBERS = '''\
 """Numbers of a toy chapter."""
