@@ -66,6 +66,8 @@ def carry_outputs(layout: Layout, slug: str) -> None:
 
     The parts of a run hold the code of its cells, so that each finds its outputs by its place.
     """
+    from dplit.notebook.provenance import _sha256
+
     state, source = load_state(layout, slug), layout.notebooks / f"{slug}.ipynb"
     text = digest_file(source)
     if state.get("text") == text:
@@ -79,17 +81,12 @@ def carry_outputs(layout: Layout, slug: str) -> None:
     new["metadata"] = old["metadata"] | new["metadata"]
     page = json.dumps(new, indent=1, ensure_ascii=False) + "\n"
     for made in records(old, PROVENANCE):  # says which text ran: this one has the same code
-        page = page.replace(made["notebook digest"], named_by(layout.notebooks / f"{slug}.md"))
+        page = page.replace(made["notebook digest"], _sha256(layout.notebooks / f"{slug}.md"))
     content = page.encode()
     write_bytes(raw, content)
     told = {"text": text, "raw": digest_bytes(content), "slow": slow_cells(new)}
     told["claims"] = claim_seconds(new)
     write_json(state_file(layout, slug), state | told)
-
-
-def named_by(text: Path) -> str:
-    """Return the digest by which a chapter's provenance names its text."""
-    return digest_bytes(text.name.encode() + text.read_bytes())[:16]
 
 
 def _code_cells(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.reach import Reach, _says_only
+from scripts.reach import Reach, _says_only, reach_of
 
 NOTEBOOK = """
 from p.a import f, Shape
@@ -133,6 +133,19 @@ def test_names_that_a_package_fetches_when_asked_are_found_in_its_stub(tmp_path:
     found = Reach(tmp_path / "p").digests(["from p import f\nf(1)"])
     assert {"p.a.f", "p.a.LIMIT", "p.b.g", "p.lazy.h", "p.tools.deep.late"} <= found.keys()
     assert "p.a.Shape" not in found
+
+
+def test_a_reach_is_kept_until_a_file_changes(tmp_path: Path) -> None:
+    """Kills a reach that is read anew each time, and one that outlives an edit of its files."""
+    digests(tmp_path, FILES)
+    package = tmp_path / "p"
+    before, told = reach_of(package), reach_of(package).digests([NOTEBOOK])
+    assert reach_of(package) is before
+    (package / "b.py").write_text(FILES["b.py"].replace("2 * x", "4 * x"))
+    edited = reach_of(package).digests([NOTEBOOK])
+    assert edited == Reach(package).digests([NOTEBOOK]) != told
+    (package / "b.py").write_text(FILES["b.py"])
+    assert reach_of(package).digests([NOTEBOOK]) == told
 
 
 def test_names_are_followed_beside_code(tmp_path: Path) -> None:
